@@ -10,10 +10,10 @@ const TOGETHER = 'test/together';
 const LONG = new Set(
   globSync([
     'bench/**/*.test.ts',
-    'soak/**/*.test.ts',
     'test/package/*.test.ts',
     'test/together/package.test.ts',
-    'test/adapters/{galera,lost-standby,many-grants,mariadb-servers,pgbouncer,read-only-server}.test.ts',
+    'test/adapters/{confirmation,galera,lost-standby,many-grants,mariadb-servers,pgbouncer,read-only-server}.test.ts',
+    'test/oidc/repeated-revocations.test.ts',
     'test/browser/pages.test.ts',
     'test/security/sweep.test.ts',
   ]),
@@ -52,7 +52,7 @@ const FIRST = [
   'browser/developer-area',
   'html-pdf/failures',
   'pdf/documents-browser',
-  'throttle/known-browsers',
+  'limits/known-browsers',
   'together/token-lifetimes',
   'together/session-lifetimes',
   'together/lifetimes-on-databases',
@@ -83,7 +83,7 @@ function turnOf(path) {
 export function configure({ long }) {
   return {
     extensions: ['ts'],
-    files: globSync('{bench,soak,test}/**/*.test.ts', { exclude: ['**/node_modules/**'] }).filter((file) =>
+    files: globSync('{bench,test}/**/*.test.ts', { exclude: ['**/node_modules/**'] }).filter((file) =>
       named.length > 0
         ? isGroupNamed || !file.startsWith(TOGETHER)
         : !grouped.has(file) && LONG.has(file) === long,

@@ -18,8 +18,13 @@ const manifest = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as
 
 rmSync(folder, { recursive: true, force: true });
 
-/** The packages that the example imports. Knex loads the driver, and `koa-gatehouse` the packages of its metrics and of MCP. */
-const packages = new Set(['better-sqlite3', 'prom-client', '@modelcontextprotocol/server']);
+/** The packages that the example imports. Knex loads the driver, and `koa-gatehouse` those of its metrics, of MCP and of the API's page. */
+const packages = new Set([
+  'better-sqlite3',
+  'prom-client',
+  '@modelcontextprotocol/server',
+  'swagger-ui-dist',
+]);
 
 // One JavaScript file for each TypeScript file, because Node strips no types below node_modules. The files stay beside their views.
 const examples = join(root, 'examples');

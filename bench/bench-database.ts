@@ -56,6 +56,8 @@ export interface Numbers {
   readonly series: (from: number, to: number) => string;
   readonly id: string;
   readonly user: string;
+  /** Such as `app 0000042`. */
+  readonly app: string;
 }
 
 const NUMBERS: Readonly<Record<'better-sqlite3' | 'pg' | 'mysql2', Numbers>> = {
@@ -64,16 +66,19 @@ const NUMBERS: Readonly<Record<'better-sqlite3' | 'pg' | 'mysql2', Numbers>> = {
       `with recursive n(i) as (select ${from} union all select i + 1 from n where i < ${to}) select i from n`,
     id: `printf('%x', i * 2654435761 % 4294967296)`,
     user: `'user ' || (i / 10)`,
+    app: `printf('app %07d', i)`,
   },
   pg: {
     series: (from, to) => `select i from generate_series(${from}::bigint, ${to}) i`,
     id: `to_hex(i * 2654435761 % 4294967296)`,
     user: `'user ' || (i / 10)`,
+    app: `'app ' || lpad(i::text, 7, '0')`,
   },
   mysql2: {
     series: (from, to) => `select seq as i from seq_${from}_to_${to}`,
     id: `lower(hex(i * 2654435761 % 4294967296))`,
     user: `concat('user ', i div 10)`,
+    app: `concat('app ', lpad(i, 7, '0'))`,
   },
 };
 

@@ -57,6 +57,10 @@ const oneOf = (count: number): number => 1 + Math.floor(Math.random() * count);
 
 const OPERATIONS: Readonly<Record<string, Operation>> = {
   'find a client': async ({ clients, storage }) => storage.clients.find(idOf(oneOf(clients))),
+  'list 25 apps, from anywhere': async ({ clients, storage }) =>
+    storage.clients.list({ after: idOf(oneOf(clients)), limit: 25 }),
+  'search apps by the beginning of a word': async ({ clients, storage }) =>
+    storage.clients.list({ search: String(oneOf(clients)).padStart(7, '0').slice(0, -1), limit: 25 }),
   'find a session': async ({ grants, storage }) => storage.sessions.find(idOf(oneOf(grants))),
   'extend a session': async ({ grants, storage }, count) =>
     storage.sessions.update({
@@ -79,7 +83,6 @@ const OPERATIONS: Readonly<Record<string, Operation>> = {
     const { outcome } = await storage.credentials.redeem(
       { kind: 'refresh_token', id },
       {
-        at: Date.now(),
         successor: successor(grantId, `${grantId} ${generation + 1}`),
         sealedSuccessor: 'sealed',
       },
@@ -142,7 +145,7 @@ async function measureLarge(
     Array.from({ length: 100 }, async (_, index) =>
       storage.credentials.redeem(
         { kind: 'refresh_token', id },
-        { at: Date.now(), successor: successor(id, `parallel ${index}`) },
+        { successor: successor(id, `parallel ${index}`) },
       ),
     ),
   );

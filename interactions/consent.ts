@@ -1,6 +1,6 @@
 import type { Context } from 'koa';
 import type { Interaction } from '../lib/contracts/index.ts';
-import { readForm } from '../lib/http/body.ts';
+import { readForm } from '../lib/http/form.ts';
 import { checkedScopes, describeAccess, isNothingLeft, nothingLeft } from './access.ts';
 import type { Problem } from './page.ts';
 import { sentence } from './sentence.ts';

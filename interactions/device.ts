@@ -2,7 +2,7 @@ import type { Context, Middleware } from 'koa';
 import Router from 'koa-router';
 import type { DeviceFlow, DeviceRequest, InteractionFlow, User } from '../lib/contracts/index.ts';
 import { InteractionExpiredError, TooManyAttemptsError } from '../lib/errors.ts';
-import { readForm } from '../lib/http/body.ts';
+import { readForm } from '../lib/http/form.ts';
 import { checkedScopes, describeAccess, isNothingLeft, nothingLeft } from './access.ts';
 import { queryText, seeOther, withQuery } from './navigation.ts';
 import type { Problem } from './page.ts';

@@ -7,22 +7,27 @@ import type { Language, TextKey, Texts } from './text.ts';
  * Chooses the language of a page: the one that the app asked for (`ui_locales`, OpenID Connect Core 1.0 section 3.1.2.1), else
  * the one that the browser prefers (RFC 9110 section 12.5.4), else the first of the configured languages.
  *
- * @param uiLocales - BCP 47 tags, the most preferred first
+ * @param uiLocales - BCP 47 tags, the most preferred first. @default `ui_locales` of the request itself
  */
 export function chooseLanguage(
   ctx: Context,
   supported: readonly [Language, ...Language[]],
-  uiLocales: readonly string[],
+  uiLocales: readonly string[] | undefined,
 ): Language {
   const [first, ...others] = supported;
   if (others.length === 0) return first;
-  for (const tag of uiLocales) {
+  for (const tag of uiLocales ?? localesOf(ctx)) {
     const [primary = ''] = tag.toLowerCase().split('-');
     const language = supported.find((one) => one === primary);
     if (language) return language;
   }
   const preferred = ctx.acceptsLanguages(...supported);
   return supported.find((one) => one === preferred) ?? first;
+}
+
+function localesOf({ query }: Context): readonly string[] {
+  const locales = query['ui_locales'];
+  return typeof locales === 'string' ? locales.split(' ') : [];
 }
 
 /** The key of a sentence with a number, which has one text per plural form, such as `authorizedApps.lead.one` and `.other`. */

@@ -1,7 +1,7 @@
 import type { Context } from 'koa';
 import type { Interaction, User } from '../lib/contracts/index.ts';
 import { TooManyAttemptsError } from '../lib/errors.ts';
-import { readForm } from '../lib/http/body.ts';
+import { readForm } from '../lib/http/form.ts';
 import { seeOther } from './navigation.ts';
 import type { Problem } from './page.ts';
 import { plain, sentence } from './sentence.ts';

@@ -1,4 +1,3 @@
-import type { Context } from 'koa';
 import type { InteractionFlow, Interactions } from '../lib/contracts/index.ts';
 import { bundledAsset, publishAssets } from './assets.ts';
 import type { Assets } from './assets.ts';
@@ -71,12 +70,7 @@ function makePageContexts(settings: Settings, { assets, flow, views }: PageConte
       return [language, makePageContext(language, parts)];
     }),
   );
-  return (ctx, uiLocales = localesOf(ctx)) => contexts.get(chooseLanguage(ctx, languages, uiLocales))!;
-}
-
-function localesOf({ query }: Context): readonly string[] {
-  const locales = query['ui_locales'];
-  return typeof locales === 'string' ? locales.split(' ') : [];
+  return (ctx, uiLocales) => contexts.get(chooseLanguage(ctx, languages, uiLocales))!;
 }
 
 function makeFrame(

@@ -303,6 +303,7 @@ const MISTAKES = {
   key_private:
     'it has its private part (such as d, p, q or k), which has left its owner now and must not be used any more; make a new pair of keys, and give the public one only',
   key_id_form: 'its kid is text of 1 to {most} characters, without control characters',
+  key_id_missing: 'with several keys, give each a kid of its own, which assertions name',
   key_duplicate: 'another key has the kid "{name}" too',
   key_type: 'give an RSA key, an EC key (crv P-256, P-384 or P-521), or an OKP key (crv Ed25519)',
   key_algorithm: 'its alg does not belong to this kind of key; give {name}, or leave it out',
@@ -346,6 +347,14 @@ export interface FieldError {
   /** Absent if the message has no values. */
   parameters?: FieldErrorParameters;
 }
+
+/** The mistake in a value: the arguments of `fieldError()` after the field. */
+export type Mistake = readonly [code: FieldErrorCode, parameters?: FieldErrorParameters];
+
+/** A value that was checked, or the mistakes in it, at least one. */
+export type Checked<T> =
+  | { readonly checked: T; readonly mistakes?: undefined }
+  | { readonly checked?: undefined; readonly mistakes: readonly FieldError[] };
 
 /** Creates the error of a field. */
 export function fieldError(

@@ -15,7 +15,12 @@ export type { GuardContext, GuardMiddleware } from './access/guard.ts';
 export type { Requires } from './access/requires.ts';
 export type { Rule, Rules } from './access/gate.ts';
 export { createAdministration } from './server/administration.ts';
-export type { Administration, AdministrationOptions, KeyRotation } from './server/administration.ts';
+export type {
+  Administration,
+  AdministrationOptions,
+  KeyRevocation,
+  KeyRotation,
+} from './server/administration.ts';
 export { defineAction } from './api/actions/define-action.ts';
 export type {
   Action,
@@ -39,8 +44,10 @@ export type {
   Assignments,
   AssignmentStore,
   AssertionStore,
+  AttemptCounter,
   AttemptStore,
   AttemptWindow,
+  CountedAttempt,
   AuditEvent,
   AuditEventType,
   AuditLog,
@@ -80,6 +87,8 @@ export type {
   EndedParty,
   EndpointOutcome,
   Finding,
+  FoundCredential,
+  FoundSession,
   Gate,
   Grant,
   GrantBasis,
@@ -103,6 +112,7 @@ export type {
   Principal,
   Redemption,
   RegisteredAuthMethod,
+  RegistrationPlaces,
   RegistrationStore,
   RevocationStore,
   RevokedToken,
@@ -111,6 +121,7 @@ export type {
   StorageAccess,
   StorageCache,
   StorageDiagnosis,
+  StorageState,
   StoredAnswer,
   StoredChange,
   StoredClient,
@@ -128,10 +139,10 @@ export type {
 export { createAuthServer } from './server/create-auth-server.ts';
 export type { Duration, DurationUnit } from './contracts/duration.ts';
 export type { ImportedClient, ImportOutcome } from './clients/import.ts';
-export type { IssueTokenOptions } from './oidc/issue-token.ts';
-export type { SigningKey } from './keys/key-ring.ts';
-export type { RevocationTarget } from './tokens/revoke.ts';
-export type { NotReadyReason, Readiness } from './server/health.ts';
+export type { IssueTokenOptions } from './token/issue-token.ts';
+export type { SigningKey } from './keys/stored-keys.ts';
+export type { RevocationTarget } from './token/revoke.ts';
+export type { NotReadyReason, Readiness, ReadinessWarning } from './server/health.ts';
 export {
   ActionError,
   AssignmentInvalidError,
@@ -152,16 +163,15 @@ export {
 export type { FieldError, FieldErrorCode, FieldErrorParameters, GatehouseErrorCode } from './errors.ts';
 export type {
   AuthServerOptions,
-  LifetimePreset,
-  Lifetimes,
-  Resource,
-  Scope,
   SigningAlgorithm,
   TokenClaims,
   TokenClaimsContext,
 } from './options/options.ts';
-export type { DeviceAuthorization } from './options/device-options.ts';
-export type { DynamicRegistrationOptions, RegistrationRequest } from './options/registration-options.ts';
+export type { LifetimePreset, Lifetimes } from './options/lifetimes.ts';
+export type { Resource } from './options/resources.ts';
+export type { Scope } from './options/scopes.ts';
+export type { DeviceAuthorization } from './options/device-authorization.ts';
+export type { DynamicRegistrationOptions, RegistrationRequest } from './options/registration.ts';
 export type { ClientIdMetadata } from './options/client-id-metadata.ts';
 export type {
   ClientThrottling,
@@ -169,7 +179,7 @@ export type {
   LoginThrottling,
   Throttling,
   UserCodeThrottling,
-} from './options/throttling-options.ts';
+} from './options/throttling.ts';
 export type { PruneOptions } from './server/jobs.ts';
 export { requestIdOf } from './http/request-id.ts';
 export type { CloseOptions } from './server/shutdown.ts';

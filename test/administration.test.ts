@@ -65,6 +65,11 @@ test('an invalid client is an error that lists each field, in a dry run too', as
     });
     t.like(error, { fields: [{ field }] }, JSON.stringify(fields));
   }
+  const wrong = { ...SERVICE, id: '', name: '', roles: null, secret: { value: '' } } as never;
+  await t.throwsAsync(operator.importClient(wrong), {
+    code: 'ERR_CLIENT_INVALID',
+    message: /^id: .*; name: .*; roles: give an array of strings; secret: .*$/,
+  });
   t.deepEqual(await operator.clients.list(), []);
 });
 
@@ -141,7 +146,7 @@ test('invalid options are errors that name them', async (t) => {
   for (const [options, name] of [
     [{ after: -1 }, 'after'],
     [{ accessTokenLifetime: '1 aeon' }, 'accessTokenLifetime'],
-    [{ algorithm: 'HS256' }, 'signingAlgorithm'],
+    [{ algorithm: 'HS256' }, 'algorithm'],
   ] as const) {
     await t.throwsAsync(keys.rotate(options as never), {
       code: 'ERR_CONFIG',

@@ -13,35 +13,40 @@ import test from 'ava';
  */
 const MODULES: Readonly<Record<string, string>> = {
   'lib/contracts': '',
+  'lib/contracts/internals': 'lib/contracts lib/errors',
   'lib/errors': '',
   'lib/options': 'lib/contracts lib/errors type:oidc-provider',
   'lib/http': 'lib/contracts lib/errors raw-body',
-  'lib/observability': 'lib/contracts @opentelemetry/api',
-  'lib/observability/metrics':
-    'lib/contracts lib/errors lib/http lib/options/known-options prom-client #runtime',
-  'lib/audit': 'lib/contracts lib/errors lib/http',
-  'lib/throttle': 'lib/contracts lib/errors lib/http lru-cache',
+  'lib/record': 'lib/contracts lib/errors lib/http lru-cache @opentelemetry/api',
+  'lib/record/metrics': 'lib/contracts lib/errors lib/http lib/options/known-options prom-client #runtime',
   'lib/keys': 'lib/contracts lib/errors lib/options jose',
-  'lib/clients': 'lib/contracts lib/errors lib/http lib/keys bcryptjs lru-cache',
-  'lib/tokens': 'lib/contracts lib/errors lib/keys jose',
-  'lib/access': 'lib/clients lib/contracts lib/errors lib/http lib/options/known-options lib/tokens',
-  'lib/developer':
-    'lib/access lib/clients lib/contracts lib/errors lib/http unhomoglyph unicode-match-property-value-ecmascript',
+  'lib/limits': 'lib/contracts lib/errors lib/http lib/keys lru-cache',
+  'lib/clients': 'lib/contracts lib/errors lib/http lib/keys bcryptjs lru-cache unhomoglyph',
+  'lib/engine':
+    'lib/clients lib/contracts lib/errors lib/http lib/keys lib/options oidc-provider jose keygrip koa-compose',
+  'lib/token': 'lib/clients lib/contracts lib/engine lib/errors lib/keys lib/options jose type:oidc-provider',
+  'lib/login':
+    'lib/clients lib/contracts lib/engine lib/errors lib/keys lib/options lib/token type:oidc-provider',
+  'lib/devices':
+    'lib/clients lib/contracts lib/engine lib/errors lib/keys lib/login lib/options lib/token type:oidc-provider',
+  'lib/registration':
+    'lib/clients lib/contracts lib/engine lib/errors lib/http lib/keys lib/options lru-cache',
+  'lib/access':
+    'lib/clients lib/contracts lib/errors lib/http lib/limits lib/options/known-options lib/token/cache-invalidation lib/token/revoke',
+  'lib/account': 'lib/access lib/clients lib/contracts lib/errors lib/http',
   'lib/api':
-    'lib/access lib/contracts lib/errors lib/http lib/options koa-compose koa-router lru-cache lazy:koa-body type:@standard-schema/spec',
+    'lib/access lib/contracts lib/errors lib/http lib/limits lib/options koa-compose koa-router lru-cache lazy:koa-body type:@standard-schema/spec',
   'lib/mcp':
-    'lib/access/challenge lib/api lib/contracts lib/errors lib/http lib/options/known-options koa-compose lazy:@modelcontextprotocol/server type:@modelcontextprotocol/server #runtime',
-  'lib/oidc':
-    'lib/clients lib/contracts lib/errors lib/http lib/keys lib/options lib/tokens oidc-provider jose keygrip koa-compose',
-  'lib/doctor': 'lib/contracts lib/errors',
+    'lib/access/challenge lib/api lib/contracts lib/errors lib/http lib/limits lib/options/known-options koa-compose lazy:@modelcontextprotocol/server type:@modelcontextprotocol/server #runtime',
   'lib/server':
-    'lib/access lib/audit lib/clients lib/contracts lib/developer lib/doctor lib/errors lib/http lib/keys lib/observability lib/oidc lib/options lib/throttle lib/tokens koa type:oidc-provider lazy:koa-gatehouse/interactions',
+    'lib/access lib/account lib/clients lib/contracts lib/devices lib/engine lib/errors lib/http lib/keys lib/limits lib/login lib/options lib/record lib/registration lib/token koa type:oidc-provider lazy:koa-gatehouse/interactions',
   'lib/contracts/runtime': '',
   'lib/index':
-    'lib/access lib/api lib/clients lib/contracts lib/errors lib/http lib/keys lib/oidc lib/options lib/server lib/tokens #runtime',
-  'lib/pdf': 'lib/contracts/duration lib/errors lib/options/known-options lib/options/values got #runtime',
+    'lib/access lib/api lib/clients lib/contracts lib/errors lib/http lib/keys lib/options lib/server lib/token #runtime',
+  'lib/pdf':
+    'lib/contracts/duration lib/errors lib/options/declare lib/options/known-options lib/options/values got #runtime',
   'lib/html-pdf':
-    'lib/contracts/duration lib/errors lib/options/known-options lib/options/values lib/pdf type:playwright-core lazy:playwright-core #runtime',
+    'lib/contracts/duration lib/errors lib/options/declare lib/options/known-options lib/options/values lib/pdf type:playwright-core lazy:playwright-core #runtime',
   'lib/testing': 'lib/access lib/clients lib/contracts lib/errors lib/options lib/server public koa #runtime',
   'lib/cli':
     'public lib/contracts/duration lib/contracts/key-thumbprint lib/contracts/loopback lib/errors lib/server/administration #runtime commander string-width',
@@ -55,15 +60,19 @@ const MODULES: Readonly<Record<string, string>> = {
   test: 'public examples *',
   bench: 'public test *',
   'bench/server/peer': 'bench computed',
-  soak: 'public bench test *',
-  trials: 'public lib/testing test *',
+  'bench/soak': 'public bench test *',
+  'bench/trials': 'public lib/testing test *',
+  'test/generated-client': 'public examples * test computed',
   'test/docs': 'public examples * test lib/api/limits lib/html-pdf/settings lib/options lib/pdf/settings',
-  'test/adapters': 'public * adapters lib/contracts lib/errors lib/testing test/harness trials',
+  'test/doctor': 'public * test lib/contracts lib/errors lib/keys lib/server',
+  'test/oidc':
+    'public * test lib/clients lib/contracts lib/engine lib/errors lib/http lib/keys lib/login lib/token',
+  'test/adapters': 'public * adapters lib/contracts lib/errors lib/testing test/harness bench/trials',
 };
 
 /** Modules whose tests (`test/access/**`, `test/options.test.ts`) may import the module and what it may import. */
 const TESTED_FROM_INSIDE = ['interactions'].concat(
-  'access api audit cli clients developer doctor errors html-pdf http keys oidc options pdf server throttle tokens'
+  'access account api cli clients devices engine errors html-pdf http keys limits login options pdf record registration server token'
     .split(' ')
     .map((name) => `lib/${name}`),
 );
@@ -331,7 +340,7 @@ test('violations() reports nothing that the table allows', (t) => {
       `import Koa from 'koa'; import type { Provider } from 'oidc-provider';`,
     ],
     ['lib/server/create-auth-server.ts', `await import('koa-gatehouse/interactions');`],
-    ['lib/oidc/middleware.ts', `import { errors } from 'oidc-provider'; import { a } from './report.ts';`],
+    ['lib/engine/middleware.ts', `import { errors } from 'oidc-provider'; import { a } from './report.ts';`],
     ['lib/options/options.ts', `import type { Configuration } from 'oidc-provider';`],
     ['adapters/knex/stores/keys.ts', `import type { Knex } from 'knex'; import { a } from '../table.ts';`],
     [

@@ -9,6 +9,7 @@ import { named } from './explain-error.ts';
 const TABLES: Readonly<Record<string, string>> = {
   gatehouse_clients: 'id',
   gatehouse_client_secrets: 'id',
+  gatehouse_client_names: 'client_id',
   gatehouse_registrations: 'client_id',
   gatehouse_consents: 'user_id',
   gatehouse_grants: 'id',

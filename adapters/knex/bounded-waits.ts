@@ -7,7 +7,7 @@ export interface ConnectionPool<Connection = unknown> {
   acquireConnection(): Promise<Connection>;
   /** A free connection without a wait; `undefined` when there is none. */
   acquireIfFree?(): Connection | undefined;
-  releaseConnection(connection: Connection): Promise<void>;
+  releaseConnection(connection: Connection): Promise<void> | undefined;
 }
 
 class AcquireTimeoutError extends Error {}

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 
-import type { ChangeFeed, StoredChange } from '../../lib/contracts/index.ts';
+import type { ChangeFeed, StorageDiagnosis, StoredChange } from '../../lib/contracts/index.ts';
 import type { Database } from './database.ts';
 import { codeOf } from './dialect.ts';
 
@@ -26,12 +26,17 @@ const MAX_PAYLOAD = 7900;
 const RETRY_DELAYS = { first: 500, longest: 10_000 };
 
 // In milliseconds: how often the connection is checked; it has to answer until the next check.
-const CHECK_INTERVAL = 10_000;
+const CHECK_INTERVAL = 5000;
 
 type Listener = (changes: readonly StoredChange[]) => void;
 
 /** The changes of all nodes on a database, by PostgreSQL's NOTIFY and LISTEN. */
 export interface PostgresqlChangeFeed extends ChangeFeed {
+  /**
+   * Why the messages of other nodes do not arrive; `undefined`: they do, or are not wanted.
+   * @param timeout - in milliseconds
+   */
+  diagnose(timeout: number): Promise<StorageDiagnosis['listening']>;
   /** Ends the connection. */
   close(): void;
 }
@@ -90,6 +95,8 @@ export function postgresqlChangeFeed(
       isRunning = true;
       void run();
     },
+    diagnose: async (timeout) =>
+      Promise.race([diagnose(open), delay(timeout, 'unreachable' as const, { ref: false })]),
     close: () => closing.abort(),
   };
 }
@@ -125,20 +132,45 @@ async function listen(
     );
   }
 
-  const timer = setInterval(check, CHECK_INTERVAL).unref();
-  try {
-    const { rows } = await connection.query('select pg_backend_pid() as pid');
-    if (rows[0]?.['pid'] !== connection.processID) return false;
+  async function start(): Promise<boolean> {
+    if (!(await isDirect(connection))) return false;
     connection.on('notification', ({ payload }) => tell(payload));
     await connection.query(LISTEN);
     onListening();
-    await ended;
     return true;
+  }
+
+  const timer = setInterval(check, CHECK_INTERVAL).unref();
+  try {
+    // It may end before a query is answered, which then never is.
+    const isListening = await Promise.race([start(), ended.then(() => true)]);
+    if (isListening) await ended;
+    return isListening;
   } finally {
     clearInterval(timer);
     // Not awaited: a server that is silent does not answer the goodbye either.
     connection.end().catch(() => {});
   }
+}
+
+async function diagnose(
+  open: () => Promise<ListeningConnection | undefined>,
+): Promise<StorageDiagnosis['listening']> {
+  let connection: ListeningConnection | undefined;
+  try {
+    connection = await open();
+    return !connection || (await isDirect(connection)) ? undefined : 'pooled';
+  } catch {
+    return 'unreachable';
+  } finally {
+    connection?.end().catch(() => {});
+  }
+}
+
+/** Whether it is one of the server itself: a pooler announces process ids of its own. */
+async function isDirect(connection: ListeningConnection): Promise<boolean> {
+  const { rows } = await connection.query('select pg_backend_pid() as pid');
+  return rows[0]?.['pid'] === connection.processID;
 }
 
 // An empty list stands for changes that are not named.

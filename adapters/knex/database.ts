@@ -2,7 +2,10 @@ import { setTimeout as delay } from 'node:timers/promises';
 
 import { acquireConnection, isAcquireTimeout, interruptAfter } from './bounded-waits.ts';
 import type { ConnectionPool } from './bounded-waits.ts';
+import type { StorageState } from '../../lib/contracts/index.ts';
+import { codeOf } from './dialect.ts';
 import type { Dialect, ErrorKind } from './dialect.ts';
+import { isDiskFull } from './error-codes.ts';
 import { explainError } from './explain-error.ts';
 import { TransactionQueue } from './transaction-queue.ts';
 import { findPendingMigrations } from './migrations/index.ts';
@@ -24,9 +27,14 @@ const RETRY_DELAYS: Partial<Record<ErrorKind, RetryDelays>> = {
   'read only': { first: 100, longest: 400 },
 };
 
+// In milliseconds, after the last change that has failed.
+const FAILING_FOR = 60_000;
+
 /** The database as the stores use it: each call acquires a connection of the pool and releases it. */
 export interface Database extends Statements {
   readonly dialect: Dialect;
+  /** As in `StorageState`. */
+  readonly failing: StorageState['failing'];
   /** Runs several statements on one connection, without a transaction. */
   connection<T>(work: (statements: Statements) => Promise<T>): Promise<T>;
   /**
@@ -36,11 +44,15 @@ export interface Database extends Statements {
    * @param timeout - in milliseconds, instead of the database's own
    */
   transaction<T>(work: (statements: Statements) => Promise<T>, timeout?: number): Promise<T>;
+  /** As in `Storage`. */
+  confirm(): Promise<void>;
   /** Resolves when no transaction is waiting or under way. */
   settled(): Promise<void>;
   /** Hands `work` a connection for a transaction of the host. On SQLite one `work` runs at a time. */
   withConnection<T>(work: (acquired: AcquiredConnection) => Promise<T>): Promise<T>;
 }
+
+type Work<T> = (statements: Statements, connection: unknown) => Promise<T>;
 
 /** A connection that a transaction of the host uses. */
 export interface AcquiredConnection {
@@ -62,14 +74,12 @@ export function createDatabase(
   timeout: number,
   reader?: () => Promise<Statements>,
 ): Database {
+  let failure: { readonly reason: StorageState['failing']; readonly at: number } | undefined;
   const queue = dialect.name === 'sqlite' ? new TransactionQueue(timeout) : undefined;
 
-  async function withRetries<T>(
-    work: (statements: Statements, connection: unknown) => Promise<T>,
-    longest: number = timeout,
-    waited: number = longest,
-  ): Promise<T> {
-    return retry(async (left) => attempt(work, left), longest, waited);
+  /** Runs work of this storage on a connection of the pool. */
+  function withRetries<T>(work: Work<T>, longest: number = timeout, waited: number = longest): Promise<T> {
+    return retry(async (left) => borrow(work, left, { isBounded: true }), longest, waited);
   }
 
   /** @param waited - in milliseconds: the time that the error's message names */
@@ -99,18 +109,6 @@ export function createDatabase(
     }
   }
 
-  async function attempt<T>(
-    work: (statements: Statements, connection: unknown) => Promise<T>,
-    longest: number,
-  ): Promise<T> {
-    const startedAt = performance.now();
-    queue?.recordCall();
-    return borrow(async (statements, connection) => {
-      const left = Math.max(startedAt + longest - performance.now(), 0);
-      return bounded(work(statements, connection), connection, left);
-    }, longest);
-  }
-
   /** Runs one statement that only reads. */
   async function reading<T>(work: (statements: Statements) => Promise<T>): Promise<T> {
     if (!queue?.isActive || !reader) return withRetries(work);
@@ -131,15 +129,21 @@ export function createDatabase(
     };
   }
 
+  /** @param options.isBounded - whether the work is interrupted after `longest` milliseconds, those for the connection included */
   async function borrow<T>(
-    work: (statements: Statements, connection: unknown) => Promise<T>,
+    work: Work<T>,
     longest: number,
+    { isBounded }: { readonly isBounded: boolean },
   ): Promise<T> {
+    const deadline = performance.now() + longest;
+    if (isBounded) queue?.recordCall();
     const connection = pool.acquireIfFree?.() ?? (await acquireConnection(pool, longest));
     try {
       const statements = dialect.enter(connection);
       try {
-        return await work(statements, connection);
+        const working = work(statements, connection);
+        if (!isBounded || !dialect.interruption) return await working;
+        return await bounded(working, connection, Math.max(deadline - performance.now(), 0));
       } catch (error) {
         // The server that the connection has reached does not become the primary by waiting.
         if (dialect.errorKind(error) === 'read only') dialect.interruption?.abandon(connection);
@@ -148,7 +152,8 @@ export function createDatabase(
         dialect.leave(connection);
       }
     } finally {
-      await pool.releaseConnection(connection);
+      const released = pool.releaseConnection(connection);
+      if (released) await released;
     }
   }
 
@@ -158,23 +163,42 @@ export function createDatabase(
   }
 
   async function explain(error: unknown, waited: number): Promise<unknown> {
+    const isLocked = dialect.name === 'sqlite' && dialect.errorKind(error) === 'contention';
+    const reason = isDiskFull(codeOf(error)) ? 'disk_full' : isLocked ? 'database_locked' : undefined;
+    if (reason) failure = { reason, at: performance.now() };
     return explainError(error, { dialect, waited, findPending });
   }
 
   async function findPending(): Promise<readonly string[]> {
     try {
-      return await attempt(async (statements) => findPendingMigrations(statements, dialect), timeout);
+      const find: Work<readonly string[]> = async (statements) => findPendingMigrations(statements, dialect);
+      return await borrow(find, timeout, { isBounded: true });
     } catch {
       // The database cannot be reached any more. The caller gets the first error, which says so.
       return [];
     }
   }
 
+  /** Waits until the changes that the statements can see last, although they have changed nothing. */
+  async function confirmIn(statements: Statements): Promise<void> {
+    if (dialect.confirmation !== undefined) await statements.get(dialect.confirmation);
+  }
+
   async function transactAlone<T>(work: (statements: Statements) => Promise<T>, longest: number): Promise<T> {
     return withRetries(async (statements, connection) => {
       await statements.run(dialect.begin);
+      let changes = 0;
+      const counted: Statements = {
+        ...statements,
+        async run(sql, values) {
+          const changed = await statements.run(sql, values);
+          changes += changed;
+          return changed;
+        },
+      };
       try {
-        const result = await work(statements);
+        const result = await work(counted);
+        if (changes === 0) await confirmIn(statements);
         await statements.run('commit');
         return result;
       } catch (error) {
@@ -191,11 +215,23 @@ export function createDatabase(
 
   return {
     dialect,
+    get failing() {
+      return failure && performance.now() - failure.at < FAILING_FOR ? failure.reason : undefined;
+    },
     get: async (sql, values) => reading(async (statements) => statements.get(sql, values)),
     all: async (sql, values) => reading(async (statements) => statements.all(sql, values)),
-    run: async (sql, values) => withRetries(async (statements) => statements.run(sql, values)),
+    run: async (sql, values) =>
+      withRetries(async (statements) => {
+        const changed = await statements.run(sql, values);
+        // The caller may rely on what another call has changed. That call may still wait, or have failed to wait.
+        if (changed === 0) await confirmIn(statements);
+        return changed;
+      }),
     connection: withRetries,
     transaction: async (work, longest = timeout) => transactions.transact(work, longest),
+    async confirm() {
+      await withRetries(confirmIn);
+    },
     settled: async () => transactions.settled(),
     withConnection: async (work) =>
       retry(
@@ -209,6 +245,7 @@ export function createDatabase(
                 explain: async (error) => explain(error, timeout),
               }),
             longest,
+            { isBounded: false },
           ),
         ),
         timeout,

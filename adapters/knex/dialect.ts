@@ -14,8 +14,8 @@ export type ErrorKind =
   /** A table or a column is not there. */
   | 'missing table'
   | 'duplicate key'
-  /** A column that is to be added is there. */
-  | 'duplicate column'
+  /** A column or an index that is to be added is there, or an index that is to be dropped is not. */
+  | 'already changed'
   | 'other';
 
 /** The column types of the schema. */
@@ -43,12 +43,18 @@ export interface Dialect<Connection = unknown> {
   readonly forUpdate: '' | ' for update';
   /** Whether the parts of a `with` may be inserts and updates. One such query then replaces a transaction. */
   readonly canChangeInQueries: boolean;
+  /** Whether an update can return the rows that it has changed, and no other transaction changes those that it reads. */
+  readonly returnsUpdatedRows: boolean;
   /** Follows the name of a table in an update that names the whole primary key, where another index may be chosen otherwise. */
   readonly primaryKeyHint: string;
+  /** Follows a table, or its alias, in a query that is to use one of its indexes, where the order of another may be chosen otherwise. */
+  indexHint(index: string): string;
   /** Whether indexes are part of `create table`: `create table if not exists` can then be repeated with its indexes. */
   readonly inlineIndexes: boolean;
   /** How a migration adds a column. `add column` alone fails when the column exists. */
   readonly addColumn: 'add column' | 'add column if not exists';
+  /** A condition: rows after another one in the order of the columns. An index of them finds the first of those. */
+  rowsAfter(columns: readonly string[], values: readonly Value[]): Condition;
   /** Appended to an `insert`: what happens to an existing row with the same key. */
   onConflict(conflict: Conflict): string;
   /** Whether an insert whose `onConflict` changed nothing reports 0 rows. */
@@ -58,12 +64,22 @@ export interface Dialect<Connection = unknown> {
    * the meantime is removed only if it still meets the condition.
    */
   deleteSome(statements: Statements, rows: RemovableRows, limit: number): Promise<number>;
+  /**
+   * Removes up to `limit` expired rows in the order of their expiry, and resolves to the expiry of each. Leaves out the rows that
+   * another transaction has locked, such as those that another node is removing.
+   */
+  deleteExpired(connections: Connections, rows: ExpiredRows, limit: number): Promise<readonly number[]>;
   /** Prepares a connection from the pool for use by this storage. */
   enter(connection: Connection): Statements;
   /** Undoes what `enter` has changed on the connection. */
   leave(connection: Connection): void;
   /** Ends a failed transaction, whatever state the failure left it in. */
   rollback(connection: Connection): Promise<void>;
+  /**
+   * A query that changes nothing and, where there is a synchronous standby, makes its transaction wait until the standby has all that
+   * is visible. Absent where nothing is visible that may not last.
+   */
+  readonly confirmation?: string;
   /** Throws an error of the kind `read only` when the server of the connection only allows reads. */
   requireWritable?(statements: Statements): Promise<void>;
   /** For a server that does not answer; absent where there is no server. */
@@ -96,15 +112,38 @@ export interface Interruption<Connection = unknown> {
   confirm?(connection: Connection): void;
 }
 
+/** A part of a `where`, and the values to bind. */
+export interface Condition {
+  readonly sql: string;
+  readonly values: readonly Value[];
+}
+
+/** The part of the database that runs statements together. */
+interface Connections {
+  /** Runs statements on one connection, without a transaction. */
+  connection<T>(work: (statements: Statements) => Promise<T>): Promise<T>;
+  transaction<T>(work: (statements: Statements) => Promise<T>): Promise<T>;
+}
+
 export interface RemovableRows {
   readonly table: string;
   /** The columns of the primary key. */
   readonly key: readonly string[];
   readonly condition: string;
-  /** The column in whose order rows are removed. */
-  readonly order?: string;
   /** Of the condition. */
   readonly values: readonly Value[];
+}
+
+export interface ExpiredRows {
+  readonly table: string;
+  /** The columns of the primary key. */
+  readonly key: readonly string[];
+  /** The column with the expiry, which has an index of its own. */
+  readonly column: string;
+  /** The least expiry that is looked for. */
+  readonly from: number;
+  /** Rows that expired before this time are removed. */
+  readonly before: number;
 }
 
 export interface Conflict {
@@ -124,9 +163,42 @@ export interface Conflict {
 }
 
 /** A query of the keys of removable rows; its last `?` is their largest number. */
-export function selectKeys({ table, key, condition, order }: RemovableRows): string {
-  const ordered = order === undefined ? '' : `order by ${order}`;
-  return `select ${key.join(', ')} from ${table} where ${condition} ${ordered} limit ?`;
+export function selectKeys({ table, key, condition }: RemovableRows): string {
+  return `select ${key.join(', ')} from ${table} where ${condition} limit ?`;
+}
+
+/** A query of columns of expired rows; its values are `from`, `before` and the largest number of rows. */
+export function selectExpired(
+  columns: readonly string[],
+  { table, column }: Pick<ExpiredRows, 'table' | 'column'>,
+  isFrom = `${column} >= ?`,
+): string {
+  return `select ${columns.join(', ')} from ${table} where ${isFrom} and ${column} < ? order by ${column} limit ?`;
+}
+
+export const SKIP_LOCKED = ' for update skip locked';
+
+/**
+ * For SQLite and PostgreSQL.
+ *
+ * @param selectKeysOf - its values are those of {@link selectExpired}
+ */
+export async function deleteExpired(
+  connections: Connections,
+  selectKeysOf: string,
+  { rows, limit }: { readonly rows: ExpiredRows; readonly limit: number },
+): Promise<readonly number[]> {
+  const { table, key, column, from, before } = rows;
+  const sql = `delete from ${table} where (${key.join(', ')}) in (${selectKeysOf}) returning ${column} as expiry`;
+  const removed = await connections.connection(async (statements) =>
+    statements.all<{ expiry: number | string }>(sql, [from, before, limit]),
+  );
+  return removed.map(({ expiry }) => Number(expiry));
+}
+
+/** The condition of SQLite and PostgreSQL. */
+export function rowsAfter(columns: readonly string[], values: readonly Value[]): Condition {
+  return { sql: `(${columns.join(', ')}) > (${columns.map(() => '?').join(', ')})`, values };
 }
 
 /** The `on conflict` clause of SQLite and PostgreSQL. */

@@ -26,6 +26,8 @@ const WORDS: Readonly<Record<string, string>> = {
   ER_DBACCESS_DENIED_ERROR: NO_DATABASE,
   ER_DISK_FULL: DISK_FULL,
   ER_OPTION_PREVENTS_STATEMENT: READ_ONLY,
+  // Of InnoDB, when it cannot make the file of a table longer.
+  ER_RECORD_FILE_FULL: DISK_FULL,
   ER_SERVER_SHUTDOWN: STOPPING,
   ER_SPECIFIC_ACCESS_DENIED_ERROR: PRIVILEGE,
   ER_TABLEACCESS_DENIED_ERROR: PRIVILEGE,
@@ -60,6 +62,10 @@ const CLASSES: Readonly<Record<string, string>> = {
 export function wordsOf(code: string): string | undefined {
   const sqlState = /^[0-9A-Z]{5}$/.test(code) ? CLASSES[code.slice(0, 2)] : undefined;
   return WORDS[code] ?? sqlState;
+}
+
+export function isDiskFull(code: string): boolean {
+  return WORDS[code] === DISK_FULL;
 }
 
 const REFUSALS: ReadonlySet<string> = new Set([PRIVILEGE, READ_ONLY, NO_DATABASE]);

@@ -8,11 +8,11 @@ import { checkKnownOptions } from '../../lib/options/known-options.ts';
 import { access } from './access.ts';
 import { postgresqlChangeFeed } from './changes.ts';
 import { createDatabase } from './database.ts';
-import { diagnose } from './diagnose.ts';
+import { diagnose, state } from './diagnose.ts';
 import { migrate } from './migrate.ts';
 import { findPendingMigrations } from './migrations/index.ts';
-import { openDatabase } from './open-database.ts';
-import { prune } from './prune.ts';
+import { openDatabase, openListenerAt } from './open-database.ts';
+import { createPrune } from './prune.ts';
 import { assertionStore } from './stores/assertions.ts';
 import { assignmentStore } from './stores/assignments.ts';
 import { attemptStore } from './stores/attempts.ts';
@@ -48,11 +48,12 @@ export interface KnexStorageOptions {
   readonly create?: boolean | undefined;
   /**
    * Whether a server on PostgreSQL opens one connection besides the pool, on which it learns of revocations and changes of other
-   * nodes at once (LISTEN). Without it, through PgBouncer, and on other databases it reads them within `revocationLag`.
+   * nodes at once (LISTEN). Without it, and on other databases, it reads them within `revocationLag`. PgBouncer passes no messages
+   * on: behind it, give the address of the server itself for this connection, such as `'postgres://app@10.0.0.1/app'`.
    *
    * @default true
    */
-  readonly listen?: boolean | undefined;
+  readonly listen?: boolean | string | undefined;
 }
 
 /**
@@ -93,9 +94,10 @@ export function knexStorage(
   const listen = checkListen(options.listen ?? true);
   const source = openDatabase(database, timeout, options.create);
   const opened = createDatabase(source.pool, source.dialect, timeout, source.reader);
+  const listener = typeof listen === 'string' ? openListenerAt(listen) : source;
   const changes =
     opened.dialect.name === 'postgresql'
-      ? postgresqlChangeFeed(opened, async () => (listen ? source.openListener?.() : undefined))
+      ? postgresqlChangeFeed(opened, async () => (listen ? listener.openListener?.() : undefined))
       : undefined;
 
   return {
@@ -123,8 +125,10 @@ export function knexStorage(
         await opened.dialect.requireWritable?.(statements);
         return findPendingMigrations(statements, opened.dialect);
       }),
-    prune: async (now, limit) => prune(opened, now, limit),
-    diagnose: async () => diagnose(opened),
+    ...(opened.dialect.confirmation !== undefined && { confirm: async () => opened.confirm() }),
+    prune: createPrune(opened),
+    state: async () => state(opened),
+    diagnose: async () => diagnose(opened, changes, timeout),
     access: async () => access(opened),
     async close() {
       changes?.close();
@@ -134,9 +138,14 @@ export function knexStorage(
   };
 }
 
-function checkListen(listen: unknown): boolean {
+function checkListen(listen: unknown): boolean | string {
   if (typeof listen === 'boolean') return listen;
-  throw new ConfigError('knexStorage({ listen })', 'give true or false');
+  if (typeof listen === 'string' && /^postgres(ql)?:/.test(listen)) return listen;
+  // The message does not repeat an address, because it may contain a password.
+  throw new ConfigError(
+    'knexStorage({ listen })',
+    'give true, false, or the address of the PostgreSQL server, postgres://user@host/name',
+  );
 }
 
 // A number of milliseconds, given by mistake, is longer than that in seconds.

@@ -1,12 +1,23 @@
 import { now } from '../../lib/contracts/clock.ts';
 import type { Database } from './database.ts';
 import type { Dialect } from './dialect.ts';
+import { clientNames } from './migrations/0016-client-names.ts';
 import { findPendingMigrations, migrations } from './migrations/index.ts';
 import type { Statements } from './statements.ts';
+import { indexClientNames } from './stores/client-names.ts';
+import type { Integer } from './stores/column-values.ts';
 import { createTable } from './table.ts';
 
 // In milliseconds: another node may be migrating large tables.
 const TIMEOUT = 60_000;
+
+/**
+ * Fills what a migration has added, for rows that were there, or were changed since a time, in seconds since 1970: in small
+ * transactions, beside other nodes. It can be run again, also by two nodes at once.
+ */
+type Fill = (database: Database, since: number) => Promise<void>;
+
+const FILLS: ReadonlyMap<string, Fill> = new Map([[clientNames.name, indexClientNames]]);
 
 /**
  * Runs the pending migrations, also when several nodes start at the same time.
@@ -19,10 +30,28 @@ const TIMEOUT = 60_000;
 export async function migrate(database: Database): Promise<void> {
   const { dialect } = database;
   const pending = await database.connection(async (statements) => findPendingMigrations(statements, dialect));
-  if (pending.length === 0) return;
   const markApplied = `
     insert into gatehouse_migrations (name, applied_at) values (?, ?)
     ${dialect.onConflict({ table: 'gatehouse_migrations', key: ['name'] })}`;
+  if (pending.length > 0) await applyPending(database, markApplied);
+  for (const [name, fill] of FILLS) {
+    const applied = await database.get<{ applied_at: Integer }>(APPLIED_AT, [name]);
+    const at = Number(applied?.applied_at ?? 0);
+    if (at === 0 || now() - at < BESIDE) await fill(database, Math.max(at - LONGEST_FILL, 0));
+    if (!applied) await database.run(markApplied, [name, now()]);
+  }
+}
+
+const APPLIED_AT = 'select applied_at from gatehouse_migrations where name = ?';
+
+// In seconds: how long nodes of the version before may run beside migrated ones, and change rows in their way.
+const BESIDE = 7 * 86_400;
+
+// In seconds: a migration is applied when its rows are filled.
+const LONGEST_FILL = 86_400;
+
+async function applyPending(database: Database, markApplied: string): Promise<void> {
+  const { dialect } = database;
   const until = performance.now() + TIMEOUT;
   await database.transaction(async (statements) => {
     await dialect.lockMigrations?.(statements);
@@ -30,13 +59,13 @@ export async function migrate(database: Database): Promise<void> {
     const missing = new Set(await findPendingMigrations(statements, dialect));
     for (const { name, up } of migrations.filter((migration) => missing.has(migration.name))) {
       for (const sql of up(dialect)) await runUnlessDone(sql, statements, dialect, until);
-      await statements.run(markApplied, [name, now()]);
+      if (!FILLS.has(name)) await statements.run(markApplied, [name, now()]);
     }
   }, TIMEOUT);
 }
 
 /**
- * Runs a statement of a migration. Another node may have added the same column. A member of a Galera cluster interrupts a statement
+ * Runs a statement of a migration. Another node may have made the same change. A member of a Galera cluster interrupts a statement
  * that changes a table when another member changes it: it is run again.
  *
  * @param until - by `performance.now()`: when this node itself interrupts
@@ -53,7 +82,7 @@ async function runUnlessDone(
       return;
     } catch (error) {
       const kind = dialect.errorKind(error);
-      if (kind === 'duplicate column') return;
+      if (kind === 'already changed') return;
       // Where nodes migrate one after the other, the transaction has ended with the error.
       const mayRepeat = kind === 'interrupted' && !dialect.lockMigrations && performance.now() < until;
       if (!mayRepeat) throw error;

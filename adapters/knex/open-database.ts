@@ -85,6 +85,13 @@ function fromKnex(knex: Knex): Omit<OpenedDatabase, 'close'> {
   };
 }
 
+/** Opens the connection for LISTEN at an address of its own. */
+export function openListenerAt(address: string): Required<Pick<OpenedDatabase, 'openListener'>> {
+  // Without a pool, because it hands out no connection; so there is nothing to close.
+  const { client } = connect({ ...parseUrl(address), pool: { min: 0, max: 1 } });
+  return { openListener: async () => client.acquireRawConnection() };
+}
+
 function openKnex(config: Knex.Config, timeout: number): OpenedDatabase {
   const knex = connect(withConnectionSettings(config, timeout));
   const opened = fromKnex(knex);

@@ -26,13 +26,16 @@ export class SoleConnection<Connection> implements ConnectionPool<Connection> {
       this.#connection ??= await this.#pool.acquireConnection();
       return this.#connection;
     } catch (error) {
-      this.#releaseToNext();
+      this.releaseConnection();
       throw error;
     }
   }
 
-  async releaseConnection(): Promise<void> {
-    this.#releaseToNext();
+  // To the caller that has waited longest. The connection stays marked as in use, so that no other caller gets it in between.
+  releaseConnection(): undefined {
+    const next = this.#waiting.shift();
+    if (next) next();
+    else this.#isInUse = false;
   }
 
   /** Waits until the connection is free, and returns it to the pool. */
@@ -41,18 +44,11 @@ export class SoleConnection<Connection> implements ConnectionPool<Connection> {
     const connection = this.#connection;
     this.#connection = undefined;
     if (connection !== undefined) await this.#pool.releaseConnection(connection);
-    this.#releaseToNext();
+    this.releaseConnection();
   }
 
   async #waitUntilFree(): Promise<void> {
     if (this.#isInUse) await new Promise<void>((resolve) => this.#waiting.push(resolve));
     this.#isInUse = true;
-  }
-
-  // To the caller that has waited longest. The connection stays marked as in use, so that no other caller gets it in between.
-  #releaseToNext(): void {
-    const next = this.#waiting.shift();
-    if (next) next();
-    else this.#isInUse = false;
   }
 }

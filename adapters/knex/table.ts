@@ -19,7 +19,7 @@ export function createTable(dialect: Dialect, table: Table): string[] {
   const indexes = [
     ...(table.unique ?? []).map((on) => ({ on, unique: 'unique ' })),
     ...(table.indexes ?? []).map((on) => ({ on, unique: '' })),
-  ].map(({ on, unique }) => ({ on: on.join(', '), unique, index: `${name}_${on.join('_')}` }));
+  ].map(({ on, unique }) => ({ on: on.join(', '), unique, index: nameOfIndex(name, on) }));
 
   const lines = [
     ...Object.entries(columns).map(
@@ -47,4 +47,21 @@ export function addColumn(
   { column, type }: { readonly column: string; readonly type: keyof ColumnTypes },
 ): string {
   return `alter table ${table} ${dialect.addColumn} ${column} ${dialect.types[type]}`;
+}
+
+/** The statement that creates an index of an existing table, which can be repeated. */
+export function createIndex({ inlineIndexes }: Dialect, table: string, on: readonly string[]): string {
+  const unlessDone = inlineIndexes ? '' : 'if not exists ';
+  return `create index ${unlessDone}${nameOfIndex(table, on)} on ${table} (${on.join(', ')})`;
+}
+
+/** The statement that drops an index, which can be repeated. */
+export function dropIndex({ inlineIndexes }: Dialect, table: string, on: readonly string[]): string {
+  const index = nameOfIndex(table, on);
+  return inlineIndexes ? `drop index ${index} on ${table}` : `drop index if exists ${index}`;
+}
+
+/** The name of the index of a table on these columns. */
+export function nameOfIndex(table: string, on: readonly string[]): string {
+  return `${table}_${on.join('_')}`;
 }

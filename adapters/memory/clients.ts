@@ -1,3 +1,4 @@
+import { toBeginnings, toSearched, toSortName } from '../../lib/contracts/client-search.ts';
 import type { Client, ClientQuery, ClientStore } from '../../lib/contracts/index.ts';
 import { copy, end, endOfClient, throwIfTaken } from './tables.ts';
 import type { Tables } from './tables.ts';
@@ -69,26 +70,35 @@ export function clientStore(tables: Tables): ClientStore {
 }
 
 /** Deletes a client with its consents and grants. */
-export function deleteClient({ clients, consents, grants }: Tables, id: string): boolean {
+export function deleteClient({ clients, consents, grants, soleUsers }: Tables, id: string): boolean {
+  soleUsers.delete(id);
   for (const [key, { clientId }] of consents) if (clientId === id) consents.delete(key);
   for (const [key, { grant }] of grants) if (grant.clientId === id) grants.delete(key);
   return clients.delete(id);
 }
 
 function select(clients: Client[], { search = '', ownerId, after, limit = 50 }: ClientQuery): Client[] {
-  const ordered = clients.toSorted(byName);
-  const start = after === undefined ? 0 : ordered.findIndex(({ id }) => id === after) + 1;
-  // The last client of the previous page was deleted, so the start of this page is unknown.
-  if (after !== undefined && start === 0) return [];
-  return ordered
-    .slice(start)
-    .filter(({ name }) => name.toLowerCase().includes(search.toLowerCase()))
+  const searched = toSearched(search);
+  const ordered = clients
     .filter((client) => ownerId === undefined || client.ownerId === ownerId)
-    .slice(0, limit);
+    .flatMap((client) => {
+      const order = searched === '' ? toSortName(client.name) : findBeginning(client, search, searched);
+      return order === undefined ? [] : [{ client, order }];
+    })
+    .toSorted((a, b) => compare(a.order, b.order) || compare(a.client.id, b.client.id))
+    .map(({ client }) => client);
+  const start = after === undefined ? 0 : ordered.findIndex(({ id }) => id === after) + 1;
+  // The last client of the previous page was deleted or renamed, so the start of this page is unknown.
+  if (after !== undefined && start === 0) return [];
+  return ordered.slice(start, start + limit);
 }
 
-function byName(a: Client, b: Client): number {
-  return compare(a.name.toLowerCase(), b.name.toLowerCase()) || compare(a.id, b.id);
+/** By what a search finds a client: '' for its id, which is first. */
+function findBeginning({ id, name }: Client, search: string, searched: string): string | undefined {
+  if (id === search.trim()) return '';
+  return toBeginnings(name)
+    .toSorted(compare)
+    .find((beginning) => beginning.startsWith(searched));
 }
 
 function compare(a: string, b: string): number {

@@ -8,11 +8,12 @@ import type {
   GrantStore,
   RevocationStore,
 } from '../../lib/contracts/index.ts';
+import { now } from '../../lib/contracts/clock.ts';
 import { copy, copyWithPayload, end, endOfClient, isLive, keyOf, throwIfTaken } from './tables.ts';
 import type { Tables } from './tables.ts';
 
 /** Consents of users to clients. */
-export function consentStore({ consents, registrations }: Tables): ConsentStore {
+export function consentStore({ consents, registrations, soleUsers }: Tables): ConsentStore {
   return {
     async find(userId, clientId) {
       return copy(consents.get(keyOf(userId, clientId)));
@@ -23,6 +24,8 @@ export function consentStore({ consents, registrations }: Tables): ConsentStore 
         if (!registration) return false;
         const removableAt = Math.max(registration.removableAt, consent.updatedAt + registration.unusedAfter);
         registrations.set(consent.clientId, { ...registration, removableAt });
+        const before = soleUsers.get(consent.clientId) ?? consent.userId;
+        soleUsers.set(consent.clientId, before === consent.userId ? before : '');
       }
       const key = keyOf(consent.userId, consent.clientId);
       const known = consents.get(key);
@@ -98,16 +101,23 @@ export function credentialStore(tables: Tables): CredentialStore {
     },
     async find(kind, id) {
       const found = findLive(kind, id);
-      return found && copy({ credential: found.credential, grant: found.row.grant });
+      if (!found) return undefined;
+      const { credential, row } = found;
+      const { consumedAt, expiresAt } = credential;
+      return copy({
+        credential,
+        grant: row.grant,
+        expiresIn: expiresAt - now(),
+        spentFor: consumedAt === undefined ? undefined : Date.now() - consumedAt,
+      });
     },
-    async redeem({ kind, id }, { at, successor, sealedSuccessor, neededUntil = 0 }) {
+    async redeem({ kind, id }, { successor, sealedSuccessor, neededUntil = 0 }) {
       const found = findLive(kind, id);
       if (!found) return { outcome: 'gone' };
       const { credential, row } = found;
       if (credential.consumedAt !== undefined) {
         return {
           outcome: 'spent',
-          consumedAt: credential.consumedAt,
           sealedSuccessor: credential.sealedSuccessor,
         };
       }
@@ -115,7 +125,7 @@ export function credentialStore(tables: Tables): CredentialStore {
         insertCredential(tables, successor);
       }
       row.neededUntil = Math.max(row.neededUntil, neededUntil, successor?.expiresAt ?? 0);
-      credentials.set(keyOf(kind, id), { ...credential, consumedAt: at, sealedSuccessor });
+      credentials.set(keyOf(kind, id), { ...credential, consumedAt: Date.now(), sealedSuccessor });
       return { outcome: 'redeemed' };
     },
   };

@@ -3,6 +3,8 @@ import type {
   AssertionStore,
   AssignmentStore,
   AttemptStore,
+  Consent,
+  FoundSession,
   KeyStore,
   SessionStore,
   Storage,
@@ -13,7 +15,7 @@ import { deviceCodeStore } from './devices.ts';
 import { consentStore, credentialStore, grantStore, revocationStore } from './grants.ts';
 import { idempotencyStore } from './idempotency.ts';
 import { registrationStore } from './registrations.ts';
-import { copy, copyWithPayload, emptyTables, endOfUser, throwIfTaken } from './tables.ts';
+import { copy, copyWithPayload, emptyTables, endOfUser, keyOf, throwIfTaken } from './tables.ts';
 import type { Tables } from './tables.ts';
 
 /**
@@ -44,10 +46,11 @@ export function memoryStorage(): Storage {
     async migrate() {},
     pendingMigrations: async () => [],
     prune: async (at, limit) => prune(tables, at, limit),
+    state: async () => ({ clock: undefined, failing: undefined }),
     diagnose: async () => ({
-      clock: undefined,
       oldestExpired: oldestExpired(tables, now()),
       cache: undefined,
+      listening: undefined,
     }),
     access: async () => ({ readOnly: undefined, noMigrations: undefined }),
     async close() {},
@@ -56,16 +59,17 @@ export function memoryStorage(): Storage {
 
 /** Login sessions of browsers. */
 function sessionStore(tables: Tables): SessionStore {
-  const { ends, sessions } = tables;
+  const { consents, ends, sessions } = tables;
   return {
     async insert(session) {
       throwIfTaken(sessions, session.id);
       sessions.set(session.id, copyWithPayload(session));
     },
-    async find(id) {
+    async find(id, clientId) {
       const session = sessions.get(id);
       if (!session || session.sequence < endOfUser(tables, session.userId)) return undefined;
-      return copy({ session, sequence: ends.latest });
+      const consent = clientId === undefined ? undefined : consents.get(keyOf(session.userId, clientId));
+      return copy({ session, sequence: ends.latest, consent: consent && basisOf(consent) });
     },
     async update({ id, payload, expiresAt }) {
       const session = sessions.get(id);
@@ -81,6 +85,10 @@ function sessionStore(tables: Tables): SessionStore {
       return ids.length;
     },
   };
+}
+
+function basisOf({ clientId, createdAt, hosts, userId }: Consent): FoundSession['consent'] {
+  return { userId, clientId, hosts, createdAt };
 }
 
 /** Signing and cookie keys of the server. */
@@ -101,7 +109,13 @@ function keyStore({ keys }: Tables): KeyStore {
     },
     async retire(id, retiresAt) {
       const key = keys.get(id);
-      if (key) keys.set(id, { ...key, retiresAt });
+      if (key) keys.set(id, { ...key, retiresAt: Math.min(key.retiresAt ?? Infinity, retiresAt) });
+    },
+    async replaceMaterial(id, from, to) {
+      const key = keys.get(id);
+      if (key?.material !== from) return false;
+      keys.set(id, { ...key, material: to });
+      return true;
     },
   };
 }
@@ -122,19 +136,20 @@ function assignmentStore({ assignments }: Tables): AssignmentStore {
 }
 
 /** Counted attempts, such as logins with a wrong password. */
-function attemptStore({ attempts }: Tables): AttemptStore {
+function attemptStore({ attempts, ends }: Tables): AttemptStore {
   return {
-    async count(id, { limit, now: at, expiresAt }) {
-      const row = attempts.get(id);
-      if (!row || row.expiresAt <= at) {
-        attempts.set(id, { count: 1, expiresAt });
-        return undefined;
-      }
-      if (row.count >= limit) return row.expiresAt;
-      attempts.set(id, { ...row, count: row.count + 1 });
-      return undefined;
+    async count(counters, { now: at, expiresAt }) {
+      const rows = counters.map(({ id, limit }) => {
+        const row = attempts.get(id);
+        return { id, limit, ...(row && row.expiresAt > at ? row : { count: 0, expiresAt }) };
+      });
+      const full = rows.find(({ count, limit }) => count >= limit);
+      if (full) return { full: { id: full.id, expiresAt: full.expiresAt } };
+      for (const { id, count, expiresAt: end } of rows)
+        attempts.set(id, { count: count + 1, expiresAt: end });
+      return { full: undefined, sequence: ends.latest };
     },
-    async take(id, { amount, limit, now: at, expiresAt }) {
+    async take({ id, limit }, { amount, now: at, expiresAt }) {
       const row = attempts.get(id);
       const open = row && row.expiresAt > at ? row : { count: 0, expiresAt };
       const taken = Math.max(0, Math.min(amount, limit - open.count));
@@ -142,12 +157,12 @@ function attemptStore({ attempts }: Tables): AttemptStore {
       if (taken > 0) attempts.set(id, { ...open, count });
       return { taken, left: Math.max(0, limit - count), expiresAt: open.expiresAt };
     },
-    async giveBack(id) {
-      const row = attempts.get(id);
-      if (row && row.count > 0) attempts.set(id, { ...row, count: row.count - 1 });
-    },
-    async forget(id) {
-      attempts.delete(id);
+    async giveBack(ids, reset = []) {
+      for (const id of ids) {
+        const row = attempts.get(id);
+        if (row && row.count > 0) attempts.set(id, { ...row, count: row.count - 1 });
+      }
+      for (const id of reset) attempts.delete(id);
     },
   };
 }
@@ -191,11 +206,12 @@ interface ExpiringRow {
 }
 
 function* expiring(tables: Tables): Generator<ExpiringRow> {
-  const { assertions, attempts, audit, credentials, deviceCodes, grants, requests, revokedTokens, sessions } =
-    tables;
+  const { assertions, attempts, audit, credentials, deviceCodes, grants, keys, requests, sessions } = tables;
+  const { revokedTokens } = tables;
   for (const rows of [sessions, credentials, revokedTokens, requests, audit, attempts, assertions]) {
     for (const [key, { expiresAt }] of rows) yield { rows, key, expiresAt };
   }
   for (const [key, { keptUntil }] of deviceCodes) yield { rows: deviceCodes, key, expiresAt: keptUntil };
   for (const [key, { neededUntil }] of grants) yield { rows: grants, key, expiresAt: neededUntil };
+  for (const [key, { retiresAt = Infinity }] of keys) yield { rows: keys, key, expiresAt: retiresAt };
 }

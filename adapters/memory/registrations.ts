@@ -1,21 +1,33 @@
-import type { Client, RegistrationStore, StoredRegistration } from '../../lib/contracts/index.ts';
+import type {
+  Client,
+  RegistrationPlaces,
+  RegistrationStore,
+  StoredRegistration,
+} from '../../lib/contracts/index.ts';
 import { deleteClient } from './clients.ts';
-import { copy, throwIfTaken } from './tables.ts';
+import { copy, end, keyOf, throwIfTaken } from './tables.ts';
 import type { Tables } from './tables.ts';
 
 /** Registrations of clients that registered themselves. */
 export function registrationStore(tables: Tables): RegistrationStore {
   const { clients, registrations } = tables;
   return {
-    async insert({ client, secrets, registration }, limit) {
-      if (registrations.size >= limit) return false;
+    async insert({ client, secrets, registration }, places) {
+      const isFull = registrations.size >= places.limit;
+      const displaced = isFull ? givingWay(tables, places) : undefined;
+      if (isFull && !displaced) return undefined;
       throwIfTaken(clients, client.id);
+      if (displaced) {
+        end(tables, { clientId: displaced.id });
+        registrations.delete(displaced.id);
+        deleteClient(tables, displaced.id);
+      }
       clients.set(client.id, {
         client: copy(client),
         secrets: new Map(secrets.map((secret) => [secret.id, copy(secret)])),
       });
       registrations.set(client.id, copy(registration));
-      return true;
+      return displaced ? [displaced] : [];
     },
     async find(clientId) {
       return copy(registrations.get(clientId));
@@ -39,6 +51,48 @@ export function registrationStore(tables: Tables): RegistrationStore {
       return { removed, seen: removable.length };
     },
   };
+}
+
+/** The client that gives way to a further one. */
+function givingWay(
+  { clients, consents, grants, registrations, soleUsers }: Tables,
+  { now, perUser, unusedSince }: RegistrationPlaces,
+): Pick<Client, 'id' | 'name'> | undefined {
+  const enabled = [...registrations.values()].filter(
+    ({ clientId }) => clients.get(clientId)?.client.disabled === false,
+  );
+  const lastUse = ({ clientId }: StoredRegistration): number => {
+    const { lastUsedAt = 0, updatedAt = 0 } = consents.get(keyOf(soleUsers.get(clientId)!, clientId)) ?? {};
+    return Math.max(lastUsedAt, updatedAt);
+  };
+  const isAuthorized = ({ clientId }: StoredRegistration): boolean =>
+    [...consents.values()].some((consent) => consent.clientId === clientId) ||
+    [...grants.values()].some(
+      ({ grant, neededUntil }) =>
+        grant.clientId === clientId && grant.revokedAt === undefined && neededUntil >= now,
+    );
+  const unauthorized = enabled.filter(
+    (registration) => !soleUsers.has(registration.clientId) && !isAuthorized(registration),
+  );
+  const ofNetwork = Map.groupBy(unauthorized, ({ network }) => network);
+  const ofOne = enabled.filter(({ clientId }) => (soleUsers.get(clientId) ?? '') !== '');
+  const ofUser = Map.groupBy(ofOne, ({ clientId }) => soleUsers.get(clientId)!);
+  const [first] = [
+    ...largest(ofNetwork, 1).toSorted((a, b) => a.removableAt - b.removableAt),
+    ...largest(ofUser, perUser + 1).toSorted((a, b) => lastUse(a) - lastUse(b)),
+    ...ofOne
+      .filter((registration) => lastUse(registration) < unusedSince)
+      .toSorted((a, b) => lastUse(a) - lastUse(b)),
+  ];
+  return first && { id: first.clientId, name: clients.get(first.clientId)!.client.name };
+}
+
+function largest(
+  groups: ReadonlyMap<string, readonly StoredRegistration[]>,
+  least: number,
+): readonly StoredRegistration[] {
+  const [first = []] = [...groups.values()].toSorted((a, b) => b.length - a.length);
+  return first.length >= least ? first : [];
 }
 
 function isUsed(

@@ -21,6 +21,8 @@ export interface Tables {
   readonly clients: Map<string, { client: Client; readonly secrets: Map<string, ClientSecret> }>;
   /** By client. */
   readonly registrations: Map<string, StoredRegistration>;
+  /** By client that registered itself: the user who alone has consented to it; empty for several. */
+  readonly soleUsers: Map<string, string>;
   /** By user and client. */
   readonly consents: Map<string, Consent>;
   /** `neededUntil`: when the grant and all credentials that were issued from it have expired. */
@@ -51,6 +53,7 @@ export function emptyTables(): Tables {
   return {
     clients: new Map(),
     registrations: new Map(),
+    soleUsers: new Map(),
     consents: new Map(),
     grants: new Map(),
     credentials: new Map(),

@@ -1,3 +1,5 @@
+import { readFile } from 'node:fs/promises';
+
 import test from 'ava';
 import { LRUCache } from 'lru-cache';
 
@@ -13,6 +15,19 @@ const COSTS: Costs = {
   clientCredentials: 500,
   databaseRead: 30,
   databaseWrite: 300,
+  idle: 1000,
+  databaseIdle: 500,
+  coldGuard: 600,
+  coldRead: 100,
+  coldToken: 1000,
+  warmFor: 0.02,
+  databaseCold: 300,
+  databaseWarmFor: 0.004,
+  poolerStatement: 20,
+  databaseUnpreparedRead: 100,
+  databaseUnpreparedWrite: 500,
+  pruneRow: 10,
+  databasePruneRow: 40,
 };
 
 const LOAD: Load = {
@@ -24,6 +39,7 @@ const LOAD: Load = {
   revocationLag: 5,
   cachedTokens: 10_000,
   affinity: false,
+  pooler: false,
 };
 
 /** Numbers between 0 and 1, the same in every run (a linear congruential generator). */
@@ -92,4 +108,63 @@ test('affinity, a longer revocationLag and a larger cache save reads', (t) => {
   t.true(apart.processes > together.processes && together.processes > longer.processes);
   const evicting = plan({ ...LOAD, rate, affinity: true, revocationLag: 60 }, COSTS);
   t.true(evicting.readShare > longer.readShare * 2);
+});
+
+test('a process at a low rate costs what it costs idle, and more for each request than at a high one', (t) => {
+  const cached = { ...LOAD, pause: 0.001, authorizations: Infinity, accessToken: Infinity };
+  const [none, low, high] = [1e-6, 10, 5000].map((rate) => plan({ ...cached, rate }, COSTS));
+  t.is(Math.round(none!.cores * 1e6), COSTS.idle);
+  t.is(Math.round(none!.databaseCores * 1e6), COSTS.databaseIdle);
+  const [first, second] = [low!, high!].map(
+    ({ cores, processes }, index) => (cores * 1e6 - processes * COSTS.idle) / [10, 5000][index]!,
+  );
+  // Ten a second: five of six requests come when the process was not busy for 20 ms.
+  t.true(Math.abs(first! / (COSTS.guardCached + (600 * 5) / 6) - 1) < 0.02, `${first}`);
+  t.true(second! < COSTS.guardCached * 1.15, `${second}`);
+});
+
+test('each row that an operation adds is pruned', (t) => {
+  const load = { ...LOAD, rate: 100_000, clientTokens: 0.001 };
+  const [without, pruned] = [{ ...COSTS, pruneRow: 0, databasePruneRow: 0 }, COSTS].map((costs) =>
+    plan(load, costs),
+  );
+  // Of a million tokens: 278 refreshes with two rows each, 0.4 authorizations with four; and 100 tokens of clients.
+  t.is(Math.round(pruned!.prunedRows), 657);
+  t.is(Math.round((pruned!.cores - without!.cores) * 1e6), Math.round(pruned!.prunedRows * COSTS.pruneRow));
+  const added = (pruned!.databaseCores - without!.databaseCores) * 1e6;
+  t.is(Math.round(added), Math.round(pruned!.prunedRows * COSTS.databasePruneRow));
+});
+
+test('PgBouncer costs its own time for each statement, and the database that of planning it', (t) => {
+  const [direct, pooled] = [false, true].map((pooler) => plan({ ...LOAD, rate: 100_000, pooler }, COSTS));
+  const statements = direct!.databaseReads + 2 * direct!.databaseWrites;
+  t.is(direct!.poolerCores, 0);
+  t.is(Math.round(pooled!.poolerCores * 1e6), Math.round(statements * COSTS.poolerStatement));
+  const added = (pooled!.databaseCores - direct!.databaseCores) * 1e6;
+  t.is(Math.round(added), Math.round(direct!.databaseReads * 100 + direct!.databaseWrites * 500));
+});
+
+// By low-rates.ts, in the run that costs.json is from: microseconds of the process for a request, without those of an idle second.
+const MEASURED: readonly { readonly what: Partial<Load>; readonly each: Readonly<Record<number, number>> }[] =
+  [
+    { what: { pause: 0.001 }, each: { 20: 714, 100: 351, 300: 215 } },
+    { what: { pause: 1e6 }, each: { 20: 1273, 100: 691, 300: 447 } },
+  ];
+
+test('the plan for low rates is what was measured, to a quarter', async (t) => {
+  const costs: Costs = JSON.parse(await readFile(new URL('costs.json', import.meta.url), 'utf8'));
+  for (const { what, each } of MEASURED) {
+    for (const [rate, measured] of Object.entries(each)) {
+      const load = {
+        ...LOAD,
+        ...what,
+        accessToken: Infinity,
+        authorizations: Infinity,
+        cachedTokens: Infinity,
+      };
+      const { cores } = plan({ ...load, rate: Number(rate) }, costs);
+      const planned = (cores * 1e6 - costs.idle) / Number(rate);
+      t.true(Math.abs(planned / measured - 1) < 0.25, `${planned} for ${measured} at ${rate}`);
+    }
+  }
 });

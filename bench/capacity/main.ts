@@ -7,7 +7,7 @@ import type { Costs, Load } from './model.ts';
 
 const USAGE = `Usage: npm run capacity -- [options]
 
-Calculates the processes, the reads and the writes of a platform from the CPU time of each operation.
+Calculates the processes, the reads and the writes of a platform, and the cores that it uses, from the CPU time of each operation.
 
   --rate N[,N...]        guarded requests per second (1e3,1e5,1e7)
   --pause N              seconds between two requests with one token (10)
@@ -17,6 +17,7 @@ Calculates the processes, the reads and the writes of a platform from the CPU ti
   --revocation-lag N     seconds (5)
   --cached-tokens N      of each process (10000)
   --affinity             all requests with one token go to one process
+  --pooler               PgBouncer, without prepared statements, before PostgreSQL
   --costs FILE           JSON with costs in microseconds of CPU time (bench/capacity/costs.json)
 `;
 
@@ -24,11 +25,14 @@ const HEADINGS: readonly string[] = [
   'requests/s',
   'tokens in use',
   'processes',
+  'cores in use',
   'wait, p99',
   'requests that read',
   'reads/s',
   'writes/s',
+  'pruned rows/s',
   'database cores',
+  'PgBouncer cores',
 ];
 
 const { values } = parseArgs({
@@ -41,6 +45,7 @@ const { values } = parseArgs({
     'revocation-lag': { type: 'string', default: '5' },
     'cached-tokens': { type: 'string', default: '10000' },
     affinity: { type: 'boolean', default: false },
+    pooler: { type: 'boolean', default: false },
     costs: { type: 'string', default: `${import.meta.dirname}/costs.json` },
     help: { type: 'boolean', short: 'h', default: false },
   },
@@ -61,22 +66,31 @@ function calculate(): string {
       revocationLag: numberOf('--revocation-lag', values['revocation-lag']),
       cachedTokens: numberOf('--cached-tokens', values['cached-tokens']),
       affinity: values.affinity,
+      pooler: values.pooler,
     };
     const needed = plan(load, costs);
     return [
       load.rate,
       needed.tokens,
       needed.processes,
+      cores(needed.cores),
       `${needed.wait.toFixed(1)} ms`,
       `${(100 * needed.readShare).toFixed(0)} %`,
       needed.databaseReads,
       needed.databaseWrites,
-      Math.ceil(needed.databaseCores),
+      needed.prunedRows,
+      cores(needed.databaseCores),
+      cores(needed.poolerCores),
     ];
   });
   return [HEADINGS, HEADINGS.map(() => '--:'), ...rows]
     .map((cells) => `| ${cells.map(format).join(' | ')} |`)
     .join('\n');
+}
+
+/** With two figures at least, because at a low rate it is a small part of one. */
+function cores(number: number): string | number {
+  return number < 10 ? String(Number(number.toPrecision(2))) : number;
 }
 
 function format(cell: string | number): string {

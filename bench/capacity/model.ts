@@ -17,6 +17,30 @@ export interface Costs {
   readonly databaseRead: number;
   /** Of the database: the transaction of a refresh or of an exchange. */
   readonly databaseWrite: number;
+  /** In each second, of a process without requests: timers, and reading what other nodes have changed. */
+  readonly idle: number;
+  /** Of the database, in each second, for a process without requests. */
+  readonly databaseIdle: number;
+  /** What a guarded request adds that finds its process asleep: waking it up, and the processor's caches, which others have used. */
+  readonly coldGuard: number;
+  /** What it adds besides if it reads. */
+  readonly coldRead: number;
+  /** The same of a request to the token endpoint. */
+  readonly coldToken: number;
+  /** For how long after a request the next one is not such a one, in seconds. */
+  readonly warmFor: number;
+  /** Of the database: what a statement adds that finds its connection so, and for how long it does not. */
+  readonly databaseCold: number;
+  readonly databaseWarmFor: number;
+  /** Of PgBouncer: a statement. */
+  readonly poolerStatement: number;
+  /** Of the database: what a read, and a transaction, adds through PgBouncer without prepared statements. */
+  readonly databaseUnpreparedRead: number;
+  readonly databaseUnpreparedWrite: number;
+  /** Of a process: deleting an expired row. */
+  readonly pruneRow: number;
+  /** Of the database: deleting it, and freeing its place (VACUUM). */
+  readonly databasePruneRow: number;
 }
 
 /** A platform's requests, and how it is run. */
@@ -36,6 +60,8 @@ export interface Load {
   readonly cachedTokens: number;
   /** Whether the load balancer sends all requests with one token to one process. */
   readonly affinity: boolean;
+  /** Whether PgBouncer without prepared statements is between the processes and the database. */
+  readonly pooler: boolean;
 }
 
 /** What a load needs. Rates are per second. */
@@ -44,24 +70,33 @@ export interface Plan {
   readonly tokens: number;
   /** Processes of this package, each on a core of its own. */
   readonly processes: number;
+  /** The CPU time of them all per second, in seconds. */
+  readonly cores: number;
   /** The 99th percentile of the time that a request waits for its process, in milliseconds. */
   readonly wait: number;
   /** Share of the guarded requests that read the database. */
   readonly readShare: number;
   readonly databaseReads: number;
   readonly databaseWrites: number;
+  /** Rows that expire, and are pruned. */
+  readonly prunedRows: number;
   /** Cores of the database. */
   readonly databaseCores: number;
+  /** Cores of PgBouncer, of which one process uses one. */
+  readonly poolerCores: number;
 }
 
 /** A guarded request that reads the database reads the user or client, and the revocations. */
 const READS_PER_TOKEN = 2;
 
+/** Rows that expire later, by what adds them: those of the operation, and the records of the audit log. */
+const ROWS = { refresh: 2, authorization: 4, clientCredentials: 1 };
+
 /** Cores are not planned to be busier than this, so that the others can take the share of a node that fails. */
 const UTILISATION = 0.7;
 
 /**
- * The share of requests that read the database: a token that was read is used without reading for `lag` seconds, and with
+ * The share of requests that read the database (or find a process asleep, with its own time instead of `lag`): a token that was read is used without reading for `lag` seconds, and with
  * requests at random times (a Poisson process) `rate * lag` requests pass meanwhile, so that one request of `1 + rate * lag` reads.
  *
  * @param rate - of the requests with one token at one process, per second
@@ -78,21 +113,43 @@ export function plan(load: Load, costs: Costs): Plan {
   const clientTokens = load.rate * load.clientTokens;
   const issuing =
     refreshes * costs.refresh + authorizations * costs.authorization + clientTokens * costs.clientCredentials;
+  // An authorization is a request for a page and one for a token.
+  const tokenRequests = refreshes + 2 * authorizations + clientTokens;
+  const requests = load.rate + tokenRequests;
+  const prunedRows =
+    refreshes * ROWS.refresh + authorizations * ROWS.authorization + clientTokens * ROWS.clientCredentials;
 
   for (let processes = 1; ; processes += 1) {
     const guard = guardWork(load, costs, processes);
-    const busy = (guard.work + issuing) / 1e6;
-    if (busy > processes * UTILISATION) continue;
+    const asleep = readShare(requests / processes, costs.warmFor);
+    const cold =
+      asleep * (load.rate * costs.coldGuard + guard.reads * costs.coldRead + tokenRequests * costs.coldToken);
+    const idle = processes * costs.idle + prunedRows * costs.pruneRow;
+    const cores = (guard.work + issuing + cold + idle) / 1e6;
+    if (cores > processes * UTILISATION) continue;
     const databaseReads = guard.reads * READS_PER_TOKEN;
     const databaseWrites = refreshes + 2 * authorizations;
+    // A refresh finds the token, and redeems it.
+    const statements = databaseReads + 2 * databaseWrites;
+    // A process has a connection that is used most, and the database a process for it.
+    const databaseCold =
+      statements * readShare(statements / processes, costs.databaseWarmFor) * costs.databaseCold;
+    const databaseWork = databaseReads * costs.databaseRead + databaseWrites * costs.databaseWrite;
+    const unprepared = load.pooler
+      ? databaseReads * costs.databaseUnpreparedRead + databaseWrites * costs.databaseUnpreparedWrite
+      : 0;
+    const databaseRest = processes * costs.databaseIdle + prunedRows * costs.databasePruneRow;
     return {
       tokens,
       processes,
-      wait: waitOf99(busy / processes, (busy / load.rate) * 1000),
+      cores,
+      wait: waitOf99(cores / processes, (cores / load.rate) * 1000),
       readShare: guard.reads / load.rate,
       databaseReads,
       databaseWrites,
-      databaseCores: (databaseReads * costs.databaseRead + databaseWrites * costs.databaseWrite) / 1e6,
+      prunedRows,
+      databaseCores: (databaseWork + databaseCold + unprepared + databaseRest) / 1e6,
+      poolerCores: load.pooler ? (statements * costs.poolerStatement) / 1e6 : 0,
     };
   }
 }

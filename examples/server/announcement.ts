@@ -59,7 +59,7 @@ function announceApp(
   baseUrl: string,
   made: Secrets | undefined,
 ): AnnouncedApp {
-  const redirectUri = sample.redirectPath === undefined ? undefined : baseUrl + sample.redirectPath;
+  const redirectUri = sample.redirectPaths[0] && baseUrl + sample.redirectPaths[0];
   return {
     app: sample.app,
     name: client.name,

@@ -57,8 +57,8 @@ export class Apps {
     sample: SampleApp,
     baseUrl: string,
   ): Promise<{ client: Client; secret: NewSecret | undefined }> {
-    const { app, name, grantType, confidential, redirectPath, permissions } = sample;
-    const redirectUris = redirectPath === undefined ? [] : [baseUrl + redirectPath];
+    const { app, name, grantType, confidential, redirectPaths, permissions } = sample;
+    const redirectUris = redirectPaths.map((path) => baseUrl + path);
     const added = await this.#clients.create({ name, grantType, confidential, redirectUris, permissions });
     await this.#database('seeded_apps').insert({ app, client_id: added.client.id }).onConflict('app').merge();
     return added;
@@ -71,8 +71,8 @@ export class Apps {
     more: readonly string[],
   ): Promise<void> {
     for (const { sample, client } of await this.find(samples)) {
-      if (sample.redirectPath === undefined) continue;
-      const wanted = new Set([baseUrl + sample.redirectPath, ...more]);
+      if (sample.redirectPaths.length === 0) continue;
+      const wanted = new Set([...sample.redirectPaths.map((path) => baseUrl + path), ...more]);
       const missing = [...wanted].filter((uri) => !client.redirectUris.includes(uri));
       if (missing.length === 0) continue;
       await this.#clients.update(client.id, { redirectUris: [...client.redirectUris, ...missing] });

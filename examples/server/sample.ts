@@ -25,18 +25,31 @@ export interface SampleApp {
   readonly name: string;
   readonly grantType: ClientGrantType;
   readonly confidential: boolean;
-  /** Below the base URL; for authorization-code apps. */
-  readonly redirectPath: string | undefined;
+  /** Below the base URL; of authorization-code apps. */
+  readonly redirectPaths: readonly string[];
   readonly permissions: readonly Permission[];
 }
 
 const person = { grantType: 'authorization_code', permissions: [] } as const;
-const machine = { grantType: 'client_credentials', confidential: true, redirectPath: undefined } as const;
+const machine = { grantType: 'client_credentials', confidential: true, redirectPaths: [] } as const;
 
 export const APPS: readonly SampleApp[] = [
-  { app: 'portal', name: 'Partner portal', ...person, confidential: true, redirectPath: '/portal/callback' },
-  { app: 'command-line', name: 'Command line', ...person, confidential: true, redirectPath: '/code' },
-  { app: 'browser', name: 'Browser app', ...person, confidential: false, redirectPath: '/code' },
+  {
+    app: 'portal',
+    name: 'Partner portal',
+    ...person,
+    confidential: true,
+    redirectPaths: ['/portal/callback'],
+  },
+  { app: 'command-line', name: 'Command line', ...person, confidential: true, redirectPaths: ['/code'] },
+  {
+    app: 'browser',
+    name: 'Browser app',
+    ...person,
+    confidential: false,
+    // The second one is that of the API's documentation, where a developer signs in as the app.
+    redirectPaths: ['/code', '/api/v1/docs/oauth2-redirect.html'],
+  },
   { app: 'import', name: 'Nightly import', ...machine, permissions: ['view_schools', 'edit_schools'] },
   { app: 'monitor', name: 'Status monitor', ...machine, permissions: [] },
 ];

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { ClientFields, ClientGrantType } from '../../lib/contracts/index.ts';
-import { readForm } from '../../lib/http/body.ts';
+import { readForm } from '../../lib/http/form.ts';
 import { seeOther } from '../navigation.ts';
 import type { Problem } from '../page.ts';
 import { sentence } from '../sentence.ts';

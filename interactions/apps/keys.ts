@@ -1,7 +1,7 @@
 import type { Client, ClientKeys } from '../../lib/contracts/index.ts';
 import { keyThumbprint } from '../../lib/contracts/key-thumbprint.ts';
 import { ClientInvalidError } from '../../lib/errors.ts';
-import { readForm } from '../../lib/http/body.ts';
+import { readForm } from '../../lib/http/form.ts';
 import { seeOther } from '../navigation.ts';
 import type { Problem } from '../page.ts';
 import { printable, sentence } from '../sentence.ts';

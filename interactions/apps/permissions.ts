@@ -1,5 +1,5 @@
 import type { Client, ClientFields } from '../../lib/contracts/index.ts';
-import { readForm } from '../../lib/http/body.ts';
+import { readForm } from '../../lib/http/form.ts';
 import { seeOther } from '../navigation.ts';
 import type { Page, Problem } from '../page.ts';
 import { formErrorOf, versionCondition, versionOf } from './form.ts';

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { now } from '../../lib/contracts/clock.ts';
 import type { Client, ClientSecret } from '../../lib/contracts/index.ts';
 import { GatehouseError } from '../../lib/errors.ts';
-import { readForm } from '../../lib/http/body.ts';
+import { readForm } from '../../lib/http/form.ts';
 import { pathParameter, seeOther } from '../navigation.ts';
 import type { Problem } from '../page.ts';
 import { printable, sentence } from '../sentence.ts';

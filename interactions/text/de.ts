@@ -134,13 +134,13 @@ export const de: Readonly<Record<keyof typeof en, string>> = {
   'apps.heading': 'Ihre Apps',
   'apps.allHeading': 'Alle Apps',
   'apps.new': 'Neue App',
-  'apps.search': 'Nach Namen suchen',
+  'apps.search': 'Nach dem Anfang des Namens oder eines Wortes darin suchen, oder nach Client-ID',
   'apps.searchSubmit': 'Suchen',
   'apps.searchClear': 'Alle anzeigen',
   'apps.none': 'Noch keine Apps',
   'apps.noneLead':
     'Eine App erhält hier Tokens, für die Personen, die sich bei ihr anmelden, oder für sich selbst. Legen Sie eine an, um ihre Client-ID zu bekommen.',
-  'apps.noneFound': 'Keine App heißt so',
+  'apps.noneFound': 'Keine App hat ein Wort im Namen, das so beginnt, oder diese Client-ID',
   'apps.disabled': 'Deaktiviert',
   'apps.own': 'Von Ihnen',
   'apps.created': 'Angelegt am',
@@ -307,6 +307,7 @@ export const de: Readonly<Record<keyof typeof en, string>> = {
   'apps.problem.key_private':
     'Das ist der private Schlüssel. Er hat die App damit verlassen, verwenden Sie ihn nicht mehr: Erzeugen Sie ein neues Schlüsselpaar, und geben Sie nur den öffentlichen an.',
   'apps.problem.key_id_form': 'Seine kid ist ein Text aus 1 bis {most} sichtbaren Zeichen.',
+  'apps.problem.key_id_missing': 'Bei mehreren Schlüsseln braucht jeder eine eigene kid.',
   'apps.problem.key_duplicate': 'Ein anderer Schlüssel hat auch die kid „{name}“.',
   'apps.problem.key_type':
     'Geben Sie einen RSA-Schlüssel, einen EC-Schlüssel auf P-256, P-384 oder P-521, oder einen Ed25519-Schlüssel an.',

@@ -125,13 +125,13 @@ export const en = {
   'apps.heading': 'Your apps',
   'apps.allHeading': 'All apps',
   'apps.new': 'New app',
-  'apps.search': 'Search by name',
+  'apps.search': 'Search by the beginning of the name or of a word in it, or by client ID',
   'apps.searchSubmit': 'Search',
   'apps.searchClear': 'Show all',
   'apps.none': 'No apps yet',
   'apps.noneLead':
     'An app gets tokens here, for the people who sign in to it or for itself. Create one to get its client ID.',
-  'apps.noneFound': 'No app has this in its name',
+  'apps.noneFound': 'No app has a word that begins with this in its name, or this client ID',
   'apps.disabled': 'Disabled',
   'apps.own': 'Yours',
   'apps.created': 'Created',
@@ -288,6 +288,7 @@ export const en = {
   'apps.problem.key_private':
     'This is the private key. It has left the app now, so do not use it any more: make a new pair of keys, and give the public one only.',
   'apps.problem.key_id_form': 'Its kid is a text of 1 to {most} characters that can all be seen.',
+  'apps.problem.key_id_missing': 'With several keys, give each a kid of its own.',
   'apps.problem.key_duplicate': 'Another key has the kid “{name}” too.',
   'apps.problem.key_type': 'Give an RSA key, an EC key on P-256, P-384 or P-521, or an Ed25519 key.',
   'apps.problem.key_algorithm': 'Its alg does not belong to this kind of key. Give {name}, or leave it out.',

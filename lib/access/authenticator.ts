@@ -5,8 +5,8 @@ import type {
   User,
   VerifyAccessToken,
 } from '../contracts/index.ts';
-import { isCompactJws, AUTH_FAILURES } from './bearer-token.ts';
-import type { AuthFailure } from './bearer-token.ts';
+import { AUTH_FAILURES } from './challenge.ts';
+import type { AuthFailure } from './challenge.ts';
 import type { LoadPrincipal } from './principal.ts';
 
 /** What `createAuthenticator()` takes. */
@@ -15,6 +15,8 @@ export interface AuthenticatorOptions<P extends string = string, U extends User 
   /** Whether neither the token, nor its grant, its user or its client was revoked. */
   readonly isActive: (claims: AccessTokenClaims) => Promise<boolean>;
   readonly loadPrincipal: LoadPrincipal<P, U>;
+  /** Called with the user of an active token for which there is no principal. @default nothing is done */
+  readonly onMissing?: (userId: string) => Promise<void>;
   /**
    * In seconds: how long a cached user or client, the permissions and the revocation status are used without reading them
    * again.
@@ -39,7 +41,7 @@ export interface Authenticator<P extends string = string, U extends User = User>
 export function createAuthenticator<P extends string, U extends User>(
   options: AuthenticatorOptions<P, U>,
 ): Authenticator<P, U> {
-  const { verify, isActive, loadPrincipal, revocationLag, cachedTokens } = options;
+  const { verify, isActive, loadPrincipal, onMissing, revocationLag, cachedTokens } = options;
   // `Date.now` is read at each call, because tests replace it.
   const { now = () => Date.now() } = options;
   const lag = revocationLag * 1000;
@@ -47,14 +49,20 @@ export function createAuthenticator<P extends string, U extends User>(
   const pending = new Map<string, Promise<VerifiedToken<P, U> | AuthFailure>>();
 
   async function load(token: string): Promise<VerifiedToken<P, U> | AuthFailure> {
-    const loadedAt = now();
+    const startedAt = now();
     const claims = cache.get(token)?.claims ?? (await verify(token));
     if (!claims) return AUTH_FAILURES.invalid;
     const expiresAt = claims.exp * 1000;
-    if (expiresAt <= loadedAt) return AUTH_FAILURES.invalid;
-    const [active, principal] = await Promise.all([isActive(claims), loadPrincipal(claims)]);
-    if (!principal) return AUTH_FAILURES.gone;
+    if (expiresAt <= startedAt) return AUTH_FAILURES.invalid;
+    const [active, loaded] = await Promise.all([isActive(claims), loadPrincipal(claims)]);
+    if (!loaded) {
+      if (active && claims.principal === 'user') await onMissing?.(claims.sub);
+      return AUTH_FAILURES.gone;
+    }
     if (!active) return AUTH_FAILURES.revoked;
+    const { principal, readAt = startedAt } = loaded;
+    // A cached client is not used for longer in a cached principal.
+    const loadedAt = Math.min(startedAt, readAt);
     return { token, claims, principal, loadedAt, expiresAt, visited: false };
   }
 
@@ -94,6 +102,18 @@ export function createAuthenticator<P extends string, U extends User>(
       pending.clear();
     },
   };
+}
+
+/** In characters. Tokens of this server have about 700. */
+const MAX_TOKEN_LENGTH = 8192;
+
+// RFC 7515 section 7.1. The signature must be canonical (RFC 4648 section 3.5): the unused bits of its last character are zero.
+// Otherwise the token would stay valid with another last character. The expression takes linear time on any input.
+const COMPACT_JWS = /^[\w-]+\.[\w-]+\.(?:[\w-]{4})*(?:[\w-][AQgw]|[\w-]{2}[AEIMQUYcgkosw048])?$/;
+
+/** Whether a token has the form and size of this server's tokens, so that its signature is checked. */
+function isCompactJws(token: string): boolean {
+  return token.length <= MAX_TOKEN_LENGTH && COMPACT_JWS.test(token);
 }
 
 /** An active token and its principal. Times are in milliseconds. */

@@ -1,7 +1,57 @@
 import type { Principal } from '../contracts/index.ts';
 import { INSUFFICIENT_SCOPE } from '../http/problem.ts';
 import type { Problem } from '../http/problem.ts';
-import type { AuthFailure } from './bearer-token.ts';
+
+/** A reason to answer 401 (RFC 6750 section 3). */
+export interface AuthFailure {
+  readonly code: string;
+  /** The `error` of the challenge. Absent when no token was sent (RFC 6750 section 3.1). */
+  readonly error?: 'invalid_request' | 'invalid_token';
+  /** ASCII without quotes, because it is sent in a header field too. */
+  readonly detail: string;
+}
+
+type AuthFailureReason = 'missing' | 'misplaced' | 'repeated' | 'malformed' | 'invalid' | 'revoked' | 'gone';
+
+/** All reasons. Each is answered with 401, because the client needs another token. */
+export const AUTH_FAILURES: Readonly<Record<AuthFailureReason, AuthFailure>> = {
+  missing: {
+    code: 'token_missing',
+    detail: 'An access token is required. Send it in the header field Authorization: Bearer.',
+  },
+  misplaced: {
+    code: 'token_misplaced',
+    error: 'invalid_request',
+    detail:
+      'Send the access token in the Authorization header field, never in the URL. Revoke this one: URLs are logged.',
+  },
+  repeated: {
+    code: 'token_repeated',
+    error: 'invalid_request',
+    detail: 'Send one Authorization header field.',
+  },
+  malformed: {
+    code: 'token_malformed',
+    error: 'invalid_token',
+    detail:
+      'The Authorization header field must be Bearer, one space, and an access token of this server as it was issued.',
+  },
+  invalid: {
+    code: 'token_invalid',
+    error: 'invalid_token',
+    detail: 'The access token has expired, or was not issued by this server for this API.',
+  },
+  revoked: {
+    code: 'token_revoked',
+    error: 'invalid_token',
+    detail: 'The access token was revoked.',
+  },
+  gone: {
+    code: 'token_holder_gone',
+    error: 'invalid_token',
+    detail: 'The user or the client of the access token was removed or disabled.',
+  },
+};
 
 /** The API of a guard, for its challenges. */
 export interface ChallengedApi {

@@ -1,23 +1,26 @@
+import type { IncomingMessage } from 'node:http';
+
 import type { Next, ParameterizedContext } from 'koa';
 
 import type {
+  ConcurrencyLimit,
   GuardedState,
   GuardOutcome,
   Logger,
+  Overload,
   Principal,
   StoredChange,
   Trace,
   User,
 } from '../contracts/index.ts';
 import { GatehouseError } from '../errors.ts';
-import { overloadProblem } from '../http/concurrency-limit.ts';
+import { overloadProblem } from '../limits/concurrency-limit.ts';
 import { sendError, sendProblem } from '../http/problem.ts';
+import { isUnavailable } from '../http/unavailable.ts';
 import { createAuthenticator } from './authenticator.ts';
 import type { AuthenticatorOptions, VerifiedToken } from './authenticator.ts';
-import { readBearerToken } from './bearer-token.ts';
-import type { AuthFailure } from './bearer-token.ts';
-import { unauthorized } from './challenge.ts';
-import type { ChallengedApi } from './challenge.ts';
+import { AUTH_FAILURES, unauthorized } from './challenge.ts';
+import type { AuthFailure, ChallengedApi } from './challenge.ts';
 
 /** What `createGuard()` takes. */
 export interface GuardOptions<P extends string = string, U extends User = User> extends AuthenticatorOptions<
@@ -31,8 +34,8 @@ export interface GuardOptions<P extends string = string, U extends User = User> 
   readonly trace?: Trace;
   /** `guarded` is called with the outcome of each request. @default none */
   readonly observers?: { readonly guarded: ((outcome: GuardOutcome) => void) | undefined };
-  /** Requests are refused while it is closing. Omitted: they never are. */
-  readonly server?: { readonly isClosing: boolean };
+  /** Requests are refused while it refuses them. Omitted: none is. */
+  readonly server?: Pick<ConcurrencyLimit, 'refusal'>;
 }
 
 /** A Koa context with the user or the client of the request in `state`. */
@@ -88,8 +91,8 @@ export function createGuard<P extends string, U extends User>(options: GuardOpti
       result = await verifyInTrace(token);
     } catch (error) {
       observers?.guarded?.({ admitted: false, code: codeOf(error) });
-      // An error of the host's user store is left to the host's error handler.
-      if (!(error instanceof GatehouseError)) throw error;
+      // An error of the host's user store is left to the host's error handler, unless its database is away.
+      if (!(error instanceof GatehouseError || isUnavailable(error))) throw error;
       sendError(ctx, error, logger);
       return undefined;
     }
@@ -111,21 +114,23 @@ export function createGuard<P extends string, U extends User>(options: GuardOpti
     });
   }
 
-  function refuseWhileClosing(ctx: GuardContext<P, U>): void {
-    const problem = overloadProblem('closing');
+  function refuse(ctx: GuardContext<P, U>, overload: Overload): void {
+    const problem = overloadProblem(overload);
     observers?.guarded?.({ admitted: false, code: problem.code });
     sendProblem(ctx, problem);
   }
 
   // Not async: a cached token needs no additional promise.
   function guard(ctx: GuardContext<P, U>, next: Next): unknown {
-    if (server?.isClosing) return refuseWhileClosing(ctx);
+    const refusal = server?.refusal;
+    if (refusal !== undefined) return refuse(ctx, refusal);
     const token = readBearerToken(ctx.req);
     if (typeof token !== 'string') return answer(token, ctx, next);
     const known = authenticator.findCached(token);
     if (known === undefined) return authenticate(token, ctx, next);
     observers?.guarded?.(CACHED);
-    return answer(known, ctx, next);
+    setPrincipal(ctx.state, known.principal);
+    return next();
   }
 
   return Object.assign(guard, { forget: (match?: StoredChange) => authenticator.forget(match) });
@@ -134,9 +139,39 @@ export function createGuard<P extends string, U extends User>(options: GuardOpti
 const CACHED: GuardOutcome = Object.freeze({ admitted: true, remembered: true });
 
 function codeOf(error: unknown): string {
-  return error instanceof GatehouseError && error.status === 503
-    ? 'temporarily_unavailable'
-    : 'internal_error';
+  return isUnavailable(error) ? 'temporarily_unavailable' : 'internal_error';
+}
+
+/**
+ * Reads the token of a request from the `Authorization` header field only, because RFC 9700 section 4.3.2 rules out the query.
+ * Bodies are not read: a member `access_token` in a body belongs to the host's API.
+ *
+ * Runs for every request, so it checks only what a cached token needs; the authenticator checks the form of other tokens.
+ */
+function readBearerToken(request: IncomingMessage): string | AuthFailure {
+  const header = request.headers.authorization;
+  const inUrl = IN_URL.test(request.url ?? '');
+  if (header === undefined) return inUrl ? AUTH_FAILURES.misplaced : AUTH_FAILURES.missing;
+  if (!header.startsWith('Bearer ') && !BEARER.test(header)) return AUTH_FAILURES.missing;
+  if (inUrl) return AUTH_FAILURES.misplaced;
+  if (isRepeated(request.rawHeaders)) return AUTH_FAILURES.repeated;
+  return header.slice('Bearer '.length);
+}
+
+// The scheme is case-insensitive (RFC 9110 section 11.1). Without a token behind it, the field is a malformed Bearer field.
+const BEARER = /^bearer(?: |$)/i;
+
+// Refused also when the header field is valid: every server on the path logs the URL.
+const IN_URL = /[?&]access_token=/;
+
+// Node uses the first of several Authorization fields; a proxy in front may have used the last.
+function isRepeated(rawHeaders: readonly string[]): boolean {
+  let count = 0;
+  for (let index = 0; index < rawHeaders.length; index += 2) {
+    const name = rawHeaders[index]!;
+    if (name.length === 13 && name.toLowerCase() === 'authorization') count += 1;
+  }
+  return count > 1;
 }
 
 /** Sets the user or the client of a request on `ctx.state`. */

@@ -4,7 +4,6 @@ import type {
   Assignment,
   AssignmentStore,
   Client,
-  ClientStore,
   Gate,
   PermissionSource,
   Principal,
@@ -20,14 +19,23 @@ export interface PrincipalPorts<P extends string = string, U extends User = User
   /** The API that the tokens are for. */
   readonly api: ChallengedApi & Pick<PrincipalRules<P>, 'scopes'>;
   readonly userAssignments: Pick<UserAssignments<U>, 'find'>;
-  readonly clients: Pick<ClientStore, 'find'>;
+  /** `readAt`: when a cached client was read, in milliseconds. `undefined`: now. */
+  readonly clients: {
+    find(id: string): Promise<{ readonly client: Client; readonly readAt?: number } | undefined>;
+  };
   readonly clientPermissions: FindClientPermissions<P>;
+}
+
+/** A principal, and when the client of its token was read, in milliseconds. `undefined`: now. */
+export interface LoadedPrincipal<P extends string = string, U extends User = User> {
+  readonly principal: Principal<P, U>;
+  readonly readAt: number | undefined;
 }
 
 /** Loads the principal of a verified token. `undefined`: the user or the client was removed or disabled. */
 export type LoadPrincipal<P extends string = string, U extends User = User> = (
   claims: AccessTokenClaims,
-) => Promise<Principal<P, U> | undefined>;
+) => Promise<LoadedPrincipal<P, U> | undefined>;
 
 /**
  * Creates the function that loads the user or the client of a verified token.
@@ -42,28 +50,32 @@ export function createPrincipalLoader<P extends string, U extends User>(
   const makePrincipal = createMakePrincipal<P, U>({ gate, scopes: api.scopes });
 
   /** The client of the token, unless it was removed or disabled. */
-  async function findClient(id: string): Promise<Client | undefined> {
-    const client = (await clients.find(id))?.client;
-    return client?.disabled ? undefined : client;
+  async function findClient(id: string): ReturnType<typeof clients.find> {
+    const found = await clients.find(id);
+    return found?.client.disabled ? undefined : found;
   }
 
-  async function loadUser(claims: AccessTokenClaims): Promise<Principal<P, U> | undefined> {
-    const [client, found] = await Promise.all([
+  async function loadUser(claims: AccessTokenClaims): ReturnType<LoadPrincipal<P, U>> {
+    const [through, found] = await Promise.all([
       findClient(claims.client_id),
       userAssignments.find(claims.sub),
     ]);
-    if (!client || !found) return undefined;
+    if (!through || !found) return undefined;
+    const { client, readAt } = through;
     const effective = effectivePermissions(found.assignment, gate);
     const granted = scopesOf(claims, client, api);
-    return recordApi(makePrincipal({ type: 'user', user: found.user, client }, effective, granted), api);
+    const principal = makePrincipal({ type: 'user', user: found.user, client }, effective, granted);
+    return { principal: recordApi(principal, api), readAt };
   }
 
-  async function loadClient(claims: AccessTokenClaims): Promise<Principal<P, U> | undefined> {
-    const client = await findClient(claims.client_id);
-    if (!client) return undefined;
+  async function loadClient(claims: AccessTokenClaims): ReturnType<LoadPrincipal<P, U>> {
+    const found = await findClient(claims.client_id);
+    if (!found) return undefined;
+    const { client, readAt } = found;
     const effective = await clientPermissions(client);
     const granted = scopesOf(claims, client, api);
-    return recordApi(makePrincipal({ type: 'client', user: undefined, client }, effective, granted), api);
+    const principal = makePrincipal({ type: 'client', user: undefined, client }, effective, granted);
+    return { principal: recordApi(principal, api), readAt };
   }
 
   return async function loadPrincipal(claims) {

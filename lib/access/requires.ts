@@ -34,9 +34,12 @@ export function createRequires<P extends string>(options: RequiresOptions<P>): R
   return function requires(...permissions) {
     checkPermissions(permissions, (permission) => gate.has(permission));
     return function requirePermissions(ctx, next) {
-      const principal = guardedPrincipal(ctx.state);
+      const { principal }: { readonly principal?: Principal } = ctx.state;
+      if (!principal) {
+        throw new ConfigError('requires()', 'mount auth.guard() before it, which sets the principal');
+      }
       for (const permission of permissions) {
-        if (!principal.can(permission)) {
+        if (!principal.permissions.has(permission)) {
           observers?.guarded?.(MISSING_PERMISSION);
           const challenge = insufficientScope(principal, permissions, realm);
           sendProblem(ctx, {
@@ -71,11 +74,4 @@ function checkPermissions(permissions: readonly string[], isKnown: (permission: 
       );
     }
   }
-}
-
-function guardedPrincipal(state: { readonly principal?: Principal }): Principal {
-  if (!state.principal) {
-    throw new ConfigError('requires()', 'mount auth.guard() before it, which sets the principal');
-  }
-  return state.principal;
 }

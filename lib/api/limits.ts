@@ -1,83 +1,54 @@
-import { ConfigError } from '../errors.ts';
-import type { Duration } from '../contracts/duration.ts';
-import { checkDuration } from '../options/checks.ts';
-import { checkKnownOptions } from '../options/known-options.ts';
-import { checkInteger } from '../options/values.ts';
+import { object, optional, readOptions } from '../options/declare.ts';
+import type { Given, Values } from '../options/declare.ts';
+import { duration, integer } from '../options/values.ts';
+
+const BULK = {
+  /** The largest number of items. @default 1000 */
+  maximum: optional(integer(1), 1000),
+  /** How many items run concurrently; choose fewer than the database pool has connections. @default 4 */
+  concurrency: optional(integer(1), 4),
+  /** In bytes: the largest body. @default 4194304 */
+  bodyLimit: optional(integer(1), 4 * 2 ** 20),
+};
 
 /** The limits of a bulk request. */
-export interface BulkLimits {
-  /** The largest number of items. @default 1000 */
-  readonly maximum?: number;
-  /** How many items run concurrently; choose fewer than the database pool has connections. @default 4 */
-  readonly concurrency?: number;
-  /** In bytes: the largest body. @default 4194304 */
-  readonly bodyLimit?: number;
-}
+export interface BulkLimits extends Given<typeof BULK> {}
+
+const UPLOADS = {
+  /** In bytes: the largest body, files and fields together. @default 10485760 */
+  bodyLimit: optional(integer(1), 10 * 2 ** 20),
+  /** The largest number of files. @default 10 */
+  maxFiles: optional(integer(1), 10),
+  /** The largest number of fields, also of urlencoded forms. @default 100 */
+  maxFields: optional(integer(1), 100),
+};
 
 /** The limits of a multipart body that is sent to a route of yours. */
-export interface UploadLimits {
-  /** In bytes: the largest body, files and fields together. @default 10485760 */
-  readonly bodyLimit?: number;
-  /** The largest number of files. @default 10 */
-  readonly maxFiles?: number;
-  /** The largest number of fields, also of urlencoded forms. @default 100 */
-  readonly maxFields?: number;
-}
+export interface UploadLimits extends Given<typeof UPLOADS> {}
+
+const REQUEST_LIMIT = {
+  /** The largest number of requests, from 1 to 1,000,000,000. */
+  requests: integer(1, { most: 1_000_000_000 }),
+  /** The length of the window, at most a day. It begins with the first request. */
+  per: duration(1, 86_400, 'give at most 1 day'),
+};
 
 /** A limit of requests in a window of time. */
-export interface RequestLimit {
-  /** The largest number of requests, from 1 to 1,000,000,000. */
-  readonly requests: number;
-  /** The length of the window, at most a day. It begins with the first request. */
-  readonly per: Duration;
-}
+export interface RequestLimit extends Given<typeof REQUEST_LIMIT> {}
+
+const LIMITS = {
+  bodyLimit: optional(integer(1), 64 * 1024),
+  bulk: optional(object(BULK), {}),
+  uploads: optional(object(UPLOADS), {}),
+};
 
 /** The limits of an API, with defaults applied. */
-export interface Limits {
-  readonly bodyLimit: number;
-  readonly bulk: Required<BulkLimits>;
-  readonly uploads: Required<UploadLimits>;
-}
+export type Limits = Values<typeof LIMITS>;
 
-/**
- * Applies the defaults of the limits.
- *
- * @throws ConfigError for a limit that is not a whole number above 0
- */
-export function checkLimits({
-  bodyLimit = 64 * 1024,
-  bulk = {},
-  uploads = {},
-}: {
-  bodyLimit?: number | undefined;
-  bulk?: BulkLimits | undefined;
-  uploads?: UploadLimits | undefined;
-}): Limits {
-  checkKnownOptions(bulk, { maximum: true, concurrency: true, bodyLimit: true }, 'bulk');
-  checkKnownOptions(uploads, { bodyLimit: true, maxFiles: true, maxFields: true }, 'uploads');
-  const { maximum = 1000, concurrency = 4, bodyLimit: bulkBodyLimit = 4 * MEBIBYTE } = bulk;
-  const { bodyLimit: uploadLimit = 10 * MEBIBYTE, maxFiles = 10, maxFields = 100 } = uploads;
-  const numbers = {
-    bodyLimit,
-    'bulk.maximum': maximum,
-    'bulk.concurrency': concurrency,
-    'bulk.bodyLimit': bulkBodyLimit,
-    'uploads.bodyLimit': uploadLimit,
-    'uploads.maxFiles': maxFiles,
-    'uploads.maxFields': maxFields,
-  };
-  for (const [option, value] of Object.entries(numbers)) {
-    if (!Number.isSafeInteger(value) || value < 1)
-      throw new ConfigError(option, 'give a whole number above 0');
-  }
-  return {
-    bodyLimit,
-    bulk: { maximum, concurrency, bodyLimit: bulkBodyLimit },
-    uploads: { bodyLimit: uploadLimit, maxFiles, maxFields },
-  };
+/** Applies the defaults of the limits. @throws ConfigError for a limit that is not a whole number above 0 */
+export function checkLimits({ bodyLimit, bulk, uploads }: Given<typeof LIMITS>): Limits {
+  return readOptions(LIMITS, { bodyLimit, bulk, uploads });
 }
-
-const DAY = 86_400;
 
 /**
  * @param option - the limit's name in errors
@@ -87,10 +58,6 @@ export function checkRequestLimit(
   option: string,
   limit: RequestLimit,
 ): { readonly requests: number; readonly window: number } {
-  const { requests, per } = checkKnownOptions(limit, { requests: true, per: true }, option);
-  const window = checkDuration(`${option}.per`, per, 1);
-  if (window > DAY) throw new ConfigError(`${option}.per`, 'give at most 1 day');
-  return Object.freeze({ requests: checkInteger(`${option}.requests`, requests, 1, 1_000_000_000), window });
+  const { per, requests } = readOptions(REQUEST_LIMIT, limit, option);
+  return { requests, window: per };
 }
-
-const MEBIBYTE = 1024 * 1024;

@@ -131,7 +131,10 @@ function createLimit(
 
 const userIdOf = ({ user }: Principal): string | undefined => user?.id;
 const clientIdOf = ({ client }: Principal): string => client.id;
-const partyOf = ({ user, client }: Principal): string => (user ? `user ${user.id}` : `client ${client.id}`);
+
+/** Whose requests are counted together: a user's with all clients, or those of a client for itself. */
+export const partyOf = ({ user, client }: Principal): string =>
+  user ? `user ${user.id}` : `client ${client.id}`;
 
 /** Requests to count under a limit. */
 interface Share {

@@ -6,8 +6,8 @@ import type { Context, DefaultContext, Middleware, Request } from 'koa';
 
 import type { Logger } from '../contracts/index.ts';
 import { BodyError } from '../errors.ts';
+import { discardRest, isUnread, receiveBody } from '../http/body.ts';
 import { checkJson } from '../http/json.ts';
-import { discardRest, isUnread, receiveBody } from '../http/receive-body.ts';
 import type { Limits } from './limits.ts';
 
 /** The context of routes that a host adds to the API. */

@@ -1,14 +1,16 @@
 import type { Middleware, Next, ParameterizedContext } from 'koa';
 import compose from 'koa-compose';
-import { Router, RouterEvents } from 'koa-router';
+import { RouterEvents } from 'koa-router';
+import type { Router } from 'koa-router';
 
 import type { GuardMiddleware } from '../access/guard.ts';
 import type { Requires } from '../access/requires.ts';
 import type { Gate, GuardedState, User } from '../contracts/index.ts';
-import { limitConcurrency } from '../http/limit-concurrency.ts';
+import { INTERNALS, internalsOf } from '../contracts/internals.ts';
+import type { ServerInternals } from '../contracts/internals.ts';
+import { limitConcurrency } from '../limits/concurrency-limit.ts';
 import { problems, sendProblem } from '../http/problem.ts';
-import { serverPartsOf } from '../http/server-parts.ts';
-import { checkBoolean } from '../options/values.ts';
+import { boolean } from '../options/values.ts';
 import { checkKnownOptions } from '../options/known-options.ts';
 import { describeAction, indexActions, listActions, withAction } from './actions/action-index.ts';
 import type { Action } from './actions/define-action.ts';
@@ -16,12 +18,12 @@ import { executeOnCollection, executeOnInstance } from './actions/execute.ts';
 import { createPerformAction } from './actions/perform-action.ts';
 import { runBulk } from './bulk/bulk.ts';
 import { createAnswerOnce } from './idempotency/answer-once.ts';
+import { GuardedRouter } from './guarded-router.ts';
 import { identity } from './identity.ts';
 import { checkLimits } from './limits.ts';
 import type { BulkLimits, UploadLimits } from './limits.ts';
 import { serveDescription } from './openapi/serve-description.ts';
 import type { OpenApiOptions } from './openapi/document.ts';
-import { guardEveryRoute, parseHostBodies } from './matched-routes.ts';
 import { baseUrlOf, checkPath, pathOf } from './paths.ts';
 import { createRequestLimits } from './request-limits.ts';
 import type { RequestLimits } from './request-limits.ts';
@@ -42,6 +44,8 @@ export interface ApiAuth<
   guard(options?: { readonly resource?: A }): GuardMiddleware<P, U, S>;
   /** Creates a middleware that requires permissions. */
   readonly requires: Requires<P>;
+  /** @internal */
+  readonly [INTERNALS]: ServerInternals;
 }
 
 /** What `createApiRouter()` takes. */
@@ -81,7 +85,10 @@ export interface ApiRouterOptions<
    * @default true
    */
   readonly parseBodies?: boolean;
-  /** The description of the API at `/openapi.json` and, as a page, at `/docs`. `false`: none. */
+  /**
+   * The description of the API at `/openapi.json` and, as a page, at `/docs`: Swagger UI where the host has installed
+   * `swagger-ui-dist`, else a list of the operations. `false`: none.
+   */
   readonly openapi?: OpenApiOptions | false;
 }
 
@@ -116,14 +123,14 @@ export function createApiRouter<
   A extends string = string,
 >(options: ApiRouterOptions<P, U, S, A>): ApiRouter<P, U, S> {
   const { auth, openapi = {}, parseBodies = true } = checkKnownOptions(options, OPTIONS);
-  const { concurrencyLimit, logger, mountPath, requestCounter, resources, storage } = serverPartsOf(auth);
+  const { concurrencyLimit, logger, mountPath, requestCounter, resources, storage } = internalsOf(auth);
   const { gate, issuer } = auth;
   const guard = auth.guard(options.resource === undefined ? {} : { resource: options.resource });
   const resource: string = options.resource ?? issuer;
   const { prefix = resource === issuer ? `${mountPath}/api/v1` : pathOf(resource, { issuer, mountPath }) } =
     options;
   checkPath('prefix', prefix, '/api/v1');
-  checkBoolean('parseBodies', parseBodies);
+  boolean('parseBodies', parseBodies);
   const sizes = checkLimits(options);
   const { bodyLimit, bulk } = sizes;
   const actions = indexActions(options.actions, auth);
@@ -136,14 +143,13 @@ export function createApiRouter<
   const answerOnce = createAnswerOnce({ store: storage.idempotency, logger });
   const execute = { perform: createPerformAction({ logger, answerOnce }), bodyLimit, countRuns };
 
-  const router: ApiRouter<P, U, S> = new Router({ prefix, sensitive: true });
   const guardRoute = compose<ParameterizedContext<GuardedState<P, U, S>>>([
     limitConcurrency(concurrencyLimit),
     problems({ logger }),
     guard,
     ...(countRequest ? [countRequest] : []),
   ]);
-  const addPublicRoute = guardEveryRoute(router, guardRoute);
+  const router = new GuardedRouter({ prefix, sensitive: true }, guardRoute);
   answerUnmatched(router, guardRoute, prefix);
   router.get('/identity', identity);
   router.get(['/actions', '/actions/:type'], listActions(actions, baseUrl));
@@ -152,18 +158,21 @@ export function createApiRouter<
   // The names of actions end in `-action`, so `bulk` in the next path is never one of them.
   router.post(
     '/actions/:type/:action/bulk',
-    withAction(actions, runBulk({ storage, logger, answerOnce, countRuns, ...bulk, maximum })),
+    withAction(
+      actions,
+      runBulk({ storage, logger, answerOnce, concurrencyLimit, countRuns, ...bulk, maximum }),
+    ),
   );
   router.post('/actions/:type/:id/:action', withAction(actions, executeOnInstance(execute)));
   router.get(OBJECT_PATHS, notImplemented);
   if (openapi !== false) {
-    const described = { actions: actions.all, gate, issuer, baseUrl, scopes, maximum, isLimited };
-    for (const [path, handler] of Object.entries(serveDescription(described, openapi))) {
-      if (openapi.access === 'public') addPublicRoute(path, handler);
+    const described = { actions: actions.all, gate, issuer, resource, baseUrl, scopes, maximum, isLimited };
+    for (const [path, { handler, isPublic }] of Object.entries(serveDescription(described, openapi))) {
+      if (isPublic) router.addPublic(path, handler);
       else router.get(path, handler);
     }
   }
-  if (parseBodies) parseHostBodies(router, createRouteBodies(sizes, logger));
+  if (parseBodies) router.parseBodies(createRouteBodies(sizes, logger));
   return router;
 }
 

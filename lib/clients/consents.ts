@@ -1,22 +1,17 @@
 import type { AccessTokenClaims, Client, Consent } from '../contracts/index.ts';
+import { consentLimit, toConsentScopes } from './scope-limit.ts';
+import type { ScopeLimit } from './scope-limit.ts';
 
-// An entry in the scopes of a consent, for a request without scopes by a client without a list of scopes. No scope has an empty
-// name.
-const WITHOUT_SCOPES = '';
-
-/** The API of an authorization request, and the scopes that are requested of it. */
-export interface RequestedScopes {
+/** An API, and the scopes of it that a user consents to. */
+export interface ConsentedAccess {
   /** `undefined`: the default, the issuer. */
   readonly resource?: string | undefined;
-  readonly scopes: readonly string[];
-  /** Whether the scopes limit the client. `false` with no scopes: it requests all permissions of the user. */
-  readonly limited: boolean;
+  readonly limit: ScopeLimit;
 }
 
-/** The scopes to store in the consent of a request. */
-export function consentScopes({ limited, resource, scopes }: RequestedScopes): readonly string[] {
-  const names = scopes.length === 0 && !limited ? [WITHOUT_SCOPES] : scopes;
-  return names.map((name) => ofResource(resource, name));
+/** The scopes to store in a consent. */
+export function consentScopes({ limit, resource }: ConsentedAccess): readonly string[] {
+  return toConsentScopes(limit).map((name) => ofResource(resource, name));
 }
 
 /**
@@ -27,13 +22,13 @@ export function ofResource(resource: string | undefined, name: string): string {
   return resource === undefined ? name : `${resource} ${name}`;
 }
 
-/** Whether the user has consented to a request without scopes, which gives the client all permissions of the user. */
-export function isUnlimited({ scopes }: Pick<Consent, 'scopes'>, resource?: string): boolean {
-  return scopes.includes(ofResource(resource, WITHOUT_SCOPES));
+/** Whether the user has consented to be sent to a redirect host by the client, for any API. */
+export function isAgreedHost(consent: Pick<Consent, 'hosts'> | undefined, host: string): boolean {
+  return Object.keys(consent?.hosts ?? {}).some((stored) => stored === host || stored.endsWith(` ${host}`));
 }
 
 /** What a user has consented to for each API, the default first. */
-export function consentsByResource({ hosts, scopes }: Pick<Consent, 'hosts' | 'scopes'>): RequestedScopes[] {
+export function consentsByResource({ hosts, scopes }: Pick<Consent, 'hosts' | 'scopes'>): ConsentedAccess[] {
   // An API without a scope is named by its hosts only: the user has consented to a request that named no scope.
   const named = [
     ...scopes.map(split),
@@ -43,11 +38,7 @@ export function consentsByResource({ hosts, scopes }: Pick<Consent, 'hosts' | 's
   const byResource = Map.groupBy(named, ({ resource = '' }) => resource);
   return [...byResource.keys()].toSorted().map((resource) => {
     const names = byResource.get(resource)!.flatMap(({ name }) => (name === undefined ? [] : [name]));
-    return {
-      resource: resource || undefined,
-      scopes: names.filter((name) => name !== WITHOUT_SCOPES),
-      limited: !names.includes(WITHOUT_SCOPES),
-    };
+    return { resource: resource || undefined, limit: consentLimit(names) };
   });
 }
 
@@ -66,7 +57,7 @@ export function scopesOf(
   { limited = false, scope = '' }: Pick<AccessTokenClaims, 'limited' | 'scope'>,
   { scopes: allowed }: Pick<Client, 'scopes'>,
   api: { readonly scopes: ReadonlyMap<string, unknown> },
-): readonly string[] | undefined {
+): ScopeLimit {
   const granted = scope.split(' ').filter(Boolean);
   if (granted.length > 0) return granted.filter((name) => allowed?.includes(name) ?? true);
   return limited ? [] : allowed?.filter((name) => api.scopes.has(name));

@@ -5,79 +5,92 @@ import { LRUCache } from 'lru-cache';
 
 import { CACHE_BOUND } from '../contracts/cache-bound.ts';
 import { now } from '../contracts/clock.ts';
-import type { ClientSecret, ClientStore, Logger, StoredClient } from '../contracts/index.ts';
+import type { Client, ClientSecret, ClientStore, StoredClient } from '../contracts/index.ts';
 import { TooManyAttemptsError } from '../errors.ts';
 import { hashCredential, matchesHash } from '../keys/hash.ts';
-import { isGenerated } from './secrets.ts';
-
-// In seconds. "Last used" is shown with this precision, and a write per token request would cost more than the token.
-const TOUCH_INTERVAL = 60;
+import type { LastUses } from './last-use.ts';
+import { SECRET_PREFIX } from './secrets.ts';
 
 /** A cache of clients for the hot paths. A change on this node removes the client from it at once. */
 export interface ClientDirectory {
   find(id: string): Promise<StoredClient | undefined>;
+  /** The client with the time of its read, in milliseconds, for what is cached with it and must not be older. */
+  findDated(this: void, id: string): Promise<DatedClient | undefined>;
   /**
    * Whether a presented secret is one of the client's unexpired ones.
    *
+   * @param stored - the client, as found during the request
    * @param checkAttempts - throws when too many authentications have failed. Called only when the value could be a guess, which
    * a value of the form of a generated secret cannot
    * @throws TooManyAttemptsError also when too many values of the client wait for a bcrypt comparison
    */
-  verifySecret(id: string, presented: string, checkAttempts: () => void): Promise<boolean>;
+  verifySecret(stored: StoredClient, presented: string, checkAttempts: () => void): Promise<boolean>;
   /** Removes a client, or all clients. */
   forget(id?: string): void;
 }
 
+/** A client, and when it began to be read, in milliseconds: it includes every earlier change. */
+export interface DatedClient {
+  readonly client: Client;
+  readonly readAt: number;
+}
+
+interface Entry {
+  readonly stored: Promise<StoredClient | undefined>;
+  readonly readAt: number;
+}
+
 /** @param maxAge - how old a cached client may be, in seconds: after it, a change on another node takes effect */
 export function createClientDirectory(
-  store: Pick<ClientStore, 'find' | 'rehashSecret' | 'touchSecret'>,
-  { maxAge, logger }: { maxAge: number; logger: Logger },
+  store: Pick<ClientStore, 'find' | 'rehashSecret'>,
+  { maxAge, secretUsed }: { readonly maxAge: number } & Pick<LastUses, 'secretUsed'>,
 ): ClientDirectory {
-  const entries = new LRUCache<string, { stored: Promise<StoredClient | undefined>; loadedAt: number }>(
-    CACHE_BOUND,
-  );
-  const recordedAt = new LRUCache<string, number>(CACHE_BOUND);
+  const entries = new LRUCache<string, Entry>(CACHE_BOUND);
   const runSlowCheck = createSlowChecks<ClientSecret>();
 
+  function read(id: string): Entry {
+    const known = entries.get(id);
+    if (known && Date.now() - known.readAt < maxAge * 1000) return known;
+    const readAt = Date.now();
+    const entry = { stored: store.find(id), readAt };
+    entries.set(id, entry);
+    // Unknown ids are not cached, because random `client_id`s in requests would displace the clients.
+    entry.stored.then(
+      (found) => found ?? forget(id, entry),
+      () => forget(id, entry),
+    );
+    return entry;
+  }
+
   async function find(id: string): Promise<StoredClient | undefined> {
-    const entry = entries.get(id);
-    if (entry && now() - entry.loadedAt < maxAge) return entry.stored;
-    const stored = store.find(id);
-    entries.set(id, { stored, loadedAt: now() });
-    try {
-      const found = await stored;
-      // Unknown ids are not cached, because random `client_id`s in requests would displace the clients.
-      if (!found) forget(id, stored);
-      return found;
-    } catch (error) {
-      forget(id, stored);
-      throw error;
-    }
+    return read(id).stored;
   }
 
-  function forget(id: string, stored?: Promise<StoredClient | undefined>): void {
-    if (stored === undefined || entries.get(id)?.stored === stored) entries.delete(id);
+  async function findDated(this: void, id: string): Promise<DatedClient | undefined> {
+    const { readAt, stored } = read(id);
+    const found = await stored;
+    return found && { client: found.client, readAt };
   }
 
-  async function findUnexpiredSecrets(id: string): Promise<readonly ClientSecret[]> {
-    return (await find(id))?.secrets.filter(isUnexpired) ?? [];
+  function forget(id: string, entry?: Entry): void {
+    if (entry === undefined || entries.get(id) === entry) entries.delete(id);
   }
 
   async function findSecret(
-    id: string,
+    { client: { id }, secrets }: StoredClient,
     presented: string,
     checkAttempts: () => void,
   ): Promise<ClientSecret | undefined> {
     // A generated secret has 256 random bits. It is checked without the throttle, so that failed requests of others in the
     // client's name cannot lock the client out.
-    const hasGeneratedForm = isGenerated(presented);
+    const hasGeneratedForm = GENERATED.test(presented);
     if (!hasGeneratedForm) checkAttempts();
-    const secrets = await findUnexpiredSecrets(id);
-    const match = secrets.find(({ hash }) => matchesHash(presented, hash));
+    const unexpired = secrets.filter(isUnexpired);
+    const match = findMatch(unexpired, presented);
     if (match) return match;
     // No imported secret has the generated form, so that wrong values of that form cause no slow bcrypt comparison.
     if (hasGeneratedForm || !isDistinctToBcrypt(presented)) return undefined;
-    const imported = secrets.filter(({ hash }) => isBcryptHash(hash));
+    const imported = unexpired.filter(({ hash }) => isBcryptHash(hash));
     if (imported.length === 0) return undefined;
     return runSlowCheck(id, presented, async () => {
       const found = await findBcryptSecret(presented, imported);
@@ -96,32 +109,35 @@ export function createClientDirectory(
     forget(id);
     if (isReplaced) return secret;
     // A concurrent request has replaced the hash, or the secret was deleted during the comparison.
-    return (await findUnexpiredSecrets(id)).find(({ hash }) => matchesHash(presented, hash));
+    const changed = (await find(id))?.secrets.filter(isUnexpired) ?? [];
+    return findMatch(changed, presented);
   }
 
-  async function verifySecret(id: string, presented: string, checkAttempts: () => void): Promise<boolean> {
-    const match = await findSecret(id, presented, checkAttempts);
-    if (match) recordUse(id, match);
+  async function verifySecret(
+    stored: StoredClient,
+    presented: string,
+    checkAttempts: () => void,
+  ): Promise<boolean> {
+    const match = await findSecret(stored, presented, checkAttempts);
+    if (match) secretUsed(stored.client.id, match);
     return match !== undefined;
-  }
-
-  function recordUse(id: string, secret: ClientSecret): void {
-    const at = now();
-    if (at - (recordedAt.get(secret.id) ?? secret.lastUsedAt ?? 0) < TOUCH_INTERVAL) return;
-    recordedAt.set(secret.id, at);
-    store.touchSecret(id, secret.id, at).catch((error: unknown) => {
-      logger.warn({ err: error, client_id: id }, 'recording the last use of a client secret failed');
-    });
   }
 
   return {
     find,
+    findDated,
     verifySecret,
     forget(id) {
       if (id === undefined) entries.clear();
       else forget(id);
     },
   };
+}
+
+const GENERATED = new RegExp(String.raw`^${SECRET_PREFIX}[\w-]{43}$`);
+
+function findMatch(secrets: readonly ClientSecret[], presented: string): ClientSecret | undefined {
+  return secrets.find(({ hash }) => matchesHash(presented, hash));
 }
 
 function isUnexpired(secret: ClientSecret): boolean {

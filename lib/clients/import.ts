@@ -1,8 +1,9 @@
 import { randomUUID } from 'node:crypto';
 
 import { now } from '../contracts/clock.ts';
-import type { Client, ClientFields, ClientSecret, ClientStore } from '../contracts/index.ts';
+import type { Client, ClientFields, ClientSecret, Storage } from '../contracts/index.ts';
 import { ClientInvalidError, fieldError } from '../errors.ts';
+import type { FieldError } from '../errors.ts';
 import { isBcryptHash } from './directory.ts';
 import { checkClientFields } from './fields.ts';
 import type { KnownNames } from './fields.ts';
@@ -34,37 +35,46 @@ export type ImportOutcome = 'imported' | 'present';
 
 /** @param onImported - called with each client after its import */
 export function createClientImport(
-  store: ClientStore,
+  storage: Pick<Storage, 'clients' | 'confirm'>,
   names: KnownNames,
   onImported: (client: Client) => void,
 ): (client: ImportedClient, options?: { dryRun?: boolean }) => Promise<ImportOutcome> {
   return async function importClient(imported, { dryRun = false } = {}) {
     const { client, secrets } = toStored(imported, names);
-    if (await store.find(client.id)) return 'present';
+    if (await isPresent(client.id)) return 'present';
     if (dryRun) return 'imported';
     try {
-      await store.insert(client, secrets);
+      await storage.clients.insert(client, secrets);
     } catch (error) {
       // A concurrent import may have inserted it.
-      if (await store.find(client.id)) return 'present';
+      if (await isPresent(client.id)) return 'present';
       throw error;
     }
     onImported(client);
     return 'imported';
   };
+
+  async function isPresent(id: string): Promise<boolean> {
+    if (!(await storage.clients.find(id))) return false;
+    // An earlier call may have inserted it and thrown.
+    await storage.confirm?.();
+    return true;
+  }
 }
 
+/** @throws ClientInvalidError with one entry per mistake */
 function toStored(
   { id, createdAt = now(), disabled = false, secret, ...fields }: ImportedClient,
   names: KnownNames,
 ): { client: Client; secrets: readonly ClientSecret[] } {
-  if (typeof id !== 'string' || !/^[\x21-\x7e]{1,255}$/.test(id)) {
-    throw new ClientInvalidError([fieldError('id', 'client_id_form')]);
-  }
-  const checked = checkClientFields(fields, names);
-  if (secret && !checked.confidential) {
-    throw new ClientInvalidError([fieldError('secret', 'public_client')]);
-  }
+  const { checked, mistakes = [] } = checkClientFields(fields, names);
+  const isId = typeof id === 'string' && /^[\x21-\x7e]{1,255}$/.test(id);
+  const all = [
+    ...(isId ? [] : [fieldError('id', 'client_id_form')]),
+    ...mistakes,
+    ...(secret ? secretMistakes(secret, checked) : []),
+  ];
+  if (all.length > 0 || !checked) throw new ClientInvalidError(all);
   return {
     client: {
       ...checked,
@@ -79,13 +89,22 @@ function toStored(
   };
 }
 
-function toSecret(secret: NonNullable<ImportedClient['secret']>): ClientSecret {
-  if ('bcrypt' in secret && !isBcryptHash(secret.bcrypt)) {
-    throw new ClientInvalidError([fieldError('secret', 'bcrypt_form')]);
-  }
-  if ('value' in secret && secret.value === '') {
-    throw new ClientInvalidError([fieldError('secret', 'secret_empty')]);
-  }
+type ImportedSecret = NonNullable<ImportedClient['secret']>;
+
+function secretMistakes(
+  secret: ImportedSecret,
+  client: Pick<Client, 'confidential'> | undefined,
+): readonly FieldError[] {
+  const isHash = !('bcrypt' in secret) || isBcryptHash(secret.bcrypt);
+  const isEmpty = 'value' in secret && secret.value === '';
+  return [
+    ...(client?.confidential === false ? [fieldError('secret', 'public_client')] : []),
+    ...(isHash ? [] : [fieldError('secret', 'bcrypt_form')]),
+    ...(isEmpty ? [fieldError('secret', 'secret_empty')] : []),
+  ];
+}
+
+function toSecret(secret: ImportedSecret): ClientSecret {
   const [hash, hint] =
     'bcrypt' in secret ? [secret.bcrypt, ''] : [hashCredential(secret.value), hintFrom(secret.value)];
   return {

@@ -2,71 +2,95 @@ import { LRUCache } from 'lru-cache';
 
 import { CACHE_BOUND } from '../contracts/cache-bound.ts';
 import { now } from '../contracts/clock.ts';
-import type { ClientStore, ConsentStore, Logger, Storage } from '../contracts/index.ts';
+import type { ClientSecret, Logger, Storage } from '../contracts/index.ts';
 
-/** The storage, with tracking of the writes of last uses, for which no request waits. */
+// In seconds. "Last used" is shown with this precision: a client may authenticate, or act for a user, many times a second.
+const SECRET_INTERVAL = 60;
+const APP_INTERVAL = 3600;
+
+// In milliseconds, until recorded uses are written.
+const DELAY = 1000;
+
+// After a start, every user's first request records a use. Uses beyond this number are recorded by a later request.
+const MOST_WAITING = 10_000;
+
+/**
+ * Records when secrets and authorized apps were last used. No request waits for the writes, which are made one at a time within
+ * seconds, and a record may be lost.
+ */
 export interface LastUses {
-  readonly clients: Pick<ClientStore, 'find' | 'rehashSecret' | 'touchSecret'>;
-  readonly consents: Pick<ConsentStore, 'touch'>;
-  /** Resolves when the pending writes have succeeded or failed. */
+  /** Records that a client has authenticated with a secret, at most once a minute. Never throws. */
+  readonly secretUsed: (clientId: string, secret: Pick<ClientSecret, 'id' | 'lastUsedAt'>) => void;
+  /** Records that a client acts for a user, at most once an hour. Never throws. */
+  readonly appUsed: (userId: string, clientId: string) => void;
+  /** Resolves when the recorded uses are written. Those after one that fails are left. */
   written(): Promise<void>;
 }
 
-export function trackLastUses({ clients, consents }: Pick<Storage, 'clients' | 'consents'>): LastUses {
-  const pending = new Set<Promise<unknown>>();
+interface WaitingUse {
+  readonly clientId: string;
+  readonly what: 'a client secret' | 'an authorized app';
+  readonly write: () => Promise<void>;
+}
 
-  async function track<T>(write: Promise<T>): Promise<T> {
-    pending.add(write);
-    try {
-      return await write;
-    } finally {
-      pending.delete(write);
+export function createLastUses(
+  { clients, consents }: Pick<Storage, 'clients' | 'consents'>,
+  logger: Logger,
+): LastUses {
+  const secretsUsedAt = new LRUCache<string, number>(CACHE_BOUND);
+  const appsUsedAt = new LRUCache<string, number>(CACHE_BOUND);
+  const waiting: WaitingUse[] = [];
+  let timer: NodeJS.Timeout | undefined;
+  let writing: Promise<void> | undefined;
+
+  function add(use: WaitingUse): void {
+    waiting.push(use);
+    timer ??= setTimeout(() => {
+      timer = undefined;
+      void startWriting();
+    }, DELAY).unref();
+  }
+
+  async function startWriting(): Promise<void> {
+    writing ??= writeWaiting().finally(() => {
+      writing = undefined;
+    });
+    return writing;
+  }
+
+  async function writeWaiting(): Promise<void> {
+    for (let use = waiting.shift(); use; use = waiting.shift()) {
+      const { clientId, what, write } = use;
+      try {
+        await write();
+      } catch (error) {
+        logger.warn({ err: error, client_id: clientId }, `recording the last use of ${what} failed`);
+        // The storage may be unreachable, and then each write would wait for it. The others are written after the next use.
+        return;
+      }
     }
   }
 
   return {
-    clients: {
-      find: async (...given) => clients.find(...given),
-      rehashSecret: async (...given) => clients.rehashSecret(...given),
-      touchSecret: async (...given) => track(clients.touchSecret(...given)),
+    secretUsed(clientId, { id, lastUsedAt }) {
+      const at = now();
+      const before = secretsUsedAt.get(id) ?? lastUsedAt ?? 0;
+      if (at - before < SECRET_INTERVAL || waiting.length >= MOST_WAITING) return;
+      secretsUsedAt.set(id, at);
+      const write = async (): Promise<void> => clients.touchSecret(clientId, id, at);
+      add({ clientId, what: 'a client secret', write });
     },
-    consents: { touch: async (...given) => track(consents.touch(...given)) },
+    appUsed(userId, clientId) {
+      const key = `${clientId} ${userId}`;
+      const at = now();
+      if (at - (appsUsedAt.get(key) ?? 0) < APP_INTERVAL || waiting.length >= MOST_WAITING) return;
+      appsUsedAt.set(key, at);
+      const write = async (): Promise<void> => consents.touch(userId, clientId, at);
+      add({ clientId, what: 'an authorized app', write });
+    },
     async written() {
-      await Promise.allSettled(pending);
+      await writing;
+      if (waiting.length > 0) await startWriting();
     },
-  };
-}
-
-// In seconds. "Last used" is shown with this precision, and an app may act for a user many times a second.
-const INTERVAL = 3600;
-
-// After a start the cache is empty, so that every user's first request would write. The limit leaves the database to the
-// requests.
-const MAX_PENDING = 4;
-
-/** Records that a client acts for a user, at most once an hour. Never throws or waits; a record may be lost. */
-export type RecordUse = (userId: string, clientId: string) => void;
-
-export function createRecordUse(consents: Pick<ConsentStore, 'touch'>, logger: Logger): RecordUse {
-  const recordedAt = new LRUCache<string, number>(CACHE_BOUND);
-  let pending = 0;
-
-  return function recordUse(userId, clientId) {
-    const key = `${clientId} ${userId}`;
-    const at = now();
-    if (at - (recordedAt.get(key) ?? 0) < INTERVAL || pending >= MAX_PENDING) return;
-    recordedAt.set(key, at);
-    pending += 1;
-    consents
-      .touch(userId, clientId, at)
-      .catch((error: unknown) => {
-        logger.warn(
-          { err: error, client_id: clientId },
-          'recording the last use of an authorized app failed',
-        );
-      })
-      .finally(() => {
-        pending -= 1;
-      });
   };
 }

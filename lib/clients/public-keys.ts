@@ -3,8 +3,7 @@ import { createPublicKey } from 'node:crypto';
 import type { ClientKeys } from '../contracts/index.ts';
 import { isLoopback } from '../contracts/loopback.ts';
 import { fieldError } from '../errors.ts';
-import type { FieldErrorCode, FieldErrorParameters } from '../errors.ts';
-import type { AddMistake } from './lifetimes.ts';
+import type { Checked, Mistake } from '../errors.ts';
 
 /** A public key as a JWK (RFC 7517), with the members that verifying needs. */
 export type PublicKey = Readonly<Record<string, unknown>>;
@@ -30,7 +29,7 @@ export const PRIVATE_MEMBERS = ['d', 'p', 'q', 'dp', 'dq', 'qi', 'oth', 'k', 'pr
 
 const STORED_MEMBERS = ['kty', 'kid', 'alg', 'use', 'crv', 'x', 'y', 'n', 'e'] as const;
 
-// Limited, because an assertion without a key id is verified with each of them.
+// Limited, because they are read with the client.
 const MOST_KEYS = 10;
 
 /** The largest JWK Set, in characters of JSON: ten keys with certificates (`x5c`), which are not stored. */
@@ -43,63 +42,52 @@ const LONGEST_URI = 2000;
 const LEAST_MODULUS = 2048;
 const MOST_MODULUS = 4096;
 
-/** The mistake in a key: arguments of `fieldError()`. */
-type Mistake = readonly [code: FieldErrorCode, parameters?: FieldErrorParameters];
-
 /**
  * Checks the keys of a client (RFC 7591 section 2, `jwks` and `jwks_uri`), and returns them with the members that are stored.
  * Private keys are refused: who could read this request can use them.
  */
-export function checkClientKeys(given: unknown, addMistake: AddMistake): ClientKeys | undefined {
-  if (given === undefined) return undefined;
-  if (!isObject(given) || 'jwks' in given === 'jwksUri' in given || Object.keys(given).length !== 1) {
-    addMistake('keys', 'keys_form');
-    return undefined;
-  }
-  if ('jwksUri' in given) return checkJwksUri(given['jwksUri'], addMistake);
-  return checkJwks(given['jwks'], addMistake);
+export function checkClientKeys(given: unknown): Checked<ClientKeys | undefined> {
+  if (given === undefined) return { checked: undefined };
+  if (!isObject(given) || 'jwks' in given === 'jwksUri' in given || Object.keys(given).length !== 1)
+    return { mistakes: [fieldError('keys', 'keys_form')] };
+  return 'jwksUri' in given ? checkJwksUri(given['jwksUri']) : checkJwks(given['jwks']);
 }
 
-function checkJwksUri(uri: unknown, addMistake: AddMistake): ClientKeys | undefined {
+function checkJwksUri(uri: unknown): Checked<ClientKeys> {
+  const field = 'keys.jwksUri';
   const url = typeof uri === 'string' && uri.length <= LONGEST_URI ? URL.parse(uri) : null;
   const isWebAddress =
     url?.protocol === 'https:' && url.username === '' && url.password === '' && url.hash === '';
-  if (!isWebAddress || /[^\x21-\x7e]/.test(String(uri))) {
-    addMistake('keys.jwksUri', 'jwks_uri_form', { most: LONGEST_URI });
-    return undefined;
-  }
+  if (!isWebAddress || /[^\x21-\x7e]/.test(String(uri)))
+    return { mistakes: [fieldError(field, 'jwks_uri_form', { most: LONGEST_URI })] };
   // Any other private address is refused when the keys are fetched, because a host name does not show it.
-  if (isLoopback(url.hostname)) {
-    addMistake('keys.jwksUri', 'jwks_uri_private');
-    return undefined;
-  }
-  return { jwksUri: uri as string };
+  if (isLoopback(url.hostname)) return { mistakes: [fieldError(field, 'jwks_uri_private')] };
+  return { checked: { jwksUri: uri as string } };
 }
 
-function checkJwks(jwks: unknown, addMistake: AddMistake): ClientKeys | undefined {
+function checkJwks(jwks: unknown): Checked<ClientKeys> {
   const found = keysIn(jwks);
-  if (!('keys' in found)) {
-    addMistake('keys.jwks', ...found.mistake);
-    return undefined;
-  }
-  let isValid = true;
-  const ids = new Set<unknown>();
-  for (const [index, key] of found.keys.entries()) {
-    const id = isObject(key) ? key['kid'] : undefined;
-    const mistake: Mistake | undefined =
-      keyMistake(key) ??
-      (id !== undefined && ids.has(id) ? ['key_duplicate', { name: id as string }] : undefined);
-    ids.add(id);
-    if (!mistake) continue;
-    isValid = false;
-    addMistake(`keys.jwks.keys[${index}]`, ...mistake);
-  }
-  return isValid ? { jwks: { keys: found.keys.map(storedForm) } } : undefined;
+  if (!('keys' in found)) return { mistakes: [fieldError('keys.jwks', ...found.mistake)] };
+  const ids = found.keys.map((key) => (isObject(key) ? key['kid'] : undefined));
+  const mistakes = found.keys.flatMap((key, index) => {
+    const id = ids[index];
+    const isRepeated = id !== undefined && ids.indexOf(id) < index;
+    const mistake =
+      keyMistake(key) ?? (isRepeated ? (['key_duplicate', { name: id as string }] as const) : undefined);
+    return mistake ? [fieldError(`keys.jwks.keys[${index}]`, ...mistake)] : [];
+  });
+  return mistakes.length > 0 ? { mistakes } : { checked: { jwks: { keys: found.keys.map(storedForm) } } };
+}
+
+/** Whether a key of several has no `kid`, so that no assertion can mean it. */
+export function lacksKeyIds(keys: ClientKeys): boolean {
+  return 'jwks' in keys && keys.jwks.keys.length > 1 && keys.jwks.keys.some(({ kid }) => kid === undefined);
 }
 
 /**
  * The keys of a document that was fetched from a `jwks_uri`. Keys that no assertion can be verified with, such as those for
- * encryption, are left out, because the document may be for other servers too.
+ * encryption, are left out, because the document may be for other servers too. Of several keys of one kind with the same `kid` the
+ * first is used, so that an assertion is verified with one key.
  *
  * @throws Error with a reason for the log, when there are none, or too many
  */
@@ -109,9 +97,17 @@ export function usableKeys(document: unknown): readonly PublicKey[] {
   const mistakes = found.keys.map(keyMistake);
   const usable = found.keys.filter((_, index) => mistakes[index] === undefined).map(storedForm);
   if (usable.length > MOST_KEYS) throw new Error(`it has more than ${MOST_KEYS} keys`);
-  if (usable.length > 0) return usable;
+  if (usable.length > 0) return withoutDuplicates(usable);
   const [first] = mistakes;
   throw new Error(`it has no key that can be used${first ? `: ${fieldError('', ...first).message}` : ''}`);
+}
+
+function withoutDuplicates(keys: readonly PublicKey[]): readonly PublicKey[] {
+  return keys.filter(
+    ({ crv, kid, kty }, index) =>
+      kid === undefined ||
+      index === keys.findIndex((key) => key['kid'] === kid && key['kty'] === kty && key['crv'] === crv),
+  );
 }
 
 function keysIn(

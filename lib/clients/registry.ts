@@ -13,7 +13,8 @@ import type {
 } from '../contracts/index.ts';
 import { ClientInvalidError, fieldError } from '../errors.ts';
 import type { FieldError } from '../errors.ts';
-import { checkClientChanges, checkClientFields } from './fields.ts';
+import { checkClientChanges } from './changes.ts';
+import { checkClientFields, requireValid } from './fields.ts';
 import type { KnownNames } from './fields.ts';
 import { createSecretRegistry, makeSecret, requireClient, secretEvent } from './secrets.ts';
 import type { RegistryChanges } from './secrets.ts';
@@ -40,11 +41,12 @@ export function createClientRegistry(
       const { client: before } = await requireClient(store, id);
       const after = { ...before, ...apply(before) };
       const fields = fieldNames(after).filter((field) => !isDeepStrictEqual(before[field], after[field]));
-      if (fields.length === 0) return { client: before, fields };
-      // The update compares `updatedAt`, so two versions of a client must never have the same one.
-      const client = { ...after, updatedAt: Math.max(now(), before.updatedAt + 1) };
+      // The update compares `updatedAt`, so two versions of a client must never have the same one. Where nothing changes the row is
+      // written all the same: it may show what another request has changed, and is not sure yet to last.
+      const isSame = fields.length === 0;
+      const client = isSame ? before : { ...after, updatedAt: Math.max(now(), before.updatedAt + 1) };
       if (await store.update(client, before.updatedAt)) {
-        onChange(id);
+        if (!isSame) onChange(id);
         return { client, fields };
       }
     }
@@ -85,7 +87,7 @@ export function createClientRegistry(
     return {
       async create(given) {
         const at = now();
-        const fields = checkClientFields(given, names);
+        const fields = requireValid(checkClientFields(given, names));
         const client: Client = {
           ...fields,
           id: randomUUID(),
@@ -105,7 +107,9 @@ export function createClientRegistry(
       list: async (query = {}) => store.list(checkClientQuery(query)),
       async update(id, changes) {
         const { client, fields } = await change(id, (before) =>
-          checkClientChanges(before, typeof changes === 'function' ? changes(before) : changes, names),
+          requireValid(
+            checkClientChanges(before, typeof changes === 'function' ? changes(before) : changes, names),
+          ),
         );
         if (fields.length > 0) record({ type: 'client_updated', clientId: id, fields });
         return client;

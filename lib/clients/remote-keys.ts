@@ -3,7 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { LRUCache } from 'lru-cache';
 
 import { now } from '../contracts/clock.ts';
-import type { Logger } from '../contracts/index.ts';
+import type { Logger, RemoteWaits } from '../contracts/index.ts';
 import { PublicFetchError } from '../http/public-fetch.ts';
 import type { PublicDocument, PublicFetch } from '../http/public-fetch.ts';
 import { LONGEST_KEY_SET, usableKeys } from './public-keys.ts';
@@ -20,9 +20,15 @@ export interface RemoteKeys {
    * The keys for an assertion.
    *
    * @param keyId - the `kid` of the assertion; `undefined`: it names none
+   * @param address - of the requester
    * @returns the keys, or why there are none, for the log
+   * @throws TooManyAttemptsError when too many requests wait for keys and documents
    */
-  find(jwksUri: string, keyId: string | undefined): Promise<KeySet | { readonly problem: string }>;
+  find(
+    jwksUri: string,
+    keyId: string | undefined,
+    address: string,
+  ): Promise<KeySet | { readonly problem: string }>;
 }
 
 interface Entry {
@@ -40,6 +46,8 @@ interface Entry {
 const MOST_FRESH = 300;
 // Also between two fetches of one URL, which anyone can cause with an assertion that names an unknown key.
 const LEAST_PAUSE = 60;
+// How long before the end of their lifetime keys are fetched again, so that a client that often authenticates never waits for them.
+const AHEAD = 30;
 // How long keys are used while their URL does not answer.
 const USABLE = 3600;
 // A set takes up to 8 kB.
@@ -47,9 +55,13 @@ const MOST_SETS = 1000;
 
 /**
  * Keeps the keys at the `jwks_uri`s of clients. A URL is fetched when its keys are five minutes old, and when an assertion names
- * a key that is not among them, at most once a minute on each node. Requests for the same URL wait for one fetch.
+ * a key that is not among them, at most once a minute on each node. Requests for the same URL wait for one fetch: only those that
+ * name no key or a known one, and all while there are no keys, because anybody can name an unknown one.
  */
-export function createRemoteKeys(publicFetch: PublicFetch, logger: Logger): RemoteKeys {
+export function createRemoteKeys(
+  publicFetch: PublicFetch,
+  { logger, waits }: { readonly logger: Logger; readonly waits: RemoteWaits },
+): RemoteKeys {
   const entries = new LRUCache<string, Entry>({ max: MOST_SETS });
 
   async function refresh(entry: Entry, jwksUri: string): Promise<void> {
@@ -71,16 +83,18 @@ export function createRemoteKeys(publicFetch: PublicFetch, logger: Logger): Remo
   }
 
   return {
-    async find(jwksUri, keyId) {
+    async find(jwksUri, keyId, address) {
       const entry = entries.get(jwksUri) ?? newEntry();
       entries.set(jwksUri, entry);
+      const at = now();
       const isKnown = keyId === undefined || (entry.set?.keys.some(({ kid }) => kid === keyId) ?? false);
-      if (!isKnown || now() >= entry.freshUntil) {
-        if (!entry.running && now() - entry.triedAt >= LEAST_PAUSE) entry.running = refresh(entry, jwksUri);
-        await entry.running;
-      }
-      if (entry.set && now() - entry.fetchedAt < USABLE) return entry.set;
-      return { problem: entry.problem };
+      const isDue = !isKnown || at >= entry.freshUntil - AHEAD;
+      if (isDue && !entry.running && at - entry.triedAt >= LEAST_PAUSE)
+        entry.running = refresh(entry, jwksUri);
+      const { running } = entry;
+      const mustWait = usableSet(entry) === undefined || (isKnown && at >= entry.freshUntil);
+      if (running && mustWait) await waits.wait({ url: jwksUri, address }, async () => running);
+      return usableSet(entry) ?? { problem: entry.problem };
     },
   };
 }
@@ -103,6 +117,10 @@ async function getWhenFree(publicFetch: PublicFetch, url: string): Promise<Publi
 
 function isBusy(error: unknown): boolean {
   return error instanceof PublicFetchError && error.reason === 'busy';
+}
+
+function usableSet({ fetchedAt, set }: Entry): KeySet | undefined {
+  return now() - fetchedAt < USABLE ? set : undefined;
 }
 
 function newEntry(): Entry {

@@ -1,11 +1,23 @@
-/** A limit of attempts in a window of time. Times are in seconds since 1970. */
-export interface AttemptWindow {
-  /** At least 1. */
+/** A counter of attempts. Its id is a keyed hash, so that a row does not reveal the account or the address. */
+export interface AttemptCounter {
+  readonly id: string;
+  /** How many attempts may be counted in a window. At least 1. */
   readonly limit: number;
+}
+
+/** A window of time. Times are in seconds since 1970. */
+export interface AttemptWindow {
   readonly now: number;
   /** When a window ends that this attempt opens. An open window keeps its own end. */
   readonly expiresAt: number;
 }
+
+/** What {@link AttemptStore.count} has done. */
+export type CountedAttempt =
+  /** The attempt is counted. `sequence` is that of the revocations at this moment (`revocations.sequence()`). */
+  | { readonly full: undefined; readonly sequence: number }
+  /** It is not counted, because the limit of this counter is reached, until `expiresAt` in seconds since 1970. */
+  | { readonly full: { readonly id: string; readonly expiresAt: number } };
 
 /** What {@link AttemptStore.take} has counted. */
 export interface TakenAttempts {
@@ -17,29 +29,24 @@ export interface TakenAttempts {
   readonly expiresAt: number;
 }
 
-/**
- * Counts attempts to authenticate, and requests to an API: the `attempts` of a {@link Storage}. The ids are keyed hashes, so
- * that a row does not reveal the account or the address.
- */
+/** Counts attempts to authenticate, and requests to an API: the `attempts` of a {@link Storage}. */
 export interface AttemptStore {
   /**
-   * Counts one attempt, unless `limit` of them are counted already. Concurrent callers on any number of nodes never count more
-   * than `limit` in total until the window ends, which is at its `expiresAt`.
+   * Counts an attempt in each of several counters, or in none when one of them is full. Concurrent callers on any number of nodes
+   * never count more than the limit of a counter until its window ends.
    *
-   * @returns `undefined` when the attempt is counted; else the end of the window, in seconds since 1970
+   * @param counters - one or more, with different ids
    */
-  count(id: string, window: AttemptWindow): Promise<number | undefined>;
+  count(counters: readonly AttemptCounter[], window: AttemptWindow): Promise<CountedAttempt>;
   /**
    * Counts several attempts at once: as many of `amount` as are left. Concurrent callers on any number of nodes never take more
-   * than `limit` in total until the window ends.
+   * than the limit in total until the window ends.
    *
    * @param window - its `amount` is at least 1
    */
-  take(id: string, window: AttemptWindow & { readonly amount: number }): Promise<TakenAttempts>;
-  /** Uncounts one attempt. */
-  giveBack(id: string): Promise<void>;
-  /** Uncounts all attempts. */
-  forget(id: string): Promise<void>;
+  take(counter: AttemptCounter, window: AttemptWindow & { readonly amount: number }): Promise<TakenAttempts>;
+  /** Uncounts one attempt in each of the counters `ids`, and all attempts in those of `reset`. */
+  giveBack(ids: readonly string[], reset?: readonly string[]): Promise<void>;
 }
 
 /**

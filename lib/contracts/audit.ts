@@ -110,10 +110,13 @@ export type AuditEvent =
       readonly objectId?: string | undefined;
       /** The code of the problem, such as `school_not_found`; absent when it succeeded. */
       readonly error?: string | undefined;
+      /** Present when nothing was changed: the action is `readOnly`, or its input was refused. */
+      readonly readOnly?: true | undefined;
       /** The URL of the endpoint. */
       readonly resource: string;
     }
-  | { readonly type: 'key_rotated'; readonly keyId: string };
+  /** `key_rotated`: of the new key. `key_revoked`: of a signing or cookie key that was ended at once, because it had leaked. */
+  | { readonly type: 'key_rotated' | 'key_revoked'; readonly keyId: string };
 
 /**
  * The name of a type of event, such as `login_failed`.
@@ -173,9 +176,18 @@ export interface AuditStore {
 export interface AuditLog {
   /**
    * Notifies the listeners at once and stores the event. Events are written in batches within a second, and no request waits
-   * for the write; a crash loses the events of the last second. Refused and failed requests need no credentials, and agents
-   * call tools at any rate, so the number of these events is limited: of each type, a burst of 1000 is stored, and 10 per
-   * second after that. The log says how many were dropped.
+   * for the write; a crash loses the events of the last second.
+   *
+   * The number of events that strangers, users and agents can repeat as they like is limited on each node, in shares, of which
+   * none suppresses another:
+   *
+   * - refused and failed requests, for each type: a burst of 1000, and 10 per second after that; also the calls of tools that
+   *   change nothing, for each user and app
+   * - logins, logouts, consents and wrong user codes, for each user and app: a burst of 100, and one per minute
+   * - refused consents and devices, for each user and app: 10, and one per 15 minutes
+   * - throttled logins and user codes: one in 15 minutes, for each address or user
+   *
+   * The log says how many were dropped.
    */
   record(event: AuditEvent, origin?: AuditOrigin): void;
   /**

@@ -67,7 +67,7 @@ export interface Client {
   readonly keys: ClientKeys | undefined;
   /** An installed app: loopback redirect URIs match on any port (RFC 8252 section 7.3) and private-use schemes are allowed. */
   readonly native: boolean;
-  /** Belongs to the platform itself: users are not asked for consent, except where it runs on their devices. */
+  /** Belongs to the platform itself: users are not asked for consent, except without a secret for redirects that stay on their devices. */
   readonly firstParty: boolean;
   /**
    * The scopes that it may request, and that a request without `scope` gets. Empty: its tokens permit nothing. `undefined`: it
@@ -131,11 +131,19 @@ export interface StoredClient {
 
 /** Selects clients, one page. Members that are left out match everything. */
 export interface ClientQuery {
-  /** Part of the name, in any case. */
+  /**
+   * Text that the name, or one of its words, begins with, in any case; it may go on over further words. Or a whole client id.
+   *
+   * A word begins with a letter or digit after another character, and with a capital letter after a small one; in scripts without
+   * spaces, such as Chinese, Japanese and Thai, with each character. The first 30 of a name are compared.
+   */
   readonly search?: string | undefined;
   /** Id of the user who owns the clients. */
   readonly ownerId?: string | undefined;
-  /** The id of the last client of the previous page. When that client has been deleted since, the page is empty. */
+  /**
+   * The id of the last client of the previous page. When that client has been deleted since, or renamed so that the search does not
+   * find it, the page is empty.
+   */
   readonly after?: string | undefined;
   /** The number of clients, 1 to 200. @default 50 */
   readonly limit?: number | undefined;
@@ -163,7 +171,10 @@ export interface ClientStore {
    * such client
    */
   delete(id: string, ifUpdatedAt?: number): Promise<boolean>;
-  /** Ordered by name without regard to case, then id. */
+  /**
+   * Ordered by name without regard to case, then id. With a search: first the client with this id, then by the name from the word on
+   * that the search has found, each client once.
+   */
   list(query: ClientQuery): Promise<readonly Client[]>;
   /** Resolves to `false` when there is no such client. */
   addSecret(clientId: string, secret: ClientSecret): Promise<boolean>;

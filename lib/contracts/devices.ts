@@ -1,5 +1,8 @@
 import type { Credential, Grant, GrantBasis } from './grants.ts';
 
+/** The grant type of a token request with a device code (RFC 8628 section 3.4). */
+export const DEVICE_GRANT = 'urn:ietf:params:oauth:grant-type:device_code';
+
 /**
  * A device authorization request (RFC 8628 section 3.1), which waits for a user to enter its code. Times are in seconds since
  * 1970.
@@ -52,4 +55,9 @@ export interface DeviceCodeStore {
   approve(grant: Grant, credential: Credential, basis: GrantBasis, now: number): Promise<boolean>;
   /** Answers a request with a refusal. */
   deny(id: string, now: number): Promise<boolean>;
+}
+
+/** Whether an error is the response to a device that polls before its user has decided (RFC 8628 section 3.5). */
+export function isPollAnswer(error: string): boolean {
+  return error === 'authorization_pending' || error === 'slow_down';
 }

@@ -150,7 +150,7 @@ export interface Credential {
   readonly payload: Readonly<Record<string, unknown>>;
   /** In seconds since 1970. */
   readonly expiresAt: number;
-  /** When it was spent, in milliseconds since 1970: seconds are too coarse to measure `refreshGrace` from. */
+  /** When it was spent, in milliseconds since 1970 by the clock of the storage; only the storage compares it. */
   readonly consumedAt: number | undefined;
   /** The value that this one was exchanged for, encrypted with a key derived from this credential's value. */
   readonly sealedSuccessor: string | undefined;
@@ -164,18 +164,29 @@ export interface GrantBasis {
   readonly sessionId?: string | undefined;
 }
 
+/** The result of {@link CredentialStore.find}. Its durations are measured by the clock of the storage, which all nodes share. */
+export interface FoundCredential {
+  readonly credential: Credential;
+  readonly grant: Grant;
+  /** In seconds, until it expires; 0 or less when it has. */
+  readonly expiresIn: number;
+  /** In milliseconds, since it was spent; `undefined` when it was not. */
+  readonly spentFor: number | undefined;
+}
+
 /** The result of {@link CredentialStore.redeem}. */
 export type Redemption =
   | { readonly outcome: 'redeemed' }
   /** Another request has redeemed it before. */
-  | { readonly outcome: 'spent'; readonly consumedAt: number; readonly sealedSuccessor: string | undefined }
+  | { readonly outcome: 'spent'; readonly sealedSuccessor: string | undefined }
   /** Unknown, or its grant is revoked or ended. */
   | { readonly outcome: 'gone' };
 
 /** Stores codes and refresh tokens: the `credentials` of a {@link Storage}. */
 export interface CredentialStore {
   /**
-   * Saves a code and its new grant: both or neither.
+   * Saves a code and its new grant: both or neither. `expiresAt` is by the clock of this node; where the storage's own differs by
+   * more than 5 seconds, it is stored by that one, so that a minute is a minute on every node.
    *
    * @param basis - the rows that the grant depends on. When one of them has been deleted, nothing is saved and the call
    * resolves to `false`. A concurrent deletion is serialized before or after this call, so that a revocation of grants that
@@ -185,16 +196,14 @@ export interface CredentialStore {
   /**
    * Finds a credential with its grant in one read, spent and expired ones included, but not those of a revoked or ended grant.
    */
-  find(kind: Credential['kind'], id: string): Promise<{ credential: Credential; grant: Grant } | undefined>;
+  find(kind: Credential['kind'], id: string): Promise<FoundCredential | undefined>;
   /**
-   * Spends a credential and saves its successor in one transaction. Of all callers, on any number of processes and nodes,
+   * Spends a credential now and saves its successor in one transaction. Of all callers, on any number of processes and nodes,
    * exactly one ever gets `redeemed`, and only that caller's successor is saved.
    */
   redeem(
     spent: Pick<Credential, 'kind' | 'id'>,
     exchange: {
-      /** In milliseconds since 1970. */
-      at: number;
       successor?: Credential | undefined;
       sealedSuccessor?: string | undefined;
       /** When the access token of the response expires, in seconds since 1970: the grant is stored at least until then. */

@@ -1,3 +1,5 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+
 import type { Client } from './clients.ts';
 
 /**
@@ -37,6 +39,19 @@ export interface EndpointOutcome {
   readonly error: string | undefined;
   /** The duration, from the start of the request to the finished response. */
   readonly seconds: number;
+}
+
+/** The outcome of a request to any endpoint, with what only the log says of it. */
+export interface RequestOutcome {
+  /** `undefined`: of the metadata, the keys, unknown paths and preflights, only failures are logged. */
+  readonly endpoint: EndpointOutcome['endpoint'] | 'authorization' | undefined;
+  readonly answer: Omit<EndpointOutcome, 'endpoint'>;
+  /** Why it was refused, in more detail than the response gives. `undefined`: it was not refused. */
+  readonly reason: string | undefined;
+  /** A failure of the server. */
+  readonly failure: unknown;
+  /** The grant that the request revoked. */
+  readonly revokedGrantId: string | undefined;
 }
 
 /** The decision of the guard, or of `requires()` and the limits of requests behind it, about a request. */
@@ -99,9 +114,14 @@ export interface LoginThrottle {
    * Counts an attempt and then runs `check`. The attempt is uncounted when the check succeeds or throws.
    *
    * @param login - the login as the user typed it
+   * @param check - gets the sequence of the revocations before the check; `undefined` when it was not read
    * @throws TooManyAttemptsError without running `check`, when too many attempts have failed
    */
-  attempt<T>(login: string, from: LoginOrigin, check: () => Promise<T | undefined>): Promise<T | undefined>;
+  attempt<T>(
+    login: string,
+    from: LoginOrigin,
+    check: (sequence: number | undefined) => Promise<T | undefined>,
+  ): Promise<T | undefined>;
 }
 
 /** Recognizes the browsers in which an account has logged in before, by a cookie. */
@@ -123,6 +143,19 @@ export interface ClientThrottle {
   check(clientId: string, address: string): void;
   /** @throws TooManyAttemptsError when too many have failed */
   countFailure(clientId: string, address: string): Promise<void>;
+}
+
+/**
+ * Bounds how many requests of a node wait at once for what strangers serve: the documents and the keys of clients. Each of them
+ * holds a place of `maxRequests`.
+ */
+export interface RemoteWaits {
+  /**
+   * Waits for a read as one of the requests that may. Several can wait for one read.
+   *
+   * @throws TooManyAttemptsError at once, and reads nothing, when as many wait already: in all, for the URL, or from the network
+   */
+  wait<T>(place: { readonly url: string; readonly address: string }, read: () => T | Promise<T>): Promise<T>;
 }
 
 /** Limits how often users enter a wrong user code (RFC 8628 section 5.1). */
@@ -173,4 +206,45 @@ export interface CallerQuota {
   readonly remaining: number;
   /** The time to the end of the window, in seconds. */
   readonly seconds: number;
+}
+
+/**
+ * Why a request is not run: the server has begun to close, too many requests are running, or the request has waited so long that its
+ * client may have repeated it at another node.
+ */
+export type Overload = 'closing' | 'late' | 'overloaded';
+
+/** The parts of a Koa context that the limit reads. */
+export interface Exchange {
+  readonly req: IncomingMessage;
+  readonly res: ServerResponse;
+  readonly body?: unknown;
+}
+
+/** Limits how many requests run at once, and waits for the running ones at shutdown. */
+export interface ConcurrencyLimit {
+  /** Whether every response ends its connection, because the server has begun to drain or to close. */
+  readonly isDraining: boolean;
+  /**
+   * Why no request is run now: the server has begun to close, or the request that is read now may have waited for so long that its
+   * client has given up. `undefined`: requests are run.
+   */
+  readonly refusal: 'closing' | 'late' | undefined;
+  /** How many requests are running, including those whose body is still being received. */
+  readonly count: number;
+  /** Runs the work of a request, or refuses it at once: requests do not queue. */
+  run<T>(
+    exchange: Exchange,
+    work: () => Promise<T>,
+    refuse: (overload: Overload) => T | Promise<T>,
+  ): Promise<T>;
+  /**
+   * Counts a streamed response to a caller until it has ended. `false`: a tenth of all requests that may run are streams to this
+   * caller already, who would use up the limit by reading none of them.
+   */
+  admitStream(caller: string, res: ServerResponse): boolean;
+  /** Ends the connection with each response from here on (RFC 9112 section 9.6). Requests are still run. */
+  drain(): void;
+  /** Refuses all requests from here on. Resolves when those that are running have ended. */
+  close(): Promise<void>;
 }

@@ -13,13 +13,35 @@ export interface StoredRegistration {
   readonly removableAt: number;
   /** For how long the client is kept after it was last used, in seconds. */
   readonly unusedAfter: number;
+  /** A keyed hash of the network that the client was registered from. */
+  readonly network: string;
+}
+
+/** How many clients that registered themselves may exist, and which of them gives way to a further one. */
+export interface RegistrationPlaces {
+  readonly limit: number;
+  /** Of the clients that one user alone has authorized, a user keeps this number. */
+  readonly perUser: number;
+  /** Of these, one gives way too when it was not used since then; in seconds since 1970. */
+  readonly unusedSince: number;
+  readonly now: number;
 }
 
 /** Stores the clients that registered themselves (RFC 7591): the `registrations` of a {@link Storage}. */
 export interface RegistrationStore {
   /**
-   * Adds a client with its secrets and its registration: all or nothing. Resolves to `false`, adding nothing, when `limit`
-   * registrations are stored already: concurrent callers on any number of nodes never store more.
+   * Adds a client with its secrets and its registration: all or nothing. Concurrent callers on any number of nodes never store
+   * more than `limit`. When that many are stored, one gives way, and is deleted as by `ClientStore.delete`:
+   *
+   * 1. of those without a consent and a valid grant, the oldest one of the network that has the most of them
+   * 2. of those that one user alone has consented to, the longest unused one of the user who has the most of them, if these are
+   *    more than `perUser`
+   * 3. of those that one user alone has consented to, the longest unused one that was not used since `unusedSince`
+   *
+   * A disabled client and one that several users have consented to never gives way. A concurrent consent is serialized before,
+   * and counts, or after, and is not stored.
+   *
+   * @returns the clients that were deleted; `undefined`: nothing was stored, because none gives way
    */
   insert(
     registered: {
@@ -27,8 +49,8 @@ export interface RegistrationStore {
       readonly secrets: readonly ClientSecret[];
       readonly registration: StoredRegistration;
     },
-    limit: number,
-  ): Promise<boolean>;
+    places: RegistrationPlaces,
+  ): Promise<readonly Pick<Client, 'id' | 'name'>[] | undefined>;
   /** Finds the registration of a client. `ClientStore.delete` deletes it together with the client. */
   find(clientId: string): Promise<StoredRegistration | undefined>;
   /**

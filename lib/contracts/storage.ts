@@ -2,7 +2,7 @@ import type { AssertionStore, AttemptStore } from './attempts.ts';
 import type { AuditStore } from './audit.ts';
 import type { ClientStore } from './clients.ts';
 import type { DeviceCodeStore } from './devices.ts';
-import type { ConsentStore, CredentialStore, GrantStore, RevocationStore } from './grants.ts';
+import type { Consent, ConsentStore, CredentialStore, GrantStore, RevocationStore } from './grants.ts';
 import type { IdempotencyStore } from './idempotency.ts';
 import type { AssignmentStore } from './people.ts';
 import type { RegistrationStore } from './registrations.ts';
@@ -19,10 +19,19 @@ export interface Finding {
   readonly remedy: string;
 }
 
-/** The state of the database. */
-export interface StorageDiagnosis {
-  /** The time of its clock, in milliseconds since 1970; `undefined` when it has no clock of its own. */
+/** What the readiness of a server depends on, besides tables and keys. */
+export interface StorageState {
+  /** The time of the database's clock, in milliseconds since 1970; `undefined` when it has no clock of its own. */
   readonly clock: number | undefined;
+  /**
+   * Why a change has failed within the last minute, although rows can be read: the disk of the database is full, or another
+   * process keeps an SQLite file locked. `undefined`: none has failed for such a reason.
+   */
+  readonly failing: 'disk_full' | 'database_locked' | undefined;
+}
+
+/** The findings of the database about itself. */
+export interface StorageDiagnosis {
   /** When the oldest row that could be pruned expired, in seconds since 1970; `undefined` when there is none. */
   readonly oldestExpired: number | undefined;
   /**
@@ -30,6 +39,11 @@ export interface StorageDiagnosis {
    * or does not tell. With less memory than it needs, the database reads from the disk for most requests.
    */
   readonly cache: StorageCache | undefined;
+  /**
+   * Why the messages of other nodes (see {@link ChangeFeed}) do not arrive: the database is behind a pooler such as PgBouncer, or the
+   * address for them cannot be reached. `undefined`: they arrive, or there are none.
+   */
+  readonly listening: 'pooled' | 'unreachable' | undefined;
 }
 
 /** The cache of a database, such as the InnoDB buffer pool of MariaDB and MySQL. Sizes are in bytes. */
@@ -115,6 +129,16 @@ export interface Storage {
    * throw when that takes too long.
    */
   transaction<T>(work: (transaction: unknown) => Promise<T>): Promise<T>;
+  /**
+   * Waits until all changes that a read before this call has seen are sure to last. Absent where that is always so.
+   *
+   * A database with a synchronous standby shows a change whose commit has not reached the standby: `StorageError` says that it is not
+   * known whether it lasts. A repetition that finds nothing left to change must not say more. Methods that change rows wait by
+   * themselves, also when they find nothing to change; this is for a caller that has only read.
+   *
+   * @throws StorageError when it is not known whether the changes last
+   */
+  confirm?(): Promise<void>;
   /** Creates the tables or brings them up to date. Safe to call from several nodes at once. */
   migrate(): Promise<void>;
   /**
@@ -123,11 +147,13 @@ export interface Storage {
    */
   pendingMigrations(): Promise<readonly string[]>;
   /**
-   * Deletes up to `limit` rows that expired before `now` and that no unexpired row depends on.
-   * Resolves to the number of deleted rows; call it again until that is 0.
+   * Deletes up to `limit` rows that expired before `now` and that no unexpired row depends on, keys that retired before it
+   * included. Resolves to the number of deleted rows; call it again until that is 0.
    */
   prune(now: number, limit: number): Promise<number>;
-  /** Reads the state of the database, for `auth.check()`. */
+  /** Reads the clock of the database, and remembers why changes have failed; for `auth.ready()` and `auth.check()`. */
+  state(): Promise<StorageState>;
+  /** Reads what `auth.check()` reports of the database. */
   diagnose(): Promise<StorageDiagnosis>;
   /** Finds out what the database permits, for `auth.check()`. Changes nothing. */
   access(): Promise<StorageAccess>;
@@ -150,6 +176,15 @@ export interface StoredSession {
   readonly sequence: number;
 }
 
+/** A login session with what a read of it finds besides. */
+export interface FoundSession {
+  readonly session: StoredSession;
+  /** `RevocationStore.sequence` */
+  readonly sequence: number;
+  /** `undefined`: the user has not consented to the client, or no client was named. */
+  readonly consent: Pick<Consent, 'userId' | 'clientId' | 'hosts' | 'createdAt'> | undefined;
+}
+
 /**
  * Stores the login sessions of browsers: the `sessions` of a {@link Storage}. Only a login inserts a session, so that no
  * concurrent request can restore a session that was deleted.
@@ -160,8 +195,10 @@ export interface SessionStore {
   /**
    * Finds the session of a browser, unless its user, or all, have been ended since it started; and, from the same read,
    * `RevocationStore.sequence`, for the grants that are started with the session.
+   *
+   * @param clientId - also finds the consent of the user to this client. It may be any text, as a request names it
    */
-  find(id: string): Promise<{ session: StoredSession; sequence: number } | undefined>;
+  find(id: string, clientId?: string): Promise<FoundSession | undefined>;
   /** Changes an existing session. Resolves to `false` when it does not exist any more. */
   update(session: Pick<StoredSession, 'id' | 'payload' | 'expiresAt'>): Promise<boolean>;
   /** Deletes a session, if it exists. */
@@ -182,7 +219,7 @@ export interface StoredKey {
   readonly createdAt: number;
   /** From when on it signs. */
   readonly activeAt: number;
-  /** Until when tokens signed with it are accepted; `undefined` while it is the newest key. */
+  /** Until when what it signed is accepted; `undefined` while it is the newest key. */
   readonly retiresAt: number | undefined;
 }
 
@@ -192,6 +229,14 @@ export interface KeyStore {
   list(use: StoredKey['use']): Promise<readonly StoredKey[]>;
   /** Adds a key. Resolves to `false`, adding nothing, when a key of that use has that generation already. */
   add(key: StoredKey): Promise<boolean>;
-  /** Sets when a key retires, in seconds since 1970. */
+  /**
+   * Sets when a key retires, in seconds since 1970. An earlier time that is stored stays, so that a key that was ended is not
+   * kept by a rotation under way; it is written again then, so that this call too waits until the write lasts.
+   */
   retire(id: string, retiresAt: number): Promise<void>;
+  /**
+   * Replaces the material of a key by the same key encrypted otherwise, where it is still `from`. Resolves to `false`, changing
+   * nothing, when it is not, or when there is no such key any more.
+   */
+  replaceMaterial(id: string, from: string, to: string): Promise<boolean>;
 }

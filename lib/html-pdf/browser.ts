@@ -12,12 +12,13 @@ import type { BrowserEnd, ConverterSettings } from './settings.ts';
  * Without these a document reaches the network: a proxy where nothing listens, for loopback addresses too, and no name that
  * resolves. Interception alone lets `<link rel="prefetch">` and WebSockets through.
  */
-const NO_NETWORK = [
+export const NO_NETWORK: readonly string[] = [
   '--proxy-server=http://127.0.0.1:9',
   '--proxy-bypass-list=<-loopback>',
   '--host-resolver-rules=MAP * ~NOTFOUND',
-  '--disable-background-networking',
+  // WebRTC's UDP: the one is Chromium's, the other that of chromium-headless-shell, which does not know the first.
   '--webrtc-ip-handling-policy=disable_non_proxied_udp',
+  '--force-webrtc-ip-handling-policy=disable_non_proxied_udp',
 ];
 
 /** Nothing is shown: without composited layers, and in a low window, a short document takes a tenth less time. */

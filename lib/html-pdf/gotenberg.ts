@@ -1,10 +1,11 @@
+import { readOptions } from '../options/declare.ts';
 import { checkKnownOptions } from '../options/known-options.ts';
 import { ConfigError } from '../errors.ts';
 import type { PdfClientOptions } from '../pdf/options.ts';
 import { callSettings, readSettings } from '../pdf/settings.ts';
 import type { HtmlPdfOptions, HtmlToPdf } from './contract.ts';
 import { checkHtml, closedError } from './error.ts';
-import { checkMaxHtmlBytes, readDocumentSettings } from './settings.ts';
+import { maxHtmlBytes as mostBytes, readDocumentSettings } from './settings.ts';
 
 /** Options of `gotenbergHtmlToPdf()`. Those with the names of the PDF client's options mean the same. */
 export interface GotenbergOptions extends Pick<
@@ -52,7 +53,7 @@ export function gotenbergHtmlToPdf(options: GotenbergOptions): HtmlToPdf {
   } = checkKnownOptions(options, OPTIONS, 'gotenbergHtmlToPdf()');
   // The PDF client would take the environment's, which is of another service.
   if (options.baseUrl === undefined) throw new ConfigError('baseUrl', 'give the address of Gotenberg');
-  const maxHtmlBytes = checkMaxHtmlBytes(most);
+  const { maxHtmlBytes } = readOptions({ maxHtmlBytes: mostBytes }, { maxHtmlBytes: most });
   const client = readSettings(clientOptions);
   const headers = { ...client.headers, accept: 'application/pdf', ...authorization(basicAuth) };
   const running = new Set<Promise<void>>();

@@ -97,8 +97,8 @@ async function setContent({ frameId, session }: EmptyPage, html: string): Promis
 async function answer(route: Route, assets: Source['assets']): Promise<void> {
   const request = route.request();
   try {
-    const isImage = !request.isNavigationRequest() && request.resourceType() === 'image';
-    const path = isImage ? pathOf(request.url()) : undefined;
+    // Of a frame, it is `document`.
+    const path = request.resourceType() === 'image' ? pathOf(request.url()) : undefined;
     const asset = path === undefined ? undefined : await assets?.(path);
     // `aborted` leaves the document as it is, which a frame, a refresh or a redirect would replace.
     if (!asset || !asset.type.startsWith('image/')) await route.abort('aborted');

@@ -1,5 +1,4 @@
 import { ConfigError } from '../errors.ts';
-import { checkBoolean } from '../options/values.ts';
 import type { Length, PaperFormat } from './contract.ts';
 
 /** In inches, upright. */
@@ -29,8 +28,7 @@ export interface Paper {
  *
  * @throws ConfigError for an unknown format, with all names
  */
-export function paperOf(format: unknown = 'a4', landscape: unknown = false): Paper {
-  const isLandscape = checkBoolean('landscape', landscape);
+export function paperOf(format: unknown = 'a4', isLandscape = false): Paper {
   const name = typeof format === 'string' ? format.toLowerCase() : '';
   if (!Object.hasOwn(SIZES, name)) {
     throw new ConfigError('format', `give one of ${Object.keys(SIZES).join(', ')}`);

@@ -3,9 +3,11 @@ import { availableParallelism } from 'node:os';
 
 import type { Duration } from '../contracts/duration.ts';
 import { ConfigError } from '../errors.ts';
+import { optional, readOptions, unchecked } from '../options/declare.ts';
+import type { Optional } from '../options/declare.ts';
 import { checkKnownOptions } from '../options/known-options.ts';
-import { checkBoolean, checkFunction, checkInteger, checkSignal, checkWait } from '../options/values.ts';
-import type { Asset, HtmlPdfOptions, Margins } from './contract.ts';
+import { boolean, fn, integer, abortSignal, wait } from '../options/values.ts';
+import type { Asset, HtmlPdfOptions, Margins, PaperFormat } from './contract.ts';
 import { inchesOf, MARGIN, MARGIN_WITH_TEXT, paperOf } from './paper.ts';
 import type { Paper } from './paper.ts';
 
@@ -73,35 +75,29 @@ export interface ConverterSettings {
   readonly observe: (event: HtmlPdfEvent) => void;
 }
 
-const OPTIONS: Readonly<Record<keyof HtmlToPdfOptions, true>> = {
-  executablePath: true,
-  maxConcurrency: true,
-  maxQueue: true,
-  timeout: true,
-  recycleAfter: true,
-  maxHtmlBytes: true,
-  maxMemory: true,
-  sandbox: true,
-  assets: true,
-  observe: true,
-};
+/** In bytes. */
+export const maxHtmlBytes: Optional<number, number> = optional(integer(1), 16 * 2 ** 20);
+
+const CONVERTER = {
+  executablePath: optional(checkExecutable),
+  maxConcurrency: optional(integer(1), availableParallelism()),
+  maxQueue: optional(integer(0), 100),
+  timeout: optional(wait(1), '30 seconds'),
+  recycleAfter: optional(integer(1), 500),
+  maxHtmlBytes,
+  maxMemory: optional(integer(1), 2 ** 31),
+  sandbox: optional(checkSandbox, true),
+  assets: optional(fn<NonNullable<HtmlToPdfOptions['assets']>>()),
+  observe: optional(fn<(event: HtmlPdfEvent) => void>()),
+} satisfies Record<keyof HtmlToPdfOptions, unknown>;
 
 /** Checks the options of a converter. @throws ConfigError with the option and the remedy */
 export function readConverterSettings(options: HtmlToPdfOptions): ConverterSettings {
-  checkKnownOptions(options, OPTIONS, 'createHtmlToPdf()');
-  const { observe } = options;
-  checkFunction('observe', observe);
-  checkFunction('assets', options.assets);
+  checkKnownOptions(options, CONVERTER, 'createHtmlToPdf()');
+  const { observe, ...settings } = readOptions(CONVERTER, options);
   return {
-    executablePath: findExecutable(options.executablePath),
-    maxConcurrency: checkInteger('maxConcurrency', options.maxConcurrency ?? availableParallelism(), 1),
-    maxQueue: checkInteger('maxQueue', options.maxQueue ?? 100, 0),
-    timeout: checkWait('timeout', options.timeout ?? '30 seconds', 1),
-    recycleAfter: checkInteger('recycleAfter', options.recycleAfter ?? 500, 1),
-    maxHtmlBytes: checkMaxHtmlBytes(options.maxHtmlBytes),
-    maxMemory: checkInteger('maxMemory', options.maxMemory ?? 2 ** 31, 1),
-    sandbox: checkSandbox(options.sandbox ?? true),
-    assets: options.assets,
+    ...settings,
+    executablePath: settings.executablePath ?? findExecutable(),
     observe(event) {
       try {
         observe?.(event);
@@ -112,10 +108,6 @@ export function readConverterSettings(options: HtmlToPdfOptions): ConverterSetti
   };
 }
 
-export function checkMaxHtmlBytes(bytes: unknown): number {
-  return checkInteger('maxHtmlBytes', bytes ?? 16 * 2 ** 20, 1);
-}
-
 const EXECUTABLES: readonly string[] = [
   '/usr/bin/chromium-headless-shell',
   '/usr/bin/chromium',
@@ -124,14 +116,12 @@ const EXECUTABLES: readonly string[] = [
   '/Applications/Google Chrome.app/Contents/MacOS/Google Chrome',
 ];
 
-function findExecutable(given: unknown): string {
-  if (given !== undefined) {
-    if (typeof given === 'string' && existsSync(given)) return given;
-    throw new ConfigError(
-      'executablePath',
-      'there is no such file; give the path of Chromium or leave it out',
-    );
-  }
+function checkExecutable(place: string, given: string): string {
+  if (typeof given === 'string' && existsSync(given)) return given;
+  throw new ConfigError(place, 'there is no such file; give the path of Chromium or leave it out');
+}
+
+function findExecutable(): string {
   const found = EXECUTABLES.find((path) => existsSync(path));
   if (found !== undefined) return found;
   throw new ConfigError(
@@ -140,8 +130,8 @@ function findExecutable(given: unknown): string {
   );
 }
 
-function checkSandbox(given: unknown): boolean {
-  const sandbox = checkBoolean('sandbox', given);
+function checkSandbox(place: string, given: boolean): boolean {
+  const sandbox = boolean(place, given);
   if (sandbox && process.getuid?.() === 0) {
     throw new ConfigError(
       'sandbox',
@@ -164,37 +154,33 @@ export interface DocumentSettings {
   readonly signal: AbortSignal | undefined;
 }
 
-const DOCUMENT_OPTIONS: Readonly<Record<keyof HtmlPdfOptions, true>> = {
-  format: true,
-  landscape: true,
-  margin: true,
-  header: true,
-  footer: true,
-  timeout: true,
-  signal: true,
-};
+const DOCUMENT = {
+  format: optional(unchecked<PaperFormat | Uppercase<PaperFormat>>),
+  landscape: optional(boolean, false),
+  margin: optional(unchecked<NonNullable<HtmlPdfOptions['margin']>>, {}),
+  header: optional(html),
+  footer: optional(html),
+  timeout: optional(wait(1)),
+  signal: optional(abortSignal),
+} satisfies Record<keyof HtmlPdfOptions, unknown>;
 
 /** Checks the options of one document. @throws ConfigError with the option and the remedy */
 export function readDocumentSettings(options: HtmlPdfOptions): DocumentSettings {
-  checkKnownOptions(options, DOCUMENT_OPTIONS, 'convert()');
-  const { header, footer, margin = {}, signal, timeout } = options;
+  checkKnownOptions(options, DOCUMENT, 'convert()');
+  const { format, landscape, margin, ...settings } = readOptions(DOCUMENT, options);
   const given = typeof margin === 'object' && margin !== null ? checkSides(margin) : sameOnAllSides(margin);
   const side = (name: keyof Margins, text?: string): number =>
     inchesOf(`margin.${name}`, given[name] ?? (text === undefined ? MARGIN : MARGIN_WITH_TEXT));
-  checkSignal(signal);
   return {
-    paper: paperOf(options.format, options.landscape),
+    ...settings,
+    paper: paperOf(format, landscape),
     margin: {
-      top: side('top', checkText('header', header)),
-      bottom: side('bottom', checkText('footer', footer)),
+      top: side('top', settings.header),
+      bottom: side('bottom', settings.footer),
       left: side('left'),
       right: side('right'),
     },
     givenMargins: SIDES.filter((name) => given[name] !== undefined),
-    header,
-    footer,
-    timeout: timeout === undefined ? undefined : checkWait('timeout', timeout, 1),
-    signal,
   };
 }
 
@@ -209,7 +195,7 @@ function sameOnAllSides(margin: Margins['top']): Margins {
   return { top: margin, right: margin, bottom: margin, left: margin };
 }
 
-function checkText(option: string, html: unknown): string | undefined {
-  if (html === undefined || typeof html === 'string') return html;
-  throw new ConfigError(option, 'give HTML as a string, or leave it out');
+function html(place: string, given: string): string {
+  if (typeof given === 'string') return given;
+  throw new ConfigError(place, 'give HTML as a string, or leave it out');
 }

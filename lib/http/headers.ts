@@ -15,6 +15,8 @@ export interface PagePolicy {
   readonly imageOrigins?: readonly string[] | undefined;
   /** URLs of the only scripts that may run. @default none */
   readonly scripts?: readonly string[] | undefined;
+  /** Where the scripts may send requests. @default nowhere */
+  readonly connections?: readonly string[] | undefined;
 }
 
 /**
@@ -23,12 +25,13 @@ export interface PagePolicy {
  * There is no Cross-Origin-Opener-Policy: it would separate a client's sign-in popup from the window that opened it.
  */
 export function setPageHeaders(ctx: Context, policy: PagePolicy = {}): void {
-  const { formsStayHere = true, imageOrigins = [], scripts = [] } = policy;
+  const { connections = [], formsStayHere = true, imageOrigins = [], scripts = [] } = policy;
   const directives = [
     "default-src 'none'",
     "style-src 'self'",
     ["img-src 'self'", ...imageOrigins].join(' '),
     ...(scripts.length > 0 ? [['script-src', ...scripts].join(' ')] : []),
+    ...(connections.length > 0 ? [['connect-src', ...connections].join(' ')] : []),
     "base-uri 'none'",
     "frame-ancestors 'none'",
     ...(formsStayHere ? ["form-action 'self'"] : []),

@@ -17,6 +17,7 @@ import {
 } from '../errors.ts';
 import type { GatehouseErrorCode } from '../errors.ts';
 import { requestIdOf, sendRequestId } from './request-id.ts';
+import { isUnavailable, logFailure } from './unavailable.ts';
 
 /** A problem (RFC 9457): what went wrong, for a program and for its developer. */
 export interface Problem {
@@ -64,6 +65,7 @@ export function problemDocument(problem: Problem): Readonly<Record<string, unkno
  * - A `GatehouseError` below 500 keeps its status and message.
  * - An error of `ctx.throw()` keeps its status, and its message when `expose` is true (the default below 500).
  *   `ctx.throw(409, 'This name is taken.', { code: 'name_taken' })` sets the problem's code too.
+ * - A lost connection, also of a database of the host, is a 503.
  * - Anything else is a 500. Its message is only logged, with the request's id, which the response contains as `reference`.
  */
 export function problems(options: { readonly logger: Logger }): Middleware {
@@ -101,7 +103,7 @@ export function explainError(error: unknown, logger: Logger, fields: FailureFiel
   const problem = problemOf(error);
   // The 503 of a `BodyError` means that the memory for bodies is used up: the server is busy, which is no fault.
   if (problem.status < 500 || error instanceof BodyError) return problem;
-  logger.error({ ...fields, err: error }, 'api request failed');
+  logFailure(logger, { ...fields, err: error }, 'api request failed');
   return { ...problem, members: { ...problem.members, reference: fields.request_id } };
 }
 
@@ -167,7 +169,7 @@ function problemOf(error: unknown): Problem {
   if (error instanceof SyntaxError && 'status' in error && error.status === 400) {
     return { status: 400, code: 'body_invalid', detail: 'The body is not valid JSON.' };
   }
-  return INTERNAL;
+  return isUnavailable(error) ? UNAVAILABLE : INTERNAL;
 }
 
 function problemOfGatehouseError(error: GatehouseError): Problem {

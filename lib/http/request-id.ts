@@ -16,8 +16,11 @@ const REQUEST_ID_FIELD = 'X-Request-Id';
 export function requestIdOf(ctx: Context): string {
   const { state } = ctx;
   const known: unknown = state['requestId'];
-  if (isPlain(known)) return known;
-  const id = idFromResponse(ctx) ?? idFromProxy(ctx) ?? randomUUID();
+  if (typeof known === 'string' && PLAIN.test(known)) return known;
+  const set = ctx.res.getHeader(REQUEST_ID_FIELD);
+  const sent = ctx.app.proxy ? ctx.get(REQUEST_ID_FIELD) : '';
+  const given = MADE_BY_PROXIES.test(sent) ? sent : undefined;
+  const id = typeof set === 'string' && PLAIN.test(set) ? set : (given ?? randomUUID());
   state['requestId'] = id;
   return id;
 }
@@ -29,24 +32,9 @@ export function sendRequestId(ctx: Context): void {
   if (!res.headersSent && !res.hasHeader(REQUEST_ID_FIELD)) res.setHeader(REQUEST_ID_FIELD, id);
 }
 
-function idFromResponse(ctx: Context): string | undefined {
-  const id = ctx.res.getHeader(REQUEST_ID_FIELD);
-  return isPlain(id) ? id : undefined;
-}
-
-function idFromProxy(ctx: Context): string | undefined {
-  if (!ctx.app.proxy) return undefined;
-  const id = ctx.get(REQUEST_ID_FIELD);
-  return MADE_BY_PROXIES.test(id) ? id : undefined;
-}
-
 // Many hosts copy the id that the client sent, so it may contain no line breaks and no terminal escapes, and its length is
 // bounded.
 const PLAIN = /^[\w.:=+/@-]{1,128}$/;
-
-function isPlain(id: unknown): id is string {
-  return typeof id === 'string' && PLAIN.test(id);
-}
 
 // A UUID, or 16 to 64 hexadecimal digits. Many proxies forward the id that the client sent: no token, code or secret of this
 // server has this form, so none can reach a log by this field.

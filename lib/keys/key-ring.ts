@@ -1,61 +1,59 @@
-import { setTimeout as waitFor } from 'node:timers/promises';
-
 import type { JWK } from 'jose';
 
 import { now } from '../contracts/clock.ts';
-import type { AuditLog, KeyStore } from '../contracts/index.ts';
+import type { AuditLog, KeyStore, StoredKey } from '../contracts/index.ts';
 import { StorageError } from '../errors.ts';
 import type { SigningAlgorithm } from '../options/options.ts';
-import type { KeyMaterial, ServerKey } from './keys.ts';
 import { addKey, canSign, ensureKeys } from './keys.ts';
+import type { ServerKey } from './keys.ts';
+import type { KeyMaterial } from './material.ts';
+import { withoutKey } from './stored-keys.ts';
+import type { SigningKey } from './stored-keys.ts';
 
 // In milliseconds.
 const READ_INTERVAL = 1000;
 
-/** A signing key, without the key itself. Times are in seconds since 1970. */
-export interface SigningKey {
-  /** The `kid` in the header of the tokens that it signs. */
-  readonly id: string;
-  /** `next`: published, so that verifiers have it before it signs. `active`: signs. `retired`: still verifies. */
-  readonly status: 'next' | 'active' | 'retired';
-  readonly createdAt: number;
-  /** From when it signs. */
-  readonly activeAt: number;
-  /** When the last token that it signed expires; `undefined` for the newest key. */
-  readonly retiresAt: number | undefined;
-}
-
-/** The signing keys that this node has read. */
+/** The keys of one use that this node has read. */
 export interface KeyRing {
-  /** Private JWKs; the first one signs. */
+  /** Private JWKs; the first one signs. Another list when they have changed. */
   readonly signing: readonly JWK[];
   list(): readonly SigningKey[];
-  /** Reads the storage again, at most once a second. */
+  /** Reads the storage again. */
+  read(): Promise<void>;
+  /** Reads the storage again, unless it was read within the last second. */
   reload(): Promise<void>;
   /**
-   * Adds a key that signs after `delay` seconds; the previous key verifies until its last token has expired. When another node
-   * rotates at the same time, that node's key is used.
+   * Adds a key that signs after `delay` seconds; the previous key verifies until the last of what it signed has expired. When
+   * another node rotates at the same time, that node's key is used.
    */
   rotate(delay: number): Promise<SigningKey>;
   /** Rotates when the newest key is older than `age` seconds. */
   rotateOlderThan(age: number, delay: number): Promise<void>;
+  /** Retires the keys that a rotation which was interrupted has left as they were. */
+  retireFormer(): Promise<void>;
   /** Sets the listener that is called when {@link KeyRing.signing} has changed. */
   onChange(listener: () => void): void;
+}
+
+interface KeyRingSettings {
+  readonly use: StoredKey['use'];
+  /** Of a key that signs tokens. */
+  readonly algorithm?: SigningAlgorithm;
+  /** For how long what a key has signed is valid, in seconds. */
+  readonly lifetime: number;
+  /** @default rotations are not recorded */
+  readonly audit?: Pick<AuditLog, 'record'>;
 }
 
 export async function createKeyRing(
   store: KeyStore,
   material: KeyMaterial,
-  {
-    algorithm,
-    tokenLifetime,
-    audit,
-  }: { algorithm: SigningAlgorithm; tokenLifetime: number; audit: AuditLog },
+  { use, algorithm, lifetime, audit }: KeyRingSettings,
 ): Promise<KeyRing> {
   let readAt = Date.now();
   let pendingRead: Promise<void> | undefined;
   let notifyChange: (() => void) | undefined;
-  let keys = await ensureKeys(store, material, 'token', algorithm);
+  let keys = await ensureKeys(store, material, use, algorithm);
   let order = signingOrder();
 
   function signingOrder(): readonly JWK[] {
@@ -65,9 +63,16 @@ export async function createKeyRing(
       .map(({ jwk }) => jwk);
   }
 
-  async function read(): Promise<void> {
-    readAt = Date.now();
-    keys = await ensureKeys(store, material, 'token', algorithm);
+  async function readStorage(): Promise<void> {
+    const begunAt = Date.now();
+    try {
+      keys = await ensureKeys(store, material, use, algorithm);
+    } catch (cause) {
+      if (cause instanceof StorageError) throw cause;
+      // Encrypted with a key-encryption key that this server was not given. Requests cannot do anything about it.
+      throw new StorageError(`The stored keys cannot be read: ${(cause as Error).message}`, { cause });
+    }
+    readAt = begunAt;
     const before = order;
     const after = signingOrder();
     if (before.length === after.length && before.every(({ kid }, index) => kid === after[index]!.kid)) return;
@@ -75,35 +80,35 @@ export async function createKeyRing(
     notifyChange?.();
   }
 
-  /** Anyone can send tokens with invented key ids, so all calls within a second share one read. */
-  async function reload(): Promise<void> {
-    pendingRead ??= waitFor(Math.max(readAt + READ_INTERVAL - Date.now(), 0), undefined, { ref: false })
-      .then(read)
-      .finally(() => {
-        pendingRead = undefined;
-      });
+  /** One at a time, so that an older list does not replace a newer one. */
+  async function read(): Promise<void> {
+    pendingRead ??= readStorage().finally(() => {
+      pendingRead = undefined;
+    });
     return pendingRead;
   }
 
-  function describe(key: ServerKey): SigningKey {
-    const { activeAt, createdAt, id, retiresAt } = key.stored;
-    const status = id === order[0]!.kid ? 'active' : activeAt > now() ? 'next' : 'retired';
-    return { id, status, createdAt, activeAt, retiresAt };
+  /** Reads what this node itself has just written, which a read under way may not have seen. */
+  async function readWritten(): Promise<void> {
+    await pendingRead?.catch(() => {});
+    await read();
   }
 
-  async function rotate(delay: number): Promise<SigningKey> {
-    const before = await store.list('token');
+  function describe({ stored }: ServerKey): SigningKey {
+    const { activeAt, id } = stored;
+    const status = id === order[0]!.kid ? 'active' : activeAt > now() ? 'next' : 'retired';
+    return withoutKey({ ...stored, status });
+  }
+
+  /** Adds the generation that follows on `before`, unless another node has added it. */
+  async function replace(before: readonly StoredKey[], delay: number): Promise<void> {
     const activeAt = now() + delay;
-    const added = await addKey(store, material, { use: 'token', algorithm, after: before, activeAt });
+    const added = await addKey(store, material, { use, algorithm, after: before, activeAt });
     for (const { id, retiresAt } of added ? before : []) {
-      if (retiresAt === undefined) await store.retire(id, activeAt + tokenLifetime);
+      if (retiresAt === undefined) await store.retire(id, activeAt + lifetime);
     }
-    if (added) audit.record({ type: 'key_rotated', keyId: added.id });
-    await read();
-    const newest = keys[0];
-    if (!newest)
-      throw new StorageError('The storage has no signing keys any more; restore them or restart the server');
-    return describe(newest);
+    if (added) audit?.record({ type: 'key_rotated', keyId: added.id });
+    await readWritten();
   }
 
   return {
@@ -111,25 +116,35 @@ export async function createKeyRing(
       return order;
     },
     list: () => keys.map(describe),
-    reload,
-    rotate,
-    async rotateOlderThan(age, delay) {
+    read,
+    /** Anyone can send tokens with invented key ids: none of them waits for the next second, and all share the read of this one. */
+    async reload() {
+      const age = Date.now() - readAt;
+      // A negative age means that the clock was set back, so the real age is unknown.
+      if (age >= 0 && age < READ_INTERVAL) return;
       await read();
-      if (keys.every(({ stored }) => stored.createdAt <= now() - age)) await rotate(delay);
+    },
+    async rotate(delay) {
+      await replace(await store.list(use), delay);
+      const newest = keys[0];
+      if (!newest)
+        throw new StorageError('The storage has no keys any more; restore them or restart the server');
+      return describe(newest);
+    },
+    async rotateOlderThan(age, delay) {
+      // By what the generation of the new key follows on, so that nodes which find it old at the same time add one key.
+      const before = await store.list(use);
+      if (before.every(({ createdAt }) => createdAt <= now() - age)) await replace(before, delay);
+    },
+    async retireFormer() {
+      for (const [index, { stored }] of keys.entries()) {
+        const successor = keys[index - 1]?.stored;
+        if (!successor || stored.retiresAt !== undefined) continue;
+        await store.retire(stored.id, Math.max(successor.activeAt, successor.createdAt) + lifetime);
+      }
     },
     onChange(listener) {
       notifyChange = listener;
     },
   };
-}
-
-/** The live signing keys as operators see them, newest first. The keys themselves are not read, so none has to be decrypted. */
-export async function listSigningKeys(store: Pick<KeyStore, 'list'>): Promise<readonly SigningKey[]> {
-  const stored = (await store.list('token')).toReversed();
-  const live = stored.filter(({ retiresAt }) => retiresAt === undefined || retiresAt > now());
-  const active = live.find(({ activeAt }) => activeAt <= now());
-  return live.map(({ activeAt, createdAt, id, retiresAt }) => {
-    const status = id === active?.id ? 'active' : activeAt > now() ? 'next' : 'retired';
-    return { id, status, createdAt, activeAt, retiresAt };
-  });
 }

@@ -1,81 +1,12 @@
-import { createHash, hkdfSync, randomBytes } from 'node:crypto';
+import { randomBytes } from 'node:crypto';
 
-import {
-  calculateJwkThumbprint,
-  compactDecrypt,
-  CompactEncrypt,
-  decodeProtectedHeader,
-  exportJWK,
-  generateKeyPair,
-} from 'jose';
+import { calculateJwkThumbprint, exportJWK, generateKeyPair } from 'jose';
 import type { JWK } from 'jose';
 
 import { now } from '../contracts/clock.ts';
 import type { KeyStore, StoredKey } from '../contracts/index.ts';
-import { ConfigError } from '../errors.ts';
 import type { SigningAlgorithm } from '../options/options.ts';
-
-/** Serializes keys for the storage and reads them again, encrypted when the host sets `keyEncryptionKey`. */
-export interface KeyMaterial {
-  /** Whether new keys are written encrypted. */
-  readonly encrypts: boolean;
-  isEncrypted(material: string): boolean;
-  write(jwk: JWK): Promise<string>;
-  /** @throws ConfigError when the material was encrypted with a key that is not configured */
-  read(material: string): Promise<JWK>;
-}
-
-interface EncryptionKey {
-  readonly kid: string;
-  readonly bytes: Uint8Array;
-}
-
-/** @param secrets - newest first: the first encrypts, all decrypt */
-export function createKeyMaterial(secrets: readonly string[]): KeyMaterial {
-  const keys = secrets.map(toEncryptionKey);
-  const [newest] = keys;
-  return {
-    encrypts: newest !== undefined,
-    isEncrypted,
-    async write(jwk) {
-      const text = JSON.stringify(jwk);
-      if (!newest) return text;
-      return new CompactEncrypt(Buffer.from(text))
-        .setProtectedHeader({ alg: 'dir', enc: 'A256GCM', kid: newest.kid })
-        .encrypt(newest.bytes);
-    },
-    async read(material) {
-      if (!isEncrypted(material)) return JSON.parse(material) as JWK;
-      if (!newest) {
-        throw new ConfigError(
-          'keyEncryptionKey',
-          "the server's keys are encrypted; give the keyEncryptionKey of the servers",
-        );
-      }
-      const { kid } = decodeProtectedHeader(material);
-      const key = keys.find((candidate) => candidate.kid === kid);
-      if (!key) {
-        throw new ConfigError(
-          'keyEncryptionKey',
-          "the server's keys were encrypted with another one; give that one too, after the new one",
-        );
-      }
-      const { plaintext } = await compactDecrypt(material, key.bytes);
-      return JSON.parse(Buffer.from(plaintext).toString()) as JWK;
-    },
-  };
-}
-
-/** Encrypted material is a compact JWE, other material is the JSON text of a JWK. */
-function isEncrypted(material: string): boolean {
-  return !material.startsWith('{');
-}
-
-function toEncryptionKey(secret: string): EncryptionKey {
-  const bytes = new Uint8Array(hkdfSync('sha256', secret, '', 'koa-gatehouse key encryption key', 32));
-  // Identifies the key without revealing anything about it.
-  return { bytes, kid: createHash('sha256').update(bytes).digest('base64url').slice(0, 16) };
-}
+import type { KeyMaterial } from './material.ts';
 
 /** A stored key with its decrypted JWK. */
 export interface ServerKey {

@@ -15,12 +15,12 @@ import { createRequestLimits } from '../api/request-limits.ts';
 import type { RequestLimiter, RequestLimits } from '../api/request-limits.ts';
 import type { ApiAuth } from '../api/router.ts';
 import type { GuardedState, User } from '../contracts/index.ts';
+import { internalsOf } from '../contracts/internals.ts';
 import { BodyError, ConfigError } from '../errors.ts';
 import { readJson } from '../http/body.ts';
-import { limitConcurrency } from '../http/limit-concurrency.ts';
+import { limitConcurrency } from '../limits/concurrency-limit.ts';
 import { problems, sendProblem } from '../http/problem.ts';
 import { requestIdOf } from '../http/request-id.ts';
-import { serverPartsOf } from '../http/server-parts.ts';
 import { checkKnownOptions } from '../options/known-options.ts';
 import { createProtocol } from './protocol.ts';
 import { checkOriginsAndHosts, refuseOtherOriginsAndHosts } from './origins-and-hosts.ts';
@@ -88,7 +88,7 @@ export async function createMcpEndpoint<
 >(options: McpEndpointOptions<P, U, S, A>): Promise<Middleware> {
   const { auth, instructions, version = '1' } = checkKnownOptions(options, OPTIONS);
   const { audit, concurrencyLimit, logger, mountPath, requestCounter, resources, storage } =
-    serverPartsOf(auth);
+    internalsOf(auth);
   const { gate, issuer } = auth;
   const mount = { issuer, mountPath };
   const path =
@@ -130,11 +130,12 @@ export async function createMcpEndpoint<
         inputAt: ['input'],
         key,
         content,
-        ran(error) {
+        ran(error, inputWas) {
           const called = { tool: name, action: `${action.type}/${action.name}`, objectId: id };
           const caller = { clientId: principal.client.id, userId: principal.user?.id };
+          const readOnly = action.readOnly || inputWas === 'refused' ? true : undefined;
           audit.record(
-            { type: 'tool_called', ...caller, ...called, error, resource: url },
+            { type: 'tool_called', ...caller, ...called, error, readOnly, resource: url },
             { address, requestId },
           );
         },
@@ -250,7 +251,7 @@ async function admit(
   const called = tools.get(toolNameIn(body) ?? '')?.action;
   const { principal } = ctx.state;
   if (!called) return next();
-  if (principal.can(called.permission)) {
+  if (principal.permissions.has(called.permission)) {
     const refusal = await countRuns(ctx, called, 1);
     return refusal ? sendProblem(ctx, refusal) : next();
   }

@@ -1,11 +1,12 @@
 /** The only door to the SDK of the Model Context Protocol. */
+import { problemAnswer } from '../api/actions/answer.ts';
 import type { Answer } from '../api/actions/answer.ts';
-import type { ActionRequest } from '../api/actions/perform-action.ts';
-import { inputInvalid } from '../api/actions/run-action.ts';
-import type { InputError } from '../api/actions/run-action.ts';
+import type { ActionRequest, InputError, Performed } from '../api/actions/perform-action.ts';
+import { inputInvalid } from '../api/actions/perform-action.ts';
 import type { Gate, Logger } from '../contracts/index.ts';
 import { ConfigError } from '../errors.ts';
 import { explainError, problemDocument } from '../http/problem.ts';
+import type { Problem } from '../http/problem.ts';
 import { readArguments } from './tools.ts';
 import type { Tool, ToolArguments } from './tools.ts';
 
@@ -42,7 +43,7 @@ export interface ProtocolOptions {
   readonly gate: Pick<Gate, 'permissions'>;
   readonly logger: Logger;
   /** Runs the action of a tool for a caller with its permission. */
-  readonly run: (request: AgentRequest, tool: Tool, given: ToolArguments) => Promise<Answer>;
+  readonly run: (request: AgentRequest, tool: Tool, given: ToolArguments) => Promise<Performed>;
 }
 
 /** In milliseconds: how long a client may keep the list of tools, which depends on permissions that may change. */
@@ -70,7 +71,7 @@ export async function createProtocol(options: ProtocolOptions): Promise<AnswerAg
     );
     server.setRequestHandler('tools/list', () => ({
       tools: [...tools.values()]
-        .filter(({ action }) => exchange.request.principal.can(action.permission))
+        .filter(({ action }) => exchange.request.principal.permissions.has(action.permission))
         .map(({ definition }) => definition),
     }));
     server.setRequestHandler('tools/call', async ({ params }) => {
@@ -85,17 +86,15 @@ export async function createProtocol(options: ProtocolOptions): Promise<AnswerAg
   async function call(exchange: Exchange, tool: Tool, given: Record<string, unknown>): Promise<ToolResult> {
     const { principal, requestId } = exchange.request;
     const { permission } = tool.action;
-    if (!principal.can(permission)) return failure([gate.permissions[permission]!.message]);
+    if (!principal.permissions.has(permission)) return failure([gate.permissions[permission]!.message]);
     const found = readArguments(tool, given);
     if ('errors' in found) return problemResult(problemDocument(inputInvalid(found.errors)));
-    try {
-      const answer = await run(exchange.request, tool, found);
-      if (isForHttp(answer)) exchange.refusal = answer;
-      return resultOf(answer);
-    } catch (error) {
-      const fields = { request_id: requestId, tool: tool.name };
-      return problemResult(problemDocument(explainError(error, logger, fields)));
-    }
+    const performed = await run(exchange.request, tool, found).catch((error: unknown) => ({
+      problem: explainError(error, logger, { request_id: requestId, tool: tool.name }),
+    }));
+    if ('problem' in performed && isForHttp(performed.problem))
+      exchange.refusal = problemAnswer(performed.problem);
+    return resultOf(performed);
   }
 
   return async function answerAgent(request) {
@@ -128,9 +127,9 @@ async function loadSdk(): Promise<typeof import('@modelcontextprotocol/server')>
   }
 }
 
-/** A step-up and a limit of requests: as a result of the tool, no client would act on them. */
-function isForHttp({ headers = {}, status }: Answer): boolean {
-  return status === 429 || 'WWW-Authenticate' in headers;
+/** A step-up, a limit of requests and a database that is away: as a result of the tool, no client would act on them. */
+function isForHttp({ headers = {}, status }: Problem): boolean {
+  return status === 429 || 'Retry-After' in headers || 'WWW-Authenticate' in headers;
 }
 
 // A type, because the SDK's results have an index signature.
@@ -140,11 +139,16 @@ type ToolResult = {
   isError?: true;
 };
 
-function resultOf({ body, status }: Answer): ToolResult {
+function resultOf(performed: Performed): ToolResult {
+  if ('problem' in performed) return problemResult(problemDocument(performed.problem));
+  if ('json' in performed) return success(performed.json, performed.output);
+  const { body, status } = performed.stored;
   const document = JSON.parse(body) as { data: unknown } & ProblemDocument;
-  if (status >= 400) return problemResult(document);
-  const text = JSON.stringify(document.data);
-  return { content: [{ type: 'text', text }], structuredContent: document.data };
+  return status >= 400 ? problemResult(document) : success(JSON.stringify(document.data), document.data);
+}
+
+function success(text: string, structuredContent: unknown): ToolResult {
+  return { content: [{ type: 'text', text }], structuredContent };
 }
 
 interface ProblemDocument {

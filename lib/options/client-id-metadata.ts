@@ -1,59 +1,31 @@
-import { ConfigError } from '../errors.ts';
 import type { ClientMetadataDocument } from '../contracts/index.ts';
-import { checkKnownOptions } from './known-options.ts';
-import { checkFunction } from './values.ts';
+import { object, optional } from './declare.ts';
+import type { Check, Given, Values } from './declare.ts';
+import { scopeNames } from './scopes.ts';
+import { fn } from './values.ts';
 
-/** Which apps that nobody registered may connect, and what they may request. */
-export interface ClientIdMetadata {
+const CLIENT_ID_METADATA = {
   /**
    * Decides whether an app may be authorized, such as by the host of its URL; `() => true`: every app. Called for each authorization
-   * request with the `client_id` and the checked document, so a changed decision takes effect at once. Apps that are refused
-   * keep the tokens that they have: to end these, disable or delete the app.
+   * request with the `client_id`, before anything is fetched, so a changed decision takes effect at once. One that reads `document`
+   * is called again with the checked document, and only that answer counts: before, each read of `document` throws. Apps that are
+   * refused keep the tokens that they have: to end these, disable or delete the app.
    */
-  readonly allow: (url: string, document: ClientMetadataDocument) => boolean | Promise<boolean>;
+  allow: fn<(url: string, document: ClientMetadataDocument) => boolean | Promise<boolean>>(
+    'pass a function that decides which apps may connect, such as (url) => hosts.has(new URL(url).host)',
+  ),
   /**
    * The scopes that such an app may request. A scope that is removed here is removed from apps that are stored already, too; one of
    * them can be limited further with `auth.clients.update()`.
    */
-  readonly scopes: readonly string[];
+  scopes: scopeNames,
   /** The scopes that a request without `scope` gets. @default none: the app learns who the user is, and nothing else */
-  readonly defaultScopes?: readonly string[];
-}
+  defaultScopes: optional(scopeNames, []),
+};
 
-/**
- * Checks the option `clientIdMetadata`.
- *
- * @param known - the scopes of all APIs
- */
-export function checkClientIdMetadata(
-  given: ClientIdMetadata | undefined,
-  known: ReadonlyMap<string, unknown>,
-): Required<ClientIdMetadata> | undefined {
-  if (given === undefined) return undefined;
-  checkKnownOptions(given, { allow: true, scopes: true, defaultScopes: true }, 'clientIdMetadata');
-  const allow = checkFunction('clientIdMetadata.allow', given.allow);
-  if (!allow) {
-    throw new ConfigError(
-      'clientIdMetadata.allow',
-      'pass a function that decides which apps may connect, such as (url) => hosts.has(new URL(url).host)',
-    );
-  }
-  const scopes = checkScopeList('clientIdMetadata.scopes', given.scopes, [...known.keys()]);
-  const { defaultScopes = [] } = given;
-  return Object.freeze({
-    allow,
-    scopes,
-    defaultScopes: checkScopeList('clientIdMetadata.defaultScopes', defaultScopes, scopes),
-  });
-}
+/** Which apps that nobody registered may connect, and what they may request. */
+export interface ClientIdMetadata extends Given<typeof CLIENT_ID_METADATA> {}
 
-function checkScopeList(option: string, given: unknown, known: readonly string[]): readonly string[] {
-  const names: unknown[] | undefined = Array.isArray(given) ? given : undefined;
-  if (!names?.every((scope) => typeof scope === 'string')) {
-    throw new ConfigError(option, "list the names of the scopes, such as ['schools:read']; [] for none");
-  }
-  const unknown = names.find((scope) => !known.includes(scope));
-  if (unknown === undefined) return Object.freeze([...new Set(names)]);
-  const there = known.length === 0 ? 'there are none' : `there are ${known.join(', ')}`;
-  throw new ConfigError(option, `"${unknown}" is no scope that can be listed here; ${there}`);
-}
+export type ResolvedClientIdMetadata = Values<typeof CLIENT_ID_METADATA>;
+
+export const clientIdMetadata: Check<ClientIdMetadata, ResolvedClientIdMetadata> = object(CLIENT_ID_METADATA);

@@ -1,37 +1,30 @@
-import type { Storage } from '../contracts/index.ts';
 import { ConfigError } from '../errors.ts';
-import { checkDuration, isLiteral } from './checks.ts';
-import type { DeviceAuthorization, ResolvedDeviceAuthorization } from './device-options.ts';
-import { checkKnownOptions } from './known-options.ts';
+import { optional, readOptions } from './declare.ts';
+import type { Check, Given, Values } from './declare.ts';
+import { isObject } from './known-options.ts';
+import { duration } from './values.ts';
 
-/** Checks the option. `undefined`: devices are not authorized. */
-export function checkDeviceAuthorization(
-  given: unknown,
-  { deviceCodes }: Pick<Storage, 'deviceCodes'>,
-): ResolvedDeviceAuthorization | undefined {
-  const option = 'deviceAuthorization';
-  if (given === undefined || given === false) return undefined;
-  if (given !== true && !isLiteral(given)) {
-    throw new ConfigError(option, "give true, or an object such as { lifetime: '10 minutes' }");
-  }
-  // A storage of the host may be older than this option.
-  if (typeof (deviceCodes as unknown) !== 'object') {
-    throw new ConfigError(option, 'this needs a storage with the member deviceCodes');
-  }
-  const settings: DeviceAuthorization = given === true ? {} : (given as DeviceAuthorization);
-  const { interval = '5 seconds', lifetime = '10 minutes' } = checkKnownOptions(
-    settings,
-    { lifetime: true, interval: true },
-    option,
-  );
-  return Object.freeze({
-    lifetime: checkRange(`${option}.lifetime`, lifetime, 60, 1800),
-    interval: checkRange(`${option}.interval`, interval, 1, 60),
-  });
-}
+const DEVICE_AUTHORIZATION = {
+  /** How long a code can be entered: 1 to 30 minutes. @default '10 minutes' */
+  lifetime: optional(duration(60, 1800), '10 minutes'),
+  /** How long a device waits between two polls: 1 to 60 seconds. A faster one gets `slow_down`. @default '5 seconds' */
+  interval: optional(duration(1, 60), '5 seconds'),
+};
 
-function checkRange(option: string, duration: unknown, least: number, most: number): number {
-  const seconds = checkDuration(option, duration, least);
-  if (seconds <= most) return seconds;
-  throw new ConfigError(option, `give at most ${most} s`);
-}
+/** Settings of the device authorization grant (RFC 8628). */
+export interface DeviceAuthorization extends Given<typeof DEVICE_AUTHORIZATION> {}
+
+/** The same in seconds. */
+export type ResolvedDeviceAuthorization = Values<typeof DEVICE_AUTHORIZATION>;
+
+/** `undefined`: devices are not authorized. */
+export const deviceAuthorization: Check<
+  boolean | DeviceAuthorization,
+  ResolvedDeviceAuthorization | undefined
+> = (place, given) => {
+  if (given === false) return undefined;
+  if (given !== true && !isObject(given)) {
+    throw new ConfigError(place, "give true, or an object such as { lifetime: '10 minutes' }");
+  }
+  return readOptions(DEVICE_AUTHORIZATION, given === true ? {} : given, place);
+};

@@ -1,81 +1,25 @@
 import type { Context } from 'koa';
-import type { Configuration, Provider } from 'oidc-provider';
+import type { Provider } from 'oidc-provider';
 
-import type {
-  Client,
-  ClientLifetimes,
-  Gate,
-  Interactions,
-  Logger,
-  Storage,
-  User,
-  UserStore,
-} from '../contracts/index.ts';
-import type { Duration } from '../contracts/duration.ts';
-import type { DynamicRegistrationOptions } from './registration-options.ts';
-import type { ClientIdMetadata } from './client-id-metadata.ts';
-import type { DeviceAuthorization } from './device-options.ts';
-import type { Throttling } from './throttling-options.ts';
-
-/** A scope: its description for the consent page, and the permissions that it allows. */
-export interface Scope<P extends string = string> {
-  /** Shown on the consent page, such as "See your schools". */
-  readonly description: string;
-  /** The permissions that a token with this scope is limited to. For several scopes the permissions add up. */
-  readonly permissions: readonly P[];
-  /**
-   * Whether users can decline this scope on the consent page and grant the others. The client learns from the `scope` of the token
-   * response what was granted (RFC 6749 section 5.1). @default false
-   */
-  readonly optional?: boolean;
-}
-
-/** An API that tokens are issued for, besides the default one (RFC 8707). */
-export interface Resource<P extends string = string> {
-  /** The name of the API on the consent page and in its metadata (RFC 9728). @default its URL */
-  readonly name?: string;
-  /**
-   * The scopes of the API, by name. A token has scopes of its own API only. A scope of the same name at another API is another
-   * scope, with a consent of its own; a client that is registered for the name may request both.
-   * @default none
-   */
-  readonly scopes?: Readonly<Record<string, Scope<P>>>;
-  /** The lifetimes of the API's tokens, at most those of the option `lifetimes`. @default those of the option `lifetimes` */
-  readonly lifetimes?: ClientLifetimes;
-}
-
-/** The lifetimes of tokens, sessions and pages. A member that is left out has the value of the preset. */
-export interface Lifetimes {
-  /** The preset for the lifetimes that are left out. @default 'long' */
-  readonly preset?: LifetimePreset;
-  /** Of each access token. @default '1 year', preset `short`: '1 hour' */
-  readonly accessToken?: Duration;
-  /** Of a refresh token that is not used; each refresh issues a new one. @default '1 year', preset `short`: '30 days' */
-  readonly refreshToken?: Duration;
-  /**
-   * How long an authorization can be refreshed in total, from the consent on. After it, the user has to authorize the app
-   * again.
-   * @default '5 years', preset `short`: '1 year'
-   */
-  readonly refreshTokenAbsolute?: Duration;
-  /** Of an authorization code: at most 10 minutes (RFC 6749 section 4.1.2). @default '60 seconds' */
-  readonly authorizationCode?: Duration;
-  /** Of a login session that is not used; each use restarts it, with a precision of a hundredth of it. @default '14 days' */
-  readonly session?: Duration;
-  /** Of a login session in total. @default '90 days', preset `short`: '30 days' */
-  readonly sessionAbsolute?: Duration;
-  /** How long a login or consent page can be submitted. @default '1 hour' */
-  readonly interaction?: Duration;
-}
-
-/**
- * A set of lifetimes. `long`: access tokens and refresh tokens live a year. `short`: access tokens live an hour, refresh tokens
- * 30 days.
- */
-export type LifetimePreset = 'long' | 'short';
+import type { Client, User } from '../contracts/index.ts';
+import { clientIdMetadata } from './client-id-metadata.ts';
+import { optional } from './declare.ts';
+import type { Check, Given } from './declare.ts';
+import { deviceAuthorization } from './device-authorization.ts';
+import { lifetimes } from './lifetimes.ts';
+import { issuerUrl, loginUrl, mountPath, pagePath } from './paths.ts';
+import { checkGate, interactions, logger, storage, userStore } from './ports.ts';
+import { registration } from './registration.ts';
+import { apis } from './resources.ts';
+import { scopes } from './scopes.ts';
+import { stderrLogger } from './stderr-logger.ts';
+import { throttling } from './throttling.ts';
+import { boolean, duration, fn, integer, names, oneOf, secrets } from './values.ts';
 
 /** Algorithms that can sign access tokens (RFC 7518, RFC 8037). */
 export type SigningAlgorithm = 'ES256' | 'RS256' | 'EdDSA';
+
+export const signingAlgorithm: Check<SigningAlgorithm> = oneOf('ES256', 'RS256', 'EdDSA');
 
 /** The client of a new access token, and its user unless the token is for the client itself. */
 export type TokenClaimsContext<U extends User = User> = {
@@ -98,6 +42,230 @@ export type TokenClaims<U extends User = User> = (
   context: TokenClaimsContext<U>,
 ) => Readonly<Record<string, unknown>> | undefined | Promise<Readonly<Record<string, unknown>> | undefined>;
 
+/** Newest first. Empty: the server's own keys are stored unencrypted. */
+const keyEncryptionKey: Check<string | readonly string[] | false, readonly string[]> = (place, given) =>
+  given === false ? [] : secrets(place, [given].flat());
+
+/** The declarations of the options: each option is a member with its documentation, check and default. */
+export function authServerOptions<
+  P extends string,
+  R extends string,
+  U extends User,
+  S extends object,
+  A extends string,
+>() {
+  return {
+    /**
+     * The server's identity and base URL (RFC 8414 section 2), such as `https://platform.example`. All URLs of the server start
+     * with it; the `Host` header of requests is not used. `http` is accepted for loopback addresses only.
+     */
+    issuer: issuerUrl,
+    /**
+     * The path of this app below which the server's paths are. Set it to `'/'` when a proxy removes the issuer's path.
+     * @default the issuer's path
+     */
+    mountPath: optional(mountPath),
+    /** The users: your user table as an object with two to four methods. */
+    users: userStore<U>,
+    /** Returns the user of the host's own login session. Users who are logged in there see no login page. */
+    currentUser: optional(fn<(ctx: Context) => NoInfer<U> | undefined | Promise<NoInfer<U> | undefined>>()),
+    /**
+     * Ends the host's own session, such as `(ctx) => { ctx.session = null; }`. It is called when a user signs out at
+     * `/oauth/logout`, after the login session of this server has ended. Without it, that page says that the user is still signed
+     * in to the host.
+     */
+    signOut: optional(fn<(ctx: Context) => void | Promise<void>>()),
+    /**
+     * The host's own login page, a path or URL. Users are redirected to it with `?return_to=`. Requires `currentUser`, from which
+     * the server learns who has logged in.
+     * @default the bundled login page
+     */
+    loginUrl: optional(loginUrl),
+    /**
+     * The path of the developer area, where users register and manage apps, below the issuer's path. It exists when the gate has
+     * the permission `manage_apps`; users with `manage_all_apps` too see the apps of all users. `false`: no developer area.
+     * @default '/developer/apps'
+     */
+    developerPath: optional(pagePath, '/developer/apps'),
+    /**
+     * Names that users cannot give to their apps, such as the names of your own apps; names that look like them are refused too.
+     * The brand of the pages is always reserved. Users with `manage_all_apps` are exempt.
+     * @default []
+     */
+    reservedNames: optional(names, []),
+    /**
+     * The path of the page on which users see and disconnect the apps that they have authorized. `false`: no page.
+     * @default '/account/apps'
+     */
+    accountPath: optional(pagePath, '/account/apps'),
+    /** The storage: `knexStorage(knex)`, or `memoryStorage()` for tests and first steps. */
+    storage: storage,
+    /**
+     * Whether to run `storage.migrate()` at start when migrations are pending; several nodes may do so at once. When `false`,
+     * `createAuthServer()` throws `MigrationsPendingError` instead. @default false
+     */
+    migrate: optional(boolean, false),
+    /**
+     * The pages: `pages()` of `koa-gatehouse/interactions`, or your own.
+     * @default `pages()`, with the issuer's host as the brand
+     */
+    interactions: optional(interactions),
+    /**
+     * The permissions, roles and rules: `defineGate({ permissions, roles, rules })`.
+     * @default a gate without permissions
+     */
+    gate: optional(checkGate<P, R, S>),
+    /** The scopes that clients may request, by name (RFC 6749 section 3.3). @default none */
+    scopes: optional(scopes<NoInfer<P>>, {}),
+    /**
+     * Further APIs, by URL, that clients request tokens for with the parameter `resource` (RFC 8707). Such a token is for that
+     * API alone: its `aud` is the URL, it has scopes of that API, and every other API refuses it. Requests without `resource` get
+     * tokens for the default API, whose URL is the issuer and whose scopes are the option `scopes`.
+     *
+     *     resources: { 'https://api.example/v1': { name: 'Documents', scopes: { read: { description, permissions } } } }
+     *
+     * With this option, `{}` included, the server publishes the metadata of each API (RFC 9728), and the guard's challenges name
+     * it and the scopes.
+     * @default the default API alone, without metadata
+     */
+    resources: optional(apis<NoInfer<P>, A>),
+    /**
+     * Lets apps register themselves at `POST /oauth/register` (RFC 7591), as agents do, and manage their registration (RFC 7592).
+     * Users are asked for consent before such an app gets a token.
+     *
+     *     dynamicRegistration: { scopes: ['schools:read'] }
+     *
+     * @default off: apps are registered by people and programs of the platform
+     */
+    dynamicRegistration: optional(registration),
+    /**
+     * Lets apps connect that nobody registered: their `client_id` is the https URL of a document that describes them (OAuth Client ID
+     * Metadata Document). The server fetches it from public addresses only. Users see the host of the URL first, and are asked at
+     * each authorization that leads to their own device.
+     *
+     *     clientIdMetadata: { allow: (url) => hosts.has(new URL(url).host), scopes: ['schools:read'] }
+     *
+     * @default such apps are refused, also those that users have authorized before
+     */
+    clientIdMetadata: optional(clientIdMetadata),
+    /** A preset's name, or single lifetimes. @default 'long' */
+    lifetimes: optional(lifetimes, 'long'),
+    /**
+     * Whether every client has to use PKCE (RFC 7636). When `false`, public clients have to; confidential clients may, and after
+     * an authorization request with a `code_challenge` the code exchange requires the `code_verifier`.
+     * @default false
+     */
+    requirePkce: optional(boolean, false),
+    /**
+     * Whether confidential clients can be registered with public keys, and authenticate by assertions that they sign, instead of a
+     * secret: `private_key_jwt` (RFC 7523, OpenID Connect Core 1.0 section 9). An assertion is for this server (its `aud`), expires
+     * within 10 minutes, and is accepted once on all nodes (its `jti`). When `false`, such clients cannot authenticate with their
+     * keys.
+     * @default false
+     */
+    privateKeyJwt: optional(boolean, false),
+    /**
+     * Adds claims of your own to access tokens, such as a tenant, for APIs that read tokens themselves. Called for each access
+     * token of the token endpoint and of `auth.issueToken()`. When it throws, no token is issued and the client gets
+     * `server_error`. Keep the claims small, because every request carries them, and free of secrets, because clients can read
+     * their tokens. The claim names of RFC 7519, RFC 9068, RFC 7662 and of this server are refused with a `ConfigError`; `roles`,
+     * `groups` and `entitlements` (RFC 9068 section 2.2.3.1) are available.
+     *
+     *     tokenClaims: ({ user }) => ({ tenant: user?.tenant })
+     *
+     * @default no additional claims
+     */
+    tokenClaims: optional(fn<TokenClaims<NoInfer<U>>>()),
+    /**
+     * The device authorization grant (RFC 8628), for command lines, televisions and other devices without a browser: their clients
+     * have the grant type `device_code`, and users enter the code that the device shows at `/oauth/device`. `true`, or an object with
+     * settings. `false`: no endpoint and no page, and no client gets tokens for a device code.
+     * @default false
+     */
+    deviceAuthorization: optional(deviceAuthorization, false),
+    /** The algorithm that signs access tokens. @default 'ES256' */
+    signingAlgorithm: optional(signingAlgorithm, 'ES256'),
+    /**
+     * Keys that sign the server's cookies, newest first, the same on every node: random strings of at least 32 characters.
+     * @default generated, stored in the storage, and replaced as `keyRotation` says
+     */
+    cookieKeys: optional(secrets),
+    /**
+     * Encrypts the server's own keys in the storage: a random string of at least 32 characters that is not in the database. To
+     * replace it, pass a list of the new one and the old one. `false`: the keys are stored unencrypted, and read access to the
+     * database is enough to sign tokens. With `NODE_ENV=production` and a `durable` storage, a key or `false` is required.
+     * @default the keys are stored unencrypted, except in production
+     */
+    keyEncryptionKey: optional(keyEncryptionKey),
+    /** How long a revocation on one node may take to reach the others. At least one second. @default '5 seconds' */
+    revocationLag: optional(duration(1), '5 seconds'),
+    /**
+     * How many verified access tokens each process keeps, so that the guard does not verify them again; a token takes about 2.7 kB.
+     * Choose at least the tokens that are in use at a time.
+     * @default 10000
+     */
+    cachedTokens: optional(integer(1), 10_000),
+    /**
+     * How long a used refresh token returns the same new refresh token again, so that two tabs, or a retry after a crash or a
+     * failover, do not end the user's authorization. It ends earlier when the new refresh token is used. `0`: reuse always
+     * revokes the grant.
+     * @default '60 seconds'
+     */
+    refreshGrace: optional(duration(0), '60 seconds'),
+    /**
+     * How often a new signing key is created, by one of the nodes, and with it one for cookies, though not more often than every 30
+     * days. Former ones are accepted as long as a token, or a cookie, of theirs can be valid. `0`: only by `auth.keys.rotate()`.
+     * @default '90 days'
+     */
+    keyRotation: optional(duration(0), '90 days'),
+    /** How often expired rows are deleted. `0`: only by `auth.prune()` or the command line. @default '1 hour' */
+    pruneInterval: optional(duration(0), '1 hour'),
+    /**
+     * How long events are stored for `auth.audit`. `0`: they are not stored, and `auth.events` still emits them.
+     * @default '90 days'
+     */
+    auditRetention: optional(duration(0), '90 days'),
+    /**
+     * The number of requests to the server's endpoints and pages and to the API that may run at once, from their arrival to the
+     * end of the response. Further requests get 503 with `Retry-After` at once, so that a slow storage does not fill the memory.
+     * `0`: no limit.
+     * @default 1000
+     */
+    maxRequests: optional(integer(1, { zero: 'no limit' }), 1000),
+    /**
+     * How long the body of a request may take to arrive; after it, the response is 408. While `maxRequests` are running, one
+     * second is allowed, so that slow senders do not use up the limit. Also how long a client may receive nothing of a response
+     * that is streamed to it, such as that of a bulk; then the connection is closed. At least one second.
+     * @default '30 seconds'
+     */
+    bodyTimeout: optional(duration(1), '30 seconds'),
+    /**
+     * The total size of the bodies of all running requests, in bytes. Only bodies above 64 KiB count, such as those of bulk
+     * requests. Over the limit, such a request gets 503 with `Retry-After`; a single body above the limit gets 413. `0`: no
+     * limit.
+     * @default 33554432
+     */
+    maxBodyBytes: optional(integer(1, { zero: 'no limit' }), 32 * 2 ** 20),
+    /**
+     * Limits of failed authentications of users and clients. `false`: none, for hosts with limits in front of the app.
+     * @default the limits that are documented at each member
+     */
+    throttling: optional(throttling, {}),
+    /**
+     * For `callback()`: whether the last address of `X-Forwarded-For`, which the proxy in front has added, is the address of the
+     * request. In your own app set `app.proxy`, and `app.maxIpsCount` to the number of your proxies. @default false
+     */
+    trustProxy: optional(boolean, false),
+    /** A logger with the methods of pino. @default warnings and errors on stderr */
+    logger: optional(logger, stderrLogger),
+    /**
+     * Called with each new engine: at start, and again whenever the signing keys change. Add listeners and grant types here,
+     * because those that are added to `auth.provider` are lost when the engine is replaced.
+     */
+    engine: optional(fn<(provider: Provider) => void>()),
+  };
+}
+
 /**
  * The options of `createAuthServer()`. They are checked once at start; each mistake is a `ConfigError` that names the option.
  */
@@ -107,214 +275,4 @@ export interface AuthServerOptions<
   U extends User = User,
   S extends object = object,
   A extends string = string,
-> {
-  /**
-   * The server's identity and base URL (RFC 8414 section 2), such as `https://platform.example`. All URLs of the server start
-   * with it; the `Host` header of requests is not used. `http` is accepted for loopback addresses only.
-   */
-  readonly issuer: string;
-  /**
-   * The path of this app below which the server's paths are. Set it to `'/'` when a proxy removes the issuer's path.
-   * @default the issuer's path
-   */
-  readonly mountPath?: string;
-  /** The users: your user table as an object with two to four methods. */
-  readonly users: UserStore<U>;
-  /** Returns the user of the host's own login session. Users who are logged in there see no login page. */
-  readonly currentUser?: (ctx: Context) => NoInfer<U> | undefined | Promise<NoInfer<U> | undefined>;
-  /**
-   * Ends the host's own session, such as `(ctx) => { ctx.session = null; }`. It is called when a user signs out at
-   * `/oauth/logout`, after the login session of this server has ended. Without it, that page says that the user is still signed
-   * in to the host.
-   */
-  readonly signOut?: (ctx: Context) => void | Promise<void>;
-  /**
-   * The host's own login page, a path or URL. Users are redirected to it with `?return_to=`. Requires `currentUser`, from which
-   * the server learns who has logged in.
-   * @default the bundled login page
-   */
-  readonly loginUrl?: string;
-  /**
-   * The path of the developer area, where users register and manage apps, below the issuer's path. It exists when the gate has
-   * the permission `manage_apps`; users with `manage_all_apps` too see the apps of all users. `false`: no developer area.
-   * @default '/developer/apps'
-   */
-  readonly developerPath?: string | false;
-  /**
-   * Names that users cannot give to their apps, such as the names of your own apps; names that look like them are refused too.
-   * The brand of the pages is always reserved. Users with `manage_all_apps` are exempt.
-   * @default []
-   */
-  readonly reservedNames?: readonly string[];
-  /**
-   * The path of the page on which users see and disconnect the apps that they have authorized. `false`: no page.
-   * @default '/account/apps'
-   */
-  readonly accountPath?: string | false;
-  /** The storage: `knexStorage(knex)`, or `memoryStorage()` for tests and first steps. */
-  readonly storage: Storage;
-  /**
-   * Whether to run `storage.migrate()` at start when migrations are pending; several nodes may do so at once. When `false`,
-   * `createAuthServer()` throws `MigrationsPendingError` instead. @default false
-   */
-  readonly migrate?: boolean;
-  /**
-   * The pages: `pages()` of `koa-gatehouse/interactions`, or your own.
-   * @default `pages()`, with the issuer's host as the brand
-   */
-  readonly interactions?: Interactions;
-  /**
-   * The permissions, roles and rules: `defineGate({ permissions, roles, rules })`.
-   * @default a gate without permissions
-   */
-  readonly gate?: Gate<P, R, S>;
-  /** The scopes that clients may request, by name (RFC 6749 section 3.3). @default none */
-  readonly scopes?: Readonly<Record<string, Scope<NoInfer<P>>>>;
-  /**
-   * Further APIs, by URL, that clients request tokens for with the parameter `resource` (RFC 8707). Such a token is for that
-   * API alone: its `aud` is the URL, it has scopes of that API, and every other API refuses it. Requests without `resource` get
-   * tokens for the default API, whose URL is the issuer and whose scopes are the option `scopes`.
-   *
-   *     resources: { 'https://api.example/v1': { name: 'Documents', scopes: { read: { description, permissions } } } }
-   *
-   * With this option, `{}` included, the server publishes the metadata of each API (RFC 9728), and the guard's challenges name
-   * it and the scopes.
-   * @default the default API alone, without metadata
-   */
-  readonly resources?: Readonly<Record<A, Resource<NoInfer<P>>>>;
-  /**
-   * Lets apps register themselves at `POST /oauth/register` (RFC 7591), as agents do, and manage their registration (RFC 7592).
-   * Users are asked for consent before such an app gets a token.
-   *
-   *     dynamicRegistration: { scopes: ['schools:read'] }
-   *
-   * @default off: apps are registered by people and programs of the platform
-   */
-  readonly dynamicRegistration?: DynamicRegistrationOptions;
-  /**
-   * Lets apps connect that nobody registered: their `client_id` is the https URL of a document that describes them (OAuth Client ID
-   * Metadata Document). The server fetches it from public addresses only. Users see the host of the URL first, and are asked at
-   * each authorization that leads to their own device.
-   *
-   *     clientIdMetadata: { allow: (url) => hosts.has(new URL(url).host), scopes: ['schools:read'] }
-   *
-   * @default such apps are refused, also those that users have authorized before
-   */
-  readonly clientIdMetadata?: ClientIdMetadata;
-  /** A preset's name, or single lifetimes. @default 'long' */
-  readonly lifetimes?: LifetimePreset | Lifetimes;
-  /**
-   * Whether every client has to use PKCE (RFC 7636). When `false`, public clients have to; confidential clients may, and after
-   * an authorization request with a `code_challenge` the code exchange requires the `code_verifier`.
-   * @default false
-   */
-  readonly requirePkce?: boolean;
-  /**
-   * Whether confidential clients can be registered with public keys, and authenticate by assertions that they sign, instead of a
-   * secret: `private_key_jwt` (RFC 7523, OpenID Connect Core 1.0 section 9). An assertion is for this server (its `aud`), expires
-   * within 10 minutes, and is accepted once on all nodes (its `jti`). When `false`, such clients cannot authenticate with their
-   * keys.
-   * @default false
-   */
-  readonly privateKeyJwt?: boolean;
-  /**
-   * Adds claims of your own to access tokens, such as a tenant, for APIs that read tokens themselves. Called for each access
-   * token of the token endpoint and of `auth.issueToken()`. When it throws, no token is issued and the client gets
-   * `server_error`. Keep the claims small, because every request carries them, and free of secrets, because clients can read
-   * their tokens. The claim names of RFC 7519, RFC 9068, RFC 7662 and of this server are refused with a `ConfigError`; `roles`,
-   * `groups` and `entitlements` (RFC 9068 section 2.2.3.1) are available.
-   *
-   *     tokenClaims: ({ user }) => ({ tenant: user?.tenant })
-   *
-   * @default no additional claims
-   */
-  readonly tokenClaims?: TokenClaims<NoInfer<U>>;
-  /**
-   * The device authorization grant (RFC 8628), for command lines, televisions and other devices without a browser: their clients
-   * have the grant type `device_code`, and users enter the code that the device shows at `/oauth/device`. `true`, or an object with
-   * settings. `false`: no endpoint and no page, and no client gets tokens for a device code.
-   * @default false
-   */
-  readonly deviceAuthorization?: boolean | DeviceAuthorization;
-  /** The algorithm that signs access tokens. @default 'ES256' */
-  readonly signingAlgorithm?: SigningAlgorithm;
-  /**
-   * Keys that sign the server's cookies, newest first, the same on every node: random strings of at least 32 characters.
-   * @default one generated at the first start and stored in the storage
-   */
-  readonly cookieKeys?: readonly string[];
-  /**
-   * Encrypts the server's own keys in the storage: a random string of at least 32 characters that is not in the database. To
-   * replace it, pass a list of the new one and the old one. `false`: the keys are stored unencrypted, and read access to the
-   * database is enough to sign tokens. With `NODE_ENV=production` and a `durable` storage, a key or `false` is required.
-   * @default the keys are stored unencrypted, except in production
-   */
-  readonly keyEncryptionKey?: string | readonly string[] | false;
-  /** How long a revocation on one node may take to reach the others. At least one second. @default '5 seconds' */
-  readonly revocationLag?: Duration;
-  /**
-   * How many verified access tokens each process keeps, so that the guard does not verify them again; a token takes about 2.7 kB.
-   * Choose at least the tokens that are in use at a time.
-   * @default 10000
-   */
-  readonly cachedTokens?: number;
-  /**
-   * How long a used refresh token returns the same new refresh token again, so that two tabs, or a retry after a crash or a
-   * failover, do not end the user's authorization. It ends earlier when the new refresh token is used. `0`: reuse always
-   * revokes the grant.
-   * @default '60 seconds'
-   */
-  readonly refreshGrace?: Duration;
-  /** How often a new signing key is created, by one of the nodes. `0`: only by `auth.keys.rotate()`. @default '90 days' */
-  readonly keyRotation?: Duration;
-  /** How often expired rows are deleted. `0`: only by `auth.prune()` or the command line. @default '1 hour' */
-  readonly pruneInterval?: Duration;
-  /**
-   * How long events are stored for `auth.audit`. `0`: they are not stored, and `auth.events` still emits them.
-   * @default '90 days'
-   */
-  readonly auditRetention?: Duration;
-  /**
-   * The number of requests to the server's endpoints and pages and to the API that may run at once, from their arrival to the
-   * end of the response. Further requests get 503 with `Retry-After` at once, so that a slow storage does not fill the memory.
-   * `0`: no limit.
-   * @default 1000
-   */
-  readonly maxRequests?: number;
-  /**
-   * How long the body of a request may take to arrive; after it, the response is 408. While `maxRequests` are running, one
-   * second is allowed, so that slow senders do not use up the limit. At least one second.
-   * @default '30 seconds'
-   */
-  readonly bodyTimeout?: Duration;
-  /**
-   * The total size of the bodies of all running requests, in bytes. Only bodies above 64 KiB count, such as those of bulk
-   * requests. Over the limit, such a request gets 503 with `Retry-After`; a single body above the limit gets 413. `0`: no
-   * limit.
-   * @default 33554432
-   */
-  readonly maxBodyBytes?: number;
-  /**
-   * Limits of failed authentications of users and clients. `false`: none, for hosts with limits in front of the app.
-   * @default the limits that are documented at each member
-   */
-  readonly throttling?: Throttling | false;
-  /**
-   * For `callback()`: whether the last address of `X-Forwarded-For`, which the proxy in front has added, is the address of the
-   * request. In your own app set `app.proxy`, and `app.maxIpsCount` to the number of your proxies. @default false
-   */
-  readonly trustProxy?: boolean;
-  /** A logger with the methods of pino. @default warnings and errors on stderr */
-  readonly logger?: Logger;
-  /**
-   * Receives the configuration of the engine, `oidc-provider`, and returns the one to use: for everything without an option of
-   * its own. It is called again whenever the signing keys change. The claims that the guard needs are in every token, whatever
-   * `extraTokenClaims` returns; to add claims use `tokenClaims`.
-   */
-  readonly configure?: (configuration: Configuration) => Configuration;
-  /**
-   * Called with each new engine: at start, and again whenever the signing keys change. Add listeners and grant types here,
-   * because those that are added to `auth.provider` are lost when the engine is replaced.
-   */
-  readonly engine?: (provider: Provider) => void;
-}
+> extends Given<ReturnType<typeof authServerOptions<P, R, U, S, A>>> {}

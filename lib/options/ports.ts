@@ -1,23 +1,22 @@
-import type { Interactions, Pages, Storage, User, UserStore } from '../contracts/index.ts';
-import { ConfigError } from '../errors.ts';
-import { checkSecrets } from './checks.ts';
-
 /** Checks that the objects of the host have the required methods. */
+import type { Gate, Interactions, Logger, Pages, Storage, User, UserStore } from '../contracts/index.ts';
+import { ConfigError } from '../errors.ts';
+import type { Check } from './declare.ts';
 
-export function checkUsers<U extends User>(users: UserStore<U> | undefined): UserStore<U> {
-  if (typeof users?.authenticate !== 'function' || typeof users.find !== 'function') {
+export function userStore<U extends User>(place: string, given: UserStore<U>): UserStore<U> {
+  if (typeof given?.authenticate !== 'function' || typeof given.find !== 'function') {
     throw new ConfigError(
-      'users',
+      place,
       'pass an object with the methods authenticate(login, password) and find(id)',
     );
   }
   for (const name of ['permissions', 'roles'] as const) {
-    if (users[name] === undefined) refuseMisspelt(users, name);
-    else if (typeof users[name] !== 'function') {
-      throw new ConfigError('users', `make ${name}(user) a method, or leave it out`);
+    if (given[name] === undefined) refuseMisspelt(given, name);
+    else if (typeof given[name] !== 'function') {
+      throw new ConfigError(place, `make ${name}(user) a method, or leave it out`);
     }
   }
-  return users;
+  return given;
 }
 
 /**
@@ -50,60 +49,67 @@ function methodsOf(object: object): string[] {
   return methods.map(([name]) => name).concat(inherited);
 }
 
-export function checkStorage(storage: Storage | undefined): Storage {
-  if (typeof storage?.pendingMigrations === 'function' && typeof storage.credentials?.redeem === 'function') {
-    if (typeof storage.durable === 'boolean') return storage;
+export const storage: Check<Storage> = (place, given) => {
+  if (typeof given?.pendingMigrations !== 'function' || typeof given.credentials?.redeem !== 'function') {
     throw new ConfigError(
-      'storage',
-      'set its member durable to true if its data outlives the process, else to false',
+      place,
+      'pass knexStorage(knex) from koa-gatehouse/adapters/knex, or memoryStorage() from koa-gatehouse/adapters/memory for tests and first steps',
     );
   }
+  if (typeof given.durable === 'boolean') return given;
   throw new ConfigError(
-    'storage',
-    'pass knexStorage(knex) from koa-gatehouse/adapters/knex, or memoryStorage() from koa-gatehouse/adapters/memory for tests and first steps',
+    place,
+    'set its member durable to true if its data outlives the process, else to false',
   );
-}
+};
 
-export function checkInteractions(interactions: Interactions): Interactions {
-  if (typeof interactions === 'function') return interactions;
-  throw invalidPages();
-}
+export const interactions: Check<Interactions> = (place, given) => {
+  if (typeof given === 'function') return given;
+  throw invalidPages(place);
+};
 
 /** Checks the result of the host's `interactions` function. */
 export function checkPages(pages: Pages | undefined): Pages {
   if (typeof pages?.middleware === 'function' && typeof pages.error === 'function') return pages;
-  throw invalidPages();
+  throw invalidPages('interactions');
 }
 
-function invalidPages(): ConfigError {
+function invalidPages(place: string): ConfigError {
   return new ConfigError(
-    'interactions',
+    place,
     'pass pages() from koa-gatehouse/interactions or a function of your own, or leave it out',
   );
 }
 
-export function checkGate<G extends { readonly authorize: unknown }>(gate: G | undefined): G {
-  if (typeof gate?.authorize === 'function') return gate;
-  throw new ConfigError('gate', 'pass defineGate({ permissions, roles }), or leave it out');
+export function checkGate<P extends string, R extends string, S extends object>(
+  place: string,
+  given: Gate<P, R, S>,
+): Gate<P, R, S> {
+  if (typeof given?.authorize === 'function') return given;
+  throw new ConfigError(place, 'pass defineGate({ permissions, roles }), or leave it out');
 }
 
-const OPTION = 'keyEncryptionKey';
+export const logger: Check<Logger> = (place, given) => {
+  for (const level of ['debug', 'info', 'warn', 'error'] as const) {
+    if (typeof given?.[level] !== 'function') {
+      throw new ConfigError(
+        place,
+        `pass an object with debug, info, warn and error, as pino has; ${level} is missing`,
+      );
+    }
+  }
+  return safeLogger(given);
+};
 
-/** Returns the keys, newest first; an empty list when the server's own keys are stored unencrypted. */
-export function checkKeyEncryptionKey(given: unknown): readonly string[] {
-  return given === undefined || given === false ? [] : checkSecrets(OPTION, [given].flat());
-}
-
-/**
- * Requires an explicit choice in production before keys are written, because with unencrypted keys read access to the database
- * or a backup is enough to sign tokens.
- *
- * @throws ConfigError in production, when the option is left out and the storage outlives the process
- */
-export function requireKeyEncryptionKey(given: unknown, { durable }: Pick<Storage, 'durable'>): void {
-  if (given !== undefined || !durable || process.env['NODE_ENV'] !== 'production') return;
-  throw new ConfigError(
-    OPTION,
-    "give a random string of at least 32 characters that is not in the database (on the command line KEY_ENCRYPTION_KEY), or false to store the server's keys unencrypted; then anyone who reads the database or a backup can make any token",
-  );
+/** Wraps a logger so that its errors are ignored: a full disk under the log must not fail requests. */
+function safeLogger(given: Logger): Logger {
+  const safe = (level: keyof Logger) =>
+    function write(fields: object, message: string): void {
+      try {
+        given[level](fields, message);
+      } catch {
+        // The failed logger is the only place where the error could be reported.
+      }
+    };
+  return { debug: safe('debug'), info: safe('info'), warn: safe('warn'), error: safe('error') };
 }

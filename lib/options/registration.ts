@@ -1,71 +1,81 @@
 // `hash` through the default export, as in lib/keys/hash.ts.
 import crypto from 'node:crypto';
 
-import { ConfigError } from '../errors.ts';
-import { checkDuration, checkNames, checkPositiveInteger, checkSecrets } from './checks.ts';
-import { checkKnownOptions } from './known-options.ts';
-import type { DynamicRegistrationOptions, ResolvedRegistration } from './registration-options.ts';
-import { checkFunction } from './values.ts';
+import type { ClientMetadata } from '../contracts/index.ts';
+import { object, optional } from './declare.ts';
+import type { Check, Given, Values } from './declare.ts';
+import { scopeNames } from './scopes.ts';
+import { duration, fn, integer, secrets } from './values.ts';
 
-const OPTION = 'dynamicRegistration';
-const HOUR = 3600;
-const DAY = 24 * HOUR;
+/** The SHA-256 hashes of secrets, base64url. */
+const hashes: Check<readonly string[]> = (place, given) =>
+  secrets(place, given).map((secret) => crypto.hash('sha256', secret, 'base64url'));
 
-const MEMBERS: Readonly<Record<keyof DynamicRegistrationOptions, true>> = {
-  scopes: true,
-  defaultScopes: true,
-  initialAccessTokens: true,
-  allow: true,
-  maxClients: true,
-  perAddress: true,
-  unauthorizedAfter: true,
-  unusedAfter: true,
+const REGISTRATION = {
+  /**
+   * The scopes that such an app may be registered for, of any API. Further ones that it asks for are left out, and the response
+   * says which it got. An app never gets more than these, whatever it changes later.
+   */
+  scopes: scopeNames,
+  /**
+   * The scopes of an app that names none when it registers, some of `scopes`. With none, its tokens permit nothing, and it has
+   * to register again with scopes. @default []
+   */
+  defaultScopes: optional(scopeNames, []),
+  /**
+   * Tokens of which a registration has to carry one (RFC 7591 section 3), such as one per partner: random strings of at least 32
+   * characters. The server keeps their SHA-256 hashes only. @default none is needed: everyone may register
+   */
+  initialAccessTokens: optional(hashes),
+  /**
+   * Decides about each registration and each change, after all other checks. `false` refuses it.
+   *
+   *     allow: ({ metadata }) => metadata.redirect_uris.every((uri) => new URL(uri).hostname.endsWith('.partner.example'))
+   *
+   * @default every app is accepted
+   */
+  allow: optional(fn<(request: RegistrationRequest) => boolean | Promise<boolean>>()),
+  /**
+   * How many such apps may exist at a time, on all nodes together. A further one takes the place of an app that no user has
+   * authorized, or one user alone who has more than five of them or has not used it for 30 days; if there is none, it gets 503.
+   *
+   * @default 1000
+   */
+  maxClients: optional(integer(1), 1000),
+  /**
+   * How many apps may be registered from one address in an hour, on all nodes together; for its networks as in the option
+   * `throttling`. Further ones get 429 with `Retry-After`. @default 20
+   */
+  perAddress: optional(integer(1), 20),
+  /**
+   * After what time an app is removed that no user has authorized: at least an hour, because a user has to sign in
+   * first. @default '1 day'
+   */
+  unauthorizedAfter: optional(duration(3600), '1 day'),
+  /**
+   * For how long an app is kept that users have authorized, after it last acted for one of them: at least a day. It is kept
+   * longer as long as one of its tokens is valid, and removed at the latest after twice this time. The app has to register
+   * again after it. Applies to apps that are registered from then on. @default '90 days'
+   */
+  unusedAfter: optional(duration(86_400), '90 days'),
 };
 
-/** @param known - the scopes of all APIs */
-export function checkRegistration(
-  given: DynamicRegistrationOptions | undefined,
-  known: ReadonlyMap<string, unknown>,
-): ResolvedRegistration | undefined {
-  if (given === undefined) return undefined;
-  const {
-    defaultScopes = [],
-    initialAccessTokens,
-    maxClients = 1000,
-    perAddress = 20,
-    scopes,
-    unauthorizedAfter = DAY,
-    unusedAfter = 90 * DAY,
-  } = checkKnownOptions(given, MEMBERS, OPTION);
-  if (scopes === undefined) {
-    throw new ConfigError(`${OPTION}.scopes`, 'list the scopes that an app may register for; [] for none');
-  }
-  const allowed = checkScopes('scopes', scopes, [...known.keys()], 'of the server');
-  return Object.freeze({
-    scopes: allowed,
-    defaultScopes: checkScopes('defaultScopes', defaultScopes, allowed, `of ${OPTION}.scopes`),
-    initialAccessTokenHashes: initialAccessTokens && hashesOf(initialAccessTokens),
-    allow: checkFunction(`${OPTION}.allow`, given.allow),
-    maxClients: checkPositiveInteger(`${OPTION}.maxClients`, maxClients),
-    perAddress: checkPositiveInteger(`${OPTION}.perAddress`, perAddress),
-    unauthorizedAfter: checkDuration(`${OPTION}.unauthorizedAfter`, unauthorizedAfter, HOUR),
-    unusedAfter: checkDuration(`${OPTION}.unusedAfter`, unusedAfter, DAY),
-  });
+/** Who may register apps, with which scopes, how many, and for how long they are kept (RFC 7591, RFC 7592). */
+export interface DynamicRegistrationOptions extends Given<typeof REGISTRATION> {}
+
+/** A registration, or a change of one, that is to be decided. */
+export interface RegistrationRequest {
+  /** The metadata as the server would register it. */
+  readonly metadata: ClientMetadata;
+  /** All metadata that the app has sent. Unchecked text of a stranger: escape it, and do not fetch its URLs. */
+  readonly sent: Readonly<Record<string, unknown>>;
+  /** The address of the request: Koa's `ctx.ip`. */
+  readonly address: string;
+  /** The app that is changed; `undefined` for a new one. */
+  readonly clientId: string | undefined;
 }
 
-function checkScopes(
-  member: string,
-  given: unknown,
-  known: readonly string[],
-  whose: string,
-): readonly string[] {
-  const scopes = [...new Set(checkNames(`${OPTION}.${member}`, given))];
-  const unknown = scopes.find((scope) => !known.includes(scope));
-  if (unknown === undefined) return Object.freeze(scopes);
-  throw new ConfigError(`${OPTION}.${member}`, `"${unknown}" is not a scope ${whose}`);
-}
+/** The option with its defaults; times in seconds. Of `initialAccessTokens`, the hashes. */
+export type ResolvedRegistration = Values<typeof REGISTRATION>;
 
-function hashesOf(tokens: readonly string[]): readonly string[] {
-  const checked = checkSecrets(`${OPTION}.initialAccessTokens`, tokens);
-  return Object.freeze(checked.map((token) => crypto.hash('sha256', token, 'base64url')));
-}
+export const registration: Check<DynamicRegistrationOptions, ResolvedRegistration> = object(REGISTRATION);

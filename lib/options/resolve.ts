@@ -1,171 +1,77 @@
-import type { Configuration } from 'oidc-provider';
-
-import type { Gate, User } from '../contracts/index.ts';
-import {
-  checkAlgorithm,
-  checkCount,
-  checkDuration,
-  checkIssuer,
-  checkLifetimes,
-  checkLogger,
-  checkLoginUrl,
-  checkMountPath,
-  checkNames,
-  checkPagePath,
-  checkPositiveInteger,
-  checkSecrets,
-} from './checks.ts';
-import { checkClientIdMetadata } from './client-id-metadata.ts';
-import { checkDeviceAuthorization } from './device-authorization.ts';
-import { checkKnownOptions } from './known-options.ts';
-import {
-  checkGate,
-  checkInteractions,
-  checkKeyEncryptionKey,
-  checkStorage,
-  checkUsers,
-  requireKeyEncryptionKey,
-} from './ports.ts';
-import { checkRegistration } from './registration.ts';
-import { checkResources, scopesOfAll } from './resources.ts';
-import { checkThrottling } from './throttling.ts';
-import { checkBoolean, checkFunction } from './values.ts';
+import type { Gate, Storage, User } from '../contracts/index.ts';
+import { ConfigError } from '../errors.ts';
+import { readOptions } from './declare.ts';
+import { authServerOptions } from './options.ts';
 import type { AuthServerOptions, TokenClaims } from './options.ts';
 import type { ResolvedOptions } from './resolved-options.ts';
-
-const OPTIONS: Readonly<Record<keyof AuthServerOptions, true>> = {
-  issuer: true,
-  mountPath: true,
-  users: true,
-  currentUser: true,
-  signOut: true,
-  loginUrl: true,
-  developerPath: true,
-  reservedNames: true,
-  accountPath: true,
-  storage: true,
-  migrate: true,
-  interactions: true,
-  gate: true,
-  scopes: true,
-  resources: true,
-  dynamicRegistration: true,
-  clientIdMetadata: true,
-  lifetimes: true,
-  requirePkce: true,
-  privateKeyJwt: true,
-  tokenClaims: true,
-  deviceAuthorization: true,
-  signingAlgorithm: true,
-  cookieKeys: true,
-  keyEncryptionKey: true,
-  revocationLag: true,
-  cachedTokens: true,
-  refreshGrace: true,
-  keyRotation: true,
-  pruneInterval: true,
-  auditRetention: true,
-  maxRequests: true,
-  bodyTimeout: true,
-  maxBodyBytes: true,
-  throttling: true,
-  trustProxy: true,
-  logger: true,
-  configure: true,
-  engine: true,
-};
+import { resolveResources, scopesOfAll } from './resources.ts';
+import { requireScopes } from './scopes.ts';
 
 /**
- * Checks the options, fills in the defaults and freezes the result.
+ * Checks the options, also against each other, fills in the defaults and freezes the result.
  *
  * @param emptyGate - the default of the option `gate`
  * @throws ConfigError for the first option that is wrong, with the remedy
  */
-export function resolveOptions<P extends string, R extends string, U extends User>(
-  options: AuthServerOptions<P, R, U>,
-  emptyGate: Gate<P, R>,
-): ResolvedOptions<P, R, U> {
-  checkKnownOptions(options, OPTIONS);
-  const issuer = checkIssuer(options.issuer);
+export function resolveOptions<
+  P extends string,
+  R extends string,
+  U extends User,
+  S extends object = object,
+  A extends string = string,
+>(given: AuthServerOptions<P, R, U, S, A>, emptyGate: Gate<P, R, S>): ResolvedOptions<P, R, U, S> {
+  const options = readOptions(authServerOptions<P, R, U, S, A>(), given);
   const {
-    accountPath = '/account/apps',
-    auditRetention = '90 days',
-    bodyTimeout = '30 seconds',
-    cachedTokens = 10_000,
-    developerPath = '/developer/apps',
+    clientIdMetadata,
+    deviceAuthorization,
+    dynamicRegistration,
     gate = emptyGate,
-    interactions,
-    keyRotation = '90 days',
-    lifetimes = 'long',
-    maxBodyBytes = 32 * 1024 * 1024,
-    maxRequests = 1000,
-    migrate = false,
-    privateKeyJwt = false,
-    pruneInterval = '1 hour',
-    refreshGrace = 60,
-    requirePkce = false,
-    reservedNames = [],
-    revocationLag = 5,
-    scopes = {},
-    signingAlgorithm = 'ES256',
+    issuer,
     storage,
-    throttling = {},
-    trustProxy = false,
-    users,
   } = options;
-  checkUsers(users);
-  checkStorage(storage);
-  checkGate(gate);
-  requireKeyEncryptionKey(options.keyEncryptionKey, storage);
-  const checkedLifetimes = checkLifetimes(lifetimes);
-  const resources = checkResources(options.resources, {
-    issuer: issuer.issuer,
+  const { origin, pathname, protocol } = new URL(issuer);
+  const basePath = pathname.replace(/\/+$/, '');
+  requireKeyEncryptionKey(given.keyEncryptionKey, storage);
+  if (options.loginUrl !== undefined && !options.currentUser) {
+    throw new ConfigError(
+      'loginUrl',
+      'also pass currentUser, which returns the user who has logged in there',
+    );
+  }
+  // A storage of the host may be older than this option.
+  if (deviceAuthorization && typeof (storage.deviceCodes as unknown) !== 'object') {
+    throw new ConfigError('deviceAuthorization', 'this needs a storage with the member deviceCodes');
+  }
+  const resources = resolveResources(options.resources, { ...options, gate });
+  const scopes = scopesOfAll(resources.values());
+  requireScopes('dynamicRegistration', dynamicRegistration, [...scopes.keys()]);
+  requireScopes('clientIdMetadata', clientIdMetadata, [...scopes.keys()]);
+  return Object.freeze({
+    ...options,
+    origin,
+    basePath,
+    secure: protocol === 'https:',
+    mountPath: options.mountPath ?? basePath,
+    loginUrl: options.loginUrl && new URL(options.loginUrl, issuer).href,
+    developerPath: gate.has('manage_apps') ? options.developerPath : undefined,
     gate,
     scopes,
-    lifetimes: checkedLifetimes,
-  });
-  const allScopes = scopesOfAll(resources.values());
-  const checkedDeveloperPath = checkPagePath('developerPath', developerPath);
-  return Object.freeze({
-    ...issuer,
-    mountPath: checkMountPath(options.mountPath, issuer.basePath),
-    users,
-    currentUser: checkFunction('currentUser', options.currentUser),
-    signOut: checkFunction('signOut', options.signOut),
-    loginUrl: checkLoginUrl(options.loginUrl, issuer.issuer, options.currentUser !== undefined),
-    developerPath: gate.has('manage_apps') ? checkedDeveloperPath : undefined,
-    reservedNames: checkNames('reservedNames', reservedNames),
-    accountPath: checkPagePath('accountPath', accountPath),
-    storage,
-    migrate: checkBoolean('migrate', migrate),
-    interactions: interactions === undefined ? undefined : checkInteractions(interactions),
-    gate,
-    scopes: allScopes,
     resources,
-    dynamicRegistration: checkRegistration(options.dynamicRegistration, allScopes),
-    clientIdMetadata: checkClientIdMetadata(options.clientIdMetadata, allScopes),
-    lifetimes: checkedLifetimes,
-    tokenClaims: checkFunction('tokenClaims', options.tokenClaims) as TokenClaims | undefined,
-    requirePkce: checkBoolean('requirePkce', requirePkce),
-    privateKeyJwt: checkBoolean('privateKeyJwt', privateKeyJwt),
-    deviceAuthorization: checkDeviceAuthorization(options.deviceAuthorization, storage),
-    signingAlgorithm: checkAlgorithm(signingAlgorithm),
-    cookieKeys: options.cookieKeys === undefined ? undefined : checkSecrets('cookieKeys', options.cookieKeys),
-    keyEncryptionKeys: checkKeyEncryptionKey(options.keyEncryptionKey),
-    revocationLag: checkDuration('revocationLag', revocationLag, 1),
-    cachedTokens: checkPositiveInteger('cachedTokens', cachedTokens),
-    refreshGrace: checkDuration('refreshGrace', refreshGrace, 0),
-    keyRotation: checkDuration('keyRotation', keyRotation, 0),
-    pruneInterval: checkDuration('pruneInterval', pruneInterval, 0),
-    auditRetention: checkDuration('auditRetention', auditRetention, 0),
-    maxRequests: checkCount('maxRequests', maxRequests),
-    bodyTimeout: checkDuration('bodyTimeout', bodyTimeout, 1),
-    maxBodyBytes: checkCount('maxBodyBytes', maxBodyBytes),
-    throttling: checkThrottling(throttling),
-    trustProxy: checkBoolean('trustProxy', trustProxy),
-    logger: checkLogger(options.logger),
-    engine: checkFunction('engine', options.engine),
-    configure:
-      checkFunction('configure', options.configure) ?? ((configuration: Configuration) => configuration),
+    tokenClaims: options.tokenClaims as TokenClaims | undefined,
+    keyEncryptionKey: options.keyEncryptionKey ?? [],
   });
+}
+
+/**
+ * Requires an explicit choice in production before keys are written, because with unencrypted keys read access to the database
+ * or a backup is enough to sign tokens.
+ *
+ * @throws ConfigError in production, when the option is left out and the storage outlives the process
+ */
+export function requireKeyEncryptionKey(given: unknown, { durable }: Pick<Storage, 'durable'>): void {
+  if (given !== undefined || !durable || process.env['NODE_ENV'] !== 'production') return;
+  throw new ConfigError(
+    'keyEncryptionKey',
+    "give a random string of at least 32 characters that is not in the database (on the command line KEY_ENCRYPTION_KEY), or false to store the server's keys unencrypted; then anyone who reads the database or a backup can make any token",
+  );
 }

@@ -1,70 +1,138 @@
-import type { ClientLifetimes, Gate } from '../contracts/index.ts';
+import type { Gate } from '../contracts/index.ts';
 import { isLoopback } from '../contracts/loopback.ts';
 import { ConfigError } from '../errors.ts';
-import { checkDuration, checkScopes, isLiteral } from './checks.ts';
-import { checkKnownOptions } from './known-options.ts';
-import type { AuthServerOptions, Resource, Scope } from './options.ts';
-import type { ResolvedResource, ResolvedOptions } from './resolved-options.ts';
+import { object, optional, readOptions } from './declare.ts';
+import type { Check, Given, Values } from './declare.ts';
+import type { ResolvedLifetimes } from './lifetimes.ts';
+import { isLiteral, requirePermissions, scopes } from './scopes.ts';
+import type { Scope } from './scopes.ts';
+import { duration } from './values.ts';
 
-/** The options that say what the default API is, and what the others are limited to. */
-interface DefaultResource<P extends string> extends Pick<ResolvedOptions, 'issuer' | 'lifetimes'> {
-  readonly gate: Gate<P>;
-  readonly scopes: Readonly<Record<string, Scope<P>>>;
+const CLIENT_LIFETIMES = {
+  accessToken: optional(duration(1)),
+  refreshToken: optional(duration(1)),
+  refreshTokenAbsolute: optional(duration(1)),
+};
+
+const apiName: Check<string> = (place, given: unknown) => {
+  if (typeof given === 'string' && given.trim() !== '') return given;
+  throw new ConfigError(place, 'give the name that users know the API by, such as "Documents"');
+};
+
+function resourceOptions<P extends string>() {
+  return {
+    /** The name of the API on the consent page and in its metadata (RFC 9728). @default its URL */
+    name: optional(apiName),
+    /**
+     * The scopes of the API, by name. A token has scopes of its own API only. A scope of the same name at another API is another
+     * scope, with a consent of its own; a client that is registered for the name may request both.
+     * @default none
+     */
+    scopes: optional(scopes<P>, {}),
+    /** The lifetimes of the API's tokens, at most those of the option `lifetimes`. @default those of the option `lifetimes` */
+    lifetimes: optional(object(CLIENT_LIFETIMES), {}),
+  };
 }
 
-/**
- * Checks the option `resources`, and returns all APIs by URL: first the default one, whose URL is the issuer.
- *
- * @param given - `undefined`: there is only the default API, and its metadata is not published
- */
-export function checkResources<P extends string>(
-  given: Readonly<Record<string, Resource<P>>> | undefined,
-  { gate, issuer, lifetimes, scopes }: DefaultResource<P>,
-): ReadonlyMap<string, ResolvedResource<P>> {
-  const standard: ResolvedResource<P> = {
-    resource: issuer,
-    name: issuer,
-    scopes: checkScopes('scopes', scopes, gate),
-    lifetimes,
-    metadataUrl: given && metadataUrlOf(issuer),
-  };
-  const resources = new Map([[issuer, standard]]);
-  if (given === undefined) return resources;
+/** An API that tokens are issued for, besides the default one (RFC 8707). */
+export interface Resource<P extends string = string> extends Given<ReturnType<typeof resourceOptions<P>>> {}
+
+type Declared<P extends string> = ReadonlyMap<string, Values<ReturnType<typeof resourceOptions<P>>>>;
+
+/** APIs by URL. */
+export function apis<P extends string, A extends string>(
+  place: string,
+  given: Readonly<Record<A, Resource<P>>>,
+): Declared<P> {
   if (!isLiteral(given)) {
     throw new ConfigError(
-      'resources',
+      place,
       "give an object with the APIs by URL, such as { 'https://api.example/v1': { scopes } }",
     );
   }
+  return new Map(
+    Object.entries<Resource<P>>(given).map(([url, api]) => {
+      const option = `${place}['${url}']`;
+      checkUrl(option, url);
+      return [url, readOptions(resourceOptions<P>(), api, option)];
+    }),
+  );
+}
+
+/** An API, checked and with its defaults. */
+export interface ResolvedResource<P extends string = string> {
+  /** Its URL. For the default API, the issuer. */
+  readonly resource: string;
+  readonly name: string;
+  readonly scopes: ReadonlyMap<string, Scope<P>>;
+  /** In seconds. */
+  readonly lifetimes: Pick<ResolvedLifetimes, keyof typeof CLIENT_LIFETIMES>;
+  /** The URL of its metadata (RFC 9728 section 3). `undefined`: not published, without the option `resources`. */
+  readonly metadataUrl: string | undefined;
+}
+
+/**
+ * All APIs by URL: first the default one, whose URL is the issuer.
+ *
+ * @param declared - `undefined`: there is only the default API, and its metadata is not published
+ */
+export function resolveResources<P extends string>(
+  declared: Declared<P> | undefined,
+  {
+    gate,
+    issuer,
+    lifetimes,
+    scopes: standard,
+  }: {
+    readonly gate: Gate<P>;
+    readonly issuer: string;
+    readonly lifetimes: ResolvedLifetimes;
+    readonly scopes: ReadonlyMap<string, Scope<P>>;
+  },
+): ReadonlyMap<string, ResolvedResource<P>> {
+  requirePermissions('scopes', standard, gate);
+  const resolved = new Map<string, ResolvedResource<P>>();
+  const metadataUrl = declared && metadataUrlOf(issuer);
+  resolved.set(issuer, { resource: issuer, name: issuer, scopes: standard, lifetimes, metadataUrl });
   const hrefs = new Set([hrefOf(issuer)]);
-  for (const [resource, api] of Object.entries(given)) {
-    const option = `resources['${resource}']`;
-    checkUrl(option, resource);
-    if (hrefs.has(hrefOf(resource))) {
+  for (const [url, api] of declared ?? []) {
+    const option = `resources['${url}']`;
+    if (hrefs.has(hrefOf(url))) {
       throw new ConfigError(
         option,
-        hrefOf(resource) === hrefOf(issuer)
+        hrefOf(url) === hrefOf(issuer)
           ? 'the issuer is the default API; give its scopes in the option scopes'
           : 'another entry has the same URL; give each API once',
       );
     }
-    hrefs.add(hrefOf(resource));
-    const { name = resource, scopes: own = {} } = checkKnownOptions(api, RESOURCE, option);
-    if (typeof name !== 'string' || name.trim() === '') {
-      throw new ConfigError(
-        `${option}.name`,
-        'give the name that users know the API by, such as "Documents"',
-      );
-    }
-    resources.set(resource, {
-      resource,
-      name,
-      scopes: checkScopes(`${option}.scopes`, own, gate),
-      lifetimes: checkLifetimes(`${option}.lifetimes`, api.lifetimes ?? {}, lifetimes),
-      metadataUrl: metadataUrlOf(resource),
+    hrefs.add(hrefOf(url));
+    requirePermissions(`${option}.scopes`, api.scopes, gate);
+    resolved.set(url, {
+      resource: url,
+      name: api.name ?? url,
+      scopes: api.scopes,
+      lifetimes: limitedBy(lifetimes, api.lifetimes, `${option}.lifetimes`),
+      metadataUrl: metadataUrlOf(url),
     });
   }
-  return resources;
+  return resolved;
+}
+
+function limitedBy(
+  server: ResolvedLifetimes,
+  own: Values<typeof CLIENT_LIFETIMES>,
+  place: string,
+): ResolvedResource['lifetimes'] {
+  const limited = (name: keyof typeof CLIENT_LIFETIMES): number => {
+    const seconds = own[name] ?? server[name];
+    if (seconds <= server[name]) return seconds;
+    throw new ConfigError(`${place}.${name}`, `at most lifetimes.${name}, which is ${server[name]} s`);
+  };
+  return {
+    accessToken: limited('accessToken'),
+    refreshToken: limited('refreshToken'),
+    refreshTokenAbsolute: limited('refreshTokenAbsolute'),
+  };
 }
 
 /**
@@ -86,8 +154,6 @@ export function requireResource<P extends string>(
   );
 }
 
-const RESOURCE = { name: true, scopes: true, lifetimes: true } as const;
-
 /** RFC 8707 section 2 and RFC 9728 section 1.2. No space, because consents are stored with one behind the URL, and no quote, for challenges. */
 function checkUrl(option: string, resource: string): void {
   const url = URL.parse(resource);
@@ -100,25 +166,6 @@ function checkUrl(option: string, resource: string): void {
   if (url.protocol !== 'https:' && !(url.protocol === 'http:' && isLoopback(url.hostname))) {
     throw new ConfigError(option, 'use https; http is accepted for loopback addresses only');
   }
-}
-
-function checkLifetimes(
-  option: string,
-  given: ClientLifetimes,
-  server: ResolvedOptions['lifetimes'],
-): ResolvedResource['lifetimes'] {
-  checkKnownOptions(given, { accessToken: true, refreshToken: true, refreshTokenAbsolute: true }, option);
-  const check = (name: keyof ClientLifetimes): number => {
-    const duration = given[name];
-    const seconds = duration === undefined ? server[name] : checkDuration(`${option}.${name}`, duration, 1);
-    if (seconds <= server[name]) return seconds;
-    throw new ConfigError(`${option}.${name}`, `at most lifetimes.${name}, which is ${server[name]} s`);
-  };
-  return {
-    accessToken: check('accessToken'),
-    refreshToken: check('refreshToken'),
-    refreshTokenAbsolute: check('refreshTokenAbsolute'),
-  };
 }
 
 /** A URL in the form in which two that are equivalent are equal: `https://api.example` is `https://api.example/` (RFC 3986 section 6.2.3). */
@@ -139,8 +186,8 @@ function metadataUrlOf(resource: string): string {
 export function scopesOfAll<P extends string>(
   resources: Iterable<Pick<ResolvedResource<P>, 'scopes'>>,
 ): ReadonlyMap<string, Scope<P>> {
-  const scopes = [...resources].flatMap((api) => Array.from(api.scopes));
-  const byName = Map.groupBy(scopes, ([name]) => name);
+  const all = [...resources].flatMap((api) => Array.from(api.scopes));
+  const byName = Map.groupBy(all, ([name]) => name);
   return new Map(
     Array.from(byName, ([name, same]) => [
       name,
@@ -150,16 +197,4 @@ export function scopesOfAll<P extends string>(
       },
     ]),
   );
-}
-
-/** The scopes of all APIs, for a program that only checks their names. `undefined`: neither option was given. */
-export function checkScopeNames<P extends string>(
-  { resources, scopes }: Pick<AuthServerOptions<P>, 'resources' | 'scopes'>,
-  gate: Gate<P>,
-): ReadonlyMap<string, Scope<P>> | undefined {
-  if (scopes === undefined && resources === undefined) return undefined;
-  const apis = Object.entries(resources ?? {}).map(([resource, { scopes: own = {} }]) => ({
-    scopes: checkScopes(`resources['${resource}'].scopes`, own, gate),
-  }));
-  return scopesOfAll([{ scopes: checkScopes('scopes', scopes ?? {}, gate) }, ...apis]);
 }

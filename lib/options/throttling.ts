@@ -1,83 +1,111 @@
-import { ConfigError } from '../errors.ts';
-import { checkDuration, isLiteral } from './checks.ts';
-import type { ResolvedThrottling, Throttling } from './throttling-options.ts';
-
-const LOGIN = {
-  perAccountAndAddress: 5,
-  perAccount: 20,
-  perAddress: 100,
-  perDevice: 5,
-  deviceLifetime: '180 days',
-  window: '15 minutes',
-} as const;
-const CLIENTS = { perClientAndAddress: 10, perAddress: 100, window: '5 minutes' } as const;
-const USER_CODES = { perUser: 5, perAddress: 50, window: '15 minutes' } as const;
-const DEVICE_REQUESTS = { perAddress: 50, perClient: 10_000, window: '10 minutes' } as const;
+import { objectOrFalse, optional } from './declare.ts';
+import type { Check, Given, Values } from './declare.ts';
+import { duration, integer } from './values.ts';
 
 // The limit of browsers for a cookie's lifetime (RFC 6265bis section 5.5).
 const LONGEST_DEVICE_LIFETIME = 400 * 86_400;
 
-export function checkThrottling(throttling: Throttling | false): ResolvedThrottling {
-  const off = {
-    login: false,
-    clientAuthentication: false,
-    userCodes: false,
-    deviceRequests: false,
-  } as const;
-  const {
-    clientAuthentication = {},
-    deviceRequests = {},
-    login = {},
-    userCodes = {},
-  } = checkNames('throttling', throttling === false ? off : throttling, Object.keys(off));
-  return Object.freeze({
-    login: checkLimits('throttling.login', login, LOGIN),
-    clientAuthentication: checkLimits('throttling.clientAuthentication', clientAuthentication, CLIENTS),
-    userCodes: checkLimits('throttling.userCodes', userCodes, USER_CODES),
-    deviceRequests: checkLimits('throttling.deviceRequests', deviceRequests, DEVICE_REQUESTS),
-  });
-}
-
-function checkLimits<Name extends string>(
-  option: string,
-  given: Readonly<Partial<Record<Name, unknown>>> | false,
-  defaults: Readonly<Record<Name, unknown>>,
-): Readonly<Record<Name, number>> | undefined {
-  if (given === false) return undefined;
-  const names = Object.keys(defaults) as Name[];
-  checkNames(option, given, names);
-  const limits = names.map((name) => {
-    const check = DURATIONS[name] ?? checkCount;
-    return [name, check(`${option}.${name}`, given[name] === undefined ? defaults[name] : given[name])];
-  });
-  return Object.freeze(Object.fromEntries(limits) as Record<Name, number>);
-}
-
-function checkNames<T extends object>(option: string, given: T, names: readonly string[]): T {
-  if (!isLiteral(given)) {
-    throw new ConfigError(option, `give an object with some of ${names.join(', ')}, or false for no limits`);
-  }
-  for (const name of Object.keys(given)) {
-    if (!names.includes(name)) {
-      throw new ConfigError(
-        `${option}.${name}`,
-        `there is no such limit; the limits are ${names.join(', ')}`,
-      );
-    }
-  }
-  return given;
-}
-
-const DURATIONS: Readonly<Record<string, (option: string, duration: unknown) => number>> = {
-  window: (option, window) => checkDuration(option, window, 1),
-  deviceLifetime(option, lifetime) {
-    const seconds = checkDuration(option, lifetime, 1);
-    if (seconds <= LONGEST_DEVICE_LIFETIME) return seconds;
-    throw new ConfigError(option, 'give at most 400 days: browsers store no cookie for longer');
-  },
+const LOGIN = {
+  /** For one account from one address. @default 5 */
+  perAccountAndAddress: optional(integer(1), 5),
+  /** For one account from all addresses together. @default 20, which is no more than 100 in any hour */
+  perAccount: optional(integer(1), 20),
+  /** From one address for all accounts together. @default 100 */
+  perAddress: optional(integer(1), 100),
+  /**
+   * For one account from a browser in which it has logged in before, recognized by a cookie (OWASP: device cookies). The other
+   * limits do not apply to this browser, so that failed logins elsewhere cannot lock the user out of it. @default 5
+   */
+  perDevice: optional(integer(1), 5),
+  /** How long a browser is recognized after its last login, at most 400 days. @default '180 days' */
+  deviceLifetime: optional(
+    duration(1, LONGEST_DEVICE_LIFETIME, 'give at most 400 days: browsers store no cookie for longer'),
+    '180 days',
+  ),
+  /** The length of the window, from the first failed login on. @default '15 minutes' */
+  window: optional(duration(1), '15 minutes'),
 };
 
-function checkCount(option: string, count: unknown): number {
-  if (typeof count === 'number' && Number.isInteger(count) && count >= 1) return count;
-  throw new ConfigError(option, 'give the number that is allowed in a window, at least 1');
-}
+/** Limits of failed logins in a window. */
+export interface LoginThrottling extends Given<typeof LOGIN> {}
+
+const CLIENTS = {
+  /** For one client from one address. @default 10 */
+  perClientAndAddress: optional(integer(1), 10),
+  /** From one address for all clients together. @default 100 */
+  perAddress: optional(integer(1), 100),
+  /** The length of the window, from the first failure on. @default '5 minutes' */
+  window: optional(duration(1), '5 minutes'),
+};
+
+/** Limits of failed authentications of clients in a window. */
+export interface ClientThrottling extends Given<typeof CLIENTS> {}
+
+const USER_CODES = {
+  /** Entered by one user. @default 5 */
+  perUser: optional(integer(1), 5),
+  /** From one address by all users together. @default 50 */
+  perAddress: optional(integer(1), 50),
+  /** The length of the window, from the first wrong code on. @default '15 minutes' */
+  window: optional(duration(1), '15 minutes'),
+};
+
+/** Limits of wrong user codes in a window. */
+export interface UserCodeThrottling extends Given<typeof USER_CODES> {}
+
+const DEVICE_REQUESTS = {
+  /** From one address for all public clients together. A confidential client has made itself known. @default 50 */
+  perAddress: optional(integer(1), 50),
+  /** For one confidential client. Public clients have no such limit: strangers could use it up. @default 10000 */
+  perClient: optional(integer(1), 10_000),
+  /** The length of the window, from the first request on. @default '10 minutes' */
+  window: optional(duration(1), '10 minutes'),
+};
+
+/** Limits of device authorization requests in a window. */
+export interface DeviceRequestThrottling extends Given<typeof DEVICE_REQUESTS> {}
+
+const THROTTLING = {
+  /** Limits of failed logins; `false`: none. Over a limit, users see the login page with 429 and `Retry-After`. */
+  login: optional(objectOrFalse(LOGIN), {}),
+  /**
+   * Limits of failed authentications of clients at the token, revocation and introspection endpoints; `false`: none. Over a
+   * limit, the response is 429 with `Retry-After`. A valid secret that this server has generated is accepted over a limit too:
+   * it cannot be guessed, and failed requests of others must not lock the client out.
+   */
+  clientAuthentication: optional(objectOrFalse(CLIENTS), {}),
+  /**
+   * Limits of wrong user codes at `/oauth/device` (RFC 8628 section 5.1); `false`: none. Over a limit, users see the page with 429
+   * and `Retry-After`.
+   */
+  userCodes: optional(objectOrFalse(USER_CODES), {}),
+  /**
+   * Limits of device authorization requests, each of which stores a row for as long as its code lives; `false`: none. Over a limit,
+   * the response is 429 with `Retry-After`.
+   */
+  deviceRequests: optional(objectOrFalse(DEVICE_REQUESTS), {}),
+};
+
+/**
+ * Limits of failed authentications of users and clients, of wrong user codes, and of device authorization requests. Of the first
+ * three, successful ones are not counted.
+ *
+ * An address is Koa's `ctx.ip`, for IPv6 its /64 network. Behind a proxy that the app does not trust (`trustProxy`, or
+ * `app.proxy` and `app.maxIpsCount` of your own app) it is the proxy's address for all requests. A limit for an address also
+ * applies to its larger networks: twice the number for an IPv6 /56, three times the number for a /48 or an IPv4 /24.
+ */
+export interface Throttling extends Given<typeof THROTTLING> {}
+
+/** The limits with their defaults filled in; windows in seconds. `undefined`: no limits. */
+export type ResolvedThrottling = Values<typeof THROTTLING>;
+
+/** The limits, or `false` for none. */
+export const throttling: Check<Throttling | false, ResolvedThrottling> = (place, given) =>
+  objectOrFalse(THROTTLING)(place, given) ?? NONE;
+
+const NONE: ResolvedThrottling = Object.freeze({
+  login: undefined,
+  clientAuthentication: undefined,
+  userCodes: undefined,
+  deviceRequests: undefined,
+});

@@ -1,43 +1,102 @@
-/** Checks of the values of options, also for the modules that load nothing of the server. */
-import { parseMilliseconds } from '../contracts/duration.ts';
+/** Checks of values that many options have, also for the modules that load nothing of the server. */
+import { parseDuration, parseMilliseconds } from '../contracts/duration.ts';
+import type { Duration } from '../contracts/duration.ts';
 import { ConfigError } from '../errors.ts';
+import type { Check } from './declare.ts';
 
-export function checkBoolean(option: string, value: unknown): boolean {
-  if (typeof value !== 'boolean') throw new ConfigError(option, 'pass true or false');
-  return value;
+export const boolean: Check<boolean> = (place, given: unknown) => {
+  if (typeof given === 'boolean') return given;
+  throw new ConfigError(place, 'pass true or false');
+};
+
+/** A function. @param remedy - the message for anything else */
+export function fn<F>(remedy = 'pass a function, or leave it out'): Check<F> {
+  return (place, given) => {
+    if (typeof given === 'function') return given;
+    throw new ConfigError(place, remedy);
+  };
 }
 
-export function checkFunction<F>(option: string, value: F | undefined): F | undefined {
-  if (value !== undefined && typeof value !== 'function')
-    throw new ConfigError(option, 'pass a function, or leave it out');
-  return value;
+/** One of several words. */
+export function oneOf<const Word extends string>(...words: readonly Word[]): Check<Word> {
+  return (place, given) => {
+    if (words.includes(given)) return given;
+    throw new ConfigError(place, `choose ${words.slice(0, -1).join(', ')} or ${words.at(-1)}`);
+  };
 }
 
-export function checkInteger(option: string, value: unknown, least: number, most?: number): number {
-  const number = Number(value);
-  if (Number.isSafeInteger(value) && number >= least && number <= (most ?? number)) return number;
+/** A list of names, each a text that is not empty. */
+export const names: Check<readonly string[]> = (place, given: unknown) => {
+  if (Array.isArray(given) && given.every((name) => typeof name === 'string' && name.trim() !== '')) {
+    return Object.freeze([...(given as string[])]);
+  }
+  throw new ConfigError(place, "list the names as strings, such as ['Acme Mail']; [] for none");
+};
+
+const isSecret = (secret: unknown): boolean => typeof secret === 'string' && secret.length >= 32;
+
+/** Random strings of at least 32 characters. */
+export const secrets: Check<readonly string[]> = (place, given: unknown) => {
+  if (Array.isArray(given) && given.length > 0 && given.every(isSecret)) {
+    return Object.freeze([...(given as string[])]);
+  }
+  throw new ConfigError(place, 'give random strings of at least 32 characters, newest first');
+};
+
+/** A whole number. @param zero - what 0 means, where it is less than `least` */
+export function integer(least: number, { most, zero }: { most?: number; zero?: string } = {}): Check<number> {
   const range = most === undefined ? `of at least ${least}` : `from ${least} to ${most}`;
-  throw new ConfigError(option, `give a whole number ${range}`);
+  return (place, given: unknown) => {
+    const number = Number(given);
+    const isAllowed = number >= least && number <= (most ?? number);
+    if (Number.isSafeInteger(given) && (isAllowed || (number === 0 && zero !== undefined))) return number;
+    throw new ConfigError(
+      place,
+      `give a whole number ${range}${zero === undefined ? '' : `, or 0 for ${zero}`}`,
+    );
+  };
 }
 
-// Also detects a number of milliseconds that was given as seconds by mistake.
-const LONGEST_WAIT = 3_600_000;
-
-/** A timeout or a delay in milliseconds, of which 0 may be the least. */
-export function checkWait(option: string, duration: unknown, least: 0 | 1): number {
-  const milliseconds = parseMilliseconds(duration);
-  if (milliseconds !== undefined && milliseconds >= least && milliseconds <= LONGEST_WAIT)
-    return milliseconds;
-  throw new ConfigError(
-    option,
-    `give seconds, or a number and a unit such as '30 seconds' or '500 ms'; ${least === 0 ? '' : 'more than 0, '}at most 1 hour`,
-  );
+/** A duration, in whole seconds. @param remedy - the message for a longer one than `most` */
+export function duration(
+  least: number,
+  most = Infinity,
+  remedy = `give at most ${most} s`,
+): Check<Duration, number> {
+  return (place, given) => {
+    const seconds = parseDuration(given);
+    if (seconds === undefined || seconds < least) {
+      throw new ConfigError(
+        place,
+        `give seconds, or a number and a unit such as '1 hour' or '30 days'; at least ${least} s`,
+      );
+    }
+    if (seconds <= most) return seconds;
+    throw new ConfigError(place, remedy);
+  };
 }
 
-export function checkSignal(signal: unknown): void {
-  if (signal === undefined || signal instanceof AbortSignal) return;
+/**
+ * A timeout or a delay in milliseconds.
+ *
+ * @param longest - also detects a number of milliseconds that was given as seconds by mistake
+ */
+export function wait(least: 0 | 1, longest: '1 hour' | '10 minutes' = '1 hour'): Check<Duration, number> {
+  const most = parseMilliseconds(longest)!;
+  return (place, given) => {
+    const milliseconds = parseMilliseconds(given);
+    if (milliseconds !== undefined && milliseconds >= least && milliseconds <= most) return milliseconds;
+    throw new ConfigError(
+      place,
+      `give seconds, or a number and a unit such as '30 seconds' or '500 ms'; ${least === 0 ? '' : 'more than 0, '}at most ${longest}`,
+    );
+  };
+}
+
+export const abortSignal: Check<AbortSignal> = (place, given: unknown) => {
+  if (given instanceof AbortSignal) return given;
   throw new ConfigError(
-    'signal',
+    place,
     'pass an AbortSignal, such as AbortSignal.timeout(30_000) or the signal of an AbortController',
   );
-}
+};

@@ -1,9 +1,11 @@
 import { validateHeaderName, validateHeaderValue } from 'node:http';
 
+import type { Duration } from '../contracts/duration.ts';
 import { ConfigError } from '../errors.ts';
+import { optional, readOptions, unchecked } from '../options/declare.ts';
 import { checkKnownOptions } from '../options/known-options.ts';
-import { checkBoolean, checkFunction, checkInteger, checkSignal, checkWait } from '../options/values.ts';
-import type { PdfCallOptions, PdfClientOptions, PdfHooks, PdfRenderOptions } from './options.ts';
+import { boolean, fn, integer, abortSignal, wait } from '../options/values.ts';
+import type { PdfCallOptions, PdfClientOptions, PdfHooks, PdfProgress, PdfRenderOptions } from './options.ts';
 
 /** The options of a client, checked and complete. */
 export interface Settings {
@@ -28,96 +30,85 @@ export interface Settings {
 
 const LOCAL_SERVICE = 'http://127.0.0.1:7330';
 
+const timeout = wait(1);
+const retries = integer(0, { most: 100 });
+const bytes = integer(1);
+
+const CLIENT = {
+  baseUrl: optional(unchecked<string | URL>),
+  apiKey: optional(checkApiKey, ''),
+  timeout: optional(timeout, '60 seconds'),
+  retries: optional(retries, 2),
+  retryDelay: optional(wait(0), '1 second'),
+  maxRetryDelay: optional(wait(0), '30 seconds'),
+  maxResponseBytes: optional(bytes, 128 * 2 ** 20),
+  // Another value than `false`, such as 'false', would let a request name any file.
+  localFiles: optional(boolean, true),
+  headers: optional(checkHeaders, {}),
+  agent: optional(checkAgents),
+  hooks: optional(checkHooks, {}),
+} satisfies Record<keyof PdfClientOptions, unknown>;
+
 /** Checks the options of a client. @throws ConfigError with the option and the remedy */
 export function readSettings(options: PdfClientOptions): Settings {
-  checkKnownOptions(options, CLIENT_OPTIONS);
-  const { localFiles = true } = options;
-  const fromEnvironment = process.env['PDF_BASE_URL'] || undefined;
-  const given = options.baseUrl ?? fromEnvironment;
+  const settings = readOptions(CLIENT, options);
+  const given = settings.baseUrl ?? (process.env['PDF_BASE_URL'] || undefined);
+  const source = settings.baseUrl === undefined ? 'PDF_BASE_URL' : 'baseUrl';
   return {
-    baseUrl: checkBaseUrl(options.baseUrl === undefined ? 'PDF_BASE_URL' : 'baseUrl', given ?? LOCAL_SERVICE),
+    ...settings,
+    baseUrl: checkBaseUrl(source, given ?? LOCAL_SERVICE),
     configured: given !== undefined,
-    apiKey: checkApiKey(options.apiKey ?? ''),
-    timeout: checkTimeout(options.timeout ?? '60 seconds'),
-    retries: checkRetries(options.retries ?? 2),
-    retryDelay: checkWait('retryDelay', options.retryDelay ?? '1 second', 0),
-    maxRetryDelay: checkWait('maxRetryDelay', options.maxRetryDelay ?? '30 seconds', 0),
-    maxResponseBytes: checkInteger('maxResponseBytes', options.maxResponseBytes ?? 128 * 1024 * 1024, 1),
-    // Another value than `false`, such as 'false', would let a request name any file.
-    localFiles: checkBoolean('localFiles', localFiles),
-    headers: checkHeaders(options.headers),
-    agent: checkAgents(options.agent),
-    hooks: checkHooks(options.hooks),
   };
 }
 
-const CLIENT_OPTIONS: Readonly<Record<keyof PdfClientOptions, true>> = {
-  baseUrl: true,
-  apiKey: true,
-  timeout: true,
-  retries: true,
-  retryDelay: true,
-  maxRetryDelay: true,
-  maxResponseBytes: true,
-  localFiles: true,
-  headers: true,
-  agent: true,
-  hooks: true,
-};
+const CALL = {
+  timeout: optional(timeout),
+  retries: optional(retries),
+  maxResponseBytes: optional(bytes),
+  headers: optional(checkHeaders),
+  signal: optional(abortSignal),
+  onUploadProgress: optional(fn<(progress: PdfProgress) => void>()),
+  onDownloadProgress: optional(fn<(progress: PdfProgress) => void>()),
+} satisfies Record<keyof PdfCallOptions, unknown>;
 
-const CALL_OPTIONS: Readonly<Record<keyof PdfCallOptions, true>> = {
-  timeout: true,
-  retries: true,
-  maxResponseBytes: true,
-  headers: true,
-  signal: true,
-  onUploadProgress: true,
-  onDownloadProgress: true,
-};
-
-const RENDER_OPTIONS: Readonly<Record<keyof PdfRenderOptions, true>> = {
-  page: true,
-  format: true,
-  quality: true,
-  width: true,
-  ...CALL_OPTIONS,
-};
+// The service checks them.
+const RENDER = {
+  ...CALL,
+  page: optional(unchecked<number>),
+  format: optional(unchecked<'png' | 'jpg'>),
+  quality: optional(unchecked<number>),
+  width: optional(unchecked<number>),
+} satisfies Record<keyof PdfRenderOptions, unknown>;
 
 /** Checks the names of the options of a call. */
 export function checkCallOptions(options: PdfCallOptions, call: 'extract' | 'render'): void {
-  if (call === 'extract') checkKnownOptions(options, CALL_OPTIONS);
-  else checkKnownOptions<PdfRenderOptions>(options, RENDER_OPTIONS);
+  checkKnownOptions<PdfCallOptions>(options, call === 'extract' ? CALL : RENDER);
 }
 
 /** The settings of one call. */
-export function callSettings(settings: Settings, options: PdfCallOptions): Settings {
-  checkFunction('onUploadProgress', options.onUploadProgress);
-  checkFunction('onDownloadProgress', options.onDownloadProgress);
-  checkSignal(options.signal);
+export function callSettings(settings: Settings, options: PdfRenderOptions): Settings {
+  const own = readOptions(RENDER, options);
   return {
     ...settings,
-    timeout: options.timeout === undefined ? settings.timeout : checkTimeout(options.timeout),
-    retries: checkRetries(options.retries ?? settings.retries),
-    maxResponseBytes: checkInteger(
-      'maxResponseBytes',
-      options.maxResponseBytes ?? settings.maxResponseBytes,
-      1,
-    ),
-    headers: { ...settings.headers, ...checkHeaders(options.headers) },
+    timeout: own.timeout ?? settings.timeout,
+    retries: own.retries ?? settings.retries,
+    maxResponseBytes: own.maxResponseBytes ?? settings.maxResponseBytes,
+    headers: { ...settings.headers, ...own.headers },
   };
 }
 
 /** In milliseconds. */
-export function checkTimeout(timeout: unknown): number {
-  return checkWait('timeout', timeout, 1);
+export function checkTimeout(given: Duration): number {
+  return timeout('timeout', given);
 }
 
-export function checkRetries(retries: unknown): number {
-  return checkInteger('retries', retries, 0, 100);
+export function checkRetries(given: number): number {
+  return retries('retries', given);
 }
 
-function checkAgents(agent: PdfClientOptions['agent']): PdfClientOptions['agent'] {
-  if (agent === undefined) return undefined;
+type Agents = NonNullable<PdfClientOptions['agent']>;
+
+function checkAgents(_place: string, agent: Agents): Agents {
   if (isAgent(agent)) {
     throw new ConfigError('agent', 'pass it by its protocol: { https: agent }, { http: agent } or both');
   }
@@ -134,10 +125,10 @@ function isAgent(value: unknown): boolean {
   return typeof value === 'object' && value !== null && 'addRequest' in value;
 }
 
-function checkHooks(hooks: PdfHooks = {}): PdfHooks {
+function checkHooks(_place: string, hooks: PdfHooks): PdfHooks {
   checkKnownOptions(hooks, { onRequest: true, onResponse: true, onRetry: true }, 'hooks');
   for (const name of ['onRequest', 'onResponse', 'onRetry'] as const) {
-    checkFunction<unknown>(`hooks.${name}`, hooks[name]);
+    if (hooks[name] !== undefined) fn<unknown>()(`hooks.${name}`, hooks[name]);
   }
   return hooks;
 }
@@ -154,7 +145,7 @@ function checkBaseUrl(option: string, given: unknown): string {
   return url.href.replace(/\/+$/, '');
 }
 
-function checkApiKey(key: unknown): string {
+function checkApiKey(_place: string, key: string): string {
   // The message does not repeat the value, which is probably a credential with a mistake.
   if (typeof key === 'string' && /^[\x21-\x7e]*$/.test(key)) return key;
   throw new ConfigError(
@@ -165,7 +156,10 @@ function checkApiKey(key: unknown): string {
 
 const RESERVED = /^(authorization|connection|content-length|content-type|host|transfer-encoding)$/i;
 
-function checkHeaders(headers: Readonly<Record<string, unknown>> = {}): Readonly<Record<string, string>> {
+function checkHeaders(
+  _place: string,
+  headers: Readonly<Record<string, string>>,
+): Readonly<Record<string, string>> {
   // A `Headers` object has no members of its own.
   if (typeof headers !== 'object' || headers === null || Symbol.iterator in headers) {
     throw new ConfigError('headers', "pass an object with the header fields, such as { 'X-Trace': 'a' }");
@@ -178,12 +172,12 @@ function checkHeaders(headers: Readonly<Record<string, unknown>> = {}): Readonly
     }
     try {
       validateHeaderName(name);
-      validateHeaderValue(name, value as string);
+      validateHeaderValue(name, value);
     } catch {
       // Without Node's error as the cause: it contains the value, which may be a credential.
       throw new ConfigError(option, 'give a header field that HTTP allows (RFC 9110 section 5)');
     }
-    checked[name.toLowerCase()] = String(value);
+    checked[name.toLowerCase()] = value;
   }
   return checked;
 }

@@ -1,51 +1,70 @@
-import { createAuditLog } from '../audit/audit-log.ts';
+import { createAuditLog } from '../record/audit-log.ts';
 import { createClientImport } from '../clients/import.ts';
 import type { ImportedClient, ImportOutcome } from '../clients/import.ts';
 import { createClientRegistry } from '../clients/registry.ts';
-import type { ClientRegistry, Finding, Gate, StoredKey } from '../contracts/index.ts';
-import { runChecks } from '../doctor/run-checks.ts';
+import { now } from '../contracts/clock.ts';
+import type { ClientRegistry, Finding, Gate, KeyStore, StoredKey, User } from '../contracts/index.ts';
+import { runChecks } from './doctor/run-checks.ts';
 import { ConfigError } from '../errors.ts';
-import { createKeyMaterial } from '../keys/keys.ts';
-import type { KeyMaterial } from '../keys/keys.ts';
-import { createKeyRing, listSigningKeys } from '../keys/key-ring.ts';
-import type { SigningKey } from '../keys/key-ring.ts';
-import {
-  checkAlgorithm,
-  checkDuration,
-  checkIssuer,
-  checkLifetimes,
-  checkLogger,
-} from '../options/checks.ts';
-import { checkKnownOptions } from '../options/known-options.ts';
-import type { Duration } from '../contracts/duration.ts';
-import type { AuthServerOptions, LifetimePreset, Lifetimes, SigningAlgorithm } from '../options/options.ts';
-import { checkGate, checkKeyEncryptionKey, checkStorage, requireKeyEncryptionKey } from '../options/ports.ts';
-import { checkScopeNames } from '../options/resources.ts';
-import { CacheInvalidation, observeRevocations } from '../tokens/cache-invalidation.ts';
-import { createRevoke } from '../tokens/revoke.ts';
-import type { RevocationTarget } from '../tokens/revoke.ts';
+import { createKeyRing } from '../keys/key-ring.ts';
+import { addKey } from '../keys/keys.ts';
+import { createKeyMaterial } from '../keys/material.ts';
+import type { KeyMaterial } from '../keys/material.ts';
+import { describeKeys, encryptKeys, listSigningKeys, revokeKeys, withoutKey } from '../keys/stored-keys.ts';
+import type { SigningKey } from '../keys/stored-keys.ts';
+import { optional, pick, readOptions } from '../options/declare.ts';
+import type { Given, Values } from '../options/declare.ts';
+import { lifetimes } from '../options/lifetimes.ts';
+import { authServerOptions, signingAlgorithm } from '../options/options.ts';
+import type { SigningAlgorithm } from '../options/options.ts';
+import { issuerUrl } from '../options/paths.ts';
+import { checkGate } from '../options/ports.ts';
+import { requireKeyEncryptionKey } from '../options/resolve.ts';
+import { scopesOfAll } from '../options/resources.ts';
+import { requirePermissions } from '../options/scopes.ts';
+import type { Scope } from '../options/scopes.ts';
+import { duration } from '../options/values.ts';
+import { CacheInvalidation, observeRevocations } from '../token/cache-invalidation.ts';
+import { createRevoke } from '../token/revoke.ts';
+import type { RevocationTarget } from '../token/revoke.ts';
 import { createOnRemoved, PAUSES, pruneExpired } from './jobs.ts';
 import type { PruneOptions } from './jobs.ts';
+import { COOKIE_KEY_AGE } from './keys.ts';
 
-/** The options of `createAdministration()`: those of `createAuthServer()` that concern stored data. */
-export interface AdministrationOptions<P extends string = string, R extends string = string> extends Pick<
-  AuthServerOptions<P, R>,
-  'storage' | 'scopes' | 'resources' | 'keyEncryptionKey' | 'auditRetention' | 'logger'
-> {
-  /** The gate of the servers, by which names of roles and permissions are checked. @default they are not checked */
-  readonly gate?: Gate<P, R>;
-  /** The lifetimes of the servers, which limit those of clients. @default no limit */
-  readonly lifetimes?: LifetimePreset | Lifetimes;
+function administrationOptions<P extends string, R extends string>() {
+  const server = authServerOptions<P, R, User, object, string>();
+  return {
+    ...pick(server, 'storage', 'scopes', 'resources', 'keyEncryptionKey', 'auditRetention', 'logger'),
+    /** The gate of the servers, by which names of roles and permissions are checked. @default they are not checked */
+    gate: optional(checkGate<P, R, object>),
+    /** The lifetimes of the servers, which limit those of clients. @default no limit */
+    lifetimes: optional(lifetimes),
+  };
 }
 
-/** The options of `keys.rotate()`. They have to match the configuration of the servers that will sign with the key. */
-export interface KeyRotation {
+/** The options of `createAdministration()`: those of `createAuthServer()` that concern stored data. */
+export interface AdministrationOptions<P extends string = string, R extends string = string> extends Given<
+  ReturnType<typeof administrationOptions<P, R>>
+> {}
+
+const ROTATION = {
   /** The delay after which the key signs: more than twice the servers' `revocationLag`. @default '1 minute' */
-  readonly after?: Duration;
+  after: optional(duration(0), '1 minute'),
   /** How long the previous key is kept: at least the servers' `lifetimes.accessToken`. @default '1 year' */
-  readonly accessTokenLifetime?: Duration;
+  accessTokenLifetime: optional(duration(1), '1 year'),
   /** The servers' `signingAlgorithm`. @default that of the newest key, else 'ES256' */
-  readonly algorithm?: SigningAlgorithm;
+  algorithm: optional(signingAlgorithm),
+};
+
+/** The options of `keys.rotate()`. They have to match the configuration of the servers that will sign with the key. */
+export interface KeyRotation extends Given<typeof ROTATION> {}
+
+/** What `keys.revoke()` has done. */
+export interface KeyRevocation {
+  /** The new signing key. */
+  readonly key: SigningKey;
+  /** The ids of the keys that were ended. */
+  readonly revoked: readonly string[];
 }
 
 /**
@@ -64,18 +83,35 @@ export interface Administration<P extends string = string, R extends string = st
    * @throws ClientInvalidError with one entry per mistake, on a dry run too
    */
   importClient(client: ImportedClient<P, R>, options?: { dryRun?: boolean }): Promise<ImportOutcome>;
-  /** The keys that sign access tokens. */
+  /** The keys that sign access tokens, and those that sign cookies. */
   readonly keys: {
     /** Lists the signing keys that have not retired, newest first. */
     list(): Promise<readonly SigningKey[]>;
     /**
      * Creates a new key. It is published at once and signs after a delay, by which every server has read it; the first key of a
-     * storage signs at once. Tokens that were signed with the previous key stay valid until they expire.
+     * storage signs at once. Tokens that were signed with the previous key stay valid until they expire. A key for cookies that is
+     * older than 30 days is replaced too.
      *
      * @throws ConfigError when an option is wrong, when stored keys are encrypted with another `keyEncryptionKey`, and when the
      * option is missing in production and the storage is `durable`
      */
     rotate(options?: KeyRotation): Promise<SigningKey>;
+    /**
+     * Encrypts all stored keys anew with the first `keyEncryptionKey`, also those that are not encrypted yet, so that servers need
+     * no other one any more. Servers that have both can run meanwhile. Resolves to the number of keys.
+     *
+     * @throws ConfigError without `keyEncryptionKey`, and when a key was encrypted with one that was not given
+     */
+    encrypt(): Promise<number>;
+    /**
+     * Ends all keys at once, because they have leaked: adds new ones, which sign at once. Servers refuse all access tokens and
+     * cookies of the former ones within their `revocationLag`; refresh tokens and consents stay. Repeat a call that has failed.
+     *
+     * @param options.algorithm - the servers' `signingAlgorithm`; when given, no former key has to be decrypted.
+     * @default that of the newest key, else 'ES256'
+     * @throws ConfigError as `rotate()` does
+     */
+    revoke(options?: Pick<KeyRotation, 'algorithm'>): Promise<KeyRevocation>;
   };
   /**
    * Revokes, as `auth.revoke()` does, all tokens of a client, all tokens and logins of a user, one grant, or everything. Running servers
@@ -107,21 +143,20 @@ export interface Administration<P extends string = string, R extends string = st
 export function createAdministration<P extends string, R extends string>(
   options: AdministrationOptions<P, R>,
 ): Administration<P, R> {
-  checkKnownOptions(options, OPTIONS);
-  const given = checkStorage(options.storage);
+  const given = readOptions(administrationOptions<P, R>(), options);
   // Running servers learn of changes at once where the storage can tell them.
-  const invalidation = new CacheInvalidation(given.changes);
-  const storage = observeRevocations(given, invalidation.announce);
-  const gate = options.gate === undefined ? undefined : checkGate(options.gate);
-  const scopes = gate && checkScopeNames(options, gate);
-  const material = createKeyMaterial(checkKeyEncryptionKey(options.keyEncryptionKey));
-  const audit = createAuditLog(storage.audit, {
-    logger: checkLogger(options.logger),
-    retention: checkDuration('auditRetention', options.auditRetention ?? '90 days', 0),
-  });
-  const lifetimes = options.lifetimes === undefined ? undefined : checkLifetimes(options.lifetimes);
+  const invalidation = new CacheInvalidation(given.storage.changes);
+  const storage = observeRevocations(given.storage, invalidation.announce);
+  const scopes = given.gate && scopesFor(options, given, given.gate);
+  const material = createKeyMaterial(given.keyEncryptionKey ?? []);
+  const audit = createAuditLog(storage.audit, { logger: given.logger, retention: given.auditRetention });
   // Not known here: whether the servers accept keys.
-  const names = { gate, scopes, lifetimes, privateKeyJwt: undefined };
+  const names = {
+    gate: given.gate,
+    scopes,
+    lifetimes: given.lifetimes,
+    privateKeyJwt: undefined,
+  };
   const onRemoved = createOnRemoved(audit, (clientId) => invalidation.announce({ clientId }));
 
   return {
@@ -129,22 +164,45 @@ export function createAdministration<P extends string, R extends string>(
       audit,
       onChange: (clientId) => invalidation.announce({ clientId }),
     })(),
-    importClient: createClientImport(storage.clients, names, ({ id: clientId, name }) =>
+    importClient: createClientImport(storage, names, ({ id: clientId, name }) =>
       audit.record({ type: 'client_created', clientId, name }),
     ),
     keys: {
       list: async () => listSigningKeys(storage.keys),
-      async rotate({ accessTokenLifetime = '1 year', after = '1 minute', algorithm } = {}) {
+      async rotate(rotation = {}) {
+        const { accessTokenLifetime: lifetime, after: delay, algorithm } = readOptions(ROTATION, rotation);
         requireKeyEncryptionKey(options.keyEncryptionKey, storage);
-        const delay = checkDuration('after', after, 0);
-        const tokenLifetime = checkDuration('accessTokenLifetime', accessTokenLifetime, 1);
         const newest = (await storage.keys.list('token')).at(-1);
         const ring = await createKeyRing(storage.keys, material, {
-          algorithm: algorithm ? checkAlgorithm(algorithm) : await serverAlgorithm(newest, material),
-          tokenLifetime,
+          use: 'token',
+          algorithm: algorithm ?? (await serverAlgorithm(newest, material)),
+          lifetime,
           audit,
         });
-        return newest ? ring.rotate(delay) : ring.list()[0]!;
+        if (!newest) return ring.list()[0]!;
+        await rotateCookieKey(storage.keys, material, delay);
+        return ring.rotate(delay);
+      },
+      async encrypt() {
+        if (!material.encrypts) {
+          throw new ConfigError(
+            'keyEncryptionKey',
+            'give the new one first, and those of the stored keys after it (on the command line KEY_ENCRYPTION_KEY, with commas)',
+          );
+        }
+        return encryptKeys(storage.keys, material);
+      },
+      async revoke({ algorithm } = {}) {
+        requireKeyEncryptionKey(options.keyEncryptionKey, storage);
+        const newest = (await storage.keys.list('token')).at(-1);
+        const { added, revoked } = await revokeKeys(
+          storage.keys,
+          material,
+          algorithm ?? (await serverAlgorithm(newest, material)),
+        );
+        audit.record({ type: 'key_rotated', keyId: added.id });
+        for (const { id: keyId } of revoked) audit.record({ type: 'key_revoked', keyId });
+        return { key: withoutKey(describeKeys([added])[0]!), revoked: revoked.map(({ id }) => id) };
       },
     },
     async revoke(target) {
@@ -161,7 +219,7 @@ export function createAdministration<P extends string, R extends string>(
     check: async ({ issuer } = {}) =>
       runChecks({
         storage,
-        gate,
+        gate: given.gate,
         scopes,
         keys: material,
         cookieKeys: undefined,
@@ -169,7 +227,7 @@ export function createAdministration<P extends string, R extends string>(
         keyRotation: 90 * 86_400,
         pruneInterval: 0,
         reportPlainKeys: options.keyEncryptionKey === false || process.env['NODE_ENV'] === 'production',
-        issuer: issuer === undefined ? undefined : checkIssuer(issuer).issuer,
+        issuer: issuer === undefined ? undefined : issuerUrl('issuer', issuer),
       }),
     async close() {
       // The audit log logs a failed write itself.
@@ -180,21 +238,38 @@ export function createAdministration<P extends string, R extends string>(
   };
 }
 
-const OPTIONS: Readonly<Record<keyof AdministrationOptions, true>> = {
-  storage: true,
-  gate: true,
-  scopes: true,
-  resources: true,
-  lifetimes: true,
-  keyEncryptionKey: true,
-  auditRetention: true,
-  logger: true,
-};
+// In seconds, with the servers' default `revocationLag`. A cookie key never signs at once: see `ServerKeys`.
+const READ_BY_ALL = 60;
+
+/** The servers retire the former key, because they know how long cookies are valid. */
+async function rotateCookieKey(store: KeyStore, material: KeyMaterial, delay: number): Promise<void> {
+  const stored = await store.list('cookie');
+  const newest = stored.at(-1);
+  if (!newest || newest.createdAt > now() - COOKIE_KEY_AGE) return;
+  const activeAt = now() + Math.max(delay, READ_BY_ALL);
+  await addKey(store, material, { use: 'cookie', after: stored, activeAt });
+}
+
+/** The scopes of all APIs. `undefined`: neither option was given, and names of scopes are not checked. */
+function scopesFor<P extends string, R extends string>(
+  { resources, scopes }: AdministrationOptions<P, R>,
+  given: Values<ReturnType<typeof administrationOptions<P, R>>>,
+  gate: Gate<P, R>,
+): ReadonlyMap<string, Scope<P>> | undefined {
+  if (scopes === undefined && resources === undefined) return undefined;
+  requirePermissions('scopes', given.scopes, gate);
+  for (const [url, api] of given.resources ?? []) {
+    requirePermissions(`resources['${url}'].scopes`, api.scopes, gate);
+  }
+  return scopesOfAll([{ scopes: given.scopes }, ...(given.resources?.values() ?? [])]);
+}
 
 /** The algorithm of the servers is that of the newest key, because a server never signs with a key of another algorithm. */
 async function serverAlgorithm(
   newest: StoredKey | undefined,
   material: KeyMaterial,
 ): Promise<SigningAlgorithm> {
-  return newest ? checkAlgorithm((await material.read(newest.material)).alg) : 'ES256';
+  return newest
+    ? signingAlgorithm('signingAlgorithm', (await material.read(newest.material)).alg as SigningAlgorithm)
+    : 'ES256';
 }

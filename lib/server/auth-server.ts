@@ -15,9 +15,11 @@ import type {
   User,
 } from '../contracts/index.ts';
 import type { Duration } from '../contracts/duration.ts';
-import type { IssueTokenOptions } from '../oidc/issue-token.ts';
-import type { SigningKey } from '../keys/key-ring.ts';
-import type { RevocationTarget } from '../tokens/revoke.ts';
+import { INTERNALS } from '../contracts/internals.ts';
+import type { ServerInternals } from '../contracts/internals.ts';
+import type { IssueTokenOptions } from '../token/issue-token.ts';
+import type { SigningKey } from '../keys/stored-keys.ts';
+import type { RevocationTarget } from '../token/revoke.ts';
 import type { Readiness } from './health.ts';
 import type { PruneOptions } from './jobs.ts';
 import type { CloseOptions } from './shutdown.ts';
@@ -81,7 +83,7 @@ export interface AuthServer<
   /**
    * Revokes tokens: at once on this node, within `revocationLag` on the others.
    * @throws ConfigError when the target has none of the known forms
-   * @throws StorageError when the storage cannot be reached; nothing was revoked
+   * @throws StorageError when the storage cannot be reached, or it is not known whether the revocation lasts: repeat the call
    */
   revoke(target: RevocationTarget): Promise<void>;
   /** The keys that sign access tokens. */
@@ -90,9 +92,10 @@ export interface AuthServer<
     list(): readonly SigningKey[];
     /**
      * Creates a new key. It is published at once and signs after a delay, by which every node has read it. Tokens that were
-     * signed with the previous key stay valid until they expire.
+     * signed with the previous key stay valid until they expire. A key for cookies that is older than 30 days is replaced too.
      *
-     * @param options.after - the delay. Left out: 60 seconds, or twice `revocationLag` plus 5 seconds if that is longer
+     * @param options.after - the delay. Left out: 60 seconds, or twice `revocationLag` plus 5 seconds if that is longer. With
+     * `0`, another node may refuse tokens of the new key for a second
      * @throws ConfigError for an `after` that is not a duration; StorageError when the storage cannot be reached
      */
     rotate(options?: { after?: Duration }): Promise<SigningKey>;
@@ -131,4 +134,6 @@ export interface AuthServer<
    * option `engine` to configure each new one.
    */
   readonly provider: Provider;
+  /** @internal */
+  readonly [INTERNALS]: ServerInternals;
 }

@@ -5,47 +5,33 @@ import type { Context, Middleware } from 'koa';
 
 import { defineGate } from '../access/gate.ts';
 import { createRequires } from '../access/requires.ts';
-import { createAuditLog } from '../audit/audit-log.ts';
-import { trackLastUses } from '../clients/last-use.ts';
-import { createRemoteKeys } from '../clients/remote-keys.ts';
-import type { AuditOrigin, Logger, User, VerifyAccessToken } from '../contracts/index.ts';
-import { createAuthorizedApps } from '../developer/authorized-apps.ts';
-import { createDeveloperArea } from '../developer/developer-area.ts';
-import { runChecks } from '../doctor/run-checks.ts';
-import { MigrationsPendingError } from '../errors.ts';
-import { createConcurrencyLimit, isConnectionError } from '../http/concurrency-limit.ts';
+import type { User } from '../contracts/index.ts';
+import { INTERNALS } from '../contracts/internals.ts';
 import { createPublicFetch, networkOf } from '../http/public-fetch.ts';
-import { setServerParts } from '../http/server-parts.ts';
-import { createKeyMaterial, ensureKeys } from '../keys/keys.ts';
-import { createKeyRing } from '../keys/key-ring.ts';
-import { createObservers } from '../observability/observers.ts';
-import { createTracing } from '../observability/tracing.ts';
-import { createAuthorizationRequests } from '../oidc/authorization-request.ts';
-import { createDeviceFlow } from '../oidc/device-flow.ts';
-import { createInteractionFlow } from '../oidc/interactions.ts';
-import { createIssueToken } from '../oidc/issue-token.ts';
-import { createMount } from '../oidc/middleware.ts';
-import { createProvider, Engine } from '../oidc/provider.ts';
-import { createReport, logLogins } from '../oidc/report.ts';
-import { originOf } from '../oidc/request-facts.ts';
-import { createUnwrapToken } from '../oidc/token-body.ts';
-import { createUserCodeIds } from '../oidc/user-codes.ts';
-import { checkDuration } from '../options/checks.ts';
-import { checkKnownOptions } from '../options/known-options.ts';
-import { resolveOptions } from '../options/resolve.ts';
+import { createConcurrencyLimit, isConnectionError } from '../limits/concurrency-limit.ts';
+import { createThrottles } from '../limits/throttles.ts';
+import { optional, readOptions, unchecked } from '../options/declare.ts';
 import type { AuthServerOptions } from '../options/options.ts';
-import { checkPages } from '../options/ports.ts';
-import { isSameNetwork } from '../throttle/attempt-ids.ts';
-import { createThrottles } from '../throttle/throttles.ts';
-import { CacheInvalidation, observeRevocations } from '../tokens/cache-invalidation.ts';
-import { createRevoke } from '../tokens/revoke.ts';
-import { createVerifyAccessToken } from '../tokens/verify-access-token.ts';
+import { resolveOptions } from '../options/resolve.ts';
+import type { ResolvedOptions } from '../options/resolved-options.ts';
+import { duration } from '../options/values.ts';
+import { createAccess } from './access.ts';
 import type { AuthServer } from './auth-server.ts';
-import { createAccess } from './create-access.ts';
+import { createClients } from './clients.ts';
+import { runChecks } from './doctor/run-checks.ts';
+import { startEngine } from './engine.ts';
 import { createReadiness, healthEndpoints } from './health.ts';
-import { createOnRemoved, PAUSES, pruneExpired, serverJobs, startJobs } from './jobs.ts';
-import { createRegistration } from './create-registration.ts';
+import { PAUSES, PRUNE, pruneExpired, serverJobs, startJobs } from './jobs.ts';
+import { createServerKeys } from './keys.ts';
+import { createMount } from './mount.ts';
+import { createRecord } from './record.ts';
+import { createRegistration } from './registration.ts';
 import { createClose } from './shutdown.ts';
+import { openStorage } from './storage.ts';
+import { createTokens } from './tokens.ts';
+
+const GUARD = { resource: optional(unchecked<string>) };
+const ROTATION = { after: optional(duration(0)) };
 
 /**
  * Creates an authorization server from options.
@@ -72,224 +58,108 @@ export async function createAuthServer<
   A extends string = string,
 >(given: AuthServerOptions<P, R, U, S, A>): Promise<AuthServer<P, R, U, S, A>> {
   const resolved = resolveOptions(given, defineGate<P, R>({ permissions: {} as Record<P, string> }));
-  const pending = await resolved.storage.pendingMigrations();
-  if (pending.length > 0) {
-    if (!resolved.migrate) throw new MigrationsPendingError(pending);
-    await resolved.storage.migrate();
-  }
-  const invalidation = new CacheInvalidation(resolved.storage.changes);
-  const storage = observeRevocations(resolved.storage, invalidation.announce);
+  const { invalidation, storage } = await openStorage(resolved);
   const options = { ...resolved, storage };
-  const { gate, issuer, logger, resources, revocationLag, scopes, users } = options;
+  const { gate, issuer, logger, resources, scopes } = options;
 
-  // The concurrency limit, the audit log, metrics and traces.
   const concurrencyLimit = createConcurrencyLimit(options);
-  const audit = createAuditLog(storage.audit, { logger, retention: options.auditRetention });
-  logLogins(audit, logger);
-  const observers = createObservers(logger);
-  const trace = createTracing();
+  const record = createRecord(options);
+  const { audit, observers } = record;
+  const keys = await createServerKeys(options, record);
+  const throttles = createThrottles(storage.attempts, { ...options, observers, secrets: keys.secrets });
 
-  // Keys.
-  const material = createKeyMaterial(options.keyEncryptionKeys);
-  const cookieKeys =
-    options.cookieKeys ?? (await ensureKeys(storage.keys, material, 'cookie')).map(({ jwk }) => jwk.k!);
-  const keyRing = await createKeyRing(storage.keys, material, {
-    algorithm: options.signingAlgorithm,
-    tokenLifetime: options.lifetimes.accessToken,
-    audit,
-  });
-  const throttles = createThrottles(storage.attempts, { ...options, observers, secrets: cookieKeys });
-
-  // Tokens, clients and access.
-  const verifyFor = (audience: string | string[]): VerifyAccessToken =>
-    createVerifyAccessToken({
-      issuer,
-      audience,
-      signing: () => keyRing.signing,
-      findKeys: () => keyRing.reload(),
-    });
-  const verify = verifyFor(resources.size > 1 ? [...resources.keys()] : issuer);
-  const lastUses = trackLastUses(storage);
-  const reservedNames = new Set(options.reservedNames);
-  // Documents whose URL a developer or a stranger chose.
   const publicFetch = createPublicFetch(networkOf(given));
-  const { assignments, directory, guardFor, clientPermissions, userAssignments, recordUse, registryFor } =
-    createAccess(options, {
-      concurrencyLimit,
-      audit,
-      invalidation,
-      lastUses,
-      observers,
-      publicFetch,
-      reservedNames,
-      trace,
-      verifyFor,
-    });
+  const clients = createClients(options, { invalidation, publicFetch, record });
+  const tokens = createTokens(options, { clients, invalidation, keys, record });
+  const access = createAccess(options, { clients, concurrencyLimit, invalidation, record, tokens });
   await invalidation.subscribe();
-  const revokeFor = (origin?: AuditOrigin): ReturnType<typeof createRevoke> =>
-    createRevoke(storage, {
-      verify,
-      invalidate: invalidation.notify,
-      audit: origin ? { ...audit, record: (event) => audit.record(event, origin) } : audit,
-    });
 
-  const remoteKeys = options.privateKeyJwt ? createRemoteKeys(publicFetch, logger) : undefined;
-
-  // The engine and the pages call each other, so the engine is started after the pages have been created.
-  const engine = new Engine();
-  const requests = createAuthorizationRequests(options, cookieKeys);
-  const developerAreaFor = createDeveloperArea({
-    registryFor,
-    audit,
-    gate,
-    scopes,
-    users,
-    assignmentOf: async (user) => userAssignments.of(user as U),
-    clientPermissions,
-    revokeFor,
-    reservedNames,
-    idempotency: storage.idempotency,
-    privateKeyJwt: options.privateKeyJwt,
+  const { engine, pages } = await startEngine(options, {
+    access,
+    clients,
+    invalidation,
+    keys,
+    record,
+    throttles,
+    tokens,
   });
-  const authorizedAppsFor = createAuthorizedApps({ storage, issuer, resources, audit });
-  const userCodeIds = createUserCodeIds(cookieKeys);
-  const deviceFlow = createDeviceFlow(options, {
-    audit,
-    isSameNetwork,
-    provider: engine.provider,
-    userCodeIds,
-    userCodes: throttles.userCodes,
-  });
-  const flow = createInteractionFlow(options, {
-    audit,
-    browsers: throttles.browsers,
-    clients: directory,
-    devices: options.deviceAuthorization && deviceFlow,
-    logins: throttles.logins,
-    requests,
-    provider: engine.provider,
-    developer: async (ctx, user) => developerAreaFor(user, originOf(ctx)),
-    authorizedApps: (ctx, user) => authorizedAppsFor(user, originOf(ctx)),
-  });
-  // Imported on demand, so that a server with pages of its own loads neither EJS nor the bundled views.
-  const makePages = options.interactions ?? (await import('koa-gatehouse/interactions')).pages();
-  const pages = checkPages(makePages(flow));
-  if (pages.brand !== undefined) reservedNames.add(pages.brand);
-  engine.start(() =>
-    createProvider(options, {
-      audit,
-      clients: directory,
-      cookieKeys,
-      clientPermissions,
-      devices: { deviceRequests: throttles.deviceRequests, userCodeIds },
-      keys: keyRing,
-      recordUse,
-      pages,
-      remoteKeys,
-      requests,
-      throttle: throttles.clients,
-    }),
-  );
-  keyRing.onChange(() => {
-    engine.restart();
-    invalidation.notify();
-  });
-
+  const throttleOf = throttles.registrations;
   const mount = createMount(options, {
     concurrencyLimit,
+    engine,
     invalidate: invalidation.notify,
     pages,
-    provider: engine.provider,
-    registration: createRegistration(options, {
-      audit,
-      registryFor,
-      reservedNames,
-      throttle: throttles.registrations,
-    }),
-    report: createReport(logger, observers),
+    record,
+    registration: createRegistration(options, { clients, record, throttleOf }),
     throttle: throttles.clients,
-    trace,
-    unwrapToken: createUnwrapToken(verify),
+    verify: tokens.verify,
   });
 
-  // A new key signs after this delay. By then every node has read it, also one whose clock is some seconds ahead, and verifiers
-  // elsewhere can fetch it when they first see it: jose fetches a JWK Set at most every 30 seconds.
-  const keyDelay = Math.max(60, 2 * revocationLag + 5);
-  const onRemoved = createOnRemoved(audit, (clientId) => invalidation.announce({ clientId }));
-  const pruned = { storage, onRemoved };
-  const stopJobs = startJobs(serverJobs(options, { keyDelay, keyRing, pruned }), logger);
-
-  const ready = createReadiness({ storage, server: concurrencyLimit, logger });
+  const pruned = { storage, onRemoved: clients.onRemoved };
+  const { ready, watch } = createReadiness({ storage, server: concurrencyLimit, logger });
+  await watch();
+  const stopJobs = startJobs(serverJobs(options, { keys, pruned, watch }), logger);
   const health = healthEndpoints(ready);
+  const { lastUses } = clients;
 
   const auth: AuthServer<P, R, U, S, A> = {
     issuer,
-    clients: registryFor(),
-    assignments,
+    gate,
+    scopes,
+    clients: clients.registryFor(),
+    assignments: access.assignments,
     events: audit,
     observe: observers.add,
     audit,
     middleware: () => mount,
-    callback: () => createCallback({ health, logger, mount, trustProxy: options.trustProxy }),
-    guard: (guarded = {}) => guardFor(checkKnownOptions(guarded, { resource: true }, 'guard()').resource),
+    callback: () => createCallback(options, health, mount),
+    guard: (guarded = {}) => access.guardFor(readOptions(GUARD, guarded, 'guard()').resource),
     requires: createRequires<P>({ gate, realm: issuer, observers }),
-    issueToken: createIssueToken(options, { audit, clients: directory, provider: engine.provider, storage }),
-    revoke: revokeFor(),
+    issueToken: tokens.issueToken,
+    revoke: tokens.revokeFor(),
     keys: {
-      list: () => keyRing.list(),
-      rotate: async ({ after = keyDelay } = {}) => keyRing.rotate(checkDuration('after', after, 0)),
+      list: () => keys.tokens.list(),
+      rotate: async (rotation = {}) => keys.rotate(readOptions(ROTATION, rotation).after),
     },
-    prune: async (pruning = {}) => pruneExpired(pruned, pruning, PAUSES.server),
+    prune: async (pruning = {}) =>
+      pruneExpired(pruned, readOptions(PRUNE, pruning, 'prune()'), PAUSES.server),
     check: async () =>
       runChecks({
-        storage,
-        gate,
-        scopes,
-        keys: material,
-        cookieKeys: options.cookieKeys,
-        keyRotation: options.keyRotation,
-        pruneInterval: options.pruneInterval,
+        ...options,
+        keys: keys.material,
         reportPlainKeys: given.keyEncryptionKey === false || process.env['NODE_ENV'] === 'production',
         issuer: undefined,
       }),
     ready,
     health: () => health,
     close: createClose({ concurrencyLimit, audit, invalidation, lastUses, logger, stopJobs, storage }),
-    gate,
-    scopes,
     get provider() {
       return engine.provider();
     },
+    [INTERNALS]: {
+      audit,
+      concurrencyLimit,
+      logger,
+      mountPath: options.mountPath,
+      requestCounter: throttles.requests,
+      resources,
+      storage,
+    },
   };
-  setServerParts(auth, {
-    audit,
-    concurrencyLimit,
-    logger,
-    mountPath: options.mountPath,
-    requestCounter: throttles.requests,
-    resources,
-    storage,
-  });
   return auth;
 }
 
 /** Creates the request listener that serves an authorization server in a Koa app of its own. */
-function createCallback({
-  health,
-  logger,
-  mount,
-  trustProxy,
-}: {
-  readonly health: Middleware;
-  readonly mount: Middleware;
-  readonly logger: Logger;
-  readonly trustProxy: boolean;
-}): RequestListener {
+function createCallback(
+  { logger, trustProxy }: Pick<ResolvedOptions, 'logger' | 'trustProxy'>,
+  ...served: readonly Middleware[]
+): RequestListener {
   // The proxy appends one address to `X-Forwarded-For`. The client can have sent the ones before it, so only the last is used.
   const app = new Koa({ proxy: trustProxy, maxIpsCount: 1 });
   app.on('error', (error: Error & { expose?: boolean }, ctx?: Context) => {
     if (!error.expose && !isConnectionError(error, ctx)) logger.error({ err: error }, 'request failed');
   });
-  const handle = app.use(health).use(mount).callback();
+  for (const middleware of served) app.use(middleware);
+  const handle = app.callback();
   return (request, response) => void handle(request, response);
 }

@@ -2,8 +2,12 @@ import { setTimeout } from 'node:timers/promises';
 
 import { now } from '../contracts/clock.ts';
 import type { AuditLog, Client, Logger, Storage } from '../contracts/index.ts';
-import type { KeyRing } from '../keys/key-ring.ts';
+import { logFailure } from '../http/unavailable.ts';
+import { optional } from '../options/declare.ts';
+import type { Given } from '../options/declare.ts';
 import type { ResolvedOptions } from '../options/resolved-options.ts';
+import { abortSignal, fn } from '../options/values.ts';
+import type { ServerKeys } from './keys.ts';
 
 /** Periodic work of a server. */
 export interface Job {
@@ -13,6 +17,9 @@ export interface Job {
   /** @param signal - aborted when the server closes, so that a long job ends early */
   readonly run: (signal: AbortSignal) => Promise<unknown>;
 }
+
+// In seconds.
+const HOUR = 3600;
 
 // The longest delay of a timer in Node, in milliseconds.
 const LONGEST_DELAY = 2 ** 31 - 1;
@@ -33,7 +40,7 @@ export function startJobs(jobs: readonly Job[], logger: Logger): () => Promise<v
   function start({ name, run }: Job): void {
     if (running.has(name)) return;
     const work = run(stopping.signal)
-      .catch((error: unknown) => logger.warn({ err: error, job: name }, 'job failed'))
+      .catch((error: unknown) => logFailure(logger, { err: error, job: name }, 'job failed', 'warn'))
       .finally(() => running.delete(name));
     running.set(name, work);
   }
@@ -49,27 +56,25 @@ export function startJobs(jobs: readonly Job[], logger: Logger): () => Promise<v
   };
 }
 
-/** The jobs of a server: reading the keys of the other nodes, rotating the keys, and deleting expired rows. */
+/** The jobs of a server: checking the clock, reading the keys of the other nodes, rotating the keys, and deleting expired rows. */
 export function serverJobs(
   { keyRotation, pruneInterval, revocationLag }: ResolvedOptions,
   {
-    keyDelay,
-    keyRing,
+    keys,
     pruned,
+    watch,
   }: {
-    /** The delay after which a new key signs, in seconds. */
-    readonly keyDelay: number;
-    readonly keyRing: KeyRing;
+    readonly keys: ServerKeys;
     readonly pruned: Pruned;
+    /** Checks the clock of this machine. */
+    readonly watch: () => Promise<void>;
   },
 ): readonly Job[] {
   return [
-    { name: 'read keys', every: revocationLag, run: () => keyRing.reload() },
-    {
-      name: 'rotate keys',
-      every: Math.min(keyRotation, 3600),
-      run: () => keyRing.rotateOlderThan(keyRotation, keyDelay),
-    },
+    { name: 'check clock', every: 60, run: watch },
+    // Twice as often as keys that were ended have to be refused, because each read takes a while.
+    { name: 'read keys', every: revocationLag / 2, run: async () => keys.read() },
+    { name: 'rotate keys', every: Math.min(keyRotation || HOUR, HOUR), run: async () => keys.maintain() },
     {
       name: 'prune',
       every: pruneInterval,
@@ -78,13 +83,16 @@ export function serverJobs(
   ];
 }
 
-/** The progress and the end of `prune()`. */
-export interface PruneOptions {
+/** The options of `prune()`. */
+export const PRUNE = {
   /** Called after each batch with the number of rows deleted so far. */
-  readonly onProgress?: ((removed: number) => void) | undefined;
+  onProgress: optional(fn<(removed: number) => void>()),
   /** When aborted, pruning ends after the current batch. */
-  readonly signal?: AbortSignal | undefined;
-}
+  signal: optional(abortSignal),
+};
+
+/** The progress and the end of `prune()`. */
+export interface PruneOptions extends Given<typeof PRUNE> {}
 
 // Small, because requests wait for a batch: SQLite blocks the thread, and a database server locks the rows.
 const BATCH = 100;

@@ -1,31 +1,37 @@
 import { Server } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 
-import type { Logger, Storage } from '../contracts/index.ts';
-import type { Duration } from '../contracts/duration.ts';
-import type { ConcurrencyLimit } from '../http/concurrency-limit.ts';
+import type { ConcurrencyLimit, Logger, Storage } from '../contracts/index.ts';
 import type { LastUses } from '../clients/last-use.ts';
 import { ConfigError } from '../errors.ts';
-import { checkDuration } from '../options/checks.ts';
-import { checkKnownOptions } from '../options/known-options.ts';
-import type { CacheInvalidation } from '../tokens/cache-invalidation.ts';
+import { optional, readOptions } from '../options/declare.ts';
+import type { Check, Given, Values } from '../options/declare.ts';
+import { duration } from '../options/values.ts';
+import type { CacheInvalidation } from '../token/cache-invalidation.ts';
 
-/** The options of `auth.close()`. */
-export interface CloseOptions {
+const httpServer: Check<Server> = (place, given) => {
+  if (given instanceof Server) return given;
+  throw new ConfigError(place, 'pass the server that listen() was called on, or leave it out');
+};
+
+const CLOSE = {
   /** How long to wait for the running requests. `0`: not at all. @default '10 seconds' */
-  readonly timeout?: Duration;
+  timeout: optional(duration(0), '10 seconds'),
   /**
    * How long requests are still served before they are refused. Meanwhile `/readyz` responds with 503, so that load balancers stop
    * sending requests, and each response ends its keep-alive connection (`Connection: close`). Give at least the time that your
    * load balancer needs to notice. @default 0
    */
-  readonly drain?: Duration;
+  drain: optional(duration(0), 0),
   /**
    * The HTTP server. It stops listening after the drain, and its requests to the host are waited for too. @default none: close it
    * yourself
    */
-  readonly server?: Server | undefined;
-}
+  server: optional(httpServer),
+};
+
+/** The options of `auth.close()`. */
+export interface CloseOptions extends Given<typeof CLOSE> {}
 
 /** The parts of a server that are stopped. */
 export interface RunningParts {
@@ -51,7 +57,7 @@ export function createClose(parts: RunningParts): (options?: CloseOptions) => Pr
   const { concurrencyLimit, audit, invalidation, lastUses, logger, stopJobs, storage } = parts;
   let closing: Promise<void> | undefined;
 
-  async function close({ drain, server, timeout }: CheckedCloseOptions): Promise<void> {
+  async function close({ drain, server, timeout }: Values<typeof CLOSE>): Promise<void> {
     concurrencyLimit.drain();
     if (drain > 0) await delay(drain * 1000);
     const ended = Promise.all([stopListening(server), concurrencyLimit.close(), stopJobs()]);
@@ -73,30 +79,8 @@ export function createClose(parts: RunningParts): (options?: CloseOptions) => Pr
   // Not async, because an async function would return a different promise from each call.
   // oxlint-disable-next-line typescript/promise-function-async
   return (options = {}) => {
-    closing ??= close(checkOptions(options));
+    closing ??= close(readOptions(CLOSE, options, 'close()'));
     return closing;
-  };
-}
-
-interface CheckedCloseOptions {
-  readonly drain: number;
-  readonly server: Server | undefined;
-  readonly timeout: number;
-}
-
-function checkOptions(options: CloseOptions): CheckedCloseOptions {
-  const known = { drain: true, server: true, timeout: true } as const;
-  const { drain = 0, server, timeout = '10 seconds' } = checkKnownOptions(options, known, 'close()');
-  if (server !== undefined && !(server instanceof Server)) {
-    throw new ConfigError(
-      'close({ server })',
-      'pass the server that listen() was called on, or leave it out',
-    );
-  }
-  return {
-    drain: checkDuration('close({ drain })', drain, 0),
-    server,
-    timeout: checkDuration('close({ timeout })', timeout, 0),
   };
 }
 

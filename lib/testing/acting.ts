@@ -1,6 +1,4 @@
-import type { IncomingMessage } from 'node:http';
-
-import type Koa from 'koa';
+import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 
 import { setPrincipal } from '../access/guard.ts';
 import { createMakePrincipal, effectivePermissions } from '../access/principal.ts';
@@ -11,9 +9,17 @@ import { issueToken } from './issue-token.ts';
 import type { AnyAuthServer, TokenRequest } from './issue-token.ts';
 import { completeClient } from './storage/rows.ts';
 
+/** A Koa app. The type of `new Koa().use(…)` says what its middleware adds, so no one type of Koa's fits all apps. */
+export interface KoaApp {
+  /** As in Koa: the listener of an HTTP server. */
+  callback(): RequestListener;
+  /** As in Koa: called for each request. */
+  createContext(request: IncomingMessage, response: ServerResponse): object;
+}
+
 /** An app and the server whose tokens its guard accepts, such as what `testServer()` returns. */
 export interface AppUnderTest {
-  readonly app: Koa;
+  readonly app: KoaApp;
   readonly auth: AnyAuthServer;
 }
 
@@ -143,7 +149,7 @@ export function actingAsClient(
 }
 
 // The tokens of the users and clients that act in an app, in the order in which they began.
-const actingIn = new WeakMap<Koa, Set<{ readonly token: string }>>();
+const actingIn = new WeakMap<KoaApp, Set<{ readonly token: string }>>();
 
 async function actInApp({ app, auth }: Partial<AppUnderTest>, request: TokenRequest): Promise<Acting> {
   if (!app || !auth) {
@@ -160,7 +166,7 @@ async function actInApp({ app, auth }: Partial<AppUnderTest>, request: TokenRequ
 }
 
 /** Wraps `createContext()`, which Koa calls for each request, so that it works also for an app that listens already. */
-function addTokens(app: Koa): Set<{ readonly token: string }> {
+function addTokens(app: KoaApp): Set<{ readonly token: string }> {
   const all = new Set<{ readonly token: string }>();
   actingIn.set(app, all);
   const createContext = app.createContext.bind(app);

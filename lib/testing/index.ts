@@ -13,6 +13,7 @@ export type {
   ActingOptions,
   ActingUserOptions,
   AppUnderTest,
+  KoaApp,
   ContextActingOptions,
   Through,
 } from './acting.ts';
@@ -21,6 +22,8 @@ export { fakeClock } from './fake-clock.ts';
 export type { FakeClock } from './fake-clock.ts';
 export { issueToken } from './issue-token.ts';
 export type { AnyAuthServer, TokenRequest } from './issue-token.ts';
+export { confirmationContract } from './storage/confirmation.ts';
+export type { ConfirmedStorage } from './storage/confirmation.ts';
 export { storageContract } from './storage-contract.ts';
 export { testServer } from './test-server.ts';
 export type { TestServer, TestServerOptions, TestUser } from './test-server.ts';

@@ -5,6 +5,7 @@ import { attemptContract } from './storage/attempts.ts';
 import { auditContract, auditPageContract } from './storage/audit.ts';
 import { changeContract } from './storage/changes.ts';
 import { clientListContract, clientSecretContract } from './storage/client-lists-and-secrets.ts';
+import { clientSearchContract } from './storage/client-searches.ts';
 import { clientContract } from './storage/clients.ts';
 import { registrationContract } from './storage/registrations.ts';
 import { consentContract } from './storage/consents.ts';
@@ -12,10 +13,11 @@ import { credentialContract } from './storage/credentials.ts';
 import { deviceCodeContract } from './storage/device-codes.ts';
 import { grantContract } from './storage/grants.ts';
 import { idempotencyContract, leaseContract } from './storage/idempotency.ts';
+import { keyContract } from './storage/keys.ts';
 import { diagnosisContract, pruneContract } from './storage/prune.ts';
 import { redemptionContract } from './storage/redemption.ts';
 import { revocationContract } from './storage/revocations.ts';
-import { aClient, aKey, NOW } from './storage/rows.ts';
+import { aClient } from './storage/rows.ts';
 import { sessionContract } from './storage/sessions.ts';
 import type { RegisterTest, StorageTest } from './test-runner.ts';
 
@@ -48,6 +50,7 @@ export function storageContract(test: RegisterTest, makeStorage: () => Storage |
   clientContract(onStorage);
   registrationContract(onStorage);
   clientListContract(onStorage);
+  clientSearchContract(onStorage);
   clientSecretContract(onStorage);
   consentContract(onStorage);
   grantContract(onStorage);
@@ -148,43 +151,5 @@ function transactionContract(test: StorageTest): void {
     );
     t.deepEqual(results, numbers);
     t.is((await storage.clients.list({ limit: 100 })).length, 30);
-  });
-}
-
-function keyContract(test: StorageTest): void {
-  test('keys: list returns all keys of one use, oldest generation first', async (t, { keys }) => {
-    const second = aKey({ id: 'second', generation: 2 });
-    const cookie = aKey({ id: 'cookie', use: 'cookie', retiresAt: NOW });
-    for (const key of [second, aKey(), cookie]) t.true(await keys.add(key));
-    t.deepEqual(await keys.list('token'), [aKey(), second]);
-    t.deepEqual(await keys.list('cookie'), [cookie]);
-  });
-
-  test('keys: add returns false for a generation that exists already, and stores nothing', async (t, {
-    keys,
-  }) => {
-    await keys.add(aKey());
-    t.false(await keys.add(aKey({ id: 'other' })));
-    t.deepEqual(await keys.list('token'), [aKey()]);
-  });
-
-  test('keys: of twenty calls of add for the same generation at once, exactly one returns true', async (t, {
-    keys,
-  }) => {
-    const nodes = Array.from({ length: 20 }, (_, index) => aKey({ id: `node ${index}` }));
-    const added = await Promise.all(nodes.map(async (key) => keys.add(key)));
-    t.deepEqual(
-      await keys.list('token'),
-      nodes.filter((_, index) => added[index]),
-    );
-    t.is(added.filter(Boolean).length, 1);
-  });
-
-  test('keys: retire sets retiresAt of one key', async (t, { keys }) => {
-    const second = aKey({ id: 'second', generation: 2 });
-    await keys.add(aKey());
-    await keys.add(second);
-    await keys.retire(aKey().id, NOW + 9);
-    t.deepEqual(await keys.list('token'), [aKey({ retiresAt: NOW + 9 }), second]);
   });
 }

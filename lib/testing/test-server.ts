@@ -9,6 +9,7 @@ import { memoryStorage } from 'koa-gatehouse/adapters/memory';
 import type { User, UserStore } from '../contracts/index.ts';
 import type { AuthServerOptions } from '../options/options.ts';
 import type { AuthServer } from '../server/auth-server.ts';
+import type { KoaApp } from './acting.ts';
 import { authorize, deny } from './authorize.ts';
 import type { Authorization, AuthorizationRequest, RegisteredClient } from './authorize.ts';
 import { createDecisions } from './decisions.ts';
@@ -25,7 +26,7 @@ export interface TestServerOptions<
   /** A user store, or a list of users with their roles and permissions, who log in with any password. @default [] */
   readonly users?: UserStore<U> | readonly TestUser<P, R, U>[];
   /** Creates the app under test. @default an app with the server and the API, without other routes */
-  readonly app?: (auth: AuthServer<P, R, U, S>) => Koa | Promise<Koa>;
+  readonly app?: (auth: AuthServer<P, R, U, S>) => KoaApp | Promise<KoaApp>;
 }
 
 /** A running server for one test or one test file. */
@@ -39,7 +40,7 @@ export interface TestServer<
   readonly origin: string;
   readonly auth: AuthServer<P, R, U, S>;
   /** The app under test. */
-  readonly app: Koa;
+  readonly app: KoaApp;
   /**
    * Takes a user through login and consent, with the requests that a browser makes, and resolves to the authorization that the
    * client receives. Rejects with the server's error when the client is not authorized.
@@ -99,8 +100,7 @@ export async function testServer<P extends string, R extends string, U extends U
       interactions: decisions.interactions,
     });
     const app = await makeApp(auth);
-    const handle = app.callback();
-    server.on('request', (request, response) => void handle(request, response));
+    server.on('request', app.callback());
     const setup = { issuer: origin, decisions, users };
     const close = async (): Promise<void> => {
       await stopListening();

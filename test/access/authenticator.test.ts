@@ -3,10 +3,13 @@ import { runInNewContext } from 'node:vm';
 
 import test from 'ava';
 import Koa from 'koa';
+import { memoryStorage } from 'koa-gatehouse/adapters/memory';
 
 import { createAuthenticator } from '../../lib/access/authenticator.ts';
 import type { GuardOptions } from '../../lib/access/guard.ts';
 import { StorageError } from '../../lib/errors.ts';
+import { passTime } from '../harness/clock.ts';
+import { startPlatform } from '../harness/platform.ts';
 import { createPlatform } from './platform.ts';
 import type { Permission, Person, Platform } from './platform.ts';
 import { request, serve } from './serve.ts';
@@ -96,6 +99,24 @@ test('a change by another node applies after revocationLag at the latest', async
     t.is(await call(token), code, what);
   }
 });
+
+test.serial(
+  'a client that another node disables is refused within revocationLag, also where it was in the cache',
+  async (t) => {
+    const storage = memoryStorage();
+    await using here = await startPlatform({ storage, revocationLag: 10 });
+    await using there = await startPlatform({ storage, revocationLag: 10, issuer: here.origin });
+    const { client, secret } = await here.registerService(['view_schools']);
+    const credentials = { grant_type: 'client_credentials', client_id: client.id, client_secret: secret };
+    // This reads the client.
+    const { body } = await there.token(credentials);
+    passTime(6);
+    await here.auth.clients.disable(client.id);
+    t.is((await there.api('/schools', body.access_token)).status, 200);
+    passTime(4);
+    t.is((await there.api('/schools', body.access_token)).status, 401);
+  },
+);
 
 test('with revocationLag 0 each request reads the state of the token', async (t) => {
   const platform = createPlatform();

@@ -66,7 +66,7 @@ async function principalOf(gate: Gate, { assignment, scopes, granted, kind }: Si
     },
   });
   const claims = { iss: 'i', aud: 'a', sub: 's', client_id: 'c', iat: 0, exp: 1, jti: 'j' };
-  return (await load({ ...claims, principal: kind, scope: granted?.join(' ') }))!;
+  return (await load({ ...claims, principal: kind, scope: granted?.join(' ') }))!.principal;
 }
 
 /** The rules of the design, written independently of the product. */

@@ -96,7 +96,7 @@ test('an invalid definition is a ConfigError that names the option', (t) => {
     [
       { permissions: {}, role: {} },
       'gate.role',
-      /^gate.role: there is no such option; the options are permi/,
+      /^gate.role: there is no such option; did you mean roles\? The options are permi/,
     ],
     [{ permissions: ['view_schools'] }, 'gate.permissions', /object/],
     [{ permissions: {}, roles: [] }, 'gate.roles', /object/],

@@ -5,8 +5,7 @@ import {
   createUserAssignments,
   createPrincipalLoader,
 } from '../../lib/access/principal.ts';
-import type { LoadPrincipal } from '../../lib/access/principal.ts';
-import type { AccessTokenClaims, Client } from '../../lib/contracts/index.ts';
+import type { AccessTokenClaims, Client, Principal } from '../../lib/contracts/index.ts';
 import { app, gate, unusedAssignments, person, API } from './platform.ts';
 import type { Permission, Person } from './platform.ts';
 
@@ -21,7 +20,11 @@ function claims(changes: Partial<AccessTokenClaims>): AccessTokenClaims {
   return { ...common, sub: 'ann', client_id: 'reports', principal: 'user', ...changes };
 }
 
-function loader(people: readonly Person[], clients: readonly Client[]): LoadPrincipal<Permission, Person> {
+/** Loads the principal of a token of these users and clients. */
+function loader(
+  people: readonly Person[],
+  clients: readonly Client[],
+): (claimed: AccessTokenClaims) => Promise<Principal<Permission, Person> | undefined> {
   const userAssignments = createUserAssignments<Person>({
     users: {
       find: async (id) => people.find((user) => user.id === id),
@@ -30,7 +33,7 @@ function loader(people: readonly Person[], clients: readonly Client[]): LoadPrin
     },
     assignments: unusedAssignments,
   });
-  return createPrincipalLoader<Permission, Person>({
+  const load = createPrincipalLoader<Permission, Person>({
     gate,
     api: API,
     userAssignments,
@@ -42,6 +45,7 @@ function loader(people: readonly Person[], clients: readonly Client[]): LoadPrin
       },
     },
   });
+  return async (claimed) => (await load(claimed))?.principal;
 }
 
 test('the principal of a user token is the user, with direct permissions and those of roles', async (t) => {
@@ -145,13 +149,14 @@ test('roles() of a user store is optional, and methods are called on the store',
   const clients = { find: async () => ({ client: app(), secrets: [], sequence: 0 }) };
   const userAssignments = createUserAssignments({ users: store, assignments: unusedAssignments });
   const clientPermissions = createFindClientPermissions(gate, userAssignments);
-  const principal = await createPrincipalLoader({
+  const loaded = await createPrincipalLoader({
     gate,
     api: API,
     userAssignments,
     clientPermissions,
     clients,
   })(claims({}));
+  const principal = loaded?.principal;
   t.deepEqual(principal?.roles, []);
   t.true(principal?.can('view_grades'));
 });

@@ -45,7 +45,7 @@ async function principalOf<S extends object>(
     clientPermissions: createFindClientPermissions<Permission>(from, userAssignments),
   });
   const claims = { iss: 'i', aud: 'a', sub: name, client_id: name, iat: 0, exp: 1, jti: 'j' } as const;
-  return (await load({ ...claims, principal: 'client' }))!;
+  return (await load({ ...claims, principal: 'client' }))!.principal;
 }
 
 test('a rule narrows a permission to some resources', async (t) => {

@@ -15,7 +15,6 @@ const host = watchedKnex(client as TestDatabase['client'], address, () => {
 await knexStorage(host).credentials.redeem(
   { kind: 'code', id },
   {
-    at: NOW,
     successor: aRefreshToken({ id: `successor of ${id}`, grantId: id, expiresAt: NOW * 2 }),
     sealedSuccessor: 'sealed',
   },

@@ -4,7 +4,7 @@ import type { Storage } from 'koa-gatehouse';
 import { knexStorage } from 'koa-gatehouse/adapters/knex';
 
 import { sayMissing } from './databases.ts';
-import { startGaleraCluster, whatIsMissing } from '../../trials/galera-cluster.ts';
+import { startGaleraCluster, whatIsMissing } from '../../bench/trials/galera-cluster.ts';
 import {
   deleteDuringNewSecret,
   disconnectDuringAuthorization,
@@ -12,8 +12,8 @@ import {
   readWhatWasWritten,
   registerAtOnce,
   removeDuringConsent,
-} from '../../trials/galera-races.ts';
-import type { Finding } from '../../trials/report.ts';
+} from '../../bench/trials/galera-races.ts';
+import type { Finding } from '../../bench/trials/report.ts';
 
 const missing = whatIsMissing();
 

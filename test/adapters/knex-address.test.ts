@@ -108,7 +108,8 @@ test('an invalid timeout is an error', (t) => {
 test('an option that does not exist is refused', (t) => {
   t.throws(() => Reflect.apply(knexStorage, undefined, ['data.db', { timeOut: 5 }]), {
     code: 'ERR_CONFIG',
-    message: 'knexStorage({ timeOut }): there is no such option; the options are create, listen, timeout',
+    message:
+      'knexStorage({ timeOut }): there is no such option; did you mean timeout? The options are create, listen, timeout',
   });
 });
 

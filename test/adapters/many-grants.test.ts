@@ -121,7 +121,7 @@ onEachDatabase(
     await revocations.add(aRevokedToken({ id: 'another' }));
     const started = { grant: aGrant({ id: 'late', sequence: before }), code: aCode({ grantId: 'late' }) };
     t.true(await credentials.start(started.grant, started.code, { sessionId: aSession().id }));
-    t.deepEqual(await credentials.redeem(started.code, { at: NOW }), { outcome: 'redeemed' });
+    t.deepEqual(await credentials.redeem(started.code, {}), { outcome: 'redeemed' });
     let isOpen = true;
     const ending = revocations.end({ userId: 'bob' }).finally(() => t.false(isOpen));
     t.deepEqual(await storage.grants.revoke({ id: IDS[0]! }, NOW), [IDS[0]]);
@@ -222,8 +222,8 @@ onEachDatabase(
     await withManyGrants(t, storage);
     const count = async (): Promise<number> => (await host('gatehouse_grants').select('id')).length;
 
-    // MariaDB takes two statements for each batch.
-    failAfter(client === 'pg' ? 9 : 11);
+    // In the middle of the batches: MariaDB takes two statements for each.
+    failAfter(client === 'pg' ? 11 : 12);
     await t.throwsAsync(storage.clients.delete('timetable'), { code: 'ERR_STORAGE' });
     failAfter(Infinity);
     t.is(await storage.clients.find('timetable'), undefined);

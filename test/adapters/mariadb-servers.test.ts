@@ -9,8 +9,9 @@ import knex from 'knex';
 import type { Knex } from 'knex';
 import { knexStorage } from 'koa-gatehouse/adapters/knex';
 
-import { aCode, aGrant, aSession, NOW } from '../../lib/testing/storage/rows.ts';
+import { aCode, aGrant, aSession } from '../../lib/testing/storage/rows.ts';
 import { startPlatform } from '../harness/platform.ts';
+import { until } from '../harness/until.ts';
 import { sayMissing } from './databases.ts';
 import { findPrograms, makeScratchServer, SCRATCH_KINDS } from './scratch-server.ts';
 import { findServer, MARIADB } from './servers.ts';
@@ -56,13 +57,13 @@ if (programs === undefined) {
       await storage.credentials.start(aGrant(), aCode());
 
       await admin.raw('set global read_only = 1');
-      await t.throwsAsync(storage.credentials.redeem(aCode(), { at: NOW }), READ_ONLY);
+      await t.throwsAsync(storage.credentials.redeem(aCode(), {}), READ_ONLY);
       while ((await platform.auth.ready()).ready) await delay(50);
       t.deepEqual(await platform.auth.ready(), { ready: false, reason: 'storage_unreachable' });
 
       await admin.raw('set global read_only = 0');
-      t.deepEqual(await storage.credentials.redeem(aCode(), { at: NOW }), { outcome: 'redeemed' });
-      while (!(await platform.auth.ready()).ready) await delay(50);
+      t.deepEqual(await storage.credentials.redeem(aCode(), {}), { outcome: 'redeemed' });
+      await until(async () => (await platform.auth.ready()).ready);
     },
   );
 

@@ -25,7 +25,9 @@ import { start, startCluster } from './processes.ts';
 import { watchedKnex } from './watched-knex.ts';
 
 const FIRST = '0001_first_tables';
+const CLIENT_NAMES = '0016_client_names';
 const CLIENT_LIFETIMES = '0007_client_lifetimes';
+const REGISTRATION_CLAIMS = '0014_registration_claims';
 const LATER = [
   '0002_audit_assignments_idempotency',
   '0003_attempts',
@@ -38,6 +40,9 @@ const LATER = [
   '0010_assertions',
   '0012_dynamic_registration',
   '0013_device_codes',
+  REGISTRATION_CLAIMS,
+  '0015_consent_index',
+  CLIENT_NAMES,
 ];
 
 const cluster = startCluster(4);
@@ -72,11 +77,10 @@ async function assertMigrated(t: ExecutionContext, host: Knex): Promise<void> {
     secrets: [aSecret()],
     sequence: 0,
   });
+  t.deepEqual(await clients.list({ search: 'timeta' }), [aClient()]);
   t.deepEqual(await consents.list('ann'), [aConsent({ hosts: {} })]);
-  t.deepEqual(await credentials.find('code', aCode().id), {
-    credential: aCode(),
-    grant: aGrant({ sequence: 0 }),
-  });
+  const { credential, grant } = (await credentials.find('code', aCode().id))!;
+  t.deepEqual({ credential, grant }, { credential: aCode(), grant: aGrant({ sequence: 0 }) });
 
   await consents.touch('ann', 'timetable', NOW + 5);
   t.deepEqual(await consents.find('ann', 'timetable'), aConsent({ hosts: {}, lastUsedAt: NOW + 5 }));
@@ -85,7 +89,8 @@ async function assertMigrated(t: ExecutionContext, host: Knex): Promise<void> {
   await audit.append([aRecord({ id: 'a' })], NOW + HOUR);
   t.deepEqual(await audit.list({}), [aRecord({ id: 'a' })]);
   t.is(await idempotency.begin(aRequest(), NOW), undefined);
-  t.is(await attempts.count('a', { limit: 1, now: NOW, expiresAt: NOW + HOUR }), undefined);
+  const counted = await attempts.count([{ id: 'a', limit: 1 }], { now: NOW, expiresAt: NOW + HOUR });
+  t.is(counted.full, undefined);
   t.true(await assertions.spend('a', NOW + HOUR));
   await assignments.save('ann', { roles: ['registrar'], permissions: [] });
   t.deepEqual((await assignments.find('ann')).roles, ['registrar']);
@@ -113,7 +118,7 @@ async function assertRevocationsKept(
   t.deepEqual(await stand(good), [true, true, true]);
   t.deepEqual(await stand(revoked), [false, false, false, false]);
   const session = { ...aSession(), sequence: 0 };
-  t.deepEqual(await sessions.find(session.id), { session, sequence: 1 });
+  t.deepEqual(await sessions.find(session.id), { session, sequence: 1, consent: undefined });
   t.is(await sessions.find('anonymous'), undefined);
 
   await revocations.end({ userId: 'ann' });
@@ -213,6 +218,59 @@ onEachEmptyDatabase(
 );
 
 onEachEmptyDatabase(
+  'apps that a node of the first version registers or renames are found when migrate() is called again',
+  async (t, database, address) => {
+    const host = await onFirstVersion(t, database, address);
+    const storage = knexStorage(host);
+    await storage.migrate();
+    const at = Math.floor(Date.now() / 1000);
+    const renamed = { name: 'Old Reports', sort_name: 'old reports', owner_id: 'ann', updated_at: at };
+    await host('gatehouse_clients').update(renamed);
+    const [row] = await host('gatehouse_clients').where('id', aClient().id);
+    await host('gatehouse_clients').insert({ ...row, id: 'second', updated_at: at });
+    const found = async (search: string): Promise<string[]> =>
+      (await storage.clients.list({ search, ownerId: 'ann' })).map(({ id }) => id);
+    t.is((await storage.clients.list({})).length, 2);
+    for (let time = 0; time < 2; time += 1) {
+      await storage.migrate();
+      t.deepEqual(await found('timeta'), []);
+      t.deepEqual(await found('reports'), [aClient().id, 'second']);
+    }
+  },
+);
+
+onEachEmptyDatabase(
+  'two nodes fill the names of apps at once, while apps are renamed and deleted',
+  async (t, database, address) => {
+    const host = await onFirstVersion(t, database, address);
+    const storage = knexStorage(host);
+    await storage.migrate();
+    const ids = Array.from({ length: 450 }, (_, index) => `app-${String(index).padStart(3, '0')}`);
+    const [row] = await host('gatehouse_clients').where('id', aClient().id);
+    const rows = ids.map((id) => ({ ...row, id, name: `First ${id}`, sort_name: `first ${id}` }));
+    await host.batchInsert('gatehouse_clients', rows, 100);
+    await host('gatehouse_migrations').where('name', CLIENT_NAMES).delete();
+    const changes: Promise<unknown>[] = [];
+    // Between the statement that reads the names of the first apps and the one that writes their words.
+    const filling = watchedKnex(database.client, address, (sql) => {
+      if (changes.length > 0 || !/insert into gatehouse_client_names/.test(sql)) return;
+      changes.push(storage.migrate());
+      for (const id of ids.slice(0, 50)) changes.push(storage.clients.delete(id));
+      for (const id of ids.slice(50, 100))
+        changes.push(storage.clients.update(aClient({ id, name: `Second ${id}` })));
+    });
+    t.teardown(async () => filling.destroy());
+    await knexStorage(filling).migrate();
+    t.is((await Promise.all(changes)).filter(Boolean).length, 100);
+    const count = async (search: string): Promise<number> =>
+      (await storage.clients.list({ search, limit: 500 })).length;
+    t.deepEqual(await Promise.all(['first', 'second', 'app'].map(count)), [350, 50, 400]);
+    const names = await host('gatehouse_client_names').distinct('client_id');
+    t.is(names.length, 401);
+  },
+);
+
+onEachEmptyDatabase(
   'a migration that fails before any of its statements is completed by the next one',
   async (t, database, address) => {
     const host = await onFirstVersion(t, database, address);
@@ -245,6 +303,8 @@ for (const beginning of [
   'create table if not exists gatehouse_idempotency ',
   'insert into gatehouse_revocations',
   'update gatehouse_revocations',
+  'drop index',
+  'insert into gatehouse_client_names',
 ]) {
   onEachEmptyDatabase(
     `a process killed in a migration before ${beginning}: the next migration completes it`,
@@ -259,3 +319,58 @@ for (const beginning of [
     },
   );
 }
+
+function registered(id: string): Parameters<Storage['registrations']['insert']>[0] {
+  return {
+    client: aClient({ id, registration: 'dynamic' }),
+    secrets: [],
+    registration: {
+      clientId: id,
+      tokenHash: id,
+      authMethod: 'none',
+      removableAt: NOW + HOUR,
+      unusedAfter: HOUR,
+      network: 'n',
+    },
+  };
+}
+
+onEachEmptyDatabase(
+  'registrations of the earlier version keep the claims that their consents gave them',
+  async (t, database, address) => {
+    const storage = knexStorage(address);
+    t.teardown(async () => storage.close());
+    await storage.migrate();
+    const place = { limit: 3, perUser: 5, unusedSince: NOW + HOUR, now: NOW };
+    for (const id of ['nobody', 'one', 'several']) await storage.registrations.insert(registered(id), place);
+    // Without the basis, as a version without claims.
+    await storage.consents.add(aConsent({ clientId: 'one' }));
+    for (const userId of ['ann', 'bob'])
+      await storage.consents.add(aConsent({ clientId: 'several', userId }));
+    const host = knex({
+      client: database.client,
+      connection:
+        database.client === 'better-sqlite3' ? { filename: address.slice('sqlite:'.length) } : address,
+      useNullAsDefault: true,
+    });
+    t.teardown(async () => host.destroy());
+    for (const column of ['network', 'user_id'])
+      await host.raw(`alter table gatehouse_registrations drop column ${column}`);
+    await host('gatehouse_migrations').where({ name: REGISTRATION_CLAIMS }).delete();
+    await storage.migrate();
+    const displaced: unknown[] = [];
+    for (const id of ['a', 'b']) {
+      displaced.push(...((await storage.registrations.insert(registered(id), place)) ?? []));
+      await storage.consents.add(aConsent({ clientId: id, userId: 'cy', updatedAt: NOW + 2 * HOUR }), {
+        registration: true,
+      });
+    }
+    t.is(displaced.length, 2);
+    t.deepEqual((await storage.clients.list({ limit: 9 })).map(({ id }) => id).toSorted(), [
+      'a',
+      'b',
+      'several',
+    ]);
+    t.is(await storage.registrations.insert(registered('c'), place), undefined);
+  },
+);

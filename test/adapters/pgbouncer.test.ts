@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 
 import { knexStorage } from 'koa-gatehouse/adapters/knex';
 
-import { aCode, aGrant, aRefreshToken, NOW } from '../../lib/testing/storage/rows.ts';
+import { aCode, aGrant, aRefreshToken } from '../../lib/testing/storage/rows.ts';
 import { onEachDatabase, postgresql, sayMissing } from './databases.ts';
 import { hasPgBouncer, startPgBouncer } from './pgbouncer.ts';
 import { connect, POSTGRESQL } from './servers.ts';
@@ -27,7 +27,7 @@ if (hasPgBouncer) {
       await first.migrate();
       await first.credentials.start(aGrant(), aCode());
       await first.close();
-      const exchange = { at: NOW, successor: aRefreshToken(), sealedSuccessor: 'sealed' };
+      const exchange = { successor: aRefreshToken(), sealedSuccessor: 'sealed' };
 
       const locking = await direct.transaction();
       await locking.raw('select id from gatehouse_grants for update');

@@ -16,6 +16,8 @@ export const hasPgBouncer: boolean = existsSync(PROGRAM);
 export interface PgBouncer {
   /** The server's address, through it. */
   readonly address: string;
+  /** Of its process. */
+  readonly id: number;
   remove(): Promise<void>;
 }
 
@@ -57,6 +59,7 @@ ${settings.join('\n')}
   await untilAnswer(POSTGRESQL, address.href);
   return {
     address: address.href,
+    id: bouncer.pid!,
     async remove() {
       const exit = once(bouncer, 'exit');
       process.off('exit', kill);

@@ -2,8 +2,9 @@ import { setTimeout as delay } from 'node:timers/promises';
 
 import { knexStorage } from 'koa-gatehouse/adapters/knex';
 
-import { aCode, aGrant, NOW } from '../../lib/testing/storage/rows.ts';
+import { aCode, aGrant } from '../../lib/testing/storage/rows.ts';
 import { startPlatform } from '../harness/platform.ts';
+import { until } from '../harness/until.ts';
 import { onEachDatabase, postgresql } from './databases.ts';
 import { connectHost, transact } from './schools.ts';
 import { connect, POSTGRESQL } from './servers.ts';
@@ -38,7 +39,7 @@ onEachDatabase(
     await fillPool();
     await allowWrites(true);
     t.true(await storage.credentials.start(aGrant(), aCode()));
-    t.deepEqual(await storage.credentials.redeem(aCode(), { at: NOW }), { outcome: 'redeemed' });
+    t.deepEqual(await storage.credentials.redeem(aCode(), {}), { outcome: 'redeemed' });
 
     await host.destroy();
     host.initialize();
@@ -70,7 +71,7 @@ onEachDatabase(
     const admin = connect(POSTGRESQL, address);
     t.teardown(async () => admin.destroy());
     const allowWrites = allowWritesBy(admin, address);
-    const storage = knexStorage(address, { timeout: '500 ms' });
+    const storage = knexStorage(address, { timeout: '2 seconds' });
     await using platform = await startPlatform({ storage });
     t.deepEqual(await platform.auth.ready(), { ready: true });
 
@@ -81,12 +82,12 @@ onEachDatabase(
     while ((await platform.auth.ready()).ready) await delay(50);
     t.deepEqual(await platform.auth.ready(), { ready: false, reason: 'storage_unreachable' });
     await t.throwsAsync(platform.registerApp(), READ_ONLY);
-    const another = knexStorage(address, { timeout: '500 ms' });
+    const another = knexStorage(address, { timeout: '2 seconds' });
     t.teardown(async () => another.close());
     await t.throwsAsync(startPlatform({ storage: another }), READ_ONLY);
 
     await allowWrites(true);
-    while (!(await platform.auth.ready()).ready) await delay(50);
+    await until(async () => (await platform.auth.ready()).ready);
     await t.notThrowsAsync(platform.registerApp());
   },
   [postgresql],

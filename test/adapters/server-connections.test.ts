@@ -10,7 +10,7 @@ import { mariadb, onEachDatabase, onEachEmptyDatabase, postgresql } from './data
 import type { TestDatabase } from './databases.ts';
 
 const SERVERS = [postgresql, mariadb];
-const exchange = { at: NOW, successor: aRefreshToken(), sealedSuccessor: 'sealed' };
+const exchange = { successor: aRefreshToken(), sealedSuccessor: 'sealed' };
 
 onEachDatabase(
   'if no connection of the pool becomes free, calls reject within the timeout and work afterwards',

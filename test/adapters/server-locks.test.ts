@@ -79,7 +79,7 @@ onLockedServers(
   'a call that waits for a locked row rejects within the timeout, and the row is unchanged',
   300,
   async (t, { storage, other }, database) => {
-    const exchange = { at: NOW, successor: aRefreshToken(), sealedSuccessor: 'sealed' };
+    const exchange = { successor: aRefreshToken(), sealedSuccessor: 'sealed' };
     const transaction = await begin(t, other);
     await transaction('gatehouse_grants').where({ id: aGrant().id }).forUpdate();
 

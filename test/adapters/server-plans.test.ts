@@ -69,9 +69,9 @@ const OPERATIONS: Readonly<Record<string, (storage: Storage) => Promise<unknown>
   'a client': async ({ clients }) => clients.find(ID),
   'a code': async ({ credentials }) => credentials.find('code', ID),
   'a redemption': async ({ credentials }) =>
-    credentials.redeem(aCode({ id: ID }), { at: NOW, successor: aRefreshToken({ id: 'next', grantId: ID }) }),
+    credentials.redeem(aCode({ id: ID }), { successor: aRefreshToken({ id: 'next', grantId: ID }) }),
   'a redemption that comes second': async ({ credentials }) =>
-    credentials.redeem(aCode({ id: ID }), { at: NOW, neededUntil: NOW }),
+    credentials.redeem(aCode({ id: ID }), { neededUntil: NOW }),
   'a grant on a session and a consent': async ({ credentials }) =>
     credentials.start(aGrant({ id: 'new' }), aCode({ id: 'new', grantId: 'new' }), {
       consent: CONSENT,
@@ -130,11 +130,13 @@ function isSlow(node: Row): boolean {
   if (type === 'Seq Scan' || type === 'Hash' || type === 'Sort') return true;
   if (index === undefined) return false;
   const isWhole = index !== 'gatehouse_revocations_pkey' || /\bkind\b.*\bvalue\b/.test(condition as string);
-  return !(index as string).endsWith('_pkey') || !isWhole || Number(rows) > 2;
+  // This one has the columns of the primary key in the other order.
+  const isKey = /_pkey$|^gatehouse_consents_client_id_user_id$/.test(index as string);
+  return !isKey || !isWhole || Number(rows) > 2;
 }
 
 onEachDatabase(
-  'each request finds its rows by primary keys, however many users were ended',
+  'each request finds its rows by whole keys, however many users were ended',
   async (t, { client }, address) => {
     if (client === 'better-sqlite3') return;
     let sent: Sent[] = [];

@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 
 import { knexStorage } from 'koa-gatehouse/adapters/knex';
 
-import { aCode, aGrant, aRefreshToken, NOW } from '../../lib/testing/storage/rows.ts';
+import { aCode, aGrant, aRefreshToken } from '../../lib/testing/storage/rows.ts';
 import { mariadb, onEachDatabase, postgresql } from './databases.ts';
 import { freezingProxy } from './freezing-proxy.ts';
 
@@ -17,7 +17,7 @@ onEachDatabase(
     });
     await storage.migrate();
     await storage.credentials.start(aGrant(), aCode());
-    const exchange = { at: NOW, successor: aRefreshToken(), sealedSuccessor: 'sealed' };
+    const exchange = { successor: aRefreshToken(), sealedSuccessor: 'sealed' };
 
     proxy.freeze();
     const startedAt = performance.now();

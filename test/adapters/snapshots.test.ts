@@ -4,7 +4,7 @@ import { knexStorage } from 'koa-gatehouse/adapters/knex';
 
 import { createDatabase } from '../../adapters/knex/database.ts';
 import { mysqlDialect } from '../../adapters/knex/dialects/mysql.ts';
-import { aCode, aGrant, NOW } from '../../lib/testing/storage/rows.ts';
+import { aCode, aGrant } from '../../lib/testing/storage/rows.ts';
 import { mariadb } from './databases.ts';
 import { hostKnex } from './host-knex.ts';
 
@@ -27,7 +27,7 @@ for (const [setting, runs] of [
     const seen = await database.transaction(async (statements) => {
       run += 1;
       const before = await statements.get(READ);
-      await storage.credentials.redeem(aCode(), { at: NOW });
+      await storage.credentials.redeem(aCode(), {});
       const after = await statements.get(READ);
       const changed = await statements.run(
         'update gatehouse_credentials set consumed_at = 1 where consumed_at is null',
@@ -36,7 +36,10 @@ for (const [setting, runs] of [
     });
 
     t.is(run, runs);
-    const [old, current] = [{ consumed_at: runs === 1 ? null : NOW }, { consumed_at: NOW }];
+    const spent = await storage.credentials.find('code', aCode().id);
+    const current = { consumed_at: spent!.credential.consumedAt };
+    t.truthy(current.consumed_at);
+    const old = runs === 1 ? { consumed_at: null } : current;
     t.deepEqual(seen, { before: old, after: old, changed: 0, locked: current });
   });
 }

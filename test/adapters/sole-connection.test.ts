@@ -29,9 +29,9 @@ test('the connection is acquired once, and given to callers in the order of thei
     await sole.acquireConnection();
     order.push(number);
     t.is(sole.acquireIfFree(), undefined);
-    await sole.releaseConnection();
+    sole.releaseConnection();
   });
-  await sole.releaseConnection();
+  sole.releaseConnection();
   t.is(sole.acquireIfFree(), undefined);
   await Promise.all(waiting);
   t.deepEqual(order, [1, 2, 3]);
@@ -43,7 +43,7 @@ test('a caller that times out does not block the next one', async (t) => {
   const sole = new SoleConnection(pool());
   await sole.acquireConnection();
   await t.throwsAsync(acquireConnection(sole, 1));
-  await sole.releaseConnection();
+  sole.releaseConnection();
   t.is(await sole.acquireConnection(), 'connection');
 });
 
@@ -74,7 +74,7 @@ test('the connection is released to the pool when no caller uses it', async (t) 
   await sole.acquireConnection();
   const giving = sole.returnToPool();
   t.deepEqual(underneath.released, []);
-  await sole.releaseConnection();
+  sole.releaseConnection();
   await giving;
   t.deepEqual(underneath.released, ['connection']);
   t.is(sole.acquireIfFree(), undefined);

@@ -7,7 +7,7 @@ import type { Knex } from 'knex';
 import { knexStorage } from 'koa-gatehouse/adapters/knex';
 
 import type { Storage } from '../../lib/contracts/index.ts';
-import { aCode, aGrant, aRefreshToken, NOW } from '../../lib/testing/storage/rows.ts';
+import { aCode, aGrant, aRefreshToken } from '../../lib/testing/storage/rows.ts';
 import { temporaryFile } from './temporary-file.ts';
 
 /** A storage with one code, and a second program with the same file open. */
@@ -27,7 +27,7 @@ async function openTwice(
   return { storage, other, filename };
 }
 
-const exchange = { at: NOW, successor: aRefreshToken(), sealedSuccessor: 'sealed' };
+const exchange = { successor: aRefreshToken(), sealedSuccessor: 'sealed' };
 
 test('calls on a locked file reject within the timeout, and nothing is changed', async (t) => {
   const { storage, other } = await openTwice(t, 150);

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 
 import { knexStorage } from 'koa-gatehouse/adapters/knex';
 
-import { aCode, aGrant, aRefreshToken, NOW } from '../../lib/testing/storage/rows.ts';
+import { aCode, aGrant, aRefreshToken } from '../../lib/testing/storage/rows.ts';
 import { onEachDatabase, sqlite } from './databases.ts';
 import { start } from './processes.ts';
 
@@ -16,7 +16,7 @@ onEachDatabase(
     });
     await longTimeout.migrate();
     await longTimeout.credentials.start(aGrant(), aCode());
-    const exchange = { at: NOW, successor: aRefreshToken(), sealedSuccessor: 'sealed' };
+    const exchange = { successor: aRefreshToken(), sealedSuccessor: 'sealed' };
 
     const child = start('locking-process.ts', address);
     t.teardown(() => void child.kill('SIGKILL'));

@@ -25,7 +25,7 @@ interface Connection {
   prepare(sql: string): unknown;
 }
 
-test('no statement reads a whole table, except the list of clients', async (t) => {
+test('no statement reads a whole table', async (t) => {
   const prepared: string[] = [];
   const database = knex({
     client: 'better-sqlite3',
@@ -55,7 +55,10 @@ test('no statement reads a whole table, except the list of clients', async (t) =
   await storage.clients.deleteSecret(id, 'second');
   await storage.clients.touchSecret(id, aSecret().id, NOW);
   await storage.clients.rehashSecret(id, aSecret().id, { from: 'a', to: 'b' });
-  await storage.clients.list({ ownerId: 'ann' });
+  for (const query of [{}, { ownerId: 'ann' }, { search: 'app' }, { search: 'app', ownerId: 'ann' }]) {
+    await storage.clients.list(query);
+    await storage.clients.list({ ...query, after: id });
+  }
   await storage.consents.add(aConsent());
   await storage.consents.add(aConsent({ scopes: ['schools:write'] }));
   await storage.consents.find('ann', id);
@@ -68,7 +71,7 @@ test('no statement reads a whole table, except the list of clients', async (t) =
     await storage.credentials.start(aGrant(), aCode(), on);
   await storage.credentials.find('code', aCode().id);
   const successor = aRefreshToken({ expiresAt: NOW * 2 });
-  await storage.credentials.redeem(aCode(), { at: NOW, successor });
+  await storage.credentials.redeem(aCode(), { successor });
   await storage.grants.find(aGrant().id);
   await storage.grants.revoke({ id: aGrant().id }, NOW);
   await storage.grants.revoke({ userId: 'ann', clientId: id }, NOW);
@@ -88,6 +91,7 @@ test('no statement reads a whole table, except the list of clients', async (t) =
   await storage.keys.add(aKey());
   await storage.keys.list('token');
   await storage.keys.retire(aKey().id, NOW);
+  await storage.keys.replaceMaterial(aKey().id, aKey().material, 'encrypted');
   await storage.assignments.save('ann', { roles: [], permissions: [] });
   await storage.assignments.find('ann');
   await storage.assignments.delete('ann');
@@ -96,12 +100,15 @@ test('no statement reads a whole table, except the list of clients', async (t) =
   await storage.idempotency.extend(aRequest(), NOW);
   await storage.idempotency.finish(aRequest(), { status: 200, body: '' });
   await storage.idempotency.abandon(aRequest());
-  const window = { limit: 1, now: NOW, expiresAt: NOW + 60 };
-  await storage.attempts.count('a', window);
-  await storage.attempts.count('a', window);
-  await storage.attempts.take('a', { ...window, amount: 1 });
-  await storage.attempts.giveBack('a');
-  await storage.attempts.forget('a');
+  const counters = [
+    { id: 'a', limit: 1 },
+    { id: 'b', limit: 1 },
+  ];
+  const window = { now: NOW, expiresAt: NOW + 60 };
+  await storage.attempts.count(counters, window);
+  await storage.attempts.count(counters, window);
+  await storage.attempts.take(counters[0]!, { ...window, amount: 1 });
+  await storage.attempts.giveBack(['a'], ['b']);
   await storage.assertions.spend('a', NOW);
   await storage.deviceCodes.insert(aDeviceCode());
   await storage.deviceCodes.find(aDeviceCode().id);
@@ -133,9 +140,11 @@ test('no statement reads a whole table, except the list of clients', async (t) =
     // Audit records are read in the order of an index, not sorted; only a union of pages is.
     const isSorted = plan.some(({ detail }) => /TEMP B-TREE/.test(detail));
     t.false(sql.includes(' gatehouse_audit') && !sql.includes('union all') && isSorted, sql);
+    // So are pages of clients, and of their names.
+    t.false(/ from gatehouse_client(s c|_names n)\n.* order by /s.test(sql) && isSorted, sql);
     // Without `revoked_at` in the index, a revocation would read all grants revoked before.
     if (/ gatehouse_grants where user_id .*revoked_at is null/.test(sql))
-      t.regex(plan[0]!.detail, /user_id=\? AND revoked_at=\? AND client_id=\?/, sql);
+      t.regex(plan[0]!.detail, /user_id=\? AND revoked_at=\?/, sql);
     // An index on the client would read the records of all its users.
     if (/ gatehouse_audit where user_id/.test(sql)) t.regex(plan[0]!.detail, /gatehouse_audit_user_id_at_id/);
     // A later page begins in the middle of an index, not at its end.
@@ -147,8 +156,8 @@ test('no statement reads a whole table, except the list of clients', async (t) =
   }
 });
 
-// Scans of rows that the statement itself made are allowed: they are at most a page.
-const SCAN = /^SCAN (?!CONSTANT|\d+-ROW VALUES|of_type_\d|found)/;
+// Scans of rows that the statement itself made are allowed: they are few.
+const SCAN = /^SCAN (?!CONSTANT|\d+-ROW VALUES|of_type_\d|found|given|wanted)/;
 
 const AUDIT_QUERIES: readonly AuditQuery[] = [
   {},

@@ -75,7 +75,6 @@ async function redeem({ credentials }: Storage, code: string, by: string): Promi
   return credentials.redeem(
     { kind: 'code', id: code },
     {
-      at: NOW,
       successor: aRefreshToken({ id: `${code} ${by}`, grantId: code, expiresAt: NOW + 100 * HOUR }),
       sealedSuccessor: by,
     },
@@ -89,7 +88,7 @@ async function logIn(storage: Storage, userId: string, by: string): Promise<Begu
   const id = `${userId} ${by}`;
   await sessions.insert(aSession({ id, uid: id, userId, sequence }));
   await credentials.start(aGrant({ id, userId, sequence }), aCode({ id, grantId: id }), { sessionId: id });
-  await credentials.redeem({ kind: 'code', id }, { at: NOW, successor: aRefreshToken({ id, grantId: id }) });
+  await credentials.redeem({ kind: 'code', id }, { successor: aRefreshToken({ id, grantId: id }) });
   await sessions.update(aSession({ id }));
   return { id, userId, sequence };
 }

@@ -48,7 +48,7 @@ for (const kind of KINDS) {
       // Like a request: several calls, one after the other, with other work in between.
       const request = (async () => {
         for (let call = 0; call < 4; call += 1) {
-          await storage.attempts.count(`call ${call}`, { limit: 5, now: 1, expiresAt: 2e9 });
+          await storage.attempts.count([{ id: `call ${call}`, limit: 5 }], { now: 1, expiresAt: 2e9 });
           await new Promise(setImmediate);
         }
         order.push('request');

@@ -5,9 +5,9 @@ import { memoryStorage } from 'koa-gatehouse/adapters/memory';
 import type { ApiAuth } from '../../lib/api/router.ts';
 import { createApiRouter } from '../../lib/api/router.ts';
 import type { ApiRouter, ApiRouterOptions } from '../../lib/api/router.ts';
-import { createConcurrencyLimit } from '../../lib/http/concurrency-limit.ts';
-import { setServerParts } from '../../lib/http/server-parts.ts';
-import type { ServerParts } from '../../lib/http/server-parts.ts';
+import { createConcurrencyLimit } from '../../lib/limits/concurrency-limit.ts';
+import { INTERNALS } from '../../lib/contracts/internals.ts';
+import type { ServerInternals } from '../../lib/contracts/internals.ts';
 import { createPlatform, gate, ISSUER, scopes } from '../access/platform.ts';
 import type { Permission, Person, Platform } from '../access/platform.ts';
 import { request, serve } from '../access/serve.ts';
@@ -27,18 +27,16 @@ export interface Api {
 export function authOf(
   platform: Platform,
   path = '',
-  { mountPath = path, storage = memoryStorage() }: Partial<Pick<ServerParts, 'mountPath' | 'storage'>> = {},
+  {
+    mountPath = path,
+    storage = memoryStorage(),
+  }: Partial<Pick<ServerInternals, 'mountPath' | 'storage'>> = {},
 ): ApiAuth<Permission, Person> {
   const guard = platform.guard();
   const { logger, requires } = platform;
   const described = new Map(Array.from(scopes.keys(), (name) => [name, { description: `May ${name}` }]));
-  const auth = {
-    issuer: ISSUER + path,
-    gate,
-    guard: () => guard,
-    requires,
-  };
-  const resources = new Map([[auth.issuer, { name: auth.issuer, scopes: described }]]);
+  const issuer = ISSUER + path;
+  const resources = new Map([[issuer, { name: issuer, scopes: described }]]);
   // Limits are tested with a whole server, in test/api/request-limits.test.ts.
   const requestCounter = {
     quotasOf: () => () => {
@@ -47,20 +45,25 @@ export function authOf(
     refused() {},
   };
   const concurrencyLimit = createConcurrencyLimit({ maxRequests: 0, bodyTimeout: 30, maxBodyBytes: 0 });
-  setServerParts(auth, {
-    audit: { record() {} },
-    concurrencyLimit,
-    logger,
-    mountPath,
-    requestCounter,
-    resources,
-    storage,
-  });
-  return auth;
+  return {
+    issuer,
+    gate,
+    guard: () => guard,
+    requires,
+    [INTERNALS]: {
+      audit: { record() {} },
+      concurrencyLimit,
+      logger,
+      mountPath,
+      requestCounter,
+      resources,
+      storage,
+    },
+  };
 }
 
 export interface ServeOptions extends Omit<ApiRouterOptions<Permission, Person>, 'auth'> {
-  readonly storage?: ServerParts['storage'];
+  readonly storage?: ServerInternals['storage'];
   readonly platform?: Platform;
   /** Adds routes. */
   readonly extend?: (api: ApiRouter<Permission, Person>, platform: Platform) => void;

@@ -56,7 +56,7 @@ test('an invalid definition is a ConfigError that names the action and the remed
     [{ run: undefined }, 'rename-school-action.run: make it a function'],
     [
       { databse: {} },
-      'rename-school-action.databse: there is no such option; the options are gate, type, name, level, title, description, permission, input, output, database, mcp, readOnly, destructive, idempotent, limit, run',
+      'rename-school-action.databse: there is no such option; did you mean database? The options are gate, type, name, level, title, description, permission, input, output, database, mcp, readOnly, destructive, idempotent, limit, run',
     ],
     ...[null, 5, ' '].map((description): [object, string] => [
       { description },
@@ -178,7 +178,7 @@ test('limits are positive whole numbers', (t) => {
   ] as const) {
     t.throws(() => createApiRouter({ auth, ...options }), {
       instanceOf: ConfigError,
-      message: `${option}: give a whole number above 0`,
+      message: `${option}: give a whole number of at least 1`,
     });
   }
 });

@@ -2,6 +2,7 @@ import axe from 'axe-core';
 import type { AxeResults } from 'axe-core';
 
 import { chromiumTest, openTab } from '../browser/chromium.ts';
+import { startPlatform } from '../harness/platform.ts';
 import { serveApi } from './api.ts';
 import { schoolActions } from './school-actions.ts';
 
@@ -15,11 +16,10 @@ for (const [colorScheme, width] of [
     const { create, rename } = schoolActions();
     const { origin } = await serveApi(t, {
       actions: [create, rename],
-      openapi: { access: 'public', title: 'Schools' },
+      openapi: { access: 'public', viewer: false, title: 'Schools' },
     });
     await using page = await openTab({ colorScheme, viewport: { width, height: 800 }, bypassCSP: true });
     await page.goto(`${origin}/api/v1/docs`);
-    await page.locator('summary').first().click();
     await page.addScriptTag({ content: axe.source });
     const { violations } = await page.evaluate<AxeResults>('axe.run()');
     t.deepEqual(
@@ -35,11 +35,68 @@ for (const [colorScheme, width] of [
 
 test('the style sheet applies, and the Content-Security-Policy blocks nothing', async (t) => {
   const { create } = schoolActions();
-  const { origin } = await serveApi(t, { actions: [create], openapi: { access: 'public' } });
+  const { origin } = await serveApi(t, { actions: [create], openapi: { access: 'public', viewer: false } });
   await using page = await openTab({ javaScriptEnabled: false });
   await page.route('**/favicon.ico', async (route) => route.fulfill({ status: 204 }));
   await page.goto(`${origin}/api/v1/docs`);
   t.deepEqual(page.consoleMessages, []);
   t.is(await page.locator('h1').textContent(), 'API');
   t.is((await page.locator('body').boundingBox())?.width, 832, 'as wide as the style says');
+});
+
+for (const confidential of [false, true]) {
+  test(`a developer signs in as an app of theirs and tries a call: ${confidential ? 'with' : 'without'} a secret`, async (t) => {
+    await using platform = await startPlatform();
+    const docs = platform.url('/api/v1/docs').href;
+    const { client, secret } = await platform.registerApp({
+      confidential,
+      redirectUris: [`${docs}/oauth2-redirect.html`],
+    });
+    await using page = await openTab();
+    const hosts = new Set<string>();
+    page.on('request', (request) => hosts.add(new URL(request.url()).host));
+    await page.goto(docs);
+    await page.getByText('to see the operations that your app may call').waitFor();
+    t.is(await page.locator('.opblock').count(), 0, 'nothing of the API without a token');
+
+    await page.getByRole('button', { name: 'Authorize' }).click();
+    const form = page.locator('.auth-container', { hasText: 'authorizationCode' });
+    await form.getByLabel('client_id:').fill(client.id);
+    if (confidential) await form.getByLabel('client_secret:').fill(secret);
+    const opened = page.waitForEvent('popup');
+    await form.getByRole('button', { name: 'Apply' }).click();
+    const popup = await opened;
+    await popup.getByLabel('Email').fill('ann@school.example');
+    await popup.getByLabel('Password').fill('correct horse');
+    await popup.getByRole('button', { name: 'Sign in' }).click();
+    const closed = popup.waitForEvent('close');
+    await popup.getByRole('button', { name: 'Authorize' }).click();
+    await closed;
+    await page.getByRole('button', { name: 'Close' }).last().click();
+
+    const identity = page.locator('.opblock', { hasText: '/identity' });
+    await identity.getByRole('button', { name: 'get /identity' }).first().click();
+    await identity.getByRole('button', { name: 'Try it out' }).click();
+    await identity.getByRole('button', { name: 'Execute' }).click();
+    const response = identity.locator('.live-responses-table .highlight-code').first();
+    t.regex((await response.textContent()) ?? '', /"client_id": ?"[\w-]+"/);
+    t.deepEqual([...hosts], [new URL(docs).host], 'nothing is asked of another server');
+    // Of its field for a secret.
+    const errors = page.consoleMessages.filter((message) => !message.startsWith('[DOM] Password field'));
+    t.deepEqual(errors, []);
+  });
+}
+
+test('a developer who has a token sees what it may call', async (t) => {
+  await using platform = await startPlatform();
+  const service = await platform.registerService();
+  const token = await platform.auth.issueToken({ client: service.client.id });
+  await using page = await openTab();
+  await page.goto(platform.url('/api/v1/docs').href);
+  await page.getByRole('button', { name: 'Authorize' }).click();
+  const form = page.locator('.auth-container', { hasText: 'An access token that you already have.' });
+  await form.getByRole('textbox').fill(token);
+  await form.getByRole('button', { name: 'Apply' }).click();
+  await page.locator('.opblock', { hasText: '/identity' }).waitFor({ state: 'attached' });
+  t.true((await page.locator('.opblock').count()) > 0);
 });

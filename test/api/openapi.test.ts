@@ -220,8 +220,8 @@ test('recursive schemas keep their references', async (t) => {
 const PATHS = ['/openapi.json', '/docs', '/docs.css'];
 
 test('the document requires a token unless it is public, and can be turned off', async (t) => {
-  const guarded = await serveApi(t, { actions: ACTIONS });
-  const open = await serveApi(t, { actions: ACTIONS, openapi: { access: 'public' } });
+  const guarded = await serveApi(t, { actions: ACTIONS, openapi: { viewer: false } });
+  const open = await serveApi(t, { actions: ACTIONS, openapi: { access: 'public', viewer: false } });
   const off = await serveApi(t, { openapi: false });
   for (const path of PATHS) {
     const refused = await request(`${guarded.origin}/api/v1${path}`);
@@ -247,7 +247,7 @@ test('a guarded document has only what the caller may call', async (t) => {
       get: { operationId: 'listMarks', 'x-permission': { name: 'view_grades' }, responses: {} },
     },
   };
-  const { origin, platform } = await serveApi(t, { actions: ACTIONS, openapi: { paths } });
+  const { origin, platform } = await serveApi(t, { actions: ACTIONS, openapi: { paths, viewer: false } });
   const readWith = async (token: string) => {
     const { body, headers } = await request(`${origin}/api/v1/openapi.json`, token);
     const { text } = await send(`${origin}/api/v1/docs`, { headers: { authorization: `Bearer ${token}` } });
@@ -285,7 +285,7 @@ test("the document has an ETag, and a caller's own document is not cached by sha
     ['public', 'no-cache'],
     ['guarded', 'private, no-cache'],
   ] as const) {
-    const { origin, platform } = await serveApi(t, { openapi: { access } });
+    const { origin, platform } = await serveApi(t, { openapi: { access, viewer: false } });
     const token = access === 'guarded' ? await platform.userToken() : undefined;
     for (const path of PATHS) {
       const first = await request(`${origin}/api/v1${path}`, token);
@@ -318,9 +318,6 @@ test('a path of the host may have a summary and parameters for all its operation
   const { get, ...others } = document.paths['/schools/{id}']!;
   t.deepEqual(others, { summary: 'One school', parameters: [id] } as object);
   t.deepEqual(Object.keys(get!.responses), ['200', '401', '500', '503']);
-  const { origin } = await serveApi(t, { openapi });
-  const page = await (await fetch(`${origin}/api/v1/docs`)).text();
-  t.regex(page, /<code>id<\/code> <span class="muted">path, required<\/span>/);
 });
 
 test('describing a path of the API router itself is a ConfigError', (t) => {

@@ -204,6 +204,23 @@ test('a limit of an action counts its runs by a user or a client; its own replac
   for (const status of [200, 429]) t.is((await node.api(close, own, {})).status, status);
 });
 
+test('a user and a client with the same id are limited apart', async (t) => {
+  const storage = memoryStorage();
+  await using node = await startNode(
+    { actions: [createSchool()], limits: { action: { requests: 2, per: MINUTE } } },
+    storage,
+  );
+  const { client } = await node.platform.registerService(['edit_schools']);
+  await storage.clients.insert({ ...client, id: CLEO }, []);
+  const tokens = [await node.tokenOf(CLEO), await node.platform.auth.issueToken({ client: CLEO })];
+  for (const status of [200, 200, 429]) {
+    for (const token of tokens) {
+      const answer = await node.api(CREATE, token, { name: 'Hill' });
+      t.is(answer.status, status);
+    }
+  }
+});
+
 test('each item of a bulk counts, and a bulk for which too few are left does not run', async (t) => {
   await using node = await startNode({
     actions: [createSchool({ limit: { requests: 8, per: MINUTE } })],

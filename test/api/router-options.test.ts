@@ -13,10 +13,10 @@ const { rename } = schoolActions();
 const mistakes: readonly [given: object, message: string][] = [
   [
     { action: [] },
-    'action: there is no such option; the options are auth, resource, prefix, actions, bodyLimit, bulk, limits, uploads, parseBodies, openapi',
+    'action: there is no such option; did you mean actions? The options are auth, resource, prefix, actions, bodyLimit, bulk, limits, uploads, parseBodies, openapi',
   ],
-  [{ auth: undefined }, 'auth: pass the server that createAuthServer() resolved to, not a copy of it'],
-  [{ auth: null }, 'auth: pass the server that createAuthServer() resolved to, not a copy of it'],
+  [{ auth: undefined }, 'auth: pass the server that createAuthServer() resolved to'],
+  [{ auth: null }, 'auth: pass the server that createAuthServer() resolved to'],
   ...[5, null, ['/api']].map((prefix): [object, string] => [
     { prefix },
     "prefix: give a path with a leading and no trailing slash, such as '/api/v1'",
@@ -39,7 +39,7 @@ const mistakes: readonly [given: object, message: string][] = [
     { bulk: { maxItems: 5 } },
     'bulk.maxItems: there is no such option; the options are maximum, concurrency, bodyLimit',
   ],
-  [{ bulk: { maximum: null } }, 'bulk.maximum: give a whole number above 0'],
+  [{ bulk: { maximum: null } }, 'bulk.maximum: give a whole number of at least 1'],
   [
     { uploads: { maxFileSize: 5 } },
     'uploads.maxFileSize: there is no such option; the options are bodyLimit, maxFiles, maxFields',
@@ -72,11 +72,11 @@ const mistakes: readonly [given: object, message: string][] = [
   ]),
   ...[null, true, [], 'public'].map((openapi): [object, string] => [
     { openapi },
-    `${OPENAPI}: pass an object with some of title, version, description, access, paths`,
+    `${OPENAPI}: pass an object with some of title, version, description, access, viewer, paths`,
   ]),
   [
     { openapi: { acces: 'public' } },
-    `${OPENAPI}.acces: there is no such option; the options are title, version, description, access, paths`,
+    `${OPENAPI}.acces: there is no such option; did you mean access? The options are title, version, description, access, viewer, paths`,
   ],
   ...[null, true, 'open'].map((access): [object, string] => [
     { openapi: { access } },

@@ -102,7 +102,7 @@ for (const [name, input] of Object.entries(INPUT_METHODS)) {
   test(`by ${name}: authorize an app that nobody registered, after the page has said who asks`, async (t) => {
     const site = await serveApp(t, { client_name: 'Reports' });
     await using setup = await start(documentOptions());
-    site.document = { ...site.document, redirect_uris: [setup.client.redirectUri] };
+    site.document = { ...site.document, redirect_uris: [setup.client.loopbackRedirectUri] };
     const { host } = new URL(site.id);
     for (const { lang, login, heading: title, caution, says, button } of [
       {
@@ -123,7 +123,7 @@ for (const [name, input] of Object.entries(INPUT_METHODS)) {
       },
     ] as const) {
       await using page = await openTab({ ...input.options, locale: lang });
-      const url = requestOf(setup.platform, site.id, { redirect_uri: setup.client.redirectUri });
+      const url = requestOf(setup.platform, site.id, { redirect_uri: setup.client.loopbackRedirectUri });
       await page.goto(url.href);
       await input.type(page, login[0], ANN.email);
       await input.type(page, login[1], ANN.password);
@@ -131,7 +131,7 @@ for (const [name, input] of Object.entries(INPUT_METHODS)) {
       await heading(page, title);
       const warning = page.getByRole('region', { name: caution });
       t.regex((await warning.textContent()) ?? '', says);
-      t.true(await page.getByText(new URL(setup.client.redirectUri).origin).isVisible());
+      t.true(await page.getByText(new URL(setup.client.loopbackRedirectUri).origin).isVisible());
       await input.choose(page, 'button', button);
       await arrive(page);
       t.truthy(setup.client.callbacks.at(-1)?.get('code'));

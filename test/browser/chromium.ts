@@ -19,6 +19,8 @@ const SWITCHES = [
   '--disable-background-networking',
   '--disable-component-update',
   '--disable-sync',
+  // The apps of tests are on this machine, with a certificate of their own.
+  '--host-resolver-rules=MAP apps.example 127.0.0.1',
 ];
 
 let browser: Browser | undefined;
@@ -71,8 +73,8 @@ export async function openTab(options: BrowserContextOptions = {}): Promise<Tab>
 }
 
 async function openContext(options: BrowserContextOptions): Promise<Page> {
-  const context = await browser!.newContext(options);
-  context.setDefaultTimeout(10_000);
+  const context = await browser!.newContext({ ignoreHTTPSErrors: true, ...options });
+  context.setDefaultTimeout(30_000);
   return context.newPage();
 }
 

@@ -1,8 +1,8 @@
 import { memoryStorage } from 'koa-gatehouse/adapters/memory';
 import type { Page } from 'playwright-core';
 
-import { passwordOf, startDeveloperPlatform } from '../developer/developers.ts';
-import type { DeveloperPlatform } from '../developer/developers.ts';
+import { passwordOf, startDeveloperPlatform } from '../account/developers.ts';
+import type { DeveloperPlatform } from '../account/developers.ts';
 import { runCodeFlow } from '../harness/platform.ts';
 import { pausable } from '../harness/storage.ts';
 import { chromiumTest, openTab } from './chromium.ts';
@@ -13,9 +13,9 @@ const test = chromiumTest();
 /** The text of the clipboard, pasted into the search field of the list. */
 async function pasted(page: Page, platform: DeveloperPlatform): Promise<string> {
   await page.goto(platform.url('/developer/apps').href);
-  await page.getByLabel('Search by name').focus();
+  await page.getByLabel('Search by the beginning of the name').focus();
   await page.keyboard.press('Control+v');
-  return page.getByLabel('Search by name').inputValue();
+  return page.getByLabel('Search by the beginning of the name').inputValue();
 }
 
 for (const [name, input] of Object.entries(INPUT_METHODS)) {

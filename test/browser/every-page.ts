@@ -5,9 +5,9 @@ import type { Page } from 'playwright-core';
 
 import { makeKeyPair } from '../harness/client-keys.ts';
 import { CALLBACK, connect, documentOptions, serveDocument } from '../clients/documents.ts';
-import { startDeveloperPlatform } from '../developer/developers.ts';
+import { startDeveloperPlatform } from '../account/developers.ts';
 import { beginOn } from '../devices/device.ts';
-import type { DeveloperPlatform, Member } from '../developer/developers.ts';
+import type { DeveloperPlatform, Member } from '../account/developers.ts';
 import { authorizeUrl, runCodeFlow } from '../harness/platform.ts';
 import type { RegisteredApp } from '../harness/platform.ts';
 
@@ -109,7 +109,7 @@ export async function startEveryPage(): Promise<EveryPage> {
   const disabled = await registerFor('dora', { name: 'Old importer' });
   await auth.clients.disable(disabled.client.id);
   await auth.clients.addSecret(service.client.id, { label: 'production, May' });
-  const [ec, rsa] = [await makeKeyPair('production, May'), await makeKeyPair(null, 'RS256')];
+  const [ec, rsa] = [await makeKeyPair('production, May'), await makeKeyPair('production, June', 'RS256')];
   await auth.clients.update(service.client.id, { keys: { jwks: { keys: [ec.publicJwk, rsa.publicJwk] } } });
   const atUri = await registerFor('dora', {
     name: 'Keys elsewhere',

@@ -6,8 +6,8 @@ import type { AxeResults } from 'axe-core';
 import type { ExecutionContext } from 'ava';
 import type { Language } from 'koa-gatehouse/interactions';
 
-import { startDeveloperPlatform } from '../developer/developers.ts';
-import type { DeveloperPlatform, Member } from '../developer/developers.ts';
+import { startDeveloperPlatform } from '../account/developers.ts';
+import type { DeveloperPlatform, Member } from '../account/developers.ts';
 import { chromiumTest, openTab } from './chromium.ts';
 import type { Tab } from './chromium.ts';
 import { startEveryPage } from './every-page.ts';

@@ -1,6 +1,7 @@
 import type { RequestListener } from 'node:http';
 
 import type { ExecutionContext } from 'ava';
+import Koa from 'koa';
 import type { AuthServerOptions, ClientIdMetadata } from 'koa-gatehouse';
 import { pages } from 'koa-gatehouse/interactions';
 
@@ -8,8 +9,8 @@ import { NETWORK } from '../../lib/http/public-fetch.ts';
 import { Browser } from '../harness/browser.ts';
 import type { Page } from '../harness/browser.ts';
 import { pkce } from '../harness/pkce.ts';
-import { signIn, startPlatform } from '../harness/platform.ts';
-import type { Person, Platform, TokenAnswer } from '../harness/platform.ts';
+import { listenerOf, signIn, startPlatform } from '../harness/platform.ts';
+import type { Mounting, Person, Platform, TokenAnswer } from '../harness/platform.ts';
 import { json, loopbackNetwork, servePublic } from '../harness/public-server.ts';
 import type { PublicServer } from '../harness/public-server.ts';
 
@@ -76,11 +77,22 @@ export async function startWithDocuments(
   t: ExecutionContext,
   policy: Partial<ClientIdMetadata> = {},
   options: Options = {},
+  mounting?: Mounting,
 ): Promise<Platform> {
-  const platform = await startPlatform({ ...documentOptions(policy), ...options });
+  const platform = await startPlatform({ ...documentOptions(policy), ...options }, mounting);
   t.teardown(async () => platform[Symbol.asyncDispose]());
   return platform;
 }
+
+/** In an app that takes the address of a request from `X-Forwarded-For`. */
+export const BEHIND_PROXY: Mounting = {
+  app({ api, auth }) {
+    const app = new Koa({ proxy: true });
+    app.silent = true;
+    app.use(auth.middleware()).use(api.routes());
+    return listenerOf(app);
+  },
+};
 
 /** An authorization request of an app, as a public client sends it. */
 export function requestOf(platform: Platform, id: string, parameters: Record<string, string> = {}): URL {

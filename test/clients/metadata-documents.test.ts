@@ -194,7 +194,7 @@ test('the host decides which apps are allowed, each time', async (t) => {
   const seen: unknown[] = [];
   const platform = await startWithDocuments(t, {
     allow: async (url, document) => {
-      seen.push(document);
+      seen.push({ ...document });
       return allowed.has(url);
     },
   });
@@ -216,6 +216,75 @@ test('the host decides which apps are allowed, each time', async (t) => {
   allowed.clear();
   await refusedPage(t, platform, site.id, { code: 'client_metadata_refused' });
   t.is((await refresh(platform, site.id, answer)).status, 200);
+});
+
+test('nothing is fetched for an app that the host refuses by its URL', async (t) => {
+  let isAllowed = false;
+  const asked: string[] = [];
+  const platform = await startWithDocuments(t, {
+    async allow(url) {
+      asked.push(url);
+      return isAllowed;
+    },
+  });
+  const site = await serveApp(t);
+  for (let count = 0; count < 3; count += 1)
+    await refusedPage(t, platform, site.id, { code: 'client_metadata_refused' });
+  // Of an id that is no URL of a document it is not asked.
+  await refusedPage(t, platform, `${site.id}#x`, { code: 'client_metadata_invalid' });
+  t.is(site.connections(), 0);
+  t.deepEqual(new Set(asked), new Set([site.id]));
+  isAllowed = true;
+  t.is((await connect(platform, site.id)).status, 200);
+  // A stored app too: its document is not fresh on a node that has just started.
+  isAllowed = false;
+  await refusedPage(t, platform, site.id, { code: 'client_metadata_refused' });
+  t.is(site.requests.length, 1);
+});
+
+function isKnown(url: string): boolean {
+  return new URL(url).pathname.startsWith('/oauth/');
+}
+
+test('a policy that reads the document is asked again with it, and nothing is fetched that it refuses before', async (t) => {
+  const policies: ReadonlyArray<Parameters<typeof startWithDocuments>[1] & object> = [
+    { allow: (url, document) => isKnown(url) && document.client_name === 'Agent' },
+    { allow: async (url, { client_name: name }) => isKnown(url) && name === 'Agent' },
+    {
+      allow(url, document) {
+        try {
+          return 'client_name' in document && isKnown(url) && { ...document }.client_name === 'Agent';
+        } catch {
+          return true;
+        }
+      },
+    },
+  ];
+  for (const [index, policy] of policies.entries()) {
+    const platform = await startWithDocuments(t, policy);
+    const site = await serveApp(t);
+    t.is((await connect(platform, site.id)).status, 200);
+    const named = await serveApp(t, { client_name: 'Other' });
+    await refusedPage(t, platform, named.id, { code: 'client_metadata_refused' });
+    const elsewhere = await serveApp(t, {}, { path: '/elsewhere' });
+    await refusedPage(t, platform, elsewhere.id, { code: 'client_metadata_refused' });
+    t.is(elsewhere.connections(), index === 0 ? 0 : 1);
+  }
+});
+
+test('a policy may read the document after its answer: it is empty where nothing was fetched', async (t) => {
+  const later = Promise.withResolvers<unknown>();
+  const platform = await startWithDocuments(t, {
+    allow(_url, document) {
+      setImmediate(() => {
+        later.resolve([document.client_name, 'client_name' in document, { ...document }]);
+      });
+      return true;
+    },
+  });
+  const site = await serveApp(t);
+  t.is((await connect(platform, site.id)).status, 200);
+  t.deepEqual(await later.promise, [undefined, false, {}]);
 });
 
 test('a policy that fails, or returns something else than true, allows nothing', async (t) => {
@@ -471,7 +540,8 @@ test('strangers cannot make the server fetch without end', async (t) => {
   const site = await serveApp(t);
   const pages: Page[] = [];
   for (let number = 0; number < 25; number += 1) {
-    pages.push(await new Browser().get(requestOf(platform, `${site.id}?${number}`)));
+    const id = `${site.at(`h${number}.apps.example`)}/client.json`;
+    pages.push(await new Browser().get(requestOf(platform, id)));
   }
   t.is(site.requests.length, 20);
   const last = pages.at(-1)!;

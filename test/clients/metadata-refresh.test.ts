@@ -161,6 +161,33 @@ test.serial('a changed document is applied and recorded', async (t) => {
   t.like(event, { fields: ['name', 'redirectUris'] });
 });
 
+test.serial('a stored app follows its document each time that it is no longer fresh', async (t) => {
+  const { answer, platform, site } = await startConnected(t);
+  let next = answer;
+  for (let count = 1; count < 4; count += 1) {
+    // Within its lifetime it is not fetched again.
+    passTime(STALE - 200);
+    await open(platform, site);
+    t.is(site.requests.length, 2 * count - 1);
+    const name = `Agent ${count}`;
+    site.document = { ...site.document, client_name: name };
+    passTime(200);
+    await open(platform, site);
+    t.is(site.requests.length, 2 * count);
+    t.like(await platform.auth.clients.find(site.id), { name });
+
+    // The same for a refresh, which waits for no document.
+    const fetched = site.requests.length;
+    const later = `Agent ${count} again`;
+    site.document = { ...site.document, client_name: later };
+    passTime(STALE);
+    next = await refresh(platform, site.id, next);
+    t.is(next.status, 200);
+    while ((await platform.auth.clients.find(site.id))?.name !== later) await new Promise(setImmediate);
+    t.is(site.requests.length, fetched + 1);
+  }
+});
+
 test.serial('the token endpoint waits for no document, and refreshes it once', async (t) => {
   const { answer, platform, site } = await startConnected(t);
   passTime(STALE);

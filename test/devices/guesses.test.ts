@@ -53,6 +53,19 @@ test.serial('after five wrong codes a user enters no more for fifteen minutes, o
   t.is((await enter(there, ann, later)).status, 200);
 });
 
+test.serial('entering codes while that is throttled is recorded once in fifteen minutes', async (t) => {
+  await using platform = await startDevicePlatform();
+  const ann = await signedIn(platform);
+  const throttled = async (): Promise<number> =>
+    (await platform.auth.audit.list({ types: ['user_code_throttled'], limit: 200 })).length;
+  await guess(platform, ann, 60);
+  t.is(await throttled(), 1);
+  t.is((await platform.auth.audit.list({ types: ['user_code_refused'] })).length, 5);
+  passTime(901);
+  t.deepEqual((await guess(platform, ann, 20)).slice(4, 6), [422, 429]);
+  t.is(await throttled(), 2);
+});
+
 test('of forty concurrent wrong codes five are looked for', async (t) => {
   let lookups = 0;
   const storage = around(memoryStorage(), async (name, call) => {
@@ -144,7 +157,7 @@ test('a public client that anybody can use begins fifty times from one address i
   t.is((await begin('192.0.2.1', television)).status, 200);
 });
 
-test('a client has a limit for all addresses together, and no row is stored over it', async (t) => {
+test('a confidential client has a limit for all addresses together, and no row is stored over it', async (t) => {
   let rows = 0;
   const storage = around(memoryStorage(), async (name, call) => {
     if (name === 'deviceCodes.insert') rows += 1;
@@ -162,6 +175,13 @@ test('a client has a limit for all addresses together, and no row is stored over
   t.is(statuses.filter((status) => status === 200).length, 3);
   t.is(rows, 3);
   t.is((await requestCode(platform, await registerDevice(platform))).status, 200, 'another client');
+});
+
+test('the limit of a client for all addresses is not that of a public one', async (t) => {
+  const throttling = { deviceRequests: { perClient: 3 } };
+  await using platform = await startDevicePlatform({ throttling });
+  const app = await registerDevice(platform);
+  for (let count = 0; count < 6; count += 1) t.is((await requestCode(platform, app)).status, 200);
 });
 
 test('a poll before the interval has passed writes nothing', async (t) => {

@@ -19,7 +19,7 @@ async function check(blocks: readonly Block[]): Promise<string> {
   mkdirSync(join(ROOT, '.data'), { recursive: true });
   const folder = mkdtempSync(join(ROOT, '.data/guides-'));
   try {
-    const options = { noUnusedLocals: false, noUnusedParameters: false, isolatedDeclarations: false };
+    const options = { noUnusedLocals: false, noUnusedParameters: false };
     const above = relative(folder, ROOT);
     writeFileSync(
       join(folder, 'tsconfig.json'),

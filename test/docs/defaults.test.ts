@@ -8,11 +8,11 @@ import { defineGate } from 'koa-gatehouse';
 import { memoryStorage } from 'koa-gatehouse/adapters/memory';
 
 import { checkLimits } from '../../lib/api/limits.ts';
-import { checkDeviceAuthorization } from '../../lib/options/device-authorization.ts';
+import { deviceAuthorization } from '../../lib/options/device-authorization.ts';
 import { readConverterSettings } from '../../lib/html-pdf/settings.ts';
-import { checkRegistration } from '../../lib/options/registration.ts';
+import { registration } from '../../lib/options/registration.ts';
 import { resolveOptions } from '../../lib/options/resolve.ts';
-import type { LifetimePreset } from '../../lib/options/options.ts';
+import type { LifetimePreset } from '../../lib/options/lifetimes.ts';
 import type { ResolvedOptions } from '../../lib/options/resolved-options.ts';
 import { readSettings } from '../../lib/pdf/settings.ts';
 import { people } from '../harness/platform.ts';
@@ -46,8 +46,8 @@ const DEFAULTS: ReadonlyMap<string, unknown> = new Map([
   ...entries('throttling.clientAuthentication.', server.throttling.clientAuthentication!),
   ...entries('throttling.userCodes.', server.throttling.userCodes!),
   ...entries('throttling.deviceRequests.', server.throttling.deviceRequests!),
-  ...entries('deviceAuthorization.', checkDeviceAuthorization(true, memoryStorage())!),
-  ...entries('dynamicRegistration.', checkRegistration({ scopes: [] }, new Map())!),
+  ...entries('deviceAuthorization.', deviceAuthorization('', true)!),
+  ...entries('dynamicRegistration.', registration('', { scopes: [] })),
   ...entries('api.', checkLimits({})),
   ...entries('api.bulk.', checkLimits({}).bulk),
   ...entries('api.uploads.', checkLimits({}).uploads),
@@ -67,13 +67,13 @@ function entries(prefix: string, values: object): [string, unknown][] {
 /** Where options are documented: the file, the interface, and the prefix of its members in {@link DEFAULTS}. */
 const INTERFACES: readonly [file: string, name: string, prefix: string][] = [
   ['lib/options/options.ts', 'AuthServerOptions', ''],
-  ['lib/options/options.ts', 'Lifetimes', 'lifetimes.'],
-  ['lib/options/throttling-options.ts', 'LoginThrottling', 'throttling.login.'],
-  ['lib/options/throttling-options.ts', 'ClientThrottling', 'throttling.clientAuthentication.'],
-  ['lib/options/throttling-options.ts', 'UserCodeThrottling', 'throttling.userCodes.'],
-  ['lib/options/throttling-options.ts', 'DeviceRequestThrottling', 'throttling.deviceRequests.'],
-  ['lib/options/device-options.ts', 'DeviceAuthorization', 'deviceAuthorization.'],
-  ['lib/options/registration-options.ts', 'DynamicRegistrationOptions', 'dynamicRegistration.'],
+  ['lib/options/lifetimes.ts', 'Lifetimes', 'lifetimes.'],
+  ['lib/options/throttling.ts', 'LoginThrottling', 'throttling.login.'],
+  ['lib/options/throttling.ts', 'ClientThrottling', 'throttling.clientAuthentication.'],
+  ['lib/options/throttling.ts', 'UserCodeThrottling', 'throttling.userCodes.'],
+  ['lib/options/throttling.ts', 'DeviceRequestThrottling', 'throttling.deviceRequests.'],
+  ['lib/options/device-authorization.ts', 'DeviceAuthorization', 'deviceAuthorization.'],
+  ['lib/options/registration.ts', 'DynamicRegistrationOptions', 'dynamicRegistration.'],
   ['lib/api/limits.ts', 'BulkLimits', 'api.bulk.'],
   ['lib/api/limits.ts', 'UploadLimits', 'api.uploads.'],
   ['lib/pdf/options.ts', 'PdfClientOptions', 'pdf.'],
@@ -100,7 +100,7 @@ const IN_WORDS: Readonly<Record<string, boolean>> = {
   'lifetimes.preset': true,
   deviceAuthorization: server.deviceAuthorization === undefined,
   cookieKeys: server.cookieKeys === undefined,
-  keyEncryptionKey: server.keyEncryptionKeys.length === 0,
+  keyEncryptionKey: server.keyEncryptionKey.length === 0,
   throttling: server.throttling.login !== undefined && server.throttling.clientAuthentication !== undefined,
   logger: typeof server.logger.warn === 'function',
   'htmlPdf.executablePath': true,
@@ -115,7 +115,6 @@ const IN_WORDS: Readonly<Record<string, boolean>> = {
 const NONE = new Set([
   'currentUser',
   'signOut',
-  'configure',
   'engine',
   'throttling.login',
   'throttling.clientAuthentication',
@@ -133,11 +132,14 @@ interface Documented {
 
 function documentedIn([file, name, prefix]: (typeof INTERFACES)[number]): Documented[] {
   const source = readFileSync(join(ROOT, file), 'utf8');
-  const body = new RegExp(`^export interface ${name}\\b[\\s\\S]*?^}`, 'm').exec(source)?.[0] ?? '';
-  const members = body.matchAll(/\/\*\*((?:(?!\*\/)[\s\S])*)\*\/\s*readonly (\w+)(\??):/g);
+  const declared =
+    new RegExp(`^export interface ${name}\\b[^{]*\\btypeof (\\w+)`, 'm').exec(source)?.[1] ?? name;
+  const start = `^(?:export )?(?:const|function|interface) ${declared}\\b`;
+  const body = new RegExp(`${start}[\\s\\S]*?^}`, 'm').exec(source)?.[0] ?? '';
+  const members = body.matchAll(/\/\*\*((?:(?!\*\/)[\s\S])*)\*\/\s*(?:readonly )?(\w+)(\?|: optional\(|)?/g);
   return Array.from(members, ([, comment = '', member = '', optional]) => ({
     option: prefix + member,
-    isOptional: optional === '?',
+    isOptional: optional !== undefined,
     text: /@default ([\s\S]*)$/.exec(comment.replaceAll(/\n\s*\* ?/g, ' '))?.[1]?.trim(),
   }));
 }
@@ -344,12 +346,12 @@ const LIMITS: Readonly<Record<string, string>> = {
   'login, one account from one address': 'login.perAccountAndAddress',
   'login, one account from anywhere': 'login.perAccount',
   'login, one address': 'login.perAddress',
-  "an app's secret, from one address": 'clientAuthentication.perClientAndAddress',
-  "apps' secrets, one address": 'clientAuthentication.perAddress',
+  "an app's secret or key, from one address": 'clientAuthentication.perClientAndAddress',
+  "apps' secrets and keys, one address": 'clientAuthentication.perAddress',
   'wrong codes of devices, one user': 'userCodes.perUser',
   'wrong codes of devices, one address': 'userCodes.perAddress',
   'requests of devices, one address, for public clients': 'deviceRequests.perAddress',
-  'requests of devices, one client': 'deviceRequests.perClient',
+  'requests of devices, one confidential client': 'deviceRequests.perClient',
 };
 
 test('the table of limits has each limit with its window', (t) => {

@@ -1,8 +1,9 @@
 import test from 'ava';
 import { createAdministration } from 'koa-gatehouse';
-import type { Finding, Storage } from 'koa-gatehouse';
+import type { Finding, Storage, StoredKey } from 'koa-gatehouse';
 import { memoryStorage } from 'koa-gatehouse/adapters/memory';
 
+import { startPlatform } from '../harness/platform.ts';
 import { around } from '../harness/storage.ts';
 
 const KEY = 'a key-encryption key of more than 32 characters';
@@ -43,16 +44,38 @@ test('a storage without a signing key is a warning', async (t) => {
 test('encrypted keys are reported only with another keyEncryptionKey, not with the right one or none', async (t) => {
   const storage = await rotated(KEY);
   t.deepEqual(await check(storage, KEY), []);
-  t.deepEqual(await check(storage, [OTHER, KEY]), []);
+  const [{ id }] = (await storage.keys.list('token')) as [StoredKey];
   t.like(await check(storage, OTHER), [
     {
       code: 'keys_unreadable',
       severity: 'error',
-      message:
-        '1 key of the server is encrypted with another keyEncryptionKey than the given one, or damaged.',
+      message: `1 key of the server is encrypted with another keyEncryptionKey than the given one, or damaged: token ${id} (active).`,
     },
   ]);
   t.like(await check(storage), [{ code: 'keys_not_checked', severity: 'warning' }]);
+});
+
+test('each key that needs a former keyEncryptionKey is named, until it is encrypted anew', async (t) => {
+  const storage = durableStorage();
+  await startPlatform({ storage, keyEncryptionKey: KEY }).then(async (platform) =>
+    platform[Symbol.asyncDispose](),
+  );
+  const both = createAdministration({ storage, keyEncryptionKey: [OTHER, KEY] });
+  await both.keys.rotate();
+  const [first] = (await storage.keys.list('token')) as [StoredKey];
+  const [cookie] = (await storage.keys.list('cookie')) as [StoredKey];
+  t.deepEqual(await both.check(), [
+    {
+      code: 'keys_need_former',
+      severity: 'warning',
+      message: `2 keys of the server are encrypted with a former keyEncryptionKey, which servers still need: token ${first.id} (active), cookie ${cookie.id} (active).`,
+      remedy:
+        'When all servers have the new keyEncryptionKey, first in the list, run `gatehouse keys encrypt` with KEY_ENCRYPTION_KEY set to the same list. Then remove the former one.',
+    },
+  ]);
+  t.is(await both.keys.encrypt(), 3);
+  t.deepEqual(await both.check(), []);
+  t.deepEqual(await check(storage, OTHER), []);
 });
 
 test('a damaged key is reported', async (t) => {
@@ -91,7 +114,7 @@ test.serial('unencrypted keys are reported in production', async (t) => {
       {
         code: 'keys_unencrypted',
         remedy:
-          'Set keyEncryptionKey on the servers, then run `gatehouse keys rotate` with KEY_ENCRYPTION_KEY set to it.',
+          'Set keyEncryptionKey on the servers, then run `gatehouse keys encrypt` with KEY_ENCRYPTION_KEY set to it.',
       },
     ]);
   } finally {

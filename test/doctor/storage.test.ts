@@ -20,11 +20,14 @@ async function storageWithKey(): Promise<Storage> {
   return storage;
 }
 
-/** The storage with another result of diagnose(). */
-function diagnosed(storage: Storage, diagnosis: Partial<Awaited<ReturnType<Storage['diagnose']>>>): Storage {
+/** The storage with another result of diagnose() or state(). */
+function diagnosed(
+  storage: Storage,
+  diagnosis: Partial<Awaited<ReturnType<Storage['diagnose'] | Storage['state']>>>,
+): Storage {
   return around(storage, async (name, call) => {
     const result = await call();
-    return name === 'diagnose' ? { ...(result as object), ...diagnosis } : result;
+    return name === 'diagnose' || name === 'state' ? { ...(result as object), ...diagnosis } : result;
   });
 }
 
@@ -115,11 +118,11 @@ test.serial('a slow response of the database is not reported as a wrong clock', 
   const storage = await storageWithKey();
   const real = Date.now;
   const slow = around(storage, async (name, call) => {
-    if (name !== 'diagnose') return call();
+    if (name !== 'state') return call();
     const clock = Date.now() + 5000;
     // This process reads the response ten seconds after the request.
     Date.now = () => real() + 10_000;
-    return { clock, oldestExpired: undefined, cache: undefined };
+    return { clock, failing: undefined };
   });
   try {
     t.deepEqual(await check(slow), []);

@@ -54,7 +54,7 @@ test('--json prints one line with all data for scripts', (t) => {
       {
         name: 'Browser app',
         grantType: 'authorization_code',
-        uris: [`${announced.base_url}/code`],
+        uris: [`${announced.base_url}/code`, `${announced.base_url}/api/v1/docs/oauth2-redirect.html`],
         permissions: [],
       },
       {

@@ -14,7 +14,13 @@ test('every printed command works when pasted into bash', async (t) => {
   const [, commands = ''] = /In a terminal\n(.*)\nPasswords and secrets/s.exec(example.output) ?? [];
   t.true(commands.split('\n').filter((line) => line.includes('curl ')).length >= 8);
 
-  const { stdout, stderr } = await promisify(execFile)('bash', ['-euo', 'pipefail', '-c', commands]);
+  const { stdout, stderr } = await promisify(execFile)('bash', [
+    '--norc',
+    '-euo',
+    'pipefail',
+    '-c',
+    commands,
+  ]);
   t.is(stderr, '');
   const answers = stdout
     .trim()

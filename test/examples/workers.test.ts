@@ -16,6 +16,7 @@ import { freePort } from '../harness/free-port.ts';
 import { runExample, startForScripts, temporaryDirectory } from './running-example.ts';
 import type { Announced } from './running-example.ts';
 import { clientToken, userToken } from './tokens.ts';
+import { until } from '../harness/until.ts';
 
 const LAG = 5000;
 
@@ -177,8 +178,4 @@ function signal(pid: number, name: NodeJS.Signals | 0): boolean {
   } catch {
     return false;
   }
-}
-
-async function until(isSo: () => Promise<boolean>): Promise<void> {
-  while (!(await isSo())) await delay(50);
 }

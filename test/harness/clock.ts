@@ -1,5 +1,6 @@
 const RealDate = globalThis.Date;
 let ahead = 0;
+let stoppedAt: number | undefined;
 
 class ShiftedDate extends RealDate {
   constructor(...given: [] | [number | string | Date]) {
@@ -8,7 +9,7 @@ class ShiftedDate extends RealDate {
   }
 
   static override now(): number {
-    return RealDate.now() + ahead;
+    return (stoppedAt ?? RealDate.now()) + ahead;
   }
 }
 
@@ -21,4 +22,14 @@ globalThis.Date = ShiftedDate as DateConstructor;
  */
 export function passTime(seconds: number): void {
   ahead += seconds * 1000;
+}
+
+/** Stops the clock of this process until it is disposed, so that a slow machine changes nothing. For `test.serial`. */
+export function stopClock(): Disposable {
+  stoppedAt = RealDate.now();
+  return {
+    [Symbol.dispose]() {
+      stoppedAt = undefined;
+    },
+  };
 }

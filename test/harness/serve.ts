@@ -6,7 +6,8 @@ import type { AddressInfo } from 'node:net';
 export async function serve(
   listener: (origin: string) => RequestListener | Promise<RequestListener>,
 ): Promise<{ origin: string; server: Server; [Symbol.asyncDispose](): Promise<void> }> {
-  const server = createServer();
+  // Longer than a busy machine lets this process wait: Node would close a connection at the moment when the client uses it again.
+  const server = createServer({ keepAliveTimeout: 60_000 });
   await new Promise<void>((resolve) => {
     server.listen(0, '127.0.0.1', resolve);
   });

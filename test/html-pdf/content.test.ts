@@ -149,8 +149,8 @@ inBrowser('the path of an asset is decoded once and has no steps upwards but enc
   requested.length = 0;
   await pdf.convert(`<base href="http://127.0.0.1/"><img src="../../up.png"><img src="a/../b.png"><img src="%2e%2e/c.png">
     <img src="..%2fd.png"><img src="%252e.png"><img src="%ff.png"><img src="http://document.invalid:81/port.png">
-    <img src="//document.invalid.example/host.png"><img src="https://document.invalid/scheme.png"><img src="file:///etc/passwd">`);
-  t.deepEqual([...new Set(requested)].toSorted(), ['%2e.png', '../d.png', 'b.png', 'c.png', 'up.png']);
+    <img src="/"><img src="//document.invalid.example/host.png"><img src="https://document.invalid/scheme.png"><img src="file:///etc/passwd">`);
+  t.deepEqual([...new Set(requested)].toSorted(), ['', '%2e.png', '../d.png', 'b.png', 'c.png', 'up.png']);
 });
 
 inBrowser('other kinds of resources are not asked for', async (t) => {

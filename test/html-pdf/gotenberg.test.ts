@@ -1,4 +1,5 @@
 import { buffer } from 'node:stream/consumers';
+import { setImmediate } from 'node:timers/promises';
 
 import test from 'ava';
 import { ConfigError, gotenbergHtmlToPdf, HtmlPdfError, PdfError } from 'koa-gatehouse/html-pdf';
@@ -180,22 +181,57 @@ test('it sends a user name and a password, which no error contains', async (t) =
   t.false(JSON.stringify([error, error?.stack]).includes(credentials));
 });
 
-test('close() waits for what runs and refuses later calls', async (t) => {
-  const asked = Promise.withResolvers<void>();
-  const released = Promise.withResolvers<void>();
+test('close() waits for every conversion and stream under way and refuses later calls', async (t) => {
+  const requests = [0, 1].map(() => ({
+    asked: Promise.withResolvers<void>(),
+    released: Promise.withResolvers<void>(),
+  }));
+  const waiting = requests.values();
   await using service = await faultServer(async (request, response, received) => {
+    const { asked, released } = waiting.next().value!;
     asked.resolve();
     await released.promise;
     return pdf(request, response, received);
   });
   const converter = client(service.origin);
-  const running = converter.convert('');
-  await asked.promise;
-  const closed = converter.close();
-  await t.throwsAsync(converter.convert(''), { instanceOf: HtmlPdfError, code: 'ERR_HTML_PDF_CLOSED' });
-  released.resolve();
-  t.deepEqual(Buffer.from(await running), PDF);
+  const running: Promise<Uint8Array>[] = [];
+  for (const begin of [() => converter.convert(''), () => buffer(converter.stream(''))]) {
+    running.push(begin());
+    await requests[running.length - 1]!.asked.promise;
+  }
+  let isClosed = false;
+  const closed = converter.close().finally(() => {
+    isClosed = true;
+  });
+  for (const [index, conversion] of running.entries()) {
+    await t.throwsAsync(converter.convert(''), { instanceOf: HtmlPdfError, code: 'ERR_HTML_PDF_CLOSED' });
+    await setImmediate();
+    t.false(isClosed);
+    requests[index]!.released.resolve();
+    t.deepEqual(Buffer.from(await conversion), PDF);
+  }
   await closed;
+});
+
+test('close() does not wait for conversions that have failed, were aborted or whose reader has left', async (t) => {
+  await using service = await faultServer(answer(400, 'no'));
+  const failing = client(service.origin);
+  await t.throwsAsync(failing.convert(''), { code: 'ERR_PDF_HTTP' });
+  await failing.close();
+
+  const abort = new AbortController();
+  await using waiting = await faultServer(() => abort.abort(new Error('left')));
+  const aborted = client(waiting.origin);
+  await t.throwsAsync(aborted.convert('', { signal: abort.signal }), { message: 'left' });
+  await aborted.close();
+
+  await using whole = await faultServer(pdf);
+  const read = client(whole.origin);
+  for await (const piece of read.stream('')) {
+    t.true(piece.byteLength > 0);
+    break;
+  }
+  await read.close();
 });
 
 test('its options are checked at once', async (t) => {

@@ -12,7 +12,7 @@ import Koa from 'koa';
 import type { Context, Middleware } from 'koa';
 import { koaBody } from 'koa-body';
 import { BodyError } from '../../lib/errors.ts';
-import { readForm } from '../../lib/http/body.ts';
+import { readForm } from '../../lib/http/form.ts';
 import { RawConnection } from '../harness/raw-connection.ts';
 import { serve } from '../interactions/serve.ts';
 

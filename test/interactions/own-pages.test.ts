@@ -1,6 +1,6 @@
 import test from 'ava';
 import type { Interactions } from 'koa-gatehouse';
-import { readForm } from '../../lib/http/body.ts';
+import { readForm } from '../../lib/http/form.ts';
 import { Browser } from '../harness/browser.ts';
 import { authorizeUrl, startPlatform } from '../harness/platform.ts';
 
@@ -49,6 +49,40 @@ test('a host can replace all pages by one function', async (t) => {
 
   const refused = await browser.open(authorizeUrl(platform, app, { redirect_uri: 'https://evil.example/' }));
   t.deepEqual([refused.status, refused.heading], [400, 'invalid_redirect_uri']);
+});
+
+test('an answer to another prompt than the one of the interaction is refused', async (t) => {
+  await using platform = await startPlatform({
+    interactions: (flow) => ({
+      ...ownPages(flow),
+      async middleware(ctx, next) {
+        const [, uid, answer] = /^\/oauth\/interaction\/([^/]+)\/(consent|deny|login)$/.exec(ctx.path) ?? [];
+        if (uid === undefined) return ownPages(flow).middleware(ctx, next);
+        const interaction = await flow.find(ctx, uid);
+        const ann = await flow.authenticate(ctx, 'ann@school.example', 'correct horse');
+        if (answer === 'login') ctx.redirect(await flow.login(ctx, interaction, ann!));
+        else ctx.redirect(await flow[answer as 'consent' | 'deny'](ctx, interaction));
+        return undefined;
+      },
+    }),
+  });
+  const app = await platform.registerApp();
+  const browser = new Browser();
+  const answerAt = async (url: URL, answer: string) => browser.get(new URL(`${url.pathname}/${answer}`, url));
+  const consent = await browser.open(
+    (await answerAt((await browser.open(authorizeUrl(platform, app))).url, 'login')).location!,
+  );
+  t.is(consent.heading, 'consent for Reports');
+  t.is((await answerAt(consent.url, 'login')).status, 400);
+  // The same user is asked for a password, and has consented to nothing.
+  const login = await browser.open(authorizeUrl(platform, app, { prompt: 'login' }));
+  t.is(login.heading, 'login for Reports');
+  for (const answer of ['consent', 'deny']) {
+    const { heading, location, status } = await answerAt(login.url, answer);
+    t.deepEqual([status, heading, location], [400, 'interaction_expired', undefined], answer);
+  }
+  const end = await answerAt(consent.url, 'deny');
+  t.is(end.location?.searchParams.get('error'), 'access_denied');
 });
 
 test('own pages can pass which of the optional scopes the user grants', async (t) => {

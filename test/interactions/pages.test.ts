@@ -18,7 +18,7 @@ const SVG = '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 9 9"><rect wid
 const refused: [options: object, message: string][] = [
   [
     { brend: {} },
-    'interactions.brend: there is no such option; the options are brand, language, text, views',
+    'interactions.brend: there is no such option; did you mean brand? The options are brand, language, text, views',
   ],
   ...[null, 5, [], 'Acme'].map((brand): [object, string] => [
     { brand },

@@ -3,7 +3,7 @@ import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/cli
 import type { VersionNegotiationMode } from '@modelcontextprotocol/client';
 import Koa from 'koa';
 import { ActionError, createApiRouter, createAuthServer, defineAction, defineGate } from 'koa-gatehouse';
-import type { Action, AuthServer, Gate, Storage, User } from 'koa-gatehouse';
+import type { Action, AuthServer, AuthServerOptions, Gate, Storage, User } from 'koa-gatehouse';
 import { memoryStorage } from 'koa-gatehouse/adapters/memory';
 import { createMcpEndpoint } from 'koa-gatehouse/mcp';
 import type { McpEndpointOptions } from 'koa-gatehouse/mcp';
@@ -163,16 +163,36 @@ export interface AgentServer {
   token(scopes?: readonly string[]): Promise<string>;
 }
 
+/** A tool of its own, `school_try`, at collection level. */
+export function toolOf(run: () => unknown, input: z.ZodType = z.object({})): Schools {
+  const action = defineAction({
+    gate,
+    type: 'school',
+    name: 'try-action',
+    level: 'collection',
+    title: 'Try',
+    permission: 'view_schools',
+    mcp: true,
+    input,
+    output: z.unknown(),
+    run,
+  });
+  return { all: new Map(), ran: [], actions: [action] };
+}
+
 /** Starts a server with an API and its tools until the test ends. */
 export async function startAgentServer(
   t: ExecutionContext,
   {
     schools = createSchools(),
     storage = memoryStorage(),
+    options = {},
     ...given
-  }: { schools?: Schools; storage?: Storage } & Partial<
-    Omit<McpEndpointOptions<Permission>, 'auth' | 'actions' | 'resource'>
-  > = {},
+  }: {
+    schools?: Schools;
+    storage?: Storage;
+    options?: Pick<AuthServerOptions, 'maxRequests'>;
+  } & Partial<Omit<McpEndpointOptions<Permission>, 'auth' | 'actions' | 'resource'>> = {},
 ): Promise<AgentServer> {
   const person: Person = { id: 'ann', name: 'Ann', email: 'ann@school.example', permissions: ALL };
   const logger = recordingLogger();
@@ -192,6 +212,7 @@ export async function startAgentServer(
       scopes: SCOPES,
       resources: { [`${origin}${given.path ?? '/mcp'}`]: { name: 'Schools for agents', scopes: SCOPES } },
       logger,
+      ...options,
     });
     const app = new Koa();
     app.silent = true;

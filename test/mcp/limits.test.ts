@@ -1,7 +1,10 @@
 import test from 'ava';
 
-import { callTool, connect, message, post, startAgentServer } from './agents.ts';
+import { ActionError } from 'koa-gatehouse';
+
 import { postJson } from '../harness/requests.ts';
+import { requestsInProgress } from '../harness/requests-in-progress.ts';
+import { callTool, connect, message, post, startAgentServer, toolOf } from './agents.ts';
 
 const MINUTE = '1 minute';
 
@@ -47,4 +50,61 @@ test('a call without the permission does not count as a run', async (t) => {
   const server = await startAgentServer(t, { limits: { action: { requests: 1, per: MINUTE } } });
   t.is((await callTool(server, await server.token(['read']), 'create_school')).status, 403);
   t.is((await callTool(server, await server.token(), 'create_school')).status, 200);
+});
+
+test('messages count as requests: over maxRequests they are 503, and close() waits for those that run', async (t) => {
+  const began = Promise.withResolvers<void>();
+  const released = Promise.withResolvers<void>();
+  const schools = toolOf(async () => {
+    began.resolve();
+    await released.promise;
+    return 'done';
+  });
+  const server = await startAgentServer(t, { schools, options: { maxRequests: 1 } });
+  const token = await server.token();
+  const running = callTool(server, token, 'school_try');
+  await began.promise;
+  t.is(await requestsInProgress(server.auth), 1);
+  const refused = async (detail: string) => {
+    const { body, headers, status } = await post(server, token, message('tools/list'));
+    t.is(status, 503);
+    t.is(headers.get('retry-after'), '1');
+    t.like(body, { code: 'temporarily_unavailable', detail });
+  };
+  await refused('The server has too many requests at the moment. Try again later.');
+
+  let isClosed = false;
+  const closing = server.auth.close().finally(() => {
+    isClosed = true;
+  });
+  await refused('The server is stopping. Send the request again.');
+  t.false(isClosed);
+  released.resolve();
+  const { body, status } = await running;
+  t.is(status, 200);
+  t.like(body, { result: { structuredContent: 'done' } });
+  await closing;
+});
+
+test('a 429 of the action itself is an HTTP response, with its header fields', async (t) => {
+  const errors = [
+    new ActionError(429, 'too_soon', 'The school was renamed a minute ago.'),
+    Object.assign(new Error('The school was renamed a minute ago.'), {
+      status: 429,
+      expose: true,
+      code: 'too_soon',
+      headers: { 'Retry-After': '60' },
+    }),
+  ];
+  for (const error of errors) {
+    const schools = toolOf(() => {
+      throw error;
+    });
+    const server = await startAgentServer(t, { schools });
+    const refused = await callTool(server, await server.token(), 'school_try');
+    t.is(refused.status, 429);
+    t.is(refused.headers.get('content-type'), 'application/problem+json; charset=utf-8');
+    t.is(refused.headers.get('retry-after'), 'headers' in error ? '60' : null);
+    t.like(refused.body, { code: 'too_soon', message: 'The school was renamed a minute ago.' });
+  }
 });

@@ -85,7 +85,7 @@ test('a wrong option is a ConfigError that names it', async (t) => {
     ],
     [{ path: 'mcp' }, "path: give a path with a leading and no trailing slash, such as '/mcp'"],
     [{ path: '/mcp/' }, "path: give a path with a leading and no trailing slash, such as '/mcp'"],
-    [{ bodyLimit: 0 }, 'bodyLimit: give a whole number above 0'],
+    [{ bodyLimit: 0 }, 'bodyLimit: give a whole number of at least 1'],
     [{ version: '' }, 'version: give a text, or leave it out'],
     [{ instructions: 5 }, 'instructions: give a text, or leave it out'],
     [{ origins: 'https://app.example' }, 'origins: give an array of strings'],
@@ -99,9 +99,9 @@ test('a wrong option is a ConfigError that names it', async (t) => {
     ],
     [
       { host: 'a' },
-      'host: there is no such option; the options are auth, actions, path, resource, limits, bodyLimit, origins, hosts, instructions, version',
+      'host: there is no such option; did you mean hosts? The options are auth, actions, path, resource, limits, bodyLimit, origins, hosts, instructions, version',
     ],
-    [{ auth: {} }, 'auth: pass the server that createAuthServer() resolved to, not a copy of it'],
+    [{ auth: {} }, 'auth: pass the server that createAuthServer() resolved to'],
   ];
   for (const [options, text] of cases) {
     await t.throwsAsync(createMcpEndpoint({ auth, actions, ...options }), {

@@ -1,8 +1,10 @@
 import test from 'ava';
 import { ConfigError, defineAction } from 'koa-gatehouse';
+import { memoryStorage } from 'koa-gatehouse/adapters/memory';
 import { z } from 'zod';
 
-import { callTool, connect, gate, GENERATIONS, startAgentServer } from './agents.ts';
+import { around } from '../harness/storage.ts';
+import { callTool, connect, gate, GENERATIONS, startAgentServer, toolOf } from './agents.ts';
 
 const KEY = {
   type: 'string',
@@ -138,6 +140,44 @@ test('a fault of an action is logged, and its result has only the reference to t
   const line = server.logger.lines.find(({ message }) => message === 'api request failed');
   t.like(line, { level: 'error', fields: { request_id: reference, action: 'school/break-action' } });
 });
+
+function fail(): never {
+  throw new Error('the password is hunter2');
+}
+
+for (const [what, given] of [
+  ['an input schema that fails', {}],
+  ['a storage that fails', { idempotencyKey: 'a' }],
+] as const) {
+  test(`the text of an unexpected error does not reach the agent: ${what}`, async (t) => {
+    const schools = toolOf(() => 'done', 'idempotencyKey' in given ? undefined : z.object({}).refine(fail));
+    const storage = around(memoryStorage(), async (name, call) =>
+      name.startsWith('idempotency.') ? fail() : call(),
+    );
+    const server = await startAgentServer(t, { schools, storage });
+    const token = await server.token();
+    const { headers, status, text } = await callTool(server, token, 'school_try', given);
+    t.is(status, 200);
+    const reference = headers.get('x-request-id');
+    t.like(JSON.parse(text).result, {
+      isError: true,
+      content: [
+        {
+          type: 'text',
+          text: `Something went wrong on the server. Give the reference when you report it.\nReference: ${reference}`,
+        },
+      ],
+    });
+    t.false(text.includes('hunter2'));
+    const client = await connect(t, server, token, 'legacy');
+    t.false(
+      JSON.stringify(await client.callTool({ name: 'school_try', arguments: given })).includes('hunter2'),
+    );
+    const lines = server.logger.lines.filter(({ message }) => message === 'api request failed');
+    t.is(lines.length, 2);
+    t.like(lines[0], { level: 'error', fields: { request_id: reference } });
+  });
+}
 
 test('what an action does not say counts as destructive and open-world', async (t) => {
   const server = await startAgentServer(t);

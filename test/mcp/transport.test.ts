@@ -64,12 +64,40 @@ test('the option origins names the web pages that may send requests', async (t) 
 test('requests for other hosts are refused', async (t) => {
   const server = await startAgentServer(t, { hosts: ['internal.example'] });
   const token = await server.token();
-  for (const host of ['attacker.example', 'attacker.example:80', '127.0.0.1.attacker.example', '[::2]']) {
+  for (const host of [
+    'attacker.example',
+    'attacker.example:80',
+    '127.0.0.1.attacker.example',
+    'evilinternal.example',
+    'evil.internal.example',
+    'internal.example.attacker.example',
+    'evil127.0.0.1',
+    '[::2]',
+  ]) {
     t.is(await statusWithHost(server, token, host), 403, host);
   }
   for (const host of ['internal.example', 'internal.example:8080', '127.0.0.1:1', 'LOCALHOST', '[::1]:80']) {
     t.is(await statusWithHost(server, token, host), 200, host);
   }
+});
+
+// Replaces a global.
+test.serial('the SDK gets the header fields of the protocol, and no credentials', async (t) => {
+  const passed: string[][] = [];
+  const RealRequest = globalThis.Request;
+  globalThis.Request = class extends RealRequest {
+    constructor(...given: ConstructorParameters<typeof RealRequest>) {
+      super(...given);
+      passed.push([...this.headers.keys()]);
+    }
+  };
+  t.teardown(() => {
+    globalThis.Request = RealRequest;
+  });
+  const server = await startAgentServer(t);
+  const headers = { cookie: 'session=secret', 'x-api-key': 'secret' };
+  t.is((await post(server, await server.token(), LIST, headers)).status, 200);
+  t.deepEqual(passed, [['accept', 'content-type', 'mcp-method', 'mcp-protocol-version']]);
 });
 
 test('GET, DELETE and other methods are 405, and other paths are passed on', async (t) => {

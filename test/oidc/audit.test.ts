@@ -272,7 +272,7 @@ test('a code that is used twice records the refused request and the revoked gran
       type: 'token_refused',
       grantType: 'authorization_code',
       error: 'invalid_grant',
-      reason: 'authorization code already consumed',
+      reason: 'authorization code already used',
       ...ofUser,
     },
   ]);

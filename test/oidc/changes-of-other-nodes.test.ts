@@ -6,6 +6,7 @@ import { knexStorage } from 'koa-gatehouse/adapters/knex';
 import knex from 'knex';
 
 import { onEachDatabase, postgresql, sayMissing } from '../adapters/databases.ts';
+import { freezingProxy } from '../adapters/freezing-proxy.ts';
 import { hasPgBouncer, startPgBouncer } from '../adapters/pgbouncer.ts';
 import { connect, POSTGRESQL } from '../adapters/servers.ts';
 import { startPlatform } from '../harness/platform.ts';
@@ -137,6 +138,38 @@ onEachDatabase(
   [postgresql],
 );
 
+onEachDatabase(
+  'a LISTEN connection that is dropped without a word is noticed within ten seconds',
+  async (t, _database, address) => {
+    const admin = connect(POSTGRESQL, address);
+    const proxy = await freezingProxy(address);
+    t.teardown(async () => {
+      await admin.destroy();
+      proxy.close();
+    });
+    await using here = await startPlatform({
+      storage: knexStorage(address, { listen: false }),
+      revocationLag,
+    });
+    await using there = await startPlatform({
+      storage: knexStorage(address, { listen: proxy.address }),
+      revocationLag,
+      issuer: here.origin,
+    });
+    await untilListening(admin, 1);
+    const { id, token } = await tokenAt(t, here, there);
+    proxy.freeze();
+    proxy.thaw();
+    const droppedAt = performance.now();
+    await here.auth.revoke({ client: id });
+    await untilRefused(t, there, token);
+    // Asked every 5 s, the connection has until the next time to answer; then a new one is opened after up to 2 s.
+    const took = performance.now() - droppedAt;
+    t.true(took < 15_000, `${took}`);
+  },
+  [postgresql],
+);
+
 if (hasPgBouncer) {
   onEachDatabase(
     'through PgBouncer a server tells the others, and leaves no LISTEN on shared connections',
@@ -157,9 +190,57 @@ if (hasPgBouncer) {
       const { id, token } = await tokenAt(t, here, there);
       await here.auth.revoke({ client: id });
       await untilRefused(t, there, token);
+      t.deepEqual(await there.auth.check(), []);
+      const [finding, ...others] = await here.auth.check();
+      t.like(finding, {
+        code: 'notifications_off',
+        severity: 'warning',
+        message:
+          'The database is behind a pooler such as PgBouncer, which passes no notifications on, so a server learns of revocations on other nodes only within revocationLag.',
+      });
+      t.deepEqual(others, []);
       const shared = connect(POSTGRESQL, bouncer.address);
       t.teardown(async () => shared.destroy());
       t.deepEqual((await shared.raw('select * from pg_listening_channels()')).rows, []);
+    },
+    [postgresql],
+  );
+
+  onEachDatabase(
+    'with an address of its own for LISTEN, a server behind PgBouncer knows at once what another one revokes',
+    async (t, _database, address) => {
+      const admin = connect(POSTGRESQL, address);
+      const bouncer = await startPgBouncer(address);
+      t.teardown(async () => {
+        await admin.destroy();
+        await bouncer.remove();
+      });
+      const behind = async (issuer?: string): Promise<Platform> =>
+        startPlatform({
+          storage: knexStorage(bouncer.address, { listen: address }),
+          revocationLag,
+          ...(issuer === undefined ? {} : { issuer }),
+        });
+      await using here = await behind();
+      await using there = await behind(here.origin);
+      await untilListening(admin, 2);
+      const { id, token } = await tokenAt(t, here, there);
+      await here.auth.revoke({ client: id });
+      await untilRefused(t, there, token);
+      t.deepEqual(await there.auth.check(), []);
+
+      const away = knexStorage(bouncer.address, { listen: 'postgres://postgres@127.0.0.1:1/postgres' });
+      const administration = createAdministration({ storage: away });
+      t.teardown(async () => administration.close());
+      t.deepEqual(
+        (await administration.check()).map(({ code, message }) => [code, message]),
+        [
+          [
+            'notifications_off',
+            'The address for notifications cannot be reached, so a server learns of revocations on other nodes only within revocationLag.',
+          ],
+        ],
+      );
     },
     [postgresql],
   );

@@ -149,8 +149,10 @@ test('list() searches by name, in pages of 1 to 200', async (t) => {
     (await these.list(query)).map(({ name }) => name);
   t.deepEqual(await names({ search: 'APP' }), ['apple']);
   t.deepEqual(await names({ search: 'äp' }), ['Äpfel']);
-  t.deepEqual(await names({ search: '%' }), ['100%']);
-  t.deepEqual(await names({ search: '_' }), ['under_score']);
+  t.deepEqual(await names({ search: '100%' }), ['100%']);
+  t.deepEqual(await names({ search: 'under_' }), ['under_score']);
+  t.deepEqual(await names({ search: '%' }), []);
+  t.deepEqual(await names({ search: '_' }), []);
   t.deepEqual(await names({ ownerId: 'Zebra' }), ['Zebra']);
   const [first] = await these.list({ limit: 1 });
   t.is(first?.name, '100%');

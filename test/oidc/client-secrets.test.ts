@@ -5,6 +5,7 @@ import { passTime } from '../harness/clock.ts';
 import { startPlatform } from '../harness/platform.ts';
 import type { RegisteredApp } from '../harness/platform.ts';
 import { around, pausable } from '../harness/storage.ts';
+import { until } from '../harness/until.ts';
 
 // Two nodes with one issuer. All tests set the clock ahead.
 const LAG = 10;
@@ -156,6 +157,7 @@ test.serial('the list has the time of the last use, and not the value', async (t
   const service = await here.registerService();
   const usedFrom = now();
   await works(service, service.secret);
+  await until(async () => (await clients.secrets(service.client.id))[0]?.lastUsedAt !== undefined);
   const [first, ...more] = await clients.secrets(service.client.id);
   t.deepEqual(more, []);
   t.like(first, { label: 'first', hint: service.secret.slice(-4) });
@@ -172,6 +174,7 @@ test.serial('when the last use cannot be recorded, a token is issued and the err
   const { client, secret } = await platform.registerService();
   const asked = { grant_type: 'client_credentials', client_id: client.id, client_secret: secret };
   t.is((await platform.token(asked)).status, 200);
+  await platform.auth.close();
   const line = platform.logger.lines.find(({ level }) => level === 'warn');
   t.like(line, {
     message: 'recording the last use of a client secret failed',

@@ -1,12 +1,14 @@
 import test from 'ava';
 
+import type { Interaction } from 'koa-gatehouse';
 import { memoryStorage } from 'koa-gatehouse/adapters/memory';
+import { pages } from 'koa-gatehouse/interactions';
 
 import { Browser } from '../harness/browser.ts';
 import type { Page } from '../harness/browser.ts';
-import { authorize, authorizeUrl, runCodeFlow, people, signIn, startPlatform } from '../harness/platform.ts';
+import { authorize, authorizeUrl, runCodeFlow, signIn, startPlatform } from '../harness/platform.ts';
 import type { RegisteredApp } from '../harness/platform.ts';
-import { around, pausable } from '../harness/storage.ts';
+import { pausable } from '../harness/storage.ts';
 
 const { storage, pause } = pausable(memoryStorage());
 const platform = await startPlatform({
@@ -34,48 +36,34 @@ async function openAs(
 
 const BOB = { person: 'bob@school.example', password: 'battery staple' };
 
-// Serial: it counts the verifications of the process.
-test.serial('each step verifies its URL once and reads the user once', async (t) => {
-  const calls: string[] = [];
-  const { subtle } = globalThis.crypto;
-  const verify = subtle.verify.bind(subtle);
-  subtle.verify = async (...given: Parameters<typeof verify>) => {
-    calls.push('verified');
-    return verify(...given);
-  };
-  t.teardown(() => Reflect.deleteProperty(subtle, 'verify'));
-  const users = people();
+test('an interaction that was found for one browser is not answered by another', async (t) => {
+  const kept = new Map<string, Interaction>();
+  const own = memoryStorage();
   await using server = await startPlatform({
-    users: {
-      ...users,
-      async find(id) {
-        calls.push('user read');
-        return users.find(id);
-      },
+    storage: own,
+    interactions: (flow) => {
+      const bundled = pages()(flow);
+      return {
+        ...bundled,
+        async middleware(ctx, next) {
+          const { uid } = ctx.query as { uid: string };
+          if (ctx.path === '/oauth/keep') kept.set(uid, await flow.find(ctx, uid));
+          if (ctx.path === '/oauth/answer') ctx.redirect(await flow.consent(ctx, kept.get(uid)!));
+          else await bundled.middleware(ctx, next);
+        },
+      };
     },
-    storage: around(memoryStorage(), async (name, call) => {
-      if (name === 'sessions.find') calls.push('session read');
-      return call();
-    }),
   });
-  const browser = new Browser();
-  const login = await browser.open(authorizeUrl(server, await server.registerApp()));
-
-  calls.length = 0;
-  const wrong = await browser.submit(login, 'Sign in', { login: 'ann@school.example', password: 'wrong' });
-  t.is(wrong.status, 422);
-  t.deepEqual(calls, ['verified']);
-
-  calls.length = 0;
-  const right = { login: 'ann@school.example', password: 'correct horse' };
-  const next = await browser.submit(wrong, 'Sign in', right);
-  t.is(next.status, 303);
-  t.deepEqual(calls, ['verified']);
-
-  const consent = await browser.follow(next);
-  calls.length = 0;
-  t.is((await browser.submit(consent, 'Authorize')).status, 303);
-  t.deepEqual(calls, ['verified', 'session read', 'user read', 'session read']);
+  const app = await server.registerApp();
+  const [browser, other] = [new Browser(), new Browser()];
+  const page = await signIn(browser, await browser.open(authorizeUrl(server, app)));
+  await signIn(other, await other.open(authorizeUrl(server, app)));
+  const at = (path: string): URL => server.url(`${path}?uid=${page.url.pathname.split('/').at(-1)!}`);
+  await browser.get(at('/oauth/keep'));
+  t.is((await other.get(at('/oauth/answer'))).status, 400);
+  t.is(await own.consents.find('1', app.client.id), undefined);
+  t.is((await browser.get(at('/oauth/answer'))).status, 302);
+  t.deepEqual((await own.consents.find('1', app.client.id))?.scopes, ['']);
 });
 
 test('the page shows the client, the scopes, the user and the redirect host', async (t) => {

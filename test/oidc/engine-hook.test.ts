@@ -87,3 +87,41 @@ test('an option engine that is not a function is refused', async (t) => {
   const error = await t.throwsAsync(startPlatform({ engine }), { code: 'ERR_CONFIG' });
   t.true(error?.message.includes('engine'), error?.message);
 });
+
+test('a grant type that the host adds to the engine issues tokens that the guard accepts and can refuse', async (t) => {
+  const EXCHANGE = 'urn:example:exchange';
+  await using platform = await startPlatform({
+    engine(provider) {
+      const { Client, ClientCredentials, ResourceServer } = provider;
+      Client.prototype.grantTypeAllowed = function grantTypeAllowed(type) {
+        return type === EXCHANGE || this.grantTypes?.includes(type) === true;
+      };
+      provider.registerGrantType(EXCHANGE, async (ctx) => {
+        const resourceServer = new ResourceServer(provider.issuer, {
+          audience: provider.issuer,
+          scope: '',
+          accessTokenFormat: 'jwt',
+          jwt: { sign: { alg: 'ES256' } },
+        });
+        const token = new ClientCredentials({ client: ctx.oidc.client, resourceServer, scope: '' });
+        ctx.oidc.entity('ClientCredentials', token);
+        ctx.body = { access_token: await token.save(), token_type: 'Bearer' };
+      });
+    },
+  });
+  const service = await platform.registerService(['view_schools']);
+  const ask = async () =>
+    platform.token({
+      grant_type: EXCHANGE,
+      client_id: service.client.id,
+      client_secret: service.secret,
+    });
+  const { body, status } = await ask();
+  t.is(status, 200);
+  t.is((await platform.api('/schools', body.access_token)).status, 200);
+  const [record] = await platform.auth.audit.list({ clientId: service.client.id, types: ['token_issued'] });
+  t.like(record, { type: 'token_issued', clientId: service.client.id });
+  await platform.auth.revoke({ client: service.client.id });
+  t.is((await platform.api('/schools', body.access_token)).body['code'], 'token_revoked');
+  t.is((await platform.api('/schools', (await ask()).body.access_token)).status, 200);
+});

@@ -9,6 +9,7 @@ import { startPlatform } from '../harness/platform.ts';
 import type { Platform, TokenAnswer } from '../harness/platform.ts';
 import { postForm } from '../harness/requests.ts';
 import { around, pausable } from '../harness/storage.ts';
+import { until } from '../harness/until.ts';
 
 // In the form of Laravel Passport: 40 letters and digits.
 const SECRET = 'kGxVw2bC7LpQzR9tYhN4mJ8sDf3aXeU6iOoB1vTc';
@@ -70,8 +71,7 @@ for (const version of ['2a', '2b', '2y']) {
     t.regex((await hashesOf(id))[0]!, SHA256);
     t.is((await ask(id, SECRET)).status, 200);
     t.is((await ask(id, `${SECRET}x`)).status, 401);
-    const [secret] = await platform.auth.clients.secrets(id);
-    t.truthy(secret?.lastUsedAt);
+    await until(async () => (await platform.auth.clients.secrets(id))[0]?.lastUsedAt !== undefined);
   });
 }
 

@@ -155,13 +155,12 @@ test('invalid options are refused with their names, and nothing is issued', asyn
   const none = (await platform.registerApp({ scopes: [] })).client.id;
 
   const mistakes: [given: object | undefined, option: string, remedy: RegExp][] = [
-    [undefined, 'client', /^pass a client_id/],
     [{}, 'client', /^pass a client_id/],
     [{ client: { id: app } }, 'client', /^pass a client_id/],
     [
       { client: app, users: '1' },
       'users',
-      /^there is no such member; the members are client, user, scopes, resource, lifetime$/,
+      /^there is no such option; did you mean user\? The options are client, user, scopes, resource, lifetime$/,
     ],
     [{ client: app, user: { id: '1' } }, 'user', /^pass a user's id/],
     [{ client: app, user: '' }, 'user', /^pass a user's id/],
@@ -170,7 +169,7 @@ test('invalid options are refused with their names, and nothing is issued', asyn
     [{ client: app, user: undefined }, 'user', /acts for users only/],
     [{ client: service, user: '1' }, 'user', /acts for itself only/],
     [{ client: disabled, user: '1' }, 'client', /is disabled; enable it first$/],
-    [{ client: app, user: '1', scopes: 'schools:read' }, 'scopes', /^list scopes by name/],
+    [{ client: app, user: '1', scopes: 'schools:read' }, 'scopes', /^list the names of the scopes, such as/],
     [
       { client: app, user: '1', scopes: ['schools:write'] },
       'scopes',
@@ -186,6 +185,10 @@ test('invalid options are refused with their names, and nothing is issued', asyn
     [{ client: service, lifetime: 0 }, 'lifetime', /at least 1 s$/],
     [{ client: service, lifetime: '61 min' }, 'lifetime', /^at most lifetimes.accessToken, which is 3600 s/],
   ];
+  await t.throwsAsync(auth.issueToken(undefined as never), {
+    code: 'ERR_CONFIG',
+    message: /^issueToken\(\): pass an object/,
+  });
   for (const [given, option, remedy] of mistakes) {
     const error = await t.throwsAsync(auth.issueToken(given as IssueTokenOptions), {
       instanceOf: ConfigError,

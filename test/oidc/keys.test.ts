@@ -1,15 +1,17 @@
 import { setTimeout as wait } from 'node:timers/promises';
 
-import { decodeJwt, decodeProtectedHeader, importJWK, SignJWT } from 'jose';
+import { decodeJwt, decodeProtectedHeader, generateKeyPair, importJWK, SignJWT } from 'jose';
 import type { JWK } from 'jose';
 import test from 'ava';
-import { ConfigError, createAdministration } from 'koa-gatehouse';
+import { ConfigError, createAdministration, StorageError } from 'koa-gatehouse';
 import { memoryStorage } from 'koa-gatehouse/adapters/memory';
 
-import { passTime } from '../harness/clock.ts';
+import { passTime, stopClock } from '../harness/clock.ts';
 import { startPlatform } from '../harness/platform.ts';
 import type { Platform } from '../harness/platform.ts';
 import { send } from '../harness/requests.ts';
+import { around, pausable } from '../harness/storage.ts';
+import { until } from '../harness/until.ts';
 
 const SECRET = 'a key that encrypts keys, of 32 or more';
 
@@ -56,12 +58,102 @@ test('a new key is published before it signs', async (t) => {
   t.deepEqual(await publishedBy(platform), [kidOf(token), key.id]);
 });
 
-test('a node accepts a token of a key that another node has just created', async (t) => {
-  const storage = memoryStorage();
-  await using here = await startPlatform({ storage });
-  await using there = await startPlatform({ storage, issuer: here.origin });
+/** Two nodes on one storage, and the reads of the keys by the second one. */
+async function startTwo() {
+  const inner = memoryStorage();
+  const reads: string[] = [];
+  const { storage, pause } = pausable(
+    around(inner, async (name, call) => {
+      if (name === 'keys.list') reads.push(name);
+      return call();
+    }),
+  );
+  const here = await startPlatform({ storage: inner });
+  const there = await startPlatform({ storage, issuer: here.origin, revocationLag: '1 hour' });
+  reads.length = 0;
+  const rotated = async (): Promise<string> => {
+    await here.auth.keys.rotate({ after: 0 });
+    return issue(here);
+  };
+  const [valid, invented] = await Promise.all([
+    issue(here),
+    new SignJWT({})
+      .setProtectedHeader({ alg: 'ES256', typ: 'at+jwt', kid: 'invented' })
+      .sign((await generateKeyPair('ES256')).privateKey),
+  ]);
+  return {
+    there,
+    reads,
+    pause,
+    rotated,
+    valid,
+    invented,
+    async [Symbol.asyncDispose]() {
+      await there[Symbol.asyncDispose]();
+      await here[Symbol.asyncDispose]();
+    },
+  };
+}
+
+test.serial('a token of an unknown key is refused at once when the keys were just read', async (t) => {
+  using _stopped = stopClock();
+  await using nodes = await startTwo();
+  const { invented, reads, rotated, there, valid } = nodes;
+  const token = await rotated();
+  for (let count = 0; count < 3; count += 1) {
+    const refused = await there.api('/identity', invented);
+    t.like([refused.status, refused.body], [401, { code: 'token_invalid' }]);
+  }
+  t.is((await there.api('/identity', token)).status, 401);
+  t.is((await there.api('/identity', valid)).status, 200);
+  t.deepEqual(reads, []);
+
+  passTime(1);
+  t.is((await there.api('/identity', invented)).status, 401);
+  t.is((await there.api('/identity', token)).status, 200);
+  t.is((await there.api('/identity', invented)).status, 401);
+  t.is(reads.length, 1, 'the first one in the next second reads the keys, for all');
+  passTime(-60);
+  t.is((await there.api('/identity', await rotated())).status, 200, 'the clock was set back');
+  t.is(reads.length, 2);
+  passTime(60);
+});
+
+test.serial('a node accepts a token of a key that another node has just created', async (t) => {
+  using _stopped = stopClock();
+  await using nodes = await startTwo();
+  const { invented, pause, reads, rotated, there, valid } = nodes;
+  const token = await rotated();
+  passTime(1);
+  const reading = pause('keys.list');
+  const waiting = [token, invented, token].map(async (sent) => there.api('/identity', sent));
+  await reading.reached;
+  t.is((await there.api('/identity', valid)).status, 200, 'a token of a known key does not wait');
+  reading.resume();
+  t.deepEqual(
+    (await Promise.all(waiting)).map(({ status }) => status),
+    [200, 401, 200],
+  );
+  t.is(reads.length, 1);
+});
+
+test.serial('a read of the keys that failed is repeated by the next token of an unknown key', async (t) => {
+  using _stopped = stopClock();
+  let isBroken = false;
+  const inner = memoryStorage();
+  const storage = around(inner, async (name, call) => {
+    if (isBroken && name === 'keys.list') throw new StorageError('the database is unreachable');
+    return call();
+  });
+  await using here = await startPlatform({ storage: inner });
+  await using there = await startPlatform({ storage, issuer: here.origin, revocationLag: '1 hour' });
   await here.auth.keys.rotate({ after: 0 });
   const token = await issue(here);
+  passTime(1);
+  isBroken = true;
+  const failed = await there.api('/identity', token);
+  t.like([failed.status, failed.body], [503, { code: 'temporarily_unavailable' }]);
+  isBroken = false;
   t.is((await there.api('/identity', token)).status, 200);
 });
 
@@ -155,10 +247,6 @@ test('expired rows are deleted after pruneInterval', async (t) => {
   await until(async () => (await storage.sessions.find('old')) === undefined);
   t.is(await storage.sessions.find('old'), undefined);
 });
-
-async function until(isTrue: () => boolean | Promise<boolean>): Promise<void> {
-  while (!(await isTrue())) await new Promise((resolve) => setTimeout(resolve, 20));
-}
 
 test('rotate({ after }) accepts a duration, and refuses other values', async (t) => {
   await using platform = await startPlatform();

@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import test from 'ava';
 
 import { memoryStorage } from 'koa-gatehouse/adapters/memory';
@@ -5,6 +6,7 @@ import { memoryStorage } from 'koa-gatehouse/adapters/memory';
 import { Browser } from '../harness/browser.ts';
 import type { Page } from '../harness/browser.ts';
 import { passTime } from '../harness/clock.ts';
+import { createAuthorizationRequests } from '../../lib/login/authorization-request.ts';
 import { authorize, authorizeUrl, runCodeFlow, signIn, startPlatform } from '../harness/platform.ts';
 
 const storage = memoryStorage();
@@ -216,27 +218,51 @@ test('a consent page cannot be opened or answered in another browser', async (t)
   t.truthy(end.location?.searchParams.get('code'), 'its own browser can answer it');
 });
 
-test('the signed URL of a page is refused when it was changed or signed by another server', async (t) => {
+test('the URL of a page is refused when it was changed or encrypted by another server', async (t) => {
   const app = await platform.registerApp();
   const browser = new Browser();
   const { url } = await browser.open(authorizeUrl(platform, app));
   await using other = await startPlatform({ storage, cookieKeys: ['x'.repeat(32)] });
   const foreign = await new Browser().open(authorizeUrl(other, app));
-  const [header = '', payload = '', signature = ''] = url.pathname.split('/').at(-1)!.split('.');
-  const claims = JSON.parse(Buffer.from(payload, 'base64url').toString()) as { request: { prompt: string } };
-  claims.request.prompt = 'consent';
-  const changed = Buffer.from(JSON.stringify(claims)).toString('base64url');
-  const none = Buffer.from('{"alg":"none","typ":"oauth-authz-req+jwt"}').toString('base64url');
+  const own = url.pathname.split('/').at(-1)!;
+  const bytes = Buffer.from(own, 'base64url');
+  const changed = Array.from({ length: bytes.length }, (_, index) =>
+    Buffer.from(bytes.with(index, bytes[index]! ^ 1)).toString('base64url'),
+  );
   for (const uid of [
     foreign.url.pathname.split('/').at(-1)!,
-    `${header}.${changed}.${signature}`,
-    `${header}.${payload}.`,
-    `${none}.${payload}.`,
-    `${header}.${payload}.${signature}x`,
+    ...changed,
+    bytes.subarray(0, -1).toString('base64url'),
+    bytes.subarray(0, 12).toString('base64url'),
+    `${own}AAAA`,
   ]) {
     t.true(isExpired(await browser.get(`${platform.origin}/oauth/interaction/${uid}`)), uid);
   }
   t.is((await browser.get(url)).heading, 'Sign in');
+});
+
+test('a request that another server encrypted with the same keys is refused', async (t) => {
+  const lifetimes = { interaction: 60 } as Parameters<typeof createAuthorizationRequests>[0]['lifetimes'];
+  const [one, other] = ['https://one.example', 'https://other.example'].map((issuer) =>
+    createAuthorizationRequests({ issuer, lifetimes }, () => ['x'.repeat(32)]),
+  );
+  const request = { prompt: 'login', reasons: [], parameters: {} } as const;
+  const text = one!.write(request);
+  t.deepEqual(one!.read(text), request);
+  t.is(other!.read(text), undefined);
+});
+
+test('the URLs of the pages tell neither the user, nor the session, nor the request', async (t) => {
+  const app = await platform.registerApp();
+  const browser = new Browser();
+  const login = await browser.open(authorizeUrl(platform, app, { state: 'state-of-the-app' }));
+  const consent = await signIn(browser, login);
+  for (const { url } of [login, consent]) {
+    t.true(url.pathname.length < 400, `${url.pathname.length} characters`);
+    const text = Buffer.from(url.pathname.split('/').at(-1)!, 'base64url').toString('latin1');
+    for (const known of ['state-of-the-app', app.client.id, 'consent', 'login', 'session', 'userId'])
+      t.false(text.includes(known), known);
+  }
 });
 
 test('a login of another user in a second tab ends the open pages of the first user', async (t) => {
@@ -252,7 +278,7 @@ test('a login of another user in a second tab ends the open pages of the first u
 
 test('a request that is too long is an error: a redirect with a session, a page without', async (t) => {
   const app = await platform.registerApp();
-  const long = authorizeUrl(platform, app, { state: 's'.repeat(6000) });
+  const long = authorizeUrl(platform, app, { state: randomBytes(5600).toString('base64url') });
   const page = await new Browser().get(long);
   t.is(page.status, 400);
   t.true(page.text.includes('the authorization request is too long'), page.text);
@@ -261,7 +287,7 @@ test('a request that is too long is an error: a redirect with a session, a page 
   const { location } = await browser.get(long);
   t.is(location?.searchParams.get('error'), 'invalid_request');
   t.is(location?.searchParams.get('error_description'), 'the authorization request is too long');
-  const fits = authorizeUrl(platform, app, { state: 's'.repeat(4000) });
+  const fits = authorizeUrl(platform, app, { state: randomBytes(3000).toString('base64url') });
   t.is((await new Browser().open(fits)).heading, 'Sign in');
 });
 

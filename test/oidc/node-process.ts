@@ -3,6 +3,8 @@
  * or kills itself as configured.
  */
 import { AsyncLocalStorage } from 'node:async_hooks';
+import type { Server } from 'node:http';
+import type { Socket } from 'node:net';
 import { createInterface } from 'node:readline';
 
 import { knexStorage } from 'koa-gatehouse/adapters/knex';
@@ -19,6 +21,9 @@ interface RunningRequest {
   calls: number;
   isStopped: boolean;
 }
+
+// In milliseconds: longer than a test pauses the process.
+const KEEP_ALIVE = 60_000;
 
 const requests = new AsyncLocalStorage<RunningRequest>();
 const nodes = new Map<string, Platform>();
@@ -52,7 +57,8 @@ async function open({ address, kill, ...options }: NodeSettings): Promise<string
 
   const storage = around(knexStorage(address), async (name, call) => {
     const request = requests.getStore();
-    if (!request) return call();
+    // Called for the first token of a process only.
+    if (!request || name === 'confirm') return call();
     request.calls += 1;
     const number = request.calls;
     if (request.isStopped || isStop(request.stop, number, 'before')) return stop(request);
@@ -69,6 +75,9 @@ async function open({ address, kill, ...options }: NodeSettings): Promise<string
       app(parts) {
         const listener = bareApp(parts);
         return (message, response) => {
+          const { server } = message.socket as Socket & { server: Server };
+          // After a pause, Node would close the connections that were idle at its begin.
+          server.keepAliveTimeout = KEEP_ALIVE;
           const request = { stop: stopOf(message.headers), calls: 0, isStopped: false };
           requests.run(request, () => listener(message, response));
         };

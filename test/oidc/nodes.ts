@@ -51,6 +51,9 @@ export interface Node extends AsyncDisposable {
 /** A process that runs any number of nodes. Disposing ends it and its nodes. */
 export interface NodeProcess extends AsyncDisposable {
   open(settings: NodeSettings): Promise<Node>;
+  /** Stops the process for a while: what is sent to it waits. */
+  pause(): void;
+  resume(): void;
   /** Resolves at the end of the process to the signal that ended it, or null. */
   readonly end: Promise<NodeJS.Signals | null>;
 }
@@ -82,6 +85,8 @@ export function startProcess(): NodeProcess {
       const origin = await send({ open: settings });
       return { origin, [Symbol.asyncDispose]: async () => void (await send({ close: origin })) };
     },
+    pause: () => void child.kill('SIGSTOP'),
+    resume: () => void child.kill('SIGCONT'),
     end,
     async [Symbol.asyncDispose]() {
       child.stdin.end();

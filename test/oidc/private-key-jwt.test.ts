@@ -1,5 +1,6 @@
 import { UnsecuredJWT, SignJWT } from 'jose';
 import test from 'ava';
+import { memoryStorage } from 'koa-gatehouse/adapters/memory';
 
 import { startPlatform } from '../harness/platform.ts';
 import type { Platform } from '../harness/platform.ts';
@@ -9,7 +10,8 @@ import { ASSERTION_TYPE, assertionParameters, makeKeyPair } from '../harness/cli
 import type { Claims, ClientKeyPair } from '../harness/client-keys.ts';
 import { outline } from './token-platform.ts';
 
-const server = await startPlatform({ privateKeyJwt: true });
+// The tests share an address.
+const server = await startPlatform({ privateKeyJwt: true, throttling: { clientAuthentication: false } });
 const pair = await makeKeyPair();
 const { client } = await server.auth.clients.create({
   name: 'Nightly',
@@ -114,14 +116,60 @@ test('assertions are signed with each of the algorithms of the metadata', async 
   }
 });
 
-test('an assertion without a key id is verified with each key of the client', async (t) => {
-  const [first, second] = [await makeKeyPair(null), await makeKeyPair(null)];
-  const { client: app } = await server.auth.clients.create({
-    name: 'Without ids',
-    grantType: 'client_credentials',
-    keys: { jwks: { keys: [first.publicJwk, second.publicJwk] } },
+test('an assertion needs no key id where the client has one key', async (t) => {
+  for (const kid of ['key-1', null]) {
+    const by = await makeKeyPair(kid);
+    const { client: app } = await server.auth.clients.create({
+      name: 'One key',
+      grantType: 'client_credentials',
+      keys: { jwks: { keys: [by.publicJwk] } },
+    });
+    const { kid: _, ...unnamed } = by.publicJwk;
+    const without = { ...by, publicJwk: unnamed };
+    t.is((await tokenWith({}, { by: without, id: app.id })).status, 200);
+    const named = { ...by, publicJwk: { ...unnamed, kid: 'another' } };
+    t.deepEqual(outline(await tokenWith({}, { by: named, id: app.id })), refused(UNVERIFIED));
+  }
+});
+
+test('of several keys each has a key id, with which an assertion names it', async (t) => {
+  const [first, second] = [await makeKeyPair('first'), await makeKeyPair('second', 'RS256')];
+  const unnamed = await makeKeyPair(null, 'ES384');
+  const fields = { name: 'Several', grantType: 'client_credentials' as const };
+  const create = async (...pairs: readonly ClientKeyPair[]): ReturnType<typeof server.auth.clients.create> =>
+    server.auth.clients.create({
+      ...fields,
+      keys: { jwks: { keys: pairs.map(({ publicJwk }) => publicJwk) } },
+    });
+  const error = await t.throwsAsync(create(first, unnamed), {
+    code: 'ERR_CLIENT_INVALID',
+    message: 'keys.jwks: with several keys, give each a kid of its own, which assertions name',
   });
-  for (const by of [first, second]) t.is((await tokenWith({}, { by, id: app.id })).status, 200);
+  t.like(error, { fields: [{ code: 'key_id_missing' }] });
+
+  const { client: app } = await create(first, second);
+  for (const by of [first, second]) {
+    t.is((await tokenWith({}, { by, id: app.id })).status, 200);
+    const { kid: _, ...publicJwk } = by.publicJwk;
+    const answer = await tokenWith({}, { by: { ...by, publicJwk }, id: app.id });
+    t.deepEqual(outline(answer), refused(UNVERIFIED));
+  }
+  const [record] = await server.auth.audit.list({ types: ['token_refused'], clientId: app.id });
+  t.like(record, { reason: 'the client has several keys, and the client assertion has no kid' });
+});
+
+test('a client that was stored with keys without ids keeps its other fields changeable', async (t) => {
+  const storage = memoryStorage();
+  await using platform = await startPlatform({ storage, privateKeyJwt: true });
+  const { client: app } = await platform.registerService();
+  const keys = [await makeKeyPair(null), await makeKeyPair(null)].map(({ publicJwk }) => publicJwk);
+  const stored = { ...app, keys: { jwks: { keys: keys as Array<Record<string, unknown>> } } };
+  t.true(await storage.clients.update(stored, app.updatedAt));
+  const { clients } = platform.auth;
+  t.is((await clients.update(app.id, { name: 'Renamed' })).name, 'Renamed');
+  await t.throwsAsync(clients.update(app.id, { keys: { jwks: { keys: keys.toReversed() } } }), {
+    message: /with several keys, give each a kid/,
+  });
 });
 
 test('an assertion is accepted once, and its second use is told apart', async (t) => {
@@ -314,7 +362,7 @@ test('malformed assertions get a 4xx that says what is wrong', async (t) => {
     );
 });
 
-test('failed assertions of strangers lock no client out', async (t) => {
+test('failed assertions of strangers lock no client out, also at their address', async (t) => {
   const stranger = await makeKeyPair();
   await using throttled = await startPlatform({
     privateKeyJwt: true,
@@ -326,8 +374,10 @@ test('failed assertions of strangers lock no client out', async (t) => {
     keys: { jwks: { keys: [pair.publicJwk] } },
   });
   const with_ = { at: throttled, id: app.id };
+  const statuses: number[] = [];
   for (let count = 0; count < 10; count += 1)
-    t.is((await tokenWith({}, { ...with_, by: stranger })).status, 401);
+    statuses.push((await tokenWith({}, { ...with_, by: stranger })).status);
+  t.deepEqual(statuses, [401, 401, ...Array.from({ length: 8 }, () => 429)]);
   t.is((await tokenWith({}, with_)).status, 200);
 });
 

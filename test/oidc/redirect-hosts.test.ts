@@ -1,10 +1,11 @@
+import test from 'ava';
 import type { ExecutionContext } from 'ava';
 
 import { onEachDatabase } from '../adapters/databases.ts';
 import { Browser } from '../harness/browser.ts';
 import type { Page } from '../harness/browser.ts';
 import { pkce } from '../harness/pkce.ts';
-import { authorize, authorizeUrl } from '../harness/platform.ts';
+import { authorize, authorizeUrl, startPlatform } from '../harness/platform.ts';
 import type { Platform, RegisteredApp } from '../harness/platform.ts';
 import { platformOn } from './on-databases.ts';
 
@@ -87,7 +88,7 @@ onEachDatabase('another port of a host needs a new consent, another path does no
 });
 
 onEachDatabase(
-  'consent is asked for each free port and each scheme of a native app (RFC 8252 section 8.6)',
+  'consent is asked for each time when the redirect stays on the device (RFC 8252 section 8.6)',
   async (t, _, address) => {
     const platform = await platformOn(t, address);
     const browser = await signedIn(platform, t);
@@ -105,14 +106,91 @@ onEachDatabase(
         t.truthy(end.location?.searchParams.get('code'), redirect_uri);
         t.true(end.location?.href.startsWith(redirect_uri), end.location?.href);
       }
-      // The exactly registered URIs have a consent now.
+      // Another program may have the registered port, or the scheme, by now.
       for (const redirect_uri of uris) {
         const page = await ask(platform, app, browser, { ...pkce().parameters, redirect_uri });
-        t.truthy(page.location?.searchParams.get('code'), redirect_uri);
+        t.true(isAsked(page), `${redirect_uri}: ${page.location?.href}`);
+        const silent = await ask(platform, app, browser, {
+          ...pkce().parameters,
+          redirect_uri,
+          prompt: 'none',
+        });
+        t.is(silent.location?.searchParams.get('error'), 'consent_required', redirect_uri);
       }
       const list = await browser.open(platform.url('/account/apps'));
       t.true(list.text.includes('Reports'), 'the user can disconnect it');
     }
+  },
+);
+
+/** Hosts over https that are the device itself; the certificate of one is no proof of which program has the port. */
+const LOOPBACK_HOSTS = [
+  'localhost',
+  'LOCALHOST:8443',
+  'localhost.',
+  'app.localhost',
+  '127.0.0.1',
+  '127.1.2.3:8443',
+  '2130706433',
+  '0x7f.1',
+  '0.0.0.0',
+  '[::1]:8443',
+  '[::]',
+  '[::ffff:127.0.0.1]',
+  '[::ffff:0.0.0.0]',
+];
+
+test('consent is asked for each time for the device itself, whatever it is called, also of first-party apps without a secret', async (t) => {
+  await using platform = await startPlatform();
+  const browser = await signedIn(platform, t);
+  const uris = LOOPBACK_HOSTS.map((host) => `https://${host}/callback`);
+  uris.push('http://localhost:8400/callback', 'http://127.0.0.1/callback');
+  for (const firstParty of [false, true]) {
+    const app = await platform.registerApp({ confidential: false, redirectUris: uris, firstParty });
+    for (const redirect_uri of uris) {
+      const parameters = { ...pkce().parameters, redirect_uri };
+      const page = await ask(platform, app, browser, parameters);
+      t.true(isAsked(page), `${redirect_uri}: ${page.location?.href}`);
+      const end = await browser.follow(await browser.submit(page, 'Authorize'));
+      t.truthy(end.location?.searchParams.get('code'), redirect_uri);
+      t.true(isAsked(await ask(platform, app, browser, parameters)), redirect_uri);
+      const { location } = await ask(platform, app, browser, { ...parameters, prompt: 'none' });
+      t.is(location?.searchParams.get('error'), 'consent_required', redirect_uri);
+    }
+  }
+});
+
+test('consent is remembered for hosts that only look like the device', async (t) => {
+  await using platform = await startPlatform();
+  const browser = await signedIn(platform, t);
+  const hosts = [
+    'localhost.example',
+    'notlocalhost',
+    '127.0.0.1.example',
+    '128.0.0.1',
+    '[::2]',
+    '[2001:db8::1]',
+  ];
+  const app = await platform.registerApp({ redirectUris: hosts.map((host) => `https://${host}/callback`) });
+  for (const redirect_uri of app.client.redirectUris) {
+    const page = await ask(platform, app, browser, { redirect_uri });
+    t.true(isAsked(page), redirect_uri);
+    await browser.follow(await browser.submit(page, 'Authorize'));
+    const again = await ask(platform, app, browser, { redirect_uri });
+    t.truthy(again.location?.searchParams.get('code'), redirect_uri);
+  }
+});
+
+onEachDatabase(
+  'a first-party app with a secret needs no consent for a loopback address',
+  async (t, _, address) => {
+    const platform = await platformOn(t, address);
+    const browser = await signedIn(platform, t);
+    const app = await platform.registerApp({
+      redirectUris: ['http://localhost:8400/callback'],
+      firstParty: true,
+    });
+    t.truthy((await ask(platform, app, browser)).location?.searchParams.get('code'));
   },
 );
 
@@ -143,6 +221,10 @@ onEachDatabase(
       t.is(end.location, undefined, end.location?.href);
       t.is(end.status, 400);
       t.is(end.heading, 'This link does not lead back to the app');
+      // A consent that was given too late is not one for later.
+      await platform.auth.clients.update(app.client.id, { redirectUris: [GOOD, NEW] });
+      const silent = await ask(platform, app, browser, { redirect_uri: NEW, prompt: 'none' });
+      t.is(silent.location?.searchParams.get('error'), 'consent_required');
     }
   },
 );

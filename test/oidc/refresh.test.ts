@@ -255,7 +255,7 @@ test('a refresh token is compared exactly', async (t) => {
   t.is((await refresh(token)).status, 200);
 });
 
-test('the refresh token of a deleted user is refused until the user exists again', async (t) => {
+test('the refresh token of a deleted user is refused, also when the id is given to another user', async (t) => {
   const users = platform.users.all;
   users.push({ id: 'gus', name: 'Gus', email: 'gus@school.example', password: 'p', permissions: [] });
   const browser = new Browser();
@@ -269,7 +269,7 @@ test('the refresh token of a deleted user is refused until the user exists again
   t.is(answer.status, 400);
   t.deepEqual(answer.body, REFUSED);
   users.push(gus!);
-  t.is((await refresh(body.refresh_token)).status, 200);
+  t.is((await refresh(body.refresh_token)).status, 400);
 });
 
 test('a disabled client gets no tokens until it is enabled', async (t) => {

@@ -9,6 +9,7 @@ import { authorizeUrl, runCodeFlow, signIn, startPlatform } from '../harness/pla
 import type { Platform, RegisteredApp } from '../harness/platform.ts';
 import { pausable } from '../harness/storage.ts';
 import type { PausableStorage } from '../harness/storage.ts';
+import { hashCredential } from '../../lib/keys/hash.ts';
 import { asClient } from './families.ts';
 
 const ANN = { login: 'ann@school.example', password: 'correct horse' };
@@ -72,6 +73,15 @@ async function givesTokens({ here, app }: Nodes, page: Page): Promise<boolean> {
   return body.access_token !== undefined && (await here.api('/identity', body.access_token)).status === 200;
 }
 
+/** Lets the browser's session end in an hour, unless it is used. */
+async function endSoon({ storage: { sessions } }: Nodes, { cookies }: Browser): Promise<void> {
+  const { value } = cookies.find(({ name }) => name.includes('session') && !name.endsWith('.sig'))!;
+  const id = hashCredential(value);
+  const { session } = (await sessions.find(id))!;
+  const expiresAt = Math.floor(Date.now() / 1000) + 3600;
+  await sessions.update({ id, payload: { ...session.payload, exp: expiresAt }, expiresAt });
+}
+
 async function logOut({ here, elsewhere }: Nodes, cookie: string): Promise<void> {
   const url = new URL(`${here.origin}/oauth/logout`);
   const { status } = await elsewhere().post(url, new URLSearchParams(), { cookie });
@@ -82,7 +92,7 @@ for (const { call, isKnown } of [
   { call: 'sessions.find', isKnown: true },
   { call: 'credentials.start', isKnown: true },
   { call: 'credentials.start', isKnown: false },
-  { call: 'sessions.update', isKnown: false },
+  { call: 'sessions.update', isKnown: true },
 ]) {
   const which = isKnown ? 'an app of the session' : 'a new app';
   onTwoNodes(
@@ -91,8 +101,9 @@ for (const { call, isKnown } of [
       const { t, here, pause } = nodes;
       const browser = await loggedIn(nodes);
       const cookie = cookiesOf(browser);
-      // The session is updated for an app that is not in it yet.
       const asking = isKnown ? nodes.app : await here.registerApp({ name: 'Other', firstParty: true });
+      // The session is updated when its end moves by hours.
+      if (call === 'sessions.update') await endSoon(nodes, browser);
       const { reached, resume } = pause(call);
       const answer = browser.get(authorizeUrl(here, asking));
       await reached;
@@ -262,18 +273,10 @@ onEachDatabase(
     let meanwhile: (() => Promise<void>) | undefined;
     await using platform = await startPlatform({
       storage: knexStorage(address),
-      configure(configuration) {
-        const { resourceIndicators } = configuration.features!;
-        const describe = resourceIndicators!.getResourceServerInfo!;
-        const getResourceServerInfo: typeof describe = async (...given) => {
-          await meanwhile?.();
-          return describe(...given);
-        };
-        const features = {
-          ...configuration.features,
-          resourceIndicators: { ...resourceIndicators, getResourceServerInfo },
-        };
-        return { ...configuration, features };
+      // Called after the client was authenticated.
+      async tokenClaims() {
+        await meanwhile?.();
+        return undefined;
       },
     });
     const service = await platform.registerService();

@@ -4,12 +4,7 @@ import test from 'ava';
 
 import type { Credential, CredentialStore, Grant } from '../../lib/contracts/index.ts';
 import { hashCredential } from '../../lib/keys/hash.ts';
-import { PresentedCredential } from '../../lib/oidc/redemption.ts';
-
-const SETTINGS = {
-  lifetimes: { accessToken: 3600 },
-  refreshGrace: 10,
-} as unknown as Parameters<PresentedCredential['redeem']>[1];
+import { redeem } from '../../lib/token/redemption.ts';
 
 const FUTURE = 4_000_000_000;
 
@@ -38,11 +33,21 @@ async function seal(presented: string, successor: string): Promise<string> {
       return { outcome: 'redeemed' };
     },
   };
-  const found = { credential: aCredential(presented), grant: { id: 'grant' } as Grant };
-  await new PresentedCredential(presented, found).redeem(credentials, SETTINGS, {
-    value: successor,
-    credential: aCredential(successor),
-  });
+  const found = {
+    credential: aCredential(presented),
+    grant: { id: 'grant' } as Grant,
+    expiresIn: 60,
+    spentFor: undefined,
+  };
+  await redeem(
+    credentials,
+    { ...found, value: presented, resource: undefined, scopes: [] },
+    {
+      successor: { value: successor, credential: aCredential(successor) },
+      accessTokenExpiresAt: FUTURE,
+      refreshGrace: 10,
+    },
+  );
   return sealed!;
 }
 

@@ -7,7 +7,7 @@ import { pages } from 'koa-gatehouse/interactions';
 import { Browser } from '../harness/browser.ts';
 import { authorize, authorizeUrl, signIn, startPlatform } from '../harness/platform.ts';
 import type { Platform, startPlatform as start } from '../harness/platform.ts';
-import { pathHere } from '../../lib/oidc/login-session.ts';
+import { pathHere } from '../../lib/login/login-session.ts';
 
 type Options = NonNullable<Parameters<typeof start>[0]>;
 

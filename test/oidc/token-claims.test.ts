@@ -1,15 +1,13 @@
 import { decodeJwt } from 'jose';
 import test from 'ava';
 import { ConfigError } from 'koa-gatehouse';
-import type { AuthServerOptions, TokenClaimsContext } from 'koa-gatehouse';
+import type { TokenClaimsContext } from 'koa-gatehouse';
 
 import { onEachDatabase } from '../adapters/databases.ts';
 import { authorize, runCodeFlow, people, startPlatform } from '../harness/platform.ts';
 import type { Platform, RegisteredApp, TokenAnswer } from '../harness/platform.ts';
 import { postForm } from '../harness/requests.ts';
 import { platformOn } from './on-databases.ts';
-
-type Configure = NonNullable<AuthServerOptions['configure']>;
 
 async function clientToken(platform: Platform, { client, secret }: RegisteredApp): Promise<TokenAnswer> {
   return platform.token({ grant_type: 'client_credentials', client_id: client.id, client_secret: secret });
@@ -160,52 +158,4 @@ onEachDatabase('when tokenClaims() throws, the code or refresh token stays unuse
   const refreshed = await refresh(platform, app, body.refresh_token);
   t.is(refreshed.status, 200);
   t.is((await platform.api('/schools', refreshed.body.access_token)).status, 200);
-});
-
-const CONFIGURES: Readonly<Record<string, Configure>> = {
-  'drops the claims of the server': (configuration) => ({
-    ...configuration,
-    extraTokenClaims: async () => ({ tenant: 'north' }),
-  }),
-  'removes the function'(configuration) {
-    delete configuration.extraTokenClaims;
-    return configuration;
-  },
-  'changes the configuration in place': (configuration) =>
-    Object.assign(configuration, { extraTokenClaims: async () => ({ tenant: 'north' }) }),
-  'returns other claims of the server': (configuration) => ({
-    ...configuration,
-    extraTokenClaims: async (_ctx, token) => ({
-      principal: 'accountId' in token ? 'client' : 'user',
-      grant_id: 'other',
-      revocation_sequence: 'x',
-      limited: true,
-    }),
-  }),
-  'adds to the claims of the server': (configuration) => ({
-    ...configuration,
-    extraTokenClaims: async (ctx, token) => ({
-      ...(await configuration.extraTokenClaims?.(ctx, token)),
-      tenant: 'north',
-    }),
-  }),
-};
-
-test('the claims of the server cannot be changed by configure', async (t) => {
-  for (const [title, configure] of Object.entries(CONFIGURES)) {
-    await using platform = await startPlatform({ configure, tokenClaims: () => ({ region: 'east' }) });
-    const service = await platform.registerService(['view_schools']);
-    await platform.auth.revoke({ client: service.client.id });
-    const ofUser = (await runCodeFlow(platform, await platform.registerApp())).body.access_token;
-    const own = (await clientToken(platform, service)).body.access_token;
-    for (const token of [ofUser, own]) {
-      t.is((await platform.api('/schools', token)).status, 200, title);
-      t.is(decodeJwt(token)['region'], 'east', title);
-      t.is(decodeJwt(token)['tenant'], /removes|returns/.test(title) ? undefined : 'north', title);
-      await platform.auth.revoke({ token });
-      t.is((await platform.api('/schools', token)).status, 401, title);
-    }
-    t.false('grant_id' in decodeJwt(own), title);
-    t.true(Number(decodeJwt(own)['revocation_sequence']) > 0, title);
-  }
 });

@@ -1,5 +1,4 @@
 import type { RequestListener } from 'node:http';
-import { setTimeout as delay } from 'node:timers/promises';
 
 import test from 'ava';
 import type { ExecutionContext } from 'ava';
@@ -15,6 +14,7 @@ import { requestsInProgress } from '../harness/requests-in-progress.ts';
 import { around } from '../harness/storage.ts';
 import { RawConnection } from '../harness/raw-connection.ts';
 import type { RawResponse } from '../harness/raw-connection.ts';
+import { until } from '../harness/until.ts';
 
 const FORM = 'application/x-www-form-urlencoded';
 const BULK = '/api/v1/actions/school/count-schools-action/bulk';
@@ -141,7 +141,7 @@ test('slow bodies are given up after a second when complete requests arrive', as
     const answers = await Promise.all(Array.from({ length: 10 }, async () => platform.token(fields)));
     return answers.every(({ status }) => status === 200);
   };
-  while (!(await tenTokens())) await delay(50);
+  await until(tenTokens);
   const { status, headers, body } = await connections[0]!.answer();
   t.is(status, 408);
   t.is(headers.get('connection'), 'close');
@@ -296,6 +296,6 @@ test('an invalid limit is a ConfigError', async (t) => {
   });
   await t.throwsAsync(startPlatform({ maxBodyBytes: -1 }), {
     code: 'ERR_CONFIG',
-    message: 'maxBodyBytes: give a whole number, such as 1000, or 0 for any number',
+    message: 'maxBodyBytes: give a whole number of at least 1, or 0 for no limit',
   });
 });

@@ -131,7 +131,8 @@ test('an invalid option of close() is an error that names it, and closes nothing
   });
   t.throws(() => auth.close({ dran: '5 seconds' } as never), {
     code: 'ERR_CONFIG',
-    message: 'close({ dran }): there is no such option; the options are drain, server, timeout',
+    message:
+      'close({ dran }): there is no such option; did you mean drain? The options are timeout, drain, server',
   });
   t.throws(() => auth.close({ server: {} as never }), {
     code: 'ERR_CONFIG',

@@ -29,10 +29,12 @@ async function refreshTokens(announced: Announced, count: number): Promise<strin
   const [{ login, password }] = announced.users as [Announced['users'][0]];
   let page = await browser.open(url);
   page = await browser.follow(await browser.submit(page, 'Sign in', { login, password }));
-  await browser.follow(await browser.submit(page, 'Authorize'));
   const tokens: string[] = [];
   for (let made = 0; made < count; made += 1) {
-    const code = (await browser.open(url)).url.searchParams.get('code');
+    // The app is on this machine, so consent is asked for each time.
+    const end = await browser.follow(await browser.submit(page, 'Authorize'));
+    const code = end.url.searchParams.get('code');
+    page = await browser.open(url);
     const { body } = await postJson(`${announced.base_url}/oauth/token`, {
       grant_type: 'authorization_code',
       client_id: app.client_id,

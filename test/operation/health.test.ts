@@ -1,3 +1,5 @@
+import { fork } from 'node:child_process';
+import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
@@ -8,11 +10,12 @@ import { knexStorage } from 'koa-gatehouse/adapters/knex';
 import { memoryStorage } from 'koa-gatehouse/adapters/memory';
 import { pages } from 'koa-gatehouse/interactions';
 
-import { onEachDatabase, postgresql } from '../adapters/databases.ts';
+import { onEachDatabase, postgresql, sqlite } from '../adapters/databases.ts';
 import { freezingProxy } from '../adapters/freezing-proxy.ts';
-import { gate, people, recordingLogger, startPlatform } from '../harness/platform.ts';
+import { gate, people, recordingLogger, runCodeFlow, startPlatform } from '../harness/platform.ts';
 import { send } from '../harness/requests.ts';
 import { around } from '../harness/storage.ts';
+import { asClient } from '../oidc/families.ts';
 import { host } from './host.ts';
 
 /** A storage whose methods a test can replace, and which counts calls of pendingMigrations(). */
@@ -181,4 +184,36 @@ onEachDatabase(
     t.is((await send(platform.url('/readyz'))).status, 200);
   },
   [postgresql],
+);
+
+onEachDatabase(
+  'a process that was stopped while it held the lock: requests that write get 503, and /readyz says why',
+  async (t, _database, address) => {
+    await using platform = await startPlatform(
+      { storage: knexStorage(address, { timeout: '300 ms' }) },
+      { app: host },
+    );
+    const app = await platform.registerApp({ firstParty: true });
+    const { refresh_token: token } = (await runCodeFlow(platform, app)).body;
+    const refresh = async (): ReturnType<typeof platform.token> =>
+      platform.token({ grant_type: 'refresh_token', ...asClient(app), refresh_token: token });
+
+    const other = fork(new URL('../adapters/locking-process.ts', import.meta.url), [address], {
+      execArgv: ['--conditions=gatehouse:source'],
+    });
+    t.teardown(() => other.kill('SIGKILL'));
+    await once(other, 'message');
+    other.kill('SIGSTOP');
+    const refused = await refresh();
+    t.is(refused.status, 503);
+    t.is(refused.headers.get('retry-after'), '1');
+    const { status, body } = await send(platform.url('/readyz'));
+    t.is(status, 200);
+    t.deepEqual(body, { status: 'warn', notes: ['database_locked'] });
+
+    other.kill('SIGCONT');
+    await once(other, 'exit');
+    t.is((await refresh()).status, 200);
+  },
+  [sqlite],
 );

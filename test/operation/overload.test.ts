@@ -1,4 +1,8 @@
-import type { RequestListener } from 'node:http';
+import { once } from 'node:events';
+import { Agent, request } from 'node:http';
+import type { IncomingMessage, RequestListener, Server } from 'node:http';
+import { connect } from 'node:net';
+import { text } from 'node:stream/consumers';
 
 import test from 'ava';
 import { createApiRouter, defineAction } from 'koa-gatehouse';
@@ -178,6 +182,161 @@ test('a streamed response counts until its end, or until the client disconnects'
   t.is((await platform.token(fields)).status, 200);
 });
 
+/** A server with an action whose results are 100 kB each; the item `slow` waits for `release`. */
+async function serveLargeBulks(options: Parameters<typeof startPlatform>[0]) {
+  const released = Promise.withResolvers<void>();
+  const timeouts: number[] = [];
+  const describe = defineAction({
+    type: 'school',
+    name: 'describe-school-action',
+    level: 'instance',
+    title: 'Describe a school',
+    permission: 'view_schools',
+    input: z.object({}),
+    output: z.string(),
+    async run({ id }) {
+      if (id === 'slow') await released.promise;
+      return 'x'.repeat(100_000);
+    },
+  });
+  const platform = await startPlatform(options, {
+    app({ auth }) {
+      const app = new Koa();
+      app.silent = true;
+      app.use(async (ctx, next) => {
+        const { socket } = ctx.req as IncomingMessage & { socket: { server: Server } };
+        socket.server.keepAliveTimeout = 0;
+        timeouts.push(socket.timeout ?? 0);
+        await next();
+      });
+      app.use(auth.middleware());
+      app.use(createApiRouter({ auth, actions: [describe] }).routes());
+      return listenerOf(app);
+    },
+  });
+  const { client: app } = await platform.registerApp();
+  const { client: service } = await platform.registerService(['view_schools']);
+  const agent = new Agent({ keepAlive: true });
+  return {
+    platform,
+    release: released.resolve,
+    /** The timeout of the connection at the begin of each request. */
+    timeouts,
+    user: await platform.auth.issueToken({ client: app.id, user: '1' }),
+    service: await platform.auth.issueToken({ client: service.id }),
+    /** Sends a bulk whose results are streamed, and reads none of them. */
+    bulk: async (token: string, ids: readonly string[]): Promise<IncomingMessage> => {
+      const sent = request(platform.url('/api/v1/actions/school/describe-school-action/bulk'), {
+        method: 'POST',
+        agent,
+        headers: {
+          authorization: `Bearer ${token}`,
+          'content-type': 'application/json',
+          accept: 'application/x-ndjson',
+        },
+      });
+      sent.end(JSON.stringify({ items: ids.map((id) => ({ id })) }));
+      const [response] = (await once(sent, 'response')) as [IncomingMessage];
+      response.on('error', () => {});
+      return response;
+    },
+    async [Symbol.asyncDispose]() {
+      agent.destroy();
+      await platform[Symbol.asyncDispose]();
+    },
+  };
+}
+
+// More than the buffers of a connection take.
+const LARGE = Array.from({ length: 300 }, (_, index) => String(index));
+
+test('a caller that reads no results gets a tenth of maxRequests for them, and the others the rest', async (t) => {
+  await using server = await serveLargeBulks({ maxRequests: 20 });
+  const { bulk, platform, service, user } = server;
+  const open = [await bulk(user, LARGE), await bulk(user, LARGE)];
+  for (const response of open) t.is(response.statusCode, 200);
+  for (let count = 0; count < 30; count += 1) {
+    const refused = await bulk(user, LARGE);
+    t.is(refused.statusCode, 429);
+    t.is(refused.headers['retry-after'], '1');
+    t.like(JSON.parse(await text(refused)), {
+      code: 'too_many_requests',
+      message:
+        'The results of too many bulks are being sent to you. Read one of them to its end, or accept application/json only.',
+    });
+  }
+  t.is(await requestsInProgress(platform.auth), 2);
+  const others = [await bulk(service, LARGE), await bulk(service, LARGE)];
+  for (const response of others) t.is(response.statusCode, 200);
+  t.is((await bulk(service, LARGE)).statusCode, 429);
+  t.is((await platform.api('/identity', user)).status, 200);
+
+  // One is read to its end, and one is closed.
+  t.is((await text(open[0]!)).trimEnd().split('\n').length, 301);
+  open[1]!.destroy();
+  while ((await requestsInProgress(platform.auth)) > 2) await new Promise(setImmediate);
+  for (const status of [200, 200, 429]) t.is((await bulk(user, LARGE)).statusCode, status);
+});
+
+test('a bulk whose results are not received ends after bodyTimeout, one whose items take longer does not', async (t) => {
+  await using server = await serveLargeBulks({ maxRequests: 10, bodyTimeout: 1 });
+  const { bulk, platform, release, service, user } = server;
+  const slow = await bulk(service, ['quick', 'slow']);
+  for (let round = 0; round < 2; round += 1) {
+    const unread = await bulk(user, LARGE);
+    t.is(unread.statusCode, 200);
+    t.is((await bulk(user, LARGE)).statusCode, 429);
+    while ((await requestsInProgress(platform.auth)) > 1) await new Promise(setImmediate);
+    await t.throwsAsync(text(unread), { code: 'ECONNRESET' });
+  }
+  release();
+  t.deepEqual((await text(slow)).trimEnd().split('\n').at(-1), JSON.stringify({ succeeded: 2, failed: 0 }));
+  const { client, secret } = await platform.registerService();
+  const fields = { grant_type: 'client_credentials', client_id: client.id, client_secret: secret };
+  t.is((await platform.token(fields)).status, 200);
+  t.deepEqual(
+    platform.logger.lines.filter(({ level }) => level === 'error'),
+    [],
+  );
+});
+
+test('a stream behind a response that is not received ends too, on one connection', async (t) => {
+  await using server = await serveLargeBulks({ bodyTimeout: 1 });
+  const { platform, user } = server;
+  const socket = connect(Number(platform.url('/').port), '127.0.0.1');
+  socket.pause();
+  const items = LARGE.map((id) => ({ id }));
+  const body = JSON.stringify({ items });
+  for (const accept of ['application/json', 'application/x-ndjson']) {
+    const head = [
+      'POST /api/v1/actions/school/describe-school-action/bulk HTTP/1.1',
+      'Host: localhost',
+      `Authorization: Bearer ${user}`,
+      'Content-Type: application/json',
+      `Accept: ${accept}`,
+      `Content-Length: ${body.length}`,
+    ];
+    socket.write(`${head.join('\r\n')}\r\n\r\n${body}`);
+  }
+  while (server.timeouts.length < 2) await new Promise(setImmediate);
+  while ((await requestsInProgress(platform.auth)) > 0) await new Promise(setImmediate);
+  const closed = once(socket, 'close');
+  socket.on('error', () => {}).resume();
+  await closed;
+  t.is((await platform.api('/identity', user)).status, 200);
+});
+
+test('a connection on which a stream was sent has the timeout of the server again', async (t) => {
+  await using server = await serveLargeBulks({});
+  const first = await server.bulk(server.user, ['1']);
+  const { localPort } = first.socket;
+  await text(first);
+  const second = await server.bulk(server.user, ['1']);
+  t.is(second.socket.localPort, localPort);
+  await text(second);
+  t.deepEqual(server.timeouts, [0, 0]);
+});
+
 test('requests that fail are counted down', async (t) => {
   await using platform = await startPlatform({ maxRequests: 1 });
   for (let count = 0; count < 5; count += 1) {
@@ -192,7 +351,7 @@ test('an invalid limit is a ConfigError', async (t) => {
   for (const maxRequests of [-1, 1.5, '10', null] as never[]) {
     await t.throwsAsync(startPlatform({ maxRequests }), {
       code: 'ERR_CONFIG',
-      message: 'maxRequests: give a whole number, such as 1000, or 0 for any number',
+      message: 'maxRequests: give a whole number of at least 1, or 0 for no limit',
     });
   }
 });

@@ -240,15 +240,15 @@ test('close() writes audit events and last uses that no request waited for', asy
   const touching = pause('clients.touchSecret');
   const touchingConsent = pause('consents.touch');
   t.is((await runCodeFlow(platform, app)).status, 200);
-  await Promise.all([touching.reached, touchingConsent.reached]);
 
   let isClosed = false;
   const closing = platform.auth.close().finally(() => {
     isClosed = true;
   });
-  await new Promise(setImmediate);
-  t.false(isClosed);
+  await touching.reached;
   touching.resume();
+  await touchingConsent.reached;
+  t.false(isClosed);
   touchingConsent.resume();
   await closing;
 
@@ -257,6 +257,28 @@ test('close() writes audit events and last uses that no request waited for', asy
   t.truthy((await inner.consents.find('1', app.client.id))?.lastUsedAt);
   const types = new Set<string>((await inner.audit.list({})).map(({ type }) => type));
   for (const type of ['token_issued', 'consent_given', 'login']) t.true(types.has(type), type);
+});
+
+test('close() announces revocations to the other nodes before it closes the storage', async (t) => {
+  const order: unknown[] = [];
+  const storage: Storage = {
+    ...memoryStorage(),
+    changes: {
+      subscribe: async () => {},
+      async publish(changes) {
+        // After a close() that does not wait for it, and before the one that does gives up.
+        for (let turn = 0; turn < 20 && order.length === 0; turn += 1) await new Promise(setImmediate);
+        order.push(changes);
+      },
+    },
+    async close() {
+      order.push('closed');
+    },
+  };
+  await using platform = await startPlatform({ storage });
+  await platform.auth.revoke({ user: '1' });
+  await platform.auth.close();
+  t.deepEqual(order, [[{ userId: '1' }], 'closed']);
 });
 
 test('close() stores the response of an idempotent request, even if the caller has disconnected', async (t) => {

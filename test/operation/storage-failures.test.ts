@@ -3,8 +3,8 @@ import { StorageError } from 'koa-gatehouse';
 import type { Storage } from 'koa-gatehouse';
 import { memoryStorage } from 'koa-gatehouse/adapters/memory';
 
-import { startDeveloperPlatform } from '../developer/developers.ts';
-import { REPORTS } from '../developer/area.ts';
+import { startDeveloperPlatform } from '../account/developers.ts';
+import { REPORTS } from '../account/area.ts';
 import { Browser } from '../harness/browser.ts';
 import type { Page } from '../harness/browser.ts';
 import { runCodeFlow } from '../harness/platform.ts';
@@ -24,8 +24,16 @@ function breakable(): { storage: Storage; failingMethods: Set<string>; calls: Se
   return { storage, failingMethods, calls };
 }
 
-// Requests do not wait for these: they are written later, or not at all.
-const UNAWAITED = new Set(['audit.append', 'clients.touchSecret', 'consents.touch', 'idempotency.finish']);
+// Requests do not wait for these: they are written later, or not at all, or jobs call them.
+const UNAWAITED = new Set([
+  'audit.append',
+  'clients.touchSecret',
+  'consents.touch',
+  'idempotency.finish',
+  'keys.list',
+  'keys.retire',
+  'state',
+]);
 
 const AREA = '/developer/apps';
 const hidden = (page: Page): Record<string, string> => page.hiddenFields();

@@ -8,7 +8,7 @@ import Koa from 'koa';
 import { createApiRouter, createAuthServer, defineGate } from 'koa-gatehouse';
 import { memoryStorage } from 'koa-gatehouse/adapters/memory';
 
-import { checkLogger } from '../../lib/options/checks.ts';
+import { stderrLogger } from '../../lib/options/stderr-logger.ts';
 import { freePort } from '../harness/free-port.ts';
 import { send } from '../harness/requests.ts';
 
@@ -67,7 +67,7 @@ test.serial('an error with a 4xx status is one line without its stack', async (t
   Object.assign(console, { error: (text: string) => lines.push(text) });
   t.teardown(() => Object.assign(console, { error }));
   const refused = Object.assign(new Error('no such page'), { status: 404 });
-  checkLogger(undefined).error({ err: refused, count: 2, reason: 'a b' }, 'page failed');
+  stderrLogger.error({ err: refused, count: 2, reason: 'a b' }, 'page failed');
   t.is(lines.length, 1);
   t.regex(lines[0]!, /^\S+Z ERROR page failed count=2 reason="a b" err="no such page"$/);
 });
@@ -83,6 +83,7 @@ test.serial('a client that disconnects while sending a body is not logged', asyn
     app.use(async (_ctx, next) => next().then(() => resolve(undefined), resolve));
   });
   const server = app.use(api.routes()).listen(port, 'localhost');
+  await once(server, 'listening');
   t.teardown(async () => {
     server.close();
     await auth.close();

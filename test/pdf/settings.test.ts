@@ -141,7 +141,10 @@ const WRONG: readonly [options: object, message: string][] = [
     { agent },
     'agent: pass an object with some of http, https',
   ]),
-  [{ agent: { http2: {} } }, 'agent.http2: there is no such option; the options are http, https'],
+  [
+    { agent: { http2: {} } },
+    'agent.http2: there is no such option; did you mean http? The options are http, https',
+  ],
   [{ agent: { http: {} } }, 'agent.http: pass an Agent of node:http, or leave it out'],
   [{ agent: { https: null } }, 'agent.https: pass an Agent of node:https, or leave it out'],
   [{ hooks: null }, 'hooks: pass an object with some of onRequest, onResponse, onRetry'],
@@ -191,14 +194,14 @@ const WRONG_CALLS: readonly [
   [
     'render',
     { pages: 1 },
-    `pages: there is no such option; the options are page, format, quality, width, ${COMMON}`,
+    `pages: there is no such option; did you mean page? The options are ${COMMON}, page, format, quality, width`,
   ],
   [
     'renderStream',
     { pages: 1 },
-    `pages: there is no such option; the options are page, format, quality, width, ${COMMON}`,
+    `pages: there is no such option; did you mean page? The options are ${COMMON}, page, format, quality, width`,
   ],
-  ['render', null, `options: pass an object with some of page, format, quality, width, ${COMMON}`],
+  ['render', null, `options: pass an object with some of ${COMMON}, page, format, quality, width`],
 ];
 
 for (const [call, options, message] of WRONG_CALLS) {

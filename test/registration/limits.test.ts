@@ -8,9 +8,10 @@ import { onEachDatabase, onEachDatabaseInSeries } from '../adapters/databases.ts
 import { Browser } from '../harness/browser.ts';
 import { passTime } from '../harness/clock.ts';
 import { authorizeUrl, runCodeFlow, signIn } from '../harness/platform.ts';
-import type { Platform } from '../harness/platform.ts';
-import { postJson } from '../harness/requests.ts';
+import type { Platform, RegisteredApp } from '../harness/platform.ts';
+import { postJson, send } from '../harness/requests.ts';
 import { pausable } from '../harness/storage.ts';
+import { until } from '../harness/until.ts';
 import type { PausableStorage } from '../harness/storage.ts';
 import { AGENT, appOf, eventsOf, manage, register, registered, startOpen } from './apps.ts';
 
@@ -44,6 +45,20 @@ async function startNodes(t: ExecutionContext, address: string, given: Options =
   return { here, there, storage, pause };
 }
 
+const ANN = ['ann@school.example', 'correct horse'] as const;
+const BOB = ['bob@school.example', 'battery staple'] as const;
+
+/** Signs in with a new browser, and consents. */
+async function connect(
+  platform: Platform,
+  app: RegisteredApp,
+  person: typeof ANN | typeof BOB,
+): Promise<void> {
+  const browser = new Browser();
+  const page = await signIn(browser, await browser.open(authorizeUrl(platform, app)), ...person);
+  await browser.follow(await browser.submit(page, 'Authorize'));
+}
+
 /** The second node has the issuer of the first one, so its own address is needed. */
 async function statuses(nodes: readonly Platform[], count: number): Promise<number[]> {
   const answers = await Promise.all(
@@ -52,25 +67,77 @@ async function statuses(nodes: readonly Platform[], count: number): Promise<numb
   return answers.map(({ status }) => status);
 }
 
-onEachDatabase('two nodes together register no more apps than may exist', async (t, _database, address) => {
+onEachDatabase('two nodes together keep no more apps than may exist', async (t, _database, address) => {
   const { here, there } = await startNodes(t, address, { dynamicRegistration: { maxClients: 5 } });
-  const manual = await here.registerApp();
-  const answers = await statuses([here, there], 16);
-  t.is(answers.filter((status) => status === 201).length, 5);
-  t.is(answers.filter((status) => status === 503).length, 11);
+  await here.registerApp();
+  t.deepEqual(new Set(await statuses([here, there], 16)), new Set([201]));
   t.is((await here.auth.clients.list()).length, 6, 'those of people do not count');
-  const { body, headers } = await register(there, AGENT);
-  t.is(headers.get('retry-after'), '3600');
-  t.deepEqual(body, {
-    error: 'temporarily_unavailable',
-    error_description: 'no more apps can be registered at the moment',
-  });
-  // The last free place.
-  const gone = (await here.auth.clients.list()).find(({ id }) => id !== manual.client.id);
-  await there.auth.clients.delete(gone!.id);
-  const later = await statuses([here, there], 6);
-  t.is(later.filter((status) => status === 201).length, 1);
+  await here.auth.audit.flush();
+  const gone = await there.auth.audit.list({ types: ['client_deleted'], limit: 100 });
+  t.is(new Set(gone.map((record) => 'clientId' in record && record.clientId)).size, 11);
 });
+
+onEachDatabase(
+  'without an app that gives way, no more are registered until one is deleted',
+  async (t, _database, address) => {
+    const { here, there } = await startNodes(t, address, { dynamicRegistration: { maxClients: 2 } });
+    const apps = [await registered(here), await registered(there)];
+    for (const registration of apps) {
+      const app = await appOf(here, registration);
+      for (const person of [ANN, BOB]) await connect(here, app, person);
+    }
+    t.deepEqual(new Set(await statuses([here, there], 6)), new Set([503]));
+    const { body, headers } = await register(there, AGENT);
+    t.is(headers.get('retry-after'), '3600');
+    t.deepEqual(body, {
+      error: 'temporarily_unavailable',
+      error_description: 'no more apps can be registered at the moment',
+    });
+    await there.auth.clients.delete(apps[0]!.client_id);
+    t.is((await register(here, AGENT)).status, 201);
+    t.truthy(await here.auth.clients.find(apps[1]!.client_id));
+  },
+);
+
+onEachDatabaseInSeries(
+  'one account that consents to apps of one address does not hold their places',
+  async (t, _database, address) => {
+    const { here, there } = await startNodes(t, address, { dynamicRegistration: { maxClients: 8 } });
+    const held: { readonly id: string; readonly token: string }[] = [];
+    const browser = new Browser();
+    for (let count = 0; count < 8; count += 1) {
+      const app = await appOf(here, await registered(here));
+      const { body } = await runCodeFlow(here, app, { browser });
+      held.push({ id: app.client.id, token: body.access_token });
+      passTime(10);
+    }
+    const others: string[] = [];
+    for (let count = 0; count < 3; count += 1) {
+      const app = await appOf(there, await registered(there));
+      await connect(here, app, BOB);
+      others.push(app.client.id);
+      const left = new Set((await there.auth.clients.list({ limit: 100 })).map(({ id }) => id));
+      t.deepEqual(
+        held.map(({ id }) => left.has(id)),
+        held.map((_, index) => index > count),
+        'the longest unused ones are gone',
+      );
+      t.true(others.every((id) => left.has(id)));
+    }
+    // The other node notices within `revocationLag`.
+    passTime(6);
+    for (const node of [here, there]) {
+      const api = async ({ token }: (typeof held)[number]) => (await node.api('/schools', token)).status;
+      t.deepEqual(await Promise.all(held.map(api)), [401, 401, 401, 200, 200, 200, 200, 200]);
+    }
+    t.is((await register(there, AGENT)).status, 503, 'five of one user, and three of another');
+    passTime(31 * DAY);
+    t.is((await register(there, AGENT)).status, 201, 'unused for a month');
+    const left = new Set((await here.auth.clients.list({ limit: 100 })).map(({ id }) => id));
+    t.is(left.size, 8);
+    t.is([...held.slice(3).map(({ id }) => id), ...others].filter((id) => left.has(id)).length, 7);
+  },
+);
 
 onEachDatabase('two nodes together count the apps of an address', async (t, _database, address) => {
   const { here, there } = await startNodes(t, address, { dynamicRegistration: { perAddress: 4 } });
@@ -126,7 +193,9 @@ onEachDatabaseInSeries(
   'prune() removes an app that was authorized when it was not used for unusedAfter and has no valid token',
   async (t, _database, address) => {
     const lifetimes = { accessToken: '1 hour', refreshToken: '30 days' } as const;
-    const { here, there } = await startNodes(t, address, { lifetimes });
+    const { here, storage, there } = await startNodes(t, address, { lifetimes });
+    const lastUse = async (): Promise<number> =>
+      (await storage.consents.find('1', app.client_id))?.lastUsedAt ?? 0;
     const app = await registered(here);
     const { body: tokens } = await runCodeFlow(here, await appOf(here, app));
     passTime(89 * DAY);
@@ -135,6 +204,8 @@ onEachDatabaseInSeries(
     // The user signs in and connects it again; the consent is remembered.
     const again = await runCodeFlow(here, await appOf(here, app));
     t.is((await here.api('/schools', again.body.access_token)).status, 200);
+    const at = Date.now() / 1000;
+    await until(async () => (await lastUse()) > at - DAY);
     passTime(50 * DAY);
     await there.auth.prune();
     t.truthy(await here.auth.clients.find(app.client_id), 'looked at, and used');
@@ -247,6 +318,79 @@ onEachDatabase('changes by two nodes at once are all checked and saved', async (
   );
   t.deepEqual(new Set(answers), new Set([200]));
   t.regex((await here.auth.clients.find(client_id))!.name, /^Agent \d$/);
+});
+
+onEachDatabaseInSeries(
+  'two nodes together change a registration twenty times in an hour, with a row for each',
+  async (t, _database, address) => {
+    const { here, there } = await startNodes(t, address);
+    const [app, other] = [await registered(here), await registered(here)];
+    const put = async (
+      node: Platform,
+      { client_id, registration_access_token: token }: typeof app,
+      name: string,
+    ) =>
+      send(node.url(`/oauth/register/${client_id}`), {
+        method: 'PUT',
+        headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+        body: JSON.stringify({ ...AGENT, client_id, client_name: name }),
+      });
+    const flood = async (): Promise<number[]> => {
+      const answers: number[] = [];
+      for (let count = 0; count < 30; count += 1) {
+        const node = count % 2 === 0 ? here : there;
+        answers.push((await put(node, app, `Agent ${count % 3}`)).status);
+      }
+      return answers;
+    };
+    const rows = async (): Promise<number> =>
+      (await there.auth.audit.list({ types: ['client_updated'], clientId: app.client_id, limit: 200 }))
+        .length;
+    t.deepEqual(await flood(), [...Array<number>(20).fill(200), ...Array<number>(10).fill(429)]);
+    await here.auth.audit.flush();
+    t.is(await rows(), 20);
+    const { body, headers } = await put(here, app, 'Agent');
+    const seconds = Number(headers.get('retry-after'));
+    t.true(seconds > 3500 && seconds <= 3600, String(seconds));
+    t.deepEqual(body, {
+      error: 'temporarily_unavailable',
+      error_description: `too many changes of registered apps; try again in ${seconds} seconds`,
+    });
+    t.is((await manage(app, 'GET')).status, 200);
+    t.is((await put(here, other, 'Other')).status, 200);
+    passTime(3601);
+    t.is((await flood()).indexOf(429), 20);
+    await here.auth.audit.flush();
+    t.is(await rows(), 40);
+  },
+);
+
+test('an address changes three times as many registrations as it may make in an hour', async (t) => {
+  const platform = await startOpen(t, {
+    trustProxy: true,
+    mounting: { app: ({ auth }) => auth.callback() },
+    dynamicRegistration: { perAddress: 7 },
+  });
+  const [one, other] = [await registered(platform), await registered(platform)];
+  const put = async (
+    { client_id, registration_access_token: token }: typeof one,
+    count: number,
+    from = '192.0.2.1',
+  ) =>
+    send(platform.url(`/oauth/register/${client_id}`), {
+      method: 'PUT',
+      headers: {
+        authorization: `Bearer ${token}`,
+        'content-type': 'application/json',
+        'x-forwarded-for': from,
+      },
+      body: JSON.stringify({ ...AGENT, client_id, client_name: `Agent ${count}` }),
+    });
+  for (let count = 0; count < 15; count += 1) t.is((await put(one, count)).status, 200);
+  t.is((await put({ ...one, registration_access_token: other.registration_access_token }, 0)).status, 401);
+  for (let count = 0; count < 6; count += 1) t.is((await put(other, count)).status, 200);
+  t.is((await put(other, 9)).status, 429);
+  t.is((await put(other, 9, '198.51.100.1')).status, 200);
 });
 
 onEachDatabase('a storage that fails is answered with 503', async (t, _database, address) => {

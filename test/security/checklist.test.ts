@@ -12,13 +12,13 @@ const PARTS = {
   'Known vulnerabilities': 37,
   Faults: 29,
   Revocation: 10,
-  Defences: 14,
+  Defences: 16,
   Apps: 16,
   'Apps that register themselves': 10,
-  'Guessing and load': 8,
+  'Guessing and load': 11,
   'Apps with keys': 10,
   'Unregistered apps': 15,
-  Agents: 9,
+  Agents: 11,
   Devices: 11,
 };
 

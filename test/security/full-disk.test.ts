@@ -39,6 +39,12 @@ test('with a full disk requests that write get 503, and no stored data is lost',
   t.is((await browser.open(authorizeUrl(platform, app))).status, 503);
   t.is((await platform.token({ ...asService, grant_type: 'client_credentials' })).status, 200);
   t.is((await platform.api('/identity', before.access_token)).status, 200);
+  t.deepEqual(await platform.auth.ready(), { ready: true, warnings: ['disk_full'] });
+  t.true(
+    platform.logger.lines.some(
+      ({ message }) => message === 'changes fail because the disk of the database is full',
+    ),
+  );
   t.is((await knex.raw<{ integrity_check: string }[]>('PRAGMA integrity_check'))[0]?.integrity_check, 'ok');
 
   await knex.raw('PRAGMA max_page_count = 1000000');

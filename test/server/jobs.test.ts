@@ -1,6 +1,8 @@
-import { setTimeout as delay } from 'node:timers/promises';
+import { mock } from 'node:test';
+import { setImmediate, setTimeout as delay } from 'node:timers/promises';
 
 import test from 'ava';
+import { StorageError } from 'koa-gatehouse';
 
 import { startJobs } from '../../lib/server/jobs.ts';
 import { recordingLogger } from '../harness/platform.ts';
@@ -66,6 +68,56 @@ test('a job that fails is logged, and runs again at its next interval', async (t
     },
   ]);
 });
+
+async function pass(seconds: number): Promise<void> {
+  for (let second = 0; second < seconds; second += 1) {
+    mock.timers.tick(1000);
+    await setImmediate();
+  }
+}
+
+test.serial(
+  'while the database is away, jobs that fail get a line for each cause, and one with the number of the others',
+  async (t) => {
+    mock.timers.enable({ apis: ['setInterval'] });
+    try {
+      const logger = recordingLogger();
+      const causes = ['not reachable', 'not reachable', 'shutting down', 'not reachable', 'not reachable'];
+      const left = [...causes];
+      const run = async (): Promise<void> => {
+        const cause = left.shift();
+        if (cause !== undefined) throw new StorageError(`The database is ${cause}.`);
+      };
+      const stop = startJobs(
+        ['read keys', 'prune'].map((name) => ({ name, every: 1, run })),
+        logger,
+      );
+      const lines = (): unknown[] =>
+        logger.lines.splice(0).map(({ fields, level, message }) => {
+          const { cause, count, err, job } = fields as Record<string, unknown>;
+          return [level, message, job ?? count, String(err ?? cause).replace(/^.*is /, '')];
+        });
+      await pass(3);
+      t.deepEqual(lines(), [
+        ['warn', 'job failed', 'read keys', 'not reachable.'],
+        ['warn', 'job failed', 'read keys', 'shutting down.'],
+      ]);
+      await pass(10);
+      t.deepEqual(lines(), [['warn', 'job failed again', 3, 'not reachable.']]);
+      // The outage is over, and forgotten.
+      await pass(20);
+      t.deepEqual(lines(), []);
+      left.push('not reachable', 'not reachable');
+      await pass(1);
+      t.deepEqual(lines(), [['warn', 'job failed', 'read keys', 'not reachable.']]);
+      await pass(10);
+      t.deepEqual(lines(), [['warn', 'job failed again', 1, 'not reachable.']]);
+      await stop();
+    } finally {
+      mock.timers.reset();
+    }
+  },
+);
 
 test('stopping the jobs aborts the running one, waits for it, and starts no other', async (t) => {
   const begun = Promise.withResolvers<AbortSignal>();

@@ -1,10 +1,12 @@
 import { together } from '../harness/together.ts';
 
 await together({
-  login: async () => import('../throttle/login.test.ts'),
-  'client-authentication': async () => import('../throttle/client-authentication.test.ts'),
-  'code-guesses': async () => import('../throttle/code-guesses.test.ts'),
-  attempts: async () => import('../throttle/attempts.test.ts'),
-  'request-counter': async () => import('../throttle/request-counter.test.ts'),
-  ids: async () => import('../throttle/ids.test.ts'),
+  login: async () => import('../limits/login.test.ts'),
+  'client-authentication': async () => import('../limits/client-authentication.test.ts'),
+  'code-guesses': async () => import('../limits/code-guesses.test.ts'),
+  'device-requests': async () => import('../limits/device-requests.test.ts'),
+  attempts: async () => import('../limits/attempts.test.ts'),
+  'request-counter': async () => import('../limits/request-counter.test.ts'),
+  'remote-waits': async () => import('../limits/remote-waits.test.ts'),
+  ids: async () => import('../limits/ids.test.ts'),
 });

@@ -1,5 +1,5 @@
-import type Koa from 'koa';
-import { defineGate } from 'koa-gatehouse';
+import Koa from 'koa';
+import { createApiRouter, defineGate } from 'koa-gatehouse';
 import type { AuthServer, ClientPrincipal, User, UserPrincipal } from 'koa-gatehouse';
 import { actingAsClient, actingAsUser, fakeClock, issueToken, testServer } from 'koa-gatehouse/testing';
 import type { Acting, TestServer } from 'koa-gatehouse/testing';
@@ -16,7 +16,9 @@ const gate = defineGate({
   roles: { registrar: ['view_schools'] },
   rules: { edit_school: ({ user }, { registrarId }: School) => user?.id === registrarId },
 });
-declare const app: Koa;
+// As the README makes it: its type says what the router adds.
+declare const platform: AuthServer<Permission, 'registrar', Person>;
+const app = new Koa().use(platform.middleware()).use(createApiRouter({ auth: platform }).routes());
 declare const person: Person;
 
 const ctx = { state: {} };

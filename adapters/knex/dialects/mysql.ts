@@ -1,6 +1,6 @@
 import type { StorageCache } from '../../../lib/contracts/index.ts';
-import { codeOf, selectKeys } from '../dialect.ts';
-import type { Dialect, ErrorKind, RemovableRows } from '../dialect.ts';
+import { codeOf, selectExpired, selectKeys, SKIP_LOCKED } from '../dialect.ts';
+import type { Condition, Dialect, ErrorKind, ExpiredRows, RemovableRows } from '../dialect.ts';
 import type { Statements, Value } from '../statements.ts';
 import type { Integer } from '../stores/column-values.ts';
 import { mysqlServers, READ_ONLY_CODE, unlessUnknown } from './mysql-servers.ts';
@@ -42,9 +42,12 @@ export function mysqlDialect(client: MysqlClient): Dialect<MysqlConnection> {
     begin: 'begin',
     forUpdate: ' for update',
     canChangeInQueries: false,
+    returnsUpdatedRows: false,
     inlineIndexes: true,
     addColumn: 'add column',
     primaryKeyHint: ' force index (primary)',
+    indexHint: (index) => ` force index (${index})`,
+    rowsAfter,
     onConflict({ table, key, replace = [], greatest = [], when }) {
       const assignments = [
         ...replace.map((column) => `${column} = ${newValue(table, column, { mark: replace[0]!, when })}`),
@@ -56,6 +59,8 @@ export function mysqlDialect(client: MysqlClient): Dialect<MysqlConnection> {
     // The server reports the same number of rows for an unchanged row as for an inserted one.
     countsConflicts: false,
     deleteSome,
+    deleteExpired: async (connections, rows, limit) =>
+      connections.transaction(async (statements) => deleteExpired(statements, rows, limit)),
     enter: (connection) => serverStatements(wire, connection),
     leave() {},
     rollback: async (connection) => rollbackOrDispose(serverStatements(wire, connection), connection),
@@ -90,9 +95,39 @@ async function deleteSome(statements: Statements, rows: RemovableRows, limit: nu
   const { condition, key, table, values } = rows;
   const found = await statements.all<Record<string, Value>>(selectKeys(rows), [...values, limit]);
   if (found.length === 0) return 0;
+  const those = oneOf(key, found);
+  const sql = `delete from ${table} where ${those.condition} and ${condition}`;
+  return statements.run(sql, [...those.values, ...values]);
+}
+
+/** Inside a transaction. By the index, because of a small table the server may read and lock all rows. */
+async function deleteExpired(
+  statements: Statements,
+  rows: ExpiredRows,
+  limit: number,
+): Promise<readonly number[]> {
+  const { table, key, column, from, before } = rows;
+  const found = await statements.all<Record<string, Value>>(
+    `${selectExpired([...key, column], { table: `${table} force index (${table}_${column})`, column })}${SKIP_LOCKED}`,
+    [from, before, limit],
+  );
+  if (found.length > 0) {
+    const { condition, values } = oneOf(key, found);
+    await statements.run(`delete from ${table} where ${condition}`, values);
+  }
+  return found.map((row) => Number(row[column]));
+}
+
+/** The condition that a row is one of those found, by its primary key. */
+function oneOf(
+  key: readonly string[],
+  found: readonly Record<string, Value>[],
+): { readonly condition: string; readonly values: readonly Value[] } {
   const isRow = `(${key.map((column) => `${column} = ?`).join(' and ')})`;
-  const sql = `delete from ${table} where (${found.map(() => isRow).join(' or ')}) and ${condition}`;
-  return statements.run(sql, [...found.flatMap((row) => key.map((column) => row[column]!)), ...values]);
+  return {
+    condition: `(${found.map(() => isRow).join(' or ')})`,
+    values: found.flatMap((row) => key.map((column) => row[column]!)),
+  };
 }
 
 /**
@@ -118,6 +153,16 @@ function newValue(
   return `if(${condition}, values(${column}), ${table}.${column})`;
 }
 
+/** Without row values, by which MariaDB and MySQL find no range of an index. */
+function rowsAfter([column, ...columns]: readonly string[], [value, ...values]: readonly Value[]): Condition {
+  if (columns.length === 0) return { sql: `${column} > ?`, values: [value!] };
+  const rest = rowsAfter(columns, values);
+  return {
+    sql: `(${column} > ? or (${column} = ? and ${rest.sql}))`,
+    values: [value!, value!, ...rest.values],
+  };
+}
+
 function errorKind(error: unknown): ErrorKind {
   switch (codeOf(error)) {
     case 'ER_LOCK_DEADLOCK':
@@ -137,7 +182,9 @@ function errorKind(error: unknown): ErrorKind {
     case 'ER_DUP_ENTRY':
       return 'duplicate key';
     case 'ER_DUP_FIELDNAME':
-      return 'duplicate column';
+    case 'ER_DUP_KEYNAME':
+    case 'ER_CANT_DROP_FIELD_OR_KEY':
+      return 'already changed';
     case READ_ONLY_CODE: // read_only; also other options that forbid a statement
     case 'ER_CANT_EXECUTE_IN_READ_ONLY_TRANSACTION':
     case 'ER_READ_ONLY_MODE': // innodb_read_only

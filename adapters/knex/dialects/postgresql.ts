@@ -1,6 +1,14 @@
 import { createHash } from 'node:crypto';
 
-import { codeOf, onConflict, selectKeys } from '../dialect.ts';
+import {
+  codeOf,
+  deleteExpired,
+  onConflict,
+  rowsAfter,
+  selectExpired,
+  selectKeys,
+  SKIP_LOCKED,
+} from '../dialect.ts';
 import type { Dialect, ErrorKind } from '../dialect.ts';
 import { postgresqlInterruption, ReadOnlyError, watchReplication } from './postgresql-connection.ts';
 import type { PostgresqlConnection } from './postgresql-connection.ts';
@@ -46,10 +54,13 @@ export function postgresqlDialect(
     begin: 'begin',
     forUpdate: ' for update',
     canChangeInQueries: !isCockroach,
+    returnsUpdatedRows: false,
     inlineIndexes: false,
     // CockroachDB does not roll back a half-done migration.
     addColumn: 'add column if not exists',
     primaryKeyHint: '',
+    indexHint: () => '',
+    rowsAfter,
     onConflict: (conflict) => onConflict(conflict, 'greatest'),
     countsConflicts: true,
     async deleteSome(statements, rows, limit) {
@@ -58,12 +69,20 @@ export function postgresqlDialect(
       const sql = `delete from ${table} where (${key.join(', ')}) in (${selectKeys(rows)} for update)`;
       return statements.run(sql, [...values, limit]);
     },
+    async deleteExpired(connections, rows, limit) {
+      // Two bounds of one column are taken for a small range, of which all rows would be read and sorted for each batch. Of a
+      // comparison of two columns PostgreSQL takes the first as the bound in the index, and expects more rows than are wanted.
+      const isFrom = `(${rows.column}, ${rows.key[0]}) >= (?, '')`;
+      const sql = `${selectExpired(rows.key, rows, isFrom)}${SKIP_LOCKED}`;
+      return deleteExpired(connections, sql, { rows, limit });
+    },
     enter(connection) {
       watchReplication(connection);
       return serverStatements(wire, connection);
     },
     leave() {},
     rollback: async (connection) => rollbackOrDispose(serverStatements(wire, connection), connection),
+    confirmation: CONFIRMATION,
     interruption: postgresqlInterruption,
     async requireWritable(statements) {
       const { read_only: readOnly } = (await statements.get<{ read_only: string }>(READ_ONLY))!;
@@ -83,6 +102,13 @@ export function postgresqlDialect(
     errorKind,
   };
 }
+
+// A lock is written to the log, so the commit waits for the standby as that of a change does. This one is in the way of no change of
+// the row: only deleting it would wait. Without a standby it is a read. CockroachDB does not know the setting.
+const CONFIRMATION = `
+  select 1 from gatehouse_revocations
+  where kind = 'sequence' and value = '' and current_setting('synchronous_standby_names', true) <> ''
+  for key share`;
 
 // A migration creates tables in the first schema of the search path, and only their owner can change them.
 const REFUSES_MIGRATIONS = `

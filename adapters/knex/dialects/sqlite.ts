@@ -1,4 +1,4 @@
-import { codeOf, onConflict, selectKeys } from '../dialect.ts';
+import { codeOf, deleteExpired, onConflict, rowsAfter, selectExpired, selectKeys } from '../dialect.ts';
 import type { Dialect, ErrorKind } from '../dialect.ts';
 import type { Statements, Value } from '../statements.ts';
 
@@ -53,9 +53,12 @@ export function sqliteDialect(): Dialect<SqliteConnection> {
     lockForWriting: 'delete from gatehouse_migrations where 1 = 0',
     forUpdate: '',
     canChangeInQueries: false,
+    returnsUpdatedRows: true,
     inlineIndexes: false,
     addColumn: 'add column',
     primaryKeyHint: '',
+    indexHint: () => '',
+    rowsAfter,
     onConflict: (conflict) => onConflict(conflict, 'max'),
     countsConflicts: true,
     async deleteSome(statements, rows, limit) {
@@ -63,6 +66,8 @@ export function sqliteDialect(): Dialect<SqliteConnection> {
       const sql = `delete from ${table} where (${key.join(', ')}) in (${selectKeys(rows)})`;
       return statements.run(sql, [...values, limit]);
     },
+    deleteExpired: async (connections, rows, limit) =>
+      deleteExpired(connections, selectExpired(rows.key, rows), { rows, limit }),
     enter(connection) {
       if (connection.inTransaction) throw new ForeignTransactionError();
       const { statements, busyTimeout } = stateOf(connection);

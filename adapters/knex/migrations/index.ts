@@ -12,6 +12,9 @@ import { clientRegistration } from './0009-client-registration.ts';
 import { assertions } from './0010-assertions.ts';
 import { dynamicRegistration } from './0012-dynamic-registration.ts';
 import { deviceCodes } from './0013-device-codes.ts';
+import { registrationClaims } from './0014-registration-claims.ts';
+import { consentIndex } from './0015-consent-index.ts';
+import { clientNames } from './0016-client-names.ts';
 import type { Migration } from './migration.ts';
 
 /** Every step of the schema, oldest first. */
@@ -28,6 +31,9 @@ export const migrations: readonly Migration[] = [
   assertions,
   dynamicRegistration,
   deviceCodes,
+  registrationClaims,
+  consentIndex,
+  clientNames,
 ];
 
 /** Names of the migrations that have not run, in order. On a database without Gatehouse's tables, all of them. */

@@ -1,70 +1,147 @@
-import type { AttemptStore, AttemptWindow, TakenAttempts } from '../../../lib/contracts/index.ts';
+import type {
+  AttemptCounter,
+  AttemptStore,
+  AttemptWindow,
+  CountedAttempt,
+  TakenAttempts,
+} from '../../../lib/contracts/index.ts';
 import type { Database } from '../database.ts';
-import type { Statements } from '../statements.ts';
+import type { Statements, Value } from '../statements.ts';
 import type { Integer } from './column-values.ts';
+import { SEQUENCE } from './revocations.ts';
 
 /** Counted attempts, such as logins with a wrong password, and counted requests to an API. */
 export function attemptStore(database: Database): AttemptStore {
   const { countsConflicts } = database.dialect;
-  const count = countsConflicts ? countAtOnce : countInSteps(database);
+  const count = countsConflicts ? countAtOnce : countInSteps;
   const take = countsConflicts ? takeAtOnce : takeInSteps(database);
+  const giveBack = countsConflicts ? giveBackAtOnce : giveBackInPlace;
 
   return {
-    async count(id, window) {
+    async count(given, window) {
+      // In one order, so that two attempts with the same counters wait for each other instead of for a deadlock.
+      const counters = given.toSorted((a, b) => (a.id < b.id ? -1 : 1));
       for (;;) {
-        // One conditional write: of concurrent attempts, no more than the limit change the row.
-        if (await count(database, id, window)) return undefined;
-        const row = await database.get<Row>(FIND, [id]);
-        // Without a row, or with an expired one, it was deleted or pruned since the write: try again.
-        if (row && Number(row.expires_at) > window.now) return Number(row.expires_at);
+        const counted = await count(database, counters, window);
+        if (counted) return counted;
+        const rows = await database.all<Row>(findAll(given.length), idsOf(given));
+        const full = fullCounter(given, rows, window.now);
+        if (full) return { full };
+        // The one that was full was given back, pruned, or its window ended since the write: try again.
       }
     },
-    async take(id, { amount, ...window }) {
-      let wanted = Math.min(amount, window.limit);
+    async take({ id, limit }, { amount, ...window }) {
+      let wanted = Math.min(amount, limit);
       for (;;) {
-        const taken = await take(database, id, { ...window, amount: wanted });
+        const taken = await take(database, id, { ...window, limit, amount: wanted });
         if (taken) return taken;
         const row = await database.get<Row>(FIND, [id]);
         if (!row || Number(row.expires_at) <= window.now) continue;
-        const left = window.limit - Number(row.attempts);
+        const left = limit - Number(row.attempts);
         if (left <= 0) return { taken: 0, left: 0, expiresAt: Number(row.expires_at) };
         wanted = Math.min(wanted, left);
       }
     },
-    async giveBack(id) {
-      await database.run(GIVE_BACK, [id]);
-    },
-    async forget(id) {
-      await database.run('delete from gatehouse_attempts where id = ?', [id]);
+    async giveBack(ids, reset = []) {
+      await giveBack(database, ids, reset);
     },
   };
 }
 
 interface Row {
+  readonly id: string;
   readonly attempts: Integer;
   readonly expires_at: Integer;
 }
 
-type Count = (statements: Statements, id: string, window: AttemptWindow) => Promise<boolean>;
-
-const countAtOnce: Count = async (statements, id, { limit, now, expiresAt }) =>
-  (await statements.run(COUNT_AT_ONCE, [id, expiresAt, now, now, now, limit])) > 0;
-
-/** For databases on which the row count of an insert does not show whether the existing row was changed. */
-function countInSteps({ dialect }: Database): Count {
-  const open = `
-    insert into gatehouse_attempts (id, attempts, expires_at) values (?, 0, ?)
-    ${dialect.onConflict({ table: 'gatehouse_attempts', key: ['id'] })}`;
-
-  return async (statements, id, { limit, now, expiresAt }) => {
-    const values = [now, now, expiresAt, id, now, limit];
-    if ((await statements.run(COUNT, values)) > 0) return true;
-    await statements.run(open, [id, expiresAt]);
-    return (await statements.run(COUNT, values)) > 0;
-  };
+/** The first of the counters whose limit is reached. */
+function fullCounter(
+  counters: readonly AttemptCounter[],
+  rows: readonly Row[],
+  now: number,
+): { id: string; expiresAt: number } | undefined {
+  for (const { id, limit } of counters) {
+    const row = rows.find((found) => found.id === id);
+    if (row && Number(row.expires_at) > now && Number(row.attempts) >= limit)
+      return { id, expiresAt: Number(row.expires_at) };
+  }
+  return undefined;
 }
 
-type Wanted = AttemptWindow & { readonly amount: number };
+/** Counts an attempt in all of the counters, or in none. */
+type Count = (
+  database: Database,
+  counters: readonly AttemptCounter[],
+  window: AttemptWindow,
+) => Promise<CountedAttempt | undefined>;
+
+/** One conditional write: of concurrent attempts, no more than the limit change a row. */
+const countAtOnce: Count = async (database, counters, { now, expiresAt }) => {
+  const limits = counters.flatMap(({ id, limit }): Value[] => [id, limit]);
+  const values = [...limits, expiresAt, now, now, now, now, ...limits];
+  // Not `database.all`, which may read from a read-only connection.
+  const rows = await database.connection(async (statements) =>
+    statements.all<{ id: string; sequence: Integer }>(countAll(counters.length), values),
+  );
+  if (rows.length === counters.length) return { full: undefined, sequence: Number(rows[0]!.sequence) };
+  // On PostgreSQL, another attempt has filled a counter since this statement began, but others were counted.
+  if (rows.length > 0) await giveBackAtOnce(database, idsOf(rows));
+  return undefined;
+};
+
+/** For databases on which the result of an insert does not show whether the existing row was changed. */
+const countInSteps: Count = async (database, counters, { now, expiresAt }) =>
+  database.transaction(async (statements) => {
+    const ids = idsOf(counters);
+    const places = ids.map(() => '(?, 1, ?)').join(', ');
+    const rows = ids.flatMap((id) => [id, expiresAt]);
+    await statements.run(
+      `insert into gatehouse_attempts (id, attempts, expires_at) values ${places} ${ADD}`,
+      [...rows, now, now],
+    );
+    const counted = await statements.all<Row & { sequence: Integer }>(
+      `select id, attempts, expires_at, (${SEQUENCE}) as sequence from gatehouse_attempts
+       where id in (${placesOf(ids)})`,
+      ids,
+    );
+    const limits = new Map(counters.map(({ id, limit }) => [id, limit]));
+    // The rows are locked until the transaction ends, so nobody has seen the attempts that are too many.
+    if (counted.some(({ id, attempts }) => Number(attempts) > limits.get(id)!)) {
+      await giveBackInPlace(statements, ids);
+      return undefined;
+    }
+    return { full: undefined, sequence: Number(counted[0]!.sequence) };
+  });
+
+/** Uncounts one attempt in each of the counters `ids`, and all in those of `reset`. */
+type GiveBack = (
+  statements: Pick<Statements, 'run'>,
+  ids: readonly string[],
+  reset?: readonly string[],
+) => Promise<void>;
+
+/** In the order in which attempts lock the rows, and each by its key: for a list of ids PostgreSQL may read the whole table. */
+const giveBackAtOnce: GiveBack = async (statements, ids, reset = []) => {
+  const amounts = new Map([...ids.map((id) => [id, 1] as const), ...reset.map((id) => [id, ALL] as const)]);
+  const given = [...amounts].toSorted(([a], [b]) => (a < b ? -1 : 1));
+  await statements.run(giveBackAll(given.length), [...given.flat(), ALL]);
+};
+
+/** For databases on which an insert of an existing row takes more locks. */
+const giveBackInPlace: GiveBack = async (statements, ids, reset = []) => {
+  const all = [...ids, ...reset];
+  const isReset = reset.length === 0 ? '1 = 0' : `id in (${placesOf(reset)})`;
+  // A window that has ended: the next attempt opens another.
+  await statements.run(
+    `update gatehouse_attempts set
+       attempts = case when ${isReset} then 0 else attempts - 1 end,
+       expires_at = case when ${isReset} then 0 else expires_at end
+     where id in (${placesOf(all)}) and attempts > 0`,
+    [...reset, ...reset, ...all],
+  );
+};
+
+type Wanted = AttemptWindow & { readonly amount: number; readonly limit: number };
 
 /** Takes the whole amount, or nothing. */
 type Take = (database: Database, id: string, wanted: Wanted) => Promise<TakenAttempts | undefined>;
@@ -99,21 +176,66 @@ function takeInSteps({ dialect }: Database): Take {
   };
 }
 
-const COUNT_AT_ONCE = `
-  insert into gatehouse_attempts (id, attempts, expires_at) values (?, 1, ?)
-  on conflict (id) do update set
-    attempts = case when gatehouse_attempts.expires_at <= ? then 1 else gatehouse_attempts.attempts + 1 end,
-    expires_at = case
-      when gatehouse_attempts.expires_at <= ? then excluded.expires_at else gatehouse_attempts.expires_at
-    end
-  where gatehouse_attempts.expires_at <= ? or gatehouse_attempts.attempts < ?`;
+function idsOf(counters: readonly { readonly id: string }[]): string[] {
+  return counters.map(({ id }) => id);
+}
+
+function placesOf(values: readonly unknown[]): string {
+  return values.map(() => '?').join(', ');
+}
+
+// The text of a statement for each number of counters, of which there are few.
+const countStatements: string[] = [];
+
+function countAll(counters: number): string {
+  const wanted = Array.from({ length: counters }, () => 'select ? as id, cast(? as integer) as most');
+  const limits = Array.from({ length: counters }, () => 'when ? then cast(? as integer)').join(' ');
+  return (countStatements[counters] ??= `
+    with wanted as (${wanted.join(' union all ')})
+    insert into gatehouse_attempts (id, attempts, expires_at)
+    select id, 1, cast(? as bigint) from wanted
+    where not exists (
+      select 1 from wanted
+      where most <= (select a.attempts from gatehouse_attempts a where a.id = wanted.id and a.expires_at > ?)
+    )
+    on conflict (id) do update set
+      attempts = case when gatehouse_attempts.expires_at <= ? then 1 else gatehouse_attempts.attempts + 1 end,
+      expires_at = case
+        when gatehouse_attempts.expires_at <= ? then excluded.expires_at else gatehouse_attempts.expires_at
+      end
+    where gatehouse_attempts.expires_at <= ? or gatehouse_attempts.attempts < case excluded.id ${limits} end
+    returning id, (${SEQUENCE}) as sequence`);
+}
+
+// More than any limit.
+const ALL = Number.MAX_SAFE_INTEGER;
+
+const giveBackStatements: string[] = [];
+
+// A window that has ended: the next attempt opens another.
+function giveBackAll(counters: number): string {
+  const given = Array.from({ length: counters }, () => 'select ? as id, cast(? as bigint) as amount');
+  return (giveBackStatements[counters] ??= `
+    with given as (${given.join(' union all ')})
+    insert into gatehouse_attempts (id, attempts, expires_at)
+    select id, amount, 0 from given
+    where (select a.attempts from gatehouse_attempts a where a.id = given.id) > 0
+    on conflict (id) do update set
+      attempts = case
+        when gatehouse_attempts.attempts > excluded.attempts then gatehouse_attempts.attempts - excluded.attempts
+        else 0
+      end,
+      expires_at = case when excluded.attempts = ? then 0 else gatehouse_attempts.expires_at end`);
+}
+
+function findAll(counters: number): string {
+  return Array.from({ length: counters }, () => FIND).join(' union all ');
+}
 
 // In this order, because in MySQL and MariaDB an assignment sees the results of those before it.
-const COUNT = `
-  update gatehouse_attempts set
-    attempts = case when expires_at <= ? then 1 else attempts + 1 end,
-    expires_at = case when expires_at <= ? then ? else expires_at end
-  where id = ? and (expires_at <= ? or attempts < ?)`;
+const ADD = `on duplicate key update
+  attempts = case when expires_at <= ? then 1 else attempts + 1 end,
+  expires_at = case when expires_at <= ? then values(expires_at) else expires_at end`;
 
 const TAKE_AT_ONCE = `
   insert into gatehouse_attempts (id, attempts, expires_at) values (?, ?, ?)
@@ -134,6 +256,4 @@ const TAKE = `
   update gatehouse_attempts set attempts = attempts + ?
   where id = ? and expires_at = ? and attempts <= ?`;
 
-const FIND = 'select attempts, expires_at from gatehouse_attempts where id = ?';
-
-const GIVE_BACK = 'update gatehouse_attempts set attempts = attempts - 1 where id = ? and attempts > 0';
+const FIND = 'select id, attempts, expires_at from gatehouse_attempts where id = ?';

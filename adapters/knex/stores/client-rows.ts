@@ -1,3 +1,4 @@
+import { toSortName } from '../../../lib/contracts/client-search.ts';
 import type { Client, ClientSecret, StoredClient } from '../../../lib/contracts/index.ts';
 import type { Value } from '../statements.ts';
 import { toOptionalNumber, toStrings } from './column-values.ts';
@@ -24,6 +25,9 @@ export const CLIENT_COLUMNS: readonly string[] = [
   'created_at',
   'updated_at',
 ];
+
+/** All columns, of the alias `c`. */
+export const SELECTED: string = ['id', ...CLIENT_COLUMNS].map((column) => `c.${column}`).join(', ');
 
 export interface ClientRow {
   readonly id: string;
@@ -146,9 +150,4 @@ export function toSecretValues(clientId: string, secret: ClientSecret): Value[] 
     secret.expiresAt ?? null,
     secret.lastUsedAt ?? null,
   ];
-}
-
-/** The form of a name by which clients are sorted and searched. Cut, because lower case can be longer than the name. */
-export function toSortName(name: string): string {
-  return name.toLowerCase().slice(0, 255);
 }

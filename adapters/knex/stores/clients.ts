@@ -1,18 +1,14 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 
 import { now } from '../../../lib/contracts/clock.ts';
-import type { Client, ClientQuery, ClientSecret, ClientStore } from '../../../lib/contracts/index.ts';
+import type { ClientStore, StoredClient } from '../../../lib/contracts/index.ts';
 import type { Database } from '../database.ts';
-import type { Statements, Value } from '../statements.ts';
-import {
-  CLIENT_COLUMNS,
-  toClient,
-  toClientValues,
-  toSecretValues,
-  toSortName,
-  toStoredClient,
-} from './client-rows.ts';
-import type { ClientRow, ClientSecretRow } from './client-rows.ts';
+import type { Dialect } from '../dialect.ts';
+import type { Statements } from '../statements.ts';
+import { listClients } from './client-lists.ts';
+import { writeNames } from './client-names.ts';
+import { CLIENT_COLUMNS, SELECTED, toClientValues, toSecretValues, toStoredClient } from './client-rows.ts';
+import type { ClientSecretRow } from './client-rows.ts';
 import { isStorable } from './column-values.ts';
 import { end } from './revocations.ts';
 
@@ -26,39 +22,38 @@ export function clientStore(database: Database): ClientStore {
       return isStorable(id) ? toStoredClient(await database.all<ClientSecretRow>(FIND, [id])) : undefined;
     },
     async insert(client, secrets) {
-      await database.transaction(async (statements) => insertClient(statements, client, secrets));
+      await database.transaction(async (statements) =>
+        insertClient(statements, database.dialect, { client, secrets }),
+      );
     },
     async update(client, ifUpdatedAt) {
       const values = [...toClientValues(client), client.id];
-      const changed =
-        ifUpdatedAt === undefined
-          ? await database.run(UPDATE, values)
-          : await database.run(`${UPDATE} and updated_at = ?`, [...values, ifUpdatedAt]);
-      return changed > 0;
+      return database.transaction(async (statements) => {
+        const changed =
+          ifUpdatedAt === undefined
+            ? await statements.run(UPDATE, values)
+            : await statements.run(`${UPDATE} and updated_at = ?`, [...values, ifUpdatedAt]);
+        if (changed > 0) await writeNames(statements, database.dialect, client);
+        return changed > 0;
+      });
     },
     async delete(id, ifUpdatedAt) {
       // First and in one transaction: without its row and its secrets, the client gets no token any more.
       const removed = await database.transaction(async (statements) => {
         if (ifUpdatedAt !== undefined && (await statements.run(LOCK_VERSION, [id, ifUpdatedAt])) === 0)
           return undefined;
-        const isRegistered = (await statements.run(DELETE_REGISTRATION, [id])) > 0;
+        if ((await statements.run(DELETE_REGISTRATION, [id])) > 0)
+          return deleteRegistered(statements, database.dialect, id);
         // Tokens of this client must not become valid again when a client is registered with the same id later.
         await end(statements, database.dialect, { clientId: id });
-        // No client gets the id of one that registered itself again. Strangers must not add rows that stay.
-        if (isRegistered) await statements.run(EXPIRE_END, [now() + LONGEST_REQUEST, id]);
         return deleteClient(statements, id);
       });
       if (removed === undefined) return false;
-      await removeAll(database, 'gatehouse_consents', ['user_id', 'client_id'], id);
-      // Codes and refresh tokens are found only through their grant, so they become invalid with it; prune() removes them.
-      await removeAll(database, 'gatehouse_grants', ['id'], id);
+      await removeDependent(database, id);
       return removed > 0;
     },
     async list(query) {
-      const asked = [query.search, query.ownerId, query.after].filter((value) => value !== undefined);
-      if (!asked.every(isStorable)) return [];
-      const { sql, values } = listStatement(query);
-      return (await database.all<ClientRow>(sql, values)).map(toClient);
+      return listClients(database, query);
     },
     async addSecret(clientId, secret) {
       return database.transaction(async (statements) => {
@@ -68,6 +63,7 @@ export function clientStore(database: Database): ClientStore {
       });
     },
     async deleteSecret(clientId, secretId) {
+      if (![clientId, secretId].every(isStorable)) return false;
       return (await database.run(DELETE_SECRET, [clientId, secretId])) > 0;
     },
     async expireSecret(clientId, secretId, expiresAt) {
@@ -85,17 +81,43 @@ export function clientStore(database: Database): ClientStore {
 /** Inserts a client with its secrets; runs inside a transaction. */
 export async function insertClient(
   statements: Statements,
-  client: Client,
-  secrets: readonly ClientSecret[],
+  dialect: Dialect,
+  { client, secrets }: Pick<StoredClient, 'client' | 'secrets'>,
 ): Promise<void> {
   await statements.run(INSERT, [client.id, ...toClientValues(client)]);
+  await writeNames(statements, dialect, client);
   for (const secret of secrets) await statements.run(ADD_SECRET, toSecretValues(client.id, secret));
 }
 
 /** Deletes a client with its secrets; runs inside a transaction. Resolves to the number of clients. */
 export async function deleteClient(statements: Statements, id: string): Promise<number> {
+  // First, because a change that adds rows to those below has changed the client before.
+  const deleted = await statements.run('delete from gatehouse_clients where id = ?', [id]);
   await statements.run('delete from gatehouse_client_secrets where client_id = ?', [id]);
-  return statements.run('delete from gatehouse_clients where id = ?', [id]);
+  await statements.run('delete from gatehouse_client_names where client_id = ?', [id]);
+  return deleted;
+}
+
+/**
+ * Ends and deletes a client that registered itself, whose registration was deleted; runs in the same transaction. Resolves to the
+ * number of clients.
+ */
+export async function deleteRegistered(
+  statements: Statements,
+  dialect: Dialect,
+  id: string,
+): Promise<number> {
+  await end(statements, dialect, { clientId: id });
+  // No client gets its id again. Strangers must not add rows that stay.
+  await statements.run(EXPIRE_END, [now() + LONGEST_REQUEST, id]);
+  return deleteClient(statements, id);
+}
+
+/** Removes the consents and grants of a client that was deleted. */
+export async function removeDependent(database: Database, id: string): Promise<void> {
+  await removeAll(database, 'gatehouse_consents', ['user_id', 'client_id'], id);
+  // Codes and refresh tokens are found only through their grant, so they become invalid with it; prune() removes them.
+  await removeAll(database, 'gatehouse_grants', ['id'], id);
 }
 
 /** Removes the rows of a client in batches, because there can be any number and other requests wait for a batch. */
@@ -115,8 +137,6 @@ const DELETE_REGISTRATION = "delete from gatehouse_registrations where client_id
 const LONGEST_REQUEST = 86_400;
 
 const EXPIRE_END = "update gatehouse_revocations set expires_at = ? where kind = 'client' and value = ?";
-
-const SELECTED = ['id', ...CLIENT_COLUMNS].map((column) => `c.${column}`).join(', ');
 
 const FIND = `
   select ${SELECTED}, s.id as secret_id, s.hash as secret_hash, s.label as secret_label, s.hint as secret_hint,
@@ -156,29 +176,3 @@ const TOUCH_SECRET = `
 
 const REHASH_SECRET =
   'update gatehouse_client_secrets set hash = ? where client_id = ? and id = ? and hash = ?';
-
-function listStatement({ search = '', ownerId, after, limit = 50 }: ClientQuery): {
-  readonly sql: string;
-  readonly values: readonly Value[];
-} {
-  const conditions: string[] = ['1 = 1'];
-  const values: Value[] = [];
-  if (after !== undefined) {
-    conditions.push('(c.sort_name > last.sort_name or (c.sort_name = last.sort_name and c.id > last.id))');
-    values.push(after);
-  }
-  if (search !== '') {
-    conditions.push(`c.sort_name like ? escape '!'`);
-    values.push(`%${toSortName(search).replaceAll(/[!%_]/g, '!$&')}%`);
-  }
-  if (ownerId !== undefined) {
-    conditions.push('c.owner_id = ?');
-    values.push(ownerId);
-  }
-  const last = after === undefined ? '' : 'join gatehouse_clients last on last.id = ?';
-  return {
-    sql: `select ${SELECTED} from gatehouse_clients c ${last}
-      where ${conditions.join(' and ')} order by c.sort_name, c.id limit ?`,
-    values: [...values, limit],
-  };
-}

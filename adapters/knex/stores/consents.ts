@@ -34,7 +34,8 @@ export function consentStore(database: Database): ConsentStore {
       const first = [merged([], scopes), mergedHosts({}, hosts)];
       const values = [userId, clientId, ...first, createdAt, updatedAt, lastUsedAt ?? null];
       return database.transaction(async (statements) => {
-        if (basis?.registration && !(await keepRegistration(statements, clientId, updatedAt))) return false;
+        if (basis?.registration && !(await keepRegistration(statements, { clientId, userId }, updatedAt)))
+          return false;
         // An insert and an update both lock the row: until the commit, no other transaction changes or removes it.
         await statements.run(open, values);
         const row = await statements.get<Pick<ConsentRow, 'scopes' | 'hosts'>>(findConsentedScopes, [
@@ -106,7 +107,7 @@ function mergedHosts(before: Consent['hosts'], hosts: Consent['hosts']): string 
 }
 
 /** Empty for a row from before migration 0006, which has no hosts. */
-function toHosts(json: string | null): Consent['hosts'] {
+export function toHosts(json: string | null): Consent['hosts'] {
   const hosts: Consent['hosts'] = JSON.parse(json ?? '{}');
   return hosts;
 }

@@ -1,38 +1,10 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 
-import type { Grant, GrantSelector, GrantStore } from '../../../lib/contracts/index.ts';
+import type { GrantSelector, GrantStore } from '../../../lib/contracts/index.ts';
 import type { Database } from '../database.ts';
-import { inList, toOptionalNumber, toStrings } from './column-values.ts';
-import type { Integer } from './column-values.ts';
-
-/** The columns of a {@link GrantRow}, selected from `gatehouse_grants g`. */
-export const GRANT_COLUMNS = `
-  g.id as grant_id, g.user_id, g.client_id, g.scopes, g.created_at as grant_created_at,
-  g.expires_at as grant_expires_at, g.revoked_at, g.sequence`;
-
-export interface GrantRow {
-  readonly grant_id: string;
-  readonly user_id: string;
-  readonly client_id: string;
-  readonly scopes: string;
-  readonly grant_created_at: Integer;
-  readonly grant_expires_at: Integer;
-  readonly revoked_at: Integer | null;
-  readonly sequence: Integer | null;
-}
-
-export function toGrant(row: GrantRow): Grant {
-  return {
-    id: row.grant_id,
-    userId: row.user_id,
-    clientId: row.client_id,
-    scopes: toStrings(row.scopes),
-    createdAt: Number(row.grant_created_at),
-    expiresAt: Number(row.grant_expires_at),
-    revokedAt: toOptionalNumber(row.revoked_at),
-    sequence: Number(row.sequence),
-  };
-}
+import { inList } from './column-values.ts';
+import { GRANT_COLUMNS, toGrant } from './credential-rows.ts';
+import type { GrantRow } from './credential-rows.ts';
 
 // SQLite blocks the thread while it updates a batch, and a server locks its rows. A power of two, see inList().
 const BATCH = 256;
@@ -51,8 +23,9 @@ export function grantStore(database: Database): GrantStore {
       const ids = live.map(({ id }) => id);
       if (ids.length > 0) {
         const marked = inList(ids);
-        const sql = `update gatehouse_grants set revoked_at = ? where id in ${marked.placeholders}`;
-        await statements.run(sql, [at, ...marked.values]);
+        // With the condition, because for a list of ids alone PostgreSQL may read the whole table.
+        const sql = `update gatehouse_grants set revoked_at = ? where ${condition} and id in ${marked.placeholders}`;
+        await statements.run(sql, [at, ...values, ...marked.values]);
       }
       return ids;
     });
@@ -77,8 +50,11 @@ export function grantStore(database: Database): GrantStore {
 
 const FIND = `select ${GRANT_COLUMNS} from gatehouse_grants g where g.id = ?`;
 
+// `coalesce` keeps the databases from using the index on the client, which would read the grants of all its users.
+const OF_USER = `user_id = ? and coalesce(client_id, '') = ?`;
+
 function toCondition(selector: GrantSelector): { readonly condition: string; readonly values: string[] } {
   return 'id' in selector
     ? { condition: 'id = ?', values: [selector.id] }
-    : { condition: 'user_id = ? and client_id = ?', values: [selector.userId, selector.clientId] };
+    : { condition: OF_USER, values: [selector.userId, selector.clientId] };
 }

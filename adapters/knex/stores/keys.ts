@@ -17,13 +17,17 @@ export function keyStore(database: Database): KeyStore {
       } catch (error) {
         // The insert decides, because after a query another node could add the same generation.
         if (error instanceof StorageError && database.dialect.errorKind(error.cause) === 'duplicate key') {
+          await database.confirm();
           return false;
         }
         throw error;
       }
     },
     async retire(id, retiresAt) {
-      await database.run('update gatehouse_keys set retires_at = ? where id = ?', [retiresAt, id]);
+      await database.run(RETIRE, [retiresAt, retiresAt, id]);
+    },
+    async replaceMaterial(id, from, to) {
+      return (await database.run(REPLACE_MATERIAL, [to, id, from])) === 1;
     },
   };
 }
@@ -35,6 +39,11 @@ const LIST = `
 const ADD = `
   insert into gatehouse_keys (id, purpose, generation, material, created_at, active_at, retires_at)
   values (?, ?, ?, ?, ?, ?, ?)`;
+
+const RETIRE = `
+  update gatehouse_keys set retires_at = case when retires_at < ? then retires_at else ? end where id = ?`;
+
+const REPLACE_MATERIAL = 'update gatehouse_keys set material = ? where id = ? and material = ?';
 
 interface KeyRow {
   readonly id: string;

@@ -1,7 +1,12 @@
-import type { Client, RegistrationStore, StoredRegistration } from '../../../lib/contracts/index.ts';
+import type {
+  Client,
+  RegistrationPlaces,
+  RegistrationStore,
+  StoredRegistration,
+} from '../../../lib/contracts/index.ts';
 import type { Database } from '../database.ts';
-import type { Statements } from '../statements.ts';
-import { deleteClient, insertClient } from './clients.ts';
+import type { Statements, Value } from '../statements.ts';
+import { deleteClient, deleteRegistered, insertClient, removeDependent } from './clients.ts';
 import { isStorable } from './column-values.ts';
 import type { Integer } from './column-values.ts';
 
@@ -27,21 +32,26 @@ export function registrationStore(database: Database): RegistrationStore {
   }
 
   return {
-    async insert({ client, secrets, registration }, limit) {
-      return database.transaction(async (statements) => {
+    async insert({ client, secrets, registration }, places) {
+      const displaced = await database.transaction(async (statements) => {
         await lockCounter(statements);
         const { count } = (await statements.get<{ count: Integer }>(COUNT))!;
-        if (Number(count) >= limit) return false;
-        await insertClient(statements, client, secrets);
+        const isFull = Number(count) >= places.limit;
+        const found = isFull ? await displaceOne(database, statements, places) : undefined;
+        if (isFull && !found) return undefined;
+        await insertClient(statements, database.dialect, { client, secrets });
         await statements.run(INSERT, [
           registration.clientId,
           registration.tokenHash,
           registration.authMethod,
           registration.removableAt,
           registration.unusedAfter,
+          registration.network,
         ]);
-        return true;
+        return found ? [found] : [];
       });
+      for (const { id } of displaced ?? []) await removeDependent(database, id);
+      return displaced;
     },
     async find(clientId) {
       if (!isStorable(clientId)) return undefined;
@@ -67,10 +77,33 @@ export function registrationStore(database: Database): RegistrationStore {
  */
 export async function keepRegistration(
   statements: Statements,
-  clientId: string,
+  { clientId, userId }: { readonly clientId: string; readonly userId: string },
   at: number,
 ): Promise<boolean> {
-  return (await statements.run(KEEP, [at, at, clientId])) > 0;
+  return (await statements.run(KEEP, [at, at, userId, userId, clientId])) > 0;
+}
+
+/** Deletes the client that gives way, except its consents and grants, which do not count without it. */
+async function displaceOne(
+  { dialect }: Database,
+  statements: Statements,
+  { now, perUser, unusedSince }: RegistrationPlaces,
+): Promise<Pick<Client, 'id' | 'name'> | undefined> {
+  const claims: readonly (readonly [string, readonly Value[]])[] = [
+    [UNAUTHORIZED, [now]],
+    [OF_ONE_USER, [perUser]],
+    [UNUSED_BY_ONE_USER, [unusedSince]],
+  ];
+  for (const [select, values] of claims) {
+    const found = await statements.all<{ id: string; name: string; version: Integer }>(select, values);
+    for (const { id, name, version } of found) {
+      // A consent changes the version, so one that came after the rows were read keeps the client.
+      if ((await statements.run(DISPLACE, [id, Number(version)])) === 0) continue;
+      await deleteRegistered(statements, dialect, id);
+      return { id, name };
+    }
+  }
+  return undefined;
 }
 
 /** Deletes a client with all that depends on it in one transaction, or a part of its many consents or grants. */
@@ -131,10 +164,11 @@ const COUNT = "select count(*) as count from gatehouse_registrations where clien
 
 const INSERT = `
   insert into gatehouse_registrations
-    (client_id, token_hash, auth_method, removable_at, unused_after, lock_count) values (?, ?, ?, ?, ?, 0)`;
+    (client_id, token_hash, auth_method, removable_at, unused_after, network, lock_count)
+  values (?, ?, ?, ?, ?, ?, 0)`;
 
 const FIND = `
-  select client_id, token_hash, auth_method, removable_at, unused_after from gatehouse_registrations
+  select client_id, token_hash, auth_method, removable_at, unused_after, network from gatehouse_registrations
   where client_id = ? and client_id <> ''`;
 
 const FIND_REMOVABLE = `
@@ -143,8 +177,53 @@ const FIND_REMOVABLE = `
 
 const KEEP = `
   update gatehouse_registrations set lock_count = lock_count + 1,
-    removable_at = case when removable_at < ? + unused_after then ? + unused_after else removable_at end
+    removable_at = case when removable_at < ? + unused_after then ? + unused_after else removable_at end,
+    user_id = case when user_id is null or user_id = ? then ? else '' end
   where client_id = ? and client_id <> ''`;
+
+const DISPLACE = 'delete from gatehouse_registrations where client_id = ? and lock_count = ?';
+
+// The next ones are for a consent that has just come to the first.
+const CANDIDATES = 5;
+
+// Also those with a consent that a node of an earlier version has stored count as authorized.
+const UNAUTHORIZED = `
+  select r.client_id as id, c.name, r.lock_count as version from gatehouse_registrations r
+    join gatehouse_clients c on c.id = r.client_id
+    join (
+      select coalesce(network, '') as name, count(*) as size from gatehouse_registrations
+      where user_id is null and client_id <> '' group by coalesce(network, '')
+    ) n on n.name = coalesce(r.network, '')
+  where r.user_id is null and c.disabled = 0
+    and not exists (select 1 from gatehouse_consents k where k.client_id = r.client_id)
+    and not exists (
+      select 1 from gatehouse_grants g
+      where g.client_id = r.client_id and g.revoked_at is null and g.needed_until >= ?
+    )
+  order by n.size desc, r.removable_at, r.client_id limit ${CANDIDATES}`;
+
+// A consent that was withdrawn leaves none.
+const LAST_USED = `
+  case when coalesce(k.last_used_at, 0) > k.updated_at then k.last_used_at else coalesce(k.updated_at, 0) end`;
+
+const BY_ONE_USER = `
+  from gatehouse_registrations r
+    join gatehouse_clients c on c.id = r.client_id
+    left join gatehouse_consents k on k.user_id = r.user_id and k.client_id = r.client_id`;
+
+const OF_ONE_USER = `
+  select r.client_id as id, c.name, r.lock_count as version ${BY_ONE_USER}
+    join (
+      select user_id, count(*) as size from gatehouse_registrations where user_id <> '' group by user_id
+      having count(*) > ?
+    ) u on u.user_id = r.user_id
+  where c.disabled = 0
+  order by u.size desc, ${LAST_USED}, r.client_id limit ${CANDIDATES}`;
+
+const UNUSED_BY_ONE_USER = `
+  select r.client_id as id, c.name, r.lock_count as version ${BY_ONE_USER}
+  where r.user_id <> '' and c.disabled = 0 and ${LAST_USED} < ?
+  order by ${LAST_USED}, r.client_id limit ${CANDIDATES}`;
 
 const POSTPONE = 'update gatehouse_registrations set removable_at = ? where client_id = ?';
 
@@ -168,6 +247,7 @@ interface RegistrationRow extends RemovableRow {
   readonly token_hash: string;
   readonly auth_method: StoredRegistration['authMethod'];
   readonly removable_at: Integer;
+  readonly network: string | null;
 }
 
 function toRegistration(row: RegistrationRow): StoredRegistration {
@@ -177,5 +257,7 @@ function toRegistration(row: RegistrationRow): StoredRegistration {
     authMethod: row.auth_method,
     removableAt: Number(row.removable_at),
     unusedAfter: Number(row.unused_after),
+    // That of one from before migration 0014 is not known.
+    network: row.network ?? '',
   };
 }

@@ -63,32 +63,38 @@ const ADVANCE = `
   update gatehouse_revocations set sequence = case when sequence < ? then ? else sequence + 1 end
   where kind = 'sequence' and value = ''`;
 
-const SEQUENCE = `select sequence from gatehouse_revocations where kind = 'sequence' and value = ''`;
+/** The number that the latest end of a user, a client or all has got. */
+export const SEQUENCE = `select sequence from gatehouse_revocations where kind = 'sequence' and value = ''`;
 
-/** A condition on a row `alias` of a grant or a session: not all were ended after it began. */
-export function notAllEnded(alias: string): string {
-  return `not exists (
-    select 1 from gatehouse_revocations a
-    where a.kind = 'all' and a.value = '' and a.sequence > coalesce(${alias}.sequence, 0)
-  )`;
+/** The columns by which the ends of a user, of a client and of all are found. */
+const ENDS = { user: 'user_id', client: 'client_id', all: undefined } as const;
+
+/**
+ * A condition on a row `alias` of a grant or a session: none of the parties was ended after it began.
+ *
+ * By scalar subqueries, which read one row by its primary key in any plan. A join would be planned by the number of ended users
+ * and clients, and PostgreSQL does not know it before it has analyzed the table.
+ */
+export function notEnded(alias: string, parties: readonly (keyof typeof ENDS)[]): string {
+  const conditions = parties.map((kind) => {
+    const value = ENDS[kind] === undefined ? "''" : `${alias}.${ENDS[kind]}`;
+    const ended = `select r.sequence from gatehouse_revocations r where r.kind = '${kind}' and r.value = ${value}`;
+    return `coalesce((${ended}), 0) <= coalesce(${alias}.sequence, 0)`;
+  });
+  return conditions.join(' and ');
 }
 
-/** A condition on a grant `g`: neither its user, nor its client, nor all were ended after the grant began. */
-export const GRANT_NOT_ENDED: string = `
-  not exists (
-    select 1 from gatehouse_revocations u
-    where u.kind = 'user' and u.value = g.user_id and u.sequence > coalesce(g.sequence, 0)
-  ) and not exists (
-    select 1 from gatehouse_revocations e
-    where e.kind = 'client' and e.value = g.client_id and e.sequence > coalesce(g.sequence, 0)
-  ) and ${notAllEnded('g')}`;
+/** A condition on a grant `g`: it was not revoked, and neither its user, nor its client, nor all were ended after it began. */
+export const GRANT_IS_LIVE: string = `
+  g.revoked_at is null and ${notEnded('g', ['user', 'client', 'all'])}`;
 
 const FOR_USER = `
   select 1 as stands from gatehouse_grants g
-  where g.id = ? and g.user_id = ? and g.client_id = ? and g.revoked_at is null and ${GRANT_NOT_ENDED}
+  where g.id = ? and g.user_id = ? and g.client_id = ? and ${GRANT_IS_LIVE}
     and not exists (select 1 from gatehouse_revocations t where t.kind = 'token' and t.value = ?)`;
 
+// A union, because for conditions joined with `or` PostgreSQL may read the whole table.
 const AGAINST_CLIENT = `
-  select 1 as revoked from gatehouse_revocations r
-  where (r.kind = 'token' and r.value = ?) or (r.kind = 'client' and r.value = ? and r.sequence > ?)
-    or (r.kind = 'all' and r.value = '' and r.sequence > ?) limit 1`;
+  select 1 as revoked from gatehouse_revocations where kind = 'token' and value = ?
+  union all select 1 from gatehouse_revocations where kind = 'client' and value = ? and sequence > ?
+  union all select 1 from gatehouse_revocations where kind = 'all' and value = '' and sequence > ?`;

@@ -2,11 +2,11 @@ import type { Credential, Grant, GrantBasis } from '../../../lib/contracts/index
 import type { Database } from '../database.ts';
 import type { Statements, Value } from '../statements.ts';
 import {
-  INSERT_CREDENTIAL,
-  INSERT_GRANT,
-  INSERT_GRANT_FOR,
+  firstCredential,
+  insertGrant,
+  INTO_CREDENTIALS,
+  toFirstValues,
   toGrantValues,
-  toValues,
 } from './credential-rows.ts';
 
 /** Inserts a grant with its first credential. Resolves to `false` when a row of the basis has been deleted. */
@@ -19,7 +19,9 @@ export type StartGrant = (
 
 /** Makes the function that does so by several statements of a transaction. */
 export function startInTransaction({ dialect }: Pick<Database, 'dialect'>): StartGrant {
-  const { canChangeInQueries, forUpdate, primaryKeyHint } = dialect;
+  const { canChangeInQueries, clock, forUpdate, primaryKeyHint } = dialect;
+  const insert = insertGrant(clock);
+  const insertCredential = `${INTO_CREDENTIALS} values (${firstCredential(clock)})`;
   // SQLite's transactions run one after the other, so that there a row that was read stays. PostgreSQL's locks are enough.
   const needsNoChange = forUpdate === '' || canChangeInQueries;
 
@@ -32,10 +34,10 @@ export function startInTransaction({ dialect }: Pick<Database, 'dialect'>): Star
     const { consent, sessionId } = basis;
     if (consent && !needsNoChange && (await statements.run(lockConsent, toKey(consent))) === 0) return false;
     const from = fromBasis(needsNoChange ? basis : { sessionId });
-    const sql = from ? `${INSERT_GRANT_FOR} ${from.sql}${forUpdate}` : INSERT_GRANT;
+    const sql = from ? `${insert} ${from.sql}${forUpdate}` : insert;
     const values = [...toGrantValues(grant, credential), ...(from?.values ?? [])];
     const isStarted = (await statements.run(sql, values)) > 0;
-    if (isStarted) await statements.run(INSERT_CREDENTIAL, toValues(credential));
+    if (isStarted) await statements.run(insertCredential, toFirstValues(credential));
     return isStarted;
   };
 }

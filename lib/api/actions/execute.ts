@@ -5,8 +5,8 @@ import { repeatableRequest } from '../idempotency/answer-once.ts';
 import type { RequestLimiter } from '../request-limits.ts';
 import type { ActionHandler } from './action-index.ts';
 import { sendAnswer } from './answer.ts';
+import { OBJECT_ID_RULE, answerOf, isObjectId } from './perform-action.ts';
 import type { PerformAction } from './perform-action.ts';
-import { isObjectId, OBJECT_ID_RULE } from './run-action.ts';
 
 export interface ExecuteOptions {
   readonly perform: PerformAction;
@@ -51,5 +51,6 @@ async function run(
   if (refusal) return sendProblem(ctx, refusal);
   const input = (await readJson(ctx, bodyLimit)) ?? {};
   const request = repeatableRequest(ctx, input);
-  sendAnswer(ctx, await perform({ ...request, action, id, input, requestId: requestIdOf(ctx) }));
+  const performed = await perform({ ...request, action, id, input, requestId: requestIdOf(ctx) });
+  sendAnswer(ctx, answerOf(performed));
 }

@@ -1,10 +1,12 @@
+import type { StandardSchemaV1 } from '@standard-schema/spec';
+
 import type { Logger } from '../../contracts/index.ts';
-import type { AnswerOnce, RepeatableRequest } from '../idempotency/answer-once.ts';
-import { dataAnswer, problemAnswer } from './answer.ts';
+import { explainError } from '../../http/problem.ts';
+import type { Problem } from '../../http/problem.ts';
+import type { AnswerOnce, RepeatableRequest, Repeated } from '../idempotency/answer-once.ts';
+import { dataAnswer, problemAnswer, repeatedAnswer } from './answer.ts';
 import type { Answer } from './answer.ts';
-import type { Action } from './define-action.ts';
-import { checkInput, inputInvalid, runAction } from './run-action.ts';
-import type { InputPath } from './run-action.ts';
+import type { Action, ActionCall, ActionSchema } from './define-action.ts';
 
 /** A request to run an action, of a user or a client that has its permission. */
 export interface ActionRequest extends RepeatableRequest {
@@ -17,7 +19,7 @@ export interface ActionRequest extends RepeatableRequest {
   readonly inputAt?: InputPath;
   readonly requestId: string;
   /** Called when the action was run, or its input refused, with the code of the problem; not for a stored answer. */
-  readonly ran?: (error: string | undefined) => void;
+  readonly ran?: (error: string | undefined, input: 'accepted' | 'refused') => void;
 }
 
 /**
@@ -26,7 +28,15 @@ export interface ActionRequest extends RepeatableRequest {
  *
  * @throws StorageError when a request with a key cannot be stored; nothing was run
  */
-export type PerformAction = (request: ActionRequest) => Promise<Answer>;
+export type PerformAction = (request: ActionRequest) => Promise<Performed>;
+
+/** What became of a request; each interface writes it in its own form. */
+export type Performed = Outcome | Repeated;
+
+/** The form of HTTP. */
+export function answerOf(performed: Performed): Answer {
+  return 'json' in performed ? dataAnswer(performed.json) : repeatedAnswer(performed);
+}
 
 export function createPerformAction({
   answerOnce,
@@ -38,21 +48,138 @@ export function createPerformAction({
   return async function performAction(request) {
     const { action, id, input, inputAt, principal, ran, requestId } = request;
     const { database } = action;
-    return answerOnce(request, async ({ signal }) => {
+    return answerOnce<Outcome>(request, async ({ signal }) => {
       const checked = await checkInput(action.input, input, inputAt);
       if ('errors' in checked) {
         const problem = inputInvalid(checked.errors);
-        ran?.(problem.code);
-        return { answer: problemAnswer(problem), replay: false };
+        ran?.(problem.code, 'refused');
+        return { result: { problem }, answer: () => problemAnswer(problem), replay: false };
       }
       const call = { input: checked.value, id, principal, database, dryRun: false, signal };
       const outcome = await runAction(action, call, { logger, requestId });
-      ran?.('problem' in outcome ? outcome.problem.code : undefined);
-      if ('output' in outcome) return { answer: dataAnswer(outcome.output), replay: true };
-      const { status, headers = {} } = outcome.problem;
-      // A 403 with a challenge is not replayed: the caller can repeat the request with another token.
-      const replay = status < 500 && status !== 429 && !('WWW-Authenticate' in headers);
-      return { answer: problemAnswer(outcome.problem), replay };
+      ran?.('problem' in outcome ? outcome.problem.code : undefined, 'accepted');
+      return { result: outcome, answer: () => answerOf(outcome), replay: isReplayed(outcome) };
     });
   };
+}
+
+/** A failure may end; and with another token a 403 with a challenge does. */
+function isReplayed(outcome: Outcome): boolean {
+  if ('json' in outcome) return true;
+  const { status, headers = {} } = outcome.problem;
+  return status < 500 && status !== 429 && !('WWW-Authenticate' in headers);
+}
+
+/** A mistake in one part of a request body. */
+export interface InputError {
+  /** A JSON Pointer to the part, as a URI fragment (RFC 6901 section 6), such as `#/name`. */
+  readonly pointer: string;
+  readonly message: string;
+}
+
+/** The member names and indexes from the root of a request body to a part of it. */
+export type InputPath = readonly (string | number)[];
+
+// Bounds the answer, because a small body can have very many mistakes.
+const MAX_ERRORS = 100;
+
+/** Validates a value with a schema, and returns the schema's result. `at` is the path of the value in the request body. */
+export async function checkInput(
+  schema: ActionSchema,
+  value: unknown,
+  at: InputPath = [],
+): Promise<{ readonly value: unknown } | { readonly errors: readonly InputError[] }> {
+  const result = await schema['~standard'].validate(value);
+  if (!result.issues) return { value: result.value };
+  return {
+    errors: result.issues.map(({ message, path = [] }) => ({
+      pointer: pointerTo([...at, ...path.map(segmentKey)]),
+      message,
+    })),
+  };
+}
+
+/** The problem for a body with mistakes. */
+export function inputInvalid(errors: readonly InputError[]): Problem {
+  return {
+    status: 422,
+    code: 'input_invalid',
+    detail: 'The body does not match the input schema; errors lists each mistake.',
+    members: { errors: errors.slice(0, MAX_ERRORS) },
+  };
+}
+
+export function pointerTo(place: InputPath): string {
+  const steps = place.map((step) =>
+    encodeURIComponent(String(step).toWellFormed().replaceAll('~', '~0').replaceAll('/', '~1')),
+  );
+  return ['#', ...steps].join('/');
+}
+
+function segmentKey(segment: PropertyKey | StandardSchemaV1.PathSegment): string | number {
+  const key = typeof segment === 'object' ? segment.key : segment;
+  return typeof key === 'symbol' ? String(key) : key;
+}
+
+// Control characters are refused: PostgreSQL refuses NUL in text, and no id contains the others.
+const OBJECT_ID = /^\P{Cc}{1,255}$/u;
+
+export const OBJECT_ID_RULE = 'An id has 1 to 255 characters, and no control characters.';
+
+/** Whether a value is a possible id of an object. */
+export function isObjectId(value: unknown): value is string {
+  return typeof value === 'string' && OBJECT_ID.test(value);
+}
+
+/** The output of a call, and the same as JSON text. */
+export interface Output {
+  readonly output: unknown;
+  readonly json: string;
+}
+
+/** The result of a call. */
+export type Outcome = Output | { readonly problem: Problem };
+
+/** Where a failure is logged, and the fields that identify it. */
+export interface FailureLog {
+  readonly logger: Logger;
+  readonly requestId: string;
+  /** The index of the item in a bulk. */
+  readonly item?: number;
+}
+
+/** Runs an action with checked input, and validates its output. Never throws. */
+export async function runAction(action: Action, call: ActionCall, log: FailureLog): Promise<Outcome> {
+  try {
+    return await outputOf(action, await action.run(call));
+  } catch (error) {
+    // After an abort the action may fail in any way, and no client waits for the answer: such an error is not logged.
+    if (call.signal.aborted) return { problem: ABORTED };
+    return { problem: explainFailure(error, action, log) };
+  }
+}
+
+/** The problem for an error of an action or of its schema. A fault of the server is logged. */
+export function explainFailure(error: unknown, action: Action, log: FailureLog): Problem {
+  const { item, logger, requestId } = log;
+  const fields = { action: `${action.type}/${action.name}`, ...(item === undefined ? {} : { item }) };
+  return explainError(error, logger, { request_id: requestId, ...fields });
+}
+
+export const ABORTED: Problem = {
+  status: 503,
+  code: 'aborted',
+  detail: 'The action was aborted.',
+};
+
+async function outputOf(action: Action, returned: unknown): Promise<Output> {
+  const checked = await checkInput(action.output, returned);
+  if ('errors' in checked) {
+    const mistakes = checked.errors.map(({ pointer, message }) => `${pointer}: ${message}`);
+    throw new TypeError(
+      `${action.type}/${action.name} returned a value that does not match its output schema: ${mistakes.join('; ')}`,
+    );
+  }
+  // `JSON.stringify(undefined)` is `undefined`, which is not JSON.
+  return { output: checked.value, json: JSON.stringify(checked.value) ?? 'null' };
 }

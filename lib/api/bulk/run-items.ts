@@ -1,11 +1,15 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+
 import type { Storage } from '../../contracts/index.ts';
 import { problemDocument } from '../../http/problem.ts';
 import type { Problem } from '../../http/problem.ts';
-import { ABORTED, inputInvalid } from '../actions/run-action.ts';
-import type { InputError, Outcome } from '../actions/run-action.ts';
+import { ABORTED, inputInvalid } from '../actions/perform-action.ts';
+import type { InputError, Outcome } from '../actions/perform-action.ts';
 import type { Action } from '../actions/define-action.ts';
-import { checkItem, idOf, resultOf, yieldToOtherRequests } from './check-item.ts';
-import type { BulkResult, CheckedItem } from './check-item.ts';
+import { checkItem, idOf } from './request.ts';
+import type { CheckedItem } from './request.ts';
+import { resultOf } from './results.ts';
+import type { BulkResult } from './results.ts';
 
 export interface IndependentOptions {
   /** How many items run concurrently. */
@@ -142,3 +146,19 @@ const UNSUPPORTED: Problem = {
   code: 'atomic_unsupported',
   detail: 'This action cannot be rolled back. Send the items with the mode "independent".',
 };
+
+/** In milliseconds. */
+const TIME_SLICE = 10;
+
+/**
+ * Creates a function to await between the items of a bulk. Every 10 ms it yields to the event loop: with a synchronous database
+ * such as SQLite, a bulk would otherwise block the event loop until its last item.
+ */
+function yieldToOtherRequests(): () => Promise<void> {
+  let startedAt = performance.now();
+  return async function yieldIfDue() {
+    if (performance.now() - startedAt < TIME_SLICE) return;
+    await nextTurn();
+    startedAt = performance.now();
+  };
+}

@@ -21,11 +21,3 @@ function toText(value: HtmlValue): string {
   if (typeof value === 'object') return value.map(({ text }) => text).join('');
   return String(value).replaceAll(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`);
 }
-
-/** Formats a text as HTML, with the parts between backticks as code. */
-export function formatText(text: string): Html {
-  const parts = text
-    .split('`')
-    .map((part, index) => (index % 2 === 1 ? html`<code>${part}</code>` : html`${part}`));
-  return html`${parts}`;
-}

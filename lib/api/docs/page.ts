@@ -1,9 +1,7 @@
-import { problemResponses, WRITE_PROBLEMS } from '../openapi/components.ts';
+import { isPart, METHODS } from '../openapi/components.ts';
 import type { OpenApiDocument } from '../openapi/document.ts';
 import { html } from './html.ts';
 import type { Html } from './html.ts';
-import { operationSection, operationsOf, titleOf } from './operation.ts';
-import { definitions, resolve, text } from './schema.ts';
 
 export interface DescriptionUrls {
   readonly issuer: string;
@@ -11,12 +9,11 @@ export interface DescriptionUrls {
   readonly baseUrl: string;
 }
 
-/** Writes the page that describes an API. It has no scripts and loads nothing but its stylesheet. */
+/** Writes the page of an API without a viewer: how to get a token, and the operations. It has no scripts. */
 export function docsPage(document: OpenApiDocument, { issuer, baseUrl }: DescriptionUrls): string {
   const { info } = document;
-  const operations = operationsOf(document);
-  const tags = [...new Set(operations.map(({ tag }) => tag))];
   const root = new URL(baseUrl).pathname;
+  const credentials = '{"grant_type":"client_credentials","client_id":"…","client_secret":"…"}';
   return html`<!doctype html>
     <html lang="en">
       <head>
@@ -29,71 +26,43 @@ export function docsPage(document: OpenApiDocument, { issuer, baseUrl }: Descrip
         <header>
           <h1>${info.title}</h1>
           <p class="muted">
-            Version ${info.version}. For programs: <a href="${root}/openapi.json">openapi.json</a>
+            Version ${info.version}. For programs and viewers:
+            <a href="${root}/openapi.json">openapi.json</a>
           </p>
           ${info.description !== undefined && html`<p>${info.description}</p>`}
         </header>
-        <nav aria-label="Contents">
-          <ul>
-            <li><a href="#access">Access</a></li>
-            ${tags.map(
-              (tag) =>
-                html`<li>
-                  ${tag}
-                  <ul>
-                    ${operations
-                      .filter((one) => one.tag === tag)
-                      .map((one) => html`<li><a href="#${one.id}">${titleOf(one)}</a></li>`)}
-                  </ul>
-                </li>`,
-            )}
-            <li><a href="#problems">Problems</a></li>
-          </ul>
-        </nav>
         <main>
-          ${access(issuer, baseUrl)}
-          ${tags.map(
-            (tag) =>
-              html`<h2>${tag}</h2>
-                ${operations
-                  .filter((one) => one.tag === tag)
-                  .map((one) => operationSection(document, one, baseUrl))}`,
-          )}
-          ${problems(document)}
+          <h2>Access</h2>
+          <p>
+            Every request carries an access token. An app gets one for itself with its client id and secret;
+            an app that acts for a person sends that person to <code>${issuer}/oauth/authorize</code>.
+          </p>
+          <pre tabindex="0"><code>${`curl '${issuer}/oauth/token' \\\n  --json '${credentials}'`}</code></pre>
+          <p>Then, with the <code>access_token</code> of the answer:</p>
+          <pre
+            tabindex="0"
+          ><code>${`curl '${baseUrl}/identity' \\\n  --header 'Authorization: Bearer TOKEN'`}</code></pre>
+          <h2>Operations</h2>
+          <dl>${operationsOf(document)}</dl>
         </main>
       </body>
     </html> `.text;
 }
 
-function access(issuer: string, baseUrl: string): Html {
-  const credentials = '{"grant_type":"client_credentials","client_id":"…","client_secret":"…"}';
-  return html`<h2 id="access">Access</h2>
-    <p>
-      Every request carries an access token. An app gets one for itself with its client id and secret; an app
-      that acts for a person sends that person to <code>${issuer}/oauth/authorize</code>.
-    </p>
-    <pre tabindex="0"><code>${`curl '${issuer}/oauth/token' \\\n  --json '${credentials}'`}</code></pre>
-    <p>Then, with the <code>access_token</code> of the answer:</p>
-    <pre
-      tabindex="0"
-    ><code>${`curl '${baseUrl}/identity' \\\n  --header 'Authorization: Bearer TOKEN'`}</code></pre>`;
+function operationsOf({ paths }: OpenApiDocument): readonly Html[] {
+  return Object.entries(paths).flatMap(([path, item]) =>
+    Object.entries(item).flatMap(([method, operation]) => {
+      if (!METHODS.has(method) || !isPart(operation)) return [];
+      const address = `${method.toUpperCase()} ${path}`;
+      const { summary } = operation;
+      const title = typeof summary === 'string' && summary !== '' ? summary : address;
+      return html`<dt>${title}</dt>
+        <dd><code>${address}</code></dd>`;
+    }),
+  );
 }
 
-function problems(document: OpenApiDocument): Html {
-  const entries = Object.entries(problemResponses(WRITE_PROBLEMS)).map(([status, response]) => ({
-    name: status,
-    qualifier: '',
-    meaning: text(resolve(document, response)['description']),
-  }));
-  return html`<h2 id="problems">Problems</h2>
-    <p>
-      What goes wrong is answered with <code>application/problem+json</code>: <code>code</code> is stable and
-      for programs, <code>detail</code> says what to do.
-    </p>
-    ${definitions(entries)}`;
-}
-
-/** The page's stylesheet. The numbers in comments are contrast ratios with the background (WCAG 2.2). */
+/** The style sheet of the page. The numbers in comments are contrast ratios with the background (WCAG 2.2). */
 export const STYLE: string = `
 :root {
   color-scheme: light dark;
@@ -118,31 +87,20 @@ export const STYLE: string = `
 html {
   font: 100%/1.5 system-ui, -apple-system, 'Segoe UI', Roboto, 'Noto Sans', 'Liberation Sans', sans-serif;
   text-size-adjust: none;
-  scroll-padding-top: 1rem;
   overflow-wrap: anywhere;
   color: var(--text);
   background: var(--page);
 }
 body { max-width: 52rem; margin: 0 auto; padding: clamp(2rem, 8vh, 5rem) 1.25rem 4rem; }
 h1 { font-size: 2rem; font-weight: 650; line-height: 1.2; letter-spacing: -0.02em; }
-h2 { margin-top: 3.5rem; padding-top: 1.5rem; font-size: 1.375rem; font-weight: 650; border-top: 1px solid var(--line); }
-h3 { margin-top: 2.5rem; font-size: 1.125rem; font-weight: 600; }
-h4 { margin-top: 1.5rem; font-size: 1rem; font-weight: 600; }
-p, pre, ul, details { margin-top: 0.75rem; }
-.muted { color: var(--muted); }
+h2 { margin-top: 3rem; font-size: 1.375rem; font-weight: 650; }
+p, pre { margin-top: 0.75rem; }
+.muted, dd { color: var(--muted); }
 a { color: var(--accent); text-underline-offset: 0.2em; }
-a:focus-visible, summary:focus-visible, pre:focus-visible { outline: 3px solid var(--accent); outline-offset: 2px; }
+a:focus-visible, pre:focus-visible { outline: 3px solid var(--accent); outline-offset: 2px; }
 code, pre { font: 0.875rem/1.6 ui-monospace, 'SF Mono', Menlo, Consolas, 'Liberation Mono', monospace; }
 pre { padding: 0.875rem 1rem; overflow-x: auto; overflow-wrap: normal; background: var(--wash); border-radius: 0.5rem; }
-.address { display: block; margin-top: 0.25rem; }
-.address b { color: var(--accent); }
-nav { margin-top: 2rem; }
-nav ul { padding: 0; list-style: none; }
-nav li { margin-top: 0.25rem; }
-nav ul ul { margin: 0; padding-left: 1.25rem; }
 dl { margin-top: 0.75rem; border-top: 1px solid var(--line); }
 dt { padding-top: 0.5rem; }
 dd { padding-bottom: 0.5rem; border-bottom: 1px solid var(--line); }
-p:empty { display: none; }
-summary { cursor: pointer; color: var(--accent); }
 `;

@@ -2,12 +2,19 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 
 import { now } from '../../contracts/clock.ts';
-import type { IdempotencyStore, Logger, Principal, StoredRequest } from '../../contracts/index.ts';
+import type {
+  IdempotencyStore,
+  Logger,
+  Principal,
+  StoredAnswer,
+  StoredRequest,
+} from '../../contracts/index.ts';
 import { GatehouseError } from '../../errors.ts';
 import { begin, digest } from '../../http/idempotency.ts';
 import type { Attempt } from '../../http/idempotency.ts';
 import { problemAnswer, callerSignal } from '../actions/answer.ts';
 import type { ActionContext, Answer } from '../actions/answer.ts';
+import type { Problem } from '../../http/problem.ts';
 
 /** The context of the work on a request. */
 export interface WorkContext {
@@ -21,8 +28,10 @@ export interface WorkContext {
 }
 
 /** The result of the work. */
-export interface WorkResult {
-  readonly answer: Answer;
+export interface WorkResult<Result> {
+  readonly result: Result;
+  /** The same as an answer, to be stored. */
+  readonly answer: () => Answer;
   /**
    * Whether a repeated request gets this answer. If not, it does the work again, because the work had no effect or an unknown
    * one.
@@ -58,10 +67,13 @@ export function repeatableRequest(ctx: ActionContext, body: unknown): Repeatable
  * repeat does the work again after the lease has expired: the work is then done at least once. Work that stores its answer in
  * its own transaction is done exactly once in every case.
  */
-export type AnswerOnce = (
+export type AnswerOnce = <Result>(
   request: RepeatableRequest,
-  work: (context: WorkContext) => Promise<WorkResult>,
-) => Promise<Answer>;
+  work: (context: WorkContext) => Promise<WorkResult<Result>>,
+) => Promise<Result | Repeated>;
+
+/** Why the work was not done: the request was answered before, or may not be repeated now. */
+export type Repeated = { readonly stored: StoredAnswer } | { readonly problem: Problem };
 
 export interface AnswerOnceOptions {
   readonly store: IdempotencyStore;
@@ -79,7 +91,7 @@ const MAX_ANSWER = 1024 * 1024;
 
 export function createAnswerOnce({ store, logger }: AnswerOnceOptions): AnswerOnce {
   return async function answerOnce({ content, key, principal, signal }, work) {
-    if (key === undefined) return (await work({ signal, storeIn: async () => true })).answer;
+    if (key === undefined) return (await work({ signal, storeIn: async () => true })).result;
 
     const request = {
       id: storedRequestId(principal, key),
@@ -90,20 +102,21 @@ export function createAnswerOnce({ store, logger }: AnswerOnceOptions): AnswerOn
     for (let pause = 25; !signal.aborted; pause = Math.min(2 * pause, 500)) {
       const found = await begin(store, request, { lease: LEASE, retention: RETENTION });
       if (found === undefined) return runAndStore(request, work);
-      if (found.fingerprint !== request.fingerprint) return problemAnswer(KEY_REUSED);
-      if (found.answer) {
-        return { ...found.answer, headers: { 'Idempotent-Replayed': 'true' } };
-      }
-      if (Date.now() > waitUntil) return problemAnswer(IN_PROGRESS);
+      if (found.fingerprint !== request.fingerprint) return { problem: KEY_REUSED };
+      if (found.answer) return { stored: found.answer };
+      if (Date.now() > waitUntil) return { problem: IN_PROGRESS };
       await delay(pause);
     }
-    return problemAnswer(IN_PROGRESS);
+    return { problem: IN_PROGRESS };
   };
 
-  async function runAndStore(request: Attempt, work: Parameters<AnswerOnce>[1]): Promise<Answer> {
+  async function runAndStore<Result>(
+    request: Attempt,
+    work: (context: WorkContext) => Promise<WorkResult<Result>>,
+  ): Promise<Result> {
     const lease = startLease(store, request, logger);
     let isStored = false;
-    let done: WorkResult | undefined;
+    let done: WorkResult<Result> | undefined;
     try {
       done = await work({
         signal: lease.signal,
@@ -112,7 +125,7 @@ export function createAnswerOnce({ store, logger }: AnswerOnceOptions): AnswerOn
           return isStored;
         },
       });
-      return done.answer;
+      return done.result;
     } finally {
       await lease.release();
       // When it is unknown whether the transaction was committed, `abandon` decides: it changes only a request without an
@@ -122,10 +135,10 @@ export function createAnswerOnce({ store, logger }: AnswerOnceOptions): AnswerOn
   }
 
   // The answer is sent even if it cannot be stored. The lease then expires, and a repeat does the work again.
-  async function finish(request: Attempt, done: WorkResult | undefined): Promise<void> {
+  async function finish(request: Attempt, done: WorkResult<unknown> | undefined): Promise<void> {
     try {
       if (!done?.replay) await store.abandon(request);
-      else await store.finish(request, storableAnswer(done.answer));
+      else await store.finish(request, storableAnswer(done.answer()));
     } catch (error) {
       logger.error({ err: error }, 'storing the response of an idempotent request failed');
     }
@@ -143,13 +156,13 @@ function storableAnswer({ status, body }: Answer): { status: number; body: strin
   return { status: conflict, body: explanation };
 }
 
-const KEY_REUSED = {
+const KEY_REUSED: Problem = {
   status: 409,
   code: 'idempotency_key_reused',
   detail: 'This Idempotency-Key was sent with another request before. Make a new key for each request.',
 };
 
-const IN_PROGRESS = {
+const IN_PROGRESS: Problem = {
   status: 409,
   code: 'request_in_progress',
   detail: 'The request with this Idempotency-Key is still running. Send it again later.',

@@ -63,7 +63,7 @@ function bulkOperation(action: Action, { gate, maximum }: ActionPathsOptions): O
         // NDJSON is described in the text only: with a second media type, generated clients would have a union as their result
         // type.
         description:
-          'The result of each item, in the order of the items. With `Accept: application/x-ndjson`, one line per result as it finishes, and a last line with the counts; atomic bulks and requests with an Idempotency-Key send all lines at the end.',
+          'The result of each item, in the order of the items. With `Accept: application/x-ndjson`, one line per result as it finishes, and a last line with the counts; atomic bulks and requests with an Idempotency-Key send all lines at the end. A caller who is being sent too many of these streams gets 429 for further ones.',
         content: json(bulkResponse(action)),
       },
       ...problemResponses(WRITE_PROBLEMS),

@@ -1,6 +1,7 @@
 import type { Gate } from '../../contracts/index.ts';
 import { ConfigError } from '../../errors.ts';
 import { checkKnownOptions } from '../../options/known-options.ts';
+import { boolean } from '../../options/values.ts';
 import { isPart, METHODS } from './components.ts';
 import type { OpenApiOptions } from './document.ts';
 
@@ -9,6 +10,7 @@ const OPTIONS: Readonly<Record<keyof OpenApiOptions, true>> = {
   version: true,
   description: true,
   access: true,
+  viewer: true,
   paths: true,
 };
 
@@ -18,7 +20,7 @@ const OPTIONS: Readonly<Record<keyof OpenApiOptions, true>> = {
  * @throws ConfigError with the remedy
  */
 export function checkOpenApiOptions(options: OpenApiOptions, gate: Pick<Gate, 'permissions'>): void {
-  const { access, paths = {}, ...texts } = checkKnownOptions(options, OPTIONS, 'openapi');
+  const { access, paths = {}, viewer, ...texts } = checkKnownOptions(options, OPTIONS, 'openapi');
   for (const [name, text] of Object.entries<unknown>(texts)) {
     if (text === undefined || (typeof text === 'string' && text.trim() !== '')) continue;
     throw new ConfigError(`openapi.${name}`, 'give a text that is not empty');
@@ -26,6 +28,7 @@ export function checkOpenApiOptions(options: OpenApiOptions, gate: Pick<Gate, 'p
   if (access !== undefined && access !== 'public' && access !== 'guarded') {
     throw new ConfigError('openapi.access', "give 'public' or 'guarded'");
   }
+  if (viewer !== undefined) boolean('openapi.viewer', viewer);
   if (!isPart(paths)) {
     throw new ConfigError(
       'openapi.paths',

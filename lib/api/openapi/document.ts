@@ -24,11 +24,17 @@ export interface OpenApiOptions {
   readonly version?: string;
   readonly description?: string;
   /**
-   * Who may read the description and the page. `guarded`: callers with a valid access token, who see the actions that they may run;
-   * a browser cannot open the page then, because it sends no token. `public`: everyone, and they see the names, schemas and
-   * permissions of all actions. @default 'guarded'
+   * Who may read the description. `guarded`: callers with a valid access token, who see the actions that they may run; a browser can
+   * open the page `/docs` where `swagger-ui-dist` is installed, and shows them after "Authorize". `public`: everyone, and they see the
+   * names, schemas and permissions of all actions. @default 'guarded'
    */
   readonly access?: 'public' | 'guarded';
+  /**
+   * Whether `/docs` is Swagger UI, in which a developer signs in as an app and tries calls. It needs the package `swagger-ui-dist`, whose
+   * dependency `@scarf/scarf` counts installations; turn that off with `SCARF_ANALYTICS=false`. `false`: a list of the operations.
+   * @default whether that package is installed
+   */
+  readonly viewer?: boolean;
   /**
    * The routes that you add, by their path below the prefix, such as `/schools/{id}`. The responses of the guard are added to
    * theirs. They may refer to `#/components/schemas/Problem`. An operation with `'x-permission': { name: 'view_schools' }` is shown
@@ -53,6 +59,8 @@ export interface DescribedApi {
   readonly actions: readonly Action[];
   readonly gate: Pick<Gate, 'permissions'>;
   readonly issuer: string;
+  /** The API as tokens name it. */
+  readonly resource: string;
   /** The URL of the API. */
   readonly baseUrl: string;
   readonly scopes: ReadonlyMap<string, { readonly description: string }>;
@@ -60,6 +68,8 @@ export interface DescribedApi {
   readonly maximum: (action: Action) => number;
   /** Whether the API limits the number of requests. */
   readonly isLimited: boolean;
+  /** Where the viewer of the description receives authorization responses. `undefined`: there is none. */
+  readonly redirectUri?: string | undefined;
 }
 
 /**
@@ -68,7 +78,7 @@ export interface DescribedApi {
  * @throws ConfigError when `paths` contains a path of the API itself
  */
 export function describeApi(
-  { actions, gate, issuer, baseUrl, scopes, maximum, isLimited }: DescribedApi,
+  { actions, gate, issuer, baseUrl, scopes, maximum, isLimited, redirectUri }: DescribedApi,
   options: OpenApiOptions,
 ): OpenApiDocument {
   const { title = 'API', version = '1', description, paths = {} } = options;
@@ -83,7 +93,6 @@ export function describeApi(
   return {
     openapi: '3.1.1',
     info: { title, version, ...(description !== undefined && { description }) },
-    jsonSchemaDialect: 'https://json-schema.org/draft/2020-12/schema',
     servers: [{ url: baseUrl }],
     security: [{ oauth2: [] }, { bearer: [] }],
     paths: isLimited ? addResponses(allPaths, TOO_MANY_REQUESTS) : allPaths,
@@ -91,7 +100,7 @@ export function describeApi(
       schemas: { ...SCHEMAS, ...actionSchemas(actions) },
       parameters: PARAMETERS,
       responses: isLimited ? { ...RESPONSES, TooManyRequests: TOO_MANY_REQUESTS_RESPONSE } : RESPONSES,
-      securitySchemes: securitySchemes(issuer, scopes),
+      securitySchemes: securitySchemes(issuer, scopes, redirectUri),
     },
   };
 }
@@ -223,6 +232,7 @@ function data(description: string, schema: OpenApiPart): OpenApiPart {
 function securitySchemes(
   issuer: string,
   scopes: ReadonlyMap<string, { readonly description: string }>,
+  redirectUri: string | undefined,
 ): OpenApiPart {
   const descriptions = Object.fromEntries(
     Array.from(scopes, ([name, { description }]) => [name, description]),
@@ -231,7 +241,10 @@ function securitySchemes(
   return {
     oauth2: {
       type: 'oauth2',
-      description: 'An access token of a user or a client.',
+      description:
+        redirectUri === undefined
+          ? 'An access token of a user or a client.'
+          : `An access token of a user or a client. To get one on this page for a user, register the redirect URI ${redirectUri} for your app.`,
       flows: {
         authorizationCode: {
           authorizationUrl: `${issuer}/oauth/authorize`,

@@ -1,11 +1,15 @@
 import { createHash } from 'node:crypto';
+import { extname } from 'node:path';
 
 import type { Context, Middleware } from 'koa';
 import { LRUCache } from 'lru-cache';
 
 import type { GuardedState } from '../../contracts/index.ts';
+import { ConfigError } from '../../errors.ts';
 import { setAssetHeaders, setPageHeaders } from '../../http/headers.ts';
 import { docsPage, STYLE } from '../docs/page.ts';
+import { accessDescription, createViewer } from '../docs/viewer.ts';
+import type { Viewer } from '../docs/viewer.ts';
 import { checkOpenApiOptions } from './check-options.ts';
 import { describeApi, describeApiTo, permissionsOf } from './document.ts';
 import type { DescribedApi, OpenApiDocument, OpenApiOptions } from './document.ts';
@@ -19,18 +23,29 @@ interface Text {
 type Render = (document: OpenApiDocument) => string;
 type FindText = (ctx: Context) => Text;
 
+/** The handler of a path, and whether it runs without a token. */
+export interface DescriptionRoute {
+  readonly handler: Middleware;
+  readonly isPublic: boolean;
+}
+
 /**
- * Creates the handlers of `/openapi.json`, of the page `/docs` and of its stylesheet `/docs.css`. Unless the description is public,
- * they run after the guard.
+ * Creates the handlers of `/openapi.json`, of the page `/docs` and of the files that the page loads. Unless the description is public,
+ * it needs a token; the page of the viewer, which is the same for everyone, does not.
  *
  * @throws ConfigError for a wrong option, and when `paths` contains a path that the API describes itself
  */
 export function serveDescription(
-  described: DescribedApi,
+  api: Omit<DescribedApi, 'redirectUri'>,
   options: OpenApiOptions,
-): Readonly<Record<'/openapi.json' | '/docs' | '/docs.css', Middleware>> {
-  checkOpenApiOptions(options, described.gate);
+): Readonly<Record<string, DescriptionRoute>> {
+  checkOpenApiOptions(options, api.gate);
   const isPublic = options.access === 'public';
+  const { baseUrl, issuer, resource } = api;
+  const viewer = options.viewer === false ? undefined : createViewer({ baseUrl, isPublic, resource });
+  if (options.viewer === true && !viewer)
+    throw new ConfigError('openapi.viewer', 'install swagger-ui-dist, or leave the option out');
+  const described = { ...api, redirectUri: viewer?.redirectUri };
   // Also for a guarded description, because this checks `paths` at start.
   const whole = describeApi(described, options);
   const textOf = (render: Render): FindText => {
@@ -38,25 +53,58 @@ export function serveDescription(
     const text = textFrom(render(whole));
     return () => text;
   };
-  const style = textFrom(STYLE);
   // A guarded description depends on the caller, so shared caches must not store it (RFC 9111 section 5.2.2.7).
-  const send = createSend(isPublic ? 'no-cache' : 'private, no-cache');
+  const sendDescription = createSend(isPublic ? 'no-cache' : 'private, no-cache');
+  const description = sendDescription('application/json; charset=utf-8', textOf(JSON.stringify), (ctx) =>
+    ctx.set('X-Content-Type-Options', 'nosniff'),
+  );
+  const page = viewer
+    ? {
+        '/docs': { handler: sendViewer(() => viewer.page(whole)), isPublic: true },
+        ...viewerFiles(viewer, whole),
+      }
+    : {
+        '/docs': {
+          handler: sendDescription(
+            'text/html; charset=utf-8',
+            textOf((document) => docsPage(document, { baseUrl, issuer })),
+            (ctx) => setPageHeaders(ctx),
+          ),
+          isPublic,
+        },
+        '/docs.css': {
+          handler: sendDescription(
+            'css',
+            once(() => STYLE),
+            (ctx) => setAssetHeaders(ctx, false),
+          ),
+          isPublic,
+        },
+      };
+  return { '/openapi.json': { handler: description, isPublic }, ...page };
+}
 
-  return {
-    '/openapi.json': send('application/json; charset=utf-8', textOf(JSON.stringify), (ctx) =>
-      ctx.set('X-Content-Type-Options', 'nosniff'),
-    ),
-    '/docs': send(
-      'text/html; charset=utf-8',
-      textOf((document) => docsPage(document, described)),
-      (ctx) => setPageHeaders(ctx),
-    ),
-    '/docs.css': send(
-      'text/css; charset=utf-8',
-      () => style,
-      (ctx) => setAssetHeaders(ctx, false),
-    ),
-  };
+const send = createSend('no-cache');
+
+/** Swagger UI draws some of its icons from `data:` URLs, and calls the API and the token endpoint. */
+function sendViewer(read: () => string): Middleware {
+  return send('text/html; charset=utf-8', once(read), (ctx) => {
+    setPageHeaders(ctx, { scripts: ["'self'"], imageOrigins: ['data:'], connections: ["'self'"] });
+  });
+}
+
+function viewerFiles({ files }: Viewer, document: OpenApiDocument): Record<string, DescriptionRoute> {
+  const all = { ...files, 'access.json': () => JSON.stringify(accessDescription(document)) };
+  return Object.fromEntries(
+    Object.entries(all).map(([name, read]) => [
+      `/docs/${name}`,
+      { handler: name.endsWith('.html') ? sendViewer(read) : sendFile(name, read), isPublic: true },
+    ]),
+  );
+}
+
+function sendFile(name: string, read: () => string): Middleware {
+  return send(extname(name), once(read), (ctx) => setAssetHeaders(ctx, false));
 }
 
 // There is one text for each set of permissions, in practice one for each role.
@@ -76,6 +124,12 @@ function createTextsOfCallers(described: DescribedApi, options: OpenApiOptions, 
     texts.set(key, text);
     return text;
   };
+}
+
+/** Makes the text when it is first asked for: the viewer's script has 1.7 MB, and few processes serve it. */
+function once(read: () => string): FindText {
+  let text: Text | undefined;
+  return () => (text ??= textFrom(read()));
 }
 
 function textFrom(content: string): Text {

@@ -21,7 +21,7 @@ export function addClientList(client: Command): void {
     .command('list')
     .summary('list clients by name')
     .description('List clients by name, a page at a time.')
-    .option('--search <text>', 'part of a name, any case')
+    .option('--search <text>', 'what the name, or a word in it, begins with; or a client id')
     .option('--owner <user-id>', 'clients of this owner')
     .option('--limit <number>', 'how many at most, 1 to 200', limit, 50)
     .option('--after <client-id>', 'the page after this client')

@@ -8,16 +8,19 @@ import type { Report } from '../report.ts';
 import { withSession } from '../session.ts';
 import type { Session } from '../session.ts';
 import { table } from '../table.ts';
+import { confirm } from '../terminal.ts';
 
 type Rotation = NonNullable<Parameters<Administration['keys']['rotate']>[0]>;
 
-/** `gatehouse keys list`, `gatehouse keys rotate` */
+/** `gatehouse keys list`, `rotate`, `encrypt`, `revoke` */
 export function addKeysCommands(program: Command): void {
   const keys = program
     .command('keys')
     .helpCommand(false)
-    .summary('list and rotate signing keys')
-    .description('List or rotate the keys that sign access tokens.');
+    .summary('list, rotate, encrypt and revoke the keys of the servers')
+    .description(
+      'List, rotate, encrypt or revoke the keys with which servers sign access tokens and cookies.',
+    );
   keys
     .command('list')
     .summary('list the keys, newest first')
@@ -49,14 +52,37 @@ export function addKeysCommands(program: Command): void {
         .argParser(duration)
         .default(31_536_000, '1 year'),
     )
-    .addOption(
-      new Option(
-        '--algorithm <name>',
-        "the servers' signingAlgorithm (default: that of the newest key, else ES256)",
-      ).choices(['ES256', 'RS256', 'EdDSA']),
-    )
+    .addOption(algorithmOption())
     .addHelpText('after', '\nJSON: {"key": {...}, "notes": []}, a key as in `keys list`')
     .action(withSession(rotate));
+  keys
+    .command('encrypt')
+    .summary('encrypt all keys anew, so that a former key-encryption key can be removed')
+    .description(
+      'Encrypt all keys anew with the first key of KEY_ENCRYPTION_KEY. Give the same list as the servers: the new one, then the former ones. Servers can run meanwhile.',
+    )
+    .addHelpText('after', '\nJSON: {"encrypted": 3}')
+    .action(withSession(encrypt));
+  keys
+    .command('revoke')
+    .summary('end all keys at once, because they have leaked')
+    .description(
+      'End all keys for tokens and cookies at once, and create new ones. Servers refuse all access tokens and cookies within their revocationLag: clients refresh their tokens or request new ones, users sign in again.',
+    )
+    .addOption(algorithmOption())
+    .option('--yes', 'do not ask')
+    .addHelpText(
+      'after',
+      '\nJSON: {"key": {...}, "revoked": ["<key-id>"], "notes": []}, a key as in `keys list`',
+    )
+    .action(withSession(revoke));
+}
+
+function algorithmOption(): Option {
+  return new Option(
+    '--algorithm <name>',
+    "the servers' signingAlgorithm (default: that of the newest key, else ES256)",
+  ).choices(['ES256', 'RS256', 'EdDSA']);
 }
 
 async function list({ administration }: Session): Promise<Report> {
@@ -72,15 +98,36 @@ async function rotate({ administration }: Session, options: Rotation & { after: 
   const key = await administration.keys.rotate(options);
   const notes = [
     ...(key.status === 'next' ? [`It signs in ${options.after} s, when every server knows it.`] : []),
-    isEncrypted()
-      ? 'It is encrypted: every server needs the same keyEncryptionKey.'
-      : 'It is stored unencrypted; set KEY_ENCRYPTION_KEY to encrypt it.',
+    encryptionNote(),
   ];
   return { json: { key: keyJson(key) }, text: toTable([key]), notes };
 }
 
-function isEncrypted(): boolean {
-  return !['', 'false'].includes(process.env['KEY_ENCRYPTION_KEY'] ?? '');
+function encryptionNote(): string {
+  return ['', 'false'].includes(process.env['KEY_ENCRYPTION_KEY'] ?? '')
+    ? 'It is stored unencrypted; set KEY_ENCRYPTION_KEY to encrypt it.'
+    : 'It is encrypted: every server needs the same keyEncryptionKey.';
+}
+
+async function encrypt({ administration }: Session): Promise<Report> {
+  const encrypted = await administration.keys.encrypt();
+  return {
+    json: { encrypted },
+    text: `Encrypted ${encrypted} keys. A server needs no other keyEncryptionKey than the first any more; \`gatehouse doctor\` checks it.`,
+  };
+}
+
+async function revoke(
+  { administration }: Session,
+  { yes = false, ...options }: Pick<Rotation, 'algorithm'> & { yes?: boolean },
+): Promise<Report> {
+  await confirm('End all keys, and with them all access tokens and logins?', { yes });
+  const { key, revoked } = await administration.keys.revoke(options);
+  return {
+    json: { key: keyJson(key), revoked },
+    text: `Revoked ${revoked.length} keys. The new signing key:\n${toTable([key])}`,
+    notes: ['Running servers apply it within seconds.', encryptionNote()],
+  };
 }
 
 function toTable(keys: readonly SigningKey[]): string {

@@ -42,6 +42,8 @@ export function addMigrate(program: Command): void {
         async ({ storage }) => {
           const migrated = await storage.pendingMigrations();
           await storage.migrate();
+          // An earlier run may have migrated and failed. Not in `migrate()`, with which servers start without the standby too.
+          if (migrated.length === 0) await storage.confirm?.();
           const text =
             migrated.length === 0 ? 'The database is up to date.' : `Migrated: ${migrated.join(', ')}`;
           return { json: { migrated }, text };

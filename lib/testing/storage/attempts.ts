@@ -1,32 +1,39 @@
-import type { AttemptWindow } from '../../contracts/index.ts';
+import type { AttemptCounter, AttemptStore, AttemptWindow } from '../../contracts/index.ts';
 import { HOUR, LOOKALIKES, NOW } from './rows.ts';
 import type { StorageTest } from '../test-runner.ts';
 
 const END = NOW + HOUR;
 
-function aWindow(fields: Partial<AttemptWindow> = {}): AttemptWindow {
-  return { limit: 3, now: NOW, expiresAt: END, ...fields };
+const WINDOW: AttemptWindow = { now: NOW, expiresAt: END };
+
+/** Counts an attempt in one counter. Resolves to the end of the window when its limit is reached. */
+async function count(
+  attempts: AttemptStore,
+  id: string,
+  { limit = 3, ...window }: Partial<AttemptWindow & { limit: number }> = {},
+): Promise<number | undefined> {
+  return (await attempts.count([{ id, limit }], { ...WINDOW, ...window })).full?.expiresAt;
 }
 
 export function attemptContract(test: StorageTest): void {
   test('attempts: count returns undefined up to the limit, then the end of the window', async (t, {
     attempts,
   }) => {
-    for (let count = 1; count <= 3; count += 1) t.is(await attempts.count('a', aWindow()), undefined);
-    const late = aWindow({ now: NOW + 60, expiresAt: END + 60 });
-    t.is(await attempts.count('a', late), END, 'the end that the first attempt set');
-    t.is(await attempts.count('a', late), END);
-    t.is(await attempts.count('b', aWindow()), undefined, 'another id');
+    for (let time = 1; time <= 3; time += 1) t.is(await count(attempts, 'a'), undefined);
+    const late = { now: NOW + 60, expiresAt: END + 60 };
+    t.is(await count(attempts, 'a', late), END, 'the end that the first attempt set');
+    t.is(await count(attempts, 'a', late), END);
+    t.is(await count(attempts, 'b'), undefined, 'another id');
   });
 
   test('attempts: the end of a window is set by its first attempt, not by later ones', async (t, {
     attempts,
   }) => {
-    for (let count = 0; count < 3; count += 1) {
-      await attempts.count('a', aWindow({ now: NOW + count * 60, expiresAt: END + count * 60 }));
+    for (let time = 0; time < 3; time += 1) {
+      await count(attempts, 'a', { now: NOW + time * 60, expiresAt: END + time * 60 });
     }
-    t.is(await attempts.count('a', aWindow({ now: END - 1, expiresAt: END + HOUR })), END);
-    t.is(await attempts.count('a', aWindow({ now: END, expiresAt: END + HOUR })), undefined, 'a new window');
+    t.is(await count(attempts, 'a', { now: END - 1, expiresAt: END + HOUR }), END);
+    t.is(await count(attempts, 'a', { now: END, expiresAt: END + HOUR }), undefined, 'a new window');
   });
 
   test('attempts: of a hundred calls of count at once, exactly as many as the limit return undefined', async (t, {
@@ -34,7 +41,7 @@ export function attemptContract(test: StorageTest): void {
   }) => {
     for (const limit of [1, 7]) {
       const ends = await Promise.all(
-        Array.from({ length: 100 }, async () => attempts.count(`${limit}`, aWindow({ limit }))),
+        Array.from({ length: 100 }, async () => count(attempts, `${limit}`, { limit })),
       );
       t.is(ends.filter((end) => end === undefined).length, limit);
       t.deepEqual([...new Set(ends.filter((end) => end !== undefined))], [END]);
@@ -42,50 +49,106 @@ export function attemptContract(test: StorageTest): void {
   });
 
   test('attempts: attempts above the limit are not counted', async (t, { attempts }) => {
-    for (let count = 0; count < 10; count += 1) await attempts.count('a', aWindow());
-    await attempts.giveBack('a');
-    t.is(await attempts.count('a', aWindow()), undefined);
-    t.is(await attempts.count('a', aWindow()), END);
+    for (let time = 0; time < 10; time += 1) await count(attempts, 'a');
+    await attempts.giveBack(['a']);
+    t.is(await count(attempts, 'a'), undefined);
+    t.is(await count(attempts, 'a'), END);
   });
 
   test('attempts: counting starts again at the end of a window, also with a hundred calls at once', async (t, {
     attempts,
   }) => {
-    for (let count = 0; count < 3; count += 1) await attempts.count('a', aWindow());
-    t.is(await attempts.count('a', aWindow({ now: END - 1 })), END);
-    const next = aWindow({ now: END, expiresAt: END + HOUR });
-    const ends = await Promise.all(Array.from({ length: 100 }, async () => attempts.count('a', next)));
+    for (let time = 0; time < 3; time += 1) await count(attempts, 'a');
+    t.is(await count(attempts, 'a', { now: END - 1 }), END);
+    const next = { now: END, expiresAt: END + HOUR };
+    const ends = await Promise.all(Array.from({ length: 100 }, async () => count(attempts, 'a', next)));
     t.is(ends.filter((end) => end === undefined).length, 3);
-    t.is(await attempts.count('a', next), END + HOUR);
+    t.is(await count(attempts, 'a', next), END + HOUR);
   });
 
   test('attempts: giveBack subtracts one attempt, never below zero, also with two calls at once', async (t, {
     attempts,
   }) => {
-    for (let count = 0; count < 3; count += 1) await attempts.count('a', aWindow());
-    await Promise.all([attempts.giveBack('a'), attempts.giveBack('a')]);
-    t.is(await attempts.count('a', aWindow()), undefined);
-    t.is(await attempts.count('a', aWindow()), undefined);
-    t.is(await attempts.count('a', aWindow()), END);
-    for (let count = 0; count < 10; count += 1) await attempts.giveBack('a');
-    for (let count = 0; count < 3; count += 1) t.is(await attempts.count('a', aWindow()), undefined);
-    t.is(await attempts.count('a', aWindow()), END, 'the limit is not exceeded');
-    await attempts.giveBack('unknown');
+    for (let time = 0; time < 3; time += 1) await count(attempts, 'a');
+    await Promise.all([attempts.giveBack(['a']), attempts.giveBack(['a'])]);
+    t.is(await count(attempts, 'a'), undefined);
+    t.is(await count(attempts, 'a'), undefined);
+    t.is(await count(attempts, 'a'), END);
+    for (let time = 0; time < 10; time += 1) await attempts.giveBack(['a']);
+    for (let time = 0; time < 3; time += 1) t.is(await count(attempts, 'a'), undefined);
+    t.is(await count(attempts, 'a'), END, 'the limit is not exceeded');
+    await attempts.giveBack(['unknown']);
   });
 
-  test('attempts: forget deletes the count and the window of an id', async (t, { attempts }) => {
-    for (let count = 0; count < 3; count += 1) await attempts.count('a', aWindow());
-    await attempts.forget('a');
-    await attempts.forget('a');
-    t.is(await attempts.count('a', aWindow({ now: NOW + 9, expiresAt: END + 9, limit: 1 })), undefined);
-    t.is(await attempts.count('a', aWindow({ limit: 1 })), END + 9);
+  test('attempts: giveBack resets a counter, with its window', async (t, { attempts }) => {
+    for (let time = 0; time < 3; time += 1) await count(attempts, 'a');
+    await attempts.giveBack([], ['a']);
+    await attempts.giveBack([], ['a']);
+    t.is(await count(attempts, 'a', { now: NOW + 9, expiresAt: END + 9, limit: 1 }), undefined);
+    t.is(await count(attempts, 'a', { limit: 1 }), END + 9);
+  });
+
+  const PAIR: readonly AttemptCounter[] = [
+    { id: 'pair', limit: 2 },
+    { id: 'account', limit: 5 },
+    { id: 'address', limit: 9 },
+  ];
+
+  test('attempts: an attempt is counted in each of several counters, or in none', async (t, { attempts }) => {
+    for (let time = 0; time < 2; time += 1) {
+      t.is((await attempts.count(PAIR, WINDOW)).full, undefined);
+    }
+    for (let time = 0; time < 9; time += 1) {
+      t.deepEqual(await attempts.count(PAIR, WINDOW), { full: { id: 'pair', expiresAt: END } });
+    }
+    for (let time = 0; time < 3; time += 1) t.is(await count(attempts, 'account', { limit: 5 }), undefined);
+    t.is(await count(attempts, 'account', { limit: 5 }), END, 'those that were refused are not counted');
+  });
+
+  test('attempts: of a hundred attempts at once with several counters, no counter exceeds its limit', async (t, {
+    attempts,
+  }) => {
+    const counted = await Promise.all(
+      Array.from({ length: 100 }, async (_, index) => {
+        const counters = PAIR.with(0, { id: `pair ${index % 3}`, limit: 2 });
+        return attempts.count(index % 2 === 0 ? counters : counters.toReversed(), WINDOW);
+      }),
+    );
+    const taken = counted.filter(({ full }) => full === undefined);
+    t.is(taken.length, 5, 'the limit of the account');
+    for (let time = taken.length; time < 9; time += 1)
+      t.is(await count(attempts, 'address', { limit: 9 }), undefined, 'none was lost');
+    t.is(await count(attempts, 'address', { limit: 9 }), END);
+  });
+
+  test('attempts: giveBack uncounts one attempt in some counters, and resets others', async (t, {
+    attempts,
+  }) => {
+    for (let time = 0; time < 2; time += 1) await attempts.count(PAIR, WINDOW);
+    await attempts.giveBack(['account', 'address'], ['pair']);
+    const later = { now: NOW + 60, expiresAt: END + 60 };
+    t.is(await count(attempts, 'pair', { ...later, limit: 1 }), undefined);
+    t.is(await count(attempts, 'pair', { ...later, limit: 1 }), END + 60, 'a new window');
+    for (let time = 0; time < 4; time += 1)
+      t.is(await count(attempts, 'account', { ...later, limit: 5 }), undefined);
+    t.is(await count(attempts, 'account', { ...later, limit: 5 }), END, 'the window is as before');
+  });
+
+  test('attempts: count tells the sequence of the revocations', async (t, { attempts, revocations }) => {
+    const sequenceOf = async (id: string) => {
+      const counted = await attempts.count([{ id, limit: 1 }], WINDOW);
+      return 'sequence' in counted ? counted.sequence : undefined;
+    };
+    t.is(await sequenceOf('a'), await revocations.sequence());
+    await revocations.end({ userId: 'ann' });
+    t.is(await sequenceOf('b'), await revocations.sequence());
   });
 
   test('attempts: take counts as many as are left, and says how many and until when', async (t, {
     attempts,
   }) => {
     const take = async (amount: number, fields: Partial<AttemptWindow> = {}) =>
-      attempts.take('a', { ...aWindow({ limit: 10, ...fields }), amount });
+      attempts.take({ id: 'a', limit: 10 }, { ...WINDOW, ...fields, amount });
     t.deepEqual(await take(4), { taken: 4, left: 6, expiresAt: END });
     const late = { now: NOW + 60, expiresAt: END + 60 };
     t.deepEqual(
@@ -95,10 +158,10 @@ export function attemptContract(test: StorageTest): void {
     );
     t.deepEqual(await take(5, late), { taken: 1, left: 0, expiresAt: END }, 'fewer are left');
     t.deepEqual(await take(1, late), { taken: 0, left: 0, expiresAt: END });
-    t.is(await attempts.count('a', aWindow({ limit: 10 })), END, 'count sees them');
+    t.is(await count(attempts, 'a', { limit: 10 }), END, 'count sees them');
     const next = { now: END, expiresAt: END + HOUR };
     t.deepEqual(await take(25, next), { taken: 10, left: 0, expiresAt: END + HOUR }, 'a new window');
-    t.deepEqual(await attempts.take('b', { ...aWindow({ limit: 10 }), amount: 25 }), {
+    t.deepEqual(await attempts.take({ id: 'b', limit: 10 }, { ...WINDOW, amount: 25 }), {
       taken: 10,
       left: 0,
       expiresAt: END,
@@ -109,10 +172,11 @@ export function attemptContract(test: StorageTest): void {
     attempts,
   }) => {
     for (const at of [NOW, END]) {
-      const window = aWindow({ limit: 100, now: at, expiresAt: at + HOUR });
+      const counter = { id: 'a', limit: 100 };
+      const window = { now: at, expiresAt: at + HOUR };
       const all = await Promise.all(
         Array.from({ length: 60 }, async (_, index) =>
-          attempts.take('a', { ...window, amount: 1 + (index % 7) }),
+          attempts.take(counter, { ...window, amount: 1 + (index % 7) }),
         ),
       );
       t.is(
@@ -120,17 +184,17 @@ export function attemptContract(test: StorageTest): void {
         100,
       );
       t.deepEqual([...new Set(all.map(({ expiresAt }) => expiresAt))], [at + HOUR]);
-      t.is((await attempts.take('a', { ...window, amount: 1 })).taken, 0);
+      t.is((await attempts.take(counter, { ...window, amount: 1 })).taken, 0);
     }
   });
 
   test('attempts: ids are compared exactly', async (t, { attempts }) => {
-    await attempts.count('Id', aWindow({ limit: 1 }));
+    await count(attempts, 'Id', { limit: 1 });
     for (const id of LOOKALIKES) {
-      t.is(await attempts.count(id, aWindow({ limit: 1 })), undefined, id);
-      await attempts.giveBack(id);
-      await attempts.forget(id);
+      t.is(await count(attempts, id, { limit: 1 }), undefined, id);
+      await attempts.giveBack([id]);
+      await attempts.giveBack([], [id]);
     }
-    t.is(await attempts.count('Id', aWindow({ limit: 1 })), END);
+    t.is(await count(attempts, 'Id', { limit: 1 }), END);
   });
 }

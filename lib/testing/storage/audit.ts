@@ -141,9 +141,11 @@ const EVENTS: readonly (AuditEvent & AuditOrigin)[] = [
     action: 'school/rename-school-action',
     objectId: '17',
     error: 'school_not_found',
+    readOnly: true,
     resource: 'https://platform.example/mcp',
   },
   { type: 'key_rotated', keyId: 'key-1' },
+  { type: 'key_revoked', keyId: 'key-1' },
 ];
 
 export function auditPageContract(test: StorageTest): void {

@@ -31,6 +31,10 @@ export function clientSecretContract(test: StorageTest): void {
     await clients.insert(aClient(), [aSecret()]);
     await clients.insert(aClient({ id: 'other' }), []);
     t.false(await clients.deleteSecret('other', aSecret().id));
+    for (const other of ['', 'a\0', '\u{D800}', 'x'.repeat(100_000)]) {
+      t.false(await clients.deleteSecret(aClient().id, other));
+      t.false(await clients.deleteSecret(other, aSecret().id));
+    }
     t.deepEqual((await clients.find(id))?.secrets, [aSecret()]);
   });
 
@@ -94,23 +98,6 @@ export function clientListContract(test: StorageTest): void {
   test('clients: list is ordered by name, then by id', async (t, { clients }) => {
     for (const client of named('Zoo', 'apple', 'Mango', 'mango')) await clients.insert(client, []);
     t.deepEqual(namesOf(await clients.list({})), ['apple', 'Mango', 'mango', 'Zoo']);
-  });
-
-  test('clients: list searches a part of a name without case, and has no wildcards', async (t, {
-    clients,
-  }) => {
-    const names = ['100% School', 'School_Ärzte', 'SCHOOLYARD', 'Other!', 'back\\slash', "O'Brien"];
-    for (const client of named(...names)) await clients.insert(client, []);
-    const search = async (text: string) => namesOf(await clients.list({ search: text }));
-    t.deepEqual(await search('school'), ['100% School', 'School_Ärzte', 'SCHOOLYARD']);
-    t.deepEqual(await search('ärz'), ['School_Ärzte']);
-    t.deepEqual(await search('%'), ['100% School']);
-    t.deepEqual(await search('l_'), ['School_Ärzte']);
-    t.deepEqual(await search('!'), ['Other!']);
-    t.deepEqual(await search('\\'), ['back\\slash']);
-    t.deepEqual(await search("o'b"), ["O'Brien"]);
-    t.deepEqual(await search('x'.repeat(100_000)), []);
-    t.deepEqual(await search('School\0'), []);
   });
 
   test('clients: list continues after the last client of the previous page', async (t, { clients }) => {

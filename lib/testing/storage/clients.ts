@@ -152,7 +152,7 @@ export function clientContract(test: StorageTest): void {
     t.is(await credentials.find('code', 'code of gone'), undefined);
     const spent = await credentials.redeem(
       { kind: 'code', id: 'code of gone' },
-      { at: NOW, successor: aRefreshToken({ grantId: 'grant of gone' }) },
+      { successor: aRefreshToken({ grantId: 'grant of gone' }) },
     );
     t.deepEqual(spent, { outcome: 'gone' });
 

@@ -9,6 +9,7 @@ import {
   HOUR,
   LOOKALIKES,
   NOW,
+  rowsOf,
 } from './rows.ts';
 import type { StorageTest } from '../test-runner.ts';
 
@@ -59,13 +60,15 @@ export function deviceCodeContract(test: StorageTest): void {
     await deviceCodes.insert(aDeviceCode());
     t.true(await approve(storage));
     t.is((await deviceCodes.find(id))?.answer, 'approved');
-    t.deepEqual(await credentials.find('device_code', id), { credential: anApproved(), grant: aGrant() });
+    t.deepEqual(rowsOf(await credentials.find('device_code', id)), {
+      credential: anApproved(),
+      grant: aGrant(),
+    });
     const spent = { kind: 'device_code', id } as const;
     const callers = Array.from({ length: 100 }, (_, index) => `caller ${index}`);
     const outcomes = await Promise.all(
       callers.map(async (caller) =>
         credentials.redeem(spent, {
-          at: NOW,
           successor: aRefreshToken({ id: caller }),
           sealedSuccessor: caller,
         }),

@@ -70,11 +70,11 @@ export function grantContract(test: StorageTest): void {
     const { credentials, grants } = storage;
     await startGrant(storage, 'ann-1');
     const successor = aRefreshToken({ grantId: 'ann-1' });
-    await credentials.redeem({ kind: 'code', id: 'code of ann-1' }, { at: NOW, successor });
+    await credentials.redeem({ kind: 'code', id: 'code of ann-1' }, { successor });
     await grants.revoke({ id: 'ann-1' }, NOW);
     t.is(await credentials.find('code', 'code of ann-1'), undefined);
     t.is(await credentials.find('refresh_token', successor.id), undefined);
-    const late = await credentials.redeem({ kind: 'refresh_token', id: successor.id }, { at: NOW });
+    const late = await credentials.redeem({ kind: 'refresh_token', id: successor.id }, {});
     t.deepEqual(late, { outcome: 'gone' });
   });
 }

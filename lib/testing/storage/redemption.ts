@@ -1,5 +1,6 @@
 import type { Credential, Redemption, Storage } from '../../contracts/index.ts';
-import { aCode, aGrant, aRefreshToken, HOUR, NOW } from './rows.ts';
+import { now } from '../../contracts/clock.ts';
+import { aCode, aGrant, aRefreshToken, HOUR, NOW, rowsOf } from './rows.ts';
 import type { StorageTest } from '../test-runner.ts';
 
 export function redemptionContract(test: StorageTest): void {
@@ -7,21 +8,35 @@ export function redemptionContract(test: StorageTest): void {
 
   test('redeem: marks the credential as consumed and stores its successor', async (t, { credentials }) => {
     await credentials.start(aGrant(), aCode());
-    const exchange = { at: NOW, successor: aRefreshToken(), sealedSuccessor: 'sealed' };
+    const exchange = { successor: aRefreshToken(), sealedSuccessor: 'sealed' };
     t.deepEqual(await credentials.redeem(spent, exchange), { outcome: 'redeemed' });
-    const consumed = aCode({ consumedAt: NOW, sealedSuccessor: 'sealed' });
-    t.deepEqual((await credentials.find('code', spent.id))?.credential, consumed);
+    const { consumedAt, ...consumed } = (await credentials.find('code', spent.id))!.credential;
+    t.deepEqual({ ...consumed, consumedAt: undefined }, aCode({ sealedSuccessor: 'sealed' }));
+    t.true(consumedAt !== undefined);
     const successor = await credentials.find('refresh_token', aRefreshToken().id);
-    t.deepEqual(successor, { credential: aRefreshToken(), grant: aGrant() });
+    t.deepEqual(rowsOf(successor), { credential: aRefreshToken(), grant: aGrant() });
+  });
+
+  test('find: tells by its own clock since when a credential is spent, and until when it is valid', async (t, {
+    credentials,
+  }) => {
+    await credentials.start(aGrant(), aCode({ expiresAt: now() + 60 }));
+    const unspent = (await credentials.find('code', spent.id))!;
+    t.is(unspent.spentFor, undefined);
+    // Half a minute of tolerance, for the clock of a database on another machine and for a slow one.
+    t.true(unspent.expiresIn > 30 && unspent.expiresIn < 90, `${unspent.expiresIn}`);
+    await credentials.redeem(spent, {});
+    const { spentFor } = (await credentials.find('code', spent.id))!;
+    t.true(spentFor! >= 0 && spentFor! < 30_000, `${spentFor}`);
   });
 
   test('redeem: works without a successor, and returns "spent" the second time', async (t, {
     credentials,
   }) => {
     await credentials.start(aGrant(), aCode());
-    t.deepEqual(await credentials.redeem(spent, { at: NOW }), { outcome: 'redeemed' });
-    const again = await credentials.redeem(spent, { at: NOW + 1 });
-    t.deepEqual(again, { outcome: 'spent', consumedAt: NOW, sealedSuccessor: undefined });
+    t.deepEqual(await credentials.redeem(spent, {}), { outcome: 'redeemed' });
+    const again = await credentials.redeem(spent, {});
+    t.deepEqual(again, { outcome: 'spent', sealedSuccessor: undefined });
   });
 
   test('redeem: a second call returns the sealed successor of the first, and stores nothing', async (t, {
@@ -29,13 +44,12 @@ export function redemptionContract(test: StorageTest): void {
   }) => {
     await credentials.start(aGrant(), aCode());
     const [first, second] = [aRefreshToken({ id: 'first' }), aRefreshToken({ id: 'second' })];
-    await credentials.redeem(spent, { at: NOW, successor: first, sealedSuccessor: 'for the first' });
+    await credentials.redeem(spent, { successor: first, sealedSuccessor: 'for the first' });
     const late = await credentials.redeem(spent, {
-      at: NOW + 9,
       successor: second,
       sealedSuccessor: 'for the second',
     });
-    t.deepEqual(late, { outcome: 'spent', consumedAt: NOW, sealedSuccessor: 'for the first' });
+    t.deepEqual(late, { outcome: 'spent', sealedSuccessor: 'for the first' });
     t.is(await credentials.find('refresh_token', 'second'), undefined);
   });
 
@@ -43,7 +57,7 @@ export function redemptionContract(test: StorageTest): void {
     credentials,
   }) => {
     const successor = aRefreshToken();
-    t.deepEqual(await credentials.redeem(spent, { at: NOW, successor }), { outcome: 'gone' });
+    t.deepEqual(await credentials.redeem(spent, { successor }), { outcome: 'gone' });
     t.is(await credentials.find('refresh_token', successor.id), undefined);
   });
 
@@ -52,10 +66,10 @@ export function redemptionContract(test: StorageTest): void {
   }) => {
     await credentials.start(aGrant(), aCode());
     await credentials.start(aGrant({ id: 'other' }), aRefreshToken({ grantId: 'other' }));
-    const failed = credentials.redeem(spent, { at: NOW, successor: aRefreshToken() });
+    const failed = credentials.redeem(spent, { successor: aRefreshToken() });
     await t.throwsAsync(failed, { code: 'ERR_STORAGE' });
     t.deepEqual((await credentials.find('code', spent.id))?.credential, aCode());
-    t.deepEqual(await credentials.redeem(spent, { at: NOW }), { outcome: 'redeemed' });
+    t.deepEqual(await credentials.redeem(spent, {}), { outcome: 'redeemed' });
   });
 
   test('redeem: of a hundred calls at once, exactly one redeems the credential', async (t, {
@@ -64,9 +78,8 @@ export function redemptionContract(test: StorageTest): void {
     await credentials.start(aGrant(), aCode());
     const callers = Array.from({ length: 100 }, (_, index) => `caller ${index}`);
     const outcomes = await Promise.all(
-      callers.map(async (caller, index) =>
+      callers.map(async (caller) =>
         credentials.redeem(spent, {
-          at: NOW + index,
           successor: aRefreshToken({ id: caller }),
           sealedSuccessor: caller,
         }),
@@ -77,7 +90,6 @@ export function redemptionContract(test: StorageTest): void {
     const [winner = ''] = winners;
     const forTheOthers: Redemption = {
       outcome: 'spent',
-      consumedAt: NOW + callers.indexOf(winner),
       sealedSuccessor: winner,
     };
     for (const outcome of outcomes.filter((one) => one.outcome !== 'redeemed')) {
@@ -99,7 +111,7 @@ export function redemptionContract(test: StorageTest): void {
       const successors = ['a', 'b', 'c'].map((caller) => aRefreshToken({ id: `${generation}${caller}` }));
       const presented = living;
       const redemptions = await Promise.all(
-        successors.map(async (successor) => credentials.redeem(presented, { at: NOW, successor })),
+        successors.map(async (successor) => credentials.redeem(presented, { successor })),
       );
       const winners = successors.filter((_, index) => redemptions[index]?.outcome === 'redeemed');
       t.is(winners.length, 1);
@@ -126,7 +138,7 @@ async function redeemWhileRevoking(storage: Storage, grantId: string) {
   const successor = aRefreshToken({ id: `successor of ${grantId}`, grantId, expiresAt: NOW + 100 * HOUR });
   await credentials.start(aGrant({ id: grantId }), code);
   const [{ outcome }, revoked] = await Promise.all([
-    credentials.redeem(code, { at: NOW, successor }),
+    credentials.redeem(code, { successor }),
     grants.revoke({ id: grantId }, NOW),
   ]);
   const found = await Promise.all([

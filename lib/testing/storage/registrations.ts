@@ -1,4 +1,9 @@
-import type { Client, StoredRegistration } from '../../contracts/index.ts';
+import type {
+  Client,
+  RegistrationPlaces,
+  RegistrationStore,
+  StoredRegistration,
+} from '../../contracts/index.ts';
 import { aClient, aCode, aConsent, aGrant, aSecret, HOUR, NOW } from './rows.ts';
 import type { StorageTest } from '../test-runner.ts';
 
@@ -17,9 +22,23 @@ function aRegistered(
       authMethod: 'none',
       removableAt: NOW + DAY,
       unusedAfter: 90 * DAY,
+      network: 'n',
       ...fields,
     },
   };
+}
+
+function places(limit: number): RegistrationPlaces {
+  return { limit, perUser: 2, unusedSince: NOW - 30 * DAY, now: NOW };
+}
+
+/** The ids of the clients that gave way to a further one; `undefined`: none did. */
+async function displacedBy(
+  registrations: RegistrationStore,
+  id: string,
+  limit: number,
+): Promise<readonly string[] | undefined> {
+  return (await registrations.insert(aRegistered(id), places(limit)))?.map((client) => client.id);
 }
 
 export function registrationContract(test: StorageTest): void {
@@ -28,35 +47,140 @@ export function registrationContract(test: StorageTest): void {
     registrations,
   }) => {
     const { client, registration } = aRegistered('a', { authMethod: 'client_secret_post' });
-    t.true(await registrations.insert({ client, secrets: [aSecret()], registration }, 1));
+    t.deepEqual(await registrations.insert({ client, secrets: [aSecret()], registration }, places(1)), []);
     t.deepEqual(await clients.find('a'), { client, secrets: [aSecret()], sequence: 0 });
     t.deepEqual(await registrations.find('a'), registration);
     for (const id of ['', 'A', 'b', 'a\0', 'x'.repeat(1000)]) t.is(await registrations.find(id), undefined);
   });
 
-  test('registrations: insert stores nothing when the limit is reached, until a client is deleted', async (t, {
+  test('registrations: insert stores nothing when no place is left, until a client is deleted', async (t, {
     clients,
+    consents,
     registrations,
   }) => {
     await clients.insert(aClient(), []);
-    t.true(await registrations.insert(aRegistered('a'), 2));
-    t.true(await registrations.insert(aRegistered('b'), 2));
-    t.false(await registrations.insert(aRegistered('c'), 2));
+    for (const clientId of ['a', 'b']) {
+      t.deepEqual(await registrations.insert(aRegistered(clientId), places(2)), []);
+      for (const userId of ['ann', 'bob'])
+        await consents.add(aConsent({ clientId, userId, updatedAt: NOW - 60 * DAY }), { registration: true });
+    }
+    t.is(await displacedBy(registrations, 'c', 2), undefined);
     t.is(await clients.find('c'), undefined);
     t.is(await registrations.find('c'), undefined);
     t.true(await clients.delete('a'));
     t.is(await registrations.find('a'), undefined);
-    t.true(await registrations.insert(aRegistered('c'), 2));
+    t.deepEqual(await displacedBy(registrations, 'c', 2), []);
   });
 
-  test('registrations: of twenty calls of insert at once, no more than the limit are stored', async (t, {
+  test('registrations: the oldest of the network that has the most unauthorized clients gives way', async (t, {
+    clients,
+    registrations,
+  }) => {
+    const ids = { alone: 'y', old: 'x', older: 'x', new: 'x', other: 'z' };
+    const ages = { alone: 9, old: 5, older: 6, new: 1, other: 8 };
+    for (const [id, network] of Object.entries(ids)) {
+      const removableAt = NOW + DAY - ages[id as keyof typeof ages];
+      const { client, registration } = aRegistered(id, { network, removableAt });
+      t.deepEqual(await registrations.insert({ client, secrets: [aSecret()], registration }, places(5)), []);
+    }
+    const { client, registration } = aRegistered('next', { network: 'y', removableAt: NOW + DAY });
+    const { id, name } = aRegistered('older').client;
+    t.deepEqual(await registrations.insert({ client, secrets: [], registration }, places(5)), [{ id, name }]);
+    t.is(await clients.find('older'), undefined);
+    t.is(await registrations.find('older'), undefined);
+    t.is((await clients.find('next'))?.client.id, 'next');
+    // Two networks have two each now; of the clients of both, the oldest.
+    t.deepEqual(await displacedBy(registrations, 'later', 5), ['alone']);
+    t.deepEqual(await displacedBy(registrations, 'last', 5), ['old']);
+    t.is((await clients.list({ limit: 100 })).length, 5);
+  });
+
+  test('registrations: a disabled client, one with a valid grant and one of two users give way to none', async (t, storage) => {
+    const { clients, consents, credentials, registrations } = storage;
+    for (const id of ['disabled', 'granted', 'shared', 'known', 'ann'])
+      await registrations.insert(aRegistered(id), places(5));
+    await clients.update(aClient({ id: 'disabled', registration: 'dynamic', disabled: true }));
+    const expiresAt = NOW + DAY;
+    await credentials.start(
+      aGrant({ id: 'granted', clientId: 'granted', expiresAt }),
+      aCode({ id: 'granted', grantId: 'granted', expiresAt }),
+    );
+    // As a node of an earlier version stores it.
+    await consents.add(aConsent({ clientId: 'known', userId: 'bob', updatedAt: 1 }));
+    for (const userId of ['ann', 'bob', 'ann'])
+      await consents.add(aConsent({ clientId: 'shared', userId, updatedAt: 1 }), { registration: true });
+    await consents.add(aConsent({ clientId: 'ann', updatedAt: NOW }), { registration: true });
+    t.is(await displacedBy(registrations, 'next', 5), undefined);
+    // Withdrawn, so that it is unused.
+    await consents.delete('ann', 'ann');
+    t.deepEqual(await displacedBy(registrations, 'next', 5), ['ann']);
+    t.deepEqual(await displacedBy(registrations, 'last', 5), ['next']);
+  });
+
+  test('registrations: of more clients than a user keeps alone, the longest unused one gives way with its grants', async (t, storage) => {
+    const { clients, consents, credentials, grants, registrations } = storage;
+    const users = { a: 'ann', b: 'ann', c: 'ann', d: 'bob', e: 'bob' };
+    for (const [id, userId] of Object.entries(users)) {
+      await registrations.insert(aRegistered(id), places(5));
+      const consent = aConsent({ clientId: id, userId, updatedAt: NOW - DAY });
+      await consents.add(consent, { registration: true });
+      const grant = aGrant({ id, clientId: id, userId, expiresAt: NOW + DAY });
+      await credentials.start(grant, aCode({ id, grantId: id, expiresAt: NOW + DAY }), { consent });
+      await consents.touch(userId, id, NOW - (id === 'b' ? 900 : 300));
+    }
+    await consents.touch('bob', 'd', NOW - 1000);
+    t.deepEqual(await displacedBy(registrations, 'next', 5), ['b']);
+    t.is(await clients.find('b'), undefined);
+    t.is(await consents.find('ann', 'b'), undefined);
+    t.is(await grants.find('b'), undefined);
+    t.is(await credentials.find('code', 'b'), undefined);
+    await consents.add(aConsent({ clientId: 'next', userId: 'cy', updatedAt: NOW }), { registration: true });
+    // Nobody has more than two now.
+    t.is(await displacedBy(registrations, 'last', 5), undefined);
+    t.is((await grants.find('a'))?.id, 'a');
+  });
+
+  test('registrations: of clients of one user each, one that is unused for long gives way', async (t, {
+    consents,
+    registrations,
+  }) => {
+    for (const [id, age] of Object.entries({ a: 31, b: 40, c: 29 })) {
+      await registrations.insert(aRegistered(id), places(3));
+      const consent = aConsent({ clientId: id, userId: `user of ${id}`, updatedAt: NOW - age * DAY });
+      await consents.add(consent, { registration: true });
+    }
+    await consents.touch('user of b', 'b', NOW);
+    t.deepEqual(await displacedBy(registrations, 'd', 3), ['a']);
+    await consents.add(aConsent({ clientId: 'd', userId: 'dan', updatedAt: NOW }), { registration: true });
+    t.is(await displacedBy(registrations, 'e', 3), undefined);
+  });
+
+  test('registrations: of twenty calls of insert at once, no more than the limit are kept', async (t, {
     clients,
     registrations,
   }) => {
     const ids = Array.from({ length: 20 }, (_, index) => `${index}`);
-    const stored = await Promise.all(ids.map(async (id) => registrations.insert(aRegistered(id), 7)));
-    t.is(stored.filter(Boolean).length, 7);
+    const displaced = await Promise.all(ids.map(async (id) => displacedBy(registrations, id, 7)));
+    t.is(displaced.flat().length, 13);
+    t.is(new Set(displaced.flat()).size, 13);
     t.is((await clients.list({ limit: 100 })).length, 7);
+  });
+
+  test('registrations: a consent beside a displacement is stored with its client, or not at all', async (t, storage) => {
+    const { clients, consents, registrations } = storage;
+    for (let round = 0; round < 20; round += 1) {
+      const [id, next] = [`${round}`, `next ${round}`];
+      await registrations.insert(aRegistered(id), places(1));
+      const consent = aConsent({ clientId: id, updatedAt: NOW });
+      const [isStored, displaced] = await Promise.all([
+        consents.add(consent, { registration: true }),
+        displacedBy(registrations, next, 1),
+      ]);
+      t.deepEqual(displaced, isStored ? undefined : [id], id);
+      t.is((await clients.find(id)) !== undefined, isStored, id);
+      t.is((await consents.find('ann', id)) !== undefined, isStored, id);
+      await clients.delete(isStored ? id : next);
+    }
   });
 
   test('registrations: a client that no user has authorized is removed at its time', async (t, {
@@ -64,7 +188,7 @@ export function registrationContract(test: StorageTest): void {
     registrations,
   }) => {
     const { client, registration } = aRegistered('a');
-    await registrations.insert({ client, secrets: [aSecret()], registration }, 9);
+    await registrations.insert({ client, secrets: [aSecret()], registration }, places(9));
     t.deepEqual(await registrations.removeUnused(NOW + DAY, 10), { removed: [], seen: 0 });
     const { removed, seen } = await registrations.removeUnused(NOW + DAY + 1, 10);
     t.deepEqual({ removed, seen }, { removed: [{ id: 'a', name: client.name }], seen: 1 });
@@ -74,7 +198,7 @@ export function registrationContract(test: StorageTest): void {
   });
 
   test('registrations: removeUnused looks at no more than the limit', async (t, { registrations }) => {
-    for (const id of ['a', 'b', 'c']) await registrations.insert(aRegistered(id), 9);
+    for (const id of ['a', 'b', 'c']) await registrations.insert(aRegistered(id), places(9));
     t.is((await registrations.removeUnused(NOW + 2 * DAY, 2)).seen, 2);
     t.is((await registrations.removeUnused(NOW + 2 * DAY, 2)).seen, 1);
   });
@@ -84,7 +208,7 @@ export function registrationContract(test: StorageTest): void {
     consents,
     registrations,
   }) => {
-    await registrations.insert(aRegistered('a'), 9);
+    await registrations.insert(aRegistered('a'), places(9));
     t.true(await consents.add(aConsent({ clientId: 'a', updatedAt: NOW + 9 }), { registration: true }));
     t.is((await registrations.find('a'))?.removableAt, NOW + 9 + 90 * DAY);
     // An earlier one does not move it back.
@@ -107,7 +231,7 @@ export function registrationContract(test: StorageTest): void {
     const at = NOW + 200 * DAY;
     const old = { createdAt: NOW };
     for (const [id, expiresAt] of Object.entries({ valid: at + DAY, revoked: at + DAY, expired: at - 1 })) {
-      await registrations.insert(aRegistered(id), 9);
+      await registrations.insert(aRegistered(id), places(9));
       await credentials.start(
         aGrant({ ...old, id, clientId: id, expiresAt }),
         aCode({ id, grantId: id, expiresAt }),
@@ -125,7 +249,7 @@ export function registrationContract(test: StorageTest): void {
   });
 
   test('registrations: a disabled client is kept', async (t, { clients, registrations }) => {
-    await registrations.insert(aRegistered('a'), 9);
+    await registrations.insert(aRegistered('a'), places(9));
     await clients.update(aClient({ id: 'a', registration: 'dynamic', disabled: true }));
     t.deepEqual(await registrations.removeUnused(NOW + 2 * DAY, 10), { removed: [], seen: 1 });
     t.true((await clients.find('a'))?.client.disabled);
@@ -135,7 +259,7 @@ export function registrationContract(test: StorageTest): void {
     consents,
     registrations,
   }) => {
-    await registrations.insert(aRegistered('a'), 9);
+    await registrations.insert(aRegistered('a'), places(9));
     const users = Array.from({ length: 450 }, (_, index) => `${index}`);
     await Promise.all(users.map(async (userId) => consents.add(aConsent({ clientId: 'a', userId }))));
     const removed: unknown[] = [];
@@ -156,7 +280,7 @@ export function registrationContract(test: StorageTest): void {
     t.is(await consents.find('ann', 'a'), undefined);
     t.true(await consents.add(aConsent({ clientId: 'a' }), { registration: false }));
     t.false(await consents.add(aConsent({ clientId: '' }), { registration: true }));
-    await registrations.insert(aRegistered('b'), 9);
+    await registrations.insert(aRegistered('b'), places(9));
     await clients.delete('b');
     t.false(await consents.add(aConsent({ clientId: 'b' }), { registration: true }));
   });
@@ -166,7 +290,7 @@ export function registrationContract(test: StorageTest): void {
     const now = NOW + 100 * DAY;
     for (let round = 0; round < 12; round += 1) {
       const id = `${round}`;
-      await registrations.insert(aRegistered(id), 99);
+      await registrations.insert(aRegistered(id), places(99));
       const consent = aConsent({ clientId: id });
       await consents.add(consent);
       const grant = aGrant({ id, clientId: id, createdAt: now, expiresAt: now + 60 });
@@ -184,7 +308,7 @@ export function registrationContract(test: StorageTest): void {
     const { clients, consents, registrations } = storage;
     for (let round = 0; round < 12; round += 1) {
       const id = `${round}`;
-      await registrations.insert(aRegistered(id), 99);
+      await registrations.insert(aRegistered(id), places(99));
       const consent = aConsent({ clientId: id, updatedAt: NOW + 2 * DAY });
       const [isStored] = await Promise.all([
         consents.add(consent, { registration: true }),

@@ -11,6 +11,7 @@ import type {
   Consent,
   Credential,
   DeviceCode,
+  FoundCredential,
   Grant,
   RevokedToken,
   StoredKey,
@@ -88,6 +89,12 @@ export function aCode(fields: Partial<Credential> = {}): Credential {
     sealedSuccessor: undefined,
     ...fields,
   };
+}
+
+/** The rows of a found credential. */
+export function rowsOf(found: FoundCredential | undefined): Pick<FoundCredential, 'credential' | 'grant'> {
+  const { credential, grant } = found!;
+  return { credential, grant };
 }
 
 export function aRefreshToken(fields: Partial<Credential> = {}): Credential {

@@ -1,4 +1,4 @@
-import { aSession, HOUR, LOOKALIKES, NOW } from './rows.ts';
+import { aConsent, aSession, HOUR, LOOKALIKES, NOW } from './rows.ts';
 import type { StorageTest } from '../test-runner.ts';
 
 export function sessionContract(test: StorageTest): void {
@@ -51,6 +51,26 @@ export function sessionContract(test: StorageTest): void {
     await revocations.end({ userId: 'bob' });
     t.is((await sessions.find(aSession().id))?.sequence, await revocations.sequence());
     t.true((await revocations.sequence()) > before);
+  });
+
+  test('sessions: find brings the consent of the user to one client, when it is named', async (t, {
+    consents,
+    sessions,
+  }) => {
+    await sessions.insert(aSession());
+    const { consent: none } = (await sessions.find(aSession().id, aConsent().clientId))!;
+    t.is(none, undefined);
+    await consents.add(aConsent());
+    await consents.add(aConsent({ userId: 'bob', clientId: 'reports' }));
+    const { clientId: client, createdAt, hosts, userId } = aConsent();
+    const { consent } = (await sessions.find(aSession().id, client))!;
+    t.deepEqual(consent, { userId, clientId: client, hosts, createdAt });
+    for (const clientId of [undefined, 'reports', '', 'time\0table', 'x'.repeat(5000)]) {
+      const found = await sessions.find(aSession().id, clientId);
+      t.deepEqual(found?.session, aSession());
+      t.is(found?.consent, undefined);
+    }
+    t.is(await sessions.find('another', aConsent().clientId), undefined);
   });
 
   test('sessions: a session that began before the end of its user is not found, also when stored later', async (t, {

@@ -1,0 +1,174 @@
+import { randomUUID } from 'node:crypto';
+
+import { knexStorage } from 'koa-gatehouse/adapters/knex';
+import type { Storage } from 'koa-gatehouse';
+
+import {
+  aClient,
+  aCode,
+  aConsent,
+  aGrant,
+  aRefreshToken,
+  aSecret,
+  NOW,
+} from '../../lib/testing/storage/rows.ts';
+import type { GaleraCluster } from './galera-cluster.ts';
+import type { Finding } from './report.ts';
+
+/** Storages that start at the same moment on different members, on an empty database. */
+export async function migrateAtOnce(cluster: GaleraCluster, rounds: number): Promise<Finding> {
+  let round = 0;
+  return races(
+    { what: 'six nodes migrate an empty database at once', count: rounds, atOnce: 1 },
+    async () => {
+      round += 1;
+      const addresses = await cluster.createDatabase(`migrated_${round}`);
+      const storages = [...addresses, ...addresses].map((address) => knexStorage(address));
+      try {
+        await Promise.all(storages.map(async (storage) => storage.migrate()));
+        const pending = await Promise.all(storages.map(async (storage) => storage.pendingMigrations()));
+        return pending.flat().length > 0 && `pending afterwards: ${pending.flat().join(', ')}`;
+      } finally {
+        await Promise.all(storages.map(async (storage) => storage.close()));
+      }
+    },
+  );
+}
+
+/** An authorization on one member while the user disconnects the app on another: no grant may live afterwards. */
+export async function disconnectDuringAuthorization(
+  storages: readonly Storage[],
+  count: number,
+): Promise<Finding> {
+  return races({ what: 'a user disconnects an app that is being authorized', count }, async (race) => {
+    const [here, there, reader] = rotated(storages, race);
+    const id = randomUUID();
+    const consent = aConsent({ userId: id });
+    await here.consents.add(consent);
+    const [started] = await Promise.all([
+      here.credentials.start(aGrant({ id, userId: id }), aCode({ id, grantId: id }), { consent }),
+      disconnect(there, id),
+    ]);
+    const found = await reader.grants.find(id);
+    if (!started) return found && 'a grant that was refused is there';
+    return found?.revokedAt === undefined && 'a live grant without its consent';
+  });
+}
+
+/** As `createAuthorizedApps()` does. */
+async function disconnect({ consents, grants }: Storage, userId: string): Promise<void> {
+  const { clientId } = aConsent();
+  await grants.revoke({ userId, clientId }, NOW);
+  await consents.delete(userId, clientId);
+  await grants.revoke({ userId, clientId }, NOW);
+}
+
+/** A new secret on one member while the client is deleted on another: no secret may be left without its client. */
+export async function deleteDuringNewSecret(storages: readonly Storage[], count: number): Promise<Finding> {
+  return races({ what: 'a client is deleted while it gets a secret', count }, async (race) => {
+    const [here, there, reader] = rotated(storages, race);
+    const id = randomUUID();
+    await here.clients.insert(aClient({ id }), []);
+    await Promise.all([here.clients.addSecret(id, aSecret()), there.clients.delete(id)]);
+    // Registered again with the same id, the client must not have a secret of the old one.
+    await reader.clients.insert(aClient({ id }), []);
+    const secrets = (await reader.clients.find(id))?.secrets ?? [];
+    return secrets.length > 0 && 'a new client has a secret of the deleted one';
+  });
+}
+
+/** Apps register themselves on three members: no more than the limit may be stored. */
+export async function registerAtOnce(storages: readonly Storage[], count: number): Promise<Finding> {
+  let stored = 0;
+  return races({ what: 'apps register at once for three places', count, atOnce: 1 }, async () => {
+    const limit = stored + 3;
+    const inserted = await Promise.all(
+      [...storages, ...storages].map(async ({ registrations }) =>
+        registrations.insert(aRegistration(randomUUID()), places(limit)),
+      ),
+    );
+    for (const displaced of inserted) if (displaced) stored += 1 - displaced.length;
+    return stored !== limit && `${stored} apps instead of ${limit}`;
+  });
+}
+
+/** An unused app is removed on one member while a user consents on another: the app stays with the consent, or neither does. */
+export async function removeDuringConsent(storages: readonly Storage[], count: number): Promise<Finding> {
+  return races({ what: 'an unused app gets its first consent', count, atOnce: 1 }, async (race) => {
+    const [here, there, reader] = rotated(storages, race);
+    const id = randomUUID();
+    await here.registrations.insert(aRegistration(id), places(Number.MAX_SAFE_INTEGER));
+    const consent = aConsent({ clientId: id, updatedAt: NOW + 2 });
+    const [isStored] = await Promise.all([
+      here.consents.add(consent, { registration: true }),
+      there.registrations.removeUnused(NOW + 2, 10),
+    ]);
+    const isKept = (await reader.clients.find(id)) !== undefined;
+    const isConsented = (await reader.consents.find(consent.userId, id)) !== undefined;
+    return (isKept !== isStored || isConsented !== isStored) && 'an app or a consent without the other';
+  });
+}
+
+function places(limit: number): Parameters<Storage['registrations']['insert']>[1] {
+  return { limit, perUser: 1, unusedSince: 0, now: NOW };
+}
+
+function aRegistration(id: string): Parameters<Storage['registrations']['insert']>[0] {
+  return {
+    client: aClient({ id, registration: 'dynamic' }),
+    secrets: [],
+    registration: {
+      clientId: id,
+      tokenHash: '',
+      authMethod: 'none',
+      removableAt: NOW + 1,
+      unusedAfter: 86_400,
+      network: '',
+    },
+  };
+}
+
+/** Each member must see at once what another one has answered. */
+export async function readWhatWasWritten(storages: readonly Storage[], count: number): Promise<Finding> {
+  return races(
+    { what: 'a code and its refresh token are used on other members at once', count },
+    async (race) => {
+      const [here, there, elsewhere] = rotated(storages, race);
+      const id = randomUUID();
+      await here.credentials.start(aGrant({ id, userId: id }), aCode({ id, grantId: id }));
+      const successor = aRefreshToken({ id, grantId: id });
+      if (!(await there.credentials.find('code', id))) return 'the code is not found';
+      const exchanged = await there.credentials.redeem({ kind: 'code', id }, { successor });
+      if (exchanged.outcome !== 'redeemed') return `the code is ${exchanged.outcome}`;
+      const refreshed = await elsewhere.credentials.redeem({ kind: 'refresh_token', id }, {});
+      return refreshed.outcome !== 'redeemed' && `the refresh token is ${refreshed.outcome}`;
+    },
+  );
+}
+
+/** Runs races, some of them at once. A run resolves to the breach of a rule, or to nothing; an error is a breach too. */
+async function races(
+  { what, count, atOnce = 10 }: { what: string; count: number; atOnce?: number },
+  run: (race: number) => Promise<string | false | undefined>,
+): Promise<Finding> {
+  const broken: string[] = [];
+  let next = 0;
+  await Promise.all(
+    Array.from({ length: atOnce }, async () => {
+      while (next < count) {
+        const breach = await run(next++).catch(told);
+        if (typeof breach === 'string') broken.push(breach);
+      }
+    }),
+  );
+  return { what, count, broken };
+}
+
+function rotated<T>(all: readonly T[], by: number): [T, T, T] {
+  const at = (offset: number): T => all[(by + offset) % all.length]!;
+  return [at(0), at(1), at(2)];
+}
+
+function told(error: unknown): string {
+  return error instanceof Error ? [error.message, error.cause].map(String).join(' ') : String(error);
+}

@@ -1,0 +1,121 @@
+import { isDeepStrictEqual } from 'node:util';
+
+import { holdsRole } from './principal.ts';
+import type { Assignment, Client, ClientFields, Developer, Gate } from '../contracts/index.ts';
+import { ClientInvalidError, fieldError } from '../errors.ts';
+import type { FieldError } from '../errors.ts';
+
+/** All roles, permissions and scopes, and which of them the user may assign to an app. */
+export type AssignableNames = Pick<Developer, 'roles' | 'permissions' | 'scopes'>;
+
+/**
+ * Finds what a user may assign to an app: the user's own permissions, and roles that contain no others. An administrator may
+ * assign everything.
+ */
+export function findAssignable(
+  user: { readonly administrator: boolean; readonly assignment: Assignment },
+  gate: Pick<Gate, 'effective' | 'permissions' | 'roles'>,
+  scopes: ReadonlyMap<string, { readonly description: string }>,
+): AssignableNames {
+  const { administrator, assignment } = user;
+  const effective = gate.effective(assignment);
+  return {
+    roles: Object.entries(gate.roles).map(([name, permissions]) => ({
+      name,
+      permissions: permissions.map((permission) => ({
+        name: permission,
+        description: gate.permissions[permission]!.description,
+      })),
+      assignable: administrator || holdsRole(name, assignment, { effective, roles: gate.roles }),
+    })),
+    permissions: Object.entries(gate.permissions).map(([name, { description }]) => ({
+      name,
+      description,
+      assignable: administrator || effective.has(name),
+    })),
+    scopes: [...scopes].map(([name, { description }]) => ({ name, description })),
+  };
+}
+
+/**
+ * Checks the roles, permissions and scopes that a change assigns to an app, and returns those to store.
+ *
+ * Names that the app has and the user may not assign stay, whether or not they were requested, because the user's form does not
+ * offer them. Names that are no longer defined are removed, also from fields that the change leaves out, because the registry
+ * would refuse every change of the app.
+ *
+ * @param client - `undefined` for a new app
+ * @throws ClientInvalidError with one entry for each name that the user may not assign
+ */
+export function checkAssigned(
+  client: Client | undefined,
+  changes: Partial<ClientFields>,
+  { permissions, roles, scopes }: AssignableNames,
+): Pick<ClientFields, 'roles' | 'permissions' | 'scopes'> {
+  const errors: FieldError[] = [];
+  const given = {
+    ...checkNames('roles', roles),
+    ...checkNames('permissions', permissions),
+    ...checkScopes(),
+  };
+  if (errors.length > 0) throw new ClientInvalidError(errors);
+  return given;
+
+  function checkNames(
+    field: 'roles' | 'permissions',
+    offered: readonly { readonly name: string; readonly assignable: boolean }[],
+  ): Pick<ClientFields, 'roles' | 'permissions'> {
+    const before = client?.[field] ?? [];
+    const requested: readonly unknown[] = changes[field] ?? before;
+    // A value of another type is refused by the registry.
+    if (!Array.isArray(requested)) return {};
+    const assignable = new Set(offered.filter((one) => one.assignable).map(({ name }) => name));
+    for (const name of requested) {
+      if (!assignable.has(name) && !before.includes(name)) {
+        errors.push(fieldError(field, 'not_assignable', { name: String(name) }));
+      }
+    }
+    const after = offered
+      .map(({ name }) => name)
+      .filter((name) => (assignable.has(name) ? requested : before).includes(name));
+    return changes[field] === undefined && after.length === before.length ? {} : { [field]: after };
+  }
+
+  function checkScopes(): Pick<ClientFields, 'scopes'> {
+    const before = client?.scopes;
+    const after = before?.filter((known) => scopes.some(({ name }) => name === known));
+    return 'scopes' in changes || after?.length === before?.length ? {} : { scopes: after };
+  }
+}
+
+/**
+ * Refuses changes that only an administrator may make: whether an app is first-party; and of a first-party app, its name, its
+ * type, its redirect URIs and further scopes, because users are not asked for consent before a code is sent to it.
+ *
+ * @param client - the app before the change; `undefined` for a new app
+ * @throws ClientInvalidError with one entry for each refused field
+ */
+export function refuseFirstPartyChanges(changes: Partial<ClientFields>, client?: Client): void {
+  const isFirstParty = client?.firstParty ?? false;
+  const errors: FieldError[] = [];
+  if ('firstParty' in changes && (changes.firstParty ?? false) !== isFirstParty) {
+    errors.push(fieldError('firstParty', 'administrators_only'));
+  }
+  if (client && isFirstParty) {
+    for (const field of FIRST_PARTY_FIXED) {
+      if (field in changes && !isDeepStrictEqual(changes[field], client[field]))
+        errors.push(fieldError(field, 'first_party_fixed'));
+    }
+    if ('scopes' in changes && addsScope(changes.scopes, client.scopes))
+      errors.push(fieldError('scopes', 'first_party_fixed'));
+  }
+  if (errors.length > 0) throw new ClientInvalidError(errors);
+}
+
+const FIRST_PARTY_FIXED = ['name', 'redirectUris', 'confidential', 'native'] as const;
+
+/** Whether a change of the scopes adds one. `undefined` stands for every scope. */
+function addsScope(requested: Client['scopes'], before: Client['scopes']): boolean {
+  if (before === undefined) return false;
+  return !Array.isArray(requested) || requested.some((scope) => !before.includes(scope));
+}

@@ -1,0 +1,136 @@
+import { consentsByResource } from '../clients/consents.ts';
+import type { ConsentedAccess } from '../clients/consents.ts';
+import { now } from '../contracts/clock.ts';
+import type {
+  AuditLog,
+  AuditOrigin,
+  AuditRecord,
+  AuthorizedApp,
+  AuthorizedApps,
+  Client,
+  Consent,
+  Storage,
+  ToolUse,
+  User,
+} from '../contracts/index.ts';
+
+/** What `createAuthorizedApps()` takes. */
+export interface AuthorizedAppsPorts {
+  readonly storage: Pick<Storage, 'clients' | 'consents' | 'grants'>;
+  /** The server's issuer, which is the default API. */
+  readonly issuer: string;
+  /** The APIs with their scopes, by URL. */
+  readonly resources: ReadonlyMap<string, DescribedResource>;
+  readonly audit: Pick<AuditLog, 'record' | 'list'>;
+}
+
+interface DescribedResource {
+  readonly name: string;
+  readonly scopes: ReadonlyMap<string, { readonly description: string }>;
+}
+
+/** Creates the function that lists and disconnects the authorized apps of a user. */
+export function createAuthorizedApps({
+  audit,
+  issuer,
+  resources,
+  storage,
+}: AuthorizedAppsPorts): (user: User, origin?: Omit<AuditOrigin, 'actorId'>) => AuthorizedApps {
+  const { clients, consents, grants } = storage;
+
+  async function describe(
+    consent: Consent,
+    calls: readonly AuditRecord[],
+  ): Promise<AuthorizedApp | undefined> {
+    const stored = await clients.find(consent.clientId);
+    if (!stored) return undefined;
+    const { client } = stored;
+    const granted = consentsByResource(consent);
+    return {
+      client,
+      ...describeScopes(granted.find(({ resource }) => resource === undefined) ?? NOTHING, client),
+      resources: granted.flatMap(({ limit, resource }) =>
+        resource === undefined
+          ? []
+          : [
+              {
+                resource,
+                name: resources.get(resource)?.name ?? resource,
+                ...describeScopes({ limit }, client, resource),
+              },
+            ],
+      ),
+      createdAt: consent.createdAt,
+      lastUsedAt: consent.lastUsedAt,
+      tools: toolsOf(client.id, calls),
+    };
+  }
+
+  function describeScopes(
+    { limit }: Pick<ConsentedAccess, 'limit'>,
+    client: Client,
+    resource?: string,
+  ): Pick<AuthorizedApp, 'scopes' | 'limited'> {
+    const known = resources.get(resource ?? issuer)?.scopes;
+    const ofClient = client.scopes?.filter((name) => resource === undefined || known?.has(name));
+    const names = limit ?? ofClient;
+    return {
+      // A scope that is no longer defined is listed by its name: without it, an empty list could be read as an unlimited
+      // consent.
+      scopes: (names ?? []).map((name) => ({ name, description: known?.get(name)?.description ?? name })),
+      limited: names !== undefined,
+    };
+  }
+
+  return function authorizedAppsOf(user, origin = {}) {
+    return {
+      async list() {
+        const [found, calls] = await Promise.all([
+          consents.list(user.id),
+          audit.list({ userId: user.id, types: ['tool_called'], limit: LATEST_CALLS }),
+        ]);
+        const described = await Promise.all(found.map(async (consent) => describe(consent, calls)));
+        return described.filter((app) => app !== undefined);
+      },
+      async disconnect(clientId) {
+        // The id comes from a request, and PostgreSQL refuses a NUL character in text.
+        if (clientId.length > 255 || clientId.includes('\0')) return false;
+        const consent = await consents.find(user.id, clientId);
+        const at = now();
+        // The grants before the consent: after a crash in between, the app is still listed and can be disconnected again.
+        const revoked = await grants.revoke({ userId: user.id, clientId }, at);
+        const removed = await consents.delete(user.id, clientId);
+        // Again, because a concurrent authorization may have read the consent and created a grant between the two writes.
+        await grants.revoke({ userId: user.id, clientId }, at);
+        if (consent && removed) {
+          audit.record(
+            { type: 'consent_withdrawn', userId: user.id, clientId, scopes: namedScopes(consent) },
+            { ...origin, actorId: user.id },
+          );
+        }
+        return removed || revoked.length > 0;
+      },
+    };
+  };
+}
+
+// Of all apps of a user: those of one app may be missing while another one calls many.
+const LATEST_CALLS = 200;
+
+/** In the order of the calls, which is newest first. */
+function toolsOf(clientId: string, calls: readonly AuditRecord[]): readonly ToolUse[] {
+  const lastUses = new Map<string, ToolUse>();
+  for (const call of calls) {
+    if (call.type !== 'tool_called' || call.clientId !== clientId || lastUses.has(call.tool)) continue;
+    lastUses.set(call.tool, { name: call.tool, at: call.at });
+  }
+  return [...lastUses.values()];
+}
+
+// The user has consented to requests for other APIs only.
+const NOTHING = { limit: [] };
+
+/** The scopes of a consent for the audit event; none of an API at which the consent is unlimited. */
+function namedScopes(consent: Consent): readonly string[] {
+  return [...new Set(consentsByResource(consent).flatMap(({ limit }) => limit ?? []))];
+}

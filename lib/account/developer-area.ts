@@ -1,0 +1,270 @@
+import { randomUUID } from 'node:crypto';
+
+import type {
+  Assignment,
+  AuditEventType,
+  AuditLog,
+  AuditOrigin,
+  AuditQuery,
+  AuditRecord,
+  CheckedClientRegistry,
+  Client,
+  ClientChanges,
+  ClientRegistry,
+  Developer,
+  Gate,
+  IdempotencyStore,
+  User,
+  UserStore,
+} from '../contracts/index.ts';
+import {
+  ClientChangedError,
+  ClientInvalidError,
+  ClientNotFoundError,
+  fieldError,
+  missingPermission,
+  PermissionMissingError,
+} from '../errors.ts';
+import { begin, digest } from '../http/idempotency.ts';
+import type { CheckAppName } from '../clients/app-names.ts';
+import { checkAssigned, findAssignable, refuseFirstPartyChanges } from '../access/app-permissions.ts';
+
+/** What `createDeveloperArea()` takes. */
+export interface DeveloperAreaPorts {
+  /** The client registry whose audit events have `origin`. */
+  readonly registryFor: (origin: AuditOrigin) => CheckedClientRegistry;
+  readonly audit: Pick<AuditLog, 'list'>;
+  readonly gate: Pick<Gate, 'effective' | 'permissions' | 'roles'>;
+  readonly scopes: ReadonlyMap<string, { readonly description: string }>;
+  readonly users: Pick<UserStore, 'find'>;
+  /** The roles and the direct permissions of a user. */
+  readonly assignmentOf: (user: User) => Promise<Assignment>;
+  /** The current permissions of an app. */
+  readonly clientPermissions: (client: Client) => Promise<{ readonly sources: ReadonlyMap<string, unknown> }>;
+  /** Revokes all tokens of a client, with an audit event that has `origin`. */
+  readonly revokeFor: (origin: AuditOrigin) => (target: { readonly client: string }) => Promise<void>;
+  /** Loads the check of the names that apps of users may have. */
+  readonly loadNameCheck: () => Promise<CheckAppName>;
+  readonly idempotency: IdempotencyStore;
+  /** Whether apps can authenticate with keys. */
+  readonly privateKeyJwt: boolean;
+}
+
+// Bounds the rows that one user can add by a form; far more than a user needs. Concurrent requests may exceed it by a few,
+// because counting and creating are not one transaction.
+const MAX_APPS = 100;
+
+/**
+ * Creates the developer area, which holds the operations on apps that a user is allowed. A user with `manage_apps` manages
+ * their own apps; a user who also has `manage_all_apps` manages all apps.
+ */
+export function createDeveloperArea(
+  ports: DeveloperAreaPorts,
+): (user: User, origin?: Omit<AuditOrigin, 'actorId'>) => Promise<Developer> {
+  const { audit, gate, assignmentOf, registryFor, scopes, users } = ports;
+  const once = createOnce(ports.idempotency);
+
+  return async function developerOf(user, origin = {}): Promise<Developer> {
+    const assignment = await assignmentOf(user);
+    const effective = gate.effective(assignment);
+    if (!effective.has('manage_apps')) throw permissionMissing(gate, 'manage_apps');
+    const administrator = effective.has('manage_all_apps');
+    const registry = registryFor({ ...origin, actorId: user.id });
+    const assignable = findAssignable({ administrator, assignment }, gate, scopes);
+
+    function isOwn({ ownerId }: Client): boolean {
+      return administrator || ownerId === user.id;
+    }
+
+    async function findOwn(id: string): Promise<Client | undefined> {
+      const client = await registry.find(id);
+      return client && isOwn(client) ? client : undefined;
+    }
+
+    async function requireOwn(id: string): Promise<Client> {
+      const client = await findOwn(id);
+      if (client) return client;
+      throw new ClientNotFoundError(id);
+    }
+
+    function refuseIfNotOwn(client: Client): void {
+      if (!isOwn(client)) throw new ClientNotFoundError(client.id);
+    }
+
+    function canEnable({ disabled, disabledBy }: Client): boolean {
+      return administrator || !disabled || disabledBy === user.id;
+    }
+
+    return {
+      user,
+      administrator,
+      acceptsKeys: ports.privateKeyJwt,
+      ...assignable,
+      async list(query = {}) {
+        if (query.after !== undefined && !(await findOwn(query.after))) return [];
+        return registry.list({ ...query, ownerId: administrator ? undefined : user.id });
+      },
+      find: requireOwn,
+      owner: async ({ ownerId }) => (ownerId === undefined ? undefined : users.find(ownerId)),
+      async create(fields, onceKey) {
+        if (!administrator) {
+          refuseFirstPartyChanges(fields);
+          refuseConfusableName(fields.name, await ports.loadNameCheck());
+        }
+        return once([user.id, 'create', onceKey], async () => {
+          if (!administrator) await refuseTooManyApps(registry, user.id);
+          const given = withoutAdministratorFields(fields);
+          return registry.create({
+            ...given,
+            ...checkAssigned(undefined, fields, assignable),
+            ownerId: user.id,
+          });
+        });
+      },
+      async update(id, changes, { ifUpdatedAt } = {}) {
+        const rest = withoutAdministratorFields(changes);
+        const checkName =
+          administrator || changes.name === undefined ? undefined : await ports.loadNameCheck();
+        return registry.update(id, (client) => {
+          refuseIfNotOwn(client);
+          if (client.updatedAt !== (ifUpdatedAt ?? client.updatedAt)) throw new ClientChangedError();
+          if (!administrator) refuseFirstPartyChanges(changes, client);
+          if (checkName && changes.name !== client.name) refuseConfusableName(changes.name, checkName);
+          return { ...rest, ...checkAssigned(client, changes, assignable) };
+        });
+      },
+      disable: async (id) => registry.setDisabled(id, true, refuseIfNotOwn),
+      canEnable: async (id) => canEnable(await requireOwn(id)),
+      async enable(id) {
+        return registry.setDisabled(id, false, (client) => {
+          refuseIfNotOwn(client);
+          if (!canEnable(client)) throw permissionMissing(gate, 'manage_all_apps');
+        });
+      },
+      async delete(id) {
+        await requireOwn(id);
+        return registry.delete(id);
+      },
+      async revokeTokens(id) {
+        await requireOwn(id);
+        await ports.revokeFor({ ...origin, actorId: user.id })({ client: id });
+      },
+      async effective(client) {
+        return new Set((await ports.clientPermissions(client)).sources.keys());
+      },
+      async secrets(id) {
+        await requireOwn(id);
+        return registry.secrets(id);
+      },
+      async addSecret(id, secret, onceKey) {
+        await requireOwn(id);
+        return once([user.id, 'addSecret', id, onceKey], async () => registry.addSecret(id, secret));
+      },
+      async deleteSecret(id, secretId) {
+        await requireOwn(id);
+        return registry.deleteSecret(id, secretId);
+      },
+      async activity(id, query = {}) {
+        return listActivity(audit, await requireOwn(id), { ...query, administrator });
+      },
+    };
+  };
+}
+
+/**
+ * Removes the fields that developers may not set: the owner and the token lifetimes. The types exclude them, but a host's own
+ * pages in JavaScript may pass on every posted field.
+ */
+function withoutAdministratorFields<F extends ClientChanges>(given: F): Omit<F, 'ownerId' | 'lifetimes'> {
+  const { lifetimes: _lifetimes, ownerId: _ownerId, ...rest } = given;
+  return rest;
+}
+
+function refuseConfusableName(name: unknown, check: CheckAppName): void {
+  // A name of another type is refused by the registry.
+  const mistake = typeof name === 'string' ? check(name) : undefined;
+  if (mistake) throw new ClientInvalidError([mistake]);
+}
+
+async function refuseTooManyApps(registry: ClientRegistry, ownerId: string): Promise<void> {
+  const apps = await registry.list({ ownerId, limit: MAX_APPS });
+  if (apps.length < MAX_APPS) return;
+  throw new ClientInvalidError([fieldError('apps', 'too_many_apps', { most: MAX_APPS })]);
+}
+
+function permissionMissing(
+  { permissions }: Pick<Gate, 'permissions'>,
+  permission: string,
+): PermissionMissingError {
+  const text = Object.hasOwn(permissions, permission) ? permissions[permission] : undefined;
+  return new PermissionMissingError(permission, text?.message ?? missingPermission(permission));
+}
+
+// In seconds: how long a page may stay open, or a browser may return to it and post its form again.
+const RETENTION = 24 * 60 * 60;
+// In seconds: longer than any operation here takes. After a crash, the same form can be posted again when it has passed.
+const LEASE = 60;
+
+/**
+ * Runs the operation of a form once, however often and to however many nodes the form is posted.
+ *
+ * @param parts - the user's id, the operation, and the random string in the form
+ * @returns `undefined` when an earlier call has run the operation, or is running it
+ */
+export type Once = <T>(parts: readonly string[], run: () => Promise<T>) => Promise<T | undefined>;
+
+function createOnce(store: IdempotencyStore): Once {
+  return async function once(parts, run) {
+    const id = digest(['form', ...parts]);
+    const attempt = { id, fingerprint: id, attempt: randomUUID() };
+    if (await begin(store, attempt, { lease: LEASE, retention: RETENTION })) return undefined;
+    let result;
+    try {
+      result = await run();
+    } catch (error) {
+      await store.abandon(attempt);
+      throw error;
+    }
+    // The result is returned even if this fails: a new secret cannot be shown later.
+    await store.finish(attempt, { status: 201, body: '{}' }).catch(() => false);
+    return result;
+  };
+}
+
+/** The events of an app that its owner may see. Logins are not among them, because they belong to the users. */
+const APP_EVENTS: readonly AuditEventType[] = [
+  'token_issued',
+  'token_refused',
+  'authorization_refused',
+  'consent_given',
+  'consent_denied',
+  'consent_withdrawn',
+  'device_authorized',
+  'device_denied',
+  'client_created',
+  'client_updated',
+  'client_disabled',
+  'client_enabled',
+  'client_withdrawn',
+  'secret_added',
+  'secret_deleted',
+  'tokens_revoked',
+];
+
+/** The audit events of an app, newest first. Its owner does not see the IP addresses of its users. */
+async function listActivity(
+  audit: Pick<AuditLog, 'list'>,
+  client: Client,
+  { administrator, ...query }: Pick<AuditQuery, 'before' | 'limit'> & { administrator: boolean },
+): Promise<readonly AuditRecord[]> {
+  const records = await audit.list({ ...query, clientId: client.id, types: APP_EVENTS });
+  if (administrator) return records;
+  return records.map((record) => {
+    // A client-credentials app runs at the developer's address; in any other event the address is that of a user's browser.
+    if (client.grantType === 'client_credentials' && record.actorId === undefined) return record;
+    const { address: _address, ...rest } = record;
+    if (!('deviceAddress' in rest)) return rest;
+    const { deviceAddress: _deviceAddress, ...withoutAddresses } = rest;
+    return withoutAddresses;
+  });
+}

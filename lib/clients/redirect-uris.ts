@@ -1,0 +1,74 @@
+import type { Client } from '../contracts/index.ts';
+import { isLoopback } from '../contracts/loopback.ts';
+import type { Mistake } from '../errors.ts';
+
+const LONGEST_REDIRECT_URI = 2000;
+
+// A private-use scheme is a reversed domain name (RFC 8252 section 7.1), which excludes schemes such as `javascript:`.
+const PRIVATE_USE_SCHEME = /^[a-z][a-z0-9+-]*(?:\.[a-z0-9+-]+)+:$/;
+
+/**
+ * The mistake in a redirect URI; `undefined` when it can be registered (RFC 6749 section 3.1.2, RFC 9700 sections 2.1 and 2.6,
+ * RFC 8252 section 7).
+ */
+export function redirectUriMistake(uri: unknown, { native }: { native: boolean }): Mistake | undefined {
+  if (typeof uri !== 'string' || uri === '') return ['uri_empty'];
+  if (uri.length > LONGEST_REDIRECT_URI) return ['uri_length', { most: LONGEST_REDIRECT_URI }];
+  if (/[^\x21-\x7e]/.test(uri)) return ['uri_characters'];
+  const url = URL.parse(uri);
+  if (!url) return ['uri_relative'];
+  if (uri.includes('#')) return ['uri_fragment'];
+  if (uri.includes('*')) return ['uri_wildcard'];
+  if (url.username !== '' || url.password !== '' || /^[a-z]+:\/\/[^/?]*@/i.test(uri)) {
+    return ['uri_credentials'];
+  }
+  if (url.protocol === 'https:' || url.protocol === 'http:') {
+    if (!/^https?:\/\/[^/\\]/.test(uri)) return ['uri_form'];
+    return native ? nativeWebMistake(url) : webMistake(url);
+  }
+  if (!native) return ['uri_scheme'];
+  return PRIVATE_USE_SCHEME.test(url.protocol) ? undefined : ['uri_private_scheme'];
+}
+
+// Over http, the network can read the authorization code, except on a loopback address.
+function webMistake({ protocol, hostname }: URL): Mistake | undefined {
+  return protocol === 'http:' && !isLoopback(hostname) ? ['uri_insecure'] : undefined;
+}
+
+// The engine applies these rules too, and would refuse every request of a client that breaks them.
+function nativeWebMistake({ protocol, hostname }: URL): Mistake | undefined {
+  const isEngineLoopback = ENGINE_LOOPBACK.has(hostname);
+  if (protocol === 'http:' && !isEngineLoopback) return ['uri_http_host'];
+  if (protocol === 'https:' && isEngineLoopback) return ['uri_https_loopback'];
+  return undefined;
+}
+
+const ENGINE_LOOPBACK: ReadonlySet<string> = new Set(['localhost', '127.0.0.1', '[::1]']);
+
+/**
+ * The redirect host that a consent is stored for: the origin of the redirect URI. `undefined` when consent is asked for each time,
+ * because the redirect stays on the user's device, or its URI is not a registered one.
+ */
+export function redirectHost(
+  redirectUri: string,
+  { redirectUris }: Pick<Client, 'redirectUris'>,
+): string | undefined {
+  return redirectUris.includes(redirectUri) && !isOnDevice(redirectUri)
+    ? new URL(redirectUri).origin
+    : undefined;
+}
+
+/**
+ * Whether a redirect URI leads to a program on the user's device (RFC 8252 section 7), by a private-use scheme or a loopback
+ * address, over https too. Another program may take the scheme or the port the next time, and would get what the user has given to
+ * this one (RFC 8252 section 8.6).
+ */
+export function isOnDevice(redirectUri: string): boolean {
+  const url = URL.parse(redirectUri);
+  return url !== null && (!/^https?:$/.test(url.protocol) || ON_DEVICE.test(url.hostname));
+}
+
+// More than the hosts for which http is accepted: names below `localhost` (RFC 6761 section 6.3), the address of all interfaces, to
+// which systems connect as to loopback, and both mapped into IPv6.
+const ON_DEVICE =
+  /^(?:(?:.+\.)?localhost\.?|127(?:\.\d{1,3}){3}|0\.0\.0\.0|\[::1?\]|\[::ffff:(?:7f[\da-f]{2}:[\da-f]{1,4}|0:0)\])$/;

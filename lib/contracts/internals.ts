@@ -1,0 +1,35 @@
+import { ConfigError } from '../errors.ts';
+import type { AuditLog } from './audit.ts';
+import type { ConcurrencyLimit, Logger, RequestCounter } from './operation.ts';
+import type { Storage } from './storage.ts';
+
+/**
+ * The member of a server of `createAuthServer()` with the parts that the API, the tools for agents and the metrics share with it.
+ * It is not public: no declaration of the package has it, and it changes without notice.
+ */
+export const INTERNALS: unique symbol = Symbol('koa-gatehouse.internals');
+
+/** The parts of an authorization server that other modules of this package use. */
+export interface ServerInternals {
+  readonly audit: Pick<AuditLog, 'record'>;
+  /** Limits and counts the running requests, including those to the API. */
+  readonly concurrencyLimit: Pick<ConcurrencyLimit, 'run' | 'count' | 'admitStream'>;
+  readonly logger: Logger;
+  /** Where the server's paths begin in the requests of this app, without a trailing slash: `''` or `/auth`. */
+  readonly mountPath: string;
+  /** Counts the requests of callers, for the limits of APIs. */
+  readonly requestCounter: RequestCounter;
+  /** The name and the scopes of each API, by URL; for the default API, the issuer. */
+  readonly resources: ReadonlyMap<
+    string,
+    { readonly name: string; readonly scopes: ReadonlyMap<string, { readonly description: string }> }
+  >;
+  readonly storage: Pick<Storage, 'idempotency' | 'transaction'>;
+}
+
+/** @throws ConfigError when the object is not one that `createAuthServer()` returned */
+export function internalsOf(auth: { readonly [INTERNALS]: ServerInternals }): ServerInternals {
+  const internals = (auth as typeof auth | null | undefined)?.[INTERNALS];
+  if (internals) return internals;
+  throw new ConfigError('auth', 'pass the server that createAuthServer() resolved to');
+}

@@ -1,0 +1,58 @@
+import { errors } from '../engine/oidc-provider.ts';
+
+import { now } from '../contracts/clock.ts';
+import type { DeviceCode, DeviceCodeStore } from '../contracts/index.ts';
+import { hashCredential } from '../keys/hash.ts';
+import { isReplay } from '../token/redemption.ts';
+import { DEVICE_GRANT } from '../contracts/devices.ts';
+import type { GrantType } from '../engine/part.ts';
+import { exchange, findOwn, requireParameters } from '../token/exchange.ts';
+import type { GrantParts } from '../token/exchange.ts';
+
+/**
+ * The grant of device codes (RFC 8628 section 3.4). A request that waits for its user is a row of its own; once approved it has a
+ * grant and a credential, which is redeemed as a code is, by exactly one request.
+ *
+ * A poll costs one read, and, when the interval has passed, one conditional write of one row, by which all nodes count the
+ * interval together. A poll before that is refused with `slow_down` without a write.
+ *
+ * A device repeats a poll whose response it has missed: within the grace, and until the refresh token is used, it gets the same one
+ * again. After that its code is unknown. Unlike a code, which passes through the browser, it was sent by its client only, so a
+ * repetition does not show that it was stolen, and revokes nothing.
+ */
+export const deviceCodeGrant = (
+  parts: GrantParts,
+  { interval }: { readonly interval: number },
+): GrantType => ({
+  name: DEVICE_GRANT,
+  parameters: ['device_code', 'resource'],
+  async handle(ctx, request) {
+    const { storage } = parts.options;
+    const { device_code: value } = requireParameters(ctx, 'device_code');
+    const code = await storage.deviceCodes.find(hashCredential(value));
+    if (!code) throw new errors.InvalidGrant('device code not found');
+    if (code.clientId !== request.client.client.id) throw new errors.InvalidGrant('client mismatch');
+    if (code.expiresAt <= now()) throw new errors.ExpiredToken('device code is expired');
+    if (code.answer === 'denied') throw new errors.AccessDenied('the user has refused');
+    await countPoll(storage.deviceCodes, code, interval);
+    if (code.answer !== 'approved') throw new errors.AuthorizationPending();
+    const presented = await findOwn(request, parts, { kind: 'device_code', value });
+    if (await isReplay(storage.credentials, presented, parts.options))
+      throw new errors.InvalidGrant('device code not found');
+    await exchange(ctx, presented, { request, parts });
+  },
+});
+
+// A part of the interval. Polls that a device sends at the right interval can arrive closer to each other.
+const TOLERANCE = 0.8;
+
+/** @throws SlowDown of the engine when the device has polled less than the interval ago, on any node */
+async function countPoll(
+  deviceCodes: DeviceCodeStore,
+  { id, polledAt = 0 }: DeviceCode,
+  interval: number,
+): Promise<void> {
+  const at = Date.now();
+  const since = at - interval * 1000 * TOLERANCE;
+  if (polledAt > since || !(await deviceCodes.poll(id, { at, since }))) throw new errors.SlowDown();
+}

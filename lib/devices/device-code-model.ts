@@ -1,0 +1,74 @@
+import type { Adapter, AdapterPayload } from 'oidc-provider';
+
+import { now } from '../contracts/clock.ts';
+import type { DeviceCode, DeviceCodeStore, DeviceRequestThrottle } from '../contracts/index.ts';
+import { TooManyAttemptsError } from '../errors.ts';
+import { hashCredential } from '../keys/hash.ts';
+import { toDevicePayload } from './device-payload.ts';
+import { currentRequest } from '../engine/request.ts';
+import type { EngineRequest } from '../engine/request.ts';
+import { TooManyAttempts } from '../engine/response.ts';
+import { userCodeOf } from './user-codes.ts';
+import type { UserCodeIds } from './user-codes.ts';
+
+/** The parts of the server that device codes need. */
+export interface DeviceCodeParts {
+  readonly userCodeIds: UserCodeIds;
+  readonly deviceRequests: DeviceRequestThrottle;
+}
+
+// In seconds. A device that polls a little late is still told that its code has expired.
+const KEPT_AFTER_EXPIRY = 300;
+
+/** Device codes, which the device authorization endpoint of the engine saves (RFC 8628 section 3.2). They are redeemed in device-code-grant.ts. */
+export function deviceCodeAdapter(
+  deviceCodes: Pick<DeviceCodeStore, 'insert'>,
+  { deviceRequests, userCodeIds }: DeviceCodeParts,
+): Partial<Adapter> {
+  return {
+    async upsert(value, payload) {
+      const request = requestWithClient();
+      await countRequest(request);
+      await deviceCodes.insert(toDeviceCode(request, value, payload));
+    },
+    // Called when a grant is revoked, which ends its device codes.
+    async revokeByGrantId() {},
+  };
+
+  async function countRequest({ client, host }: RequestWithClient): Promise<void> {
+    try {
+      await deviceRequests.count(client.client, host.ip);
+    } catch (error) {
+      if (!(error instanceof TooManyAttemptsError)) throw error;
+      throw new TooManyAttempts(error, 'device authorization requests');
+    }
+  }
+
+  function toDeviceCode(request: RequestWithClient, value: string, payload: AdapterPayload): DeviceCode {
+    const { client, host } = request;
+    return {
+      id: hashCredential(value),
+      userCodeId: userCodeIds(userCodeOf(payload.userCode!)!)[0],
+      clientId: client.client.id,
+      payload: toDevicePayload(payload.params ?? {}, {
+        isLimited: request.isLimitedToNoScope === true,
+        address: host.ip,
+        userAgent: host.get('User-Agent'),
+      }),
+      createdAt: now(),
+      expiresAt: payload.exp!,
+      keptUntil: payload.exp! + KEPT_AFTER_EXPIRY,
+      sequence: request.clientSequence ?? client.sequence,
+      answer: undefined,
+      polledAt: undefined,
+    };
+  }
+}
+
+type RequestWithClient = EngineRequest & { readonly client: NonNullable<EngineRequest['client']> };
+
+function requestWithClient(): RequestWithClient {
+  const request = currentRequest();
+  if (!request?.client) throw new Error('A device code is only used in a request of a client');
+  return request as RequestWithClient;
+}

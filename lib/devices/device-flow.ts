@@ -1,0 +1,209 @@
+import { randomUUID } from 'node:crypto';
+
+import type { Context } from 'koa';
+import type { Provider } from 'oidc-provider';
+
+import { toGrantScopes } from '../clients/scope-limit.ts';
+import { now } from '../contracts/clock.ts';
+import type {
+  AuditEvent,
+  AuditLog,
+  Client,
+  Credential,
+  DeviceCode,
+  DeviceFlow,
+  DeviceRequest,
+  Grant,
+  GrantBasis,
+  User,
+  UserCodeThrottle,
+} from '../contracts/index.ts';
+import { InteractionExpiredError, TooManyAttemptsError } from '../errors.ts';
+import { hashCredential } from '../keys/hash.ts';
+import type { ResolvedOptions } from '../options/resolved-options.ts';
+import { decideConsent, describeAccess } from '../login/asked-scopes.ts';
+import type { AskedAccess } from '../login/asked-scopes.ts';
+import { storeConsent } from '../login/consent.ts';
+import { readDevicePayload } from './device-payload.ts';
+import type { DevicePayload } from './device-payload.ts';
+import { besidesDefault } from '../engine/resource-parameter.ts';
+import { originOf } from '../engine/request-facts.ts';
+import { displayedUserCode, userCodeOf } from './user-codes.ts';
+import type { UserCodeIds } from './user-codes.ts';
+
+/** The parts of the server that the pages for user codes need. */
+export interface DeviceFlowParts {
+  readonly audit: Pick<AuditLog, 'record'>;
+  readonly provider: () => Provider;
+  readonly userCodeIds: UserCodeIds;
+  readonly userCodes: UserCodeThrottle;
+  /** Whether two addresses belong to one subscriber. */
+  readonly isSameNetwork: (a: string, b: string) => boolean;
+}
+
+// The key of the consent among those of redirect hosts. No scheme of an installed app is without a dot.
+const DEVICE_HOST = 'device:';
+
+/** A device authorization request that a user can answer, with its client. */
+interface OpenRequest {
+  readonly code: DeviceCode;
+  readonly payload: DevicePayload;
+  readonly client: Client;
+}
+
+/** Makes the steps of the pages on which users enter the code of a device; `DeviceFlow` documents each of them. */
+export function createDeviceFlow(options: ResolvedOptions, parts: DeviceFlowParts): DeviceFlow {
+  const { currentUser, issuer, resources, storage, users } = options;
+  const { audit, isSameNetwork, provider, userCodeIds, userCodes } = parts;
+
+  async function findOpen(userCode: string): Promise<OpenRequest | undefined> {
+    for (const id of userCodeIds(userCode)) {
+      const code = await storage.deviceCodes.findByUserCode(id);
+      if (!code || code.answer !== undefined || code.expiresAt <= now()) continue;
+      // Not by the directory, which may be older than the end of the client.
+      const stored = await storage.clients.find(code.clientId);
+      const payload = readDevicePayload(code);
+      const isOpen = stored && !stored.client.disabled && stored.sequence <= code.sequence;
+      // The API may have been removed from the options.
+      return isOpen && resources.has(payload.resource) ? { code, payload, client: stored.client } : undefined;
+    }
+    return undefined;
+  }
+
+  /** The request with a user code, as a user has entered it. @throws TooManyAttemptsError */
+  async function enter(ctx: Context, user: User, entered: string): Promise<OpenRequest | undefined> {
+    const userCode = userCodeOf(entered);
+    // A text that cannot be a code is no guess.
+    if (userCode === undefined) return undefined;
+    try {
+      const found = await userCodes.attempt(user.id, ctx.ip, async () => findOpen(userCode));
+      if (!found) audit.record({ type: 'user_code_refused', userId: user.id }, originOf(ctx));
+      return found;
+    } catch (error) {
+      if (error instanceof TooManyAttemptsError)
+        audit.record({ type: 'user_code_throttled', userId: user.id }, originOf(ctx));
+      throw error;
+    }
+  }
+
+  function describe(ctx: Context, entered: string, { client, code, payload }: OpenRequest): DeviceRequest {
+    return {
+      userCode: displayedUserCode(userCodeOf(entered)!),
+      client,
+      ...describeAccess(askedBy(payload), options),
+      requestedAt: code.createdAt,
+      // As people know it: Node gives an IPv4 address the form of IPv6 where it listens for both.
+      address: payload.address.replace(/^::ffff:/, ''),
+      isSameNetwork: isSameNetwork(payload.address, ctx.ip),
+      userAgent: payload.userAgent === '' ? undefined : payload.userAgent,
+    };
+  }
+
+  function askedBy({ isLimited: isLimitedToNone, resource, scopes }: DevicePayload): AskedAccess {
+    const known = resources.get(resource)?.scopes;
+    const optional = scopes.filter((name) => known?.get(name)?.optional === true);
+    return { resource, scopes, isLimitedToNone, consented: [], optional };
+  }
+
+  /**
+   * The login that a grant is based on. The sequence number is read before the login is checked, so that an end of the user from
+   * here on ends the grant too.
+   *
+   * @throws InteractionExpiredError when the user is not logged in any more
+   */
+  async function loginOf(
+    ctx: Context,
+    user: User,
+  ): Promise<Pick<GrantBasis, 'sessionId'> & Pick<Grant, 'sequence'>> {
+    const sequence = await storage.revocations.sequence();
+    if (!(await users.find(user.id))) throw new InteractionExpiredError();
+    const session = await provider().Session.get(ctx);
+    if (session.accountId === user.id) return { sessionId: hashCredential(session.jti), sequence };
+    // The host's own login, which no row stands for.
+    if ((await currentUser?.(ctx))?.id === user.id) return { sequence };
+    throw new InteractionExpiredError();
+  }
+
+  function record(
+    ctx: Context,
+    type: 'device_authorized' | 'device_denied',
+    about: { user: User; open: OpenRequest; scopes: readonly string[] },
+  ): void {
+    const { client, payload } = about.open;
+    const event: AuditEvent = {
+      type,
+      userId: about.user.id,
+      clientId: client.id,
+      scopes: about.scopes,
+      resource: besidesDefault(payload.resource, issuer),
+      deviceAddress: payload.address,
+    };
+    audit.record(event, originOf(ctx));
+  }
+
+  return {
+    async find(ctx, user, entered) {
+      const open = await enter(ctx, user, entered);
+      return open && describe(ctx, entered, open);
+    },
+    async approve(ctx, user, entered, chosen) {
+      const login = await loginOf(ctx, user);
+      const open = await enter(ctx, user, entered);
+      if (!open) return false;
+      const { client, code, payload } = open;
+      const { granted: scopes, limit } = decideConsent(askedBy(payload), chosen);
+      const resource = besidesDefault(payload.resource, issuer);
+      await storeConsent(storage.consents, { userId: user.id, client, resource, limit, host: DEVICE_HOST });
+      const consent = await storage.consents.find(user.id, client.id);
+      // It was withdrawn meanwhile.
+      if (!consent) throw new InteractionExpiredError();
+      const grant: Grant = {
+        id: randomUUID(),
+        userId: user.id,
+        clientId: client.id,
+        scopes: toGrantScopes(limit),
+        createdAt: now(),
+        expiresAt: code.expiresAt,
+        revokedAt: undefined,
+        sequence: login.sequence,
+      };
+      const basis = { consent, ...('sessionId' in login ? { sessionId: login.sessionId } : {}) };
+      const credential = credentialOf(code, grant, { resource: payload.resource, scopes });
+      if (!(await storage.deviceCodes.approve(grant, credential, basis, now()))) return false;
+      record(ctx, 'device_authorized', { user, open, scopes });
+      return true;
+    },
+    async deny(ctx, user, entered) {
+      const open = await enter(ctx, user, entered);
+      if (!open || !(await storage.deviceCodes.deny(open.code.id, now()))) return false;
+      record(ctx, 'device_denied', { user, open, scopes: open.payload.scopes });
+      return true;
+    },
+  };
+}
+
+/** The credential that the device redeems: with the members that the engine's grant of device codes reads. */
+function credentialOf(
+  { expiresAt, id }: DeviceCode,
+  { clientId, createdAt, id: grantId, userId }: Grant,
+  { resource, scopes }: { resource: string; scopes: readonly string[] },
+): Credential {
+  return {
+    kind: 'device_code',
+    id,
+    grantId,
+    payload: {
+      kind: 'DeviceCode',
+      iat: createdAt,
+      exp: expiresAt,
+      clientId,
+      accountId: userId,
+      grantId,
+      resource,
+      scope: scopes.join(' '),
+    },
+    expiresAt,
+    consumedAt: undefined,
+    sealedSuccessor: undefined,
+  };
+}

@@ -1,0 +1,118 @@
+import { Provider } from 'oidc-provider';
+import type { AccessToken, ClientCredentials, errors, KoaContextWithOIDC } from 'oidc-provider';
+
+import type { LastUses } from '../clients/last-use.ts';
+import type { AuditLog } from '../contracts/index.ts';
+import { requestIdOf } from '../http/request-id.ts';
+import { isPollAnswer } from '../contracts/devices.ts';
+import { currentRequest, errorOfFailure, requestOf } from './request.ts';
+import type { OAuthError } from './request.ts';
+import { clientIdOf, oauthErrorOf, grantOf, grantTypeOf, originOf } from './request-facts.ts';
+import { besidesDefault } from './resource-parameter.ts';
+import { TooManyAttempts } from './response.ts';
+
+/**
+ * Keeps the outcome of each request for its response, the log and the trace, and writes the audit record of it; both from the
+ * engine's events.
+ */
+export function recordEvents(provider: Provider, audit: AuditLog, appUsed: LastUses['appUsed']): void {
+  provider.on('grant.success', (ctx) => {
+    const { host, issued } = requestOf(ctx);
+    // Of a grant type of the host.
+    const { AccessToken: token, ClientCredentials: own } = ctx.oidc.entities;
+    const { clientId } = ctx.oidc.client!;
+    const audience = issued?.api.resource ?? ((token ?? own)?.aud as string | undefined);
+    const resource = besidesDefault(audience, provider.issuer);
+    const [userId, grantId] = [
+      issued?.grant?.user.id ?? token?.accountId,
+      issued?.grant?.id ?? token?.grantId,
+    ];
+    audit.record(
+      { type: 'token_issued', clientId, userId, grantId, resource, grantType: grantTypeOf(ctx)! },
+      originOf(host),
+    );
+    if (userId !== undefined) appUsed(userId, clientId);
+  });
+  provider.on('grant.error', (ctx, error) => {
+    const refused = refuse(ctx, error);
+    // A device polls every few seconds until its user has decided.
+    if (!isPollAnswer(refused.error)) recordRefusedToken(ctx, refused);
+  });
+  provider.on('server_error', (ctx, failure) => {
+    requestOf(ctx).failure = failure;
+    if (ctx.oidc.route !== 'token') return;
+    recordRefusedToken(ctx, {
+      error: errorOfFailure(failure),
+      reason: `the server failed; see ${requestIdOf(requestOf(ctx).host)} in its log`,
+    });
+  });
+  provider.on('revocation.error', refuse);
+  provider.on('introspection.error', refuse);
+  provider.on('device_authorization.error', (ctx, error) => {
+    recordRefusedAuthorization(ctx, refuse(ctx, error), undefined);
+  });
+  provider.on('authorization.error', (ctx, error) => {
+    const refused = refuse(ctx, error);
+    // The browser sends this request again; the audit record is written for that one.
+    if (requestOf(ctx).mustRestart) return;
+    const { account, session } = ctx.oidc;
+    recordRefusedAuthorization(ctx, refused, account?.accountId ?? session?.accountId);
+  });
+  provider.on('grant.revoked', (ctx, grantId) => {
+    const request = requestOf(ctx);
+    request.revokedGrantId = grantId;
+    audit.record(
+      {
+        type: 'tokens_revoked',
+        target: 'grant',
+        clientId: clientIdOf(ctx),
+        userId: grantOf(ctx)?.userId,
+        grantId,
+      },
+      originOf(request.host),
+    );
+  });
+  provider.on('access_token.destroyed', recordRevokedToken);
+  provider.on('client_credentials.destroyed', recordRevokedToken);
+
+  function recordRefusedToken(ctx: KoaContextWithOIDC, { error, reason }: OAuthError): void {
+    audit.record(
+      {
+        type: 'token_refused',
+        clientId: clientIdOf(ctx),
+        userId: grantOf(ctx)?.userId,
+        grantType: grantTypeOf(ctx),
+        error,
+        reason,
+      },
+      originOf(requestOf(ctx).host),
+    );
+  }
+
+  function recordRefusedAuthorization(
+    ctx: KoaContextWithOIDC,
+    { error, reason }: OAuthError,
+    userId: string | undefined,
+  ): void {
+    audit.record(
+      { type: 'authorization_refused', clientId: clientIdOf(ctx), userId, error, reason },
+      originOf(requestOf(ctx).host),
+    );
+  }
+
+  // The engine emits this event for a token that its client has revoked, without a context.
+  function recordRevokedToken(token: AccessToken | ClientCredentials): void {
+    const { accountId: userId, grantId } = token as Partial<AccessToken>;
+    const host = currentRequest()?.host;
+    audit.record(
+      { type: 'tokens_revoked', target: 'token', clientId: token.clientId, userId, grantId },
+      host && originOf(host),
+    );
+  }
+}
+
+/** Keeps the OAuth error of a request, and sets the header field of the response that belongs to it. */
+function refuse(ctx: KoaContextWithOIDC, error: errors.OIDCProviderError): OAuthError {
+  if (error instanceof TooManyAttempts) ctx.set('Retry-After', String(error.retryAfter));
+  return (requestOf(ctx).refused = oauthErrorOf(ctx, error));
+}

@@ -1,0 +1,88 @@
+import type { Configuration } from 'oidc-provider';
+
+import type { Pages } from '../contracts/index.ts';
+import type { Secrets } from '../keys/secrets.ts';
+import type { ResolvedOptions } from '../options/resolved-options.ts';
+import { ASSERTION_CONFIGURATION } from './client-assertion.ts';
+import { cookieScope, createCookieKeys } from './cookie-keys.ts';
+import { ENDPOINTS } from './endpoints.ts';
+import type { EnginePart } from './part.ts';
+import { createRenderError } from './render-error.ts';
+
+/** The engine's settings that are no module's, without the adapter and the keys. */
+export function engineConfiguration(
+  options: ResolvedOptions,
+  { pages, secrets }: { readonly pages: Pages; readonly secrets: Secrets },
+): Configuration {
+  const { lifetimes, requirePkce, secure, signingAlgorithm } = options;
+  const cookie = { httpOnly: true, sameSite: 'lax', signed: true, secure } as const;
+  const { path, prefix, suffix } = cookieScope(options);
+  return {
+    routes: {
+      authorization: ENDPOINTS.authorization,
+      token: ENDPOINTS.token,
+      revocation: ENDPOINTS.revocation,
+      introspection: ENDPOINTS.introspection,
+      jwks: ENDPOINTS.jwks,
+      end_session: ENDPOINTS.end_session,
+      device_authorization: ENDPOINTS.device_authorization,
+      // Its page is not the engine's (see lib/server/mount.ts); this is the URL of `verification_uri`.
+      code_verification: ENDPOINTS.device,
+    },
+    cookies: {
+      keys: createCookieKeys(secrets),
+      names: {
+        session: `${prefix}gatehouse_session${suffix}`,
+        // These two are never sent: a request that waits for the user is in the URL of its page.
+        interaction: 'gatehouse_interaction',
+        resume: 'gatehouse_resume',
+      },
+      long: { ...cookie, path },
+      short: cookie,
+    },
+    scopes: [],
+    claims: {},
+    responseTypes: ['code'],
+    subjectTypes: ['public'],
+    allowOmittingSingleRegisteredRedirectUri: false,
+    clientAuthMethods: [
+      'client_secret_basic',
+      'client_secret_post',
+      'none',
+      ...(options.privateKeyJwt ? (['private_key_jwt'] as const) : []),
+    ],
+    ...(options.privateKeyJwt ? ASSERTION_CONFIGURATION : {}),
+    clientDefaults: {
+      grant_types: ['authorization_code', 'refresh_token'],
+      response_types: ['code'],
+      token_endpoint_auth_method: 'client_secret_basic',
+      id_token_signed_response_alg: signingAlgorithm,
+    },
+    features: {
+      devInteractions: { enabled: false },
+      dPoP: { enabled: false },
+      externalSigningSupport: { enabled: true, ack: 'experimental-01' },
+      pushedAuthorizationRequests: { enabled: false },
+      userinfo: { enabled: false },
+      rpInitiatedLogout: { enabled: false },
+    },
+    ttl: {
+      // The engine issues none here; it prints a notice about each lifetime that is left out.
+      IdToken: lifetimes.accessToken,
+    },
+    pkce: { required: (_ctx, client) => requirePkce || client.clientAuthMethod === 'none' },
+    // `handleCors` in response.ts decides instead: the engine would refuse the whole request, and its answer would reveal which
+    // clients exist.
+    clientBasedCORS: () => true,
+    renderError: createRenderError(pages),
+  };
+}
+
+/** Joins the settings of the engine with those that the modules add. */
+export function joinConfigurations(own: Configuration, parts: readonly EnginePart[]): Configuration {
+  const all = [own, ...parts.map(({ configuration }) => configuration)];
+  return Object.assign({}, ...all, {
+    features: Object.assign({}, ...all.map(({ features }) => features)),
+    ttl: Object.assign({}, ...all.map(({ ttl }) => ttl)),
+  }) as Configuration;
+}

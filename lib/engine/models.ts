@@ -1,0 +1,96 @@
+import { randomBytes } from 'node:crypto';
+
+import type { Adapter, AdapterFactory, AdapterPayload } from 'oidc-provider';
+
+import type { ClientDirectory } from '../clients/directory.ts';
+import type { KeySet } from '../clients/remote-keys.ts';
+import { DEVICE_GRANT } from '../contracts/devices.ts';
+import type { Client } from '../contracts/index.ts';
+import type { ResolvedOptions } from '../options/resolved-options.ts';
+import type { EnginePart } from './part.ts';
+import { currentRequest } from './request.ts';
+
+/** Maps the engine's models to the storage. Any operation that no module has given throws. */
+export function createAdapterFactory(
+  clients: ClientDirectory,
+  options: Pick<ResolvedOptions, 'deviceAuthorization'>,
+  parts: readonly EnginePart[],
+): AdapterFactory {
+  const models: Record<string, Partial<Adapter>> = Object.assign(
+    { Client: clientAdapter(clients, options) },
+    ...parts.map((part) => part.models),
+  );
+  return (model) => ({ ...unsupported(model), ...models[model] });
+}
+
+function unsupported(model: string): Adapter {
+  const refuse = (operation: keyof Adapter) => (): Promise<never> =>
+    Promise.reject(
+      new Error(`The engine asked to ${operation} a ${model}, which this server does not store`),
+    );
+  return {
+    upsert: refuse('upsert'),
+    find: refuse('find'),
+    findByUid: refuse('findByUid'),
+    findByUserCode: refuse('findByUserCode'),
+    consume: refuse('consume'),
+    destroy: refuse('destroy'),
+    revokeByGrantId: refuse('revokeByGrantId'),
+  };
+}
+
+// The engine requires a secret in the metadata but never compares with it, because provider.ts replaces the comparison. The
+// value is random per process, so that it is no usable password even if that replacement were lost.
+const UNUSABLE_SECRET = randomBytes(32).toString('base64url');
+
+/**
+ * Clients as metadata (RFC 7591 section 2). The engine builds a client from it once (see `cacheBuiltClients` in provider.ts).
+ */
+function clientAdapter(
+  clients: Pick<ClientDirectory, 'find'>,
+  { deviceAuthorization }: Pick<ResolvedOptions, 'deviceAuthorization'>,
+): Partial<Adapter> {
+  // Without the option, the engine does not know its grant type; the tokens that devices have can still be refreshed.
+  const ofDevices = deviceAuthorization ? [DEVICE_GRANT, 'refresh_token'] : ['refresh_token'];
+  const grantTypes: Readonly<Record<Client['grantType'], readonly string[]>> = {
+    authorization_code: ['authorization_code', 'refresh_token'],
+    client_credentials: ['client_credentials'],
+    device_code: ofDevices,
+  };
+
+  return {
+    async find(id) {
+      const stored = await clients.find(id);
+      if (!stored || stored.client.disabled) return undefined;
+      const request = currentRequest();
+      const keys = request?.clientId === id ? request.assertion?.keys : undefined;
+      return toMetadata(stored.client, grantTypes, keys);
+    },
+  };
+}
+
+/** @param keys - the keys to verify an assertion with. `undefined`: the client sends a secret, or is public */
+function toMetadata(
+  client: Client,
+  grantTypes: Readonly<Record<Client['grantType'], readonly string[]>>,
+  keys: KeySet | undefined,
+): AdapterPayload {
+  const { grantType } = client;
+  // Those of a client whose metadata document is not valid any more are empty: what users have authorized can be refreshed only.
+  const isWithdrawn = grantType === 'authorization_code' && client.redirectUris.length === 0;
+  return {
+    client_id: client.id,
+    client_name: client.name,
+    redirect_uris: [...client.redirectUris],
+    grant_types: isWithdrawn ? ['refresh_token'] : [...grantTypes[grantType]],
+    response_types: grantType === 'authorization_code' && !isWithdrawn ? ['code'] : [],
+    application_type: client.native ? 'native' : 'web',
+    ...authenticationOf(client, keys),
+  };
+}
+
+function authenticationOf({ confidential }: Client, keys: KeySet | undefined): AdapterPayload {
+  if (!confidential) return { token_endpoint_auth_method: 'none' };
+  if (keys) return { token_endpoint_auth_method: 'private_key_jwt', jwks: { keys: [...keys.keys] } };
+  return { token_endpoint_auth_method: 'client_secret_basic', client_secret: UNUSABLE_SECRET };
+}

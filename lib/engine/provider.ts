@@ -1,0 +1,231 @@
+import type { Context } from 'koa';
+import { errors, Provider } from 'oidc-provider';
+import type { Client, ExternalSigningKey } from 'oidc-provider';
+
+import type { DocumentDirectory } from '../clients/document-directory.ts';
+import type { LastUses } from '../clients/last-use.ts';
+import type { KeySet, RemoteKeys } from '../clients/remote-keys.ts';
+import type { AuditLog, ClientThrottle, Pages, StoredClient } from '../contracts/index.ts';
+import { ClientMetadataError, TooManyAttemptsError } from '../errors.ts';
+import type { Secrets } from '../keys/secrets.ts';
+import type { ResolvedOptions } from '../options/resolved-options.ts';
+import { recordEvents } from './audit.ts';
+import { presentedAssertion, refuseReplays } from './client-assertion.ts';
+import { engineConfiguration, joinConfigurations } from './configuration.ts';
+import { rememberMiddleware } from './middleware.ts';
+import { createAdapterFactory } from './models.ts';
+import type { EnginePart, GrantType, TokenRequest } from './part.ts';
+import { preventOpenRedirects } from './render-error.ts';
+import { requestedGrantType } from './request-facts.ts';
+import { currentRequest, requestOf } from './request.ts';
+import { TooManyAttempts } from './response.ts';
+
+/**
+ * Holds the engine of a server. The engine reads its signing keys only when it is made, so a new one is made when they change;
+ * requests that are under way continue with the engine that they started with.
+ */
+export class Engine {
+  #make: (() => Provider) | undefined;
+  #provider: Provider | undefined;
+
+  /** Makes the first engine. Separate from the constructor, because the pages need this object and `make` needs the pages. */
+  start(make: () => Provider): void {
+    this.#make = make;
+    this.#provider = make();
+  }
+
+  /** Makes a new engine for later requests. Does nothing before `start`. */
+  restart(): void {
+    if (this.#make) this.#provider = this.#make();
+  }
+
+  /** The current engine. Bound, so that it can be passed as a function. @throws Error before `start` */
+  readonly provider = (): Provider => {
+    if (!this.#provider) throw new Error('The engine was used before it was started');
+    return this.#provider;
+  };
+}
+
+/** The parts of the server that the engine needs besides the options. */
+export interface ProviderParts {
+  readonly audit: AuditLog;
+  readonly clients: DocumentDirectory;
+  readonly pages: Pages;
+  readonly appUsed: LastUses['appUsed'];
+  /** `undefined`: clients cannot authenticate with keys. */
+  readonly remoteKeys: RemoteKeys | undefined;
+  readonly secrets: Secrets;
+  /** The keys that sign, the current one first. */
+  readonly signingKeys: () => readonly ExternalSigningKey[];
+  readonly throttle: ClientThrottle;
+}
+
+/**
+ * Makes the engine from its settings and those that the modules add, overrides what its configuration has no option for, and
+ * subscribes to its events.
+ */
+export function createProvider(
+  options: ResolvedOptions,
+  parts: ProviderParts,
+  added: readonly EnginePart[],
+): Provider {
+  const { appUsed, audit, clients, throttle } = parts;
+  const provider = new Provider(options.issuer, {
+    ...joinConfigurations(engineConfiguration(options, parts), added),
+    adapter: createAdapterFactory(clients, options, added),
+    jwks: { keys: [...parts.signingKeys()] },
+  });
+
+  // Secrets are stored as hashes, and several are valid at once; the engine would compare one plain value. Its author
+  // recommends this override (panva/node-oidc-provider#631).
+  provider.Client.prototype.compareClientSecret = async function compareClientSecret(presented) {
+    const { clientId } = this;
+    const { client: stored, host } = currentRequest()!;
+    // The engine authenticates the client that it has looked up just before.
+    if (stored?.client.id !== clientId) return false;
+    try {
+      return await clients.verifySecret(stored, presented, () => throttle.check(clientId, host.ip));
+    } catch (error) {
+      throw error instanceof TooManyAttemptsError ? new TooManyAttempts(error) : error;
+    }
+  };
+
+  provider.Client.prototype.grantTypeAllowed = grantTypeAllowed;
+  cacheBuiltClients(provider, clients, parts.remoteKeys, options);
+  if (parts.remoteKeys) refuseReplays(provider, options.storage.assertions);
+
+  // The engine builds URLs from the `Host` header, which the caller chooses; this builds them from the issuer.
+  provider.OIDCContext.prototype.urlFor = (name, values) => provider.urlFor(name, values);
+
+  // `Secure` cookies follow the issuer's scheme, because a TLS proxy may forward requests to this process without TLS.
+  Object.defineProperty(provider.request, 'secure', { value: options.secure });
+
+  for (const grant of added.flatMap(({ grants = [] }) => grants)) registerGrant(provider, grant);
+  preventOpenRedirects(provider);
+  recordEvents(provider, audit, appUsed);
+  rememberMiddleware(provider);
+  options.engine?.(provider);
+  return provider;
+}
+
+/**
+ * To a grant type that the client may not use, the engine itself answers `invalid_request` (actions/token.js,
+ * actions/authorization/client.js). RFC 6749 section 5.2 has a code for it.
+ *
+ * @throws UnauthorizedClient when the current request asks for it
+ */
+function grantTypeAllowed(this: Client, type: string): boolean {
+  if (this.grantTypes?.includes(type)) return true;
+  if (Provider.ctx && type === requestedGrantType(Provider.ctx)) {
+    throw new errors.UnauthorizedClient(
+      'this client may not use this grant type',
+      'requested grant type is not allowed for this client',
+    );
+  }
+  return false;
+}
+
+function registerGrant(provider: Provider, { handle, name, parameters }: GrantType): void {
+  provider.registerGrantType(
+    name,
+    async (ctx) => handle(ctx, requestOf(ctx) as TokenRequest),
+    [...parameters],
+    // Several resources are `invalid_target` (RFC 8707 section 2), not `invalid_request`.
+    ['resource'],
+  );
+}
+
+/**
+ * Makes the engine reuse the client objects that it has built, for as long as the client directory caches their rows. The
+ * engine's own cache holds a hundred clients, and hashes the stored metadata at each look-up.
+ *
+ * Disabled clients are hidden from the engine, and without the option `clientIdMetadata` clients with a metadata document too. Only
+ * the authorization endpoint finds those that are not stored. A client has one method of authentication for the engine, so a
+ * client with keys and secrets is built for the method that the request uses.
+ */
+function cacheBuiltClients(
+  provider: Provider,
+  clients: DocumentDirectory,
+  remoteKeys: RemoteKeys | undefined,
+  { clientIdMetadata }: Pick<ResolvedOptions, 'clientIdMetadata'>,
+): void {
+  const build = provider.Client.find.bind(provider.Client);
+  // Keyed by the directory's object: a client that was changed or read again is another object, so the engine builds it again.
+  const built = new WeakMap<StoredClient, Client>();
+  // With the keys that they were built with, because those of a URL change by themselves.
+  const builtWithKeys = new WeakMap<StoredClient, { readonly keys: KeySet; readonly client: Client }>();
+
+  async function findWithKeys(id: string, stored: StoredClient, keys: KeySet): Promise<Client | undefined> {
+    const cached = builtWithKeys.get(stored);
+    if (cached?.keys === keys) return cached.client;
+    const client = await build(id);
+    if (client) builtWithKeys.set(stored, { keys, client });
+    return client;
+  }
+
+  provider.Client.find = async function find(id) {
+    // The engine answers for a missing or malformed id; the storage is not read for it.
+    if (typeof id !== 'string' || id === '') return build(id);
+    const request = currentRequest();
+    if (request) request.clientId ??= id;
+    const stored =
+      request?.endpoint === 'authorization'
+        ? await resolveClient(clients, id, request.host)
+        : await clients.find(id);
+    if (stored && request) {
+      request.client = stored;
+      request.clientSequence ??= stored.sequence;
+    }
+    if (stored?.client.disabled) return undefined;
+    if (stored?.client.registration === 'metadata_document') {
+      if (!clientIdMetadata) return undefined;
+      if (request && request.endpoint !== 'authorization' && !clients.isStored(stored)) return undefined;
+    }
+    // Only of the client that authenticates, not of one whose token is introspected.
+    if (remoteKeys && stored && request?.clientId === id) {
+      request.assertion = await assertionOf(stored, remoteKeys, request.host);
+      const keys = request.assertion?.keys;
+      if (keys) return findWithKeys(id, stored, keys);
+    }
+    const cached = stored && built.get(stored);
+    if (cached) return cached;
+    const client = await build(id);
+    if (stored && client) built.set(stored, client);
+    return client;
+  };
+}
+
+/** @throws TooManyAttempts for the response, when too many requests wait for keys */
+async function assertionOf(
+  { client }: StoredClient,
+  remoteKeys: RemoteKeys,
+  { ip: address }: Context,
+): ReturnType<typeof presentedAssertion> {
+  try {
+    return await presentedAssertion(client, { address, remoteKeys });
+  } catch (error) {
+    if (!(error instanceof TooManyAttemptsError)) throw error;
+    throw new TooManyAttempts(error, 'requests that wait for the keys of clients');
+  }
+}
+
+/** @throws CustomOIDCProviderError for the error page, with an error code of this server */
+async function resolveClient(
+  clients: Pick<DocumentDirectory, 'resolve'>,
+  id: string,
+  host: Context,
+): Promise<StoredClient | undefined> {
+  try {
+    return await clients.resolve(id, host.ip);
+  } catch (error) {
+    if (error instanceof ClientMetadataError)
+      throw new errors.CustomOIDCProviderError(`client_metadata_${error.reason}`, error.message);
+    if (!(error instanceof TooManyAttemptsError)) throw error;
+    host.set('Retry-After', String(error.retryAfter));
+    const refused = new errors.CustomOIDCProviderError(
+      'too_many_attempts',
+      'too many metadata documents were requested',
+    );
+    throw Object.assign(refused, { status: 429, statusCode: 429 });
+  }
+}

@@ -1,0 +1,86 @@
+import type { Context } from 'koa';
+import { errors } from 'oidc-provider';
+import type { Configuration, KoaContextWithOIDC, Provider } from 'oidc-provider';
+
+import { isAgreedHost } from '../clients/consents.ts';
+import { redirectHost } from '../clients/redirect-uris.ts';
+import type { PageError, Pages } from '../contracts/index.ts';
+import { GatehouseError, InteractionExpiredError, TooManyAttemptsError } from '../errors.ts';
+import { requestIdOf } from '../http/request-id.ts';
+import { isUnavailable } from '../http/unavailable.ts';
+import { clientEndpointAt } from './endpoints.ts';
+import { requestOf } from './request.ts';
+
+/** Renders the engine's errors: a page for users, and JSON at the endpoints for clients whatever their `Accept` field says. */
+export function createRenderError(pages: Pages): NonNullable<Configuration['renderError']> {
+  return async (ctx, out, error) => {
+    if (clientEndpointAt(ctx.path) || ctx.oidc.route === 'jwks' || ctx.oidc.route === 'discovery') {
+      ctx.body = out;
+      return;
+    }
+    const request = requestOf(ctx);
+    const { host } = request;
+    // The response is a redirect to the same URL (see middleware.ts).
+    if (request.mustRestart) return;
+    request.hasPage = true;
+    await showError(pages, host, error, {
+      // The engine's status of errors such as `login_required` is that of the redirect.
+      status: Math.max(ctx.status, 400),
+      error: out.error,
+      description: out.error_description ?? '',
+      reference: requestIdOf(host),
+    });
+  };
+}
+
+/** Shows the error page, with the status and the error code that belong to the error's class. */
+export async function showError(pages: Pages, ctx: Context, error: unknown, page: PageError): Promise<void> {
+  if (isUnavailable(error)) {
+    ctx.set('Retry-After', '1');
+    await pages.error(ctx, { ...page, status: 503, error: 'temporarily_unavailable', description: '' });
+  } else if (error instanceof TooManyAttemptsError) {
+    ctx.set('Retry-After', String(error.retryAfter));
+    await pages.error(ctx, { ...page, status: 429, error: 'too_many_attempts' });
+  } else if (error instanceof errors.SessionNotFound || error instanceof InteractionExpiredError) {
+    await pages.error(ctx, { ...page, status: 400, error: 'interaction_expired' });
+  } else {
+    await pages.error(ctx, page);
+  }
+}
+
+/**
+ * The 4xx status of an error that the caller caused, such as 413 of a body parser; `undefined` for a failure of the server. As
+ * in Koa, `expose` marks an error of the caller.
+ */
+export function clientErrorStatus(error: unknown): number | undefined {
+  if (!(error instanceof Error) || !('status' in error)) return undefined;
+  const isCallers = error instanceof GatehouseError || ('expose' in error && error.expose === true);
+  const { status } = error;
+  return isCallers && typeof status === 'number' && status >= 400 && status < 500 ? status : undefined;
+}
+
+/**
+ * Shows errors of the authorization endpoint on a page, instead of redirecting to the client, when no user is logged in: otherwise
+ * the owner of a registered client could make links to this server that redirect anyone without interaction (RFC 9700
+ * section 4.11.2). A request with `prompt=none` shows no page, so its error is still returned to a client that the operator has
+ * registered. Anybody can register the others, so their errors are only sent to where the user has agreed to be sent.
+ */
+export function preventOpenRedirects(provider: Provider): void {
+  provider.on('authorization.error', (ctx: KoaContextWithOIDC, error: errors.OIDCProviderError) => {
+    if (!mayRedirect(ctx)) error.allow_redirect = false;
+  });
+}
+
+function mayRedirect(ctx: KoaContextWithOIDC): boolean {
+  const { client, consent } = requestOf(ctx);
+  if (client?.client.registration === 'manual')
+    return ctx.oidc.session?.accountId !== undefined || isSilent(ctx);
+  const host = client && redirectHost(String(ctx.oidc.params?.['redirect_uri']), client.client);
+  // The consent is that of the user who is logged in.
+  return host !== undefined && isAgreedHost(consent, host);
+}
+
+function isSilent(ctx: KoaContextWithOIDC): boolean {
+  const prompt = ctx.oidc.params?.['prompt'] ?? ctx.query['prompt'];
+  return typeof prompt === 'string' && prompt.split(' ').includes('none');
+}

@@ -1,0 +1,133 @@
+import { randomUUID } from 'node:crypto';
+import type { IncomingMessage } from 'node:http';
+
+import type { Context, Middleware } from 'koa';
+
+import type { VerifyAccessToken } from '../contracts/index.ts';
+import { BodyError } from '../errors.ts';
+import { FORM, JSON_TYPE, readBody, textOf } from '../http/body.ts';
+import { parseJson, refuseDuplicates } from '../http/json.ts';
+import { requestOf } from './request.ts';
+import { formRequest } from './context.ts';
+import { withoutOpenIdParameters } from './metadata.ts';
+import type { NameResources } from './resource-parameter.ts';
+
+// The limit is the engine's own (shared/selective_body.js).
+const RULES = { limit: 56 * 1024, name: 'body', types: [FORM, JSON_TYPE] } as const;
+
+/**
+ * Reads the body of a request to an endpoint for clients, JSON or form, and passes it to the engine as an unread form,
+ * so that both content types are handled alike. Works in front of a host's body parser and behind one.
+ *
+ * @param unwrapToken - changes the parameters of revocation and introspection requests before the engine reads them
+ * @param nameResources - changes those of token and device authorization requests. `undefined`: they stay as received
+ * @param isStream - whether more than the engine itself may read the form
+ */
+export function tokenBody(
+  unwrapToken: UnwrapToken,
+  nameResources: NameResources | undefined,
+  { isStream }: { readonly isStream: boolean },
+): Middleware {
+  return async function readTokenBody(ctx, next) {
+    const { endpoint } = requestOf(ctx);
+    if (ctx.method === 'OPTIONS') return next();
+    if (ctx.method !== 'POST') {
+      ctx.set('Allow', 'POST, OPTIONS');
+      return refuse(ctx, 405, `the ${endpoint} endpoint takes POST requests only`);
+    }
+    const hostRequest = ctx.req;
+    let form: Form;
+    try {
+      form = await readForm(ctx);
+      if (endpoint === 'device_authorization') {
+        const parameters = withoutOpenIdParameters(new URLSearchParams(String(form)));
+        nameResources?.(parameters);
+        form = String(parameters);
+      } else if (endpoint !== 'token') {
+        const parameters = new URLSearchParams(String(form));
+        await unwrapToken(ctx, parameters);
+        form = String(parameters);
+      } else if (nameResources) {
+        const parameters = new URLSearchParams(String(form));
+        if (nameResources(parameters)) form = String(parameters);
+      }
+    } catch (error) {
+      if (!(error instanceof BodyError)) throw error;
+      // RFC 6749 section 5.2 defines 400 only for a malformed request. 408 tells the client that it may send the request again.
+      return refuse(ctx, error.status === 408 ? 408 : 400, error.message);
+    }
+    setRequest(ctx, formRequest(hostRequest, form, { isStream }));
+    try {
+      return await next();
+    } finally {
+      setRequest(ctx, hostRequest);
+    }
+  };
+}
+
+/** A form that is not changed here stays as received: it is not parsed and serialized again. */
+type Form = string | Buffer;
+
+async function readForm(ctx: Context): Promise<Form> {
+  // A host's parser sets `body` on the host's request, not on the engine's.
+  const body = await readBody(requestOf(ctx).host, RULES);
+  if (body === undefined) return '';
+  if ('value' in body) return objectToForm(body.value);
+  if (body.type === FORM) return 'bytes' in body ? body.bytes : body.text;
+  const text = textOf(body);
+  const value = parseJson(text);
+  const form = objectToForm(value);
+  refuseDuplicates(text, Object.keys(value as object).length);
+  return form;
+}
+
+function setRequest(ctx: Context, request: IncomingMessage): void {
+  ctx.req = ctx.request.req = ctx.response.req = request;
+}
+
+function refuse(ctx: Context, status: number, description: string): void {
+  requestOf(ctx).refused = { error: 'invalid_request', reason: description };
+  ctx.status = status;
+  ctx.set('Cache-Control', 'no-store');
+  ctx.body = { error: 'invalid_request', error_description: description };
+}
+
+/**
+ * Converts an object of parameters to a form. Strings, and integers as their decimal text (ids of older clients), are accepted;
+ * any other value is refused, so that no value of another type reaches the engine or a query.
+ */
+function objectToForm(value: unknown): string {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+    throw new BodyError('The body must be an object of parameters.');
+  }
+  const fields: string[] = [];
+  for (const [name, member] of Object.entries(value)) {
+    const isText = typeof member === 'string';
+    if (!isText && !Number.isSafeInteger(member)) throw new BodyError('Every parameter must be a string.');
+    // As URLSearchParams, without its cost: a lone surrogate, which `encodeURIComponent()` refuses, becomes U+FFFD.
+    const encoded = isText ? encodeURIComponent(member.toWellFormed()) : String(member);
+    fields.push(`${encodeURIComponent(name.toWellFormed())}=${encoded}`);
+  }
+  return fields.join('&');
+}
+
+// Three parts of base64url with dots between them. Refresh tokens of this server contain no dot.
+const LOOKS_LIKE_JWT = /^[\w-]+\.[\w-]*\.[\w-]*$/;
+
+/** Replaces a signed access token with an id that the engine's adapter finds. */
+export type UnwrapToken = (ctx: Context, form: URLSearchParams) => Promise<void>;
+
+/**
+ * Lets the revocation and introspection endpoints accept signed access tokens, which the engine refuses. A valid token is
+ * replaced by its `jti`, for which the adapter finds its claims; an invalid token is replaced by a random id that does not
+ * exist, which both endpoints answer as RFC 7009 section 2.2 and RFC 7662 section 2.2 require.
+ */
+export function createUnwrapToken(verify: VerifyAccessToken): UnwrapToken {
+  return async (ctx, form) => {
+    const token = form.get('token');
+    if (!token || form.getAll('token').length > 1 || !LOOKS_LIKE_JWT.test(token)) return;
+    const claims = await verify(token);
+    requestOf(ctx).accessTokenClaims = claims;
+    form.set('token', claims?.jti ?? randomUUID());
+  };
+}

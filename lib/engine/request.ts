@@ -1,0 +1,138 @@
+import type { Context } from 'koa';
+import { Provider } from 'oidc-provider';
+
+import type { KeySet } from '../clients/remote-keys.ts';
+import type {
+  AccessTokenClaims,
+  FoundCredential,
+  FoundSession,
+  StoredClient,
+  User,
+} from '../contracts/index.ts';
+import { isUnavailable } from '../http/unavailable.ts';
+import type { ResolvedResource } from '../options/resolved-options.ts';
+import type { Endpoint } from './endpoints.ts';
+
+/**
+ * What is known of one request: each fact is written where it is found, and read from here afterwards. The engine calls the adapter
+ * once for each row and calls its hooks separately, so that several rows can be written in one transaction and no row is read twice.
+ */
+export interface EngineRequest {
+  /** The host's context of the same request. */
+  readonly host: Context;
+  /** `undefined`: an endpoint whose requests are not logged. */
+  readonly endpoint: Endpoint | undefined;
+  /** The value of `performance.now()` when the request was handed to the engine, in milliseconds. */
+  readonly startedAt: number;
+
+  /** The first `client_id` that the engine looked up; the client may not exist. */
+  clientId?: string | undefined;
+  /** The row of the client that was read last. For the engine a disabled client does not exist. */
+  client?: StoredClient | undefined;
+  /** `StoredClient.sequence` when the client was first found. */
+  clientSequence?: number | undefined;
+  /** The client assertion of an existing client. */
+  assertion?: PresentedAssertion | undefined;
+
+  /** The code, device code or refresh token that the request presents. */
+  credential?: PresentedCredential | undefined;
+  /** The verified claims of the access token that the request introspects or revokes. */
+  accessTokenClaims?: AccessTokenClaims | undefined;
+  /** The request names no scope and the client is registered for none, so its tokens are valid for no scope. */
+  isLimitedToNoScope?: boolean;
+  /** The login session of the browser, which a code depends on. Absent: no user is logged in on it. */
+  session?: FoundSession | undefined;
+  /** The consent that a code depends on. Absent: the client needs none, or the user has not given it yet. */
+  consent?: FoundSession['consent'];
+
+  /** What the access token of the response says. */
+  issued?: IssuedToken | undefined;
+  /** The OAuth error of the engine or of this server; the last one counts. */
+  refused?: OAuthError | undefined;
+  /** A failure of the server. */
+  failure?: unknown;
+  /**
+   * The session or the consent of the authorization ended during the request. The browser is redirected to send the request
+   * again, and that one is logged and recorded instead.
+   */
+  mustRestart?: boolean;
+  /** The grant that this request revoked: its client revoked it, or presented a spent code or refresh token. */
+  revokedGrantId?: string | undefined;
+  /** An error page was rendered on the host's context. */
+  hasPage?: boolean;
+}
+
+/** The OAuth error that a request was refused with. */
+export interface OAuthError {
+  /** The OAuth error code that the client gets, such as `invalid_grant`. */
+  readonly error: string;
+  /** The reason for the log and the audit record, in more detail than the response gives. */
+  readonly reason: string;
+}
+
+/** The OAuth error code of a response to a failure of the server. */
+export function errorOfFailure(failure: unknown): 'temporarily_unavailable' | 'server_error' {
+  return isUnavailable(failure) ? 'temporarily_unavailable' : 'server_error';
+}
+
+/** The id of the client when it is disabled. */
+export function disabledClientId({ client }: EngineRequest): string | undefined {
+  return client?.client.disabled ? client.client.id : undefined;
+}
+
+/** What the access token of the response speaks for. */
+export interface IssuedToken {
+  readonly api: Pick<ResolvedResource, 'resource'>;
+  /** The grant of a user's token. `undefined`: a token of the client for itself. */
+  readonly grant: { readonly id: string; readonly user: User } | undefined;
+}
+
+/** A code, device code or refresh token that a request presents in order to redeem, revoke or introspect it. */
+export interface PresentedCredential extends FoundCredential {
+  /** The value that the client sent. */
+  readonly value: string;
+  /** The API that it was granted for. */
+  readonly resource: string | undefined;
+  /** Empty: none was granted. */
+  readonly scopes: readonly string[];
+}
+
+/** What is known of a client assertion (RFC 7523) and its client. */
+export interface PresentedAssertion {
+  /** The keys to verify it with. `undefined`: there are none, for the reason in `problem`. */
+  readonly keys: KeySet | undefined;
+  readonly problem: string | undefined;
+  /** Whether its signature was verified, and it was used before. */
+  readonly isReplayed: boolean;
+}
+
+// A property of the context: a map with all requests cost more time per request than most of its steps.
+const REQUEST = Symbol('gatehouse.request');
+
+interface WithRequest {
+  [REQUEST]?: EngineRequest;
+}
+
+/** Attaches a new request state to the engine's context. */
+export function startRequest(
+  engineContext: object,
+  host: Context,
+  endpoint: Endpoint | undefined,
+): EngineRequest {
+  const request: EngineRequest = { host, endpoint, startedAt: performance.now() };
+  (engineContext as WithRequest)[REQUEST] = request;
+  return request;
+}
+
+/** The request state of an engine context. @throws Error when there is none */
+export function requestOf(engineContext: object): EngineRequest {
+  const request = (engineContext as WithRequest)[REQUEST];
+  if (!request) throw new Error('The engine was run on a request that was not started');
+  return request;
+}
+
+/** The state of the current request, found by the engine's AsyncLocalStorage; `undefined` outside of its routes. */
+export function currentRequest(): EngineRequest | undefined {
+  const { ctx } = Provider;
+  return (ctx as WithRequest | undefined)?.[REQUEST];
+}

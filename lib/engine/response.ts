@@ -1,0 +1,162 @@
+import type { Context, Middleware } from 'koa';
+import { errors } from 'oidc-provider';
+import type { Client, KoaContextWithOIDC } from 'oidc-provider';
+
+import type { ClientThrottle } from '../contracts/index.ts';
+import { StorageError, TooManyAttemptsError } from '../errors.ts';
+import { isUnavailable } from '../http/unavailable.ts';
+import { explainRefusedAssertion } from './client-assertion.ts';
+import { requestOf } from './request.ts';
+import type { EngineRequest } from './request.ts';
+
+/** Completes the engine's response at an endpoint for clients, and counts a refused client. */
+export async function completeResponse(
+  ctx: KoaContextWithOIDC,
+  request: EngineRequest,
+  clients: ClientThrottle,
+): Promise<void> {
+  if (isClientRefused(ctx)) await countGuess(ctx, request, clients);
+  const { failure } = request;
+  // The engine has one answer to all failures, and no option for another (helpers/err_out.js).
+  if (failure !== undefined && isUnavailable(failure)) return answerUnavailable(ctx);
+  // RFC 7009 does not define the body; clients that parse each response as JSON fail on an empty one.
+  if (ctx.oidc.route === 'revocation' && ctx.status === 200) ctx.body = {};
+}
+
+/** Whether client authentication failed (RFC 6749 section 5.2). */
+function isClientRefused(ctx: KoaContextWithOIDC): boolean {
+  const { error } = (ctx.body ?? {}) as { error?: unknown };
+  return ctx.status === 401 && error === 'invalid_client';
+}
+
+/**
+ * Counts a refused request that may have guessed a client secret, or that presents a wrong assertion. Successful requests are not
+ * counted and read nothing from the storage.
+ *
+ * It runs after the engine has answered, because the engine refuses clients at many places (shared/client_auth.js), and its events
+ * do not wait (shared/error_handler.js).
+ */
+async function countGuess(
+  ctx: KoaContextWithOIDC,
+  request: EngineRequest,
+  clients: ClientThrottle,
+): Promise<void> {
+  const { assertion, clientId = '', host } = request;
+  try {
+    explainRefusedAssertion(ctx);
+    // Signed by the client, when it is replayed: it has repeated its request.
+    if (!assertion?.isReplayed) await clients.countFailure(clientId, host.ip);
+  } catch (error) {
+    if (error instanceof TooManyAttemptsError) return answerTooManyAttempts(ctx, error);
+    // An attempt that could not be counted is answered with 503, so that it does not reveal whether the guess was right.
+    if (!(error instanceof StorageError)) throw error;
+    request.failure = error;
+  }
+}
+
+function answerUnavailable(ctx: KoaContextWithOIDC): void {
+  ctx.status = 503;
+  ctx.set('Retry-After', '1');
+  ctx.body = { error: 'temporarily_unavailable', error_description: 'the server cannot reach its storage' };
+}
+
+/*
+ * A client that failed to authenticate too often, or made too many device authorization requests, gets 429 (RFC 6585 section 4) with
+ * `Retry-After`. RFC 6749 section 5.2 has no code for that: `invalid_client` would mean that the secret is wrong, but the secret was
+ * not compared. `temporarily_unavailable` is the code of the same RFC for a server that cannot answer now (section 4.1.2.1).
+ */
+
+/** The same as an error for the engine to answer with. */
+export class TooManyAttempts extends errors.CustomOIDCProviderError {
+  override status = 429;
+  override statusCode = 429;
+  /** In seconds. */
+  readonly retryAfter: number;
+
+  constructor({ retryAfter }: TooManyAttemptsError, what?: string) {
+    const { error, error_description: description } = bodyOf(retryAfter, what);
+    super(error, description);
+    this.retryAfter = retryAfter;
+  }
+}
+
+/** Replaces the engine's response with that error. */
+function answerTooManyAttempts(ctx: KoaContextWithOIDC, { retryAfter }: TooManyAttemptsError): void {
+  const body = bodyOf(retryAfter);
+  requestOf(ctx).refused = { error: body.error, reason: body.error_description };
+  ctx.set('Retry-After', String(retryAfter));
+  ctx.remove('WWW-Authenticate');
+  ctx.status = 429;
+  ctx.body = body;
+}
+
+function bodyOf(
+  retryAfter: number,
+  what = 'attempts to authenticate this client',
+): { readonly error: string; readonly error_description: string } {
+  return {
+    error: 'temporarily_unavailable',
+    error_description: `too many ${what}; try again in ${retryAfter} seconds`,
+  };
+}
+
+/**
+ * Sets the CORS header fields (Fetch standard) of the endpoints for clients. The token endpoint can be read from the origins of
+ * a public client's redirect URIs, because an app that runs in the browser redeems its code itself. Confidential clients do not
+ * run in browsers, and revocation and introspection are for servers, so no other response can be read. The metadata and the
+ * keys are public; the engine allows every origin to read them.
+ *
+ * A preflight request names no client, so it is answered for each origin. It allows only what a form may send without a
+ * preflight, and the JSON content type. When the host has set CORS header fields itself, they are left unchanged.
+ */
+export const handleCors: Middleware = async (ctx, next) => {
+  if (hasCorsHeaders(ctx)) return next();
+  const { endpoint } = requestOf(ctx);
+  const origin = ctx.get('Origin');
+  if (ctx.method === 'OPTIONS') {
+    ctx.status = 204;
+    ctx.set('Allow', 'POST, OPTIONS');
+    if (endpoint === 'token') ctx.vary('Origin');
+    if (endpoint === 'token' && origin !== '') allowPreflight(ctx, origin);
+    return undefined;
+  }
+  await next();
+  // The engine sets its own fields before it knows the client.
+  ctx.remove('Access-Control-Allow-Origin');
+  ctx.remove('Access-Control-Expose-Headers');
+  if (endpoint === 'token' && isClientOrigin(clientOf(ctx), origin)) {
+    ctx.set('Access-Control-Allow-Origin', origin);
+  }
+  return undefined;
+};
+
+function allowPreflight(ctx: Context, origin: string): void {
+  ctx.set({
+    'Access-Control-Allow-Origin': origin,
+    'Access-Control-Allow-Methods': 'POST',
+    'Access-Control-Allow-Headers': 'content-type',
+    'Access-Control-Max-Age': '600',
+  });
+}
+
+function hasCorsHeaders(ctx: Context): boolean {
+  // Koa's `response.headers` would copy them.
+  return ctx.res.getHeaderNames().some((name) => name.startsWith('access-control-'));
+}
+
+function clientOf(ctx: Context): Client | undefined {
+  return 'oidc' in ctx ? (ctx as unknown as KoaContextWithOIDC).oidc.client : undefined;
+}
+
+/** False for the origin `null` of sandboxed frames too: an https or http redirect URI never has an opaque origin. */
+function isClientOrigin(client: Client | undefined, origin: string): boolean {
+  if (client?.clientAuthMethod !== 'none' || origin === '') return false;
+  return (
+    client.redirectUris?.some((uri) => {
+      const url = URL.parse(uri);
+      return url !== null && WEB_PROTOCOLS.has(url.protocol) && url.origin === origin;
+    }) ?? false
+  );
+}
+
+const WEB_PROTOCOLS: ReadonlySet<string> = new Set(['https:', 'http:']);

@@ -1,0 +1,57 @@
+import type { Context } from 'koa';
+
+import { BodyError } from '../errors.ts';
+import { FORM, readBody, textOf } from './body.ts';
+import type { Body, BodyRules } from './body.ts';
+
+const PAGE_FORM: BodyRules = { limit: 16 * 1024, name: 'form', types: [FORM] };
+
+/**
+ * Reads the fields of a posted page form, at most 16 KiB of `application/x-www-form-urlencoded`.
+ *
+ * @throws BodyError - as {@link readBody}; 400 for a field that is repeated or nested, or contains a NUL character
+ */
+export async function readForm(ctx: Context): Promise<Record<string, string>> {
+  const found = await readBody(ctx, PAGE_FORM);
+  const fields = checkFields(found ? formEntries(found) : []);
+  // Middleware that reads the same request later finds the fields here.
+  Object.assign(ctx.request, { body: fields });
+  return fields;
+}
+
+function formEntries(body: Body): [string, unknown][] {
+  return 'value' in body ? Object.entries(body.value ?? {}) : decode(textOf(body));
+}
+
+function decode(form: string): [string, string][] {
+  return form
+    .split('&')
+    .filter((field) => field !== '')
+    .map((field) => {
+      const [name = '', ...value] = field.split('=');
+      return [percentDecode(name), percentDecode(value.join('='))];
+    });
+}
+
+// Not URLSearchParams: it replaces bytes that are not UTF-8 with U+FFFD.
+function percentDecode(text: string): string {
+  try {
+    return decodeURIComponent(text.replaceAll('+', ' '));
+  } catch (cause) {
+    throw new BodyError('The form is not percent-encoded UTF-8.', { cause });
+  }
+}
+
+function checkFields(entries: readonly [string, unknown][]): Record<string, string> {
+  const fields: Record<string, string> = Object.create(null);
+  for (const [name, value] of entries) {
+    // `a[b]` and `a.b` are refused too: a host's parser nests them, and a form must have the same meaning with and without it.
+    if (typeof value !== 'string' || name in fields || !/^[\w-]+$/.test(name)) {
+      throw new BodyError('A field of the form is repeated, is nested or has an invalid name.');
+    }
+    // PostgreSQL refuses a NUL character in text, and some password hashes stop at it.
+    if (value.includes('\0')) throw new BodyError('A field of the form contains a NUL character.');
+    fields[name] = value;
+  }
+  return fields;
+}

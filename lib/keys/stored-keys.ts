@@ -1,0 +1,105 @@
+import { now } from '../contracts/clock.ts';
+import type { KeyStore, StoredKey } from '../contracts/index.ts';
+import type { SigningAlgorithm } from '../options/options.ts';
+import { addKey } from './keys.ts';
+import type { KeyMaterial } from './material.ts';
+
+/** A signing key, without the key itself. Times are in seconds since 1970. */
+export interface SigningKey {
+  /** The `kid` in the header of the tokens that it signs. */
+  readonly id: string;
+  /** `next`: published, so that verifiers have it before it signs. `active`: signs. `retired`: still verifies. */
+  readonly status: 'next' | 'active' | 'retired';
+  readonly createdAt: number;
+  /** From when it signs. */
+  readonly activeAt: number;
+  /** When the last token that it signed expires; `undefined` for the newest key. */
+  readonly retiresAt: number | undefined;
+}
+
+const USES: readonly StoredKey['use'][] = ['token', 'cookie'];
+
+/** A stored key with its status. */
+interface DescribedKey extends SigningKey, Pick<StoredKey, 'use' | 'material'> {}
+
+/** The keys of one use that have not retired, as operators see them, newest first. None has to be decrypted. */
+export function describeKeys(stored: readonly StoredKey[]): readonly DescribedKey[] {
+  const live = stored.filter(isLive).toReversed();
+  const active = live.find(({ activeAt }) => activeAt <= now());
+  return live.map(({ activeAt, createdAt, id, material, retiresAt, use }) => {
+    const status = id === active?.id ? 'active' : activeAt > now() ? 'next' : 'retired';
+    return { id, use, material, status, createdAt, activeAt, retiresAt };
+  });
+}
+
+/** The live signing keys as operators see them, newest first. */
+export async function listSigningKeys(store: Pick<KeyStore, 'list'>): Promise<readonly SigningKey[]> {
+  return describeKeys(await store.list('token')).map(withoutKey);
+}
+
+/** A key as operators see it. */
+export function withoutKey({ activeAt, createdAt, id, retiresAt, status }: SigningKey): SigningKey {
+  return { id, status, createdAt, activeAt, retiresAt };
+}
+
+function isLive({ retiresAt }: StoredKey): boolean {
+  return retiresAt === undefined || retiresAt > now();
+}
+
+/**
+ * Encrypts all keys anew, each by one conditional write, so that it can run beside servers, several times at once and repeatedly,
+ * and be interrupted at any point. A key that is encrypted with the newest key-encryption key already is written again: a repeated
+ * call returns when all keys are stored so, also where a database did not confirm the writes of the first.
+ *
+ * @returns the number of keys
+ * @throws ConfigError when a key was encrypted with a key-encryption key that was not given
+ */
+export async function encryptKeys(store: KeyStore, material: KeyMaterial): Promise<number> {
+  const stored = (await Promise.all(USES.map(async (use) => store.list(use)))).flat().filter(isLive);
+  const encrypted = [];
+  for (const key of stored) encrypted.push(await encryptKey(store, material, key));
+  return encrypted.filter(Boolean).length;
+}
+
+/** Resolves to `false` when the key has been deleted meanwhile. */
+async function encryptKey(store: KeyStore, material: KeyMaterial, { id, use }: StoredKey): Promise<boolean> {
+  for (;;) {
+    const current = (await store.list(use)).find((key) => key.id === id);
+    if (!current) return false;
+    const anew = await material.write(await material.read(current.material));
+    if (await store.replaceMaterial(id, current.material, anew)) return true;
+  }
+}
+
+/**
+ * Ends all keys at once: adds a new one of each use, which signs at once, and retires all others, whatever the clocks of the nodes
+ * say. A call that was interrupted is repeated.
+ *
+ * @returns the new signing key, and the keys that were ended
+ */
+export async function revokeKeys(
+  store: KeyStore,
+  material: KeyMaterial,
+  algorithm: SigningAlgorithm,
+): Promise<{ readonly added: StoredKey; readonly revoked: readonly StoredKey[] }> {
+  const { added, former } = await replaceAll(store, material, { use: 'token', algorithm });
+  // Where cookies are signed with keys of the configuration, none is stored.
+  const cookies =
+    (await store.list('cookie')).length > 0 ? [await replaceAll(store, material, { use: 'cookie' })] : [];
+  return { added, revoked: [...former, ...cookies.flatMap((replaced) => replaced.former)].filter(isLive) };
+}
+
+async function replaceAll(
+  store: KeyStore,
+  material: KeyMaterial,
+  kind: { readonly use: StoredKey['use']; readonly algorithm?: SigningAlgorithm },
+): Promise<{ readonly added: StoredKey; readonly former: readonly StoredKey[] }> {
+  for (;;) {
+    const former = await store.list(kind.use);
+    const added = await addKey(store, material, { ...kind, after: former, activeAt: 0 });
+    // Another node has added a key in the meantime, which is one of those to end.
+    if (!added) continue;
+    for (const { id } of former) await store.retire(id, 0);
+    return { added, former };
+  }
+}

@@ -1,0 +1,171 @@
+import type { Context, Middleware } from 'koa';
+
+import type { ConcurrencyLimit, Exchange, Overload } from '../contracts/index.ts';
+import { sendProblem } from '../http/problem.ts';
+import type { Problem } from '../http/problem.ts';
+import { watchPauses } from '../http/pauses.ts';
+import { createArrivingBodies, isArriving } from '../http/arriving-bodies.ts';
+
+/** The limits of all requests together. */
+export interface RequestLimits {
+  /** How many requests may run at once, from when they arrive until they are answered. 0: any number. */
+  readonly maxRequests: number;
+  /** In seconds: how long a body may take to arrive, and a client may receive nothing of a stream. */
+  readonly bodyTimeout: number;
+  /** In bytes: how large the bodies of all requests may be together, without those of 64 KiB and less. 0: any size. */
+  readonly maxBodyBytes: number;
+}
+
+export function createConcurrencyLimit({
+  bodyTimeout,
+  maxBodyBytes,
+  maxRequests,
+}: RequestLimits): ConcurrencyLimit {
+  const limit = maxRequests === 0 ? Infinity : maxRequests;
+  const streamsPerCaller = Math.ceil(limit / 10);
+  const streams = new Map<string, number>();
+  const bodies = createArrivingBodies({
+    timeout: bodyTimeout,
+    capacity: maxBodyBytes === 0 ? Infinity : maxBodyBytes,
+  });
+  const pauses = watchPauses();
+  const drained = Promise.withResolvers<void>();
+  let isDraining = false;
+  let isClosing = false;
+  let count = 0;
+  // How many of the counted requests were evicted and are about to end.
+  let evicted = 0;
+
+  const server: ConcurrencyLimit = {
+    get isDraining() {
+      return isDraining;
+    },
+    get refusal() {
+      if (isClosing) return 'closing';
+      return pauses.isLate ? 'late' : undefined;
+    },
+    get count() {
+      return count;
+    },
+    async run(exchange, work, refuse) {
+      const { refusal } = server;
+      if (refusal !== undefined) return refuse(refusal);
+      if (count - evicted >= limit) {
+        if (!bodies.evictOldest()) return refuse('overloaded');
+        evicted += 1;
+      }
+      count += 1;
+      const { req, res } = exchange;
+      let endBody: ReturnType<typeof bodies.track>;
+      // A request without a body has neither field.
+      if ('content-length' in req.headers || 'transfer-encoding' in req.headers) {
+        // Node passes on a body that has come with the header before the next microtask, and such a body needs no timeout. One that
+        // middleware of the host has begun to read must be read by others now.
+        if (req.readableFlowing === null && isArriving(req)) await Promise.resolve();
+        endBody = bodies.track(req);
+      }
+      const end = (): void => {
+        if (endBody?.() === 'evicted') evicted -= 1;
+        count -= 1;
+        if (isClosing && count === 0) drained.resolve();
+      };
+      try {
+        return await work();
+      } finally {
+        if (isDraining && !res.headersSent) res.setHeader('Connection', 'close');
+        const { body } = exchange;
+        const isStreamed = typeof body === 'object' && body !== null && 'pipe' in body;
+        if (isStreamed) endUnlessReceived(exchange, bodyTimeout * 1000);
+        // A stream is still being sent after the middleware has returned. While the server is closing, every response is
+        // awaited: the process may exit as soon as close() resolves, and would lose a response that was not sent yet.
+        if ((isClosing || isStreamed) && !res.closed) res.once('close', end);
+        else end();
+      }
+    },
+    admitStream(caller, res) {
+      const running = streams.get(caller) ?? 0;
+      if (running >= streamsPerCaller) return false;
+      if (res.closed) return true;
+      streams.set(caller, running + 1);
+      res.once('close', () => {
+        const left = streams.get(caller)! - 1;
+        if (left > 0) streams.set(caller, left);
+        else streams.delete(caller);
+      });
+      return true;
+    },
+    drain() {
+      isDraining = true;
+    },
+    async close() {
+      isDraining = true;
+      isClosing = true;
+      pauses.end();
+      if (count === 0) drained.resolve();
+      return drained.promise;
+    },
+  };
+  return server;
+}
+
+/** Applies the limit to an API, with problems for the requests that are refused. */
+export function limitConcurrency(server: Pick<ConcurrencyLimit, 'run'>): Middleware {
+  return (ctx, next) => server.run(ctx, next, (overload) => sendProblem(ctx, overloadProblem(overload)));
+}
+
+/**
+ * Closes the connection of a streamed response when its client receives nothing of what is written for `timeout` milliseconds.
+ * What has still to be computed takes as long as it takes.
+ */
+function endUnlessReceived({ req, res }: Exchange, timeout: number): void {
+  // Not that of the response, which has none while an earlier one is being sent on the connection.
+  const { socket } = req;
+  const { timeout: before = 0 } = socket;
+  if (before > 0 && before < timeout) return;
+  // Node restarts it whenever the system accepts bytes for the client.
+  socket.setTimeout(timeout);
+  res.on('timeout', () => {
+    if (socket.writableLength > 0) socket.destroy();
+  });
+  // Before Node's own listener, which sets the timeout of an idle connection.
+  res.prependOnceListener('finish', () => socket.setTimeout(before));
+}
+
+/** Why a request was refused, for the `error_description` of an OAuth error: a phrase without a full stop. */
+export const OVERLOAD_REASONS: Readonly<Record<Overload, string>> = {
+  closing: 'the server is stopping; send the request again',
+  late: 'the request has waited too long; send it again',
+  overloaded: 'the server has too many requests at the moment; try again later',
+};
+
+/** The header fields of a refused request: when to retry and, when the server is closing, that the connection ends. */
+export function overloadHeaders(overload: Overload): Readonly<Record<string, string>> {
+  return { 'Retry-After': '1', ...(overload === 'closing' && { Connection: 'close' }) };
+}
+
+/** The API's problem for a refused request. */
+export function overloadProblem(overload: Overload): Problem {
+  return {
+    status: 503,
+    code: 'temporarily_unavailable',
+    detail: DETAILS[overload],
+    headers: overloadHeaders(overload),
+  };
+}
+
+const DETAILS: Readonly<Record<Overload, string>> = {
+  closing: 'The server is stopping. Send the request again.',
+  late: 'The request has waited too long. Send it again.',
+  overloaded: 'The server has too many requests at the moment. Try again later.',
+};
+
+/**
+ * Whether an error that Koa reports is one of the client's connection: the connection was closed, or the bytes are not HTTP.
+ * Such an error is not logged: it is no fault of the server, and Node attaches the bytes that it could not parse, which may
+ * contain passwords and secrets.
+ */
+export function isConnectionError(error: Error & { readonly code?: unknown }, ctx?: Context): boolean {
+  return ctx?.req.socket.errored === error || String(error.code).startsWith(PARSER_ERROR);
+}
+
+const PARSER_ERROR = 'HPE_';

@@ -1,0 +1,104 @@
+import type { Context } from 'koa';
+
+import type {
+  AuditLog,
+  InteractionFlow,
+  KnownBrowsers,
+  Logger,
+  LoginThrottle,
+  User,
+} from '../contracts/index.ts';
+import { TooManyAttemptsError } from '../errors.ts';
+import type { ResolvedOptions } from '../options/resolved-options.ts';
+import { cookieScope } from '../engine/cookie-keys.ts';
+import { originOf } from '../engine/request-facts.ts';
+import type { PageRequestOf } from './page-request.ts';
+
+/** The parts of the server that check a password. */
+export interface AuthenticationParts {
+  readonly audit: Pick<AuditLog, 'record'>;
+  readonly browsers: KnownBrowsers | undefined;
+  readonly logins: LoginThrottle;
+}
+
+/** Checks a password with the user store, within the login limits, and sets the device cookie of a browser that logs in. */
+export function createAuthenticate(
+  options: Pick<ResolvedOptions, 'basePath' | 'issuer' | 'logger' | 'secure' | 'storage' | 'users'>,
+  { audit, browsers, logins, pageRequestOf }: AuthenticationParts & { readonly pageRequestOf: PageRequestOf },
+): InteractionFlow['authenticate'] {
+  const { logger, storage, users } = options;
+  const { path, prefix, secure, suffix } = cookieScope(options);
+  const name = `${prefix}gatehouse_device${suffix}`;
+  const proxyWarning = createProxyWarning(logger);
+
+  return async function authenticate(ctx, login, password) {
+    proxyWarning.forgedAddress(ctx);
+    const page = pageRequestOf(ctx);
+    // The cookie's entries have signatures of their own (see known-browsers.ts).
+    const deviceCookie = page.cookies.get(name, { signed: false }) ?? '';
+    const from = { address: ctx.ip, browser: browsers?.find(deviceCookie, login) };
+    let user: User | undefined;
+    try {
+      user = await logins.attempt(login, from, async (sequence) => {
+        // When the user is ended while the check runs, the session of this login is ended too.
+        page.sequence = sequence ?? (await storage.revocations.sequence());
+        return users.authenticate(login, password);
+      });
+    } catch (error) {
+      if (error instanceof TooManyAttemptsError) {
+        audit.record({ type: 'login_throttled' }, originOf(ctx));
+        proxyWarning.sharedAddress(ctx);
+      }
+      throw error;
+    }
+    if (!user) {
+      audit.record({ type: 'login_failed', clientId: page.interaction?.stored.client.id }, originOf(ctx));
+    } else if (browsers) {
+      const { cookie, expiresAt } = browsers.renew(deviceCookie, login);
+      const expires = new Date(expiresAt * 1000);
+      page.cookies.set(name, cookie, {
+        httpOnly: true,
+        sameSite: 'lax',
+        signed: false,
+        secure,
+        path,
+        expires,
+      });
+    }
+    return user;
+  };
+}
+
+/** Warns, once for each reason, that `ctx.ip` may be wrong. A warning only, because an attacker can send the header too. */
+export interface ProxyWarning {
+  /** A login was throttled by its address, which may be the address of a proxy that all users share. */
+  sharedAddress(ctx: Context): void;
+  /** The app takes the first of several forwarded addresses, which the caller can choose. */
+  forgedAddress(ctx: Context): void;
+}
+
+function createProxyWarning(logger: Logger): ProxyWarning {
+  const warned = new Set<string>();
+
+  function warnOnce(ctx: Context, message: string): void {
+    if (warned.has(message)) return;
+    warned.add(message);
+    logger.warn({ address: ctx.ip }, message);
+  }
+
+  return {
+    sharedAddress(ctx) {
+      if (!ctx.app.proxy && ctx.get('X-Forwarded-For') !== '') warnOnce(ctx, SHARED);
+    },
+    forgedAddress(ctx) {
+      const { maxIpsCount, proxy, proxyIpHeader } = ctx.app;
+      if (proxy && !maxIpsCount && ctx.get(proxyIpHeader).includes(',')) warnOnce(ctx, FORGED);
+    },
+  };
+}
+
+const SHARED =
+  'logins from this address are throttled; if it is the address of your proxy, set trustProxy, or proxy and maxIpsCount of your own app';
+
+const FORGED =
+  'the first of several addresses in X-Forwarded-For, which the caller can forge, is used as the client address; set maxIpsCount of your app to the number of your proxies';

@@ -1,0 +1,131 @@
+import { createCipheriv, createDecipheriv, createSecretKey, hkdfSync, randomBytes } from 'node:crypto';
+import type { KeyObject } from 'node:crypto';
+import { deflateRawSync, inflateRawSync } from 'node:zlib';
+
+import { errors } from '../engine/oidc-provider.ts';
+
+import { now } from '../contracts/clock.ts';
+import type { Interaction } from '../contracts/index.ts';
+import { derivedFromEach } from '../keys/secrets.ts';
+import type { Secrets } from '../keys/secrets.ts';
+import type { ResolvedOptions } from '../options/resolved-options.ts';
+import { ENDPOINTS } from '../engine/endpoints.ts';
+
+/** An authorization request that the engine has checked and that waits for the user to log in or to consent. */
+export interface AuthorizationRequest {
+  readonly prompt: Interaction['prompt'];
+  /** The engine's reasons for the prompt, such as `login_prompt`. */
+  readonly reasons: readonly string[];
+  /** All parameters that the client sent. */
+  readonly parameters: Readonly<Record<string, string>>;
+  /** The request names no scope and the client is registered for none: the consent is limited to no scope. */
+  readonly limited?: true | undefined;
+  /** On a consent page: the requested scopes that the user has consented to before. The page asks for the other ones only. */
+  readonly consented?: readonly string[] | undefined;
+  /** On a consent page: the scopes that the user can decline. */
+  readonly optional?: readonly string[] | undefined;
+  /** The `uid` of the browser's login session. `undefined`: no user was logged in. */
+  readonly session?: string | undefined;
+  /** The browser was redirected to the host's login page without a host user, so a host user now has just logged in. */
+  readonly wasSentToLogin?: true | undefined;
+}
+
+/** Encodes authorization requests for URLs and decodes them. */
+export interface AuthorizationRequests {
+  /**
+   * Encodes a request as a path segment.
+   * @throws InvalidRequest of the engine, for the client, when the request is too long for a path
+   */
+  write(request: AuthorizationRequest): string;
+  /** `undefined` for text that this server did not encrypt, and for a request that has expired. */
+  read(text: string): AuthorizationRequest | undefined;
+  /** The URL of the authorization endpoint with these parameters: the request starts again there. */
+  urlOf(parameters: Readonly<Record<string, string>>): string;
+}
+
+// The text is in the path of a page and in the `Referer` field of its form; Node accepts 16 KiB of header fields.
+const MAX_LENGTH = 7000;
+
+const ALGORITHM = 'aes-256-gcm';
+const NONCE_LENGTH = 12;
+const TAG_LENGTH = 16;
+
+// What most requests contain, so that the text of a common request is a third shorter.
+const COMPRESSION = {
+  dictionary: Buffer.from(
+    '"login_hint":"","ui_locales":"","max_age":"","resource":"https://,"limited":true,"optional":[,"consented":[' +
+      '"prompt":"login","reasons":["login_prompt","no_session"],"prompt":"consent","reasons":["no_consent"],"parameters":{' +
+      '"client_id":"","response_type":"code","redirect_uri":"http://localhost:/callback","https://","scope":"","state":"",' +
+      '"code_challenge":"","code_challenge_method":"S256"},"session":"',
+  ),
+};
+
+/**
+ * Puts a request that waits for a login or a consent into the URL of its page, encrypted, so that unauthenticated authorization
+ * requests write no rows, and the URL, which proxies log and browsers remember, tells neither who is logged in nor what was asked.
+ * The URL is no credential: a login gives the session to the browser that sent the password, a consent is accepted only from the
+ * session that it was asked of, and both restart the request.
+ */
+export function createAuthorizationRequests(
+  { issuer, lifetimes }: Pick<ResolvedOptions, 'issuer' | 'lifetimes'>,
+  secrets: Secrets,
+): AuthorizationRequests {
+  // Each a key object, because importing a key costs more than the encryption.
+  const keys = derivedFromEach(secrets, (secret) =>
+    createSecretKey(Buffer.from(hkdfSync('sha256', secret, '', 'koa-gatehouse authorization request', 32))),
+  );
+  const boundTo = Buffer.from(issuer);
+
+  function encrypt(plain: string): string {
+    const nonce = randomBytes(NONCE_LENGTH);
+    const cipher = createCipheriv(ALGORITHM, keys()[0]!, nonce).setAAD(boundTo);
+    const encrypted = [cipher.update(deflateRawSync(plain, COMPRESSION)), cipher.final()];
+    return Buffer.concat([nonce, ...encrypted, cipher.getAuthTag()]).toString('base64url');
+  }
+
+  function decrypt(bytes: Buffer, key: KeyObject): string | undefined {
+    try {
+      const decipher = createDecipheriv(ALGORITHM, key, bytes.subarray(0, NONCE_LENGTH), {
+        authTagLength: TAG_LENGTH,
+      });
+      decipher.setAAD(boundTo).setAuthTag(bytes.subarray(-TAG_LENGTH));
+      const compressed = [decipher.update(bytes.subarray(NONCE_LENGTH, -TAG_LENGTH)), decipher.final()];
+      return inflateRawSync(Buffer.concat(compressed), COMPRESSION).toString();
+    } catch {
+      return undefined;
+    }
+  }
+
+  return {
+    write(request) {
+      const text = encrypt(JSON.stringify({ exp: now() + lifetimes.interaction, ...request }));
+      if (text.length > MAX_LENGTH) throw new errors.InvalidRequest('the authorization request is too long');
+      return text;
+    },
+    read(text) {
+      if (text.length > MAX_LENGTH) return undefined;
+      const bytes = Buffer.from(text, 'base64url');
+      for (const key of keys()) {
+        const plain = decrypt(bytes, key);
+        if (plain === undefined) continue;
+        const { exp, ...request } = JSON.parse(plain) as AuthorizationRequest & { readonly exp: number };
+        return exp > now() ? request : undefined;
+      }
+      return undefined;
+    },
+    urlOf: (parameters) =>
+      `${issuer}${ENDPOINTS.authorization}?${new URLSearchParams(parameters).toString()}`,
+  };
+}
+
+/** The parameters without the prompts that the user has answered. */
+export function withoutPrompts(
+  { parameters }: AuthorizationRequest,
+  prompts: readonly Interaction['prompt'][],
+): Record<string, string> {
+  const { prompt = '', ...rest } = parameters;
+  const remaining = prompt
+    .split(' ')
+    .filter((name) => name !== '' && !(prompts as readonly string[]).includes(name));
+  return remaining.length > 0 ? { ...rest, prompt: remaining.join(' ') } : rest;
+}

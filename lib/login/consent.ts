@@ -1,0 +1,174 @@
+import { randomUUID } from 'node:crypto';
+
+import type { Configuration, Grant, KoaContextWithOIDC } from 'oidc-provider';
+
+import { consentScopes, ofResource } from '../clients/consents.ts';
+import type { ConsentedAccess } from '../clients/consents.ts';
+import type { DocumentDirectory } from '../clients/document-directory.ts';
+import { isOnDevice, redirectHost } from '../clients/redirect-uris.ts';
+import { scopeLimit } from '../clients/scope-limit.ts';
+import { now } from '../contracts/clock.ts';
+import type { Client, ConsentStore } from '../contracts/index.ts';
+import { InteractionExpiredError } from '../errors.ts';
+import type { AuthorizationRequest, AuthorizationRequests } from './authorization-request.ts';
+import { requestOf } from '../engine/request.ts';
+import { besidesDefault } from '../engine/resource-parameter.ts';
+
+/**
+ * Makes the grant of an authorization request from the user's stored consent for the client, the API and the host of the
+ * redirect URI, which was found together with the session. The consent may have been given in another browser.
+ *
+ * Each authorization gets a grant of its own, so that revoking one family of tokens affects no other browser or device. The
+ * grant is stored together with its code (see token/models.ts); a request that ends in a page writes no row.
+ */
+export function createLoadGrant({
+  clients,
+  issuer,
+  requests,
+}: {
+  clients: Pick<DocumentDirectory, 'isStored'>;
+  issuer: string;
+  requests: Pick<AuthorizationRequests, 'read'>;
+}): NonNullable<Configuration['loadExistingGrant']> {
+  return async (ctx) => {
+    const { account, client, provider, requestParamScopes } = ctx.oidc;
+    const requested = requestedConsent(ctx);
+    const consented = consentedScopes(ctx, requested);
+    if (!consented) return undefined;
+    // A token without scopes may do more than one with scopes, so a consent to some scopes does not cover it.
+    if (requested.limit === undefined && consented !== 'all' && !includesAll(consented, requested))
+      return undefined;
+    const grant = new provider.Grant({ accountId: account!.accountId, clientId: client!.clientId });
+    grant.jti = randomUUID();
+    const granted = [...requestParamScopes].filter(
+      (scope) => consented === 'all' || consented.includes(ofResource(requested.resource, scope)),
+    );
+    if (granted.length > 0) grant.addResourceScope(requested.resource ?? issuer, granted.join(' '));
+    allowEmptyScope(grant);
+    return grant;
+  };
+
+  function requestedConsent(ctx: KoaContextWithOIDC): ConsentedAccess {
+    return {
+      resource: besidesDefault(ctx.oidc.params!['resource'] as string, issuer),
+      limit: scopeLimit([...ctx.oidc.requestParamScopes], requestOf(ctx).isLimitedToNoScope === true),
+    };
+  }
+
+  function consentedScopes(
+    ctx: KoaContextWithOIDC,
+    requested: ConsentedAccess,
+  ): readonly string[] | 'all' | undefined {
+    const request = requestOf(ctx);
+    const { client: stored, session: found } = request;
+    if (!stored || !found) throw new Error('A consent is only looked for when client and session were found');
+    const redirectUri = ctx.oidc.params!['redirect_uri'] as string;
+    // Without a secret, another program on the device could redeem the code itself.
+    if (stored.client.firstParty && (stored.client.confidential || !isOnDevice(redirectUri))) return 'all';
+    const { consent } = found;
+    // A client that was deleted and is known again by its document begins anew, whatever the deletion has left.
+    if (!clients.isStored(stored) || consent?.clientId !== stored.client.id) return undefined;
+    request.consent = consent;
+    const host = redirectHost(redirectUri, stored.client);
+    if (host !== undefined) return consent.hosts[ofResource(requested.resource, host)];
+    return hasJustConsented(ctx) ? consentScopes(requested) : undefined;
+  }
+
+  function hasJustConsented(ctx: KoaContextWithOIDC): boolean {
+    const proof = ctx.query[CONSENT_PROOF];
+    return isConsentProofFor(typeof proof === 'string' ? requests.read(proof) : undefined, {
+      parameters: { ...ctx.oidc.params },
+      sessionUid: ctx.oidc.session!.uid,
+      limited: requestOf(ctx).isLimitedToNoScope === true,
+    });
+  }
+}
+
+// The engine refuses an authorization request for which no scope was granted (actions/authorization/interactions.js). Here such
+// a request is valid: the user's own permissions apply. A space passes that check, and the engine's code that reads the scope
+// later splits it at spaces.
+function allowEmptyScope(grant: Grant): void {
+  const filtered = grant.getOIDCScopeFiltered.bind(grant);
+  grant.getOIDCScopeFiltered = (filter) => filtered(filter) || ' ';
+}
+
+/** Whether the user has not consented to this request: `createLoadGrant` gives an id only to a grant with consent. */
+export function isConsentMissing(ctx: KoaContextWithOIDC): boolean {
+  return ctx.oidc.entities.Grant?.jti === undefined;
+}
+
+/** Whether stored scopes include those to store for a request. */
+function includesAll(stored: readonly string[], requested: ConsentedAccess): boolean {
+  return consentScopes(requested).every((name) => stored.includes(name));
+}
+
+/**
+ * Adds a consent to the consents that the user gave the client before.
+ *
+ * @param consented.host - of the redirect URI. `undefined`: the next request has to ask again
+ * @throws InteractionExpiredError when the client registered itself and was removed
+ */
+export async function storeConsent(
+  consents: Pick<ConsentStore, 'add'>,
+  consented: ConsentedAccess & { userId: string; client: Client; host: string | undefined },
+): Promise<void> {
+  const { client, host, resource, userId } = consented;
+  const scopes = consentScopes(consented);
+  const at = now();
+  const isStored = await consents.add(
+    {
+      userId,
+      clientId: client.id,
+      scopes,
+      hosts: host === undefined ? {} : { [ofResource(resource, host)]: scopes },
+      createdAt: at,
+      updatedAt: at,
+      lastUsedAt: undefined,
+    },
+    { registration: client.registration === 'dynamic' },
+  );
+  if (!isStored) throw new InteractionExpiredError();
+}
+
+/** The parameter with the proof that the user has just consented to the request. */
+export const CONSENT_PROOF = 'consent_proof';
+
+// No check of the engine has this name, so the request in the URL of a consent page is not accepted as a proof.
+const CONSENTED = 'consented';
+
+/**
+ * The proof that the user consented to one request, for redirect URIs whose consent cannot be remembered. It is bound to the
+ * client, the redirect URI, the API, the scopes, the PKCE challenge and the session. Sent again, it only gives another code that the
+ * same client can redeem.
+ */
+export function toConsentProof({ limited, parameters, session }: AuthorizationRequest): AuthorizationRequest {
+  return {
+    prompt: 'consent',
+    reasons: [CONSENTED],
+    parameters: boundParameters(parameters),
+    session,
+    limited,
+  };
+}
+
+/** Whether this is the proof of consent for the request. */
+function isConsentProofFor(
+  proof: AuthorizationRequest | undefined,
+  request: { parameters: Record<string, unknown>; sessionUid: string; limited: boolean },
+): boolean {
+  return (
+    proof?.reasons[0] === CONSENTED &&
+    proof.session === request.sessionUid &&
+    (proof.limited ?? false) === request.limited &&
+    BOUND_PARAMETERS.every((name) => proof.parameters[name] === request.parameters[name])
+  );
+}
+
+const BOUND_PARAMETERS = ['client_id', 'redirect_uri', 'resource', 'scope', 'code_challenge'] as const;
+
+function boundParameters(parameters: AuthorizationRequest['parameters']): Record<string, string> {
+  const found = BOUND_PARAMETERS.map((name) => [name, parameters[name]] as const);
+  return Object.fromEntries(
+    found.filter((entry): entry is [(typeof BOUND_PARAMETERS)[number], string] => entry[1] !== undefined),
+  );
+}

@@ -1,0 +1,112 @@
+import type { FindAccount, KoaContextWithOIDC } from 'oidc-provider';
+
+import { now } from '../contracts/clock.ts';
+import type { UserStore } from '../contracts/index.ts';
+import { ENDPOINTS } from '../engine/endpoints.ts';
+import { interactionPolicy } from '../engine/oidc-provider.ts';
+import type { EnginePart } from '../engine/part.ts';
+import { requestOf } from '../engine/request.ts';
+import type { ResolvedOptions } from '../options/resolved-options.ts';
+import type { DocumentDirectory } from '../clients/document-directory.ts';
+import type { EndMissingUser } from '../token/revoke.ts';
+import { consentQuestion } from './asked-scopes.ts';
+import type { AuthorizationRequest, AuthorizationRequests } from './authorization-request.ts';
+import { createLoadGrant, isConsentMissing } from './consent.ts';
+import { hasHostLoginChanged } from './login-session.ts';
+import { sessionAdapter, sessionEnd } from './session-model.ts';
+
+/** What the engine needs for the login and the consent: the session, the prompts, the pages that ask, and the grant of a consent. */
+export function loginPart(
+  options: ResolvedOptions,
+  {
+    clients,
+    endMissingUser,
+    requests,
+  }: {
+    readonly clients: DocumentDirectory;
+    readonly endMissingUser: EndMissingUser;
+    readonly requests: AuthorizationRequests;
+  },
+): EnginePart {
+  const { basePath, issuer, lifetimes, storage, users } = options;
+  return {
+    models: {
+      Session: sessionAdapter(storage.sessions),
+      // The request is in the URL of its page instead (see authorization-request.ts).
+      Interaction: { async upsert() {}, async find() {} },
+    },
+    configuration: {
+      findAccount: createFindAccount(users, endMissingUser),
+      loadExistingGrant: createLoadGrant({ clients, issuer, requests }),
+      interactions: {
+        policy: createPrompts(options.currentUser),
+        url: async (ctx, { params, prompt, session }) =>
+          `${basePath}${ENDPOINTS.interaction}/${requests.write({
+            prompt: prompt.name as AuthorizationRequest['prompt'],
+            reasons: prompt.reasons,
+            parameters: params as Record<string, string>,
+            ...(prompt.name === 'consent' ? consentQuestion(ctx, options) : {}),
+            ...(session?.accountId !== undefined && { session: session.uid }),
+          })}`,
+      },
+      expiresWithSession: () => false,
+      ttl: {
+        Session: (_ctx, session) => Math.max(sessionEnd(session, lifetimes) - now(), 1),
+        Interaction: lifetimes.interaction,
+      },
+    },
+  };
+}
+
+/**
+ * Finds the engine's account of a user. A user who was removed has none: the session that led here is ended with all others of the
+ * user, because the id may be given to somebody else.
+ */
+function createFindAccount(users: UserStore, endMissingUser: EndMissingUser): FindAccount {
+  return async (_ctx, accountId) => {
+    if (await users.find(accountId)) return { accountId, claims: async () => ({ sub: accountId }) };
+    await endMissingUser(accountId);
+    return undefined;
+  };
+}
+
+/** The prompts for login and consent: the engine's checks, and checks of this server. */
+function createPrompts(currentUser: ResolvedOptions['currentUser']): interactionPolicy.DefaultPolicy {
+  const { Check, base } = interactionPolicy;
+  const policy = base();
+  const login = policy.get('login')!;
+  const consent = policy.get('consent')!;
+  login.checks.add(
+    new Check('user_gone', 'the user does not exist any more', 'login_required', isUserMissing),
+  );
+  if (currentUser) {
+    login.checks.add(
+      new Check('host_session', 'the login of the host has changed', 'login_required', async (ctx) =>
+        isHostLoginNeeded(ctx, currentUser),
+      ),
+    );
+  }
+  // RFC 9396 is not offered. The check for native clients requires consent at each request, but a stored consent is valid for
+  // them too.
+  consent.checks.remove('rar_prompt');
+  consent.checks.remove('native_client_prompt');
+  consent.checks.add(
+    new Check('no_consent', 'consent was never given', 'consent_required', isConsentMissing),
+  );
+  return policy;
+}
+
+/** Without this check the engine would look for the grant of a deleted user, and fail. */
+function isUserMissing(ctx: KoaContextWithOIDC): boolean {
+  return ctx.oidc.session?.accountId !== undefined && ctx.oidc.account === undefined;
+}
+
+/** The host's session takes precedence: another user there, or a logout there, requires a login here. */
+async function isHostLoginNeeded(
+  ctx: KoaContextWithOIDC,
+  currentUser: NonNullable<ResolvedOptions['currentUser']>,
+): Promise<boolean> {
+  const { session, result } = ctx.oidc;
+  if (result?.login || !session?.accountId) return false;
+  return hasHostLoginChanged(await currentUser(requestOf(ctx).host), session);
+}

@@ -1,0 +1,199 @@
+import type { Context } from 'koa';
+import type { Provider } from 'oidc-provider';
+
+import type { DocumentDirectory } from '../clients/document-directory.ts';
+import type { Interaction, InteractionFlow, User } from '../contracts/index.ts';
+import { InteractionExpiredError } from '../errors.ts';
+import type { ResolvedOptions } from '../options/resolved-options.ts';
+import type { EndMissingUser } from '../token/revoke.ts';
+import { redirectHost } from '../clients/redirect-uris.ts';
+import type { ScopeLimit } from '../clients/scope-limit.ts';
+import { askedAccess, decideConsent, describeAccess } from './asked-scopes.ts';
+import { createAuthenticate } from './authenticate.ts';
+import type { AuthenticationParts } from './authenticate.ts';
+import { withoutPrompts } from './authorization-request.ts';
+import type { AuthorizationRequest, AuthorizationRequests } from './authorization-request.ts';
+import { CONSENT_PROOF, storeConsent, toConsentProof } from './consent.ts';
+import { ENDPOINTS } from '../engine/endpoints.ts';
+import { createLoginSessions, HOST_LOGIN } from './login-session.ts';
+import { createPageRequestOf } from './page-request.ts';
+import type { OpenInteraction } from './page-request.ts';
+import { besidesDefault } from '../engine/resource-parameter.ts';
+import { originOf } from '../engine/request-facts.ts';
+
+/** The parts of the server that the interactions need. */
+export interface InteractionParts
+  extends AuthenticationParts, Pick<InteractionFlow, 'authorizedApps' | 'developer'> {
+  readonly provider: () => Provider;
+  readonly clients: DocumentDirectory;
+  readonly endMissingUser: EndMissingUser;
+  readonly requests: AuthorizationRequests;
+  readonly devices: InteractionFlow['devices'];
+}
+
+/** Makes the flow that the pages use; `InteractionFlow` documents each step. */
+export function createInteractionFlow(options: ResolvedOptions, parts: InteractionParts): InteractionFlow {
+  const { audit, clients, authorizedApps, developer, devices, provider, requests } = parts;
+  const { accountPath, basePath, currentUser, developerPath, logger, loginUrl, origin } = options;
+  const { storage, users } = options;
+  const pageRequestOf = createPageRequestOf(provider);
+  const sessions = createLoginSessions(options, { ...parts, pageRequestOf });
+
+  return {
+    origin,
+    basePath,
+    devices,
+    developerPath,
+    accountPath,
+    developer,
+    authorizedApps,
+    currentUser: sessions.currentUser,
+    loginUrl: sessions.loginUrl,
+    pathHere: sessions.pathHere,
+    logout: sessions.logout,
+    async signIn(ctx, user) {
+      await sessions.begin(ctx, user);
+      audit.record({ type: 'login', userId: user.id }, originOf(ctx));
+    },
+    async find(ctx, uid) {
+      const { request, stored, userId } = await open(ctx, uid);
+      const { parameters, prompt } = request;
+      return {
+        uid,
+        prompt,
+        client: stored.client,
+        user: userId === undefined ? undefined : await users.find(userId),
+        ...describeAccess(askedAccess(request, options.issuer), options),
+        redirectUri: parameters['redirect_uri']!,
+        loginHint: parameters['login_hint'],
+        uiLocales: parameters['ui_locales']?.split(' '),
+        action: pathOf(uid),
+        canSwitchUser: currentUser === undefined,
+      };
+    },
+    authenticate: createAuthenticate(options, { ...parts, pageRequestOf }),
+    login: async (ctx, { uid }, user) => finishLogin(ctx, await open(ctx, uid, 'login'), user),
+    async consent(ctx, { uid }, chosen) {
+      const found = await open(ctx, uid, 'consent');
+      const { request, stored } = found;
+      const asked = askedAccess(request, options.issuer);
+      const { granted, limit } = decideConsent(asked, chosen);
+      const answered = withScopes(request, granted);
+      const next = withoutPrompts(answered, ['login', 'consent']);
+      // All that the page asked for was declined: the request continues with the earlier consent, if that still exists.
+      if (limit?.length === 0 && granted.length > 0) return requests.urlOf(next);
+      await clients.keep(stored, originOf(ctx));
+      const host = redirectHost(request.parameters['redirect_uri']!, stored.client);
+      const resource = besidesDefault(asked.resource, options.issuer);
+      await storeConsent(storage.consents, {
+        userId: found.userId!,
+        client: stored.client,
+        resource,
+        limit,
+        host,
+      });
+      recordConsent(ctx, 'consent_given', found, limit);
+      const proof = host === undefined ? { [CONSENT_PROOF]: requests.write(toConsentProof(answered)) } : {};
+      return requests.urlOf({ ...next, ...proof });
+    },
+    async deny(ctx, { uid }) {
+      const found = await open(ctx, uid, 'consent');
+      const { parameters } = found.request;
+      const client = await provider().Client.find(found.stored.client.id);
+      // The redirect URI may have been removed from the client since the engine checked it.
+      if (!client?.redirectUriAllowed(parameters['redirect_uri']!)) throw new InteractionExpiredError();
+      const asked = askedAccess(found.request, options.issuer);
+      recordConsent(ctx, 'consent_denied', found, decideConsent(asked).limit);
+      return accessDeniedUrl(parameters, options.issuer);
+    },
+    async switchUser(ctx, { uid }) {
+      const { prompt = '', ...rest } = (await open(ctx, uid, 'consent')).request.parameters;
+      const prompts = new Set(['login', ...prompt.split(' ').filter(Boolean)]);
+      return requests.urlOf({ ...rest, prompt: [...prompts].join(' ') });
+    },
+    async skipLogin(ctx, { uid }) {
+      if (currentUser === undefined && loginUrl === undefined) return undefined;
+      const found = await open(ctx, uid, 'login');
+      const user = await currentUser?.(ctx);
+      const { reasons, wasSentToLogin } = found.request;
+      const mustLoginAgain = reasons.includes('login_prompt') || reasons.includes('max_age');
+      if (user) {
+        if (mustLoginAgain && wasSentToLogin !== true) return undefined;
+        if (await users.find(user.id)) return finishLogin(ctx, found, user, [HOST_LOGIN]);
+        // Restarting the request, or redirecting to the host's login page, could loop.
+        logger.warn({ user_id: user.id }, 'currentUser returned a user that users.find does not find');
+        return undefined;
+      }
+      if (loginUrl === undefined) return undefined;
+      return sessions.loginUrl(pathOf(requests.write({ ...found.request, wasSentToLogin: true })));
+    },
+  };
+
+  function pathOf(uid: string): string {
+    return `${basePath}${ENDPOINTS.interaction}/${uid}`;
+  }
+
+  /**
+   * The interaction of a browser, found once for each HTTP request. A consent can only be given in the session that was asked for it.
+   *
+   * @throws InteractionExpiredError when the URL is invalid or expired, or waits for another prompt; when the session has ended; and
+   * when the client was deleted or disabled since the engine checked it
+   */
+  async function open(ctx: Context, uid: string, prompt?: Interaction['prompt']): Promise<OpenInteraction> {
+    const page = pageRequestOf(ctx);
+    const known = page.interaction?.uid === uid ? page.interaction : undefined;
+    const request = known?.request ?? requests.read(uid);
+    if (!request || (prompt !== undefined && request.prompt !== prompt)) throw new InteractionExpiredError();
+    if (known) return known;
+    const session = await sessions.find(page);
+    const isOfSession = session !== undefined && request.session === session.uid;
+    if (request.prompt === 'consent' && !isOfSession) throw new InteractionExpiredError();
+    const stored = await clients.resolve(request.parameters['client_id']!, ctx.ip);
+    if (!stored || stored.client.disabled) throw new InteractionExpiredError();
+    const userId = isOfSession ? session.accountId : undefined;
+    return (page.interaction = { uid, request, stored, userId });
+  }
+
+  async function finishLogin(
+    ctx: Context,
+    { request, stored }: OpenInteraction,
+    user: User,
+    amr?: string[],
+  ): Promise<string> {
+    await sessions.begin(ctx, user, amr);
+    audit.record({ type: 'login', userId: user.id, clientId: stored.client.id }, originOf(ctx));
+    return requests.urlOf(withoutPrompts(request, ['login']));
+  }
+
+  /** @param limit - what the page asks for */
+  function recordConsent(
+    ctx: Context,
+    type: 'consent_given' | 'consent_denied',
+    { request, stored, userId }: OpenInteraction,
+    limit: ScopeLimit,
+  ): void {
+    const resource = besidesDefault(request.parameters['resource'], options.issuer);
+    const about = { userId: userId!, clientId: stored.client.id, resource, scopes: limit ?? [] };
+    audit.record({ type, ...about }, originOf(ctx));
+  }
+}
+
+/** The request with the granted scopes only: it continues as if the client had not requested those that the user has declined. */
+function withScopes(request: AuthorizationRequest, granted: readonly string[]): AuthorizationRequest {
+  if (granted.length === 0) return request;
+  return { ...request, parameters: { ...request.parameters, scope: granted.join(' ') } };
+}
+
+/** The redirect URI with an `access_denied` response (RFC 6749 section 4.1.2.1, RFC 9207). */
+function accessDeniedUrl(parameters: AuthorizationRequest['parameters'], issuer: string): string {
+  const url = new URL(parameters['redirect_uri']!);
+  const answer = new URLSearchParams({
+    error: 'access_denied',
+    error_description: 'the user denied the request',
+    ...(parameters['state'] === undefined ? {} : { state: parameters['state'] }),
+    iss: issuer,
+  });
+  if (parameters['response_mode'] === 'fragment') url.hash = answer.toString();
+  else for (const [name, value] of answer) url.searchParams.set(name, value);
+  return url.href;
+}

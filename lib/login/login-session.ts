@@ -1,0 +1,209 @@
+import { randomBytes } from 'node:crypto';
+import { inspect } from 'node:util';
+
+import type { Context } from 'koa';
+import type { Provider } from 'oidc-provider';
+
+import { now } from '../contracts/clock.ts';
+import type { AuditLog, InteractionFlow, User } from '../contracts/index.ts';
+import { ConfigError } from '../errors.ts';
+import { hashCredential } from '../keys/hash.ts';
+import type { ResolvedOptions } from '../options/resolved-options.ts';
+import type { EndMissingUser } from '../token/revoke.ts';
+import { ENDPOINTS } from '../engine/endpoints.ts';
+import { originOf } from '../engine/request-facts.ts';
+import type { PageRequest, PageRequestOf } from './page-request.ts';
+import { findSession, sessionEnd, toLoginSession } from './session-model.ts';
+import type { LoginSession } from './session-model.ts';
+
+/** The login sessions of browsers: who is logged in, login and logout. */
+export interface LoginSessions extends Pick<
+  InteractionFlow,
+  'currentUser' | 'loginUrl' | 'pathHere' | 'logout'
+> {
+  /** The login session of the browser as its cookie names it. `undefined`: no user is logged in. */
+  find(this: void, page: PageRequest): Promise<LoginSession | undefined>;
+  /**
+   * Logs a user in: stores a session with a new id, sets its cookie on the response, and deletes the browser's previous
+   * session.
+   *
+   * @param amr - the authentication methods (RFC 8176). By default none, except a mark of another user at the host
+   * @throws ConfigError when the user's id is not a string, or empty
+   */
+  begin(ctx: Context, user: User, amr?: readonly string[]): Promise<void>;
+}
+
+export function createLoginSessions(
+  options: Pick<
+    ResolvedOptions,
+    | 'basePath'
+    | 'currentUser'
+    | 'lifetimes'
+    | 'loginUrl'
+    | 'origin'
+    | 'secure'
+    | 'signOut'
+    | 'storage'
+    | 'users'
+  >,
+  {
+    audit,
+    endMissingUser,
+    pageRequestOf,
+    provider,
+  }: {
+    readonly audit: Pick<AuditLog, 'record'>;
+    readonly endMissingUser: EndMissingUser;
+    readonly pageRequestOf: PageRequestOf;
+    readonly provider: () => Provider;
+  },
+): LoginSessions {
+  const { basePath, currentUser, lifetimes, loginUrl, origin, secure, signOut, storage, users } = options;
+  const cookieOf = ({ cookies }: PageRequest): string | undefined =>
+    cookies.get(provider().cookieName('session'));
+
+  async function read(page: PageRequest): Promise<LoginSession | undefined> {
+    const cookie = cookieOf(page);
+    const found = cookie === undefined ? undefined : await findSession(storage.sessions, cookie);
+    return found && toLoginSession(found.session);
+  }
+
+  function find(page: PageRequest): Promise<LoginSession | undefined> {
+    return (page.session ??= read(page));
+  }
+
+  /** Sets the session cookie with the attributes that the engine uses; without a session, deletes it. */
+  function setCookie(
+    { cookies }: PageRequest,
+    session?: { readonly id: string; readonly expiresAt: number },
+  ): void {
+    cookies.set(provider().cookieName('session'), session?.id ?? null, {
+      httpOnly: true,
+      sameSite: 'lax',
+      secure,
+      path: basePath || '/',
+      ...(session ? { expires: new Date(session.expiresAt * 1000) } : {}),
+    });
+  }
+
+  async function amrBesideHost(ctx: Context, user: User): Promise<readonly string[] | undefined> {
+    const hostUser = await currentUser?.(ctx);
+    return hostUser && hostUser.id !== user.id ? [otherHostUserAmr(hostUser)] : undefined;
+  }
+
+  /** Deletes the browser's session. Resolves to what it was; `undefined` when no user was logged in. */
+  async function removeSession(page: PageRequest): Promise<LoginSession | undefined> {
+    const session = await find(page);
+    page.session = undefined;
+    if (session) await storage.sessions.delete(session.id);
+    return session;
+  }
+
+  return {
+    find,
+    async currentUser(ctx) {
+      const hostUser = await currentUser?.(ctx);
+      if (hostUser) return hostUser;
+      const session = await find(pageRequestOf(ctx));
+      if (!session) return undefined;
+      // The session began with a login at the host, and the user has logged out there.
+      if (currentUser && hasHostLoginChanged(hostUser, session)) return undefined;
+      const user = await users.find(session.accountId);
+      if (!user) await endMissingUser(session.accountId);
+      return user;
+    },
+    loginUrl(returnTo) {
+      const path = pathHere(returnTo, origin);
+      if (loginUrl === undefined) {
+        const query = path === undefined ? '' : `?${new URLSearchParams({ return_to: path }).toString()}`;
+        return basePath + ENDPOINTS.login + query;
+      }
+      const url = new URL(loginUrl);
+      // A full URL, because the host's login page may be on another origin.
+      if (path !== undefined) url.searchParams.set('return_to', origin + path);
+      return url.href;
+    },
+    pathHere: (path) => pathHere(path, origin),
+    async begin(ctx, user, givenAmr) {
+      checkUser(user);
+      const page = pageRequestOf(ctx);
+      const amr = givenAmr ?? (currentUser && (await amrBesideHost(ctx, user)));
+      const sequence = page.sequence ?? (await storage.revocations.sequence());
+      const id = newId();
+      const at = now();
+      const login = { accountId: user.id, loginTs: at, ...(amr ? { amr } : {}) };
+      const expiresAt = sessionEnd(login, lifetimes);
+      const previous = await removeSession(page);
+      // A consent page is bound to the `uid`: pages of the same user in other tabs stay valid.
+      const uid = previous?.accountId === user.id ? previous.uid : newId();
+      await storage.sessions.insert({
+        id: hashCredential(id),
+        uid: hashCredential(uid),
+        userId: user.id,
+        payload: { kind: 'Session', uid, iat: at, exp: expiresAt, ...login },
+        expiresAt,
+        sequence,
+      });
+      setCookie(page, { id, expiresAt });
+    },
+    async logout(ctx) {
+      // Before `signOut`, which may leave nothing that `currentUser` could read.
+      const hostUser = await currentUser?.(ctx);
+      const page = pageRequestOf(ctx);
+      const ended = await removeSession(page);
+      // An earlier request may have ended it and have been answered with an error.
+      if (!ended && cookieOf(page) !== undefined) await storage.confirm?.();
+      setCookie(page);
+      await signOut?.(ctx);
+      const userId = ended?.accountId ?? (signOut && hostUser?.id);
+      if (userId !== undefined) audit.record({ type: 'logout', userId }, originOf(ctx));
+      return { hostSessionContinues: hostUser !== undefined && !signOut };
+    },
+  };
+}
+
+function newId(): string {
+  return randomBytes(32).toString('base64url');
+}
+
+/** A user store may pass on the number of a row, and the engine's error for that names neither the user nor the option. */
+function checkUser({ id }: User): void {
+  if (typeof id === 'string' && id !== '') return;
+  throw new ConfigError(
+    'users',
+    `give each user an id that is a string and not empty, such as String(row.id); this one is ${inspect(id)}`,
+  );
+}
+
+// The path is percent-encoded into a `Location` field, and proxies accept only some kilobytes of header fields.
+const MAX_PATH_LENGTH = 2000;
+
+/**
+ * Normalizes a path to redirect to, such as a `return_to` parameter. `undefined` when it is too long, or when a browser would
+ * resolve it to another origin, as `//evil.example`, `/\evil.example` and `https://evil.example`.
+ */
+export function pathHere(path: string, origin: string): string | undefined {
+  const url = typeof path === 'string' && path.startsWith('/') ? URL.parse(path, origin) : null;
+  // `/.//host` is normalized to `//host`, which a browser resolves to another server.
+  if (url?.origin !== origin || url.pathname.startsWith('//')) return undefined;
+  const back = url.pathname + url.search + url.hash;
+  return back.length > MAX_PATH_LENGTH ? undefined : back;
+}
+
+/** The `amr` value of a session that the host's own login began; RFC 8176 registers none for that. */
+export const HOST_LOGIN = 'host';
+
+/** The `amr` value of a session that began with a login here while the host named another user, such as one unknown here. */
+function otherHostUserAmr(hostUser: User): string {
+  return `${HOST_LOGIN}:${hostUser.id}`;
+}
+
+/** Whether a login session does not, or no longer, match the user whom the host names. */
+export function hasHostLoginChanged(
+  hostUser: User | undefined,
+  { accountId, amr = [] }: { readonly accountId?: string | undefined; readonly amr?: string[] | undefined },
+): boolean {
+  return hostUser
+    ? hostUser.id !== accountId && !amr.includes(otherHostUserAmr(hostUser))
+    : amr.includes(HOST_LOGIN);
+}

@@ -1,0 +1,107 @@
+import { isDeepStrictEqual } from 'node:util';
+
+import { errors } from '../engine/oidc-provider.ts';
+import type { Adapter } from 'oidc-provider';
+
+import { now } from '../contracts/clock.ts';
+import type { FoundSession, SessionStore, StoredSession } from '../contracts/index.ts';
+import { hashCredential } from '../keys/hash.ts';
+import { currentRequest } from '../engine/request.ts';
+import type { ResolvedOptions } from '../options/resolved-options.ts';
+
+// A fraction of the lifetime. A session whose end would move by less is not written.
+const MIN_EXTENSION = 0.01;
+
+/**
+ * Login sessions. The id in the browser's cookie is a credential: it is the row's hashed key and nowhere else.
+ *
+ * The engine saves the session in each authorization request. A save updates the row that was found and never inserts one:
+ * only a login inserts a session (see login-session.ts), so a session that was ended cannot return. The update is skipped when
+ * the content is unchanged and the end would move by less than a hundredth of the lifetime.
+ *
+ * What the engine notes in the session of each client, `authorizations`, is for its own grants and for logouts that it sends to
+ * clients. Neither is used here, so it is not stored: a first authorization by a client writes no session.
+ */
+export function sessionAdapter(sessions: SessionStore): Partial<Adapter> {
+  return {
+    async upsert(_id, payload, lifetime = 0) {
+      const request = currentRequest();
+      // The engine saves the empty session of a browser without a login too.
+      if (!request?.session) return;
+      const { session: stored } = request.session;
+      const content = contentOf(payload);
+      const expiresAt = payload.exp!;
+      if (isUpToDate(stored, { content, expiresAt }, lifetime)) return;
+      if (!(await sessions.update({ id: stored.id, payload: { ...content, exp: expiresAt }, expiresAt }))) {
+        request.mustRestart = true;
+        throw new errors.SessionNotFound('the login session has ended meanwhile');
+      }
+    },
+    async find(value) {
+      const request = currentRequest();
+      const clientId = request?.host.query['client_id'];
+      const found = await findSession(sessions, value, typeof clientId === 'string' ? clientId : undefined);
+      if (!found) return undefined;
+      if (request) request.session = found;
+      return { ...found.session.payload, jti: value };
+    },
+  };
+}
+
+/** A login session, by what its pages need. */
+export interface LoginSession {
+  /** The id of its row. */
+  readonly id: string;
+  readonly uid: string;
+  readonly accountId: string;
+  /** Authentication methods (RFC 8176), and marks of a login at the host. */
+  readonly amr?: string[] | undefined;
+}
+
+/** Finds the session that a cookie names, unless it has expired or was ended. */
+export async function findSession(
+  sessions: Pick<SessionStore, 'find'>,
+  cookie: string,
+  clientId?: string,
+): Promise<FoundSession | undefined> {
+  const found = await sessions.find(hashCredential(cookie), clientId);
+  return found && found.session.expiresAt > now() ? found : undefined;
+}
+
+export function toLoginSession({ id, payload }: StoredSession): LoginSession {
+  return { ...(payload as unknown as LoginSession), id };
+}
+
+type SessionContent = Readonly<Record<string, unknown>>;
+
+/** Whether the stored session may stay as it is. */
+function isUpToDate(
+  stored: StoredSession,
+  wanted: { readonly content: SessionContent; readonly expiresAt: number },
+  lifetime: number,
+): boolean {
+  const extension = wanted.expiresAt - stored.expiresAt;
+  const isSmall = extension >= 0 && extension < lifetime * MIN_EXTENSION;
+  return isSmall && isDeepStrictEqual(contentOf(stored.payload), wanted.content);
+}
+
+/** The content of a session without its id and its end. */
+function contentOf({
+  authorizations: _authorizations,
+  exp: _exp,
+  jti: _jti,
+  ...rest
+}: SessionContent): SessionContent {
+  return rest;
+}
+
+/**
+ * The end, in seconds since 1970, of a login session that is used now: after the idle time, at most at the absolute end, which
+ * counts from the login.
+ */
+export function sessionEnd(
+  { loginTs = now() }: { readonly loginTs?: number | undefined },
+  { session, sessionAbsolute }: ResolvedOptions['lifetimes'],
+): number {
+  return Math.min(now() + session, loginTs + sessionAbsolute);
+}

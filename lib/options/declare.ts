@@ -1,0 +1,94 @@
+/** Options are declared once: their names, types, defaults and checks follow from a table of them. */
+import { ConfigError } from '../errors.ts';
+import { checkKnownOptions, isObject, placeOf } from './known-options.ts';
+
+/**
+ * Checks what is given for an option, and returns the value that the code works with.
+ *
+ * @param place - the option in errors
+ * @throws ConfigError with the remedy
+ */
+export type Check<G, V = G> = (place: string, given: G) => V;
+
+/** An option that can be left out. */
+export interface Optional<G, V> {
+  readonly check: Check<G, V>;
+  /** Checked like a given one. `undefined`: there is none, and the value is `undefined` too. */
+  readonly default: G | undefined;
+}
+
+/** Makes an option one that can be left out, with its default. */
+export function optional<G, V>(check: Check<G, V>): Optional<G, V | undefined>;
+export function optional<G, V>(check: Check<G, V>, byDefault: NoInfer<G>): Optional<G, V>;
+export function optional<G, V>(check: Check<G, V>, byDefault?: G): Optional<G, V | undefined> {
+  return { check, default: byDefault };
+}
+
+type CheckOf<T> = T extends { readonly check: infer C } ? C : T;
+type GivenFor<T> = CheckOf<T> extends Check<infer G, unknown> ? G : never;
+type OptionalNames<D> = { [N in keyof D]: D[N] extends { readonly check: unknown } ? N : never }[keyof D];
+// Mapped over the names of the table itself, which keeps the doc comments of its members.
+type Needed<D, Names extends keyof D> = { readonly [N in Names]: GivenFor<D[N]> };
+type Left<D, Names extends keyof D> = { readonly [N in Names]?: GivenFor<D[N]> | undefined };
+
+/** What is given for the options of a table. */
+export type Given<D> = [Exclude<keyof D, OptionalNames<D>>] extends [never]
+  ? Left<D, keyof D>
+  : Needed<D, Exclude<keyof D, OptionalNames<D>>> & Left<D, OptionalNames<D>>;
+
+/** The values of the options of a table, with the defaults. */
+export type Values<D> = {
+  readonly [N in keyof D]: CheckOf<D[N]> extends Check<never, infer V> ? V : never;
+};
+
+/**
+ * Reads the options of a table: refuses unknown ones, checks all, and fills in the defaults.
+ *
+ * @param place - of the options in errors: an option, such as `bulk`, or a function, such as `knexStorage()`. @default none
+ * @throws ConfigError for the first mistake, with the remedy
+ */
+export function readOptions<D extends object>(declared: D, given: Given<D>, place?: string): Values<D> {
+  checkKnownOptions<object>(given, declared, place);
+  const values = Object.entries<Declared>(declared as Readonly<Record<string, Declared>>).map(
+    ([name, option]) => {
+      const own: unknown = given[name as keyof typeof given];
+      return [name, valueOf(option, placeOf(place, name), own)];
+    },
+  );
+  return Object.freeze(Object.fromEntries(values)) as Values<D>;
+}
+
+type Declared = Check<unknown, unknown> | Optional<unknown, unknown>;
+
+function valueOf(option: Declared, place: string, given: unknown): unknown {
+  if (typeof option === 'function') return option(place, given);
+  const value = given === undefined ? option.default : given;
+  return value === undefined ? undefined : option.check(place, value);
+}
+
+/** Some of the options of a table. */
+export function pick<D extends object, N extends keyof D>(declared: D, ...names: readonly N[]): Pick<D, N> {
+  return Object.fromEntries(names.map((name) => [name, declared[name]])) as Pick<D, N>;
+}
+
+/** A value that the code that uses it checks. */
+export function unchecked<T>(_place: string, given: T): T {
+  return given;
+}
+
+/** An option that is an object with the options of a table. */
+export function object<D extends object>(declared: D): Check<Given<D>, Values<D>> {
+  return (place, given) => readOptions(declared, given, place);
+}
+
+/** The same, or `false` to switch off what it is about; the value is `undefined` then. */
+export function objectOrFalse<D extends object>(declared: D): Check<Given<D> | false, Values<D> | undefined> {
+  return (place, given) => {
+    if (given === false) return undefined;
+    if (isObject(given)) return readOptions(declared, given, place);
+    throw new ConfigError(
+      place,
+      `pass an object with some of ${Object.keys(declared).join(', ')}, or false for none`,
+    );
+  };
+}

@@ -1,0 +1,109 @@
+import type { Gate } from '../contracts/index.ts';
+import { ConfigError } from '../errors.ts';
+import { optional, readOptions } from './declare.ts';
+import type { Check, Given } from './declare.ts';
+import { boolean } from './values.ts';
+
+function scope<P extends string>() {
+  return {
+    /** Shown on the consent page, such as "See your schools". */
+    description: sentence,
+    /** The permissions that a token with this scope is limited to. For several scopes the permissions add up. */
+    permissions: list<P>,
+    /**
+     * Whether users can decline this scope on the consent page and grant the others. The client learns from the `scope` of the token
+     * response what was granted (RFC 6749 section 5.1). @default false
+     */
+    optional: optional(boolean, false),
+  };
+}
+
+/** A scope: its description for the consent page, and the permissions that it allows. */
+export interface Scope<P extends string = string> extends Given<ReturnType<typeof scope<P>>> {}
+
+const sentence: Check<string> = (place, given: unknown) => {
+  if (typeof given === 'string' && given.trim() !== '') return given;
+  throw new ConfigError(place, 'describe in a sentence what users agree to, such as "See your schools"');
+};
+
+function list<P extends string>(place: string, given: readonly P[]): readonly P[] {
+  if (Array.isArray(given)) return Object.freeze([...given]);
+  throw new ConfigError(place, 'list the permissions that a token with this scope is limited to');
+}
+
+/** The scopes of an API, by name. */
+export function scopes<P extends string>(
+  place: string,
+  given: Readonly<Record<string, Scope<P>>>,
+): ReadonlyMap<string, Scope<P>> {
+  if (!isLiteral(given)) {
+    throw new ConfigError(
+      place,
+      "give an object with the scopes by name, such as { 'schools:read': { description, permissions } }",
+    );
+  }
+  return new Map(
+    Object.entries(given).map(([name, one]) => {
+      checkScopeName(`${place}.${name}`, name);
+      return [name, readOptions(scope<P>(), one, `${place}.${name}`)];
+    }),
+  );
+}
+
+function checkScopeName(place: string, name: string): void {
+  if (!/^[\x21\x23-\x5b\x5d-\x7e]+$/.test(name)) {
+    throw new ConfigError(place, 'a scope name has no spaces, quotes or backslashes (RFC 6749 section 3.3)');
+  }
+  if (name === 'openid' || name === 'offline_access') {
+    throw new ConfigError(
+      place,
+      'this name belongs to OpenID Connect, whose tokens this server does not issue; every authorization-code client gets a refresh token without it',
+    );
+  }
+}
+
+/** @throws ConfigError for a scope with a permission that the gate does not have */
+export function requirePermissions<P extends string>(
+  place: string,
+  declared: ReadonlyMap<string, Scope<P>>,
+  gate: Pick<Gate<P>, 'has'>,
+): void {
+  for (const [name, { permissions }] of declared) {
+    const unknown = permissions.find((permission) => !gate.has(permission));
+    if (unknown === undefined) continue;
+    throw new ConfigError(
+      `${place}.${name}.permissions`,
+      `"${String(unknown)}" is not a permission of the gate`,
+    );
+  }
+}
+
+/** A list of names of scopes. */
+export const scopeNames: Check<readonly string[]> = (place, given: unknown) => {
+  if (Array.isArray(given) && given.every((name) => typeof name === 'string')) {
+    return Object.freeze([...new Set(given)]);
+  }
+  throw new ConfigError(place, "list the names of the scopes, such as ['schools:read']");
+};
+
+/** @throws ConfigError for scopes that are not known, or are default ones without being allowed */
+export function requireScopes(
+  place: string,
+  policy: { readonly scopes: readonly string[]; readonly defaultScopes: readonly string[] } | undefined,
+  known: readonly string[],
+): void {
+  if (!policy) return;
+  const check = (option: string, listed: readonly string[], allowed: readonly string[]): void => {
+    const unknown = listed.find((name) => !allowed.includes(name));
+    if (unknown === undefined) return;
+    const there = allowed.length === 0 ? 'there are none' : `there are ${allowed.join(', ')}`;
+    throw new ConfigError(`${place}.${option}`, `"${unknown}" is no scope that can be listed here; ${there}`);
+  };
+  check('scopes', policy.scopes, known);
+  check('defaultScopes', policy.defaultScopes, policy.scopes);
+}
+
+/** Whether a value is an object such as `{ ... }`, and not an array, a Map or a function. */
+export function isLiteral(value: unknown): boolean {
+  return Object.prototype.toString.call(value) === '[object Object]';
+}

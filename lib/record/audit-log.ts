@@ -1,0 +1,282 @@
+import { randomUUID } from 'node:crypto';
+
+import { LRUCache } from 'lru-cache';
+
+import { CACHE_BOUND } from '../contracts/cache-bound.ts';
+import type {
+  AuditEvent,
+  AuditEventType,
+  AuditLog,
+  AuditOrigin,
+  AuditRecord,
+  AuditStore,
+  Logger,
+} from '../contracts/index.ts';
+import { ConfigError } from '../errors.ts';
+import { addressOf } from '../http/address.ts';
+import { createRecordWriter } from './record-writer.ts';
+
+/** The events of a share that are stored: a burst, and after that one in each interval, in milliseconds. */
+interface Rate {
+  readonly burst: number;
+  readonly interval: number;
+}
+
+// What anybody can cause, by type, and what agents read.
+const FLOOD: Rate = { burst: 1000, interval: 100 };
+
+// What a user does with an account or an app, again and again.
+const REPEATED: Rate = { burst: 100, interval: 60_000 };
+
+// What changes nothing.
+const DENIED: Rate = { burst: 10, interval: 900_000 };
+
+// A state, by the window in which attempts are counted by default.
+const STATE: Rate = { burst: 1, interval: 900_000 };
+
+// The length of an indexed column that every database supports.
+const LONGEST_TEXT = 255;
+
+const MAX_LIMIT = 200;
+
+/**
+ * Creates the audit log: it notifies the listeners of events at once, and stores the events in batches.
+ *
+ * @param retention - how long events are stored, in seconds. 0: they are not stored; listeners get them all the same
+ */
+export function createAuditLog(
+  store: AuditStore,
+  { logger, retention }: { logger: Logger; retention: number },
+): AuditLog {
+  const listeners = createListeners(logger);
+  const writer = createRecordWriter(store, { logger, retention });
+  // One for each share, so that a flood of some events does not suppress others.
+  const buckets = new LRUCache<string, TokenBucket>(CACHE_BOUND);
+  const createId = createRecordId();
+
+  function isStored(record: AuditRecord): boolean {
+    if (retention === 0) return false;
+    for (const { of, rate } of sharesOf(record)) {
+      const share = JSON.stringify(of);
+      const bucket = buckets.get(share) ?? createTokenBucket(rate);
+      buckets.set(share, bucket);
+      if (bucket.take(record.at)) continue;
+      writer.countDropped(record.type);
+      return false;
+    }
+    return true;
+  }
+
+  return {
+    record(event, origin) {
+      const at = Date.now();
+      const record = toRecord(event, origin, { id: createId(at), at });
+      if (isStored(record)) writer.write(record);
+      listeners.notify(record);
+    },
+    on: listeners.on,
+    async list(query = {}) {
+      const { limit } = query;
+      if (limit !== undefined && !(Number.isInteger(limit) && limit >= 1 && limit <= MAX_LIMIT)) {
+        throw new ConfigError('audit.list()', `limit is a number from 1 to ${MAX_LIMIT}`);
+      }
+      // The list includes the latest events of this node. A failed write is ignored: when the storage cannot be reached, `list`
+      // fails.
+      await writer.flush().catch(() => {});
+      return store.list(query);
+    },
+    flush: () => writer.flush(),
+  };
+}
+
+/** A share of the stored events, which is limited by itself. */
+interface Share {
+  readonly of: readonly (string | undefined)[];
+  readonly rate: Rate;
+}
+
+/**
+ * The shares of an event that strangers, or users with an account, can repeat as often as they like. What costs them a place that
+ * is limited elsewhere, such as a registration or a code of a device, has none, and neither has a call of a tool that may have
+ * changed something.
+ */
+function sharesOf(record: AuditRecord): readonly Share[] {
+  const { type } = record;
+  switch (type) {
+    case 'token_refused':
+    case 'authorization_refused':
+    case 'login_failed':
+      return [{ of: [type], rate: FLOOD }];
+    case 'login_throttled':
+      return [
+        { of: [type, record.address], rate: STATE },
+        { of: [type], rate: FLOOD },
+      ];
+    case 'user_code_throttled':
+      return [{ of: [type, record.userId], rate: STATE }];
+    case 'consent_denied':
+    case 'device_denied':
+      return [{ of: [type, record.userId, record.clientId], rate: DENIED }];
+    case 'consent_given':
+    case 'consent_withdrawn':
+    case 'login':
+    case 'logout':
+      return [{ of: [type, record.userId, record.clientId], rate: REPEATED }];
+    case 'user_code_refused':
+      return [{ of: [type, record.userId], rate: REPEATED }];
+    case 'tool_called':
+      return record.readOnly ? [{ of: [type, record.clientId, record.userId], rate: FLOOD }] : [];
+    default:
+      return [];
+  }
+}
+
+// Without spreading and entries, which took most of its time.
+function toRecord(
+  event: AuditEvent,
+  { actorId, address, requestId }: AuditOrigin = {},
+  { id, at }: Pick<AuditRecord, 'id' | 'at'>,
+): AuditRecord {
+  const record: Record<string, unknown> = {};
+  const origin = { actorId, address: address === undefined ? undefined : addressOf(address), requestId };
+  for (const members of [event, origin, { id, at }] as Readonly<Record<string, unknown>>[]) {
+    for (const name in members) {
+      const value = members[name];
+      if (value === undefined) continue;
+      const isUnstorable = typeof value === 'string' && (value.length > LONGEST_TEXT || value.includes('\0'));
+      record[name] = isUnstorable ? storable(value) : value;
+    }
+  }
+  return Object.freeze(record) as unknown as AuditRecord;
+}
+
+/**
+ * Shortens an id of the host that a database would refuse: the write of its batch would fail each time, and block all later
+ * records.
+ */
+function storable(text: string): string {
+  return text.replaceAll('\0', '').slice(0, LONGEST_TEXT);
+}
+
+/** A rate limit with bursts. */
+interface TokenBucket {
+  /** Takes a token from the bucket. `false`: the bucket is empty. */
+  take(at: number): boolean;
+}
+
+function createTokenBucket({ burst, interval }: Rate): TokenBucket {
+  let left = burst;
+  let filledAt = 0;
+  return {
+    take(at) {
+      left = Math.min(left + Math.max(at - filledAt, 0) / interval, burst);
+      filledAt = at;
+      if (left < 1) return false;
+      left -= 1;
+      return true;
+    },
+  };
+}
+
+// The counter of the records of one millisecond has twelve bits of the UUID.
+const MAX_COUNT = 0xfff;
+
+/**
+ * Creates ids that sort by time, and within a millisecond in the order of their creation: UUIDs of version 7 with a counter
+ * (RFC 9562 section 6.2, method 1).
+ */
+function createRecordId(): (at: number) => string {
+  let last = 0;
+  let count = 0;
+  return (at) => {
+    count = at === last ? Math.min(count + 1, MAX_COUNT) : 0;
+    last = at;
+    const time = at.toString(16).padStart(12, '0');
+    const counter = count.toString(16).padStart(3, '0');
+    // The variant bits and the random bits are those of a UUID of version 4.
+    return `${time.slice(0, 8)}-${time.slice(8)}-7${counter}-${randomUUID().slice(19)}`;
+  };
+}
+
+type Listener = (record: AuditRecord) => unknown;
+
+/** The listeners of one server. */
+interface Listeners {
+  readonly on: AuditLog['on'];
+  /** Calls the listeners of the record's type. Never throws. */
+  notify(record: AuditRecord): void;
+}
+
+function createListeners(logger: Logger): Listeners {
+  const listeners = new Map<string, Set<{ readonly listener: Listener }>>();
+
+  function call(listener: Listener, record: AuditRecord): void {
+    const logFailure = (error: unknown): void =>
+      logger.error({ err: error, type: record.type }, 'audit event listener failed');
+    try {
+      // A listener may be an async function, whose unhandled rejection would end the process.
+      Promise.resolve(listener(record)).catch(logFailure);
+    } catch (error) {
+      logFailure(error);
+    }
+  }
+
+  function on(type: AuditEventType | '*', listener: Listener): () => void {
+    checkListener(type, listener);
+    // A new object per call, so that a function that is added twice is called twice and removed once at a time.
+    const entry = { listener };
+    const entries = listeners.get(type) ?? new Set();
+    listeners.set(type, entries.add(entry));
+    return () => void entries.delete(entry);
+  }
+
+  return {
+    on,
+    notify(record) {
+      for (const type of [record.type, '*']) {
+        for (const { listener } of listeners.get(type) ?? []) call(listener, record);
+      }
+    },
+  };
+}
+
+// Checked, because a listener for a misspelt type would never be called.
+function checkListener(type: string, listener: unknown): void {
+  if (type !== '*' && !Object.hasOwn(TYPES, type)) {
+    throw new ConfigError(
+      'events.on()',
+      `there is no event "${type}"; the events are ${Object.keys(TYPES).join(', ')}, and * for all`,
+    );
+  }
+  if (typeof listener !== 'function') throw new ConfigError('events.on()', 'pass a function to call');
+}
+
+const TYPES: Readonly<Record<AuditEventType, true>> = {
+  token_issued: true,
+  token_refused: true,
+  authorization_refused: true,
+  login: true,
+  login_failed: true,
+  login_throttled: true,
+  logout: true,
+  consent_given: true,
+  consent_denied: true,
+  consent_withdrawn: true,
+  device_authorized: true,
+  device_denied: true,
+  user_code_refused: true,
+  user_code_throttled: true,
+  client_created: true,
+  client_updated: true,
+  client_disabled: true,
+  client_enabled: true,
+  client_withdrawn: true,
+  client_deleted: true,
+  secret_added: true,
+  secret_deleted: true,
+  tokens_revoked: true,
+  assignment_changed: true,
+  tool_called: true,
+  key_rotated: true,
+  key_revoked: true,
+};

@@ -1,0 +1,254 @@
+/**
+ * Metrics for Prometheus. Install `prom-client`.
+ *
+ * @module koa-gatehouse/metrics
+ */
+import '#runtime';
+
+import type { Middleware } from 'koa';
+import { Counter, Gauge, Histogram, Registry } from 'prom-client';
+import type { OpenMetricsContentType } from 'prom-client';
+
+import type { AuditLog, AuditRecord, EndpointOutcome, GuardOutcome, Observer } from '../contracts/index.ts';
+import { INTERNALS, internalsOf } from '../contracts/internals.ts';
+import type { ServerInternals } from '../contracts/internals.ts';
+import { ConfigError } from '../errors.ts';
+import { checkKnownOptions } from '../options/known-options.ts';
+
+/** A registry of prom-client, of either text format. */
+export type MetricsRegister = Registry | Registry<OpenMetricsContentType>;
+
+/** The members of a server of `createAuthServer()` that the metrics read. */
+export interface ObservedServer {
+  readonly events: Pick<AuditLog, 'on'>;
+  readonly keys: {
+    /** The signing keys, with times in seconds since 1970. */
+    list(): readonly { readonly status: string; readonly createdAt: number; readonly activeAt: number }[];
+  };
+  /** Adds an observer of the requests to the endpoints and the guard. The returned function removes it. */
+  observe(this: void, observer: Observer): () => void;
+  /** @internal */
+  readonly [INTERNALS]: ServerInternals;
+}
+
+/** The options of `createMetrics()`. */
+export interface MetricsOptions {
+  /**
+   * The registry for the metrics. Pass prom-client's own `register` to have them next to those of the process. Two servers need
+   * different registries.
+   * @default a new registry
+   */
+  readonly register?: MetricsRegister;
+}
+
+/** The metrics of one server on this node. */
+export interface Metrics {
+  readonly register: MetricsRegister;
+  /**
+   * Responds with all metrics of the registry. It needs no authentication: mount it where only your monitoring can reach it.
+   */
+  readonly middleware: Middleware;
+  /** Stops counting. The values so far stay in the registry. */
+  stop(): void;
+}
+
+/**
+ * Creates Prometheus metrics of an authorization server.
+ *
+ *     const metrics = createMetrics(auth);
+ *     router.get('/metrics', metrics.middleware);
+ *
+ * - `gatehouse_tokens_issued_total{grant_type}`
+ * - `gatehouse_tokens_refused_total{grant_type, error}`
+ * - `gatehouse_token_request_duration_seconds{grant_type}`: a histogram
+ * - `gatehouse_registration_requests_total{error}`: to register or manage apps (RFC 7591, RFC 7592); `none` for a success
+ * - `gatehouse_guard_admitted_total{cache}`: `warm`, the token was in the cache, or `cold`, it was verified
+ * - `gatehouse_guard_refused_total{code}`: the code of the problem, such as `token_missing`, `missing_permission` or `too_many_requests`
+ * - `gatehouse_guard_cold_duration_seconds`: a histogram of the verification of tokens that are not in the cache
+ * - `gatehouse_logins_total{outcome}`: `succeeded`, `failed`, `throttled`
+ * - `gatehouse_revocations_total{target}`: `token`, `grant`, `user`, `client`
+ * - `gatehouse_requests_in_progress`: the number of running requests
+ * - `gatehouse_signing_key_age_seconds`: for how long the active signing key has been signing
+ *
+ * No label is text from a request; a grant type that the server does not know is `other`.
+ *
+ * @throws ConfigError when `auth` is not a server of `createAuthServer()`, or an option is wrong
+ * @throws Error of prom-client, when the registry has metrics of these names
+ */
+export function createMetrics(auth: ObservedServer, options: MetricsOptions = {}): Metrics {
+  const { register = new Registry() } = checkKnownOptions(options, { register: true }, 'createMetrics()');
+  if (typeof register?.registerMetric !== 'function') {
+    throw new ConfigError('createMetrics({ register })', 'pass a Registry of prom-client, or leave it out');
+  }
+  const { concurrencyLimit } = internalsOf(auth);
+  const registers = [register];
+  const stops = [
+    auth.observe({ answered: countRegistrations(registers) }),
+    auth.observe({ answered: countTokens(registers), guarded: countGuard(registers) }),
+    auth.events.on('*', countEvents(registers)),
+  ];
+  registerGauges({ concurrencyLimit, keys: auth.keys }, registers);
+  return {
+    register,
+    async middleware(ctx) {
+      ctx.type = register.contentType;
+      ctx.set('Cache-Control', 'no-store');
+      ctx.body = await register.metrics();
+    },
+    stop() {
+      for (const stop of stops) stop();
+    },
+  };
+}
+
+const OUTCOMES: Readonly<Partial<Record<AuditRecord['type'], string>>> = {
+  login: 'succeeded',
+  login_failed: 'failed',
+  login_throttled: 'throttled',
+};
+
+const TARGETS = ['token', 'grant', 'user', 'client'];
+
+/** Registers the metrics of logins and revocations. The returned function counts an event. */
+function countEvents(registers: MetricsRegister[]): (record: AuditRecord) => void {
+  const logins = new Counter({
+    name: 'gatehouse_logins_total',
+    help: 'Logins.',
+    labelNames: ['outcome'],
+    registers,
+  });
+  const revocations = new Counter({
+    name: 'gatehouse_revocations_total',
+    help: 'Revocations of a token, a grant, or all tokens of a user or a client.',
+    labelNames: ['target'],
+    registers,
+  });
+  for (const outcome of Object.values(OUTCOMES)) logins.inc({ outcome }, 0);
+  for (const target of TARGETS) revocations.inc({ target }, 0);
+
+  return function count(record) {
+    const outcome = OUTCOMES[record.type];
+    if (outcome !== undefined) logins.inc({ outcome });
+    else if (record.type === 'tokens_revoked') revocations.inc({ target: record.target });
+  };
+}
+
+/** Registers the gauges, whose values are read from the server when the metrics are requested. */
+function registerGauges(
+  { concurrencyLimit, keys }: Pick<ServerInternals, 'concurrencyLimit'> & Pick<ObservedServer, 'keys'>,
+  registers: MetricsRegister[],
+): void {
+  const inProgress = new Gauge({
+    name: 'gatehouse_requests_in_progress',
+    help: 'Requests in progress.',
+    registers,
+    collect() {
+      inProgress.set(concurrencyLimit.count);
+    },
+  });
+  const keyAge = new Gauge({
+    name: 'gatehouse_signing_key_age_seconds',
+    help: 'Time since the active signing key began to sign.',
+    registers,
+    collect() {
+      const active = keys.list().find(({ status }) => status === 'active');
+      // The first key of a storage has the `activeAt` 0.
+      if (active) keyAge.set(Math.round(Date.now() / 1000) - Math.max(active.createdAt, active.activeAt));
+    },
+  });
+}
+
+/** Registers the metrics of the guard. The returned function counts a request. */
+function countGuard(registers: MetricsRegister[]): (outcome: GuardOutcome) => void {
+  const admitted = new Counter({
+    name: 'gatehouse_guard_admitted_total',
+    help: 'Requests with a valid access token, cached (warm) or verified (cold).',
+    labelNames: ['cache'],
+    registers,
+  });
+  const refused = new Counter({
+    name: 'gatehouse_guard_refused_total',
+    help: 'Requests refused for their access token, a missing permission or a limit.',
+    labelNames: ['code'],
+    registers,
+  });
+  const duration = new Histogram({
+    name: 'gatehouse_guard_cold_duration_seconds',
+    help: 'Time to verify a token that was not cached, and to read its user or client.',
+    buckets: SECONDS,
+    registers,
+  });
+  // Looked up once, because the counters are incremented in every request to the API.
+  const warm = admitted.labels('warm');
+  const cold = admitted.labels('cold');
+  warm.inc(0);
+  cold.inc(0);
+
+  return function count(outcome) {
+    if (!outcome.admitted) {
+      refused.inc({ code: outcome.code });
+    } else if (outcome.remembered) {
+      warm.inc();
+    } else {
+      cold.inc();
+      duration.observe(outcome.seconds);
+    }
+  };
+}
+
+const GRANT_TYPES = [
+  'authorization_code',
+  'refresh_token',
+  'client_credentials',
+  'urn:ietf:params:oauth:grant-type:device_code',
+];
+
+/** Registers the metrics of the token endpoint. The returned function counts a request. */
+function countTokens(registers: MetricsRegister[]): (outcome: EndpointOutcome) => void {
+  const issued = new Counter({
+    name: 'gatehouse_tokens_issued_total',
+    help: 'Successful token requests.',
+    labelNames: ['grant_type'],
+    registers,
+  });
+  const refused = new Counter({
+    name: 'gatehouse_tokens_refused_total',
+    help: 'Token requests answered with an error.',
+    labelNames: ['grant_type', 'error'],
+    registers,
+  });
+  const duration = new Histogram({
+    name: 'gatehouse_token_request_duration_seconds',
+    help: 'Duration of token requests.',
+    labelNames: ['grant_type'],
+    buckets: SECONDS,
+    registers,
+  });
+  // Each series starts at 0, because `rate()` does not count the first value of a series as an increase.
+  for (const grantType of GRANT_TYPES) issued.inc({ grant_type: grantType }, 0);
+
+  return function count({ endpoint, error, grantType = 'other', seconds, status }) {
+    if (endpoint !== 'token') return;
+    const labels = { grant_type: grantType };
+    duration.observe(labels, seconds);
+    if (status < 400) issued.inc(labels);
+    else refused.inc({ ...labels, error: error ?? 'other' });
+  };
+}
+
+/** Registers the metric of the registration endpoint. The returned function counts a request. */
+function countRegistrations(registers: MetricsRegister[]): (outcome: EndpointOutcome) => void {
+  const requests = new Counter({
+    name: 'gatehouse_registration_requests_total',
+    help: 'Requests of apps to register themselves, or to manage their registration.',
+    labelNames: ['error'],
+    registers,
+  });
+
+  return function count({ endpoint, error = 'none' }) {
+    if (endpoint === 'registration') requests.inc({ error });
+  };
+}
+
+/** Bounds of the histograms, in seconds: a token takes less than a millisecond on an idle server. */
+const SECONDS: number[] = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];

@@ -1,0 +1,92 @@
+import { isPollAnswer } from '../contracts/devices.ts';
+import type { AuditLog, Logger, RequestOutcome, WorkSpan } from '../contracts/index.ts';
+import { logFailure } from '../http/unavailable.ts';
+import type { createObservers } from './observers.ts';
+
+/** Tells the log, the observers and the trace the outcome of a request. Called once per request. */
+export type Report = (outcome: RequestOutcome, span?: WorkSpan) => void;
+
+export function createReport(
+  logger: Logger,
+  observers: Pick<ReturnType<typeof createObservers>, 'answered'>,
+): Report {
+  return (outcome, span) => {
+    const { answer, endpoint, failure } = outcome;
+    logOutcome(logger, outcome);
+    if (endpoint !== undefined && endpoint !== 'authorization') observers.answered?.({ endpoint, ...answer });
+    span?.set({
+      'http.response.status_code': answer.status,
+      'error.type': answer.error,
+      'oauth.client_id': answer.clientId,
+      'oauth.grant_type': answer.grantType,
+      'gatehouse.request_id': answer.requestId,
+    });
+    if (failure !== undefined) span?.fail(failure);
+  };
+}
+
+/**
+ * Writes the log line of a request to an endpoint.
+ *
+ * - `error`: a failure of the server, with `err`
+ * - `warn`: a spent code or refresh token was presented again, and its grant was revoked
+ * - `info`: a token was issued or revoked, or the request was refused
+ * - `debug`: a device polled and has to wait, or a token was introspected, which a resource server may do for each of its own requests
+ */
+function logOutcome(
+  logger: Logger,
+  { answer, endpoint, failure, reason, revokedGrantId }: RequestOutcome,
+): void {
+  const { clientId, error, grantType, requestId, seconds, status } = answer;
+  const write = (level: keyof Logger, outcome: string, message = `${endpoint} ${outcome}`): void => {
+    const fields = {
+      request_id: requestId,
+      endpoint,
+      outcome,
+      client_id: clientId,
+      grant_type: grantType,
+      status,
+      error,
+      reason,
+      revoked_grant_id: revokedGrantId,
+      duration_ms: Math.round(seconds * 10_000) / 10,
+      err: failure,
+    };
+    if (level === 'error') logFailure(logger, withoutEmpty(fields), message);
+    else logger[level](withoutEmpty(fields), message);
+  };
+  if (failure !== undefined) return write('error', 'failed', 'request failed');
+  if (error !== undefined && isPollAnswer(error)) return write('debug', 'polled');
+  if (endpoint === undefined) return undefined;
+  if (reason !== undefined) return write(revokedGrantId === undefined ? 'info' : 'warn', 'refused');
+  switch (endpoint) {
+    case 'token':
+      return write('info', 'issued');
+    case 'introspection':
+      return write('debug', 'answered');
+    case 'authorization':
+      return undefined;
+    default:
+      return write('info', 'answered');
+  }
+}
+
+/** Writes a log line, at `info`, for each login, failed login, throttled login and logout. */
+export function logLogins(audit: Pick<AuditLog, 'on'>, logger: Logger): void {
+  for (const type of ['login', 'login_failed', 'login_throttled', 'logout'] as const) {
+    audit.on(type, (record) => {
+      const { address, requestId } = record;
+      const clientId = 'clientId' in record ? record.clientId : undefined;
+      const userId = 'userId' in record ? record.userId : undefined;
+      // Not the login name, because users type their password into its field by mistake.
+      const fields = { request_id: requestId, user_id: userId, client_id: clientId, address };
+      logger.info(withoutEmpty(fields), type.replace('_', ' '));
+    });
+  }
+}
+
+function withoutEmpty(fields: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
+  const kept: Record<string, unknown> = {};
+  for (const name in fields) if (fields[name] !== undefined) kept[name] = fields[name];
+  return kept;
+}

@@ -1,0 +1,238 @@
+import { randomBytes, randomUUID } from 'node:crypto';
+
+import { now } from '../contracts/clock.ts';
+import type {
+  AuditLog,
+  AuditOrigin,
+  Client,
+  ClientMetadata,
+  ClientSecret,
+  RegisteredAuthMethod,
+  Storage,
+} from '../contracts/index.ts';
+import { ClientInvalidError } from '../errors.ts';
+import type { Checked } from '../errors.ts';
+import { hashCredential, matchesHash } from '../keys/hash.ts';
+import type { CheckAppName } from '../clients/app-names.ts';
+import { checkClientChanges } from '../clients/changes.ts';
+import { checkClientFields } from '../clients/fields.ts';
+import type { KnownNames } from '../clients/fields.ts';
+import { invalidMetadata, readMetadata, refusalOf, toClientMetadata } from './registration-metadata.ts';
+import { checkManagement, narrowed, scopesFor } from './registration-rules.ts';
+import type { ScopePolicy } from './registration-rules.ts';
+import type { RegistryFor } from '../clients/registry.ts';
+import { makeSecret } from '../clients/secrets.ts';
+
+/** What apps that register themselves may be; times in seconds. */
+export interface RegistrationPolicy extends ScopePolicy {
+  readonly allow:
+    | ((request: {
+        readonly metadata: ClientMetadata;
+        readonly sent: Readonly<Record<string, unknown>>;
+        readonly address: string;
+        readonly clientId: string | undefined;
+      }) => boolean | Promise<boolean>)
+    | undefined;
+  readonly maxClients: number;
+  readonly unauthorizedAfter: number;
+  readonly unusedAfter: number;
+}
+
+/** The parts of the server that a registration needs. */
+export interface RegistrationParts {
+  readonly storage: Pick<Storage, 'clients' | 'registrations'>;
+  readonly names: KnownNames;
+  readonly registryFor: RegistryFor;
+  readonly audit: Pick<AuditLog, 'record'>;
+  readonly loadNameCheck: () => Promise<CheckAppName>;
+  /** A keyed hash of the network of an address. */
+  readonly networkOf: (address: string) => string;
+  /** Called with each app that has given way to another one. */
+  readonly onRemoved: (client: Pick<Client, 'id' | 'name'>) => void;
+}
+
+/** The address of a request, and the origin of the records about it. */
+export interface Caller {
+  readonly address: string;
+  readonly origin: AuditOrigin;
+}
+
+/** A client that registered itself, with the metadata that is registered. */
+export interface Registered {
+  readonly client: Client;
+  readonly metadata: ClientMetadata;
+  /** The value of the client's secret, where it is known: when it was just made, or when the client has sent it. */
+  readonly secret?: string | undefined;
+  /** The registration access token, which is stored as a hash only. */
+  readonly token: string;
+}
+
+/** There are as many registered clients as may exist, and none gives way. */
+export class TooManyClients extends Error {}
+
+/** The registration access token is not that of an existing client. */
+export class NotRegistered extends Error {}
+
+/** The client was disabled. */
+export class RegistrationDisabled extends Error {}
+
+/** Registers clients (RFC 7591) and lets them manage their registration (RFC 7592). */
+export interface DynamicRegistration {
+  /**
+   * @param beforeInsert - called when the metadata is correct, before the policy is asked and anything is stored
+   * @throws RegistrationRefused, TooManyClients, and what `beforeInsert` and `allow` throw
+   */
+  register(
+    sent: Readonly<Record<string, unknown>>,
+    caller: Caller,
+    beforeInsert: () => Promise<void>,
+  ): Promise<Registered>;
+  /** @throws NotRegistered, RegistrationDisabled */
+  read(id: string, token: string): Promise<Registered>;
+  /**
+   * @param beforeUpdate - as `beforeInsert` above
+   * @throws RegistrationRefused, NotRegistered, RegistrationDisabled, and what `beforeUpdate` and `allow` throw
+   */
+  update(
+    registered: { readonly id: string; readonly token: string },
+    sent: Readonly<Record<string, unknown>>,
+    caller: Caller,
+    beforeUpdate: () => Promise<void>,
+  ): Promise<Registered>;
+  /** @throws NotRegistered, RegistrationDisabled */
+  remove(id: string, token: string, caller: Caller): Promise<void>;
+}
+
+// The prefix lets secret scanners recognize a leaked token.
+const TOKEN_PREFIX = 'gatehouse_registration_';
+const TOKEN_FORM = /^gatehouse_registration_[\w-]{43}$/;
+
+// When all places are taken: the apps that a user alone has authorized and that are kept, and in seconds, for how long one of
+// them is kept unused.
+const PER_USER = 5;
+const UNUSED = 30 * 86_400;
+
+export function createDynamicRegistration(
+  policy: RegistrationPolicy,
+  { audit, loadNameCheck, names, networkOf, onRemoved, registryFor, storage }: RegistrationParts,
+): DynamicRegistration {
+  const { clients, registrations } = storage;
+
+  async function checkName(name: string): Promise<void> {
+    const mistake = (await loadNameCheck())(name);
+    if (mistake) throw refusalOf([mistake]);
+  }
+
+  async function requireAllowed(
+    request: Parameters<NonNullable<RegistrationPolicy['allow']>>[0],
+  ): Promise<void> {
+    if (policy.allow === undefined) return;
+    const isAllowed: unknown = await policy.allow(request);
+    // Anything but `true` refuses: a policy in JavaScript may forget to return.
+    if (isAllowed === true) return;
+    throw invalidMetadata('the policy of this server refuses this app');
+  }
+
+  /** The client of a token, with its secrets. */
+  async function authenticate(
+    id: string,
+    token: string,
+  ): Promise<{ client: Client; secrets: readonly ClientSecret[]; authMethod: RegisteredAuthMethod }> {
+    const registration = TOKEN_FORM.test(token) ? await registrations.find(id) : undefined;
+    if (!registration || !matchesHash(token, registration.tokenHash)) throw new NotRegistered();
+    const stored = await clients.find(id);
+    if (!stored) throw new NotRegistered();
+    refuseDisabled(stored.client);
+    return { ...stored, authMethod: effectiveAuthMethod(stored.client, registration.authMethod) };
+  }
+
+  return {
+    async register(sent, { address, origin }, beforeInsert) {
+      const requested = readMetadata(sent);
+      const scopes = scopesFor(requested.scopes, policy);
+      const at = now();
+      const client: Client = {
+        ...requireValid(checkClientFields({ ...requested.fields, scopes }, names)),
+        id: randomUUID(),
+        registration: 'dynamic',
+        disabled: false,
+        disabledBy: undefined,
+        createdAt: at,
+        updatedAt: at,
+      };
+      await checkName(client.name);
+      const metadata = toClientMetadata(client, requested.authMethod);
+      await beforeInsert();
+      await requireAllowed({ metadata, sent, address, clientId: undefined });
+      const token = TOKEN_PREFIX + randomBytes(32).toString('base64url');
+      const secret = client.confidential ? makeSecret({ label: 'registered' }) : undefined;
+      const registration = {
+        clientId: client.id,
+        tokenHash: hashCredential(token),
+        authMethod: requested.authMethod,
+        removableAt: at + policy.unauthorizedAfter,
+        unusedAfter: Math.max(policy.unusedAfter, policy.unauthorizedAfter),
+        network: networkOf(address),
+      };
+      const secrets = secret ? [secret.stored] : [];
+      const places = { limit: policy.maxClients, perUser: PER_USER, unusedSince: at - UNUSED, now: at };
+      const displaced = await registrations.insert({ client, secrets, registration }, places);
+      if (!displaced) throw new TooManyClients();
+      for (const removed of displaced) onRemoved(removed);
+      const { id: clientId, name } = client;
+      audit.record({ type: 'client_created', clientId, name, registration: 'dynamic' }, origin);
+      return { client, metadata, secret: secret?.returned.value, token };
+    },
+
+    async read(id, token) {
+      const { authMethod, client } = await authenticate(id, token);
+      return { client, metadata: toClientMetadata(client, authMethod), token };
+    },
+
+    async update({ id, token }, sent, { address, origin }, beforeUpdate) {
+      const { authMethod, client: before, secrets } = await authenticate(id, token);
+      const secret = checkManagement(sent, before, secrets);
+      const requested = readMetadata(sent, authMethod);
+      const { confidential: _confidential, grantType: _grantType, ...fields } = requested.fields;
+      const changesOf = (client: Client) => ({ ...fields, scopes: narrowed(client, requested, policy) });
+      const asked = { ...before, ...requireValid(checkClientChanges(before, changesOf(before), names)) };
+      if (asked.name !== before.name) await checkName(asked.name);
+      const metadata = toClientMetadata(asked, authMethod);
+      await beforeUpdate();
+      await requireAllowed({ metadata, sent, address, clientId: id });
+      try {
+        const client = await registryFor(origin).update(id, (current) => {
+          // An administrator may have disabled it since it was read.
+          refuseDisabled(current);
+          return changesOf(current);
+        });
+        return { client, metadata: toClientMetadata(client, authMethod), secret, token };
+      } catch (error) {
+        throw error instanceof ClientInvalidError ? refusalOf(error.fields) : error;
+      }
+    },
+
+    async remove(id, token, { origin }) {
+      await authenticate(id, token);
+      await registryFor(origin).delete(id);
+    },
+  };
+}
+
+function requireValid<T>({ checked, mistakes }: Checked<T>): T {
+  if (mistakes) throw refusalOf(mistakes);
+  return checked;
+}
+
+function refuseDisabled({ disabled }: Client): void {
+  if (disabled) throw new RegistrationDisabled();
+}
+
+/** An administrator may have made the client public, or given it a secret. */
+function effectiveAuthMethod(
+  { confidential }: Client,
+  registered: RegisteredAuthMethod,
+): RegisteredAuthMethod {
+  if (!confidential) return 'none';
+  return registered === 'none' ? 'client_secret_basic' : registered;
+}

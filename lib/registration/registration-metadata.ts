@@ -1,0 +1,203 @@
+import type { Client, ClientFields, ClientMetadata, RegisteredAuthMethod } from '../contracts/index.ts';
+import type { FieldError } from '../errors.ts';
+import { isStrings, MOST_REDIRECT_URIS } from '../clients/fields.ts';
+import { isOnDevice } from '../clients/redirect-uris.ts';
+
+/** The error codes of RFC 7591 section 3.2.2. */
+export type RegistrationErrorCode =
+  | 'invalid_redirect_uri'
+  | 'invalid_client_metadata'
+  | 'invalid_software_statement'
+  | 'unapproved_software_statement';
+
+/** A registration, or a change of one, is refused. The message holds no text of the caller. */
+export class RegistrationRefused extends Error {
+  readonly error: RegistrationErrorCode;
+
+  constructor(error: RegistrationErrorCode, message: string) {
+    super(message);
+    this.error = error;
+  }
+}
+
+export function invalidMetadata(message: string): RegistrationRefused {
+  return new RegistrationRefused('invalid_client_metadata', message);
+}
+
+/** What an app asks to be registered as; its fields are still to be checked as those of every client. */
+export interface RequestedRegistration {
+  readonly fields: Required<
+    Pick<ClientFields, 'name' | 'grantType' | 'redirectUris' | 'confidential' | 'native'>
+  >;
+  readonly authMethod: RegisteredAuthMethod;
+  /** `undefined`: it names none. */
+  readonly scopes: readonly string[] | undefined;
+}
+
+/**
+ * Reads the metadata that an app sends (RFC 7591 section 2). Members that are not known are ignored, and neither stored nor
+ * returned; so are `client_uri`, `logo_uri` and the other URIs of pages, which this server neither fetches nor shows.
+ *
+ * @param registered - how the client authenticates already, which cannot change
+ * @throws RegistrationRefused
+ */
+export function readMetadata(
+  sent: Readonly<Record<string, unknown>>,
+  registered?: RegisteredAuthMethod,
+): RequestedRegistration {
+  refuseSoftwareStatement(sent['software_statement']);
+  const redirectUris = readRedirectUris(sent['redirect_uris']);
+  for (const { member, value } of lacking(sent)) {
+    throw invalidMetadata(
+      `${member}: give an array with ${value}, or leave it out; apps that register themselves get tokens for users only`,
+    );
+  }
+  const { authMethod, native } = readApplication(sent, redirectUris, registered);
+  const name = readText(sent, 'client_name')?.trim() || nameFrom(redirectUris[0]);
+  const scope = readText(sent, 'scope');
+  return {
+    fields: {
+      name,
+      grantType: 'authorization_code',
+      redirectUris,
+      confidential: authMethod !== 'none',
+      native,
+    },
+    authMethod,
+    scopes: scope === undefined ? undefined : scope.split(' ').filter(Boolean),
+  };
+}
+
+/** The metadata as registered, for the response (RFC 7591 section 3.2.1). */
+export function toClientMetadata(
+  { name, native, redirectUris, scopes }: Pick<Client, 'name' | 'native' | 'redirectUris' | 'scopes'>,
+  authMethod: RegisteredAuthMethod,
+): ClientMetadata {
+  return {
+    client_name: name,
+    redirect_uris: redirectUris,
+    token_endpoint_auth_method: authMethod,
+    // Every client of the authorization code grant gets refresh tokens.
+    grant_types: ['authorization_code', 'refresh_token'],
+    response_types: ['code'],
+    application_type: native ? 'native' : 'web',
+    ...(scopes && scopes.length > 0 ? { scope: scopes.join(' ') } : {}),
+  };
+}
+
+// The names that RFC 7591 has for the fields of a client.
+const MEMBERS: readonly (readonly [field: RegExp, member: string])[] = [
+  [/^name$/, 'client_name'],
+  [/^redirectUris/, 'redirect_uris'],
+  [/^native$/, 'application_type'],
+  [/^keys\.jwksUri/, 'jwks_uri'],
+  [/^keys(?:\.jwks)?/, 'jwks'],
+];
+
+/** A mistake in a field of a client as one in the metadata. */
+export function inMetadata({ field, message }: FieldError): string {
+  const member = MEMBERS.find(([pattern]) => pattern.test(field));
+  return `${member ? field.replace(...member) : field}: ${message}`;
+}
+
+const MOST_MISTAKES = 3;
+
+/** The error of RFC 7591 for fields that are refused. */
+export function refusalOf(mistakes: readonly FieldError[]): RegistrationRefused {
+  const ofUris = mistakes.filter(({ field }) => field.startsWith('redirectUris'));
+  const named = (ofUris.length > 0 ? ofUris : mistakes).slice(0, MOST_MISTAKES);
+  const error = ofUris.length > 0 ? 'invalid_redirect_uri' : 'invalid_client_metadata';
+  return new RegistrationRefused(error, named.map(inMetadata).join('; '));
+}
+
+/** What an app that nobody registers lacks in the lists of its metadata, where it sends them: it gets tokens for users only. */
+export function lacking(sent: Readonly<Record<string, unknown>>): { member: string; value: string }[] {
+  return USERS_ONLY.filter(({ member, value }) => {
+    const values = sent[member] ?? [value];
+    // Other values, such as further grant types, are not registered.
+    return !isStrings(values) || !values.includes(value);
+  });
+}
+
+const USERS_ONLY = [
+  { member: 'grant_types', value: 'authorization_code' },
+  { member: 'response_types', value: 'code' },
+];
+
+/**
+ * The claims of a software statement take precedence over the other metadata, so one that is ignored would register something
+ * else than its publisher has signed.
+ */
+function refuseSoftwareStatement(statement: unknown): void {
+  if (statement === undefined || statement === null) return;
+  if (typeof statement !== 'string') {
+    throw new RegistrationRefused('invalid_software_statement', 'software_statement: give a JWT, or none');
+  }
+  throw new RegistrationRefused(
+    'unapproved_software_statement',
+    'software_statement: this server trusts no publisher of software statements; register without one',
+  );
+}
+
+function readRedirectUris(uris: unknown): readonly [string, ...string[]] {
+  const most = MOST_REDIRECT_URIS.selfRegistered;
+  if (!isStrings(uris) || uris.length === 0 || uris.length > most) {
+    throw new RegistrationRefused(
+      'invalid_redirect_uri',
+      `redirect_uris: give an array of 1 to ${most} URIs`,
+    );
+  }
+  return uris as [string, ...string[]];
+}
+
+const AUTH_METHODS: ReadonlySet<unknown> = new Set<RegisteredAuthMethod>([
+  'none',
+  'client_secret_basic',
+  'client_secret_post',
+]);
+
+function readApplication(
+  sent: Readonly<Record<string, unknown>>,
+  redirectUris: readonly string[],
+  registered: RegisteredAuthMethod | undefined,
+): { readonly authMethod: RegisteredAuthMethod; readonly native: boolean } {
+  const type = sent['application_type'] ?? undefined;
+  if (type !== undefined && type !== 'native' && type !== 'web') {
+    throw invalidMetadata('application_type: give native or web, or leave it out');
+  }
+  // An installed app cannot keep a secret, unlike one that names no method and is not known to be installed (RFC 7591 section 2).
+  const preset = type === 'native' ? 'none' : 'client_secret_basic';
+  const authMethod = sent['token_endpoint_auth_method'] ?? registered ?? preset;
+  if (!AUTH_METHODS.has(authMethod)) {
+    throw invalidMetadata('token_endpoint_auth_method: give none, client_secret_basic or client_secret_post');
+  }
+  if (registered !== undefined && authMethod !== registered) {
+    throw invalidMetadata('token_endpoint_auth_method: cannot be changed; register again');
+  }
+  if (type === 'native' && authMethod !== 'none') {
+    throw invalidMetadata(
+      'token_endpoint_auth_method: an app of the application_type native cannot keep a secret; give none',
+    );
+  }
+  // A native app may not redirect to a loopback address over https, a web app may.
+  const isInstalled =
+    type === undefined &&
+    redirectUris.some((uri) => isOnDevice(uri) && URL.parse(uri)?.protocol !== 'https:');
+  return {
+    authMethod: authMethod as RegisteredAuthMethod,
+    native: authMethod === 'none' && (type === 'native' || isInstalled),
+  };
+}
+
+/** The name of an app that gives none: the host of its redirect URI, or its scheme. */
+function nameFrom(redirectUri: string): string {
+  const url = URL.parse(redirectUri);
+  if (!url) return 'app';
+  return /^https?:$/.test(url.protocol) ? url.hostname : url.protocol.slice(0, -1);
+}
+
+function readText(sent: Readonly<Record<string, unknown>>, member: string): string | undefined {
+  const text = sent[member] ?? undefined;
+  if (text === undefined || typeof text === 'string') return text;
+  throw invalidMetadata(`${member}: give a string`);
+}

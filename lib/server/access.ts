@@ -1,0 +1,91 @@
+import { createAssignments } from '../access/assignments.ts';
+import { createGuard } from '../access/guard.ts';
+import type { Guard } from '../access/guard.ts';
+import {
+  createFindClientPermissions,
+  createPrincipalLoader,
+  createUserAssignments,
+} from '../access/principal.ts';
+import type { FindClientPermissions, UserAssignments } from '../access/principal.ts';
+import type { Assignments, ConcurrencyLimit, User } from '../contracts/index.ts';
+import { requireResource } from '../options/resources.ts';
+import type { ResolvedOptions, ResolvedResource } from '../options/resolved-options.ts';
+import { isTokenActive } from '../token/revoke.ts';
+import type { ServerClients } from './clients.ts';
+import type { ServerRecord } from './record.ts';
+import type { ServerStorage } from './storage.ts';
+import type { ServerTokens } from './tokens.ts';
+
+/** The guards of the APIs, and the permissions of users and clients. */
+export interface ServerAccess<P extends string, R extends string, U extends User> {
+  readonly assignments: Assignments<P, R>;
+  /**
+   * The guard of an API. @default that of the issuer
+   * @throws ConfigError when the server does not have it
+   */
+  readonly guardFor: (resource: string | undefined) => Guard<P, U>;
+  readonly clientPermissions: FindClientPermissions<P>;
+  readonly userAssignments: UserAssignments<U>;
+}
+
+/** Creates them, and connects the caches of the guards to the changes on this node, which take effect at once. */
+export function createAccess<P extends string, R extends string, U extends User>(
+  options: ResolvedOptions<P, R, U>,
+  parts: Pick<ServerStorage, 'invalidation'> & {
+    readonly clients: ServerClients;
+    readonly concurrencyLimit: Pick<ConcurrencyLimit, 'refusal'>;
+    readonly record: ServerRecord;
+    readonly tokens: ServerTokens;
+  },
+): ServerAccess<P, R, U> {
+  const { gate, issuer, resources, storage, users } = options;
+  const { clients, concurrencyLimit, invalidation, record, tokens } = parts;
+  const userAssignments = createUserAssignments({ users, assignments: storage.assignments });
+  const clientPermissions = createFindClientPermissions<P>(gate, userAssignments);
+
+  const createGuardOf = (api: ResolvedResource<P>): Guard<P, U> =>
+    createGuard<P, U>({
+      api,
+      server: concurrencyLimit,
+      logger: options.logger,
+      observers: record.observers,
+      trace: record.trace,
+      revocationLag: options.revocationLag,
+      cachedTokens: options.cachedTokens,
+      verify: tokens.verifyFor(api.resource),
+      async isActive(claims) {
+        const active = await isTokenActive(storage.revocations, claims);
+        if (active && claims.principal === 'user') clients.lastUses.appUsed(claims.sub, claims.client_id);
+        return active;
+      },
+      async onMissing(userId) {
+        // The principal may be missing because the client was removed.
+        if (!(await users.find(userId))) await tokens.endMissingUser(userId);
+      },
+      loadPrincipal: createPrincipalLoader({
+        userAssignments,
+        clientPermissions,
+        clients: { find: clients.directory.findDated },
+        gate,
+        api,
+      }),
+    });
+  const guards = new Map(Array.from(resources, ([resource, api]) => [resource, createGuardOf(api)]));
+  invalidation.add((changed) => {
+    for (const guard of guards.values()) guard.forget(changed);
+  });
+
+  return {
+    assignments: createAssignments({
+      users,
+      gate,
+      store: storage.assignments,
+      audit: record.audit,
+      onChange: (userId) => invalidation.announce({ userId }),
+    }),
+    guardFor: (resource = issuer) =>
+      guards.get(requireResource('guard({ resource })', resource, resources).resource)!,
+    clientPermissions,
+    userAssignments,
+  };
+}

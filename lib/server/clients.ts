@@ -1,0 +1,104 @@
+import { createAppNameCheck } from '../clients/app-names.ts';
+import { createClientDirectory } from '../clients/directory.ts';
+import { withoutDocuments } from '../clients/document-directory.ts';
+import type { DocumentDirectory } from '../clients/document-directory.ts';
+import { createLastUses } from '../clients/last-use.ts';
+import type { LastUses } from '../clients/last-use.ts';
+import { createClientRegistry } from '../clients/registry.ts';
+import type { RegistryFor } from '../clients/registry.ts';
+import { createRemoteKeys } from '../clients/remote-keys.ts';
+import type { RemoteKeys } from '../clients/remote-keys.ts';
+import type { RemoteWaits } from '../contracts/index.ts';
+import type { PublicFetch } from '../http/public-fetch.ts';
+import { createFetchLimit } from '../limits/fetch-limit.ts';
+import { createRemoteWaits } from '../limits/remote-waits.ts';
+import type { ResolvedOptions } from '../options/resolved-options.ts';
+import { createDocumentDirectory } from '../registration/document-directory.ts';
+import { createOnRemoved } from './jobs.ts';
+import type { Pruned } from './jobs.ts';
+import type { ServerRecord } from './record.ts';
+import type { ServerStorage } from './storage.ts';
+
+/** The clients of a server. */
+export interface ServerClients {
+  /** Finds the clients of requests, cached. */
+  readonly directory: DocumentDirectory;
+  /** Manages the registered clients. */
+  readonly registryFor: RegistryFor;
+  /** Called with each client that was removed because it is unused. */
+  readonly onRemoved: Pruned['onRemoved'];
+  /** The keys with which clients authenticate. `undefined`: they cannot authenticate with keys. */
+  readonly remoteKeys: RemoteKeys | undefined;
+  readonly lastUses: LastUses;
+  /** Names that apps of users and strangers may not have. The pages add that of their brand. */
+  readonly reservedNames: Set<string>;
+  /** Loads the check of the names of apps that no administrator registers. */
+  readonly loadNameCheck: ReturnType<typeof createAppNameCheck>;
+}
+
+export function createClients(
+  options: ResolvedOptions,
+  {
+    invalidation,
+    publicFetch: fetch,
+    record: { audit },
+  }: Pick<ServerStorage, 'invalidation'> & {
+    /** Fetches documents whose URL a developer or a stranger chose. */
+    readonly publicFetch: PublicFetch;
+    readonly record: ServerRecord;
+  },
+): ServerClients {
+  const { deviceAuthorization, gate, lifetimes, logger, privateKeyJwt, revocationLag, scopes, storage } =
+    options;
+  const onChange = (clientId: string): void => invalidation.announce({ clientId });
+  const lastUses = createLastUses(storage, logger);
+  const waits = createRemoteWaits(options);
+  const reservedNames = new Set(options.reservedNames);
+  const loadNameCheck = createAppNameCheck(reservedNames);
+
+  const registered = createClientDirectory(storage.clients, {
+    maxAge: revocationLag,
+    secretUsed: lastUses.secretUsed,
+  });
+  const directory = withDocuments(registered, options, { audit, fetch, loadNameCheck, onChange, waits });
+  invalidation.add((changed) => {
+    if (changed === undefined || changed.clientId !== undefined) directory.forget(changed?.clientId);
+  });
+
+  return {
+    directory,
+    registryFor: createClientRegistry(
+      storage.clients,
+      { gate, scopes, lifetimes, privateKeyJwt, authorizesDevices: deviceAuthorization !== undefined },
+      { audit, onChange },
+    ),
+    onRemoved: createOnRemoved(audit, onChange),
+    remoteKeys: privateKeyJwt ? createRemoteKeys(fetch, { logger, waits }) : undefined,
+    lastUses,
+    reservedNames,
+    loadNameCheck,
+  };
+}
+
+/** Adds the clients with metadata documents, if the option `clientIdMetadata` is set. */
+function withDocuments(
+  registered: ReturnType<typeof createClientDirectory>,
+  { clientIdMetadata: policy, issuer, logger, privateKeyJwt, storage }: ResolvedOptions,
+  parts: Pick<ServerRecord, 'audit'> &
+    Pick<ServerClients, 'loadNameCheck'> & {
+      readonly fetch: PublicFetch;
+      readonly onChange: (clientId: string) => void;
+      readonly waits: RemoteWaits;
+    },
+): DocumentDirectory {
+  if (!policy) return withoutDocuments(registered);
+  return createDocumentDirectory(registered, {
+    ...parts,
+    store: storage.clients,
+    countFetch: createFetchLimit(),
+    policy,
+    ownHost: new URL(issuer).hostname,
+    privateKeyJwt,
+    logger,
+  });
+}

@@ -1,0 +1,260 @@
+import type { Client, Finding } from '../../contracts/index.ts';
+import { GatehouseError } from '../../errors.ts';
+import type { CheckedServer } from './check.ts';
+
+const WELL_KNOWN = '/.well-known/oauth-authorization-server';
+
+/**
+ * Checks the server at its issuer over the network, because the proxies in front of it can break it as much as its
+ * configuration can. Sends an authorization request of one of the clients, which stores nothing, and a logout without a
+ * session.
+ */
+export async function checkIssuer(server: CheckedServer): Promise<readonly Finding[]> {
+  const { issuer } = server;
+  if (issuer === undefined) return [];
+  const { findings, metadata } = await readMetadata(issuer);
+  if (!metadata) return findings;
+  const metadataFindings = [...findings, ...compareMetadata(issuer, metadata)];
+  if (metadataFindings.length > 0) return metadataFindings;
+  const unreachable = await checkPublishedKeys(String(metadata['jwks_uri']));
+  if (unreachable.length > 0) return unreachable;
+  return [
+    ...(await checkAuthorization(server, {
+      issuer,
+      endpoint: metadata['authorization_endpoint'] as string,
+    })),
+    ...(await checkCookies(issuer)),
+  ];
+}
+
+interface MetadataResult {
+  readonly findings: readonly Finding[];
+  readonly metadata?: Readonly<Record<string, unknown>>;
+}
+
+async function readMetadata(issuer: string): Promise<MetadataResult> {
+  const { origin, pathname } = new URL(issuer);
+  const path = pathname.replace(/\/$/, '');
+  // RFC 8414 section 3.1 puts the issuer's path after the well-known path.
+  const standard = `${origin}${WELL_KNOWN}${path}`;
+  const answer = await probe(standard);
+  const metadata = parseMetadata(answer);
+  if (metadata) return { findings: [], metadata };
+  const below = path === '' ? undefined : parseMetadata(await probe(issuer + WELL_KNOWN));
+  if (!below) return { findings: [noMetadata(standard, answer)] };
+  return {
+    metadata: below,
+    findings: [
+      {
+        code: 'metadata_misplaced',
+        severity: 'warning',
+        message: `Clients look for the server's metadata at ${standard} (RFC 8414), but it is only at ${issuer}${WELL_KNOWN}.`,
+        remedy: 'Let the proxy pass that path to the server too.',
+      },
+    ],
+  };
+}
+
+function parseMetadata(answer: ProbeResult): Readonly<Record<string, unknown>> | undefined {
+  if (!('body' in answer) || answer.status !== 200) return undefined;
+  try {
+    const metadata: unknown = JSON.parse(answer.body);
+    const isMetadata = typeof metadata === 'object' && metadata !== null && 'issuer' in metadata;
+    return isMetadata ? { ...metadata } : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function noMetadata(url: string, answer: ProbeResult): Finding {
+  if ('failure' in answer) {
+    return {
+      code: 'issuer_unreachable',
+      severity: 'error',
+      message: `Nothing answers at ${url}: ${answer.failure}.`,
+      remedy:
+        'Start the server, and check that its host name, port, certificate and proxy can be reached from this machine.',
+    };
+  }
+  const { location, status } = answer;
+  return {
+    code: 'metadata_missing',
+    severity: 'error',
+    message: `${url} is not the metadata of an authorization server: the response was ${status}${location ? ` to ${location}` : ''}.`,
+    remedy:
+      'Let the proxy pass /oauth/ and /.well-known/ to the server; with a path in the issuer, see the option mountPath.',
+  };
+}
+
+function compareMetadata(issuer: string, metadata: Readonly<Record<string, unknown>>): Finding[] {
+  if (metadata['issuer'] !== issuer) {
+    return [
+      {
+        code: 'issuer_differs',
+        severity: 'error',
+        message: `The server at ${issuer} has another issuer in its metadata: ${String(metadata['issuer'])}.`,
+        remedy: 'Pass the public URL to createAuthServer() as issuer; behind a proxy, the URL of the proxy.',
+      },
+    ];
+  }
+  const elsewhere = Object.entries(metadata).filter(
+    ([name, url]) => /_endpoint$|^jwks_uri$/.test(name) && !String(url).startsWith(`${issuer}/`),
+  );
+  if (elsewhere.length === 0 && typeof metadata['authorization_endpoint'] === 'string') return [];
+  const named = elsewhere.map(([name, url]) => `${name} ${String(url)}`).join(', ') || 'none at all';
+  return [
+    {
+      code: 'endpoints_elsewhere',
+      severity: 'error',
+      message: `The server at ${issuer} has endpoints in its metadata with another scheme, host or path: ${named}.`,
+      remedy: 'Check that no proxy changes them.',
+    },
+  ];
+}
+
+async function checkAuthorization(
+  server: CheckedServer,
+  { issuer, endpoint }: { issuer: string; endpoint: string },
+): Promise<readonly Finding[]> {
+  const client = await findAuthorizationCodeClient(server);
+  if (!client) return [];
+  const answer = await probe(authorizationRequest(endpoint, client));
+  if ('failure' in answer || answer.status >= 500) {
+    return [
+      {
+        code: 'authorization_fails',
+        severity: 'error',
+        message: `An authorization request to ${endpoint} fails: ${describe(answer)}.`,
+        remedy: 'Read the logs of the server and of the proxy.',
+      },
+    ];
+  }
+  if (!isInteraction(answer.location, issuer)) {
+    return [
+      {
+        code: 'authorization_unanswered',
+        severity: 'warning',
+        message: `An authorization request of "${client.name}" to ${endpoint} was answered with ${answer.status} and does not lead to the login page.`,
+        remedy:
+          'Check that the server uses the same database as this command, and that the proxy does not rewrite Location.',
+      },
+    ];
+  }
+  return [];
+}
+
+function isInteraction(location: string | null, issuer: string): boolean {
+  const url = location === null ? null : URL.parse(location, issuer);
+  return url?.href.startsWith(`${issuer}/oauth/interaction/`) === true;
+}
+
+/** Checks the session cookie that a logout sets. The pages of the host may have no such logout, which is not reported. */
+async function checkCookies(issuer: string): Promise<readonly Finding[]> {
+  const endpoint = `${issuer}/oauth/logout`;
+  const answer = await probe(endpoint, 'POST');
+  if ('failure' in answer || answer.status !== 200) return [];
+  if (answer.cookies.length === 0) {
+    return [
+      {
+        code: 'cookies_lost',
+        severity: 'error',
+        message: `The response of ${endpoint} has no cookie, so users cannot sign in.`,
+        remedy: 'Check that the proxy passes Set-Cookie on.',
+      },
+    ];
+  }
+  const insecure = answer.cookies.filter((cookie) => !/;\s*secure/i.test(cookie)).map(cookieName);
+  if (insecure.length === 0 || !issuer.startsWith('https:')) return [];
+  return [
+    {
+      code: 'cookies_insecure',
+      severity: 'error',
+      message: `Cookies of ${endpoint} lack the attribute Secure: ${insecure.join(', ')}.`,
+      remedy: 'Check that the proxy does not rewrite Set-Cookie.',
+    },
+  ];
+}
+
+async function findAuthorizationCodeClient({ storage }: CheckedServer): Promise<Client | undefined> {
+  try {
+    const page = await storage.clients.list({});
+    return page.find(({ disabled, grantType }) => !disabled && grantType === 'authorization_code');
+  } catch (error) {
+    // The checks of the storage have reported this error, and the remaining checks of the server do not need a client.
+    if (error instanceof GatehouseError) return undefined;
+    throw error;
+  }
+}
+
+function authorizationRequest(endpoint: string, { id, redirectUris }: Client): string {
+  const url = new URL(endpoint);
+  url.search = new URLSearchParams({
+    client_id: id,
+    response_type: 'code',
+    redirect_uri: redirectUris[0] ?? '',
+    // The S256 challenge of RFC 7636, appendix B. Its verifier is public, which is safe because the request issues no code.
+    code_challenge: 'E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM',
+    code_challenge_method: 'S256',
+  }).toString();
+  return url.href;
+}
+
+function cookieName(cookie: string): string {
+  return cookie.slice(0, cookie.indexOf('='));
+}
+
+/** The response to a probe, or the reason why there was none. */
+type ProbeResult =
+  | {
+      readonly status: number;
+      readonly location: string | null;
+      readonly cookies: readonly string[];
+      readonly body: string;
+    }
+  | { readonly failure: string };
+
+// In milliseconds.
+const TIMEOUT = 5000;
+
+/** Requests a URL once, without following redirects. */
+async function probe(url: string, method = 'GET'): Promise<ProbeResult> {
+  try {
+    const response = await fetch(url, { method, redirect: 'manual', signal: AbortSignal.timeout(TIMEOUT) });
+    return {
+      status: response.status,
+      location: response.headers.get('location'),
+      cookies: response.headers.getSetCookie(),
+      body: await response.text(),
+    };
+  } catch (error) {
+    return { failure: failureReason(error) };
+  }
+}
+
+/** The reason why `fetch` failed: the network error is the `cause` of its error, with a code such as `ECONNREFUSED`. */
+function failureReason(error: unknown): string {
+  if (error instanceof Error && error.name === 'TimeoutError') return `no answer within ${TIMEOUT / 1000} s`;
+  const cause = error instanceof Error ? error.cause : undefined;
+  if (cause instanceof Error) return 'code' in cause ? String(cause.code) : cause.message;
+  return error instanceof Error ? error.message : String(error);
+}
+
+/** The result of a probe, for the end of a sentence. */
+function describe(answer: ProbeResult): string {
+  return 'failure' in answer ? answer.failure : `the response was ${answer.status}`;
+}
+
+/** Checks that the endpoints can be reached at the URLs of the metadata, by the JWK Set, which needs no authentication. */
+async function checkPublishedKeys(url: string): Promise<readonly Finding[]> {
+  const answer = await probe(url);
+  if ('status' in answer && answer.status === 200) return [];
+  return [
+    {
+      code: 'endpoints_unreachable',
+      severity: 'error',
+      message: `The server's public keys are not at ${url}, the jwks_uri of its metadata: ${describe(answer)}.`,
+      remedy:
+        'Let the proxy pass /oauth/ to the server; if it removes the path of the issuer, set the option mountPath.',
+    },
+  ];
+}

@@ -1,0 +1,207 @@
+import { now, readState } from '../../contracts/clock.ts';
+import type { Finding, StorageDiagnosis } from '../../contracts/index.ts';
+import { StorageError } from '../../errors.ts';
+import type { Check, CheckedServer } from './check.ts';
+import { checkClients } from './clients.ts';
+import { checkIssuer } from './issuer.ts';
+import { checkKeys } from './keys.ts';
+
+/** Runs every check that the state of the storage permits. Resolves to the findings, errors first. */
+export async function runChecks(server: CheckedServer): Promise<readonly Finding[]> {
+  const findings = [
+    ...(await withStorage(server)),
+    ...(await checkCookieKeys(server)),
+    ...(await checkIssuer(server)),
+  ];
+  return findings.toSorted((one, other) => rank(one) - rank(other));
+}
+
+// These need the tables of this version.
+const WITH_TABLES: readonly Check[] = [checkDiagnosis, checkKeys, checkClients];
+
+async function withStorage(server: CheckedServer): Promise<readonly Finding[]> {
+  const findings: Finding[] = [];
+  try {
+    const pending = await checkMigrations(server);
+    findings.push(...pending, ...(await checkAccess(server, pending.length > 0)));
+    if (pending.length > 0) return findings;
+    for (const check of WITH_TABLES) findings.push(...(await check(server)));
+    return findings;
+  } catch (error) {
+    if (!(error instanceof StorageError)) throw error;
+    return [...findings, unreachable(error)];
+  }
+}
+
+function unreachable({ message }: StorageError): Finding {
+  return {
+    code: 'database_unreachable',
+    severity: 'error',
+    message,
+    remedy: message.includes('(SQLITE_')
+      ? 'Correct the path of the file, and let the user of this process write the file and its folder.'
+      : 'Start the database, or correct its address and the password and privileges of its user.',
+  };
+}
+
+function rank({ severity }: Finding): number {
+  return severity === 'error' ? 0 : 1;
+}
+
+// In milliseconds. Above the second one, half the lifetime of a code (one minute) and of the delay of a new key is lost.
+const WARNING_DIFFERENCE = 2000;
+const ERROR_DIFFERENCE = 30_000;
+
+/** Checks the clock, the pruning, the cache and the messages of the database. */
+async function checkDiagnosis({ pruneInterval, storage }: CheckedServer): Promise<readonly Finding[]> {
+  const { ahead } = await readState(storage);
+  const { cache, listening, oldestExpired } = await storage.diagnose();
+  return [
+    ...checkClock(ahead),
+    ...checkPruning(oldestExpired, pruneInterval),
+    ...checkCache(cache),
+    ...checkListening(listening),
+  ];
+}
+
+/**
+ * Compares this machine's clock with the database's, as a reference for all nodes: tokens that are issued on a node whose clock
+ * is ahead are not valid yet on the others.
+ */
+function checkClock(difference: number): readonly Finding[] {
+  if (Math.abs(difference) <= WARNING_DIFFERENCE) return [];
+  const seconds = Math.round(Math.abs(difference) / 1000);
+  return [
+    {
+      code: 'clock_differs',
+      severity: Math.abs(difference) > ERROR_DIFFERENCE ? 'error' : 'warning',
+      message: `The clock of the database is ${seconds} s ${difference > 0 ? 'ahead of' : 'behind'} this machine's.`,
+      remedy:
+        'Synchronize the clocks of all machines with a time service such as chrony or systemd-timesyncd.',
+    },
+  ];
+}
+
+// 32 random characters of any usual alphabet, hexadecimal digits included, have more different ones.
+const MIN_DIFFERENT_CHARACTERS = 8;
+
+/**
+ * Finds keys of the option `cookieKeys` that can be guessed. Their length is checked when a server starts. Keys that a server
+ * has generated itself are random, and need no check.
+ */
+async function checkCookieKeys({ cookieKeys = [] }: CheckedServer): Promise<readonly Finding[]> {
+  const weak = cookieKeys.filter((key) => new Set(key).size < MIN_DIFFERENT_CHARACTERS);
+  if (weak.length === 0) return [];
+  return [
+    {
+      code: 'cookie_keys_weak',
+      severity: 'error',
+      message: `${weak.length === 1 ? 'A cookie key is' : `${weak.length} cookie keys are`} made of very few different characters and easy to guess, so sessions can be forged.`,
+      remedy:
+        'Use random keys, such as those of `openssl rand -base64 32`, or leave out cookieKeys: the server then creates and stores one.',
+    },
+  ];
+}
+
+/** @param isPending - whether a migration has to run */
+async function checkAccess({ storage }: CheckedServer, isPending: boolean): Promise<readonly Finding[]> {
+  const { noMigrations, readOnly } = await storage.access();
+  const findings: Finding[] = [];
+  if (readOnly !== undefined) {
+    findings.push({
+      code: 'database_read_only',
+      severity: 'error',
+      message: `The rows of the database cannot be changed ${readOnly}.`,
+      remedy:
+        'Let the user of the database select, insert, update and delete in the tables that begin with gatehouse_, or the user of this process write the SQLite file and its folder; give the address of the primary, not of a standby.',
+    });
+  }
+  if (noMigrations !== undefined) {
+    findings.push({
+      code: 'migrations_not_permitted',
+      severity: isPending ? 'error' : 'warning',
+      message: `The tables of the database cannot be created or changed ${noMigrations}.`,
+      remedy: isPending
+        ? 'Run `gatehouse migrate` with a user that may create tables and owns those that begin with gatehouse_.'
+        : 'Nothing, if you run `gatehouse migrate` with another user; else let this user create tables and own those that begin with gatehouse_.',
+    });
+  }
+  return findings;
+}
+
+/** Finds migrations that have not run. */
+async function checkMigrations({ storage }: CheckedServer): Promise<readonly Finding[]> {
+  const pending = await storage.pendingMigrations();
+  return pending.map((name) => ({
+    code: 'migration_pending',
+    severity: 'error',
+    message: `The migration ${name} has not run.`,
+    remedy: 'Run `gatehouse migrate` or `await storage.migrate()`.',
+  }));
+}
+
+const HOUR = 3600;
+const DAY = 24 * HOUR;
+
+/** Checks that expired rows are deleted in time. */
+function checkPruning(
+  oldestExpired: StorageDiagnosis['oldestExpired'],
+  pruneInterval: number,
+): readonly Finding[] {
+  if (oldestExpired === undefined) return [];
+  const lag = now() - oldestExpired;
+  // Without an interval of the server, a daily cron job is expected.
+  if (lag <= 2 * (pruneInterval || DAY)) return [];
+  return [
+    {
+      code: 'pruning_behind',
+      severity: 'warning',
+      message: `Rows that expired ${describeLag(lag)} ago have not been removed.`,
+      remedy:
+        'Run `gatehouse prune` now, and check that a server runs with `pruneInterval`, or that `gatehouse prune` runs every day.',
+    },
+  ];
+}
+
+const MEBIBYTE = 1024 * 1024;
+
+/** Checks that the tables fit in the cache of the database, where it has one of its own. */
+function checkCache(cache: StorageDiagnosis['cache']): readonly Finding[] {
+  if (cache === undefined || cache.needed <= cache.size) return [];
+  const needed = Math.ceil(cache.needed / MEBIBYTE);
+  const size = Math.floor(cache.size / MEBIBYTE);
+  // A half more to grow, in steps of 128 MiB, because MySQL allocates its cache in parts of that size.
+  const enough = Math.ceil((cache.needed * 1.5) / (128 * MEBIBYTE)) * 128;
+  return [
+    {
+      code: 'database_cache_small',
+      severity: 'warning',
+      message: `The tables have ${needed} MiB and the cache of the database, the InnoDB buffer pool, has ${size} MiB, so requests wait for reads from the disk.`,
+      remedy: `Set innodb_buffer_pool_size of the database server to ${enough}M or more, which leaves room to grow; other tables on the server need room besides.`,
+    },
+  ];
+}
+
+/** Checks that a server learns at once what other nodes revoke, where the database has messages for that. */
+function checkListening(listening: StorageDiagnosis['listening']): readonly Finding[] {
+  if (listening === undefined) return [];
+  const reason =
+    listening === 'pooled'
+      ? 'The database is behind a pooler such as PgBouncer, which passes no notifications on'
+      : 'The address for notifications cannot be reached';
+  return [
+    {
+      code: 'notifications_off',
+      severity: 'warning',
+      message: `${reason}, so a server learns of revocations on other nodes only within revocationLag.`,
+      remedy:
+        "Give the address of the PostgreSQL server itself for them, knexStorage(database, { listen: 'postgres://…' }), or listen: false if revocationLag is short enough.",
+    },
+  ];
+}
+
+function describeLag(seconds: number): string {
+  const [count, unit] =
+    seconds < 2 * DAY ? [Math.floor(seconds / HOUR), 'hour'] : [Math.floor(seconds / DAY), 'day'];
+  return `${count} ${unit}${count === 1 ? '' : 's'}`;
+}

@@ -1,0 +1,142 @@
+import { createAuthorizedApps } from '../account/authorized-apps.ts';
+import { createDeveloperArea } from '../account/developer-area.ts';
+import type { InteractionFlow, Pages, User } from '../contracts/index.ts';
+import { createDeviceFlow } from '../devices/device-flow.ts';
+import { devicePart } from '../devices/engine-part.ts';
+import { createUserCodeIds } from '../devices/user-codes.ts';
+import type { UserCodeIds } from '../devices/user-codes.ts';
+import { createProvider, Engine } from '../engine/provider.ts';
+import { originOf } from '../engine/request-facts.ts';
+import { isSameNetwork } from '../limits/attempt-ids.ts';
+import type { Throttles } from '../limits/throttles.ts';
+import { createAuthorizationRequests } from '../login/authorization-request.ts';
+import type { AuthorizationRequests } from '../login/authorization-request.ts';
+import { loginPart } from '../login/engine-part.ts';
+import { createInteractionFlow } from '../login/interactions.ts';
+import { checkPages } from '../options/ports.ts';
+import type { ResolvedOptions } from '../options/resolved-options.ts';
+import { tokenPart } from '../token/engine-part.ts';
+import type { ServerAccess } from './access.ts';
+import type { ServerClients } from './clients.ts';
+import type { ServerKeys } from './keys.ts';
+import type { ServerRecord } from './record.ts';
+import type { ServerStorage } from './storage.ts';
+import type { ServerTokens } from './tokens.ts';
+
+/** The engine of a server, and the pages that its users see. */
+export interface ServerEngine {
+  readonly engine: Engine;
+  readonly pages: Pages;
+}
+
+/** What the engine and the pages are made of. */
+export interface EngineParts<U extends User> extends Pick<ServerStorage, 'invalidation'> {
+  readonly access: Pick<ServerAccess<string, string, U>, 'clientPermissions' | 'userAssignments'>;
+  readonly clients: ServerClients;
+  readonly keys: ServerKeys;
+  readonly record: ServerRecord;
+  readonly throttles: Throttles;
+  readonly tokens: ServerTokens;
+}
+
+/** Starts the engine, and starts it anew when the keys change. */
+export async function startEngine<U extends User>(
+  options: ResolvedOptions,
+  parts: EngineParts<U>,
+): Promise<ServerEngine> {
+  const { clients, invalidation, keys, record, throttles, tokens } = parts;
+  const shared = {
+    engine: new Engine(),
+    requests: createAuthorizationRequests(options, keys.secrets),
+    userCodeIds: createUserCodeIds(keys.secrets),
+  };
+  // They call the engine, which calls them: it starts after they have been made.
+  const pages = await createPages(createFlow(options, parts, shared), options);
+  if (pages.brand !== undefined) clients.reservedNames.add(pages.brand);
+
+  const { engine, requests, userCodeIds } = shared;
+  const { clientPermissions } = parts.access;
+  const { directory } = clients;
+  const { deviceRequests } = throttles;
+  const modules = [
+    loginPart(options, { ...tokens, clients: directory, requests }),
+    tokenPart(options, { ...tokens, clients: directory, clientPermissions }),
+    devicePart(options, { ...tokens, deviceRequests, userCodeIds }),
+  ];
+  engine.start(() =>
+    createProvider(
+      options,
+      {
+        audit: record.audit,
+        clients: directory,
+        pages,
+        appUsed: clients.lastUses.appUsed,
+        remoteKeys: clients.remoteKeys,
+        secrets: keys.secrets,
+        signingKeys: tokens.signingKeys,
+        throttle: throttles.clients,
+      },
+      modules,
+    ),
+  );
+  keys.tokens.onChange(() => {
+    engine.restart();
+    invalidation.notify();
+  });
+  return { engine, pages };
+}
+
+/** Makes what the pages can do: log in, consent, answer devices, and what users see and change of apps. */
+function createFlow<U extends User>(
+  options: ResolvedOptions,
+  { access, clients, record: { audit }, throttles, tokens }: EngineParts<U>,
+  {
+    engine: { provider },
+    requests,
+    userCodeIds,
+  }: {
+    readonly engine: Engine;
+    readonly requests: AuthorizationRequests;
+    readonly userCodeIds: UserCodeIds;
+  },
+): InteractionFlow {
+  const { deviceAuthorization, gate, privateKeyJwt, scopes, storage, users } = options;
+  const developerOf = createDeveloperArea({
+    registryFor: clients.registryFor,
+    audit,
+    gate,
+    scopes,
+    users,
+    assignmentOf: async (user) => access.userAssignments.of(user as U),
+    clientPermissions: access.clientPermissions,
+    revokeFor: tokens.revokeFor,
+    loadNameCheck: clients.loadNameCheck,
+    idempotency: storage.idempotency,
+    privateKeyJwt,
+  });
+  const authorizedAppsOf = createAuthorizedApps({ ...options, audit });
+  const { userCodes } = throttles;
+  return createInteractionFlow(options, {
+    audit,
+    browsers: throttles.browsers,
+    clients: clients.directory,
+    devices:
+      deviceAuthorization &&
+      createDeviceFlow(options, { audit, isSameNetwork, provider, userCodeIds, userCodes }),
+    endMissingUser: tokens.endMissingUser,
+    logins: throttles.logins,
+    requests,
+    provider,
+    developer: async (ctx, user) => developerOf(user, originOf(ctx)),
+    authorizedApps: (ctx, user) => authorizedAppsOf(user, originOf(ctx)),
+  });
+}
+
+async function createPages(
+  flow: InteractionFlow,
+  { interactions }: Pick<ResolvedOptions, 'interactions'>,
+): Promise<Pages> {
+  // Imported on demand, so that a server with pages of its own loads neither EJS nor the bundled views.
+  const makePages = interactions ?? (await import('koa-gatehouse/interactions')).pages();
+  return checkPages(makePages(flow));
+}

@@ -1,0 +1,92 @@
+import type { AuditLog } from '../contracts/index.ts';
+import { createKeyRing } from '../keys/key-ring.ts';
+import type { KeyRing } from '../keys/key-ring.ts';
+import { createKeyMaterial } from '../keys/material.ts';
+import type { KeyMaterial } from '../keys/material.ts';
+import { derivedFromEach } from '../keys/secrets.ts';
+import type { Secrets } from '../keys/secrets.ts';
+import type { SigningKey } from '../keys/stored-keys.ts';
+import type { ResolvedOptions } from '../options/resolved-options.ts';
+
+/**
+ * In seconds. A cookie key is replaced with a signing key, but not more often than this: each that is still accepted is tried for
+ * every cookie with a wrong signature.
+ */
+export const COOKIE_KEY_AGE: number = 30 * 86_400;
+
+/** The server's own keys. */
+export interface ServerKeys {
+  /** Reads and encrypts stored keys. */
+  readonly material: KeyMaterial;
+  readonly tokens: KeyRing;
+  readonly secrets: Secrets;
+  /** Reads all keys again. */
+  read(): Promise<void>;
+  /** Replaces keys that are older than the option `keyRotation`, and completes rotations that were interrupted. */
+  maintain(): Promise<void>;
+  /** @param delay - in seconds. @default the time after which every node has read the key */
+  rotate(delay?: number): Promise<SigningKey>;
+}
+
+/** Reads the keys from the storage, and makes the first ones. */
+export async function createServerKeys(
+  options: ResolvedOptions,
+  { audit }: { readonly audit: Pick<AuditLog, 'record'> },
+): Promise<ServerKeys> {
+  const { cookieKeys, keyRotation, lifetimes, revocationLag, signingAlgorithm } = options;
+  const store = options.storage.keys;
+  const material = createKeyMaterial(options.keyEncryptionKey);
+  const tokens = await createKeyRing(store, material, {
+    use: 'token',
+    algorithm: signingAlgorithm,
+    lifetime: lifetimes.accessToken,
+    audit,
+  });
+  const cookies = cookieKeys
+    ? undefined
+    : await createKeyRing(store, material, { use: 'cookie', lifetime: cookieLifetime(options) });
+  const rings = cookies ? [tokens, cookies] : [tokens];
+
+  // A new key signs after this delay. By then every node has read it, also one whose clock is some seconds ahead, and verifiers
+  // elsewhere can fetch it when they first see it: jose fetches a JWK Set at most every 30 seconds.
+  const readByAll = Math.max(60, 2 * revocationLag + 5);
+
+  return {
+    material,
+    tokens,
+    secrets: cookies
+      ? derivedFromEach(
+          () => cookies.signing,
+          ({ k }) => k!,
+        )
+      : () => cookieKeys!,
+    async read() {
+      await Promise.all(rings.map(async (ring) => ring.read()));
+    },
+    async maintain() {
+      await Promise.all(rings.map(async (ring) => ring.retireFormer()));
+      if (keyRotation === 0) return;
+      await tokens.rotateOlderThan(keyRotation, readByAll);
+      await cookies?.rotateOlderThan(Math.max(keyRotation, COOKIE_KEY_AGE), readByAll);
+    },
+    async rotate(delay = readByAll) {
+      // Never at once: for a cookie with an unknown signature no node reads the keys again, and the user would be logged out.
+      await cookies?.rotateOlderThan(COOKIE_KEY_AGE, Math.max(delay, readByAll));
+      return tokens.rotate(delay);
+    },
+  };
+}
+
+/** How long, in seconds, a cookie, a page or a code that a cookie key was used for can be valid. */
+function cookieLifetime({
+  deviceAuthorization,
+  lifetimes,
+  throttling,
+}: Pick<ResolvedOptions, 'deviceAuthorization' | 'lifetimes' | 'throttling'>): number {
+  return Math.max(
+    lifetimes.sessionAbsolute,
+    lifetimes.interaction,
+    throttling.login?.deviceLifetime ?? 0,
+    deviceAuthorization?.lifetime ?? 0,
+  );
+}

@@ -1,0 +1,261 @@
+import type { Context, Middleware, Next } from 'koa';
+import type { KoaContextWithOIDC, Provider } from 'oidc-provider';
+
+import type {
+  ClientThrottle,
+  ConcurrencyLimit,
+  Overload,
+  Pages,
+  StoredChange,
+  VerifyAccessToken,
+  WorkSpan,
+} from '../contracts/index.ts';
+import { OVERLOAD_REASONS, overloadHeaders } from '../limits/concurrency-limit.ts';
+import { requestIdOf, sendRequestId } from '../http/request-id.ts';
+import { logFailure } from '../http/unavailable.ts';
+import type { ResolvedOptions } from '../options/resolved-options.ts';
+import { createReport } from '../record/request-log.ts';
+import { clientEndpointAt, createPlaceOf, registrationAt } from '../engine/endpoints.ts';
+import type { EngineEndpoint, Place } from '../engine/endpoints.ts';
+import { createEngineContext } from '../engine/context.ts';
+import { outcomeOf, overloadedOutcome } from '../engine/request-facts.ts';
+import { createEngineMiddleware } from '../engine/middleware.ts';
+import { startRequest } from '../engine/request.ts';
+import type { EngineRequest } from '../engine/request.ts';
+import { serverMetadata } from '../engine/metadata.ts';
+import { createNameResources } from '../engine/resource-parameter.ts';
+import { createResourceMetadata } from '../engine/resource-metadata.ts';
+import { clientErrorStatus, showError } from '../engine/render-error.ts';
+import type { RegistrationEndpoint } from '../registration/registration-endpoint.ts';
+import { createUnwrapToken } from '../engine/request-body.ts';
+import { completeResponse } from '../engine/response.ts';
+import type { ServerEngine } from './engine.ts';
+import type { ServerRecord } from './record.ts';
+
+const WELL_KNOWN = '/.well-known/';
+const SERVER_METADATA = `${WELL_KNOWN}oauth-authorization-server`;
+
+/**
+ * Makes the middleware with the OAuth endpoints and the pages. Any other request falls through to the host unchanged.
+ *
+ * The engine runs on a Koa context of its own, so that its cookies are signed with its own keys, its URLs start with the
+ * issuer, and only the response reaches the host's context.
+ */
+export function createMount(
+  options: ResolvedOptions,
+  parts: ServerEngine & {
+    readonly concurrencyLimit: Pick<ConcurrencyLimit, 'isDraining' | 'run'>;
+    /** Removes what was revoked from the caches of this node. */
+    readonly invalidate: (revoked: StoredChange) => void;
+    readonly record: ServerRecord;
+    /** `undefined`: apps cannot register themselves. */
+    readonly registration: RegistrationEndpoint | undefined;
+    readonly throttle: ClientThrottle;
+    readonly verify: VerifyAccessToken;
+  },
+): Middleware {
+  const { basePath, deviceAuthorization, logger, mountPath } = options;
+  const { concurrencyLimit, engine, invalidate, pages, record, registration, throttle } = parts;
+  const report = createReport(logger, record.observers);
+  const engineMiddleware = createEngineMiddleware(
+    createUnwrapToken(parts.verify),
+    createNameResources(options),
+  );
+  const serveResourceMetadata = createResourceMetadata(options);
+  const placeOf = createPlaceOf(options, registration !== undefined);
+
+  // Not async: the requests for the host's own routes pass through here, and each would pay for a promise.
+  return function gatehouse(ctx, next) {
+    // For the host's own routes too, which come after this middleware.
+    if (concurrencyLimit.isDraining) ctx.set('Connection', 'close');
+    if (ctx.path.startsWith(WELL_KNOWN) && serveResourceMetadata?.(ctx)) return sendRequestId(ctx);
+    const path = pathBelow(mountPath, ctx.path) ?? insertedWellKnown(basePath, ctx.path);
+    const place = path === undefined ? undefined : placeOf(path);
+    return place === undefined ? next() : handle(ctx, next, path!, place);
+  };
+
+  async function handle(ctx: Context, next: Next, path: string, place: Place): Promise<unknown> {
+    const isAnswered = await atPath(ctx, path, async () => {
+      const { work } = place;
+      // The metadata, the keys and unknown paths are not counted by the concurrency limit.
+      if (work === undefined) return answer(ctx, place);
+      return concurrencyLimit.run(
+        ctx,
+        async () => record.trace(`gatehouse.${work}`, async (span) => answer(ctx, place, span)),
+        async (overload) => {
+          report(overloadedOutcome(ctx, OVERLOAD_REASONS[overload]));
+          return refuseRequest(pages, ctx, overload);
+        },
+      );
+    });
+    if (!isAnswered) return next();
+    sendRequestId(ctx);
+    return undefined;
+  }
+
+  /** Resolves to `false` when nobody has answered. */
+  async function answer(
+    ctx: Context,
+    { clientId, hasEngine, work }: Place,
+    span?: WorkSpan,
+  ): Promise<boolean> {
+    if (work === 'registration') return answerRegistration(ctx, clientId, span);
+    if (work !== undefined && work !== 'page') return runEngine(ctx, work, span);
+    return (await showPage(ctx, span)) || (hasEngine && runEngine(ctx, undefined, span));
+  }
+
+  async function showPage(ctx: Context, span: WorkSpan | undefined): Promise<boolean> {
+    try {
+      const isShown = await isHandled((fallThrough) => pages.middleware(ctx, fallThrough));
+      if (isShown)
+        span?.set({ 'http.response.status_code': ctx.status, 'gatehouse.request_id': requestIdOf(ctx) });
+      return isShown;
+    } catch (error) {
+      const reference = requestIdOf(ctx);
+      const status = clientErrorStatus(error);
+      if (status === undefined) {
+        span?.fail(error);
+        logFailure(logger, { request_id: reference, err: error }, 'page failed');
+      }
+      const code = status === undefined ? 'server_error' : 'invalid_request';
+      await showError(pages, ctx, error, { status: status ?? 500, error: code, description: '', reference });
+      return true;
+    }
+  }
+
+  async function answerRegistration(
+    ctx: Context,
+    clientId: string | undefined,
+    span: WorkSpan | undefined,
+  ): Promise<true> {
+    const request = startRequest(ctx, ctx, 'registration');
+    await registration!(ctx, request, clientId);
+    report(outcomeOf(ctx, request), span);
+    return true;
+  }
+
+  async function runEngine(
+    ctx: Context,
+    endpoint: EngineEndpoint | undefined,
+    span: WorkSpan | undefined,
+  ): Promise<boolean> {
+    const provider = engine.provider();
+    const engineContext = createEngineContext(provider, ctx);
+    const request = startRequest(engineContext, ctx, endpoint);
+    const run = engineMiddleware(provider, endpoint);
+    try {
+      if (!(await isHandled((fallThrough) => run(engineContext, fallThrough)))) return false;
+      if ('oidc' in engineContext) await complete(engineContext as unknown as KoaContextWithOIDC, request);
+    } catch (error) {
+      // The engine saves the session outside its error handler, so the error of a session that has ended can arrive here.
+      if (!request.mustRestart) {
+        // Koa's error handler in the host sends the response; the status is for the log line.
+        engineContext.status = 500;
+        request.failure = error;
+        report(outcomeOf(engineContext, request), span);
+        throw error;
+      }
+    }
+    if (endpoint === 'authorization') completeAuthorization(engineContext, request, provider);
+    report(outcomeOf(engineContext, request), span);
+    if (!request.hasPage) {
+      ctx.status = engineContext.status;
+      ctx.body = engineContext.body;
+    }
+    return true;
+  }
+
+  /**
+   * Drops the cookies of the engine that this server does not use, and the session cookie unless the session is stored. When
+   * the session or the consent ended during the request, redirects the browser to the same URL.
+   */
+  function completeAuthorization(
+    engineContext: Context,
+    { mustRestart, session }: EngineRequest,
+    provider: Provider,
+  ): void {
+    const unwanted = [provider.cookieName('interaction'), provider.cookieName('resume')];
+    if (!session || mustRestart) unwanted.push(provider.cookieName('session'));
+    const cookies = [engineContext.response.get('Set-Cookie') ?? []].flat();
+    const kept = cookies.filter((cookie) => !unwanted.some((name) => cookie.startsWith(name)));
+    if (kept.length < cookies.length) {
+      if (kept.length > 0) engineContext.set('Set-Cookie', kept);
+      else engineContext.remove('Set-Cookie');
+    }
+    if (!mustRestart) return;
+    engineContext.status = 303;
+    engineContext.redirect(options.issuer + engineContext.path + engineContext.search);
+  }
+
+  async function complete(engineContext: KoaContextWithOIDC, request: EngineRequest): Promise<void> {
+    if (engineContext.oidc.route === 'discovery') {
+      engineContext.body = serverMetadata(engineContext.body as Record<string, unknown>, options);
+    } else {
+      await completeResponse(engineContext, request, throttle);
+      if (engineContext.oidc.route === 'device_authorization' && engineContext.status === 200)
+        engineContext.body = { ...(engineContext.body as object), interval: deviceAuthorization!.interval };
+      if (engineContext.oidc.route === 'revocation' && engineContext.status === 200) forgetRevoked(request);
+    }
+  }
+
+  /**
+   * Another node may have revoked the token a moment ago. Then nothing was left to revoke here, but the client relies on this
+   * answer, and this node may still have the token, or the tokens of its family, in its cache.
+   */
+  function forgetRevoked({ accessTokenClaims, clientId, credential }: EngineRequest): void {
+    if (accessTokenClaims) invalidate({ tokenId: accessTokenClaims.jti });
+    else if (!credential && clientId !== undefined) invalidate({ clientId });
+  }
+}
+
+/**
+ * Calls `run` with the URL changed to the path below the mount path, and restores the URL afterwards: it is a property of
+ * Node's request, which the contexts of the pages, the engine and the host share.
+ */
+function atPath<T>(ctx: Context, path: string, run: () => Promise<T>): Promise<T> {
+  return path === ctx.path ? run() : atOtherPath(ctx, path, run);
+}
+
+async function atOtherPath<T>(ctx: Context, path: string, run: () => Promise<T>): Promise<T> {
+  const { url } = ctx;
+  // Not `ctx.path = path`, which caches the parsed URL with the changed path, so that the host would read that path later.
+  ctx.url = path + ctx.search;
+  try {
+    return await run();
+  } finally {
+    ctx.url = url;
+  }
+}
+
+/** Runs a middleware. Resolves to `false` when it called `next` instead of answering. */
+async function isHandled(run: (fallThrough: Next) => Promise<unknown>): Promise<boolean> {
+  let handled = true;
+  await run(async () => {
+    handled = false;
+  });
+  return handled;
+}
+
+function pathBelow(mountPath: string, path: string): string | undefined {
+  if (mountPath === '') return path;
+  return path.startsWith(`${mountPath}/`) ? path.slice(mountPath.length) : undefined;
+}
+
+/** RFC 8414 section 3.1 appends the issuer's path to the well-known path, so such a URL is not below the mount path. */
+function insertedWellKnown(basePath: string, path: string): string | undefined {
+  return basePath !== '' && path === SERVER_METADATA + basePath ? SERVER_METADATA : undefined;
+}
+
+/** Answers a request that exceeds the limit: clients get an OAuth error (RFC 6749 section 5.2), users a page. */
+async function refuseRequest(pages: Pages, ctx: Context, overload: Overload): Promise<true> {
+  const unavailable = { status: 503, error: 'temporarily_unavailable' };
+  if (clientEndpointAt(ctx.path) ?? registrationAt(ctx.path)) {
+    ctx.status = unavailable.status;
+    ctx.set('Cache-Control', 'no-store');
+    ctx.body = { error: unavailable.error, error_description: OVERLOAD_REASONS[overload] };
+  } else {
+    await pages.error(ctx, { ...unavailable, description: '', reference: requestIdOf(ctx) });
+  }
+  ctx.set(overloadHeaders(overload));
+  return true;
+}

@@ -1,0 +1,38 @@
+import type { RegistrationThrottle } from '../limits/registration-throttle.ts';
+import type { ResolvedOptions } from '../options/resolved-options.ts';
+import { createDynamicRegistration } from '../registration/dynamic-registration.ts';
+import { createRegistrationEndpoint } from '../registration/registration-endpoint.ts';
+import type { RegistrationEndpoint } from '../registration/registration-endpoint.ts';
+import type { ServerClients } from './clients.ts';
+import type { ServerRecord } from './record.ts';
+
+/** Creates the endpoint at which apps register themselves; `undefined` without the option `dynamicRegistration`. */
+export function createRegistration(
+  options: ResolvedOptions,
+  {
+    clients: { loadNameCheck, onRemoved, registryFor },
+    record: { audit },
+    throttleOf,
+  }: {
+    readonly clients: ServerClients;
+    readonly record: ServerRecord;
+    readonly throttleOf: (perAddress: number) => RegistrationThrottle;
+  },
+): RegistrationEndpoint | undefined {
+  const { dynamicRegistration: policy, issuer, storage } = options;
+  if (!policy) return undefined;
+  const throttle = throttleOf(policy.perAddress);
+  const dynamicRegistration = createDynamicRegistration(policy, {
+    audit,
+    loadNameCheck,
+    names: options,
+    networkOf: (address) => throttle.networkOf(address),
+    onRemoved,
+    registryFor,
+    storage,
+  });
+  return createRegistrationEndpoint(
+    { initialAccessTokenHashes: policy.initialAccessTokens, issuer },
+    { dynamicRegistration, throttle },
+  );
+}

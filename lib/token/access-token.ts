@@ -1,0 +1,171 @@
+import { createPublicKey, randomUUID } from 'node:crypto';
+import type { KeyObject } from 'node:crypto';
+
+import { importJWK } from 'jose';
+import type { CryptoKey, JWK } from 'jose';
+import type { KoaContextWithOIDC } from 'oidc-provider';
+
+import type { CompleteLifetimes } from '../clients/lifetimes.ts';
+import type { Client, ClientLifetimes, Storage, User } from '../contracts/index.ts';
+import { now } from '../contracts/clock.ts';
+import { ExternalSigningKey } from '../engine/oidc-provider.ts';
+import type { TokenRequest } from '../engine/part.ts';
+import type { SigningAlgorithm } from '../options/options.ts';
+import type { ResolvedOptions, ResolvedResource } from '../options/resolved-options.ts';
+import { checkTokenClaims } from './token-claims.ts';
+
+/** What an access token says. */
+export interface AccessTokenContent {
+  readonly client: Client;
+  /** For a token of the client for itself: its `StoredClient.sequence` from before the token was issued. */
+  readonly sequence: number;
+  /** The grant of a user's token. `undefined`: a token of the client for itself. */
+  readonly grant: { readonly id: string; readonly user: User } | undefined;
+  readonly api: Pick<ResolvedResource, 'resource'>;
+  /** `undefined`: not limited to scopes. Empty: limited to none. */
+  readonly scopes: readonly string[] | undefined;
+  /** In seconds. */
+  readonly lifetime: number;
+}
+
+export type SignAccessToken = (content: AccessTokenContent) => Promise<string>;
+
+/** Makes the function that signs all access tokens of a server: JWTs with the claims of RFC 9068 section 2.2, and those of the host. */
+export function createSignAccessToken(
+  { issuer, tokenClaims }: Pick<ResolvedOptions, 'issuer' | 'tokenClaims'>,
+  signingKeys: SigningKeys,
+): SignAccessToken {
+  return async ({ api, client, grant, lifetime, scopes, sequence }) => {
+    const named = scopes ?? [];
+    const principal = grant
+      ? { user: grant.user, grantId: grant.id }
+      : { user: undefined, grantId: undefined };
+    const hostClaims =
+      tokenClaims && checkTokenClaims(await tokenClaims({ ...principal, client, scopes: named }));
+    const iat = now();
+    const claims = {
+      ...hostClaims,
+      ...(scopes?.length === 0 && { limited: true }),
+      // An end of the client since it was checked has a greater number, and revokes the token.
+      ...(!grant && sequence > 0 && { revocation_sequence: sequence }),
+      ...(grant && { grant_id: grant.id }),
+      principal: grant ? 'user' : 'client',
+      jti: randomUUID(),
+      sub: grant?.user.id ?? client.id,
+      iat,
+      exp: iat + lifetime,
+      ...(named.length > 0 && { scope: named.join(' ') }),
+      client_id: client.id,
+      iss: issuer,
+      aud: api.resource,
+    };
+    return signingKeys()[0]!.signJwt(claims, 'at+jwt');
+  };
+}
+
+/**
+ * The lifetimes of a client's tokens: each is the shorter one of the client's and the server's, because the server's may have
+ * been lowered after the client was registered.
+ */
+export function effectiveLifetimes(
+  { lifetimes }: Pick<Client, 'lifetimes'>,
+  server: CompleteLifetimes,
+): CompleteLifetimes {
+  const shorter = (name: keyof ClientLifetimes): number =>
+    Math.min(lifetimes[name] ?? Infinity, server[name]);
+  return {
+    accessToken: shorter('accessToken'),
+    refreshToken: shorter('refreshToken'),
+    refreshTokenAbsolute: shorter('refreshTokenAbsolute'),
+  };
+}
+
+/** The response with the tokens (RFC 6749 section 5.1). */
+export function respond(
+  ctx: KoaContextWithOIDC,
+  request: TokenRequest,
+  {
+    accessToken,
+    content,
+    refreshToken,
+  }: {
+    readonly accessToken: string;
+    readonly content: AccessTokenContent;
+    readonly refreshToken?: string | undefined;
+  },
+): void {
+  const { lifetime, scopes } = content;
+  request.issued = content;
+  ctx.body = {
+    access_token: accessToken,
+    expires_in: lifetime,
+    ...(refreshToken !== undefined && { refresh_token: refreshToken }),
+    ...(scopes && scopes.length > 0 && { scope: scopes.join(' ') }),
+    token_type: 'Bearer',
+  };
+}
+
+// The parameters of WebCrypto. The others of ECDSA and RSA are those of the key.
+const PARAMETERS: Readonly<Record<SigningAlgorithm, { readonly name: string; readonly hash?: string }>> = {
+  ES256: { name: 'ECDSA', hash: 'SHA-256' },
+  RS256: { name: 'RSASSA-PKCS1-v1_5' },
+  EdDSA: { name: 'Ed25519' },
+};
+
+/**
+ * A key that signs access tokens (RFC 7515). It is imported once: jose and the engine would check a JWK, and describe it to WebCrypto,
+ * for each token. The engine gets its public part only, and signs with it what a grant type of the host issues.
+ */
+export class SigningKey extends ExternalSigningKey {
+  readonly #kid: string;
+  readonly #algorithm: SigningAlgorithm;
+  readonly #public: KeyObject;
+  readonly #private: Promise<CryptoKey>;
+
+  readonly #storage: Pick<Storage, 'confirm'>;
+  #isConfirmed = false;
+
+  /**
+   * @param jwk - a private key, with `kid` and `alg`
+   * @param storage - which has the key
+   */
+  constructor(jwk: JWK, storage: Pick<Storage, 'confirm'>) {
+    super();
+    this.#storage = storage;
+    this.#kid = jwk.kid!;
+    this.#algorithm = jwk.alg as SigningAlgorithm;
+    this.#public = createPublicKey({ key: { ...jwk }, format: 'jwk' });
+    this.#private = importJWK(jwk) as Promise<CryptoKey>;
+  }
+
+  override get kid(): string {
+    return this.#kid;
+  }
+
+  override get alg(): SigningAlgorithm {
+    return this.#algorithm;
+  }
+
+  override keyObject(): KeyObject {
+    return this.#public;
+  }
+
+  override async sign(data: Uint8Array): Promise<Buffer> {
+    // Once: adding the key may have failed because it is not known whether it lasts. When it is lost, so are all of its tokens.
+    if (!this.#isConfirmed) await this.#storage.confirm?.();
+    this.#isConfirmed = true;
+    const signature = await crypto.subtle.sign(PARAMETERS[this.#algorithm], await this.#private, data);
+    return Buffer.from(signature);
+  }
+
+  /** A JWT in compact form. @param typ - the media type in its header, such as `at+jwt` */
+  async signJwt(claims: object, typ: string): Promise<string> {
+    const header = Buffer.from(JSON.stringify({ alg: this.#algorithm, typ, kid: this.#kid }));
+    const signed = `${header.toString('base64url')}.${Buffer.from(JSON.stringify(claims)).toString('base64url')}`;
+    const signature = await this.sign(Buffer.from(signed));
+    return `${signed}.${signature.toString('base64url')}`;
+  }
+}
+
+/** The keys of a server. The first one signs; another list when they have changed. */
+export type SigningKeys = () => readonly SigningKey[];

@@ -1,0 +1,24 @@
+import type { GrantType } from '../engine/part.ts';
+import { checkOneResource, unknownResource } from '../engine/resource-parameter.ts';
+import { effectiveLifetimes, respond } from './access-token.ts';
+import { allowedScopes, decideScopes, scopeNames } from './scopes.ts';
+import type { GrantParts } from './exchange.ts';
+
+/** The client credentials grant (RFC 6749 section 4.4): a token of the client for itself. Nothing is stored for it. */
+export const clientCredentialsGrant = ({ options, signAccessToken }: GrantParts): GrantType => ({
+  name: 'client_credentials',
+  parameters: ['scope', 'resource'],
+  async handle(ctx, request) {
+    const { resource = options.issuer, scope } = ctx.oidc.params!;
+    checkOneResource(ctx);
+    const api = options.resources.get(String(resource));
+    if (!api) throw unknownResource(String(resource));
+    const { client } = request.client;
+    const allowed = allowedScopes(client, api, options);
+    const scopes = decideScopes(scopeNames(scope), api, allowed, { isForItself: true });
+    const lifetime = effectiveLifetimes(client, api.lifetimes).accessToken;
+    const sequence = request.clientSequence;
+    const content = { api, client, grant: undefined, lifetime, scopes, sequence };
+    respond(ctx, request, { accessToken: await signAccessToken(content), content });
+  },
+});

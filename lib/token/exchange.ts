@@ -1,0 +1,168 @@
+import { randomBytes } from 'node:crypto';
+
+import { errors } from '../engine/oidc-provider.ts';
+import type { KoaContextWithOIDC } from 'oidc-provider';
+
+import type { CompleteLifetimes } from '../clients/lifetimes.ts';
+import { now } from '../contracts/clock.ts';
+import type { Credential, User } from '../contracts/index.ts';
+import { hashCredential } from '../keys/hash.ts';
+import { effectiveLifetimes, respond } from './access-token.ts';
+import { findPresented, isReplay, redeem } from './redemption.ts';
+import type { PresentedCredential } from '../engine/request.ts';
+import { checkGrantedResource } from '../engine/resource-parameter.ts';
+import { allowedScopes, remainingScopes } from './scopes.ts';
+import type { TokenRequest } from '../engine/part.ts';
+import type { ResolvedOptions } from '../options/resolved-options.ts';
+import type { EndMissingUser } from './revoke.ts';
+import type { SignAccessToken } from './access-token.ts';
+
+/** What the grants need. */
+export interface GrantParts {
+  readonly options: ResolvedOptions;
+  readonly endMissingUser: EndMissingUser;
+  readonly signAccessToken: SignAccessToken;
+}
+
+/** What the description of a refusal calls each kind of credential. */
+const NAMES: Readonly<Record<Credential['kind'], string>> = {
+  code: 'authorization code',
+  device_code: 'device code',
+  refresh_token: 'refresh token',
+};
+
+/**
+ * Finds the credential that a token request presents, spent ones included.
+ *
+ * @throws InvalidGrant of the engine when it is unknown, ended or another client's
+ */
+export async function findOwn(
+  request: TokenRequest,
+  { options: { storage } }: Pick<GrantParts, 'options'>,
+  { kind, value }: { readonly kind: Credential['kind']; readonly value: string },
+): Promise<PresentedCredential> {
+  const presented = await findPresented(storage.credentials, kind, value);
+  if (!presented) throw new errors.InvalidGrant(`${NAMES[kind]} not found`);
+  request.credential = presented;
+  if (presented.grant.clientId !== request.client.client.id) throw new errors.InvalidGrant('client mismatch');
+  return presented;
+}
+
+/** @throws InvalidGrant of the engine */
+export function refuseExpired({ credential: { kind }, expiresIn }: PresentedCredential): void {
+  if (expiresIn <= 0) throw new errors.InvalidGrant(`${NAMES[kind]} is expired`);
+}
+
+/**
+ * Revokes all tokens of the grant of a credential that is presented again (RFC 6749 section 4.1.2, RFC 9700 section 4.14.2).
+ *
+ * @throws InvalidGrant of the engine
+ */
+export async function refuseReplay(
+  ctx: KoaContextWithOIDC,
+  presented: PresentedCredential,
+  { options }: Pick<GrantParts, 'options'>,
+): Promise<void> {
+  const { credentials, grants } = options.storage;
+  if (!(await isReplay(credentials, presented, options))) return;
+  const { credential, grant } = presented;
+  await grants.revoke({ id: grant.id }, now());
+  ctx.oidc.provider.emit('grant.revoked', ctx, grant.id);
+  throw new errors.InvalidGrant(`${NAMES[credential.kind]} already used`);
+}
+
+/**
+ * Exchanges a credential that has passed the checks of its kind for an access token and the next refresh token. Everything that can
+ * refuse the request comes before the credential is spent.
+ *
+ * @param given.requested - the scopes that the request is limited to; empty: all that were granted
+ * @throws errors of the engine, for its answer (RFC 6749 section 5.2)
+ */
+export async function exchange(
+  ctx: KoaContextWithOIDC,
+  presented: PresentedCredential,
+  {
+    parts,
+    request,
+    requested = [],
+  }: {
+    readonly parts: GrantParts;
+    readonly request: TokenRequest;
+    readonly requested?: readonly string[];
+  },
+): Promise<void> {
+  const { options, signAccessToken } = parts;
+  const { grant } = presented;
+  const { client, sequence } = request.client;
+  checkGrantedResource(ctx, presented);
+  const user = await findUser(presented, parts);
+  const api = options.resources.get(presented.resource ?? options.issuer);
+  if (!api) throw new errors.InvalidTarget();
+  const scopes = remainingScopes(presented, requested, allowedScopes(client, api, options));
+  const lifetimes = effectiveLifetimes(client, api.lifetimes);
+  const lifetime = lifetimes.accessToken;
+  const content = { api, client, grant: { id: grant.id, user }, lifetime, scopes, sequence };
+  const accessToken = await signAccessToken(content);
+  const at = now();
+  const refreshToken = await redeem(options.storage.credentials, presented, {
+    successor: successorOf(presented, lifetimes, at),
+    accessTokenExpiresAt: at + lifetime,
+    refreshGrace: options.refreshGrace,
+  });
+  respond(ctx, request, { accessToken, content, refreshToken });
+}
+
+/** A user who was removed is ended with all others of the user's tokens, because the id may be given to somebody else. */
+async function findUser(
+  { credential, grant: { userId } }: PresentedCredential,
+  { endMissingUser, options: { users } }: Pick<GrantParts, 'endMissingUser' | 'options'>,
+): Promise<User> {
+  const user = await users.find(userId);
+  if (user) return user;
+  await endMissingUser(userId);
+  throw new errors.InvalidGrant(`${NAMES[credential.kind]} invalid (referenced account not found)`);
+}
+
+/** The next refresh token of a grant. It says the same as the credential that it follows. */
+function successorOf(
+  { credential: { payload }, grant }: PresentedCredential,
+  { refreshToken, refreshTokenAbsolute }: CompleteLifetimes,
+  at: number,
+): { value: string; credential: Credential } {
+  const { codeChallenge: _c, codeChallengeMethod: _m, redirectUri: _r, ...kept } = payload;
+  const value = randomBytes(32).toString('base64url');
+  const familyEnd = grant.createdAt + refreshTokenAbsolute;
+  const expiresAt = Math.max(Math.min(at + refreshToken, familyEnd), at + 1);
+  return {
+    value,
+    credential: {
+      kind: 'refresh_token',
+      id: hashCredential(value),
+      grantId: grant.id,
+      payload: { ...kept, kind: 'RefreshToken', iat: at, exp: expiresAt },
+      expiresAt,
+      consumedAt: undefined,
+      sealedSuccessor: undefined,
+    },
+  };
+}
+
+type Parameters<Required extends string> = Readonly<Record<Required, string>> &
+  Readonly<Record<string, string | undefined>>;
+
+/**
+ * The parameters of a token request. The engine has refused repeated ones by now, besides `resource`, and left out empty ones.
+ *
+ * @throws InvalidRequest of the engine when one of the required ones is missing
+ */
+export function requireParameters<Required extends string>(
+  ctx: KoaContextWithOIDC,
+  ...required: readonly Required[]
+): Parameters<Required> {
+  const parameters = ctx.oidc.params as Parameters<Required>;
+  const missing = required.filter((name) => parameters[name] === undefined);
+  if (missing.length === 0) return parameters;
+  const what = missing.length === 1 ? 'parameter' : 'parameters';
+  const names = missing.map((name) => `'${name}'`).join(' and ');
+  throw new errors.InvalidRequest(`missing required ${what} ${names}`);
+}

@@ -1,0 +1,196 @@
+import { errors, Provider } from '../engine/oidc-provider.ts';
+import type { Adapter, AdapterPayload } from 'oidc-provider';
+
+import { scopesOf } from '../clients/consents.ts';
+import type { ClientDirectory } from '../clients/directory.ts';
+import { now } from '../contracts/clock.ts';
+import type {
+  AccessTokenClaims,
+  Credential,
+  CredentialStore,
+  Grant,
+  GrantStore,
+  Storage,
+} from '../contracts/index.ts';
+import { currentRequest } from '../engine/request.ts';
+import type { EngineRequest } from '../engine/request.ts';
+import { hashCredential } from '../keys/hash.ts';
+import type { ResolvedOptions } from '../options/resolved-options.ts';
+import { findPresented, isReplay } from './redemption.ts';
+import { isTokenActive } from './revoke.ts';
+import { isGrantLimitedToNoScope, scopeLimit, toGrantScopes } from '../clients/scope-limit.ts';
+import { hostClaimsOf } from './token-claims.ts';
+
+/** Authorization codes, which the authorization endpoint of the engine saves. They are redeemed in authorization-code.ts. */
+export function codeAdapter(credentials: Pick<CredentialStore, 'start'>): Partial<Adapter> {
+  return {
+    async upsert(value, payload) {
+      await startGrant(currentRequest(), payload, toCode(value, payload));
+    },
+    // Called when a grant is revoked, which ends its codes.
+    async revokeByGrantId() {},
+  };
+
+  async function startGrant(
+    request: EngineRequest | undefined,
+    payload: AdapterPayload,
+    code: Credential,
+  ): Promise<void> {
+    if (!request?.session) throw new Error('A code is issued only in a login session');
+    const { consent, session: found } = request;
+    const grant = approvedGrant(payload, {
+      limited: request.isLimitedToNoScope === true,
+      sequence: found.sequence,
+    });
+    if (await credentials.start(grant, code, { consent, sessionId: found.session.id })) return;
+    request.mustRestart = true;
+    throw new errors.AccessDenied('the consent or the login session has ended meanwhile');
+  }
+}
+
+/** Refresh tokens, as the revocation and introspection endpoints of the engine find them. */
+export function refreshTokenAdapter(
+  storage: Pick<Storage, 'confirm' | 'credentials'>,
+  options: Pick<ResolvedOptions, 'refreshGrace'>,
+): Partial<Adapter> {
+  return {
+    async find(value) {
+      const request = currentRequest();
+      const presented = await findPresented(storage.credentials, 'refresh_token', value);
+      if (!presented) {
+        // It may have been revoked by an earlier request, which was answered with an error.
+        if (request?.endpoint === 'revocation' && !request.accessTokenClaims) await storage.confirm?.();
+        return undefined;
+      }
+      if (request) request.credential = presented;
+      const consumed = await isReplay(storage.credentials, presented, options);
+      const payload = presented.credential.payload as AdapterPayload;
+      return { ...payload, jti: value, ...(consumed && { consumed }) };
+    },
+    // The engine also revokes the grant, which ends its refresh tokens.
+    async destroy() {},
+    async revokeByGrantId() {},
+  };
+}
+
+function toCode(value: string, payload: AdapterPayload): Credential {
+  const { jti: _value, ...rest } = payload;
+  return {
+    kind: 'code',
+    id: hashCredential(value),
+    grantId: payload.grantId!,
+    payload: rest,
+    expiresAt: payload.exp!,
+    consumedAt: undefined,
+    sealedSuccessor: undefined,
+  };
+}
+
+/** The grant of the current authorization request, made by `createLoadGrant` (see consent.ts). */
+function approvedGrant(
+  payload: AdapterPayload,
+  { limited, sequence }: { limited: boolean; sequence: number },
+): Grant {
+  const grant = Provider.ctx?.oidc.entities.Grant;
+  if (!grant || grant.jti !== payload.grantId) {
+    throw new errors.InvalidRequest('the authorization request has no grant');
+  }
+  const scopes = Object.values(grant.resources ?? {}).flatMap((scope) => scope.split(' '));
+  return {
+    id: grant.jti,
+    userId: grant.accountId!,
+    clientId: grant.clientId!,
+    scopes: toGrantScopes(scopeLimit(scopes, limited)),
+    createdAt: now(),
+    expiresAt: payload.exp!,
+    revokedAt: undefined,
+    sequence,
+  };
+}
+
+/**
+ * Grants. A grant is stored together with its code and read together with the presented code or refresh
+ * token, so most requests read no row here.
+ */
+export function grantAdapter(grants: GrantStore, issuer: string): Partial<Adapter> {
+  return {
+    async find(id) {
+      const presented = currentRequest()?.credential?.grant;
+      const grant = presented?.id === id ? presented : await grants.find(id);
+      // A grant is for one API, which its code and its refresh tokens name.
+      const resource = currentRequest()?.credential?.resource ?? issuer;
+      return grant && grant.revokedAt === undefined ? toGrantPayload(grant, resource) : undefined;
+    },
+    // The engine destroys a grant when one of its credentials is presented again: all tokens of the family are revoked.
+    async destroy(id) {
+      await grants.revoke({ id }, now());
+    },
+  };
+}
+
+function toGrantPayload(grant: Grant, resource: string): AdapterPayload {
+  const hasScopes = grant.scopes.length > 0 && !isGrantLimitedToNoScope(grant);
+  return {
+    kind: 'Grant',
+    jti: grant.id,
+    accountId: grant.userId,
+    clientId: grant.clientId,
+    iat: grant.createdAt,
+    // The expiry of its credentials, which the engine finds first, decides; the grant itself must not expire earlier.
+    exp: Number.MAX_SAFE_INTEGER,
+    ...(hasScopes ? { resources: { [resource]: grant.scopes.join(' ') } } : {}),
+  };
+}
+
+/**
+ * Access tokens are JWTs without a row. The revocation and introspection endpoints verify the token before the engine runs
+ * (see request-body.ts); this adapter gives the engine the payload that it would have stored, made from the claims.
+ */
+export function accessTokenAdapter(
+  principal: AccessTokenClaims['principal'],
+  storage: Pick<Storage, 'confirm' | 'revocations'>,
+  clients: Pick<ClientDirectory, 'find'>,
+  { lifetimes, resources }: Pick<ResolvedOptions, 'lifetimes' | 'resources'>,
+): Partial<Adapter> {
+  return {
+    async find(id) {
+      const request = currentRequest();
+      const claims = request?.accessTokenClaims;
+      if (claims?.jti !== id || claims.principal !== principal) return undefined;
+      if (!(await isTokenActive(storage.revocations, claims))) {
+        // It may have been revoked by an earlier request, which was answered with an error.
+        if (request?.endpoint === 'revocation') await storage.confirm?.();
+        return undefined;
+      }
+      const stored = await clients.find(claims.client_id);
+      const api = resources.get(claims.aud);
+      return stored && api && toTokenPayload(claims, scopesOf(claims, stored.client, api));
+    },
+    async destroy(id) {
+      const at = now();
+      const expiresAt = currentRequest()?.accessTokenClaims?.exp ?? at + lifetimes.accessToken;
+      await storage.revocations.add({ id, revokedAt: at, expiresAt });
+    },
+    async revokeByGrantId() {},
+  };
+}
+
+/** @param scopes - `undefined`: the token is not limited to scopes */
+function toTokenPayload(claims: AccessTokenClaims, scopes: readonly string[] | undefined): AdapterPayload {
+  return {
+    kind: claims.principal === 'user' ? 'AccessToken' : 'ClientCredentials',
+    jti: claims.jti,
+    iat: claims.iat,
+    exp: claims.exp,
+    aud: claims.aud,
+    clientId: claims.client_id,
+    scope: scopes?.join(' ') || undefined,
+    ...(claims.principal === 'user' ? { accountId: claims.sub, grantId: claims.grant_id } : {}),
+    // A response without `scope` means a token that is not limited to scopes, so a token limited to no scope is marked.
+    extra: {
+      ...hostClaimsOf(claims),
+      principal: claims.principal,
+      ...(scopes?.length === 0 ? { limited: true } : {}),
+    },
+  };
+}

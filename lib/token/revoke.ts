@@ -1,0 +1,151 @@
+import { now } from '../contracts/clock.ts';
+import type {
+  AccessTokenClaims,
+  AuditLog,
+  ConsentStore,
+  Grant,
+  RevocationStore,
+  Storage,
+  VerifyAccessToken,
+} from '../contracts/index.ts';
+import { ConfigError } from '../errors.ts';
+import { hashCredential } from '../keys/hash.ts';
+
+/** What to revoke: one token, a grant, a user, a client, or everything. */
+export type RevocationTarget =
+  /** An access token is revoked alone; a refresh token or a code with its whole family. */
+  | { readonly token: string }
+  /** A grant id, as in the `grant_id` claim. */
+  | { readonly grant: string }
+  /**
+   * The id of a user: all tokens of the user at all clients, the user's login sessions, and every login and authorization in
+   * progress. Call it when a password changes, and when a user is removed.
+   */
+  | { readonly user: string }
+  /**
+   * A `client_id`: all tokens of the client, for its users and for itself. The client can get new tokens afterwards: at once on
+   * this node, and within `revocationLag` on other nodes, which until then may issue client-credentials tokens that are revoked
+   * already.
+   */
+  | { readonly client: string }
+  /**
+   * All tokens, logins and authorizations of all users and clients, also those that the storage does not know because it was
+   * restored from a backup. Remembered consents are deleted. Every user signs in and is asked for consent again. As with a
+   * client, other nodes may issue client-credentials tokens that are revoked already, for `revocationLag`.
+   */
+  | { readonly all: true };
+
+/** Creates `auth.revoke()`. */
+export function createRevoke(
+  storage: Storage,
+  {
+    audit,
+    invalidate,
+    verify,
+  }: {
+    audit: AuditLog;
+    /** Empties the caches of this node. */
+    invalidate: () => void;
+    verify: VerifyAccessToken;
+  },
+): (target: RevocationTarget) => Promise<void> {
+  return async function revoke(target) {
+    checkTarget(target);
+    const at = now();
+    if ('token' in target) {
+      await revokeToken(target.token, at);
+    } else if ('grant' in target) {
+      await revokeGrant(await storage.grants.find(target.grant), at);
+    } else if ('user' in target) {
+      await storage.revocations.end({ userId: target.user });
+      // The sessions are invalid already; their rows are deleted to save space.
+      await storage.sessions.deleteOfUser(target.user);
+      audit.record({ type: 'tokens_revoked', target: 'user', userId: target.user });
+    } else if ('all' in target) {
+      await storage.revocations.end({ all: true });
+      await storage.consents.deleteAll();
+      audit.record({ type: 'tokens_revoked', target: 'all' });
+    } else {
+      await storage.revocations.end({ clientId: target.client });
+      audit.record({ type: 'tokens_revoked', target: 'client', clientId: target.client });
+    }
+  };
+
+  async function revokeGrant(grant: Grant | undefined, at: number): Promise<void> {
+    if (!grant) return storage.confirm?.();
+    const { clientId, id: grantId, userId } = grant;
+    const revoked = await storage.grants.revoke({ id: grantId }, at);
+    if (revoked.length > 0)
+      audit.record({ type: 'tokens_revoked', target: 'grant', clientId, userId, grantId });
+  }
+
+  async function revokeToken(token: string, at: number): Promise<void> {
+    const claims = await verify(token);
+    if (claims) {
+      const { client_id: clientId, exp: expiresAt, grant_id: grantId, jti, principal, sub } = claims;
+      await storage.revocations.add({ id: jti, revokedAt: at, expiresAt });
+      const userId = principal === 'user' ? sub : undefined;
+      audit.record({ type: 'tokens_revoked', target: 'token', clientId, userId, grantId });
+      return;
+    }
+    for (const kind of ['refresh_token', 'code'] as const) {
+      const found = await storage.credentials.find(kind, hashCredential(token));
+      if (found) return revokeGrant(found.grant, at);
+    }
+    // Another node may have revoked it a moment ago, and this node may still have tokens of its family in its cache.
+    await storage.confirm?.();
+    invalidate();
+  }
+}
+
+/** Ends a user whom the user store does not find any more. */
+export type EndMissingUser = (userId: string) => Promise<void>;
+
+/**
+ * Makes the function that is called where a live session, code or token leads to a user whom `users.find()` does not find: the host
+ * has removed the user, and may give the id to somebody else. Afterwards none of these is live, so that it is called once.
+ *
+ * Consents are deleted too: what one person has agreed to is not agreed by the next one.
+ */
+export function createEndMissingUser(
+  revoke: (target: { readonly user: string }) => Promise<void>,
+  consents: Pick<ConsentStore, 'delete' | 'list'>,
+): EndMissingUser {
+  return async function endMissingUser(userId) {
+    for (const { clientId } of await consents.list(userId)) await consents.delete(userId, clientId);
+    // Last: nothing meets the user again, so that what is missing by then would stay.
+    await revoke({ user: userId });
+  };
+}
+
+/** Whether neither a verified access token, nor its grant, its user or its client was revoked. One read. */
+export async function isTokenActive(
+  revocations: Pick<RevocationStore, 'stands'>,
+  {
+    client_id: clientId,
+    grant_id: grantId,
+    jti: id,
+    principal,
+    revocation_sequence: sequence = 0,
+    sub,
+  }: AccessTokenClaims,
+): Promise<boolean> {
+  const grant = principal === 'user' ? { id: grantId ?? '', userId: sub } : undefined;
+  return revocations.stands({ id, clientId, grant, sequence });
+}
+
+// A misspelt target would revoke nothing without an error.
+function checkTarget(target: RevocationTarget): void {
+  const [entry, ...more] = Object.entries(target ?? {});
+  const [kind, value]: [string, unknown] = entry ?? ['', ''];
+  const isValid =
+    kind === 'all' ? value === true : KINDS.has(kind) && typeof value === 'string' && value !== '';
+  if (more.length > 0 || !isValid) {
+    throw new ConfigError(
+      'revoke()',
+      'pass one of { token }, { grant }, { user } and { client }, with a string, or { all: true }',
+    );
+  }
+}
+
+const KINDS: ReadonlySet<string> = new Set(['token', 'grant', 'user', 'client']);

@@ -1,0 +1,210 @@
+// The statements that requests send, and rows for them, so many that reading more of them than needed shows.
+import type { Knex } from 'knex';
+import { knexStorage } from 'koa-gatehouse/adapters/knex';
+
+import type { Storage } from '../../lib/contracts/index.ts';
+import {
+  aClient,
+  aCode,
+  aConsent,
+  aDeviceCode,
+  aGrant,
+  anApproved,
+  aRecord,
+  aRefreshToken,
+  aRequest,
+  aRevokedToken,
+  aSession,
+  HOUR,
+  NOW,
+} from '../../lib/testing/storage/rows.ts';
+import type { TestDatabase } from './databases.ts';
+import { watchedKnex } from './watched-knex.ts';
+
+const ID = 'of 3';
+
+// The number of the latest end of a user or a client.
+const LATEST = 1_000_000;
+
+/** A query with the columns `i`, a text, and `n`, a number, from `first` to `last`. */
+export const SERIES: Readonly<Record<TestDatabase['client'], (first: number, last: number) => string>> = {
+  'better-sqlite3': (first, last) => `(
+    with recursive s (n) as (select ${first} union all select n + 1 from s where n < ${last})
+    select cast(n as text) as i, n from s) s`,
+  pg: (first, last) => `(select cast(i as varchar) as i, i as n from generate_series(${first}, ${last}) i) s`,
+  mysql2: (first, last) => `(select cast(seq as char) as i, seq as n from seq_${first}_to_${last}) s`,
+};
+
+/** The tables that grow with users and requests. Each row is another user's; all use one popular client. */
+export const BIG_TABLES: readonly string[] = [
+  'assertions',
+  'assignments',
+  'attempts',
+  'audit',
+  'client_secrets',
+  'clients',
+  'consents',
+  'credentials',
+  'device_codes',
+  'grants',
+  'idempotency',
+  'registrations',
+  'revocations',
+  'sessions',
+].map((name) => `gatehouse_${name}`);
+
+/** Inserts rows into each of {@link BIG_TABLES}, with the numbers from `first` to `last` in their keys. */
+export async function fill(
+  host: Knex,
+  client: TestDatabase['client'],
+  first: number,
+  last: number,
+): Promise<void> {
+  const series = SERIES[client](first, last);
+  for (const sql of [
+    `gatehouse_assertions (id, expires_at) select concat('of ', i), ${NOW} + n from ${series}`,
+    `gatehouse_assignments (user_id, roles, permissions) select concat('of ', i), '[]', '[]' from ${series}`,
+    `gatehouse_attempts (id, attempts, expires_at) select concat('of ', i), 1, ${NOW} + n from ${series}`,
+    `gatehouse_audit (id, at, type, client_id, user_id, payload, expires_at)
+      select concat('of ', i), ${NOW} + n, 'login', '${ID}', concat('of ', i), '{}', ${NOW} + n from ${series}`,
+    `gatehouse_clients (id, name, sort_name, grant_type, redirect_uris, confidential, native, first_party, roles, permissions,
+        disabled, created_at, updated_at)
+      select concat('of ', i), 'App', 'app', 'authorization_code', '[]', 1, 0, 0, '[]', '[]', 0, 0, 0 from ${series}`,
+    `gatehouse_client_secrets (client_id, id, hash, label, hint, created_at)
+      select concat('of ', i), '1', 'hash', '', '', 0 from ${series}`,
+    `gatehouse_consents (user_id, client_id, scopes, hosts, created_at, updated_at)
+      select concat('of ', i), '${ID}', '[]', '{}', ${NOW}, 0 from ${series}`,
+    `gatehouse_credentials (id, kind, grant_id, payload, expires_at)
+      select concat('of ', i), 'code', concat('of ', i), '{}', 9999999999 from ${series}`,
+    `gatehouse_device_codes (id, user_code, client_id, payload, created_at, expires_at, kept_until, sequence)
+      select concat('of ', i), concat('of ', i), '${ID}', '{}', 0, 9999999999, 9999999999, ${LATEST} from ${series}`,
+    `gatehouse_grants (id, user_id, client_id, scopes, created_at, expires_at, needed_until, sequence)
+      select concat('of ', i), concat('of ', i), '${ID}', '[]', 0, ${NOW} - n, ${NOW} - n, ${LATEST} from ${series}`,
+    `gatehouse_idempotency (id, fingerprint, attempt, leased_until, expires_at)
+      select concat('of ', i), 'f', 'a', ${NOW} + n, ${NOW} + n from ${series}`,
+    `gatehouse_registrations (client_id, token_hash, auth_method, removable_at, unused_after, lock_count)
+      select concat('of ', i), '', '', ${NOW} + n, 0, 0 from ${series}`,
+    `gatehouse_revocations (kind, value, revoked_at, expires_at, sequence)
+      select case when n % 3 = 0 then 'user' when n % 3 = 1 then 'client' else 'token' end, concat('of ', i), n, 9999999999,
+        case when n % 3 = 2 then null else n end from ${series}`,
+    `gatehouse_sessions (id, uid, user_id, payload, expires_at, sequence)
+      select concat('of ', i), concat('of ', i), concat('of ', i), '{}', 9999999999, ${LATEST} from ${series}`,
+  ])
+    await host.raw(`insert into ${sql}`);
+  await host('gatehouse_revocations').where({ kind: 'sequence', value: '' }).update({ sequence: LATEST });
+}
+
+const TOKEN = { id: ID, clientId: ID, grant: { id: ID, userId: ID }, sequence: LATEST };
+const CONSENT = aConsent({ userId: ID, clientId: ID });
+const BASIS = { consent: CONSENT, sessionId: ID };
+const COUNTERS = ['a', ID, 'of 4'].map((id) => ({ id, limit: 5 }));
+const WINDOW = { now: NOW, expiresAt: NOW + HOUR };
+const REQUEST = aRequest({ id: ID, attempt: 'a', fingerprint: 'f' });
+
+type Operation = (storage: Storage) => Promise<unknown>;
+
+/** Operations of requests. They find the rows of {@link fill}, each others than the one before has removed. */
+const OPERATIONS: Readonly<Record<string, Operation>> = {
+  "whether a user's token stands": async ({ revocations }) => revocations.stands(TOKEN),
+  "whether a client's token stands": async ({ revocations }) =>
+    revocations.stands({ ...TOKEN, grant: undefined }),
+  'the revocation of a token': async ({ revocations }) => revocations.add(aRevokedToken()),
+  'the number of the latest end': async ({ revocations }) => revocations.sequence(),
+  'the end of a user': async ({ revocations }) => revocations.end({ userId: 'of 6' }),
+  'the end of a client': async ({ revocations }) => revocations.end({ clientId: 'of 4' }),
+  'a client': async ({ clients }) => clients.find(ID),
+  'the last use of a secret': async ({ clients }) => clients.touchSecret(ID, '1', NOW),
+  'a registration': async ({ registrations }) => registrations.find(ID),
+  'a new session': async ({ sessions }) => sessions.insert(aSession({ id: 'new' })),
+  'a session': async ({ sessions }) => sessions.find(ID),
+  'a session with a consent': async ({ sessions }) => sessions.find(ID, ID),
+  'a change of a session': async ({ sessions }) => sessions.update(aSession({ id: ID })),
+  'the end of a session': async ({ sessions }) => sessions.delete('of 1'),
+  'the end of the sessions of a user': async ({ sessions }) => sessions.deleteOfUser('of 2'),
+  'a consent': async ({ consents }) => consents.find(ID, ID),
+  'a consent again': async ({ consents }) => consents.add(CONSENT),
+  'the last use of a consent': async ({ consents }) => consents.touch(ID, ID, NOW),
+  'a consent to an app that registered itself': async ({ consents }) =>
+    consents.add(aConsent({ userId: 'new', clientId: ID }), { registration: true }),
+  'the consents of a user': async ({ consents }) => consents.list(ID),
+  'the end of a consent': async ({ consents }) => consents.delete('of 1', ID),
+  'a grant': async ({ grants }) => grants.find(ID),
+  'a grant without a basis': async ({ credentials }) =>
+    credentials.start(aGrant({ id: 'new' }), aCode({ id: 'new', grantId: 'new' })),
+  'a grant on a session': async ({ credentials }) =>
+    credentials.start(aGrant({ id: 'new 2' }), aCode({ id: 'new 2' }), { sessionId: ID }),
+  'a grant on a session and a consent': async ({ credentials }) =>
+    credentials.start(aGrant({ id: 'new 3' }), aCode({ id: 'new 3' }), BASIS),
+  'a code': async ({ credentials }) => credentials.find('code', ID),
+  'a redemption': async ({ credentials }) =>
+    credentials.redeem(aCode({ id: ID }), { successor: aRefreshToken({ id: 'next', grantId: ID }) }),
+  'a redemption that comes second': async ({ credentials }) =>
+    credentials.redeem(aCode({ id: ID }), { neededUntil: NOW }),
+  'the revocation of a grant': async ({ grants }) => grants.revoke({ id: 'of 1' }, NOW),
+  'the revocation of the grants of a user': async ({ grants }) =>
+    grants.revoke({ userId: 'ann', clientId: 'timetable' }, NOW),
+  'attempts that are counted': async ({ attempts }) => attempts.count(COUNTERS, WINDOW),
+  'an attempt that is too many': async ({ attempts }) =>
+    attempts.count(
+      COUNTERS.map(({ id }) => ({ id, limit: 1 })),
+      WINDOW,
+    ),
+  'requests that are counted': async ({ attempts }) =>
+    attempts.take({ id: 'of 5', limit: 9 }, { ...WINDOW, amount: 2 }),
+  'attempts that are given back': async ({ attempts }) => attempts.giveBack(['a', 'of 4'], [ID]),
+  'an assertion': async ({ assertions }) => assertions.spend('new', NOW),
+  'an idempotent request': async ({ idempotency }) => idempotency.begin(aRequest(), NOW),
+  'an idempotent request again': async ({ idempotency }) =>
+    idempotency.begin({ ...REQUEST, attempt: 'b' }, NOW),
+  'a longer idempotent request': async ({ idempotency }) => idempotency.extend(REQUEST, NOW + HOUR),
+  'the end of an idempotent request': async ({ idempotency }) =>
+    idempotency.finish(REQUEST, { status: 200, body: '' }),
+  'an abandoned idempotent request': async ({ idempotency }) => idempotency.abandon(aRequest()),
+  'a new device code': async ({ deviceCodes }) => deviceCodes.insert(aDeviceCode()),
+  'a device code': async ({ deviceCodes }) => deviceCodes.find(ID),
+  'a user code': async ({ deviceCodes }) => deviceCodes.findByUserCode(ID),
+  'a poll of a device': async ({ deviceCodes }) => deviceCodes.poll(ID, { at: NOW, since: NOW }),
+  'an approval of a device': async ({ deviceCodes }) =>
+    deviceCodes.approve(aGrant({ id: 'new 4' }), anApproved({ id: ID }), BASIS, NOW),
+  'a refusal of a device': async ({ deviceCodes }) => deviceCodes.deny('of 4', NOW),
+  'an assignment': async ({ assignments }) => assignments.find(ID),
+  'a change of an assignment': async ({ assignments }) =>
+    assignments.save(ID, { roles: [], permissions: [] }),
+  'an audit record': async ({ audit }) => audit.append([aRecord({ id: 'new' })], NOW),
+  'an app': async ({ clients }) => clients.insert(aClient({ id: 'new' }), []),
+};
+
+/** A statement as the driver gets it. */
+export interface Sent {
+  readonly operation: string;
+  readonly sql: string;
+  readonly values: readonly unknown[];
+}
+
+/** Migrates, runs each operation on few rows, and removes those. Resolves to the statements that were sent. */
+export async function sendAll(client: TestDatabase['client'], address: string): Promise<readonly Sent[]> {
+  const sent: Sent[] = [];
+  let operation = '';
+  const host = watchedKnex(client, address, (sql, values) => {
+    if (sql.includes('gatehouse_')) sent.push({ operation, sql, values });
+  });
+  try {
+    const storage = knexStorage(host);
+    await storage.migrate();
+    await fill(host, client, 1, 9);
+    sent.length = 0;
+    for (const [name, run] of Object.entries(OPERATIONS)) {
+      operation = name;
+      await run(storage);
+    }
+    const statements = [...sent];
+    for (const table of BIG_TABLES) {
+      await host(table)
+        .modify((rows) => table === 'gatehouse_revocations' && void rows.whereNot('kind', 'sequence'))
+        .delete();
+    }
+    return statements;
+  } finally {
+    await host.destroy();
+  }
+}

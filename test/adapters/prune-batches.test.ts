@@ -1,0 +1,92 @@
+// While a transaction keeps an old snapshot, such as that of a backup, a database keeps the index entries of deleted rows.
+import type { ExecutionContext } from 'ava';
+import knex from 'knex';
+import type { Knex } from 'knex';
+import { knexStorage } from 'koa-gatehouse/adapters/knex';
+
+import { NOW } from '../../lib/testing/storage/rows.ts';
+import { mariadb, onEachDatabase, postgresql } from './databases.ts';
+import type { TestDatabase } from './databases.ts';
+import { SERIES } from './hot-statements.ts';
+import { watchedKnex } from './watched-knex.ts';
+
+const BATCH = 100;
+const ROWS = 6000;
+
+function connect(t: ExecutionContext, client: TestDatabase['client'], address: string): Knex {
+  const host = knex({ client, connection: address, pool: { min: 1, max: 1 }, log: { warn() {} } });
+  t.teardown(async () => host.destroy());
+  return host;
+}
+
+interface Sent {
+  readonly sql: string;
+  readonly values: readonly unknown[];
+}
+
+/** What is read when the statement of a batch is run once more, and undone. */
+const read: Readonly<Record<'pg' | 'mysql2', (host: Knex, sent: Sent) => Promise<number>>> = {
+  // Blocks.
+  async pg(host, { sql, values }) {
+    const literals = values.map((value) => `'${value as string}'`);
+    await host.raw(`prepare batch as ${sql}`);
+    await host.raw('begin');
+    const { rows } = await host.raw(
+      `explain (analyze, buffers, timing off, format json) execute batch (${literals.join(', ')})`,
+    );
+    await host.raw('rollback; deallocate batch');
+    const plan = rows[0]['QUERY PLAN'][0].Plan;
+    return plan['Shared Hit Blocks'] + plan['Shared Read Blocks'];
+  },
+  // The entries that it locks, those of deleted rows among them.
+  async mysql2(host, { sql }) {
+    await host.raw('begin');
+    await host.raw(sql);
+    try {
+      for (;;) {
+        // The server copies this table at most every 100 ms.
+        const [[row]] = await host.raw(
+          'select trx_rows_locked as count from information_schema.innodb_trx where trx_mysql_thread_id = connection_id()',
+        );
+        if (row && Number(row.count) > 0) return Number(row.count);
+      }
+    } finally {
+      await host.raw('rollback');
+    }
+  },
+};
+
+onEachDatabase(
+  'beside an open snapshot, the fiftieth batch of prune() reads as much as the second',
+  async (t, { client }, address) => {
+    if (client === 'better-sqlite3') return;
+    let sent: Sent[] = [];
+    const host = watchedKnex(client, address, (sql, values) => {
+      if (sql.includes('gatehouse_')) sent.push({ sql, values });
+    });
+    t.teardown(async () => host.destroy());
+    const storage = knexStorage(host);
+    await storage.migrate();
+    const other = connect(t, client, address);
+    // In another order than that of their expiry.
+    await other.raw(
+      `insert into gatehouse_sessions (id, uid, user_id, payload, expires_at, sequence)
+       select concat('of ', i), concat('of ', i), concat('of ', i), repeat('x', 500), ${NOW} - (n * 7919) % ${ROWS} - 1, 1
+       from ${SERIES[client](1, ROWS)}`,
+    );
+    const snapshot = connect(t, client, address);
+    await snapshot.raw(client === 'pg' ? 'begin isolation level repeatable read' : 'begin');
+    await snapshot('gatehouse_credentials').count();
+
+    const counts: number[] = [];
+    for (let batch = 1; batch <= 50; batch += 1) {
+      sent = [];
+      t.is(await storage.prune(NOW, BATCH), BATCH);
+      const found = sent.findLast(({ sql }) => sql.includes('select') && sql.includes('gatehouse_sessions'));
+      if (batch === 2 || batch === 50) counts.push(await read[client](other, found!));
+    }
+    const [second, fiftieth] = counts;
+    t.true(fiftieth! < 2 * second!, `${second} and ${fiftieth}`);
+  },
+  [postgresql, mariadb],
+);

@@ -1,0 +1,80 @@
+import test from 'ava';
+
+import { createLastUses } from '../../lib/clients/last-use.ts';
+import type { Storage } from '../../lib/contracts/index.ts';
+import { recordingLogger } from '../harness/platform.ts';
+
+const MOST = 10_000;
+
+const unused = { lastUsedAt: undefined };
+
+/** A storage that records which secrets and apps were used; `fail` is called before each write. */
+function recording(fail: () => void = () => {}): {
+  readonly storage: Pick<Storage, 'clients' | 'consents'>;
+  readonly touched: string[];
+} {
+  const touched: string[] = [];
+  const touch = async (first: string, second: string): Promise<void> => {
+    fail();
+    touched.push(`${first} ${second}`);
+  };
+  const stores = { clients: { touchSecret: touch }, consents: { touch } };
+  return { storage: stores as unknown as Pick<Storage, 'clients' | 'consents'>, touched };
+}
+
+test('each use is written once, in the order of the uses', async (t) => {
+  const { storage, touched } = recording();
+  const uses = createLastUses(storage, recordingLogger());
+  for (let time = 0; time < 3; time += 1) {
+    uses.secretUsed('app', { id: 'secret', ...unused });
+    uses.appUsed('ann', 'app');
+    uses.appUsed('bob', 'app');
+  }
+  t.deepEqual(touched, [], 'no request waits for them');
+  await uses.written();
+  t.deepEqual(touched, ['app secret', 'ann app', 'bob app']);
+  uses.appUsed('ann', 'app');
+  await uses.written();
+  t.is(touched.length, 3, 'at most once an hour');
+});
+
+test('a secret that another node has recorded is not recorded again within a minute', async (t) => {
+  const { storage, touched } = recording();
+  const uses = createLastUses(storage, recordingLogger());
+  const at = Math.floor(Date.now() / 1000);
+  uses.secretUsed('app', { id: 'recent', lastUsedAt: at });
+  uses.secretUsed('app', { id: 'earlier', lastUsedAt: at - 61 });
+  await uses.written();
+  t.deepEqual(touched, ['app earlier']);
+});
+
+test('at most 10,000 uses wait, and a use that did not is recorded later', async (t) => {
+  const { storage, touched } = recording();
+  const uses = createLastUses(storage, recordingLogger());
+  for (let user = 0; user <= MOST; user += 1) uses.appUsed(String(user), 'app');
+  await uses.written();
+  t.is(touched.length, MOST);
+  uses.appUsed(String(MOST), 'app');
+  await uses.written();
+  t.is(touched.at(-1), `${MOST} app`);
+});
+
+test('after a write that fails the others wait, so that close() waits for one timeout only', async (t) => {
+  let isFailing = true;
+  const { storage, touched } = recording(() => {
+    if (isFailing) throw new Error('unreachable');
+  });
+  const logger = recordingLogger();
+  const uses = createLastUses(storage, logger);
+  for (const user of ['ann', 'bob', 'eve']) uses.appUsed(user, 'app');
+  await uses.written();
+  t.is(logger.lines.length, 1);
+  t.like(logger.lines[0], {
+    level: 'warn',
+    message: 'recording the last use of an authorized app failed',
+    fields: { err: { message: 'unreachable' }, client_id: 'app' },
+  });
+  isFailing = false;
+  await uses.written();
+  t.deepEqual(touched, ['bob app', 'eve app']);
+});

@@ -1,0 +1,232 @@
+import type { ServerResponse } from 'node:http';
+
+import test from 'ava';
+import type { ExecutionContext } from 'ava';
+
+import { NETWORK } from '../../lib/http/public-fetch.ts';
+import { assertionParameters, makeKeyPair } from '../harness/client-keys.ts';
+import { passTime } from '../harness/clock.ts';
+import type { Platform } from '../harness/platform.ts';
+import { startPlatform } from '../harness/platform.ts';
+import { json, loopbackNetwork, servePublic } from '../harness/public-server.ts';
+import type { PublicServer } from '../harness/public-server.ts';
+import { requestsInProgress } from '../harness/requests-in-progress.ts';
+import { postForm, send } from '../harness/requests.ts';
+import type { Answer } from '../harness/requests.ts';
+import { tally } from '../limits/platform.ts';
+import { BEHIND_PROXY, CALLBACK, connect, requestOf, startWithDocuments } from './documents.ts';
+
+/*
+ * The sites of these tests answer late or never, as a stranger's can. What waits for them must not take the places of others.
+ */
+
+const MAX_REQUESTS = 20;
+const STRANGER = '192.0.2.1';
+const pair = await makeKeyPair('key-1');
+
+/** A site that answers nothing until it is told to. */
+interface SilentSite extends PublicServer {
+  /** Answers all requests so far and from here on with documents, or with what is given. */
+  answer(this: void, value?: unknown): void;
+  /** Answers no request from here on. */
+  silence(this: void): void;
+}
+
+async function serveSilence(t: ExecutionContext): Promise<SilentSite> {
+  const waiting: Array<() => void> = [];
+  let respond: ((url: string, response: ServerResponse) => void) | undefined;
+  const server = await servePublic((request, response) => {
+    const answer = (): void => respond!(`https://${request.headers.host}${request.url}`, response);
+    if (respond) answer();
+    else waiting.push(answer);
+  });
+  t.teardown(async () => server[Symbol.asyncDispose]());
+  return {
+    ...server,
+    answer(value) {
+      respond = (id, response) =>
+        json(value ?? { client_id: id, client_name: 'Agent', redirect_uris: [CALLBACK] })(
+          undefined as never,
+          response,
+        );
+      for (const answer of waiting.splice(0)) answer();
+    },
+    silence() {
+      respond = undefined;
+    },
+  };
+}
+
+async function authorize(platform: Platform, id: string, address: string): Promise<Answer> {
+  return send(requestOf(platform, id), { headers: { 'x-forwarded-for': address } });
+}
+
+/** Sends requests at once, and resolves when each of them is answered or waits in the server. */
+async function flood(
+  platform: Platform,
+  count: number,
+  ask: (index: number) => Promise<Answer>,
+): Promise<{ readonly answers: Answer[]; readonly all: Promise<Answer[]> }> {
+  const answers: Answer[] = [];
+  const all = Promise.all(
+    Array.from({ length: count }, async (_, index) => {
+      const answer = await ask(index);
+      answers.push(answer);
+      return answer;
+    }),
+  );
+  while (answers.length + (await requestsInProgress(platform.auth)) < count) await new Promise(setImmediate);
+  return { answers, all };
+}
+
+/** What 74 requests of others get, four at a time. */
+async function honest(platform: Platform): Promise<Record<number, number>> {
+  const { client, secret } = await platform.registerService();
+  const fields = { grant_type: 'client_credentials', client_id: client.id, client_secret: secret };
+  const answers: Array<{ readonly status: number }> = [];
+  while (answers.length < 74) {
+    const some = Array.from({ length: Math.min(4, 74 - answers.length) }, async () => platform.token(fields));
+    answers.push(...(await Promise.all(some)));
+  }
+  return tally(answers);
+}
+
+function refusedAtOnce(t: ExecutionContext, answers: readonly Answer[]): void {
+  for (const { headers, status, text } of answers) {
+    t.is(status, 429, text);
+    t.true(Number(headers.get('retry-after')) > 0);
+    t.is(headers.get('location'), null);
+  }
+}
+
+test.serial('one address with five slow documents takes no place of others', async (t) => {
+  const platform = await startWithDocuments(t, {}, { maxRequests: MAX_REQUESTS }, BEHIND_PROXY);
+  const site = await serveSilence(t);
+  const id = (index: number): string => `${site.origin}/client.json?${index}`;
+  for (const round of [0, 1]) {
+    const { all, answers } = await flood(platform, 60, async (index) =>
+      authorize(platform, id(round * 5 + (index % 5)), STRANGER),
+    );
+    t.deepEqual(await honest(platform), { 200: 74 });
+    t.is(answers.length, 59);
+    refusedAtOnce(t, answers);
+    t.regex(answers[0]!.text, /too_many_attempts/);
+    // Nor does it keep others from connecting an app meanwhile.
+    const other = authorize(
+      platform,
+      `${site.at('other.apps.example')}/client.json?${round}`,
+      '198.51.100.1',
+    );
+    while (site.requests.length < 3 * round + 2) await new Promise(setImmediate);
+    site.answer();
+    t.is((await other).status, 303);
+    t.is(tally(await all)[303], 1);
+    t.is((await authorize(platform, `${site.origin}/again.json?${round}`, STRANGER)).status, 303);
+    site.silence();
+  }
+});
+
+test.serial('all strangers together hold a tenth of the places', async (t) => {
+  const platform = await startWithDocuments(t, {}, { maxRequests: MAX_REQUESTS }, BEHIND_PROXY);
+  const site = await serveSilence(t);
+  const { all, answers } = await flood(platform, 60, async (index) =>
+    authorize(platform, `${site.at(`h${index}.apps.example`)}/client.json`, `10.0.${index}.1`),
+  );
+  t.deepEqual(await honest(platform), { 200: 74 });
+  t.is(answers.length, 58);
+  refusedAtOnce(t, answers);
+  site.answer();
+  t.deepEqual(tally(await all), { 303: 2, 429: 58 });
+  t.is((await authorize(platform, `${site.origin}/client.json`, STRANGER)).status, 303);
+});
+
+async function startWithKeysAt(t: ExecutionContext, jwksUri: string): Promise<[Platform, string]> {
+  const platform = await startPlatform(
+    { maxRequests: MAX_REQUESTS, privateKeyJwt: true, [NETWORK]: loopbackNetwork() } as object,
+    BEHIND_PROXY,
+  );
+  t.teardown(async () => platform[Symbol.asyncDispose]());
+  const { client } = await platform.auth.clients.create({
+    name: 'Nightly',
+    grantType: 'client_credentials',
+    keys: { jwksUri },
+  });
+  return [platform, client.id];
+}
+
+async function assert(
+  platform: Platform,
+  id: string,
+  { address = STRANGER, kid = 'key-1' }: { address?: string; kid?: string } = {},
+): Promise<Answer> {
+  const by = { ...pair, publicJwk: { ...pair.publicJwk, kid } };
+  const parameters = await assertionParameters(id, platform.auth.issuer, by);
+  return postForm(
+    platform.url('/oauth/token'),
+    { grant_type: 'client_credentials', ...parameters },
+    { 'x-forwarded-for': address },
+  );
+}
+
+test.serial('an app that is stored goes on while strangers hold all places of those that wait', async (t) => {
+  const platform = await startWithDocuments(t, {}, { maxRequests: MAX_REQUESTS }, BEHIND_PROXY);
+  const site = await serveSilence(t);
+  site.answer();
+  const stored = `${site.origin}/stored.json`;
+  t.is((await connect(platform, stored)).status, 200);
+  for (const round of [0, 1]) {
+    // Longer than its document stays fresh.
+    passTime(3700);
+    site.silence();
+    const fetched = site.requests.length + 2;
+    const { all } = await flood(platform, 60, async (index) =>
+      authorize(platform, `${site.at(`h${index}.apps.example`)}/${round}.json`, `10.0.${index}.1`),
+    );
+    while (site.requests.length < fetched) await new Promise(setImmediate);
+    t.is((await authorize(platform, stored, '198.51.100.1')).status, 303);
+    t.is(site.requests.length, fetched);
+    site.answer();
+    await all;
+    t.is((await authorize(platform, stored, '198.51.100.1')).status, 303);
+    t.is(site.requests.length, fetched + 1, 'fetched by the next');
+  }
+});
+
+test.serial('wrong assertions for a client with a slow jwks_uri take no place of others', async (t) => {
+  const site = await serveSilence(t);
+  const [platform, id] = await startWithKeysAt(t, `${site.origin}/jwks`);
+  const { all, answers } = await flood(platform, 60, async (index) =>
+    assert(platform, id, { kid: `unknown ${index}` }),
+  );
+  t.deepEqual(await honest(platform), { 200: 74 });
+  t.is(answers.length, 59);
+  refusedAtOnce(t, answers);
+  t.like(answers[0]!.body, {
+    error: 'temporarily_unavailable',
+    error_description: 'too many requests that wait for the keys of clients; try again in 5 seconds',
+  });
+  site.answer({ keys: [pair.publicJwk] });
+  t.deepEqual(tally(await all), { 401: 1, 429: 59 });
+  t.is((await assert(platform, id)).status, 200);
+});
+
+test.serial('while keys are held, wrong assertions wait for no jwks_uri', async (t) => {
+  const site = await serveSilence(t);
+  const [platform, id] = await startWithKeysAt(t, `${site.origin}/jwks`);
+  site.answer({ keys: [pair.publicJwk] });
+  t.is((await assert(platform, id)).status, 200);
+  for (const round of [0, 1]) {
+    site.silence();
+    passTime(60);
+    const answers = await Promise.all(
+      Array.from({ length: 15 }, async (_, index) => assert(platform, id, { kid: `unknown ${index}` })),
+    );
+    // The first ten, and all others within the limit of wrong ones.
+    if (round === 0) t.deepEqual(tally(answers), { 401: 10, 429: 5 });
+    else t.deepEqual(tally(answers), { 429: 15 });
+    t.is((await assert(platform, id)).status, 200, 'the client itself');
+    while (site.requests.length < round + 2) await new Promise(setImmediate);
+    t.is(site.requests.length, round + 2, 'fetched in the background, once');
+    site.answer({ keys: [pair.publicJwk] });
+  }
+});

@@ -1,0 +1,167 @@
+import test from 'ava';
+import type { Interactions, UserStore } from 'koa-gatehouse';
+import { knexStorage } from 'koa-gatehouse/adapters/knex';
+import { pages } from 'koa-gatehouse/interactions';
+
+import { onEachDatabaseInSeries } from '../adapters/databases.ts';
+import { Browser } from '../harness/browser.ts';
+import { people } from '../harness/platform.ts';
+import type { Person, Platform, RegisteredApp } from '../harness/platform.ts';
+import { pausable } from '../harness/storage.ts';
+import type { PausableStorage } from '../harness/storage.ts';
+import {
+  answer,
+  beginOn,
+  enter,
+  errorOf,
+  poll,
+  pollLater,
+  registerDevice,
+  signedIn,
+  startDevicePlatform,
+} from './device.ts';
+
+/** Pages of a host that approves devices for Ann without looking who is signed in. */
+const trusting: Interactions = (flow) => {
+  const own = pages({ brand: { name: 'Acme Schools' } })(flow);
+  return {
+    ...own,
+    async middleware(ctx, next) {
+      const userCode = /^\/oauth\/device\/trusting\/(.+)$/.exec(ctx.path)?.[1];
+      if (userCode === undefined) return own.middleware(ctx, next);
+      ctx.body = String(await flow.devices!.approve(ctx, { id: '1' }, userCode));
+      return undefined;
+    },
+  };
+};
+
+test.serial('approve() refuses a user who is not the one who is signed in', async (t) => {
+  await using platform = await startDevicePlatform({ interactions: trusting });
+  const app = await registerDevice(platform);
+  const { device_code: code, user_code: userCode } = await beginOn(platform, app);
+  const url = platform.url(`/oauth/device/trusting/${userCode}`);
+  const bob = await signedIn(platform, 'bob@school.example', 'battery staple');
+  for (const browser of [new Browser(), bob]) {
+    const { heading, status } = await browser.get(url);
+    t.deepEqual([status, heading], [400, 'This sign-in is no longer open']);
+  }
+  const ann = await signedIn(platform);
+  t.notRegex((await ann.open(platform.url('/account/apps'))).text, /School CLI/, 'no consent was stored');
+  t.deepEqual(errorOf(await poll(platform, app, code)), [400, 'authorization_pending']);
+  t.is((await ann.get(url)).html, 'true');
+  t.deepEqual(errorOf(await pollLater(platform, app, code)), [200, undefined]);
+});
+
+test.serial('approve() refuses a user who is not the one who is logged in at the host', async (t) => {
+  let current: Person | undefined;
+  await using platform = await startDevicePlatform({ interactions: trusting, currentUser: () => current });
+  const app = await registerDevice(platform);
+  const { device_code: code, user_code: userCode } = await beginOn(platform, app);
+  const url = platform.url(`/oauth/device/trusting/${userCode}`);
+  const [ann, bob] = platform.users.all;
+  for (const one of [undefined, bob]) {
+    current = one;
+    t.is((await new Browser().get(url)).status, 400);
+  }
+  t.deepEqual(errorOf(await poll(platform, app, code)), [400, 'authorization_pending']);
+  current = ann;
+  t.is((await new Browser().get(url)).html, 'true');
+  t.deepEqual(errorOf(await pollLater(platform, app, code)), [200, undefined]);
+});
+
+test.serial('the form of a user who has signed out since answers nothing', async (t) => {
+  await using platform = await startDevicePlatform();
+  const app = await registerDevice(platform);
+  const { device_code: code, user_code: userCode } = await beginOn(platform, app);
+  const ann = await signedIn(platform);
+  const asked = await enter(platform, ann, userCode);
+  await ann.submit(await ann.open(platform.url('/oauth/logout')), 'Sign out');
+  for (const button of ['Connect', 'Deny']) {
+    const { heading, status } = await ann.submit(asked, button);
+    t.deepEqual([status, heading], [400, 'This sign-in is no longer open']);
+  }
+  t.deepEqual(errorOf(await poll(platform, app, code)), [400, 'authorization_pending']);
+  t.is((await answer(platform, await signedIn(platform), userCode)).heading, 'Your device is connected');
+});
+
+/** Two nodes on one database, at a host whose own login no row of the storage stands for. */
+interface Nodes extends AsyncDisposable {
+  readonly here: Platform;
+  readonly there: Platform;
+  readonly app: RegisteredApp;
+  readonly users: UserStore<Person> & { readonly all: Person[] };
+  /** Of the node `here`. */
+  readonly pause: PausableStorage['pause'];
+}
+
+async function startNodes(address: string): Promise<Nodes> {
+  const { pause, storage } = pausable(knexStorage(address));
+  const users = people();
+  const [ann] = users.all;
+  const given = { throttling: false, users, currentUser: () => ann } as const;
+  const here = await startDevicePlatform({ storage, ...given });
+  const there = await startDevicePlatform({
+    storage: knexStorage(address),
+    issuer: here.origin,
+    ...given,
+  });
+  return {
+    here,
+    there,
+    users,
+    pause,
+    app: await registerDevice(here),
+    async [Symbol.asyncDispose]() {
+      await Promise.all([here, there].map(async (node) => node[Symbol.asyncDispose]()));
+    },
+  };
+}
+
+onEachDatabaseInSeries(
+  'a user who is ended between the check of the login and the grant has authorized nothing',
+  async (t, _, address) => {
+    await using nodes = await startNodes(address);
+    const { app, here, pause, there } = nodes;
+    for (const step of ['consents.add', 'deviceCodes.approve']) {
+      const { device_code: code, user_code: userCode } = await beginOn(here, app);
+      const browser = new Browser();
+      const asked = await enter(here, browser, userCode);
+      const { reached, resume } = pause(step);
+      const approving = browser.submit(asked, 'Connect');
+      await reached;
+      await there.auth.revoke({ user: '1' });
+      resume();
+      await approving;
+      for (const node of [here, there]) {
+        const { body } = await pollLater(node, app, code);
+        t.is(body?.['error'], 'invalid_grant', step);
+      }
+      const again = await beginOn(here, app);
+      t.is((await answer(there, browser, again.user_code)).heading, 'Your device is connected');
+      t.is((await pollLater(here, app, again.device_code)).status, 200, 'a later login is not ended');
+    }
+  },
+);
+
+onEachDatabaseInSeries(
+  'a user who is removed while the login is checked authorizes nothing',
+  async (t, _, address) => {
+    await using nodes = await startNodes(address);
+    const { app, here, pause, there, users } = nodes;
+    const { device_code: code, user_code: userCode } = await beginOn(here, app);
+    const browser = new Browser();
+    const asked = await enter(here, browser, userCode);
+    const { reached, resume } = pause('revocations.sequence');
+    const approving = browser.submit(asked, 'Connect');
+    await reached;
+    const [ann] = users.all.splice(0, 1);
+    await there.auth.revoke({ user: '1' });
+    resume();
+    t.is((await approving).status, 400);
+    for (const node of [here, there])
+      t.deepEqual(errorOf(await pollLater(node, app, code)), [400, 'authorization_pending']);
+    users.all.unshift(ann!);
+    t.is((await answer(there, browser, userCode)).heading, 'Your device is connected');
+    t.is((await pollLater(here, app, code)).status, 200);
+  },
+);

@@ -1,0 +1,209 @@
+import test from 'ava';
+import { memoryStorage } from 'koa-gatehouse/adapters/memory';
+
+import type { AttemptStore, CallerQuota, TakenAttempts } from '../../lib/contracts/index.ts';
+import { createAttemptId } from '../../lib/limits/attempt-ids.ts';
+import { createRequestCounter } from '../../lib/limits/request-counter.ts';
+import { passTime } from '../harness/clock.ts';
+
+const HOUR = 3600;
+
+type Store = Pick<AttemptStore, 'take'>;
+
+/** What a node knows of a caller's quota. */
+function quotaOn(store: Store, requests: number, { caller = 'ann', window = HOUR } = {}): CallerQuota {
+  const counter = createRequestCounter(store, { idOf: createAttemptId(() => ['secret']), onRefused() {} });
+  return counter.quotasOf({ name: 'user', requests, window })(caller);
+}
+
+/** A store that records what was taken from it. */
+function recording(store: Store): Store & { readonly calls: TakenAttempts[] } {
+  const calls: TakenAttempts[] = [];
+  return {
+    calls,
+    async take(...given) {
+      const taken = await store.take(...given);
+      calls.push(taken);
+      return taken;
+    },
+  };
+}
+
+/** How many of a number of requests, one after the other, are accepted. */
+async function accepted(quota: CallerQuota, requests: number): Promise<number> {
+  let sum = 0;
+  for (let index = 0; index < requests; index += 1) if ((await quota.take(1)) !== undefined) sum += 1;
+  return sum;
+}
+
+// Set the clock ahead: the tests below them start afterwards.
+test.serial('when the window ends, the whole limit is available again, without what was left', async (t) => {
+  const store = recording(memoryStorage().attempts);
+  const quota = quotaOn(store, 100);
+  t.is(await accepted(quota, 61), 61);
+  passTime(HOUR);
+  t.is(quota.remaining, 100);
+  t.is(await accepted(quota, 130), 100);
+  t.is(quota.remaining, 0);
+  t.true(quota.seconds > HOUR - 60 && quota.seconds <= HOUR);
+});
+
+test.serial('a request whose storage answers after the end of the window is answered', async (t) => {
+  const { attempts } = memoryStorage();
+  const slow: Store = {
+    async take(...given) {
+      const taken = await attempts.take(...given);
+      passTime(2);
+      return taken;
+    },
+  };
+  const quota = quotaOn(slow, 1, { window: 1 });
+  t.truthy(await quota.take(1));
+  t.truthy(await quota.take(1));
+});
+
+test.serial('what was given back after the end of its window is not available in the next one', async (t) => {
+  const store = recording(memoryStorage().attempts);
+  const quota = quotaOn(store, 10);
+  const window = (await quota.take(5))!;
+  passTime(HOUR);
+  t.is(await accepted(quota, 4), 4);
+  quota.giveBack(5, window);
+  t.is(await accepted(quota, 10), 6);
+});
+
+test('one node can use the whole limit, and writes seldom', async (t) => {
+  for (const requests of [1, 7, 60, 600, 10_000]) {
+    const store = recording(memoryStorage().attempts);
+    t.is(await accepted(quotaOn(store, requests), requests + 100), requests);
+    t.true(store.calls.length <= 30, `${requests}: ${store.calls.length}`);
+  }
+});
+
+test('a caller who sends few requests costs one write for a fiftieth of the limit', async (t) => {
+  const store = recording(memoryStorage().attempts);
+  const quota = quotaOn(store, 600);
+  t.is(await accepted(quota, 12), 12);
+  t.is(store.calls.length, 1);
+  t.is(quota.remaining, 588);
+});
+
+// The bounds of docs/limits.md.
+for (const [nodes, percent] of [
+  [2, 95],
+  [5, 92],
+  [10, 82],
+] as const) {
+  test(`a caller of ${nodes} nodes is refused at ${percent} % of the limit at the earliest, and never after it`, async (t) => {
+    for (const order of ['in turn', 'at random', 'one after the other']) {
+      const store = memoryStorage().attempts;
+      const quotas = Array.from({ length: nodes }, () => quotaOn(store, 1000));
+      let sum = 0;
+      let first: number | undefined;
+      for (let index = 0; index < 3000; index += 1) {
+        const node = { 'in turn': index % nodes, 'at random': Math.floor(Math.random() * nodes) }[order];
+        const taken = await quotas[node ?? Math.floor((index / 3000) * nodes)]!.take(1);
+        if (taken === undefined) first ??= sum;
+        else sum += 1;
+      }
+      t.true(first! >= percent * 10, `${order}: ${first}`);
+      // A node that gets no more requests keeps what it has taken.
+      if (order === 'one after the other') t.true(sum >= percent * 10 && sum <= 1000, `${order}: ${sum}`);
+      else t.is(sum, 1000, order);
+    }
+  });
+}
+
+test('requests at once wait for one write, and none is accepted above the limit', async (t) => {
+  const store = recording(memoryStorage().attempts);
+  const quotas = [quotaOn(store, 300), quotaOn(store, 300)];
+  const all = await Promise.all(Array.from({ length: 1000 }, async (_, index) => quotas[index % 2]!.take(1)));
+  t.is(all.filter((window) => window !== undefined).length, 300);
+  t.true(store.calls.length <= 4, `${store.calls.length}`);
+});
+
+test('several requests are counted all or none', async (t) => {
+  const store = memoryStorage().attempts;
+  const quota = quotaOn(store, 10);
+  t.truthy(await quota.take(7));
+  t.is(await quota.take(4), undefined);
+  t.is(quota.remaining, 3);
+  t.truthy(await quota.take(3));
+  t.is(await quota.take(1), undefined);
+});
+
+test('a refusal is remembered until the window ends, without a call of the storage', async (t) => {
+  const store = recording(memoryStorage().attempts);
+  const quota = quotaOn(store, 5);
+  await accepted(quota, 6);
+  const { length } = store.calls;
+  t.is(await accepted(quota, 1000), 0);
+  t.is(store.calls.length, length);
+});
+
+test('what is given back is available again on this node', async (t) => {
+  const quota = quotaOn(memoryStorage().attempts, 5);
+  const window = (await quota.take(5))!;
+  t.is(await quota.take(1), undefined);
+  quota.giveBack(2, window);
+  t.is(quota.remaining, 2);
+  t.is(await accepted(quota, 5), 2);
+});
+
+test('when another node, whose clock is ahead, has begun a window, the rest of the last one is not used in it', async (t) => {
+  const store = recording(memoryStorage().attempts);
+  const ahead: Store = {
+    take: async (id, { now, expiresAt, ...window }) =>
+      store.take(id, { ...window, now: now + HOUR, expiresAt: expiresAt + HOUR }),
+  };
+  const [behind, other] = [quotaOn(store, 100), quotaOn(ahead, 100)];
+  await behind.take(3);
+  t.truthy(await behind.take(1));
+  t.is(await accepted(other, 10), 10);
+  // Takes three: its share of the first window has none left, or is not enough.
+  let sum = 10;
+  for (const count of [5, 7, 11]) if ((await behind.take(count)) !== undefined) sum += count;
+  sum += await accepted(behind, 200);
+  sum += await accepted(other, 200);
+  const ofNext = store.calls.filter(({ expiresAt }) => expiresAt === store.calls.at(-1)!.expiresAt);
+  t.is(
+    ofNext.reduce((all, { taken }) => all + taken, 0),
+    100,
+  );
+  t.true(sum <= 100, `${sum}`);
+});
+
+test('when the storage fails, the waiting requests fail, and later ones try again', async (t) => {
+  const { attempts } = memoryStorage();
+  let isBroken = true;
+  const store: Store = {
+    async take(...given) {
+      if (isBroken) throw new Error('unreachable');
+      return attempts.take(...given);
+    },
+  };
+  const quota = quotaOn(store, 3);
+  const settled = await Promise.allSettled([quota.take(1), quota.take(1)]);
+  t.deepEqual(
+    settled.map(({ status }) => status),
+    ['rejected', 'rejected'],
+  );
+  isBroken = false;
+  t.is(await accepted(quota, 9), 3);
+});
+
+test('callers and policies are counted apart, and the ids in the storage do not reveal them', async (t) => {
+  const ids: string[] = [];
+  const { attempts } = memoryStorage();
+  const store: Store = {
+    async take(counter, window) {
+      ids.push(counter.id);
+      return attempts.take(counter, window);
+    },
+  };
+  for (const caller of ['ann', 'bob']) t.is(await accepted(quotaOn(store, 1, { caller }), 2), 1);
+  t.is(await accepted(quotaOn(store, 2), 3), 2);
+  t.is(await accepted(quotaOn(store, 2, { window: 60 }), 3), 2);
+  t.is(await accepted(quotaOn(store, 2, { window: 60 }), 3), 0, 'another node');
+  for (const id of ids) t.regex(id, /^[\w-]{43}$/);
+});

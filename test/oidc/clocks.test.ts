@@ -1,0 +1,162 @@
+import knex from 'knex';
+import type { Knex } from 'knex';
+import type { ExecutionContext } from 'ava';
+import { knexStorage } from 'koa-gatehouse/adapters/knex';
+
+import { mariadb, onEachDatabase, postgresql } from '../adapters/databases.ts';
+import type { TestDatabase } from '../adapters/databases.ts';
+import { passTime } from '../harness/clock.ts';
+import { authorize, runCodeFlow, startPlatform } from '../harness/platform.ts';
+import type { Platform, RegisteredApp, TokenAnswer } from '../harness/platform.ts';
+import { send } from '../harness/requests.ts';
+import { asClient } from './families.ts';
+
+// In seconds, the difference between the clocks of two nodes.
+const DIFFERENCE = 90;
+
+// An SQLite file has no other clock than that of its only machine.
+const SERVERS = [postgresql, mariadb];
+
+interface TwoNodes {
+  readonly here: Platform;
+  readonly there: Platform;
+  readonly app: RegisteredApp;
+  readonly database: Knex;
+}
+
+async function twoNodes(t: ExecutionContext, { client }: TestDatabase, address: string): Promise<TwoNodes> {
+  const database = knex({ client, connection: address, pool: { min: 0, max: 1 } });
+  const here = await startPlatform({ storage: knexStorage(address) });
+  const there = await startPlatform({
+    storage: knexStorage(address),
+    issuer: here.origin,
+    users: here.users,
+  });
+  t.teardown(async () => {
+    await here[Symbol.asyncDispose]();
+    await there[Symbol.asyncDispose]();
+    await database.destroy();
+  });
+  return { here, there, app: await here.registerApp({ firstParty: true }), database };
+}
+
+/** Does something at a node whose clock differs from that of the database, which is this machine's. */
+async function at<T>(seconds: number, work: () => Promise<T>): Promise<T> {
+  passTime(seconds);
+  try {
+    return await work();
+  } finally {
+    passTime(-seconds);
+  }
+}
+
+async function refresh(node: Platform, app: RegisteredApp, token: string): Promise<TokenAnswer> {
+  return node.token({ grant_type: 'refresh_token', ...asClient(app), refresh_token: token });
+}
+
+async function exchange(node: Platform, app: RegisteredApp, code: string): Promise<TokenAnswer> {
+  return node.token({
+    grant_type: 'authorization_code',
+    ...asClient(app),
+    redirect_uri: app.redirectUri,
+    code,
+  });
+}
+
+for (const offset of [DIFFERENCE, -DIFFERENCE]) {
+  const clock = `a clock ${DIFFERENCE} s ${offset > 0 ? 'ahead' : 'behind'}`;
+
+  onEachDatabase(
+    `a refresh that is repeated at a node with ${clock} gets the same tokens, and the family stays`,
+    async (t, database, address) => {
+      const { here, there, app } = await twoNodes(t, database, address);
+      const first = (await runCodeFlow(here, app)).body.refresh_token;
+      const { body } = await refresh(here, app, first);
+      const repeated = await at(offset, async () => refresh(there, app, first));
+      t.is(repeated.status, 200, repeated.body.error_description);
+      t.is(repeated.body.refresh_token, body.refresh_token);
+      // And the other way round.
+      const third = (await at(offset, async () => refresh(there, app, body.refresh_token))).body
+        .refresh_token;
+      t.is((await refresh(here, app, body.refresh_token)).body.refresh_token, third);
+      t.is((await refresh(here, app, third)).status, 200);
+    },
+    SERVERS,
+  );
+
+  onEachDatabase(
+    `after the grace, reuse at a node with ${clock} revokes the family`,
+    async (t, kind, address) => {
+      const { here, there, app, database } = await twoNodes(t, kind, address);
+      const first = (await runCodeFlow(here, app)).body.refresh_token;
+      const { body } = await at(offset, async () => refresh(there, app, first));
+      await database('gatehouse_credentials').whereNotNull('consumed_at').decrement('consumed_at', 60_000);
+      t.is((await at(offset, async () => refresh(there, app, first))).body.error, 'invalid_grant');
+      t.is((await refresh(here, app, body.refresh_token)).body.error, 'invalid_grant');
+    },
+    SERVERS,
+  );
+
+  onEachDatabase(
+    `a code of a node with ${clock} is valid for a minute, on both nodes`,
+    async (t, kind, address) => {
+      const { here, there, app, database } = await twoNodes(t, kind, address);
+      const code = async (): Promise<string> =>
+        (await at(offset, async () => authorize(here, app))).get('code')!;
+      t.is((await exchange(there, app, await code())).status, 200);
+      const own = await code();
+      t.is((await at(offset, async () => exchange(here, app, own))).status, 200);
+
+      const [late, later] = [await code(), await code()];
+      await database('gatehouse_credentials').decrement('expires_at', 60);
+      t.is((await exchange(there, app, late)).body.error, 'invalid_grant');
+      t.is((await at(offset, async () => exchange(here, app, later))).body.error, 'invalid_grant');
+    },
+    SERVERS,
+  );
+}
+
+for (const offset of [DIFFERENCE, -DIFFERENCE]) {
+  const [issuing, pruning] = offset > 0 ? [0, offset] : [offset, 0];
+
+  onEachDatabase(
+    `pruning removes no code that is valid, where ${offset > 0 ? 'the node that prunes is fast' : 'the node that issued it is slow'}`,
+    async (t, kind, address) => {
+      const { here, there, app } = await twoNodes(t, kind, address);
+      const code = (await at(issuing, async () => authorize(here, app))).get('code')!;
+      await at(pruning, async () => there.auth.prune());
+      const { body, status } = await exchange(here, app, code);
+      t.is(status, 200, body.error_description);
+    },
+    SERVERS,
+  );
+}
+
+function linesOf({ logger }: Platform): unknown[] {
+  return logger.lines.filter(({ fields }) => 'warning' in fields).map(({ level, fields }) => [level, fields]);
+}
+
+onEachDatabase(
+  'a node whose clock differs says so at start, in the log and in /readyz, and when it does no more',
+  async (t, _database, address) => {
+    const WARNED = ['warn', { seconds_ahead: DIFFERENCE, warning: 'clock_differs' }];
+
+    passTime(DIFFERENCE);
+    await using node = await startPlatform(
+      { storage: knexStorage(address) },
+      { app: ({ auth }) => auth.callback() },
+    );
+    t.deepEqual(linesOf(node), [WARNED]);
+    const readiness = await send(node.url('/readyz'));
+    t.is(readiness.status, 200);
+    t.deepEqual(readiness.body, { status: 'warn', notes: ['clock_differs'] });
+    t.deepEqual(await node.auth.ready(), { ready: true, warnings: ['clock_differs'] });
+    t.is(linesOf(node).length, 1);
+
+    passTime(-DIFFERENCE);
+    while ('warnings' in (await node.auth.ready())) await new Promise(setImmediate);
+    t.deepEqual((await send(node.url('/readyz'))).body, { status: 'pass' });
+    t.deepEqual(linesOf(node), [WARNED, ['info', { warning: 'clock_differs' }]]);
+  },
+  SERVERS,
+);

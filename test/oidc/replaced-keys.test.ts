@@ -1,0 +1,208 @@
+import { setTimeout as delay } from 'node:timers/promises';
+
+import type { ExecutionContext } from 'ava';
+import { decodeProtectedHeader } from 'jose';
+import Keygrip from 'keygrip';
+import { createAdministration } from 'koa-gatehouse';
+import { knexStorage } from 'koa-gatehouse/adapters/knex';
+import type { Storage, StoredKey } from 'koa-gatehouse';
+
+import { onEachDatabaseInSeries } from '../adapters/databases.ts';
+import { answer, beginOn, DEVICE_GRANT, registerDevice } from '../devices/device.ts';
+import { passTime, stopClock } from '../harness/clock.ts';
+import { BrowserOfCluster, clusterOn } from '../harness/cluster.ts';
+import { authorizeUrl, runCodeFlow } from '../harness/platform.ts';
+import type { Platform, RegisteredApp } from '../harness/platform.ts';
+import { send } from '../harness/requests.ts';
+import { until } from '../harness/until.ts';
+
+const DAY = 86_400;
+const SESSION = 'gatehouse_session_1';
+
+function open(t: ExecutionContext, address: string): Storage {
+  const storage = knexStorage(address);
+  t.teardown(async () => storage.close());
+  return storage;
+}
+
+async function rotateByCommand(address: string): Promise<void> {
+  const operator = createAdministration({ storage: knexStorage(address) });
+  await operator.keys.rotate();
+  await operator.close();
+}
+
+function valueOf(browser: BrowserOfCluster, name: string): string {
+  return browser.cookies.find((cookie) => cookie.name === name)!.value;
+}
+
+/** Whether a browser is signed in at a node, and its cookie's signature afterwards. */
+async function visit(
+  browser: BrowserOfCluster,
+  node: Platform,
+  app: RegisteredApp,
+): Promise<{ signedIn: boolean; signature: string }> {
+  const { location } = await browser.sendTo(node).get(authorizeUrl(node, app));
+  return {
+    signedIn: location?.searchParams.has('code') ?? false,
+    signature: valueOf(browser, `${SESSION}.sig`),
+  };
+}
+
+/** Whether a node accepts a session cookie with the signature of a key. */
+async function accepts(
+  node: Platform,
+  app: RegisteredApp,
+  session: string,
+  { material }: StoredKey,
+): Promise<boolean> {
+  const { k } = JSON.parse(material) as { k: string };
+  const signature = new Keygrip([k]).sign(`${SESSION}=${session}`);
+  const { headers, status } = await send(node.reach(authorizeUrl(node, app)), {
+    headers: { cookie: `${SESSION}=${session}; ${SESSION}.sig=${signature}` },
+    redirect: 'manual',
+  });
+  return status === 303 && headers.get('location')!.startsWith(app.redirectUri);
+}
+
+async function publishedBy(node: Platform): Promise<string[]> {
+  const { body } = await send(node.reach(node.url('/oauth/jwks')));
+  return (body as { keys: { kid: string }[] }).keys.map(({ kid }) => kid);
+}
+
+onEachDatabaseInSeries(
+  'a cookie key is replaced on two nodes, and what the former one signed is accepted for as long as it lives',
+  async (t, _database, address) => {
+    const cluster = clusterOn(t, address);
+    const storage = open(t, address);
+    const options = { deviceAuthorization: true, throttling: { login: { perAccount: 1 } } } as const;
+    const [here, there] = [await cluster.start(options), await cluster.start(options)];
+    const nodes = [here, there] as const;
+    const app = await here.registerApp({ firstParty: true });
+    const asked = await here.registerApp({ name: 'Timetable', redirectUris: ['https://timetable.example/'] });
+    const device = await registerDevice(here);
+    const [former] = (await storage.keys.list('cookie')) as [StoredKey];
+    passTime(31 * DAY);
+
+    // Begun with the former key: a session, a page of a consent, the code of a device, a known browser.
+    const browser = new BrowserOfCluster(here);
+    await runCodeFlow(here, app, { browser });
+    const { signature } = await visit(browser, here, app);
+    const consent = await browser.open(authorizeUrl(here, asked));
+    const { device_code: deviceCode, user_code: userCode } = await beginOn(
+      { url: (path) => here.reach(here.url(path)) },
+      device,
+    );
+    const known = valueOf(browser, 'gatehouse_device_1');
+
+    await here.auth.keys.rotate();
+    const [retiring, next] = (await storage.keys.list('cookie')) as [StoredKey, StoredKey];
+    t.is(retiring.id, former.id);
+    t.is(retiring.retiresAt, next.activeAt + 180 * DAY);
+    t.true(next.activeAt >= next.createdAt + 60);
+
+    // It is accepted everywhere before it signs anywhere.
+    await until(async () => accepts(there, app, valueOf(browser, SESSION), next));
+    t.is((await visit(browser, here, app)).signature, signature);
+
+    // The first node that signs with the new key, and the other one, which may not do so yet, accept each other's cookies.
+    passTime(61);
+    const signatures = new Map<Platform, string>();
+    while (nodes.some((node) => (signatures.get(node) ?? signature) === signature)) {
+      for (const node of nodes) {
+        const { signedIn, signature: given } = await visit(browser, node, app);
+        t.true(signedIn);
+        signatures.set(node, given);
+      }
+      await delay(20);
+    }
+    for (const node of nodes)
+      for (const key of [former, next]) t.true(await accepts(node, app, valueOf(browser, SESSION), key));
+
+    const agreed = await browser.sendTo(there).submit(consent, 'Authorize');
+    t.is((await browser.follow(agreed)).location?.origin, 'https://timetable.example');
+    await answer(there, browser, userCode);
+    const { status } = await here.token({
+      grant_type: DEVICE_GRANT,
+      client_id: device.client.id,
+      device_code: deviceCode,
+    });
+    t.is(status, 200);
+
+    // Not more often than every 30 days.
+    await there.auth.keys.rotate();
+    await rotateByCommand(address);
+    t.is((await storage.keys.list('cookie')).length, 2);
+
+    const login = async (password: string, cookie = ''): Promise<number> => {
+      const page = await new BrowserOfCluster(there).post(
+        there.url('/oauth/login'),
+        new URLSearchParams({ login: 'ann@school.example', password }),
+        { cookie },
+      );
+      return page.status;
+    };
+    passTime(179 * DAY);
+    t.is(await login('wrong'), 422);
+    t.is(await login('correct horse'), 429, 'a browser that is not known');
+    t.is(
+      await login('correct horse', `gatehouse_device_1=${known}`),
+      303,
+      'a browser that has signed in before',
+    );
+
+    const later = new BrowserOfCluster(here);
+    passTime(16 * 60);
+    await runCodeFlow(here, app, { browser: later });
+    const session = valueOf(later, SESSION);
+    for (const node of nodes) t.true(await accepts(node, app, session, former));
+    passTime(DAY);
+    while ((await accepts(here, app, session, former)) || (await accepts(there, app, session, former)))
+      await delay(20);
+    for (const node of nodes) t.true(await accepts(node, app, session, next));
+    await here.auth.prune();
+    t.deepEqual(
+      (await storage.keys.list('cookie')).map(({ id }) => id),
+      [next.id],
+    );
+
+    // The second time, by the command.
+    await rotateByCommand(address);
+    const [, third] = (await storage.keys.list('cookie')) as [StoredKey, StoredKey];
+    while (!(await accepts(here, app, session, third)) || !(await accepts(there, app, session, third)))
+      await delay(20);
+    passTime(61);
+    for (const node of nodes) t.true((await visit(later, node, app)).signedIn);
+  },
+);
+
+onEachDatabaseInSeries(
+  'a signing key stays published until its last token has expired, and is then deleted',
+  async (t, _database, address) => {
+    using _stopped = stopClock();
+    const cluster = clusterOn(t, address);
+    const storage = open(t, address);
+    const node = await cluster.start();
+    const app = await node.registerApp({ firstParty: true });
+    const key = await node.auth.keys.rotate();
+    const [former] = (await storage.keys.list('token')) as [StoredKey];
+    passTime(key.activeAt - Math.floor(Date.now() / 1000) - 1);
+    const { body } = await runCodeFlow(node, app);
+    t.is(decodeProtectedHeader(body.access_token).kid, former.id, 'its last token');
+    t.is(body.expires_in, 365 * DAY);
+
+    passTime(365 * DAY - 1);
+    await node.auth.prune();
+    t.deepEqual((await publishedBy(node)).toSorted(), [former.id, key.id].toSorted());
+    t.is((await node.api('/identity', body.access_token)).status, 200);
+
+    passTime(60);
+    while ((await publishedBy(node)).length > 1) await delay(20);
+    t.is((await node.api('/identity', body.access_token)).status, 401);
+    await node.auth.prune();
+    t.deepEqual(
+      (await storage.keys.list('token')).map(({ id }) => id),
+      [key.id],
+    );
+    t.deepEqual(await publishedBy(node), [key.id]);
+  },
+);

@@ -1,0 +1,176 @@
+import test from 'ava';
+import type { ExecutionContext } from 'ava';
+import { knexStorage } from 'koa-gatehouse/adapters/knex';
+
+import { onEachDatabaseInSeries } from '../adapters/databases.ts';
+import { BEHIND_PROXY } from '../clients/documents.ts';
+import { assertionParameters, makeKeyPair } from '../harness/client-keys.ts';
+import type { Claims, ClientKeyPair } from '../harness/client-keys.ts';
+import { passTime } from '../harness/clock.ts';
+import { startPlatform } from '../harness/platform.ts';
+import type { Platform } from '../harness/platform.ts';
+import { postForm } from '../harness/requests.ts';
+import type { Answer } from '../harness/requests.ts';
+import { times } from '../limits/platform.ts';
+
+const STRANGER = '192.0.2.1';
+const WINDOW = 300;
+
+const pair = await makeKeyPair();
+const wrong = await makeKeyPair();
+
+async function nodeOn(
+  t: ExecutionContext,
+  options: Parameters<typeof startPlatform>[0] = {},
+): Promise<Platform> {
+  const node = await startPlatform({ privateKeyJwt: true, ...options }, BEHIND_PROXY);
+  t.teardown(async () => node[Symbol.asyncDispose]());
+  return node;
+}
+
+async function register(node: Platform, ...pairs: readonly ClientKeyPair[]): Promise<string> {
+  const { client } = await node.auth.clients.create({
+    name: 'Nightly',
+    grantType: 'client_credentials',
+    keys: { jwks: { keys: pairs.map(({ publicJwk }) => publicJwk) } },
+  });
+  return client.id;
+}
+
+async function ask(
+  node: Platform,
+  id: string,
+  {
+    address = STRANGER,
+    by = pair,
+    claims = {},
+    path = '/oauth/token',
+  }: { address?: string; by?: ClientKeyPair; claims?: Claims; path?: string } = {},
+): Promise<Answer> {
+  const parameters = await assertionParameters(id, node.auth.issuer, by, claims);
+  return postForm(
+    node.url(path),
+    { grant_type: 'client_credentials', token: 'x', ...parameters },
+    { 'x-forwarded-for': address },
+  );
+}
+
+const repeated = (status: number, count: number): number[] => Array.from({ length: count }, () => status);
+
+onEachDatabaseInSeries(
+  'after ten wrong assertions from an address, on two nodes, the answer is 429 until the window ends',
+  async (t, _database, url) => {
+    const storage = (): ReturnType<typeof knexStorage> => {
+      const own = knexStorage(url);
+      t.teardown(async () => own.close());
+      return own;
+    };
+    const here = await nodeOn(t, { storage: storage() });
+    const there = await nodeOn(t, { storage: storage(), issuer: here.auth.issuer });
+    const id = await register(here, pair);
+    for (const round of [0, 1]) {
+      const statuses = await times(12, async (index) =>
+        ask(index % 2 === 0 ? here : there, id, {
+          by: wrong,
+          path: ['/oauth/token', '/oauth/introspect', '/oauth/revoke'][index % 3]!,
+        }),
+      );
+      t.deepEqual(statuses, [...repeated(401, 10), 429, 429], `${round}`);
+      const refused = await ask(there, id, { by: wrong });
+      const seconds = Number(refused.headers.get('retry-after'));
+      t.true(seconds > WINDOW - 30 && seconds <= WINDOW);
+      t.deepEqual(refused.body, {
+        error: 'temporarily_unavailable',
+        error_description: `too many attempts to authenticate this client; try again in ${seconds} seconds`,
+      });
+      // Neither the client, there and elsewhere, nor the mistakes of others are refused because of them.
+      for (const node of [here, there]) {
+        t.is((await ask(node, id)).status, 200);
+        t.is((await ask(node, id, { address: '198.51.100.1' })).status, 200);
+      }
+      t.is((await ask(there, id, { by: wrong, address: `198.51.100.${round + 2}` })).status, 401);
+      passTime(WINDOW);
+    }
+  },
+);
+
+test.serial('an address is counted for all clients together, those that do not exist included', async (t) => {
+  const node = await nodeOn(t);
+  const [first, second] = [await register(node, pair), await register(node, pair)];
+  const statuses = await times(102, async (index) =>
+    ask(node, `unknown ${Math.floor(index / 9)}`, { address: `2001:db8::${index}` }),
+  );
+  t.deepEqual(statuses, [...repeated(401, 100), 429, 429]);
+  t.is((await ask(node, first, { by: wrong, address: '2001:db8::1' })).status, 429);
+  t.is((await ask(node, second, { by: wrong, address: '2001:db8:1::1' })).status, 401);
+  passTime(WINDOW);
+  t.is((await ask(node, first, { by: wrong, address: '2001:db8::1' })).status, 401);
+});
+
+test.serial('each kind of wrong assertion is counted, and one that was used before is not', async (t) => {
+  const throttling = { clientAuthentication: { perClientAndAddress: 2 } };
+  const node = await nodeOn(t, { throttling });
+  const kinds: ReadonlyArray<Parameters<typeof ask>[2] & object> = [
+    { by: wrong },
+    { by: { ...pair, publicJwk: { kid: 'unknown' } } },
+    { claims: { aud: 'https://other.example' } },
+    { claims: { exp: 1 } },
+    { claims: { iss: 'other' } },
+  ];
+  for (const kind of kinds) {
+    const id = await register(node, pair);
+    t.deepEqual(await times(3, async () => ask(node, id, kind)), [401, 401, 429]);
+  }
+  const id = await register(node, pair);
+  const used = { claims: { jti: 'used' } };
+  t.is((await ask(node, id, used)).status, 200);
+  t.deepEqual(await times(5, async () => ask(node, id, used)), repeated(401, 5));
+  t.is((await ask(node, id, { by: wrong })).status, 401);
+});
+
+test.serial('without the throttle nothing is counted', async (t) => {
+  const node = await nodeOn(t, { throttling: { clientAuthentication: false } });
+  const id = await register(node, pair);
+  t.deepEqual(await times(15, async () => ask(node, id, { by: wrong })), repeated(401, 15));
+});
+
+/** The number of signatures that are verified while `run` runs. */
+async function verifications(run: () => Promise<unknown>): Promise<number> {
+  const { subtle } = crypto;
+  const verify = subtle.verify.bind(subtle);
+  let count = 0;
+  subtle.verify = async (...given: Parameters<typeof verify>) => {
+    count += 1;
+    return verify(...given);
+  };
+  try {
+    await run();
+  } finally {
+    subtle.verify = verify;
+  }
+  return count;
+}
+
+test.serial(
+  'of ten keys of one kind, an assertion is verified with the one that it names, or with none',
+  async (t) => {
+    const node = await nodeOn(t);
+    const pairs = await Promise.all(
+      Array.from({ length: 10 }, async (_, index) => makeKeyPair(`key-${index}`, 'ES512')),
+    );
+    const id = await register(node, ...pairs);
+    const stranger = await makeKeyPair('unknown', 'ES512');
+    const signed = (kid: string | undefined): { by: ClientKeyPair } => ({
+      by: { ...stranger, publicJwk: kid === undefined ? {} : { kid } },
+    });
+    const cases = [
+      [200, 1, { by: pairs[7]! }],
+      [401, 1, signed('key-7')],
+      [401, 0, signed('unknown')],
+      [401, 0, signed(undefined)],
+    ] as const;
+    for (const [status, count, options] of cases) {
+      t.is(await verifications(async () => t.is((await ask(node, id, options)).status, status)), count);
+    }
+  },
+);

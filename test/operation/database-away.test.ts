@@ -1,0 +1,196 @@
+import { once } from 'node:events';
+
+import test from 'ava';
+import type { ExecutionContext } from 'ava';
+import knex from 'knex';
+import type { Knex } from 'knex';
+import { defineAction } from 'koa-gatehouse';
+import { z } from 'zod';
+
+import { sayMissing } from '../adapters/databases.ts';
+import { findPrograms, makeScratchServer, SCRATCH_KINDS } from '../adapters/scratch-server.ts';
+import { Browser } from '../harness/browser.ts';
+import { people, runCodeFlow, signIn, startPlatform } from '../harness/platform.ts';
+import type { Platform } from '../harness/platform.ts';
+import { callTool, createSchools, gate, startAgentServer } from '../mcp/agents.ts';
+import type { AgentServer } from '../mcp/agents.ts';
+
+/** A platform whose users are in a database of the host, and which asks the user store for each request. */
+async function withUsersIn(
+  t: ExecutionContext,
+  database: Knex,
+  read: (id: string) => Promise<unknown> = async () => database.raw('select 1'),
+): Promise<Platform> {
+  const inMemory = people();
+  const users = {
+    ...inMemory,
+    async find(id: string) {
+      await read(id);
+      return inMemory.find(id);
+    },
+    async authenticate(login: string, password: string) {
+      await database.raw('select 1');
+      return inMemory.authenticate(login, password);
+    },
+  };
+  const platform = await startPlatform({ users, revocationLag: 1 });
+  t.teardown(() => platform[Symbol.asyncDispose]());
+  return platform;
+}
+
+/** A server with an action, which is a tool too, on a database of the host. */
+async function withActionOn(t: ExecutionContext, database: Knex): Promise<AgentServer> {
+  const count = defineAction({
+    gate,
+    type: 'school',
+    name: 'count-schools-action',
+    level: 'collection',
+    title: 'Count the schools',
+    permission: 'view_schools',
+    mcp: 'count_schools',
+    input: z.object({}),
+    output: z.number(),
+    async run() {
+      await database.raw('select 1');
+      return 2;
+    },
+  });
+  return startAgentServer(t, { schools: { ...createSchools(), actions: [count] } });
+}
+
+for (const kind of SCRATCH_KINDS) {
+  const programs = findPrograms(kind);
+  if (programs === undefined) {
+    sayMissing(`there is no ${kind.program} to kill: install ${kind.name} as Debian packages it`);
+    continue;
+  }
+  test.serial(
+    `${kind.name}: while the host's own database is away, everything that needs it answers 503, with a line for each cause`,
+    async (t) => {
+      const server = await makeScratchServer(kind, programs);
+      t.teardown(async () => server.remove());
+      await server.start();
+      const database = knex({
+        client: kind.client,
+        connection: server.address,
+        acquireConnectionTimeout: 2000,
+        pool: { min: 0, max: 2 },
+        log: { warn() {}, error() {} },
+      });
+      t.teardown(async () => database.destroy());
+      const platform = await withUsersIn(t, database);
+      const agents = await withActionOn(t, database);
+      const app = await platform.registerApp({ firstParty: true });
+      const agentToken = await agents.token();
+      const apiToken = await agents.auth.issueToken({ client: agents.clientId, user: 'ann' });
+
+      const runAction = async (): Promise<Response> =>
+        fetch(`${agents.origin}/api/v1/actions/school/count-schools-action`, {
+          method: 'POST',
+          headers: { authorization: `Bearer ${apiToken}`, 'content-type': 'application/json' },
+          body: '{}',
+        });
+
+      // Twice, because connections of a pool are lost differently from those that cannot be made.
+      for (const round of [1, 2]) {
+        const tokens = await Promise.all(
+          Array.from({ length: 5 }, async () => (await runCodeFlow(platform, app)).body),
+        );
+        t.is((await runAction()).status, 200);
+        const browser = new Browser();
+        const form = await browser.open(platform.url('/oauth/login'));
+        platform.logger.lines.length = 0;
+        agents.logger.lines.length = 0;
+
+        await server.kill();
+        for (const { access_token: token, refresh_token: refreshToken } of tokens) {
+          const guarded = await platform.api('/identity', token);
+          t.is(guarded.status, 503, JSON.stringify(guarded.body));
+          t.is(guarded.headers.get('retry-after'), '5');
+          t.is(guarded.body['code'], 'temporarily_unavailable');
+          t.is(guarded.body['message'], 'The server cannot answer right now. Try again in a few seconds.');
+
+          const refreshed = await platform.token({
+            grant_type: 'refresh_token',
+            client_id: app.client.id,
+            client_secret: app.secret,
+            refresh_token: refreshToken,
+          });
+          t.is(refreshed.status, 503, JSON.stringify(refreshed.body));
+          t.is(refreshed.headers.get('retry-after'), '1');
+
+          const acted = await runAction();
+          t.is(acted.status, 503);
+          t.is(acted.headers.get('retry-after'), '5');
+          const called = await callTool(agents, agentToken, 'count_schools', {});
+          t.is(called.status, 503, called.text);
+          t.is(called.headers.get('retry-after'), '5');
+          t.is((called.body as { code?: string }).code, 'temporarily_unavailable');
+        }
+        const page = await signIn(browser, form);
+        t.is(page.status, 503, page.text);
+
+        for (const { logger } of [platform, agents]) {
+          const causes = logger.lines
+            .filter(({ level, fields }) => level === 'error' && 'err' in fields)
+            .map(({ fields }) => String((fields as { err: unknown }).err));
+          // In the second round their lines have been written some seconds ago.
+          t.true(round === 2 || causes.length > 0);
+          t.is(new Set(causes).size, causes.length, causes.join('\n'));
+        }
+
+        await server.start();
+        t.is((await runAction()).status, 200, `round ${round}`);
+        t.is((await platform.api('/identity', tokens[0]!.access_token)).status, 200);
+      }
+    },
+  );
+}
+
+for (const kind of SCRATCH_KINDS) {
+  const programs = findPrograms(kind);
+  if (programs === undefined) continue;
+  test.serial(
+    `${kind.name}: a query of the host that is running when the database goes away is 503, and its values are not logged`,
+    async (t) => {
+      const server = await makeScratchServer(kind, programs);
+      t.teardown(async () => server.remove());
+      await server.start();
+      const database = knex({
+        client: kind.client,
+        connection: server.address,
+        pool: { min: 0, max: 2 },
+        log: { warn() {}, error() {} },
+      });
+      t.teardown(async () => database.destroy());
+      const sleep = kind.client === 'pg' ? 'pg_sleep' : 'sleep';
+      let isSlow = false;
+      const platform = await withUsersIn(t, database, async (id) =>
+        database.raw(isSlow ? `select ${sleep}(30), ?` : 'select ?', [`secret of ${id}`]),
+      );
+      const app = await platform.registerApp({ firstParty: true });
+      const { body } = await runCodeFlow(platform, app);
+      platform.logger.lines.length = 0;
+
+      isSlow = true;
+      const running = once(database, 'query');
+      const guarded = platform.api('/identity', body.access_token);
+      const refreshed = platform.token({
+        grant_type: 'refresh_token',
+        client_id: app.client.id,
+        client_secret: app.secret,
+        refresh_token: body.refresh_token,
+      });
+      await running;
+      await server.kill();
+      t.is((await guarded).status, 503, JSON.stringify((await guarded).body));
+      t.is((await refreshed).status, 503, JSON.stringify((await refreshed).body));
+
+      const failures = platform.logger.lines.flatMap(({ fields }) =>
+        'err' in fields ? [fields.err as Error] : [],
+      );
+      t.true(failures.length > 0);
+      for (const { message, stack } of failures) t.notRegex(`${message} ${stack}`, /secret of/);
+    },
+  );
+}

@@ -1,0 +1,358 @@
+import { decodeJwt } from 'jose';
+import test from 'ava';
+import { memoryStorage } from 'koa-gatehouse/adapters/memory';
+
+import { asClient } from '../oidc/families.ts';
+import { Browser } from '../harness/browser.ts';
+import { authorize, authorizeUrl, runCodeFlow, signIn, startPlatform } from '../harness/platform.ts';
+import { postForm, postJson, send } from '../harness/requests.ts';
+import { around, pausable } from '../harness/storage.ts';
+import { linesOf, outlinesOf } from './lines.ts';
+
+const platform = await startPlatform();
+test.after.always(() => platform[Symbol.asyncDispose]());
+
+const UUID = /^[\da-f-]{36}$/;
+
+// The tests share the log of one platform.
+const { serial } = test;
+
+serial('an issued token is one line, with the duration', async (t) => {
+  const service = await platform.registerService();
+  const lines = await linesOf(platform, async () =>
+    platform.token({ grant_type: 'client_credentials', ...asClient(service) }),
+  );
+  t.is(lines.length, 1);
+  const { duration_ms: duration, request_id: id, ...line } = lines[0]!;
+  t.deepEqual(line, {
+    level: 'info',
+    message: 'token issued',
+    endpoint: 'token',
+    outcome: 'issued',
+    client_id: service.client.id,
+    grant_type: 'client_credentials',
+    status: 200,
+  });
+  t.regex(String(id), UUID);
+  t.true(Number(duration) > 0 && Number(duration) < 10_000, String(duration));
+});
+
+serial('a token of a user and each refresh are one line', async (t) => {
+  const app = await platform.registerApp({ firstParty: true });
+  const callback = await authorize(platform, app);
+  const issued = {
+    level: 'info',
+    message: 'token issued',
+    endpoint: 'token',
+    outcome: 'issued',
+    client_id: app.client.id,
+    status: 200,
+  };
+  let refreshToken = '';
+  const exchange = await outlinesOf(platform, async () => {
+    const { body } = await platform.token({
+      grant_type: 'authorization_code',
+      ...asClient(app),
+      redirect_uri: app.redirectUri,
+      code: callback.get('code'),
+    });
+    refreshToken = body.refresh_token;
+  });
+  t.deepEqual(exchange, [{ ...issued, grant_type: 'authorization_code' }]);
+  const refresh = await outlinesOf(platform, async () =>
+    platform.token({ grant_type: 'refresh_token', ...asClient(app), refresh_token: refreshToken }),
+  );
+  t.deepEqual(refresh, [{ ...issued, grant_type: 'refresh_token' }]);
+});
+
+serial('a refused token request is one line, with the reason that the client does not get', async (t) => {
+  const app = await platform.registerApp({ firstParty: true });
+  const other = await platform.registerApp({ firstParty: true });
+  const { body } = await runCodeFlow(platform, other);
+  const disabled = await platform.registerService();
+  await platform.auth.clients.disable(disabled.client.id);
+  const common = { grant_type: 'refresh_token', ...asClient(app) };
+  const ofApp = { client_id: app.client.id, grant_type: 'refresh_token' };
+  const cases: [parameters: Record<string, unknown>, line: object][] = [
+    [
+      { ...common, client_secret: 'wrong', refresh_token: 'x' },
+      { ...ofApp, status: 401, error: 'invalid_client', reason: 'invalid secret provided' },
+    ],
+    [
+      { ...common, refresh_token: 'x' },
+      { ...ofApp, status: 400, error: 'invalid_grant', reason: 'refresh token not found' },
+    ],
+    [
+      { ...common, refresh_token: body.refresh_token },
+      { ...ofApp, status: 400, error: 'invalid_grant', reason: 'client mismatch' },
+    ],
+    [
+      { ...common, grant_type: 'client_credentials' },
+      {
+        client_id: app.client.id,
+        grant_type: 'client_credentials',
+        status: 400,
+        error: 'unauthorized_client',
+        reason: 'requested grant type is not allowed for this client',
+      },
+    ],
+    [
+      { ...common, grant_type: 'password' },
+      {
+        client_id: app.client.id,
+        status: 400,
+        error: 'unsupported_grant_type',
+        reason: 'unsupported grant_type requested',
+      },
+    ],
+    [
+      { grant_type: 'client_credentials', ...asClient(disabled) },
+      {
+        client_id: disabled.client.id,
+        grant_type: 'client_credentials',
+        status: 401,
+        error: 'invalid_client',
+        reason: 'the app is disabled',
+      },
+    ],
+    [
+      { grant_type: 'client_credentials', client_id: 'unknown', client_secret: 'x' },
+      {
+        grant_type: 'client_credentials',
+        status: 401,
+        error: 'invalid_client',
+        reason: 'client not found',
+      },
+    ],
+  ];
+  for (const [parameters, line] of cases) {
+    const lines = await outlinesOf(platform, async () => platform.token(parameters));
+    t.deepEqual(lines, [
+      { level: 'info', message: 'token refused', endpoint: 'token', outcome: 'refused', ...line },
+    ]);
+  }
+});
+
+serial('a request refused before its parameters are read is one line', async (t) => {
+  const url = platform.url('/oauth/token');
+  const cases: [status: number, reason: RegExp, ask: () => Promise<unknown>][] = [
+    [405, /takes POST requests only/, () => send(url)],
+    [400, /not valid JSON/, () => postJson(url, '{"client_secret":"half a')],
+    [400, /Every parameter must be a string/, () => postJson(url, { client_id: {} })],
+    [400, /larger than/, () => postForm(url, { code: 'x'.repeat(60_000) })],
+  ];
+  for (const [status, reason, ask] of cases) {
+    const [line, ...more] = await outlinesOf(platform, ask);
+    t.deepEqual(more, []);
+    t.like(line, { level: 'info', message: 'token refused', outcome: 'refused', status });
+    t.regex(String(line?.['reason']), reason);
+  }
+  t.deepEqual(await outlinesOf(platform, async () => send(url, { method: 'OPTIONS' })), [], 'a preflight');
+});
+
+serial('a code that is redeemed again is a warning that names the revoked grant', async (t) => {
+  const app = await platform.registerApp({ firstParty: true });
+  const callback = await authorize(platform, app);
+  const exchange = {
+    grant_type: 'authorization_code',
+    ...asClient(app),
+    redirect_uri: app.redirectUri,
+    code: callback.get('code'),
+  };
+  const { body } = await platform.token(exchange);
+  const lines = await outlinesOf(platform, async () => platform.token(exchange));
+  t.deepEqual(lines, [
+    {
+      level: 'warn',
+      message: 'token refused',
+      endpoint: 'token',
+      outcome: 'refused',
+      client_id: app.client.id,
+      grant_type: 'authorization_code',
+      status: 400,
+      error: 'invalid_grant',
+      reason: 'authorization code already used',
+      revoked_grant_id: decodeJwt(body.access_token)['grant_id'],
+    },
+  ]);
+});
+
+serial('a revocation is an info line, an introspection a debug line', async (t) => {
+  const app = await platform.registerApp({ firstParty: true });
+  const { body } = await runCodeFlow(platform, app);
+  const line = { client_id: app.client.id, outcome: 'answered', status: 200 };
+  const post = (path: string, fields: Record<string, string>) => async () =>
+    postForm(platform.url(path), { ...asClient(app), ...fields });
+  t.deepEqual(await outlinesOf(platform, post('/oauth/introspect', { token: body.access_token })), [
+    { level: 'debug', message: 'introspection answered', endpoint: 'introspection', ...line },
+  ]);
+  t.deepEqual(await outlinesOf(platform, post('/oauth/revoke', { token: body.refresh_token })), [
+    {
+      level: 'info',
+      message: 'revocation answered',
+      endpoint: 'revocation',
+      ...line,
+      revoked_grant_id: decodeJwt(body.access_token)['grant_id'],
+    },
+  ]);
+  for (const [endpoint, path] of [
+    ['introspection', '/oauth/introspect'],
+    ['revocation', '/oauth/revoke'],
+  ] as const) {
+    t.deepEqual(await outlinesOf(platform, post(path, { client_secret: 'wrong', token: 'x' })), [
+      {
+        level: 'info',
+        message: `${endpoint} refused`,
+        endpoint,
+        outcome: 'refused',
+        client_id: app.client.id,
+        status: 401,
+        error: 'invalid_client',
+        reason: 'invalid secret provided',
+      },
+    ]);
+  }
+});
+
+serial('a refused authorization is one line, a successful one is none', async (t) => {
+  const app = await platform.registerApp();
+  const browser = new Browser();
+  t.deepEqual(await outlinesOf(platform, async () => browser.open(authorizeUrl(platform, app))), []);
+  const refused = {
+    level: 'info',
+    message: 'authorization refused',
+    endpoint: 'authorization',
+    outcome: 'refused',
+  };
+  const [line, ...more] = await outlinesOf(platform, async () =>
+    browser.get(authorizeUrl(platform, app, { prompt: 'none' })),
+  );
+  t.deepEqual(more, []);
+  t.like(line, { ...refused, client_id: app.client.id, error: 'login_required' });
+  const [foreign] = await outlinesOf(platform, async () =>
+    browser.get(authorizeUrl(platform, app, { redirect_uri: 'https://evil.example/' })),
+  );
+  t.like(foreign, { ...refused, client_id: app.client.id, status: 400, error: 'invalid_redirect_uri' });
+});
+
+serial("a login, a failed login and a logout are one line each, with the user's id", async (t) => {
+  const app = await platform.registerApp();
+  const browser = new Browser();
+  const login = await browser.open(authorizeUrl(platform, app));
+  const here = { address: '127.0.0.1' };
+  t.deepEqual(await outlinesOf(platform, async () => signIn(browser, login, 'correct horse', 'oops')), [
+    { level: 'info', message: 'login failed', client_id: app.client.id, ...here },
+  ]);
+  t.deepEqual(await outlinesOf(platform, async () => signIn(browser, login)), [
+    { level: 'info', message: 'login', user_id: '1', client_id: app.client.id, ...here },
+  ]);
+  const [line] = await linesOf(platform, async () =>
+    browser.post(platform.url('/oauth/logout'), new URLSearchParams()),
+  );
+  t.like(line, { level: 'info', message: 'logout', user_id: '1' });
+  t.regex(String(line?.['request_id']), UUID);
+});
+
+test('a 500 is one error line with the error', async (t) => {
+  let isAway = false;
+  const failure = new Error('the disk is full');
+  const storage = around(memoryStorage(), async (name, call) => {
+    if (isAway && name === 'clients.find') throw failure;
+    return call();
+  });
+  await using own = await startPlatform({ storage });
+  isAway = true;
+  const parameters = { grant_type: 'client_credentials', client_id: 'y', client_secret: 'z' };
+  t.deepEqual(await outlinesOf(own, async () => own.token(parameters)), [
+    {
+      level: 'error',
+      message: 'request failed',
+      endpoint: 'token',
+      outcome: 'failed',
+      grant_type: 'client_credentials',
+      status: 500,
+      error: 'server_error',
+      err: failure,
+    },
+  ]);
+});
+
+test('a token request above the concurrency limit is one line', async (t) => {
+  const { pause, storage } = pausable(memoryStorage());
+  await using own = await startPlatform({ storage, maxRequests: 1 });
+  const parameters = { grant_type: 'client_credentials', client_id: 'y', client_secret: 'z' };
+  const running = pause('clients.find');
+  const first = own.token(parameters);
+  await running.reached;
+  const lines = await outlinesOf(own, async () => own.token(parameters));
+  running.resume();
+  await first;
+  t.deepEqual(lines, [
+    {
+      level: 'info',
+      message: 'token refused',
+      endpoint: 'token',
+      outcome: 'refused',
+      status: 503,
+      error: 'temporarily_unavailable',
+      reason: 'the server has too many requests at the moment; try again later',
+    },
+  ]);
+});
+
+test('the text of a request cannot add lines, fields or control characters to the log', async (t) => {
+  await using own = await startPlatform();
+  const app = await own.registerApp();
+  const hostile = [
+    'PLANTED\nline',
+    'a\r\nSet-Cookie: PLANTED=1',
+    '\u001B[31mPLANTED\u001B[0m',
+    '\u202EPLANTED',
+    'PLANTED\0',
+    '<script>PLANTED</script>',
+    '{"level":"PLANTED"}',
+    '%0A%0DPLANTED',
+    'PLANTED'.repeat(3000),
+  ];
+  const url = own.url('/oauth/token');
+  const lines = await linesOf(own, async () => {
+    for (const text of hostile) {
+      for (const name of [
+        'client_id',
+        'client_secret',
+        'grant_type',
+        'scope',
+        'code',
+        'refresh_token',
+        text,
+      ]) {
+        const good = { grant_type: 'client_credentials', ...asClient(app) };
+        await postForm(url, { ...good, [name]: text });
+        await postForm(own.url('/oauth/revoke'), { ...good, token: 'x', [name]: text });
+        await postForm(own.url('/oauth/introspect'), { ...good, token: 'x', [name]: text });
+      }
+      if (text.length < 8000) {
+        for (const name of [
+          'client_id',
+          'redirect_uri',
+          'scope',
+          'prompt',
+          'response_type',
+          'state',
+          'nonce',
+        ]) {
+          await new Browser().get(authorizeUrl(own, app, { [name]: text }));
+        }
+        const login = await new Browser().open(authorizeUrl(own, app));
+        await signIn(new Browser(), login, text, text);
+      }
+    }
+  });
+  t.true(lines.length > 150, String(lines.length));
+  for (const line of lines) {
+    const text = JSON.stringify(line);
+    t.true(text.length < 600, text.slice(0, 700));
+    for (const value of Object.values(line)) t.regex(String(value), /^[\x20-\x7E’]{0,200}$/, text);
+    t.false(text.includes('PLANTED'), text);
+  }
+});

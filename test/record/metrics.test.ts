@@ -1,0 +1,254 @@
+import test from 'ava';
+import type { EndpointOutcome, GuardOutcome } from 'koa-gatehouse';
+import { createMetrics } from 'koa-gatehouse/metrics';
+import Koa from 'koa';
+import { Router } from 'koa-router';
+import { Registry } from 'prom-client';
+
+import { asClient } from '../oidc/families.ts';
+import { Browser } from '../harness/browser.ts';
+import {
+  authorize,
+  authorizeUrl,
+  runCodeFlow,
+  listenerOf,
+  signIn,
+  startPlatform,
+} from '../harness/platform.ts';
+import type { AppParts, Platform } from '../harness/platform.ts';
+import { postForm, send } from '../harness/requests.ts';
+
+/** An app with a route for Prometheus. */
+function withMetrics({ auth, api }: AppParts) {
+  const router = new Router();
+  router.get('/metrics', createMetrics(auth).middleware);
+  const host = new Koa();
+  host.silent = true;
+  host.use(auth.middleware()).use(api.routes()).use(router.routes());
+  return listenerOf(host);
+}
+
+/** The values by name and labels, without those that are 0 or depend on time. */
+async function scrape(platform: Platform): Promise<Record<string, number>> {
+  const { text } = await send(`${platform.origin}/metrics`);
+  const values = text
+    .split('\n')
+    .filter((line) => line !== '' && !line.startsWith('#'))
+    .map((line) => {
+      const at = line.lastIndexOf(' ');
+      return [line.slice(0, at), Number(line.slice(at + 1))] as const;
+    });
+  return Object.fromEntries(
+    values.filter(([name, value]) => value !== 0 && !/_bucket|_sum|_age_/.test(name)),
+  );
+}
+
+test('issued tokens are counted by grant type, and refused requests by error', async (t) => {
+  await using platform = await startPlatform({}, { app: withMetrics });
+  const app = await platform.registerApp({ firstParty: true });
+  const service = await platform.registerService();
+  const { body } = await runCodeFlow(platform, app);
+  const refresh = { grant_type: 'refresh_token', ...asClient(app), refresh_token: body.refresh_token };
+  await platform.token(refresh);
+  await platform.token({ ...refresh, refresh_token: 'x' });
+  for (let count = 0; count < 3; count += 1) {
+    await platform.token({ grant_type: 'client_credentials', ...asClient(service) });
+  }
+  await platform.token({ grant_type: 'client_credentials', ...asClient(app) });
+  await platform.token({ grant_type: 'PLANTED\n# HELP', ...asClient(app) });
+  await send(platform.url('/oauth/token'));
+  await postForm(platform.url('/oauth/introspect'), { ...asClient(app), token: 'x' });
+
+  const expected = {
+    'gatehouse_tokens_issued_total{grant_type="authorization_code"}': 1,
+    'gatehouse_tokens_issued_total{grant_type="refresh_token"}': 1,
+    'gatehouse_tokens_issued_total{grant_type="client_credentials"}': 3,
+    'gatehouse_tokens_refused_total{grant_type="refresh_token",error="invalid_grant"}': 1,
+    'gatehouse_tokens_refused_total{grant_type="client_credentials",error="unauthorized_client"}': 1,
+    'gatehouse_tokens_refused_total{grant_type="other",error="unsupported_grant_type"}': 1,
+    'gatehouse_tokens_refused_total{grant_type="other",error="invalid_request"}': 1,
+    'gatehouse_token_request_duration_seconds_count{grant_type="authorization_code"}': 1,
+    'gatehouse_token_request_duration_seconds_count{grant_type="refresh_token"}': 2,
+    'gatehouse_token_request_duration_seconds_count{grant_type="client_credentials"}': 4,
+    'gatehouse_token_request_duration_seconds_count{grant_type="other"}': 2,
+    'gatehouse_logins_total{outcome="succeeded"}': 1,
+  };
+  t.deepEqual(await scrape(platform), expected);
+});
+
+test('requests to the guard are counted: accepted, cached or not, and refused by code', async (t) => {
+  await using platform = await startPlatform({}, { app: withMetrics });
+  const service = await platform.registerService();
+  const { body } = await platform.token({ grant_type: 'client_credentials', ...asClient(service) });
+  for (let count = 0; count < 4; count += 1) await platform.api('/identity', body.access_token);
+  await platform.api('/identity');
+  await platform.api('/identity', `${body.access_token.slice(0, -10)}AAAAAAAAAA`);
+  await platform.api('/schools', body.access_token);
+  await platform.auth.revoke({ token: body.access_token });
+  await platform.api('/identity', body.access_token);
+  t.like(await scrape(platform), {
+    'gatehouse_guard_admitted_total{cache="cold"}': 1,
+    'gatehouse_guard_admitted_total{cache="warm"}': 4,
+    'gatehouse_guard_refused_total{code="token_missing"}': 1,
+    'gatehouse_guard_refused_total{code="token_invalid"}': 1,
+    'gatehouse_guard_refused_total{code="missing_permission"}': 1,
+    'gatehouse_guard_refused_total{code="token_revoked"}': 1,
+    gatehouse_guard_cold_duration_seconds_count: 1,
+    'gatehouse_revocations_total{target="token"}': 1,
+  });
+});
+
+test('logins and revocations are counted', async (t) => {
+  await using platform = await startPlatform({}, { app: withMetrics });
+  const app = await platform.registerApp();
+  const browser = new Browser();
+  const login = await browser.open(authorizeUrl(platform, app));
+  for (const password of ['wrong', 'wrong again']) {
+    await signIn(browser, login, 'ann@school.example', password);
+  }
+  await authorize(platform, app, { browser });
+  const { body } = await runCodeFlow(platform, app, { browser });
+  await postForm(platform.url('/oauth/revoke'), { ...asClient(app), token: body.refresh_token });
+  await platform.auth.revoke({ user: '1' });
+  await platform.auth.revoke({ client: app.client.id });
+  t.like(await scrape(platform), {
+    'gatehouse_logins_total{outcome="failed"}': 2,
+    'gatehouse_logins_total{outcome="succeeded"}': 1,
+    'gatehouse_revocations_total{target="grant"}': 1,
+    'gatehouse_revocations_total{target="user"}': 1,
+    'gatehouse_revocations_total{target="client"}': 1,
+  });
+});
+
+test('all series exist before their first event, with a description and units', async (t) => {
+  await using platform = await startPlatform({}, { app: withMetrics });
+  const { headers, text } = await send(`${platform.origin}/metrics`);
+  t.is(headers.get('content-type'), 'text/plain; version=0.0.4; charset=utf-8');
+  t.is(headers.get('cache-control'), 'no-store');
+  for (const line of [
+    '# TYPE gatehouse_tokens_issued_total counter',
+    'gatehouse_tokens_issued_total{grant_type="client_credentials"} 0',
+    'gatehouse_logins_total{outcome="throttled"} 0',
+    'gatehouse_guard_admitted_total{cache="warm"} 0',
+    '# TYPE gatehouse_guard_cold_duration_seconds histogram',
+    'gatehouse_requests_in_progress 0',
+    '# TYPE gatehouse_signing_key_age_seconds gauge',
+  ]) {
+    t.true(text.split('\n').includes(line), line);
+  }
+  const age = /^gatehouse_signing_key_age_seconds (\d+)$/m.exec(text)?.[1];
+  t.true(Number(age) < 60, age);
+});
+
+test('the series can be registered once in a registry of the host', async (t) => {
+  await using platform = await startPlatform();
+  const register = new Registry();
+  const metrics = createMetrics(platform.auth, { register });
+  t.is(metrics.register, register);
+  t.throws(() => createMetrics(platform.auth, { register }), { message: /already been registered/ });
+});
+
+test('a wrong option is refused, with the remedy', async (t) => {
+  await using platform = await startPlatform();
+  for (const [options, message] of [
+    [
+      { registry: new Registry() },
+      'createMetrics({ registry }): there is no such option; did you mean register? The options are register',
+    ],
+    [{ register: {} }, 'createMetrics({ register }): pass a Registry of prom-client, or leave it out'],
+    [null, 'createMetrics(): pass an object with some of register'],
+  ] as const) {
+    t.throws(() => Reflect.apply(createMetrics, undefined, [platform.auth, options]), {
+      code: 'ERR_CONFIG',
+      message,
+    });
+  }
+});
+
+test('an object other than the server is an error, and registers nothing', async (t) => {
+  await using platform = await startPlatform();
+  const register = new Registry();
+  const { events, keys, observe } = platform.auth;
+  // @ts-expect-error not a server
+  t.throws(() => createMetrics({ events, keys, observe }, { register }), {
+    code: 'ERR_CONFIG',
+    message: 'auth: pass the server that createAuthServer() resolved to',
+  });
+  t.deepEqual(register.getMetricsAsArray(), []);
+});
+
+test('counters keep their values when metrics are stopped', async (t) => {
+  await using platform = await startPlatform();
+  const service = await platform.registerService();
+  const metrics = createMetrics(platform.auth);
+  const token = async () => platform.token({ grant_type: 'client_credentials', ...asClient(service) });
+  await token();
+  metrics.stop();
+  await token();
+  t.regex(
+    await metrics.register.metrics(),
+    /^gatehouse_tokens_issued_total\{grant_type="client_credentials"\} 1$/m,
+  );
+});
+
+test('observers receive the outcome of each request and of each guard check', async (t) => {
+  await using platform = await startPlatform();
+  const service = await platform.registerService();
+  const outcomes: (EndpointOutcome | GuardOutcome)[] = [];
+  const stop = platform.auth.observe({
+    answered: (outcome) => outcomes.push(outcome),
+    guarded: (outcome) => outcomes.push(outcome),
+  });
+  const { body, headers } = await platform.token({ grant_type: 'client_credentials', ...asClient(service) });
+  await platform.api('/identity', body.access_token);
+  await platform.api('/identity', body.access_token);
+  await platform.api('/identity');
+  stop();
+  await platform.api('/identity');
+  const [answered, cold, ...more] = outcomes;
+  t.like(answered, {
+    endpoint: 'token',
+    requestId: headers.get('x-request-id')!,
+    clientId: service.client.id,
+    grantType: 'client_credentials',
+    status: 200,
+    error: undefined,
+  });
+  t.like(cold, { admitted: true, remembered: false });
+  t.deepEqual(more, [
+    { admitted: true, remembered: true },
+    { admitted: false, code: 'token_missing' },
+  ]);
+});
+
+test('an observer that throws affects no request and no other observer', async (t) => {
+  await using platform = await startPlatform();
+  const service = await platform.registerService();
+  const failure = new Error('it broke');
+  const observer = {
+    count: 0,
+    answered() {
+      throw failure;
+    },
+    guarded() {
+      this.count += 1;
+    },
+  };
+  platform.auth.observe({
+    guarded() {
+      throw failure;
+    },
+  });
+  platform.auth.observe(observer);
+  const { body } = await platform.token({ grant_type: 'client_credentials', ...asClient(service) });
+  t.is((await platform.api('/identity', body.access_token)).status, 200);
+  t.is(observer.count, 1);
+  const errors = platform.logger.lines.filter(({ level }) => level === 'error');
+  t.deepEqual(
+    errors.map(({ fields, message }) => [message, fields]),
+    [
+      ['observer failed', { err: failure }],
+      ['observer failed', { err: failure }],
+    ],
+  );
+});

@@ -1,0 +1,212 @@
+import test from 'ava';
+import { requestIdOf } from 'koa-gatehouse';
+import type { AuditRecord } from 'koa-gatehouse';
+import { memoryStorage } from 'koa-gatehouse/adapters/memory';
+import Koa from 'koa';
+import type { Middleware } from 'koa';
+
+import { asClient } from '../oidc/families.ts';
+import { Browser } from '../harness/browser.ts';
+import { authorizeUrl, listenerOf, startPlatform } from '../harness/platform.ts';
+import type { AppParts, Platform } from '../harness/platform.ts';
+import { postForm, send } from '../harness/requests.ts';
+import { around } from '../harness/storage.ts';
+import { linesOf } from './lines.ts';
+
+const UUID = /^[\da-f]{8}-[\da-f]{4}-4[\da-f]{3}-[89ab][\da-f]{3}-[\da-f]{12}$/;
+
+/** An app with middleware before the platform. */
+function behind(inFront: Middleware, { proxy = false } = {}) {
+  return function app({ auth, api }: AppParts) {
+    const host = new Koa({ proxy });
+    host.silent = true;
+    api.get('/request', (ctx) => {
+      ctx.body = { id: requestIdOf(ctx) };
+    });
+    host.use(inFront).use(auth.middleware()).use(api.routes());
+    return listenerOf(host);
+  };
+}
+
+const nothing: Middleware = async (_ctx, next) => next();
+
+/** The id in the response and the log of a token request with header fields. */
+async function idOfToken(platform: Platform, headers: Record<string, string> = {}): Promise<string | null> {
+  let id: string | null = null;
+  const [line, ...more] = await linesOf(platform, async () => {
+    const answer = await postForm(
+      platform.url('/oauth/token'),
+      { grant_type: 'client_credentials' },
+      headers,
+    );
+    id = answer.headers.get('x-request-id');
+  });
+  return line?.['request_id'] === id && more.length === 0 ? id : null;
+}
+
+test('endpoints, pages and the API respond with an id of each request', async (t) => {
+  await using platform = await startPlatform();
+  const app = await platform.registerApp();
+  const service = await platform.registerService();
+  const { body } = await platform.token({ grant_type: 'client_credentials', ...asClient(service) });
+  const browser = new Browser();
+  const authorization = await browser.get(authorizeUrl(platform, app));
+  const login = await browser.get(authorization.location!);
+  const answers = [
+    authorization.response.headers,
+    login.response.headers,
+    (await platform.token({ grant_type: 'client_credentials', ...asClient(service) })).headers,
+    (await platform.token({ grant_type: 'password' })).headers,
+    (await send(platform.url('/oauth/token'))).headers,
+    (await send(platform.url('/oauth/jwks'))).headers,
+    (await send(platform.url('/.well-known/oauth-authorization-server'))).headers,
+    (await postForm(platform.url('/oauth/revoke'), { ...asClient(app), token: 'x' })).headers,
+    (await postForm(platform.url('/oauth/introspect'), { ...asClient(app), token: 'x' })).headers,
+    (await send(platform.url('/account/apps'))).headers,
+    (await platform.api('/identity', body.access_token)).headers,
+    (await platform.api('/identity')).headers,
+    (await platform.api('/nothing', body.access_token)).headers,
+  ];
+  const ids = answers.map((headers) => headers.get('x-request-id') ?? '');
+  for (const [index, id] of ids.entries()) t.regex(id, UUID, String(index));
+  t.is(new Set(ids).size, ids.length);
+});
+
+test('the host’s id is used: ctx.state.requestId, or X-Request-Id set on the response', async (t) => {
+  const hosts: Middleware[] = [
+    async (ctx, next) => {
+      ctx.state['requestId'] = 'host-1';
+      await next();
+    },
+    async (ctx, next) => {
+      ctx.set('X-Request-Id', 'host-1');
+      await next();
+    },
+  ];
+  for (const inFront of hosts) {
+    await using platform = await startPlatform({}, { app: behind(inFront) });
+    t.is(await idOfToken(platform), 'host-1');
+    t.is((await platform.api('/identity')).headers.get('x-request-id'), 'host-1');
+  }
+});
+
+test('an id of the host with unsafe characters is replaced', async (t) => {
+  for (const id of [
+    'two\nlines',
+    '\u001B[31mred',
+    'a b',
+    '<b>',
+    '',
+    'x'.repeat(129),
+    7,
+    { toString: () => 'x' },
+  ]) {
+    const inFront: Middleware = async (ctx, next) => {
+      ctx.state['requestId'] = id;
+      await next();
+    };
+    await using platform = await startPlatform({}, { app: behind(inFront) });
+    t.regex(String(await idOfToken(platform)), UUID, String(id));
+  }
+});
+
+test('X-Request-Id of a request is used only with app.proxy', async (t) => {
+  const given = '7f3a0c52d1e94b6f8a2b';
+  await using open = await startPlatform({}, { app: behind(nothing) });
+  await using proxied = await startPlatform({}, { app: behind(nothing, { proxy: true }) });
+  await using alone = await startPlatform({ trustProxy: true }, { app: ({ auth }) => auth.callback() });
+  t.regex(String(await idOfToken(open, { 'x-request-id': given })), UUID);
+  t.is(await idOfToken(proxied, { 'x-request-id': given }), given);
+  t.is(await idOfToken(alone, { 'x-request-id': given }), given);
+  const uuid = '0B7C1A44-9D2E-4F0A-8C3B-5E6F7A8B9C0D';
+  t.is(await idOfToken(proxied, { 'x-request-id': uuid }), uuid);
+  // Many proxies forward what a client sends.
+  const app = await proxied.registerApp();
+  for (const odd of [
+    app.secret,
+    'correct horse',
+    '7',
+    'a'.repeat(65),
+    `${given}, ${given}`,
+    'eyJhbGciOi.e30.AA',
+  ]) {
+    t.regex(String(await idOfToken(proxied, { 'x-request-id': odd })), UUID, odd);
+  }
+  const traceparent = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01';
+  t.regex(String(await idOfToken(proxied, { traceparent })), UUID, 'a trace contains several requests');
+});
+
+test('a route can read the id', async (t) => {
+  await using platform = await startPlatform({}, { app: behind(nothing) });
+  const service = await platform.registerService();
+  const { body } = await platform.token({ grant_type: 'client_credentials', ...asClient(service) });
+  const answer = await platform.api('/request', body.access_token);
+  t.is(answer.headers.get('x-request-id'), answer.body['id'] as string);
+  t.regex(String(answer.body['id']), UUID);
+});
+
+test('a page, a problem, the log and the audit record of a failed request have the same id', async (t) => {
+  let isAway = false;
+  const storage = around(memoryStorage(), async (name, call) => {
+    if (isAway && (name === 'clients.find' || name === 'revocations.stands'))
+      throw new Error('the disk is full');
+    return call();
+  });
+  await using platform = await startPlatform({ storage });
+  const app = await platform.registerApp();
+  const service = await platform.registerService();
+  const { body } = await platform.token({ grant_type: 'client_credentials', ...asClient(service) });
+  const received: AuditRecord[] = [];
+  platform.auth.events.on('*', (record) => received.push(record));
+  isAway = true;
+
+  const [ofPage] = await linesOf(platform, async () => {
+    const page = await new Browser().open(
+      authorizeUrl(platform, { ...app, client: { ...app.client, id: 'x' } }),
+    );
+    t.is(page.status, 500);
+    t.true(page.text.includes(page.response.headers.get('x-request-id')!));
+  });
+  t.like(ofPage, { level: 'error', message: 'request failed' });
+
+  const [ofToken, ...more] = await linesOf(platform, async () => {
+    const answer = await platform.token({
+      grant_type: 'client_credentials',
+      client_id: 'y',
+      client_secret: 'z',
+    });
+    t.is(answer.status, 500);
+    t.is(received.at(-1)?.requestId, answer.headers.get('x-request-id')!);
+  });
+  t.deepEqual(more, []);
+  t.like(ofToken, { level: 'error', message: 'request failed', request_id: received.at(-1)?.requestId });
+
+  let reference = '';
+  const [ofApi] = await linesOf(platform, async () => {
+    const answer = await platform.api('/identity', body.access_token);
+    t.is(answer.status, 500);
+    reference = String(answer.body['reference']);
+    t.is(answer.headers.get('x-request-id'), reference);
+  });
+  t.like(ofApi, { level: 'error', message: 'api request failed', request_id: reference });
+});
+
+test('audit records of logins and of changes have the id', async (t) => {
+  await using platform = await startPlatform();
+  const app = await platform.registerApp();
+  const received: AuditRecord[] = [];
+  platform.auth.events.on('*', (record) => received.push(record));
+  const browser = new Browser();
+  const login = await browser.open(authorizeUrl(platform, app));
+  const failed = await browser.submit(login, 'Sign in', { login: 'ann@school.example', password: 'wrong' });
+  t.is(received.at(-1)?.type, 'login_failed');
+  t.is(received.at(-1)?.requestId, failed.response.headers.get('x-request-id')!);
+  const done = await browser.submit(login, 'Sign in', {
+    login: 'ann@school.example',
+    password: 'correct horse',
+  });
+  t.is(received.at(-1)?.type, 'login');
+  t.is(received.at(-1)?.requestId, done.response.headers.get('x-request-id')!);
+  const [kept] = await platform.auth.audit.list({ types: ['login'] });
+  t.is(kept?.requestId, received.at(-1)?.requestId);
+});

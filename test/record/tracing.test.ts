@@ -1,0 +1,200 @@
+import { execFile } from 'node:child_process';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+
+import { SpanKind, SpanStatusCode, context, trace } from '@opentelemetry/api';
+import type { ReadableSpan } from '@opentelemetry/sdk-trace-base';
+import test from 'ava';
+import { memoryStorage } from 'koa-gatehouse/adapters/memory';
+import Koa from 'koa';
+
+import { asClient } from '../oidc/families.ts';
+import { Browser } from '../harness/browser.ts';
+import { authorizeUrl, listenerOf, startPlatform } from '../harness/platform.ts';
+import type { AppParts } from '../harness/platform.ts';
+import { postForm, send } from '../harness/requests.ts';
+import { around } from '../harness/storage.ts';
+import { startSdk } from './spans.ts';
+
+const spans = startSdk();
+const tracer = trace.getTracer('the host');
+
+// The tests share the spans of one process.
+const { serial } = test;
+
+/** An app whose requests are spans, as with HTTP instrumentation. */
+function instrumented({ auth, api }: AppParts) {
+  const host = new Koa();
+  host.silent = true;
+  host.use(async (ctx, next) => {
+    await tracer.startActiveSpan(ctx.method, { kind: SpanKind.SERVER }, async (span) => {
+      await next();
+      span.end();
+    });
+  });
+  host.use(auth.middleware()).use(api.routes());
+  host.use(async (ctx) => {
+    ctx.body = trace.getSpan(context.active())?.spanContext().spanId;
+  });
+  return listenerOf(host);
+}
+
+/** An app with the guard before all routes, within spans. */
+function guarded({ auth }: AppParts) {
+  const host = new Koa();
+  host.use(async (_ctx, next) => {
+    await tracer.startActiveSpan('outside', async (span) => {
+      await next();
+      span.end();
+    });
+  });
+  host.use(auth.middleware()).use(auth.guard());
+  host.use((ctx) => {
+    tracer.startSpan('inside').end();
+    ctx.status = 204;
+  });
+  return listenerOf(host);
+}
+
+/** A storage whose calls are spans, as with database instrumentation. */
+function tracedStorage() {
+  return around(memoryStorage(), async (name, call) =>
+    tracer.startActiveSpan(name, async (span) => {
+      try {
+        return await call();
+      } finally {
+        span.end();
+      }
+    }),
+  );
+}
+
+/** The names of the server's spans that end while `act` runs. */
+async function namesOf(act: () => Promise<unknown>): Promise<string[]> {
+  return (await spans.during(act)).map(({ name }) => name).filter((name) => name.startsWith('gatehouse.'));
+}
+
+const named = (all: readonly ReadableSpan[], name: string): ReadableSpan | undefined =>
+  all.find((span) => span.name === name);
+
+serial("a token request is a span within the host's, and its queries are spans within it", async (t) => {
+  await using platform = await startPlatform({ storage: tracedStorage() }, { app: instrumented });
+  const service = await platform.registerService();
+  let id: string | null = null;
+  const made = await spans.during(async () => {
+    const { headers } = await platform.token({ grant_type: 'client_credentials', ...asClient(service) });
+    id = headers.get('x-request-id');
+  });
+  const [server, token, query] = ['POST', 'gatehouse.token', 'clients.find'].map((name) => named(made, name));
+  t.is(token?.kind, SpanKind.INTERNAL);
+  t.is(token?.parentSpanContext?.spanId, server?.spanContext().spanId);
+  t.is(query?.parentSpanContext?.spanId, token?.spanContext().spanId);
+  t.is(token?.instrumentationScope.name, 'koa-gatehouse');
+  t.is(token?.status.code, SpanStatusCode.UNSET);
+  t.deepEqual(token?.attributes, {
+    'http.response.status_code': 200,
+    'oauth.client_id': service.client.id,
+    'oauth.grant_type': 'client_credentials',
+    'gatehouse.request_id': id!,
+  });
+});
+
+serial('a refused token request is a span with its error code, without error status', async (t) => {
+  await using platform = await startPlatform({}, { app: instrumented });
+  const service = await platform.registerService();
+  const parameters = { grant_type: 'client_credentials', ...asClient(service), client_secret: 'wrong' };
+  const token = named(await spans.during(async () => platform.token(parameters)), 'gatehouse.token');
+  t.is(token?.status.code, SpanStatusCode.UNSET);
+  t.like(token?.attributes, { 'http.response.status_code': 401, 'error.type': 'invalid_client' });
+});
+
+serial(
+  "a failed token request is a span with error status and the error's type, without its message",
+  async (t) => {
+    let isAway = false;
+    const storage = around(memoryStorage(), async (name, call) => {
+      if (isAway && name === 'clients.find') throw new RangeError('password=hunter2');
+      return call();
+    });
+    await using platform = await startPlatform({ storage }, { app: instrumented });
+    isAway = true;
+    const parameters = { grant_type: 'client_credentials', client_id: 'x', client_secret: 'y' };
+    const token = named(await spans.during(async () => platform.token(parameters)), 'gatehouse.token');
+    t.deepEqual(token?.status, { code: SpanStatusCode.ERROR });
+    t.deepEqual(token?.events, []);
+    t.like(token?.attributes, { 'http.response.status_code': 500, 'error.type': 'RangeError' });
+
+    isAway = false;
+    platform.users.authenticate = async () => {
+      throw new RangeError('password=hunter2');
+    };
+    const app = await platform.registerApp();
+    const browser = new Browser();
+    const login = await browser.open(authorizeUrl(platform, app));
+    const made = await spans.during(async () =>
+      browser.submit(login, 'Sign in', { login: 'ann@school.example', password: 'x' }),
+    );
+    const page = named(made, 'gatehouse.page');
+    t.deepEqual(page?.status, { code: SpanStatusCode.ERROR });
+    t.like(page?.attributes, { 'error.type': 'RangeError' });
+  },
+);
+
+serial('the guard makes a span for an uncached token, and none for a cached one', async (t) => {
+  await using platform = await startPlatform({ storage: tracedStorage() }, { app: instrumented });
+  const service = await platform.registerService();
+  const { body } = await platform.token({ grant_type: 'client_credentials', ...asClient(service) });
+  const cold = await spans.during(async () => platform.api('/identity', body.access_token));
+  const guard = named(cold, 'gatehouse.guard');
+  t.is(guard?.parentSpanContext?.spanId, named(cold, 'GET')?.spanContext().spanId);
+  t.is(named(cold, 'revocations.stands')?.parentSpanContext?.spanId, guard?.spanContext().spanId);
+  t.deepEqual(guard?.attributes, { 'oauth.client_id': service.client.id });
+  const warm = await spans.during(async () => platform.api('/identity', body.access_token));
+  t.deepEqual(
+    warm.map(({ name }) => name),
+    ['GET'],
+  );
+  const wrong = await spans.during(async () => platform.api('/identity', `${body.access_token}x`));
+  t.deepEqual(named(wrong, 'gatehouse.guard')?.attributes, { 'error.type': 'token_malformed' });
+});
+
+serial('a handler behind the guard runs within the span of the host', async (t) => {
+  await using platform = await startPlatform({}, { app: guarded });
+  const service = await platform.registerService();
+  const { body } = await platform.token({ grant_type: 'client_credentials', ...asClient(service) });
+  const made = await spans.during(async () =>
+    send(platform.origin, { headers: { authorization: `Bearer ${body.access_token}` } }),
+  );
+  t.truthy(named(made, 'gatehouse.guard'));
+  t.is(named(made, 'inside')?.parentSpanContext?.spanId, named(made, 'outside')?.spanContext().spanId);
+});
+
+serial('pages and other endpoints are spans; keys, metadata and routes of the host are not', async (t) => {
+  await using platform = await startPlatform({}, { app: instrumented });
+  const app = await platform.registerApp();
+  const browser = new Browser();
+  t.deepEqual(await namesOf(async () => browser.open(authorizeUrl(platform, app))), [
+    'gatehouse.authorization',
+    'gatehouse.page',
+  ]);
+  const post = (path: string) => async () => postForm(platform.url(path), { ...asClient(app), token: 'x' });
+  t.deepEqual(await namesOf(post('/oauth/introspect')), ['gatehouse.introspection']);
+  t.deepEqual(await namesOf(post('/oauth/revoke')), ['gatehouse.revocation']);
+  for (const path of ['/oauth/jwks', '/.well-known/openid-configuration', '/oauth/custom', '/']) {
+    t.deepEqual(await namesOf(async () => send(platform.url(path))), [], path);
+  }
+});
+
+/** The output of a script in its own process. */
+async function written(script: string): Promise<string> {
+  const given = ['--conditions=gatehouse:source', join(import.meta.dirname, script)];
+  return (await promisify(execFile)(process.execPath, given)).stdout;
+}
+
+test('the server works without @opentelemetry/api', async (t) => {
+  t.is(await written('without-opentelemetry.ts'), 'hidden, 200\n');
+});
+
+test('OpenTelemetry is loaded when the host registers an SDK, also after the start', async (t) => {
+  t.is(await written('late-sdk.ts'), '0 files, gatehouse.token\n');
+});

@@ -1,0 +1,171 @@
+import type { ExecutionContext } from 'ava';
+import test from 'ava';
+import { StorageError } from 'koa-gatehouse';
+import { knexStorage } from 'koa-gatehouse/adapters/knex';
+import { memoryStorage } from 'koa-gatehouse/adapters/memory';
+import type { Storage, StoredKey } from 'koa-gatehouse';
+
+import { createServerKeys } from '../../lib/server/keys.ts';
+import type { ServerKeys } from '../../lib/server/keys.ts';
+import { resolveOptions } from '../../lib/options/resolve.ts';
+import { onEachDatabaseInSeries } from '../adapters/databases.ts';
+import { passTime, stopClock } from '../harness/clock.ts';
+import { gate, people } from '../harness/platform.ts';
+import { around } from '../harness/storage.ts';
+
+const DAY = 86_400;
+
+/** The keys of a server with the default options. */
+async function keysOf(
+  storage: Storage,
+  given: { keyRotation?: number | string; cookieKeys?: string[] } = {},
+): Promise<ServerKeys> {
+  const options = { issuer: 'https://platform.example', users: people(), storage, gate, ...given };
+  const resolved = resolveOptions(options as Parameters<typeof resolveOptions>[0], gate);
+  return createServerKeys(resolved, { audit: { record() {} } });
+}
+
+async function open(t: ExecutionContext, address: string): Promise<Storage> {
+  const storage = knexStorage(address);
+  t.teardown(async () => storage.close());
+  await storage.migrate();
+  return storage;
+}
+
+/** When each key retires, oldest first; `undefined` for a key that does not. */
+async function retirements({ keys }: Storage, use: StoredKey['use']): Promise<(number | undefined)[]> {
+  return (await keys.list(use)).map(({ retiresAt }) => retiresAt);
+}
+
+const now = (): number => Math.floor(Date.now() / 1000);
+
+onEachDatabaseInSeries(
+  'keys are replaced after 90 days, once for all nodes, again and again',
+  async (t, _database, address) => {
+    using _stopped = stopClock();
+    const storage = await open(t, address);
+    const nodes = [await keysOf(storage), await keysOf(await open(t, address))];
+    const secrets = nodes[0]!.secrets();
+    t.deepEqual(nodes[1]!.secrets(), secrets);
+    for (let round = 1; round <= 3; round += 1) {
+      passTime(90 * DAY - 1 - (round === 1 ? 0 : 60));
+      await Promise.all(nodes.map(async (node) => node.maintain()));
+      t.is((await storage.keys.list('token')).length, round);
+      passTime(1);
+      await Promise.all(nodes.map(async (node) => node.maintain()));
+      await Promise.all(nodes.map(async (node) => node.maintain()));
+      for (const use of ['token', 'cookie'] as const) {
+        const stored = await storage.keys.list(use);
+        t.deepEqual(
+          stored.map(({ generation }) => generation),
+          [...stored.keys()].map((index) => index + 1),
+        );
+        t.is(stored.length, round + 1, use);
+        t.is(stored.at(-1)!.activeAt, now() + 60, 'every node reads it first');
+        t.is(stored.at(-1)!.retiresAt, undefined);
+        t.is(stored.at(-2)!.retiresAt, now() + 60 + (use === 'token' ? 365 : 180) * DAY);
+      }
+      await nodes[0]!.read();
+      const [first, next] = nodes[0]!.secrets();
+      passTime(60);
+      await nodes[0]!.read();
+      t.deepEqual(nodes[0]!.secrets().slice(0, 2), [next!, first!]);
+    }
+  },
+);
+
+test.serial(
+  'a cookie key is replaced every 30 days at most, and not at all without keyRotation',
+  async (t) => {
+    using _stopped = stopClock();
+    const storage = memoryStorage();
+    const often = await keysOf(storage, { keyRotation: '1 day' });
+    const never = await keysOf(storage, { keyRotation: 0 });
+    passTime(29 * DAY);
+    await often.maintain();
+    await often.rotate();
+    t.is((await storage.keys.list('token')).length, 3);
+    t.is((await storage.keys.list('cookie')).length, 1);
+    passTime(DAY);
+    await never.maintain();
+    t.is((await storage.keys.list('cookie')).length, 1);
+    await often.maintain();
+    t.is((await storage.keys.list('cookie')).length, 2);
+    passTime(30 * DAY);
+    await never.rotate();
+    t.is((await storage.keys.list('cookie')).length, 3);
+  },
+);
+
+test.serial('rotate(0) does not make a cookie key that other nodes have not read', async (t) => {
+  using _stopped = stopClock();
+  const storage = memoryStorage();
+  const keys = await keysOf(storage);
+  passTime(30 * DAY);
+  t.is((await keys.rotate(0)).activeAt, now());
+  t.is((await storage.keys.list('cookie')).at(-1)!.activeAt, now() + 60);
+});
+
+test.serial('with the option cookieKeys none is stored, and the given ones stay', async (t) => {
+  const storage = memoryStorage();
+  const cookieKeys = ['one of more than 32 characters, given', 'two of more than 32 characters, given'];
+  const keys = await keysOf(storage, { cookieKeys });
+  passTime(100 * DAY);
+  await keys.maintain();
+  await keys.read();
+  t.deepEqual(keys.secrets(), cookieKeys);
+  t.deepEqual(await storage.keys.list('cookie'), []);
+  t.is((await storage.keys.list('token')).length, 2);
+});
+
+onEachDatabaseInSeries(
+  'a rotation that was interrupted is completed, so that its former keys retire',
+  async (t, _database, address) => {
+    using _stopped = stopClock();
+    const storage = await open(t, address);
+    const healthy = await keysOf(storage, { keyRotation: 0 });
+    const failing = around(storage, async (name, call) => {
+      if (name === 'keys.retire') throw new StorageError('the database is gone');
+      return call();
+    });
+    const interrupted = await keysOf(failing);
+    passTime(30 * DAY);
+    // The first one stops at the cookie keys.
+    await t.throwsAsync(interrupted.rotate(), { instanceOf: StorageError });
+    await t.throwsAsync(interrupted.rotate(), { instanceOf: StorageError });
+    for (const use of ['cookie', 'token'] as const)
+      t.deepEqual(await retirements(storage, use), [undefined, undefined], use);
+
+    passTime(DAY);
+    await healthy.read();
+    await healthy.maintain();
+    const end = now() - DAY + 60;
+    t.deepEqual(await retirements(storage, 'cookie'), [end + 180 * DAY, undefined]);
+    t.deepEqual(await retirements(storage, 'token'), [end + 365 * DAY, undefined]);
+  },
+);
+
+test.serial(
+  'a node knows the key that it has made, also when it was reading the keys meanwhile',
+  async (t) => {
+    const inner = memoryStorage();
+    let hold: Promise<void> | undefined;
+    const storage = around(inner, async (name, call) => {
+      const held = name === 'keys.list' ? hold : undefined;
+      const result = await call();
+      await held;
+      return result;
+    });
+    const keys = await keysOf(storage);
+    const holding = Promise.withResolvers<void>();
+    hold = holding.promise;
+    const reading = keys.tokens.read();
+    hold = undefined;
+    const rotated = keys.tokens.rotate(0);
+    while ((await inner.keys.list('token')).length < 2) await new Promise(setImmediate);
+    holding.resolve();
+    const [key] = await Promise.all([rotated, reading]);
+    t.is(key.id, (await inner.keys.list('token')).at(-1)!.id);
+    t.is(keys.tokens.list()[0]!.id, key.id);
+  },
+);
