@@ -5,6 +5,7 @@ import knex from 'knex';
 import type { Knex } from 'knex';
 import { knexStorage } from 'koa-gatehouse/adapters/knex';
 
+import type { Duration } from '../../lib/contracts/duration.ts';
 import type { Storage } from '../../lib/contracts/index.ts';
 import {
   aClient,
@@ -93,8 +94,9 @@ function open(
   t: ExecutionContext,
   { client }: { readonly client: string },
   address: string,
+  timeout?: Duration,
 ): { readonly storage: Storage; readonly other: Knex } {
-  const storage = knexStorage(address, { timeout: '500 ms' });
+  const storage = knexStorage(address, { timeout });
   const connection = client === 'better-sqlite3' ? { filename: address.slice('sqlite:'.length) } : address;
   const other = knex({ client, connection, useNullAsDefault: true, pool: { min: 0, max: 1 } });
   t.teardown(async () => {
@@ -121,9 +123,10 @@ onEachDatabase('no error contains a value of a row: value too long', async (t, d
 });
 
 onEachDatabase('no error contains a value of a row: locked table', async (t, database, address) => {
-  const { storage, other } = open(t, database, address);
-  await storage.migrate();
-  await errorsOf(t, storage, `${ROW_TEXT}-1`);
+  const before = open(t, database, address).storage;
+  await before.migrate();
+  await errorsOf(t, before, `${ROW_TEXT}-1`);
+  const { storage, other } = open(t, database, address, '500 ms');
   const isPg = database.client === 'pg';
   const locking = await other.transaction();
   t.teardown(async () => {

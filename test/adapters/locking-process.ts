@@ -1,5 +1,5 @@
-// A second program that locks an SQLite file for two seconds.
-import { setTimeout as delay } from 'node:timers/promises';
+// A second program that locks an SQLite file, until it gets a message.
+import { once } from 'node:events';
 
 import knex from 'knex';
 
@@ -10,7 +10,7 @@ const database = knex({ client: 'better-sqlite3', connection: { filename }, useN
 await database.raw('begin immediate');
 await database('gatehouse_grants').update({ scopes: '["changed"]' });
 process.send?.('locked');
-await delay(2000);
+await once(process, 'message');
 await database.raw('commit');
 await database.destroy();
 process.disconnect();

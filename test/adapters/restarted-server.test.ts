@@ -5,6 +5,7 @@ import { knexStorage } from 'koa-gatehouse/adapters/knex';
 
 import type { Credential, Storage } from '../../lib/contracts/index.ts';
 import { aCode, aGrant, aRefreshToken } from '../../lib/testing/storage/rows.ts';
+import { until } from '../harness/until.ts';
 import { sayMissing } from './databases.ts';
 import { findPrograms, makeScratchServer, SCRATCH_KINDS } from './scratch-server.ts';
 
@@ -31,22 +32,16 @@ for (const kind of SCRATCH_KINDS) {
       const running = families.map(async (family) => {
         while (!end.signal.aborted) await rotate(storage, family);
       });
-      await delay(300);
+      await until(() => families.every(({ spent }) => spent.length > 0));
       await server.kill();
-      await delay(300);
-      const failed = families.map(({ failures }) => failures.length);
-      t.true(
-        failed.every((count) => count > 0),
-        `failures while the server was down: ${failed.join()}`,
-      );
+      await until(() => families.every(({ failures }) => failures.length > 0));
       await server.start();
       const rotated = families.map(({ spent }) => spent.length);
-      await delay(500);
+      await until(() => families.every(({ spent }, index) => spent.length > rotated[index]!));
       end.abort();
       await Promise.all(running);
 
-      for (const [index, family] of families.entries()) {
-        t.true(family.spent.length > rotated[index]!, 'redemptions succeed again');
+      for (const family of families) {
         for (const failure of family.failures) t.like(failure, { code: 'ERR_STORAGE', status: 503 });
         for (const { kind: which, id } of family.spent) {
           t.not(

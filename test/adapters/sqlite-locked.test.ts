@@ -30,14 +30,14 @@ async function openTwice(
 const exchange = { successor: aRefreshToken(), sealedSuccessor: 'sealed' };
 
 test('calls on a locked file reject within the timeout, and nothing is changed', async (t) => {
-  const { storage, other } = await openTwice(t, 150);
+  const { storage, other } = await openTwice(t, 500);
   await other.raw('begin immediate');
   const startedAt = performance.now();
   const calls = await Promise.allSettled(
     Array.from({ length: 50 }, async () => storage.credentials.redeem(aCode(), exchange)),
   );
-  // One after another, they would take seven and a half seconds.
-  t.true(performance.now() - startedAt < 6000);
+  // One after another, they would take 25 seconds.
+  t.true(performance.now() - startedAt < 12_500);
   for (const call of calls) {
     t.like(call, { status: 'rejected', reason: { code: 'ERR_STORAGE', status: 503 } });
   }
@@ -70,7 +70,7 @@ async function assertNotBlocking(t: ExecutionContext, storage: Storage, other: K
     await nextTurn();
     t.is((await storage.credentials.find('code', aCode().id))?.credential.consumedAt, undefined);
   }
-  t.true(performance.now() - startedAt < 3000);
+  t.true(performance.now() - startedAt < 5000);
   await other.raw('rollback');
   t.deepEqual(await redemption, { outcome: 'redeemed' });
 }

@@ -21,17 +21,19 @@ onEachDatabase(
     const child = start('locking-process.ts', address);
     t.teardown(() => void child.kill('SIGKILL'));
     await once(child, 'message');
-    const lockedAt = performance.now();
-    const redeeming = longTimeout.credentials.redeem(aCode(), exchange);
+    let isRedeemed = false;
+    const redeeming = longTimeout.credentials.redeem(aCode(), exchange).finally(() => {
+      isRedeemed = true;
+    });
     await t.throwsAsync(shortTimeout.credentials.redeem(aCode(), exchange), {
       code: 'ERR_STORAGE',
       message: 'The database stayed locked by another connection for 300 ms. Nothing was changed; try again.',
     });
-    t.true(performance.now() - lockedAt < 1500, 'an error as soon as the time is over');
     t.deepEqual((await shortTimeout.credentials.find('code', aCode().id))?.credential, aCode(), 'reads work');
 
+    t.false(isRedeemed, 'it waits');
+    child.send('commit');
     t.deepEqual(await redeeming, { outcome: 'redeemed' });
-    t.true(performance.now() - lockedAt > 1500, 'it has waited');
     t.like(await shortTimeout.credentials.redeem(aCode(), exchange), {
       outcome: 'spent',
       sealedSuccessor: 'sealed',

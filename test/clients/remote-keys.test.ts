@@ -5,7 +5,7 @@ import type { RemoteKeys } from '../../lib/clients/remote-keys.ts';
 import { PublicFetchError } from '../../lib/http/public-fetch.ts';
 import type { PublicDocument } from '../../lib/http/public-fetch.ts';
 import { makeKeyPair } from '../harness/client-keys.ts';
-import { passTime } from '../harness/clock.ts';
+import { passTime, stopClock } from '../harness/clock.ts';
 import { recordingLogger } from '../harness/platform.ts';
 
 const ADDRESS = '192.0.2.1';
@@ -48,6 +48,7 @@ async function idsOf({ remote }: Site, keyId?: string): Promise<unknown> {
 }
 
 test.serial('keys are fetched once in five minutes, and as one object', async (t) => {
+  using _stopped = stopClock();
   const site = siteWith(first);
   const found = await Promise.all(
     Array.from({ length: 20 }, async () => site.remote.find(URL_OF_KEYS, 'first', ADDRESS)),
@@ -64,6 +65,7 @@ test.serial('keys are fetched once in five minutes, and as one object', async (t
 });
 
 test.serial('a client that authenticates often never waits for its keys again', async (t) => {
+  using _stopped = stopClock();
   const site = siteWith(first);
   await idsOf(site, 'first');
   for (let fetches = 2; fetches < 5; fetches += 1) {
@@ -81,6 +83,7 @@ test.serial('a client that authenticates often never waits for its keys again', 
 test.serial(
   'while keys are held, an unknown key id waits for no fetch, however slow the URL is',
   async (t) => {
+    using _stopped = stopClock();
     const site = siteWith(first);
     await idsOf(site, 'first');
     for (const age of [60, 300, 3599]) {
@@ -97,6 +100,7 @@ test.serial(
 );
 
 test.serial('an unknown key id causes at most one fetch in a minute', async (t) => {
+  using _stopped = stopClock();
   const site = siteWith(first);
   for (let count = 0; count < 50; count += 1) await idsOf(site, `unknown ${count}`);
   await Promise.all(Array.from({ length: 50 }, async (_, index) => idsOf(site, `other ${index}`)));
@@ -114,6 +118,7 @@ test.serial('an unknown key id causes at most one fetch in a minute', async (t) 
 test.serial(
   'while the URL fails, it is tried once a minute, and known keys are used for an hour',
   async (t) => {
+    using _stopped = stopClock();
     const site = siteWith(first);
     await idsOf(site, 'first');
     site.answer = async () => Promise.reject(new PublicFetchError('timeout'));
@@ -136,6 +141,7 @@ test.serial(
 );
 
 test.serial('a lifetime in the response is kept between one and five minutes', async (t) => {
+  using _stopped = stopClock();
   for (const [maxAge, after] of [
     [0, 60],
     [120, 120],

@@ -61,11 +61,11 @@ test('an image may take longer than the timeout while data arrives', async (t) =
     response.writeHead(200, { 'content-type': 'image/png' });
     for (let sent = 0; sent < PNG.byteLength; sent += 10) {
       response.write(PNG.subarray(sent, sent + 10));
-      await delay(150);
+      await delay(600);
     }
     response.end();
   });
-  const { stream } = await clientOf(service, { timeout: '900 ms' }).renderStream(PDF);
+  const { stream } = await clientOf(service, { timeout: '3 seconds' }).renderStream(PDF);
   t.deepEqual(await buffer(stream), PNG);
 });
 

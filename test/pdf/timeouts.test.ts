@@ -78,13 +78,13 @@ test('an upload may take longer than the timeout while data is sent', async (t) 
     async *[Symbol.asyncIterator]() {
       for (let sent = 0; sent < 10; sent += 1) {
         await new Promise((resolve) => {
-          setTimeout(resolve, 100);
+          setTimeout(resolve, 350);
         });
         yield PDF;
       }
     },
   };
-  t.deepEqual(await clientOf(service, { timeout: '900 ms' }).extract(slow), TREE);
+  t.deepEqual(await clientOf(service, { timeout: '3 seconds' }).extract(slow), TREE);
 });
 
 test('the call’s timeout takes precedence, and a setter applies to later calls', async (t) => {
