@@ -37,7 +37,7 @@ const MODULES: Readonly<Record<string, string>> = {
   'lib/api':
     'lib/access lib/contracts lib/errors lib/http lib/limits lib/options koa-compose koa-router lru-cache lazy:koa-body type:@standard-schema/spec',
   'lib/mcp':
-    'lib/access/challenge lib/api lib/contracts lib/errors lib/http lib/limits lib/options/known-options koa-compose lazy:@modelcontextprotocol/server type:@modelcontextprotocol/server #runtime',
+    'lib/access/challenge lib/api lib/contracts lib/errors lib/http lib/limits lib/options/known-options lib/options/storage-members koa-compose lazy:@modelcontextprotocol/server type:@modelcontextprotocol/server #runtime',
   'lib/server':
     'lib/access lib/account lib/clients lib/contracts lib/devices lib/engine lib/errors lib/http lib/keys lib/limits lib/login lib/options lib/record lib/registration lib/token koa type:oidc-provider lazy:koa-gatehouse/interactions',
   'lib/contracts/runtime': '',

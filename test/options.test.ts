@@ -6,14 +6,16 @@ import {
   createAdministration,
   createApiRouter,
   createAuthServer,
+  defineAction,
   defineGate,
   GatehouseError,
   MigrationsPendingError,
 } from 'koa-gatehouse';
-import type { AuthServer, AuthServerOptions, SigningAlgorithm } from 'koa-gatehouse';
+import type { AuthServer, AuthServerOptions, SigningAlgorithm, Storage } from 'koa-gatehouse';
 import { knexStorage } from 'koa-gatehouse/adapters/knex';
 import { memoryStorage } from 'koa-gatehouse/adapters/memory';
 import { pages } from 'koa-gatehouse/interactions';
+import { z } from 'zod';
 
 import { onEachDatabase } from './adapters/databases.ts';
 import { temporaryFile } from './adapters/temporary-file.ts';
@@ -621,6 +623,78 @@ for (const [given, expected] of accepted) {
     await auth.close();
   });
 }
+
+/** A memory storage without a store, or without a method of one. */
+function storageWithout(member: string): Storage {
+  const [name, method] = member.split('.') as [keyof Storage, string | undefined];
+  const { [name]: store, ...others } = memoryStorage();
+  return { ...others, ...(method && { [name]: { ...(store as object), [method]: undefined } }) } as Storage;
+}
+
+const developers = defineGate({ permissions: { manage_apps: 'Manage apps' } });
+const featuresOfStorage: readonly [option: string, member: string, on: object, off: object][] = [
+  ['users', 'assignments', { users: { authenticate: methods.authenticate, find: methods.find } }, {}],
+  ['auditRetention', 'audit', {}, { auditRetention: 0 }],
+  ['developerPath', 'idempotency.begin', { gate: developers }, { gate: developers, developerPath: false }],
+  ['deviceAuthorization', 'deviceCodes', { deviceAuthorization: true }, {}],
+  ['deviceAuthorization', 'deviceCodes.deny', { deviceAuthorization: true }, {}],
+  ['dynamicRegistration', 'registrations.insert', { dynamicRegistration: { scopes: [] } }, {}],
+  ['privateKeyJwt', 'assertions', { privateKeyJwt: true }, {}],
+];
+for (const [option, member, on, off] of featuresOfStorage) {
+  test(`${option} with a storage without ${member} is refused at start, and without ${option} it starts`, async (t) => {
+    const options = { ...required(), users: methods, storage: storageWithout(member) };
+    await (await createAuthServer({ ...options, ...off })).close();
+    await t.throwsAsync(createAuthServer({ ...options, ...on }), {
+      code: 'ERR_CONFIG',
+      message: `${option}: this needs a storage with the member ${member}`,
+    });
+  });
+}
+
+test('a storage that lacks what every server needs is refused at start, with all that it lacks', async (t) => {
+  const { consents, ...others } = memoryStorage();
+  t.is(typeof consents.find, 'function');
+  const storage = { ...others, keys: { ...others.keys, replaceMaterial: undefined } } as never;
+  await t.throwsAsync(createAuthServer({ ...required(), storage }), {
+    code: 'ERR_CONFIG',
+    message: 'storage: add the members consents, keys.replaceMaterial',
+  });
+  t.throws(() => createAdministration({ storage }), {
+    code: 'ERR_CONFIG',
+    message: /^storage: add the members/,
+  });
+});
+
+test('actions and limits of an API with a storage that cannot store them are refused by name', async (t) => {
+  const rename = defineAction({
+    type: 'school',
+    name: 'rename-school-action',
+    title: 'Rename a school',
+    level: 'instance',
+    permission: 'view_schools',
+    input: z.object({}),
+    output: z.null(),
+    run: () => null,
+  });
+  const cases: [string, string, object][] = [
+    ['actions', 'idempotency', { actions: [rename] }],
+    ['limits', 'attempts.take', { limits: { user: { requests: 1, per: '1 minute' } } }],
+  ];
+  for (const [option, member, given] of cases) {
+    const auth = await createAuthServer({
+      ...required(),
+      developerPath: false,
+      storage: storageWithout(member),
+    });
+    t.notThrows(() => createApiRouter({ auth }));
+    t.throws(() => createApiRouter({ auth, ...given }), {
+      code: 'ERR_CONFIG',
+      message: `${option}: this needs a storage with the member ${member}`,
+    });
+    await auth.close();
+  }
+});
 
 test("issuer, users and storage are enough: pages named after the issuer's host, and no permissions", async (t) => {
   let auth!: AuthServer<never, never>;

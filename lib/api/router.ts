@@ -12,6 +12,7 @@ import { limitConcurrency } from '../limits/concurrency-limit.ts';
 import { problems, sendProblem } from '../http/problem.ts';
 import { boolean } from '../options/values.ts';
 import { checkKnownOptions } from '../options/known-options.ts';
+import { requireMembersFor } from '../options/storage-members.ts';
 import { describeAction, indexActions, listActions, withAction } from './actions/action-index.ts';
 import type { Action } from './actions/define-action.ts';
 import { executeOnCollection, executeOnInstance } from './actions/execute.ts';
@@ -134,8 +135,10 @@ export function createApiRouter<
   const sizes = checkLimits(options);
   const { bodyLimit, bulk } = sizes;
   const actions = indexActions(options.actions, auth);
+  if (actions.all.length > 0) requireMembersFor('actions', storage);
   const limiter = createRequestLimits(options.limits, { actions: actions.all, counter: requestCounter });
   const { countRequest, countRuns, isLimited, mostRuns } = limiter;
+  if (isLimited) requireMembersFor('limits', storage);
   const maximum = (action: Action): number => Math.min(bulk.maximum, mostRuns(action));
   const { scopes } = resources.get(resource)!;
   const baseUrl =

@@ -24,7 +24,7 @@ export interface ServerInternals {
     string,
     { readonly name: string; readonly scopes: ReadonlyMap<string, { readonly description: string }> }
   >;
-  readonly storage: Pick<Storage, 'idempotency' | 'transaction'>;
+  readonly storage: Pick<Storage, 'attempts' | 'idempotency' | 'transaction'>;
 }
 
 /** @throws ConfigError when the object is not one that `createAuthServer()` returned */

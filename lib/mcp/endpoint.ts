@@ -22,6 +22,7 @@ import { limitConcurrency } from '../limits/concurrency-limit.ts';
 import { problems, sendProblem } from '../http/problem.ts';
 import { requestIdOf } from '../http/request-id.ts';
 import { checkKnownOptions } from '../options/known-options.ts';
+import { requireMembersFor } from '../options/storage-members.ts';
 import { createProtocol } from './protocol.ts';
 import { checkOriginsAndHosts, refuseOtherOriginsAndHosts } from './origins-and-hosts.ts';
 import { toolsOf } from './tools.ts';
@@ -102,11 +103,13 @@ export async function createMcpEndpoint<
   if (instructions !== undefined) checkText('instructions', instructions);
   const allowed = checkOriginsAndHosts(options, [url, issuer]);
   const actions = indexActions(options.actions, auth);
+  requireMembersFor('actions', storage);
   const tools = toolsOf(actions.all);
-  const { countRequest, countRuns } = createRequestLimits(options.limits, {
+  const { countRequest, countRuns, isLimited } = createRequestLimits(options.limits, {
     actions: actions.all,
     counter: requestCounter,
   });
+  if (isLimited) requireMembersFor('limits', storage);
   const perform = createPerformAction({
     answerOnce: createAnswerOnce({ store: storage.idempotency, logger }),
     logger,

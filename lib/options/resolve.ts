@@ -6,6 +6,7 @@ import type { AuthServerOptions, TokenClaims } from './options.ts';
 import type { ResolvedOptions } from './resolved-options.ts';
 import { resolveResources, scopesOfAll } from './resources.ts';
 import { requireScopes } from './scopes.ts';
+import { requireMembersFor } from './storage-members.ts';
 
 /**
  * Checks the options, also against each other, fills in the defaults and freezes the result.
@@ -38,10 +39,13 @@ export function resolveOptions<
       'also pass currentUser, which returns the user who has logged in there',
     );
   }
-  // A storage of the host may be older than this option.
-  if (deviceAuthorization && typeof (storage.deviceCodes as unknown) !== 'object') {
-    throw new ConfigError('deviceAuthorization', 'this needs a storage with the member deviceCodes');
-  }
+  if (options.auditRetention > 0) requireMembersFor('auditRetention', storage);
+  if (deviceAuthorization) requireMembersFor('deviceAuthorization', storage);
+  if (dynamicRegistration) requireMembersFor('dynamicRegistration', storage);
+  if (options.privateKeyJwt) requireMembersFor('privateKeyJwt', storage);
+  if (!options.users.permissions && !options.users.roles) requireMembersFor('users', storage);
+  const developerPath = gate.has('manage_apps') ? options.developerPath : undefined;
+  if (developerPath) requireMembersFor('developerPath', storage);
   const resources = resolveResources(options.resources, { ...options, gate });
   const scopes = scopesOfAll(resources.values());
   requireScopes('dynamicRegistration', dynamicRegistration, [...scopes.keys()]);
@@ -53,7 +57,7 @@ export function resolveOptions<
     secure: protocol === 'https:',
     mountPath: options.mountPath ?? basePath,
     loginUrl: options.loginUrl && new URL(options.loginUrl, issuer).href,
-    developerPath: gate.has('manage_apps') ? options.developerPath : undefined,
+    developerPath,
     gate,
     scopes,
     resources,
