@@ -664,6 +664,10 @@ test('a storage that lacks what every server needs is refused at start, with all
     code: 'ERR_CONFIG',
     message: /^storage: add the members/,
   });
+  t.throws(() => createAdministration({ storage: storageWithout('audit') }), {
+    code: 'ERR_CONFIG',
+    message: 'auditRetention: this needs a storage with the member audit',
+  });
 });
 
 test('actions and limits of an API with a storage that cannot store them are refused by name', async (t) => {

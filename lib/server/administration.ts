@@ -23,6 +23,7 @@ import { requireKeyEncryptionKey } from '../options/resolve.ts';
 import { scopesOfAll } from '../options/resources.ts';
 import { requirePermissions } from '../options/scopes.ts';
 import type { Scope } from '../options/scopes.ts';
+import { requireMembersFor } from '../options/storage-members.ts';
 import { duration } from '../options/values.ts';
 import { CacheInvalidation, observeRevocations } from '../token/cache-invalidation.ts';
 import { createRevoke } from '../token/revoke.ts';
@@ -144,6 +145,7 @@ export function createAdministration<P extends string, R extends string>(
   options: AdministrationOptions<P, R>,
 ): Administration<P, R> {
   const given = readOptions(administrationOptions<P, R>(), options);
+  if (given.auditRetention > 0) requireMembersFor('auditRetention', given.storage);
   // Running servers learn of changes at once where the storage can tell them.
   const invalidation = new CacheInvalidation(given.storage.changes);
   const storage = observeRevocations(given.storage, invalidation.announce);

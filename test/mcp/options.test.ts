@@ -1,6 +1,6 @@
 import test from 'ava';
 import { ConfigError, createAuthServer, defineAction } from 'koa-gatehouse';
-import type { Action, AuthServer, AuthServerOptions } from 'koa-gatehouse';
+import type { Action, AuthServer, AuthServerOptions, Storage } from 'koa-gatehouse';
 import { memoryStorage } from 'koa-gatehouse/adapters/memory';
 import { createMcpEndpoint } from 'koa-gatehouse/mcp';
 import { z } from 'zod';
@@ -13,11 +13,12 @@ const ISSUER = 'https://platform.example';
 async function serverWith(
   resources?: AuthServerOptions<Permission>['resources'],
   issuer = ISSUER,
+  storage: Storage = memoryStorage(),
 ): Promise<AuthServer<Permission>> {
   return createAuthServer({
     issuer,
     users: { authenticate: async () => undefined, find: async () => undefined },
-    storage: memoryStorage(),
+    storage,
     interactions: () => ({ middleware: async () => {}, error: async () => {} }),
     gate,
     ...(resources && { resources }),
@@ -70,6 +71,23 @@ function plain(name: `${string}-action`, more: object = {}): Action<Permission> 
     ...more,
   });
 }
+
+test('actions and limits with a storage that cannot store them are refused by name', async (t) => {
+  const { attempts, idempotency, ...others } = memoryStorage();
+  const withoutTake = { ...attempts, take: undefined } as never;
+  const cases: [string, string, Storage][] = [
+    ['actions', 'idempotency', { ...others, attempts } as Storage],
+    ['limits', 'attempts.take', { ...others, idempotency, attempts: withoutTake }],
+  ];
+  for (const [option, member, storage] of cases) {
+    const auth = await serverWith({ [`${ISSUER}/mcp`]: {} }, ISSUER, storage);
+    const limits = option === 'limits' ? { user: { requests: 1, per: '1 minute' } as const } : {};
+    await t.throwsAsync(createMcpEndpoint({ auth, actions, limits }), {
+      code: 'ERR_CONFIG',
+      message: `${option}: this needs a storage with the member ${member}`,
+    });
+  }
+});
 
 test('a wrong option is a ConfigError that names it', async (t) => {
   const auth = await serverWith({ [`${ISSUER}/mcp`]: {} });
