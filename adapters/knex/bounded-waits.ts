@@ -98,6 +98,6 @@ export async function interruptAfter<Connection, T>(
   } finally {
     progress.isOver = true;
     clearTimeout(timer);
-    if (progress.isInterrupted) interruption.abandon(connection);
+    if (progress.isInterrupted) await interruption.abandon(connection);
   }
 }

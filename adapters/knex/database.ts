@@ -146,7 +146,7 @@ export function createDatabase(
         return await bounded(working, connection, Math.max(deadline - performance.now(), 0));
       } catch (error) {
         // The server that the connection has reached does not become the primary by waiting.
-        if (dialect.errorKind(error) === 'read only') dialect.interruption?.abandon(connection);
+        if (dialect.errorKind(error) === 'read only') await dialect.interruption?.abandon(connection);
         throw error;
       } finally {
         dialect.leave(connection);

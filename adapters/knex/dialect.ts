@@ -104,7 +104,7 @@ export interface Interruption<Connection = unknown> {
   /** Asks the server, on another connection, to stop the statement. */
   cancel(connection: Connection): Promise<void>;
   /** Closes the connection without waiting for the server. The pool does not hand it out again. */
-  abandon(connection: Connection): void;
+  abandon(this: void, connection: Connection): Promise<void>;
   /**
    * Checks what the server has said since the last call about changes that it reported as made.
    * @throws NotReplicatedError when they may not last

@@ -92,7 +92,7 @@ async function run<T>(
   }
   const outcome = await worked.promise;
   if ('thrown' in outcome && dialect.errorKind(outcome.thrown) === 'read only') {
-    dialect.interruption?.abandon(connection);
+    await dialect.interruption?.abandon(connection);
   }
   try {
     await acquired.bounded(ended);

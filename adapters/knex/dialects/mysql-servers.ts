@@ -1,17 +1,17 @@
 import { codeOf } from '../dialect.ts';
 import type { Interruption } from '../dialect.ts';
 import type { Statements } from '../statements.ts';
-import type { ServerClient, ServerConnection } from './server-statements.ts';
 
 /** The part of mysql2's connection that is used here. */
-export interface MysqlConnection extends ServerConnection {
+export interface MysqlConnection {
   /** What the server, or a proxy before it, has sent as the connection's id. */
   readonly threadId: number | null;
+  query(sql: string, callback: (error: Error | null, response: Response) => void): unknown;
   destroy(): void;
 }
 
-/** Rows, or the header of a statement that returns none; the elements after it describe the columns. */
-export type Response = readonly [never[] & Header, ...unknown[]];
+/** Rows, or the header of a statement that returns none. */
+export type Response = never[] & Header;
 
 interface Header {
   readonly affectedRows: number;
@@ -20,7 +20,8 @@ interface Header {
 }
 
 /** The part of Knex's client for mysql2 that is used here. */
-export interface MysqlClient extends ServerClient<Response> {
+export interface MysqlClient {
+  readonly config: { readonly connectionPool?: unknown };
   /** Opens a connection outside of the pool. */
   acquireRawConnection(): Promise<MysqlConnection>;
   destroyRawConnection(connection: MysqlConnection): Promise<unknown>;
@@ -55,7 +56,7 @@ export function mysqlServers(client: MysqlClient): MysqlServers {
   const known = new WeakMap<MysqlConnection, string | undefined>();
 
   async function ask(connection: MysqlConnection): Promise<Identity> {
-    const [[identity]] = (await client._query(connection, { sql: IDENTIFY, bindings: [] })).response;
+    const [identity] = await send(connection, IDENTIFY);
     return identity!;
   }
 
@@ -84,16 +85,21 @@ export function mysqlServers(client: MysqlClient): MysqlServers {
       const other = await client.acquireRawConnection();
       try {
         if ((await ask(other)).server !== server) return;
-        await client._query(other, { sql: `kill query ${connection.threadId}`, bindings: [] });
+        await send(other, `kill query ${connection.threadId}`);
       } finally {
         await client.destroyRawConnection(other);
       }
     },
-    abandon(connection) {
-      connection.__knex__disposed = new Error('closed, because its server cannot be used');
+    async abandon(connection) {
       connection.destroy();
     },
   };
+}
+
+export async function send(connection: MysqlConnection, sql: string): Promise<Response> {
+  return new Promise((resolve, reject) => {
+    connection.query(sql, (error, response) => (error ? reject(error) : resolve(response)));
+  });
 }
 
 /** Vitess, which speaks for several servers, has no such variables. */

@@ -3,9 +3,9 @@ import { codeOf, selectExpired, selectKeys, SKIP_LOCKED } from '../dialect.ts';
 import type { Condition, Dialect, ErrorKind, ExpiredRows, RemovableRows } from '../dialect.ts';
 import type { Statements, Value } from '../statements.ts';
 import type { Integer } from '../stores/column-values.ts';
-import { mysqlServers, READ_ONLY_CODE, unlessUnknown } from './mysql-servers.ts';
+import { mysqlServers, READ_ONLY_CODE, send, unlessUnknown } from './mysql-servers.ts';
 import type { MysqlClient, MysqlConnection, Response } from './mysql-servers.ts';
-import { rollbackOrDispose, serverStatements } from './server-statements.ts';
+import { rollbackOrAbandon, serverStatements } from './server-statements.ts';
 import type { Wire } from './server-statements.ts';
 
 // The usual collations ignore case, and most binary ones ignore trailing blanks. MariaDB and MySQL have different names for
@@ -23,10 +23,10 @@ export function mysqlDialect(client: MysqlClient): Dialect<MysqlConnection> {
   const wire: Wire<MysqlConnection, Response> = {
     async send(connection, sql, values) {
       if (!servers.isKnown(connection)) await servers.identify(connection);
-      return (await client._query(connection, { sql: withLiterals(sql, values), bindings: [] })).response;
+      return send(connection, withLiterals(sql, values));
     },
-    rows: ([rows]) => rows,
-    changes: ([header]) => matchedRows(header),
+    rows: (rows) => rows,
+    changes: matchedRows,
   };
 
   return {
@@ -63,7 +63,8 @@ export function mysqlDialect(client: MysqlClient): Dialect<MysqlConnection> {
       connections.transaction(async (statements) => deleteExpired(statements, rows, limit)),
     enter: (connection) => serverStatements(wire, connection),
     leave() {},
-    rollback: async (connection) => rollbackOrDispose(serverStatements(wire, connection), connection),
+    rollback: async (connection) =>
+      rollbackOrAbandon(serverStatements(wire, connection), connection, servers),
     interruption: servers,
     requireWritable: async (statements) => servers.requireWritable(statements),
     async checkMigrating(statements) {
@@ -134,7 +135,7 @@ function oneOf(
  * The number of rows that an `update` matched, unchanged ones included. `affectedRows` leaves those out when the host's
  * connection is configured without mysql2's flag FOUND_ROWS.
  */
-function matchedRows({ affectedRows, info = '' }: Response[0]): number {
+function matchedRows({ affectedRows, info = '' }: Response): number {
   const matched = /^Rows matched: (\d+)/.exec(info)?.[1];
   return matched === undefined ? affectedRows : Number(matched);
 }

@@ -1,13 +1,14 @@
 import { once } from 'node:events';
-import { connect } from 'node:net';
+import type { EventEmitter } from 'node:events';
 import type { Socket } from 'node:net';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 
 import { NotReplicatedError } from '../bounded-waits.ts';
 import type { Interruption } from '../dialect.ts';
-import type { ServerConnection } from './server-statements.ts';
+import type { Value } from '../statements.ts';
 
 /** The part of pg's `Client` that is used here; the package comes without types. */
-export interface PostgresqlConnection extends ServerConnection {
+export interface PostgresqlConnection {
   readonly host: string;
   readonly port: number;
   /** What the server, or a pooler before it, has sent for requests to cancel. */
@@ -15,7 +16,30 @@ export interface PostgresqlConnection extends ServerConnection {
   readonly secretKey: number | null;
   readonly connection: { readonly stream: Socket };
   on(event: 'notice', listener: (notice: { readonly routine?: string }) => void): unknown;
-  end(): unknown;
+  query(statement: {
+    readonly text: string;
+    readonly values?: readonly Value[];
+    readonly name?: string;
+  }): Promise<Result>;
+  end(): Promise<void>;
+}
+
+export interface Result {
+  readonly rows: never[];
+  readonly rowCount: number | null;
+}
+
+/** The part of Knex's client for pg that is used here: the package itself. */
+export interface PostgresqlClient {
+  readonly driver: { readonly Connection: new () => ProtocolConnection };
+}
+
+/** pg's `Connection`: the messages of the protocol. */
+interface ProtocolConnection extends EventEmitter {
+  readonly stream: Socket;
+  connect(port: number, host: string): void;
+  connect(path: string): void;
+  cancel(processID: number, secretKey: number): void;
 }
 
 /** The server of a connection only allows reads. */
@@ -48,22 +72,30 @@ export function watchReplication(connection: PostgresqlConnection): void {
 }
 
 /** Ends statements by the protocol's own request, which poolers such as PgBouncer pass on to the server that they use. */
-export const postgresqlInterruption: Interruption<PostgresqlConnection> = {
-  cancel: requestCancel,
-  abandon(connection) {
-    connection.__knex__disposed = new Error('closed, because the server did not answer');
-    connection.end();
-  },
-  confirm(connection) {
-    if (notReplicated.delete(connection)) throw new NotReplicatedError();
-  },
-};
+export function postgresqlInterruption({ driver }: PostgresqlClient): Interruption<PostgresqlConnection> {
+  return {
+    cancel: async (connection) => requestCancel(new driver.Connection(), connection),
+    async abandon(connection) {
+      const { stream } = connection.connection;
+      const closed = stream.destroyed
+        ? undefined
+        : new Promise((resolve) => {
+            stream.once('close', resolve);
+          });
+      void connection.end();
+      stream.destroy();
+      await closed;
+      // Knex's pool learns of it by an event that pg emits a little later.
+      await nextTurn();
+    },
+    confirm(connection) {
+      if (notReplicated.delete(connection)) throw new NotReplicatedError();
+    },
+  };
+}
 
 // In milliseconds, for the server to close the connection of a request.
 const CANCEL_TIMEOUT = 1000;
-
-// PostgreSQL's protocol, "Message Formats": 1234 and 5678 in the place of a version.
-const CANCEL_CODE = (1234 << 16) | 5678;
 
 /**
  * Sends a CancelRequest on a connection of its own (PostgreSQL's protocol, "Canceling Requests in Progress"). The server closes
@@ -72,27 +104,21 @@ const CANCEL_CODE = (1234 << 16) | 5678;
  * Without TLS, as libpq before version 17: a server reads this request also where everything else needs TLS, and the secret key
  * is of use for nothing but this connection, which is closed afterwards.
  */
-async function requestCancel({
-  connection: { stream },
-  host,
-  port,
-  processID,
-  secretKey,
-}: PostgresqlConnection): Promise<void> {
-  if (typeof processID !== 'number' || typeof secretKey !== 'number') return;
-  const request = Buffer.alloc(16);
-  [request.length, CANCEL_CODE, processID, secretKey].forEach((word, index) =>
-    request.writeInt32BE(word, index * 4),
-  );
+async function requestCancel(
+  request: ProtocolConnection,
+  { connection: { stream }, host, port, processID, secretKey }: PostgresqlConnection,
+): Promise<void> {
+  if (processID === null || secretKey === null) return;
+  const closed = once(request, 'end', { signal: AbortSignal.timeout(CANCEL_TIMEOUT) });
+  // Not ended after it: PgBouncer drops the request of a connection that ends before it was passed on.
+  request.on('connect', () => request.cancel(processID, secretKey));
   // The address of the connection itself, because the name may stand for several servers.
   const { remoteAddress, remotePort } = stream;
-  const socket =
-    remoteAddress === undefined || remotePort === undefined
-      ? connect(`${host}/.s.PGSQL.${port}`)
-      : connect(remotePort, remoteAddress);
-  socket.setTimeout(CANCEL_TIMEOUT, () => socket.destroy());
-  socket.resume();
-  // Not ended here: PgBouncer drops the request of a connection that ends before it was passed on.
-  socket.write(request);
-  await once(socket, 'close');
+  if (remoteAddress === undefined || remotePort === undefined) request.connect(`${host}/.s.PGSQL.${port}`);
+  else request.connect(remotePort, remoteAddress);
+  try {
+    await closed;
+  } finally {
+    request.stream.destroy();
+  }
 }

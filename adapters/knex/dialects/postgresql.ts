@@ -11,20 +11,15 @@ import {
 } from '../dialect.ts';
 import type { Dialect, ErrorKind } from '../dialect.ts';
 import { postgresqlInterruption, ReadOnlyError, watchReplication } from './postgresql-connection.ts';
-import type { PostgresqlConnection } from './postgresql-connection.ts';
-import { rollbackOrDispose, serverStatements } from './server-statements.ts';
-import type { ServerClient, Wire } from './server-statements.ts';
+import type { PostgresqlClient, PostgresqlConnection, Result } from './postgresql-connection.ts';
+import { rollbackOrAbandon, serverStatements } from './server-statements.ts';
+import type { Wire } from './server-statements.ts';
 
 // "gate" in ASCII. PostgreSQL's advisory locks have a number as their name; they are separate for each database.
 const MIGRATION_LOCK = 0x67617465;
 
 // 'on' on a standby, and where `default_transaction_read_only` is set.
 const READ_ONLY = `select current_setting('transaction_read_only') as read_only`;
-
-interface Result {
-  readonly rows: never[];
-  readonly rowCount: number | null;
-}
 
 /**
  * PostgreSQL through pg.
@@ -33,11 +28,12 @@ interface Result {
  * neither PostgreSQL's collations nor its advisory locks. It compares text by bytes.
  */
 export function postgresqlDialect(
-  client: ServerClient<Result>,
+  client: PostgresqlClient,
   { isCockroach = false }: { readonly isCockroach?: boolean } = {},
 ): Dialect<PostgresqlConnection> {
+  const interruption = postgresqlInterruption(client);
   const wire: Wire<PostgresqlConnection, Result> = {
-    send: namedStatements(client),
+    send: namedStatements(),
     rows: ({ rows }) => rows,
     changes: ({ rowCount }) => rowCount ?? 0,
   };
@@ -81,9 +77,10 @@ export function postgresqlDialect(
       return serverStatements(wire, connection);
     },
     leave() {},
-    rollback: async (connection) => rollbackOrDispose(serverStatements(wire, connection), connection),
+    rollback: async (connection) =>
+      rollbackOrAbandon(serverStatements(wire, connection), connection, interruption),
     confirmation: CONFIRMATION,
-    interruption: postgresqlInterruption,
+    interruption,
     async requireWritable(statements) {
       const { read_only: readOnly } = (await statements.get<{ read_only: string }>(READ_ONLY))!;
       if (readOnly === 'on') throw new ReadOnlyError();
@@ -123,16 +120,18 @@ const REFUSES_MIGRATIONS = `
  * A connection pooler such as PgBouncer may use another server connection for each transaction, on which the name is not
  * defined. After the first such error, statements are sent without names.
  */
-function namedStatements(client: ServerClient<Result>): Wire<PostgresqlConnection, Result>['send'] {
-  const named = new Map<string, { readonly sql: string; readonly name: string }>();
+function namedStatements(): Wire<PostgresqlConnection, Result>['send'] {
+  const named = new Map<string, { readonly text: string; readonly name: string }>();
   let useNames = true;
 
-  function nameStatement(sql: string): { readonly sql: string; readonly name: string } {
+  function nameStatement(sql: string): { readonly text: string; readonly name: string } {
     let statement = named.get(sql);
     if (!statement) {
       // A hash, because several storages may share these connections: a name must mean the same statement in all of them.
       const hash = createHash('sha256').update(sql).digest('hex').slice(0, 16);
-      statement = { sql: client.positionBindings(sql), name: `gatehouse_${hash}` };
+      let position = 0;
+      const text = sql.replaceAll('?', () => `$${(position += 1)}`);
+      statement = { text, name: `gatehouse_${hash}` };
       named.set(sql, statement);
     }
     return statement;
@@ -140,11 +139,10 @@ function namedStatements(client: ServerClient<Result>): Wire<PostgresqlConnectio
 
   return async (connection, given, values) => {
     // PostgreSQL accepts several statements in one text (see lockMigrations) only without a name and without values.
-    if (values.length === 0) return (await client._query(connection, { sql: given, bindings: [] })).response;
-    const { sql, name } = nameStatement(given);
-    const options = useNames ? { options: { name } } : {};
+    if (values.length === 0) return connection.query({ text: given });
+    const { text, name } = nameStatement(given);
     try {
-      return (await client._query(connection, { sql, bindings: values, ...options })).response;
+      return await connection.query({ text, values, ...(useNames && { name }) });
     } catch (error) {
       if (isNameError(error)) useNames = false;
       throw error;

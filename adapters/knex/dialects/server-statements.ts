@@ -1,26 +1,10 @@
+import type { Interruption } from '../dialect.ts';
 import type { Statements, Value } from '../statements.ts';
 
-/** The part of Knex's client that sends statements to a server. */
-export interface ServerClient<Response> {
-  readonly config: { readonly connectionPool?: unknown };
-  /** Replaces each `?` by the placeholder of the database. */
-  positionBindings(sql: string): string;
-  /**
-   * Knex's internal function for one statement. Its public functions put bound values into error messages, which are logged,
-   * and pass rows through the host's `postProcessResponse`; neither may happen to credentials.
-   */
-  _query(
-    connection: unknown,
-    query: { sql: string; bindings: readonly Value[]; options?: { readonly name: string } },
-  ): Promise<{ response: Response }>;
-}
-
-/** A connection to a server. Knex's pool does not hand it out again when `__knex__disposed` is set. */
-export interface ServerConnection {
-  __knex__disposed?: unknown;
-}
-
-/** How a driver sends one statement, and how its response is read. */
+/**
+ * How a driver sends one statement, and how its response is read. Not by Knex, which puts bound values into error messages, which
+ * are logged, and passes rows through the host's `postProcessResponse`; neither may happen to credentials.
+ */
 export interface Wire<Connection, Response> {
   send(connection: Connection, sql: string, values: readonly Value[]): Promise<Response>;
   rows(response: Response): never[];
@@ -70,11 +54,11 @@ function withoutValues(error: Error & { sql?: unknown; sqlMessage?: unknown }, s
   return error;
 }
 
-/** Ends a failed transaction. If the rollback fails, the pool discards the connection, and the server rolls back. */
-export async function rollbackOrDispose(statements: Statements, connection: ServerConnection): Promise<void> {
-  try {
-    await statements.run('rollback');
-  } catch (error) {
-    connection.__knex__disposed = error;
-  }
+/** Ends a failed transaction. If the rollback fails, the connection is closed, and the server rolls back. */
+export async function rollbackOrAbandon<Connection>(
+  statements: Statements,
+  connection: Connection,
+  { abandon }: Pick<Interruption<Connection>, 'abandon'>,
+): Promise<void> {
+  await statements.run('rollback').catch(async () => abandon(connection));
 }
