@@ -1,7 +1,6 @@
 import { now } from '../../lib/contracts/clock.ts';
 import type { Database } from './database.ts';
 import type { Dialect } from './dialect.ts';
-import { clientNames } from './migrations/0016-client-names.ts';
 import { findPendingMigrations, migrations } from './migrations/index.ts';
 import type { Statements } from './statements.ts';
 import { indexClientNames } from './stores/client-names.ts';
@@ -17,7 +16,7 @@ const TIMEOUT = 60_000;
  */
 type Fill = (database: Database, since: number) => Promise<void>;
 
-const FILLS: ReadonlyMap<string, Fill> = new Map([[clientNames.name, indexClientNames]]);
+const FILLS: ReadonlyMap<string, Fill> = new Map([['0016_client_names', indexClientNames]]);
 
 /**
  * Runs the pending migrations, also when several nodes start at the same time.

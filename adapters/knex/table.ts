@@ -13,6 +13,13 @@ export interface Table {
   readonly unique?: readonly (readonly string[])[];
 }
 
+/** One step of the schema. Once published, neither its name, which is stored, nor its statements change. */
+export interface Migration {
+  readonly name: string;
+  /** The statements, in order. They can be run again after a crash in the middle. */
+  up(this: void, dialect: Dialect): string[];
+}
+
 /** The statements that create a table and its indexes, unless they exist. */
 export function createTable(dialect: Dialect, table: Table): string[] {
   const { name, columns, key, optional = [] } = table;
@@ -40,13 +47,15 @@ export function createTable(dialect: Dialect, table: Table): string[] {
   ];
 }
 
-/** The statement that adds a nullable column. */
-export function addColumn(
-  dialect: Dialect,
+/** The statements that add nullable columns. */
+export function addColumns(
+  { addColumn, types }: Dialect,
   table: string,
-  { column, type }: { readonly column: string; readonly type: keyof ColumnTypes },
-): string {
-  return `alter table ${table} ${dialect.addColumn} ${column} ${dialect.types[type]}`;
+  columns: Table['columns'],
+): string[] {
+  return Object.entries(columns).map(
+    ([column, type]) => `alter table ${table} ${addColumn} ${column} ${types[type]}`,
+  );
 }
 
 /** The statement that creates an index of an existing table, which can be repeated. */

@@ -1,6 +1,5 @@
 import { createTable } from '../table.ts';
-import type { Table } from '../table.ts';
-import type { Migration } from './migration.ts';
+import type { Migration, Table } from '../table.ts';
 
 /**
  * The tables of the first version.

@@ -1,13 +1,12 @@
-import { addColumn, createTable } from '../table.ts';
-import type { Table } from '../table.ts';
-import type { Migration } from './migration.ts';
+import { addColumns, createTable } from '../table.ts';
+import type { Migration, Table } from '../table.ts';
 
 /** Audit records, role assignments, idempotent requests, and the time of the last use of a consent. */
 export const auditAssignmentsIdempotency: Migration = {
   name: '0002_audit_assignments_idempotency',
   up: (dialect) => [
     ...TABLES.flatMap((table) => createTable(dialect, table)),
-    addColumn(dialect, 'gatehouse_consents', { column: 'last_used_at', type: 'integer' }),
+    ...addColumns(dialect, 'gatehouse_consents', { last_used_at: 'integer' }),
   ],
 };
 

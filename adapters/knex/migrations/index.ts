@@ -1,39 +1,179 @@
 import type { Dialect } from '../dialect.ts';
 import type { Statements } from '../statements.ts';
+import { addColumns, createIndex, createTable, dropIndex } from '../table.ts';
+import type { Migration } from '../table.ts';
 import { firstTables } from './0001-first-tables.ts';
 import { auditAssignmentsIdempotency } from './0002-audit-assignments-idempotency.ts';
-import { attempts } from './0003-attempts.ts';
-import { disabledBy } from './0004-disabled-by.ts';
-import { revocationSequence } from './0005-revocation-sequence.ts';
-import { consentHosts } from './0006-consent-hosts.ts';
-import { clientLifetimes } from './0007-client-lifetimes.ts';
-import { rowLocks } from './0008-row-locks.ts';
-import { clientRegistration } from './0009-client-registration.ts';
-import { assertions } from './0010-assertions.ts';
-import { dynamicRegistration } from './0012-dynamic-registration.ts';
-import { deviceCodes } from './0013-device-codes.ts';
-import { registrationClaims } from './0014-registration-claims.ts';
-import { consentIndex } from './0015-consent-index.ts';
-import { clientNames } from './0016-client-names.ts';
-import type { Migration } from './migration.ts';
 
 /** Every step of the schema, oldest first. */
 export const migrations: readonly Migration[] = [
   firstTables,
   auditAssignmentsIdempotency,
-  attempts,
-  disabledBy,
-  revocationSequence,
-  consentHosts,
-  clientLifetimes,
-  rowLocks,
-  clientRegistration,
-  assertions,
-  dynamicRegistration,
-  deviceCodes,
-  registrationClaims,
-  consentIndex,
-  clientNames,
+  {
+    // Counted attempts, such as logins with a wrong password.
+    name: '0003_attempts',
+    up: (dialect) =>
+      createTable(dialect, {
+        name: 'gatehouse_attempts',
+        columns: { id: 'id', attempts: 'integer', expires_at: 'integer' },
+        key: ['id'],
+        indexes: [['expires_at']],
+      }),
+  },
+  {
+    // The user who disabled a client. It is unknown for clients disabled before, so only an administrator can enable those.
+    name: '0004_disabled_by',
+    up: (dialect) => addColumns(dialect, 'gatehouse_clients', { disabled_by: 'id' }),
+  },
+  {
+    // The tokens, grants and sessions of a user or a client end by a sequence number instead of a time, in the rows of
+    // `gatehouse_revocations`; grants and sessions store the number at their beginning. A client that had been revoked by time is
+    // ended with all that was issued to it.
+    //
+    // `gatehouse_interactions` is not used any more; it stays for nodes of the previous version that run beside this one.
+    name: '0005_revocation_sequence',
+    up: (dialect) => [
+      ...['gatehouse_revocations', 'gatehouse_grants', 'gatehouse_sessions'].flatMap((table) =>
+        addColumns(dialect, table, { sequence: 'integer' }),
+      ),
+      // Concurrent ends wait for the lock of this row: no number is used twice or becomes visible before a smaller one.
+      `insert into gatehouse_revocations (kind, value, revoked_at, expires_at, sequence)
+       values ('sequence', '', 0, ${Number.MAX_SAFE_INTEGER}, 1)
+       ${dialect.onConflict({ table: 'gatehouse_revocations', key: ['kind', 'value'] })}`,
+      `update gatehouse_revocations set sequence = 1, expires_at = ${Number.MAX_SAFE_INTEGER}
+       where kind = 'client' and sequence is null`,
+    ],
+  },
+  {
+    // The redirect hosts of a consent. They are unknown for earlier consents, so those users are asked once more.
+    name: '0006_consent_hosts',
+    up: (dialect) => addColumns(dialect, 'gatehouse_consents', { hosts: 'text' }),
+  },
+  {
+    // Lifetimes of tokens per client. Clients that were registered before have the server's lifetimes.
+    //
+    // The audit event of a deleted secret is renamed as well.
+    name: '0007_client_lifetimes',
+    up: (dialect) => [
+      ...addColumns(dialect, 'gatehouse_clients', { lifetimes: 'text' }),
+      `update gatehouse_audit set type = 'secret_deleted' where type = 'secret_removed'`,
+    ],
+  },
+  {
+    // A counter of the transactions that have locked the row. A transaction that relies on the row changes it, because a Galera
+    // cluster replicates changes and no locks: only two changes of a row are in conflict on different members.
+    name: '0008_row_locks',
+    up: (dialect) =>
+      ['gatehouse_consents', 'gatehouse_clients'].flatMap((table) =>
+        addColumns(dialect, table, { lock_count: 'integer' }),
+      ),
+  },
+  {
+    // How a client became known, and its public keys. Clients that were registered before were registered by a person.
+    name: '0009_client_registration',
+    up: (dialect) => addColumns(dialect, 'gatehouse_clients', { registration: 'id', public_keys: 'text' }),
+  },
+  {
+    // Client assertions that were used (RFC 7523 section 3, `jti`).
+    name: '0010_assertions',
+    up: (dialect) =>
+      createTable(dialect, {
+        name: 'gatehouse_assertions',
+        columns: { id: 'id', expires_at: 'integer' },
+        key: ['id'],
+        indexes: [['expires_at']],
+      }),
+  },
+  {
+    // The registrations of clients that registered themselves.
+    name: '0012_dynamic_registration',
+    up: (dialect) =>
+      createTable(dialect, {
+        name: 'gatehouse_registrations',
+        columns: {
+          client_id: 'id',
+          token_hash: 'id',
+          auth_method: 'id',
+          removable_at: 'integer',
+          unused_after: 'integer',
+          lock_count: 'integer',
+        },
+        key: ['client_id'],
+        indexes: [['removable_at']],
+      }),
+  },
+  {
+    // Device authorization requests (RFC 8628). The approved ones have a credential of the kind `device_code` too.
+    name: '0013_device_codes',
+    up: (dialect) =>
+      createTable(dialect, {
+        name: 'gatehouse_device_codes',
+        columns: {
+          id: 'id',
+          user_code: 'id',
+          client_id: 'id',
+          payload: 'text',
+          created_at: 'integer',
+          expires_at: 'integer',
+          kept_until: 'integer',
+          sequence: 'integer',
+          answer: 'id',
+          polled_at: 'integer',
+        },
+        optional: ['answer', 'polled_at'],
+        key: ['id'],
+        unique: [['user_code']],
+        indexes: [['kept_until']],
+      }),
+  },
+  {
+    // What decides which registration gives way when all places are taken: the network that it was made from, and who has
+    // consented, which is nobody (null), one user alone, or several (an empty text).
+    name: '0014_registration_claims',
+    up: (dialect) => [
+      ...addColumns(dialect, 'gatehouse_registrations', { network: 'id', user_id: 'id' }),
+      `update gatehouse_registrations set user_id = (
+         select case when count(*) = 1 then min(k.user_id) when count(*) > 1 then '' end
+         from gatehouse_consents k where k.client_id = gatehouse_registrations.client_id
+       ) where user_id is null`,
+    ],
+  },
+  {
+    // Consents are found by the user and the client. PostgreSQL may use the index on the client for that, before it has analyzed
+    // the table: with the user in it, it leads to the one row, not to all users of the client.
+    name: '0015_consent_index',
+    up: (dialect) => [
+      // In this order, so that there is always one.
+      createIndex(dialect, 'gatehouse_consents', ['client_id', 'user_id']),
+      dropIndex(dialect, 'gatehouse_consents', ['client_id']),
+    ],
+  },
+  {
+    // Lists of clients are read, and names are searched, in the order of an index. `migrate()` fills the table of the names.
+    name: '0016_client_names',
+    up: (dialect) => [
+      createIndex(dialect, 'gatehouse_clients', ['sort_name', 'id']),
+      createIndex(dialect, 'gatehouse_clients', ['owner_id', 'sort_name', 'id']),
+      // An order of equal names is in the new ones only, and the databases do not always choose those.
+      dropIndex(dialect, 'gatehouse_clients', ['sort_name']),
+      dropIndex(dialect, 'gatehouse_clients', ['owner_id']),
+      ...createTable(dialect, {
+        name: 'gatehouse_client_names',
+        columns: {
+          client_id: 'id',
+          // The name from one of its words on, in lower case.
+          beginning: 'id',
+          owner_id: 'id',
+        },
+        optional: ['owner_id'],
+        key: ['client_id', 'beginning'],
+        indexes: [
+          ['beginning', 'client_id'],
+          ['owner_id', 'beginning', 'client_id'],
+        ],
+      }),
+    ],
+  },
 ];
 
 /** Names of the migrations that have not run, in order. On a database without Gatehouse's tables, all of them. */
