@@ -62,6 +62,7 @@ const MODULES: Readonly<Record<string, string>> = {
   'bench/server/peer': 'bench computed',
   'bench/soak': 'public bench test *',
   'bench/trials': 'public lib/testing test *',
+  'test/harness/public-server': 'public test * lib/server/create-auth-server',
   'test/generated-client': 'public examples * test computed',
   'test/docs': 'public examples * test lib/api/limits lib/html-pdf/settings lib/options lib/pdf/settings',
   'test/doctor': 'public * test lib/contracts lib/errors lib/keys lib/server',

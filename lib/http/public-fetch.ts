@@ -87,16 +87,6 @@ export interface Network {
   readonly ca: string | undefined;
 }
 
-/**
- * The member of a server's options by which tests replace the network, for `createPublicFetch(networkOf(options))`. It is a symbol
- * of this module, which no public name exports, so that no host and no configuration can name it.
- */
-export const NETWORK: unique symbol = Symbol('network');
-
-export function networkOf(options: object): Network | undefined {
-  return (options as { readonly [NETWORK]?: Network })[NETWORK];
-}
-
 const INTERNET: Network = { resolve: resolveNames, isPublic: isPublicAddress, ca: undefined };
 
 /** The limits of a {@link PublicFetch}. */

@@ -7,7 +7,8 @@ import { defineGate } from '../access/gate.ts';
 import { createRequires } from '../access/requires.ts';
 import type { User } from '../contracts/index.ts';
 import { INTERNALS } from '../contracts/internals.ts';
-import { createPublicFetch, networkOf } from '../http/public-fetch.ts';
+import { createPublicFetch } from '../http/public-fetch.ts';
+import type { Network } from '../http/public-fetch.ts';
 import { createConcurrencyLimit, isConnectionError } from '../limits/concurrency-limit.ts';
 import { createThrottles } from '../limits/throttles.ts';
 import { optional, readOptions, unchecked } from '../options/declare.ts';
@@ -57,6 +58,21 @@ export async function createAuthServer<
   S extends object = object,
   A extends string = string,
 >(given: AuthServerOptions<P, R, U, S, A>): Promise<AuthServer<P, R, U, S, A>> {
+  return createServer(given);
+}
+
+/**
+ * What {@link createAuthServer} does. No entry point of the package exports it, so that only tests replace the network.
+ *
+ * @param network - for documents and keys at the URLs of strangers. Left out: the internet
+ */
+export async function createServer<
+  P extends string,
+  R extends string,
+  U extends User,
+  S extends object,
+  A extends string,
+>(given: AuthServerOptions<P, R, U, S, A>, network?: Network): Promise<AuthServer<P, R, U, S, A>> {
   const resolved = resolveOptions(given, defineGate<P, R>({ permissions: {} as Record<P, string> }));
   const { invalidation, storage } = await openStorage(resolved);
   const options = { ...resolved, storage };
@@ -68,7 +84,7 @@ export async function createAuthServer<
   const keys = await createServerKeys(options, record);
   const throttles = createThrottles(storage.attempts, { ...options, observers, secrets: keys.secrets });
 
-  const publicFetch = createPublicFetch(networkOf(given));
+  const publicFetch = createPublicFetch(network);
   const clients = createClients(options, { invalidation, publicFetch, record });
   const tokens = createTokens(options, { clients, invalidation, keys, record });
   const access = createAccess(options, { clients, concurrencyLimit, invalidation, record, tokens });

@@ -4,7 +4,8 @@ import type { Page } from 'playwright-core';
 import { documentOptions, requestOf, serveApp } from '../clients/documents.ts';
 import { passTime } from '../harness/clock.ts';
 import { authorizeUrl, startPlatform } from '../harness/platform.ts';
-import type { Platform, RegisteredApp } from '../harness/platform.ts';
+import type { Mounting, Platform, RegisteredApp } from '../harness/platform.ts';
+import { ON_LOOPBACK } from '../harness/public-server.ts';
 import { pausable } from '../harness/storage.ts';
 import { chromiumTest, openTabIn, openTab } from './chromium.ts';
 import { startClientApp } from './client-app.ts';
@@ -28,8 +29,9 @@ interface Setup extends AsyncDisposable {
 async function start(
   options: Parameters<typeof startPlatform>[0] = {},
   fields: Parameters<Platform['registerApp']>[0] = {},
+  mounting?: Mounting,
 ): Promise<Setup> {
-  const platform = await startPlatform(options);
+  const platform = await startPlatform(options, mounting);
   const client = await startClientApp();
   const app = await platform.registerApp({ redirectUris: [client.redirectUri], ...fields });
   return {
@@ -101,7 +103,7 @@ for (const [name, input] of Object.entries(INPUT_METHODS)) {
 
   test(`by ${name}: authorize an app that nobody registered, after the page has said who asks`, async (t) => {
     const site = await serveApp(t, { client_name: 'Reports' });
-    await using setup = await start(documentOptions());
+    await using setup = await start(documentOptions(), {}, ON_LOOPBACK);
     site.document = { ...site.document, redirect_uris: [setup.client.loopbackRedirectUri] };
     const { host } = new URL(site.id);
     for (const { lang, login, heading: title, caution, says, button } of [

@@ -10,6 +10,7 @@ import { beginOn } from '../devices/device.ts';
 import type { DeveloperPlatform, Member } from '../account/developers.ts';
 import { authorizeUrl, runCodeFlow } from '../harness/platform.ts';
 import type { RegisteredApp } from '../harness/platform.ts';
+import { ON_LOOPBACK } from '../harness/public-server.ts';
 
 /** The steps that lead to a page. */
 type Steps = (page: Page, open: (path: string) => Promise<void>) => Promise<void>;
@@ -69,30 +70,37 @@ const ERRORS = [
 export async function startEveryPage(): Promise<EveryPage> {
   const storage = memoryStorage();
   const site = await serveDocument({ client_name: LONG_NAME, redirect_uris: [CALLBACK, LOOPBACK] });
-  const platform = await startDeveloperPlatform({
-    ...documentOptions(),
-    storage,
-    interactions: (flow) => withErrorPages(acmePages(flow)),
-    resources: {
-      [LIBRARY]: {
-        scopes: { 'books:read': { description: 'See the books that you have borrowed', permissions: [] } },
+  const platform = await startDeveloperPlatform(
+    {
+      ...documentOptions(),
+      storage,
+      interactions: (flow) => withErrorPages(acmePages(flow)),
+      resources: {
+        [LIBRARY]: {
+          scopes: { 'books:read': { description: 'See the books that you have borrowed', permissions: [] } },
+        },
       },
-    },
-    scopes: {
-      'schools:read': { description: 'See your schools', permissions: ['view_schools'] },
-      'schools:write': { description: 'Change your schools', permissions: ['edit_schools'], optional: true },
-      'letters:write': {
-        description: 'Write letters to the parents of all pupils in your schools',
-        permissions: [],
-        optional: true,
+      scopes: {
+        'schools:read': { description: 'See your schools', permissions: ['view_schools'] },
+        'schools:write': {
+          description: 'Change your schools',
+          permissions: ['edit_schools'],
+          optional: true,
+        },
+        'letters:write': {
+          description: 'Write letters to the parents of all pupils in your schools',
+          permissions: [],
+          optional: true,
+        },
+        'schools:close': { description: 'Close your schools', permissions: ['close_schools'] },
       },
-      'schools:close': { description: 'Close your schools', permissions: ['close_schools'] },
+      privateKeyJwt: true,
+      deviceAuthorization: true,
+      // The second wrong password exceeds the limit.
+      throttling: { login: { perAccountAndAddress: 1 }, userCodes: { perUser: 1 } },
     },
-    privateKeyJwt: true,
-    deviceAuthorization: true,
-    // The second wrong password exceeds the limit.
-    throttling: { login: { perAccountAndAddress: 1 }, userCodes: { perUser: 1 } },
-  });
+    ON_LOOPBACK,
+  );
   const { auth, registerFor } = platform;
   const reports = await registerFor('dora', { name: 'Reports', ...PEOPLE });
   const device = await registerFor('dora', {

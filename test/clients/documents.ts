@@ -5,13 +5,12 @@ import Koa from 'koa';
 import type { AuthServerOptions, ClientIdMetadata } from 'koa-gatehouse';
 import { pages } from 'koa-gatehouse/interactions';
 
-import { NETWORK } from '../../lib/http/public-fetch.ts';
 import { Browser } from '../harness/browser.ts';
 import type { Page } from '../harness/browser.ts';
 import { pkce } from '../harness/pkce.ts';
 import { listenerOf, signIn, startPlatform } from '../harness/platform.ts';
 import type { Mounting, Person, Platform, TokenAnswer } from '../harness/platform.ts';
-import { json, loopbackNetwork, servePublic } from '../harness/public-server.ts';
+import { json, ON_LOOPBACK, servePublic } from '../harness/public-server.ts';
 import type { PublicServer } from '../harness/public-server.ts';
 
 /** The site of an app that nobody registered, with its document. */
@@ -56,12 +55,11 @@ export async function serveDocument(
 
 type Options = Partial<AuthServerOptions<'view_schools' | 'edit_schools', 'registrar', Person>>;
 
-/** The options of a server that lets in the apps of `apps.example`, with the servers on loopback as the internet. */
+/** The options of a server that lets in the apps of `apps.example`, for a platform `ON_LOOPBACK`. */
 export function documentOptions(
   given: Partial<ClientIdMetadata> = {},
 ): Required<Pick<Options, 'interactions' | 'scopes' | 'clientIdMetadata'>> {
-  const options = {
-    [NETWORK]: loopbackNetwork(),
+  return {
     interactions: pages({ brand: { name: 'Acme Schools' }, language: ['en', 'de'] }),
     scopes: {
       'schools:read': { description: 'See your schools', permissions: ['view_schools'] },
@@ -69,7 +67,6 @@ export function documentOptions(
     },
     clientIdMetadata: { allow: () => true, scopes: ['schools:read'], ...given },
   };
-  return options as Required<Pick<Options, 'interactions' | 'scopes' | 'clientIdMetadata'>>;
 }
 
 /** Starts a platform that such apps can connect to, until the test ends. */
@@ -79,7 +76,10 @@ export async function startWithDocuments(
   options: Options = {},
   mounting?: Mounting,
 ): Promise<Platform> {
-  const platform = await startPlatform({ ...documentOptions(policy), ...options }, mounting);
+  const platform = await startPlatform(
+    { ...documentOptions(policy), ...options },
+    { ...mounting, ...ON_LOOPBACK },
+  );
   t.teardown(async () => platform[Symbol.asyncDispose]());
   return platform;
 }

@@ -3,12 +3,11 @@ import type { ServerResponse } from 'node:http';
 import test from 'ava';
 import type { ExecutionContext } from 'ava';
 
-import { NETWORK } from '../../lib/http/public-fetch.ts';
 import { assertionParameters, makeKeyPair } from '../harness/client-keys.ts';
 import { passTime } from '../harness/clock.ts';
 import type { Platform } from '../harness/platform.ts';
 import { startPlatform } from '../harness/platform.ts';
-import { json, loopbackNetwork, servePublic } from '../harness/public-server.ts';
+import { json, ON_LOOPBACK, servePublic } from '../harness/public-server.ts';
 import type { PublicServer } from '../harness/public-server.ts';
 import { requestsInProgress } from '../harness/requests-in-progress.ts';
 import { postForm, send } from '../harness/requests.ts';
@@ -142,8 +141,8 @@ test.serial('all strangers together hold a tenth of the places', async (t) => {
 
 async function startWithKeysAt(t: ExecutionContext, jwksUri: string): Promise<[Platform, string]> {
   const platform = await startPlatform(
-    { maxRequests: MAX_REQUESTS, privateKeyJwt: true, [NETWORK]: loopbackNetwork() } as object,
-    BEHIND_PROXY,
+    { maxRequests: MAX_REQUESTS, privateKeyJwt: true },
+    { ...BEHIND_PROXY, ...ON_LOOPBACK },
   );
   t.teardown(async () => platform[Symbol.asyncDispose]());
   const { client } = await platform.auth.clients.create({

@@ -70,6 +70,8 @@ export interface Mounting {
   readonly inFront?: (origin: string) => string | Promise<string>;
   /** The URL at which a URL of the public origin is answered. */
   readonly reach?: (url: URL) => URL;
+  /** Creates the server. @default `createAuthServer` */
+  readonly create?: typeof createAuthServer;
   /** Creates the app. @default a Koa app with only the server and its API */
   readonly app?: (parts: AppParts) => RequestListener | Promise<RequestListener>;
 }
@@ -125,7 +127,7 @@ export interface TokenAnswer {
 /** Starts a school platform, with only the package's public names: pages, endpoints and API. */
 export async function startPlatform(
   given: Partial<AuthServerOptions<Permission, 'registrar', Person>> = {},
-  { path = '', inFront, reach, app = bareApp }: Mounting = {},
+  { path = '', inFront, reach, create = createAuthServer, app = bareApp }: Mounting = {},
 ): Promise<Platform> {
   const users = people();
   const logger = recordingLogger();
@@ -135,7 +137,7 @@ export async function startPlatform(
     seen = (await inFront?.(origin)) ?? origin;
     const storage = given.storage ?? memoryStorage();
     await storage.migrate();
-    auth = await createAuthServer<Permission, 'registrar', Person>({
+    auth = await create<Permission, 'registrar', Person>({
       issuer: seen + path,
       users,
       storage,

@@ -2,6 +2,10 @@ import { createServer } from 'node:https';
 import type { RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
+import type { createAuthServer } from 'koa-gatehouse';
+
+import { createServer as createAuthServerIn } from '../../lib/server/create-auth-server.ts';
+
 /** A key and a self-signed certificate for `apps.example` and `*.apps.example`, for tests only. */
 const KEY = `-----BEGIN PRIVATE KEY-----
 MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQg/3aPYIR73tHSb+N0
@@ -73,6 +77,11 @@ export function loopbackNetwork({ address = '127.0.0.1' }: { address?: string } 
 } {
   return { resolve: async () => [address], isPublic: (found) => found === address, ca: CERTIFICATE };
 }
+
+/** Starts platforms for which the servers on loopback are the internet. */
+export const ON_LOOPBACK: { readonly create: typeof createAuthServer } = {
+  create: async (given) => createAuthServerIn(given, loopbackNetwork()),
+};
 
 /** Answers with a JSON document. */
 export function json(document: unknown, headers: Record<string, string> = {}): RequestListener {

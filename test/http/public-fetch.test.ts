@@ -8,12 +8,12 @@ import test from 'ava';
 import type { ExecutionContext } from 'ava';
 
 import { isPublicAddress } from '../../lib/http/public-address.ts';
-import { createPublicFetch, NETWORK, networkOf, PublicFetchError } from '../../lib/http/public-fetch.ts';
+import { createPublicFetch, PublicFetchError } from '../../lib/http/public-fetch.ts';
 import type { Network, PublicFetch, PublicFetchReason } from '../../lib/http/public-fetch.ts';
 import { CERTIFICATE, json, loopbackNetwork, servePublic } from '../harness/public-server.ts';
 
 const KILOBYTES_5 = { maxBytes: 5 * 1024 };
-const fetchOnLoopback = createPublicFetch(networkOf({ [NETWORK]: loopbackNetwork() }));
+const fetchOnLoopback = createPublicFetch(loopbackNetwork());
 
 async function refused(
   t: ExecutionContext,

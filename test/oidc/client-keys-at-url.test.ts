@@ -4,17 +4,16 @@ import test from 'ava';
 import { defineGate } from 'koa-gatehouse';
 import type { AuthServer } from 'koa-gatehouse';
 
-import { NETWORK } from '../../lib/http/public-fetch.ts';
 import { assertionParameters, makeKeyPair } from '../harness/client-keys.ts';
 import type { ClientKeyPair } from '../harness/client-keys.ts';
 import { passTime } from '../harness/clock.ts';
 import { runCodeFlow, startPlatform } from '../harness/platform.ts';
 import type { Platform } from '../harness/platform.ts';
-import { json, loopbackNetwork, servePublic } from '../harness/public-server.ts';
+import { json, ON_LOOPBACK, servePublic } from '../harness/public-server.ts';
 import { postForm } from '../harness/requests.ts';
 
 const pair = await makeKeyPair();
-const onLoopback = { privateKeyJwt: true, throttling: false, [NETWORK]: loopbackNetwork() } as const;
+const OPTIONS = { privateKeyJwt: true, throttling: false } as const;
 
 async function registerWith(platform: Platform, jwksUri: string): Promise<string> {
   const fields = { name: 'Nightly', grantType: 'client_credentials' as const, keys: { jwksUri } };
@@ -33,7 +32,7 @@ test.serial(
     let keys = [pair.publicJwk];
     await using site = await servePublic((request, response) => json({ keys })(request, response));
     // The client itself is not read again in the time of the test.
-    await using platform = await startPlatform({ ...onLoopback, revocationLag: '1 hour' });
+    await using platform = await startPlatform({ ...OPTIONS, revocationLag: '1 hour' }, ON_LOOPBACK);
     const id = await registerWith(platform, `${site.origin}/jwks`);
     t.is(await ask(platform, id), 200);
     keys = [pair.publicJwk, next.publicJwk];
@@ -53,7 +52,7 @@ test.serial(
 
 test.serial('assertions of strangers cause at most one request a minute to a client’s URL', async (t) => {
   await using site = await servePublic(json({ keys: [pair.publicJwk] }));
-  await using platform = await startPlatform(onLoopback);
+  await using platform = await startPlatform(OPTIONS, ON_LOOPBACK);
   const id = await registerWith(platform, `${site.origin}/jwks`);
   for (let count = 0; count < 20; count += 1)
     t.is(await ask(platform, id, { ...pair, publicJwk: { kid: `unknown ${count}` } }), 401);
@@ -65,7 +64,7 @@ test.serial('assertions of strangers cause at most one request a minute to a cli
 
 test.serial('a changed client is read with its own fields, whatever the age of its keys', async (t) => {
   await using site = await servePublic(json({ keys: [pair.publicJwk] }));
-  await using platform = await startPlatform(onLoopback);
+  await using platform = await startPlatform(OPTIONS, ON_LOOPBACK);
   const id = await registerWith(platform, `${site.origin}/jwks`);
   t.is(await ask(platform, id), 200);
   await platform.auth.clients.disable(id);
@@ -82,7 +81,7 @@ test.serial(
       permissions: { view_schools: 'View', edit_schools: 'Edit', introspect_tokens: 'Introspect' },
       roles: { registrar: [] },
     });
-    await using platform = await startPlatform({ ...onLoopback, gate: gated as never });
+    await using platform = await startPlatform({ ...OPTIONS, gate: gated as never }, ON_LOOPBACK);
     const { clients } = platform.auth as unknown as AuthServer;
     const app = await platform.registerApp({ firstParty: true });
     await clients.update(app.client.id, { keys: { jwksUri: `${site.origin}/jwks` } });
@@ -125,7 +124,7 @@ for (const [name, listener] of Object.entries(HOSTILE)) {
     `the URL of the keys answers with ${name}: 401, once a minute, and the log says why`,
     async (t) => {
       await using site = await servePublic(listener);
-      await using platform = await startPlatform(onLoopback);
+      await using platform = await startPlatform(OPTIONS, ON_LOOPBACK);
       const id = await registerWith(platform, `${site.origin}/jwks`);
       for (let count = 0; count < 3; count += 1) t.is(await ask(platform, id), 401);
       t.is(site.requests.length, 1);
@@ -144,7 +143,7 @@ test.serial('a URL that answers slowly costs five seconds, once a minute', async
     response.writeHead(200, { 'content-type': 'application/json' });
     response.write('{');
   });
-  await using platform = await startPlatform(onLoopback);
+  await using platform = await startPlatform(OPTIONS, ON_LOOPBACK);
   const id = await registerWith(platform, `${site.origin}/jwks`);
   const before = performance.now();
   t.deepEqual(await Promise.all([ask(platform, id), ask(platform, id)]), [401, 401]);

@@ -4,6 +4,7 @@ import { documentOptions, serveApp } from '../clients/documents.ts';
 import { Browser } from '../harness/browser.ts';
 import type { Page } from '../harness/browser.ts';
 import { authorize, authorizeUrl } from '../harness/platform.ts';
+import { ON_LOOPBACK } from '../harness/public-server.ts';
 import { appOf, registered, startOpen } from './apps.ts';
 
 const SILENT = { prompt: 'none' };
@@ -75,7 +76,7 @@ function leadsToApp({ html, location }: Page): boolean {
 }
 
 test('no mistake in a request, and no response mode, sends a browser to an app that nobody registered', async (t) => {
-  const platform = await startOpen(t, documentOptions());
+  const platform = await startOpen(t, { ...documentOptions(), mounting: ON_LOOPBACK });
   const { id } = await serveApp(t);
   const dynamic = await appOf(platform, await registered(platform));
   const document = { ...dynamic, client: { ...dynamic.client, id } };
