@@ -142,23 +142,30 @@ export class PermissionMissingError extends GatehouseError {
   /** The missing permission, such as `view_schools`. */
   readonly permission: string;
   /**
-   * Whether the principal has the permission and only the scopes of the token exclude it. The API then sends the challenge
-   * `insufficient_scope` (RFC 6750 section 3.1).
+   * Whether the principal has the permission and only the scopes of the token exclude it. The API then responds with
+   * `insufficient_scope`, to which its challenge belongs (RFC 6750 section 3.1).
    */
   readonly insufficientScope: boolean;
+  /** The scopes of a token that would suffice, where they are known. */
+  readonly scopes: readonly string[] | undefined;
   /** That challenge, for `WWW-Authenticate`, with the scopes that are needed where they are known. */
   readonly challenge: string | undefined;
 
   constructor(
     permission: string,
     message: string,
-    options: { challenge?: string | undefined; insufficientScope?: boolean } = {},
+    options: {
+      challenge?: string | undefined;
+      insufficientScope?: boolean;
+      scopes?: readonly string[] | undefined;
+    } = {},
   ) {
-    const { challenge, insufficientScope = challenge !== undefined } = options;
+    const { challenge, insufficientScope = challenge !== undefined, scopes } = options;
     super('ERR_PERMISSION_MISSING', message, { status: 403 });
     this.permission = permission;
     this.insufficientScope = insufficientScope;
     this.challenge = challenge;
+    this.scopes = scopes;
   }
 }
 

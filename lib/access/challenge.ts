@@ -102,9 +102,16 @@ export function recordApi<W extends Principal>(principal: W, api: ChallengedApi)
   return principal;
 }
 
+/** What a token lacks whose scopes exclude a permission, and the challenge that says so. */
+export interface InsufficientScope {
+  readonly challenge: string;
+  /** The scopes of a token that would suffice. Empty: one without scopes would. */
+  readonly scopes: readonly string[];
+}
+
 /**
- * The challenge for a request that lacks some of the permissions that it needs (RFC 6750 section 3.1), with the scopes for all of
- * them. `undefined`: no token of the same user or client would suffice, so there is none.
+ * What a request lacks of the permissions that it needs (RFC 6750 section 3.1), with the scopes for all of them. `undefined`: no
+ * token of the same user or client would suffice.
  *
  * @param realm - where the API has no metadata. @default none
  */
@@ -112,18 +119,22 @@ export function insufficientScope(
   principal: Principal,
   permissions: readonly string[],
   realm?: string,
-): string | undefined {
+): InsufficientScope | undefined {
   if (!permissions.every((permission) => principal.sources.has(permission))) return undefined;
   const api = apiOf.get(principal);
-  const scopes = api ? permissions.map((permission) => scopeFor(permission, principal, api)) : [];
-  const known = scopes.filter((scope) => scope !== undefined);
+  const needed = api ? permissions.map((permission) => scopeFor(permission, principal, api)) : [];
+  const known = needed.filter((scope) => scope !== undefined);
   // A client without a list of scopes can request a token without scopes, which has all permissions.
-  if (known.length < scopes.length && principal.client.scopes !== undefined) return undefined;
-  return challenge(
-    api?.metadataUrl === undefined ? { resource: realm } : api,
-    { error: 'insufficient_scope', error_description: INSUFFICIENT_SCOPE },
-    known.length < scopes.length ? [] : [...new Set(known)],
-  );
+  if (known.length < needed.length && principal.client.scopes !== undefined) return undefined;
+  const scopes = known.length < needed.length ? [] : [...new Set(known)];
+  return {
+    challenge: challenge(
+      api?.metadataUrl === undefined ? { resource: realm } : api,
+      { error: 'insufficient_scope', error_description: INSUFFICIENT_SCOPE },
+      scopes,
+    ),
+    scopes,
+  };
 }
 
 /** The scope of the token that allows a permission, else the narrowest one that the client may request. */

@@ -112,10 +112,10 @@ export function defineGate<
         );
       }
       if (!can(principal, permission, ...resource)) {
-        const challenge = principal.permissions.has(permission)
+        const missing = principal.permissions.has(permission)
           ? undefined
           : insufficientScope(principal, [permission]);
-        throw new PermissionMissingError(permission, text.message, { challenge });
+        throw new PermissionMissingError(permission, text.message, missing);
       }
     },
   });

@@ -2,7 +2,7 @@ import type { Middleware } from 'koa';
 
 import type { Gate, GuardOutcome, Principal } from '../contracts/index.ts';
 import { ConfigError } from '../errors.ts';
-import { sendProblem } from '../http/problem.ts';
+import { missingScope, sendProblem } from '../http/problem.ts';
 import { insufficientScope } from './challenge.ts';
 
 /** What `createRequires()` takes. */
@@ -16,7 +16,8 @@ export interface RequiresOptions<P extends string = string> {
 
 /**
  * Creates a middleware that passes a request on when the user or the client has all of the given permissions. Otherwise it
- * answers 403 with the gate's message for the first missing permission.
+ * answers 403 with the gate's message for the first missing permission; `insufficient_scope` with the scopes that are needed,
+ * where only those of the token exclude it.
  *
  * Use it behind `auth.guard()`.
  *
@@ -40,15 +41,17 @@ export function createRequires<P extends string>(options: RequiresOptions<P>): R
       }
       for (const permission of permissions) {
         if (!principal.permissions.has(permission)) {
-          observers?.guarded?.(MISSING_PERMISSION);
-          const challenge = insufficientScope(principal, permissions, realm);
-          sendProblem(ctx, {
-            status: 403,
-            code: MISSING_PERMISSION.code,
-            detail: gate.permissions[permission].message,
-            members: { permission },
-            headers: challenge === undefined ? {} : { 'WWW-Authenticate': challenge },
-          });
+          const missing = insufficientScope(principal, permissions, realm);
+          const problem = missing
+            ? missingScope({ permission, ...missing })
+            : {
+                status: 403,
+                code: 'missing_permission',
+                detail: gate.permissions[permission].message,
+                members: { permission },
+              };
+          observers?.guarded?.({ admitted: false, code: problem.code });
+          sendProblem(ctx, problem);
           return undefined;
         }
       }
@@ -56,8 +59,6 @@ export function createRequires<P extends string>(options: RequiresOptions<P>): R
     };
   };
 }
-
-const MISSING_PERMISSION = Object.freeze({ admitted: false, code: 'missing_permission' });
 
 function checkPermissions(permissions: readonly string[], isKnown: (permission: string) => boolean): void {
   if (permissions.length === 0) {

@@ -177,6 +177,7 @@ function problemOfGatehouseError(error: GatehouseError): Problem {
     return { status: error.status, code: error.problemCode, detail: error.message };
   if (error instanceof BodyError && error.status === 503)
     return { ...UNAVAILABLE, detail: error.message, headers: {} };
+  if (error instanceof PermissionMissingError && error.insufficientScope) return missingScope(error);
   const code = CODES[error.code];
   if (code === UNAVAILABLE.code) return UNAVAILABLE;
   if (error.status >= 500 || code === INTERNAL.code) return INTERNAL;
@@ -185,7 +186,6 @@ function problemOfGatehouseError(error: GatehouseError): Problem {
     code,
     detail: error.message,
     members: membersOf(error),
-    headers: headersOf(error),
   };
 }
 
@@ -196,16 +196,30 @@ function membersOf(error: GatehouseError): NonNullable<Problem['members']> {
   return {};
 }
 
-function headersOf(error: GatehouseError): NonNullable<Problem['headers']> {
-  if (!(error instanceof PermissionMissingError && error.insufficientScope)) return {};
-  // The host's own error has no challenge. A realm is optional (RFC 6750 section 3).
-  const { challenge = `Bearer error="insufficient_scope", error_description="${INSUFFICIENT_SCOPE}"` } =
-    error;
-  return { 'WWW-Authenticate': challenge };
-}
-
 /** The description in a challenge when another token of the same user or client would suffice. */
 export const INSUFFICIENT_SCOPE = 'The scopes of the access token exclude a required permission.';
+
+/** The problem of a token whose scopes exclude a permission that its user or client has (RFC 6750 section 3.1). */
+export function missingScope({
+  // The host's own error has no challenge. A realm is optional (RFC 6750 section 3).
+  challenge = `Bearer error="insufficient_scope", error_description="${INSUFFICIENT_SCOPE}"`,
+  permission,
+  scopes = [],
+}: {
+  readonly permission: string;
+  readonly challenge?: string | undefined;
+  /** Those of a token that would suffice. Empty: one without scopes would. @default [] */
+  readonly scopes?: readonly string[] | undefined;
+}): Problem {
+  const needed = scopes.length === 1 ? `the scope ${scopes[0]}` : `the scopes ${scopes.join(', ')}`;
+  return {
+    status: 403,
+    code: 'insufficient_scope',
+    detail: scopes.length === 0 ? INSUFFICIENT_SCOPE : `The access token needs ${needed}.`,
+    members: { permission, ...(scopes.length > 0 && { scopes }) },
+    headers: { 'WWW-Authenticate': challenge },
+  };
+}
 
 /** The errors of `ctx.throw()` and `ctx.assert()`. `expose` distinguishes them from other errors that have a status. */
 interface HttpError extends Error {

@@ -77,8 +77,9 @@ test('a permission excluded by the scopes alone: 403 with a challenge (RFC 6750 
   const { platform, url } = await startWith(t, 'edit_schools');
   const limited = await request(url, await platform.userToken({ scope: 'schools:read' }));
   t.is(limited.status, 403);
-  t.is(limited.body['code'], 'missing_permission');
-  t.is(limited.body['message'], 'Missing permission to edit schools.');
+  t.is(limited.body['code'], 'insufficient_scope');
+  t.is(limited.body['message'], 'The scopes of the access token exclude a required permission.');
+  t.is(limited.body['permission'], 'edit_schools');
   t.is(
     limited.headers.get('www-authenticate'),
     `Bearer realm="${ISSUER}", error="insufficient_scope", error_description="The scopes of the access token exclude a required permission."`,

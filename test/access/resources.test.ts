@@ -105,6 +105,14 @@ const FORBIDDEN = {
   permission: 'edit_schools',
 };
 
+/** No scope of the server allows the permission; a token without scopes has it. */
+const INSUFFICIENT_SCOPE = {
+  ...FORBIDDEN,
+  detail: 'The scopes of the access token exclude a required permission.',
+  code: 'insufficient_scope',
+  message: 'The scopes of the access token exclude a required permission.',
+};
+
 test('a user edits the resources that the rule allows', async (t) => {
   t.is((await edit('hill', ann)).status, 200);
   const refused = await edit('dale', ann);
@@ -120,8 +128,11 @@ test('the same rule applies to a client', async (t) => {
 });
 
 test('a rule gives nothing without the permission, nor to a token whose scopes exclude it', async (t) => {
-  for (const token of [await tokenOf(await platform.registerService(['view_schools'])), annReading]) {
-    t.deepEqual((await edit('hill', token)).body, FORBIDDEN);
+  for (const [token, refusal] of [
+    [await tokenOf(await platform.registerService(['view_schools'])), FORBIDDEN],
+    [annReading, INSUFFICIENT_SCOPE],
+  ] as const) {
+    t.deepEqual((await edit('hill', token)).body, refusal);
     t.deepEqual((await platform.api('/schools/hill/rights', token)).body, {
       edit_some: false,
       edit_this: false,
@@ -136,7 +147,7 @@ test('authorize() answers insufficient_scope when only the scopes exclude the pe
   };
   t.is((await rename(ann)).status, 204);
   const limited = await rename(annReading);
-  t.deepEqual(limited.body, FORBIDDEN);
+  t.deepEqual(limited.body, INSUFFICIENT_SCOPE);
   t.is(
     limited.headers.get('www-authenticate'),
     'Bearer error="insufficient_scope", error_description="The scopes of the access token exclude a required permission."',

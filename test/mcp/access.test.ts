@@ -42,9 +42,10 @@ test('a tool whose permission another token of the user would have is an HTTP 40
   });
   t.is(refused.status, 403);
   t.like(refused.body, {
-    code: 'missing_permission',
-    message: 'Missing permission to edit schools.',
+    code: 'insufficient_scope',
+    message: 'The access token needs the scope write.',
     permission: 'edit_schools',
+    scopes: ['write'],
   });
   t.is(
     refused.headers.get('www-authenticate'),
@@ -71,7 +72,7 @@ test('a permission that an action itself asks for is an HTTP 403 too', async (t)
   const refused = await callTool(server, await server.token(['close']), 'close_school', { id: '1' });
   t.is(refused.status, 403);
   t.regex(refused.headers.get('www-authenticate')!, /error="insufficient_scope".* scope="manage"/);
-  t.is(refused.body?.['message'], 'Missing permission to manage schools.');
+  t.is(refused.body?.['message'], 'The access token needs the scope manage.');
   const allowed = await callTool(server, await server.token(['close', 'manage']), 'close_school', {
     id: '1',
   });

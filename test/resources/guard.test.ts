@@ -81,7 +81,10 @@ test('a 403 names the scopes that the operation needs', async (t) => {
   const reading = await tokenOf(platform, { id: CLEO, scopes: ['read'] });
   const both = await get(platform, '/documents/both', reading);
   t.is(both.status, 403);
-  t.is(((await both.json()) as { code: string }).code, 'missing_permission');
+  const problem = (await both.json()) as Record<string, unknown>;
+  t.is(problem['code'], 'insufficient_scope');
+  t.is(problem['message'], 'The access token needs the scopes read, write.');
+  t.deepEqual(problem['scopes'], ['read', 'write']);
   t.deepEqual(parse(both), { ...challenge, scope: 'read write' });
   t.deepEqual(parse(await get(platform, '/documents/authorized', reading)), { ...challenge, scope: 'write' });
   t.is(
@@ -115,6 +118,11 @@ test('a 403 promises nothing when no scope would help', async (t) => {
   const challenge = parse(await get(platform, '/archive/both', archive));
   t.is(challenge?.['error'], 'insufficient_scope');
   t.is(challenge?.['scope'], undefined);
+  const { code, message, scopes } = (await (await get(platform, '/archive/both', archive)).json()) as Record<
+    string,
+    unknown
+  >;
+  t.deepEqual([code, message, scopes], ['insufficient_scope', INSUFFICIENT, undefined]);
 });
 
 test('without the option resources, challenges are as they were, and there is no metadata', async (t) => {
