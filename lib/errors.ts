@@ -25,6 +25,7 @@ export type GatehouseErrorCode =
   | 'ERR_PDF_TIMEOUT'
   | 'ERR_PDF_RESPONSE'
   | 'ERR_HTML_PDF_INPUT'
+  | 'ERR_HTML_PDF_MISSING'
   | 'ERR_HTML_PDF_FULL'
   | 'ERR_HTML_PDF_CLOSED'
   | 'ERR_HTML_PDF_TIMEOUT'

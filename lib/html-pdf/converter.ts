@@ -25,6 +25,11 @@ export function createHtmlToPdf(options: HtmlToPdfOptions = {}): HtmlToPdf {
   const queue = new ConversionQueue(settings.maxConcurrency, settings.maxQueue);
   const browsers = new Browsers(settings);
 
+  function onMissing(files: readonly string[]): void {
+    observe({ type: 'missing', files });
+    if (settings.onMissing === 'error') throw missingError(files);
+  }
+
   async function* stream(html: string, given: HtmlPdfOptions = {}): AsyncGenerator<Uint8Array> {
     const document = readDocumentSettings(given);
     checkHtml(html, settings.maxHtmlBytes);
@@ -70,7 +75,7 @@ export function createHtmlToPdf(options: HtmlToPdfOptions = {}): HtmlToPdf {
     // Also of a stream that its caller stops reading.
     abort.addEventListener('abort', close, { once: true });
     try {
-      yield* conversion.print({ html, assets: settings.assets }, document, abort);
+      yield* conversion.print({ html, assets: settings.assets, onMissing }, document, abort);
     } catch (error) {
       if (signal?.aborted) throw signal.reason;
       if (timeout.aborted) throw timeoutError(limit);
@@ -96,6 +101,13 @@ export function createHtmlToPdf(options: HtmlToPdfOptions = {}): HtmlToPdf {
       await this.close();
     },
   };
+}
+
+function missingError(files: readonly string[]): HtmlPdfError {
+  return new HtmlPdfError(
+    'ERR_HTML_PDF_MISSING',
+    `The document names files that it did not get: ${files.join(', ')}. Return them from assets, or put them into data: URLs.`,
+  );
 }
 
 function timeoutError(limit: number): HtmlPdfError {

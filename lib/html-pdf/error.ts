@@ -7,6 +7,7 @@ export type HtmlPdfErrorCode = Extract<GatehouseErrorCode, `ERR_HTML_PDF_${strin
 /** The HTTP status for the response of a server that does not handle the error. */
 const STATUS: Readonly<Record<HtmlPdfErrorCode, number>> = {
   ERR_HTML_PDF_INPUT: 400,
+  ERR_HTML_PDF_MISSING: 422,
   ERR_HTML_PDF_FULL: 503,
   ERR_HTML_PDF_CLOSED: 503,
   ERR_HTML_PDF_TIMEOUT: 504,
@@ -19,6 +20,7 @@ const STATUS: Readonly<Record<HtmlPdfErrorCode, number>> = {
  * A conversion of HTML to PDF failed, as `code` says:
  *
  * - `ERR_HTML_PDF_INPUT`: the HTML is no string, or larger than `maxHtmlBytes`
+ * - `ERR_HTML_PDF_MISSING`: with `onMissing: 'error'`, the document names a file that it did not get
  * - `ERR_HTML_PDF_FULL`: `maxQueue` conversions wait already; try again later
  * - `ERR_HTML_PDF_CLOSED`: `close()` was called
  * - `ERR_HTML_PDF_TIMEOUT`: the conversion took longer than `timeout`

@@ -6,6 +6,8 @@ import type { ConverterSettings } from './settings.ts';
 export interface Source {
   readonly html: string;
   readonly assets: ConverterSettings['assets'];
+  /** Called before it is printed, with the files that it names and did not get, if any. What it throws ends the conversion. */
+  readonly onMissing: (files: readonly string[]) => void;
 }
 
 /** The address of a document that is navigated to: reserved (RFC 6761), so that relative URLs have a base and lead nowhere. */
@@ -32,7 +34,12 @@ export interface EmptyPage {
   readonly page: Page;
   readonly session: CDPSession;
   readonly frameId: string;
+  /** The first URLs that the document names and did not get, of images, fonts, style sheets and whatever else it may not load. */
+  readonly missing: ReadonlySet<string>;
 }
+
+/** How many of them are told, since a stranger's document may name any number. */
+const MOST_MISSING = 20;
 
 /** Opens a page in a context of its own, without JavaScript and network. */
 export async function openPage(browser: Browser, assets: Source['assets']): Promise<EmptyPage> {
@@ -51,7 +58,11 @@ export async function openPage(browser: Browser, assets: Source['assets']): Prom
       session.send('Page.getFrameTree'),
       session.send('Page.enable'),
     ]);
-    const opened: EmptyPage = { context, page, session, frameId: frameTree.frame.id };
+    const missing = new Set<string>();
+    page.on('requestfailed', (request) => {
+      if (missing.size < MOST_MISSING) missing.add(nameOf(request.url()));
+    });
+    const opened: EmptyPage = { context, page, session, frameId: frameTree.frame.id, missing };
     // As with document.open(), the policy remains in force for the content that replaces this.
     await setContent(opened, `<meta http-equiv="Content-Security-Policy" content="${POLICY}">`);
     return opened;
@@ -63,8 +74,8 @@ export async function openPage(browser: Browser, assets: Source['assets']): Prom
 
 /** Loads a document into an empty page. */
 export async function loadDocument(empty: EmptyPage, { assets, html }: Source): Promise<void> {
-  // A navigation takes a quarter of the time of a short document.
-  if (assets || mayRefresh(html)) await navigate(empty.page, html);
+  // A navigation takes a quarter of the time of a short document. Without one, relative URLs have no base, and are not requested.
+  if (assets || mayRefresh(html) || mayNameFile(html)) await navigate(empty.page, html);
   else await setContent(empty, html);
 }
 
@@ -83,6 +94,20 @@ async function navigate(page: Page, html: string): Promise<void> {
  */
 function mayRefresh(html: string): boolean {
   return /http-equiv(?!\s*=\s*["']?(?:content-|x-ua-))/i.test(html);
+}
+
+/** Whether a document may name a file that is not in itself, as a `data:` URL is. */
+function mayNameFile(html: string): boolean {
+  return /\bsrc(?:set)?\s*=\s*(?!["']?data:)|<link\b|\burl\(\s*(?!["']?data:)|<image\b/i.test(html);
+}
+
+/** A URL as the document wrote it, if relative; without credentials and query, which may be secret. */
+function nameOf(url: string): string {
+  const path = pathOf(url);
+  if (path !== undefined) return path;
+  if (!URL.canParse(url)) return '';
+  const { host, pathname, protocol } = new URL(url);
+  return protocol === 'data:' ? 'data:' : `${protocol}//${host}${pathname}`;
 }
 
 /** Replaces the content of a page, and waits until it is loaded, with its images. */

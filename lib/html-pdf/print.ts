@@ -15,7 +15,9 @@ export async function* printDocument(
   settings: DocumentSettings,
 ): AsyncGenerator<Uint8Array> {
   await loadDocument(empty, source);
-  const { session } = empty;
+  const { missing, session } = empty;
+  if (missing.size > 0) source.onMissing([...missing]);
+  if (!hasTitle(source.html)) await setTitle(session);
   if (mayHavePageRule(source.html)) await clearPageRules(session, settings);
   yield* print(session, settings);
 }
@@ -27,6 +29,23 @@ export async function* printDocument(
  */
 function mayHavePageRule(html: string): boolean {
   return /@(?![a-oq-z])|&(?:#0*64|#x0*40|commat)/i.test(html);
+}
+
+function hasTitle(html: string): boolean {
+  return /<title[^>]*>\s*[^\s<]/i.test(html);
+}
+
+/** Gives a document without a title that of its first heading, because Chromium would take its address, `about:blank`. */
+async function setTitle(session: CDPSession): Promise<void> {
+  // Through the prototypes, because `<img name="title">` replaces the member of the document.
+  const expression = `{
+    const { get, set } = Object.getOwnPropertyDescriptor(Document.prototype, 'title');
+    if (!get.call(document)) {
+      const heading = Document.prototype.querySelector.call(document, 'h1, h2, h3, h4, h5, h6');
+      set.call(document, (heading && Reflect.get(Node.prototype, 'textContent', heading).trim()) || 'Document');
+    }
+  }`;
+  await session.send('Runtime.evaluate', { expression });
 }
 
 /**

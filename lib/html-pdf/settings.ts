@@ -6,7 +6,7 @@ import { ConfigError } from '../errors.ts';
 import { optional, readOptions, unchecked } from '../options/declare.ts';
 import type { Optional } from '../options/declare.ts';
 import { checkKnownOptions } from '../options/known-options.ts';
-import { boolean, fn, integer, abortSignal, wait } from '../options/values.ts';
+import { abortSignal, boolean, fn, integer, oneOf, wait } from '../options/values.ts';
 import type { Asset, HtmlPdfOptions, Margins, PaperFormat } from './contract.ts';
 import { inchesOf, MARGIN, MARGIN_WITH_TEXT, paperOf } from './paper.ts';
 import type { Paper } from './paper.ts';
@@ -45,6 +45,13 @@ export interface HtmlToPdfOptions {
    * @default documents have no images but those in `data:` URLs
    */
   readonly assets?: ((path: string) => Asset | undefined | Promise<Asset | undefined>) | undefined;
+  /**
+   * What happens to a document that names a file which it does not get: an image that `assets` does not return, or anything of
+   * another host, or a font, style sheet or frame that is not in the document itself. `'print'`: it is printed without it, and
+   * `observe` is told. `'error'`: the conversion fails with `ERR_HTML_PDF_MISSING`, which names the files.
+   * @default 'print'
+   */
+  readonly onMissing?: 'print' | 'error' | undefined;
   /** Called at each step, for logs and metrics. An error that it throws is ignored. */
   readonly observe?: ((event: HtmlPdfEvent) => void) | undefined;
 }
@@ -54,6 +61,11 @@ export type HtmlPdfEvent =
   | { readonly type: 'browser_started'; readonly ms: number }
   | { readonly type: 'browser_ended'; readonly documents: number; readonly reason: BrowserEnd }
   | { readonly type: 'started'; readonly waited: number; readonly waiting: number }
+  | {
+      readonly type: 'missing';
+      /** The first twenty files that a document names and did not get: relative URLs as written, others without their query. */
+      readonly files: readonly string[];
+    }
   | { readonly type: 'finished'; readonly ms: number; readonly bytes: number }
   | { readonly type: 'failed'; readonly ms: number; readonly code: string };
 
@@ -72,6 +84,7 @@ export interface ConverterSettings {
   readonly maxMemory: number;
   readonly sandbox: boolean;
   readonly assets: HtmlToPdfOptions['assets'];
+  readonly onMissing: 'print' | 'error';
   readonly observe: (event: HtmlPdfEvent) => void;
 }
 
@@ -88,6 +101,7 @@ const CONVERTER = {
   maxMemory: optional(integer(1), 2 ** 31),
   sandbox: optional(checkSandbox, true),
   assets: optional(fn<NonNullable<HtmlToPdfOptions['assets']>>()),
+  onMissing: optional(oneOf('print', 'error'), 'print'),
   observe: optional(fn<(event: HtmlPdfEvent) => void>()),
 } satisfies Record<keyof HtmlToPdfOptions, unknown>;
 

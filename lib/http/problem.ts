@@ -141,6 +141,7 @@ const CODES: Readonly<Record<GatehouseErrorCode, string>> = {
   ERR_PDF_TIMEOUT: 'temporarily_unavailable',
   ERR_PDF_RESPONSE: 'internal_error',
   ERR_HTML_PDF_INPUT: 'html_invalid',
+  ERR_HTML_PDF_MISSING: 'html_invalid',
   ERR_HTML_PDF_FULL: 'temporarily_unavailable',
   ERR_HTML_PDF_CLOSED: 'temporarily_unavailable',
   ERR_HTML_PDF_TIMEOUT: 'temporarily_unavailable',
