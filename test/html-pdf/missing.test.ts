@@ -53,7 +53,7 @@ inBrowser("onMissing: 'error' refuses the document, and the next one is converte
       message:
         'The document names files that it did not get: crest.png. Return them from assets, or put them into data: URLs.',
     });
-    t.is((error as HtmlPdfError).status, 422);
+    t.is(error.status, 422);
     t.is(await pdfText(await pdf.convert('<title>T</title><img src="logo.png"><p>Next')), 'Next');
   }
   t.deepEqual(missingFiles(pdf), [['crest.png'], ['crest.png']]);
