@@ -34,11 +34,13 @@ export async function createHost(
       find: async (id) => (id === ann.id ? ann : undefined),
       permissions: async () => ['view_schools'],
     },
-    // Users who are logged in to the host see no second login page; others are sent to the host's login page.
-    currentUser: (ctx) => (ctx['session'].userId === ann.id ? ann : undefined),
-    loginUrl: '/login',
-    signOut: (ctx) => {
-      ctx['session'] = null;
+    login: {
+      // Users who are logged in to the host see no second login page; others are sent to the host's login page.
+      currentUser: (ctx) => (ctx['session'].userId === ann.id ? ann : undefined),
+      url: '/login',
+      signOut: (ctx) => {
+        ctx['session'] = null;
+      },
     },
     storage: memoryStorage(),
     interactions: pages({ brand: { name: 'The host' } }),

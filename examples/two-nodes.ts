@@ -52,9 +52,9 @@ export async function createNode({
     storage,
     interactions: pages({ brand: { name: 'School' } }),
     gate,
-    keyEncryptionKey,
+    secrets: { keyEncryptionKey },
     // A revocation on one node takes effect on the other within a second.
-    revocationLag: '1 second',
+    tokens: { revocationLag: '1 second' },
   });
   // The load balancer writes the client address into X-Forwarded-For.
   const app = new Koa({ proxy: true });

@@ -107,7 +107,7 @@ export class ClientChangedError extends GatehouseError {
 
 /**
  * A client that is known only by the URL of its metadata document cannot be authorized. `unavailable`: the document could not be
- * fetched. `invalid`: it is gone, or not valid. `refused`: the option `clientIdMetadata` does not allow the client.
+ * fetched. `invalid`: it is gone, or not valid. `refused`: the option `clients.documents` does not allow the client.
  */
 export class ClientMetadataError extends GatehouseError {
   readonly reason: 'unavailable' | 'invalid' | 'refused';
@@ -255,7 +255,7 @@ const MISTAKES = {
   control_characters: 'leave out control characters',
   grant_type_unknown: 'choose authorization_code, client_credentials or device_code',
   grant_type_fixed: 'cannot be changed; register another client',
-  device_code_off: 'set the option deviceAuthorization of the server first',
+  device_code_off: 'set the option clients.devices of the server first',
   authorization_code_only: 'for authorization code clients only',
   client_credentials_only: "for client credentials only; for other clients the user's own apply",
   native_with_secret: 'an installed app cannot keep a secret; set confidential to false',
@@ -302,7 +302,7 @@ const MISTAKES = {
   user_id_length: "give a user's id, 1 to {most} characters",
 
   keys_form: "give { jwks: { keys: [...] } } or { jwksUri: 'https://...' }",
-  keys_not_accepted: 'this server accepts no keys of clients; switch on its option privateKeyJwt',
+  keys_not_accepted: 'this server accepts no keys of clients; switch on its option clients.keys',
   keys_of_public_client: 'a public client does not authenticate; keys are for confidential clients',
   jwks_form: 'give a JWK Set: an object with an array "keys" (RFC 7517 section 5)',
   keys_count: 'give 1 to {most} keys',

@@ -163,6 +163,13 @@ export {
 export type { FieldError, FieldErrorCode, FieldErrorParameters, GatehouseErrorCode } from './errors.ts';
 export type {
   AuthServerOptions,
+  ClientOptions,
+  LimitOptions,
+  LoginOptions,
+  PathOptions,
+  RetentionOptions,
+  SecretOptions,
+  TokenOptions,
   SigningAlgorithm,
   TokenClaims,
   TokenClaimsContext,

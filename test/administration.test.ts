@@ -103,7 +103,7 @@ test('a server closed during prune() stops after the current batch', async (t) =
     await new Promise(setImmediate);
     return 500;
   });
-  const platform = await startPlatform({ storage, pruneInterval: 1 });
+  const platform = await startPlatform({ storage, retention: { pruneInterval: 1 } });
   await begun.promise;
   await platform[Symbol.asyncDispose]();
   t.pass();
@@ -130,15 +130,15 @@ test('invalid options are errors that name them', async (t) => {
     code: 'ERR_CONFIG',
     message: /^gate: /,
   });
-  t.throws(() => createAdministration({ storage, keyEncryptionKey: 'short' }), {
+  t.throws(() => createAdministration({ storage, secrets: { keyEncryptionKey: 'short' } }), {
     code: 'ERR_CONFIG',
-    message: /^keyEncryptionKey: /,
+    message: /^secrets.keyEncryptionKey: /,
   });
   t.throws(() => createAdministration({ storage: { ...storage, durable: undefined } as never }), {
     code: 'ERR_CONFIG',
     message: /^storage: set its member durable /,
   });
-  t.throws(() => createAdministration({ storage, auditRetention: 'long' as never }), {
+  t.throws(() => createAdministration({ storage, retention: { audit: 'long' as never } }), {
     code: 'ERR_CONFIG',
     message: /^auditRetention: /,
   });

@@ -62,13 +62,28 @@ function resourceMistake(remedy: string): (resource: string) => (typeof mistakes
 const allow = (): boolean => true;
 
 const mistakes: [given: Record<string, unknown>, option: string, remedy: string | RegExp][] = [
-  [{ nonsense: 1 }, 'nonsense', /^there is no such option; the options are issuer, mountPath, users, /],
+  ...[
+    ['privateKeyJwt', 'clients.keys'],
+    ['deviceAuthorization', 'clients.devices'],
+    ['dynamicRegistration', 'clients.registration'],
+    ['keyEncryptionKey', 'secrets.keyEncryptionKey'],
+    ['loginUrl', 'login.url'],
+    ['maxBodyBytes', 'limits.bodyBytes'],
+    ['mountPath', 'paths.mount'],
+    ['refreshgrace', 'tokens.refreshGrace'],
+    ['signingAlgorithm', 'tokens.algorithm'],
+  ].map(([name = '', place]): (typeof mistakes)[number] => [
+    { [name]: 1 },
+    name,
+    new RegExp(`^there is no such option; did you mean ${place}\\? The options are issuer, users, `),
+  ]),
+  [{ nonsense: 1 }, 'nonsense', /^there is no such option; the options are issuer, users, storage, /],
   [
     { Issuer: 'https://x.example' },
     'Issuer',
     /^there is no such option; did you mean issuer\? The options are issuer, /,
   ],
-  [{ refreshGarce: 60 }, 'refreshGarce', /^there is no such option; did you mean refreshGrace\? /],
+  [{ refreshGarce: 60 }, 'refreshGarce', /^there is no such option; did you mean tokens\.refreshGrace\? /],
 
   ...[
     undefined,
@@ -110,8 +125,8 @@ const mistakes: [given: Record<string, unknown>, option: string, remedy: string 
 
   ...[null, '', 'auth', 5, './auth', '/a?b', '/a#b', '/a b', 'https://x.example/auth'].map(
     (mountPath): (typeof mistakes)[number] => [
-      { mountPath },
-      'mountPath',
+      { paths: { mount: mountPath } },
+      'paths.mount',
       "give a path that starts with a slash, such as '/auth', or '/' when a proxy removes the issuer's path",
     ],
   ),
@@ -136,79 +151,79 @@ const mistakes: [given: Record<string, unknown>, option: string, remedy: string 
     'name the method permissions(user), or pass an object without it if roles and permissions are stored by this server',
   ]),
   [{ users: new UsersOfClass() }, 'users.role', /^name the method roles\(user\), /],
-  [{ tokenClaims: { tenant: 'north' } }, 'tokenClaims', 'pass a function, or leave it out'],
+  [{ tokens: { claims: { tenant: 'north' } } }, 'tokens.claims', 'pass a function, or leave it out'],
   [{ migrate: 'always' }, 'migrate', 'pass true or false'],
 
-  [{ dynamicRegistration: true }, 'dynamicRegistration', /^pass an object with some of scopes, /],
-  [{ dynamicRegistration: { scope: [] } }, 'dynamicRegistration.scope', /^there is no such option/],
+  [{ clients: { registration: true } }, 'clients.registration', /^pass an object with some of scopes, /],
+  [{ clients: { registration: { scope: [] } } }, 'clients.registration.scope', /^there is no such option/],
   [
-    { dynamicRegistration: {} },
-    'dynamicRegistration.scopes',
+    { clients: { registration: {} } },
+    'clients.registration.scopes',
     "list the names of the scopes, such as ['schools:read']",
   ],
   [
-    { dynamicRegistration: { scopes: 'read' } },
-    'dynamicRegistration.scopes',
+    { clients: { registration: { scopes: 'read' } } },
+    'clients.registration.scopes',
     /^list the names of the scopes/,
   ],
   [
-    { dynamicRegistration: { scopes: ['read'] } },
-    'dynamicRegistration.scopes',
+    { clients: { registration: { scopes: ['read'] } } },
+    'clients.registration.scopes',
     '"read" is no scope that can be listed here; there are none',
   ],
   [
-    { dynamicRegistration: { scopes: [], defaultScopes: ['read'] } },
-    'dynamicRegistration.defaultScopes',
+    { clients: { registration: { scopes: [], defaultScopes: ['read'] } } },
+    'clients.registration.defaultScopes',
     '"read" is no scope that can be listed here; there are none',
   ],
   [
-    { dynamicRegistration: { scopes: [], initialAccessTokens: ['short'] } },
-    'dynamicRegistration.initialAccessTokens',
+    { clients: { registration: { scopes: [], initialAccessTokens: ['short'] } } },
+    'clients.registration.initialAccessTokens',
     'give random strings of at least 32 characters, newest first',
   ],
   [
-    { dynamicRegistration: { scopes: [], allow: true } },
-    'dynamicRegistration.allow',
+    { clients: { registration: { scopes: [], allow: true } } },
+    'clients.registration.allow',
     'pass a function, or leave it out',
   ],
   ...['maxClients', 'perAddress'].map((name): (typeof mistakes)[number] => [
-    { dynamicRegistration: { scopes: [], [name]: 0 } },
-    `dynamicRegistration.${name}`,
+    { clients: { registration: { scopes: [], [name]: 0 } } },
+    `clients.registration.${name}`,
     'give a whole number of at least 1',
   ]),
   [
-    { dynamicRegistration: { scopes: [], unauthorizedAfter: '10 minutes' } },
-    'dynamicRegistration.unauthorizedAfter',
+    { clients: { registration: { scopes: [], unauthorizedAfter: '10 minutes' } } },
+    'clients.registration.unauthorizedAfter',
     /at least 3600 s$/,
   ],
   [
-    { dynamicRegistration: { scopes: [], unusedAfter: '1 hour' } },
-    'dynamicRegistration.unusedAfter',
+    { clients: { registration: { scopes: [], unusedAfter: '1 hour' } } },
+    'clients.registration.unusedAfter',
     /at least 86400 s$/,
   ],
   [
-    { clientIdMetadata: true },
-    'clientIdMetadata',
+    { clients: { documents: true } },
+    'clients.documents',
     'pass an object with some of allow, scopes, defaultScopes',
   ],
   [
-    { clientIdMetadata: { scopes: [] } },
-    'clientIdMetadata.allow',
+    { clients: { documents: { scopes: [] } } },
+    'clients.documents.allow',
     /^pass a function that decides which apps may connect/,
   ],
   [
-    { clientIdMetadata: { allow: true, scopes: [] } },
-    'clientIdMetadata.allow',
+    { clients: { documents: { allow: true, scopes: [] } } },
+    'clients.documents.allow',
     /^pass a function that decides which apps may connect/,
   ],
   [
-    { clientIdMetadata: { allow } },
-    'clientIdMetadata.scopes',
+    { clients: { documents: { allow } } },
+    'clients.documents.scopes',
     "list the names of the scopes, such as ['schools:read']",
   ],
   [
-    { clientIdMetadata: { allow, scopes: ['read'] } },
-    'clientIdMetadata.scopes',
+    { clients: { documents: { allow, scopes: ['read'] } } },
+    'clients.documents.scopes',
     '"read" is no scope that can be listed here; there are none',
   ],
   [
@@ -217,14 +232,14 @@ const mistakes: [given: Record<string, unknown>, option: string, remedy: string 
         read: { description: 'Read', permissions: [] },
         write: { description: 'Write', permissions: [] },
       },
-      clientIdMetadata: { allow, scopes: ['read'], defaultScopes: ['write'] },
+      clients: { documents: { allow, scopes: ['read'], defaultScopes: ['write'] } },
     },
-    'clientIdMetadata.defaultScopes',
+    'clients.documents.defaultScopes',
     '"write" is no scope that can be listed here; there are read',
   ],
   [
-    { clientIdMetadata: { allow, scopes: [], scope: 'read' } },
-    'clientIdMetadata.scope',
+    { clients: { documents: { allow, scopes: [], scope: 'read' } } },
+    'clients.documents.scope',
     'there is no such option; did you mean scopes? The options are allow, scopes, defaultScopes',
   ],
 
@@ -284,29 +299,29 @@ const mistakes: [given: Record<string, unknown>, option: string, remedy: string 
     'there is no such option; the options are accessToken, refreshToken, refreshTokenAbsolute',
   ],
   [
-    { lifetimes: 'short', resources: { [API]: { lifetimes: { accessToken: '2 hours' } } } },
+    { tokens: { lifetimes: 'short' }, resources: { [API]: { lifetimes: { accessToken: '2 hours' } } } },
     `resources['${API}'].lifetimes.accessToken`,
-    'at most lifetimes.accessToken, which is 3600 s',
+    'at most tokens.lifetimes.accessToken, which is 3600 s',
   ],
 
   ...[null, 5, 'ann', {}].map((currentUser): (typeof mistakes)[number] => [
-    { currentUser },
-    'currentUser',
+    { login: { currentUser } },
+    'login.currentUser',
     'pass a function, or leave it out',
   ]),
 
-  [{ signOut: '/logout' }, 'signOut', 'pass a function, or leave it out'],
+  [{ login: { signOut: '/logout' } }, 'login.signOut', 'pass a function, or leave it out'],
   ...[null, 5, '', 'login', 'javascript:alert(1)', 'mailto:ann@x.example'].map(
     (loginUrl): (typeof mistakes)[number] => [
-      { loginUrl, currentUser: () => undefined },
-      'loginUrl',
+      { login: { url: loginUrl, currentUser: () => undefined } },
+      'login.url',
       "give a path or URL of the host's login page, such as '/login'",
     ],
   ),
   [
-    { loginUrl: '/login' },
-    'loginUrl',
-    'also pass currentUser, which returns the user who has logged in there',
+    { login: { url: '/login' } },
+    'login.url',
+    'also pass login.currentUser, which returns the user who has logged in there',
   ],
 
   ...[
@@ -385,19 +400,19 @@ const mistakes: [given: Record<string, unknown>, option: string, remedy: string 
   ],
 
   ...['reference', '', 'constructor', 'Reference'].map((lifetimes): (typeof mistakes)[number] => [
-    { lifetimes },
-    'lifetimes',
+    { tokens: { lifetimes } },
+    'tokens.lifetimes',
     'choose long or short',
   ]),
-  [{ lifetimes: { preset: 'reference' } }, 'lifetimes.preset', 'choose long or short'],
+  [{ tokens: { lifetimes: { preset: 'reference' } } }, 'tokens.lifetimes.preset', 'choose long or short'],
   ...[null, 5, 3600, true, [], ['short'], () => 'short'].map((lifetimes): (typeof mistakes)[number] => [
-    { lifetimes },
-    'lifetimes',
+    { tokens: { lifetimes } },
+    'tokens.lifetimes',
     /^give a preset, long or short, or single lifetimes such as \{ accessToken: '1 hour' \}$/,
   ]),
   [
-    { lifetimes: { accesToken: 5 } },
-    'lifetimes.accesToken',
+    { tokens: { lifetimes: { accesToken: 5 } } },
+    'tokens.lifetimes.accesToken',
     /^there is no such option; did you mean accessToken\? /,
   ],
   ...[
@@ -419,56 +434,63 @@ const mistakes: [given: Record<string, unknown>, option: string, remedy: string 
     [60],
     '9999999999 years',
   ].map((accessToken): (typeof mistakes)[number] => [
-    { lifetimes: { accessToken } },
-    'lifetimes.accessToken',
+    { tokens: { lifetimes: { accessToken } } },
+    'tokens.lifetimes.accessToken',
     "give seconds, or a number and a unit such as '1 hour' or '30 days'; at least 1 s",
   ]),
   [
-    { lifetimes: { authorizationCode: '11 minutes' } },
-    'lifetimes.authorizationCode',
+    { tokens: { lifetimes: { authorizationCode: '11 minutes' } } },
+    'tokens.lifetimes.authorizationCode',
     'a code lives 10 minutes at most (RFC 6749 section 4.1.2)',
   ],
 
   ...[null, 'none', 'HS256', 'es256', '', 5].map((signingAlgorithm): (typeof mistakes)[number] => [
-    { signingAlgorithm },
-    'signingAlgorithm',
+    { tokens: { algorithm: signingAlgorithm } },
+    'tokens.algorithm',
     'choose ES256, RS256 or EdDSA',
   ]),
   ...[null, RANDOM, [], ['short'], [RANDOM, 'short'], [5]].map((cookieKeys): (typeof mistakes)[number] => [
-    { cookieKeys },
-    'cookieKeys',
+    { secrets: { cookieKeys } },
+    'secrets.cookieKeys',
     'give random strings of at least 32 characters, newest first',
   ]),
   ...[null, true, 'short', [], ['short'], [false], 5, {}].map(
     (keyEncryptionKey): (typeof mistakes)[number] => [
-      { keyEncryptionKey },
-      'keyEncryptionKey',
+      { secrets: { keyEncryptionKey } },
+      'secrets.keyEncryptionKey',
       'give random strings of at least 32 characters, newest first',
     ],
   ),
   ...[null, 0, 0.5, 'soon', '0.5 s'].map((revocationLag): (typeof mistakes)[number] => [
-    { revocationLag },
-    'revocationLag',
+    { tokens: { revocationLag } },
+    'tokens.revocationLag',
     "give seconds, or a number and a unit such as '1 hour' or '30 days'; at least 1 s",
   ]),
   ...[null, 0, -1, 1.5, '10', Infinity].map((cachedTokens): (typeof mistakes)[number] => [
-    { cachedTokens },
-    'cachedTokens',
+    { tokens: { cached: cachedTokens } },
+    'tokens.cached',
     'give a whole number of at least 1',
   ]),
-  ...['refreshGrace', 'keyRotation', 'pruneInterval', 'auditRetention'].flatMap((option) =>
+  ...(
+    [
+      ['tokens', 'refreshGrace'],
+      ['tokens', 'keyRotation'],
+      ['retention', 'pruneInterval'],
+      ['retention', 'audit'],
+    ] as const
+  ).flatMap(([group, option]) =>
     [null, -1, 'never', false].map((value): (typeof mistakes)[number] => [
-      { [option]: value },
-      option,
+      { [group]: { [option]: value } },
+      `${group}.${option}`,
       "give seconds, or a number and a unit such as '1 hour' or '30 days'; at least 0 s",
     ]),
   ),
-  ...['accountPath', 'developerPath'].flatMap((option) =>
+  ...['account', 'developer'].flatMap((option) =>
     ['/oauth', '/oauth/apps', '/OAuth/apps', '/.well-known', '/.well-known/apps', '/../oauth']
       .concat(['', '/', 'apps', '/apps/', '//apps', '/apps?x', '/a b'])
       .map((value): (typeof mistakes)[number] => [
-        { [option]: value },
-        option,
+        { paths: { [option]: value } },
+        `paths.${option}`,
         /^give a path such as '\/account\/apps', outside \/oauth and \/\.well-known and /,
       ]),
   ),
@@ -478,56 +500,60 @@ const mistakes: [given: Record<string, unknown>, option: string, remedy: string 
     'pass true or false',
   ]),
   ...[null, true, 5, 'strict', []].map((throttling): (typeof mistakes)[number] => [
-    { throttling },
-    'throttling',
+    { limits: { attempts: throttling } },
+    'limits.attempts',
     'pass an object with some of login, clientAuthentication, userCodes, deviceRequests, or false for none',
   ]),
-  [{ throttling: { logins: {} } }, 'throttling.logins', /^there is no such option; did you mean login\? /],
   [
-    { throttling: { login: true } },
-    'throttling.login',
+    { limits: { attempts: { logins: {} } } },
+    'limits.attempts.logins',
+    /^there is no such option; did you mean login\? /,
+  ],
+  [
+    { limits: { attempts: { login: true } } },
+    'limits.attempts.login',
     /^pass an object with some of perAccountAndAddress, /,
   ],
   [
-    { throttling: { login: { perUser: 5 } } },
-    'throttling.login.perUser',
+    { limits: { attempts: { login: { perUser: 5 } } } },
+    'limits.attempts.login.perUser',
     /; the options are perAccountAndAddress, /,
   ],
   ...[null, 0, -1, 1.5, '5', Infinity].map((perAddress): (typeof mistakes)[number] => [
-    { throttling: { clientAuthentication: { perAddress } } },
-    'throttling.clientAuthentication.perAddress',
+    { limits: { attempts: { clientAuthentication: { perAddress } } } },
+    'limits.attempts.clientAuthentication.perAddress',
     'give a whole number of at least 1',
   ]),
   [
-    { throttling: { userCodes: { perDevice: 5 } } },
-    'throttling.userCodes.perDevice',
+    { limits: { attempts: { userCodes: { perDevice: 5 } } } },
+    'limits.attempts.userCodes.perDevice',
     /; the options are perUser, perAddress, window$/,
   ],
   [
-    { throttling: { deviceRequests: { perClient: 0 } } },
-    'throttling.deviceRequests.perClient',
+    { limits: { attempts: { deviceRequests: { perClient: 0 } } } },
+    'limits.attempts.deviceRequests.perClient',
     /at least 1$/,
   ],
   ...[null, 1, 'yes', []].map((deviceAuthorization): (typeof mistakes)[number] => [
-    { deviceAuthorization },
-    'deviceAuthorization',
+    { clients: { devices: deviceAuthorization } },
+    'clients.devices',
     "give true, or an object such as { lifetime: '10 minutes' }",
   ]),
+  [{ clients: { devices: { ttl: 5 } } }, 'clients.devices.ttl', /^there is no such option; the options are/],
+  [{ clients: { devices: { lifetime: 59 } } }, 'clients.devices.lifetime', /at least 60 s$/],
+  [{ clients: { devices: { lifetime: '1 hour' } } }, 'clients.devices.lifetime', 'give at most 1800 s'],
+  [{ clients: { devices: { interval: 0 } } }, 'clients.devices.interval', /at least 1 s$/],
+  [{ clients: { devices: { interval: 61 } } }, 'clients.devices.interval', 'give at most 60 s'],
+  [{ limits: { attempts: { login: { window: 0 } } } }, 'limits.attempts.login.window', /at least 1 s$/],
+  [{ limits: { attempts: { login: { perDevice: 0 } } } }, 'limits.attempts.login.perDevice', /at least 1$/],
   [
-    { deviceAuthorization: { ttl: 5 } },
-    'deviceAuthorization.ttl',
-    /^there is no such option; the options are/,
+    { limits: { attempts: { login: { deviceLifetime: 0 } } } },
+    'limits.attempts.login.deviceLifetime',
+    /at least 1 s$/,
   ],
-  [{ deviceAuthorization: { lifetime: 59 } }, 'deviceAuthorization.lifetime', /at least 60 s$/],
-  [{ deviceAuthorization: { lifetime: '1 hour' } }, 'deviceAuthorization.lifetime', 'give at most 1800 s'],
-  [{ deviceAuthorization: { interval: 0 } }, 'deviceAuthorization.interval', /at least 1 s$/],
-  [{ deviceAuthorization: { interval: 61 } }, 'deviceAuthorization.interval', 'give at most 60 s'],
-  [{ throttling: { login: { window: 0 } } }, 'throttling.login.window', /at least 1 s$/],
-  [{ throttling: { login: { perDevice: 0 } } }, 'throttling.login.perDevice', /at least 1$/],
-  [{ throttling: { login: { deviceLifetime: 0 } } }, 'throttling.login.deviceLifetime', /at least 1 s$/],
   [
-    { throttling: { login: { deviceLifetime: '401 days' } } },
-    'throttling.login.deviceLifetime',
+    { limits: { attempts: { login: { deviceLifetime: '401 days' } } } },
+    'limits.attempts.login.deviceLifetime',
     'give at most 400 days: browsers store no cookie for longer',
   ],
   ...[null, {}, 5].map((logger): (typeof mistakes)[number] => [
@@ -568,7 +594,7 @@ function show(value: unknown): string {
 for (const options of [undefined, null, 5, 'https://platform.example', []]) {
   test(`options that are no object: ${JSON.stringify(options) ?? 'undefined'}`, async (t) => {
     const error = await t.throwsAsync(createAuthServer(options as unknown as Given), { code: 'ERR_CONFIG' });
-    t.regex(error?.message ?? '', /^options: pass an object with some of issuer, mountPath, users, /);
+    t.regex(error?.message ?? '', /^options: pass an object with some of issuer, users, storage, /);
   });
 }
 
@@ -576,7 +602,7 @@ test('an option that createAdministration() does not have is named, with the rem
   t.throws(() => Reflect.apply(createAdministration, undefined, [{ storage: memoryStorage(), scope: {} }]), {
     instanceOf: ConfigError,
     message:
-      'scope: there is no such option; did you mean scopes? The options are storage, scopes, resources, keyEncryptionKey, auditRetention, logger, gate, lifetimes',
+      'scope: there is no such option; did you mean scopes? The options are storage, scopes, resources, secrets, retention, logger, gate, tokens',
   });
 });
 
@@ -589,9 +615,9 @@ const accepted: [given: Record<string, unknown>, expected: Record<string, unknow
   [{ issuer: 'http://127.0.0.1' }, { issuer: 'http://127.0.0.1' }],
   [
     {
-      mountPath: undefined,
+      paths: { mount: undefined },
       scopes: undefined,
-      lifetimes: undefined,
+      tokens: { lifetimes: undefined },
       trustProxy: undefined,
       logger: undefined,
       interactions: undefined,
@@ -600,20 +626,26 @@ const accepted: [given: Record<string, unknown>, expected: Record<string, unknow
     },
     {},
   ],
-  [{ lifetimes: { preset: undefined, accessToken: undefined } }, {}],
+  [{ tokens: { lifetimes: { preset: undefined, accessToken: undefined } } }, {}],
   [{ scopes: {} }, {}],
-  [{ loginUrl: '/login', currentUser: () => undefined }, {}],
-  [{ loginUrl: 'https://id.example/login?x=1', currentUser: () => undefined }, {}],
+  [{ login: { url: '/login', currentUser: () => undefined } }, {}],
+  [{ login: { url: 'https://id.example/login?x=1', currentUser: () => undefined } }, {}],
   [{ logger: console }, {}],
-  [{ cookieKeys: [RANDOM, RANDOM] }, {}],
-  [{ keyEncryptionKey: RANDOM }, {}],
-  [{ keyEncryptionKey: false }, {}],
-  [{ refreshGrace: 0, keyRotation: 0, pruneInterval: 0, auditRetention: 0, revocationLag: 1 }, {}],
-  [{ cachedTokens: 1 }, {}],
+  [{ secrets: { cookieKeys: [RANDOM, RANDOM] } }, {}],
+  [{ secrets: { keyEncryptionKey: RANDOM } }, {}],
+  [{ secrets: { keyEncryptionKey: false } }, {}],
+  [
+    {
+      tokens: { refreshGrace: 0, keyRotation: 0, revocationLag: 1 },
+      retention: { pruneInterval: 0, audit: 0 },
+    },
+    {},
+  ],
+  [{ tokens: { cached: 1 } }, {}],
   [{ trustProxy: true }, {}],
-  [{ throttling: false }, {}],
-  [{ throttling: { login: false, clientAuthentication: undefined } }, {}],
-  [{ throttling: { login: { perAccount: 50, window: '1 hour' } } }, {}],
+  [{ limits: { attempts: false } }, {}],
+  [{ limits: { attempts: { login: false, clientAuthentication: undefined } } }, {}],
+  [{ limits: { attempts: { login: { perAccount: 50, window: '1 hour' } } } }, {}],
 ];
 
 for (const [given, expected] of accepted) {
@@ -634,12 +666,17 @@ function storageWithout(member: string): Storage {
 const developers = defineGate({ permissions: { manage_apps: 'Manage apps' } });
 const featuresOfStorage: readonly [option: string, member: string, on: object, off: object][] = [
   ['users', 'assignments', { users: { authenticate: methods.authenticate, find: methods.find } }, {}],
-  ['auditRetention', 'audit', {}, { auditRetention: 0 }],
-  ['developerPath', 'idempotency.begin', { gate: developers }, { gate: developers, developerPath: false }],
-  ['deviceAuthorization', 'deviceCodes', { deviceAuthorization: true }, {}],
-  ['deviceAuthorization', 'deviceCodes.deny', { deviceAuthorization: true }, {}],
-  ['dynamicRegistration', 'registrations.insert', { dynamicRegistration: { scopes: [] } }, {}],
-  ['privateKeyJwt', 'assertions', { privateKeyJwt: true }, {}],
+  ['retention.audit', 'audit', {}, { retention: { audit: 0 } }],
+  [
+    'paths.developer',
+    'idempotency.begin',
+    { gate: developers },
+    { gate: developers, paths: { developer: false } },
+  ],
+  ['clients.devices', 'deviceCodes', { clients: { devices: true } }, {}],
+  ['clients.devices', 'deviceCodes.deny', { clients: { devices: true } }, {}],
+  ['clients.registration', 'registrations.insert', { clients: { registration: { scopes: [] } } }, {}],
+  ['clients.keys', 'assertions', { clients: { keys: true } }, {}],
 ];
 for (const [option, member, on, off] of featuresOfStorage) {
   test(`${option} with a storage without ${member} is refused at start, and without ${option} it starts`, async (t) => {
@@ -666,7 +703,7 @@ test('a storage that lacks what every server needs is refused at start, with all
   });
   t.throws(() => createAdministration({ storage: storageWithout('audit') }), {
     code: 'ERR_CONFIG',
-    message: 'auditRetention: this needs a storage with the member audit',
+    message: 'retention.audit: this needs a storage with the member audit',
   });
 });
 
@@ -688,7 +725,7 @@ test('actions and limits of an API with a storage that cannot store them are ref
   for (const [option, member, given] of cases) {
     const auth = await createAuthServer({
       ...required(),
-      developerPath: false,
+      paths: { developer: false },
       storage: storageWithout(member),
     });
     t.notThrows(() => createApiRouter({ auth }));
@@ -749,7 +786,7 @@ test('options may be class instances and frozen objects', async (t) => {
 test('later changes of the options object have no effect', async (t) => {
   const scopes = { 'schools:read': { description: 'See your schools', permissions: ['view_schools'] } };
   const lifetimes = { accessToken: '1 hour' } as { accessToken: '1 hour' | '1 day' };
-  await using platform = await startPlatform({ scopes, lifetimes } as object);
+  await using platform = await startPlatform({ scopes, tokens: { lifetimes } } as object);
   lifetimes.accessToken = '1 day';
   Object.assign(scopes, { admin: { description: 'Everything', permissions: [] } });
   const service = await platform.registerService();
@@ -774,7 +811,7 @@ for (const [lifetimes, accessToken] of [
   [{ accessToken: '1 year', refreshToken: '2 years' }, 31_536_000],
 ] as const) {
   test(`expires_in follows the lifetimes ${JSON.stringify(lifetimes) ?? 'by default'}`, async (t) => {
-    await using platform = await startPlatform(lifetimes === undefined ? {} : { lifetimes });
+    await using platform = await startPlatform(lifetimes === undefined ? {} : { tokens: { lifetimes } });
     const own = await clientToken(platform, await platform.registerService());
     t.is(own.body.expires_in, accessToken);
     const issued = await runCodeFlow(platform, await platform.registerApp());
@@ -790,7 +827,7 @@ for (const [signingAlgorithm, kty] of [
   ['EdDSA', 'OKP'],
 ] as const) {
   test(`tokens signed with ${signingAlgorithm} are accepted by all endpoints`, async (t) => {
-    await using platform = await startPlatform({ signingAlgorithm });
+    await using platform = await startPlatform({ tokens: { algorithm: signingAlgorithm } });
     const { body } = await runCodeFlow(platform, await platform.registerApp());
     t.like(headerOf(body.access_token), { alg: signingAlgorithm, typ: 'at+jwt' });
     t.is((await platform.api('/schools', body.access_token)).status, 200);
@@ -877,7 +914,7 @@ test('tokens, refresh tokens and logins are valid after a restart', async (t) =>
   let origin = '';
   const start = async (signingAlgorithm: SigningAlgorithm = 'ES256'): Promise<Platform> =>
     startPlatform(
-      { storage: knexStorage(database), signingAlgorithm },
+      { storage: knexStorage(database), tokens: { algorithm: signingAlgorithm } },
       {
         inFront: (inside) => {
           origin = inside;
@@ -946,7 +983,9 @@ test('cookie keys in the storage are the same after a restart', async (t) => {
   t.deepEqual(await storage.keys.list('cookie'), stored);
   t.is(stored.length, 1);
   const other = memoryStorage();
-  await (await createAuthServer({ ...required(), storage: other, cookieKeys: [RANDOM] })).close();
+  await (
+    await createAuthServer({ ...required(), storage: other, secrets: { cookieKeys: [RANDOM] } })
+  ).close();
   t.deepEqual(await other.keys.list('cookie'), [], 'no key is created if keys are given');
 });
 

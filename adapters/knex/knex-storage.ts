@@ -48,7 +48,7 @@ export interface KnexStorageOptions {
   readonly create?: boolean | undefined;
   /**
    * Whether a server on PostgreSQL opens one connection besides the pool, on which it learns of revocations and changes of other
-   * nodes at once (LISTEN). Without it, and on other databases, it reads them within `revocationLag`. PgBouncer passes no messages
+   * nodes at once (LISTEN). Without it, and on other databases, it reads them within `tokens.revocationLag`. PgBouncer passes no messages
    * on: behind it, give the address of the server itself for this connection, such as `'postgres://app@10.0.0.1/app'`.
    *
    * @default true

@@ -30,7 +30,7 @@ export async function startAuthServer(
     storage,
     interactions: pages({ brand: { name: 'Acme Schools' } }),
     gate,
-    keyEncryptionKey: 'a key-encryption key for the benchmark only',
+    secrets: { keyEncryptionKey: 'a key-encryption key for the benchmark only' },
     scopes: { [SCOPE]: { description: 'Your schools', permissions: ['view_schools', 'edit_schools'] } },
   });
   return {

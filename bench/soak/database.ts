@@ -57,7 +57,7 @@ export async function prepareDatabase(
 ): Promise<{ readonly apps: readonly RegisteredClient[]; readonly services: readonly RegisteredClient[] }> {
   const storage = knexStorage(address);
   await storage.migrate();
-  const administration = createAdministration({ storage, keyEncryptionKey: KEY_ENCRYPTION_KEY });
+  const administration = createAdministration({ storage, secrets: { keyEncryptionKey: KEY_ENCRYPTION_KEY } });
   const { clients } = administration;
   const apps: RegisteredClient[] = [];
   const services: RegisteredClient[] = [];

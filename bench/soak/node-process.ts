@@ -29,12 +29,14 @@ const auth = await createAuthServer({
     permissions: async () => [],
   },
   storage: knexStorage(address),
-  keyEncryptionKey: KEY_ENCRYPTION_KEY,
-  revocationLag: REVOCATION_LAG,
-  refreshGrace: REFRESH_GRACE,
-  // Both at moments that the driver chooses.
-  keyRotation: 0,
-  pruneInterval: 0,
+  secrets: { keyEncryptionKey: KEY_ENCRYPTION_KEY },
+  tokens: {
+    revocationLag: REVOCATION_LAG,
+    refreshGrace: REFRESH_GRACE,
+    // Both at moments that the driver chooses.
+    keyRotation: 0,
+  },
+  retention: { pruneInterval: 0 },
   logger: {
     debug() {},
     info() {},

@@ -32,7 +32,9 @@ export async function startNodes(cluster: GaleraCluster): Promise<Nodes> {
   for (const address of [...addresses, `mysql://root@127.0.0.1:${balancer.port}/served`]) {
     const [first] = platforms;
     const shared = first && { issuer: first.origin, users: first.users };
-    platforms.push(await startPlatform({ storage: knexStorage(address), revocationLag: 1, ...shared }));
+    platforms.push(
+      await startPlatform({ storage: knexStorage(address), tokens: { revocationLag: 1 }, ...shared }),
+    );
   }
   return {
     platforms,

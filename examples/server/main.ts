@@ -45,7 +45,7 @@ function explain(error: unknown): string {
   if (error instanceof SettingsError || error instanceof GatehouseError)
     return error.message
       .replace(/^issuer:/, 'BASE_URL:')
-      .replace(/^keyEncryptionKey:/, 'KEY_ENCRYPTION_KEY:');
+      .replace(/^secrets\.keyEncryptionKey:/, 'KEY_ENCRYPTION_KEY:');
   if (error instanceof WorkerError) return error.message;
   if (!(error instanceof Error)) return String(error);
   if ('code' in error && error.code === 'EADDRINUSE') {

@@ -115,14 +115,18 @@ export async function preparePlatform({
     gate,
     scopes,
     resources: { [statisticsUrl(baseUrl)]: STATISTICS, [agentsUrl(baseUrl)]: AGENTS },
-    // Apps may sign assertions instead of sending a secret.
-    privateKeyJwt: true,
-    // Agents register themselves, or are known by a document. What they may do is what their user checks on the consent page.
-    dynamicRegistration: { scopes: ofUnregistered },
-    clientIdMetadata: { allow: () => true, scopes: ofUnregistered },
-    deviceAuthorization: true,
-    keyEncryptionKey:
-      keyEncryptionKeys.length > 0 ? keyEncryptionKeys : await keyEncryptionKeyIn(keyEncryptionKeyFile),
+    clients: {
+      // Apps may sign assertions instead of sending a secret.
+      keys: true,
+      // Agents register themselves, or are known by a document. What they may do is what their user checks on the consent page.
+      registration: { scopes: ofUnregistered },
+      documents: { allow: () => true, scopes: ofUnregistered },
+      devices: true,
+    },
+    secrets: {
+      keyEncryptionKey:
+        keyEncryptionKeys.length > 0 ? keyEncryptionKeys : await keyEncryptionKeyIn(keyEncryptionKeyFile),
+    },
   });
 
   const apps = new Apps(auth.clients, database);

@@ -28,9 +28,9 @@ export interface AuthenticatorOptions<P extends string = string, U extends User 
   readonly now?: () => number;
 }
 
-/** Caches active tokens, so that each is verified once and its user or client is read once per `revocationLag`. */
+/** Caches active tokens, so that each is verified once and its user or client is read once per `tokens.revocationLag`. */
 export interface Authenticator<P extends string = string, U extends User = User> {
-  /** The token, if it is cached and was read within `revocationLag`. One Map lookup. */
+  /** The token, if it is cached and was read within `tokens.revocationLag`. One Map lookup. */
   findCached(token: string): VerifiedToken<P, U> | undefined;
   /** Verifies the token, or reads its user or client again. Concurrent requests with the same token share the result. */
   authenticate(token: string): Promise<VerifiedToken<P, U> | AuthFailure>;

@@ -67,7 +67,7 @@ export type Guard<P extends string = string, U extends User = User> = GuardMiddl
  * Creates the middleware that authenticates the requests of an API (RFC 6750).
  *
  * With a valid token of a user, `ctx.state.user` is set and `ctx.state.client` is undefined; with a token of a client, the
- * reverse. `ctx.state.principal` is set for both. The objects are shared by all requests of the next `revocationLag` seconds:
+ * reverse. `ctx.state.principal` is set for both. The objects are shared by all requests of the next `tokens.revocationLag` seconds:
  * treat them as read-only. Without a valid token, the answer is 401 with a challenge; when the storage is unavailable, 503.
  */
 export function createGuard<P extends string, U extends User>(options: GuardOptions<P, U>): Guard<P, U> {

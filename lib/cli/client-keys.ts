@@ -87,8 +87,5 @@ export function keyNotes(
   if (!keys || (options.jwks === undefined && options.jwksUri === undefined)) return [];
   const both =
     'Its secrets are accepted too: delete them with `gatehouse client secrets delete` when the app uses its keys.';
-  return [
-    'Servers accept the keys where their option privateKeyJwt is true.',
-    ...(secrets > 0 ? [both] : []),
-  ];
+  return ['Servers accept the keys where their option clients.keys is true.', ...(secrets > 0 ? [both] : [])];
 }

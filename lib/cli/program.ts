@@ -68,7 +68,7 @@ function createProgram(): Command {
 const EPILOGUE = `
 Environment:
   DATABASE_URL        the database URL; its password is then not in the list of processes
-  KEY_ENCRYPTION_KEY  the servers' keyEncryptionKey, for keys and doctor; several newest first, with commas;
+  KEY_ENCRYPTION_KEY  the servers' secrets.keyEncryptionKey, for keys and doctor; several newest first, with commas;
                       false: keys are stored unencrypted, also in production
 
 Exit codes: 0 done, 1 failed (doctor: found an error), 2 wrong arguments or settings, 130 interrupted.

@@ -54,7 +54,9 @@ async function open({ database, gate, json = false }: GlobalOptions, create: boo
   const { createAdministration } = await import('../server/administration.ts');
   const { knexStorage } = await import('koa-gatehouse/adapters/knex');
   const storage = knexStorage(address, { create });
-  const administration = createAdministration({ storage, ...names, ...keyEncryptionKey() });
+  const { lifetimes, ...checkedBy } = names ?? {};
+  const tokens = { lifetimes };
+  const administration = createAdministration({ storage, ...checkedBy, tokens, secrets: secrets() });
   return { administration, storage, names, asJson: json };
 }
 
@@ -64,7 +66,7 @@ export function requireDatabase(database: string | undefined): string {
   throw new UsageError('Give the database: --database URL, or the environment variable DATABASE_URL.');
 }
 
-function keyEncryptionKey(): { keyEncryptionKey?: readonly string[] | false } {
+function secrets(): { keyEncryptionKey?: readonly string[] | false } {
   const given = process.env['KEY_ENCRYPTION_KEY'];
   if (!given) return {};
   return { keyEncryptionKey: given === 'false' ? false : given.split(',') };

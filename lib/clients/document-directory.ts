@@ -18,7 +18,7 @@ export interface DocumentDirectory extends ClientDirectory {
   keep(found: StoredClient, origin: AuditOrigin): Promise<void>;
 }
 
-/** The directory of a server without the option `clientIdMetadata`. */
+/** The directory of a server without the option `clients.documents`. */
 export function withoutDocuments(directory: ClientDirectory): DocumentDirectory {
   return { ...directory, resolve: async (id) => directory.find(id), isStored: () => true, async keep() {} };
 }

@@ -33,7 +33,7 @@ export type AuditEvent =
       readonly clientId?: string | undefined;
     }
   | { readonly type: 'login_failed'; readonly clientId?: string | undefined }
-  /** Refused before the password was checked, because too many logins have failed: see the option `throttling`. */
+  /** Refused before the password was checked, because too many logins have failed: see the option `limits.attempts`. */
   | { readonly type: 'login_throttled' }
   | {
       readonly type: 'consent_given' | 'consent_denied' | 'consent_withdrawn';

@@ -20,7 +20,7 @@ export interface ClientFields<P extends string = string, R extends string = stri
   readonly confidential?: boolean;
   /**
    * The public keys of a confidential client, with which it authenticates by `private_key_jwt` (RFC 7523). Requires the server's
-   * option `privateKeyJwt`. At most 10; RSA of 2048 to 4096 bits, EC on P-256, P-384 or P-521, or Ed25519; never a private key.
+   * option `clients.keys`. At most 10; RSA of 2048 to 4096 bits, EC on P-256, P-384 or P-521, or Ed25519; never a private key.
    * `jwksUri` is a public https URL. A client that is registered with keys gets no secret; in a change, keys and secrets are both
    * accepted until one of them is removed, and `undefined` removes the keys.
    * @default none: it authenticates with a secret
@@ -61,7 +61,7 @@ export interface NewSecret extends ClientSecret {
 }
 
 /**
- * The registered clients. Every change is checked, and takes effect on this node at once, on the others within `revocationLag`.
+ * The registered clients. Every change is checked, and takes effect on this node at once, on the others within `tokens.revocationLag`.
  *
  * Every method throws `StorageError` when the storage cannot be reached.
  */

@@ -11,7 +11,7 @@ export interface Developer {
   readonly user: User;
   /** Whether the user sees every app: holds `manage_all_apps`. */
   readonly administrator: boolean;
-  /** Whether apps can authenticate with keys: the server's option `privateKeyJwt`. */
+  /** Whether apps can authenticate with keys: the server's option `clients.keys`. */
   readonly acceptsKeys: boolean;
   /**
    * Every role of the gate, with the descriptions of its permissions. `assignable`: the user holds it and may give it to an

@@ -25,7 +25,7 @@ export type ClientEndpoint = 'token' | 'revocation' | 'introspection' | 'device_
 
 /** The result of a request to an endpoint for clients. No member is text from the request. */
 export interface EndpointOutcome {
-  /** `registration`: with the option `dynamicRegistration` only. */
+  /** `registration`: with the option `clients.registration` only. */
   readonly endpoint: ClientEndpoint | 'registration';
   /** The id that `requestIdOf()` returns. */
   readonly requestId: string;
@@ -147,7 +147,7 @@ export interface ClientThrottle {
 
 /**
  * Bounds how many requests of a node wait at once for what strangers serve: the documents and the keys of clients. Each of them
- * holds a place of `maxRequests`.
+ * holds a place of `limits.requests`.
  */
 export interface RemoteWaits {
   /**

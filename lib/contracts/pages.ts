@@ -135,13 +135,13 @@ export interface InteractionFlow {
   /** Logs a user in on this browser, outside an authorization. The session gets a new id. */
   signIn(ctx: Context, user: User): Promise<void>;
   /**
-   * Ends the login session: deletes it from the storage and its cookie from the browser, and calls the host's `signOut`. Resolves to
-   * whether the host's own session continues, because there is no `signOut`.
+   * Ends the login session: deletes it from the storage and its cookie from the browser, and calls the host's `login.signOut`. Resolves to
+   * whether the host's own session continues, because there is no `login.signOut`.
    */
   logout(ctx: Context): Promise<{ readonly hostSessionContinues: boolean }>;
   /**
    * The device authorization grant: the page at `/oauth/device`, whose URL devices show. `undefined` without the option
-   * `deviceAuthorization`.
+   * `clients.devices`.
    */
   readonly devices: DeviceFlow | undefined;
   /** Path of the developer area below {@link InteractionFlow.basePath}; `undefined` when there is none. */

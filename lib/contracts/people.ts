@@ -16,7 +16,7 @@ export interface UserStore<U extends User = User> {
   authenticate(login: string, password: string): Promise<U | undefined>;
   /**
    * Finds a user by id. Resolves to `undefined` for a user who was deleted or may no longer log in; the guard refuses the
-   * user's tokens within `revocationLag`.
+   * user's tokens within `tokens.revocationLag`.
    */
   find(id: string): Promise<U | undefined>;
   /**
@@ -49,7 +49,7 @@ export interface AssignmentStore {
  * The roles and permissions of users, stored by Gatehouse: for a {@link UserStore} without `permissions()` and `roles()`. With
  * one of the two, roles and permissions come from the user store, and every method here throws a `ConfigError`.
  *
- * A change takes effect on this node at once, on the others within `revocationLag`.
+ * A change takes effect on this node at once, on the others within `tokens.revocationLag`.
  */
 export interface Assignments<P extends string = string, R extends string = string> {
   /** The roles and permissions of a user; empty for a user without any. */

@@ -77,7 +77,7 @@ export interface StoredChange {
 }
 
 /**
- * Tells all nodes on a storage of a change, so that they read it at once and not only within `revocationLag`. A hint: a message
+ * Tells all nodes on a storage of a change, so that they read it at once and not only within `tokens.revocationLag`. A hint: a message
  * that is lost only costs time.
  */
 export interface ChangeFeed {

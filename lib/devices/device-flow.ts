@@ -53,7 +53,7 @@ interface OpenRequest {
 
 /** Makes the steps of the pages on which users enter the code of a device; `DeviceFlow` documents each of them. */
 export function createDeviceFlow(options: ResolvedOptions, parts: DeviceFlowParts): DeviceFlow {
-  const { currentUser, issuer, resources, storage, users } = options;
+  const { issuer, resources, storage, users } = options;
   const { audit, isSameNetwork, provider, userCodeIds, userCodes } = parts;
 
   async function findOpen(userCode: string): Promise<OpenRequest | undefined> {
@@ -120,7 +120,7 @@ export function createDeviceFlow(options: ResolvedOptions, parts: DeviceFlowPart
     const session = await provider().Session.get(ctx);
     if (session.accountId === user.id) return { sessionId: hashCredential(session.jti), sequence };
     // The host's own login, which no row stands for.
-    if ((await currentUser?.(ctx))?.id === user.id) return { sequence };
+    if ((await options.login.currentUser?.(ctx))?.id === user.id) return { sequence };
     throw new InteractionExpiredError();
   }
 

@@ -10,14 +10,17 @@ export function devicePart(
   options: ResolvedOptions,
   parts: DeviceCodeParts & Omit<GrantParts, 'options'>,
 ): EnginePart {
-  const { deviceAuthorization, storage } = options;
-  if (!deviceAuthorization) return { models: {}, configuration: {} };
+  const {
+    clients: { devices },
+    storage,
+  } = options;
+  if (!devices) return { models: {}, configuration: {} };
   return {
     models: { DeviceCode: deviceCodeAdapter(storage.deviceCodes, parts) },
-    grants: [deviceCodeGrant({ ...parts, options }, deviceAuthorization)],
+    grants: [deviceCodeGrant({ ...parts, options }, devices)],
     configuration: {
       features: { deviceFlow: { enabled: true, charset: 'base-20', mask: '****-****' } },
-      ttl: { DeviceCode: deviceAuthorization.lifetime },
+      ttl: { DeviceCode: devices.lifetime },
     },
   };
 }

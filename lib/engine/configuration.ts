@@ -14,7 +14,7 @@ export function engineConfiguration(
   options: ResolvedOptions,
   { pages, secrets }: { readonly pages: Pages; readonly secrets: Secrets },
 ): Configuration {
-  const { lifetimes, requirePkce, secure, signingAlgorithm } = options;
+  const { clients, secure, tokens } = options;
   const cookie = { httpOnly: true, sameSite: 'lax', signed: true, secure } as const;
   const { path, prefix, suffix } = cookieScope(options);
   return {
@@ -49,14 +49,14 @@ export function engineConfiguration(
       'client_secret_basic',
       'client_secret_post',
       'none',
-      ...(options.privateKeyJwt ? (['private_key_jwt'] as const) : []),
+      ...(clients.keys ? (['private_key_jwt'] as const) : []),
     ],
-    ...(options.privateKeyJwt ? ASSERTION_CONFIGURATION : {}),
+    ...(clients.keys ? ASSERTION_CONFIGURATION : {}),
     clientDefaults: {
       grant_types: ['authorization_code', 'refresh_token'],
       response_types: ['code'],
       token_endpoint_auth_method: 'client_secret_basic',
-      id_token_signed_response_alg: signingAlgorithm,
+      id_token_signed_response_alg: tokens.algorithm,
     },
     features: {
       devInteractions: { enabled: false },
@@ -68,9 +68,9 @@ export function engineConfiguration(
     },
     ttl: {
       // The engine issues none here; it prints a notice about each lifetime that is left out.
-      IdToken: lifetimes.accessToken,
+      IdToken: tokens.lifetimes.accessToken,
     },
-    pkce: { required: (_ctx, client) => requirePkce || client.clientAuthMethod === 'none' },
+    pkce: { required: (_ctx, client) => clients.requirePkce || client.clientAuthMethod === 'none' },
     // `handleCors` in response.ts decides instead: the engine would refuse the whole request, and its answer would reveal which
     // clients exist.
     clientBasedCORS: () => true,

@@ -78,19 +78,15 @@ const OTHER: Place = { work: undefined, hasEngine: true };
 
 /** Makes the function that says where a request with a path goes; `undefined`: to the host. */
 export function createPlaceOf(
-  {
-    accountPath,
-    developerPath,
-    deviceAuthorization,
-  }: Pick<ResolvedOptions, 'accountPath' | 'developerPath' | 'deviceAuthorization'>,
+  { clients, paths }: Pick<ResolvedOptions, 'clients' | 'paths'>,
   isRegistrationOpen: boolean,
 ): (path: string) => Place | undefined {
-  const areas = [developerPath, accountPath].filter((area) => area !== undefined);
+  const areas = [paths.developer, paths.account].filter((area) => area !== undefined);
   return (path) => {
     if (!ENGINE_PATH.test(path) || ENGINE_LOGOUT.test(path)) {
       return areas.some((area) => path === area || path.startsWith(`${area}/`)) ? PAGE : undefined;
     }
-    if (!deviceAuthorization && DEVICE.test(path)) return undefined;
+    if (!clients.devices && DEVICE.test(path)) return undefined;
     const registered = isRegistrationOpen ? registrationAt(path) : undefined;
     if (registered) return { work: 'registration', hasEngine: false, clientId: registered.clientId };
     const endpoint = endpointAt(path);

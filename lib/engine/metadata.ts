@@ -24,34 +24,25 @@ const SUPPORTED_MEMBERS = [
  */
 export function serverMetadata(
   announced: Readonly<Record<string, unknown>>,
-  {
-    clientIdMetadata,
-    dynamicRegistration,
-    issuer,
-    privateKeyJwt,
-    scopes,
-  }: Pick<
-    ResolvedOptions,
-    'clientIdMetadata' | 'dynamicRegistration' | 'issuer' | 'privateKeyJwt' | 'scopes'
-  >,
+  { clients, issuer, scopes }: Pick<ResolvedOptions, 'clients' | 'issuer' | 'scopes'>,
 ): Record<string, unknown> {
   const members = Object.fromEntries(SUPPORTED_MEMBERS.map((name) => [name, announced[name]]));
   const secret = ['client_secret_basic', 'client_secret_post'];
-  const confidential = privateKeyJwt ? [...secret, 'private_key_jwt'] : secret;
+  const confidential = clients.keys ? [...secret, 'private_key_jwt'] : secret;
   const algorithms = announced['token_endpoint_auth_signing_alg_values_supported'];
   return {
     ...members,
-    ...(dynamicRegistration ? { registration_endpoint: issuer + ENDPOINTS.registration } : {}),
+    ...(clients.registration ? { registration_endpoint: issuer + ENDPOINTS.registration } : {}),
     response_modes_supported: [...RESPONSE_MODES],
     scopes_supported: [...scopes.keys()],
     revocation_endpoint_auth_methods_supported: [...confidential, 'none'],
     introspection_endpoint_auth_methods_supported: confidential,
-    ...(privateKeyJwt && {
+    ...(clients.keys && {
       token_endpoint_auth_signing_alg_values_supported: algorithms,
       revocation_endpoint_auth_signing_alg_values_supported: algorithms,
       introspection_endpoint_auth_signing_alg_values_supported: algorithms,
     }),
-    ...(clientIdMetadata && { client_id_metadata_document_supported: true }),
+    ...(clients.documents && { client_id_metadata_document_supported: true }),
   };
 }
 

@@ -13,7 +13,7 @@ import { currentRequest } from './request.ts';
 /** Maps the engine's models to the storage. Any operation that no module has given throws. */
 export function createAdapterFactory(
   clients: ClientDirectory,
-  options: Pick<ResolvedOptions, 'deviceAuthorization'>,
+  options: Pick<ResolvedOptions, 'clients'>,
   parts: readonly EnginePart[],
 ): AdapterFactory {
   const models: Record<string, Partial<Adapter>> = Object.assign(
@@ -48,10 +48,10 @@ const UNUSABLE_SECRET = randomBytes(32).toString('base64url');
  */
 function clientAdapter(
   clients: Pick<ClientDirectory, 'find'>,
-  { deviceAuthorization }: Pick<ResolvedOptions, 'deviceAuthorization'>,
+  { clients: { devices } }: Pick<ResolvedOptions, 'clients'>,
 ): Partial<Adapter> {
   // Without the option, the engine does not know its grant type; the tokens that devices have can still be refreshed.
-  const ofDevices = deviceAuthorization ? [DEVICE_GRANT, 'refresh_token'] : ['refresh_token'];
+  const ofDevices = devices ? [DEVICE_GRANT, 'refresh_token'] : ['refresh_token'];
   const grantTypes: Readonly<Record<Client['grantType'], readonly string[]>> = {
     authorization_code: ['authorization_code', 'refresh_token'],
     client_credentials: ['client_credentials'],

@@ -139,7 +139,7 @@ function registerGrant(provider: Provider, { handle, name, parameters }: GrantTy
  * Makes the engine reuse the client objects that it has built, for as long as the client directory caches their rows. The
  * engine's own cache holds a hundred clients, and hashes the stored metadata at each look-up.
  *
- * Disabled clients are hidden from the engine, and without the option `clientIdMetadata` clients with a metadata document too. Only
+ * Disabled clients are hidden from the engine, and without the option `clients.documents` clients with a metadata document too. Only
  * the authorization endpoint finds those that are not stored. A client has one method of authentication for the engine, so a
  * client with keys and secrets is built for the method that the request uses.
  */
@@ -147,7 +147,7 @@ function cacheBuiltClients(
   provider: Provider,
   clients: DocumentDirectory,
   remoteKeys: RemoteKeys | undefined,
-  { clientIdMetadata }: Pick<ResolvedOptions, 'clientIdMetadata'>,
+  options: Pick<ResolvedOptions, 'clients'>,
 ): void {
   const build = provider.Client.find.bind(provider.Client);
   // Keyed by the directory's object: a client that was changed or read again is another object, so the engine builds it again.
@@ -178,7 +178,7 @@ function cacheBuiltClients(
     }
     if (stored?.client.disabled) return undefined;
     if (stored?.client.registration === 'metadata_document') {
-      if (!clientIdMetadata) return undefined;
+      if (!options.clients.documents) return undefined;
       if (request && request.endpoint !== 'authorization' && !clients.isStored(stored)) return undefined;
     }
     // Only of the client that authenticates, not of one whose token is introspected.

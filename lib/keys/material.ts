@@ -11,7 +11,7 @@ import { ConfigError } from '../errors.ts';
  */
 export type Protection = 'none' | 'newest' | 'former' | 'unknown';
 
-/** Serializes keys for the storage and reads them again, encrypted when the host sets `keyEncryptionKey`. */
+/** Serializes keys for the storage and reads them again, encrypted when the host sets `secrets.keyEncryptionKey`. */
 export interface KeyMaterial {
   /** Whether new keys are written encrypted. */
   readonly encrypts: boolean;
@@ -60,14 +60,14 @@ export function createKeyMaterial(secrets: readonly string[]): KeyMaterial {
       if (!isEncrypted(material)) return JSON.parse(material) as JWK;
       if (!newest) {
         throw new ConfigError(
-          'keyEncryptionKey',
-          "the server's keys are encrypted; give the keyEncryptionKey of the servers",
+          'secrets.keyEncryptionKey',
+          "the server's keys are encrypted; give the secrets.keyEncryptionKey of the servers",
         );
       }
       const key = keyOf(material);
       if (!key) {
         throw new ConfigError(
-          'keyEncryptionKey',
+          'secrets.keyEncryptionKey',
           "the server's keys were encrypted with another one; give that one too, after the new one, until `gatehouse keys encrypt` has run with both",
         );
       }

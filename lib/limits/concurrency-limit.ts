@@ -9,24 +9,24 @@ import { createArrivingBodies, isArriving } from '../http/arriving-bodies.ts';
 /** The limits of all requests together. */
 export interface RequestLimits {
   /** How many requests may run at once, from when they arrive until they are answered. 0: any number. */
-  readonly maxRequests: number;
+  readonly requests: number;
   /** In seconds: how long a body may take to arrive, and a client may receive nothing of a stream. */
   readonly bodyTimeout: number;
   /** In bytes: how large the bodies of all requests may be together, without those of 64 KiB and less. 0: any size. */
-  readonly maxBodyBytes: number;
+  readonly bodyBytes: number;
 }
 
 export function createConcurrencyLimit({
+  bodyBytes,
   bodyTimeout,
-  maxBodyBytes,
-  maxRequests,
+  requests,
 }: RequestLimits): ConcurrencyLimit {
-  const limit = maxRequests === 0 ? Infinity : maxRequests;
+  const limit = requests === 0 ? Infinity : requests;
   const streamsPerCaller = Math.ceil(limit / 10);
   const streams = new Map<string, number>();
   const bodies = createArrivingBodies({
     timeout: bodyTimeout,
-    capacity: maxBodyBytes === 0 ? Infinity : maxBodyBytes,
+    capacity: bodyBytes === 0 ? Infinity : bodyBytes,
   });
   const pauses = watchPauses();
   const drained = Promise.withResolvers<void>();

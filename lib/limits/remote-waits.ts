@@ -9,12 +9,11 @@ const MOST_WAITING = 100;
 const RETRY = 5;
 
 /**
- * Bounds the requests that wait for what a stranger can make slow, so that the others keep their places: to a tenth of `maxRequests`,
+ * Bounds the requests that wait for what a stranger can make slow, so that the others keep their places: to a tenth of `limits.requests`,
  * and of these to a tenth from one address and to a fifth for one URL, so that no address takes the places of all that have to wait.
  */
-export function createRemoteWaits({ maxRequests }: { readonly maxRequests: number }): RemoteWaits {
-  const requests = maxRequests === 0 ? Infinity : maxRequests;
-  const most = Math.min(MOST_WAITING, Math.ceil(requests / 10));
+export function createRemoteWaits({ requests }: { readonly requests: number }): RemoteWaits {
+  const most = requests === 0 ? MOST_WAITING : Math.min(MOST_WAITING, Math.ceil(requests / 10));
   const ofAddress = Math.ceil(most / 10);
   const ofUrl = Math.ceil(most / 5);
   const waiting = new Map<string, number>();

@@ -44,16 +44,16 @@ export interface Throttles {
 export function createThrottles(
   store: AttemptStore,
   {
+    attempts,
     logger,
     observers,
     secrets,
-    throttling,
   }: {
     readonly logger: Logger;
     /** `guarded` is called for each refused request. */
     readonly observers: { readonly guarded: ((outcome: GuardOutcome) => void) | undefined };
     readonly secrets: Secrets;
-    readonly throttling: {
+    readonly attempts: {
       readonly login: (LoginLimits & { readonly deviceLifetime: number }) | undefined;
       readonly clientAuthentication: ClientLimits | undefined;
       readonly userCodes: UserCodeLimits | undefined;
@@ -62,7 +62,7 @@ export function createThrottles(
   },
 ): Throttles {
   const idOf = createAttemptId(secrets);
-  const { clientAuthentication, deviceRequests, login, userCodes } = throttling;
+  const { clientAuthentication, deviceRequests, login, userCodes } = attempts;
   return {
     logins: login ? createLoginThrottle(store, { idOf, limits: login, logger }) : unlimitedLogins,
     browsers: login && createKnownBrowsers(secrets, login.deviceLifetime),

@@ -67,7 +67,7 @@ const COMPRESSION = {
  * session that it was asked of, and both restart the request.
  */
 export function createAuthorizationRequests(
-  { issuer, lifetimes }: Pick<ResolvedOptions, 'issuer' | 'lifetimes'>,
+  { issuer, tokens: { lifetimes } }: Pick<ResolvedOptions, 'issuer' | 'tokens'>,
   secrets: Secrets,
 ): AuthorizationRequests {
   // Each a key object, because importing a key costs more than the encryption.

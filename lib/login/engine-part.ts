@@ -28,7 +28,8 @@ export function loginPart(
     readonly requests: AuthorizationRequests;
   },
 ): EnginePart {
-  const { basePath, issuer, lifetimes, storage, users } = options;
+  const { basePath, issuer, storage, users } = options;
+  const { lifetimes } = options.tokens;
   return {
     models: {
       Session: sessionAdapter(storage.sessions),
@@ -39,7 +40,7 @@ export function loginPart(
       findAccount: createFindAccount(users, endMissingUser),
       loadExistingGrant: createLoadGrant({ clients, issuer, requests }),
       interactions: {
-        policy: createPrompts(options.currentUser),
+        policy: createPrompts(options.login.currentUser),
         url: async (ctx, { params, prompt, session }) =>
           `${basePath}${ENDPOINTS.interaction}/${requests.write({
             prompt: prompt.name as AuthorizationRequest['prompt'],
@@ -71,7 +72,9 @@ function createFindAccount(users: UserStore, endMissingUser: EndMissingUser): Fi
 }
 
 /** The prompts for login and consent: the engine's checks, and checks of this server. */
-function createPrompts(currentUser: ResolvedOptions['currentUser']): interactionPolicy.DefaultPolicy {
+function createPrompts(
+  currentUser: ResolvedOptions['login']['currentUser'],
+): interactionPolicy.DefaultPolicy {
   const { Check, base } = interactionPolicy;
   const policy = base();
   const login = policy.get('login')!;
@@ -104,7 +107,7 @@ function isUserMissing(ctx: KoaContextWithOIDC): boolean {
 /** The host's session takes precedence: another user there, or a logout there, requires a login here. */
 async function isHostLoginNeeded(
   ctx: KoaContextWithOIDC,
-  currentUser: NonNullable<ResolvedOptions['currentUser']>,
+  currentUser: NonNullable<ResolvedOptions['login']['currentUser']>,
 ): Promise<boolean> {
   const { session, result } = ctx.oidc;
   if (result?.login || !session?.accountId) return false;

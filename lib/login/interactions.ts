@@ -34,7 +34,7 @@ export interface InteractionParts
 /** Makes the flow that the pages use; `InteractionFlow` documents each step. */
 export function createInteractionFlow(options: ResolvedOptions, parts: InteractionParts): InteractionFlow {
   const { audit, clients, authorizedApps, developer, devices, provider, requests } = parts;
-  const { accountPath, basePath, currentUser, developerPath, logger, loginUrl, origin } = options;
+  const { basePath, login, logger, origin, paths } = options;
   const { storage, users } = options;
   const pageRequestOf = createPageRequestOf(provider);
   const sessions = createLoginSessions(options, { ...parts, pageRequestOf });
@@ -43,8 +43,8 @@ export function createInteractionFlow(options: ResolvedOptions, parts: Interacti
     origin,
     basePath,
     devices,
-    developerPath,
-    accountPath,
+    developerPath: paths.developer,
+    accountPath: paths.account,
     developer,
     authorizedApps,
     currentUser: sessions.currentUser,
@@ -68,7 +68,7 @@ export function createInteractionFlow(options: ResolvedOptions, parts: Interacti
         loginHint: parameters['login_hint'],
         uiLocales: parameters['ui_locales']?.split(' '),
         action: pathOf(uid),
-        canSwitchUser: currentUser === undefined,
+        canSwitchUser: login.currentUser === undefined,
       };
     },
     authenticate: createAuthenticate(options, { ...parts, pageRequestOf }),
@@ -112,19 +112,19 @@ export function createInteractionFlow(options: ResolvedOptions, parts: Interacti
       return requests.urlOf({ ...rest, prompt: [...prompts].join(' ') });
     },
     async skipLogin(ctx, { uid }) {
-      if (currentUser === undefined && loginUrl === undefined) return undefined;
+      if (login.currentUser === undefined && login.url === undefined) return undefined;
       const found = await open(ctx, uid, 'login');
-      const user = await currentUser?.(ctx);
+      const user = await login.currentUser?.(ctx);
       const { reasons, wasSentToLogin } = found.request;
       const mustLoginAgain = reasons.includes('login_prompt') || reasons.includes('max_age');
       if (user) {
         if (mustLoginAgain && wasSentToLogin !== true) return undefined;
         if (await users.find(user.id)) return finishLogin(ctx, found, user, [HOST_LOGIN]);
         // Restarting the request, or redirecting to the host's login page, could loop.
-        logger.warn({ user_id: user.id }, 'currentUser returned a user that users.find does not find');
+        logger.warn({ user_id: user.id }, 'login.currentUser returned a user that users.find does not find');
         return undefined;
       }
-      if (loginUrl === undefined) return undefined;
+      if (login.url === undefined) return undefined;
       return sessions.loginUrl(pathOf(requests.write({ ...found.request, wasSentToLogin: true })));
     },
   };

@@ -34,18 +34,7 @@ export interface LoginSessions extends Pick<
 }
 
 export function createLoginSessions(
-  options: Pick<
-    ResolvedOptions,
-    | 'basePath'
-    | 'currentUser'
-    | 'lifetimes'
-    | 'loginUrl'
-    | 'origin'
-    | 'secure'
-    | 'signOut'
-    | 'storage'
-    | 'users'
-  >,
+  options: Pick<ResolvedOptions, 'basePath' | 'login' | 'origin' | 'secure' | 'storage' | 'tokens' | 'users'>,
   {
     audit,
     endMissingUser,
@@ -58,7 +47,9 @@ export function createLoginSessions(
     readonly provider: () => Provider;
   },
 ): LoginSessions {
-  const { basePath, currentUser, lifetimes, loginUrl, origin, secure, signOut, storage, users } = options;
+  const { basePath, origin, secure, storage, users } = options;
+  const { currentUser, signOut, url: loginUrl } = options.login;
+  const { lifetimes } = options.tokens;
   const cookieOf = ({ cookies }: PageRequest): string | undefined =>
     cookies.get(provider().cookieName('session'));
 
@@ -147,7 +138,7 @@ export function createLoginSessions(
       setCookie(page, { id, expiresAt });
     },
     async logout(ctx) {
-      // Before `signOut`, which may leave nothing that `currentUser` could read.
+      // Before `login.signOut`, which may leave nothing that `login.currentUser` could read.
       const hostUser = await currentUser?.(ctx);
       const page = pageRequestOf(ctx);
       const ended = await removeSession(page);

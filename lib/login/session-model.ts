@@ -101,7 +101,7 @@ function contentOf({
  */
 export function sessionEnd(
   { loginTs = now() }: { readonly loginTs?: number | undefined },
-  { session, sessionAbsolute }: ResolvedOptions['lifetimes'],
+  { session, sessionAbsolute }: ResolvedOptions['tokens']['lifetimes'],
 ): number {
   return Math.min(now() + session, loginTs + sessionAbsolute);
 }

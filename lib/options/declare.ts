@@ -76,9 +76,10 @@ export function unchecked<T>(_place: string, given: T): T {
   return given;
 }
 
-/** An option that is an object with the options of a table. */
+/** An option that is an object with the options of a table; `members`, by which a name in the wrong place is found. */
 export function object<D extends object>(declared: D): Check<Given<D>, Values<D>> {
-  return (place, given) => readOptions(declared, given, place);
+  const check: Check<Given<D>, Values<D>> = (place, given) => readOptions(declared, given, place);
+  return Object.assign(check, { members: declared });
 }
 
 /** The same, or `false` to switch off what it is about; the value is `undefined` then. */

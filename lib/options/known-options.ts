@@ -16,7 +16,7 @@ export function checkKnownOptions<T extends object>(
   if (!isObject(given)) throw new ConfigError(place ?? 'options', `pass an object with some of ${listed}`);
   for (const name of Object.keys(given)) {
     if (Object.hasOwn(names, name)) continue;
-    const similar = Object.keys(names).find((known) => isSimilar(name, known));
+    const similar = Object.keys(names).find((known) => isSimilar(name, known)) ?? memberLike(name, names);
     throw new ConfigError(
       placeOf(place, name),
       similar === undefined
@@ -36,6 +36,23 @@ export function isObject(value: unknown): value is Readonly<Record<string, unkno
 export function placeOf(place: string | undefined, name: string): string {
   if (place === undefined) return name;
   return place.endsWith('()') ? `${place.slice(0, -2)}({ ${name} })` : `${place}.${name}`;
+}
+
+/** The option of a group that a name is meant for: the one with the longest name that is like it, or in it. */
+function memberLike(name: string, names: Readonly<Record<string, unknown>>): string | undefined {
+  const meant = name.toLowerCase();
+  const places = Object.entries(names).flatMap(([group, declared]) =>
+    membersOf(declared)
+      .filter((member) => isSimilar(name, member) || meant.includes(member.toLowerCase().replace(/s$/, '')))
+      .map((member) => ({ length: member.length, place: `${group}.${member}` })),
+  );
+  return places.toSorted((one, other) => other.length - one.length)[0]?.place;
+}
+
+/** The names of the options in a group (`object()`). */
+function membersOf(declared: unknown): readonly string[] {
+  const { check = declared } = Object(declared) as { readonly check?: unknown };
+  return Object.keys((Object(check) as { readonly members?: object }).members ?? {});
 }
 
 /** Whether two names differ in case and in two letters at most, for names of three letters and more. */

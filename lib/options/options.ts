@@ -3,8 +3,8 @@ import type { Provider } from 'oidc-provider';
 
 import type { Client, User } from '../contracts/index.ts';
 import { clientIdMetadata } from './client-id-metadata.ts';
-import { optional } from './declare.ts';
-import type { Check, Given } from './declare.ts';
+import { object, optional } from './declare.ts';
+import type { Check, Given, Values } from './declare.ts';
 import { deviceAuthorization } from './device-authorization.ts';
 import { lifetimes } from './lifetimes.ts';
 import { issuerUrl, loginUrl, mountPath, pagePath } from './paths.ts';
@@ -46,6 +46,219 @@ export type TokenClaims<U extends User = User> = (
 const keyEncryptionKey: Check<string | readonly string[] | false, readonly string[]> = (place, given) =>
   given === false ? [] : secrets(place, [given].flat());
 
+/** The login session of the host, which users then need not repeat here. */
+// oxlint-disable-next-line typescript/no-unnecessary-type-parameters -- it is in the type of the result
+function login<U extends User>() {
+  return {
+    /** Returns the user of the host's own login session. Users who are logged in there see no login page. */
+    currentUser: optional(fn<(ctx: Context) => NoInfer<U> | undefined | Promise<NoInfer<U> | undefined>>()),
+    /**
+     * The host's own login page, a path or URL. Users are redirected to it with `?return_to=`. Requires `currentUser`, from which
+     * the server learns who has logged in.
+     * @default the bundled login page
+     */
+    url: optional(loginUrl),
+    /**
+     * Ends the host's own session, such as `(ctx) => { ctx.session = null; }`. It is called when a user signs out at
+     * `/oauth/logout`, after the login session of this server has ended. Without it, that page says that the user is still signed
+     * in to the host.
+     */
+    signOut: optional(fn<(ctx: Context) => void | Promise<void>>()),
+  };
+}
+
+const CLIENTS = {
+  /**
+   * Whether confidential clients can be registered with public keys, and authenticate by assertions that they sign, instead of a
+   * secret: `private_key_jwt` (RFC 7523, OpenID Connect Core 1.0 section 9). An assertion is for this server (its `aud`), expires
+   * within 10 minutes, and is accepted once on all nodes (its `jti`). When `false`, such clients cannot authenticate with their
+   * keys.
+   * @default false
+   */
+  keys: optional(boolean, false),
+  /**
+   * Lets apps connect that nobody registered: their `client_id` is the https URL of a document that describes them (OAuth Client ID
+   * Metadata Document). The server fetches it from public addresses only. Users see the host of the URL first, and are asked at
+   * each authorization that leads to their own device.
+   *
+   *     clients: { documents: { allow: (url) => hosts.has(new URL(url).host), scopes: ['schools:read'] } }
+   *
+   * @default such apps are refused, also those that users have authorized before
+   */
+  documents: optional(clientIdMetadata),
+  /**
+   * Lets apps register themselves at `POST /oauth/register` (RFC 7591), as agents do, and manage their registration (RFC 7592).
+   * Users are asked for consent before such an app gets a token.
+   *
+   *     clients: { registration: { scopes: ['schools:read'] } }
+   *
+   * @default off: apps are registered by people and programs of the platform
+   */
+  registration: optional(registration),
+  /**
+   * The device authorization grant (RFC 8628), for command lines, televisions and other devices without a browser: their clients
+   * have the grant type `device_code`, and users enter the code that the device shows at `/oauth/device`. `true`, or an object with
+   * settings. `false`: no endpoint and no page, and no client gets tokens for a device code.
+   * @default false
+   */
+  devices: optional(deviceAuthorization, false),
+  /**
+   * Names that users cannot give to their apps, such as the names of your own apps; names that look like them are refused too.
+   * The brand of the pages is always reserved. Users with `manage_all_apps` are exempt.
+   * @default []
+   */
+  reservedNames: optional(names, []),
+  /**
+   * Whether every client has to use PKCE (RFC 7636). When `false`, public clients have to; confidential clients may, and after
+   * an authorization request with a `code_challenge` the code exchange requires the `code_verifier`.
+   * @default false
+   */
+  requirePkce: optional(boolean, false),
+};
+
+/** What is in tokens, how long they live, and how they are signed and checked. */
+// oxlint-disable-next-line typescript/no-unnecessary-type-parameters -- it is in the type of the result
+function tokens<U extends User>() {
+  return {
+    /** A preset's name, or single lifetimes. @default 'long' */
+    lifetimes: optional(lifetimes, 'long'),
+    /**
+     * Adds claims of your own to access tokens, such as a tenant, for APIs that read tokens themselves. Called for each access
+     * token of the token endpoint and of `auth.issueToken()`. When it throws, no token is issued and the client gets
+     * `server_error`. Keep the claims small, because every request carries them, and free of secrets, because clients can read
+     * their tokens. The claim names of RFC 7519, RFC 9068, RFC 7662 and of this server are refused with a `ConfigError`; `roles`,
+     * `groups` and `entitlements` (RFC 9068 section 2.2.3.1) are available.
+     *
+     *     tokens: { claims: ({ user }) => ({ tenant: user?.tenant }) }
+     *
+     * @default no additional claims
+     */
+    claims: optional(fn<TokenClaims<NoInfer<U>>>()),
+    /** The algorithm that signs access tokens. @default 'ES256' */
+    algorithm: optional(signingAlgorithm, 'ES256'),
+    /**
+     * How often a new signing key is created, by one of the nodes, and with it one for cookies, though not more often than every 30
+     * days. Former ones are accepted as long as a token, or a cookie, of theirs can be valid. `0`: only by `auth.keys.rotate()`.
+     * @default '90 days'
+     */
+    keyRotation: optional(duration(0), '90 days'),
+    /** How long a revocation on one node may take to reach the others. At least one second. @default '5 seconds' */
+    revocationLag: optional(duration(1), '5 seconds'),
+    /**
+     * How long a used refresh token returns the same new refresh token again, so that two tabs, or a retry after a crash or a
+     * failover, do not end the user's authorization. It ends earlier when the new refresh token is used. `0`: reuse always
+     * revokes the grant.
+     * @default '60 seconds'
+     */
+    refreshGrace: optional(duration(0), '60 seconds'),
+    /**
+     * How many verified access tokens each process keeps, so that the guard does not verify them again; a token takes about 2.7 kB.
+     * Choose at least the tokens that are in use at a time.
+     * @default 10000
+     */
+    cached: optional(integer(1), 10_000),
+  };
+}
+
+const SECRETS = {
+  /**
+   * Encrypts the server's own keys in the storage: a random string of at least 32 characters that is not in the database. To
+   * replace it, pass a list of the new one and the old one. `false`: the keys are stored unencrypted, and read access to the
+   * database is enough to sign tokens. With `NODE_ENV=production` and a `durable` storage, a key or `false` is required.
+   * @default the keys are stored unencrypted, except in production
+   */
+  keyEncryptionKey: optional(keyEncryptionKey),
+  /**
+   * Keys that sign the server's cookies, newest first, the same on every node: random strings of at least 32 characters.
+   * @default generated, stored in the storage, and replaced as `tokens.keyRotation` says
+   */
+  cookieKeys: optional(secrets),
+};
+
+const LIMITS = {
+  /**
+   * The number of requests to the server's endpoints and pages and to the API that may run at once, from their arrival to the
+   * end of the response. Further requests get 503 with `Retry-After` at once, so that a slow storage does not fill the memory.
+   * `0`: no limit.
+   * @default 1000
+   */
+  requests: optional(integer(1, { zero: 'no limit' }), 1000),
+  /**
+   * The total size of the bodies of all running requests, in bytes. Only bodies above 64 KiB count, such as those of bulk
+   * requests. Over the limit, such a request gets 503 with `Retry-After`; a single body above the limit gets 413. `0`: no
+   * limit.
+   * @default 33554432
+   */
+  bodyBytes: optional(integer(1, { zero: 'no limit' }), 32 * 2 ** 20),
+  /**
+   * How long the body of a request may take to arrive; after it, the response is 408. While `limits.requests` are running, one
+   * second is allowed, so that slow senders do not use up the limit. Also how long a client may receive nothing of a response
+   * that is streamed to it, such as that of a bulk; then the connection is closed. At least one second.
+   * @default '30 seconds'
+   */
+  bodyTimeout: optional(duration(1), '30 seconds'),
+  /**
+   * Limits of failed authentications of users and clients. `false`: none, for hosts with limits in front of the app.
+   * @default the limits that are documented at each member
+   */
+  attempts: optional(throttling, {}),
+};
+
+const PATHS = {
+  /**
+   * The path of this app below which the server's paths are. Set it to `'/'` when a proxy removes the issuer's path.
+   * @default the issuer's path
+   */
+  mount: optional(mountPath),
+  /**
+   * The path of the page on which users see and disconnect the apps that they have authorized. `false`: no page.
+   * @default '/account/apps'
+   */
+  account: optional(pagePath, '/account/apps'),
+  /**
+   * The path of the developer area, where users register and manage apps, below the issuer's path. It exists when the gate has
+   * the permission `manage_apps`; users with `manage_all_apps` too see the apps of all users. `false`: no developer area.
+   * @default '/developer/apps'
+   */
+  developer: optional(pagePath, '/developer/apps'),
+};
+
+const RETENTION = {
+  /**
+   * How long events are stored for `auth.audit`. `0`: they are not stored, and `auth.events` still emits them.
+   * @default '90 days'
+   */
+  audit: optional(duration(0), '90 days'),
+  /** How often expired rows are deleted. `0`: only by `auth.prune()` or the command line. @default '1 hour' */
+  pruneInterval: optional(duration(0), '1 hour'),
+};
+
+/** The login session of the host, which users then need not repeat here. */
+export interface LoginOptions<U extends User = User> extends Given<ReturnType<typeof login<U>>> {}
+
+/** How apps are registered, and how they prove who they are. */
+export interface ClientOptions extends Given<typeof CLIENTS> {}
+
+/** What is in tokens, how long they live, and how they are signed and checked. */
+export interface TokenOptions<U extends User = User> extends Given<ReturnType<typeof tokens<U>>> {}
+
+/** What encrypts and signs for the server, the same on every node. */
+export interface SecretOptions extends Given<typeof SECRETS> {}
+
+/** What requests may use, and how often a login, a secret or a code may be tried. */
+export interface LimitOptions extends Given<typeof LIMITS> {}
+
+/** Where the server's paths and pages are. */
+export interface PathOptions extends Given<typeof PATHS> {}
+
+/** How long data is kept that is no longer in use. */
+export interface RetentionOptions extends Given<typeof RETENTION> {}
+
+/** A group whose given type has a name, by which the reference shows it. */
+function group<G extends Given<D>, D extends object>(declared: D): Check<G, Values<D>> {
+  return object(declared);
+}
+
 /** The declarations of the options: each option is a member with its documentation, check and default. */
 export function authServerOptions<
   P extends string,
@@ -60,44 +273,8 @@ export function authServerOptions<
      * with it; the `Host` header of requests is not used. `http` is accepted for loopback addresses only.
      */
     issuer: issuerUrl,
-    /**
-     * The path of this app below which the server's paths are. Set it to `'/'` when a proxy removes the issuer's path.
-     * @default the issuer's path
-     */
-    mountPath: optional(mountPath),
     /** The users: your user table as an object with two to four methods. */
     users: userStore<U>,
-    /** Returns the user of the host's own login session. Users who are logged in there see no login page. */
-    currentUser: optional(fn<(ctx: Context) => NoInfer<U> | undefined | Promise<NoInfer<U> | undefined>>()),
-    /**
-     * Ends the host's own session, such as `(ctx) => { ctx.session = null; }`. It is called when a user signs out at
-     * `/oauth/logout`, after the login session of this server has ended. Without it, that page says that the user is still signed
-     * in to the host.
-     */
-    signOut: optional(fn<(ctx: Context) => void | Promise<void>>()),
-    /**
-     * The host's own login page, a path or URL. Users are redirected to it with `?return_to=`. Requires `currentUser`, from which
-     * the server learns who has logged in.
-     * @default the bundled login page
-     */
-    loginUrl: optional(loginUrl),
-    /**
-     * The path of the developer area, where users register and manage apps, below the issuer's path. It exists when the gate has
-     * the permission `manage_apps`; users with `manage_all_apps` too see the apps of all users. `false`: no developer area.
-     * @default '/developer/apps'
-     */
-    developerPath: optional(pagePath, '/developer/apps'),
-    /**
-     * Names that users cannot give to their apps, such as the names of your own apps; names that look like them are refused too.
-     * The brand of the pages is always reserved. Users with `manage_all_apps` are exempt.
-     * @default []
-     */
-    reservedNames: optional(names, []),
-    /**
-     * The path of the page on which users see and disconnect the apps that they have authorized. `false`: no page.
-     * @default '/account/apps'
-     */
-    accountPath: optional(pagePath, '/account/apps'),
     /** The storage: `knexStorage(knex)`, or `memoryStorage()` for tests and first steps. */
     storage: storage,
     /**
@@ -105,11 +282,6 @@ export function authServerOptions<
      * `createAuthServer()` throws `MigrationsPendingError` instead. @default false
      */
     migrate: optional(boolean, false),
-    /**
-     * The pages: `pages()` of `koa-gatehouse/interactions`, or your own.
-     * @default `pages()`, with the issuer's host as the brand
-     */
-    interactions: optional(interactions),
     /**
      * The permissions, roles and rules: `defineGate({ permissions, roles, rules })`.
      * @default a gate without permissions
@@ -130,127 +302,24 @@ export function authServerOptions<
      */
     resources: optional(apis<NoInfer<P>, A>),
     /**
-     * Lets apps register themselves at `POST /oauth/register` (RFC 7591), as agents do, and manage their registration (RFC 7592).
-     * Users are asked for consent before such an app gets a token.
-     *
-     *     dynamicRegistration: { scopes: ['schools:read'] }
-     *
-     * @default off: apps are registered by people and programs of the platform
+     * The pages: `pages()` of `koa-gatehouse/interactions`, or your own.
+     * @default `pages()`, with the issuer's host as the brand
      */
-    dynamicRegistration: optional(registration),
-    /**
-     * Lets apps connect that nobody registered: their `client_id` is the https URL of a document that describes them (OAuth Client ID
-     * Metadata Document). The server fetches it from public addresses only. Users see the host of the URL first, and are asked at
-     * each authorization that leads to their own device.
-     *
-     *     clientIdMetadata: { allow: (url) => hosts.has(new URL(url).host), scopes: ['schools:read'] }
-     *
-     * @default such apps are refused, also those that users have authorized before
-     */
-    clientIdMetadata: optional(clientIdMetadata),
-    /** A preset's name, or single lifetimes. @default 'long' */
-    lifetimes: optional(lifetimes, 'long'),
-    /**
-     * Whether every client has to use PKCE (RFC 7636). When `false`, public clients have to; confidential clients may, and after
-     * an authorization request with a `code_challenge` the code exchange requires the `code_verifier`.
-     * @default false
-     */
-    requirePkce: optional(boolean, false),
-    /**
-     * Whether confidential clients can be registered with public keys, and authenticate by assertions that they sign, instead of a
-     * secret: `private_key_jwt` (RFC 7523, OpenID Connect Core 1.0 section 9). An assertion is for this server (its `aud`), expires
-     * within 10 minutes, and is accepted once on all nodes (its `jti`). When `false`, such clients cannot authenticate with their
-     * keys.
-     * @default false
-     */
-    privateKeyJwt: optional(boolean, false),
-    /**
-     * Adds claims of your own to access tokens, such as a tenant, for APIs that read tokens themselves. Called for each access
-     * token of the token endpoint and of `auth.issueToken()`. When it throws, no token is issued and the client gets
-     * `server_error`. Keep the claims small, because every request carries them, and free of secrets, because clients can read
-     * their tokens. The claim names of RFC 7519, RFC 9068, RFC 7662 and of this server are refused with a `ConfigError`; `roles`,
-     * `groups` and `entitlements` (RFC 9068 section 2.2.3.1) are available.
-     *
-     *     tokenClaims: ({ user }) => ({ tenant: user?.tenant })
-     *
-     * @default no additional claims
-     */
-    tokenClaims: optional(fn<TokenClaims<NoInfer<U>>>()),
-    /**
-     * The device authorization grant (RFC 8628), for command lines, televisions and other devices without a browser: their clients
-     * have the grant type `device_code`, and users enter the code that the device shows at `/oauth/device`. `true`, or an object with
-     * settings. `false`: no endpoint and no page, and no client gets tokens for a device code.
-     * @default false
-     */
-    deviceAuthorization: optional(deviceAuthorization, false),
-    /** The algorithm that signs access tokens. @default 'ES256' */
-    signingAlgorithm: optional(signingAlgorithm, 'ES256'),
-    /**
-     * Keys that sign the server's cookies, newest first, the same on every node: random strings of at least 32 characters.
-     * @default generated, stored in the storage, and replaced as `keyRotation` says
-     */
-    cookieKeys: optional(secrets),
-    /**
-     * Encrypts the server's own keys in the storage: a random string of at least 32 characters that is not in the database. To
-     * replace it, pass a list of the new one and the old one. `false`: the keys are stored unencrypted, and read access to the
-     * database is enough to sign tokens. With `NODE_ENV=production` and a `durable` storage, a key or `false` is required.
-     * @default the keys are stored unencrypted, except in production
-     */
-    keyEncryptionKey: optional(keyEncryptionKey),
-    /** How long a revocation on one node may take to reach the others. At least one second. @default '5 seconds' */
-    revocationLag: optional(duration(1), '5 seconds'),
-    /**
-     * How many verified access tokens each process keeps, so that the guard does not verify them again; a token takes about 2.7 kB.
-     * Choose at least the tokens that are in use at a time.
-     * @default 10000
-     */
-    cachedTokens: optional(integer(1), 10_000),
-    /**
-     * How long a used refresh token returns the same new refresh token again, so that two tabs, or a retry after a crash or a
-     * failover, do not end the user's authorization. It ends earlier when the new refresh token is used. `0`: reuse always
-     * revokes the grant.
-     * @default '60 seconds'
-     */
-    refreshGrace: optional(duration(0), '60 seconds'),
-    /**
-     * How often a new signing key is created, by one of the nodes, and with it one for cookies, though not more often than every 30
-     * days. Former ones are accepted as long as a token, or a cookie, of theirs can be valid. `0`: only by `auth.keys.rotate()`.
-     * @default '90 days'
-     */
-    keyRotation: optional(duration(0), '90 days'),
-    /** How often expired rows are deleted. `0`: only by `auth.prune()` or the command line. @default '1 hour' */
-    pruneInterval: optional(duration(0), '1 hour'),
-    /**
-     * How long events are stored for `auth.audit`. `0`: they are not stored, and `auth.events` still emits them.
-     * @default '90 days'
-     */
-    auditRetention: optional(duration(0), '90 days'),
-    /**
-     * The number of requests to the server's endpoints and pages and to the API that may run at once, from their arrival to the
-     * end of the response. Further requests get 503 with `Retry-After` at once, so that a slow storage does not fill the memory.
-     * `0`: no limit.
-     * @default 1000
-     */
-    maxRequests: optional(integer(1, { zero: 'no limit' }), 1000),
-    /**
-     * How long the body of a request may take to arrive; after it, the response is 408. While `maxRequests` are running, one
-     * second is allowed, so that slow senders do not use up the limit. Also how long a client may receive nothing of a response
-     * that is streamed to it, such as that of a bulk; then the connection is closed. At least one second.
-     * @default '30 seconds'
-     */
-    bodyTimeout: optional(duration(1), '30 seconds'),
-    /**
-     * The total size of the bodies of all running requests, in bytes. Only bodies above 64 KiB count, such as those of bulk
-     * requests. Over the limit, such a request gets 503 with `Retry-After`; a single body above the limit gets 413. `0`: no
-     * limit.
-     * @default 33554432
-     */
-    maxBodyBytes: optional(integer(1, { zero: 'no limit' }), 32 * 2 ** 20),
-    /**
-     * Limits of failed authentications of users and clients. `false`: none, for hosts with limits in front of the app.
-     * @default the limits that are documented at each member
-     */
-    throttling: optional(throttling, {}),
+    interactions: optional(interactions),
+    /** The login session of the host, which users then need not repeat here. */
+    login: optional(group<LoginOptions<U>, ReturnType<typeof login<U>>>(login<U>()), {}),
+    /** How apps are registered, and how they prove who they are. */
+    clients: optional(group<ClientOptions, typeof CLIENTS>(CLIENTS), {}),
+    /** What is in tokens, how long they live, and how they are signed and checked. */
+    tokens: optional(group<TokenOptions<U>, ReturnType<typeof tokens<U>>>(tokens<U>()), {}),
+    /** What encrypts and signs for the server, the same on every node. */
+    secrets: optional(group<SecretOptions, typeof SECRETS>(SECRETS), {}),
+    /** What requests may use, and how often a login, a secret or a code may be tried. */
+    limits: optional(group<LimitOptions, typeof LIMITS>(LIMITS), {}),
+    /** Where the server's paths and pages are. */
+    paths: optional(group<PathOptions, typeof PATHS>(PATHS), {}),
+    /** How long data is kept that is no longer in use. */
+    retention: optional(group<RetentionOptions, typeof RETENTION>(RETENTION), {}),
     /**
      * For `callback()`: whether the last address of `X-Forwarded-For`, which the proxy in front has added, is the address of the
      * request. In your own app set `app.proxy`, and `app.maxIpsCount` to the number of your proxies. @default false

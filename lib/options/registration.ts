@@ -44,7 +44,7 @@ const REGISTRATION = {
   maxClients: optional(integer(1), 1000),
   /**
    * How many apps may be registered from one address in an hour, on all nodes together; for its networks as in the option
-   * `throttling`. Further ones get 429 with `Retry-After`. @default 20
+   * `limits.attempts`. Further ones get 429 with `Retry-After`. @default 20
    */
   perAddress: optional(integer(1), 20),
   /**

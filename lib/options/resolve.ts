@@ -22,47 +22,44 @@ export function resolveOptions<
   A extends string = string,
 >(given: AuthServerOptions<P, R, U, S, A>, emptyGate: Gate<P, R, S>): ResolvedOptions<P, R, U, S> {
   const options = readOptions(authServerOptions<P, R, U, S, A>(), given);
-  const {
-    clientIdMetadata,
-    deviceAuthorization,
-    dynamicRegistration,
-    gate = emptyGate,
-    issuer,
-    storage,
-  } = options;
+  const { clients, gate = emptyGate, issuer, login, paths, secrets, storage, tokens } = options;
   const { origin, pathname, protocol } = new URL(issuer);
   const basePath = pathname.replace(/\/+$/, '');
-  requireKeyEncryptionKey(given.keyEncryptionKey, storage);
-  if (options.loginUrl !== undefined && !options.currentUser) {
+  requireKeyEncryptionKey(given.secrets?.keyEncryptionKey, storage);
+  if (login.url !== undefined && !login.currentUser) {
     throw new ConfigError(
-      'loginUrl',
-      'also pass currentUser, which returns the user who has logged in there',
+      'login.url',
+      'also pass login.currentUser, which returns the user who has logged in there',
     );
   }
-  if (options.auditRetention > 0) requireMembersFor('auditRetention', storage);
-  if (deviceAuthorization) requireMembersFor('deviceAuthorization', storage);
-  if (dynamicRegistration) requireMembersFor('dynamicRegistration', storage);
-  if (options.privateKeyJwt) requireMembersFor('privateKeyJwt', storage);
+  if (options.retention.audit > 0) requireMembersFor('retention.audit', storage);
+  if (clients.devices) requireMembersFor('clients.devices', storage);
+  if (clients.registration) requireMembersFor('clients.registration', storage);
+  if (clients.keys) requireMembersFor('clients.keys', storage);
   if (!options.users.permissions && !options.users.roles) requireMembersFor('users', storage);
-  const developerPath = gate.has('manage_apps') ? options.developerPath : undefined;
-  if (developerPath) requireMembersFor('developerPath', storage);
-  const resources = resolveResources(options.resources, { ...options, gate });
+  const developer = gate.has('manage_apps') ? paths.developer : undefined;
+  if (developer) requireMembersFor('paths.developer', storage);
+  const resources = resolveResources(options.resources, {
+    gate,
+    issuer,
+    lifetimes: tokens.lifetimes,
+    scopes: options.scopes,
+  });
   const scopes = scopesOfAll(resources.values());
-  requireScopes('dynamicRegistration', dynamicRegistration, [...scopes.keys()]);
-  requireScopes('clientIdMetadata', clientIdMetadata, [...scopes.keys()]);
+  requireScopes('clients.registration', clients.registration, [...scopes.keys()]);
+  requireScopes('clients.documents', clients.documents, [...scopes.keys()]);
   return Object.freeze({
     ...options,
     origin,
     basePath,
     secure: protocol === 'https:',
-    mountPath: options.mountPath ?? basePath,
-    loginUrl: options.loginUrl && new URL(options.loginUrl, issuer).href,
-    developerPath,
     gate,
     scopes,
     resources,
-    tokenClaims: options.tokenClaims as TokenClaims | undefined,
-    keyEncryptionKey: options.keyEncryptionKey ?? [],
+    login: { ...login, url: login.url && new URL(login.url, issuer).href },
+    tokens: { ...tokens, claims: tokens.claims as TokenClaims | undefined },
+    secrets: { ...secrets, keyEncryptionKey: secrets.keyEncryptionKey ?? [] },
+    paths: { ...paths, mount: paths.mount ?? basePath, developer },
   });
 }
 
@@ -75,7 +72,7 @@ export function resolveOptions<
 export function requireKeyEncryptionKey(given: unknown, { durable }: Pick<Storage, 'durable'>): void {
   if (given !== undefined || !durable || process.env['NODE_ENV'] !== 'production') return;
   throw new ConfigError(
-    'keyEncryptionKey',
+    'secrets.keyEncryptionKey',
     "give a random string of at least 32 characters that is not in the database (on the command line KEY_ENCRYPTION_KEY), or false to store the server's keys unencrypted; then anyone who reads the database or a backup can make any token",
   );
 }

@@ -6,29 +6,32 @@ import type { Scope } from './scopes.ts';
 
 export type { ResolvedResource } from './resources.ts';
 
+type Checked<P extends string, R extends string, U extends User, S extends object> = Values<
+  ReturnType<typeof authServerOptions<P, R, U, S, string>>
+>;
+
 /** The options, checked and with their defaults, so that later code has no defaults of its own. Durations are in seconds. */
 export interface ResolvedOptions<
   P extends string = string,
   R extends string = string,
   U extends User = User,
   S extends object = object,
-> extends Omit<
-  Values<ReturnType<typeof authServerOptions<P, R, U, S, string>>>,
-  'gate' | 'keyEncryptionKey' | 'mountPath' | 'resources' | 'scopes' | 'tokenClaims'
-> {
+> extends Omit<Checked<P, R, U, S>, 'gate' | 'paths' | 'resources' | 'scopes' | 'secrets' | 'tokens'> {
   readonly origin: string;
   /** The issuer's path without a trailing slash, in front of the paths of all URLs of the server: `''` or `/auth`. */
   readonly basePath: string;
-  /** The prefix that is removed from the path of a request. */
-  readonly mountPath: string;
   readonly secure: boolean;
   readonly gate: Gate<P, R, S>;
-  /** Called with users of the option `users` only, which makes dropping the type parameter `U` safe. */
-  readonly tokenClaims: TokenClaims | undefined;
+  /** `mount` is the prefix that is removed from the path of a request. */
+  readonly paths: Checked<P, R, U, S>['paths'] & { readonly mount: string };
   /** The scopes of all APIs, each name once: those that clients can be registered for. */
   readonly scopes: ReadonlyMap<string, Scope<P>>;
   /** All APIs by URL, the default one first. */
   readonly resources: ReadonlyMap<string, ResolvedResource<P>>;
-  /** Newest first; empty: the keys are stored unencrypted. */
-  readonly keyEncryptionKey: readonly string[];
+  /** `secrets.keyEncryptionKey` is empty where the keys are stored unencrypted. */
+  readonly secrets: Checked<P, R, U, S>['secrets'] & { readonly keyEncryptionKey: readonly string[] };
+  /** `claims` is called with users of the option `users` only, which makes dropping the type parameter `U` safe. */
+  readonly tokens: Omit<Checked<P, R, U, S>['tokens'], 'claims'> & {
+    readonly claims: TokenClaims | undefined;
+  };
 }

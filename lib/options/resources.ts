@@ -29,7 +29,7 @@ function resourceOptions<P extends string>() {
      * @default none
      */
     scopes: optional(scopes<P>, {}),
-    /** The lifetimes of the API's tokens, at most those of the option `lifetimes`. @default those of the option `lifetimes` */
+    /** The lifetimes of the API's tokens, at most those of `tokens.lifetimes`. @default those of `tokens.lifetimes` */
     lifetimes: optional(object(CLIENT_LIFETIMES), {}),
   };
 }
@@ -126,7 +126,7 @@ function limitedBy(
   const limited = (name: keyof typeof CLIENT_LIFETIMES): number => {
     const seconds = own[name] ?? server[name];
     if (seconds <= server[name]) return seconds;
-    throw new ConfigError(`${place}.${name}`, `at most lifetimes.${name}, which is ${server[name]} s`);
+    throw new ConfigError(`${place}.${name}`, `at most tokens.lifetimes.${name}, which is ${server[name]} s`);
   };
   return {
     accessToken: limited('accessToken'),

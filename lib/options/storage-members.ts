@@ -70,8 +70,8 @@ const IDEMPOTENCY = [
 const FEATURES = {
   // Assignments are of the storage when the user store has no permissions and no roles.
   users: ['assignments.find', 'assignments.save', 'assignments.delete'],
-  auditRetention: ['audit.append', 'audit.list'],
-  deviceAuthorization: [
+  'retention.audit': ['audit.append', 'audit.list'],
+  'clients.devices': [
     'deviceCodes.insert',
     'deviceCodes.find',
     'deviceCodes.findByUserCode',
@@ -79,10 +79,10 @@ const FEATURES = {
     'deviceCodes.approve',
     'deviceCodes.deny',
   ],
-  dynamicRegistration: ['registrations.insert', 'registrations.find'],
-  privateKeyJwt: ['assertions.spend'],
+  'clients.registration': ['registrations.insert', 'registrations.find'],
+  'clients.keys': ['assertions.spend'],
   actions: IDEMPOTENCY,
-  developerPath: IDEMPOTENCY,
+  'paths.developer': IDEMPOTENCY,
   limits: ['attempts.take'],
 } as const satisfies Readonly<Record<string, readonly StorageMember[]>>;
 

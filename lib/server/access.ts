@@ -50,8 +50,8 @@ export function createAccess<P extends string, R extends string, U extends User>
       logger: options.logger,
       observers: record.observers,
       trace: record.trace,
-      revocationLag: options.revocationLag,
-      cachedTokens: options.cachedTokens,
+      revocationLag: options.tokens.revocationLag,
+      cachedTokens: options.tokens.cached,
       verify: tokens.verifyFor(api.resource),
       async isActive(claims) {
         const active = await isTokenActive(storage.revocations, claims);

@@ -12,7 +12,7 @@ import { createKeyMaterial } from '../keys/material.ts';
 import type { KeyMaterial } from '../keys/material.ts';
 import { describeKeys, encryptKeys, listSigningKeys, revokeKeys, withoutKey } from '../keys/stored-keys.ts';
 import type { SigningKey } from '../keys/stored-keys.ts';
-import { optional, pick, readOptions } from '../options/declare.ts';
+import { object, optional, pick, readOptions } from '../options/declare.ts';
 import type { Given, Values } from '../options/declare.ts';
 import { lifetimes } from '../options/lifetimes.ts';
 import { authServerOptions, signingAlgorithm } from '../options/options.ts';
@@ -32,14 +32,19 @@ import { createOnRemoved, PAUSES, pruneExpired } from './jobs.ts';
 import type { PruneOptions } from './jobs.ts';
 import { COOKIE_KEY_AGE } from './keys.ts';
 
+const TOKENS = {
+  /** The lifetimes of the servers, which limit those of clients. @default no limit */
+  lifetimes: optional(lifetimes),
+};
+
 function administrationOptions<P extends string, R extends string>() {
   const server = authServerOptions<P, R, User, object, string>();
   return {
-    ...pick(server, 'storage', 'scopes', 'resources', 'keyEncryptionKey', 'auditRetention', 'logger'),
+    ...pick(server, 'storage', 'scopes', 'resources', 'secrets', 'retention', 'logger'),
     /** The gate of the servers, by which names of roles and permissions are checked. @default they are not checked */
     gate: optional(checkGate<P, R, object>),
-    /** The lifetimes of the servers, which limit those of clients. @default no limit */
-    lifetimes: optional(lifetimes),
+    /** The servers' `tokens`, as far as clients depend on it. */
+    tokens: optional(object(TOKENS), {}),
   };
 }
 
@@ -49,11 +54,11 @@ export interface AdministrationOptions<P extends string = string, R extends stri
 > {}
 
 const ROTATION = {
-  /** The delay after which the key signs: more than twice the servers' `revocationLag`. @default '1 minute' */
+  /** The delay after which the key signs: more than twice the servers' `tokens.revocationLag`. @default '1 minute' */
   after: optional(duration(0), '1 minute'),
-  /** How long the previous key is kept: at least the servers' `lifetimes.accessToken`. @default '1 year' */
+  /** How long the previous key is kept: at least the servers' `tokens.lifetimes.accessToken`. @default '1 year' */
   accessTokenLifetime: optional(duration(1), '1 year'),
-  /** The servers' `signingAlgorithm`. @default that of the newest key, else 'ES256' */
+  /** The servers' `tokens.algorithm`. @default that of the newest key, else 'ES256' */
   algorithm: optional(signingAlgorithm),
 };
 
@@ -74,7 +79,7 @@ export interface KeyRevocation {
  * Every method but `check()` throws `StorageError` when the storage cannot be reached.
  */
 export interface Administration<P extends string = string, R extends string = string> {
-  /** The registered clients. Running servers see a change within their `revocationLag`. */
+  /** The registered clients. Running servers see a change within their `tokens.revocationLag`. */
   readonly clients: ClientRegistry<P, R>;
   /**
    * Imports a client of another server with its id and its secret. When a client with this id exists, it stays unchanged, so
@@ -93,22 +98,22 @@ export interface Administration<P extends string = string, R extends string = st
      * storage signs at once. Tokens that were signed with the previous key stay valid until they expire. A key for cookies that is
      * older than 30 days is replaced too.
      *
-     * @throws ConfigError when an option is wrong, when stored keys are encrypted with another `keyEncryptionKey`, and when the
+     * @throws ConfigError when an option is wrong, when stored keys are encrypted with another `secrets.keyEncryptionKey`, and when the
      * option is missing in production and the storage is `durable`
      */
     rotate(options?: KeyRotation): Promise<SigningKey>;
     /**
-     * Encrypts all stored keys anew with the first `keyEncryptionKey`, also those that are not encrypted yet, so that servers need
+     * Encrypts all stored keys anew with the first `secrets.keyEncryptionKey`, also those that are not encrypted yet, so that servers need
      * no other one any more. Servers that have both can run meanwhile. Resolves to the number of keys.
      *
-     * @throws ConfigError without `keyEncryptionKey`, and when a key was encrypted with one that was not given
+     * @throws ConfigError without `secrets.keyEncryptionKey`, and when a key was encrypted with one that was not given
      */
     encrypt(): Promise<number>;
     /**
      * Ends all keys at once, because they have leaked: adds new ones, which sign at once. Servers refuse all access tokens and
-     * cookies of the former ones within their `revocationLag`; refresh tokens and consents stay. Repeat a call that has failed.
+     * cookies of the former ones within their `tokens.revocationLag`; refresh tokens and consents stay. Repeat a call that has failed.
      *
-     * @param options.algorithm - the servers' `signingAlgorithm`; when given, no former key has to be decrypted.
+     * @param options.algorithm - the servers' `tokens.algorithm`; when given, no former key has to be decrypted.
      * @default that of the newest key, else 'ES256'
      * @throws ConfigError as `rotate()` does
      */
@@ -116,7 +121,7 @@ export interface Administration<P extends string = string, R extends string = st
   };
   /**
    * Revokes, as `auth.revoke()` does, all tokens of a client, all tokens and logins of a user, one grant, or everything. Running servers
-   * refuse them within their `revocationLag`.
+   * refuse them within their `tokens.revocationLag`.
    *
    * @throws ConfigError for anything else, a token included: only a server can verify one
    */
@@ -145,18 +150,18 @@ export function createAdministration<P extends string, R extends string>(
   options: AdministrationOptions<P, R>,
 ): Administration<P, R> {
   const given = readOptions(administrationOptions<P, R>(), options);
-  if (given.auditRetention > 0) requireMembersFor('auditRetention', given.storage);
+  if (given.retention.audit > 0) requireMembersFor('retention.audit', given.storage);
   // Running servers learn of changes at once where the storage can tell them.
   const invalidation = new CacheInvalidation(given.storage.changes);
   const storage = observeRevocations(given.storage, invalidation.announce);
   const scopes = given.gate && scopesFor(options, given, given.gate);
-  const material = createKeyMaterial(given.keyEncryptionKey ?? []);
-  const audit = createAuditLog(storage.audit, { logger: given.logger, retention: given.auditRetention });
+  const material = createKeyMaterial(given.secrets.keyEncryptionKey ?? []);
+  const audit = createAuditLog(storage.audit, { logger: given.logger, retention: given.retention.audit });
   // Not known here: whether the servers accept keys.
   const names = {
     gate: given.gate,
     scopes,
-    lifetimes: given.lifetimes,
+    lifetimes: given.tokens.lifetimes,
     privateKeyJwt: undefined,
   };
   const onRemoved = createOnRemoved(audit, (clientId) => invalidation.announce({ clientId }));
@@ -173,7 +178,7 @@ export function createAdministration<P extends string, R extends string>(
       list: async () => listSigningKeys(storage.keys),
       async rotate(rotation = {}) {
         const { accessTokenLifetime: lifetime, after: delay, algorithm } = readOptions(ROTATION, rotation);
-        requireKeyEncryptionKey(options.keyEncryptionKey, storage);
+        requireKeyEncryptionKey(options.secrets?.keyEncryptionKey, storage);
         const newest = (await storage.keys.list('token')).at(-1);
         const ring = await createKeyRing(storage.keys, material, {
           use: 'token',
@@ -188,14 +193,14 @@ export function createAdministration<P extends string, R extends string>(
       async encrypt() {
         if (!material.encrypts) {
           throw new ConfigError(
-            'keyEncryptionKey',
+            'secrets.keyEncryptionKey',
             'give the new one first, and those of the stored keys after it (on the command line KEY_ENCRYPTION_KEY, with commas)',
           );
         }
         return encryptKeys(storage.keys, material);
       },
       async revoke({ algorithm } = {}) {
-        requireKeyEncryptionKey(options.keyEncryptionKey, storage);
+        requireKeyEncryptionKey(options.secrets?.keyEncryptionKey, storage);
         const newest = (await storage.keys.list('token')).at(-1);
         const { added, revoked } = await revokeKeys(
           storage.keys,
@@ -224,11 +229,12 @@ export function createAdministration<P extends string, R extends string>(
         gate: given.gate,
         scopes,
         keys: material,
-        cookieKeys: undefined,
+        cookieKeys: given.secrets.cookieKeys,
         // The configuration of the servers is not known here: keys are rotated by default, and any cron job may prune.
         keyRotation: 90 * 86_400,
         pruneInterval: 0,
-        reportPlainKeys: options.keyEncryptionKey === false || process.env['NODE_ENV'] === 'production',
+        reportPlainKeys:
+          options.secrets?.keyEncryptionKey === false || process.env['NODE_ENV'] === 'production',
         issuer: issuer === undefined ? undefined : issuerUrl('issuer', issuer),
       }),
     async close() {
@@ -240,7 +246,7 @@ export function createAdministration<P extends string, R extends string>(
   };
 }
 
-// In seconds, with the servers' default `revocationLag`. A cookie key never signs at once: see `ServerKeys`.
+// In seconds, with the servers' default `tokens.revocationLag`. A cookie key never signs at once: see `ServerKeys`.
 const READ_BY_ALL = 60;
 
 /** The servers retire the former key, because they know how long cookies are valid. */
@@ -272,6 +278,6 @@ async function serverAlgorithm(
   material: KeyMaterial,
 ): Promise<SigningAlgorithm> {
   return newest
-    ? signingAlgorithm('signingAlgorithm', (await material.read(newest.material)).alg as SigningAlgorithm)
+    ? signingAlgorithm('tokens.algorithm', (await material.read(newest.material)).alg as SigningAlgorithm)
     : 'ES256';
 }

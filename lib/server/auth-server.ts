@@ -48,7 +48,7 @@ export interface AuthServer<
    * uses it. The returned function removes the observer.
    */
   observe(this: void, observer: Observer): () => void;
-  /** The stored events of all nodes, for `auditRetention`. */
+  /** The stored events of all nodes, for `retention.audit`. */
   readonly audit: Pick<AuditLog, 'list' | 'flush'>;
   /**
    * Returns the middleware that serves the OAuth endpoints and the pages in a Koa app; it calls `next()` for every other
@@ -81,7 +81,7 @@ export interface AuthServer<
    */
   issueToken(options: IssueTokenOptions): Promise<string>;
   /**
-   * Revokes tokens: at once on this node, within `revocationLag` on the others.
+   * Revokes tokens: at once on this node, within `tokens.revocationLag` on the others.
    * @throws ConfigError when the target has none of the known forms
    * @throws StorageError when the storage cannot be reached, or it is not known whether the revocation lasts: repeat the call
    */
@@ -94,7 +94,7 @@ export interface AuthServer<
      * Creates a new key. It is published at once and signs after a delay, by which every node has read it. Tokens that were
      * signed with the previous key stay valid until they expire. A key for cookies that is older than 30 days is replaced too.
      *
-     * @param options.after - the delay. Left out: 60 seconds, or twice `revocationLag` plus 5 seconds if that is longer. With
+     * @param options.after - the delay. Left out: 60 seconds, or twice `tokens.revocationLag` plus 5 seconds if that is longer. With
      * `0`, another node may refuse tokens of the new key for a second
      * @throws ConfigError for an `after` that is not a duration; StorageError when the storage cannot be reached
      */

@@ -48,16 +48,16 @@ export function createClients(
     readonly record: ServerRecord;
   },
 ): ServerClients {
-  const { deviceAuthorization, gate, lifetimes, logger, privateKeyJwt, revocationLag, scopes, storage } =
-    options;
+  const { gate, logger, scopes, storage, tokens } = options;
+  const { devices, keys: privateKeyJwt } = options.clients;
   const onChange = (clientId: string): void => invalidation.announce({ clientId });
   const lastUses = createLastUses(storage, logger);
-  const waits = createRemoteWaits(options);
-  const reservedNames = new Set(options.reservedNames);
+  const waits = createRemoteWaits(options.limits);
+  const reservedNames = new Set(options.clients.reservedNames);
   const loadNameCheck = createAppNameCheck(reservedNames);
 
   const registered = createClientDirectory(storage.clients, {
-    maxAge: revocationLag,
+    maxAge: tokens.revocationLag,
     secretUsed: lastUses.secretUsed,
   });
   const directory = withDocuments(registered, options, { audit, fetch, loadNameCheck, onChange, waits });
@@ -69,7 +69,7 @@ export function createClients(
     directory,
     registryFor: createClientRegistry(
       storage.clients,
-      { gate, scopes, lifetimes, privateKeyJwt, authorizesDevices: deviceAuthorization !== undefined },
+      { gate, scopes, lifetimes: tokens.lifetimes, privateKeyJwt, authorizesDevices: devices !== undefined },
       { audit, onChange },
     ),
     onRemoved: createOnRemoved(audit, onChange),
@@ -80,10 +80,10 @@ export function createClients(
   };
 }
 
-/** Adds the clients with metadata documents, if the option `clientIdMetadata` is set. */
+/** Adds the clients with metadata documents, if the option `clients.documents` is set. */
 function withDocuments(
   registered: ReturnType<typeof createClientDirectory>,
-  { clientIdMetadata: policy, issuer, logger, privateKeyJwt, storage }: ResolvedOptions,
+  { clients: { documents: policy, keys: privateKeyJwt }, issuer, logger, storage }: ResolvedOptions,
   parts: Pick<ServerRecord, 'audit'> &
     Pick<ServerClients, 'loadNameCheck'> & {
       readonly fetch: PublicFetch;

@@ -78,11 +78,16 @@ export async function createServer<
   const options = { ...resolved, storage };
   const { gate, issuer, logger, resources, scopes } = options;
 
-  const concurrencyLimit = createConcurrencyLimit(options);
+  const concurrencyLimit = createConcurrencyLimit(options.limits);
   const record = createRecord(options);
   const { audit, observers } = record;
   const keys = await createServerKeys(options, record);
-  const throttles = createThrottles(storage.attempts, { ...options, observers, secrets: keys.secrets });
+  const throttles = createThrottles(storage.attempts, {
+    attempts: options.limits.attempts,
+    logger,
+    observers,
+    secrets: keys.secrets,
+  });
 
   const publicFetch = createPublicFetch(network);
   const clients = createClients(options, { invalidation, publicFetch, record });
@@ -141,9 +146,15 @@ export async function createServer<
       pruneExpired(pruned, readOptions(PRUNE, pruning, 'prune()'), PAUSES.server),
     check: async () =>
       runChecks({
-        ...options,
+        storage,
+        gate,
+        scopes,
         keys: keys.material,
-        reportPlainKeys: given.keyEncryptionKey === false || process.env['NODE_ENV'] === 'production',
+        cookieKeys: options.secrets.cookieKeys,
+        keyRotation: options.tokens.keyRotation,
+        pruneInterval: options.retention.pruneInterval,
+        reportPlainKeys:
+          given.secrets?.keyEncryptionKey === false || process.env['NODE_ENV'] === 'production',
         issuer: undefined,
       }),
     ready,
@@ -156,7 +167,7 @@ export async function createServer<
       audit,
       concurrencyLimit,
       logger,
-      mountPath: options.mountPath,
+      mountPath: options.paths.mount,
       requestCounter: throttles.requests,
       resources,
       storage,

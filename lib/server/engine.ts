@@ -100,7 +100,7 @@ function createFlow<U extends User>(
     readonly userCodeIds: UserCodeIds;
   },
 ): InteractionFlow {
-  const { deviceAuthorization, gate, privateKeyJwt, scopes, storage, users } = options;
+  const { gate, scopes, storage, users } = options;
   const developerOf = createDeveloperArea({
     registryFor: clients.registryFor,
     audit,
@@ -112,7 +112,7 @@ function createFlow<U extends User>(
     revokeFor: tokens.revokeFor,
     loadNameCheck: clients.loadNameCheck,
     idempotency: storage.idempotency,
-    privateKeyJwt,
+    privateKeyJwt: options.clients.keys,
   });
   const authorizedAppsOf = createAuthorizedApps({ ...options, audit });
   const { userCodes } = throttles;
@@ -121,7 +121,7 @@ function createFlow<U extends User>(
     browsers: throttles.browsers,
     clients: clients.directory,
     devices:
-      deviceAuthorization &&
+      options.clients.devices &&
       createDeviceFlow(options, { audit, isSameNetwork, provider, userCodeIds, userCodes }),
     endMissingUser: tokens.endMissingUser,
     logins: throttles.logins,

@@ -58,7 +58,7 @@ export function startJobs(jobs: readonly Job[], logger: Logger): () => Promise<v
 
 /** The jobs of a server: checking the clock, reading the keys of the other nodes, rotating the keys, and deleting expired rows. */
 export function serverJobs(
-  { keyRotation, pruneInterval, revocationLag }: ResolvedOptions,
+  { retention, tokens: { keyRotation, revocationLag } }: ResolvedOptions,
   {
     keys,
     pruned,
@@ -77,7 +77,7 @@ export function serverJobs(
     { name: 'rotate keys', every: Math.min(keyRotation || HOUR, HOUR), run: async () => keys.maintain() },
     {
       name: 'prune',
-      every: pruneInterval,
+      every: retention.pruneInterval,
       run: (signal) => pruneExpired(pruned, { signal }, PAUSES.server),
     },
   ];

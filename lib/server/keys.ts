@@ -22,7 +22,7 @@ export interface ServerKeys {
   readonly secrets: Secrets;
   /** Reads all keys again. */
   read(): Promise<void>;
-  /** Replaces keys that are older than the option `keyRotation`, and completes rotations that were interrupted. */
+  /** Replaces keys that are older than the option `tokens.keyRotation`, and completes rotations that were interrupted. */
   maintain(): Promise<void>;
   /** @param delay - in seconds. @default the time after which every node has read the key */
   rotate(delay?: number): Promise<SigningKey>;
@@ -33,12 +33,13 @@ export async function createServerKeys(
   options: ResolvedOptions,
   { audit }: { readonly audit: Pick<AuditLog, 'record'> },
 ): Promise<ServerKeys> {
-  const { cookieKeys, keyRotation, lifetimes, revocationLag, signingAlgorithm } = options;
+  const { algorithm, keyRotation, lifetimes, revocationLag } = options.tokens;
+  const { cookieKeys, keyEncryptionKey } = options.secrets;
   const store = options.storage.keys;
-  const material = createKeyMaterial(options.keyEncryptionKey);
+  const material = createKeyMaterial(keyEncryptionKey);
   const tokens = await createKeyRing(store, material, {
     use: 'token',
-    algorithm: signingAlgorithm,
+    algorithm,
     lifetime: lifetimes.accessToken,
     audit,
   });
@@ -79,14 +80,14 @@ export async function createServerKeys(
 
 /** How long, in seconds, a cookie, a page or a code that a cookie key was used for can be valid. */
 function cookieLifetime({
-  deviceAuthorization,
-  lifetimes,
-  throttling,
-}: Pick<ResolvedOptions, 'deviceAuthorization' | 'lifetimes' | 'throttling'>): number {
+  clients,
+  limits,
+  tokens: { lifetimes },
+}: Pick<ResolvedOptions, 'clients' | 'limits' | 'tokens'>): number {
   return Math.max(
     lifetimes.sessionAbsolute,
     lifetimes.interaction,
-    throttling.login?.deviceLifetime ?? 0,
-    deviceAuthorization?.lifetime ?? 0,
+    limits.attempts.login?.deviceLifetime ?? 0,
+    clients.devices?.lifetime ?? 0,
   );
 }

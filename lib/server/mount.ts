@@ -54,7 +54,7 @@ export function createMount(
     readonly verify: VerifyAccessToken;
   },
 ): Middleware {
-  const { basePath, deviceAuthorization, logger, mountPath } = options;
+  const { basePath, logger, paths } = options;
   const { concurrencyLimit, engine, invalidate, pages, record, registration, throttle } = parts;
   const report = createReport(logger, record.observers);
   const engineMiddleware = createEngineMiddleware(
@@ -69,7 +69,7 @@ export function createMount(
     // For the host's own routes too, which come after this middleware.
     if (concurrencyLimit.isDraining) ctx.set('Connection', 'close');
     if (ctx.path.startsWith(WELL_KNOWN) && serveResourceMetadata?.(ctx)) return sendRequestId(ctx);
-    const path = pathBelow(mountPath, ctx.path) ?? insertedWellKnown(basePath, ctx.path);
+    const path = pathBelow(paths.mount, ctx.path) ?? insertedWellKnown(basePath, ctx.path);
     const place = path === undefined ? undefined : placeOf(path);
     return place === undefined ? next() : handle(ctx, next, path!, place);
   };
@@ -193,7 +193,10 @@ export function createMount(
     } else {
       await completeResponse(engineContext, request, throttle);
       if (engineContext.oidc.route === 'device_authorization' && engineContext.status === 200)
-        engineContext.body = { ...(engineContext.body as object), interval: deviceAuthorization!.interval };
+        engineContext.body = {
+          ...(engineContext.body as object),
+          interval: options.clients.devices!.interval,
+        };
       if (engineContext.oidc.route === 'revocation' && engineContext.status === 200) forgetRevoked(request);
     }
   }

@@ -13,11 +13,11 @@ export interface ServerRecord {
 }
 
 export function createRecord({
-  auditRetention: retention,
   logger,
+  retention,
   storage,
-}: Pick<ResolvedOptions, 'auditRetention' | 'logger' | 'storage'>): ServerRecord {
-  const audit = createAuditLog(storage.audit, { logger, retention });
+}: Pick<ResolvedOptions, 'logger' | 'retention' | 'storage'>): ServerRecord {
+  const audit = createAuditLog(storage.audit, { logger, retention: retention.audit });
   logLogins(audit, logger);
   return { audit, observers: createObservers(logger), trace: createTracing() };
 }

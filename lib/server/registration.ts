@@ -6,7 +6,7 @@ import type { RegistrationEndpoint } from '../registration/registration-endpoint
 import type { ServerClients } from './clients.ts';
 import type { ServerRecord } from './record.ts';
 
-/** Creates the endpoint at which apps register themselves; `undefined` without the option `dynamicRegistration`. */
+/** Creates the endpoint at which apps register themselves; `undefined` without the option `clients.registration`. */
 export function createRegistration(
   options: ResolvedOptions,
   {
@@ -19,13 +19,17 @@ export function createRegistration(
     readonly throttleOf: (perAddress: number) => RegistrationThrottle;
   },
 ): RegistrationEndpoint | undefined {
-  const { dynamicRegistration: policy, issuer, storage } = options;
+  const {
+    clients: { registration: policy },
+    issuer,
+    storage,
+  } = options;
   if (!policy) return undefined;
   const throttle = throttleOf(policy.perAddress);
   const dynamicRegistration = createDynamicRegistration(policy, {
     audit,
     loadNameCheck,
-    names: options,
+    names: { ...options, lifetimes: options.tokens.lifetimes, privateKeyJwt: options.clients.keys },
     networkOf: (address) => throttle.networkOf(address),
     onRemoved,
     registryFor,

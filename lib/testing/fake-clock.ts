@@ -17,7 +17,7 @@ let isInUse = false;
 /**
  * Replaces `Date` in this process, also for the server, so that tokens, codes and sessions expire without waiting. The clock
  * begins with the real time and runs; timers are not affected. On a database server, that server's own clock decides when a code
- * expires and how long `refreshGrace` lasts: test these with `memoryStorage()` or SQLite.
+ * expires and how long `tokens.refreshGrace` lasts: test these with `memoryStorage()` or SQLite.
  *
  * It affects all code of the process, so use it in tests that run one after another.
  *

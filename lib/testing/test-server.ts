@@ -20,9 +20,7 @@ export interface TestServerOptions<
   R extends string = string,
   U extends User = User,
   S extends object = object,
-> extends Partial<
-  Omit<AuthServerOptions<P, R, U, S>, 'currentUser' | 'issuer' | 'loginUrl' | 'mountPath' | 'users'>
-> {
+> extends Partial<Omit<AuthServerOptions<P, R, U, S>, 'issuer' | 'login' | 'paths' | 'users'>> {
   /** A user store, or a list of users with their roles and permissions, who log in with any password. @default [] */
   readonly users?: UserStore<U> | readonly TestUser<P, R, U>[];
   /** Creates the app under test. @default an app with the server and the API, without other routes */

@@ -32,7 +32,7 @@ export type SignAccessToken = (content: AccessTokenContent) => Promise<string>;
 
 /** Makes the function that signs all access tokens of a server: JWTs with the claims of RFC 9068 section 2.2, and those of the host. */
 export function createSignAccessToken(
-  { issuer, tokenClaims }: Pick<ResolvedOptions, 'issuer' | 'tokenClaims'>,
+  { issuer, tokens }: Pick<ResolvedOptions, 'issuer' | 'tokens'>,
   signingKeys: SigningKeys,
 ): SignAccessToken {
   return async ({ api, client, grant, lifetime, scopes, sequence }) => {
@@ -41,7 +41,7 @@ export function createSignAccessToken(
       ? { user: grant.user, grantId: grant.id }
       : { user: undefined, grantId: undefined };
     const hostClaims =
-      tokenClaims && checkTokenClaims(await tokenClaims({ ...principal, client, scopes: named }));
+      tokens.claims && checkTokenClaims(await tokens.claims({ ...principal, client, scopes: named }));
     const iat = now();
     const claims = {
       ...hostClaims,

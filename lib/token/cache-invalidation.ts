@@ -5,7 +5,7 @@ const MAX_NAMED = 100;
 
 /**
  * Invalidates the caches of nodes: those of this node at once, those of the others by a message where the storage can send one.
- * Without a message they read the change from the storage within `revocationLag`.
+ * Without a message they read the change from the storage within `tokens.revocationLag`.
  */
 export class CacheInvalidation {
   readonly #listeners: ((what?: StoredChange) => void)[] = [];

@@ -24,7 +24,8 @@ export interface TokenParts extends Omit<GrantParts, 'options'> {
  */
 export function tokenPart(options: ResolvedOptions, parts: TokenParts): EnginePart {
   const { clients } = parts;
-  const { issuer, lifetimes, storage } = options;
+  const { issuer, storage } = options;
+  const { lifetimes } = options.tokens;
   const ofGrants = { ...parts, options };
   return {
     models: {

@@ -107,7 +107,7 @@ export async function exchange(
   const refreshToken = await redeem(options.storage.credentials, presented, {
     successor: successorOf(presented, lifetimes, at),
     accessTokenExpiresAt: at + lifetime,
-    refreshGrace: options.refreshGrace,
+    refreshGrace: options.tokens.refreshGrace,
   });
   respond(ctx, request, { accessToken, content, refreshToken });
 }

@@ -51,7 +51,7 @@ export function codeAdapter(credentials: Pick<CredentialStore, 'start'>): Partia
 /** Refresh tokens, as the revocation and introspection endpoints of the engine find them. */
 export function refreshTokenAdapter(
   storage: Pick<Storage, 'confirm' | 'credentials'>,
-  options: Pick<ResolvedOptions, 'refreshGrace'>,
+  options: Pick<ResolvedOptions, 'tokens'>,
 ): Partial<Adapter> {
   return {
     async find(value) {
@@ -150,7 +150,7 @@ export function accessTokenAdapter(
   principal: AccessTokenClaims['principal'],
   storage: Pick<Storage, 'confirm' | 'revocations'>,
   clients: Pick<ClientDirectory, 'find'>,
-  { lifetimes, resources }: Pick<ResolvedOptions, 'lifetimes' | 'resources'>,
+  { resources, tokens: { lifetimes } }: Pick<ResolvedOptions, 'resources' | 'tokens'>,
 ): Partial<Adapter> {
   return {
     async find(id) {

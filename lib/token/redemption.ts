@@ -88,7 +88,7 @@ export async function redeem(
 export async function isReplay(
   credentials: Pick<CredentialStore, 'find'>,
   { credential: { kind, sealedSuccessor }, spentFor, value }: PresentedCredential,
-  { refreshGrace }: Pick<ResolvedOptions, 'refreshGrace'>,
+  { tokens: { refreshGrace } }: Pick<ResolvedOptions, 'tokens'>,
 ): Promise<boolean> {
   if (spentFor === undefined) return false;
   if (kind === 'code' || sealedSuccessor === undefined) return true;

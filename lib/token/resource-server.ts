@@ -28,7 +28,7 @@ export function createResourceServerInfo(options: ResolvedOptions): ResourceServ
       scope: allowed.scopes.join(' '),
       audience: resource,
       accessTokenFormat: 'jwt',
-      jwt: { sign: { alg: options.signingAlgorithm } },
+      jwt: { sign: { alg: options.tokens.algorithm } },
     };
   };
 }

@@ -24,14 +24,14 @@ export type RevocationTarget =
   | { readonly user: string }
   /**
    * A `client_id`: all tokens of the client, for its users and for itself. The client can get new tokens afterwards: at once on
-   * this node, and within `revocationLag` on other nodes, which until then may issue client-credentials tokens that are revoked
+   * this node, and within `tokens.revocationLag` on other nodes, which until then may issue client-credentials tokens that are revoked
    * already.
    */
   | { readonly client: string }
   /**
    * All tokens, logins and authorizations of all users and clients, also those that the storage does not know because it was
    * restored from a backup. Remembered consents are deleted. Every user signs in and is asked for consent again. As with a
-   * client, other nodes may issue client-credentials tokens that are revoked already, for `revocationLag`.
+   * client, other nodes may issue client-credentials tokens that are revoked already, for `tokens.revocationLag`.
    */
   | { readonly all: true };
 

@@ -24,13 +24,11 @@ export interface AllowedScopes {
 export function allowedScopes(
   { registration, scopes: registered }: Client,
   { scopes: known }: Pick<ResolvedResource, 'scopes'>,
-  { clientIdMetadata }: Pick<ResolvedOptions, 'clientIdMetadata'>,
+  { clients: { documents } }: Pick<ResolvedOptions, 'clients'>,
 ): AllowedScopes {
   const scopes = [...known.keys()].filter((scope) => registered === undefined || registered.includes(scope));
   const isInformed = registration !== 'metadata_document';
-  const defaults = isInformed
-    ? scopes
-    : scopes.filter((scope) => clientIdMetadata?.defaultScopes.includes(scope));
+  const defaults = isInformed ? scopes : scopes.filter((scope) => documents?.defaultScopes.includes(scope));
   return { scopes, defaults, isListed: registered !== undefined, isInformed };
 }
 

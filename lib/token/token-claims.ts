@@ -13,16 +13,16 @@ const RESERVED: ReadonlySet<string> = new Set<string>([
   ...'active token_type username'.split(' '),
 ]);
 
-/** Checks what the option `tokenClaims` has returned. @throws ConfigError */
+/** Checks what the option `tokens.claims` has returned. @throws ConfigError */
 export function checkTokenClaims(claims: unknown): object | undefined {
   if (claims === undefined) return undefined;
   if (Object.prototype.toString.call(claims) !== '[object Object]') {
-    throw new ConfigError('tokenClaims', "return an object such as { tenant: 'north' }, or undefined");
+    throw new ConfigError('tokens.claims', "return an object such as { tenant: 'north' }, or undefined");
   }
   const reserved = Object.keys(claims as object).filter((name) => RESERVED.has(name));
   if (reserved.length > 0) {
     throw new ConfigError(
-      'tokenClaims',
+      'tokens.claims',
       `leave out ${reserved.join(', ')}: these claim names are reserved for the server and the standards; choose others, such as a URL of yours`,
     );
   }
@@ -31,7 +31,7 @@ export function checkTokenClaims(claims: unknown): object | undefined {
     return JSON.parse(JSON.stringify(claims)) as object;
   } catch (cause) {
     throw new ConfigError(
-      'tokenClaims',
+      'tokens.claims',
       `return a value that can be written as JSON: ${(cause as Error).message}`,
       { cause },
     );

@@ -254,10 +254,10 @@ test('of two concurrent assignments, one applies as a whole', async (t) => {
   t.is(found.roles.length + found.permissions.length, 1);
 });
 
-test.serial('an assignment applies on another node within revocationLag', async (t) => {
+test.serial('an assignment applies on another node within tokens.revocationLag', async (t) => {
   const storage = memoryStorage();
-  const { platform: here, token } = await startWithAnn(t, { storage, revocationLag: 10 });
-  const there = await startPlatform({ users, storage, revocationLag: 10, issuer: here.origin });
+  const { platform: here, token } = await startWithAnn(t, { storage, tokens: { revocationLag: 10 } });
+  const there = await startPlatform({ users, storage, tokens: { revocationLag: 10 }, issuer: here.origin });
   t.teardown(async () => there[Symbol.asyncDispose]());
   t.is((await there.api('/schools', token)).status, 403);
   await here.auth.assignments.assign('1', { roles: ['registrar'] });

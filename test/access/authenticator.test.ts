@@ -101,11 +101,11 @@ test('a change by another node applies after revocationLag at the latest', async
 });
 
 test.serial(
-  'a client that another node disables is refused within revocationLag, also where it was in the cache',
+  'a client that another node disables is refused within tokens.revocationLag, also where it was in the cache',
   async (t) => {
     const storage = memoryStorage();
-    await using here = await startPlatform({ storage, revocationLag: 10 });
-    await using there = await startPlatform({ storage, revocationLag: 10, issuer: here.origin });
+    await using here = await startPlatform({ storage, tokens: { revocationLag: 10 } });
+    await using there = await startPlatform({ storage, tokens: { revocationLag: 10 }, issuer: here.origin });
     const { client, secret } = await here.registerService(['view_schools']);
     const credentials = { grant_type: 'client_credentials', client_id: client.id, client_secret: secret };
     // This reads the client.

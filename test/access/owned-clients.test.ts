@@ -28,7 +28,7 @@ async function startNodes(t: ExecutionContext, address: string): Promise<Nodes> 
     const storage = knexStorage(address);
     let ownOrigin = '';
     const platform = await startPlatform(
-      { storage, users: users as never, revocationLag: 1 },
+      { storage, users: users as never, tokens: { revocationLag: 1 } },
       {
         // Both nodes have one issuer.
         inFront(origin) {
@@ -71,7 +71,7 @@ async function statusAt(platform: Platform, token: string): Promise<number> {
 }
 
 onEachDatabase(
-  'a permission that the owner loses is lost to the client, on every node within revocationLag',
+  'a permission that the owner loses is lost to the client, on every node within tokens.revocationLag',
   async (t, _, address) => {
     const { here, there } = await startNodes(t, address);
     for (let time = 0; time < TIMES; time += 1) {

@@ -109,18 +109,22 @@ test('forget() removes by token, grant, user or client, or all entries', (t) => 
   t.deepEqual(left(undefined), []);
 });
 
-for (const { cachedTokens, reads } of [
-  { cachedTokens: 1, reads: 6 },
-  { cachedTokens: 2, reads: 2 },
+for (const { cached, reads } of [
+  { cached: 1, reads: 6 },
+  { cached: 2, reads: 2 },
 ]) {
-  test(`a server with cachedTokens: ${cachedTokens} reads two tokens that take turns ${reads} times in six requests`, async (t) => {
+  test(`a server with tokens.cached: ${cached} reads two tokens that take turns ${reads} times in six requests`, async (t) => {
     const read: string[] = [];
     const storage = around(memoryStorage(), async (name, call) => {
       if (name === 'revocations.stands') read.push(name);
       return call();
     });
     const ann = { id: '1', name: 'Ann' };
-    await using server = await testServer({ storage, cachedTokens, revocationLag: '1 hour', users: [ann] });
+    await using server = await testServer({
+      storage,
+      tokens: { cached, revocationLag: '1 hour' },
+      users: [ann],
+    });
     const tokens = [
       await issueToken(server.auth, { user: ann }),
       await issueToken(server.auth, { user: ann }),
@@ -146,7 +150,7 @@ for (const [title, revoke] of Object.entries<Revoke>({
   test(`revoking ${title} that another node has revoked empties the cache of this node`, async (t) => {
     const storage = memoryStorage();
     const ann = { id: '1', name: 'Ann' };
-    await using server = await testServer({ storage, revocationLag: '1 hour', users: [ann] });
+    await using server = await testServer({ storage, tokens: { revocationLag: '1 hour' }, users: [ann] });
     const client = await server.auth.clients.create({
       name: 'Reports',
       grantType: 'authorization_code',

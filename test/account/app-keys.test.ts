@@ -4,7 +4,7 @@ import { calculateJwkThumbprint } from 'jose';
 import { assertionParameters, makeKeyPair } from '../harness/client-keys.ts';
 import { REPORTS, openArea, valueOf } from './area.ts';
 
-const ON = { privateKeyJwt: true };
+const ON = { clients: { keys: true } };
 const pair = await makeKeyPair('key-1');
 const next = await makeKeyPair('key-2', 'RS256');
 const jwks = (...keys: object[]): string => JSON.stringify({ keys });

@@ -112,7 +112,7 @@ const ACCEPTED = [
 
 test('names that look like reserved names, mix scripts or have invisible characters are refused', async (t) => {
   const { auth, browser, developer, open, registerFor } = await openArea(t, 'dora', {
-    reservedNames: RESERVED_NAMES,
+    clients: { reservedNames: RESERVED_NAMES },
   });
   const dora = await developer('dora');
   const { client } = await registerFor('dora', REPORTS);
@@ -133,7 +133,7 @@ test('names that look like reserved names, mix scripts or have invisible charact
 });
 
 test('other names are accepted, in any script', async (t) => {
-  const { developer } = await openArea(t, 'dora', { reservedNames: RESERVED_NAMES });
+  const { developer } = await openArea(t, 'dora', { clients: { reservedNames: RESERVED_NAMES } });
   const dora = await developer('dora');
   for (const [index, name] of ACCEPTED.entries()) {
     const made = await dora.create({ ...REPORTS, name }, `name-number-${index}`);

@@ -104,7 +104,7 @@ test('the page redirects to the login, and a form without a session is refused',
 });
 
 test('accountPath moves the page, and developerPath: false switches the developer area off', async (t) => {
-  const { browser, url } = await openAuthorizedApps(t, { accountPath: '/me/apps', developerPath: false });
+  const { browser, url } = await openAuthorizedApps(t, { paths: { account: '/me/apps', developer: false } });
   t.is((await browser.open(url('/me/apps'))).heading, 'Connected apps');
   t.is((await browser.open(url('/account/apps'))).status, 404);
   t.is((await browser.open(url('/developer/apps'))).status, 404);

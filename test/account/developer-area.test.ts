@@ -340,7 +340,7 @@ test('an app that an administrator disables after its owner stays disabled', asy
 });
 
 test('disabledBy does not need the audit log', async (t) => {
-  const { developer, registerFor } = await openDeveloperPlatform(t, { auditRetention: 0 });
+  const { developer, registerFor } = await openDeveloperPlatform(t, { retention: { audit: 0 } });
   const { client } = await registerFor('dora');
   const [dora, root] = [await developer('dora'), await developer('root')];
   t.is((await dora.disable(client.id)).disabledBy, 'dora');

@@ -167,7 +167,7 @@ test('each error of a redirect URI is shown in the language of the page', async 
 });
 
 test('an app for devices is created without a secret, where the server authorizes devices', async (t) => {
-  const { auth, browser, open } = await openArea(t, 'dora', { deviceAuthorization: true });
+  const { auth, browser, open } = await openArea(t, 'dora', { clients: { devices: true } });
   const form = await open('/new');
   t.regex(form.text, /Device code For a device or command line: people enter a code that it shows\./);
   const created = await browser.follow(
@@ -202,5 +202,5 @@ test('without the option, the form has no apps for devices, and a posted one is 
   t.false(form.text.includes('Device code'));
   const refused = await browser.submit(form, 'Create app', { name: 'School CLI', grantType: 'device_code' });
   t.is(refused.status, 422);
-  t.regex(refused.text, /set the option deviceAuthorization of the server first/);
+  t.regex(refused.text, /set the option clients.devices of the server first/);
 });

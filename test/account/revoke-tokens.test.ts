@@ -19,7 +19,7 @@ onEachDatabase(
       'dora',
       {
         storage,
-        revocationLag: 1,
+        tokens: { revocationLag: 1 },
       },
     );
     const platform = { api, auth, browser, signInAs, open, registerFor, token, url, ...rest };
@@ -90,7 +90,7 @@ test('the page that confirms the revocation is translated to German', async (t) 
 onEachDatabase('gatehouse client revoke-tokens revokes all tokens of an app', async (t, _, address) => {
   const storage = knexStorage(address);
   t.teardown(async () => storage.close());
-  const platform = await openDeveloperPlatform(t, { storage, revocationLag: 1 });
+  const platform = await openDeveloperPlatform(t, { storage, tokens: { revocationLag: 1 } });
   const { api, signInAs, registerFor, token } = platform;
   const service = await registerFor(undefined, { permissions: ['view_schools'] });
   const reports = await registerFor(undefined, REPORTS);

@@ -44,7 +44,7 @@ export function authOf(
     },
     refused() {},
   };
-  const concurrencyLimit = createConcurrencyLimit({ maxRequests: 0, bodyTimeout: 30, maxBodyBytes: 0 });
+  const concurrencyLimit = createConcurrencyLimit({ requests: 0, bodyTimeout: 30, bodyBytes: 0 });
   return {
     issuer,
     gate,

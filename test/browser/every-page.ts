@@ -70,9 +70,10 @@ const ERRORS = [
 export async function startEveryPage(): Promise<EveryPage> {
   const storage = memoryStorage();
   const site = await serveDocument({ client_name: LONG_NAME, redirect_uris: [CALLBACK, LOOPBACK] });
+  const documents = documentOptions();
   const platform = await startDeveloperPlatform(
     {
-      ...documentOptions(),
+      ...documents,
       storage,
       interactions: (flow) => withErrorPages(acmePages(flow)),
       resources: {
@@ -94,10 +95,11 @@ export async function startEveryPage(): Promise<EveryPage> {
         },
         'schools:close': { description: 'Close your schools', permissions: ['close_schools'] },
       },
-      privateKeyJwt: true,
-      deviceAuthorization: true,
-      // The second wrong password exceeds the limit.
-      throttling: { login: { perAccountAndAddress: 1 }, userCodes: { perUser: 1 } },
+      clients: { ...documents.clients, keys: true, devices: true },
+      limits: {
+        // The second wrong password exceeds the limit.
+        attempts: { login: { perAccountAndAddress: 1 }, userCodes: { perUser: 1 } },
+      },
     },
     ON_LOOPBACK,
   );

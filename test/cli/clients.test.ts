@@ -472,7 +472,7 @@ test('a client is registered with keys from a file or at a URL, and loses them',
   const thumbprint = await calculateJwkThumbprint(publicJwk);
   t.like(created, { client_secret: null, secret: null });
   t.deepEqual(created.client['keys'], [{ kid: 'key-1', kind: 'P-256', alg: null, thumbprint }]);
-  t.deepEqual(created.notes, ['Servers accept the keys where their option privateKeyJwt is true.']);
+  t.deepEqual(created.notes, ['Servers accept the keys where their option clients.keys is true.']);
   const { client_id: id } = created.client;
   const env = { DATABASE_URL: given.address };
   const shown = await gatehouse(['client', 'show', id], env);
@@ -486,7 +486,7 @@ test('a client is registered with keys from a file or at a URL, and loses them',
   const { client: plain } = await client(given.address, ...service);
   const both = await client(given.address, 'update', plain.client_id, '--jwks', file);
   t.deepEqual(both.notes, [
-    'Servers accept the keys where their option privateKeyJwt is true.',
+    'Servers accept the keys where their option clients.keys is true.',
     'Its secrets are accepted too: delete them with `gatehouse client secrets delete` when the app uses its keys.',
   ]);
 

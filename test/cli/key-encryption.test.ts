@@ -32,14 +32,14 @@ async function keyFindings(
 const OTHER_ONE = {
   code: 'ERR_CONFIG',
   message:
-    /^keyEncryptionKey: the server's keys were encrypted with another one; .* `gatehouse keys encrypt` has run/,
+    /^secrets.keyEncryptionKey: the server's keys were encrypted with another one; .* `gatehouse keys encrypt` has run/,
 };
 
 /** The storage of a database, and an administration with both keys, until the end of the test. */
 function open(t: ExecutionContext, address: string): { storage: Storage; operator: Administration } {
   const storage = knexStorage(address);
   t.teardown(async () => storage.close());
-  return { storage, operator: createAdministration({ storage, keyEncryptionKey: [NEW, OLD] }) };
+  return { storage, operator: createAdministration({ storage, secrets: { keyEncryptionKey: [NEW, OLD] } }) };
 }
 
 /** Waits until a node knows a signing key. */
@@ -93,23 +93,23 @@ onEachDatabase(
   async (t, _database, address) => {
     const cluster = clusterOn(t, address);
     const { storage } = open(t, address);
-    const first = await cluster.start({ keyEncryptionKey: OLD });
+    const first = await cluster.start({ secrets: { keyEncryptionKey: OLD } });
     const begun = await beginOn(first);
     await first.auth.keys.rotate({ after: 0 });
-    const other = await cluster.start({ keyEncryptionKey: [NEW, OLD] });
+    const other = await cluster.start({ secrets: { keyEncryptionKey: [NEW, OLD] } });
     await cluster.stop(first);
-    const both = await cluster.start({ keyEncryptionKey: [NEW, OLD] });
+    const both = await cluster.start({ secrets: { keyEncryptionKey: [NEW, OLD] } });
 
     // A key that is made with the new one does not retire the former ones.
     const env = { DATABASE_URL: address, KEY_ENCRYPTION_KEY: `${NEW},${OLD}` };
     await gatehouseJson(['keys', 'rotate'], env);
-    await t.throwsAsync(cluster.start({ keyEncryptionKey: NEW }), OTHER_ONE);
+    await t.throwsAsync(cluster.start({ secrets: { keyEncryptionKey: NEW } }), OTHER_ONE);
     const [retired, active, next] = await storage.keys.list('token');
     const [cookie] = await storage.keys.list('cookie');
     t.like(await keyFindings(address, env.KEY_ENCRYPTION_KEY), [
       {
         code: 'keys_need_former',
-        message: `3 keys of the server are encrypted with a former keyEncryptionKey, which servers still need: token ${active!.id} (active), token ${retired!.id} (retired), cookie ${cookie!.id} (active).`,
+        message: `3 keys of the server are encrypted with a former secrets.keyEncryptionKey, which servers still need: token ${active!.id} (active), token ${retired!.id} (retired), cookie ${cookie!.id} (active).`,
       },
     ]);
     t.is(next!.retiresAt, undefined);
@@ -119,13 +119,13 @@ onEachDatabase(
       [code, output],
       [
         0,
-        'Encrypted 4 keys. A server needs no other keyEncryptionKey than the first any more; `gatehouse doctor` checks it.\n',
+        'Encrypted 4 keys. A server needs no other secrets.keyEncryptionKey than the first any more; `gatehouse doctor` checks it.\n',
       ],
     );
     for (const given of [env.KEY_ENCRYPTION_KEY, NEW]) t.deepEqual(await keyFindings(address, given), []);
 
     await cluster.stop(both);
-    const alone = await cluster.start({ keyEncryptionKey: NEW });
+    const alone = await cluster.start({ secrets: { keyEncryptionKey: NEW } });
     for (const node of [alone, other]) await begun.stillWorkAt(t, node);
     await hasRead(other, next!.id);
     t.deepEqual(other.auth.keys.list(), alone.auth.keys.list());
@@ -140,7 +140,7 @@ onEachDatabase(
       const fresh = await beginOn(maker);
       await fresh.stillWorkAt(t, reader);
     }
-    await t.throwsAsync(cluster.start({ keyEncryptionKey: OLD }), OTHER_ONE);
+    await t.throwsAsync(cluster.start({ secrets: { keyEncryptionKey: OLD } }), OTHER_ONE);
     for (const { logger } of [alone, other])
       t.deepEqual(
         logger.lines.filter(({ level }) => level !== 'info'),
@@ -153,16 +153,25 @@ onEachDatabase(
   'several commands at once, beside a node that makes keys, encrypt every key',
   async (t, _database, address) => {
     const { operator, storage } = open(t, address);
-    await using node = await startPlatform({ storage: knexStorage(address), keyEncryptionKey: OLD });
+    await using node = await startPlatform({
+      storage: knexStorage(address),
+      secrets: { keyEncryptionKey: OLD },
+    });
     for (let count = 0; count < 5; count += 1) await node.auth.keys.rotate({ after: 0 });
     const stored = (await materialOf(storage)).length;
-    await using other = await startPlatform({ storage: knexStorage(address), keyEncryptionKey: [NEW, OLD] });
+    await using other = await startPlatform({
+      storage: knexStorage(address),
+      secrets: { keyEncryptionKey: [NEW, OLD] },
+    });
     const [counts] = await Promise.all([
       Promise.all([operator, operator, open(t, address).operator].map(async ({ keys }) => keys.encrypt())),
       other.auth.keys.rotate({ after: 0 }),
     ]);
     for (const count of counts) t.true(count >= stored, `${count} of ${stored}`);
-    await using alone = await startPlatform({ storage: knexStorage(address), keyEncryptionKey: NEW });
+    await using alone = await startPlatform({
+      storage: knexStorage(address),
+      secrets: { keyEncryptionKey: NEW },
+    });
     t.is(alone.auth.keys.list().length, (await materialOf(storage)).length - 1);
   },
 );
@@ -171,7 +180,10 @@ onEachDatabase(
   'an interrupted command leaves keys that can be read, and is repeated',
   async (t, _database, address) => {
     const { operator, storage } = open(t, address);
-    await using node = await startPlatform({ storage: knexStorage(address), keyEncryptionKey: [OLD] });
+    await using node = await startPlatform({
+      storage: knexStorage(address),
+      secrets: { keyEncryptionKey: [OLD] },
+    });
     await node.auth.keys.rotate({ after: 0 });
     let written = 0;
     const failing = around(storage, async (name, call) => {
@@ -180,13 +192,16 @@ onEachDatabase(
       if (name === 'keys.replaceMaterial') written += 1;
       return result;
     });
-    const interrupted = createAdministration({ storage: failing, keyEncryptionKey: [NEW, OLD] });
+    const interrupted = createAdministration({ storage: failing, secrets: { keyEncryptionKey: [NEW, OLD] } });
     await t.throwsAsync(interrupted.keys.encrypt(), { instanceOf: StorageError });
     const [finding, ...others] = await operator.check();
     t.is(finding?.code, 'keys_need_former');
     t.regex(finding!.message, /^2 keys /);
     t.deepEqual(others, []);
-    await using both = await startPlatform({ storage: knexStorage(address), keyEncryptionKey: [NEW, OLD] });
+    await using both = await startPlatform({
+      storage: knexStorage(address),
+      secrets: { keyEncryptionKey: [NEW, OLD] },
+    });
     t.is(both.auth.keys.list().length, 2);
 
     t.is(await operator.keys.encrypt(), 3);
@@ -208,7 +223,7 @@ onEachDatabase('keys that were stored unencrypted are encrypted', async (t, _dat
   const env = { DATABASE_URL: address, KEY_ENCRYPTION_KEY: NEW };
   t.deepEqual(await gatehouseJson(['keys', 'encrypt'], env), { encrypted: 2 });
   t.false((await materialOf(storage)).some((material) => material.includes('{')));
-  const encrypted = await cluster.start({ keyEncryptionKey: NEW });
+  const encrypted = await cluster.start({ secrets: { keyEncryptionKey: NEW } });
   await begun.stillWorkAt(t, encrypted);
 });
 
@@ -217,7 +232,7 @@ onEachDatabase(
   async (t, _database, address) => {
     const cluster = clusterOn(t, address);
     const { operator } = open(t, address);
-    const node = await cluster.start({ keyEncryptionKey: OLD });
+    const node = await cluster.start({ secrets: { keyEncryptionKey: OLD } });
     const token = await serviceToken(node, await node.registerService(['view_schools']));
     const invented = await new SignJWT({})
       .setProtectedHeader({ alg: 'ES256', typ: 'at+jwt', kid: 'invented' })
@@ -228,7 +243,10 @@ onEachDatabase(
     while (failures().length === 0) await delay(20);
     const { err, job } = failures()[0]!.fields as { err: Error; job: string };
     t.is(job, 'read keys');
-    t.regex(err.message, /^The stored keys cannot be read: keyEncryptionKey: .* encrypted with another one/);
+    t.regex(
+      err.message,
+      /^The stored keys cannot be read: secrets\.keyEncryptionKey: .* encrypted with another one/,
+    );
 
     t.is((await node.api('/schools', token)).status, 200);
     while ((await node.api('/schools', invented)).status === 401) await delay(20);
@@ -243,13 +261,13 @@ onEachDatabase(
   'the command needs the keys that are stored, and one to encrypt with',
   async (t, _database, DATABASE_URL) => {
     const { storage } = open(t, DATABASE_URL);
-    await (await startPlatform({ storage, keyEncryptionKey: OLD }))[Symbol.asyncDispose]();
+    await (await startPlatform({ storage, secrets: { keyEncryptionKey: OLD } }))[Symbol.asyncDispose]();
     const reader = open(t, DATABASE_URL).storage;
     const before = await materialOf(reader);
     const refusals: Readonly<Record<string, RegExp>> = {
-      '': /^keyEncryptionKey: give the new one first, and those of the stored keys after it /,
-      false: /^keyEncryptionKey: give the new one first, and those of the stored keys after it /,
-      [NEW]: /^keyEncryptionKey: the server's keys were encrypted with another one; /,
+      '': /^secrets.keyEncryptionKey: give the new one first, and those of the stored keys after it /,
+      false: /^secrets.keyEncryptionKey: give the new one first, and those of the stored keys after it /,
+      [NEW]: /^secrets.keyEncryptionKey: the server's keys were encrypted with another one; /,
     };
     for (const [KEY_ENCRYPTION_KEY, message] of Object.entries(refusals)) {
       const { code, errors } = await gatehouse(['keys', 'encrypt'], { DATABASE_URL, KEY_ENCRYPTION_KEY });

@@ -16,7 +16,7 @@ import { around, pausable } from '../harness/storage.ts';
 import { BrowserOfCluster, clusterOn } from '../harness/cluster.ts';
 import { gatehouse, gatehouseJson, gatehouseProcess } from './gatehouse.ts';
 
-// In seconds: the `revocationLag` of the nodes.
+// In seconds: the `tokens.revocationLag` of the nodes.
 const LAG = 2;
 
 interface Revoked {
@@ -67,13 +67,13 @@ async function publishedBy(node: Platform): Promise<string[]> {
 }
 
 onEachDatabaseInSeries(
-  'a leaked key is refused at every node within revocationLag',
+  'a leaked key is refused at every node within tokens.revocationLag',
   async (t, _database, address) => {
     const cluster = clusterOn(t, address);
     const storage = open(t, address);
     const [here, there] = [
-      await cluster.start({ revocationLag: LAG }),
-      await cluster.start({ revocationLag: LAG }),
+      await cluster.start({ tokens: { revocationLag: LAG } }),
+      await cluster.start({ tokens: { revocationLag: LAG } }),
     ];
     const app = await here.registerApp({ firstParty: true });
     const service = await here.registerService();
@@ -137,7 +137,7 @@ onEachDatabaseInSeries(
   async (t, _database, address) => {
     const cluster = clusterOn(t, address);
     const storage = open(t, address);
-    const node = await cluster.start({ revocationLag: LAG });
+    const node = await cluster.start({ tokens: { revocationLag: LAG } });
     const service = await node.registerService();
     const { body } = await node.token({ grant_type: 'client_credentials', ...credentialsOf(service) });
     const forge = await thiefOf(storage, body.access_token);
@@ -152,7 +152,7 @@ onEachDatabaseInSeries(
 
     // Another node has added a key, and not retired the former one yet.
     const paused = pausable(knexStorage(address));
-    const rotating = await cluster.start({ storage: paused.storage, revocationLag: LAG });
+    const rotating = await cluster.start({ storage: paused.storage, tokens: { revocationLag: LAG } });
     const retiring = paused.pause('keys.retire');
     const rotated = rotating.auth.keys.rotate({ after: 0 });
     await retiring.reached;
@@ -190,7 +190,7 @@ onEachDatabaseInSeries(
     const storage = open(t, address);
     passTime(-90);
     t.teardown(() => passTime(90));
-    const node = await cluster.start({ revocationLag: LAG });
+    const node = await cluster.start({ tokens: { revocationLag: LAG } });
     const { body } = await runCodeFlow(node, await node.registerApp({ firstParty: true }));
     const forge = await thiefOf(storage, body.access_token);
     t.is(await guard(node, await forge()), 200);
@@ -207,20 +207,20 @@ onEachDatabaseInSeries(
   async (t, _database, DATABASE_URL) => {
     const cluster = clusterOn(t, DATABASE_URL);
     const [lost, found] = ['a lost key of more than 32 characters', 'a new key of more than 32 characters'];
-    const first = await cluster.start({ keyEncryptionKey: lost });
+    const first = await cluster.start({ secrets: { keyEncryptionKey: lost } });
     const app = await first.registerApp({ firstParty: true });
     const { body } = await runCodeFlow(first, app);
     await cluster.stop(first);
     const env = { DATABASE_URL, KEY_ENCRYPTION_KEY: found };
     const refused = await gatehouse(['keys', 'revoke', '--yes'], env);
     t.is(refused.code, 2);
-    t.regex(refused.errors, /^keyEncryptionKey: the server's keys were encrypted with another one/);
+    t.regex(refused.errors, /^secrets.keyEncryptionKey: the server's keys were encrypted with another one/);
     const { revoked } = await gatehouseJson<Revoked>(
       ['keys', 'revoke', '--yes', '--algorithm', 'ES256'],
       env,
     );
     t.is(revoked.length, 2);
-    const second = await cluster.start({ keyEncryptionKey: found });
+    const second = await cluster.start({ secrets: { keyEncryptionKey: found } });
     const refreshed = await second.token({
       grant_type: 'refresh_token',
       ...credentialsOf(app),
@@ -236,7 +236,7 @@ onEachDatabaseInSeries(
   async (t, _database, address) => {
     const cluster = clusterOn(t, address);
     const storage = open(t, address);
-    await cluster.stop(await cluster.start({ signingAlgorithm: 'EdDSA' }));
+    await cluster.stop(await cluster.start({ tokens: { algorithm: 'EdDSA' } }));
     const [before] = await storage.keys.list('token');
     const env = { DATABASE_URL: address };
     const { code, errors } = await gatehouse(['keys', 'revoke'], env);
@@ -244,7 +244,7 @@ onEachDatabaseInSeries(
     t.regex(errors, /--yes/);
     t.deepEqual(await storage.keys.list('token'), [before!]);
     const { key } = await gatehouseJson<Revoked>(['keys', 'revoke', '--yes'], env);
-    const node = await cluster.start({ signingAlgorithm: 'EdDSA' });
+    const node = await cluster.start({ tokens: { algorithm: 'EdDSA' } });
     t.deepEqual(
       node.auth.keys.list().map(({ id }) => id),
       [key.kid],

@@ -25,7 +25,7 @@ test('servers publish a key created on the command line, and accept tokens of th
   const DATABASE_URL = await migrated();
   await using platform = await startPlatform({
     storage: knexStorage(DATABASE_URL),
-    signingAlgorithm: 'RS256',
+    tokens: { algorithm: 'RS256' },
   });
   const { client, secret } = await platform.registerService(['view_schools']);
   const { body } = await platform.token({
@@ -43,7 +43,10 @@ test('servers publish a key created on the command line, and accept tokens of th
   t.is(keys[0]!.kid, key.kid);
 
   // A second server on the same database.
-  await using second = await startPlatform({ storage: knexStorage(DATABASE_URL), signingAlgorithm: 'RS256' });
+  await using second = await startPlatform({
+    storage: knexStorage(DATABASE_URL),
+    tokens: { algorithm: 'RS256' },
+  });
   t.is(second.auth.keys.list()[0]!.id, key.kid);
   t.is(second.auth.keys.list()[0]!.status, 'active');
   t.is(((await (await fetch(second.url('/oauth/jwks'))).json()) as { keys: unknown[] }).keys.length, 2);
@@ -57,18 +60,21 @@ test('keys are encrypted with KEY_ENCRYPTION_KEY, and creating one needs the key
     KEY_ENCRYPTION_KEY: KEY,
   });
   t.is(first.key.status, 'active');
-  t.deepEqual(first.notes, ['It is encrypted: every server needs the same keyEncryptionKey.']);
+  t.deepEqual(first.notes, ['It is encrypted: every server needs the same secrets.keyEncryptionKey.']);
   const storage = knexStorage(DATABASE_URL);
   t.notRegex((await storage.keys.list('token'))[0]!.material, /"kty"/);
 
   const without = await gatehouse(['keys', 'rotate'], { DATABASE_URL });
   t.deepEqual(
     [without.code, without.errors],
-    [2, "keyEncryptionKey: the server's keys are encrypted; give the keyEncryptionKey of the servers.\n"],
+    [
+      2,
+      "secrets.keyEncryptionKey: the server's keys are encrypted; give the secrets.keyEncryptionKey of the servers.\n",
+    ],
   );
   const other = await gatehouse(['keys', 'rotate'], { DATABASE_URL, KEY_ENCRYPTION_KEY: KEY.toUpperCase() });
   t.is(other.code, 2);
-  t.regex(other.errors, /^keyEncryptionKey: the server's keys were encrypted with another one/);
+  t.regex(other.errors, /^secrets.keyEncryptionKey: the server's keys were encrypted with another one/);
   t.is((await storage.keys.list('token')).length, 1);
   await storage.close();
 
@@ -90,7 +96,7 @@ test('in production, creating keys needs KEY_ENCRYPTION_KEY or an explicit false
   const production = { DATABASE_URL, NODE_ENV: 'production' };
   const { code, errors } = await gatehouse(['keys', 'rotate'], production);
   t.is(code, 2);
-  t.regex(errors, /^keyEncryptionKey: give a random string .*KEY_ENCRYPTION_KEY/);
+  t.regex(errors, /^secrets.keyEncryptionKey: give a random string .*KEY_ENCRYPTION_KEY/);
   t.is((await gatehouse(['keys', 'list'], production)).code, 0, 'listing needs no key');
 
   const plain = await gatehouseJson<KeysDocument>(['keys', 'rotate'], {
@@ -108,5 +114,5 @@ test('a key-encryption key that is too short is an error', async (t) => {
     KEY_ENCRYPTION_KEY: 'short',
   });
   t.is(code, 2);
-  t.is(errors, 'keyEncryptionKey: give random strings of at least 32 characters, newest first.\n');
+  t.is(errors, 'secrets.keyEncryptionKey: give random strings of at least 32 characters, newest first.\n');
 });

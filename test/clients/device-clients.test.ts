@@ -20,7 +20,10 @@ for (const [name, mounting] of Object.entries(SERVERS)) {
         if (called === 'deviceCodes.poll') firstPoll.resolve();
         return result;
       });
-      await using platform = await startDevicePlatform({ deviceAuthorization, storage }, mounting);
+      await using platform = await startDevicePlatform(
+        { clients: { devices: deviceAuthorization }, storage },
+        mounting,
+      );
       const app = await registerDevice(platform, { confidential });
       const config = await openid.discovery(
         new URL(platform.auth.issuer),
@@ -44,7 +47,7 @@ for (const [name, mounting] of Object.entries(SERVERS)) {
 }
 
 test('openid-client: a user who refuses ends the polling with access_denied', async (t) => {
-  await using platform = await startDevicePlatform({ deviceAuthorization });
+  await using platform = await startDevicePlatform({ clients: { devices: deviceAuthorization } });
   const app = await registerDevice(platform);
   const config = await openid.discovery(
     new URL(platform.auth.issuer),

@@ -58,14 +58,14 @@ type Options = Partial<AuthServerOptions<'view_schools' | 'edit_schools', 'regis
 /** The options of a server that lets in the apps of `apps.example`, for a platform `ON_LOOPBACK`. */
 export function documentOptions(
   given: Partial<ClientIdMetadata> = {},
-): Required<Pick<Options, 'interactions' | 'scopes' | 'clientIdMetadata'>> {
+): Required<Pick<Options, 'clients' | 'interactions' | 'scopes'>> {
   return {
     interactions: pages({ brand: { name: 'Acme Schools' }, language: ['en', 'de'] }),
     scopes: {
       'schools:read': { description: 'See your schools', permissions: ['view_schools'] },
       'schools:write': { description: 'Change your schools', permissions: ['edit_schools'] },
     },
-    clientIdMetadata: { allow: () => true, scopes: ['schools:read'], ...given },
+    clients: { documents: { allow: () => true, scopes: ['schools:read'], ...given } },
   };
 }
 
@@ -76,8 +76,9 @@ export async function startWithDocuments(
   options: Options = {},
   mounting?: Mounting,
 ): Promise<Platform> {
+  const documents = documentOptions(policy);
   const platform = await startPlatform(
-    { ...documentOptions(policy), ...options },
+    { ...documents, ...options, clients: { ...documents.clients, ...options.clients } },
     { ...mounting, ...ON_LOOPBACK },
   );
   t.teardown(async () => platform[Symbol.asyncDispose]());

@@ -14,7 +14,7 @@ const signedWith = (platform: Platform, id: string, pair: ClientKeyPair) => ({
 });
 
 test('an app whose document has public keys authenticates with them, and with nothing else', async (t) => {
-  const platform = await startWithDocuments(t, {}, { privateKeyJwt: true });
+  const platform = await startWithDocuments(t, {}, { clients: { keys: true } });
   const [own, other] = await Promise.all([makeKeyPair(), makeKeyPair()]);
   const { id } = await serveApp(t, { ...METHOD, jwks: { keys: [own.publicJwk] } });
   t.is((await connect(platform, id, signedWith(platform, id, own))).status, 200);
@@ -31,7 +31,7 @@ test('an app whose document has public keys authenticates with them, and with no
 });
 
 test('the keys can be at a URL, which is fetched when the app authenticates', async (t) => {
-  const platform = await startWithDocuments(t, {}, { privateKeyJwt: true });
+  const platform = await startWithDocuments(t, {}, { clients: { keys: true } });
   const pair = await makeKeyPair();
   const site = await serveApp(t, { ...METHOD });
   const document = { ...site.document, jwks_uri: `${site.origin}/keys` };
@@ -42,7 +42,7 @@ test('the keys can be at a URL, which is fetched when the app authenticates', as
 });
 
 test('a document whose keys cannot be used is refused', async (t) => {
-  const platform = await startWithDocuments(t, {}, { privateKeyJwt: true });
+  const platform = await startWithDocuments(t, {}, { clients: { keys: true } });
   const { privateJwk, publicJwk } = await makeKeyPair();
   const cases: ReadonlyArray<readonly [Record<string, unknown>, RegExp]> = [
     [{}, /jwks: give/],

@@ -29,13 +29,13 @@ async function startNodes(
       return call();
     });
   };
-  const here = await startWithDocuments(t, {}, { storage: storage(), revocationLag: 1 });
+  const here = await startWithDocuments(t, {}, { storage: storage(), tokens: { revocationLag: 1 } });
   const there = await startWithDocuments(
     t,
     {},
     {
       storage: storage(),
-      revocationLag: 1,
+      tokens: { revocationLag: 1 },
       issuer: here.origin,
       users: here.users,
     },

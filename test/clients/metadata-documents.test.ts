@@ -56,7 +56,7 @@ test('the metadata of the server announces it', async (t) => {
   t.is(on!['client_id_metadata_document_supported'], true);
   t.is(on!['authorization_response_iss_parameter_supported'], true);
   t.true((on!['token_endpoint_auth_methods_supported'] as string[]).includes('none'));
-  const off = await startWithDocuments(t, {}, { clientIdMetadata: undefined as never });
+  const off = await startWithDocuments(t, {}, { clients: { documents: undefined as never } });
   t.false('client_id_metadata_document_supported' in (await send(off.url(well))).body!);
 });
 
@@ -340,7 +340,7 @@ test('an app authenticates with the keys of its document, where the server accep
   const site = await serveApp(t, document);
   await refusedPage(t, off, site.id, { code: 'client_metadata_invalid', details: /use none(?! or)/ });
 
-  const platform = await startWithDocuments(t, {}, { privateKeyJwt: true });
+  const platform = await startWithDocuments(t, {}, { clients: { keys: true } });
   const proof = async (): Promise<Record<string, string>> =>
     assertionParameters(site.id, platform.origin, pair);
   t.is((await connect(platform, site.id, { authentication: proof })).status, 200);
@@ -509,7 +509,7 @@ test('without the option nothing is fetched, and stored apps get nothing', async
     {
       storage,
       issuer: on.origin,
-      clientIdMetadata: undefined as never,
+      clients: { documents: undefined as never },
     },
   );
   t.is((await refresh(off, site.id, answer)).body.error, 'invalid_client');

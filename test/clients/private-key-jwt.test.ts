@@ -11,7 +11,7 @@ const REDIRECT_URI = 'https://reports.example/callback';
 for (const [name, mounting] of Object.entries(SERVERS)) {
   test(`openid-client authenticates with a key: ${name}`, async (t) => {
     const { privateKey, publicJwk } = await makeKeyPair('key-1');
-    await using platform = await startPlatform({ privateKeyJwt: true }, mounting);
+    await using platform = await startPlatform({ clients: { keys: true } }, mounting);
     const keys = { jwks: { keys: [publicJwk] } };
     const app = await platform.registerApp({ keys });
     const { client: service } = await platform.auth.clients.create({
@@ -58,7 +58,7 @@ for (const [name, mounting] of Object.entries(SERVERS)) {
 
 test('oauth4webapi authenticates with a key', async (t) => {
   const { privateKey, publicJwk } = await makeKeyPair('key-1', 'RS256');
-  await using platform = await startPlatform({ privateKeyJwt: true });
+  await using platform = await startPlatform({ clients: { keys: true } });
   const app = await platform.registerApp({ keys: { jwks: { keys: [publicJwk] } } });
   const insecure = { [oauth.allowInsecureRequests]: true };
   const issuer = new URL(platform.origin);

@@ -12,7 +12,7 @@ const auth = await createAuthServer<string, string>({
   issuer: 'http://localhost:3000',
   users: people(),
   storage: memoryStorage(),
-  privateKeyJwt: true,
+  clients: { keys: true },
 });
 const ec = await makeKeyPair('ec', 'ES256');
 const rsa = await makeKeyPair('rsa', 'RS256');
@@ -155,14 +155,14 @@ test('an app that users authorize has keys too, a public one does not', async (t
 test('a client keeps its keys through changes when the option is switched off, and can lose them', async (t) => {
   const storage = memoryStorage();
   const options = { issuer: 'http://localhost:3000', users: people(), storage };
-  const on = await createAuthServer<string, string>({ ...options, privateKeyJwt: true });
+  const on = await createAuthServer<string, string>({ ...options, clients: { keys: true } });
   const off = await createAuthServer<string, string>(options);
   t.teardown(async () => Promise.all([on.close(), off.close()]));
   const { client } = await on.clients.create({ ...SERVICE, keys: { jwks: { keys: [ec.publicJwk] } } });
   const renamed = await off.clients.update(client.id, (before) => ({ ...before, name: 'Renamed' }));
   t.deepEqual([renamed.name, renamed.keys], ['Renamed', client.keys]);
   await t.throwsAsync(off.clients.update(client.id, { keys: { jwks: { keys: [ed.publicJwk] } } }), {
-    message: 'keys: this server accepts no keys of clients; switch on its option privateKeyJwt',
+    message: 'keys: this server accepts no keys of clients; switch on its option clients.keys',
   });
   t.is((await off.clients.update(client.id, { keys: undefined })).keys, undefined);
 });

@@ -99,7 +99,7 @@ function refusedAtOnce(t: ExecutionContext, answers: readonly Answer[]): void {
 }
 
 test.serial('one address with five slow documents takes no place of others', async (t) => {
-  const platform = await startWithDocuments(t, {}, { maxRequests: MAX_REQUESTS }, BEHIND_PROXY);
+  const platform = await startWithDocuments(t, {}, { limits: { requests: MAX_REQUESTS } }, BEHIND_PROXY);
   const site = await serveSilence(t);
   const id = (index: number): string => `${site.origin}/client.json?${index}`;
   for (const round of [0, 1]) {
@@ -126,7 +126,7 @@ test.serial('one address with five slow documents takes no place of others', asy
 });
 
 test.serial('all strangers together hold a tenth of the places', async (t) => {
-  const platform = await startWithDocuments(t, {}, { maxRequests: MAX_REQUESTS }, BEHIND_PROXY);
+  const platform = await startWithDocuments(t, {}, { limits: { requests: MAX_REQUESTS } }, BEHIND_PROXY);
   const site = await serveSilence(t);
   const { all, answers } = await flood(platform, 60, async (index) =>
     authorize(platform, `${site.at(`h${index}.apps.example`)}/client.json`, `10.0.${index}.1`),
@@ -141,7 +141,7 @@ test.serial('all strangers together hold a tenth of the places', async (t) => {
 
 async function startWithKeysAt(t: ExecutionContext, jwksUri: string): Promise<[Platform, string]> {
   const platform = await startPlatform(
-    { maxRequests: MAX_REQUESTS, privateKeyJwt: true },
+    { limits: { requests: MAX_REQUESTS }, clients: { keys: true } },
     { ...BEHIND_PROXY, ...ON_LOOPBACK },
   );
   t.teardown(async () => platform[Symbol.asyncDispose]());
@@ -168,7 +168,7 @@ async function assert(
 }
 
 test.serial('an app that is stored goes on while strangers hold all places of those that wait', async (t) => {
-  const platform = await startWithDocuments(t, {}, { maxRequests: MAX_REQUESTS }, BEHIND_PROXY);
+  const platform = await startWithDocuments(t, {}, { limits: { requests: MAX_REQUESTS } }, BEHIND_PROXY);
   const site = await serveSilence(t);
   site.answer();
   const stored = `${site.origin}/stored.json`;

@@ -19,7 +19,7 @@ import {
   startDevicePlatform,
 } from './device.ts';
 
-const platform = await startDevicePlatform({ throttling: false });
+const platform = await startDevicePlatform({ limits: { attempts: false } });
 const app = await registerDevice(platform);
 test.after.always(async () => platform[Symbol.asyncDispose]());
 

@@ -54,7 +54,10 @@ test.serial('approve() refuses a user who is not the one who is signed in', asyn
 
 test.serial('approve() refuses a user who is not the one who is logged in at the host', async (t) => {
   let current: Person | undefined;
-  await using platform = await startDevicePlatform({ interactions: trusting, currentUser: () => current });
+  await using platform = await startDevicePlatform({
+    interactions: trusting,
+    login: { currentUser: () => current },
+  });
   const app = await registerDevice(platform);
   const { device_code: code, user_code: userCode } = await beginOn(platform, app);
   const url = platform.url(`/oauth/device/trusting/${userCode}`);
@@ -98,7 +101,7 @@ async function startNodes(address: string): Promise<Nodes> {
   const { pause, storage } = pausable(knexStorage(address));
   const users = people();
   const [ann] = users.all;
-  const given = { throttling: false, users, currentUser: () => ann } as const;
+  const given = { limits: { attempts: false }, users, login: { currentUser: () => ann } } as const;
   const here = await startDevicePlatform({ storage, ...given });
   const there = await startDevicePlatform({
     storage: knexStorage(address),

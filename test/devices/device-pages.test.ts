@@ -19,7 +19,7 @@ const ALONE = { app: ({ auth }: { auth: Platform['auth'] }) => auth.callback() }
 const SECURITY_FIELDS = ['content-security-policy', 'x-frame-options', 'cache-control', 'referrer-policy'];
 
 /** A platform behind a proxy, so that the device and the browser can have different addresses. */
-const platform = await startDevicePlatform({ throttling: false, trustProxy: true }, ALONE);
+const platform = await startDevicePlatform({ limits: { attempts: false }, trustProxy: true }, ALONE);
 const app = await registerDevice(platform);
 test.after.always(async () => platform[Symbol.asyncDispose]());
 
@@ -113,8 +113,7 @@ test.serial(
 
 test.serial('the form for the code may lead to a login page of the host', async (t) => {
   await using own = await startDevicePlatform({
-    currentUser: () => undefined,
-    loginUrl: 'https://accounts.example/login',
+    login: { currentUser: () => undefined, url: 'https://accounts.example/login' },
   });
   const browser = new Browser();
   const form = await browser.open(own.url('/oauth/device'));
@@ -127,7 +126,7 @@ test.serial('the form for the code may lead to a login page of the host', async 
 test.serial('a user of the host answers without a login here, and its logout there ends that', async (t) => {
   let user: { id: string } | undefined = { id: '1' };
   await using own = await startDevicePlatform({
-    currentUser: () => own.users.all.find(({ id }) => id === user?.id),
+    login: { currentUser: () => own.users.all.find(({ id }) => id === user?.id) },
   });
   const device = await registerDevice(own);
   const browser = new Browser();

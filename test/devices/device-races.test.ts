@@ -31,7 +31,7 @@ interface Nodes extends AsyncDisposable {
 
 async function startNodes(address: string): Promise<Nodes> {
   const { pause, storage } = pausable(knexStorage(address));
-  const given = { throttling: false } as const;
+  const given = { limits: { attempts: false } } as const;
   const here = await startDevicePlatform({ storage, ...given });
   const { origin: issuer, users } = here;
   const there = await startDevicePlatform({ storage: knexStorage(address), issuer, users, ...given });

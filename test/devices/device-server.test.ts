@@ -114,15 +114,15 @@ test.serial('a storage without device codes is refused at start', async (t) => {
   const options = { issuer: 'https://platform.example', users: people(), storage: old as never };
   const auth = await createAuthServer(options);
   await auth.close();
-  await t.throwsAsync(createAuthServer({ ...options, deviceAuthorization: true }), {
+  await t.throwsAsync(createAuthServer({ ...options, clients: { devices: true } }), {
     code: 'ERR_CONFIG',
-    message: 'deviceAuthorization: this needs a storage with the member deviceCodes',
+    message: 'clients.devices: this needs a storage with the member deviceCodes',
   });
 });
 
 test.serial('lifetime and interval are options', async (t) => {
   await using platform = await startDevicePlatform({
-    deviceAuthorization: { lifetime: '2 minutes', interval: 30 },
+    clients: { devices: { lifetime: '2 minutes', interval: 30 } },
   });
   const app = await registerDevice(platform);
   const { device_code: code, expires_in: lifetime, interval } = await beginOn(platform, app);
@@ -190,7 +190,7 @@ test.serial(
 
 test.serial('a user of the host whom the user store does not find authorizes nothing', async (t) => {
   await using platform = await startDevicePlatform({
-    currentUser: () => ({ id: 'unknown', password: '', permissions: [] }),
+    login: { currentUser: () => ({ id: 'unknown', password: '', permissions: [] }) },
   });
   const app = await registerDevice(platform);
   const { device_code: code, user_code: userCode } = await beginOn(platform, app);
@@ -241,7 +241,7 @@ test.serial('answers, wrong codes and refused requests are recorded; polls are n
 });
 
 test.serial('throttled users are recorded', async (t) => {
-  await using platform = await startDevicePlatform({ throttling: { userCodes: { perUser: 1 } } });
+  await using platform = await startDevicePlatform({ limits: { attempts: { userCodes: { perUser: 1 } } } });
   const browser = await signedIn(platform);
   for (const code of ['ZZZZ-ZZZZ', 'ZZZZ-ZZZB']) await enter(platform, browser, code);
   const [newest] = await platform.auth.audit.list();
@@ -291,10 +291,15 @@ test.serial('auth.issueToken() acts for a user of a device', async (t) => {
 test.serial('a code that was begun before the cookie keys changed can still be entered', async (t) => {
   const [old, recent] = ['a'.repeat(32), 'b'.repeat(32)];
   const storage = memoryStorage();
-  await using before = await startDevicePlatform({ storage, cookieKeys: [old] });
+  await using before = await startDevicePlatform({ storage, secrets: { cookieKeys: [old] } });
   const app = await registerDevice(before);
   const { device_code: code, user_code: userCode } = await beginOn(before, app);
-  const given = { storage, issuer: before.origin, users: before.users, cookieKeys: [recent, old] };
+  const given = {
+    storage,
+    issuer: before.origin,
+    users: before.users,
+    secrets: { cookieKeys: [recent, old] },
+  };
   await using after = await startDevicePlatform(given);
   await answer(after, await signedIn(after), userCode);
   t.is((await poll(after, app, code)).status, 200);

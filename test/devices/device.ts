@@ -28,7 +28,7 @@ export async function startDevicePlatform(
   given: Parameters<typeof startPlatform>[0] = {},
   mounting: Parameters<typeof startPlatform>[1] = {},
 ): Promise<Platform> {
-  return startPlatform({ deviceAuthorization: true, scopes: SCOPES, ...given }, mounting);
+  return startPlatform({ scopes: SCOPES, ...given, clients: { devices: true, ...given.clients } }, mounting);
 }
 
 /** Registers a command line: a public client. */

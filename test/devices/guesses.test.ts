@@ -105,13 +105,15 @@ test('the pages after the first one are throttled too', async (t) => {
 });
 
 test('an address has a limit for all users together', async (t) => {
-  await using platform = await startDevicePlatform({ throttling: { userCodes: { perAddress: 3 } } });
+  await using platform = await startDevicePlatform({
+    limits: { attempts: { userCodes: { perAddress: 3 } } },
+  });
   t.deepEqual(await guess(platform, await signedIn(platform), 2), [422, 422]);
   t.deepEqual(await guess(platform, await signedIn(platform, ...BOB), 2), [422, 429]);
 });
 
-test('throttling: false sets no limits', async (t) => {
-  await using platform = await startDevicePlatform({ throttling: false });
+test('limits.attempts: false sets no limits', async (t) => {
+  await using platform = await startDevicePlatform({ limits: { attempts: false } });
   t.deepEqual(new Set(await guess(platform, await signedIn(platform), 8)), new Set([422]));
 });
 
@@ -164,7 +166,10 @@ test('a confidential client has a limit for all addresses together, and no row i
     return call();
   });
   const throttling = { deviceRequests: { perClient: 3 } };
-  await using platform = await startDevicePlatform({ storage, throttling, trustProxy: true }, ALONE);
+  await using platform = await startDevicePlatform(
+    { storage, limits: { attempts: throttling }, trustProxy: true },
+    ALONE,
+  );
   const app = await registerDevice(platform, { confidential: true });
   const statuses = await Promise.all(
     Array.from({ length: 10 }, async (_, index) => {
@@ -179,7 +184,7 @@ test('a confidential client has a limit for all addresses together, and no row i
 
 test('the limit of a client for all addresses is not that of a public one', async (t) => {
   const throttling = { deviceRequests: { perClient: 3 } };
-  await using platform = await startDevicePlatform({ throttling });
+  await using platform = await startDevicePlatform({ limits: { attempts: throttling } });
   const app = await registerDevice(platform);
   for (let count = 0; count < 6; count += 1) t.is((await requestCode(platform, app)).status, 200);
 });

@@ -14,7 +14,7 @@ import {
   startDevicePlatform,
 } from './device.ts';
 
-// The clock of the killed node is not set ahead, so all tests of this file together may pass less than `refreshGrace`.
+// The clock of the killed node is not set ahead, so all tests of this file together may pass less than `tokens.refreshGrace`.
 onEachDatabaseInSeries(
   'after a node was killed between the redemption and its response, the device polls again',
   async (t, _, address) => {
@@ -23,7 +23,7 @@ onEachDatabaseInSeries(
     const { device_code: code, user_code: userCode } = await beginOn(platform, app);
     await answer(platform, await signedIn(platform), userCode);
     await using killed = startProcess();
-    const settings = { address, issuer: platform.origin, deviceAuthorization: true } as const;
+    const settings = { address, issuer: platform.origin, clients: { devices: true } } as const;
     const { origin } = await killed.open({ ...settings, kill: { redeemed: 1 } });
     await t.throwsAsync(poll({ url: (path) => new URL(path, origin) }, app, code));
     t.is(await killed.end, 'SIGKILL');

@@ -27,7 +27,7 @@ function resolved(lifetimes?: LifetimePreset): ResolvedOptions<string, string, {
       issuer: 'https://platform.example/auth',
       users: people(),
       storage: memoryStorage(),
-      ...(lifetimes && { lifetimes }),
+      ...(lifetimes && { tokens: { lifetimes } }),
     },
     gate,
   );
@@ -38,16 +38,28 @@ const pdf = readSettings({});
 // Without a look for Chromium, and as root.
 const htmlPdf = readConverterSettings({ executablePath: process.execPath, sandbox: false });
 
+/** The groups of options, and their declarations. */
+const GROUPS = [
+  ['login', 'login'],
+  ['clients', 'CLIENTS'],
+  ['tokens', 'tokens'],
+  ['secrets', 'SECRETS'],
+  ['limits', 'LIMITS'],
+  ['paths', 'PATHS'],
+  ['retention', 'RETENTION'],
+] as const;
+
 /** The defaults, by the name of the option. */
 const DEFAULTS: ReadonlyMap<string, unknown> = new Map([
   ...entries('', server),
-  ...entries('lifetimes.', server.lifetimes),
-  ...entries('throttling.login.', server.throttling.login!),
-  ...entries('throttling.clientAuthentication.', server.throttling.clientAuthentication!),
-  ...entries('throttling.userCodes.', server.throttling.userCodes!),
-  ...entries('throttling.deviceRequests.', server.throttling.deviceRequests!),
-  ...entries('deviceAuthorization.', deviceAuthorization('', true)!),
-  ...entries('dynamicRegistration.', registration('', { scopes: [] })),
+  ...GROUPS.flatMap(([group]) => entries(`${group}.`, server[group])),
+  ...entries('tokens.lifetimes.', server.tokens.lifetimes),
+  ...entries('limits.attempts.login.', server.limits.attempts.login!),
+  ...entries('limits.attempts.clientAuthentication.', server.limits.attempts.clientAuthentication!),
+  ...entries('limits.attempts.userCodes.', server.limits.attempts.userCodes!),
+  ...entries('limits.attempts.deviceRequests.', server.limits.attempts.deviceRequests!),
+  ...entries('clients.devices.', deviceAuthorization('', true)!),
+  ...entries('clients.registration.', registration('', { scopes: [] })),
   ...entries('api.', checkLimits({})),
   ...entries('api.bulk.', checkLimits({}).bulk),
   ...entries('api.uploads.', checkLimits({}).uploads),
@@ -67,13 +79,18 @@ function entries(prefix: string, values: object): [string, unknown][] {
 /** Where options are documented: the file, the interface, and the prefix of its members in {@link DEFAULTS}. */
 const INTERFACES: readonly [file: string, name: string, prefix: string][] = [
   ['lib/options/options.ts', 'AuthServerOptions', ''],
-  ['lib/options/lifetimes.ts', 'Lifetimes', 'lifetimes.'],
-  ['lib/options/throttling.ts', 'LoginThrottling', 'throttling.login.'],
-  ['lib/options/throttling.ts', 'ClientThrottling', 'throttling.clientAuthentication.'],
-  ['lib/options/throttling.ts', 'UserCodeThrottling', 'throttling.userCodes.'],
-  ['lib/options/throttling.ts', 'DeviceRequestThrottling', 'throttling.deviceRequests.'],
-  ['lib/options/device-authorization.ts', 'DeviceAuthorization', 'deviceAuthorization.'],
-  ['lib/options/registration.ts', 'DynamicRegistrationOptions', 'dynamicRegistration.'],
+  ...GROUPS.map(([group, declared]): [string, string, string] => [
+    'lib/options/options.ts',
+    declared,
+    `${group}.`,
+  ]),
+  ['lib/options/lifetimes.ts', 'Lifetimes', 'tokens.lifetimes.'],
+  ['lib/options/throttling.ts', 'LoginThrottling', 'limits.attempts.login.'],
+  ['lib/options/throttling.ts', 'ClientThrottling', 'limits.attempts.clientAuthentication.'],
+  ['lib/options/throttling.ts', 'UserCodeThrottling', 'limits.attempts.userCodes.'],
+  ['lib/options/throttling.ts', 'DeviceRequestThrottling', 'limits.attempts.deviceRequests.'],
+  ['lib/options/device-authorization.ts', 'DeviceAuthorization', 'clients.devices.'],
+  ['lib/options/registration.ts', 'DynamicRegistrationOptions', 'clients.registration.'],
   ['lib/api/limits.ts', 'BulkLimits', 'api.bulk.'],
   ['lib/api/limits.ts', 'UploadLimits', 'api.uploads.'],
   ['lib/pdf/options.ts', 'PdfClientOptions', 'pdf.'],
@@ -82,26 +99,28 @@ const INTERFACES: readonly [file: string, name: string, prefix: string][] = [
 
 /** Defaults that are documented in words, and whether the words are true. */
 const IN_WORDS: Readonly<Record<string, boolean>> = {
-  clientIdMetadata: server.clientIdMetadata === undefined,
-  mountPath: server.mountPath === server.basePath,
-  loginUrl: server.loginUrl === undefined,
+  'clients.documents': server.clients.documents === undefined,
+  'clients.registration': server.clients.registration === undefined,
+  'clients.devices': server.clients.devices === undefined,
+  'paths.mount': server.paths.mount === server.basePath,
+  'login.url': server.login.url === undefined,
   // The brand is tested in options.test.ts.
   interactions: server.interactions === undefined,
   gate: true,
-  tokenClaims: server.tokenClaims === undefined,
+  'tokens.claims': server.tokens.claims === undefined,
+  'tokens.lifetimes':
+    JSON.stringify(server.tokens.lifetimes) === JSON.stringify(resolved('long').tokens.lifetimes),
   scopes: server.scopes.size === 0,
   resources: [...server.resources.values()].every(
     ({ metadataUrl, resource }) => resource === server.issuer && metadataUrl === undefined,
   ),
-  dynamicRegistration: server.dynamicRegistration === undefined,
-  'dynamicRegistration.initialAccessTokens': true,
-  'dynamicRegistration.allow': true,
-  lifetimes: JSON.stringify(server.lifetimes) === JSON.stringify(resolved('long').lifetimes),
-  'lifetimes.preset': true,
-  deviceAuthorization: server.deviceAuthorization === undefined,
-  cookieKeys: server.cookieKeys === undefined,
-  keyEncryptionKey: server.keyEncryptionKey.length === 0,
-  throttling: server.throttling.login !== undefined && server.throttling.clientAuthentication !== undefined,
+  'clients.registration.initialAccessTokens': true,
+  'clients.registration.allow': true,
+  'tokens.lifetimes.preset': true,
+  'secrets.cookieKeys': server.secrets.cookieKeys === undefined,
+  'secrets.keyEncryptionKey': server.secrets.keyEncryptionKey.length === 0,
+  'limits.attempts':
+    server.limits.attempts.login !== undefined && server.limits.attempts.clientAuthentication !== undefined,
   logger: typeof server.logger.warn === 'function',
   'htmlPdf.executablePath': true,
   'htmlPdf.maxConcurrency': htmlPdf.maxConcurrency === availableParallelism(),
@@ -113,13 +132,14 @@ const IN_WORDS: Readonly<Record<string, boolean>> = {
 
 /** Optional members without a default. */
 const NONE = new Set([
-  'currentUser',
-  'signOut',
+  ...GROUPS.map(([group]) => group as string),
+  'login.currentUser',
+  'login.signOut',
   'engine',
-  'throttling.login',
-  'throttling.clientAuthentication',
-  'throttling.userCodes',
-  'throttling.deviceRequests',
+  'limits.attempts.login',
+  'limits.attempts.clientAuthentication',
+  'limits.attempts.userCodes',
+  'limits.attempts.deviceRequests',
   'htmlPdf.observe',
 ]);
 
@@ -207,8 +227,8 @@ for (const place of INTERFACES) {
       const says = IN_WORDS[option] ?? agrees(text, DEFAULTS.get(option));
       t.true(says, `${option}: ${text}, but it is ${JSON.stringify(DEFAULTS.get(option))}`);
       for (const [, preset, other] of text.matchAll(/preset `(\w+)`: '([^']+)'/g)) {
-        const { lifetimes } = resolved(preset as LifetimePreset);
-        const value = lifetimes[option.replace('lifetimes.', '') as keyof typeof lifetimes];
+        const { lifetimes } = resolved(preset as LifetimePreset).tokens;
+        const value = lifetimes[option.replace('tokens.lifetimes.', '') as keyof typeof lifetimes];
         t.is(amount(other!), value, `${option}, preset ${preset}`);
       }
     }
@@ -221,7 +241,7 @@ function proseOf(guide: string): string {
 }
 
 const READ = [...GUIDES, 'SECURITY.md', 'CHANGELOG.md'];
-const NAMED = /^(?:auditRetention|keyRotation|maxRequests|pruneInterval|refreshGrace|revocationLag)$/;
+const NAMED = /^(?:limits\.requests|retention\.\w+|tokens\.(?:keyRotation|refreshGrace|revocationLag))$/;
 
 test('a value next to the name of an option in a guide is its default', (t) => {
   const met = new Set<string>();
@@ -244,12 +264,12 @@ test('a value next to the name of an option in a guide is its default', (t) => {
     }
   }
   const expected = [
-    'auditRetention',
-    'keyRotation',
-    'maxRequests',
-    'pruneInterval',
-    'refreshGrace',
-    'revocationLag',
+    'limits.requests',
+    'retention.audit',
+    'retention.pruneInterval',
+    'tokens.keyRotation',
+    'tokens.refreshGrace',
+    'tokens.revocationLag',
   ];
   t.deepEqual([...met].toSorted(), expected);
 });
@@ -257,15 +277,19 @@ test('a value next to the name of an option in a guide is its default', (t) => {
 /** Sentences with a default, without the name of the option. Each occurs in a guide and must be true. */
 const SENTENCES: readonly [option: string, ...patterns: readonly string[]][] = [
   [
-    'refreshGrace',
+    'tokens.refreshGrace',
     `same new(?: refresh token| one), for (AMOUNT)`,
     `again\\s+within (AMOUNT)`,
     `but for a retry within (AMOUNT)`,
     `or it is more than (AMOUNT) ago`,
   ],
-  ['revocationLag', `within (AMOUNT) on the others`],
-  ['lifetimes.accessToken', `access token lives (AMOUNT) by default`, `(AMOUNT) is what the reference shows`],
-  ['lifetimes.authorizationCode', `used before, older than (AMOUNT)`],
+  ['tokens.revocationLag', `within (AMOUNT) on the others`],
+  [
+    'tokens.lifetimes.accessToken',
+    `access token lives (AMOUNT) by default`,
+    `(AMOUNT) is what the reference shows`,
+  ],
+  ['tokens.lifetimes.authorizationCode', `used before, older than (AMOUNT)`],
   ['api.bulk.maximum', `(AMOUNT) items \\(else 422\\)`],
   ['api.bulk.bodyLimit', `and (AMOUNT) \\(else 413\\)`],
   ['api.bodyLimit', `The limits are (AMOUNT) for JSON and forms`],
@@ -314,7 +338,7 @@ function tableIn(guide: string, head: string): string[][] {
 }
 
 /** The lifetime of each row of the table of lifetimes. */
-const LIFETIMES: Readonly<Record<string, keyof ResolvedOptions['lifetimes']>> = {
+const LIFETIMES: Readonly<Record<string, keyof ResolvedOptions['tokens']['lifetimes']>> = {
   'access token': 'accessToken',
   'refresh token that is not used': 'refreshToken',
   'an authorization, however often it is refreshed': 'refreshTokenAbsolute',
@@ -328,14 +352,14 @@ test('the table of lifetimes has each lifetime, in both presets', (t) => {
   const rows = tableIn('docs/tokens.md', '| | `long` (default) | `short` |');
   t.deepEqual(
     rows.map(([what = '']) => LIFETIMES[what] ?? `unknown: ${what}`).toSorted(),
-    Object.keys(server.lifetimes).toSorted(),
+    Object.keys(server.tokens.lifetimes).toSorted(),
   );
   for (const [what = '', long = '', short = ''] of rows) {
     const name = LIFETIMES[what]!;
     const cells = { long, short: short === 'the same' ? long : short };
     for (const preset of ['long', 'short'] as const) {
       const [text = ''] = new RegExp(`^${AMOUNT}`).exec(cells[preset]) ?? [];
-      t.is(amount(text), resolved(preset).lifetimes[name], `${what}, ${preset}: ${cells[preset]}`);
+      t.is(amount(text), resolved(preset).tokens.lifetimes[name], `${what}, ${preset}: ${cells[preset]}`);
     }
   }
 });
@@ -360,11 +384,11 @@ test('the table of limits has each limit with its window', (t) => {
   const limits = rows.filter(([what = '']) => !what.includes('PKCE'));
   const names = limits.map(([what = '']) => LIMITS[what] ?? `unknown: ${what}`);
   const expected = [...DEFAULTS.keys()]
-    .filter((name) => /^throttling\..*\.per/.test(name))
-    .map((name) => name.replace('throttling.', ''));
+    .filter((name) => /^limits\.attempts\..*\.per/.test(name))
+    .map((name) => name.replace('limits.attempts.', ''));
   t.deepEqual(names.toSorted(), expected.toSorted());
   for (const [index, [what = '', window = '', limit = '']] of limits.entries()) {
-    const name = `throttling.${names[index]}`;
+    const name = `limits.attempts.${names[index]}`;
     t.is(Number.parseInt(limit, 10), DEFAULTS.get(name) as number, what);
     t.is(amount(window), DEFAULTS.get(name.replace(/\.per\w+$/, '.window')) as number, what);
   }

@@ -162,7 +162,7 @@ test('a server checks itself, cookie keys included', async (t) => {
   const storage = memoryStorage();
   await using platform = await startPlatform({
     storage,
-    cookieKeys: ['ab'.repeat(20), 'x9Kq2vLm8RtYw3ZpNc7HdFsJbGuEoAi5'],
+    secrets: { cookieKeys: ['ab'.repeat(20), 'x9Kq2vLm8RtYw3ZpNc7HdFsJbGuEoAi5'] },
   });
   const auth = platform.auth as unknown as AuthServer;
   await registerAsBefore(auth, storage, { ...CODE, redirectUris: ['http://a.example/'] });

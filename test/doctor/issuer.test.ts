@@ -68,7 +68,7 @@ test('a proxy that forwards only the metadata is reported', async (t) => {
       severity: 'error',
       message: `The server's public keys are not at ${proxy.origin}/auth/oauth/jwks, the jwks_uri of its metadata: the response was 404.`,
       remedy:
-        'Let the proxy pass /oauth/ to the server; if it removes the path of the issuer, set the option mountPath.',
+        'Let the proxy pass /oauth/ to the server; if it removes the path of the issuer, set the option paths.mount.',
     },
   ]);
 });

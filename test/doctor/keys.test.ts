@@ -16,7 +16,10 @@ function durableStorage(): Storage {
 
 async function rotated(keyEncryptionKey?: string): Promise<Storage> {
   const storage = durableStorage();
-  await createAdministration({ storage, ...(keyEncryptionKey ? { keyEncryptionKey } : {}) }).keys.rotate();
+  await createAdministration({
+    storage,
+    ...(keyEncryptionKey ? { secrets: { keyEncryptionKey } } : {}),
+  }).keys.rotate();
   return storage;
 }
 
@@ -26,7 +29,7 @@ async function check(
 ): Promise<readonly Finding[]> {
   return createAdministration({
     storage,
-    ...(keyEncryptionKey === undefined ? {} : { keyEncryptionKey }),
+    ...(keyEncryptionKey === undefined ? {} : { secrets: { keyEncryptionKey } }),
   }).check();
 }
 
@@ -41,7 +44,7 @@ test('a storage without a signing key is a warning', async (t) => {
   ]);
 });
 
-test('encrypted keys are reported only with another keyEncryptionKey, not with the right one or none', async (t) => {
+test('encrypted keys are reported only with another secrets.keyEncryptionKey, not with the right one or none', async (t) => {
   const storage = await rotated(KEY);
   t.deepEqual(await check(storage, KEY), []);
   const [{ id }] = (await storage.keys.list('token')) as [StoredKey];
@@ -49,18 +52,18 @@ test('encrypted keys are reported only with another keyEncryptionKey, not with t
     {
       code: 'keys_unreadable',
       severity: 'error',
-      message: `1 key of the server is encrypted with another keyEncryptionKey than the given one, or damaged: token ${id} (active).`,
+      message: `1 key of the server is encrypted with another secrets.keyEncryptionKey than the given one, or damaged: token ${id} (active).`,
     },
   ]);
   t.like(await check(storage), [{ code: 'keys_not_checked', severity: 'warning' }]);
 });
 
-test('each key that needs a former keyEncryptionKey is named, until it is encrypted anew', async (t) => {
+test('each key that needs a former secrets.keyEncryptionKey is named, until it is encrypted anew', async (t) => {
   const storage = durableStorage();
-  await startPlatform({ storage, keyEncryptionKey: KEY }).then(async (platform) =>
+  await startPlatform({ storage, secrets: { keyEncryptionKey: KEY } }).then(async (platform) =>
     platform[Symbol.asyncDispose](),
   );
-  const both = createAdministration({ storage, keyEncryptionKey: [OTHER, KEY] });
+  const both = createAdministration({ storage, secrets: { keyEncryptionKey: [OTHER, KEY] } });
   await both.keys.rotate();
   const [first] = (await storage.keys.list('token')) as [StoredKey];
   const [cookie] = (await storage.keys.list('cookie')) as [StoredKey];
@@ -68,9 +71,9 @@ test('each key that needs a former keyEncryptionKey is named, until it is encryp
     {
       code: 'keys_need_former',
       severity: 'warning',
-      message: `2 keys of the server are encrypted with a former keyEncryptionKey, which servers still need: token ${first.id} (active), cookie ${cookie.id} (active).`,
+      message: `2 keys of the server are encrypted with a former secrets.keyEncryptionKey, which servers still need: token ${first.id} (active), cookie ${cookie.id} (active).`,
       remedy:
-        'When all servers have the new keyEncryptionKey, first in the list, run `gatehouse keys encrypt` with KEY_ENCRYPTION_KEY set to the same list. Then remove the former one.',
+        'When all servers have the new secrets.keyEncryptionKey, first in the list, run `gatehouse keys encrypt` with KEY_ENCRYPTION_KEY set to the same list. Then remove the former one.',
     },
   ]);
   t.is(await both.keys.encrypt(), 3);
@@ -114,7 +117,7 @@ test.serial('unencrypted keys are reported in production', async (t) => {
       {
         code: 'keys_unencrypted',
         remedy:
-          'Set keyEncryptionKey on the servers, then run `gatehouse keys encrypt` with KEY_ENCRYPTION_KEY set to it.',
+          'Set secrets.keyEncryptionKey on the servers, then run `gatehouse keys encrypt` with KEY_ENCRYPTION_KEY set to it.',
       },
     ]);
   } finally {

@@ -142,7 +142,7 @@ test('rows that expired days ago are reported', async (t) => {
       severity: 'warning',
       message: 'Rows that expired 3 days ago have not been removed.',
       remedy:
-        'Run `gatehouse prune` now, and check that a server runs with `pruneInterval`, or that `gatehouse prune` runs every day.',
+        'Run `gatehouse prune` now, and check that a server runs with `retention.pruneInterval`, or that `gatehouse prune` runs every day.',
     },
   ]);
 });

@@ -141,9 +141,11 @@ test('ctx.state of the host is available in currentUser', async (t) => {
   const seen: unknown[] = [];
   await using platform = await startPlatform(
     {
-      currentUser: (ctx) => {
-        seen.push(ctx.state['visitor'], ctx['session'].views);
-        return undefined;
+      login: {
+        currentUser: (ctx) => {
+          seen.push(ctx.state['visitor'], ctx['session'].views);
+          return undefined;
+        },
       },
     },
     { app: hostApp({ keys: ['a key of the host'] }) },

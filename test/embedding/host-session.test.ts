@@ -34,8 +34,8 @@ async function startHost(
   const platform = await startPlatform(
     {
       users,
-      currentUser: async (ctx) => users.find(ctx['session'].userId),
       ...(options as object),
+      login: { currentUser: async (ctx) => users.find(ctx['session'].userId), ...options.login },
     },
     { app, ...mounting },
   );
@@ -101,9 +101,11 @@ async function authorize(browser: Browser, page: Page): Promise<Page> {
 test('with signOut, signing out here ends the session of the host too', async (t) => {
   const signedOut: unknown[] = [];
   await using host = await startHost({
-    signOut: async (ctx) => {
-      signedOut.push(ctx['session'].userId);
-      ctx['session'] = null;
+    login: {
+      signOut: async (ctx) => {
+        signedOut.push(ctx['session'].userId);
+        ctx['session'] = null;
+      },
     },
   });
   const { open, browser, logIn, platform } = host;
@@ -131,8 +133,10 @@ test('without signOut, the page says that the session of the host continues', as
 
 test('a signOut that fails is 500 and logged, and the login session of the server has ended', async (t) => {
   await using host = await startHost({
-    signOut: () => {
-      throw new Error('the sessions of the host cannot be read');
+    login: {
+      signOut: () => {
+        throw new Error('the sessions of the host cannot be read');
+      },
     },
   });
   const { browser, platform } = host;
@@ -234,7 +238,7 @@ for (const as of ['none', '2']) {
 const RETURN_URL = /^http:\/\/127\.0\.0\.1:\d+\/oauth\/interaction\/[\w.-]+$/;
 
 test('with loginUrl, the browser goes to the host’s login page and returns', async (t) => {
-  await using host = await startHost({ loginUrl: '/login' });
+  await using host = await startHost({ login: { url: '/login' } });
   const { urlOf, browser, platform, tokenOwner } = host;
   const interaction = await browser.get((await browser.get(urlOf())).location!);
   t.is(interaction.status, 303);
@@ -251,7 +255,7 @@ test('with loginUrl, the browser goes to the host’s login page and returns', a
 });
 
 test('with loginUrl, a browser that returns without a login is redirected again', async (t) => {
-  await using host = await startHost({ loginUrl: '/login?from=gatehouse' });
+  await using host = await startHost({ login: { url: '/login?from=gatehouse' } });
   const { open, browser } = host;
   const page = await open();
   t.is(page.heading, 'The host’s login');
@@ -262,7 +266,7 @@ test('with loginUrl, a browser that returns without a login is redirected again'
 });
 
 test('a login page on another origin gets an absolute return URL', async (t) => {
-  await using host = await startHost({ loginUrl: 'https://id.example/login' }, { path: '/auth' });
+  await using host = await startHost({ login: { url: 'https://id.example/login' } }, { path: '/auth' });
   const { open, platform } = host;
   const page = await open();
   t.is(page.location?.origin, 'https://id.example');
@@ -281,7 +285,7 @@ test("prompt=login asks a user of the host's session for the password", async (t
 });
 
 test('prompt=login is satisfied by the login at the host that it caused', async (t) => {
-  await using host = await startHost({ loginUrl: '/login' });
+  await using host = await startHost({ login: { url: '/login' } });
   const { open, browser } = host;
   const login = await open({ prompt: 'login' });
   t.is(login.heading, 'The host’s login');
@@ -304,17 +308,16 @@ test('prompt=none: a code for a known session and consent, login_required after 
 });
 
 for (const loginUrl of [undefined, '/login?as=404']) {
-  test(`a currentUser that users.find does not know gets the login page, loginUrl: ${loginUrl}`, async (t) => {
+  test(`a login.currentUser that users.find does not know gets the login page, login.url: ${loginUrl}`, async (t) => {
     await using host = await startHost({
-      currentUser: () => ({ id: '404' }) as Person,
-      ...(loginUrl === undefined ? {} : { loginUrl }),
+      login: { currentUser: () => ({ id: '404' }) as Person, url: loginUrl },
     });
     const { open, browser, platform } = host;
     const page = await open();
     t.is(page.heading, 'Sign in');
     t.deepEqual(platform.logger.lines.at(-1), {
       level: 'warn',
-      message: 'currentUser returned a user that users.find does not find',
+      message: 'login.currentUser returned a user that users.find does not find',
       fields: { user_id: '404' },
     });
     t.is((await signIn(browser, page)).heading, 'Authorize Reports');
@@ -344,8 +347,10 @@ test("a user removed while logged in on the server's page has to log in again", 
 test('an error of currentUser is a page with a reference, and only the log has the cause', async (t) => {
   const failure = new Error('the session store failed');
   await using host = await startHost({
-    currentUser: () => {
-      throw failure;
+    login: {
+      currentUser: () => {
+        throw failure;
+      },
     },
   });
   const { open, platform } = host;
@@ -360,7 +365,7 @@ for (const id of [7, 7n, 0, '', null]) {
     const user = { id, name: 'Ann', password: '', permissions: [] } as unknown as Person;
     const users = { ...people(), authenticate: async () => user, find: async () => user };
     for (const currentUser of [() => user, () => undefined]) {
-      await using platform = await startPlatform({ users, currentUser });
+      await using platform = await startPlatform({ users, login: { currentUser } });
       const client = await platform.registerApp();
       const browser = new Browser();
       let page = await browser.open(authorizeUrl(platform, client));

@@ -140,7 +140,7 @@ const strippedByMount: Mounting = {
 };
 
 test('below a mount that removes the path, with mountPath /', async (t) => {
-  await using platform = await startPlatform({ mountPath: '/' }, strippedByMount);
+  await using platform = await startPlatform({ paths: { mount: '/' } }, strippedByMount);
   for (const format of FORMATS) await runGrants(t, platform, { format });
   const { body } = await send(platform.url('/.well-known/oauth-authorization-server'));
   t.like(body, { issuer: `${platform.origin}/auth`, token_endpoint: `${platform.origin}/auth/oauth/token` });
@@ -153,7 +153,7 @@ test('the issuer’s path and the mount path may differ completely', async (t) =
     path.startsWith('/login/') ? { path: path.replace('/login/', '/internal/v2/'), headers } : undefined,
   );
   await using platform = await startPlatform(
-    { mountPath: '/internal/v2/' },
+    { paths: { mount: '/internal/v2/' } },
     { path: '/login', inFront: behind(proxy), app: hostApp() },
   );
   for (const format of FORMATS) await runGrants(t, platform, { format });
@@ -167,7 +167,7 @@ test('behind a reverse proxy that removes the path', async (t) => {
       : undefined,
   );
   await using platform = await startPlatform(
-    { mountPath: '/' },
+    { paths: { mount: '/' } },
     { path: '/auth', inFront: behind(proxy), app: hostApp({ keys: ['of the host'] }) },
   );
   t.is(platform.auth.issuer, `${proxy.origin}/auth`);

@@ -11,7 +11,7 @@ const deviceAuthorization = { interval: '1 second' } as const;
 const LINE = /^Open (\S+) and enter the code (\S+)$/;
 
 test('the command line shows an address and a code, waits, and says who has signed in', async (t) => {
-  await using platform = await startDevicePlatform({ deviceAuthorization });
+  await using platform = await startDevicePlatform({ clients: { devices: deviceAuthorization } });
   const { client } = await registerDevice(platform);
   const child = spawn(process.execPath, ['examples/device.ts', platform.origin, client.id], {
     stdio: ['ignore', 'pipe', 'inherit'],
@@ -26,7 +26,10 @@ test('the command line shows an address and a code, waits, and says who has sign
 });
 
 test('below the path of an issuer, and with a user who refuses', async (t) => {
-  await using platform = await startDevicePlatform({ deviceAuthorization }, { path: '/auth' });
+  await using platform = await startDevicePlatform(
+    { clients: { devices: deviceAuthorization } },
+    { path: '/auth' },
+  );
   const { client } = await registerDevice(platform);
   const run = async (button: 'Connect' | 'Deny'): Promise<string> => {
     const shown = Promise.withResolvers<string>();

@@ -101,7 +101,7 @@ test('a data directory without a key-encryption key works after an update', asyn
   const address = `sqlite:${join(dataDirectory, 'platform.sqlite')}`;
   const storage = knexStorage(address);
   await storage.migrate();
-  const operator = createAdministration({ storage, keyEncryptionKey: false });
+  const operator = createAdministration({ storage, secrets: { keyEncryptionKey: false } });
   const { id } = await operator.keys.rotate();
   await operator.close();
 

@@ -49,7 +49,9 @@ test('two workers share logins and tokens, and both apply revocations and new ke
   const before = await clientToken(announced, 'Nightly import');
   const administration = createAdministration({
     storage: knexStorage(`sqlite:${join(directory.path, 'platform.sqlite')}`),
-    keyEncryptionKey: (await readFile(join(directory.path, 'key-encryption-key'), 'utf8')).trim(),
+    secrets: {
+      keyEncryptionKey: (await readFile(join(directory.path, 'key-encryption-key'), 'utf8')).trim(),
+    },
   });
   const key = await administration.keys.rotate({ after: 0 });
   await administration.close();

@@ -26,7 +26,11 @@ export function clusterOn(t: ExecutionContext, address: string): Cluster {
     async start(options) {
       let own = '';
       const node = await startPlatform(
-        { storage: knexStorage(address), revocationLag: 1, ...options },
+        {
+          storage: knexStorage(address),
+          ...options,
+          tokens: { revocationLag: 1, ...options?.tokens },
+        },
         {
           inFront(origin) {
             own = origin;

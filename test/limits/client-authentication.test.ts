@@ -133,7 +133,7 @@ test('two nodes share their counts', async (t) => {
 
 test('the limit per address counts failures of all clients, registered or not', async (t) => {
   await using server = await startThrottled({
-    throttling: { clientAuthentication: { perAddress: 12 } },
+    limits: { attempts: { clientAuthentication: { perAddress: 12 } } },
   });
   const statuses = await times(14, async () => ask(server, randomUUID(), WRONG));
   t.deepEqual(statuses.slice(10), [401, 401, 429, 429]);
@@ -177,7 +177,7 @@ test('other errors of a request do not count as failed authentications', async (
 });
 
 test('clientAuthentication: false switches the limits off', async (t) => {
-  await using server = await startThrottled({ throttling: { clientAuthentication: false } });
+  await using server = await startThrottled({ limits: { attempts: { clientAuthentication: false } } });
   const { client } = await server.platform.registerService();
   t.deepEqual(new Set(await times(120, async () => ask(server, client.id, 'wrong'))), new Set([401]));
   t.deepEqual(server.counted, []);

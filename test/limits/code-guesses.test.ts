@@ -9,7 +9,7 @@ import type { Answer } from '../harness/requests.ts';
 import { startThrottled, tally, times } from './platform.ts';
 
 // The limit holds also with `throttling: false`.
-const server = await startThrottled({ throttling: false });
+const server = await startThrottled({ limits: { attempts: false } });
 const { platform } = server;
 const app = await platform.registerApp({ firstParty: true });
 const publicApp = await platform.registerApp({ firstParty: true, confidential: false });

@@ -93,7 +93,7 @@ test('ids depend on the cookie keys, so that logins cannot be found by hashing g
     const address = await sqlite.empty();
     await using server = await startThrottled({
       storage: knexStorage(address),
-      cookieKeys: [key.repeat(32)],
+      secrets: { cookieKeys: [key.repeat(32)] },
     });
     await server.signIn({ ...ANN, password: 'wrong' });
     for (const { id } of (await contentsOf(sqlite, address)).get('gatehouse_attempts')!) ids.add(id);

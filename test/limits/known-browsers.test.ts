@@ -43,7 +43,7 @@ const asked = (nodes: readonly ThrottledPlatform[]): number =>
 // Sets the clock ahead: the tests below it start afterwards.
 test.serial('a browser stays known for deviceLifetime after the last login on it', async (t) => {
   await using server = await startThrottled({
-    throttling: { login: { perAccount: 1, deviceLifetime: '30 days' } },
+    limits: { attempts: { login: { perAccount: 1, deviceLifetime: '30 days' } } },
   });
   const device = deviceOf(await server.signIn())!;
   passTime(29 * 86_400);
@@ -200,19 +200,19 @@ test('a browser stays known when the cookie keys are rotated, and is unknown wit
 test('no device cookie is set after a wrong password, nor by a server without limits for logins', async (t) => {
   await using server = await startThrottled();
   t.is(deviceOf(await server.signIn(WRONG)), undefined);
-  await using open = await startThrottled({ throttling: { login: false } });
+  await using open = await startThrottled({ limits: { attempts: { login: false } } });
   const page = await open.signIn();
   t.is(page.status, 303);
   t.is(deviceOf(page), undefined);
 });
 
 test('with currentUser the bundled login page sets device cookies too', async (t) => {
-  await using server = await startThrottled({ users: people(), currentUser: () => undefined });
+  await using server = await startThrottled({ users: people(), login: { currentUser: () => undefined } });
   const device = deviceOf(await server.signIn())!;
   await times(20, async (index) => server.signIn(WRONG, `198.51.${index}.7`));
   t.is((await server.signIn(ANN, ELSEWHERE)).status, 429);
   t.is((await server.signIn(ANN, ELSEWHERE, device)).status, 303);
-  await using elsewhere = await startThrottled({ currentUser: () => undefined, loginUrl: '/login' });
+  await using elsewhere = await startThrottled({ login: { currentUser: () => undefined, url: '/login' } });
   const sent = await send(elsewhere.platform.url('/oauth/login'));
   t.regex(sent.headers.get('location')!, /^http:\/\/127\.0\.0\.1:\d+\/login\?return_to=/);
 });

@@ -43,7 +43,7 @@ test.serial(
   'the window is an option, and the page tells the remaining time in minutes, then in seconds',
   async (t) => {
     await using server = await startThrottled({
-      throttling: { login: { perAccountAndAddress: 1, window: '5 minutes' } },
+      limits: { attempts: { login: { perAccountAndAddress: 1, window: '5 minutes' } } },
     });
     await server.signIn(WRONG);
     t.regex((await server.signIn()).text, /Try again in 5 minutes\./);
@@ -121,7 +121,7 @@ test('fifty concurrent right passwords all succeed', async (t) => {
   };
   await using server = await startThrottled({
     users: { ...users, authenticate },
-    throttling: { login: { perAddress: 8 } },
+    limits: { attempts: { login: { perAddress: 8 } } },
   });
   const pages = await Promise.all(
     Array.from({ length: 50 }, async (_, index) => server.signIn(index % 2 === 0 ? ANN : BOB)),
@@ -166,14 +166,14 @@ test('attempts that are refused for an address do not count for the account', as
 });
 
 test('an address that tries many accounts is blocked', async (t) => {
-  await using server = await startThrottled({ throttling: { login: { perAddress: 10 } } });
+  await using server = await startThrottled({ limits: { attempts: { login: { perAddress: 10 } } } });
   const statuses = await times(12, async (index) => server.signIn(spray(index)));
   t.deepEqual(statuses.slice(9), [422, 429, 429]);
   t.is((await server.signIn(spray(13), '198.51.100.7')).status, 422);
 });
 
 test('a successful login to one account does not reset the count of the address for others', async (t) => {
-  await using server = await startThrottled({ throttling: { login: { perAddress: 6 } } });
+  await using server = await startThrottled({ limits: { attempts: { login: { perAddress: 6 } } } });
   t.deepEqual(await times(3, async (index) => server.signIn(spray(index))), [422, 422, 422]);
   t.is((await server.signIn(BOB)).status, 303);
   t.deepEqual(await times(4, async (index) => server.signIn(spray(index + 3))), [422, 422, 422, 429]);
@@ -338,9 +338,9 @@ test('custom pages that do not handle too many attempts show an error page with 
   t.false(server.platform.logger.lines.some(({ level }) => level === 'error'));
 });
 
-test('throttling: false and login: false switch the limits off', async (t) => {
+test('limits.attempts: false and login: false switch the limits off', async (t) => {
   for (const throttling of [false, { login: false }] as const) {
-    await using server = await startThrottled({ throttling });
+    await using server = await startThrottled({ limits: { attempts: throttling } });
     t.deepEqual(tally(await Promise.all(Array.from({ length: 120 }, async () => server.signIn(WRONG)))), {
       422: 120,
     });

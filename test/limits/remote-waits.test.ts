@@ -57,9 +57,9 @@ const CASES: ReadonlyArray<
   ['from unknown addresses', 10, 1000, (index) => ({ url: URL_OF(index), address: `x${index}` })],
 ];
 
-for (const [what, expected, maxRequests, placeOf] of CASES) {
+for (const [what, expected, requests, placeOf] of CASES) {
   test(`${expected} requests wait ${what}, and as many again afterwards`, async (t) => {
-    const waits = createRemoteWaits({ maxRequests });
+    const waits = createRemoteWaits({ requests });
     for (let round = 0; round < 3; round += 1) {
       const { end, waiting } = fill(t, waits, placeOf);
       t.is(waiting, expected);
@@ -69,14 +69,14 @@ for (const [what, expected, maxRequests, placeOf] of CASES) {
 }
 
 test('one address leaves places for others, for the same URL too', async (t) => {
-  const waits = createRemoteWaits({ maxRequests: 1000 });
+  const waits = createRemoteWaits({ requests: 1000 });
   const { end } = fill(t, waits, () => ({ url: URL_OF(0), address: '192.0.2.1' }));
   t.is(await waits.wait({ url: URL_OF(0), address: '198.51.100.1' }, () => 'read'), 'read');
   await end();
 });
 
 test('a read that fails leaves its place', async (t) => {
-  const waits = createRemoteWaits({ maxRequests: 1 });
+  const waits = createRemoteWaits({ requests: 1 });
   const place = { url: URL_OF(0), address: '192.0.2.1' };
   for (let round = 0; round < 3; round += 1)
     await t.throwsAsync(

@@ -52,7 +52,7 @@ test('a call without the permission does not count as a run', async (t) => {
   t.is((await callTool(server, await server.token(), 'create_school')).status, 200);
 });
 
-test('messages count as requests: over maxRequests they are 503, and close() waits for those that run', async (t) => {
+test('messages count as requests: over limits.requests they are 503, and close() waits for those that run', async (t) => {
   const began = Promise.withResolvers<void>();
   const released = Promise.withResolvers<void>();
   const schools = toolOf(async () => {
@@ -60,7 +60,7 @@ test('messages count as requests: over maxRequests they are 503, and close() wai
     await released.promise;
     return 'done';
   });
-  const server = await startAgentServer(t, { schools, options: { maxRequests: 1 } });
+  const server = await startAgentServer(t, { schools, options: { limits: { requests: 1 } } });
   const token = await server.token();
   const running = callTool(server, token, 'school_try');
   await began.promise;

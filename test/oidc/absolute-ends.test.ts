@@ -31,7 +31,7 @@ for (const { lifetimes, every, times } of [
   test.serial(`a family of refresh tokens has an absolute end, preset ${lifetimes}`, async (t) => {
     await using platform = await startPlatform({
       storage: knexStorage(`sqlite:${temporaryFile()}`),
-      lifetimes,
+      tokens: { lifetimes },
     });
     const app = await platform.registerApp({ firstParty: true });
     let { body } = await runCodeFlow(platform, app);

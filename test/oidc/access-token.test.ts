@@ -122,7 +122,7 @@ test('signingAlgorithm makes RS256 and EdDSA keys and tokens', async (t) => {
     ['RS256', ['alg', 'e', 'kid', 'kty', 'n', 'use']],
     ['EdDSA', ['alg', 'crv', 'kid', 'kty', 'use', 'x']],
   ] as const) {
-    await using other = await startPlatform({ signingAlgorithm });
+    await using other = await startPlatform({ tokens: { algorithm: signingAlgorithm } });
     const one = await other.registerService();
     const { body } = await other.token({
       grant_type: 'client_credentials',

@@ -33,8 +33,7 @@ function everyFile({ client }: TestDatabase, address: string): Buffer[] {
 onEachDatabase('no usable credential of any kind is in the database', async (t, database, address) => {
   await using platform = await startPlatform({
     storage: knexStorage(address),
-    keyEncryptionKey: KEY,
-    cookieKeys: [COOKIE_KEY],
+    secrets: { keyEncryptionKey: KEY, cookieKeys: [COOKIE_KEY] },
   });
   const app = await platform.registerApp();
   const service = await platform.registerService();

@@ -347,7 +347,7 @@ test('a node lists the events of another node', async (t) => {
 
 test('with auditRetention: 0 nothing is stored, and listeners are called', async (t) => {
   const storage = memoryStorage();
-  await using own = await startPlatform({ storage, auditRetention: 0 });
+  await using own = await startPlatform({ storage, retention: { audit: 0 } });
   const types: string[] = [];
   own.auth.events.on('*', ({ type }) => types.push(type));
   await own.registerService();
@@ -359,7 +359,7 @@ test('with auditRetention: 0 nothing is stored, and listeners are called', async
 // Sets the clock ahead.
 test.serial('events are pruned after auditRetention', async (t) => {
   const storage = memoryStorage();
-  await using own = await startPlatform({ storage, auditRetention: '10 days' });
+  await using own = await startPlatform({ storage, retention: { audit: '10 days' } });
   await own.registerService();
   await own.auth.audit.flush();
   passTime(9 * 86_400);

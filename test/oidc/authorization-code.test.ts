@@ -8,7 +8,7 @@ import type { RegisteredApp, TokenAnswer } from '../harness/platform.ts';
 import { pausable } from '../harness/storage.ts';
 
 const { storage, gather, pause } = pausable(memoryStorage());
-const platform = await startPlatform({ storage, throttling: false });
+const platform = await startPlatform({ storage, limits: { attempts: false } });
 const app = await platform.registerApp({ firstParty: true });
 const other = await platform.registerApp({ name: 'Other' });
 test.after.always(() => platform[Symbol.asyncDispose]());

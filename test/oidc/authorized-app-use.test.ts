@@ -12,7 +12,7 @@ import { asClient } from './families.ts';
 const HOUR = 3600;
 const LAG = 5;
 const storage = memoryStorage();
-const platform = await startPlatform({ storage, revocationLag: LAG });
+const platform = await startPlatform({ storage, tokens: { revocationLag: LAG } });
 test.after.always(() => platform[Symbol.asyncDispose]());
 
 const now = (): number => Math.floor(Date.now() / 1000);

@@ -62,10 +62,10 @@ onEachDatabase(
     // The app's own instance: its only connection stays its own.
     const host = knex({ client: 'pg', connection: address, pool: { min: 0, max: 1 } });
     t.teardown(async () => host.destroy());
-    await using here = await startPlatform({ storage: knexStorage(address), revocationLag });
+    await using here = await startPlatform({ storage: knexStorage(address), tokens: { revocationLag } });
     await using there = await startPlatform({
       storage: knexStorage(host),
-      revocationLag,
+      tokens: { revocationLag },
       issuer: here.origin,
     });
     await untilListening(admin, 2);
@@ -122,10 +122,10 @@ onEachDatabase(
   async (t, _database, address) => {
     const admin = connect(POSTGRESQL, address);
     t.teardown(async () => admin.destroy());
-    await using here = await startPlatform({ storage: knexStorage(address), revocationLag });
+    await using here = await startPlatform({ storage: knexStorage(address), tokens: { revocationLag } });
     await using there = await startPlatform({
       storage: knexStorage(address, { listen: false }),
-      revocationLag,
+      tokens: { revocationLag },
       issuer: here.origin,
     });
     await untilListening(admin, 1);
@@ -149,11 +149,11 @@ onEachDatabase(
     });
     await using here = await startPlatform({
       storage: knexStorage(address, { listen: false }),
-      revocationLag,
+      tokens: { revocationLag },
     });
     await using there = await startPlatform({
       storage: knexStorage(address, { listen: proxy.address }),
-      revocationLag,
+      tokens: { revocationLag },
       issuer: here.origin,
     });
     await untilListening(admin, 1);
@@ -180,10 +180,13 @@ if (hasPgBouncer) {
         await admin.destroy();
         await bouncer.remove();
       });
-      await using here = await startPlatform({ storage: knexStorage(bouncer.address), revocationLag });
+      await using here = await startPlatform({
+        storage: knexStorage(bouncer.address),
+        tokens: { revocationLag },
+      });
       await using there = await startPlatform({
         storage: knexStorage(address),
-        revocationLag,
+        tokens: { revocationLag },
         issuer: here.origin,
       });
       await untilListening(admin, 1);
@@ -196,7 +199,7 @@ if (hasPgBouncer) {
         code: 'notifications_off',
         severity: 'warning',
         message:
-          'The database is behind a pooler such as PgBouncer, which passes no notifications on, so a server learns of revocations on other nodes only within revocationLag.',
+          'The database is behind a pooler such as PgBouncer, which passes no notifications on, so a server learns of revocations on other nodes only within tokens.revocationLag.',
       });
       t.deepEqual(others, []);
       const shared = connect(POSTGRESQL, bouncer.address);
@@ -218,7 +221,7 @@ if (hasPgBouncer) {
       const behind = async (issuer?: string): Promise<Platform> =>
         startPlatform({
           storage: knexStorage(bouncer.address, { listen: address }),
-          revocationLag,
+          tokens: { revocationLag },
           ...(issuer === undefined ? {} : { issuer }),
         });
       await using here = await behind();
@@ -237,7 +240,7 @@ if (hasPgBouncer) {
         [
           [
             'notifications_off',
-            'The address for notifications cannot be reached, so a server learns of revocations on other nodes only within revocationLag.',
+            'The address for notifications cannot be reached, so a server learns of revocations on other nodes only within tokens.revocationLag.',
           ],
         ],
       );

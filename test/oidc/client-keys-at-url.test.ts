@@ -13,7 +13,7 @@ import { json, ON_LOOPBACK, servePublic } from '../harness/public-server.ts';
 import { postForm } from '../harness/requests.ts';
 
 const pair = await makeKeyPair();
-const OPTIONS = { privateKeyJwt: true, throttling: false } as const;
+const OPTIONS = { clients: { keys: true }, limits: { attempts: false } } as const;
 
 async function registerWith(platform: Platform, jwksUri: string): Promise<string> {
   const fields = { name: 'Nightly', grantType: 'client_credentials' as const, keys: { jwksUri } };
@@ -32,7 +32,10 @@ test.serial(
     let keys = [pair.publicJwk];
     await using site = await servePublic((request, response) => json({ keys })(request, response));
     // The client itself is not read again in the time of the test.
-    await using platform = await startPlatform({ ...OPTIONS, revocationLag: '1 hour' }, ON_LOOPBACK);
+    await using platform = await startPlatform(
+      { ...OPTIONS, tokens: { revocationLag: '1 hour' } },
+      ON_LOOPBACK,
+    );
     const id = await registerWith(platform, `${site.origin}/jwks`);
     t.is(await ask(platform, id), 200);
     keys = [pair.publicJwk, next.publicJwk];
@@ -154,7 +157,7 @@ test.serial('a URL that answers slowly costs five seconds, once a minute', async
 
 test.serial('without a network for tests, private addresses are reached by no URL', async (t) => {
   await using site = await servePublic(json({ keys: [pair.publicJwk] }));
-  await using platform = await startPlatform({ privateKeyJwt: true, throttling: false });
+  await using platform = await startPlatform({ clients: { keys: true }, limits: { attempts: false } });
   const { port } = new URL(site.origin);
   for (const host of [
     '10.0.0.1',

@@ -82,8 +82,8 @@ test.serial('refreshToken and refreshTokenAbsolute of a client end refresh token
 
 test('when a lifetime of the server is lowered, the shorter one holds, and the client can be updated', async (t) => {
   const storage = memoryStorage();
-  const start = async (lifetimes?: AuthServerOptions['lifetimes']) =>
-    startPlatform({ storage, ...(lifetimes && { lifetimes }) });
+  const start = async (lifetimes?: NonNullable<AuthServerOptions['tokens']>['lifetimes']) =>
+    startPlatform({ storage, ...(lifetimes && { tokens: { lifetimes } }) });
   await using before = await start();
   const app = await before.registerApp({ lifetimes: OWN, firstParty: true });
   await using after = await start({ accessToken: '10 minutes' });
@@ -97,7 +97,7 @@ test('when a lifetime of the server is lowered, the shorter one holds, and the c
 });
 
 test('invalid lifetimes are refused, with the field and the maximum', async (t) => {
-  await using platform = await startPlatform({ lifetimes: 'short' });
+  await using platform = await startPlatform({ tokens: { lifetimes: 'short' } });
   const { clients } = platform.auth;
   const fields = {
     name: 'App',
@@ -143,7 +143,7 @@ test('createAdministration() checks lifetimes if it is given those of the server
   } as const;
   const { client } = await createAdministration({ storage }).clients.create(fields);
   t.deepEqual(client.lifetimes, { accessToken: DAY });
-  const strict = createAdministration({ storage, lifetimes: 'short' });
+  const strict = createAdministration({ storage, tokens: { lifetimes: 'short' } });
   await t.throwsAsync(strict.clients.create(fields), { message: /^lifetimes\.accessToken: at most 3600 s/ });
   await t.throwsAsync(strict.importClient({ ...fields, id: 'job' }), { message: /at most 3600 s/ });
   t.is(await createAdministration({ storage }).importClient({ ...fields, id: 'job' }), 'imported');

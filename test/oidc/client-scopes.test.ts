@@ -113,7 +113,7 @@ onEachDatabase('the consent page shows the scopes of the registration', async (t
 onEachDatabase(
   'tokens that were issued with no scopes stay without when the client is registered for more',
   async (t, _, address) => {
-    const platform = await platformOn(t, address, { revocationLag: 1 });
+    const platform = await platformOn(t, address, { tokens: { revocationLag: 1 } });
     const browser = await asCleo(platform);
     const app = await platform.registerApp({ scopes: [] });
     const machine = await service(platform, []);
@@ -157,7 +157,7 @@ onEachDatabase(
 );
 
 onEachDatabase('removing scopes from a client narrows its existing tokens', async (t, _, address) => {
-  const platform = await platformOn(t, address, { revocationLag: 1 });
+  const platform = await platformOn(t, address, { tokens: { revocationLag: 1 } });
   const browser = await asCleo(platform);
   const [unlimited, listed] = [
     await platform.registerApp(),

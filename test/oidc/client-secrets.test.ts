@@ -10,8 +10,8 @@ import { until } from '../harness/until.ts';
 // Two nodes with one issuer. All tests set the clock ahead.
 const LAG = 10;
 const { storage, pause } = pausable(memoryStorage());
-const here = await startPlatform({ storage, revocationLag: LAG });
-const there = await startPlatform({ storage, revocationLag: LAG, issuer: here.origin });
+const here = await startPlatform({ storage, tokens: { revocationLag: LAG } });
+const there = await startPlatform({ storage, tokens: { revocationLag: LAG }, issuer: here.origin });
 const { clients } = here.auth;
 test.after.always(() => Promise.all([here, there].map((node) => node[Symbol.asyncDispose]())));
 
@@ -26,7 +26,7 @@ async function works({ client }: Pick<RegisteredApp, 'client'>, secret: string):
 const now = (): number => Math.floor(Date.now() / 1000);
 
 test.serial(
-  'a deleted secret stops at once on this node, and within revocationLag on the other',
+  'a deleted secret stops at once on this node, and within tokens.revocationLag on the other',
   async (t) => {
     const service = await here.registerService();
     t.deepEqual(await works(service, service.secret), [true, true]);

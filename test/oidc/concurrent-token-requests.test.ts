@@ -106,9 +106,12 @@ for (const [setup, start] of Object.entries(SETUPS)) {
   onEachDatabase(
     `of ${REQUESTS} concurrent refreshes without grace one succeeds, in ${setup}`,
     async (t, _, address) => {
-      await using platform = await startPlatform({ storage: knexStorage(address), refreshGrace: 0 });
+      await using platform = await startPlatform({
+        storage: knexStorage(address),
+        tokens: { refreshGrace: 0 },
+      });
       const app = await platform.registerApp({ firstParty: true });
-      const nodes = await start({ address, issuer: platform.origin, refreshGrace: 0 });
+      const nodes = await start({ address, issuer: platform.origin, tokens: { refreshGrace: 0 } });
       try {
         const request = await refreshRequest(platform, app);
         const successor = onlySuccess(t, await race(nodes.origins, request));

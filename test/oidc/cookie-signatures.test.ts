@@ -12,7 +12,7 @@ import { send } from '../harness/requests.ts';
 const storage = memoryStorage();
 const [older, newer] = [randomBytes(32).toString('hex'), randomBytes(32).toString('hex')] as [string, string];
 
-const platform = await startPlatform({ storage, cookieKeys: [older] });
+const platform = await startPlatform({ storage, secrets: { cookieKeys: [older] } });
 const app = await platform.registerApp();
 const browser = new Browser();
 await authorize(platform, app, { browser });
@@ -68,7 +68,7 @@ for (const [kind, presented] of Object.entries(others)) {
 }
 
 test('a session cookie with the signature of an older key is accepted, and signed with the newest', async (t) => {
-  await using rotated = await startPlatform({ storage, cookieKeys: [newer, older] });
+  await using rotated = await startPlatform({ storage, secrets: { cookieKeys: [newer, older] } });
   const own = await rotated.registerApp({ firstParty: true });
   const signed = `${nameOn(rotated)}=${session}`;
   t.deepEqual(await ask(rotated, own, new Keygrip([older]).sign(signed)), {

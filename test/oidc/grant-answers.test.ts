@@ -28,7 +28,7 @@ class Rows extends Map<string, AdapterPayload> {
 }
 
 const platform = await startPlatform({
-  throttling: false,
+  limits: { attempts: false },
   scopes: SCOPES,
   resources: { [OTHER_API]: { name: 'Reports', scopes: {} } },
 });

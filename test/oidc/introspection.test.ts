@@ -10,7 +10,7 @@ import type { RegisteredApp, TokenAnswer } from '../harness/platform.ts';
 import { basic, postForm, postJson, send } from '../harness/requests.ts';
 import type { Answer } from '../harness/requests.ts';
 
-const platform = await startPlatform({ revocationLag: 1 });
+const platform = await startPlatform({ tokens: { revocationLag: 1 } });
 const app = await platform.registerApp({ firstParty: true });
 const other = await platform.registerApp({ name: 'Other' });
 const service = await platform.registerService();

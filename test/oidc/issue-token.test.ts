@@ -110,9 +110,11 @@ onEachDatabase(
   async (t, _, address) => {
     let duringCall: (() => Promise<void>) | undefined;
     const platform = await platformOn(t, address, {
-      async tokenClaims() {
-        await duringCall?.();
-        return undefined;
+      tokens: {
+        async claims() {
+          await duringCall?.();
+          return undefined;
+        },
       },
     });
     const { client } = await platform.registerService(['view_schools']);
@@ -146,7 +148,7 @@ test('without scopes those of the registration of the client apply', async (t) =
 });
 
 test('invalid options are refused with their names, and nothing is issued', async (t) => {
-  await using platform = await startPlatform({ lifetimes: { accessToken: '1 hour' } });
+  await using platform = await startPlatform({ tokens: { lifetimes: { accessToken: '1 hour' } } });
   const { auth } = platform;
   const app = (await platform.registerApp()).client.id;
   const service = (await platform.registerService()).client.id;

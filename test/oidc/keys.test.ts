@@ -69,7 +69,7 @@ async function startTwo() {
     }),
   );
   const here = await startPlatform({ storage: inner });
-  const there = await startPlatform({ storage, issuer: here.origin, revocationLag: '1 hour' });
+  const there = await startPlatform({ storage, issuer: here.origin, tokens: { revocationLag: '1 hour' } });
   reads.length = 0;
   const rotated = async (): Promise<string> => {
     await here.auth.keys.rotate({ after: 0 });
@@ -146,7 +146,11 @@ test.serial('a read of the keys that failed is repeated by the next token of an 
     return call();
   });
   await using here = await startPlatform({ storage: inner });
-  await using there = await startPlatform({ storage, issuer: here.origin, revocationLag: '1 hour' });
+  await using there = await startPlatform({
+    storage,
+    issuer: here.origin,
+    tokens: { revocationLag: '1 hour' },
+  });
   await here.auth.keys.rotate({ after: 0 });
   const token = await issue(here);
   passTime(1);
@@ -169,7 +173,10 @@ test('two concurrent rotations on two nodes create one key', async (t) => {
 // Sets the clock ahead.
 test.serial('a key whose last token has expired is not published and verifies no token', async (t) => {
   const storage = memoryStorage();
-  await using platform = await startPlatform({ storage, lifetimes: { accessToken: 60 }, revocationLag: 1 });
+  await using platform = await startPlatform({
+    storage,
+    tokens: { lifetimes: { accessToken: 60 }, revocationLag: 1 },
+  });
   const [old] = await storage.keys.list('token');
   const key = await platform.auth.keys.rotate({ after: 0 });
   t.deepEqual(await publishedBy(platform), [key.id, old!.id]);
@@ -205,7 +212,7 @@ test.serial('a key whose last token has expired is not published and verifies no
 test('keys are stored encrypted, and the key-encryption key can be replaced', async (t) => {
   const storage = memoryStorage();
   const token = await (async () => {
-    await using platform = await startPlatform({ storage, keyEncryptionKey: SECRET });
+    await using platform = await startPlatform({ storage, secrets: { keyEncryptionKey: SECRET } });
     return await issue(platform);
   })();
   for (const use of ['token', 'cookie'] as const) {
@@ -213,25 +220,26 @@ test('keys are stored encrypted, and the key-encryption key can be replaced', as
     t.regex(key!.material, /^[\w-]+\.\.[\w-]+\.[\w-]+\.[\w-]+$/);
   }
   const successor = SECRET.toUpperCase();
-  await using platform = await startPlatform({ storage, keyEncryptionKey: [successor, SECRET] });
+  await using platform = await startPlatform({ storage, secrets: { keyEncryptionKey: [successor, SECRET] } });
   t.deepEqual(await publishedBy(platform), [kidOf(token)]);
 });
 
 test('without the key-encryption key of the stored keys the server does not start', async (t) => {
   const storage = memoryStorage();
-  await (await startPlatform({ storage, keyEncryptionKey: SECRET }))[Symbol.asyncDispose]();
+  await (await startPlatform({ storage, secrets: { keyEncryptionKey: SECRET } }))[Symbol.asyncDispose]();
   await t.throwsAsync(startPlatform({ storage }), {
     code: 'ERR_CONFIG',
-    message: "keyEncryptionKey: the server's keys are encrypted; give the keyEncryptionKey of the servers",
+    message:
+      "secrets.keyEncryptionKey: the server's keys are encrypted; give the secrets.keyEncryptionKey of the servers",
   });
-  await t.throwsAsync(startPlatform({ storage, keyEncryptionKey: SECRET.toUpperCase() }), {
+  await t.throwsAsync(startPlatform({ storage, secrets: { keyEncryptionKey: SECRET.toUpperCase() } }), {
     code: 'ERR_CONFIG',
-    message: /^keyEncryptionKey: the server's keys were encrypted with another one/,
+    message: /^secrets.keyEncryptionKey: the server's keys were encrypted with another one/,
   });
 });
 
 test('a key is rotated after keyRotation', async (t) => {
-  await using platform = await startPlatform({ keyRotation: 1 });
+  await using platform = await startPlatform({ tokens: { keyRotation: 1 } });
   const [first] = platform.auth.keys.list();
   await until(() => platform.auth.keys.list().length > 1);
   const keys = platform.auth.keys.list();
@@ -243,7 +251,7 @@ test('expired rows are deleted after pruneInterval', async (t) => {
   const storage = memoryStorage();
   const session = { id: 'old', uid: 'old', userId: '1', payload: {}, expiresAt: 1, sequence: 0 };
   await storage.sessions.insert(session);
-  await using _platform = await startPlatform({ storage, pruneInterval: 1 });
+  await using _platform = await startPlatform({ storage, retention: { pruneInterval: 1 } });
   await until(async () => (await storage.sessions.find('old')) === undefined);
   t.is(await storage.sessions.find('old'), undefined);
 });

@@ -63,7 +63,11 @@ async function startServer(
     onCall?.(name);
     return call();
   });
-  return startPlatform({ storage, refreshGrace: GRACE, ...(issuer === undefined ? {} : { issuer }) });
+  return startPlatform({
+    storage,
+    tokens: { refreshGrace: GRACE },
+    ...(issuer === undefined ? {} : { issuer }),
+  });
 }
 
 /**
@@ -88,7 +92,7 @@ async function atEachCall(
 
   const kill = { stopped: stops.length };
   const killed = startProcess();
-  const node = await killed.open({ address, issuer, kill, refreshGrace: GRACE });
+  const node = await killed.open({ address, issuer, kill, tokens: { refreshGrace: GRACE } });
   const answers = await Promise.all(
     stops.map(async (stop, index) => ask(node.origin, requests[index]!, stopAt(stop)).catch(() => undefined)),
   );
@@ -213,7 +217,7 @@ onEachSetup(
 
     const kill = { redeemed: 10 };
     const killed = startProcess();
-    const node = await killed.open({ address, issuer, kill, refreshGrace: GRACE });
+    const node = await killed.open({ address, issuer, kill, tokens: { refreshGrace: GRACE } });
     const answers = await Promise.all(
       tokens.map(async (token) => ask(node.origin, refreshBy(app, token)).catch(() => undefined)),
     );

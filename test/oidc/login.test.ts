@@ -222,7 +222,7 @@ test('the URL of a page is refused when it was changed or encrypted by another s
   const app = await platform.registerApp();
   const browser = new Browser();
   const { url } = await browser.open(authorizeUrl(platform, app));
-  await using other = await startPlatform({ storage, cookieKeys: ['x'.repeat(32)] });
+  await using other = await startPlatform({ storage, secrets: { cookieKeys: ['x'.repeat(32)] } });
   const foreign = await new Browser().open(authorizeUrl(other, app));
   const own = url.pathname.split('/').at(-1)!;
   const bytes = Buffer.from(own, 'base64url');
@@ -242,9 +242,11 @@ test('the URL of a page is refused when it was changed or encrypted by another s
 });
 
 test('a request that another server encrypted with the same keys is refused', async (t) => {
-  const lifetimes = { interaction: 60 } as Parameters<typeof createAuthorizationRequests>[0]['lifetimes'];
+  const tokens = { lifetimes: { interaction: 60 } } as Parameters<
+    typeof createAuthorizationRequests
+  >[0]['tokens'];
   const [one, other] = ['https://one.example', 'https://other.example'].map((issuer) =>
-    createAuthorizationRequests({ issuer, lifetimes }, () => ['x'.repeat(32)]),
+    createAuthorizationRequests({ issuer, tokens }, () => ['x'.repeat(32)]),
   );
   const request = { prompt: 'login', reasons: [], parameters: {} } as const;
   const text = one!.write(request);

@@ -11,7 +11,7 @@ onEachDatabase(
   'prune() preserves grants and revocations until access tokens expire that outlive refresh tokens',
   async (t, _database, address) => {
     const lifetimes = { accessToken: '1 day', refreshToken: '1 minute', authorizationCode: 10 } as const;
-    await using platform = await startPlatform({ storage: knexStorage(address), lifetimes });
+    await using platform = await startPlatform({ storage: knexStorage(address), tokens: { lifetimes } });
     const [app, other] = [await platform.registerApp(), await platform.registerApp({ name: 'Other' })];
     const refreshed = await runCodeFlow(platform, app);
     const { status, body: successor } = await platform.token({
@@ -29,7 +29,7 @@ onEachDatabase(
     // A new node has only the state of the database.
     await using fresh = await startPlatform({
       storage: knexStorage(address),
-      lifetimes,
+      tokens: { lifetimes },
       issuer: platform.origin,
     });
     for (const node of [platform, fresh]) {

@@ -11,8 +11,8 @@ export interface NodeSettings {
   /** The URL of the database. */
   readonly address: string;
   readonly issuer: string;
-  readonly refreshGrace?: number;
-  readonly deviceAuthorization?: true;
+  readonly tokens?: { readonly refreshGrace: number };
+  readonly clients?: { readonly devices: true };
   /** The number of stopped requests, or of redeemed credentials, at which the process kills itself. */
   readonly kill?: { readonly stopped?: number; readonly redeemed?: number };
 }

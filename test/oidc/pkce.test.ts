@@ -189,7 +189,7 @@ test('a public client cannot authenticate with a secret', async (t) => {
 });
 
 test('requirePkce requires PKCE of confidential clients too', async (t) => {
-  const strict = await startPlatform({ requirePkce: true });
+  const strict = await startPlatform({ clients: { requirePkce: true } });
   t.teardown(async () => strict[Symbol.asyncDispose]());
   const app = await strict.registerApp({ firstParty: true });
   const browser = new Browser();
@@ -208,5 +208,7 @@ test('requirePkce requires PKCE of confidential clients too', async (t) => {
     code_verifier: verifier,
   });
   t.is(answer.status, 200);
-  await t.throwsAsync(startPlatform({ requirePkce: 'yes' as never }), { message: /requirePkce/ });
+  await t.throwsAsync(startPlatform({ clients: { requirePkce: 'yes' as never } }), {
+    message: /requirePkce/,
+  });
 });

@@ -11,7 +11,10 @@ import type { Claims, ClientKeyPair } from '../harness/client-keys.ts';
 import { outline } from './token-platform.ts';
 
 // The tests share an address.
-const server = await startPlatform({ privateKeyJwt: true, throttling: { clientAuthentication: false } });
+const server = await startPlatform({
+  clients: { keys: true },
+  limits: { attempts: { clientAuthentication: false } },
+});
 const pair = await makeKeyPair();
 const { client } = await server.auth.clients.create({
   name: 'Nightly',
@@ -86,7 +89,7 @@ test('a server without the option registers no keys, and accepts none of those t
   const keys = { jwks: { keys: [pair.publicJwk] } };
   await t.throwsAsync(off.auth.clients.create({ name: 'Keys', grantType: 'client_credentials', keys }), {
     code: 'ERR_CLIENT_INVALID',
-    message: 'keys: this server accepts no keys of clients; switch on its option privateKeyJwt',
+    message: 'keys: this server accepts no keys of clients; switch on its option clients.keys',
   });
   const { client: service } = await off.registerService();
   const answer = await tokenWith({}, { at: off, id: service.id });
@@ -160,7 +163,7 @@ test('of several keys each has a key id, with which an assertion names it', asyn
 
 test('a client that was stored with keys without ids keeps its other fields changeable', async (t) => {
   const storage = memoryStorage();
-  await using platform = await startPlatform({ storage, privateKeyJwt: true });
+  await using platform = await startPlatform({ storage, clients: { keys: true } });
   const { client: app } = await platform.registerService();
   const keys = [await makeKeyPair(null), await makeKeyPair(null)].map(({ publicJwk }) => publicJwk);
   const stored = { ...app, keys: { jwks: { keys: keys as Array<Record<string, unknown>> } } };
@@ -365,8 +368,8 @@ test('malformed assertions get a 4xx that says what is wrong', async (t) => {
 test('failed assertions of strangers lock no client out, also at their address', async (t) => {
   const stranger = await makeKeyPair();
   await using throttled = await startPlatform({
-    privateKeyJwt: true,
-    throttling: { clientAuthentication: { perClientAndAddress: 2, perAddress: 3 } },
+    clients: { keys: true },
+    limits: { attempts: { clientAuthentication: { perClientAndAddress: 2, perAddress: 3 } } },
   });
   const { client: app } = await throttled.auth.clients.create({
     name: 'Keys',

@@ -149,7 +149,7 @@ for (const [what, prepare] of Object.entries(UNUSED)) {
     async (t, _, address) => {
       const users = people();
       users.all.push(GUS);
-      const given = { users, deviceAuthorization: true, throttling: false } as const;
+      const given = { users, clients: { devices: true }, limits: { attempts: false } } as const;
       const here = await platformOn(t, address, given);
       const app = await here.registerApp();
       const browser = new Browser();

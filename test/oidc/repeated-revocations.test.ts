@@ -35,7 +35,7 @@ if (programs === undefined) {
     async (t) => {
       await using pair = await startStandbyPair(programs);
       const storage = knexStorage(pair.host, { listen: false });
-      await using platform = await startPlatform({ storage, revocationLag: '1 second' });
+      await using platform = await startPlatform({ storage, tokens: { revocationLag: '1 second' } });
       const kinds = await startAll(t, platform);
       for (const { isAccepted, name } of kinds) t.true(await isAccepted(), `${name}: accepted at first`);
 

@@ -74,7 +74,10 @@ onEachDatabaseInSeries(
   async (t, _database, address) => {
     const cluster = clusterOn(t, address);
     const storage = open(t, address);
-    const options = { deviceAuthorization: true, throttling: { login: { perAccount: 1 } } } as const;
+    const options = {
+      clients: { devices: true },
+      limits: { attempts: { login: { perAccount: 1 } } },
+    } as const;
     const [here, there] = [await cluster.start(options), await cluster.start(options)];
     const nodes = [here, there] as const;
     const app = await here.registerApp({ firstParty: true });

@@ -12,8 +12,8 @@ async function nodeOn(t: ExecutionContext, address: string, issuer?: string): Pr
   const storage = knexStorage(address);
   const node = await startPlatform({
     storage,
-    privateKeyJwt: true,
-    throttling: false,
+    clients: { keys: true },
+    limits: { attempts: false },
     ...(issuer === undefined ? {} : { issuer }),
   });
   t.teardown(async () => {

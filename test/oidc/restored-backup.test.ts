@@ -13,7 +13,7 @@ import type { Platform, RegisteredApp } from '../harness/platform.ts';
 import { asClient, familiesOf } from './families.ts';
 import { platformOn } from './on-databases.ts';
 
-// In seconds, more than the default `revocationLag`.
+// In seconds, more than the default `tokens.revocationLag`.
 const LAG = 6;
 
 /** Copies the rows of the storage now; the returned function puts them back in place of those of then. */

@@ -30,12 +30,12 @@ interface Nodes {
 function onTwoNodes(title: string, run: (nodes: Nodes) => Promise<void>): void {
   onEachDatabase(title, async (t, _database, address) => {
     const { storage, pause } = pausable(knexStorage(address));
-    await using here = await startPlatform({ storage, revocationLag: 1 });
+    await using here = await startPlatform({ storage, tokens: { revocationLag: 1 } });
     const elsewhere = {
       storage: knexStorage(address),
       issuer: here.origin,
       users: here.users,
-      revocationLag: 1,
+      tokens: { revocationLag: 1 },
     };
     await using there = await startPlatform(elsewhere);
     const app = await here.registerApp({ firstParty: true });
@@ -273,10 +273,12 @@ onEachDatabase(
     let meanwhile: (() => Promise<void>) | undefined;
     await using platform = await startPlatform({
       storage: knexStorage(address),
-      // Called after the client was authenticated.
-      async tokenClaims() {
-        await meanwhile?.();
-        return undefined;
+      tokens: {
+        // Called after the client was authenticated.
+        async claims() {
+          await meanwhile?.();
+          return undefined;
+        },
       },
     });
     const service = await platform.registerService();

@@ -13,7 +13,10 @@ onEachDatabase(
     const host = countedKnex(client, address, (sql) => seen.push(sql));
     t.teardown(async () => host.destroy());
     // Cached entries do not expire during the test.
-    await using platform = await startPlatform({ storage: knexStorage(host), revocationLag: '1 hour' });
+    await using platform = await startPlatform({
+      storage: knexStorage(host),
+      tokens: { revocationLag: '1 hour' },
+    });
     const app = await platform.registerApp();
     const service = await platform.registerService(['view_schools']);
     const browser = new Browser();

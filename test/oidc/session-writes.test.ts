@@ -27,7 +27,10 @@ test.serial(
         },
       },
     };
-    await using platform = await startPlatform({ storage: counting, lifetimes: { session: '10 days' } });
+    await using platform = await startPlatform({
+      storage: counting,
+      tokens: { lifetimes: { session: '10 days' } },
+    });
     const app = await platform.registerApp();
     const browser = new Browser(platform.reach);
     await authorize(platform, app, { browser });

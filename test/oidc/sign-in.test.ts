@@ -266,8 +266,7 @@ test('return_to is always a path of the own origin', (t) => {
 
 test('with a login page of the host loginUrl() is that page with an absolute return_to', async (t) => {
   const own = await startWithFlow({
-    currentUser: () => undefined,
-    loginUrl: 'https://id.example/login?from=gatehouse',
+    login: { currentUser: () => undefined, url: 'https://id.example/login?from=gatehouse' },
   });
   t.teardown(async () => own.platform[Symbol.asyncDispose]());
   const url = new URL(own.flow.loginUrl('/account/apps'));
@@ -279,7 +278,7 @@ test('with a login page of the host loginUrl() is that page with an absolute ret
 
 test('a logout at the host ends the session that came from the host', async (t) => {
   let hostUser: Awaited<ReturnType<Platform['users']['find']>>;
-  const own = await startWithFlow({ currentUser: () => hostUser });
+  const own = await startWithFlow({ login: { currentUser: () => hostUser } });
   t.teardown(async () => own.platform[Symbol.asyncDispose]());
   hostUser = own.platform.users.all[0];
   const app = await own.platform.registerApp({ firstParty: true });

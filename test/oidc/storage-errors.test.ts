@@ -21,7 +21,7 @@ const storage = around(memoryStorage(), async (name, call) => {
   throw failure();
 });
 // Cached entries do not expire during a test, also on a slow machine.
-const platform = await startPlatform({ storage, revocationLag: 60 });
+const platform = await startPlatform({ storage, tokens: { revocationLag: 60 } });
 const app = await platform.registerApp({ firstParty: true });
 const asking = await platform.registerApp();
 const service = await platform.registerService();

@@ -37,9 +37,11 @@ function counted(): { users: ReturnType<typeof people>; asked: string[] } {
 test('access tokens have the claims of tokenClaims() and those of the server', async (t) => {
   const contexts: TokenClaimsContext[] = [];
   await using platform = await startPlatform({
-    async tokenClaims(context) {
-      contexts.push(context);
-      return { tenant: context.user?.name ?? context.client.name, roles: ['north'], left: undefined };
+    tokens: {
+      async claims(context) {
+        contexts.push(context);
+        return { tenant: context.user?.name ?? context.client.name, roles: ['north'], left: undefined };
+      },
     },
   });
   const [app, service] = [await platform.registerApp(), await platform.registerService(['view_schools'])];
@@ -76,7 +78,10 @@ test('tokenClaims() causes no further reads of users', async (t) => {
   const readings: string[][] = [];
   for (const tokenClaims of [undefined, () => ({ tenant: 'north' })]) {
     const { asked, users } = counted();
-    await using platform = await startPlatform({ users, ...(tokenClaims && { tokenClaims }) });
+    await using platform = await startPlatform({
+      users,
+      ...(tokenClaims && { tokens: { claims: tokenClaims } }),
+    });
     const app = await platform.registerApp();
     const { body } = await runCodeFlow(platform, app);
     await refresh(platform, app, body.refresh_token);
@@ -91,7 +96,7 @@ test('a reserved name in tokenClaims() is a ConfigError, and no token is issued'
       ' ',
     );
   let claims: object = {};
-  await using platform = await startPlatform({ tokenClaims: () => claims as Record<string, unknown> });
+  await using platform = await startPlatform({ tokens: { claims: () => claims as Record<string, unknown> } });
   const service = await platform.registerService();
   for (const name of names) {
     claims = { tenant: 'north', [name]: 'x' };
@@ -100,29 +105,29 @@ test('a reserved name in tokenClaims() is a ConfigError, and no token is issued'
     const error = await t.throwsAsync(platform.auth.issueToken({ client: service.client.id }), {
       instanceOf: ConfigError,
     });
-    t.true(error.message.startsWith(`tokenClaims: leave out ${name}: `), error.message);
+    t.true(error.message.startsWith(`tokens.claims: leave out ${name}: `), error.message);
   }
   t.is(platform.logger.lines.filter(({ level }) => level === 'error').length, names.length);
   claims = { sub: '2', tenant: 'north', exp: 1 };
   await t.throwsAsync(platform.auth.issueToken({ client: service.client.id }), {
-    message: /^tokenClaims: leave out sub, exp: /,
+    message: /^tokens.claims: leave out sub, exp: /,
   });
 });
 
 test('a result of tokenClaims() that is not an object is a ConfigError', async (t) => {
   let claims: unknown;
-  await using platform = await startPlatform({ tokenClaims: () => claims as undefined });
+  await using platform = await startPlatform({ tokens: { claims: () => claims as undefined } });
   const { client } = await platform.registerService();
   for (claims of [null, 'north', 5, ['north'], new Map([['tenant', 'north']])]) {
     await t.throwsAsync(platform.auth.issueToken({ client: client.id }), {
-      message: /^tokenClaims: return an object such as/,
+      message: /^tokens.claims: return an object such as/,
     });
   }
   const circle: Record<string, unknown> = {};
   circle['circle'] = circle;
   for (claims of [{ big: 5n }, circle]) {
     await t.throwsAsync(platform.auth.issueToken({ client: client.id }), {
-      message: /^tokenClaims: return a value that can be written as JSON/,
+      message: /^tokens.claims: return a value that can be written as JSON/,
     });
   }
   claims = undefined;
@@ -132,9 +137,11 @@ test('a result of tokenClaims() that is not an object is a ConfigError', async (
 onEachDatabase('when tokenClaims() throws, the code or refresh token stays unused', async (t, _, address) => {
   let fails = false;
   const platform = await platformOn(t, address, {
-    tokenClaims() {
-      if (fails) throw new Error('the directory is unreachable');
-      return { tenant: 'north' };
+    tokens: {
+      claims() {
+        if (fails) throw new Error('the directory is unreachable');
+        return { tenant: 'north' };
+      },
     },
   });
   const app = await platform.registerApp();

@@ -27,7 +27,7 @@ type ClientCredentials = { readonly client_id: string; readonly client_secret: s
 
 export async function startTokenPlatform(): Promise<TokenPlatform> {
   // Throttling would refuse most of the failures that the tests cause.
-  const platform = await startPlatform({ throttling: false });
+  const platform = await startPlatform({ limits: { attempts: false } });
   const app = await platform.registerApp();
   const service = await platform.registerService(['view_schools']);
   const disabled = await platform.registerService();

@@ -10,8 +10,13 @@ import type { Platform, RegisteredApp } from '../harness/platform.ts';
 // Two nodes with one issuer.
 const LAG = 10;
 const storage = memoryStorage();
-const here = await startPlatform({ storage, revocationLag: LAG });
-const there = await startPlatform({ storage, revocationLag: LAG, issuer: here.origin, users: here.users });
+const here = await startPlatform({ storage, tokens: { revocationLag: LAG } });
+const there = await startPlatform({
+  storage,
+  tokens: { revocationLag: LAG },
+  issuer: here.origin,
+  users: here.users,
+});
 const app = await here.registerApp({ firstParty: true });
 test.after.always(() => Promise.all([here, there].map((node) => node[Symbol.asyncDispose]())));
 
@@ -87,7 +92,7 @@ const TARGETS: Readonly<Record<string, (token: string) => Parameters<Platform['a
 
 for (const [kind, targetOf] of Object.entries(TARGETS)) {
   test.serial(
-    `auth.revoke({ ${kind} }) takes effect at once here, and within revocationLag there`,
+    `auth.revoke({ ${kind} }) takes effect at once here, and within tokens.revocationLag there`,
     async (t) => {
       const { body } = await runCodeFlow(here, app);
       const answers = await seenBy(body.access_token, () => here.auth.revoke(targetOf(body.access_token)));

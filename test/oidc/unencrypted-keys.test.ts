@@ -17,7 +17,7 @@ const KEY = 'a key that encrypts keys, of 32 or more';
 
 const MISSING = {
   instanceOf: ConfigError,
-  message: /^keyEncryptionKey: give a random string .* KEY_ENCRYPTION_KEY.*, or false to store /,
+  message: /^secrets.keyEncryptionKey: give a random string .* KEY_ENCRYPTION_KEY.*, or false to store /,
 };
 
 function warningsOf({ logger }: Platform): string[] {
@@ -34,9 +34,9 @@ async function storedKeys(storage: Storage): Promise<string[]> {
 function administer(
   t: ExecutionContext,
   address: string,
-  given: { keyEncryptionKey?: string | false } = {},
+  secrets: { keyEncryptionKey?: string | false } = {},
 ): Administration {
-  const operator = createAdministration({ storage: knexStorage(address), ...given });
+  const operator = createAdministration({ storage: knexStorage(address), secrets });
   t.teardown(async () => operator.close());
   return operator;
 }
@@ -55,7 +55,10 @@ onEachDatabase(
     t.deepEqual(await administer(t, address).keys.list(), []);
 
     {
-      await using platform = await startPlatform({ storage: knexStorage(address), keyEncryptionKey: KEY });
+      await using platform = await startPlatform({
+        storage: knexStorage(address),
+        secrets: { keyEncryptionKey: KEY },
+      });
       t.deepEqual(warningsOf(platform), []);
       t.deepEqual(await platform.auth.check(), []);
       await administer(t, address, { keyEncryptionKey: KEY }).keys.rotate();
@@ -68,9 +71,9 @@ onEachDatabase(
 );
 
 onEachDatabase(
-  'keyEncryptionKey: false permits unencrypted keys, and check() reports them',
+  'secrets.keyEncryptionKey: false permits unencrypted keys, and check() reports them',
   async (t, _database, address) => {
-    const options = { storage: knexStorage(address), keyEncryptionKey: false } as const;
+    const options = { storage: knexStorage(address), secrets: { keyEncryptionKey: false } } as const;
     await using platform = await startPlatform(options);
     t.deepEqual(warningsOf(platform), []);
     const storage = knexStorage(address);
@@ -91,7 +94,10 @@ onEachDatabase(
 onEachDatabase(
   'unencrypted keys still sign and verify after a key-encryption key is given',
   async (t, _database, address) => {
-    const first = await startPlatform({ storage: knexStorage(address), keyEncryptionKey: false });
+    const first = await startPlatform({
+      storage: knexStorage(address),
+      secrets: { keyEncryptionKey: false },
+    });
     const service = await first.registerService(['view_schools']);
     const parameters = {
       grant_type: 'client_credentials',
@@ -105,7 +111,7 @@ onEachDatabase(
     await using second = await startPlatform({
       storage: knexStorage(address),
       issuer,
-      keyEncryptionKey: KEY,
+      secrets: { keyEncryptionKey: KEY },
     });
     t.is((await second.api('/schools', body.access_token)).status, 200);
     t.like(await second.auth.check(), [{ code: 'keys_unencrypted' }]);

@@ -23,7 +23,7 @@ async function nodeOn(
   t: ExecutionContext,
   options: Parameters<typeof startPlatform>[0] = {},
 ): Promise<Platform> {
-  const node = await startPlatform({ privateKeyJwt: true, ...options }, BEHIND_PROXY);
+  const node = await startPlatform({ ...options, clients: { keys: true, ...options.clients } }, BEHIND_PROXY);
   t.teardown(async () => node[Symbol.asyncDispose]());
   return node;
 }
@@ -109,7 +109,7 @@ test.serial('an address is counted for all clients together, those that do not e
 
 test.serial('each kind of wrong assertion is counted, and one that was used before is not', async (t) => {
   const throttling = { clientAuthentication: { perClientAndAddress: 2 } };
-  const node = await nodeOn(t, { throttling });
+  const node = await nodeOn(t, { limits: { attempts: throttling } });
   const kinds: ReadonlyArray<Parameters<typeof ask>[2] & object> = [
     { by: wrong },
     { by: { ...pair, publicJwk: { kid: 'unknown' } } },
@@ -129,7 +129,7 @@ test.serial('each kind of wrong assertion is counted, and one that was used befo
 });
 
 test.serial('without the throttle nothing is counted', async (t) => {
-  const node = await nodeOn(t, { throttling: { clientAuthentication: false } });
+  const node = await nodeOn(t, { limits: { attempts: { clientAuthentication: false } } });
   const id = await register(node, pair);
   t.deepEqual(await times(15, async () => ask(node, id, { by: wrong })), repeated(401, 15));
 });

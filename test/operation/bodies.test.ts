@@ -45,7 +45,7 @@ const withAction = ({ auth }: AppParts): RequestListener => {
 };
 
 async function startBulk(
-  options: Pick<AuthServerOptions, 'bodyTimeout' | 'maxBodyBytes' | 'maxRequests'>,
+  options: Pick<AuthServerOptions, 'limits'>,
 ): Promise<{ platform: Platform; token: string; fields: Record<string, string> }> {
   const platform = await startPlatform(options, { app: withAction });
   const { client, secret } = await platform.registerService(['view_schools']);
@@ -99,7 +99,7 @@ test('requests count from their first byte: of 200 with incomplete bodies, at mo
     running -= 1;
     return call();
   });
-  await using platform = await startPlatform({ storage, maxRequests: 20, throttling: false });
+  await using platform = await startPlatform({ storage, limits: { requests: 20, attempts: false } });
   const connections = await beginAll(t, platform.origin, {
     path: '/oauth/token',
     connections: 200,
@@ -124,7 +124,7 @@ test('requests count from their first byte: of 200 with incomplete bodies, at mo
 
 test('slow bodies are given up after a second when complete requests arrive', async (t) => {
   // They are given up for other requests, not because of bodyTimeout.
-  await using platform = await startPlatform({ maxRequests: 20, bodyTimeout: '10 minutes' });
+  await using platform = await startPlatform({ limits: { requests: 20, bodyTimeout: '10 minutes' } });
   const { client, secret } = await platform.registerService();
   const fields = { grant_type: 'client_credentials', client_id: client.id, client_secret: secret };
   const begun = performance.now();
@@ -154,7 +154,7 @@ test('slow bodies are given up after a second when complete requests arrive', as
 });
 
 test('a body that does not arrive within bodyTimeout is given up, at every endpoint that reads one', async (t) => {
-  const { platform, token } = await startBulk({ bodyTimeout: '1 second' });
+  const { platform, token } = await startBulk({ limits: { bodyTimeout: '1 second' } });
   t.teardown(async () => platform[Symbol.asyncDispose]());
   const authorization = `Bearer ${token}`;
   const cases = [
@@ -193,8 +193,8 @@ test('a body that does not arrive within bodyTimeout is given up, at every endpo
   t.false(platform.logger.lines.some(({ level }) => level === 'error'));
 });
 
-test('large incomplete bodies are accepted up to maxBodyBytes, which is released when they end', async (t) => {
-  const { platform, token } = await startBulk({ maxBodyBytes: 8 * MEBIBYTE });
+test('large incomplete bodies are accepted up to limits.bodyBytes, which is released when they end', async (t) => {
+  const { platform, token } = await startBulk({ limits: { bodyBytes: 8 * MEBIBYTE } });
   t.teardown(async () => platform[Symbol.asyncDispose]());
   const headers = { 'Content-Type': 'application/json', Authorization: `Bearer ${token}` };
   const size = MEBIBYTE;
@@ -235,7 +235,7 @@ test('large incomplete bodies are accepted up to maxBodyBytes, which is released
 });
 
 test("uploaded files of a host's route count for maxBodyBytes", async (t) => {
-  const { platform, token } = await startBulk({ maxBodyBytes: MEBIBYTE });
+  const { platform, token } = await startBulk({ limits: { bodyBytes: MEBIBYTE } });
   t.teardown(async () => platform[Symbol.asyncDispose]());
   const headers = {
     'Content-Type': 'multipart/form-data; boundary=x',
@@ -259,7 +259,7 @@ test("uploaded files of a host's route count for maxBodyBytes", async (t) => {
 });
 
 test('a body of unknown length counts as it arrives, and one larger than maxBodyBytes is 413', async (t) => {
-  const { platform, token } = await startBulk({ maxBodyBytes: MEBIBYTE });
+  const { platform, token } = await startBulk({ limits: { bodyBytes: MEBIBYTE } });
   t.teardown(async () => platform[Symbol.asyncDispose]());
   const headers = { 'content-type': 'application/json', authorization: `Bearer ${token}` };
   // On a raw connection: an HTTP client that is still sending may miss the response.
@@ -290,12 +290,12 @@ test('a body of unknown length counts as it arrives, and one larger than maxBody
 });
 
 test('an invalid limit is a ConfigError', async (t) => {
-  await t.throwsAsync(startPlatform({ bodyTimeout: 0 }), {
+  await t.throwsAsync(startPlatform({ limits: { bodyTimeout: 0 } }), {
     code: 'ERR_CONFIG',
-    message: /^bodyTimeout: .*at least 1 s$/,
+    message: /^limits\.bodyTimeout: .*at least 1 s$/,
   });
-  await t.throwsAsync(startPlatform({ maxBodyBytes: -1 }), {
+  await t.throwsAsync(startPlatform({ limits: { bodyBytes: -1 } }), {
     code: 'ERR_CONFIG',
-    message: 'maxBodyBytes: give a whole number of at least 1, or 0 for no limit',
+    message: 'limits.bodyBytes: give a whole number of at least 1, or 0 for no limit',
   });
 });

@@ -33,7 +33,7 @@ async function withUsersIn(
       return inMemory.authenticate(login, password);
     },
   };
-  const platform = await startPlatform({ users, revocationLag: 1 });
+  const platform = await startPlatform({ users, tokens: { revocationLag: 1 } });
   t.teardown(() => platform[Symbol.asyncDispose]());
   return platform;
 }

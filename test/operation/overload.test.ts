@@ -54,7 +54,7 @@ async function occupyLimit(t: { teardown(f: () => void): void }, { origin, auth 
 
 test('above maxRequests, token requests are refused at once, and accepted when the storage answers', async (t) => {
   const { storage, most, release } = hangingStorage();
-  await using platform = await startPlatform({ storage, maxRequests: 20 });
+  await using platform = await startPlatform({ storage, limits: { requests: 20 } });
   const url = platform.url('/oauth/token');
 
   const first = Array.from({ length: 20 }, async () => postForm(url, fieldsOfUnknownClient()));
@@ -88,7 +88,7 @@ test('above maxRequests, token requests are refused at once, and accepted when t
 
 test('pages and the API count; keys, metadata, health and routes of the host do not', async (t) => {
   const { storage, release } = hangingStorage();
-  await using platform = await startPlatform({ storage, maxRequests: 1 }, { app: host });
+  await using platform = await startPlatform({ storage, limits: { requests: 1 } }, { app: host });
   await occupyLimit(t, platform);
 
   for (const path of ['/oauth/login', '/account/apps', '/oauth/authorize?client_id=x']) {
@@ -115,9 +115,9 @@ test('pages and the API count; keys, metadata, health and routes of the host do 
   t.is((await send(platform.url('/oauth/login'))).status, 200);
 });
 
-test('maxRequests: 0 means no limit', async (t) => {
+test('limits.requests: 0 means no limit', async (t) => {
   const { storage, most, release } = hangingStorage();
-  await using platform = await startPlatform({ storage, maxRequests: 0 });
+  await using platform = await startPlatform({ storage, limits: { requests: 0 } });
   const url = platform.url('/oauth/token');
   const answers = Array.from({ length: 50 }, async () => postForm(url, fieldsOfUnknownClient()));
   while (most() < 50) await new Promise(setImmediate);
@@ -146,7 +146,7 @@ test('a streamed response counts until its end, or until the client disconnects'
     app.use(createApiRouter({ auth, actions: [inspect] }).routes());
     return listenerOf(app);
   };
-  await using platform = await startPlatform({ maxRequests: 1 }, { app: withAction });
+  await using platform = await startPlatform({ limits: { requests: 1 } }, { app: withAction });
   const { client, secret } = await platform.registerService(['view_schools']);
   const fields = { grant_type: 'client_credentials', client_id: client.id, client_secret: secret };
   const { body } = await platform.token(fields);
@@ -251,7 +251,7 @@ async function serveLargeBulks(options: Parameters<typeof startPlatform>[0]) {
 const LARGE = Array.from({ length: 300 }, (_, index) => String(index));
 
 test('a caller that reads no results gets a tenth of maxRequests for them, and the others the rest', async (t) => {
-  await using server = await serveLargeBulks({ maxRequests: 20 });
+  await using server = await serveLargeBulks({ limits: { requests: 20 } });
   const { bulk, platform, service, user } = server;
   const open = [await bulk(user, LARGE), await bulk(user, LARGE)];
   for (const response of open) t.is(response.statusCode, 200);
@@ -279,7 +279,7 @@ test('a caller that reads no results gets a tenth of maxRequests for them, and t
 });
 
 test('a bulk whose results are not received ends after bodyTimeout, one whose items take longer does not', async (t) => {
-  await using server = await serveLargeBulks({ maxRequests: 10, bodyTimeout: 1 });
+  await using server = await serveLargeBulks({ limits: { requests: 10, bodyTimeout: 1 } });
   const { bulk, platform, release, service, user } = server;
   const slow = await bulk(service, ['quick', 'slow']);
   for (let round = 0; round < 2; round += 1) {
@@ -301,7 +301,7 @@ test('a bulk whose results are not received ends after bodyTimeout, one whose it
 });
 
 test('a stream behind a response that is not received ends too, on one connection', async (t) => {
-  await using server = await serveLargeBulks({ bodyTimeout: 1 });
+  await using server = await serveLargeBulks({ limits: { bodyTimeout: 1 } });
   const { platform, user } = server;
   const socket = connect(Number(platform.url('/').port), '127.0.0.1');
   socket.pause();
@@ -338,7 +338,7 @@ test('a connection on which a stream was sent has the timeout of the server agai
 });
 
 test('requests that fail are counted down', async (t) => {
-  await using platform = await startPlatform({ maxRequests: 1 });
+  await using platform = await startPlatform({ limits: { requests: 1 } });
   for (let count = 0; count < 5; count += 1) {
     t.is((await postForm(platform.url('/oauth/token'), fieldsOfUnknownClient())).status, 401);
     t.is((await send(platform.url('/oauth/interaction/gone'))).status, 400);
@@ -349,9 +349,9 @@ test('requests that fail are counted down', async (t) => {
 
 test('an invalid limit is a ConfigError', async (t) => {
   for (const maxRequests of [-1, 1.5, '10', null] as never[]) {
-    await t.throwsAsync(startPlatform({ maxRequests }), {
+    await t.throwsAsync(startPlatform({ limits: { requests: maxRequests } }), {
       code: 'ERR_CONFIG',
-      message: 'maxRequests: give a whole number of at least 1, or 0 for no limit',
+      message: 'limits.requests: give a whole number of at least 1, or 0 for no limit',
     });
   }
 });

@@ -26,7 +26,7 @@ async function fiftyTokens(platform: Platform, fields: Record<string, string>): 
 }
 
 test('200 half-open connections and 200 slow bodies delay other clients for at most a second', async (t) => {
-  await using platform = await startPlatform({ maxRequests: 100 });
+  await using platform = await startPlatform({ limits: { requests: 100 } });
   const { client, secret } = await platform.registerService();
   const fields = { grant_type: 'client_credentials', client_id: client.id, client_secret: secret };
   await fiftyTokens(platform, fields);

@@ -279,7 +279,7 @@ test('a 500 is one error line with the error', async (t) => {
 
 test('a token request above the concurrency limit is one line', async (t) => {
   const { pause, storage } = pausable(memoryStorage());
-  await using own = await startPlatform({ storage, maxRequests: 1 });
+  await using own = await startPlatform({ storage, limits: { requests: 1 } });
   const parameters = { grant_type: 'client_credentials', client_id: 'y', client_secret: 'z' };
   const running = pause('clients.find');
   const first = own.token(parameters);

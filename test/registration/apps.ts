@@ -1,5 +1,5 @@
 import type { ExecutionContext } from 'ava';
-import type { AuditRecord } from 'koa-gatehouse';
+import type { AuditRecord, DynamicRegistrationOptions } from 'koa-gatehouse';
 
 import { startPlatform } from '../harness/platform.ts';
 import type { Mounting, Platform, RegisteredApp } from '../harness/platform.ts';
@@ -29,18 +29,21 @@ export async function startOpen(
   t: Pick<ExecutionContext, 'teardown'>,
   {
     mounting,
-    dynamicRegistration,
+    registration,
     ...given
-  }: Omit<Options, 'dynamicRegistration'> & {
+  }: Options & {
     mounting?: Mounting;
-    dynamicRegistration?: Partial<NonNullable<Options['dynamicRegistration']>>;
+    registration?: Partial<DynamicRegistrationOptions>;
   } = {},
 ): Promise<Platform> {
   const platform = await startPlatform(
     {
       ...SCOPES,
       ...given,
-      dynamicRegistration: { scopes: ['schools:read'], perAddress: 1000, ...dynamicRegistration },
+      clients: {
+        registration: { scopes: ['schools:read'], perAddress: 1000, ...registration },
+        ...given.clients,
+      },
     },
     mounting,
   );

@@ -30,13 +30,13 @@ type Options = Parameters<typeof startOpen>[1];
 async function startNodes(t: ExecutionContext, address: string, given: Options = {}): Promise<Nodes> {
   const { storage, pause } = pausable(knexStorage(address));
   const other = knexStorage(address);
-  const here = await startOpen(t, { ...given, storage, pruneInterval: 0 });
+  const here = await startOpen(t, { ...given, storage, retention: { pruneInterval: 0 } });
   const there = await startOpen(t, {
     ...given,
     storage: other,
     issuer: here.origin,
     users: here.users,
-    pruneInterval: 0,
+    retention: { pruneInterval: 0 },
   });
   t.teardown(async () => {
     await storage.close();
@@ -68,7 +68,7 @@ async function statuses(nodes: readonly Platform[], count: number): Promise<numb
 }
 
 onEachDatabase('two nodes together keep no more apps than may exist', async (t, _database, address) => {
-  const { here, there } = await startNodes(t, address, { dynamicRegistration: { maxClients: 5 } });
+  const { here, there } = await startNodes(t, address, { registration: { maxClients: 5 } });
   await here.registerApp();
   t.deepEqual(new Set(await statuses([here, there], 16)), new Set([201]));
   t.is((await here.auth.clients.list()).length, 6, 'those of people do not count');
@@ -80,7 +80,7 @@ onEachDatabase('two nodes together keep no more apps than may exist', async (t, 
 onEachDatabase(
   'without an app that gives way, no more are registered until one is deleted',
   async (t, _database, address) => {
-    const { here, there } = await startNodes(t, address, { dynamicRegistration: { maxClients: 2 } });
+    const { here, there } = await startNodes(t, address, { registration: { maxClients: 2 } });
     const apps = [await registered(here), await registered(there)];
     for (const registration of apps) {
       const app = await appOf(here, registration);
@@ -102,7 +102,7 @@ onEachDatabase(
 onEachDatabaseInSeries(
   'one account that consents to apps of one address does not hold their places',
   async (t, _database, address) => {
-    const { here, there } = await startNodes(t, address, { dynamicRegistration: { maxClients: 8 } });
+    const { here, there } = await startNodes(t, address, { registration: { maxClients: 8 } });
     const held: { readonly id: string; readonly token: string }[] = [];
     const browser = new Browser();
     for (let count = 0; count < 8; count += 1) {
@@ -124,7 +124,7 @@ onEachDatabaseInSeries(
       );
       t.true(others.every((id) => left.has(id)));
     }
-    // The other node notices within `revocationLag`.
+    // The other node notices within `tokens.revocationLag`.
     passTime(6);
     for (const node of [here, there]) {
       const api = async ({ token }: (typeof held)[number]) => (await node.api('/schools', token)).status;
@@ -140,7 +140,7 @@ onEachDatabaseInSeries(
 );
 
 onEachDatabase('two nodes together count the apps of an address', async (t, _database, address) => {
-  const { here, there } = await startNodes(t, address, { dynamicRegistration: { perAddress: 4 } });
+  const { here, there } = await startNodes(t, address, { registration: { perAddress: 4 } });
   const answers = await statuses([here, there], 14);
   t.is(answers.filter((status) => status === 201).length, 4);
   t.is(answers.filter((status) => status === 429).length, 10);
@@ -155,7 +155,7 @@ onEachDatabase('two nodes together count the apps of an address', async (t, _dat
 });
 
 test.serial('an address can register again after an hour; wrong metadata does not count', async (t) => {
-  const platform = await startOpen(t, { dynamicRegistration: { perAddress: 1 } });
+  const platform = await startOpen(t, { registration: { perAddress: 1 } });
   for (let count = 0; count < 5; count += 1) t.is((await register(platform, {})).status, 400);
   await registered(platform);
   t.is((await register(platform, AGENT)).status, 429);
@@ -193,7 +193,7 @@ onEachDatabaseInSeries(
   'prune() removes an app that was authorized when it was not used for unusedAfter and has no valid token',
   async (t, _database, address) => {
     const lifetimes = { accessToken: '1 hour', refreshToken: '30 days' } as const;
-    const { here, storage, there } = await startNodes(t, address, { lifetimes });
+    const { here, storage, there } = await startNodes(t, address, { tokens: { lifetimes } });
     const lastUse = async (): Promise<number> =>
       (await storage.consents.find('1', app.client_id))?.lastUsedAt ?? 0;
     const app = await registered(here);
@@ -369,7 +369,7 @@ test('an address changes three times as many registrations as it may make in an 
   const platform = await startOpen(t, {
     trustProxy: true,
     mounting: { app: ({ auth }) => auth.callback() },
-    dynamicRegistration: { perAddress: 7 },
+    registration: { perAddress: 7 },
   });
   const [one, other] = [await registered(platform), await registered(platform)];
   const put = async (

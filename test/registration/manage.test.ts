@@ -17,7 +17,7 @@ test('an app reads its registration; its secret is not known any more', async (t
 });
 
 test('an app changes its registration, and keeps its token and its secret', async (t) => {
-  const platform = await startOpen(t, { dynamicRegistration: BOTH });
+  const platform = await startOpen(t, { registration: BOTH });
   const registration = await registered(platform, { ...AGENT, scope: 'schools:read schools:write' });
   const { client_id, client_secret } = registration;
   const changed = {
@@ -51,7 +51,7 @@ test('an app changes its registration, and keeps its token and its secret', asyn
 });
 
 test('a change never gives an app more than the policy, or than it has', async (t) => {
-  const platform = await startOpen(t, { dynamicRegistration: BOTH });
+  const platform = await startOpen(t, { registration: BOTH });
   const registration = await registered(platform, { ...AGENT, scope: 'schools:read schools:write' });
   const { client_id } = registration;
   const put = async (metadata: object) => manage(registration, 'PUT', { client_id, ...AGENT, ...metadata });
@@ -70,7 +70,7 @@ test('a change never gives an app more than the policy, or than it has', async (
 
 test('a change is checked as a registration is', async (t) => {
   let isAllowed = true;
-  const platform = await startOpen(t, { dynamicRegistration: { allow: () => isAllowed } });
+  const platform = await startOpen(t, { registration: { allow: () => isAllowed } });
   const registration = await registered(platform);
   const { client_id, client_secret } = registration;
   const before = await platform.auth.clients.find(client_id);
@@ -185,7 +185,7 @@ test('a disabled app cannot manage itself back to life', async (t) => {
 test('an app that an administrator disables during a change stays as it is', async (t) => {
   let meanwhile: (() => Promise<unknown>) | undefined;
   const platform = await startOpen(t, {
-    dynamicRegistration: {
+    registration: {
       async allow() {
         await meanwhile?.();
         return true;

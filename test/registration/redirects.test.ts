@@ -98,7 +98,7 @@ test('a user who has agreed to one host of an app is not sent to another, and to
   const api = 'https://api.example/v1';
   const platform = await startOpen(t, {
     resources: { [api]: { name: 'Documents', scopes: { read: { description: 'Read', permissions: [] } } } },
-    dynamicRegistration: { scopes: ['schools:read', 'read'] },
+    registration: { scopes: ['schools:read', 'read'] },
   });
   const [one, other] = ['https://agent.example/callback', 'https://other.agent.example/callback'];
   const metadata = { client_name: 'Agent', redirect_uris: [one, other], scope: 'schools:read read' };
@@ -124,7 +124,7 @@ test('an app that the operator registered gets the errors of prompt=none', async
 
 test('a user who has agreed to be sent to the app gets its errors there', async (t) => {
   const platform = await startOpen(t, {
-    dynamicRegistration: { scopes: ['schools:read', 'schools:write'] },
+    registration: { scopes: ['schools:read', 'schools:write'] },
   });
   const app = await appOf(
     platform,

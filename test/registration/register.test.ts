@@ -230,14 +230,14 @@ test('an app without scopes gets the default ones, of which there are none by de
   t.is((await none.api('/schools', body.access_token)).status, 403);
 
   const some = await startOpen(t, {
-    dynamicRegistration: { scopes: ['schools:read', 'schools:write'], defaultScopes: ['schools:read'] },
+    registration: { scopes: ['schools:read', 'schools:write'], defaultScopes: ['schools:read'] },
   });
   t.is((await registered(some, { ...withoutScope, scope: ' ' }))['scope'], 'schools:read');
   t.is((await registered(some, { ...AGENT, scope: 'schools:write' }))['scope'], 'schools:write');
 });
 
 test('an app without a name has that of its redirect URI', async (t) => {
-  const platform = await startOpen(t, { reservedNames: ['forbidden.example'] });
+  const platform = await startOpen(t, { clients: { reservedNames: ['forbidden.example'] } });
   const nameOf = async (uri: string): Promise<unknown> =>
     (await registered(platform, { redirect_uris: [uri], token_endpoint_auth_method: 'none' }))['client_name'];
   t.is(await nameOf('https://agent.example/callback'), 'agent.example');
@@ -291,7 +291,7 @@ test('a public app needs PKCE, and gets its tokens without a secret', async (t) 
 
 test('a registration needs an initial access token, where some are given', async (t) => {
   const platform = await startOpen(t, {
-    dynamicRegistration: { initialAccessTokens: ['another one, of 32 characters or more', INITIAL] },
+    registration: { initialAccessTokens: ['another one, of 32 characters or more', INITIAL] },
   });
   const none = await register(platform, AGENT);
   t.is(none.status, 401);
@@ -311,7 +311,7 @@ test('a registration needs an initial access token, where some are given', async
 
 test('the right initial access token registers any number of apps, and is not logged', async (t) => {
   const token = 'c3VjaCBhcyBvbmUgcGVyIHBhcnRuZXIgMTIzNA';
-  const platform = await startOpen(t, { dynamicRegistration: { initialAccessTokens: [token] } });
+  const platform = await startOpen(t, { registration: { initialAccessTokens: [token] } });
   for (const scheme of ['Bearer', 'bearer'])
     t.is((await register(platform, AGENT, { authorization: `${scheme} ${token}` })).status, 201);
   t.is((await register(platform, AGENT, { authorization: `Basic ${token}` })).status, 401);
@@ -321,7 +321,7 @@ test('the right initial access token registers any number of apps, and is not lo
 test('the policy decides about the metadata as registered', async (t) => {
   const asked: unknown[] = [];
   const platform = await startOpen(t, {
-    dynamicRegistration: {
+    registration: {
       allow(request) {
         asked.push(request);
         return new URL(request.metadata.redirect_uris[0]!).hostname === 'agent.example';
@@ -362,7 +362,7 @@ test('a policy that fails or returns nothing registers nothing', async (t) => {
     },
     (() => undefined) as unknown as () => boolean,
   ]) {
-    const platform = await startOpen(t, { dynamicRegistration: { allow } });
+    const platform = await startOpen(t, { registration: { allow } });
     const { body, status, text } = await register(platform, AGENT);
     t.false(text.includes('directory'));
     t.deepEqual(await platform.auth.clients.list(), []);

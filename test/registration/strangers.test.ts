@@ -77,7 +77,7 @@ function harmIn({ body, headers, status, text }: Answer): string | undefined {
 test('whatever a stranger sends gets 201 or 4xx, and what is registered is what the policy permits', async (t) => {
   t.timeout(120_000);
   const platform = await startOpen(t, {
-    dynamicRegistration: { perAddress: 100_000, maxClients: 100_000 },
+    registration: { perAddress: 100_000, maxClients: 100_000 },
   });
   const own = await registered(platform);
   await fc.assert(

@@ -311,7 +311,7 @@ onEachDatabase('auth.issueToken() issues for an API', async (t, _, address) => {
 onEachDatabase(
   'the tokens of an API that was removed from the options are refused, and not spent',
   async (t, _, address) => {
-    const { here } = await startNodes(t, address, { refreshGrace: 0 });
+    const { here } = await startNodes(t, address, { tokens: { refreshGrace: 0 } });
     const app = await here.registerApp();
     const body = await authorizeFor(here, app, { resource: ARCHIVE, scope: 'read' });
     const code = (await authorize(here, app, { parameters: { resource: ARCHIVE, scope: 'read' } })).get(
@@ -321,7 +321,7 @@ onEachDatabase(
       issuer: here.origin,
       users: here.users,
       resources: {},
-      refreshGrace: 0,
+      tokens: { refreshGrace: 0 },
     });
 
     const refused = [

@@ -6,7 +6,7 @@ import { Browser } from '../harness/browser.ts';
 import { authorizeUrl, startPlatform } from '../harness/platform.ts';
 
 onEachDatabase('authorization requests without a session store no row', async (t, database, address) => {
-  await using platform = await startPlatform({ storage: knexStorage(address), auditRetention: 0 });
+  await using platform = await startPlatform({ storage: knexStorage(address), retention: { audit: 0 } });
   const app = await platform.registerApp();
   const before = await contentsOf(database, address);
   for (const parameters of [

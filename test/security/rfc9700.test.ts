@@ -91,7 +91,7 @@ async function metadataOf(platform: Platform): Promise<Record<string, unknown>> 
 
 test('a running server meets the requirements that the table says it meets, and no others', async (t) => {
   // With the options that rows name.
-  await using platform = await startPlatform({ privateKeyJwt: true });
+  await using platform = await startPlatform({ clients: { keys: true } });
   for (const [what, probe] of Object.entries(PROBES)) {
     const row = rows.find((one) => one.what.startsWith(what));
     t.truthy(row, what);

@@ -18,7 +18,7 @@ const DAY = 86_400;
 /** The keys of a server with the default options. */
 async function keysOf(
   storage: Storage,
-  given: { keyRotation?: number | string; cookieKeys?: string[] } = {},
+  given: { tokens?: { keyRotation: number | string }; secrets?: { cookieKeys: string[] } } = {},
 ): Promise<ServerKeys> {
   const options = { issuer: 'https://platform.example', users: people(), storage, gate, ...given };
   const resolved = resolveOptions(options as Parameters<typeof resolveOptions>[0], gate);
@@ -79,8 +79,8 @@ test.serial(
   async (t) => {
     using _stopped = stopClock();
     const storage = memoryStorage();
-    const often = await keysOf(storage, { keyRotation: '1 day' });
-    const never = await keysOf(storage, { keyRotation: 0 });
+    const often = await keysOf(storage, { tokens: { keyRotation: '1 day' } });
+    const never = await keysOf(storage, { tokens: { keyRotation: 0 } });
     passTime(29 * DAY);
     await often.maintain();
     await often.rotate();
@@ -109,7 +109,7 @@ test.serial('rotate(0) does not make a cookie key that other nodes have not read
 test.serial('with the option cookieKeys none is stored, and the given ones stay', async (t) => {
   const storage = memoryStorage();
   const cookieKeys = ['one of more than 32 characters, given', 'two of more than 32 characters, given'];
-  const keys = await keysOf(storage, { cookieKeys });
+  const keys = await keysOf(storage, { secrets: { cookieKeys } });
   passTime(100 * DAY);
   await keys.maintain();
   await keys.read();
@@ -123,7 +123,7 @@ onEachDatabaseInSeries(
   async (t, _database, address) => {
     using _stopped = stopClock();
     const storage = await open(t, address);
-    const healthy = await keysOf(storage, { keyRotation: 0 });
+    const healthy = await keysOf(storage, { tokens: { keyRotation: 0 } });
     const failing = around(storage, async (name, call) => {
       if (name === 'keys.retire') throw new StorageError('the database is gone');
       return call();

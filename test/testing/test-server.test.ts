@@ -152,7 +152,7 @@ test('a server stops listening when it is closed, and when its creation fails', 
   const server = await start();
   await server.close();
   await t.throwsAsync(fetch(server.origin), { instanceOf: TypeError });
-  await t.throwsAsync(testServer({ gate, lifetimes: { accessToken: 'soon' as '1 hour' } }), {
+  await t.throwsAsync(testServer({ gate, tokens: { lifetimes: { accessToken: 'soon' as '1 hour' } } }), {
     code: 'ERR_CONFIG',
   });
 });

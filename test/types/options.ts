@@ -23,14 +23,16 @@ await createAuthServer({
   ...needed,
   storage: knexStorage('sqlite:./gatehouse.db'),
   interactions: pages({ brand: { name: 'Acme' } }),
-  currentUser: (ctx) => ctx.state['user'] as User | undefined,
-  lifetimes: { preset: 'short', accessToken: '15 minutes', refreshToken: 3600 },
-  signingAlgorithm: 'EdDSA',
-  keyEncryptionKey: ['new', 'old'],
-  revocationLag: '1 second',
+  login: { currentUser: (ctx) => ctx.state['user'] as User | undefined },
+  tokens: {
+    lifetimes: { preset: 'short', accessToken: '15 minutes', refreshToken: 3600 },
+    algorithm: 'EdDSA',
+    revocationLag: '1 second',
+  },
+  secrets: { keyEncryptionKey: ['new', 'old'] },
 });
 
-await createAuthServer({ ...needed, keyEncryptionKey: false });
+await createAuthServer({ ...needed, secrets: { keyEncryptionKey: false } });
 
 // Required options.
 // @ts-expect-error no issuer
@@ -52,15 +54,15 @@ await createAuthServer({ ...needed, migrate: 'always' });
 // @ts-expect-error issuers
 await createAuthServer({ ...needed, issuers: [] });
 // @ts-expect-error true
-await createAuthServer({ ...needed, keyEncryptionKey: true });
+await createAuthServer({ ...needed, secrets: { keyEncryptionKey: true } });
 // @ts-expect-error idToken
-await createAuthServer({ ...needed, lifetimes: { idToken: '1 hour' } });
+await createAuthServer({ ...needed, tokens: { lifetimes: { idToken: '1 hour' } } });
 // @ts-expect-error reference
-await createAuthServer({ ...needed, lifetimes: 'reference' });
+await createAuthServer({ ...needed, tokens: { lifetimes: 'reference' } });
 // @ts-expect-error fortnights
-await createAuthServer({ ...needed, revocationLag: '2 fortnights' });
+await createAuthServer({ ...needed, tokens: { revocationLag: '2 fortnights' } });
 // @ts-expect-error HS256
-await createAuthServer({ ...needed, signingAlgorithm: 'HS256' });
+await createAuthServer({ ...needed, tokens: { algorithm: 'HS256' } });
 // @ts-expect-error pages, not their options
 await createAuthServer({ ...needed, interactions: { brand: { name: 'Acme' } } });
 // @ts-expect-error a colour of the brand, not of the pages
@@ -78,32 +80,40 @@ knexStorage(5432);
 
 // currentUser returns the host's type of user.
 declare const persons: UserStore<User & { readonly schoolId: string }>;
-await createAuthServer({ ...needed, users: persons, currentUser: () => ({ id: '1', schoolId: 'hill' }) });
 await createAuthServer({
   ...needed,
   users: persons,
-  // @ts-expect-error a person has a school
-  currentUser: () => ({ id: '1' }),
+  login: { currentUser: () => ({ id: '1', schoolId: 'hill' }) },
+});
+await createAuthServer({
+  ...needed,
+  users: persons,
+  login: {
+    // @ts-expect-error a person has a school
+    currentUser: () => ({ id: '1' }),
+  },
 });
 
 // tokenClaims gets one of the host's users, or the client alone.
 await createAuthServer({
   ...needed,
   users: persons,
-  async tokenClaims(context) {
-    if (context.user) {
-      context.grantId satisfies string;
-      return { school: context.user.schoolId };
-    }
-    context.grantId satisfies undefined;
-    // @ts-expect-error there is no user
-    void context.user.schoolId;
-    return { owner: context.client.ownerId, scopes: context.scopes };
+  tokens: {
+    async claims(context) {
+      if (context.user) {
+        context.grantId satisfies string;
+        return { school: context.user.schoolId };
+      }
+      context.grantId satisfies undefined;
+      // @ts-expect-error there is no user
+      void context.user.schoolId;
+      return { owner: context.client.ownerId, scopes: context.scopes };
+    },
   },
 });
-await createAuthServer({ ...needed, tokenClaims: () => undefined });
+await createAuthServer({ ...needed, tokens: { claims: () => undefined } });
 // @ts-expect-error claims have names
-await createAuthServer({ ...needed, tokenClaims: () => 'north' });
+await createAuthServer({ ...needed, tokens: { claims: () => 'north' } });
 
 knexStorage('sqlite:./gatehouse.db', { timeout: '500 ms', create: false });
 // @ts-expect-error no such unit

@@ -39,7 +39,7 @@ export function addKeysCommands(program: Command): void {
     .addOption(
       new Option(
         '--after <duration>',
-        'delay before it signs; more than twice the revocationLag of the servers',
+        'delay before it signs; more than twice the tokens.revocationLag of the servers',
       )
         .argParser(duration)
         .default(60, '1 minute'),
@@ -47,7 +47,7 @@ export function addKeysCommands(program: Command): void {
     .addOption(
       new Option(
         '--access-token-lifetime <duration>',
-        "the servers' lifetimes.accessToken: how long the previous key is kept",
+        "the servers' tokens.lifetimes.accessToken: how long the previous key is kept",
       )
         .argParser(duration)
         .default(31_536_000, '1 year'),
@@ -67,7 +67,7 @@ export function addKeysCommands(program: Command): void {
     .command('revoke')
     .summary('end all keys at once, because they have leaked')
     .description(
-      'End all keys for tokens and cookies at once, and create new ones. Servers refuse all access tokens and cookies within their revocationLag: clients refresh their tokens or request new ones, users sign in again.',
+      'End all keys for tokens and cookies at once, and create new ones. Servers refuse all access tokens and cookies within their tokens.revocationLag: clients refresh their tokens or request new ones, users sign in again.',
     )
     .addOption(algorithmOption())
     .option('--yes', 'do not ask')
@@ -81,7 +81,7 @@ export function addKeysCommands(program: Command): void {
 function algorithmOption(): Option {
   return new Option(
     '--algorithm <name>',
-    "the servers' signingAlgorithm (default: that of the newest key, else ES256)",
+    "the servers' tokens.algorithm (default: that of the newest key, else ES256)",
   ).choices(['ES256', 'RS256', 'EdDSA']);
 }
 
@@ -106,14 +106,14 @@ async function rotate({ administration }: Session, options: Rotation & { after: 
 function encryptionNote(): string {
   return ['', 'false'].includes(process.env['KEY_ENCRYPTION_KEY'] ?? '')
     ? 'It is stored unencrypted; set KEY_ENCRYPTION_KEY to encrypt it.'
-    : 'It is encrypted: every server needs the same keyEncryptionKey.';
+    : 'It is encrypted: every server needs the same secrets.keyEncryptionKey.';
 }
 
 async function encrypt({ administration }: Session): Promise<Report> {
   const encrypted = await administration.keys.encrypt();
   return {
     json: { encrypted },
-    text: `Encrypted ${encrypted} keys. A server needs no other keyEncryptionKey than the first any more; \`gatehouse doctor\` checks it.`,
+    text: `Encrypted ${encrypted} keys. A server needs no other secrets.keyEncryptionKey than the first any more; \`gatehouse doctor\` checks it.`,
   };
 }
 

@@ -14,13 +14,13 @@ export interface CheckedServer {
     /** Rejects when the key cannot be decrypted. */
     read(material: string): Promise<unknown>;
   };
-  /** The option `cookieKeys`; `undefined`: the keys are in the storage. */
+  /** The option `secrets.cookieKeys`; `undefined`: the keys are in the storage. */
   readonly cookieKeys: readonly string[] | undefined;
   /** In seconds; 0: keys are rotated by hand. */
   readonly keyRotation: number;
   /** In seconds; 0: the server does not prune, but for example a cron job. */
   readonly pruneInterval: number;
-  /** Whether unencrypted keys are reported: in production, or when the option `keyEncryptionKey` is `false`. */
+  /** Whether unencrypted keys are reported: in production, or when the option `secrets.keyEncryptionKey` is `false`. */
   readonly reportPlainKeys: boolean;
   /** The URL at which the server is probed over the network; `undefined`: it is not probed. */
   readonly issuer: string | undefined;

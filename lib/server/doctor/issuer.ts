@@ -82,7 +82,7 @@ function noMetadata(url: string, answer: ProbeResult): Finding {
     severity: 'error',
     message: `${url} is not the metadata of an authorization server: the response was ${status}${location ? ` to ${location}` : ''}.`,
     remedy:
-      'Let the proxy pass /oauth/ and /.well-known/ to the server; with a path in the issuer, see the option mountPath.',
+      'Let the proxy pass /oauth/ and /.well-known/ to the server; with a path in the issuer, see the option paths.mount.',
   };
 }
 
@@ -254,7 +254,7 @@ async function checkPublishedKeys(url: string): Promise<readonly Finding[]> {
       severity: 'error',
       message: `The server's public keys are not at ${url}, the jwks_uri of its metadata: ${describe(answer)}.`,
       remedy:
-        'Let the proxy pass /oauth/ to the server; if it removes the path of the issuer, set the option mountPath.',
+        'Let the proxy pass /oauth/ to the server; if it removes the path of the issuer, set the option paths.mount.',
     },
   ];
 }

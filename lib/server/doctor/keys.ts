@@ -49,7 +49,7 @@ function checkEncryption(
       message: `${count(plain)} stored unencrypted: anyone who reads the database can make tokens.`,
       remedy: keys.encrypts
         ? 'Run `gatehouse keys encrypt` with KEY_ENCRYPTION_KEY set.'
-        : 'Set keyEncryptionKey on the servers, then run `gatehouse keys encrypt` with KEY_ENCRYPTION_KEY set to it.',
+        : 'Set secrets.keyEncryptionKey on the servers, then run `gatehouse keys encrypt` with KEY_ENCRYPTION_KEY set to it.',
     },
   ];
 }
@@ -62,8 +62,8 @@ async function checkDecryption({ keys }: CheckedServer, stored: readonly Key[]):
       {
         code: 'keys_not_checked',
         severity: 'warning',
-        message: `${count(encrypted)} encrypted, and no keyEncryptionKey was given.`,
-        remedy: "Give the servers' keyEncryptionKey; on the command line in KEY_ENCRYPTION_KEY.",
+        message: `${count(encrypted)} encrypted, and no secrets.keyEncryptionKey was given.`,
+        remedy: "Give the servers' secrets.keyEncryptionKey; on the command line in KEY_ENCRYPTION_KEY.",
       },
     ];
   }
@@ -81,8 +81,8 @@ function reportUnreadable(keys: readonly Key[]): Finding[] {
     {
       code: 'keys_unreadable',
       severity: 'error',
-      message: `${count(keys)} encrypted with another keyEncryptionKey than the given one, or damaged: ${names(keys)}.`,
-      remedy: 'Also give the keyEncryptionKey that they were encrypted with, after the new one.',
+      message: `${count(keys)} encrypted with another secrets.keyEncryptionKey than the given one, or damaged: ${names(keys)}.`,
+      remedy: 'Also give the secrets.keyEncryptionKey that they were encrypted with, after the new one.',
     },
   ];
 }
@@ -93,9 +93,9 @@ function reportFormer(keys: readonly Key[]): Finding[] {
     {
       code: 'keys_need_former',
       severity: 'warning',
-      message: `${count(keys)} encrypted with a former keyEncryptionKey, which servers still need: ${names(keys)}.`,
+      message: `${count(keys)} encrypted with a former secrets.keyEncryptionKey, which servers still need: ${names(keys)}.`,
       remedy:
-        'When all servers have the new keyEncryptionKey, first in the list, run `gatehouse keys encrypt` with KEY_ENCRYPTION_KEY set to the same list. Then remove the former one.',
+        'When all servers have the new secrets.keyEncryptionKey, first in the list, run `gatehouse keys encrypt` with KEY_ENCRYPTION_KEY set to the same list. Then remove the former one.',
     },
   ];
 }

@@ -86,7 +86,7 @@ function checkClock(difference: number): readonly Finding[] {
 const MIN_DIFFERENT_CHARACTERS = 8;
 
 /**
- * Finds keys of the option `cookieKeys` that can be guessed. Their length is checked when a server starts. Keys that a server
+ * Finds keys of the option `secrets.cookieKeys` that can be guessed. Their length is checked when a server starts. Keys that a server
  * has generated itself are random, and need no check.
  */
 async function checkCookieKeys({ cookieKeys = [] }: CheckedServer): Promise<readonly Finding[]> {
@@ -98,7 +98,7 @@ async function checkCookieKeys({ cookieKeys = [] }: CheckedServer): Promise<read
       severity: 'error',
       message: `${weak.length === 1 ? 'A cookie key is' : `${weak.length} cookie keys are`} made of very few different characters and easy to guess, so sessions can be forged.`,
       remedy:
-        'Use random keys, such as those of `openssl rand -base64 32`, or leave out cookieKeys: the server then creates and stores one.',
+        'Use random keys, such as those of `openssl rand -base64 32`, or leave out secrets.cookieKeys: the server then creates and stores one.',
     },
   ];
 }
@@ -158,7 +158,7 @@ function checkPruning(
       severity: 'warning',
       message: `Rows that expired ${describeLag(lag)} ago have not been removed.`,
       remedy:
-        'Run `gatehouse prune` now, and check that a server runs with `pruneInterval`, or that `gatehouse prune` runs every day.',
+        'Run `gatehouse prune` now, and check that a server runs with `retention.pruneInterval`, or that `gatehouse prune` runs every day.',
     },
   ];
 }
@@ -193,9 +193,9 @@ function checkListening(listening: StorageDiagnosis['listening']): readonly Find
     {
       code: 'notifications_off',
       severity: 'warning',
-      message: `${reason}, so a server learns of revocations on other nodes only within revocationLag.`,
+      message: `${reason}, so a server learns of revocations on other nodes only within tokens.revocationLag.`,
       remedy:
-        "Give the address of the PostgreSQL server itself for them, knexStorage(database, { listen: 'postgres://…' }), or listen: false if revocationLag is short enough.",
+        "Give the address of the PostgreSQL server itself for them, knexStorage(database, { listen: 'postgres://…' }), or listen: false if tokens.revocationLag is short enough.",
     },
   ];
 }

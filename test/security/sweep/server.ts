@@ -45,7 +45,12 @@ const actions = [
 
 const platform = await startDeveloperPlatform(
   // Throttling would refuse most of the requests.
-  { storage: knexStorage(`sqlite:${temporaryFile()}`), logger, throttling: false, refreshGrace: '1 hour' },
+  {
+    storage: knexStorage(`sqlite:${temporaryFile()}`),
+    logger,
+    limits: { attempts: false },
+    tokens: { refreshGrace: '1 hour' },
+  },
   {
     app({ auth }: AppParts) {
       const app = new Koa();
