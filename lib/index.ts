@@ -163,17 +163,14 @@ export {
 export type { FieldError, FieldErrorCode, FieldErrorParameters, GatehouseErrorCode } from './errors.ts';
 export type {
   AuthServerOptions,
-  ClientOptions,
   LimitOptions,
   LoginOptions,
   PathOptions,
   RetentionOptions,
   SecretOptions,
-  TokenOptions,
-  SigningAlgorithm,
-  TokenClaims,
-  TokenClaimsContext,
 } from './options/options.ts';
+export type { ClientOptions } from './options/clients.ts';
+export type { SigningAlgorithm, TokenClaims, TokenClaimsContext, TokenOptions } from './options/tokens.ts';
 export type { LifetimePreset, Lifetimes } from './options/lifetimes.ts';
 export type { Resource } from './options/resources.ts';
 export type { Scope } from './options/scopes.ts';

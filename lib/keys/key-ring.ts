@@ -3,7 +3,7 @@ import type { JWK } from 'jose';
 import { now } from '../contracts/clock.ts';
 import type { AuditLog, KeyStore, StoredKey } from '../contracts/index.ts';
 import { StorageError } from '../errors.ts';
-import type { SigningAlgorithm } from '../options/options.ts';
+import type { SigningAlgorithm } from '../options/tokens.ts';
 import { addKey, canSign, ensureKeys } from './keys.ts';
 import type { ServerKey } from './keys.ts';
 import type { KeyMaterial } from './material.ts';

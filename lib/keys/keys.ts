@@ -5,7 +5,7 @@ import type { JWK } from 'jose';
 
 import { now } from '../contracts/clock.ts';
 import type { KeyStore, StoredKey } from '../contracts/index.ts';
-import type { SigningAlgorithm } from '../options/options.ts';
+import type { SigningAlgorithm } from '../options/tokens.ts';
 import type { KeyMaterial } from './material.ts';
 
 /** A stored key with its decrypted JWK. */

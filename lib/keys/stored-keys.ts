@@ -1,6 +1,6 @@
 import { now } from '../contracts/clock.ts';
 import type { KeyStore, StoredKey } from '../contracts/index.ts';
-import type { SigningAlgorithm } from '../options/options.ts';
+import type { SigningAlgorithm } from '../options/tokens.ts';
 import { addKey } from './keys.ts';
 import type { KeyMaterial } from './material.ts';
 

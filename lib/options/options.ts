@@ -1,46 +1,20 @@
 import type { Context } from 'koa';
 import type { Provider } from 'oidc-provider';
 
-import type { Client, User } from '../contracts/index.ts';
-import { clientIdMetadata } from './client-id-metadata.ts';
+import type { User } from '../contracts/index.ts';
+import { CLIENTS } from './clients.ts';
+import type { ClientOptions } from './clients.ts';
 import { object, optional } from './declare.ts';
 import type { Check, Given, Values } from './declare.ts';
-import { deviceAuthorization } from './device-authorization.ts';
-import { lifetimes } from './lifetimes.ts';
 import { issuerUrl, loginUrl, mountPath, pagePath } from './paths.ts';
 import { checkGate, interactions, logger, storage, userStore } from './ports.ts';
-import { registration } from './registration.ts';
 import { apis } from './resources.ts';
 import { scopes } from './scopes.ts';
 import { stderrLogger } from './stderr-logger.ts';
 import { throttling } from './throttling.ts';
-import { boolean, duration, fn, integer, names, oneOf, secrets } from './values.ts';
-
-/** Algorithms that can sign access tokens (RFC 7518, RFC 8037). */
-export type SigningAlgorithm = 'ES256' | 'RS256' | 'EdDSA';
-
-export const signingAlgorithm: Check<SigningAlgorithm> = oneOf('ES256', 'RS256', 'EdDSA');
-
-/** The client of a new access token, and its user unless the token is for the client itself. */
-export type TokenClaimsContext<U extends User = User> = {
-  readonly client: Client;
-  /**
-   * The scopes of the token. Empty: the token has no scopes, so that it permits everything or, for a limited client, nothing.
-   */
-  readonly scopes: readonly string[];
-} & (
-  | {
-      readonly user: U;
-      /** The id of the grant that the token is issued from: the claim `grant_id`. */
-      readonly grantId: string;
-    }
-  | { readonly user: undefined; readonly grantId: undefined }
-);
-
-/** Returns the claims to add to an access token, or a promise of them; `undefined`: none. */
-export type TokenClaims<U extends User = User> = (
-  context: TokenClaimsContext<U>,
-) => Readonly<Record<string, unknown>> | undefined | Promise<Readonly<Record<string, unknown>> | undefined>;
+import { tokens } from './tokens.ts';
+import type { TokenOptions } from './tokens.ts';
+import { boolean, duration, fn, integer, secrets } from './values.ts';
 
 /** Newest first. Empty: the server's own keys are stored unencrypted. */
 const keyEncryptionKey: Check<string | readonly string[] | false, readonly string[]> = (place, given) =>
@@ -64,99 +38,6 @@ function login<U extends User>() {
      * in to the host.
      */
     signOut: optional(fn<(ctx: Context) => void | Promise<void>>()),
-  };
-}
-
-const CLIENTS = {
-  /**
-   * Whether confidential clients can be registered with public keys, and authenticate by assertions that they sign, instead of a
-   * secret: `private_key_jwt` (RFC 7523, OpenID Connect Core 1.0 section 9). An assertion is for this server (its `aud`), expires
-   * within 10 minutes, and is accepted once on all nodes (its `jti`). When `false`, such clients cannot authenticate with their
-   * keys.
-   * @default false
-   */
-  keys: optional(boolean, false),
-  /**
-   * Lets apps connect that nobody registered: their `client_id` is the https URL of a document that describes them (OAuth Client ID
-   * Metadata Document). The server fetches it from public addresses only. Users see the host of the URL first, and are asked at
-   * each authorization that leads to their own device.
-   *
-   *     clients: { documents: { allow: (url) => hosts.has(new URL(url).host), scopes: ['schools:read'] } }
-   *
-   * @default such apps are refused, also those that users have authorized before
-   */
-  documents: optional(clientIdMetadata),
-  /**
-   * Lets apps register themselves at `POST /oauth/register` (RFC 7591), as agents do, and manage their registration (RFC 7592).
-   * Users are asked for consent before such an app gets a token.
-   *
-   *     clients: { registration: { scopes: ['schools:read'] } }
-   *
-   * @default off: apps are registered by people and programs of the platform
-   */
-  registration: optional(registration),
-  /**
-   * The device authorization grant (RFC 8628), for command lines, televisions and other devices without a browser: their clients
-   * have the grant type `device_code`, and users enter the code that the device shows at `/oauth/device`. `true`, or an object with
-   * settings. `false`: no endpoint and no page, and no client gets tokens for a device code.
-   * @default false
-   */
-  devices: optional(deviceAuthorization, false),
-  /**
-   * Names that users cannot give to their apps, such as the names of your own apps; names that look like them are refused too.
-   * The brand of the pages is always reserved. Users with `manage_all_apps` are exempt.
-   * @default []
-   */
-  reservedNames: optional(names, []),
-  /**
-   * Whether every client has to use PKCE (RFC 7636). When `false`, public clients have to; confidential clients may, and after
-   * an authorization request with a `code_challenge` the code exchange requires the `code_verifier`.
-   * @default false
-   */
-  requirePkce: optional(boolean, false),
-};
-
-/** What is in tokens, how long they live, and how they are signed and checked. */
-// oxlint-disable-next-line typescript/no-unnecessary-type-parameters -- it is in the type of the result
-function tokens<U extends User>() {
-  return {
-    /** A preset's name, or single lifetimes. @default 'long' */
-    lifetimes: optional(lifetimes, 'long'),
-    /**
-     * Adds claims of your own to access tokens, such as a tenant, for APIs that read tokens themselves. Called for each access
-     * token of the token endpoint and of `auth.issueToken()`. When it throws, no token is issued and the client gets
-     * `server_error`. Keep the claims small, because every request carries them, and free of secrets, because clients can read
-     * their tokens. The claim names of RFC 7519, RFC 9068, RFC 7662 and of this server are refused with a `ConfigError`; `roles`,
-     * `groups` and `entitlements` (RFC 9068 section 2.2.3.1) are available.
-     *
-     *     tokens: { claims: ({ user }) => ({ tenant: user?.tenant }) }
-     *
-     * @default no additional claims
-     */
-    claims: optional(fn<TokenClaims<NoInfer<U>>>()),
-    /** The algorithm that signs access tokens. @default 'ES256' */
-    algorithm: optional(signingAlgorithm, 'ES256'),
-    /**
-     * How often a new signing key is created, by one of the nodes, and with it one for cookies, though not more often than every 30
-     * days. Former ones are accepted as long as a token, or a cookie, of theirs can be valid. `0`: only by `auth.keys.rotate()`.
-     * @default '90 days'
-     */
-    keyRotation: optional(duration(0), '90 days'),
-    /** How long a revocation on one node may take to reach the others. At least one second. @default '5 seconds' */
-    revocationLag: optional(duration(1), '5 seconds'),
-    /**
-     * How long a used refresh token returns the same new refresh token again, so that two tabs, or a retry after a crash or a
-     * failover, do not end the user's authorization. It ends earlier when the new refresh token is used. `0`: reuse always
-     * revokes the grant.
-     * @default '60 seconds'
-     */
-    refreshGrace: optional(duration(0), '60 seconds'),
-    /**
-     * How many verified access tokens each process keeps, so that the guard does not verify them again; a token takes about 2.7 kB.
-     * Choose at least the tokens that are in use at a time.
-     * @default 10000
-     */
-    cached: optional(integer(1), 10_000),
   };
 }
 
@@ -235,12 +116,6 @@ const RETENTION = {
 
 /** The login session of the host, which users then need not repeat here. */
 export interface LoginOptions<U extends User = User> extends Given<ReturnType<typeof login<U>>> {}
-
-/** How apps are registered, and how they prove who they are. */
-export interface ClientOptions extends Given<typeof CLIENTS> {}
-
-/** What is in tokens, how long they live, and how they are signed and checked. */
-export interface TokenOptions<U extends User = User> extends Given<ReturnType<typeof tokens<U>>> {}
 
 /** What encrypts and signs for the server, the same on every node. */
 export interface SecretOptions extends Given<typeof SECRETS> {}

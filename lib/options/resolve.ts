@@ -2,11 +2,12 @@ import type { Gate, Storage, User } from '../contracts/index.ts';
 import { ConfigError } from '../errors.ts';
 import { readOptions } from './declare.ts';
 import { authServerOptions } from './options.ts';
-import type { AuthServerOptions, TokenClaims } from './options.ts';
+import type { AuthServerOptions } from './options.ts';
 import type { ResolvedOptions } from './resolved-options.ts';
 import { resolveResources, scopesOfAll } from './resources.ts';
 import { requireScopes } from './scopes.ts';
 import { requireMembersFor } from './storage-members.ts';
+import type { TokenClaims } from './tokens.ts';
 
 /**
  * Checks the options, also against each other, fills in the defaults and freezes the result.

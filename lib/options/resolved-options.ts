@@ -1,8 +1,9 @@
 import type { Gate, User } from '../contracts/index.ts';
 import type { Values } from './declare.ts';
-import type { authServerOptions, TokenClaims } from './options.ts';
+import type { authServerOptions } from './options.ts';
 import type { ResolvedResource } from './resources.ts';
 import type { Scope } from './scopes.ts';
+import type { TokenClaims } from './tokens.ts';
 
 export type { ResolvedResource } from './resources.ts';
 

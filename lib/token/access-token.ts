@@ -10,7 +10,7 @@ import type { Client, ClientLifetimes, Storage, User } from '../contracts/index.
 import { now } from '../contracts/clock.ts';
 import { ExternalSigningKey } from '../engine/oidc-provider.ts';
 import type { TokenRequest } from '../engine/part.ts';
-import type { SigningAlgorithm } from '../options/options.ts';
+import type { SigningAlgorithm } from '../options/tokens.ts';
 import type { ResolvedOptions, ResolvedResource } from '../options/resolved-options.ts';
 import { checkTokenClaims } from './token-claims.ts';
 

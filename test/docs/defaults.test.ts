@@ -38,15 +38,15 @@ const pdf = readSettings({});
 // Without a look for Chromium, and as root.
 const htmlPdf = readConverterSettings({ executablePath: process.execPath, sandbox: false });
 
-/** The groups of options, and their declarations. */
+/** The groups of options, their declarations, and their files. */
 const GROUPS = [
-  ['login', 'login'],
-  ['clients', 'CLIENTS'],
-  ['tokens', 'tokens'],
-  ['secrets', 'SECRETS'],
-  ['limits', 'LIMITS'],
-  ['paths', 'PATHS'],
-  ['retention', 'RETENTION'],
+  ['login', 'login', 'options'],
+  ['clients', 'CLIENTS', 'clients'],
+  ['tokens', 'tokens', 'tokens'],
+  ['secrets', 'SECRETS', 'options'],
+  ['limits', 'LIMITS', 'options'],
+  ['paths', 'PATHS', 'options'],
+  ['retention', 'RETENTION', 'options'],
 ] as const;
 
 /** The defaults, by the name of the option. */
@@ -79,8 +79,8 @@ function entries(prefix: string, values: object): [string, unknown][] {
 /** Where options are documented: the file, the interface, and the prefix of its members in {@link DEFAULTS}. */
 const INTERFACES: readonly [file: string, name: string, prefix: string][] = [
   ['lib/options/options.ts', 'AuthServerOptions', ''],
-  ...GROUPS.map(([group, declared]): [string, string, string] => [
-    'lib/options/options.ts',
+  ...GROUPS.map(([group, declared, file]): [string, string, string] => [
+    `lib/options/${file}.ts`,
     declared,
     `${group}.`,
   ]),

@@ -1,0 +1,78 @@
+import type { Client, User } from '../contracts/index.ts';
+import { optional } from './declare.ts';
+import type { Check, Given } from './declare.ts';
+import { lifetimes } from './lifetimes.ts';
+import { duration, fn, integer, oneOf } from './values.ts';
+
+/** Algorithms that can sign access tokens (RFC 7518, RFC 8037). */
+export type SigningAlgorithm = 'ES256' | 'RS256' | 'EdDSA';
+
+export const signingAlgorithm: Check<SigningAlgorithm> = oneOf('ES256', 'RS256', 'EdDSA');
+
+/** The client of a new access token, and its user unless the token is for the client itself. */
+export type TokenClaimsContext<U extends User = User> = {
+  readonly client: Client;
+  /**
+   * The scopes of the token. Empty: the token has no scopes, so that it permits everything or, for a limited client, nothing.
+   */
+  readonly scopes: readonly string[];
+} & (
+  | {
+      readonly user: U;
+      /** The id of the grant that the token is issued from: the claim `grant_id`. */
+      readonly grantId: string;
+    }
+  | { readonly user: undefined; readonly grantId: undefined }
+);
+
+/** Returns the claims to add to an access token, or a promise of them; `undefined`: none. */
+export type TokenClaims<U extends User = User> = (
+  context: TokenClaimsContext<U>,
+) => Readonly<Record<string, unknown>> | undefined | Promise<Readonly<Record<string, unknown>> | undefined>;
+
+/** What is in tokens, how long they live, and how they are signed and checked. */
+// oxlint-disable-next-line typescript/no-unnecessary-type-parameters -- it is in the type of the result
+export function tokens<U extends User>() {
+  return {
+    /** A preset's name, or single lifetimes. @default 'long' */
+    lifetimes: optional(lifetimes, 'long'),
+    /**
+     * Adds claims of your own to access tokens, such as a tenant, for APIs that read tokens themselves. Called for each access
+     * token of the token endpoint and of `auth.issueToken()`. When it throws, no token is issued and the client gets
+     * `server_error`. Keep the claims small, because every request carries them, and free of secrets, because clients can read
+     * their tokens. The claim names of RFC 7519, RFC 9068, RFC 7662 and of this server are refused with a `ConfigError`; `roles`,
+     * `groups` and `entitlements` (RFC 9068 section 2.2.3.1) are available.
+     *
+     *     tokens: { claims: ({ user }) => ({ tenant: user?.tenant }) }
+     *
+     * @default no additional claims
+     */
+    claims: optional(fn<TokenClaims<NoInfer<U>>>()),
+    /** The algorithm that signs access tokens. @default 'ES256' */
+    algorithm: optional(signingAlgorithm, 'ES256'),
+    /**
+     * How often a new signing key is created, by one of the nodes, and with it one for cookies, though not more often than every 30
+     * days. Former ones are accepted as long as a token, or a cookie, of theirs can be valid. `0`: only by `auth.keys.rotate()`.
+     * @default '90 days'
+     */
+    keyRotation: optional(duration(0), '90 days'),
+    /** How long a revocation on one node may take to reach the others. At least one second. @default '5 seconds' */
+    revocationLag: optional(duration(1), '5 seconds'),
+    /**
+     * How long a used refresh token returns the same new refresh token again, so that two tabs, or a retry after a crash or a
+     * failover, do not end the user's authorization. It ends earlier when the new refresh token is used. `0`: reuse always
+     * revokes the grant.
+     * @default '60 seconds'
+     */
+    refreshGrace: optional(duration(0), '60 seconds'),
+    /**
+     * How many verified access tokens each process keeps, so that the guard does not verify them again; a token takes about 2.7 kB.
+     * Choose at least the tokens that are in use at a time.
+     * @default 10000
+     */
+    cached: optional(integer(1), 10_000),
+  };
+}
+
+/** What is in tokens, how long they live, and how they are signed and checked. */
+export interface TokenOptions<U extends User = User> extends Given<ReturnType<typeof tokens<U>>> {}
