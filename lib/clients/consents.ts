@@ -1,6 +1,19 @@
 import type { AccessTokenClaims, Client, Consent } from '../contracts/index.ts';
-import { consentLimit, toConsentScopes } from './scope-limit.ts';
-import type { ScopeLimit } from './scope-limit.ts';
+
+/**
+ * The scopes that a consent, a grant or a token is limited to. Empty: limited to none, so that it permits nothing. `undefined`: not
+ * limited, so that it permits all that the user may do.
+ */
+export type ScopeLimit = readonly string[] | undefined;
+
+/**
+ * The limit of a request.
+ *
+ * @param isLimitedToNone - whether one without scopes is limited to none, because its client is registered for none
+ */
+export function scopeLimit(scopes: readonly string[], isLimitedToNone: boolean): ScopeLimit {
+  return scopes.length > 0 || isLimitedToNone ? scopes : undefined;
+}
 
 /** An API, and the scopes of it that a user consents to. */
 export interface ConsentedAccess {
@@ -9,9 +22,12 @@ export interface ConsentedAccess {
   readonly limit: ScopeLimit;
 }
 
+// Stands for a request without limit among the scopes of a consent, which others are added to. No scope is empty (RFC 6749 section 3.3).
+const WITHOUT_LIMIT = '';
+
 /** The scopes to store in a consent. */
-export function consentScopes({ limit, resource }: ConsentedAccess): readonly string[] {
-  return toConsentScopes(limit).map((name) => ofResource(resource, name));
+export function consentScopes({ limit = [WITHOUT_LIMIT], resource }: ConsentedAccess): readonly string[] {
+  return limit.map((name) => ofResource(resource, name));
 }
 
 /**
@@ -38,7 +54,7 @@ export function consentsByResource({ hosts, scopes }: Pick<Consent, 'hosts' | 's
   const byResource = Map.groupBy(named, ({ resource = '' }) => resource);
   return [...byResource.keys()].toSorted().map((resource) => {
     const names = byResource.get(resource)!.flatMap(({ name }) => (name === undefined ? [] : [name]));
-    return { resource: resource || undefined, limit: consentLimit(names) };
+    return { resource: resource || undefined, limit: names.includes(WITHOUT_LIMIT) ? undefined : names };
   });
 }
 

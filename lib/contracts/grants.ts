@@ -12,9 +12,9 @@ export interface Consent {
   readonly scopes: readonly string[];
   /**
    * The scopes consented to by redirect host. A host is an origin such as `https://reports.example`, the URI scheme of an
-   * installed app such as `com.example.reports:`, or `device:` for the device authorization grant. The scopes of a list are unique and sorted; an empty list means a request
-   * that named no scope and permitted nothing. For a host without an entry, the user has not been asked. Each API other than
-   * the default has entries of its own: in front of the host are the URL of the API and a space.
+   * installed app such as `com.example.reports:`, or `device:` for the device authorization grant. The scopes of a list are unique
+   * and sorted; an empty list means a request that named no scope and permitted nothing. For a host without an entry, the user has
+   * not been asked. Each API other than the default has entries of its own: in front of the host are the URL of the API and a space.
    */
   readonly hosts: Readonly<Record<string, readonly string[]>>;
   readonly createdAt: number;
@@ -56,8 +56,8 @@ export interface Grant {
   readonly id: string;
   readonly userId: string;
   readonly clientId: string;
-  /** Empty: all that the user may do. A single space: nothing at all. */
-  readonly scopes: readonly string[];
+  /** The scopes that it is limited to. Empty: it permits nothing. `undefined`: no limit, it permits all that the user may do. */
+  readonly scopes: readonly string[] | undefined;
   readonly createdAt: number;
   /** When its code expires. A storage keeps the grant until the last of its credentials has expired. */
   readonly expiresAt: number;

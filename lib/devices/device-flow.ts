@@ -3,7 +3,6 @@ import { randomUUID } from 'node:crypto';
 import type { Context } from 'koa';
 import type { Provider } from 'oidc-provider';
 
-import { toGrantScopes } from '../clients/scope-limit.ts';
 import { now } from '../contracts/clock.ts';
 import type {
   AuditEvent,
@@ -161,7 +160,7 @@ export function createDeviceFlow(options: ResolvedOptions, parts: DeviceFlowPart
         id: randomUUID(),
         userId: user.id,
         clientId: client.id,
-        scopes: toGrantScopes(limit),
+        scopes: limit,
         createdAt: now(),
         expiresAt: code.expiresAt,
         revokedAt: undefined,

@@ -1,7 +1,7 @@
 import type { KoaContextWithOIDC } from 'oidc-provider';
 
-import { scopeLimit } from '../clients/scope-limit.ts';
-import type { ScopeLimit } from '../clients/scope-limit.ts';
+import { scopeLimit } from '../clients/consents.ts';
+import type { ScopeLimit } from '../clients/consents.ts';
 import type { Interaction } from '../contracts/index.ts';
 import { ConsentInvalidError, InteractionExpiredError } from '../errors.ts';
 import type { ResolvedOptions } from '../options/resolved-options.ts';

@@ -2,11 +2,10 @@ import { randomUUID } from 'node:crypto';
 
 import type { Configuration, Grant, KoaContextWithOIDC } from 'oidc-provider';
 
-import { consentScopes, ofResource } from '../clients/consents.ts';
+import { consentScopes, ofResource, scopeLimit } from '../clients/consents.ts';
 import type { ConsentedAccess } from '../clients/consents.ts';
 import type { DocumentDirectory } from '../clients/document-directory.ts';
 import { isOnDevice, redirectHost } from '../clients/redirect-uris.ts';
-import { scopeLimit } from '../clients/scope-limit.ts';
 import { now } from '../contracts/clock.ts';
 import type { Client, ConsentStore } from '../contracts/index.ts';
 import { InteractionExpiredError } from '../errors.ts';

@@ -7,7 +7,7 @@ import { InteractionExpiredError } from '../errors.ts';
 import type { ResolvedOptions } from '../options/resolved-options.ts';
 import type { EndMissingUser } from '../token/revoke.ts';
 import { redirectHost } from '../clients/redirect-uris.ts';
-import type { ScopeLimit } from '../clients/scope-limit.ts';
+import type { ScopeLimit } from '../clients/consents.ts';
 import { askedAccess, decideConsent, describeAccess } from './asked-scopes.ts';
 import { createAuthenticate } from './authenticate.ts';
 import type { AuthenticationParts } from './authenticate.ts';

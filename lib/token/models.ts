@@ -1,7 +1,7 @@
 import { errors, Provider } from '../engine/oidc-provider.ts';
 import type { Adapter, AdapterPayload } from 'oidc-provider';
 
-import { scopesOf } from '../clients/consents.ts';
+import { scopeLimit, scopesOf } from '../clients/consents.ts';
 import type { ClientDirectory } from '../clients/directory.ts';
 import { now } from '../contracts/clock.ts';
 import type {
@@ -18,7 +18,6 @@ import { hashCredential } from '../keys/hash.ts';
 import type { ResolvedOptions } from '../options/resolved-options.ts';
 import { findPresented, isReplay } from './redemption.ts';
 import { isTokenActive } from './revoke.ts';
-import { isGrantLimitedToNoScope, scopeLimit, toGrantScopes } from '../clients/scope-limit.ts';
 import { hostClaimsOf } from './token-claims.ts';
 
 /** Authorization codes, which the authorization endpoint of the engine saves. They are redeemed in authorization-code.ts. */
@@ -100,7 +99,7 @@ function approvedGrant(
     id: grant.jti,
     userId: grant.accountId!,
     clientId: grant.clientId!,
-    scopes: toGrantScopes(scopeLimit(scopes, limited)),
+    scopes: scopeLimit(scopes, limited),
     createdAt: now(),
     expiresAt: payload.exp!,
     revokedAt: undefined,
@@ -129,7 +128,7 @@ export function grantAdapter(grants: GrantStore, issuer: string): Partial<Adapte
 }
 
 function toGrantPayload(grant: Grant, resource: string): AdapterPayload {
-  const hasScopes = grant.scopes.length > 0 && !isGrantLimitedToNoScope(grant);
+  const scope = grant.scopes?.join(' ');
   return {
     kind: 'Grant',
     jti: grant.id,
@@ -138,7 +137,7 @@ function toGrantPayload(grant: Grant, resource: string): AdapterPayload {
     iat: grant.createdAt,
     // The expiry of its credentials, which the engine finds first, decides; the grant itself must not expire earlier.
     exp: Number.MAX_SAFE_INTEGER,
-    ...(hasScopes ? { resources: { [resource]: grant.scopes.join(' ') } } : {}),
+    ...(scope && { resources: { [resource]: scope } }),
   };
 }
 

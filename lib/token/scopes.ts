@@ -1,7 +1,6 @@
 import { errors } from '../engine/oidc-provider.ts';
 
-import { isGrantLimitedToNoScope } from '../clients/scope-limit.ts';
-import type { ScopeLimit } from '../clients/scope-limit.ts';
+import type { ScopeLimit } from '../clients/consents.ts';
 import type { Client, Grant } from '../contracts/index.ts';
 import type { ResolvedOptions, ResolvedResource } from '../options/resolved-options.ts';
 
@@ -74,10 +73,10 @@ export function remainingScopes(
   requested: readonly string[],
   { isListed, scopes: allowed }: AllowedScopes,
 ): ScopeLimit {
-  if (isGrantLimitedToNoScope(grant)) return [];
+  if (grant.scopes?.length === 0) return [];
   if (granted.length === 0) return isListed ? allowed : undefined;
   const wanted = requested.length > 0 ? requested : granted;
-  const scopes = wanted.filter((scope) => allowed.includes(scope) && grant.scopes.includes(scope));
+  const scopes = wanted.filter((scope) => allowed.includes(scope) && grant.scopes?.includes(scope));
   if (scopes.length > 0) return scopes;
   throw new errors.InvalidScope('the scopes of this grant are not allowed any more', wanted.join(' '));
 }

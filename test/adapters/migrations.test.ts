@@ -201,9 +201,21 @@ onEachEmptyDatabase(
     const session = { id: 'later', uid: 'later', user_id: 'bob', payload: '{}', expires_at: NOW };
     await host('gatehouse_sessions').insert(session);
     const { updated_at: _, ...grant } = { ...later, id: 'later', expires_at: NOW, needed_until: NOW };
-    await host('gatehouse_grants').insert(grant);
+    await host('gatehouse_grants').insert([grant, { ...grant, id: 'limited to none', scopes: '[" "]' }]);
     const storage = knexStorage(host);
-    const { clients, consents, revocations, sessions } = storage;
+    const { clients, consents, grants, revocations, sessions } = storage;
+    t.is((await grants.find('later'))?.scopes, undefined, 'not limited');
+    t.deepEqual((await grants.find('limited to none'))?.scopes, []);
+    for (const [id, scopes] of [
+      ['new', undefined],
+      ['new, limited to none', []],
+    ] as const)
+      await storage.credentials.start(aGrant({ id, scopes }), aCode({ id, grantId: id }));
+    const written = await host('gatehouse_grants')
+      .whereIn('id', ['new', 'new, limited to none'])
+      .orderBy('id')
+      .pluck('scopes');
+    t.deepEqual(written, ['[]', '[" "]'], 'as the older node reads them');
     t.is((await sessions.find('later'))?.session.userId, 'bob');
     const token = { id: 'a', clientId: 'timetable', grant: { id: 'later', userId: 'bob' }, sequence: 0 };
     t.true(await revocations.stands(token));

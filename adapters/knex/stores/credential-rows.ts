@@ -67,12 +67,27 @@ export interface GrantRow {
   readonly sequence: Integer | null;
 }
 
+// In the column, an empty list is a grant without limit, and a list with a space, which no scope contains (RFC 6749 section 3.3), is
+// one that is limited to no scope. Grants of running servers are stored so.
+const WITHOUT_LIMIT = '[]';
+const LIMITED_TO_NONE = '[" "]';
+
+function toScopesColumn(scopes: Grant['scopes']): string {
+  if (scopes === undefined) return WITHOUT_LIMIT;
+  return scopes.length === 0 ? LIMITED_TO_NONE : JSON.stringify(scopes);
+}
+
+function toScopes(column: string): Grant['scopes'] {
+  if (column === WITHOUT_LIMIT) return undefined;
+  return column === LIMITED_TO_NONE ? [] : toStrings(column);
+}
+
 export function toGrant(row: GrantRow): Grant {
   return {
     id: row.grant_id,
     userId: row.user_id,
     clientId: row.client_id,
-    scopes: toStrings(row.scopes),
+    scopes: toScopes(row.scopes),
     createdAt: Number(row.grant_created_at),
     expiresAt: Number(row.grant_expires_at),
     revokedAt: toOptionalNumber(row.revoked_at),
@@ -124,7 +139,7 @@ export function toGrantValues(grant: Grant, credential: Credential): Value[] {
     grant.id,
     grant.userId,
     grant.clientId,
-    JSON.stringify(grant.scopes),
+    toScopesColumn(grant.scopes),
     grant.createdAt,
     grant.expiresAt,
     grant.revokedAt ?? null,

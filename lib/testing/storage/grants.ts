@@ -6,10 +6,27 @@ import type { StorageTest } from '../test-runner.ts';
 
 export function grantContract(test: StorageTest): void {
   test('grants: find returns the grant with the id', async (t, { credentials, grants }) => {
-    const grant = aGrant({ scopes: [] });
+    const grant = aGrant();
     await credentials.start(grant, aCode());
     t.deepEqual(await grants.find(grant.id), grant);
     t.is(await grants.find('unknown'), undefined);
+  });
+
+  test('grants: scopes that are undefined and scopes that are empty stay different', async (t, storage) => {
+    const { credentials, grants } = storage;
+    for (const [id, scopes] of [
+      ['everything', undefined],
+      ['nothing', []],
+      ['one', ['schools:read']],
+    ] as const) {
+      const code = aCode({ id: `code of ${id}`, grantId: id });
+      await credentials.start(aGrant({ id, scopes }), code);
+      t.deepEqual((await grants.find(id))?.scopes, scopes);
+      t.deepEqual((await credentials.find('code', code.id))?.grant.scopes, scopes);
+      const successor = aRefreshToken({ id: `refresh token of ${id}`, grantId: id });
+      await credentials.redeem({ kind: 'code', id: code.id }, { successor });
+      t.deepEqual((await credentials.find('refresh_token', successor.id))?.grant.scopes, scopes);
+    }
   });
 
   const selections: readonly { selector: GrantSelector; revoked: readonly string[] }[] = [
