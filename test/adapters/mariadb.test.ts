@@ -2,9 +2,9 @@ import { knexStorage } from 'koa-gatehouse/adapters/knex';
 
 import { mariadb } from './databases.ts';
 import { hostKnex } from './host-knex.ts';
-import { serverContract } from './server-contract.ts';
+import { PATIENT, serverContract } from './server-contract.ts';
 
-serverContract(mariadb, (address) => knexStorage(address));
+serverContract(mariadb, (address) => knexStorage(address, PATIENT));
 
 serverContract(
   mariadb,
@@ -16,7 +16,7 @@ serverContract(
       // With NO_BACKSLASH_ESCAPES, a backslash does not escape a quote.
       `set session sql_mode = 'NO_BACKSLASH_ESCAPES,ANSI_QUOTES,PIPES_AS_CONCAT,STRICT_ALL_TABLES'`,
     );
-    return { ...knexStorage(host), close: async () => host.destroy() };
+    return { ...knexStorage(host, PATIENT), close: async () => host.destroy() };
   },
   'shared with a host: ',
 );

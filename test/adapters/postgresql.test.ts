@@ -3,15 +3,15 @@ import { knexStorage } from 'koa-gatehouse/adapters/knex';
 
 import { postgresql } from './databases.ts';
 import { hostKnex } from './host-knex.ts';
-import { serverContract } from './server-contract.ts';
+import { PATIENT, serverContract } from './server-contract.ts';
 
-serverContract(postgresql, (address) => knexStorage(address));
+serverContract(postgresql, (address) => knexStorage(address, PATIENT));
 
 serverContract(
   postgresql,
   (address) => {
     const host = hostKnex('pg', address, 'set standard_conforming_strings = off');
-    return { ...knexStorage(host), close: async () => host.destroy() };
+    return { ...knexStorage(host, PATIENT), close: async () => host.destroy() };
   },
   'shared with a host: ',
 );
@@ -28,7 +28,7 @@ serverContract(
   },
   (address) => {
     const host = knex({ client: 'cockroachdb', connection: address, log: { warn() {} } });
-    return { ...knexStorage(host), close: async () => host.destroy() };
+    return { ...knexStorage(host, PATIENT), close: async () => host.destroy() };
   },
   'with the statements for CockroachDB: ',
 );

@@ -4,6 +4,9 @@ import { storageContract } from 'koa-gatehouse/testing';
 import type { Storage } from '../../lib/contracts/index.ts';
 import type { TestDatabase } from './databases.ts';
 
+/** A hundred calls at once wait for ten connections: on a busy machine, for longer than the default. */
+export const PATIENT = { timeout: '30 seconds' } as const;
+
 /**
  * Registers the storage contract on a server. The tests of migrations begin without tables, each with a new storage. All
  * others share one, as in a server that runs for long, because connecting takes the most time.
