@@ -28,9 +28,9 @@ test('ERR_PDF_TIMEOUT when only 102 responses arrive', async (t) => {
     const busy = setInterval(() => response.writeProcessing(), 10);
     response.on('close', () => clearInterval(busy));
   });
-  const error = await errorOf(clientOf(service, { timeout: '700 ms', retries: 0 }).extract(PDF));
+  const error = await errorOf(clientOf(service, { timeout: '2 seconds', retries: 0 }).extract(PDF));
   t.is(error.code, 'ERR_PDF_TIMEOUT');
-  t.regex(error.message, /^For 700 ms the PDF service did not start its response/);
+  t.regex(error.message, /^For 2000 ms the PDF service did not start its response/);
 });
 
 test('ERR_PDF_TIMEOUT when a response arrives slowly without an end', async (t) => {
@@ -40,9 +40,9 @@ test('ERR_PDF_TIMEOUT when a response arrives slowly without an end', async (t) 
     const slow = setInterval(() => response.write(' '), 10);
     response.on('close', () => clearInterval(slow));
   });
-  const error = await errorOf(clientOf(service, { timeout: '700 ms', retries: 0 }).extract(PDF));
+  const error = await errorOf(clientOf(service, { timeout: '2 seconds', retries: 0 }).extract(PDF));
   t.is(error.code, 'ERR_PDF_TIMEOUT');
-  t.regex(error.message, /^For 700 ms the PDF service did not finish its response/);
+  t.regex(error.message, /^For 2000 ms the PDF service did not finish its response/);
 });
 
 test('ERR_PDF_TIMEOUT after each attempt when the service does not read the document', async (t) => {
