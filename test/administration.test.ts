@@ -140,7 +140,7 @@ test('invalid options are errors that name them', async (t) => {
   });
   t.throws(() => createAdministration({ storage, retention: { audit: 'long' as never } }), {
     code: 'ERR_CONFIG',
-    message: /^auditRetention: /,
+    message: /^retention\.audit: /,
   });
   const { keys } = createAdministration({ storage });
   for (const [options, name] of [
