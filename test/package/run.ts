@@ -24,7 +24,8 @@ export async function run(
       cwd,
       env: { HOME, PATH, ...compileCache, ...environment },
       maxBuffer: 2 ** 26,
-      timeout: 60_000,
+      // One that hangs is ended; a busy machine is not the reason for it.
+      timeout: 150_000,
     };
     const child = execFile(program, words, settings, (_error, output, errors) => {
       done({ code: child.exitCode ?? -1, output, errors });
