@@ -31,8 +31,12 @@ function mayHavePageRule(html: string): boolean {
   return /@(?![a-oq-z])|&(?:#0*64|#x0*40|commat)/i.test(html);
 }
 
+/**
+ * Whether a document begins with a title of its own: an SVG image may contain another one. The tag ends before the next, so that the
+ * search of a stranger's document takes no longer than its length.
+ */
 function hasTitle(html: string): boolean {
-  return /<title[^>]*>\s*[^\s<]/i.test(html);
+  return !/<svg\b/i.test(html) && /<title[^<>]*>\s*[^\s<]/i.test(html);
 }
 
 /** Gives a document without a title that of its first heading, because Chromium would take its address, `about:blank`. */

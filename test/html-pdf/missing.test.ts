@@ -75,8 +75,18 @@ inBrowser('a document without a title has that of its first heading', async (t) 
     t.is(await titleOf('<p>Text<h2> Marks &amp; <b>more</b> </h2><h1>Second</h1>'), 'Marks & more');
     t.is(await titleOf('<title> </title><h1>Marks</h1>'), 'Marks');
     t.is(await titleOf('<p>Text'), 'Document');
+    t.is(await titleOf('<svg><title>A chart</title></svg><h1>Marks</h1>'), 'Marks');
+    t.is(await titleOf('<title>Year</title><svg><title>A chart</title></svg><h1>Marks</h1>'), 'Year');
     t.is(await titleOf('<img name="title"><img name="querySelector"><h1>Marks</h1>'), 'Marks');
   }
+});
+
+inBrowser('a document of tags that do not end is converted in the time of another of its size', async (t) => {
+  await using pdf = converter({ assets });
+  // The processor's time, which does not depend on what else the machine does: a minute if the search begins again at each of them.
+  const before = process.cpuUsage();
+  await pdf.convert(`<p>Text</p>${'<title'.repeat(150_000)}`);
+  t.true(process.cpuUsage(before).user < 15_000_000);
 });
 
 inBrowser('the srcdoc of a frame is printed, and its files are told', async (t) => {

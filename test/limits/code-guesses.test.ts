@@ -8,7 +8,7 @@ import { postForm } from '../harness/requests.ts';
 import type { Answer } from '../harness/requests.ts';
 import { startThrottled, tally, times } from './platform.ts';
 
-// The limit holds also with `throttling: false`.
+// The limit holds also with `limits.attempts: false`.
 const server = await startThrottled({ limits: { attempts: false } });
 const { platform } = server;
 const app = await platform.registerApp({ firstParty: true });
