@@ -116,9 +116,9 @@ function countingWrites(storage: Storage, writes: { count: number }): Storage {
     ...storage,
     attempts: {
       ...attempts,
-      async take(...given) {
+      async reserve(...given) {
         writes.count += 1;
-        return attempts.take(...given);
+        return attempts.reserve(...given);
       },
     },
   };

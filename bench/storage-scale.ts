@@ -72,7 +72,7 @@ const OPERATIONS: Readonly<Record<string, Operation>> = {
     storage.credentials.find('refresh_token', idOf(oneOf(grants))),
   'find a grant': async ({ grants, storage }) => storage.grants.find(idOf(oneOf(grants))),
   'check whether a token was revoked': async ({ grants, storage }) =>
-    storage.revocations.stands(tokenOf(oneOf(grants))),
+    storage.revocations.isValid(tokenOf(oneOf(grants))),
   'start a grant with a code': async ({ storage }, count) =>
     storage.credentials.start(grant(`code ${count}`), code(`code ${count}`)),
   'redeem a refresh token': async ({ grants, storage }, count) => {
@@ -162,7 +162,7 @@ async function measureLarge(
   say(
     `end a client with ${BULK} grants`,
     await watch(async () => {
-      await storage.revocations.end({ clientId: 'bulk' });
+      await storage.revocations.revokeAllOf({ clientId: 'bulk' });
       return BULK;
     }),
   );

@@ -720,7 +720,7 @@ test('actions and limits of an API with a storage that cannot store them are ref
   });
   const cases: [string, string, object][] = [
     ['actions', 'idempotency', { actions: [rename] }],
-    ['limits', 'attempts.take', { limits: { user: { requests: 1, per: '1 minute' } } }],
+    ['limits', 'attempts.reserve', { limits: { user: { requests: 1, per: '1 minute' } } }],
   ];
   for (const [option, member, given] of cases) {
     const auth = await createAuthServer({

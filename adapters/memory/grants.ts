@@ -161,7 +161,7 @@ function insertCredential({ credentials }: Tables, credential: Credential): void
 export function revocationStore(tables: Tables): RevocationStore {
   const { ends, grants, revokedTokens } = tables;
   return {
-    async add(token) {
+    async revokeToken(token) {
       const known = revokedTokens.get(token.id);
       revokedTokens.set(
         token.id,
@@ -172,13 +172,13 @@ export function revocationStore(tables: Tables): RevocationStore {
         }),
       );
     },
-    async end(party) {
+    async revokeAllOf(party) {
       end(tables, party);
     },
-    async sequence() {
+    async latestSequence() {
       return ends.latest;
     },
-    async stands({ id, clientId, grant, sequence }) {
+    async isValid({ id, clientId, grant, sequence }) {
       if (revokedTokens.has(id)) return false;
       if (!grant) return sequence >= endOfClient(tables, clientId);
       const found = grants.get(grant.id)?.grant;

@@ -100,7 +100,7 @@ function keyStore({ keys }: Tables): KeyStore {
         .toSorted((a, b) => a.generation - b.generation)
         .map(copy);
     },
-    async add(key) {
+    async insert(key) {
       const taken = [...keys.values()].some(
         ({ id, use, generation }) => id === key.id || (use === key.use && generation === key.generation),
       );
@@ -149,15 +149,15 @@ function attemptStore({ attempts, ends }: Tables): AttemptStore {
         attempts.set(id, { count: count + 1, expiresAt: end });
       return { full: undefined, sequence: ends.latest };
     },
-    async take({ id, limit }, { amount, now: at, expiresAt }) {
+    async reserve({ id, limit }, { amount, now: at, expiresAt }) {
       const row = attempts.get(id);
       const open = row && row.expiresAt > at ? row : { count: 0, expiresAt };
-      const taken = Math.max(0, Math.min(amount, limit - open.count));
-      const count = open.count + taken;
-      if (taken > 0) attempts.set(id, { ...open, count });
-      return { taken, left: Math.max(0, limit - count), expiresAt: open.expiresAt };
+      const reserved = Math.max(0, Math.min(amount, limit - open.count));
+      const count = open.count + reserved;
+      if (reserved > 0) attempts.set(id, { ...open, count });
+      return { reserved, left: Math.max(0, limit - count), expiresAt: open.expiresAt };
     },
-    async giveBack(ids, reset = []) {
+    async release(ids, reset = []) {
       for (const id of ids) {
         const row = attempts.get(id);
         if (row && row.count > 0) attempts.set(id, { ...row, count: row.count - 1 });

@@ -32,11 +32,11 @@ export function registrationStore(tables: Tables): RegistrationStore {
     async find(clientId) {
       return copy(registrations.get(clientId));
     },
-    async removeUnused(now, limit) {
+    async deleteUnused(now, limit) {
       const removable = [...registrations.values()]
         .filter(({ removableAt }) => removableAt < now)
         .slice(0, limit);
-      const removed: Pick<Client, 'id' | 'name'>[] = [];
+      const deleted: Pick<Client, 'id' | 'name'>[] = [];
       for (const registration of removable) {
         const { clientId: id, unusedAfter } = registration;
         const client = clients.get(id)?.client;
@@ -46,9 +46,9 @@ export function registrationStore(tables: Tables): RegistrationStore {
         }
         registrations.delete(id);
         deleteClient(tables, id);
-        if (client) removed.push({ id, name: client.name });
+        if (client) deleted.push({ id, name: client.name });
       }
-      return { removed, seen: removable.length };
+      return { deleted, seen: removable.length };
     },
   };
 }

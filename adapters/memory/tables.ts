@@ -6,7 +6,7 @@ import type {
   Consent,
   Credential,
   DeviceCode,
-  EndedParty,
+  RevokedParty,
   Grant,
   RevokedToken,
   StoredKey,
@@ -84,7 +84,7 @@ export function throwIfTaken(rows: ReadonlyMap<string, unknown>, key: string): v
 }
 
 /** Ends what a user, a client or all have begun. */
-export function end({ ends }: Tables, party: EndedParty): void {
+export function end({ ends }: Tables, party: RevokedParty): void {
   ends.latest = Math.max(ends.latest + 1, Date.now() * 1000);
   if ('all' in party) ends.all = ends.latest;
   else if ('userId' in party) ends.users.set(party.userId, ends.latest);

@@ -101,7 +101,7 @@ export async function removeDuringConsent(storages: readonly Storage[], count: n
     const consent = aConsent({ clientId: id, updatedAt: NOW + 2 });
     const [isStored] = await Promise.all([
       here.consents.add(consent, { registration: true }),
-      there.registrations.removeUnused(NOW + 2, 10),
+      there.registrations.deleteUnused(NOW + 2, 10),
     ]);
     const isKept = (await reader.clients.find(id)) !== undefined;
     const isConsented = (await reader.consents.find(consent.userId, id)) !== undefined;

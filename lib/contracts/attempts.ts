@@ -14,15 +14,15 @@ export interface AttemptWindow {
 
 /** What {@link AttemptStore.count} has done. */
 export type CountedAttempt =
-  /** The attempt is counted. `sequence` is that of the revocations at this moment (`revocations.sequence()`). */
+  /** The attempt is counted. `sequence` is that of the revocations at this moment (`revocations.latestSequence()`). */
   | { readonly full: undefined; readonly sequence: number }
   /** It is not counted, because the limit of this counter is reached, until `expiresAt` in seconds since 1970. */
   | { readonly full: { readonly id: string; readonly expiresAt: number } };
 
-/** What {@link AttemptStore.take} has counted. */
-export interface TakenAttempts {
+/** What {@link AttemptStore.reserve} has counted. */
+export interface ReservedAttempts {
   /** How many attempts were counted: 0 when none is left. */
-  readonly taken: number;
+  readonly reserved: number;
   /** How many are left in the window. */
   readonly left: number;
   /** When the window ends, in seconds since 1970. */
@@ -39,14 +39,17 @@ export interface AttemptStore {
    */
   count(counters: readonly AttemptCounter[], window: AttemptWindow): Promise<CountedAttempt>;
   /**
-   * Counts several attempts at once: as many of `amount` as are left. Concurrent callers on any number of nodes never take more
-   * than the limit in total until the window ends.
+   * Counts several attempts at once: as many of `amount` as are left. Concurrent callers on any number of nodes never reserve
+   * more than the limit in total until the window ends.
    *
    * @param window - its `amount` is at least 1
    */
-  take(counter: AttemptCounter, window: AttemptWindow & { readonly amount: number }): Promise<TakenAttempts>;
+  reserve(
+    counter: AttemptCounter,
+    window: AttemptWindow & { readonly amount: number },
+  ): Promise<ReservedAttempts>;
   /** Uncounts one attempt in each of the counters `ids`, and all attempts in those of `reset`. */
-  giveBack(ids: readonly string[], reset?: readonly string[]): Promise<void>;
+  release(ids: readonly string[], reset?: readonly string[]): Promise<void>;
 }
 
 /**

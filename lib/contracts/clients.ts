@@ -125,7 +125,7 @@ export interface ClientSecret {
 export interface StoredClient {
   readonly client: Client;
   readonly secrets: readonly ClientSecret[];
-  /** The sequence number of the latest `RevocationStore.end` of the client or of all; 0 when there was none. */
+  /** The sequence number of the latest `RevocationStore.revokeAllOf` of the client or of all; 0 when there was none. */
   readonly sequence: number;
 }
 
@@ -164,7 +164,7 @@ export interface ClientStore {
    */
   update(client: Client, ifUpdatedAt?: number): Promise<boolean>;
   /**
-   * Deletes the client with its secrets and its registration, and ends it (see `RevocationStore.end`) in one step; then deletes its consents and
+   * Deletes the client with its secrets and its registration, and ends it (see `RevocationStore.revokeAllOf`) in one step; then deletes its consents and
    * grants in batches. After an error, a second call deletes the rest (and resolves to `false`).
    *
    * @param ifUpdatedAt - nothing is deleted, and it resolves to `false`, when the client's `updatedAt` is another one, or there is no

@@ -64,7 +64,7 @@ export interface Grant {
   /** When it was revoked, with every code and token of it; `undefined` when it was not. */
   readonly revokedAt: number | undefined;
   /**
-   * {@link RevocationStore.sequence} at the start of the authorization request. The grant is invalid when its user or its
+   * {@link RevocationStore.latestSequence} at the start of the authorization request. The grant is invalid when its user or its
    * client, or all of them, have been ended with a greater number.
    */
   readonly sequence: number;
@@ -86,7 +86,10 @@ export interface RevokedToken {
  * Whose sessions, grants and tokens are all ended at once: a user's, a client's with all grants of its users, or those of all
  * users and clients, also of ones that the storage does not know.
  */
-export type EndedParty = { readonly userId: string } | { readonly clientId: string } | { readonly all: true };
+export type RevokedParty =
+  | { readonly userId: string }
+  | { readonly clientId: string }
+  | { readonly all: true };
 
 /** The members of a verified access token that decide whether it has been revoked. */
 export interface TokenInQuestion {
@@ -112,19 +115,19 @@ export interface TokenInQuestion {
  */
 export interface RevocationStore {
   /** Revokes an access token. A repeated call keeps the later of the times. */
-  add(token: RevokedToken): Promise<void>;
+  revokeToken(token: RevokedToken): Promise<void>;
   /**
    * Ends all sessions, grants and tokens of a user, of a client, or of all until now. The row is never pruned, because an id may
    * be reused.
    */
-  end(party: EndedParty): Promise<void>;
+  revokeAllOf(party: RevokedParty): Promise<void>;
   /** The number of the latest end. */
-  sequence(): Promise<number>;
+  latestSequence(): Promise<number>;
   /**
    * Whether a token is still valid, from one read: the token and its grant were not revoked, and its client and its user were
    * not ended since it was issued. A grant has to exist and belong to that user and that client.
    */
-  stands(token: TokenInQuestion): Promise<boolean>;
+  isValid(token: TokenInQuestion): Promise<boolean>;
 }
 
 /** Stores grants: the `grants` of a {@link Storage}. {@link CredentialStore.start} inserts them. */

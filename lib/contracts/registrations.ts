@@ -62,10 +62,10 @@ export interface RegistrationStore {
    *
    * @returns the deleted clients, and the number of registrations that were looked at: call it again until that is 0
    */
-  removeUnused(
+  deleteUnused(
     now: number,
     limit: number,
-  ): Promise<{ readonly removed: readonly Pick<Client, 'id' | 'name'>[]; readonly seen: number }>;
+  ): Promise<{ readonly deleted: readonly Pick<Client, 'id' | 'name'>[]; readonly seen: number }>;
 }
 
 /** The metadata of a client that registered itself, as registered (RFC 7591 section 2). */

@@ -172,14 +172,14 @@ export interface StoredSession {
   readonly payload: Readonly<Record<string, unknown>>;
   /** In seconds since 1970. */
   readonly expiresAt: number;
-  /** `RevocationStore.sequence` before the password was checked. */
+  /** `RevocationStore.latestSequence` before the password was checked. */
   readonly sequence: number;
 }
 
 /** A login session with what a read of it finds besides. */
 export interface FoundSession {
   readonly session: StoredSession;
-  /** `RevocationStore.sequence` */
+  /** `RevocationStore.latestSequence` */
   readonly sequence: number;
   /** `undefined`: the user has not consented to the client, or no client was named. */
   readonly consent: Pick<Consent, 'userId' | 'clientId' | 'hosts' | 'createdAt'> | undefined;
@@ -194,7 +194,7 @@ export interface SessionStore {
   insert(session: StoredSession): Promise<void>;
   /**
    * Finds the session of a browser, unless its user, or all, have been ended since it started; and, from the same read,
-   * `RevocationStore.sequence`, for the grants that are started with the session.
+   * `RevocationStore.latestSequence`, for the grants that are started with the session.
    *
    * @param clientId - also finds the consent of the user to this client. It may be any text, as a request names it
    */
@@ -227,8 +227,8 @@ export interface StoredKey {
 export interface KeyStore {
   /** Lists all keys of one use, oldest generation first. */
   list(use: StoredKey['use']): Promise<readonly StoredKey[]>;
-  /** Adds a key. Resolves to `false`, adding nothing, when a key of that use has that generation already. */
-  add(key: StoredKey): Promise<boolean>;
+  /** Inserts a key. Resolves to `false`, inserting nothing, when a key of that use has that generation already. */
+  insert(key: StoredKey): Promise<boolean>;
   /**
    * Sets when a key retires, in seconds since 1970. An earlier time that is stored stays, so that a key that was ended is not
    * kept by a rotation under way; it is written again then, so that this call too waits until the write lasts.

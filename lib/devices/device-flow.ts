@@ -114,7 +114,7 @@ export function createDeviceFlow(options: ResolvedOptions, parts: DeviceFlowPart
     ctx: Context,
     user: User,
   ): Promise<Pick<GrantBasis, 'sessionId'> & Pick<Grant, 'sequence'>> {
-    const sequence = await storage.revocations.sequence();
+    const sequence = await storage.revocations.latestSequence();
     if (!(await users.find(user.id))) throw new InteractionExpiredError();
     const session = await provider().Session.get(ctx);
     if (session.accountId === user.id) return { sessionId: hashCredential(session.jti), sequence };

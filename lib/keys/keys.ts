@@ -64,7 +64,7 @@ export async function addKey(
     activeAt,
     retiresAt: undefined,
   };
-  return (await store.add(key)) ? key : undefined;
+  return (await store.insert(key)) ? key : undefined;
 }
 
 /** Whether a key may be used for new signatures now. */

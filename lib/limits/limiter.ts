@@ -68,7 +68,7 @@ export function createLimiter(
     },
     async giveBack(counters, reset = []) {
       const kept = counters.filter((counter) => !reset.includes(counter));
-      await store.giveBack(idsOf(kept), idsOf(reset));
+      await store.release(idsOf(kept), idsOf(reset));
     },
     get isEmpty() {
       return full.size === 0;

@@ -16,7 +16,7 @@ import type { AttemptId } from './attempt-ids.ts';
  * @param onRefused - called for each refused request
  */
 export function createRequestCounter(
-  store: Pick<AttemptStore, 'take'>,
+  store: Pick<AttemptStore, 'reserve'>,
   { idOf, onRefused }: { readonly idOf: AttemptId; readonly onRefused: () => void },
 ): RequestCounter {
   const callersByPolicy = new Map<string, LRUCache<string, Quota>>();
@@ -49,7 +49,7 @@ const NEXT_SHARE = 1 / 10;
 
 /** The requests of one caller under one limit, as this node knows them. */
 class Quota implements CallerQuota {
-  readonly #store: Pick<AttemptStore, 'take'>;
+  readonly #store: Pick<AttemptStore, 'reserve'>;
   readonly #id: string;
   readonly #policy: RequestPolicy;
   /** When the window ends, in seconds since 1970. */
@@ -64,7 +64,7 @@ class Quota implements CallerQuota {
   #waiting = 0;
   #taking: Promise<void> | undefined;
 
-  constructor(store: Pick<AttemptStore, 'take'>, id: string, policy: RequestPolicy) {
+  constructor(store: Pick<AttemptStore, 'reserve'>, id: string, policy: RequestPolicy) {
     this.#store = store;
     this.#id = id;
     this.#policy = policy;
@@ -119,7 +119,7 @@ class Quota implements CallerQuota {
     if (at >= this.#end) this.#begin(0);
     const share = Math.ceil(Math.max(requests * FIRST_SHARE, this.#used * NEXT_SHARE));
     try {
-      const { expiresAt, left, taken } = await this.#store.take(
+      const { expiresAt, left, reserved } = await this.#store.reserve(
         { id: this.#id, limit: requests },
         {
           amount: Math.max(share, this.#waiting - this.#available),
@@ -129,7 +129,7 @@ class Quota implements CallerQuota {
       );
       // By the clock of another node, the window has ended, and the next one has begun.
       if (expiresAt !== this.#end) this.#begin(expiresAt);
-      this.#available += taken;
+      this.#available += reserved;
       this.#left = left;
     } finally {
       this.#taking = undefined;

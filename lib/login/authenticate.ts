@@ -41,7 +41,7 @@ export function createAuthenticate(
     try {
       user = await logins.attempt(login, from, async (sequence) => {
         // When the user is ended while the check runs, the session of this login is ended too.
-        page.sequence = sequence ?? (await storage.revocations.sequence());
+        page.sequence = sequence ?? (await storage.revocations.latestSequence());
         return users.authenticate(login, password);
       });
     } catch (error) {

@@ -119,7 +119,7 @@ export function createLoginSessions(
       checkUser(user);
       const page = pageRequestOf(ctx);
       const amr = givenAmr ?? (currentUser && (await amrBesideHost(ctx, user)));
-      const sequence = page.sequence ?? (await storage.revocations.sequence());
+      const sequence = page.sequence ?? (await storage.revocations.latestSequence());
       const id = newId();
       const at = now();
       const login = { accountId: user.id, loginTs: at, ...(amr ? { amr } : {}) };

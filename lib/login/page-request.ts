@@ -17,7 +17,7 @@ export interface PageRequest {
   readonly cookies: Context['cookies'];
   /** The login session as the browser's cookie names it. Resolves to `undefined` when no user is logged in. */
   session?: Promise<LoginSession | undefined> | undefined;
-  /** `RevocationStore.sequence` before the password was checked. */
+  /** `RevocationStore.latestSequence` before the password was checked. */
   sequence?: number | undefined;
   /** The interaction that was asked for last. */
   interaction?: OpenInteraction | undefined;

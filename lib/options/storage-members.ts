@@ -42,22 +42,22 @@ const EVERY_SERVER: readonly StorageMember[] = [
   'credentials.start',
   'credentials.find',
   'credentials.redeem',
-  'revocations.add',
-  'revocations.end',
-  'revocations.sequence',
-  'revocations.stands',
+  'revocations.revokeToken',
+  'revocations.revokeAllOf',
+  'revocations.latestSequence',
+  'revocations.isValid',
   'sessions.insert',
   'sessions.find',
   'sessions.update',
   'sessions.delete',
   'sessions.deleteOfUser',
   'keys.list',
-  'keys.add',
+  'keys.insert',
   'keys.retire',
   'keys.replaceMaterial',
   'attempts.count',
-  'attempts.giveBack',
-  'registrations.removeUnused',
+  'attempts.release',
+  'registrations.deleteUnused',
 ];
 
 const IDEMPOTENCY = [
@@ -83,7 +83,7 @@ const FEATURES = {
   'clients.keys': ['assertions.spend'],
   actions: IDEMPOTENCY,
   'paths.developer': IDEMPOTENCY,
-  limits: ['attempts.take'],
+  limits: ['attempts.reserve'],
 } as const satisfies Readonly<Record<string, readonly StorageMember[]>>;
 
 /** @throws ConfigError when the storage lacks a member that the option needs; names both */

@@ -152,9 +152,9 @@ export async function pruneExpired(
   });
   // Afterwards, because expired grants no longer keep their client.
   await repeat(async () => {
-    const { removed, seen } = await storage.registrations.removeUnused(now(), BATCH);
-    for (const client of removed) onRemoved(client);
-    return { count: removed.length, isDone: seen === 0 };
+    const { deleted, seen } = await storage.registrations.deleteUnused(now(), BATCH);
+    for (const client of deleted) onRemoved(client);
+    return { count: deleted.length, isDone: seen === 0 };
   });
   return total;
 }

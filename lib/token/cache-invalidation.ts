@@ -1,4 +1,4 @@
-import type { ChangeFeed, EndedParty, RevokedToken, Storage, StoredChange } from '../contracts/index.ts';
+import type { ChangeFeed, RevokedParty, RevokedToken, Storage, StoredChange } from '../contracts/index.ts';
 
 // How many changes are sent by name; more of them are sent as any change.
 const MAX_NAMED = 100;
@@ -91,12 +91,12 @@ export function observeRevocations(storage: Storage, onRevoked: (revoked?: Store
     },
     revocations: {
       ...bindMembers(revocations),
-      async add(token: RevokedToken) {
-        await revocations.add(token);
+      async revokeToken(token: RevokedToken) {
+        await revocations.revokeToken(token);
         onRevoked({ tokenId: token.id });
       },
-      async end(party: EndedParty) {
-        await revocations.end(party);
+      async revokeAllOf(party: RevokedParty) {
+        await revocations.revokeAllOf(party);
         if ('all' in party) onRevoked();
         else onRevoked(party);
       },

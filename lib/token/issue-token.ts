@@ -75,7 +75,7 @@ export function createIssueToken(
     } = readOptions(ISSUE_TOKEN, options, 'issueToken()');
     const api = requireResource('issueToken({ resource })', requestedApi, settings.resources);
     // Read before the client and the user, so that ending either of them from here on revokes this token too.
-    const sequence = await storage.revocations.sequence();
+    const sequence = await storage.revocations.latestSequence();
     const stored = await clients.find(clientId);
     if (!stored) throw new ClientNotFoundError(clientId);
     const { client } = stored;

@@ -168,7 +168,7 @@ export function accessTokenAdapter(
     async destroy(id) {
       const at = now();
       const expiresAt = currentRequest()?.accessTokenClaims?.exp ?? at + lifetimes.accessToken;
-      await storage.revocations.add({ id, revokedAt: at, expiresAt });
+      await storage.revocations.revokeToken({ id, revokedAt: at, expiresAt });
     },
     async revokeByGrantId() {},
   };

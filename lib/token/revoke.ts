@@ -57,16 +57,16 @@ export function createRevoke(
     } else if ('grant' in target) {
       await revokeGrant(await storage.grants.find(target.grant), at);
     } else if ('user' in target) {
-      await storage.revocations.end({ userId: target.user });
+      await storage.revocations.revokeAllOf({ userId: target.user });
       // The sessions are invalid already; their rows are deleted to save space.
       await storage.sessions.deleteOfUser(target.user);
       audit.record({ type: 'tokens_revoked', target: 'user', userId: target.user });
     } else if ('all' in target) {
-      await storage.revocations.end({ all: true });
+      await storage.revocations.revokeAllOf({ all: true });
       await storage.consents.deleteAll();
       audit.record({ type: 'tokens_revoked', target: 'all' });
     } else {
-      await storage.revocations.end({ clientId: target.client });
+      await storage.revocations.revokeAllOf({ clientId: target.client });
       audit.record({ type: 'tokens_revoked', target: 'client', clientId: target.client });
     }
   };
@@ -83,7 +83,7 @@ export function createRevoke(
     const claims = await verify(token);
     if (claims) {
       const { client_id: clientId, exp: expiresAt, grant_id: grantId, jti, principal, sub } = claims;
-      await storage.revocations.add({ id: jti, revokedAt: at, expiresAt });
+      await storage.revocations.revokeToken({ id: jti, revokedAt: at, expiresAt });
       const userId = principal === 'user' ? sub : undefined;
       audit.record({ type: 'tokens_revoked', target: 'token', clientId, userId, grantId });
       return;
@@ -120,7 +120,7 @@ export function createEndMissingUser(
 
 /** Whether neither a verified access token, nor its grant, its user or its client was revoked. One read. */
 export async function isTokenActive(
-  revocations: Pick<RevocationStore, 'stands'>,
+  revocations: Pick<RevocationStore, 'isValid'>,
   {
     client_id: clientId,
     grant_id: grantId,
@@ -131,7 +131,7 @@ export async function isTokenActive(
   }: AccessTokenClaims,
 ): Promise<boolean> {
   const grant = principal === 'user' ? { id: grantId ?? '', userId: sub } : undefined;
-  return revocations.stands({ id, clientId, grant, sequence });
+  return revocations.isValid({ id, clientId, grant, sequence });
 }
 
 // A misspelt target would revoke nothing without an error.

@@ -219,7 +219,7 @@ test('an uncached token of a known client costs two reads in parallel with the u
   calls.length = 0;
   most = 0;
   t.is(await schools(), 200);
-  t.deepEqual(calls.toSorted(), ['assignments.find', 'revocations.stands', 'users.find']);
+  t.deepEqual(calls.toSorted(), ['assignments.find', 'revocations.isValid', 'users.find']);
   t.is(most, 3);
   t.is(await schools(), 200);
   t.is(calls.length, 3);
@@ -229,7 +229,7 @@ test('an assignment that was read before a change is not cached', async (t) => {
   const { storage, pause } = pausable(memoryStorage());
   const { platform, schools } = await startWithAnn(t, { storage });
   await platform.auth.assignments.assign('1', { roles: ['registrar'] });
-  const { reached, resume } = pause('revocations.stands');
+  const { reached, resume } = pause('revocations.isValid');
   const before = schools();
   await reached;
   await new Promise(setImmediate);

@@ -116,7 +116,7 @@ for (const { cached, reads } of [
   test(`a server with tokens.cached: ${cached} reads two tokens that take turns ${reads} times in six requests`, async (t) => {
     const read: string[] = [];
     const storage = around(memoryStorage(), async (name, call) => {
-      if (name === 'revocations.stands') read.push(name);
+      if (name === 'revocations.isValid') read.push(name);
       return call();
     });
     const ann = { id: '1', name: 'Ann' };

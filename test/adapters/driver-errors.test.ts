@@ -51,10 +51,10 @@ const CALLS: Readonly<Record<string, (storage: Storage, id: string) => Promise<u
   session: async ({ sessions }, id) =>
     sessions.insert(aSession({ id, uid: id, userId: ROW_TEXT, payload: { ROW_TEXT } })),
   consent: async ({ consents }, id) => consents.add(aConsent({ userId: id, scopes: [ROW_TEXT] })),
-  key: async ({ keys }, id) => keys.add(aKey({ id, material: ROW_TEXT })),
+  key: async ({ keys }, id) => keys.insert(aKey({ id, material: ROW_TEXT })),
   record: async ({ audit }, id) =>
     audit.append([aRecord({ id }, { type: 'login', userId: ROW_TEXT })], NOW + HOUR),
-  revocation: async ({ revocations }, id) => revocations.add(aRevokedToken({ id })),
+  revocation: async ({ revocations }, id) => revocations.revokeToken(aRevokedToken({ id })),
 };
 
 /** Everything that a logger could write of an error: all own properties, and those of its causes. */

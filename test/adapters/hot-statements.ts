@@ -105,13 +105,13 @@ type Operation = (storage: Storage) => Promise<unknown>;
 
 /** Operations of requests. They find the rows of {@link fill}, each others than the one before has removed. */
 const OPERATIONS: Readonly<Record<string, Operation>> = {
-  "whether a user's token stands": async ({ revocations }) => revocations.stands(TOKEN),
+  "whether a user's token stands": async ({ revocations }) => revocations.isValid(TOKEN),
   "whether a client's token stands": async ({ revocations }) =>
-    revocations.stands({ ...TOKEN, grant: undefined }),
-  'the revocation of a token': async ({ revocations }) => revocations.add(aRevokedToken()),
-  'the number of the latest end': async ({ revocations }) => revocations.sequence(),
-  'the end of a user': async ({ revocations }) => revocations.end({ userId: 'of 6' }),
-  'the end of a client': async ({ revocations }) => revocations.end({ clientId: 'of 4' }),
+    revocations.isValid({ ...TOKEN, grant: undefined }),
+  'the revocation of a token': async ({ revocations }) => revocations.revokeToken(aRevokedToken()),
+  'the number of the latest end': async ({ revocations }) => revocations.latestSequence(),
+  'the end of a user': async ({ revocations }) => revocations.revokeAllOf({ userId: 'of 6' }),
+  'the end of a client': async ({ revocations }) => revocations.revokeAllOf({ clientId: 'of 4' }),
   'a client': async ({ clients }) => clients.find(ID),
   'the last use of a secret': async ({ clients }) => clients.touchSecret(ID, '1', NOW),
   'a registration': async ({ registrations }) => registrations.find(ID),
@@ -150,8 +150,8 @@ const OPERATIONS: Readonly<Record<string, Operation>> = {
       WINDOW,
     ),
   'requests that are counted': async ({ attempts }) =>
-    attempts.take({ id: 'of 5', limit: 9 }, { ...WINDOW, amount: 2 }),
-  'attempts that are given back': async ({ attempts }) => attempts.giveBack(['a', 'of 4'], [ID]),
+    attempts.reserve({ id: 'of 5', limit: 9 }, { ...WINDOW, amount: 2 }),
+  'attempts that are given back': async ({ attempts }) => attempts.release(['a', 'of 4'], [ID]),
   'an assertion': async ({ assertions }) => assertions.spend('new', NOW),
   'an idempotent request': async ({ idempotency }) => idempotency.begin(aRequest(), NOW),
   'an idempotent request again': async ({ idempotency }) =>

@@ -75,7 +75,7 @@ if (programs === undefined) {
     const redeem = async (): Promise<unknown> => storage.credentials.redeem(aCode(), exchange);
     await isNotReplicated(t, redeem(), 'one statement');
     await isNotReplicated(t, redeem(), 'a retry, which reads what the first call has stored');
-    await isNotReplicated(t, storage.revocations.end({ userId: 'carol' }), 'a transaction');
+    await isNotReplicated(t, storage.revocations.revokeAllOf({ userId: 'carol' }), 'a transaction');
     const work = storage.transaction(async (transaction) => {
       await (transaction as Knex.Transaction)('schools').insert({ name: 'Hill' });
     });
@@ -83,7 +83,11 @@ if (programs === undefined) {
 
     // By an administrator, before this storage gives up.
     const patient = knexStorage(host, { timeout: '1 minute' });
-    const ending = isNotReplicated(t, patient.revocations.end({ userId: 'bob' }), 'cancelled elsewhere');
+    const ending = isNotReplicated(
+      t,
+      patient.revocations.revokeAllOf({ userId: 'bob' }),
+      'cancelled elsewhere',
+    );
     while (!(await cancelWait(admin)));
     await ending;
 

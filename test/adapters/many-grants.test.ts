@@ -7,7 +7,7 @@ import { knexStorage } from 'koa-gatehouse/adapters/knex';
 
 import type { Value } from '../../adapters/knex/statements.ts';
 import { end } from '../../adapters/knex/stores/revocations.ts';
-import type { EndedParty, Storage } from '../../lib/contracts/index.ts';
+import type { RevokedParty, Storage } from '../../lib/contracts/index.ts';
 import { aClient, aCode, aGrant, aRevokedToken, aSession, NOW } from '../../lib/testing/storage/rows.ts';
 import { countedKnex } from './counted-knex.ts';
 import { mariadb, onEachDatabase, postgresql, sqlite } from './databases.ts';
@@ -22,7 +22,7 @@ async function withManyGrants(t: ExecutionContext, storage: Storage): Promise<St
   t.teardown(async () => storage.close());
   await storage.migrate();
   await storage.clients.insert(aClient({ id: 'timetable' }), []);
-  const sequence = await storage.revocations.sequence();
+  const sequence = await storage.revocations.latestSequence();
   for (const id of IDS) await storage.credentials.start(aGrant({ id, sequence }), aCode({ id, grantId: id }));
   return storage;
 }
@@ -33,7 +33,7 @@ async function usableGrants({ credentials, revocations }: Storage): Promise<stri
     IDS.map(async (id) => {
       const token = { id, clientId: 'timetable', grant: { id, userId: 'ann' }, sequence: 0 };
       const found = (await credentials.find('code', id)) !== undefined;
-      return found || (await revocations.stands(token)) ? id : [];
+      return found || (await revocations.isValid(token)) ? id : [];
     }),
   );
   return ids.flat();
@@ -56,7 +56,7 @@ async function countAnswersDuring(storage: Storage, call: Promise<unknown>): Pro
   return count;
 }
 
-for (const party of [{ userId: 'ann' }, { clientId: 'timetable' }] satisfies EndedParty[]) {
+for (const party of [{ userId: 'ann' }, { clientId: 'timetable' }] satisfies RevokedParty[]) {
   const who = 'userId' in party ? 'a user' : 'a client';
   const withoutGrants = 'userId' in party ? { userId: 'no-grants' } : { clientId: 'no-grants' };
 
@@ -70,14 +70,14 @@ for (const party of [{ userId: 'ann' }, { clientId: 'timetable' }] satisfies End
       t.teardown(async () => host.destroy());
       const storage = await withManyGrants(t, knexStorage(host));
       // Twice: a connection prepares a statement when it first runs it.
-      for (let time = 0; time < 2; time += 1) await storage.revocations.end(withoutGrants);
+      for (let time = 0; time < 2; time += 1) await storage.revocations.revokeAllOf(withoutGrants);
       t.is((await usableGrants(storage)).length, IDS.length);
 
       statements = [];
-      await storage.revocations.end(withoutGrants);
+      await storage.revocations.revokeAllOf(withoutGrants);
       const statementsWithoutGrants = statements;
       statements = [];
-      await storage.revocations.end(party);
+      await storage.revocations.revokeAllOf(party);
       t.deepEqual(statements, statementsWithoutGrants);
       t.is(statements.length, 4, 'BEGIN, two statements, COMMIT');
       t.deepEqual(await usableGrants(storage), []);
@@ -110,26 +110,26 @@ onEachDatabase(
     const other = knex({ client, connection: address, pool: { min: 0, max: 1 } });
     t.teardown(async () => other.destroy());
     const { credentials, revocations, sessions } = storage;
-    const before = await revocations.sequence();
+    const before = await revocations.latestSequence();
     const transaction = await beginEnd(t, client, other);
 
-    t.is(await revocations.sequence(), before);
+    t.is(await revocations.latestSequence(), before);
     t.is((await usableGrants(storage)).length, IDS.length);
     await sessions.insert(aSession({ sequence: before }));
     t.is((await sessions.find(aSession().id))?.sequence, before);
     t.true(await sessions.update(aSession()));
-    await revocations.add(aRevokedToken({ id: 'another' }));
+    await revocations.revokeToken(aRevokedToken({ id: 'another' }));
     const started = { grant: aGrant({ id: 'late', sequence: before }), code: aCode({ grantId: 'late' }) };
     t.true(await credentials.start(started.grant, started.code, { sessionId: aSession().id }));
     t.deepEqual(await credentials.redeem(started.code, {}), { outcome: 'redeemed' });
     let isOpen = true;
-    const ending = revocations.end({ userId: 'bob' }).finally(() => t.false(isOpen));
+    const ending = revocations.revokeAllOf({ userId: 'bob' }).finally(() => t.false(isOpen));
     t.deepEqual(await storage.grants.revoke({ id: IDS[0]! }, NOW), [IDS[0]]);
 
     isOpen = false;
     await transaction.commit();
     await ending;
-    t.true((await revocations.sequence()) >= before + 2);
+    t.true((await revocations.latestSequence()) >= before + 2);
     // Everything above began with the sequence number before the end.
     t.deepEqual(await usableGrants(storage), []);
     t.is(await credentials.find('code', started.code.id), undefined);
@@ -201,13 +201,13 @@ onEachDatabase(
   async (t, { client }, address) => {
     const { storage, failAfter } = openFailing(t, client, address);
     await withManyGrants(t, storage);
-    const before = await storage.revocations.sequence();
-    for (const party of [{ userId: 'ann' }, { clientId: 'timetable' }] satisfies EndedParty[]) {
+    const before = await storage.revocations.latestSequence();
+    for (const party of [{ userId: 'ann' }, { clientId: 'timetable' }] satisfies RevokedParty[]) {
       for (let statements = 0; statements < 4; statements += 1) {
         failAfter(statements);
-        await t.throwsAsync(storage.revocations.end(party), { code: 'ERR_STORAGE' });
+        await t.throwsAsync(storage.revocations.revokeAllOf(party), { code: 'ERR_STORAGE' });
         failAfter(Infinity);
-        t.is(await storage.revocations.sequence(), before);
+        t.is(await storage.revocations.latestSequence(), before);
       }
     }
     t.is((await usableGrants(storage)).length, IDS.length);

@@ -113,21 +113,21 @@ async function assertRevocationsKept(
     { ...ofAnn, id: 'jti-1' },
   ];
   const stand = async (tokens: readonly TokenInQuestion[]): Promise<boolean[]> =>
-    Promise.all(tokens.map(async (token) => revocations.stands(token)));
-  t.is(await revocations.sequence(), 1);
+    Promise.all(tokens.map(async (token) => revocations.isValid(token)));
+  t.is(await revocations.latestSequence(), 1);
   t.deepEqual(await stand(good), [true, true, true]);
   t.deepEqual(await stand(revoked), [false, false, false, false]);
   const session = { ...aSession(), sequence: 0 };
   t.deepEqual(await sessions.find(session.id), { session, sequence: 1, consent: undefined });
   t.is(await sessions.find('anonymous'), undefined);
 
-  await revocations.end({ userId: 'ann' });
-  const latest = await revocations.sequence();
+  await revocations.revokeAllOf({ userId: 'ann' });
+  const latest = await revocations.latestSequence();
   t.true(latest > 1);
   t.is(await sessions.find(session.id), undefined);
   t.deepEqual(await stand(good), [true, false, true]);
   while ((await prune(NOW * 2, 100)) > 0);
-  t.is(await revocations.sequence(), latest);
+  t.is(await revocations.latestSequence(), latest);
   t.deepEqual(await stand([...good, ofRevoked]), [true, false, true, false], 'ends are never pruned');
 }
 
@@ -141,7 +141,7 @@ onEachEmptyDatabase(
     await t.throwsAsync(storage.consents.list('ann'), { code: 'ERR_MIGRATIONS_PENDING' });
     await t.throwsAsync(storage.diagnose(), { code: 'ERR_MIGRATIONS_PENDING' });
     await t.throwsAsync(storage.sessions.find(aSession().id), { code: 'ERR_MIGRATIONS_PENDING' });
-    await t.throwsAsync(storage.revocations.sequence(), { code: 'ERR_MIGRATIONS_PENDING' });
+    await t.throwsAsync(storage.revocations.latestSequence(), { code: 'ERR_MIGRATIONS_PENDING' });
     await storage.migrate();
     await assertMigrated(t, host);
   },
@@ -218,10 +218,10 @@ onEachEmptyDatabase(
     t.deepEqual(written, ['[]', '[" "]'], 'as the older node reads them');
     t.is((await sessions.find('later'))?.session.userId, 'bob');
     const token = { id: 'a', clientId: 'timetable', grant: { id: 'later', userId: 'bob' }, sequence: 0 };
-    t.true(await revocations.stands(token));
-    await revocations.end({ userId: 'bob' });
+    t.true(await revocations.isValid(token));
+    await revocations.revokeAllOf({ userId: 'bob' });
     t.is(await sessions.find('later'), undefined);
-    t.false(await revocations.stands(token));
+    t.false(await revocations.isValid(token));
     while ((await storage.prune(NOW * 2, 100)) > 0);
     t.deepEqual(await host('gatehouse_interactions'), []);
     t.deepEqual(await consents.find('bob', 'timetable'), aConsent({ userId: 'bob', scopes: [], hosts: {} }));

@@ -122,7 +122,7 @@ onEachDatabase(
       for (const id of [`${code} a 0`, `${code} b 0`]) {
         t.is(await storage.credentials.find('refresh_token', id), undefined);
       }
-      t.false(await storage.revocations.stands(tokenOf(code)), code);
+      t.false(await storage.revocations.isValid(tokenOf(code)), code);
     }
 
     await storage.prune(NOW + 100 * HOUR, 10_000);
@@ -139,7 +139,7 @@ onEachDatabase(
   async (t, { client }, address) => {
     const { storage } = await withCodes(t, address, 0);
     const users = Array.from({ length: 20 }, (_, index) => `user ${index}`);
-    const first = await storage.revocations.sequence();
+    const first = await storage.revocations.latestSequence();
     const [byA, byB] = await cluster.atOnce<Begun[]>(address, [
       { do: 'login', users, times: 4, by: 'a' },
       { do: 'login', users: users.toReversed(), times: 4, by: 'b' },
@@ -150,7 +150,7 @@ onEachDatabase(
     const ends = await endsOf(t, client, address);
     t.deepEqual([...ends.keys()].toSorted(), users.toSorted());
     t.is(new Set(ends.values()).size, users.length);
-    t.true((await storage.revocations.sequence()) >= first + 2 * users.length);
+    t.true((await storage.revocations.latestSequence()) >= first + 2 * users.length);
     let endedCount = 0;
     for (const { id, userId, sequence } of [...byA!, ...byB!]) {
       const isEnded = sequence < ends.get(userId)!;
@@ -158,11 +158,11 @@ onEachDatabase(
       const what = `${id}, begun at ${sequence}, ended at ${ends.get(userId)}`;
       t.is((await storage.sessions.find(id)) === undefined, isEnded, what);
       t.is((await storage.credentials.find('refresh_token', id)) === undefined, isEnded, what);
-      t.is(await storage.revocations.stands(tokenOf(id, userId)), !isEnded, what);
+      t.is(await storage.revocations.isValid(tokenOf(id, userId)), !isEnded, what);
       if (!isEnded) continue;
       const late = await storage.credentials.redeem({ kind: 'refresh_token', id }, {});
       t.deepEqual(late, { outcome: 'gone' }, what);
-      t.false(await storage.revocations.stands(tokenOf(id, userId)), what);
+      t.false(await storage.revocations.isValid(tokenOf(id, userId)), what);
     }
     t.true(endedCount > 0);
   },
@@ -172,7 +172,7 @@ onEachDatabase(
   'when processes end users at once, each end has its own number, and no reader sees a gap',
   async (t, { client }, address) => {
     const { storage } = await withCodes(t, address, 0);
-    const first = await storage.revocations.sequence();
+    const first = await storage.revocations.latestSequence();
     const ofNodes = NODES.map((by) => Array.from({ length: 25 }, (_, index) => `${by} ${index}`));
     const host = connect(t, client, address);
     const done = new AbortController();

@@ -58,9 +58,9 @@ onEachDatabase(
     await allowWrites(false);
     await host.destroy();
     host.initialize();
-    await t.throwsAsync(storage.revocations.end({ userId: 'ann' }), READ_ONLY);
+    await t.throwsAsync(storage.revocations.revokeAllOf({ userId: 'ann' }), READ_ONLY);
     await allowWrites(true);
-    await t.notThrowsAsync(storage.revocations.end({ userId: 'ann' }));
+    await t.notThrowsAsync(storage.revocations.revokeAllOf({ userId: 'ann' }));
   },
   [postgresql],
 );

@@ -93,22 +93,22 @@ const OPERATIONS: readonly {
   },
   {
     name: "ask whether a user's token stands",
-    run: async ({ revocations }) => revocations.stands(TOKEN),
+    run: async ({ revocations }) => revocations.isValid(TOKEN),
     statements: { pg: 1, mysql2: 1 },
   },
   {
     name: "ask whether a client's token stands",
-    run: async ({ revocations }) => revocations.stands({ ...TOKEN, grant: undefined }),
+    run: async ({ revocations }) => revocations.isValid({ ...TOKEN, grant: undefined }),
     statements: { pg: 1, mysql2: 1 },
   },
   {
     name: 'read the sequence number',
-    run: async ({ revocations }) => revocations.sequence(),
+    run: async ({ revocations }) => revocations.latestSequence(),
     statements: { pg: 1, mysql2: 1 },
   },
   {
     name: 'revoke a token',
-    run: async ({ revocations }) => revocations.add(aRevokedToken()),
+    run: async ({ revocations }) => revocations.revokeToken(aRevokedToken()),
     statements: { pg: 1, mysql2: 1 },
   },
   {
@@ -124,12 +124,12 @@ const OPERATIONS: readonly {
   },
   {
     name: 'end a user',
-    run: async ({ revocations }) => revocations.end({ userId: 'ann' }),
+    run: async ({ revocations }) => revocations.revokeAllOf({ userId: 'ann' }),
     statements: { pg: 4, mysql2: 4 },
   },
   {
     name: 'end a client',
-    run: async ({ revocations }) => revocations.end({ clientId: 'timetable' }),
+    run: async ({ revocations }) => revocations.revokeAllOf({ clientId: 'timetable' }),
     statements: { pg: 4, mysql2: 4 },
   },
   {
@@ -177,7 +177,7 @@ const OPERATIONS: readonly {
   },
   {
     name: 'give one back in some, and reset others',
-    run: async ({ attempts }) => attempts.giveBack(['network', 'address'], ['pair']),
+    run: async ({ attempts }) => attempts.release(['network', 'address'], ['pair']),
     statements: { pg: 1, mysql2: 1 },
   },
   {
@@ -187,17 +187,17 @@ const OPERATIONS: readonly {
   },
   {
     name: 'take several attempts for the first time',
-    run: async ({ attempts }) => attempts.take({ id: 'b', limit: 9 }, { ...WINDOW, amount: 4 }),
+    run: async ({ attempts }) => attempts.reserve({ id: 'b', limit: 9 }, { ...WINDOW, amount: 4 }),
     statements: { pg: 1, mysql2: 3 },
   },
   {
     name: 'take several more',
-    run: async ({ attempts }) => attempts.take({ id: 'b', limit: 9 }, { ...WINDOW, amount: 4 }),
+    run: async ({ attempts }) => attempts.reserve({ id: 'b', limit: 9 }, { ...WINDOW, amount: 4 }),
     statements: { pg: 1, mysql2: 2 },
   },
   {
     name: 'take the last ones',
-    run: async ({ attempts }) => attempts.take({ id: 'b', limit: 9 }, { ...WINDOW, amount: 4 }),
+    run: async ({ attempts }) => attempts.reserve({ id: 'b', limit: 9 }, { ...WINDOW, amount: 4 }),
     statements: { pg: 3, mysql2: 5 },
   },
   {

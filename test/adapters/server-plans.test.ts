@@ -60,10 +60,10 @@ const CONSENT = { userId: ID, clientId: ID, createdAt: NOW };
 
 // Operations of every request, and of each new session or grant; each runs on existing rows.
 const OPERATIONS: Readonly<Record<string, (storage: Storage) => Promise<unknown>>> = {
-  "whether a user's token stands": async ({ revocations }) => revocations.stands(TOKEN),
+  "whether a user's token stands": async ({ revocations }) => revocations.isValid(TOKEN),
   "whether a client's token stands": async ({ revocations }) =>
-    revocations.stands({ ...TOKEN, grant: undefined }),
-  'the number of the latest end': async ({ revocations }) => revocations.sequence(),
+    revocations.isValid({ ...TOKEN, grant: undefined }),
+  'the number of the latest end': async ({ revocations }) => revocations.latestSequence(),
   'a session': async ({ sessions }) => sessions.find(ID),
   'a change of a session': async ({ sessions }) => sessions.update(aSession({ id: ID })),
   'a client': async ({ clients }) => clients.find(ID),
@@ -77,9 +77,9 @@ const OPERATIONS: Readonly<Record<string, (storage: Storage) => Promise<unknown>
       consent: CONSENT,
       sessionId: ID,
     }),
-  'the end of a user': async ({ revocations }) => revocations.end({ userId: ID }),
-  'the end of all': async ({ revocations }) => revocations.end({ all: true }),
-  'the end of a client': async ({ revocations }) => revocations.end({ clientId: 'of 4' }),
+  'the end of a user': async ({ revocations }) => revocations.revokeAllOf({ userId: ID }),
+  'the end of all': async ({ revocations }) => revocations.revokeAllOf({ all: true }),
+  'the end of a client': async ({ revocations }) => revocations.revokeAllOf({ clientId: 'of 4' }),
 };
 
 type Row = Readonly<Record<string, unknown>>;

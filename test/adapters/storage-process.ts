@@ -64,7 +64,7 @@ async function work(storage: Storage, task: Task): Promise<unknown> {
       return begun;
     }
     case 'end':
-      for (const userId of task.users) await storage.revocations.end({ userId });
+      for (const userId of task.users) await storage.revocations.revokeAllOf({ userId });
       return undefined;
     default:
       return storage.close();
@@ -84,7 +84,7 @@ async function redeem({ credentials }: Storage, code: string, by: string): Promi
 /** Runs all steps, even if the user is ended meanwhile. */
 async function logIn(storage: Storage, userId: string, by: string): Promise<Begun> {
   const { credentials, revocations, sessions } = storage;
-  const sequence = await revocations.sequence();
+  const sequence = await revocations.latestSequence();
   const id = `${userId} ${by}`;
   await sessions.insert(aSession({ id, uid: id, userId, sequence }));
   await credentials.start(aGrant({ id, userId, sequence }), aCode({ id, grantId: id }), { sessionId: id });

@@ -316,7 +316,7 @@ test('without limits nothing is counted and no field is sent', async (t) => {
 test('when the storage cannot be reached, requests are served from what the node has taken, then refused with 503', async (t) => {
   let isBroken = false;
   const storage = around(memoryStorage(), async (name, call) => {
-    if (isBroken && name === 'attempts.take') throw new StorageError('the database is unreachable');
+    if (isBroken && name === 'attempts.reserve') throw new StorageError('the database is unreachable');
     return call();
   });
   await using node = await startNode({ limits: { user: { requests: 100, per: MINUTE } } }, storage);

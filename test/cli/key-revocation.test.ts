@@ -169,7 +169,7 @@ onEachDatabaseInSeries(
 
     // Another node adds a key after the revocation has read the former ones: it may be one that the thief has read.
     const late = pausable(knexStorage(address));
-    const adding = late.pause('keys.add');
+    const adding = late.pause('keys.insert');
     const second = createAdministration({ storage: late.storage });
     const revoking = second.keys.revoke();
     await adding.reached;

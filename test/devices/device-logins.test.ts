@@ -154,7 +154,7 @@ onEachDatabaseInSeries(
     const { device_code: code, user_code: userCode } = await beginOn(here, app);
     const browser = new Browser();
     const asked = await enter(here, browser, userCode);
-    const { reached, resume } = pause('revocations.sequence');
+    const { reached, resume } = pause('revocations.latestSequence');
     const approving = browser.submit(asked, 'Connect');
     await reached;
     const [ann] = users.all.splice(0, 1);

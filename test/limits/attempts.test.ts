@@ -96,7 +96,7 @@ test('attempts that wait for a refused one are resumed, whichever counter refuse
   const refused = attempts.take([{ id: 'full', limit: 1 }, ...ofAnn(1)]);
   const waiting = attempts.take(ofAnn(1));
   await setImmediate();
-  await store.giveBack(['ann']);
+  await store.release(['ann']);
   answers[0]!();
   await t.throwsAsync(refused, { code: 'ERR_TOO_MANY_ATTEMPTS' });
   await t.notThrowsAsync(waiting);

@@ -1,14 +1,14 @@
 import test from 'ava';
 import { memoryStorage } from 'koa-gatehouse/adapters/memory';
 
-import type { AttemptStore, CallerQuota, TakenAttempts } from '../../lib/contracts/index.ts';
+import type { AttemptStore, CallerQuota, ReservedAttempts } from '../../lib/contracts/index.ts';
 import { createAttemptId } from '../../lib/limits/attempt-ids.ts';
 import { createRequestCounter } from '../../lib/limits/request-counter.ts';
 import { passTime } from '../harness/clock.ts';
 
 const HOUR = 3600;
 
-type Store = Pick<AttemptStore, 'take'>;
+type Store = Pick<AttemptStore, 'reserve'>;
 
 /** What a node knows of a caller's quota. */
 function quotaOn(store: Store, requests: number, { caller = 'ann', window = HOUR } = {}): CallerQuota {
@@ -17,12 +17,12 @@ function quotaOn(store: Store, requests: number, { caller = 'ann', window = HOUR
 }
 
 /** A store that records what was taken from it. */
-function recording(store: Store): Store & { readonly calls: TakenAttempts[] } {
-  const calls: TakenAttempts[] = [];
+function recording(store: Store): Store & { readonly calls: ReservedAttempts[] } {
+  const calls: ReservedAttempts[] = [];
   return {
     calls,
-    async take(...given) {
-      const taken = await store.take(...given);
+    async reserve(...given) {
+      const taken = await store.reserve(...given);
       calls.push(taken);
       return taken;
     },
@@ -51,8 +51,8 @@ test.serial('when the window ends, the whole limit is available again, without w
 test.serial('a request whose storage answers after the end of the window is answered', async (t) => {
   const { attempts } = memoryStorage();
   const slow: Store = {
-    async take(...given) {
-      const taken = await attempts.take(...given);
+    async reserve(...given) {
+      const taken = await attempts.reserve(...given);
       passTime(2);
       return taken;
     },
@@ -153,8 +153,8 @@ test('what is given back is available again on this node', async (t) => {
 test('when another node, whose clock is ahead, has begun a window, the rest of the last one is not used in it', async (t) => {
   const store = recording(memoryStorage().attempts);
   const ahead: Store = {
-    take: async (id, { now, expiresAt, ...window }) =>
-      store.take(id, { ...window, now: now + HOUR, expiresAt: expiresAt + HOUR }),
+    reserve: async (id, { now, expiresAt, ...window }) =>
+      store.reserve(id, { ...window, now: now + HOUR, expiresAt: expiresAt + HOUR }),
   };
   const [behind, other] = [quotaOn(store, 100), quotaOn(ahead, 100)];
   await behind.take(3);
@@ -167,7 +167,7 @@ test('when another node, whose clock is ahead, has begun a window, the rest of t
   sum += await accepted(other, 200);
   const ofNext = store.calls.filter(({ expiresAt }) => expiresAt === store.calls.at(-1)!.expiresAt);
   t.is(
-    ofNext.reduce((all, { taken }) => all + taken, 0),
+    ofNext.reduce((all, { reserved }) => all + reserved, 0),
     100,
   );
   t.true(sum <= 100, `${sum}`);
@@ -177,9 +177,9 @@ test('when the storage fails, the waiting requests fail, and later ones try agai
   const { attempts } = memoryStorage();
   let isBroken = true;
   const store: Store = {
-    async take(...given) {
+    async reserve(...given) {
       if (isBroken) throw new Error('unreachable');
-      return attempts.take(...given);
+      return attempts.reserve(...given);
     },
   };
   const quota = quotaOn(store, 3);
@@ -196,9 +196,9 @@ test('callers and policies are counted apart, and the ids in the storage do not 
   const ids: string[] = [];
   const { attempts } = memoryStorage();
   const store: Store = {
-    async take(counter, window) {
+    async reserve(counter, window) {
       ids.push(counter.id);
-      return attempts.take(counter, window);
+      return attempts.reserve(counter, window);
     },
   };
   for (const caller of ['ann', 'bob']) t.is(await accepted(quotaOn(store, 1, { caller }), 2), 1);

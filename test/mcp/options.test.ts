@@ -74,10 +74,10 @@ function plain(name: `${string}-action`, more: object = {}): Action<Permission> 
 
 test('actions and limits with a storage that cannot store them are refused by name', async (t) => {
   const { attempts, idempotency, ...others } = memoryStorage();
-  const withoutTake = { ...attempts, take: undefined } as never;
+  const withoutReserve = { ...attempts, reserve: undefined } as never;
   const cases: [string, string, Storage][] = [
     ['actions', 'idempotency', { ...others, attempts } as Storage],
-    ['limits', 'attempts.take', { ...others, idempotency, attempts: withoutTake }],
+    ['limits', 'attempts.reserve', { ...others, idempotency, attempts: withoutReserve }],
   ];
   for (const [option, member, storage] of cases) {
     const auth = await serverWith({ [`${ISSUER}/mcp`]: {} }, ISSUER, storage);

@@ -110,7 +110,7 @@ test.serial(
 test.serial('the revocation endpoint responds with 200 only after the revocation is stored', async (t) => {
   const { body } = await runCodeFlow(platform, app);
   for (const [token, method] of [
-    [body.access_token, 'revocations.add'],
+    [body.access_token, 'revocations.revokeToken'],
     [body.refresh_token, 'grants.revoke'],
     [body.refresh_token, 'credentials.find'],
     [body.access_token, '*'],
@@ -126,9 +126,9 @@ test.serial('the revocation endpoint responds with 200 only after the revocation
     t.truthy(answer.headers.get('retry-after'));
     t.is((await platform.api('/identity', body.access_token)).status, 200, method);
   }
-  for (const method of ['revocations.add', 'grants.revoke', 'credentials.find']) {
+  for (const method of ['revocations.revokeToken', 'grants.revoke', 'credentials.find']) {
     broken.add(method);
-    const token = method === 'revocations.add' ? body.access_token : body.refresh_token;
+    const token = method === 'revocations.revokeToken' ? body.access_token : body.refresh_token;
     await t.throwsAsync(platform.auth.revoke({ token }), { code: 'ERR_STORAGE' }, method);
     broken.clear();
   }
@@ -138,7 +138,7 @@ test.serial('the revocation endpoint responds with 200 only after the revocation
 test.serial('introspection responds with 503 for a token that cannot be looked up', async (t) => {
   const { body } = await runCodeFlow(platform, app);
   for (const [token, method] of [
-    [body.access_token, 'revocations.stands'],
+    [body.access_token, 'revocations.isValid'],
     [body.access_token, 'grants.find'],
     [body.refresh_token, 'credentials.find'],
   ] as const) {

@@ -148,7 +148,7 @@ test('a route can read the id', async (t) => {
 test('a page, a problem, the log and the audit record of a failed request have the same id', async (t) => {
   let isAway = false;
   const storage = around(memoryStorage(), async (name, call) => {
-    if (isAway && (name === 'clients.find' || name === 'revocations.stands'))
+    if (isAway && (name === 'clients.find' || name === 'revocations.isValid'))
       throw new Error('the disk is full');
     return call();
   });

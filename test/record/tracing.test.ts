@@ -147,7 +147,7 @@ serial('the guard makes a span for an uncached token, and none for a cached one'
   const cold = await spans.during(async () => platform.api('/identity', body.access_token));
   const guard = named(cold, 'gatehouse.guard');
   t.is(guard?.parentSpanContext?.spanId, named(cold, 'GET')?.spanContext().spanId);
-  t.is(named(cold, 'revocations.stands')?.parentSpanContext?.spanId, guard?.spanContext().spanId);
+  t.is(named(cold, 'revocations.isValid')?.parentSpanContext?.spanId, guard?.spanContext().spanId);
   t.deepEqual(guard?.attributes, { 'oauth.client_id': service.client.id });
   const warm = await spans.during(async () => platform.api('/identity', body.access_token));
   t.deepEqual(

@@ -3,7 +3,7 @@ import type {
   AttemptStore,
   AttemptWindow,
   CountedAttempt,
-  TakenAttempts,
+  ReservedAttempts,
 } from '../../../lib/contracts/index.ts';
 import type { Database } from '../database.ts';
 import type { Statements, Value } from '../statements.ts';
@@ -14,8 +14,8 @@ import { SEQUENCE } from './revocations.ts';
 export function attemptStore(database: Database): AttemptStore {
   const { countsConflicts } = database.dialect;
   const count = countsConflicts ? countAtOnce : countInSteps;
-  const take = countsConflicts ? takeAtOnce : takeInSteps(database);
-  const giveBack = countsConflicts ? giveBackAtOnce : giveBackInPlace;
+  const reserve = countsConflicts ? reserveAtOnce : reserveInSteps(database);
+  const release = countsConflicts ? releaseAtOnce : releaseInPlace;
 
   return {
     async count(given, window) {
@@ -30,20 +30,20 @@ export function attemptStore(database: Database): AttemptStore {
         // The one that was full was given back, pruned, or its window ended since the write: try again.
       }
     },
-    async take({ id, limit }, { amount, ...window }) {
+    async reserve({ id, limit }, { amount, ...window }) {
       let wanted = Math.min(amount, limit);
       for (;;) {
-        const taken = await take(database, id, { ...window, limit, amount: wanted });
-        if (taken) return taken;
+        const reserved = await reserve(database, id, { ...window, limit, amount: wanted });
+        if (reserved) return reserved;
         const row = await database.get<Row>(FIND, [id]);
         if (!row || Number(row.expires_at) <= window.now) continue;
         const left = limit - Number(row.attempts);
-        if (left <= 0) return { taken: 0, left: 0, expiresAt: Number(row.expires_at) };
+        if (left <= 0) return { reserved: 0, left: 0, expiresAt: Number(row.expires_at) };
         wanted = Math.min(wanted, left);
       }
     },
-    async giveBack(ids, reset = []) {
-      await giveBack(database, ids, reset);
+    async release(ids, reset = []) {
+      await release(database, ids, reset);
     },
   };
 }
@@ -85,7 +85,7 @@ const countAtOnce: Count = async (database, counters, { now, expiresAt }) => {
   );
   if (rows.length === counters.length) return { full: undefined, sequence: Number(rows[0]!.sequence) };
   // On PostgreSQL, another attempt has filled a counter since this statement began, but others were counted.
-  if (rows.length > 0) await giveBackAtOnce(database, idsOf(rows));
+  if (rows.length > 0) await releaseAtOnce(database, idsOf(rows));
   return undefined;
 };
 
@@ -107,28 +107,28 @@ const countInSteps: Count = async (database, counters, { now, expiresAt }) =>
     const limits = new Map(counters.map(({ id, limit }) => [id, limit]));
     // The rows are locked until the transaction ends, so nobody has seen the attempts that are too many.
     if (counted.some(({ id, attempts }) => Number(attempts) > limits.get(id)!)) {
-      await giveBackInPlace(statements, ids);
+      await releaseInPlace(statements, ids);
       return undefined;
     }
     return { full: undefined, sequence: Number(counted[0]!.sequence) };
   });
 
 /** Uncounts one attempt in each of the counters `ids`, and all in those of `reset`. */
-type GiveBack = (
+type Release = (
   statements: Pick<Statements, 'run'>,
   ids: readonly string[],
   reset?: readonly string[],
 ) => Promise<void>;
 
 /** In the order in which attempts lock the rows, and each by its key: for a list of ids PostgreSQL may read the whole table. */
-const giveBackAtOnce: GiveBack = async (statements, ids, reset = []) => {
+const releaseAtOnce: Release = async (statements, ids, reset = []) => {
   const amounts = new Map([...ids.map((id) => [id, 1] as const), ...reset.map((id) => [id, ALL] as const)]);
   const given = [...amounts].toSorted(([a], [b]) => (a < b ? -1 : 1));
-  await statements.run(giveBackAll(given.length), [...given.flat(), ALL]);
+  await statements.run(releaseAll(given.length), [...given.flat(), ALL]);
 };
 
 /** For databases on which an insert of an existing row takes more locks. */
-const giveBackInPlace: GiveBack = async (statements, ids, reset = []) => {
+const releaseInPlace: Release = async (statements, ids, reset = []) => {
   const all = [...ids, ...reset];
   const isReset = reset.length === 0 ? '1 = 0' : `id in (${placesOf(reset)})`;
   // A window that has ended: the next attempt opens another.
@@ -143,21 +143,21 @@ const giveBackInPlace: GiveBack = async (statements, ids, reset = []) => {
 
 type Wanted = AttemptWindow & { readonly amount: number; readonly limit: number };
 
-/** Takes the whole amount, or nothing. */
-type Take = (database: Database, id: string, wanted: Wanted) => Promise<TakenAttempts | undefined>;
+/** Reserves the whole amount, or nothing. */
+type Reserve = (database: Database, id: string, wanted: Wanted) => Promise<ReservedAttempts | undefined>;
 
-const takeAtOnce: Take = async (database, id, { amount, limit, now, expiresAt }) => {
+const reserveAtOnce: Reserve = async (database, id, { amount, limit, now, expiresAt }) => {
   const values = [id, amount, expiresAt, now, now, now, limit];
   // Not `database.get`, which may read from a read-only connection.
-  const row = await database.connection(async (statements) => statements.get<Row>(TAKE_AT_ONCE, values));
-  return row && { taken: amount, left: limit - Number(row.attempts), expiresAt: Number(row.expires_at) };
+  const row = await database.connection(async (statements) => statements.get<Row>(RESERVE_AT_ONCE, values));
+  return row && { reserved: amount, left: limit - Number(row.attempts), expiresAt: Number(row.expires_at) };
 };
 
 /**
  * For databases whose inserts neither return the row nor show whether it existed. Each change names the end of the window that
  * was read, because after a change alone it would not be known in which window the attempts were counted.
  */
-function takeInSteps({ dialect }: Database): Take {
+function reserveInSteps({ dialect }: Database): Reserve {
   const open = `
     insert into gatehouse_attempts (id, attempts, expires_at) values (?, 0, ?)
     ${dialect.onConflict({ table: 'gatehouse_attempts', key: ['id'] })}`;
@@ -168,11 +168,11 @@ function takeInSteps({ dialect }: Database): Take {
     const { attempts, expires_at: end } = row ?? { attempts: 0, expires_at: expiresAt };
     if (Number(end) <= now) {
       const isOpened = (await database.run(REOPEN, [amount, expiresAt, id, Number(end)])) > 0;
-      return isOpened ? { taken: amount, left: limit - amount, expiresAt } : undefined;
+      return isOpened ? { reserved: amount, left: limit - amount, expiresAt } : undefined;
     }
-    const isTaken = (await database.run(TAKE, [amount, id, Number(end), limit - amount])) > 0;
-    if (!isTaken) return undefined;
-    return { taken: amount, left: Math.max(0, limit - Number(attempts) - amount), expiresAt: Number(end) };
+    const isReserved = (await database.run(RESERVE, [amount, id, Number(end), limit - amount])) > 0;
+    if (!isReserved) return undefined;
+    return { reserved: amount, left: Math.max(0, limit - Number(attempts) - amount), expiresAt: Number(end) };
   };
 }
 
@@ -210,12 +210,12 @@ function countAll(counters: number): string {
 // More than any limit.
 const ALL = Number.MAX_SAFE_INTEGER;
 
-const giveBackStatements: string[] = [];
+const releaseStatements: string[] = [];
 
 // A window that has ended: the next attempt opens another.
-function giveBackAll(counters: number): string {
+function releaseAll(counters: number): string {
   const given = Array.from({ length: counters }, () => 'select ? as id, cast(? as bigint) as amount');
-  return (giveBackStatements[counters] ??= `
+  return (releaseStatements[counters] ??= `
     with given as (${given.join(' union all ')})
     insert into gatehouse_attempts (id, attempts, expires_at)
     select id, amount, 0 from given
@@ -237,7 +237,7 @@ const ADD = `on duplicate key update
   attempts = case when expires_at <= ? then 1 else attempts + 1 end,
   expires_at = case when expires_at <= ? then values(expires_at) else expires_at end`;
 
-const TAKE_AT_ONCE = `
+const RESERVE_AT_ONCE = `
   insert into gatehouse_attempts (id, attempts, expires_at) values (?, ?, ?)
   on conflict (id) do update set
     attempts = case
@@ -252,7 +252,7 @@ const TAKE_AT_ONCE = `
 
 const REOPEN = 'update gatehouse_attempts set attempts = ?, expires_at = ? where id = ? and expires_at = ?';
 
-const TAKE = `
+const RESERVE = `
   update gatehouse_attempts set attempts = attempts + ?
   where id = ? and expires_at = ? and attempts <= ?`;
 

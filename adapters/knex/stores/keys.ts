@@ -10,12 +10,12 @@ export function keyStore(database: Database): KeyStore {
     async list(use) {
       return (await database.all<KeyRow>(LIST, [use])).map(toKey);
     },
-    async add({ id, use, generation, material, createdAt, activeAt, retiresAt }) {
+    async insert({ id, use, generation, material, createdAt, activeAt, retiresAt }) {
       try {
-        await database.run(ADD, [id, use, generation, material, createdAt, activeAt, retiresAt ?? null]);
+        await database.run(INSERT, [id, use, generation, material, createdAt, activeAt, retiresAt ?? null]);
         return true;
       } catch (error) {
-        // The insert decides, because after a query another node could add the same generation.
+        // The insert decides, because after a query another node could insert the same generation.
         if (error instanceof StorageError && database.dialect.errorKind(error.cause) === 'duplicate key') {
           await database.confirm();
           return false;
@@ -36,7 +36,7 @@ const LIST = `
   select id, purpose, generation, material, created_at, active_at, retires_at
   from gatehouse_keys where purpose = ? order by generation`;
 
-const ADD = `
+const INSERT = `
   insert into gatehouse_keys (id, purpose, generation, material, created_at, active_at, retires_at)
   values (?, ?, ?, ?, ?, ?, ?)`;
 

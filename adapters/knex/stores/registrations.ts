@@ -58,14 +58,14 @@ export function registrationStore(database: Database): RegistrationStore {
       const row = await database.get<RegistrationRow>(FIND, [clientId]);
       return row && toRegistration(row);
     },
-    async removeUnused(now, limit) {
+    async deleteUnused(now, limit) {
       const found = await database.all<RemovableRow>(FIND_REMOVABLE, [now, limit]);
-      const removed: Pick<Client, 'id' | 'name'>[] = [];
+      const deleted: Pick<Client, 'id' | 'name'>[] = [];
       for (const { client_id: id, unused_after: unusedAfter } of found) {
-        const client = await removeIfUnused(database, { id, now, unusedAfter: Number(unusedAfter) });
-        if (client) removed.push(client);
+        const client = await deleteIfUnused(database, { id, now, unusedAfter: Number(unusedAfter) });
+        if (client) deleted.push(client);
       }
-      return { removed, seen: found.length };
+      return { deleted, seen: found.length };
     },
   };
 }
@@ -107,7 +107,7 @@ async function displaceOne(
 }
 
 /** Deletes a client with all that depends on it in one transaction, or a part of its many consents or grants. */
-async function removeIfUnused(
+async function deleteIfUnused(
   database: Database,
   { id, now, unusedAfter }: { readonly id: string; readonly now: number; readonly unusedAfter: number },
 ): Promise<Pick<Client, 'id' | 'name'> | undefined> {

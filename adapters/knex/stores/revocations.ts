@@ -1,5 +1,5 @@
 import { now } from '../../../lib/contracts/clock.ts';
-import type { EndedParty, RevocationStore } from '../../../lib/contracts/index.ts';
+import type { RevokedParty, RevocationStore } from '../../../lib/contracts/index.ts';
 import type { Database } from '../database.ts';
 import type { Dialect } from '../dialect.ts';
 import type { Statements } from '../statements.ts';
@@ -8,7 +8,7 @@ import type { Integer } from './column-values.ts';
 /** Revoked access tokens, and the ends of users, of clients and of all, whose tokens, grants and sessions were ended. */
 export function revocationStore(database: Database): RevocationStore {
   const { dialect } = database;
-  const add = `
+  const revokeToken = `
     insert into gatehouse_revocations (kind, value, revoked_at, expires_at) values ('token', ?, ?, ?)
     ${dialect.onConflict({
       table: 'gatehouse_revocations',
@@ -18,17 +18,17 @@ export function revocationStore(database: Database): RevocationStore {
     })}`;
 
   return {
-    async add({ id, revokedAt, expiresAt }) {
-      await database.run(add, [id, revokedAt, expiresAt]);
+    async revokeToken({ id, revokedAt, expiresAt }) {
+      await database.run(revokeToken, [id, revokedAt, expiresAt]);
     },
-    async end(party) {
+    async revokeAllOf(party) {
       await database.transaction(async (statements) => end(statements, dialect, party));
     },
-    async sequence() {
+    async latestSequence() {
       const row = await database.get<{ sequence: Integer }>(SEQUENCE);
       return Number(row!.sequence);
     },
-    async stands({ id, clientId, grant, sequence }) {
+    async isValid({ id, clientId, grant, sequence }) {
       if (!grant) {
         return (await database.get(AGAINST_CLIENT, [id, clientId, sequence, sequence])) === undefined;
       }
@@ -38,7 +38,7 @@ export function revocationStore(database: Database): RevocationStore {
 }
 
 /** Ends what a user, a client or all have begun; runs inside a transaction. */
-export async function end(statements: Statements, dialect: Dialect, party: EndedParty): Promise<void> {
+export async function end(statements: Statements, dialect: Dialect, party: RevokedParty): Promise<void> {
   const microseconds = Date.now() * 1000;
   await statements.run(ADVANCE, [microseconds, microseconds]);
   await statements.run(
@@ -54,7 +54,7 @@ export async function end(statements: Statements, dialect: Dialect, party: Ended
 }
 
 /** The kind and the value of the row. */
-function keyOf(party: EndedParty): readonly [kind: string, value: string] {
+function keyOf(party: RevokedParty): readonly [kind: string, value: string] {
   if ('all' in party) return ['all', ''];
   return 'userId' in party ? ['user', party.userId] : ['client', party.clientId];
 }
@@ -89,7 +89,7 @@ export const GRANT_IS_LIVE: string = `
   g.revoked_at is null and ${notEnded('g', ['user', 'client', 'all'])}`;
 
 const FOR_USER = `
-  select 1 as stands from gatehouse_grants g
+  select 1 as valid from gatehouse_grants g
   where g.id = ? and g.user_id = ? and g.client_id = ? and ${GRANT_IS_LIVE}
     and not exists (select 1 from gatehouse_revocations t where t.kind = 'token' and t.value = ?)`;
 

@@ -50,7 +50,7 @@ export function attemptContract(test: StorageTest): void {
 
   test('attempts: attempts above the limit are not counted', async (t, { attempts }) => {
     for (let time = 0; time < 10; time += 1) await count(attempts, 'a');
-    await attempts.giveBack(['a']);
+    await attempts.release(['a']);
     t.is(await count(attempts, 'a'), undefined);
     t.is(await count(attempts, 'a'), END);
   });
@@ -66,24 +66,24 @@ export function attemptContract(test: StorageTest): void {
     t.is(await count(attempts, 'a', next), END + HOUR);
   });
 
-  test('attempts: giveBack subtracts one attempt, never below zero, also with two calls at once', async (t, {
+  test('attempts: release subtracts one attempt, never below zero, also with two calls at once', async (t, {
     attempts,
   }) => {
     for (let time = 0; time < 3; time += 1) await count(attempts, 'a');
-    await Promise.all([attempts.giveBack(['a']), attempts.giveBack(['a'])]);
+    await Promise.all([attempts.release(['a']), attempts.release(['a'])]);
     t.is(await count(attempts, 'a'), undefined);
     t.is(await count(attempts, 'a'), undefined);
     t.is(await count(attempts, 'a'), END);
-    for (let time = 0; time < 10; time += 1) await attempts.giveBack(['a']);
+    for (let time = 0; time < 10; time += 1) await attempts.release(['a']);
     for (let time = 0; time < 3; time += 1) t.is(await count(attempts, 'a'), undefined);
     t.is(await count(attempts, 'a'), END, 'the limit is not exceeded');
-    await attempts.giveBack(['unknown']);
+    await attempts.release(['unknown']);
   });
 
-  test('attempts: giveBack resets a counter, with its window', async (t, { attempts }) => {
+  test('attempts: release resets a counter, with its window', async (t, { attempts }) => {
     for (let time = 0; time < 3; time += 1) await count(attempts, 'a');
-    await attempts.giveBack([], ['a']);
-    await attempts.giveBack([], ['a']);
+    await attempts.release([], ['a']);
+    await attempts.release([], ['a']);
     t.is(await count(attempts, 'a', { now: NOW + 9, expiresAt: END + 9, limit: 1 }), undefined);
     t.is(await count(attempts, 'a', { limit: 1 }), END + 9);
   });
@@ -121,11 +121,11 @@ export function attemptContract(test: StorageTest): void {
     t.is(await count(attempts, 'address', { limit: 9 }), END);
   });
 
-  test('attempts: giveBack uncounts one attempt in some counters, and resets others', async (t, {
+  test('attempts: release uncounts one attempt in some counters, and resets others', async (t, {
     attempts,
   }) => {
     for (let time = 0; time < 2; time += 1) await attempts.count(PAIR, WINDOW);
-    await attempts.giveBack(['account', 'address'], ['pair']);
+    await attempts.release(['account', 'address'], ['pair']);
     const later = { now: NOW + 60, expiresAt: END + 60 };
     t.is(await count(attempts, 'pair', { ...later, limit: 1 }), undefined);
     t.is(await count(attempts, 'pair', { ...later, limit: 1 }), END + 60, 'a new window');
@@ -139,36 +139,36 @@ export function attemptContract(test: StorageTest): void {
       const counted = await attempts.count([{ id, limit: 1 }], WINDOW);
       return 'sequence' in counted ? counted.sequence : undefined;
     };
-    t.is(await sequenceOf('a'), await revocations.sequence());
-    await revocations.end({ userId: 'ann' });
-    t.is(await sequenceOf('b'), await revocations.sequence());
+    t.is(await sequenceOf('a'), await revocations.latestSequence());
+    await revocations.revokeAllOf({ userId: 'ann' });
+    t.is(await sequenceOf('b'), await revocations.latestSequence());
   });
 
-  test('attempts: take counts as many as are left, and says how many and until when', async (t, {
+  test('attempts: reserve counts as many as are left, and says how many and until when', async (t, {
     attempts,
   }) => {
-    const take = async (amount: number, fields: Partial<AttemptWindow> = {}) =>
-      attempts.take({ id: 'a', limit: 10 }, { ...WINDOW, ...fields, amount });
-    t.deepEqual(await take(4), { taken: 4, left: 6, expiresAt: END });
+    const reserve = async (amount: number, fields: Partial<AttemptWindow> = {}) =>
+      attempts.reserve({ id: 'a', limit: 10 }, { ...WINDOW, ...fields, amount });
+    t.deepEqual(await reserve(4), { reserved: 4, left: 6, expiresAt: END });
     const late = { now: NOW + 60, expiresAt: END + 60 };
     t.deepEqual(
-      await take(5, late),
-      { taken: 5, left: 1, expiresAt: END },
+      await reserve(5, late),
+      { reserved: 5, left: 1, expiresAt: END },
       'the end that the first call set',
     );
-    t.deepEqual(await take(5, late), { taken: 1, left: 0, expiresAt: END }, 'fewer are left');
-    t.deepEqual(await take(1, late), { taken: 0, left: 0, expiresAt: END });
+    t.deepEqual(await reserve(5, late), { reserved: 1, left: 0, expiresAt: END }, 'fewer are left');
+    t.deepEqual(await reserve(1, late), { reserved: 0, left: 0, expiresAt: END });
     t.is(await count(attempts, 'a', { limit: 10 }), END, 'count sees them');
     const next = { now: END, expiresAt: END + HOUR };
-    t.deepEqual(await take(25, next), { taken: 10, left: 0, expiresAt: END + HOUR }, 'a new window');
-    t.deepEqual(await attempts.take({ id: 'b', limit: 10 }, { ...WINDOW, amount: 25 }), {
-      taken: 10,
+    t.deepEqual(await reserve(25, next), { reserved: 10, left: 0, expiresAt: END + HOUR }, 'a new window');
+    t.deepEqual(await attempts.reserve({ id: 'b', limit: 10 }, { ...WINDOW, amount: 25 }), {
+      reserved: 10,
       left: 0,
       expiresAt: END,
     });
   });
 
-  test('attempts: calls of take at once take the limit together, also when they open the next window', async (t, {
+  test('attempts: calls of reserve at once reserve the limit together, also when they open the next window', async (t, {
     attempts,
   }) => {
     for (const at of [NOW, END]) {
@@ -176,15 +176,15 @@ export function attemptContract(test: StorageTest): void {
       const window = { now: at, expiresAt: at + HOUR };
       const all = await Promise.all(
         Array.from({ length: 60 }, async (_, index) =>
-          attempts.take(counter, { ...window, amount: 1 + (index % 7) }),
+          attempts.reserve(counter, { ...window, amount: 1 + (index % 7) }),
         ),
       );
       t.is(
-        all.reduce((sum, { taken }) => sum + taken, 0),
+        all.reduce((sum, { reserved }) => sum + reserved, 0),
         100,
       );
       t.deepEqual([...new Set(all.map(({ expiresAt }) => expiresAt))], [at + HOUR]);
-      t.is((await attempts.take(counter, { ...window, amount: 1 })).taken, 0);
+      t.is((await attempts.reserve(counter, { ...window, amount: 1 })).reserved, 0);
     }
   });
 
@@ -192,8 +192,8 @@ export function attemptContract(test: StorageTest): void {
     await count(attempts, 'Id', { limit: 1 });
     for (const id of LOOKALIKES) {
       t.is(await count(attempts, id, { limit: 1 }), undefined, id);
-      await attempts.giveBack([id]);
-      await attempts.giveBack([], [id]);
+      await attempts.release([id]);
+      await attempts.release([], [id]);
     }
     t.is(await count(attempts, 'Id', { limit: 1 }), END);
   });

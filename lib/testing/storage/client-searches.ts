@@ -138,7 +138,7 @@ export function clientSearchContract(test: StorageTest): void {
     const places = { limit: 1, perUser: 1, unusedSince: 0, now: NOW };
     t.deepEqual(await registrations.insert({ client, secrets: [], registration }, places), []);
     t.deepEqual(await ids('itself'), ['b']);
-    t.is((await registrations.removeUnused(NOW + 1, 9)).removed.length, 1);
+    t.is((await registrations.deleteUnused(NOW + 1, 9)).deleted.length, 1);
     t.deepEqual(await ids('itself'), []);
   });
 

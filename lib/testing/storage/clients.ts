@@ -164,16 +164,16 @@ export function clientContract(test: StorageTest): void {
 
   test('clients: tokens and grants from before a deletion stay invalid when the id is inserted again', async (t, storage) => {
     const { clients, credentials, revocations } = storage;
-    const sequence = await revocations.sequence();
+    const sequence = await revocations.latestSequence();
     const token = { id: 'jti-1', clientId: aClient().id, grant: undefined, sequence };
     await clients.insert(aClient(), []);
     t.is((await clients.find(aClient().id))?.sequence, 0);
     await clients.delete(aClient().id);
     await clients.insert(aClient(), []);
-    t.false(await revocations.stands(token));
+    t.false(await revocations.isValid(token));
     const found = await clients.find(aClient().id);
-    t.is(found?.sequence, await revocations.sequence());
-    t.true(await revocations.stands({ ...token, sequence: found!.sequence }));
+    t.is(found?.sequence, await revocations.latestSequence());
+    t.true(await revocations.isValid({ ...token, sequence: found!.sequence }));
     // As of a request that found the client before it was deleted.
     await credentials.start(aGrant({ clientId: aClient().id, sequence }), aCode());
     t.is(await credentials.find('code', aCode().id), undefined);

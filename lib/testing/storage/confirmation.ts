@@ -99,13 +99,13 @@ const CALLS: readonly Call[] = [
     result: [],
   },
   {
-    name: 'revocations.add',
-    call: async ({ revocations }) => revocations.add(aRevokedToken()),
+    name: 'revocations.revokeToken',
+    call: async ({ revocations }) => revocations.revokeToken(aRevokedToken()),
     result: undefined,
   },
   {
-    name: 'revocations.end',
-    call: async ({ revocations }) => revocations.end({ userId: 'ended' }),
+    name: 'revocations.revokeAllOf',
+    call: async ({ revocations }) => revocations.revokeAllOf({ userId: 'ended' }),
     result: undefined,
   },
   {
@@ -165,7 +165,7 @@ const CALLS: readonly Call[] = [
     call: async ({ clients }) => clients.delete('version', NOW),
     result: false,
   },
-  { name: 'keys.add', call: async ({ keys }) => keys.add(aKey()), result: false },
+  { name: 'keys.insert', call: async ({ keys }) => keys.insert(aKey()), result: false },
   {
     name: 'assignments.save',
     call: async ({ assignments }) => assignments.save('bob', { roles: ['registrar'], permissions: [] }),

@@ -5,24 +5,24 @@ export function keyContract(test: StorageTest): void {
   test('keys: list returns all keys of one use, oldest generation first', async (t, { keys }) => {
     const second = aKey({ id: 'second', generation: 2 });
     const cookie = aKey({ id: 'cookie', use: 'cookie', retiresAt: NOW });
-    for (const key of [second, aKey(), cookie]) t.true(await keys.add(key));
+    for (const key of [second, aKey(), cookie]) t.true(await keys.insert(key));
     t.deepEqual(await keys.list('token'), [aKey(), second]);
     t.deepEqual(await keys.list('cookie'), [cookie]);
   });
 
-  test('keys: add returns false for a generation that exists already, and stores nothing', async (t, {
+  test('keys: insert returns false for a generation that exists already, and stores nothing', async (t, {
     keys,
   }) => {
-    await keys.add(aKey());
-    t.false(await keys.add(aKey({ id: 'other' })));
+    await keys.insert(aKey());
+    t.false(await keys.insert(aKey({ id: 'other' })));
     t.deepEqual(await keys.list('token'), [aKey()]);
   });
 
-  test('keys: of twenty calls of add for the same generation at once, exactly one returns true', async (t, {
+  test('keys: of twenty calls of insert for the same generation at once, exactly one returns true', async (t, {
     keys,
   }) => {
     const nodes = Array.from({ length: 20 }, (_, index) => aKey({ id: `node ${index}` }));
-    const added = await Promise.all(nodes.map(async (key) => keys.add(key)));
+    const added = await Promise.all(nodes.map(async (key) => keys.insert(key)));
     t.deepEqual(
       await keys.list('token'),
       nodes.filter((_, index) => added[index]),
@@ -32,14 +32,14 @@ export function keyContract(test: StorageTest): void {
 
   test('keys: retire sets retiresAt of one key', async (t, { keys }) => {
     const second = aKey({ id: 'second', generation: 2 });
-    await keys.add(aKey());
-    await keys.add(second);
+    await keys.insert(aKey());
+    await keys.insert(second);
     await keys.retire(aKey().id, NOW + 9);
     t.deepEqual(await keys.list('token'), [aKey({ retiresAt: NOW + 9 }), second]);
   });
 
   test('keys: retire keeps an earlier retiresAt, also of two calls at once', async (t, { keys }) => {
-    await keys.add(aKey());
+    await keys.insert(aKey());
     await keys.retire(aKey().id, NOW + 9);
     await keys.retire(aKey().id, NOW + HOUR);
     t.deepEqual(await keys.list('token'), [aKey({ retiresAt: NOW + 9 })]);
@@ -49,8 +49,8 @@ export function keyContract(test: StorageTest): void {
 
   test('keys: replaceMaterial changes the material of one key, and nothing else', async (t, { keys }) => {
     const second = aKey({ id: 'second', generation: 2 });
-    await keys.add(aKey({ retiresAt: NOW }));
-    await keys.add(second);
+    await keys.insert(aKey({ retiresAt: NOW }));
+    await keys.insert(second);
     t.true(await keys.replaceMaterial(aKey().id, aKey().material, 'encrypted'));
     t.deepEqual(await keys.list('token'), [aKey({ retiresAt: NOW, material: 'encrypted' }), second]);
   });
@@ -59,7 +59,7 @@ export function keyContract(test: StorageTest): void {
     keys,
   }) => {
     const stored = aKey({ material: 'Encrypted' });
-    await keys.add(stored);
+    await keys.insert(stored);
     for (const other of ['encrypted', 'Encrypted ', 'Éncrypted', ''])
       t.false(await keys.replaceMaterial(stored.id, other, 'anew'), other);
     t.false(await keys.replaceMaterial('unknown', stored.material, 'anew'));
@@ -69,7 +69,7 @@ export function keyContract(test: StorageTest): void {
   test('keys: of twenty calls of replaceMaterial for the same material at once, exactly one returns true', async (t, {
     keys,
   }) => {
-    await keys.add(aKey());
+    await keys.insert(aKey());
     const nodes = Array.from({ length: 20 }, (_, index) => `by node ${index}`);
     const replaced = await Promise.all(
       nodes.map(async (material) => keys.replaceMaterial(aKey().id, aKey().material, material)),

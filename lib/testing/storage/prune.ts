@@ -21,7 +21,7 @@ export function pruneContract(test: StorageTest): void {
     const { attempts, audit, idempotency, revocations, sessions } = storage;
     for (const [id, expiresAt] of [['past', NOW - 1] as const, ['now', NOW] as const]) {
       await sessions.insert(aSession({ id, uid: id, expiresAt }));
-      await revocations.add(aRevokedToken({ id, expiresAt }));
+      await revocations.revokeToken(aRevokedToken({ id, expiresAt }));
       await audit.append([aRecord({ id })], expiresAt);
       await idempotency.begin(aRequest({ id, leasedUntil: NOW - HOUR, expiresAt }), NOW - HOUR);
       await attempts.count([{ id, limit: 1 }], { now: NOW - HOUR, expiresAt });
@@ -31,8 +31,8 @@ export function pruneContract(test: StorageTest): void {
     t.is(await sessions.find('past'), undefined);
     t.is((await sessions.find('now'))?.session.id, 'now');
     const token = { clientId: 'timetable', grant: undefined, sequence: 0 };
-    t.true(await revocations.stands({ ...token, id: 'past' }));
-    t.false(await revocations.stands({ ...token, id: 'now' }));
+    t.true(await revocations.isValid({ ...token, id: 'past' }));
+    t.false(await revocations.isValid({ ...token, id: 'now' }));
     t.deepEqual(await audit.list({}), [aRecord({ id: 'now' })]);
     const earlier = { now: NOW - HOUR, expiresAt: NOW };
     t.is((await attempts.count([{ id: 'past', limit: 1 }], earlier)).full, undefined);
@@ -108,7 +108,7 @@ export function pruneContract(test: StorageTest): void {
   test('prune: keeps a key until it has retired, and the newest one', async (t, storage) => {
     const newest = aKey({ id: 'newest', generation: 2, createdAt: 0, activeAt: 0 });
     const cookie = aKey({ id: 'cookie', use: 'cookie', retiresAt: NOW + 1 });
-    for (const key of [aKey({ retiresAt: NOW }), newest, cookie]) await storage.keys.add(key);
+    for (const key of [aKey({ retiresAt: NOW }), newest, cookie]) await storage.keys.insert(key);
     t.is(await storage.prune(NOW, 100), 0);
     t.is(await storage.prune(NOW + 1, 100), 1);
     t.deepEqual(await storage.keys.list('token'), [newest]);
@@ -154,13 +154,13 @@ export function diagnosisContract(test: StorageTest): void {
     await audit.append([aRecord({ id: 'live' })], soon);
     // As a login with the right password does.
     await attempts.count([{ id: 'a', limit: 5 }], { now: now(), expiresAt: soon });
-    await attempts.giveBack([], ['a']);
+    await attempts.release([], ['a']);
     t.is(await oldest(), undefined, 'nothing has expired');
 
     const expiresAt = NOW - 10;
     const steps = [
       async () => sessions.insert(aSession({ expiresAt })),
-      async () => revocations.add(aRevokedToken({ expiresAt: expiresAt - 1 })),
+      async () => revocations.revokeToken(aRevokedToken({ expiresAt: expiresAt - 1 })),
       async () => audit.append([aRecord({ id: 'a' })], expiresAt - 2),
       async () => idempotency.begin(aRequest({ expiresAt: expiresAt - 3, leasedUntil: 0 }), 0),
       async () =>

@@ -189,18 +189,18 @@ export function registrationContract(test: StorageTest): void {
   }) => {
     const { client, registration } = aRegistered('a');
     await registrations.insert({ client, secrets: [aSecret()], registration }, places(9));
-    t.deepEqual(await registrations.removeUnused(NOW + DAY, 10), { removed: [], seen: 0 });
-    const { removed, seen } = await registrations.removeUnused(NOW + DAY + 1, 10);
-    t.deepEqual({ removed, seen }, { removed: [{ id: 'a', name: client.name }], seen: 1 });
+    t.deepEqual(await registrations.deleteUnused(NOW + DAY, 10), { deleted: [], seen: 0 });
+    const { deleted, seen } = await registrations.deleteUnused(NOW + DAY + 1, 10);
+    t.deepEqual({ deleted, seen }, { deleted: [{ id: 'a', name: client.name }], seen: 1 });
     t.is(await clients.find('a'), undefined);
     t.is(await registrations.find('a'), undefined);
-    t.deepEqual(await registrations.removeUnused(NOW + DAY + 1, 10), { removed: [], seen: 0 });
+    t.deepEqual(await registrations.deleteUnused(NOW + DAY + 1, 10), { deleted: [], seen: 0 });
   });
 
-  test('registrations: removeUnused looks at no more than the limit', async (t, { registrations }) => {
+  test('registrations: deleteUnused looks at no more than the limit', async (t, { registrations }) => {
     for (const id of ['a', 'b', 'c']) await registrations.insert(aRegistered(id), places(9));
-    t.is((await registrations.removeUnused(NOW + 2 * DAY, 2)).seen, 2);
-    t.is((await registrations.removeUnused(NOW + 2 * DAY, 2)).seen, 1);
+    t.is((await registrations.deleteUnused(NOW + 2 * DAY, 2)).seen, 2);
+    t.is((await registrations.deleteUnused(NOW + 2 * DAY, 2)).seen, 1);
   });
 
   test('registrations: a consent keeps the client for its unusedAfter', async (t, {
@@ -216,12 +216,12 @@ export function registrationContract(test: StorageTest): void {
       await consents.add(aConsent({ clientId: 'a', userId: 'bob', updatedAt: NOW }), { registration: true }),
     );
     t.is((await registrations.find('a'))?.removableAt, NOW + 9 + 90 * DAY);
-    t.deepEqual((await registrations.removeUnused(NOW + 90 * DAY, 10)).removed, []);
+    t.deepEqual((await registrations.deleteUnused(NOW + 90 * DAY, 10)).deleted, []);
 
     await consents.touch('ann', 'a', NOW + 50 * DAY);
-    t.deepEqual(await registrations.removeUnused(NOW + 100 * DAY, 10), { removed: [], seen: 1 });
+    t.deepEqual(await registrations.deleteUnused(NOW + 100 * DAY, 10), { deleted: [], seen: 1 });
     t.is((await registrations.find('a'))?.removableAt, NOW + 190 * DAY);
-    t.is((await registrations.removeUnused(NOW + 190 * DAY + 1, 10)).removed.length, 1);
+    t.is((await registrations.deleteUnused(NOW + 190 * DAY + 1, 10)).deleted.length, 1);
     t.is(await clients.find('a'), undefined);
     t.deepEqual(await consents.list('ann'), []);
   });
@@ -238,34 +238,34 @@ export function registrationContract(test: StorageTest): void {
       );
     }
     await grants.revoke({ id: 'revoked' }, at - 80 * DAY);
-    t.deepEqual(await registrations.removeUnused(at, 10), {
-      removed: [{ id: 'expired', name: aClient().name }],
+    t.deepEqual(await registrations.deleteUnused(at, 10), {
+      deleted: [{ id: 'expired', name: aClient().name }],
       seen: 3,
     });
     t.is(await grants.find('expired'), undefined);
     t.is(await credentials.find('code', 'expired'), undefined);
     t.is((await registrations.find('valid'))?.removableAt, at + 90 * DAY);
-    t.is((await registrations.removeUnused(at + 91 * DAY, 10)).removed.length, 2);
+    t.is((await registrations.deleteUnused(at + 91 * DAY, 10)).deleted.length, 2);
   });
 
   test('registrations: a disabled client is kept', async (t, { clients, registrations }) => {
     await registrations.insert(aRegistered('a'), places(9));
     await clients.update(aClient({ id: 'a', registration: 'dynamic', disabled: true }));
-    t.deepEqual(await registrations.removeUnused(NOW + 2 * DAY, 10), { removed: [], seen: 1 });
+    t.deepEqual(await registrations.deleteUnused(NOW + 2 * DAY, 10), { deleted: [], seen: 1 });
     t.true((await clients.find('a'))?.client.disabled);
   });
 
-  test('registrations: removeUnused deletes 450 consents with the client', async (t, {
+  test('registrations: deleteUnused deletes 450 consents with the client', async (t, {
     consents,
     registrations,
   }) => {
     await registrations.insert(aRegistered('a'), places(9));
     const users = Array.from({ length: 450 }, (_, index) => `${index}`);
     await Promise.all(users.map(async (userId) => consents.add(aConsent({ clientId: 'a', userId }))));
-    const removed: unknown[] = [];
+    const deleted: unknown[] = [];
     for (let calls = 0; calls < 9; calls += 1)
-      removed.push(...(await registrations.removeUnused(NOW + 100 * DAY, 10)).removed);
-    t.is(removed.length, 1);
+      deleted.push(...(await registrations.deleteUnused(NOW + 100 * DAY, 10)).deleted);
+    t.is(deleted.length, 1);
     const left = await Promise.all(users.map(async (userId) => consents.find(userId, 'a')));
     t.deepEqual(new Set(left), new Set([undefined]));
   });
@@ -296,7 +296,7 @@ export function registrationContract(test: StorageTest): void {
       const grant = aGrant({ id, clientId: id, createdAt: now, expiresAt: now + 60 });
       const [isStarted] = await Promise.all([
         credentials.start(grant, aCode({ id, grantId: id, expiresAt: now + 60 }), { consent }),
-        registrations.removeUnused(now, 10),
+        registrations.deleteUnused(now, 10),
       ]);
       t.is((await clients.find(id)) !== undefined, isStarted, id);
       t.is((await consents.find('ann', id)) !== undefined, isStarted, id);
@@ -312,7 +312,7 @@ export function registrationContract(test: StorageTest): void {
       const consent = aConsent({ clientId: id, updatedAt: NOW + 2 * DAY });
       const [isStored] = await Promise.all([
         consents.add(consent, { registration: true }),
-        round % 3 === 0 ? clients.delete(id) : registrations.removeUnused(NOW + 2 * DAY, 10),
+        round % 3 === 0 ? clients.delete(id) : registrations.deleteUnused(NOW + 2 * DAY, 10),
       ]);
       const isKept = (await clients.find(id)) !== undefined;
       if (round % 3 !== 0) t.is(isKept, isStored, id);

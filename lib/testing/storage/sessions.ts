@@ -45,12 +45,12 @@ export function sessionContract(test: StorageTest): void {
     revocations,
     sessions,
   }) => {
-    const before = await revocations.sequence();
+    const before = await revocations.latestSequence();
     await sessions.insert(aSession({ sequence: before }));
     t.is((await sessions.find(aSession().id))?.sequence, before);
-    await revocations.end({ userId: 'bob' });
-    t.is((await sessions.find(aSession().id))?.sequence, await revocations.sequence());
-    t.true((await revocations.sequence()) > before);
+    await revocations.revokeAllOf({ userId: 'bob' });
+    t.is((await sessions.find(aSession().id))?.sequence, await revocations.latestSequence());
+    t.true((await revocations.latestSequence()) > before);
   });
 
   test('sessions: find brings the consent of the user to one client, when it is named', async (t, {
@@ -77,15 +77,15 @@ export function sessionContract(test: StorageTest): void {
     revocations,
     sessions,
   }) => {
-    const sequence = await revocations.sequence();
+    const sequence = await revocations.latestSequence();
     await sessions.insert(aSession({ id: 'early', uid: 'early', sequence }));
-    await revocations.end({ userId: 'ann' });
+    await revocations.revokeAllOf({ userId: 'ann' });
     await sessions.insert(aSession({ id: 'late', uid: 'late', sequence }));
     t.is(await sessions.find('early'), undefined);
     t.is(await sessions.find('late'), undefined);
-    await sessions.insert(aSession({ id: 'new', uid: 'new', sequence: await revocations.sequence() }));
+    await sessions.insert(aSession({ id: 'new', uid: 'new', sequence: await revocations.latestSequence() }));
     t.is((await sessions.find('new'))?.session.id, 'new');
-    await revocations.end({ all: true });
+    await revocations.revokeAllOf({ all: true });
     t.is(await sessions.find('new'), undefined);
   });
 
