@@ -16,7 +16,7 @@ const MODULES: Readonly<Record<string, string>> = {
   'lib/contracts/internals': 'lib/contracts lib/errors',
   'lib/errors': '',
   'lib/options': 'lib/contracts lib/errors type:oidc-provider',
-  'lib/http': 'lib/contracts lib/errors raw-body',
+  'lib/http': 'lib/contracts lib/errors',
   'lib/record': 'lib/contracts lib/errors lib/http lru-cache @opentelemetry/api',
   'lib/record/metrics': 'lib/contracts lib/errors lib/http lib/options/known-options prom-client #runtime',
   'lib/keys': 'lib/contracts lib/errors lib/options jose',
@@ -35,7 +35,7 @@ const MODULES: Readonly<Record<string, string>> = {
     'lib/clients lib/contracts lib/errors lib/http lib/limits lib/options/known-options lib/token/cache-invalidation lib/token/revoke',
   'lib/account': 'lib/access lib/clients lib/contracts lib/errors lib/http',
   'lib/api':
-    'lib/access lib/contracts lib/errors lib/http lib/limits lib/options koa-compose koa-router lru-cache lazy:koa-body type:@standard-schema/spec',
+    'lib/access lib/contracts lib/errors lib/http lib/limits lib/options koa-compose koa-router lru-cache lazy:formidable lazy:qs type:@standard-schema/spec',
   'lib/mcp':
     'lib/access/challenge lib/api lib/contracts lib/errors lib/http lib/limits lib/options/known-options lib/options/storage-members koa-compose lazy:@modelcontextprotocol/server type:@modelcontextprotocol/server #runtime',
   'lib/server':

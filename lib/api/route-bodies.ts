@@ -6,8 +6,8 @@ import type { Context, DefaultContext, Middleware, Request } from 'koa';
 
 import type { Logger } from '../contracts/index.ts';
 import { BodyError } from '../errors.ts';
-import { discardRest, isUnread, receiveBody } from '../http/body.ts';
-import { checkJson } from '../http/json.ts';
+import { discardRest, isUnread, readBody, receiveBody, textOf } from '../http/body.ts';
+import { parseIJson } from '../http/json.ts';
 import type { Limits } from './limits.ts';
 
 /** The context of routes that a host adds to the API. */
@@ -36,7 +36,7 @@ export interface UploadedFile {
 
 /** Parses the bodies of the routes that a host adds. */
 export interface RouteBodies {
-  /** Starts to load the parser, which takes about 100 ms. */
+  /** Starts to load the parsers of forms. */
   readonly load: () => void;
   /** Parses unread JSON, form and multipart bodies. Other bodies are left to the route. */
   readonly parse: Middleware;
@@ -47,108 +47,108 @@ export const METHODS_WITH_BODY: readonly string[] = ['POST', 'PUT', 'PATCH'];
 
 export function createRouteBodies(limits: Limits, logger: Logger): RouteBodies {
   const { bodyLimit, uploads } = limits;
-  let loading: ReturnType<typeof importKoaBody> | undefined;
-  const load = async () => (loading ??= importKoaBody());
+  const rules = { limit: bodyLimit, name: 'body' } as const;
+  let loading: ReturnType<typeof importParsers> | undefined;
+  const load = async () => (loading ??= importParsers());
 
-  async function parseText(ctx: Context, isJson: boolean): Promise<void> {
-    const { koaBody } = await load();
-    const parse = koaBody({
-      json: isJson,
-      jsonTypes: JSON_TYPES,
-      jsonLimit: bodyLimit,
-      jsonStrict: false,
-      urlencoded: !isJson,
-      formLimit: bodyLimit,
-      queryString: {
-        allowDots: false,
+  async function readText(ctx: Context): Promise<string> {
+    const found = await readBody(ctx, rules);
+    return found && !('value' in found) ? textOf(found) : '';
+  }
+
+  async function parseForm(ctx: Context): Promise<void> {
+    const { qs } = await load();
+    const rawBody = await readText(ctx);
+    try {
+      const body = qs.parse(rawBody, {
         arrayLimit: uploads.maxFields,
         parameterLimit: uploads.maxFields,
         throwOnLimitExceeded: true,
-      },
-      text: false,
-      includeUnparsed: true,
-    });
-    await readWithParser(ctx, bodyLimit, async () => parse(ctx, async () => {}));
-    const { body, rawBody } = ctx.request as NonNullable<RouteBody['request']>;
-    if (isJson) checkJson(body, rawBody);
+      });
+      Object.assign(ctx.request, { body, rawBody });
+    } catch (error) {
+      throw error instanceof RangeError ? tooManyFields(limits) : error;
+    }
   }
 
   async function parseMultipart(ctx: Context): Promise<void> {
-    const { koaBody } = await load();
-    const failed = Promise.withResolvers<never>();
-    const begun: unknown[] = [];
-    const parse = koaBody({
-      multipart: true,
-      json: false,
-      urlencoded: false,
-      text: false,
-      formidable: {
-        uploadDir: await temporaryDirectory(ctx, logger),
-        maxFields: uploads.maxFields,
-        maxFieldsSize: bodyLimit,
-        maxFiles: uploads.maxFiles,
-        maxFileSize: uploads.bodyLimit,
-        allowEmptyFiles: true,
-        minFileSize: 0,
-        // For a file field without a chosen file, a browser sends a part with an empty file name.
-        filter: ({ originalFilename }) => originalFilename !== '',
-        onPart(part, handle) {
-          const fault = preparePart(part);
-          // formidable does not handle rejections of its part handler: an unhandled rejection would end the process.
-          if (fault) failed.reject(fault);
-          else Promise.resolve(handle(part)).catch(failed.reject);
-        },
-        onFileBegin(_field, file) {
-          begun.push(file);
-        },
-      },
+    const { formidable } = await load();
+    const form = formidable.formidable({
+      enabledPlugins: [formidable.multipart],
+      uploadDir: await temporaryDirectory(ctx, logger),
+      maxFields: uploads.maxFields,
+      maxFieldsSize: bodyLimit,
+      maxFiles: uploads.maxFiles,
+      maxFileSize: uploads.bodyLimit,
+      allowEmptyFiles: true,
+      minFileSize: 0,
+      // For a file field without a chosen file, a browser sends a part with an empty file name.
+      filter: ({ originalFilename }) => originalFilename !== '',
     });
-    await readWithParser(ctx, uploads.bodyLimit, async () =>
-      Promise.race([parse(ctx, async () => {}), failed.promise]),
-    );
-    // formidable lists the files of a field in the order in which they were written to the disk.
-    const { files = {} } = ctx.request as NonNullable<RouteBody['request']>;
-    for (const ofField of Object.values(files))
-      if (Array.isArray(ofField)) ofField.sort((one, other) => begun.indexOf(one) - begun.indexOf(other));
-  }
-
-  /** Runs the parser within the limits of the server, and converts its errors. */
-  async function readWithParser(ctx: Context, limit: number, read: () => Promise<unknown>): Promise<void> {
-    const fault = await receiveBody(ctx, { limit, name: 'body' }, async () => {
+    const failed = Promise.withResolvers<never>();
+    form.onPart = (part) => {
+      const fault = preparePart(part);
+      // formidable does not handle rejections of its part handler: an unhandled rejection would end the process.
+      if (fault) failed.reject(fault);
+      else Promise.resolve(form._handlePart(part)).catch(failed.reject);
+    };
+    // formidable itself lists the files of a field in the order in which they were written to the disk.
+    const files: Record<string, UploadedFile[]> = Object.create(null);
+    form.on('fileBegin', (name, file) => {
+      (files[name] ??= []).push(file);
+    });
+    const fields = await receiveBody(ctx, { limit: uploads.bodyLimit, name: 'body' }, async () => {
       try {
-        await read();
-        return null;
+        return (await Promise.race([form.parse(ctx.req), failed.promise]))[0];
       } catch (error) {
+        // A file system error is a fault of the server, so it must not become a `BodyError`.
         if (isFileSystemError(error)) return error;
         throw toBodyError(error, limits);
       }
     });
-    // A file system error is a fault of the server, so it must not become a `BodyError`.
-    if (fault !== null) throw discardRest(ctx, fault);
+    if (fields instanceof Error) throw discardRest(ctx, fields);
+    Object.assign(ctx.request, { body: withoutLists(fields), files: withoutLists(files) });
   }
 
   return {
     load() {
-      // The first request that needs the parser is answered with the error.
+      // The first request that needs the parsers is answered with the error.
       load().catch(() => {});
     },
     async parse(ctx, next) {
       if (isUnread(ctx.req)) {
         if (ctx.is(MULTIPART)) await parseMultipart(ctx);
-        else if (ctx.is(JSON_TYPES)) await parseText(ctx, true);
-        else if (ctx.is('urlencoded')) await parseText(ctx, false);
+        else if (ctx.is('urlencoded')) await parseForm(ctx);
+        else if (ctx.is('json', '+json')) {
+          const rawBody = await readText(ctx);
+          const body = rawBody === '' ? undefined : parseIJson(rawBody, refusePrototype);
+          Object.assign(ctx.request, { body, rawBody });
+        }
       }
       return next();
     },
   };
 }
 
-async function importKoaBody() {
-  return import('koa-body');
+async function importParsers() {
+  const [formidable, { default: qs }] = await Promise.all([import('formidable'), import('qs')]);
+  return { formidable, qs };
 }
 
 const MULTIPART = 'multipart/form-data';
-const JSON_TYPES = ['json', '+json'];
+
+/** For `JSON.parse()`: a route may merge the value into another object. */
+function refusePrototype(name: string, value: unknown): unknown {
+  if (name === '__proto__') throw new SyntaxError('a member is named __proto__');
+  return value;
+}
+
+/** A single value instead of a list of one. */
+function withoutLists<T>(lists: Readonly<Record<string, T[] | undefined>>): Record<string, T | T[]> {
+  return Object.fromEntries(
+    Object.entries(lists).map(([name, list = []]) => [name, list.length === 1 ? list[0]! : list]),
+  );
+}
 
 /** Creates a directory for the files of a request. It is deleted when the response was sent or the connection was closed. */
 async function temporaryDirectory({ res }: Context, logger: Logger): Promise<string> {
@@ -183,20 +183,23 @@ function preparePart(part: Part): BodyError | undefined {
 
 const MALFORMED = `The body is not valid ${MULTIPART}.`;
 
-/** Converts an error of koa-body, co-body or formidable to a `BodyError`. */
-function toBodyError(error: unknown, { bodyLimit, uploads }: Limits): unknown {
+/** Converts an error of formidable to a `BodyError`. */
+function toBodyError(error: unknown, limits: Limits): unknown {
   if (!(error instanceof Error) || error instanceof BodyError) return error;
+  const { bodyLimit, uploads } = limits;
   const { code, httpCode } = error as { code?: unknown; httpCode?: unknown };
   // The codes are those of formidable's FormidableError.js.
-  if (error instanceof RangeError || code === 1007)
-    return limitExceeded(`more than ${uploads.maxFields} fields`);
+  if (code === 1007) return tooManyFields(limits);
   if (code === 1006) return limitExceeded(`fields of more than ${bodyLimit} bytes`);
   if (code === 1009 || code === 1016) return limitExceeded(`files of more than ${uploads.bodyLimit} bytes`);
   if (code === 1015) return limitExceeded(`more than ${uploads.maxFiles} files`);
-  if (error instanceof SyntaxError) return new BodyError('The body is not valid JSON.', { cause: error });
   // Any other error of formidable, except 1002: the connection was closed.
   if (typeof httpCode === 'number' && code !== 1002) return new BodyError(MALFORMED, { cause: error });
   return error;
+}
+
+function tooManyFields({ uploads }: Limits): BodyError {
+  return limitExceeded(`more than ${uploads.maxFields} fields`);
 }
 
 function limitExceeded(what: string): BodyError {

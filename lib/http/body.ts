@@ -2,28 +2,23 @@ import { isUtf8 } from 'node:buffer';
 import type { IncomingMessage } from 'node:http';
 
 import type { Context } from 'koa';
-import getRawBody from 'raw-body';
 
 import { BodyError } from '../errors.ts';
 import { arrivingBodyOf } from './arriving-bodies.ts';
 import type { ArrivingBody } from './arriving-bodies.ts';
-import { checkJson, parseJson } from './json.ts';
+import { checkJson, parseIJson } from './json.ts';
 
 export const FORM = 'application/x-www-form-urlencoded';
 export const JSON_TYPE = 'application/json';
 
-/** The size limit of one body, and its name. */
-export interface BodyLimits {
+/** What a body may be. */
+export interface BodyRules {
   /** In bytes. */
   readonly limit: number;
   /** The word for the body in error messages. */
   readonly name: 'body' | 'form';
-}
-
-/** The media types and the size that a body may have. */
-export interface BodyRules extends BodyLimits {
-  /** Media types in lower case. */
-  readonly types: readonly string[];
+  /** Media types in lower case. `undefined`: any. */
+  readonly types?: readonly string[];
 }
 
 /** A body: its bytes, checked to be UTF-8, or its text, or the value that a host's body parser produced. */
@@ -42,41 +37,57 @@ export type Body = { readonly type: string } & (
  * did not set `ctx.request.body`
  */
 export async function readBody(ctx: Context, rules: BodyRules): Promise<Body | undefined> {
+  const { req } = ctx;
+  const { limit, name, types } = rules;
   const type = ctx.request.type.trim().toLowerCase();
-  const isAccepted = rules.types.includes(type);
+  const isAccepted = types?.includes(type) ?? true;
   if (!isAccepted && type !== '' && hasBodyField(ctx)) throw discardRest(ctx, unsupportedType(rules));
-  const found = isUnread(ctx.req) ? await readBytes(ctx, rules) : readParsed(ctx, rules);
+  let found: { bytes: Buffer } | ReturnType<typeof readParsed>;
+  if (isUnread(req)) {
+    const tracked = admit(ctx, rules);
+    const bytes = takeArrived(req) ?? (await receive(ctx, rules, tracked, () => collect(req, limit)));
+    if (!isUtf8(bytes)) throw new BodyError(`The ${name} is not UTF-8.`);
+    found = bytes.length === 0 ? undefined : { bytes };
+  } else {
+    found = readParsed(ctx, rules);
+  }
   if (found === undefined) return undefined;
   if (!isAccepted) throw unsupportedType(rules);
   return { type, ...found };
 }
 
-async function readBytes(ctx: Context, rules: BodyRules): Promise<{ bytes: Buffer } | undefined> {
-  const { req } = ctx;
-  const { limit, name } = rules;
-  const length = req.headers['content-length'] ?? null;
-  const bytes = await receiveBody(ctx, rules, async () =>
-    hasArrived(req) ? takeReceived(req) : getRawBody(req, { limit, length }),
-  );
-  if (!isUtf8(bytes)) throw new BodyError(`The ${name} is not UTF-8.`);
-  return bytes.length === 0 ? undefined : { bytes };
-}
-
-/** Whether a body of known length is complete in its stream, which nobody else reads. */
-function hasArrived(req: IncomingMessage): boolean {
+/**
+ * Takes a body of known length that is complete in its stream, which nobody else reads. To listen for the events of the stream
+ * would cost more than all other steps. `undefined`: it is not complete.
+ */
+function takeArrived(req: IncomingMessage): Buffer | undefined {
   const { 'content-length': length, 'transfer-encoding': encoding } = req.headers;
-  if (length === undefined || encoding !== undefined) return false;
-  return (
-    Number(length) === req.readableLength && req.readableFlowing === null && req.readableEncoding === null
-  );
-}
-
-/** Takes a body that has arrived from its stream. To listen for the events of the stream would cost more than all other steps. */
-function takeReceived(req: IncomingMessage): Buffer {
+  if (encoding !== undefined || Number(length) !== req.readableLength) return undefined;
+  if (req.readableFlowing !== null || req.readableEncoding !== null) return undefined;
   const bytes = (req.read() as Buffer | null) ?? Buffer.alloc(0);
   // Node waits for the end of the stream before it forgets the request.
   req.resume();
   return bytes;
+}
+
+/** Collects the chunks of a body. More than the limit is not kept: the request is being refused, and the rest discarded. */
+async function collect(req: IncomingMessage, limit: number): Promise<Buffer> {
+  if (req.readableEncoding !== null) throw new TypeError('the stream decodes its chunks');
+  const { promise, resolve, reject } = Promise.withResolvers<Buffer>();
+  const chunks: Buffer[] = [];
+  let size = 0;
+  req.on('data', (chunk: Buffer) => {
+    size += chunk.length;
+    if (size <= limit) chunks.push(chunk);
+  });
+  req.once('end', () => {
+    // A lenient parser of Node accepts both fields, and a `Content-Length` that is not that of the chunks.
+    if (Number(req.headers['content-length'] ?? size) === size) resolve(Buffer.concat(chunks));
+    else reject(new Error('the body has another length'));
+  });
+  // A body over HTTP/2 that is cut off ends too, after `aborted`.
+  for (const event of ['aborted', 'error', 'close']) req.once(event, reject);
+  return promise;
 }
 
 interface ParsedRequest {
@@ -86,7 +97,7 @@ interface ParsedRequest {
 
 function readParsed(
   ctx: Context,
-  { limit, name }: BodyLimits,
+  { limit, name }: BodyRules,
 ): { text: string } | { value: unknown } | undefined {
   const request = ctx.request as ParsedRequest;
   const { body, rawBody } = request.body === undefined ? (ctx.req as ParsedRequest) : request;
@@ -108,7 +119,7 @@ function hasBodyField({ req }: Context): boolean {
   return Number(req.headers['content-length']) > 0 || 'transfer-encoding' in req.headers;
 }
 
-function unsupportedType({ name, types }: BodyRules): BodyError {
+function unsupportedType({ name, types = [] }: BodyRules): BodyError {
   return new BodyError(`Send the ${name} as ${types.join(' or ')}.`, { status: 415 });
 }
 
@@ -121,9 +132,7 @@ function unsupportedType({ name, types }: BodyRules): BodyError {
 export async function readJson(ctx: Context, limit: number): Promise<unknown> {
   const found = await readBody(ctx, { limit, name: 'body', types: [JSON_TYPE] });
   if (found === undefined) return undefined;
-  if ('value' in found) return checkJson(found.value);
-  const text = textOf(found);
-  return checkJson(parseJson(text), text);
+  return 'value' in found ? checkJson(found.value) : parseIJson(textOf(found));
 }
 
 /** The text of a body that no parser has parsed. */
@@ -143,67 +152,66 @@ export function isUnread(req: IncomingMessage): boolean {
  * @throws BodyError - 413 for a larger body; 415 for a compressed one; 408 for one that is not received in time; 503 when the
  * memory for bodies is used up; 400 for any other error that `read` throws, unless it is a `BodyError` already
  */
-export async function receiveBody<T>(
-  ctx: Context,
-  { limit, name }: BodyLimits,
-  read: () => Promise<T>,
-): Promise<T> {
+export async function receiveBody<T>(ctx: Context, rules: BodyRules, read: () => Promise<T>): Promise<T> {
+  return receive(ctx, rules, admit(ctx, rules), read);
+}
+
+/** Checks what the header says of an unread body, and reserves memory for a body of known length. */
+function admit(ctx: Context, { limit, name }: BodyRules): ArrivingBody | undefined {
   const { req } = ctx;
-  if (!['', 'identity'].includes(ctx.get('content-encoding'))) {
+  const { 'content-encoding': encoding = 'identity', 'content-length': length } = req.headers;
+  if (encoding !== '' && encoding !== 'identity')
     throw discardRest(ctx, new BodyError(`The ${name} must not be compressed.`, { status: 415 }));
-  }
   // Some parsers never settle for a request whose connection has closed.
   if (req.destroyed) throw new BodyError(`The ${name} could not be read.`);
   const tracked = arrivingBodyOf(req);
-  const { 'content-length': length } = req.headers;
   const refused = Number(length) > limit ? 'too large' : tracked?.reserve(Number(length ?? 0));
   // Node discards an unread body of known length by itself, and the connection stays usable: the client receives the 503.
   if (refused === 'no capacity') throw noCapacity(ctx);
   if (refused) throw discardRest(ctx, tooLarge(limit, name));
+  return tracked;
+}
+
+async function receive<T>(
+  ctx: Context,
+  rules: BodyRules,
+  tracked: ArrivingBody | undefined,
+  read: () => Promise<T>,
+): Promise<T> {
+  const { name } = rules;
+  const { headers } = ctx.req;
+  const isCounted = headers['content-length'] === undefined || 'transfer-encoding' in headers;
   try {
-    const work = length === undefined ? readCounted(ctx, { limit, read, tracked }) : read();
+    const work = isCounted ? Promise.race([refusal(ctx, rules, tracked), read()]) : read();
     const received = await (tracked ? tracked.withTimeout(work) : work);
     if (received !== undefined) return received;
   } catch (cause) {
-    throw discardRest(ctx, errorOf(cause, limit, name));
+    throw discardRest(
+      ctx,
+      cause instanceof BodyError ? cause : new BodyError(`The ${name} could not be read.`, { cause }),
+    );
   }
   throw discardRest(ctx, new BodyError(`The ${name} was not received in time.`, { status: 408 }));
 }
 
-/** Reads a body of unknown length (chunked, or HTTP/2) and checks its size with each chunk. */
-async function readCounted<T>(
+/** Rejects as soon as a body of unknown length (chunked, or HTTP/2) is larger than its limit or the memory that is left. */
+async function refusal(
   ctx: Context,
-  {
-    limit,
-    read,
-    tracked,
-  }: {
-    readonly limit: number;
-    readonly read: () => Promise<T>;
-    readonly tracked: ArrivingBody | undefined;
-  },
-): Promise<T> {
+  { limit, name }: BodyRules,
+  tracked: ArrivingBody | undefined,
+): Promise<never> {
   const { req } = ctx;
-  const exceeded = Promise.withResolvers<never>();
+  const { promise, reject } = Promise.withResolvers<never>();
   let size = 0;
-  // A listener for `data` starts the stream, so it is added only when `read` has started it.
-  req.once('resume', () =>
-    req.on('data', (chunk: Buffer) => {
-      size += chunk.length;
-      const refused = size > limit ? TOO_LARGE : tracked?.reserve(chunk.length);
-      if (refused) exceeded.reject(refused === 'no capacity' ? noCapacity(ctx) : TOO_LARGE);
-    }),
-  );
-  return Promise.race([read(), exceeded.promise]);
-}
-
-const TOO_LARGE = { type: 'entity.too.large' };
-
-function errorOf(cause: unknown, limit: number, name: string): BodyError {
-  if (cause instanceof BodyError) return cause;
-  const { type } = cause as { type?: unknown };
-  if (type === TOO_LARGE.type) return tooLarge(limit, name);
-  return new BodyError(`The ${name} could not be read.`, { cause });
+  const count = (chunk: Buffer): void => {
+    size += chunk.length;
+    const refused = size > limit ? 'too large' : tracked?.reserve(chunk.length);
+    if (refused) reject(refused === 'no capacity' ? noCapacity(ctx) : tooLarge(limit, name));
+  };
+  // A listener for `data` starts the stream, so it is added only when the reader has started it.
+  if (req.readableFlowing) req.on('data', count);
+  else req.once('resume', () => req.on('data', count));
+  return promise;
 }
 
 /**

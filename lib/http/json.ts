@@ -1,12 +1,20 @@
 import { BodyError } from '../errors.ts';
 
-/** @throws BodyError - 400 for text that is not JSON */
-export function parseJson(text: string): unknown {
+/**
+ * @param reviver - see `JSON.parse()`; what it throws makes the text invalid
+ * @throws BodyError - 400 for text that is not JSON
+ */
+export function parseJson(text: string, reviver?: Parameters<typeof JSON.parse>[1]): unknown {
   try {
-    return JSON.parse(text);
+    return JSON.parse(text, reviver);
   } catch (cause) {
     throw new BodyError('The body is not valid JSON.', { cause });
   }
+}
+
+/** Parses a text as {@link parseJson}, and checks it as {@link checkJson}. */
+export function parseIJson(text: string, reviver?: Parameters<typeof JSON.parse>[1]): unknown {
+  return checkJson(parseJson(text, reviver), text);
 }
 
 /**

@@ -4,7 +4,7 @@ import { Agent, request } from 'node:https';
 import { isIP } from 'node:net';
 import type { LookupFunction } from 'node:net';
 
-import { checkJson, parseJson } from './json.ts';
+import { parseIJson } from './json.ts';
 import { isPublicAddress } from './public-address.ts';
 
 /**
@@ -260,8 +260,7 @@ async function read(response: IncomingMessage, maxBytes: number): Promise<Buffer
 
 function parse(bytes: Buffer): unknown {
   try {
-    const text = new TextDecoder('utf-8', { fatal: true }).decode(bytes);
-    return checkJson(parseJson(text), text);
+    return parseIJson(new TextDecoder('utf-8', { fatal: true }).decode(bytes));
   } catch (cause) {
     throw new PublicFetchError('not_json', { cause });
   }

@@ -56,6 +56,7 @@ test('the client loads its own files, the errors and got, and nothing of the ser
     'koa-router',
     '@koa/router',
     'koa-body',
+    'formidable',
     'koa-compose',
     'oidc-provider',
     'jose',
