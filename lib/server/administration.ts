@@ -4,7 +4,6 @@ import type { ImportedClient, ImportOutcome } from '../clients/import.ts';
 import { createClientRegistry } from '../clients/registry.ts';
 import { now } from '../contracts/clock.ts';
 import type { ClientRegistry, Finding, Gate, KeyStore, StoredKey, User } from '../contracts/index.ts';
-import { runChecks } from './doctor/run-checks.ts';
 import { ConfigError } from '../errors.ts';
 import { createKeyRing } from '../keys/key-ring.ts';
 import { addKey } from '../keys/keys.ts';
@@ -224,8 +223,9 @@ export function createAdministration<P extends string, R extends string>(
       await revoke(target);
     },
     prune: async (pruning = {}) => pruneExpired({ storage, onRemoved }, pruning, PAUSES.command),
-    check: async ({ issuer } = {}) =>
-      runChecks({
+    check: async ({ issuer } = {}) => {
+      const { runChecks } = await import('./doctor/run-checks.ts');
+      return runChecks({
         storage,
         gate: given.gate,
         scopes,
@@ -237,7 +237,8 @@ export function createAdministration<P extends string, R extends string>(
         reportPlainKeys:
           options.secrets?.keyEncryptionKey === false || process.env['NODE_ENV'] === 'production',
         issuer: issuer === undefined ? undefined : issuerUrl('issuer', issuer),
-      }),
+      });
+    },
     async close() {
       // The audit log logs a failed write itself.
       await audit.flush().catch(() => {});

@@ -19,7 +19,6 @@ import { duration } from '../options/values.ts';
 import { createAccess } from './access.ts';
 import type { AuthServer } from './auth-server.ts';
 import { createClients } from './clients.ts';
-import { runChecks } from './doctor/run-checks.ts';
 import { startEngine } from './engine.ts';
 import { createReadiness, healthEndpoints } from './health.ts';
 import { PAUSES, PRUNE, pruneExpired, serverJobs, startJobs } from './jobs.ts';
@@ -144,8 +143,9 @@ export async function createServer<
     },
     prune: async (pruning = {}) =>
       pruneExpired(pruned, readOptions(PRUNE, pruning, 'prune()'), PAUSES.server),
-    check: async () =>
-      runChecks({
+    check: async () => {
+      const { runChecks } = await import('./doctor/run-checks.ts');
+      return runChecks({
         storage,
         gate,
         scopes,
@@ -156,7 +156,8 @@ export async function createServer<
         reportPlainKeys:
           given.secrets?.keyEncryptionKey === false || process.env['NODE_ENV'] === 'production',
         issuer: undefined,
-      }),
+      });
+    },
     ready,
     health: () => health,
     close: createClose({ concurrencyLimit, audit, invalidation, lastUses, logger, stopJobs, storage }),
