@@ -20,7 +20,7 @@ const MODULES: Readonly<Record<string, string>> = {
   'lib/record': 'lib/contracts lib/errors lib/http lru-cache @opentelemetry/api',
   'lib/record/metrics': 'lib/contracts lib/errors lib/http lib/options/known-options prom-client #runtime',
   'lib/keys': 'lib/contracts lib/errors lib/options jose',
-  'lib/limits': 'lib/contracts lib/errors lib/http lib/keys lru-cache',
+  'lib/limits': 'lib/contracts lib/errors lib/http lib/keys lib/options lru-cache',
   'lib/clients': 'lib/contracts lib/errors lib/http lib/keys bcryptjs lru-cache unhomoglyph',
   'lib/engine':
     'lib/clients lib/contracts lib/errors lib/http lib/keys lib/options oidc-provider jose keygrip koa-compose',

@@ -14,6 +14,7 @@ export type * from './audit.ts';
 export type * from './storage.ts';
 export type * from './idempotency.ts';
 export type * from './attempts.ts';
+export type * from './limits.ts';
 export type * from './principals.ts';
 export type * from './pages.ts';
 export type * from './developer.ts';

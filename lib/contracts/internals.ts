@@ -1,6 +1,7 @@
 import { ConfigError } from '../errors.ts';
 import type { AuditLog } from './audit.ts';
-import type { ConcurrencyLimit, Logger, RequestCounter } from './operation.ts';
+import type { ConcurrencyLimit, RequestCounter } from './limits.ts';
+import type { Logger } from './operation.ts';
 import type { Storage } from './storage.ts';
 
 /**

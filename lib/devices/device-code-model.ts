@@ -1,7 +1,7 @@
 import type { Adapter, AdapterPayload } from 'oidc-provider';
 
 import { now } from '../contracts/clock.ts';
-import type { DeviceCode, DeviceCodeStore, DeviceRequestThrottle } from '../contracts/index.ts';
+import type { DeviceAttempt, DeviceCode, DeviceCodeStore, Limiter } from '../contracts/index.ts';
 import { TooManyAttemptsError } from '../errors.ts';
 import { hashCredential } from '../keys/hash.ts';
 import { toDevicePayload } from './device-payload.ts';
@@ -14,7 +14,7 @@ import type { UserCodeIds } from './user-codes.ts';
 /** The parts of the server that device codes need. */
 export interface DeviceCodeParts {
   readonly userCodeIds: UserCodeIds;
-  readonly deviceRequests: DeviceRequestThrottle;
+  readonly deviceRequests: Limiter<DeviceAttempt> | undefined;
 }
 
 // In seconds. A device that polls a little late is still told that its code has expired.
@@ -37,7 +37,7 @@ export function deviceCodeAdapter(
 
   async function countRequest({ client, host }: RequestWithClient): Promise<void> {
     try {
-      await deviceRequests.count(client.client, host.ip);
+      await deviceRequests?.take({ client: client.client, address: host.ip });
     } catch (error) {
       if (!(error instanceof TooManyAttemptsError)) throw error;
       throw new TooManyAttempts(error, 'device authorization requests');

@@ -14,8 +14,9 @@ import type {
   DeviceRequest,
   Grant,
   GrantBasis,
+  Limiter,
   User,
-  UserCodeThrottle,
+  UserCodeAttempt,
 } from '../contracts/index.ts';
 import { InteractionExpiredError, TooManyAttemptsError } from '../errors.ts';
 import { hashCredential } from '../keys/hash.ts';
@@ -35,7 +36,7 @@ export interface DeviceFlowParts {
   readonly audit: Pick<AuditLog, 'record'>;
   readonly provider: () => Provider;
   readonly userCodeIds: UserCodeIds;
-  readonly userCodes: UserCodeThrottle;
+  readonly userCodes: Limiter<UserCodeAttempt> | undefined;
   /** Whether two addresses belong to one subscriber. */
   readonly isSameNetwork: (a: string, b: string) => boolean;
 }
@@ -75,7 +76,10 @@ export function createDeviceFlow(options: ResolvedOptions, parts: DeviceFlowPart
     // A text that cannot be a code is no guess.
     if (userCode === undefined) return undefined;
     try {
-      const found = await userCodes.attempt(user.id, ctx.ip, async () => findOpen(userCode));
+      const find = async (): Promise<OpenRequest | undefined> => findOpen(userCode);
+      const found = await (userCodes
+        ? userCodes.attempt({ userId: user.id, address: ctx.ip }, find)
+        : find());
       if (!found) audit.record({ type: 'user_code_refused', userId: user.id }, originOf(ctx));
       return found;
     } catch (error) {

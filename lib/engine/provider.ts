@@ -5,7 +5,7 @@ import type { Client, ExternalSigningKey } from 'oidc-provider';
 import type { DocumentDirectory } from '../clients/document-directory.ts';
 import type { LastUses } from '../clients/last-use.ts';
 import type { KeySet, RemoteKeys } from '../clients/remote-keys.ts';
-import type { AuditLog, ClientThrottle, Pages, StoredClient } from '../contracts/index.ts';
+import type { AuditLog, ClientAttempt, Limiter, Pages, StoredClient } from '../contracts/index.ts';
 import { ClientMetadataError, TooManyAttemptsError } from '../errors.ts';
 import type { Secrets } from '../keys/secrets.ts';
 import type { ResolvedOptions } from '../options/resolved-options.ts';
@@ -50,6 +50,8 @@ export class Engine {
 export interface ProviderParts {
   readonly audit: AuditLog;
   readonly clients: DocumentDirectory;
+  /** Of failed authentications. */
+  readonly limiter: Limiter<ClientAttempt> | undefined;
   readonly pages: Pages;
   readonly appUsed: LastUses['appUsed'];
   /** `undefined`: clients cannot authenticate with keys. */
@@ -57,7 +59,6 @@ export interface ProviderParts {
   readonly secrets: Secrets;
   /** The keys that sign, the current one first. */
   readonly signingKeys: () => readonly ExternalSigningKey[];
-  readonly throttle: ClientThrottle;
 }
 
 /**
@@ -69,7 +70,7 @@ export function createProvider(
   parts: ProviderParts,
   added: readonly EnginePart[],
 ): Provider {
-  const { appUsed, audit, clients, throttle } = parts;
+  const { appUsed, audit, clients, limiter } = parts;
   const provider = new Provider(options.issuer, {
     ...joinConfigurations(engineConfiguration(options, parts), added),
     adapter: createAdapterFactory(clients, options, added),
@@ -84,7 +85,9 @@ export function createProvider(
     // The engine authenticates the client that it has looked up just before.
     if (stored?.client.id !== clientId) return false;
     try {
-      return await clients.verifySecret(stored, presented, () => throttle.check(clientId, host.ip));
+      return await clients.verifySecret(stored, presented, () =>
+        limiter?.check({ clientId, address: host.ip }),
+      );
     } catch (error) {
       throw error instanceof TooManyAttemptsError ? new TooManyAttempts(error) : error;
     }

@@ -2,7 +2,7 @@ import type { Context, Middleware } from 'koa';
 import { errors } from 'oidc-provider';
 import type { Client, KoaContextWithOIDC } from 'oidc-provider';
 
-import type { ClientThrottle } from '../contracts/index.ts';
+import type { ClientAttempt, Limiter } from '../contracts/index.ts';
 import { StorageError, TooManyAttemptsError } from '../errors.ts';
 import { isUnavailable } from '../http/unavailable.ts';
 import { explainRefusedAssertion } from './client-assertion.ts';
@@ -13,9 +13,9 @@ import type { EngineRequest } from './request.ts';
 export async function completeResponse(
   ctx: KoaContextWithOIDC,
   request: EngineRequest,
-  clients: ClientThrottle,
+  limiter: Limiter<ClientAttempt> | undefined,
 ): Promise<void> {
-  if (isClientRefused(ctx)) await countGuess(ctx, request, clients);
+  if (isClientRefused(ctx)) await countGuess(ctx, request, limiter);
   const { failure } = request;
   // The engine has one answer to all failures, and no option for another (helpers/err_out.js).
   if (failure !== undefined && isUnavailable(failure)) return answerUnavailable(ctx);
@@ -39,13 +39,13 @@ function isClientRefused(ctx: KoaContextWithOIDC): boolean {
 async function countGuess(
   ctx: KoaContextWithOIDC,
   request: EngineRequest,
-  clients: ClientThrottle,
+  limiter: Limiter<ClientAttempt> | undefined,
 ): Promise<void> {
   const { assertion, clientId = '', host } = request;
   try {
     explainRefusedAssertion(ctx);
     // Signed by the client, when it is replayed: it has repeated its request.
-    if (!assertion?.isReplayed) await clients.countFailure(clientId, host.ip);
+    if (!assertion?.isReplayed) await limiter?.take({ clientId, address: host.ip });
   } catch (error) {
     if (error instanceof TooManyAttemptsError) return answerTooManyAttempts(ctx, error);
     // An attempt that could not be counted is answered with 503, so that it does not reveal whether the guess was right.

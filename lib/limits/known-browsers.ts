@@ -4,7 +4,7 @@ import { now } from '../contracts/clock.ts';
 import type { KnownBrowsers } from '../contracts/index.ts';
 import { derivedFromEach } from '../keys/secrets.ts';
 import type { Secrets } from '../keys/secrets.ts';
-import { normalizeLogin } from './attempt-ids.ts';
+import { normalizeLogin } from './limits.ts';
 
 // A cookie has entries for this number of accounts, of those that logged in last.
 const MAX_ACCOUNTS = 10;

@@ -1,81 +1,132 @@
+import { createHmac } from 'node:crypto';
+
 import { LRUCache } from 'lru-cache';
 
 import { CACHE_BOUND } from '../contracts/cache-bound.ts';
 import { now } from '../contracts/clock.ts';
-import type { AttemptCounter, AttemptStore, CountedAttempt } from '../contracts/index.ts';
+import type { AttemptCounter, AttemptStore, Limiter, Logger } from '../contracts/index.ts';
 import { TooManyAttemptsError } from '../errors.ts';
+import { derivedFromEach } from '../keys/secrets.ts';
+import type { Secrets } from '../keys/secrets.ts';
+import { createCounters } from './counters.ts';
 
-/**
- * Limits attempts of one kind, in a window of time, on all nodes together. An attempt is counted in each of its counters, such as
- * those of an account and of a network, or in none of them when one is full.
- */
-export interface Limiter {
-  /** Reads no storage. @throws TooManyAttemptsError when this node remembers that one of the counters is full */
-  check(counters: readonly AttemptCounter[]): void;
-  /** Counts an attempt in the storage, or tells which counter is full, which this node does not remember. */
-  count(counters: readonly AttemptCounter[]): Promise<CountedAttempt>;
-  /** Remembers that a counter is full. @throws TooManyAttemptsError always */
-  refuse(full: { readonly id: string; readonly expiresAt: number }): never;
-  /** All of the above. @throws TooManyAttemptsError when one of the counters is full */
-  take(counters: readonly AttemptCounter[]): Promise<void>;
-  /** Uncounts an attempt, and in the counters `reset` all attempts. */
-  giveBack(counters: readonly AttemptCounter[], reset?: readonly AttemptCounter[]): Promise<void>;
-  /** Whether this node remembers no full counter: then there is nothing to check. */
-  readonly isEmpty: boolean;
+/** How many attempts of one kind may be made in a window of time. */
+export interface Limit<S> {
+  /** In seconds, from the first attempt on. */
+  readonly window: number;
+  /**
+   * In seconds: for how long a node refuses without reading the storage at most, where attempts are given
+   * back on other nodes.
+   *
+   * @default the window
+   */
+  readonly remembered?: number;
+  /** What an attempt is counted for. When several are full, the end of the first one is told. */
+  keysOf(subject: S): readonly LimitKey[];
+  /** Whether an attempt that succeeds gives back all of its first key, so that the failed ones before it do not count any more. */
+  readonly resetsFirst?: boolean;
 }
 
-/**
- * @param options.window - in seconds
- * @param options.remembered - in seconds: for how long a node refuses without reading the storage at most, so that a flood of
- * refused attempts does not reach it. Shorter than the window where attempts are given back, which other nodes notice only
- * afterwards. By default the window
- */
-export function createLimiter(
-  store: AttemptStore,
-  { window, remembered = window }: { readonly window: number; readonly remembered?: number },
-): Limiter {
-  const full = new LRUCache<string, { readonly end: number; readonly until: number }>(CACHE_BOUND);
+/** What attempts are counted for. */
+export interface LimitKey {
+  /** A kind, and the values that identify it within the kind. */
+  readonly key: readonly string[];
+  /** How many attempts may be counted. */
+  readonly limit: number;
+}
 
-  function check(counters: readonly AttemptCounter[]): void {
-    if (full.size === 0) return;
-    const at = now();
-    for (const { id } of counters) {
-      const found = full.get(id);
-      if (found && found.until > at) throw new TooManyAttemptsError(found.end - at);
-      if (found) full.delete(id);
+/** Makes the id of a counter from what is counted: its kind, and the values that identify it within the kind. */
+export type IdOf = (counted: readonly string[]) => string;
+
+/**
+ * Makes the ids under which attempts are counted. They are keyed hashes, because a plain hash of a login name
+ * or an address can be reversed by trying all of them, and a reader of the database must not learn which
+ * users log in from which addresses.
+ *
+ * The counters begin anew when another secret becomes the first one.
+ *
+ * @returns reads the secret once, for all ids of a call
+ */
+export function createAttemptIds(secrets: Secrets): () => IdOf {
+  // Derived keys, because the secrets are used for other purposes too.
+  const keys = derivedFromEach(secrets, (secret) =>
+    createHmac('sha256', secret).update('gatehouse attempts').digest(),
+  );
+  return () => {
+    const key = keys()[0]!;
+    return (counted) => createHmac('sha256', key).update(JSON.stringify(counted)).digest('base64url');
+  };
+}
+
+/** Makes the limiter of a limit, which counts in a store that all nodes share. */
+export function createLimiter<S>(
+  store: Pick<AttemptStore, 'count' | 'release'>,
+  limit: Limit<S>,
+  { ids, logger }: { readonly ids: () => IdOf; readonly logger: Pick<Logger, 'warn'> },
+): Limiter<S> {
+  const attempts = createCounters(store, limit);
+
+  function countersOf(subject: S): readonly AttemptCounter[] {
+    const idOf = ids();
+    return limit.keysOf(subject).map(({ key, limit: most }) => ({ id: idOf(key), limit: most }));
+  }
+
+  async function giveBack(
+    counters: readonly AttemptCounter[],
+    reset: readonly AttemptCounter[],
+  ): Promise<void> {
+    try {
+      await attempts.end(counters, true, reset);
+    } catch (error) {
+      // It stays counted until the window ends. The result of the attempt is returned all the same.
+      logger.warn({ err: error }, 'attempt count not restored after an attempt that did not fail');
     }
   }
 
-  async function count(counters: readonly AttemptCounter[]): Promise<CountedAttempt> {
-    const at = now();
-    return store.count(counters, { now: at, expiresAt: at + window });
-  }
-
-  function refuse({ id, expiresAt: end }: { readonly id: string; readonly expiresAt: number }): never {
-    const at = now();
-    full.set(id, { end, until: Math.min(end, at + remembered) });
-    throw new TooManyAttemptsError(end - at);
-  }
-
   return {
-    check,
-    count,
-    refuse,
-    async take(counters) {
-      check(counters);
-      const counted = await count(counters);
-      if (counted.full) refuse(counted.full);
+    check(subject) {
+      if (!attempts.isEmpty) attempts.check(countersOf(subject));
     },
-    async giveBack(counters, reset = []) {
-      const kept = counters.filter((counter) => !reset.includes(counter));
-      await store.release(idsOf(kept), idsOf(reset));
-    },
-    get isEmpty() {
-      return full.size === 0;
+    take: async (subject) => attempts.count(countersOf(subject)),
+    async attempt(subject, run) {
+      const counters = countersOf(subject);
+      const sequence = await attempts.begin(counters);
+      let found: Awaited<ReturnType<typeof run>>;
+      try {
+        found = await run(sequence);
+      } catch (error) {
+        await giveBack(counters, []);
+        throw error;
+      }
+      if (found === undefined) await attempts.end(counters, false);
+      else await giveBack(counters, limit.resetsFirst ? counters.slice(0, 1) : []);
+      return found;
     },
   };
 }
 
-function idsOf(counters: readonly AttemptCounter[]): string[] {
-  return counters.map(({ id }) => id);
+/**
+ * Makes the limiter of a limit that each node has for itself. It counts at once, in memory, for what a write
+ * to the storage would cost more than.
+ *
+ * @returns counts an attempt. @throws TooManyAttemptsError when the limit is reached; the attempt is not counted then
+ */
+export function createNodeLimiter<S>(limit: Limit<S>): (subject: S) => void {
+  const counts = new LRUCache<string, { count: number; readonly end: number }>(CACHE_BOUND);
+
+  return (subject) => {
+    const at = now();
+    const counters = limit.keysOf(subject).map(({ key, limit: most }) => {
+      const id = key.join(' ');
+      const found = counts.get(id);
+      const counter = found !== undefined && found.end > at ? found : { count: 0, end: at + limit.window };
+      return { id, most, counter };
+    });
+    const full = counters.find(({ counter, most }) => counter.count >= most);
+    if (full) throw new TooManyAttemptsError(full.counter.end - at);
+    for (const { counter, id } of counters) {
+      counter.count += 1;
+      counts.set(id, counter);
+    }
+  };
 }

@@ -1,6 +1,6 @@
 import type { RemoteWaits } from '../contracts/index.ts';
 import { TooManyAttemptsError } from '../errors.ts';
-import { networksOf } from './attempt-ids.ts';
+import { networksOf } from './networks.ts';
 
 // Also where there is no limit of requests: three for each document that may be fetched at once.
 const MOST_WAITING = 100;

@@ -3,7 +3,7 @@ import { LRUCache } from 'lru-cache';
 import { CACHE_BOUND } from '../contracts/cache-bound.ts';
 import { now } from '../contracts/clock.ts';
 import type { AttemptStore, CallerQuota, RequestCounter, RequestPolicy } from '../contracts/index.ts';
-import type { AttemptId } from './attempt-ids.ts';
+import type { IdOf } from './limiter.ts';
 
 /**
  * Counts requests under limits that hold for all nodes together, without a write for each request. A node takes a share of the
@@ -17,7 +17,7 @@ import type { AttemptId } from './attempt-ids.ts';
  */
 export function createRequestCounter(
   store: Pick<AttemptStore, 'reserve'>,
-  { idOf, onRefused }: { readonly idOf: AttemptId; readonly onRefused: () => void },
+  { ids, onRefused }: { readonly ids: () => IdOf; readonly onRefused: () => void },
 ): RequestCounter {
   const callersByPolicy = new Map<string, LRUCache<string, Quota>>();
 
@@ -31,7 +31,7 @@ export function createRequestCounter(
       return function quotaOf(caller) {
         let quota = callers.get(caller);
         if (!quota) {
-          quota = new Quota(store, idOf('requests', ...parts, caller), policy);
+          quota = new Quota(store, ids()(['requests', ...parts, caller]), policy);
           callers.set(caller, quota);
         }
         return quota;

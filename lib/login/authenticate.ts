@@ -4,8 +4,9 @@ import type {
   AuditLog,
   InteractionFlow,
   KnownBrowsers,
+  Limiter,
   Logger,
-  LoginThrottle,
+  LoginAttempt,
   User,
 } from '../contracts/index.ts';
 import { TooManyAttemptsError } from '../errors.ts';
@@ -18,7 +19,7 @@ import type { PageRequestOf } from './page-request.ts';
 export interface AuthenticationParts {
   readonly audit: Pick<AuditLog, 'record'>;
   readonly browsers: KnownBrowsers | undefined;
-  readonly logins: LoginThrottle;
+  readonly logins: Limiter<LoginAttempt> | undefined;
 }
 
 /** Checks a password with the user store, within the login limits, and sets the device cookie of a browser that logs in. */
@@ -36,14 +37,17 @@ export function createAuthenticate(
     const page = pageRequestOf(ctx);
     // The cookie's entries have signatures of their own (see known-browsers.ts).
     const deviceCookie = page.cookies.get(name, { signed: false }) ?? '';
-    const from = { address: ctx.ip, browser: browsers?.find(deviceCookie, login) };
+    const attempt = { login, address: ctx.ip, browser: browsers?.find(deviceCookie, login) };
+    const check = async (sequence: number): Promise<User | undefined> => {
+      // When the user is ended while the check runs, the session of this login is ended too.
+      page.sequence = sequence;
+      return users.authenticate(login, password);
+    };
     let user: User | undefined;
     try {
-      user = await logins.attempt(login, from, async (sequence) => {
-        // When the user is ended while the check runs, the session of this login is ended too.
-        page.sequence = sequence ?? (await storage.revocations.latestSequence());
-        return users.authenticate(login, password);
-      });
+      user = await (logins
+        ? logins.attempt(attempt, check)
+        : check(await storage.revocations.latestSequence()));
     } catch (error) {
       if (error instanceof TooManyAttemptsError) {
         audit.record({ type: 'login_throttled' }, originOf(ctx));

@@ -16,7 +16,7 @@ export interface DocumentFetchPorts {
   readonly fetch: PublicFetch;
   readonly waits: RemoteWaits;
   /** Counts a requester that waits, and the fetch from a host that it causes. @throws TooManyAttemptsError */
-  readonly countFetch: (address: string, host?: string) => void;
+  readonly countFetch: (by: { readonly address: string; readonly host: string | undefined }) => void;
   readonly loadNameCheck: () => Promise<CheckAppName>;
   /** Whether the server offers that authentication method. */
   readonly privateKeyJwt: boolean;
@@ -94,7 +94,7 @@ export function createDocumentFetch(ports: DocumentFetchPorts): DocumentFetch {
       if (failure && failure.until > now()) throw failure.error;
       if (address === undefined) return fetchShared(id);
       return ports.waits.wait({ url: id, address }, async () => {
-        ports.countFetch(address, running.has(id) ? undefined : new URL(id).host);
+        ports.countFetch({ address, host: running.has(id) ? undefined : new URL(id).host });
         return fetchShared(id);
       });
     },

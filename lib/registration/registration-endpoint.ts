@@ -3,6 +3,7 @@ import type { Context } from 'koa';
 import { NotRegistered, RegistrationDisabled, TooManyClients } from './dynamic-registration.ts';
 import type { Caller, DynamicRegistration, Registered } from './dynamic-registration.ts';
 import { RegistrationRefused } from './registration-metadata.ts';
+import type { ClientAttempt, Limiter } from '../contracts/index.ts';
 import { BodyError, TooManyAttemptsError } from '../errors.ts';
 import { isUnavailable } from '../http/unavailable.ts';
 import { discardRest, readJson } from '../http/body.ts';
@@ -34,10 +35,10 @@ export type RegistrationEndpoint = (
 /** The parts of the server that the endpoint needs. */
 interface RegistrationEndpointParts {
   readonly dynamicRegistration: DynamicRegistration;
-  readonly throttle: {
-    readonly check: (address: string) => void;
-    readonly count: (address: string) => Promise<void>;
-    readonly countChange: (clientId: string, address: string) => Promise<void>;
+  readonly limiters: {
+    /** The apps that are registered from an address. */
+    readonly registered: Limiter<string>;
+    readonly changed: Limiter<ClientAttempt>;
   };
 }
 
@@ -46,13 +47,13 @@ export function createRegistrationEndpoint(
     initialAccessTokenHashes,
     issuer,
   }: Pick<ResolvedOptions, 'issuer'> & { readonly initialAccessTokenHashes: readonly string[] | undefined },
-  { dynamicRegistration, throttle }: RegistrationEndpointParts,
+  { dynamicRegistration, limiters: { changed, registered } }: RegistrationEndpointParts,
 ): RegistrationEndpoint {
   async function register(ctx: Context): Promise<Registered> {
     requireInitialAccessToken(ctx);
-    throttle.check(ctx.ip);
+    registered.check(ctx.ip);
     return dynamicRegistration.register(await readMetadata(ctx), callerOf(ctx), async () =>
-      throttle.count(ctx.ip),
+      registered.take(ctx.ip),
     );
   }
 
@@ -70,7 +71,7 @@ export function createRegistrationEndpoint(
     if (ctx.method === 'GET') return dynamicRegistration.read(id, token);
     if (ctx.method === 'PUT')
       return dynamicRegistration.update({ id, token }, await readMetadata(ctx), callerOf(ctx), async () =>
-        throttle.countChange(id, ctx.ip),
+        changed.take({ clientId: id, address: ctx.ip }),
       );
     await dynamicRegistration.remove(id, token, callerOf(ctx));
     return undefined;
@@ -101,11 +102,11 @@ export function createRegistrationEndpoint(
         ctx.set('Allow', `${methods}, OPTIONS`);
         throw discardRest(ctx, new WrongMethod(methods));
       }
-      const registered = clientId === undefined ? await register(ctx) : await manage(ctx, clientId);
+      const registration = clientId === undefined ? await register(ctx) : await manage(ctx, clientId);
       // Only now, because anyone can write an id into the path.
-      request.clientId = registered?.client.id ?? clientId!;
-      if (registered) respond(ctx, registered);
-      ctx.status = registered ? (clientId === undefined ? 201 : 200) : 204;
+      request.clientId = registration?.client.id ?? clientId!;
+      if (registration) respond(ctx, registration);
+      ctx.status = registration ? (clientId === undefined ? 201 : 200) : 204;
     } catch (error) {
       refuse(ctx, request, refusalOf(error, issuer, clientId));
       discardRest(ctx, error);

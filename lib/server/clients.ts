@@ -10,7 +10,8 @@ import { createRemoteKeys } from '../clients/remote-keys.ts';
 import type { RemoteKeys } from '../clients/remote-keys.ts';
 import type { RemoteWaits } from '../contracts/index.ts';
 import type { PublicFetch } from '../http/public-fetch.ts';
-import { createFetchLimit } from '../limits/fetch-limit.ts';
+import { createNodeLimiter } from '../limits/limiter.ts';
+import { FETCH_LIMIT } from '../limits/limits.ts';
 import { createRemoteWaits } from '../limits/remote-waits.ts';
 import type { ResolvedOptions } from '../options/resolved-options.ts';
 import { createDocumentDirectory } from '../registration/document-directory.ts';
@@ -95,7 +96,7 @@ function withDocuments(
   return createDocumentDirectory(registered, {
     ...parts,
     store: storage.clients,
-    countFetch: createFetchLimit(),
+    countFetch: createNodeLimiter(FETCH_LIMIT),
     policy,
     ownHost: new URL(issuer).hostname,
     privateKeyJwt,

@@ -10,7 +10,6 @@ import { INTERNALS } from '../contracts/internals.ts';
 import { createPublicFetch } from '../http/public-fetch.ts';
 import type { Network } from '../http/public-fetch.ts';
 import { createConcurrencyLimit, isConnectionError } from '../limits/concurrency-limit.ts';
-import { createThrottles } from '../limits/throttles.ts';
 import { optional, readOptions, unchecked } from '../options/declare.ts';
 import type { AuthServerOptions } from '../options/options.ts';
 import { resolveOptions } from '../options/resolve.ts';
@@ -23,6 +22,7 @@ import { startEngine } from './engine.ts';
 import { createReadiness, healthEndpoints } from './health.ts';
 import { PAUSES, PRUNE, pruneExpired, serverJobs, startJobs } from './jobs.ts';
 import { createServerKeys } from './keys.ts';
+import { createLimiters } from './limiters.ts';
 import { createMount } from './mount.ts';
 import { createRecord } from './record.ts';
 import { createRegistration } from './registration.ts';
@@ -81,12 +81,7 @@ export async function createServer<
   const record = createRecord(options);
   const { audit, observers } = record;
   const keys = await createServerKeys(options, record);
-  const throttles = createThrottles(storage.attempts, {
-    attempts: options.limits.attempts,
-    logger,
-    observers,
-    secrets: keys.secrets,
-  });
+  const limiters = createLimiters(options, { record, secrets: keys.secrets });
 
   const publicFetch = createPublicFetch(network);
   const clients = createClients(options, { invalidation, publicFetch, record });
@@ -99,19 +94,18 @@ export async function createServer<
     clients,
     invalidation,
     keys,
+    limiters,
     record,
-    throttles,
     tokens,
   });
-  const throttleOf = throttles.registrations;
   const mount = createMount(options, {
     concurrencyLimit,
     engine,
     invalidate: invalidation.notify,
+    limiter: limiters.clients,
     pages,
     record,
-    registration: createRegistration(options, { clients, record, throttleOf }),
-    throttle: throttles.clients,
+    registration: createRegistration(options, { clients, limiters: limiters.registrations, record }),
     verify: tokens.verify,
   });
 
@@ -169,7 +163,7 @@ export async function createServer<
       concurrencyLimit,
       logger,
       mountPath: options.paths.mount,
-      requestCounter: throttles.requests,
+      requestCounter: limiters.requests,
       resources,
       storage,
     },

@@ -7,8 +7,7 @@ import { createUserCodeIds } from '../devices/user-codes.ts';
 import type { UserCodeIds } from '../devices/user-codes.ts';
 import { createProvider, Engine } from '../engine/provider.ts';
 import { originOf } from '../engine/request-facts.ts';
-import { isSameNetwork } from '../limits/attempt-ids.ts';
-import type { Throttles } from '../limits/throttles.ts';
+import { isSameNetwork } from '../limits/networks.ts';
 import { createAuthorizationRequests } from '../login/authorization-request.ts';
 import type { AuthorizationRequests } from '../login/authorization-request.ts';
 import { loginPart } from '../login/engine-part.ts';
@@ -19,6 +18,7 @@ import { tokenPart } from '../token/engine-part.ts';
 import type { ServerAccess } from './access.ts';
 import type { ServerClients } from './clients.ts';
 import type { ServerKeys } from './keys.ts';
+import type { ServerLimiters } from './limiters.ts';
 import type { ServerRecord } from './record.ts';
 import type { ServerStorage } from './storage.ts';
 import type { ServerTokens } from './tokens.ts';
@@ -34,8 +34,8 @@ export interface EngineParts<U extends User> extends Pick<ServerStorage, 'invali
   readonly access: Pick<ServerAccess<string, string, U>, 'clientPermissions' | 'userAssignments'>;
   readonly clients: ServerClients;
   readonly keys: ServerKeys;
+  readonly limiters: ServerLimiters;
   readonly record: ServerRecord;
-  readonly throttles: Throttles;
   readonly tokens: ServerTokens;
 }
 
@@ -44,7 +44,7 @@ export async function startEngine<U extends User>(
   options: ResolvedOptions,
   parts: EngineParts<U>,
 ): Promise<ServerEngine> {
-  const { clients, invalidation, keys, record, throttles, tokens } = parts;
+  const { clients, invalidation, keys, limiters, record, tokens } = parts;
   const shared = {
     engine: new Engine(),
     requests: createAuthorizationRequests(options, keys.secrets),
@@ -57,7 +57,7 @@ export async function startEngine<U extends User>(
   const { engine, requests, userCodeIds } = shared;
   const { clientPermissions } = parts.access;
   const { directory } = clients;
-  const { deviceRequests } = throttles;
+  const { deviceRequests } = limiters;
   const modules = [
     loginPart(options, { ...tokens, clients: directory, requests }),
     tokenPart(options, { ...tokens, clients: directory, clientPermissions }),
@@ -69,12 +69,12 @@ export async function startEngine<U extends User>(
       {
         audit: record.audit,
         clients: directory,
+        limiter: limiters.clients,
         pages,
         appUsed: clients.lastUses.appUsed,
         remoteKeys: clients.remoteKeys,
         secrets: keys.secrets,
         signingKeys: tokens.signingKeys,
-        throttle: throttles.clients,
       },
       modules,
     ),
@@ -89,7 +89,7 @@ export async function startEngine<U extends User>(
 /** Makes what the pages can do: log in, consent, answer devices, and what users see and change of apps. */
 function createFlow<U extends User>(
   options: ResolvedOptions,
-  { access, clients, record: { audit }, throttles, tokens }: EngineParts<U>,
+  { access, clients, limiters, record: { audit }, tokens }: EngineParts<U>,
   {
     engine: { provider },
     requests,
@@ -115,16 +115,21 @@ function createFlow<U extends User>(
     privateKeyJwt: options.clients.keys,
   });
   const authorizedAppsOf = createAuthorizedApps({ ...options, audit });
-  const { userCodes } = throttles;
   return createInteractionFlow(options, {
     audit,
-    browsers: throttles.browsers,
+    browsers: limiters.browsers,
     clients: clients.directory,
     devices:
       options.clients.devices &&
-      createDeviceFlow(options, { audit, isSameNetwork, provider, userCodeIds, userCodes }),
+      createDeviceFlow(options, {
+        audit,
+        isSameNetwork,
+        provider,
+        userCodeIds,
+        userCodes: limiters.userCodes,
+      }),
     endMissingUser: tokens.endMissingUser,
-    logins: throttles.logins,
+    logins: limiters.logins,
     requests,
     provider,
     developer: async (ctx, user) => developerOf(user, originOf(ctx)),

@@ -2,8 +2,9 @@ import type { Context, Middleware, Next } from 'koa';
 import type { KoaContextWithOIDC, Provider } from 'oidc-provider';
 
 import type {
-  ClientThrottle,
+  ClientAttempt,
   ConcurrencyLimit,
+  Limiter,
   Overload,
   Pages,
   StoredChange,
@@ -47,15 +48,15 @@ export function createMount(
     readonly concurrencyLimit: Pick<ConcurrencyLimit, 'isDraining' | 'run'>;
     /** Removes what was revoked from the caches of this node. */
     readonly invalidate: (revoked: StoredChange) => void;
+    readonly limiter: Limiter<ClientAttempt> | undefined;
     readonly record: ServerRecord;
     /** `undefined`: apps cannot register themselves. */
     readonly registration: RegistrationEndpoint | undefined;
-    readonly throttle: ClientThrottle;
     readonly verify: VerifyAccessToken;
   },
 ): Middleware {
   const { basePath, logger, paths } = options;
-  const { concurrencyLimit, engine, invalidate, pages, record, registration, throttle } = parts;
+  const { concurrencyLimit, engine, invalidate, limiter, pages, record, registration } = parts;
   const report = createReport(logger, record.observers);
   const engineMiddleware = createEngineMiddleware(
     createUnwrapToken(parts.verify),
@@ -191,7 +192,7 @@ export function createMount(
     if (engineContext.oidc.route === 'discovery') {
       engineContext.body = serverMetadata(engineContext.body as Record<string, unknown>, options);
     } else {
-      await completeResponse(engineContext, request, throttle);
+      await completeResponse(engineContext, request, limiter);
       if (engineContext.oidc.route === 'device_authorization' && engineContext.status === 200)
         engineContext.body = {
           ...(engineContext.body as object),

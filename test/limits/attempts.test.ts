@@ -3,13 +3,12 @@ import { setImmediate } from 'node:timers/promises';
 import test from 'ava';
 import { memoryStorage } from 'koa-gatehouse/adapters/memory';
 
-import { createLimiter } from '../../lib/limits/limiter.ts';
-import { createAttemptsUnderWay } from '../../lib/limits/login-attempts.ts';
+import { createCounters } from '../../lib/limits/counters.ts';
 
 type Store = ReturnType<typeof memoryStorage>['attempts'];
 
 function attemptsOn(store: Store) {
-  return createAttemptsUnderWay(createLimiter(store, { window: 60, remembered: 10 }));
+  return createCounters(store, { window: 60, remembered: 10 });
 }
 
 function ofAnn(limit: number) {
@@ -21,11 +20,11 @@ test('concurrent attempts wait until attempts in progress are given back', async
   const counters = [...ofAnn(2), { id: 'address', limit: 3 }];
   await Promise.all(
     Array.from({ length: 5 }, async () => {
-      await attempts.take(counters);
+      await attempts.begin(counters);
       await attempts.end(counters, true);
     }),
   );
-  await t.notThrowsAsync(attempts.take(counters));
+  await t.notThrowsAsync(attempts.begin(counters));
 });
 
 test('attempts with different counters wait for those that they share', async (t) => {
@@ -34,7 +33,7 @@ test('attempts with different counters wait for those that they share', async (t
   const passed = await Promise.all(
     Array.from({ length: 8 }, async (_, index) => {
       const counters = [{ id: `account ${index % 2}`, limit: 1 }, shared];
-      await attempts.take(counters);
+      await attempts.begin(counters);
       await setImmediate();
       await attempts.end(counters, true);
       return index;
@@ -57,23 +56,23 @@ test('an attempt waits for one that the database counted first and that this nod
       return counted;
     },
   });
-  const first = attempts.take(ofAnn(1));
-  const second = attempts.take(ofAnn(1));
+  const first = attempts.begin(ofAnn(1));
+  const second = attempts.begin(ofAnn(1));
   await Promise.race([second, setImmediate()]);
   answers[0]!();
   await first;
   await attempts.end(ofAnn(1), true);
   await t.notThrowsAsync(second);
   await attempts.end(ofAnn(1), false);
-  await t.throwsAsync(attempts.take(ofAnn(1)), { code: 'ERR_TOO_MANY_ATTEMPTS' });
+  await t.throwsAsync(attempts.begin(ofAnn(1)), { code: 'ERR_TOO_MANY_ATTEMPTS' });
 });
 
 test('when all counts are refused, attempts and those that wait for them are rejected', async (t) => {
   const store = memoryStorage().attempts;
-  await attemptsOn(store).take(ofAnn(1));
+  await attemptsOn(store).begin(ofAnn(1));
   const attempts = attemptsOn(store);
   const settled = await Promise.allSettled(
-    Array.from({ length: 5 }, async () => attempts.take([...ofAnn(1), { id: 'address', limit: 1 }])),
+    Array.from({ length: 5 }, async () => attempts.begin([...ofAnn(1), { id: 'address', limit: 1 }])),
   );
   t.deepEqual(new Set(settled.map(({ status }) => status)), new Set(['rejected']));
   t.is((await store.count([{ id: 'address', limit: 1 }], { now: 0, expiresAt: 1 })).full, undefined);
@@ -93,8 +92,8 @@ test('attempts that wait for a refused one are resumed, whichever counter refuse
     },
   });
   await store.count(ofAnn(1), { now: 0, expiresAt: 9e9 });
-  const refused = attempts.take([{ id: 'full', limit: 1 }, ...ofAnn(1)]);
-  const waiting = attempts.take(ofAnn(1));
+  const refused = attempts.begin([{ id: 'full', limit: 1 }, ...ofAnn(1)]);
+  const waiting = attempts.begin(ofAnn(1));
   await setImmediate();
   await store.release(['ann']);
   answers[0]!();

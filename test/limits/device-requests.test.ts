@@ -1,22 +1,22 @@
 import test from 'ava';
 import { memoryStorage } from 'koa-gatehouse/adapters/memory';
 
-import { createAttemptId } from '../../lib/limits/attempt-ids.ts';
-import { createDeviceRequestThrottle } from '../../lib/limits/device-throttles.ts';
+import { createAttemptIds, createLimiter } from '../../lib/limits/limiter.ts';
+import { deviceRequestLimit } from '../../lib/limits/limits.ts';
 
 // The defaults.
 const LIMITS = { perAddress: 50, perClient: 10_000, window: 600 };
 
 test('strangers of a hundred networks cannot use up what a public client may begin', async (t) => {
-  const throttle = createDeviceRequestThrottle(memoryStorage().attempts, {
-    idOf: createAttemptId(() => ['secret']),
-    limits: LIMITS,
+  const limiter = createLimiter(memoryStorage().attempts, deviceRequestLimit(LIMITS), {
+    ids: createAttemptIds(() => ['secret']),
+    logger: { warn() {} },
   });
-  const app = { id: 'cli', confidential: false };
+  const client = { id: 'cli', confidential: false };
   const counted = async (address: string, times: number): Promise<number> => {
     let accepted = 0;
     for (let count = 0; count < times; count += 1) {
-      await throttle.count(app, address).then(
+      await limiter.take({ client, address }).then(
         () => (accepted += 1),
         (error: unknown) => t.regex(String(error), /Too many attempts\. Try again in \d+ s/),
       );

@@ -1,7 +1,8 @@
 import test from 'ava';
 import { knexStorage } from 'koa-gatehouse/adapters/knex';
 
-import { normalizeLogin, networksOf } from '../../lib/limits/attempt-ids.ts';
+import { normalizeLogin } from '../../lib/limits/limits.ts';
+import { networksOf } from '../../lib/limits/networks.ts';
 import { contentsOf } from '../adapters/contents.ts';
 import { sqlite } from '../adapters/databases.ts';
 import { ANN, startThrottled, times } from './platform.ts';

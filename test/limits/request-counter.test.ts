@@ -2,7 +2,7 @@ import test from 'ava';
 import { memoryStorage } from 'koa-gatehouse/adapters/memory';
 
 import type { AttemptStore, CallerQuota, ReservedAttempts } from '../../lib/contracts/index.ts';
-import { createAttemptId } from '../../lib/limits/attempt-ids.ts';
+import { createAttemptIds } from '../../lib/limits/limiter.ts';
 import { createRequestCounter } from '../../lib/limits/request-counter.ts';
 import { passTime } from '../harness/clock.ts';
 
@@ -12,7 +12,7 @@ type Store = Pick<AttemptStore, 'reserve'>;
 
 /** What a node knows of a caller's quota. */
 function quotaOn(store: Store, requests: number, { caller = 'ann', window = HOUR } = {}): CallerQuota {
-  const counter = createRequestCounter(store, { idOf: createAttemptId(() => ['secret']), onRefused() {} });
+  const counter = createRequestCounter(store, { ids: createAttemptIds(() => ['secret']), onRefused() {} });
   return counter.quotasOf({ name: 'user', requests, window })(caller);
 }
 

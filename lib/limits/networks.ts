@@ -1,41 +1,7 @@
-import { createHmac } from 'node:crypto';
 import { isIPv4 } from 'node:net';
 
 import { addressOf } from '../http/address.ts';
-import { derivedFromEach } from '../keys/secrets.ts';
-import type { Secrets } from '../keys/secrets.ts';
-
-/** Makes the id of a counter from its kind and the values that identify it within the kind. */
-export type AttemptId = (kind: string, ...parts: readonly string[]) => string;
-
-/**
- * Makes the ids under which attempts are counted. They are keyed hashes, because a plain hash of a login name or an address can
- * be reversed by trying all of them, and a reader of the database must not learn which users log in from which addresses.
- *
- * The counters begin anew when another secret becomes the first one.
- */
-export function createAttemptId(secrets: Secrets): AttemptId {
-  // Derived keys, because the secrets are used for other purposes too.
-  const keys = derivedFromEach(secrets, (secret) =>
-    createHmac('sha256', secret).update('gatehouse attempts').digest(),
-  );
-  return (...given) => createHmac('sha256', keys()[0]!).update(JSON.stringify(given)).digest('base64url');
-}
-
-/**
- * Normalizes a login name for counting. Databases differ in which names their collations treat as equal, so each difference
- * that one of them ignores is removed: case, accents, width, white space and invisible characters. Two accounts that are
- * normalized to the same name share their attempts, which does less harm than separate attempts for each spelling of one
- * account.
- */
-export function normalizeLogin(login: string): string {
-  // Upper case first, because it maps ß to SS, as collations do.
-  return login
-    .normalize('NFKD')
-    .replaceAll(/[\p{M}\p{C}\p{Z}\s]/gu, '')
-    .toUpperCase()
-    .toLowerCase();
-}
+import type { LimitKey } from './limiter.ts';
 
 /** A network that an address belongs to. */
 export interface Network {
@@ -45,9 +11,10 @@ export interface Network {
 }
 
 /**
- * The networks whose addresses one attacker may control, the narrowest first. A subscriber has all addresses of an IPv6 /64,
- * and commonly of a /56 or /48 (RFC 6177 section 2); a customer of a hosting provider may have many addresses of an IPv4 /24.
- * Unrelated users can share the wider networks, so their limits are higher.
+ * The networks whose addresses one attacker may control, the narrowest first. A subscriber has all addresses
+ * of an IPv6 /64, and commonly of a /56 or /48 (RFC 6177 section 2); a customer of a hosting provider may
+ * have many addresses of an IPv4 /24. Unrelated users can share the wider networks, so their limits are
+ * higher.
  *
  * @param address - Koa's `ctx.ip`: behind a proxy it is the text of a header field, which may be anything
  */
@@ -67,6 +34,14 @@ export function networksOf(address: string): readonly [Network, ...Network[]] {
     { name: `${named(fourth & 0xff00)}::/56`, multiplier: 2 },
     { name: `${named(0)}::/48`, multiplier: 3 },
   ];
+}
+
+/** What is counted for the networks of an address: as much as is given for an address, and more for the larger networks. */
+export function perNetwork(address: string, ...ofAddress: readonly LimitKey[]): readonly LimitKey[] {
+  const networks = networksOf(address);
+  return ofAddress.flatMap(({ key, limit }) =>
+    networks.map(({ multiplier, name }) => ({ key: [...key, name], limit: limit * multiplier })),
+  );
 }
 
 /** Whether two addresses are one IPv4 address, or are of one IPv6 /64, as those of a subscriber are. */

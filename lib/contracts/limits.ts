@@ -1,0 +1,152 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+
+import type { Client } from './clients.ts';
+
+/**
+ * Limits attempts of one kind in a window of time, on all nodes together. A limit that is switched off has
+ * none: it is `undefined`.
+ *
+ * @typeParam S - who or what makes an attempt
+ */
+export interface Limiter<S> {
+  /**
+   * Compares the counts that this node knows, without a read of the storage. The node reads the counts of the
+   * other nodes when it counts an attempt itself.
+   *
+   * @throws TooManyAttemptsError when the limit is reached
+   */
+  check(subject: S): void;
+  /** Counts an attempt. @throws TooManyAttemptsError when the limit is reached; the attempt is not counted then */
+  take(subject: S): Promise<void>;
+  /**
+   * Counts an attempt and then runs it. It is uncounted when it succeeds or throws, so that only those that
+   * fail count.
+   *
+   * @param run - resolves to `undefined` when the attempt has failed. Gets the sequence of the revocations from before
+   * @throws TooManyAttemptsError without running it, when too many have failed
+   */
+  attempt<T>(subject: S, run: (sequence: number) => Promise<T | undefined>): Promise<T | undefined>;
+}
+
+/** A login, as the user typed it, and where it comes from. */
+export interface LoginAttempt {
+  readonly login: string;
+  readonly address: string;
+  /** Identifies a browser in which the account has logged in before; `undefined` for every other one. */
+  readonly browser: string | undefined;
+}
+
+/** A request that claims to be of a client. */
+export interface ClientAttempt {
+  readonly clientId: string;
+  readonly address: string;
+}
+
+/** A user code that a user enters (RFC 8628 section 5.1). */
+export interface UserCodeAttempt {
+  readonly userId: string;
+  readonly address: string;
+}
+
+/** A device authorization request, whose client has authenticated itself if it can. */
+export interface DeviceAttempt {
+  readonly client: Pick<Client, 'id' | 'confidential'>;
+  readonly address: string;
+}
+
+/** Recognizes the browsers in which an account has logged in before, by a cookie. */
+export interface KnownBrowsers {
+  /** The identifier of the browser, if this account has logged in with it. */
+  find(cookie: string, login: string): string | undefined;
+  /** The value to set the cookie to after a successful login, and when it expires, in seconds since 1970. */
+  renew(cookie: string, login: string): { readonly cookie: string; readonly expiresAt: number };
+}
+
+/**
+ * Bounds how many requests of a node wait at once for what strangers serve: the documents and the keys of
+ * clients. Each of them holds a place of `limits.requests`.
+ */
+export interface RemoteWaits {
+  /**
+   * Waits for a read as one of the requests that may. Several can wait for one read.
+   *
+   * @throws TooManyAttemptsError at once, and reads nothing, when as many wait already: in all, for the URL, or from the network
+   */
+  wait<T>(place: { readonly url: string; readonly address: string }, read: () => T | Promise<T>): Promise<T>;
+}
+
+/** A limit of the requests of one caller. */
+export interface RequestPolicy {
+  /** Such as `user`. Lower-case letters, digits, hyphens and slashes, because it is sent in header fields. */
+  readonly name: string;
+  /** The largest number of requests in a window. */
+  readonly requests: number;
+  /** In seconds, from the first request on. */
+  readonly window: number;
+}
+
+/** Counts the requests of callers on all nodes together. */
+export interface RequestCounter {
+  /** Returns a function that finds the quota of a caller. Equal policies have the same quotas. */
+  quotasOf(policy: RequestPolicy): (caller: string) => CallerQuota;
+  /** Reports a refused request to the observers. */
+  refused(): void;
+}
+
+/** What a caller may still send under a policy, as this node knows it. */
+export interface CallerQuota {
+  /**
+   * Counts requests, all or none. Most calls return at once; others take a share of the limit from the
+   * storage first.
+   *
+   * @returns the window in which they were counted; `undefined`: fewer are left
+   * @throws StorageError when the storage cannot be reached
+   */
+  take(count: number): number | undefined | Promise<number | undefined>;
+  /** Uncounts requests on this node, unless their window has ended. */
+  giveBack(count: number, window: number): void;
+  readonly remaining: number;
+  /** The time to the end of the window, in seconds. */
+  readonly seconds: number;
+}
+
+/**
+ * Why a request is not run: the server has begun to close, too many requests are running, or the request has
+ * waited so long that its client may have repeated it at another node.
+ */
+export type Overload = 'closing' | 'late' | 'overloaded';
+
+/** The parts of a Koa context that the limit reads. */
+export interface Exchange {
+  readonly req: IncomingMessage;
+  readonly res: ServerResponse;
+  readonly body?: unknown;
+}
+
+/** Limits how many requests run at once, and waits for the running ones at shutdown. */
+export interface ConcurrencyLimit {
+  /** Whether every response ends its connection, because the server has begun to drain or to close. */
+  readonly isDraining: boolean;
+  /**
+   * Why no request is run now: the server has begun to close, or the request that is read now may have waited
+   * for so long that its client has given up. `undefined`: requests are run.
+   */
+  readonly refusal: 'closing' | 'late' | undefined;
+  /** How many requests are running, including those whose body is still being received. */
+  readonly count: number;
+  /** Runs the work of a request, or refuses it at once: requests do not queue. */
+  run<T>(
+    exchange: Exchange,
+    work: () => Promise<T>,
+    refuse: (overload: Overload) => T | Promise<T>,
+  ): Promise<T>;
+  /**
+   * Counts a streamed response to a caller until it has ended. `false`: a tenth of all requests that may run
+   * are streams to this caller already, who would use up the limit by reading none of them.
+   */
+  admitStream(caller: string, res: ServerResponse): boolean;
+  /** Ends the connection with each response from here on (RFC 9112 section 9.6). Requests are still run. */
+  drain(): void;
+  /** Refuses all requests from here on. Resolves when those that are running have ended. */
+  close(): Promise<void>;
+}

@@ -1,0 +1,156 @@
+import type { ClientAttempt, DeviceAttempt, LoginAttempt, UserCodeAttempt } from '../contracts/index.ts';
+import type { ResolvedThrottling } from '../options/throttling.ts';
+import type { Limit } from './limiter.ts';
+import { perNetwork } from './networks.ts';
+
+type Options<N extends keyof ResolvedThrottling> = NonNullable<ResolvedThrottling[N]>;
+
+// In seconds. An attempt that another node gives back is noticed after this time.
+const REMEMBERED = 10;
+
+/**
+ * Failed logins. A low limit applies to an account from one address, higher limits to an account from all
+ * addresses and to an address for all accounts; the limits of an address apply to its networks too,
+ * multiplied. A browser on which the account has logged in before has a limit of its own instead, so that an
+ * attacker who fails on purpose cannot lock the user out.
+ *
+ * Of these, a successful login resets the count of the account from the address, or that of the browser. Not
+ * that of the address: otherwise an attacker could reset it by logging in to an account of their own.
+ */
+export function loginLimit(options: Omit<Options<'login'>, 'deviceLifetime'>): Limit<LoginAttempt> {
+  const { perAccount, perAccountAndAddress, perAddress, perDevice, window } = options;
+  return {
+    window,
+    remembered: REMEMBERED,
+    keysOf({ address, browser, login }) {
+      if (browser !== undefined) return [{ key: ['login device', browser], limit: perDevice }];
+      const account = normalizeLogin(login);
+      return [
+        ...perNetwork(
+          address,
+          { key: ['login', account], limit: perAccountAndAddress },
+          { key: ['login address'], limit: perAddress },
+        ),
+        { key: ['login account', account], limit: perAccount },
+      ];
+    },
+    resetsFirst: true,
+  };
+}
+
+/**
+ * Failed authentications of clients, per client and address, and per address, in both cases for the networks
+ * of the address too. There is no limit per client for all addresses, because an attacker could use it to
+ * lock the client out.
+ *
+ * Only failures are counted, after the fact. All nodes share the counters, but each node refuses by those
+ * that it remembers as full, so a successful authentication never reads the storage.
+ */
+export function clientLimit(options: Options<'clientAuthentication'>): Limit<ClientAttempt> {
+  const { perAddress, perClientAndAddress, window } = options;
+  return {
+    window,
+    keysOf: ({ address, clientId }) =>
+      perNetwork(
+        address,
+        { key: ['client', clientId], limit: perClientAndAddress },
+        { key: ['client address'], limit: perAddress },
+      ),
+  };
+}
+
+/** Wrong user codes, per user, and per address with its networks. */
+export function userCodeLimit({ perAddress, perUser, window }: Options<'userCodes'>): Limit<UserCodeAttempt> {
+  return {
+    window,
+    remembered: REMEMBERED,
+    keysOf: ({ address, userId }) => [
+      { key: ['user code', userId], limit: perUser },
+      ...perNetwork(address, { key: ['user code address'], limit: perAddress }),
+    ],
+  };
+}
+
+/**
+ * Device authorization requests, each of which stores a row: those of a confidential client for all of its
+ * devices, which have the address of its own server, and those of public clients per address with its
+ * networks. Anybody can send requests in the name of a public client, so a limit for one would be used up by
+ * strangers, who then lock out its devices.
+ */
+export function deviceRequestLimit(options: Options<'deviceRequests'>): Limit<DeviceAttempt> {
+  const { perAddress, perClient, window } = options;
+  return {
+    window,
+    keysOf: ({ address, client: { confidential, id } }) =>
+      confidential
+        ? [{ key: ['device client', id], limit: perClient }]
+        : perNetwork(address, { key: ['device address'], limit: perAddress }),
+  };
+}
+
+// In seconds.
+const REGISTRATION_WINDOW = 3600;
+
+/** Apps that are registered from an address and its networks. */
+export function registrationLimit({ perAddress }: { readonly perAddress: number }): Limit<string> {
+  return {
+    window: REGISTRATION_WINDOW,
+    keysOf: (address) => perNetwork(address, { key: ['registration'], limit: perAddress }),
+  };
+}
+
+// Each is a row of the audit log, and is announced to all nodes.
+const CHANGES = 20;
+
+// The changes of an address for each app that it may register.
+const CHANGES_PER_APP = 3;
+
+/** Changes of a registered app, and of all from an address and its networks. */
+export function changeLimit({ perAddress }: { readonly perAddress: number }): Limit<ClientAttempt> {
+  return {
+    window: REGISTRATION_WINDOW,
+    keysOf: ({ address, clientId }) => [
+      { key: ['registration changes', clientId], limit: CHANGES },
+      ...perNetwork(address, {
+        key: ['registration changes of address'],
+        limit: CHANGES_PER_APP * perAddress,
+      }),
+    ],
+  };
+}
+
+// Times in seconds. `perHostAndAddress`, so that an address does not keep the apps of a host from everybody.
+const FETCHES = { perAddress: 20, perHost: 60, perHostAndAddress: 6, window: 300 };
+
+/**
+ * How often strangers make a node fetch documents, or wait for one: for one address and its networks, so that
+ * one of them cannot use up what a node fetches, and for one host, so that this server is no tool for
+ * attacking another one. Without a host, a request waits for a fetch of another. Each node counts for itself,
+ * because a write per request of a stranger would cost more than the fetch.
+ */
+export const FETCH_LIMIT: Limit<{ readonly address: string; readonly host: string | undefined }> = {
+  window: FETCHES.window,
+  keysOf({ address, host }) {
+    const ofAddress = { key: ['address'], limit: FETCHES.perAddress };
+    if (host === undefined) return perNetwork(address, ofAddress);
+    return [
+      { key: ['host', host], limit: FETCHES.perHost },
+      ...perNetwork(address, { key: ['host', host], limit: FETCHES.perHostAndAddress }, ofAddress),
+    ];
+  },
+};
+
+/**
+ * Normalizes a login name for counting. Databases differ in which names their collations treat as equal, so
+ * each difference that one of them ignores is removed: case, accents, width, white space and invisible
+ * characters. Two accounts that are normalized to the same name share their attempts, which does less harm
+ * than separate attempts for each spelling of one account.
+ */
+export function normalizeLogin(login: string): string {
+  // Upper case first, because it maps ß to SS, as collations do.
+  return login
+    .normalize('NFKD')
+    .replaceAll(/[\p{M}\p{C}\p{Z}\s]/gu, '')
+    .toUpperCase()
+    .toLowerCase();
+}

@@ -1,0 +1,79 @@
+import type {
+  ClientAttempt,
+  DeviceAttempt,
+  GuardOutcome,
+  KnownBrowsers,
+  Limiter,
+  LoginAttempt,
+  RequestCounter,
+  UserCodeAttempt,
+} from '../contracts/index.ts';
+import type { Secrets } from '../keys/secrets.ts';
+import { createKnownBrowsers } from '../limits/known-browsers.ts';
+import { createAttemptIds, createLimiter } from '../limits/limiter.ts';
+import type { Limit } from '../limits/limiter.ts';
+import {
+  changeLimit,
+  clientLimit,
+  deviceRequestLimit,
+  loginLimit,
+  registrationLimit,
+  userCodeLimit,
+} from '../limits/limits.ts';
+import { networksOf } from '../limits/networks.ts';
+import { createRequestCounter } from '../limits/request-counter.ts';
+import type { ResolvedOptions } from '../options/resolved-options.ts';
+import type { ServerRecord } from './record.ts';
+
+/** The limiters of a server. `undefined`: the options set no limit. */
+export interface ServerLimiters {
+  readonly logins: Limiter<LoginAttempt> | undefined;
+  /** Without a limit of logins, browsers need no device cookie. */
+  readonly browsers: KnownBrowsers | undefined;
+  readonly clients: Limiter<ClientAttempt> | undefined;
+  readonly userCodes: Limiter<UserCodeAttempt> | undefined;
+  readonly deviceRequests: Limiter<DeviceAttempt> | undefined;
+  /** `undefined`: apps do not register themselves. */
+  readonly registrations: RegistrationLimiters | undefined;
+  readonly requests: RequestCounter;
+}
+
+/** Limits the apps that register themselves. */
+export interface RegistrationLimiters {
+  /** The apps that are registered from an address. */
+  readonly registered: Limiter<string>;
+  /** The changes of a registered app. */
+  readonly changed: Limiter<ClientAttempt>;
+  /** A keyed hash of the widest network of an address. */
+  networkOf(this: void, address: string): string;
+}
+
+export function createLimiters(
+  {
+    clients: { registration },
+    limits: { attempts },
+    logger,
+    storage,
+  }: Pick<ResolvedOptions, 'clients' | 'limits' | 'logger' | 'storage'>,
+  { record: { observers }, secrets }: { readonly record: ServerRecord; readonly secrets: Secrets },
+): ServerLimiters {
+  const store = storage.attempts;
+  const ids = createAttemptIds(secrets);
+  const limiterOf = <S>(limit: Limit<S>): Limiter<S> => createLimiter(store, limit, { ids, logger });
+  const { clientAuthentication, deviceRequests, login, userCodes } = attempts;
+  return {
+    logins: login && limiterOf(loginLimit(login)),
+    browsers: login && createKnownBrowsers(secrets, login.deviceLifetime),
+    clients: clientAuthentication && limiterOf(clientLimit(clientAuthentication)),
+    userCodes: userCodes && limiterOf(userCodeLimit(userCodes)),
+    deviceRequests: deviceRequests && limiterOf(deviceRequestLimit(deviceRequests)),
+    registrations: registration && {
+      registered: limiterOf(registrationLimit(registration)),
+      changed: limiterOf(changeLimit(registration)),
+      networkOf: (address) => ids()(['registration network', networksOf(address).at(-1)!.name]),
+    },
+    requests: createRequestCounter(store, { ids, onRefused: () => observers.guarded?.(TOO_MANY_REQUESTS) }),
+  };
+}
+
+const TOO_MANY_REQUESTS: GuardOutcome = Object.freeze({ admitted: false, code: 'too_many_requests' });
