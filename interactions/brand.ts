@@ -2,48 +2,40 @@ import { readFileSync } from 'node:fs';
 import { isAbsolute } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { ConfigError } from '../lib/errors.ts';
+import type { Check } from '../lib/options/declare.ts';
 import type { Asset } from './assets.ts';
 
-const LOGO = 'interactions.brand.logo';
 const LARGEST_LOGO = 256 * 1024;
 
 /** The brand's logo: an image that this server serves, or the URL of one on another server. */
 export type Logo =
   | { readonly kind: 'image'; readonly name: string; readonly type: string; readonly content: Buffer }
-  | { readonly kind: 'remote'; readonly url: URL }
-  /** No logo was given; pages show the bundled mark. */
-  | { readonly kind: 'mark' };
+  | { readonly kind: 'remote'; readonly url: URL };
 
-/**
- * Reads the logo.
- *
- * @throws ConfigError with the remedy, for a logo that cannot be used
- */
-export function resolveLogo(logo: string | URL | undefined): Logo {
-  if (logo === undefined) return { kind: 'mark' };
-  const url = urlOf(logo);
+export const logo: Check<string | URL, Logo> = (place, given) => {
+  const url = urlOf(given);
   if (url?.protocol === 'https:') return { kind: 'remote', url };
-  if (url?.protocol === 'file:') return image(readOptionFile(LOGO, url));
-  if (url?.protocol === 'data:') return image(decodeDataUrl(url));
-  throw new ConfigError(LOGO, 'must be an absolute path, or a URL that begins with https:, file: or data:.');
-}
+  if (url?.protocol === 'file:') return image(place, readOptionFile(place, url));
+  if (url?.protocol === 'data:') return image(place, decodeDataUrl(place, url));
+  throw new ConfigError(place, 'must be an absolute path, or a URL that begins with https:, file: or data:.');
+};
 
-function image(content: Buffer): Logo {
+function image(place: string, content: Buffer): Logo {
   if (content.length > LARGEST_LOGO) {
-    throw new ConfigError(LOGO, `has ${content.length} bytes. Give an image of at most ${LARGEST_LOGO}.`);
+    throw new ConfigError(place, `has ${content.length} bytes. Give an image of at most ${LARGEST_LOGO}.`);
   }
   const format = imageFormat(content);
-  if (!format) throw new ConfigError(LOGO, 'is not an SVG, PNG, JPEG or WebP image.');
+  if (!format) throw new ConfigError(place, 'is not an SVG, PNG, JPEG or WebP image.');
   return { kind: 'image', name: `logo.${format.extension}`, type: format.type, content };
 }
 
-function decodeDataUrl(url: URL): Buffer {
+function decodeDataUrl(place: string, url: URL): Buffer {
   const [head = '', ...data] = url.href.split(',');
   try {
     const text = decodeURIComponent(data.join(','));
     return Buffer.from(text, head.endsWith(';base64') ? 'base64' : 'utf8');
   } catch (error) {
-    throw new ConfigError(LOGO, 'is a data: URL that cannot be decoded.', { cause: error });
+    throw new ConfigError(place, 'is a data: URL that cannot be decoded.', { cause: error });
   }
 }
 
@@ -59,16 +51,12 @@ function imageFormat(content: Buffer): { extension: string; type: string } | und
   return undefined;
 }
 
-const STYLESHEET = 'interactions.brand.stylesheet';
-
-/** Reads the brand's stylesheet, which is served in addition to the bundled ones. */
-export function resolveStylesheet(stylesheet: string | URL | undefined): Asset | undefined {
-  if (stylesheet === undefined) return undefined;
-  const url = urlOf(stylesheet);
-  if (url?.protocol !== 'file:')
-    throw new ConfigError(STYLESHEET, 'must be an absolute path or a file: URL.');
-  return { name: 'brand.css', type: 'text/css', content: readOptionFile(STYLESHEET, url) };
-}
+/** The stylesheet that is served in addition to the bundled ones. */
+export const stylesheet: Check<string | URL, Asset> = (place, given) => {
+  const url = urlOf(given);
+  if (url?.protocol !== 'file:') throw new ConfigError(place, 'must be an absolute path or a file: URL.');
+  return { name: 'brand.css', type: 'text/css', content: readOptionFile(place, url) };
+};
 
 /** The URL of an option, which is a URL or an absolute path; `null` when it is neither. */
 function urlOf(given: string | URL): URL | null {

@@ -23,7 +23,7 @@ import type { Views } from './views.ts';
 export function pages(options: PagesOptions = {}): Interactions {
   const settings = resolveSettings(options);
   const assets = publishAssets(filesOf(settings));
-  const views = compileViews(options.views);
+  const views = compileViews(settings.views);
 
   return function makePages(flow) {
     const pageContextFor = makePageContexts(settings, { assets, flow, views });
@@ -35,16 +35,19 @@ export function pages(options: PagesOptions = {}): Interactions {
   };
 }
 
-function filesOf({ colours, logo, stylesheet }: Settings): Parameters<typeof publishAssets>[0] {
+function filesOf({ accent, accentDark, logo, stylesheet }: Settings): Parameters<typeof publishAssets>[0] {
   const theme = bundledAsset('theme.css', 'text/css');
   return [
-    { ...theme, content: Buffer.concat([theme.content, Buffer.from(brandVariables(colours))]) },
+    {
+      ...theme,
+      content: Buffer.concat([theme.content, Buffer.from(brandVariables({ accent, accentDark }))]),
+    },
     bundledAsset('page.css', 'text/css'),
     bundledAsset('signed-in.css', 'text/css'),
     bundledAsset('mark.svg', 'image/svg+xml'),
     bundledAsset('copy.js', 'text/javascript'),
     bundledAsset('send-once.js', 'text/javascript'),
-    ...(logo.kind === 'image' ? [logo] : []),
+    ...(logo?.kind === 'image' ? [logo] : []),
     ...(stylesheet ? [stylesheet] : []),
   ];
 }
@@ -78,7 +81,7 @@ function makeFrame(
   { languages, logo, name, privacy, stylesheet, terms, texts }: Settings,
   { assets, flow: { basePath, origin } }: Omit<PageContextParts, 'views'>,
 ): Frame {
-  const ownLogo = logo.kind === 'image' ? logo.name : 'mark.svg';
+  const ownLogo = logo?.kind === 'image' ? logo.name : 'mark.svg';
   const stylesheets = (files: readonly string[]): readonly string[] =>
     [...files, ...(stylesheet ? [stylesheet.name] : [])].map((file) => basePath + assets.path(file));
   const signedOut = stylesheets(['theme.css', 'page.css']);
@@ -89,11 +92,11 @@ function makeFrame(
     terms,
     privacy,
     brand: brandOf({ name }, { origin }),
-    logo: logo.kind === 'remote' ? logo.url.href : basePath + assets.path(ownLogo),
-    logoIsMark: logo.kind === 'mark',
+    logo: logo?.kind === 'remote' ? logo.url.href : basePath + assets.path(ownLogo),
+    logoIsMark: logo === undefined,
     stylesheetsOf: ({ isSignedIn }) => (isSignedIn ? signedIn : signedOut),
     scriptUrl: (file) => origin + basePath + assets.path(file),
-    imageOrigins: logo.kind === 'remote' ? [logo.url.origin] : [],
+    imageOrigins: logo?.kind === 'remote' ? [logo.url.origin] : [],
     isNegotiated: languages.length > 1,
   };
 }

@@ -1,4 +1,5 @@
 import { ConfigError } from '../lib/errors.ts';
+import type { Check } from '../lib/options/declare.ts';
 import { de } from './text/de.ts';
 import { en } from './text/en.ts';
 
@@ -30,28 +31,26 @@ export type TextsByLanguage = { readonly [L in Language]?: Partial<Texts> };
 
 const bundled: Readonly<Record<Language, Texts>> = { en, de };
 
-/** Checks the languages of the pages. The first one is used when the user prefers none of them. */
-export function resolveLanguages(
-  given: Language | readonly Language[] = 'en',
-): readonly [Language, ...Language[]] {
+/** The first one is used when the user prefers none of them. */
+export const languages: Check<Language | readonly Language[], readonly [Language, ...Language[]]> = (
+  place,
+  given,
+) => {
   if (typeof given !== 'string' && !Array.isArray(given)) {
-    throw new ConfigError('interactions.language', "give 'en' or 'de', or several in an array.");
+    throw new ConfigError(place, "give 'en' or 'de', or several in an array.");
   }
   const [first, ...others] = new Set(typeof given === 'string' ? [given] : given);
-  if (first === undefined) throw new ConfigError('interactions.language', 'give at least one.');
+  if (first === undefined) throw new ConfigError(place, 'give at least one.');
   const wrong = [first, ...others].find((language) => !isLanguage(language));
   if (wrong === undefined) return [first, ...others];
   throw new ConfigError(
-    'interactions.language',
+    place,
     `"${String(wrong)}" is not one of ${Object.keys(bundled).join(', ')}. Use one of them and put your own texts into \`text\`.`,
   );
-}
+};
 
 /** The bundled sentences of each language, replaced by the host's own where there are any. */
-export function resolveTexts(
-  supported: readonly Language[],
-  own: OwnTexts = {},
-): ReadonlyMap<Language, Texts> {
+export function resolveTexts(supported: readonly Language[], own: OwnTexts): ReadonlyMap<Language, Texts> {
   const byLanguage = sortByLanguage(supported, checkTexts('interactions.text', own));
   return new Map(
     supported.map((language) => {

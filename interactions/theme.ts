@@ -1,10 +1,8 @@
 import { ConfigError } from '../lib/errors.ts';
+import type { Check } from '../lib/options/declare.ts';
 
-/** The brand's colour on the light and on the dark page. */
-export interface Colours {
-  readonly accent: Colour;
-  readonly accentDark: Colour;
-}
+/** Red, green and blue, each 0 to 255. */
+export type Colour = readonly [red: number, green: number, blue: number];
 
 // WCAG 2.2, 1.4.3.
 const READABLE = 4.5;
@@ -13,46 +11,44 @@ const READABLE = 4.5;
 const LIGHT_PAGE: Colour = [0xff, 0xff, 0xff];
 const DARK_PAGE: Colour = [0x13, 0x13, 0x16];
 
-const DEFAULT_ACCENT = '#0b57d0';
+const DEFAULT_ACCENT: Colour = [0x0b, 0x57, 0xd0];
 
-/** Checks the brand's colours. @throws ConfigError for one that is no colour, or whose contrast is below WCAG 2.2, 1.4.3 */
-export function resolveColours(accent: string = DEFAULT_ACCENT, accentDark?: string): Colours {
-  const light = readable(
-    'accent',
-    accent,
-    LIGHT_PAGE,
-    'white, the colour of the page and of the text on buttons. Darken it.',
-  );
-  return {
-    accent: light,
-    accentDark:
-      accentDark === undefined
-        ? lighten(light, DARK_PAGE, 7)
-        : readable('accentDark', accentDark, DARK_PAGE, 'the dark page (#131316). Lighten it.'),
+/** A colour with enough contrast (WCAG 2.2, 1.4.3). @param remedy - what it is read with, and what to do */
+function readableOn(background: Colour, remedy: string): Check<string, Colour> {
+  return (place, text) => {
+    const colour = typeof text === 'string' ? parseColour(text) : undefined;
+    if (!colour) throw new ConfigError(place, 'must be a colour such as #0b57d0.');
+    const ratio = contrast(colour, background);
+    if (ratio >= READABLE) return colour;
+    throw new ConfigError(
+      place,
+      `${text} has a contrast of ${ratio.toFixed(2)}:1, but needs at least ${READABLE}:1, with ${remedy}`,
+    );
   };
 }
 
-function readable(option: keyof Colours, text: string, background: Colour, remedy: string): Colour {
-  const colour = typeof text === 'string' ? parseColour(text) : undefined;
-  if (!colour) throw new ConfigError(`interactions.brand.${option}`, 'must be a colour such as #0b57d0.');
-  const ratio = contrast(colour, background);
-  if (ratio >= READABLE) return colour;
-  throw new ConfigError(
-    `interactions.brand.${option}`,
-    `${text} has a contrast of ${ratio.toFixed(2)}:1, but needs at least ${READABLE}:1, with ${remedy}`,
-  );
-}
+export const accent: Check<string, Colour> = readableOn(
+  LIGHT_PAGE,
+  'white, the colour of the page and of the text on buttons. Darken it.',
+);
+
+export const accentDark: Check<string, Colour> = readableOn(
+  DARK_PAGE,
+  'the dark page (#131316). Lighten it.',
+);
 
 /** The CSS variables of the brand, to be appended to theme.css. */
-export function brandVariables({ accent, accentDark }: Colours): string {
+export function brandVariables(colours: {
+  readonly accent?: Colour | undefined;
+  readonly accentDark?: Colour | undefined;
+}): string {
+  const { accent: light = DEFAULT_ACCENT } = colours;
+  const { accentDark: dark = lighten(light, DARK_PAGE, 7) } = colours;
   return `
-:root { --accent: ${hex(accent)}; --on-accent: #ffffff; }
-@media (prefers-color-scheme: dark) { :root { --accent: ${hex(accentDark)}; --on-accent: #131316; } }
+:root { --accent: ${hex(light)}; --on-accent: #ffffff; }
+@media (prefers-color-scheme: dark) { :root { --accent: ${hex(dark)}; --on-accent: #131316; } }
 `;
 }
-
-/** Red, green and blue, each 0 to 255. */
-type Colour = readonly [red: number, green: number, blue: number];
 
 /** Reads `#rgb` or `#rrggbb`; `undefined` for anything else. */
 function parseColour(text: string): Colour | undefined {

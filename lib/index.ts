@@ -30,11 +30,10 @@ export type {
   ActionSchema,
   JsonSchema,
 } from './api/actions/define-action.ts';
-export type { BulkLimits, RequestLimit, UploadLimits } from './api/limits.ts';
+export type { BulkLimits, RequestLimit, RequestLimits, UploadLimits } from './api/limits.ts';
 export type { RouteBody, UploadedFile } from './api/route-bodies.ts';
 export type { OpenApiPart, OpenApiPath } from './api/openapi/components.ts';
-export type { OpenApiOptions } from './api/openapi/document.ts';
-export type { RequestLimits } from './api/request-limits.ts';
+export type { OpenApiOptions } from './api/openapi/options.ts';
 export { createApiRouter } from './api/router.ts';
 export type { ApiAuth, ApiRouter, ApiRouterOptions } from './api/router.ts';
 export type { AuthServer } from './server/auth-server.ts';

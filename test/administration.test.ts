@@ -138,6 +138,11 @@ test('invalid options are errors that name them', async (t) => {
     code: 'ERR_CONFIG',
     message: /^storage: set its member durable /,
   });
+  t.throws(() => createAdministration({ storage, retention: { pruneInterval: 60 } as never }), {
+    code: 'ERR_CONFIG',
+    message:
+      'retention.pruneInterval: leave it out: an administration deletes expired rows only when prune() is called',
+  });
   t.throws(() => createAdministration({ storage, retention: { audit: 'long' as never } }), {
     code: 'ERR_CONFIG',
     message: /^retention\.audit: /,

@@ -18,7 +18,7 @@ const MODULES: Readonly<Record<string, string>> = {
   'lib/options': 'lib/contracts lib/errors type:oidc-provider',
   'lib/http': 'lib/contracts lib/errors',
   'lib/record': 'lib/contracts lib/errors lib/http lru-cache @opentelemetry/api',
-  'lib/record/metrics': 'lib/contracts lib/errors lib/http lib/options/known-options prom-client #runtime',
+  'lib/record/metrics': 'lib/contracts lib/errors lib/http lib/options/declare prom-client #runtime',
   'lib/keys': 'lib/contracts lib/errors lib/options jose',
   'lib/limits': 'lib/contracts lib/errors lib/http lib/keys lib/options lru-cache',
   'lib/clients': 'lib/contracts lib/errors lib/http lib/keys bcryptjs lru-cache unhomoglyph',
@@ -32,30 +32,28 @@ const MODULES: Readonly<Record<string, string>> = {
   'lib/registration':
     'lib/clients lib/contracts lib/engine lib/errors lib/http lib/keys lib/options lru-cache',
   'lib/access':
-    'lib/clients lib/contracts lib/errors lib/http lib/limits lib/options/known-options lib/token/cache-invalidation lib/token/revoke',
+    'lib/clients lib/contracts lib/errors lib/http lib/limits lib/options/declare lib/token/cache-invalidation lib/token/revoke',
   'lib/account': 'lib/access lib/clients lib/contracts lib/errors lib/http',
   'lib/api':
     'lib/access lib/contracts lib/errors lib/http lib/limits lib/options koa-compose koa-router lru-cache lazy:formidable lazy:qs type:@standard-schema/spec',
   'lib/mcp':
-    'lib/access/challenge lib/api lib/contracts lib/errors lib/http lib/limits lib/options/known-options lib/options/storage-members koa-compose lazy:@modelcontextprotocol/server type:@modelcontextprotocol/server #runtime',
+    'lib/access/challenge lib/api lib/contracts lib/errors lib/http lib/limits lib/options/declare lib/options/storage-members lib/options/values koa-compose lazy:@modelcontextprotocol/server type:@modelcontextprotocol/server #runtime',
   'lib/server':
     'lib/access lib/account lib/clients lib/contracts lib/devices lib/engine lib/errors lib/http lib/keys lib/limits lib/login lib/options lib/record lib/registration lib/token koa type:oidc-provider lazy:koa-gatehouse/interactions',
   'lib/contracts/runtime': '',
   'lib/index':
     'lib/access lib/api lib/clients lib/contracts lib/errors lib/http lib/keys lib/options lib/server lib/token #runtime',
-  'lib/pdf':
-    'lib/contracts/duration lib/errors lib/options/declare lib/options/known-options lib/options/values got #runtime',
+  'lib/pdf': 'lib/contracts/duration lib/errors lib/options/declare lib/options/values got #runtime',
   'lib/html-pdf':
-    'lib/contracts/duration lib/errors lib/options/declare lib/options/known-options lib/options/values lib/pdf type:playwright-core lazy:playwright-core #runtime',
+    'lib/contracts/duration lib/errors lib/options/declare lib/options/values lib/pdf type:playwright-core lazy:playwright-core #runtime',
   'lib/testing': 'lib/access lib/clients lib/contracts lib/errors lib/options lib/server public koa #runtime',
   'lib/cli':
     'public lib/contracts/duration lib/contracts/key-thumbprint lib/contracts/loopback lib/errors lib/server/administration #runtime commander string-width',
   'lib/cli/gate-file': 'lib/cli public computed',
   'adapters/memory': 'lib/contracts lib/errors #runtime',
-  'adapters/knex': 'lib/contracts lib/errors lib/options/known-options type:knex #runtime',
+  'adapters/knex': 'lib/contracts lib/errors lib/options/declare lib/options/values type:knex #runtime',
   'adapters/knex/load-driver': 'lib/errors adapters/knex/dialects knex better-sqlite3',
-  interactions:
-    'lib/contracts lib/errors lib/http lib/options/known-options ejs koa-compose koa-router #runtime',
+  interactions: 'lib/contracts lib/errors lib/http lib/options/declare ejs koa-compose koa-router #runtime',
   examples: 'public *',
   test: 'public examples *',
   bench: 'public test *',
@@ -64,7 +62,7 @@ const MODULES: Readonly<Record<string, string>> = {
   'bench/trials': 'public lib/testing test *',
   'test/harness/public-server': 'public test * lib/server/create-auth-server',
   'test/generated-client': 'public examples * test computed',
-  'test/docs': 'public examples * test lib/api/limits lib/html-pdf/settings lib/options lib/pdf/settings',
+  'test/docs': 'public examples * test lib/api/limits lib/html-pdf/options lib/options lib/pdf/options',
   'test/doctor': 'public * test lib/contracts lib/errors lib/keys lib/server',
   'test/oidc':
     'public * test lib/clients lib/contracts lib/engine lib/errors lib/http lib/keys lib/login lib/token',

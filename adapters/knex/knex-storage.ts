@@ -1,10 +1,10 @@
 import type { Knex } from 'knex';
 
-import { parseMilliseconds } from '../../lib/contracts/duration.ts';
-import type { Duration } from '../../lib/contracts/duration.ts';
 import type { Storage } from '../../lib/contracts/index.ts';
 import { ConfigError } from '../../lib/errors.ts';
-import { checkKnownOptions } from '../../lib/options/known-options.ts';
+import { optional, readOptions } from '../../lib/options/declare.ts';
+import type { Check, Given } from '../../lib/options/declare.ts';
+import { boolean, wait } from '../../lib/options/values.ts';
 import { access } from './access.ts';
 import { postgresqlChangeFeed } from './changes.ts';
 import { createDatabase } from './database.ts';
@@ -29,8 +29,17 @@ import { revocationStore } from './stores/revocations.ts';
 import { sessionStore } from './stores/sessions.ts';
 import { transact } from './transact.ts';
 
-/** How the storage uses its database. */
-export interface KnexStorageOptions {
+const listenAddress: Check<boolean | string> = (place, listen: unknown) => {
+  if (typeof listen === 'boolean') return listen;
+  if (typeof listen === 'string' && /^postgres(ql)?:/.test(listen)) return listen;
+  // The message does not repeat an address, because it may contain a password.
+  throw new ConfigError(
+    place,
+    'give true, false, or the address of the PostgreSQL server, postgres://user@host/name',
+  );
+};
+
+const KNEX_STORAGE = {
   /**
    * How long a call waits for a free connection, for locks and for the server's answer before it throws `StorageError`: such as
    * `'2 seconds'` or `'500 ms'`, 10 minutes at most. Then the server is asked to stop the statement, which takes a second more
@@ -38,14 +47,14 @@ export interface KnexStorageOptions {
    *
    * @default '5 seconds'
    */
-  readonly timeout?: Duration | undefined;
+  timeout: optional(wait(1, '10 minutes'), '5 seconds'),
   /**
    * Whether an SQLite file that does not exist is created, where the database is an address. With `false` it is a `ConfigError`,
    * so that a wrong path is noticed.
    *
    * @default true
    */
-  readonly create?: boolean | undefined;
+  create: optional(boolean, true),
   /**
    * Whether a server on PostgreSQL opens one connection besides the pool, on which it learns of revocations and changes of other
    * nodes at once (LISTEN). Without it, and on other databases, it reads them within `tokens.revocationLag`. PgBouncer passes no messages
@@ -53,8 +62,11 @@ export interface KnexStorageOptions {
    *
    * @default true
    */
-  readonly listen?: boolean | string | undefined;
-}
+  listen: optional(listenAddress, true),
+};
+
+/** How the storage uses its database. */
+export interface KnexStorageOptions extends Given<typeof KNEX_STORAGE> {}
 
 /**
  * Storage in an SQL database: SQLite (`better-sqlite3`), PostgreSQL (`pg`), MariaDB or MySQL (`mysql2`).
@@ -89,10 +101,8 @@ export function knexStorage(
   database: Knex | Knex.Config | string,
   options: KnexStorageOptions = {},
 ): Storage {
-  checkKnownOptions(options, { create: true, listen: true, timeout: true }, 'knexStorage()');
-  const timeout = checkTimeout(options.timeout ?? '5 seconds');
-  const listen = checkListen(options.listen ?? true);
-  const source = openDatabase(database, timeout, options.create);
+  const { create, listen, timeout } = readOptions(KNEX_STORAGE, options, 'knexStorage()');
+  const source = openDatabase(database, timeout, create);
   const opened = createDatabase(source.pool, source.dialect, timeout, source.reader);
   const listener = typeof listen === 'string' ? openListenerAt(listen) : source;
   const changes =
@@ -136,27 +146,4 @@ export function knexStorage(
       await source.close();
     },
   };
-}
-
-function checkListen(listen: unknown): boolean | string {
-  if (typeof listen === 'boolean') return listen;
-  if (typeof listen === 'string' && /^postgres(ql)?:/.test(listen)) return listen;
-  // The message does not repeat an address, because it may contain a password.
-  throw new ConfigError(
-    'knexStorage({ listen })',
-    'give true, false, or the address of the PostgreSQL server, postgres://user@host/name',
-  );
-}
-
-// A number of milliseconds, given by mistake, is longer than that in seconds.
-const LONGEST_TIMEOUT = 10 * 60_000;
-
-/** In milliseconds. */
-function checkTimeout(timeout: unknown): number {
-  const milliseconds = parseMilliseconds(timeout);
-  if (milliseconds !== undefined && milliseconds > 0 && milliseconds <= LONGEST_TIMEOUT) return milliseconds;
-  throw new ConfigError(
-    'knexStorage({ timeout })',
-    "give seconds, or a number and a unit such as '5 seconds' or '500 ms'; more than 0, at most 10 minutes",
-  );
 }

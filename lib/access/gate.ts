@@ -3,7 +3,8 @@ import { types } from 'node:util';
 import type { Gate, PermissionSource, Principal, User } from '../contracts/index.ts';
 import { insufficientScope } from './challenge.ts';
 import { ConfigError, missingPermission, PermissionMissingError } from '../errors.ts';
-import { checkKnownOptions } from '../options/known-options.ts';
+import { optional, readOptions, unchecked } from '../options/declare.ts';
+import type { Given } from '../options/declare.ts';
 
 /** The description of a permission, or the description and the message for a caller who lacks the permission. */
 export type PermissionDefinition =
@@ -15,23 +16,28 @@ export type PermissionDefinition =
       readonly message?: string | undefined;
     };
 
+// oxlint-disable-next-line typescript/no-unnecessary-type-parameters -- they are in the type of the result
+function gateMembers<P extends string, R extends string, S extends object, U extends User>() {
+  return {
+    /** All permissions, by name. A name is lower-case words joined by underscores: `view_schools`. */
+    permissions: unchecked<Readonly<Record<P, PermissionDefinition>>>,
+    /** Sets of permissions, by name, for users and clients alike. Names as for permissions. @default none */
+    roles: optional(unchecked<Readonly<Record<R, readonly NoInfer<P>[]>>>),
+    /**
+     * Limits a permission to certain resources, by the permission's name: `edit_school: (principal, school: School) => ...`. A
+     * rule is called only when the principal has the permission. It returns `true` or `false`, not a promise. @default none
+     */
+    rules: optional(unchecked<Rules<NoInfer<P>, S, U>>),
+  };
+}
+
 /** What `defineGate()` takes. */
 export interface GateDefinition<
   P extends string,
   R extends string,
   S extends object = object,
   U extends User = User,
-> {
-  /** All permissions, by name. A name is lower-case words joined by underscores: `view_schools`. */
-  readonly permissions: Readonly<Record<P, PermissionDefinition>>;
-  /** Sets of permissions, by name, for users and clients alike. Names as for permissions. @default none */
-  readonly roles?: Readonly<Record<R, readonly NoInfer<P>[]>>;
-  /**
-   * Limits a permission to certain resources, by the permission's name: `edit_school: (principal, school: School) => ...`. A
-   * rule is called only when the principal has the permission. It returns `true` or `false`, not a promise. @default none
-   */
-  readonly rules?: Rules<NoInfer<P>, S, U>;
-}
+> extends Given<ReturnType<typeof gateMembers<P, R, S, U>>> {}
 
 /**
  * Defines who can do what: the permissions, the roles that contain them, and the rules that limit them to resources.
@@ -52,7 +58,7 @@ export function defineGate<
   S extends object = object,
   U extends User = User,
 >(definition: GateDefinition<P, R, S, U>): Gate<P, R, S> {
-  checkKnownOptions(definition, { permissions: true, roles: true, rules: true }, 'gate');
+  readOptions(gateMembers<P, R, S, U>(), definition, 'gate');
   const permissionNames = checkedNames('gate.permissions', definition.permissions);
   const has = (name: string): name is P => permissionNames.has(name);
   // No prototype: callers may look up any name, including `constructor`.

@@ -1,5 +1,5 @@
 import { object, optional, readOptions } from '../options/declare.ts';
-import type { Given, Values } from '../options/declare.ts';
+import type { Check, Given, Values } from '../options/declare.ts';
 import { duration, integer } from '../options/values.ts';
 
 const BULK = {
@@ -36,28 +36,43 @@ const REQUEST_LIMIT = {
 /** A limit of requests in a window of time. */
 export interface RequestLimit extends Given<typeof REQUEST_LIMIT> {}
 
-const LIMITS = {
+/** A limit with its window in seconds. */
+export const requestLimit: Check<RequestLimit, { readonly requests: number; readonly window: number }> = (
+  place,
+  given,
+) => {
+  const { per, requests } = readOptions(REQUEST_LIMIT, given, place);
+  return { requests, window: per };
+};
+
+const REQUEST_LIMITS = {
+  /** Of one user, with all clients together. @default none */
+  user: optional(requestLimit),
+  /** Of one client, with its own tokens and those of all its users together. @default none */
+  client: optional(requestLimit),
+  /**
+   * Of one user with all clients together, or of one client with its own tokens, to each one of the actions. An action's own `limit`
+   * replaces it. @default none
+   */
+  action: optional(requestLimit),
+};
+
+/** How many requests each caller may send. They are counted on all nodes together. */
+export interface RequestLimits extends Given<typeof REQUEST_LIMITS> {}
+
+/** The same with their windows in seconds. */
+export type CallerLimits = Values<typeof REQUEST_LIMITS>;
+
+export const requestLimits: Check<RequestLimits, CallerLimits> = object(REQUEST_LIMITS);
+
+/** The limits of the bodies and bulks of an API. */
+export const LIMITS = {
+  /** In bytes: the largest body of an action, and the largest JSON body or form of a route of yours. @default 65536 */
   bodyLimit: optional(integer(1), 64 * 1024),
+  /** The limits of a bulk. */
   bulk: optional(object(BULK), {}),
+  /** The limits of a multipart body that is sent to a route of yours. */
   uploads: optional(object(UPLOADS), {}),
 };
 
-/** The limits of an API, with defaults applied. */
 export type Limits = Values<typeof LIMITS>;
-
-/** Applies the defaults of the limits. @throws ConfigError for a limit that is not a whole number above 0 */
-export function checkLimits({ bodyLimit, bulk, uploads }: Given<typeof LIMITS>): Limits {
-  return readOptions(LIMITS, { bodyLimit, bulk, uploads });
-}
-
-/**
- * @param option - the limit's name in errors
- * @throws ConfigError for a wrong limit
- */
-export function checkRequestLimit(
-  option: string,
-  limit: RequestLimit,
-): { readonly requests: number; readonly window: number } {
-  const { per, requests } = readOptions(REQUEST_LIMIT, limit, option);
-  return { requests, window: per };
-}

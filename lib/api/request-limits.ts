@@ -9,23 +9,8 @@ import type {
 } from '../contracts/index.ts';
 import { sendProblem } from '../http/problem.ts';
 import type { Problem } from '../http/problem.ts';
-import { checkKnownOptions } from '../options/known-options.ts';
 import type { Action } from './actions/define-action.ts';
-import { checkRequestLimit } from './limits.ts';
-import type { RequestLimit } from './limits.ts';
-
-/** How many requests each caller may send. They are counted on all nodes together. */
-export interface RequestLimits {
-  /** Of one user, with all clients together. @default none */
-  readonly user?: RequestLimit;
-  /** Of one client, with its own tokens and those of all its users together. @default none */
-  readonly client?: RequestLimit;
-  /**
-   * Of one user with all clients together, or of one client with its own tokens, to each one of the actions. An action's own `limit`
-   * replaces it. @default none
-   */
-  readonly action?: RequestLimit;
-}
+import type { CallerLimits } from './limits.ts';
 
 /** Counts the requests to an API, and the runs of its actions, under its limits. */
 export interface RequestLimiter {
@@ -49,16 +34,11 @@ type LimitedContext = Pick<ParameterizedContext<GuardedState>, 'state' | 'set'>;
  * Creates the limits of an API. Routers of one server that have the same limit count the same requests.
  *
  * @param actions - those of the API, whose own limits apply
- * @throws ConfigError for a wrong limit
  */
 export function createRequestLimits(
-  given: RequestLimits = {},
+  { user: ofUser, client: ofClient, action: ofAction }: CallerLimits,
   { actions, counter }: { readonly actions: readonly Action[]; readonly counter: RequestCounter },
 ): RequestLimiter {
-  const limits = checkKnownOptions(given, { user: true, client: true, action: true }, 'limits');
-  const check = (name: 'user' | 'client' | 'action') =>
-    limits[name] === undefined ? undefined : checkRequestLimit(`limits.${name}`, limits[name]);
-  const [ofUser, ofClient, ofAction] = [check('user'), check('client'), check('action')];
   const requestLimits: readonly Limit[] = [
     ...(ofUser ? [createLimit({ name: 'user', ...ofUser }, counter, userIdOf)] : []),
     ...(ofClient ? [createLimit({ name: 'client', ...ofClient }, counter, clientIdOf)] : []),

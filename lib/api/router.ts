@@ -10,10 +10,11 @@ import { INTERNALS, internalsOf } from '../contracts/internals.ts';
 import type { ServerInternals } from '../contracts/internals.ts';
 import { limitConcurrency } from '../limits/concurrency-limit.ts';
 import { problems, sendProblem } from '../http/problem.ts';
-import { boolean } from '../options/values.ts';
-import { checkKnownOptions } from '../options/known-options.ts';
+import { optional, readOptions, unchecked } from '../options/declare.ts';
+import type { Given } from '../options/declare.ts';
 import { requireMembersFor } from '../options/storage-members.ts';
-import { describeAction, indexActions, listActions, withAction } from './actions/action-index.ts';
+import { boolean } from '../options/values.ts';
+import { actionList, describeAction, indexActions, listActions, withAction } from './actions/action-index.ts';
 import type { Action } from './actions/define-action.ts';
 import { executeOnCollection, executeOnInstance } from './actions/execute.ts';
 import { createPerformAction } from './actions/perform-action.ts';
@@ -21,13 +22,11 @@ import { runBulk } from './bulk/bulk.ts';
 import { createAnswerOnce } from './idempotency/answer-once.ts';
 import { GuardedRouter } from './guarded-router.ts';
 import { identity } from './identity.ts';
-import { checkLimits } from './limits.ts';
-import type { BulkLimits, UploadLimits } from './limits.ts';
+import { LIMITS, requestLimits } from './limits.ts';
+import { openapi } from './openapi/options.ts';
 import { serveDescription } from './openapi/serve-description.ts';
-import type { OpenApiOptions } from './openapi/document.ts';
 import { baseUrlOf, checkPath, pathOf } from './paths.ts';
 import { createRequestLimits } from './request-limits.ts';
-import type { RequestLimits } from './request-limits.ts';
 import { createRouteBodies } from './route-bodies.ts';
 import type { RouteBody } from './route-bodies.ts';
 
@@ -49,49 +48,49 @@ export interface ApiAuth<
   readonly [INTERNALS]: ServerInternals;
 }
 
+// oxlint-disable-next-line typescript/no-unnecessary-type-parameters -- they are in the type of the result
+function apiRouterOptions<P extends string, U extends User, S extends object, A extends string>() {
+  return {
+    /** The server that `createAuthServer()` returned. */
+    auth: unchecked<ApiAuth<P, U, S, A>>,
+    /**
+     * The API as the option `resources` of the server names it: tokens for it are accepted, and no others.
+     * @default the issuer, to which requests without `resource` apply
+     */
+    resource: optional(unchecked<NoInfer<A>>),
+    /** The path of the API, without parameters. @default that of `resource`, else `/api/v1` below the server's mount path */
+    prefix: optional(unchecked<string>),
+    /** The actions of the API: `[defineAction({ ... }), ...]`. @default [] */
+    actions: optional(actionList<NoInfer<P>>, []),
+    ...LIMITS,
+    /**
+     * How many requests a user and a client may send, and how often they may run an action: `{ user: { requests: 600, per:
+     * '1 minute' } }`. They are counted on all nodes together, in the storage. Over a limit, the response is 429 with `Retry-After`.
+     * @default none
+     */
+    limits: optional(requestLimits, {}),
+    /**
+     * Whether JSON, form and multipart bodies of the routes that you add are parsed into `ctx.request.body` and
+     * `ctx.request.files`. `false`: the routes read `ctx.req` or use a parser of their own. A body that was parsed in front of
+     * the API is not changed.
+     * @default true
+     */
+    parseBodies: optional(boolean, true),
+    /**
+     * The description of the API at `/openapi.json` and, as a page, at `/docs`: Swagger UI where the host has installed
+     * `swagger-ui-dist`, else a list of the operations. `false`: none.
+     */
+    openapi: optional(openapi, {}),
+  };
+}
+
 /** What `createApiRouter()` takes. */
 export interface ApiRouterOptions<
   P extends string = string,
   U extends User = User,
   S extends object = object,
   A extends string = string,
-> {
-  /** The server that `createAuthServer()` returned. */
-  readonly auth: ApiAuth<P, U, S, A>;
-  /**
-   * The API as the option `resources` of the server names it: tokens for it are accepted, and no others.
-   * @default the issuer, to which requests without `resource` apply
-   */
-  readonly resource?: NoInfer<A>;
-  /** The path of the API, without parameters. @default that of `resource`, else `/api/v1` below the server's mount path */
-  readonly prefix?: string;
-  /** The actions of the API: `[defineAction({ ... }), ...]`. @default [] */
-  readonly actions?: readonly Action<NoInfer<P>>[];
-  /** In bytes: the largest body of an action, and the largest JSON body or form of a route of yours. @default 65536 */
-  readonly bodyLimit?: number;
-  /** The limits of a bulk. */
-  readonly bulk?: BulkLimits;
-  /**
-   * How many requests a user and a client may send, and how often they may run an action: `{ user: { requests: 600, per:
-   * '1 minute' } }`. They are counted on all nodes together, in the storage. Over a limit, the response is 429 with `Retry-After`.
-   * @default none
-   */
-  readonly limits?: RequestLimits;
-  /** The limits of a multipart body that is sent to a route of yours. */
-  readonly uploads?: UploadLimits;
-  /**
-   * Whether JSON, form and multipart bodies of the routes that you add are parsed into `ctx.request.body` and
-   * `ctx.request.files`. `false`: the routes read `ctx.req` or use a parser of their own. A body that was parsed in front of
-   * the API is not changed.
-   * @default true
-   */
-  readonly parseBodies?: boolean;
-  /**
-   * The description of the API at `/openapi.json` and, as a page, at `/docs`: Swagger UI where the host has installed
-   * `swagger-ui-dist`, else a list of the operations. `false`: none.
-   */
-  readonly openapi?: OpenApiOptions | false;
-}
+> extends Given<ReturnType<typeof apiRouterOptions<P, U, S, A>>> {}
 
 /**
  * A koa-router whose handlers find the user or client of the request in `ctx.state.user` or `ctx.state.client` and in
@@ -123,26 +122,24 @@ export function createApiRouter<
   S extends object = object,
   A extends string = string,
 >(options: ApiRouterOptions<P, U, S, A>): ApiRouter<P, U, S> {
-  const { auth, openapi = {}, parseBodies = true } = checkKnownOptions(options, OPTIONS);
+  const given = readOptions(apiRouterOptions<P, U, S, A>(), options);
+  const { auth, bodyLimit, bulk } = given;
   const { concurrencyLimit, logger, mountPath, requestCounter, resources, storage } = internalsOf(auth);
   const { gate, issuer } = auth;
-  const guard = auth.guard(options.resource === undefined ? {} : { resource: options.resource });
-  const resource: string = options.resource ?? issuer;
+  const guard = auth.guard(given.resource === undefined ? {} : { resource: given.resource });
+  const resource: string = given.resource ?? issuer;
   const { prefix = resource === issuer ? `${mountPath}/api/v1` : pathOf(resource, { issuer, mountPath }) } =
-    options;
+    given;
   checkPath('prefix', prefix, '/api/v1');
-  boolean('parseBodies', parseBodies);
-  const sizes = checkLimits(options);
-  const { bodyLimit, bulk } = sizes;
-  const actions = indexActions(options.actions, auth);
+  const actions = indexActions(given.actions, auth);
   if (actions.all.length > 0) requireMembersFor('actions', storage);
-  const limiter = createRequestLimits(options.limits, { actions: actions.all, counter: requestCounter });
+  const limiter = createRequestLimits(given.limits, { actions: actions.all, counter: requestCounter });
   const { countRequest, countRuns, isLimited, mostRuns } = limiter;
   if (isLimited) requireMembersFor('limits', storage);
   const maximum = (action: Action): number => Math.min(bulk.maximum, mostRuns(action));
   const { scopes } = resources.get(resource)!;
   const baseUrl =
-    resource === issuer || options.prefix !== undefined ? baseUrlOf({ issuer, mountPath }, prefix) : resource;
+    resource === issuer || given.prefix !== undefined ? baseUrlOf({ issuer, mountPath }, prefix) : resource;
   const answerOnce = createAnswerOnce({ store: storage.idempotency, logger });
   const execute = { perform: createPerformAction({ logger, answerOnce }), bodyLimit, countRuns };
 
@@ -168,29 +165,16 @@ export function createApiRouter<
   );
   router.post('/actions/:type/:id/:action', withAction(actions, executeOnInstance(execute)));
   router.get(OBJECT_PATHS, notImplemented);
-  if (openapi !== false) {
+  if (given.openapi) {
     const described = { actions: actions.all, gate, issuer, resource, baseUrl, scopes, maximum, isLimited };
-    for (const [path, { handler, isPublic }] of Object.entries(serveDescription(described, openapi))) {
+    for (const [path, { handler, isPublic }] of Object.entries(serveDescription(described, given.openapi))) {
       if (isPublic) router.addPublic(path, handler);
       else router.get(path, handler);
     }
   }
-  if (parseBodies) router.parseBodies(createRouteBodies(sizes, logger));
+  if (given.parseBodies) router.parseBodies(createRouteBodies(given, logger));
   return router;
 }
-
-const OPTIONS: Readonly<Record<keyof ApiRouterOptions, true>> = {
-  auth: true,
-  resource: true,
-  prefix: true,
-  actions: true,
-  bodyLimit: true,
-  bulk: true,
-  limits: true,
-  uploads: true,
-  parseBodies: true,
-  openapi: true,
-};
 
 /** The planned paths of the Objects API, all of them `GET`. */
 const OBJECT_PATHS: string[] = [

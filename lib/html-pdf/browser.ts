@@ -6,7 +6,7 @@ import { openPage } from './load.ts';
 import type { EmptyPage } from './load.ts';
 import { openProcesses } from './processes.ts';
 import type { Processes } from './processes.ts';
-import type { BrowserEnd, ConverterSettings } from './settings.ts';
+import type { BrowserEnd, ConverterSettings } from './options.ts';
 
 /**
  * Without these a document reaches the network: a proxy where nothing listens, for loopback addresses too, and no name that

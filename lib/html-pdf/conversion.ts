@@ -5,7 +5,7 @@ import type { Browsers, OpenDocument } from './browser.ts';
 import { firstLine, HtmlPdfError } from './error.ts';
 import type { EmptyPage, Source } from './load.ts';
 import { printDocument } from './print.ts';
-import type { DocumentSettings } from './settings.ts';
+import type { DocumentSettings } from './options.ts';
 
 /** How long a browser may take to close a document before it is ended, in milliseconds. */
 const CLOSING_TIME = 5000;

@@ -1,11 +1,12 @@
 import { GatehouseError } from '../errors.ts';
 import { Browsers } from './browser.ts';
-import type { HtmlPdfOptions, HtmlToPdf } from './contract.ts';
+import { htmlToPdf } from './contract.ts';
+import type { HtmlToPdf } from './contract.ts';
 import { Conversion } from './conversion.ts';
 import { checkHtml, HtmlPdfError } from './error.ts';
+import { readConverterSettings, readDocumentSettings } from './options.ts';
+import type { DocumentSettings, HtmlPdfOptions, HtmlToPdfOptions } from './options.ts';
 import { ConversionQueue } from './queue.ts';
-import { readConverterSettings, readDocumentSettings } from './settings.ts';
-import type { DocumentSettings, HtmlToPdfOptions } from './settings.ts';
 
 /**
  * Creates a converter of HTML to PDF with a browser of this machine. The browser starts with the first document and is replaced
@@ -30,7 +31,7 @@ export function createHtmlToPdf(options: HtmlToPdfOptions = {}): HtmlToPdf {
     if (settings.onMissing === 'error') throw missingError(files);
   }
 
-  async function* stream(html: string, given: HtmlPdfOptions = {}): AsyncGenerator<Uint8Array> {
+  async function* print(html: string, given: HtmlPdfOptions): AsyncGenerator<Uint8Array> {
     const document = readDocumentSettings(given);
     checkHtml(html, settings.maxHtmlBytes);
     const calledAt = performance.now();
@@ -86,21 +87,10 @@ export function createHtmlToPdf(options: HtmlToPdfOptions = {}): HtmlToPdf {
     }
   }
 
-  return {
-    async convert(html, given) {
-      const pieces: Uint8Array[] = [];
-      for await (const piece of stream(html, given)) pieces.push(piece);
-      return Buffer.concat(pieces);
-    },
-    stream,
-    async close() {
-      await queue.close();
-      await browsers.close();
-    },
-    async [Symbol.asyncDispose]() {
-      await this.close();
-    },
-  };
+  return htmlToPdf(print, async () => {
+    await queue.close();
+    await browsers.close();
+  });
 }
 
 function missingError(files: readonly string[]): HtmlPdfError {

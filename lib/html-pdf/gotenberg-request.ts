@@ -1,23 +1,22 @@
 import { responseError } from '../pdf/attempt.ts';
 import type { Answer, Call } from '../pdf/attempt.ts';
-import { collect, limitedBody } from '../pdf/body.ts';
+import { limitedBody } from '../pdf/body.ts';
 import type { Payload } from '../pdf/payload.ts';
 import { perform } from '../pdf/perform.ts';
-import type { Settings } from '../pdf/settings.ts';
+import type { DocumentSettings } from './options.ts';
 import { headerTemplate } from './paper.ts';
-import type { DocumentSettings } from './settings.ts';
 
 /** Converts a document at Gotenberg. `whole`: in one piece, which is retried until it is complete. */
 export async function* requestPdf(
   html: string,
   document: DocumentSettings,
-  settings: Settings,
+  settings: Call['settings'] & { readonly baseUrl: string },
   whole: boolean,
 ): AsyncGenerator<Uint8Array> {
   const url = new URL(`${settings.baseUrl}/forms/chromium/convert/html`);
   const payload = await formOf(html, document);
   const call: Call = { settings, url, payload, streamed: !whole, signal: document.signal };
-  if (whole) yield await perform(call, async (answer) => collect(pdfOf(answer)));
+  if (whole) yield* await perform(call, async (answer) => Array.fromAsync(pdfOf(answer)));
   else yield* pdfOf(await perform(call, async (answer) => answer));
 }
 

@@ -1,6 +1,6 @@
 import type { Browser, BrowserContext, CDPSession, Page, Route } from 'playwright-core';
 
-import type { ConverterSettings } from './settings.ts';
+import type { ConverterSettings } from './options.ts';
 
 /** What is converted. */
 export interface Source {

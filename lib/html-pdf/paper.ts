@@ -1,21 +1,6 @@
 import { ConfigError } from '../errors.ts';
-import type { Length, PaperFormat } from './contract.ts';
-
-/** In inches, upright. */
-const SIZES: Readonly<Record<PaperFormat, readonly [width: number, height: number]>> = {
-  a0: [33.1102, 46.811],
-  a1: [23.3858, 33.1102],
-  a2: [16.5354, 23.3858],
-  a3: [11.6929, 16.5354],
-  a4: [8.2677, 11.6929],
-  a5: [5.8268, 8.2677],
-  a6: [4.1339, 5.8268],
-  letter: [8.5, 11],
-  legal: [8.5, 14],
-  tabloid: [11, 17],
-  // The same paper as tabloid, with the long side horizontal.
-  ledger: [17, 11],
-};
+import { isObject, optional, readOptions } from '../options/declare.ts';
+import type { Check, Given, Values } from '../options/declare.ts';
 
 /** A paper in inches, as it lies. */
 export interface Paper {
@@ -23,19 +8,36 @@ export interface Paper {
   readonly height: number;
 }
 
+/** Upright, but for ledger, which is the paper of tabloid with the long side horizontal. */
+const PAPERS = {
+  a0: { width: 33.1102, height: 46.811 },
+  a1: { width: 23.3858, height: 33.1102 },
+  a2: { width: 16.5354, height: 23.3858 },
+  a3: { width: 11.6929, height: 16.5354 },
+  a4: { width: 8.2677, height: 11.6929 },
+  a5: { width: 5.8268, height: 8.2677 },
+  a6: { width: 4.1339, height: 5.8268 },
+  letter: { width: 8.5, height: 11 },
+  legal: { width: 8.5, height: 14 },
+  tabloid: { width: 11, height: 17 },
+  ledger: { width: 17, height: 11 },
+} satisfies Record<string, Paper>;
+
 /**
- * The paper of a format. `landscape` lays the long side horizontally; ledger is horizontal anyway.
+ * The names of paper sizes (ISO 216, ANSI/ASME Y14.1).
  *
- * @throws ConfigError for an unknown format, with all names
+ * @useDeclaredType
  */
-export function paperOf(format: unknown = 'a4', isLandscape = false): Paper {
-  const name = typeof format === 'string' ? format.toLowerCase() : '';
-  if (!Object.hasOwn(SIZES, name)) {
-    throw new ConfigError('format', `give one of ${Object.keys(SIZES).join(', ')}`);
-  }
-  const [width, height] = SIZES[name as PaperFormat];
-  return isLandscape && width < height ? { width: height, height: width } : { width, height };
-}
+export type PaperFormat = keyof typeof PAPERS;
+
+export const paper: Check<PaperFormat | Uppercase<PaperFormat>, Paper> = (place, given: unknown) => {
+  const name = typeof given === 'string' ? given.toLowerCase() : '';
+  if (Object.hasOwn(PAPERS, name)) return PAPERS[name as PaperFormat];
+  throw new ConfigError(place, `give one of ${Object.keys(PAPERS).join(', ')}`);
+};
+
+/** A CSS length: a number and `mm`, `cm`, `in`, `pt` or `px`. */
+export type Length = `${number}${'mm' | 'cm' | 'in' | 'pt' | 'px'}`;
 
 const INCHES: Readonly<Record<string, number>> = {
   in: 1,
@@ -45,16 +47,33 @@ const INCHES: Readonly<Record<string, number>> = {
   px: 1 / 96,
 };
 
-/** A CSS length in inches. @throws ConfigError with the name of the option */
-export function inchesOf(option: string, length: unknown): number {
-  const [, number, unit = ''] = /^(\d+(?:\.\d+)?)(mm|cm|in|pt|px)$/.exec(String(length)) ?? [];
-  if (typeof length === 'string' && number !== undefined) return Number(number) * INCHES[unit]!;
-  throw new ConfigError(option, "give a length such as '2cm' or '15mm'; the units are mm, cm, in, pt and px");
-}
+/** In inches. */
+const length: Check<Length, number> = (place, given: unknown) => {
+  const [, number, unit = ''] = /^(\d+(?:\.\d+)?)(mm|cm|in|pt|px)$/.exec(String(given)) ?? [];
+  if (typeof given === 'string' && number !== undefined) return Number(number) * INCHES[unit]!;
+  throw new ConfigError(place, "give a length such as '2cm' or '15mm'; the units are mm, cm, in, pt and px");
+};
 
-/** The default margins. */
-export const MARGIN: Length = '1cm';
-export const MARGIN_WITH_TEXT: Length = '2cm';
+const MARGINS = {
+  top: optional(length),
+  right: optional(length),
+  bottom: optional(length),
+  left: optional(length),
+};
+
+/** The margins of the four sides. */
+export interface Margins extends Given<typeof MARGINS> {}
+
+/** A side that is not given is `undefined`. */
+export const margins: Check<Length | Margins, Values<typeof MARGINS>> = (place, given) => {
+  if (isObject(given)) return readOptions(MARGINS, given, place);
+  const all = length(place, given);
+  return { top: all, right: all, bottom: all, left: all };
+};
+
+/** The default margins, in inches: 1 cm, and 2 cm at a side with a header or a footer. */
+export const MARGIN: number = 1 / 2.54;
+export const MARGIN_WITH_TEXT: number = 2 / 2.54;
 
 /** Chromium prints a template without a size at 0, and its own text without a template. */
 export function headerTemplate(html: string | undefined): string {

@@ -3,7 +3,7 @@ import type { CDPSession } from 'playwright-core';
 import { loadDocument } from './load.ts';
 import type { EmptyPage, Source } from './load.ts';
 import { headerTemplate } from './paper.ts';
-import type { DocumentSettings } from './settings.ts';
+import type { DocumentSettings } from './options.ts';
 
 /** Of each piece of the PDF, in bytes. */
 const PIECE = 256 * 1024;

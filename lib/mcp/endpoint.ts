@@ -4,15 +4,14 @@ import compose from 'koa-compose';
 import { insufficientScope } from '../access/challenge.ts';
 import { callerSignal, sendAnswer } from '../api/actions/answer.ts';
 import type { ActionContext } from '../api/actions/answer.ts';
-import { indexActions } from '../api/actions/action-index.ts';
+import { actionList, indexActions } from '../api/actions/action-index.ts';
 import type { ActionIndex } from '../api/actions/action-index.ts';
-import type { Action } from '../api/actions/define-action.ts';
 import { createPerformAction } from '../api/actions/perform-action.ts';
 import { createAnswerOnce } from '../api/idempotency/answer-once.ts';
-import { checkLimits } from '../api/limits.ts';
+import { LIMITS, requestLimits } from '../api/limits.ts';
 import { baseUrlOf, checkPath, pathOf } from '../api/paths.ts';
 import { createRequestLimits } from '../api/request-limits.ts';
-import type { RequestLimiter, RequestLimits } from '../api/request-limits.ts';
+import type { RequestLimiter } from '../api/request-limits.ts';
 import type { ApiAuth } from '../api/router.ts';
 import type { GuardedState, User } from '../contracts/index.ts';
 import { internalsOf } from '../contracts/internals.ts';
@@ -21,12 +20,51 @@ import { readJson } from '../http/body.ts';
 import { limitConcurrency } from '../limits/concurrency-limit.ts';
 import { problems, sendProblem } from '../http/problem.ts';
 import { requestIdOf } from '../http/request-id.ts';
-import { checkKnownOptions } from '../options/known-options.ts';
+import { optional, readOptions, unchecked } from '../options/declare.ts';
+import type { Given } from '../options/declare.ts';
 import { requireMembersFor } from '../options/storage-members.ts';
+import { text } from '../options/values.ts';
 import { createProtocol } from './protocol.ts';
-import { checkOriginsAndHosts, refuseOtherOriginsAndHosts } from './origins-and-hosts.ts';
+import { hosts, origins, refuseOtherOriginsAndHosts } from './origins-and-hosts.ts';
 import { toolsOf } from './tools.ts';
 import type { Tool } from './tools.ts';
+
+// oxlint-disable-next-line typescript/no-unnecessary-type-parameters -- they are in the type of the result
+function mcpEndpointOptions<P extends string, U extends User, S extends object, A extends string>() {
+  return {
+    /** The server that `createAuthServer()` returned. */
+    auth: unchecked<ApiAuth<P, U, S, A>>,
+    /** The actions of the API. Those with `mcp` become tools, in this order. */
+    actions: actionList<NoInfer<P>>,
+    /** The path of the endpoint. @default that of `resource`, else `/mcp` below the server's mount path */
+    path: optional(unchecked<string>),
+    /**
+     * The URL of the endpoint, as the option `resources` of the server names it: tokens for it are accepted, and no others.
+     * @default the URL that `path` has below the issuer, such as `https://platform.example/mcp`
+     */
+    resource: optional(unchecked<NoInfer<A>>),
+    /**
+     * How many messages a user and a client may send, and how often they may call each tool. The same limits as those of
+     * `createApiRouter()` count the same requests.
+     * @default none
+     */
+    limits: optional(requestLimits, {}),
+    /** In bytes: the largest message. @default 65536 */
+    bodyLimit: LIMITS.bodyLimit,
+    /** The origins of web pages that may send requests, such as `https://app.example`. @default that of the endpoint */
+    origins: optional(origins),
+    /**
+     * Further hosts that the `Host` header may name, without ports. The hosts of the endpoint and of the issuer, and those of the
+     * machine itself, such as `localhost`, are always accepted.
+     * @default []
+     */
+    hosts: optional(hosts, []),
+    /** What agents should know before they use the tools, in a few sentences. @default nothing */
+    instructions: optional(text()),
+    /** The version of your tools, which agents show. @default '1' */
+    version: optional(text(), '1'),
+  };
+}
 
 /** What `createMcpEndpoint()` takes. */
 export interface McpEndpointOptions<
@@ -34,39 +72,7 @@ export interface McpEndpointOptions<
   U extends User = User,
   S extends object = object,
   A extends string = string,
-> {
-  /** The server that `createAuthServer()` returned. */
-  readonly auth: ApiAuth<P, U, S, A>;
-  /** The actions of the API. Those with `mcp` become tools, in this order. */
-  readonly actions: readonly Action<NoInfer<P>>[];
-  /** The path of the endpoint. @default that of `resource`, else `/mcp` below the server's mount path */
-  readonly path?: string;
-  /**
-   * The URL of the endpoint, as the option `resources` of the server names it: tokens for it are accepted, and no others.
-   * @default the URL that `path` has below the issuer, such as `https://platform.example/mcp`
-   */
-  readonly resource?: NoInfer<A>;
-  /**
-   * How many messages a user and a client may send, and how often they may call each tool. The same limits as those of
-   * `createApiRouter()` count the same requests.
-   * @default none
-   */
-  readonly limits?: RequestLimits;
-  /** In bytes: the largest message. @default 65536 */
-  readonly bodyLimit?: number;
-  /** The origins of web pages that may send requests, such as `https://app.example`. @default that of the endpoint */
-  readonly origins?: readonly string[];
-  /**
-   * Further hosts that the `Host` header may name, without ports. The hosts of the endpoint and of the issuer, and those of the
-   * machine itself, such as `localhost`, are always accepted.
-   * @default []
-   */
-  readonly hosts?: readonly string[];
-  /** What agents should know before they use the tools, in a few sentences. @default nothing */
-  readonly instructions?: string;
-  /** The version of your tools, which agents show. @default '1' */
-  readonly version?: string;
-}
+> extends Given<ReturnType<typeof mcpEndpointOptions<P, U, S, A>>> {}
 
 /**
  * Creates the middleware that serves actions as tools of the Model Context Protocol (MCP), over Streamable HTTP: for clients of
@@ -87,25 +93,22 @@ export async function createMcpEndpoint<
   S extends object = object,
   A extends string = string,
 >(options: McpEndpointOptions<P, U, S, A>): Promise<Middleware> {
-  const { auth, instructions, version = '1' } = checkKnownOptions(options, OPTIONS);
+  const given = readOptions(mcpEndpointOptions<P, U, S, A>(), options);
+  const { auth, bodyLimit, instructions, version } = given;
   const { audit, concurrencyLimit, logger, mountPath, requestCounter, resources, storage } =
     internalsOf(auth);
   const { gate, issuer } = auth;
   const mount = { issuer, mountPath };
   const path =
-    options.path ?? (options.resource === undefined ? `${mountPath}/mcp` : pathOf(options.resource, mount));
+    given.path ?? (given.resource === undefined ? `${mountPath}/mcp` : pathOf(given.resource, mount));
   checkPath('path', path, '/mcp');
-  const url: string = options.resource ?? baseUrlOf(mount, path);
+  const url: string = given.resource ?? baseUrlOf(mount, path);
   const api = resources.get(url);
   if (!api || url === issuer) throw undeclared(url);
-  const { bodyLimit } = checkLimits(options);
-  checkText('version', version);
-  if (instructions !== undefined) checkText('instructions', instructions);
-  const allowed = checkOriginsAndHosts(options, [url, issuer]);
-  const actions = indexActions(options.actions, auth);
+  const actions = indexActions(given.actions, auth);
   requireMembersFor('actions', storage);
   const tools = toolsOf(actions.all);
-  const { countRequest, countRuns, isLimited } = createRequestLimits(options.limits, {
+  const { countRequest, countRuns, isLimited } = createRequestLimits(given.limits, {
     actions: actions.all,
     counter: requestCounter,
   });
@@ -167,7 +170,7 @@ export async function createMcpEndpoint<
   const run = compose<ParameterizedContext<GuardedState<P, U, S>>>([
     limitConcurrency(concurrencyLimit),
     problems({ logger }),
-    refuseOtherOriginsAndHosts(allowed),
+    refuseOtherOriginsAndHosts(given, [url, issuer]),
     auth.guard({ resource: url as A }),
     ...(countRequest ? [countRequest as Middleware<GuardedState<P, U, S>>] : []),
     serve as Middleware<GuardedState<P, U, S>>,
@@ -178,29 +181,11 @@ export async function createMcpEndpoint<
   };
 }
 
-const OPTIONS: Readonly<Record<keyof McpEndpointOptions, true>> = {
-  auth: true,
-  actions: true,
-  path: true,
-  resource: true,
-  limits: true,
-  bodyLimit: true,
-  origins: true,
-  hosts: true,
-  instructions: true,
-  version: true,
-};
-
 function undeclared(url: string): ConfigError {
   return new ConfigError(
     'resource',
     `name the endpoint in the option resources of createAuthServer(), so that tokens can be issued for it: resources: { '${url}': { name: 'Schools for agents', scopes: { ... } } }`,
   );
-}
-
-function checkText(option: string, text: unknown): void {
-  if (typeof text !== 'string' || text.trim() === '')
-    throw new ConfigError(option, 'give a text, or leave it out');
 }
 
 /** Reads the message of a request. `undefined`: it is none, and the request is answered. */

@@ -1,6 +1,5 @@
 /** Options are declared once: their names, types, defaults and checks follow from a table of them. */
 import { ConfigError } from '../errors.ts';
-import { checkKnownOptions, isObject, placeOf } from './known-options.ts';
 
 /**
  * Checks what is given for an option, and returns the value that the code works with.
@@ -48,7 +47,7 @@ export type Values<D> = {
  * @throws ConfigError for the first mistake, with the remedy
  */
 export function readOptions<D extends object>(declared: D, given: Given<D>, place?: string): Values<D> {
-  checkKnownOptions<object>(given, declared, place);
+  checkNames(given, declared, place);
   const values = Object.entries<Declared>(declared as Readonly<Record<string, Declared>>).map(
     ([name, option]) => {
       const own: unknown = given[name as keyof typeof given];
@@ -71,7 +70,7 @@ export function pick<D extends object, N extends keyof D>(declared: D, ...names:
   return Object.fromEntries(names.map((name) => [name, declared[name]])) as Pick<D, N>;
 }
 
-/** A value that the code that uses it checks. */
+/** A value that the code that uses it checks, or that has no wrong ones. */
 export function unchecked<T>(_place: string, given: T): T {
   return given;
 }
@@ -92,4 +91,70 @@ export function objectOrFalse<D extends object>(declared: D): Check<Given<D> | f
       `pass an object with some of ${Object.keys(declared).join(', ')}, or false for none`,
     );
   };
+}
+
+/** Checks that options are an object whose members all have the name of an option. */
+function checkNames(given: unknown, declared: object, place: string | undefined): void {
+  const listed = Object.keys(declared).join(', ');
+  if (!isObject(given)) throw new ConfigError(place ?? 'options', `pass an object with some of ${listed}`);
+  for (const name of Object.keys(given)) {
+    if (Object.hasOwn(declared, name)) continue;
+    const similar =
+      Object.keys(declared).find((known) => isSimilar(name, known)) ?? memberLike(name, declared);
+    throw new ConfigError(
+      placeOf(place, name),
+      similar === undefined
+        ? `there is no such option; the options are ${listed}`
+        : `there is no such option; did you mean ${similar}? The options are ${listed}`,
+    );
+  }
+}
+
+/** Whether a value is an object such as `{ ... }` or of a class, and not an array or a function. */
+export function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** The name of an option in errors: `issuer`, `tokens.claims`, `convert({ margin.top })`. */
+export function placeOf(place: string | undefined, name: string): string {
+  if (place === undefined) return name;
+  if (place.endsWith('()')) return `${place.slice(0, -2)}({ ${name} })`;
+  return place.endsWith(' })') ? `${place.slice(0, -3)}.${name} })` : `${place}.${name}`;
+}
+
+/** The option of a group that a name is meant for: the one with the longest name that is like it, or in it. */
+function memberLike(name: string, declared: object): string | undefined {
+  const meant = name.toLowerCase();
+  const places = Object.entries(declared).flatMap(([group, option]) =>
+    membersOf(option)
+      .filter((member) => isSimilar(name, member) || meant.includes(member.toLowerCase().replace(/s$/, '')))
+      .map((member) => ({ length: member.length, place: `${group}.${member}` })),
+  );
+  return places.toSorted((one, other) => other.length - one.length)[0]?.place;
+}
+
+/** The names of the options in a group (`object()`). */
+function membersOf(option: unknown): readonly string[] {
+  const { check = option } = Object(option) as { readonly check?: unknown };
+  return Object.keys((Object(check) as { readonly members?: object }).members ?? {});
+}
+
+/** Whether two names differ in case and in two letters at most, for names of three letters and more. */
+function isSimilar(name: string, known: string): boolean {
+  const [from, to] = [name.toLowerCase(), known.toLowerCase()];
+  return distance(from, to) <= Math.min(2, Math.floor(to.length / 3));
+}
+
+/** The number of letters to insert, delete or replace (Levenshtein). */
+function distance(from: string, to: string): number {
+  let row = Array.from({ length: to.length + 1 }, (_, index) => index);
+  for (let line = 1; line <= from.length; line += 1) {
+    const next = [line];
+    for (let column = 1; column <= to.length; column += 1) {
+      const replaced = row[column - 1]! + (from[line - 1] === to[column - 1] ? 0 : 1);
+      next.push(Math.min(replaced, row[column]! + 1, next[column - 1]! + 1));
+    }
+    row = next;
+  }
+  return row.at(-1)!;
 }

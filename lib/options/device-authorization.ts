@@ -1,7 +1,6 @@
 import { ConfigError } from '../errors.ts';
-import { optional, readOptions } from './declare.ts';
+import { isObject, optional, readOptions } from './declare.ts';
 import type { Check, Given, Values } from './declare.ts';
-import { isObject } from './known-options.ts';
 import { duration } from './values.ts';
 
 const DEVICE_AUTHORIZATION = {

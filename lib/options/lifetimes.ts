@@ -1,7 +1,6 @@
 import { ConfigError } from '../errors.ts';
-import { optional, readOptions } from './declare.ts';
+import { isObject, optional, readOptions } from './declare.ts';
 import type { Check, Given } from './declare.ts';
-import { isObject } from './known-options.ts';
 import { duration, oneOf } from './values.ts';
 
 const YEAR = 31_536_000;

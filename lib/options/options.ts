@@ -104,7 +104,7 @@ const PATHS = {
   developer: optional(pagePath, '/developer/apps'),
 };
 
-const RETENTION = {
+export const RETENTION = {
   /**
    * How long events are stored for `auth.audit`. `0`: they are not stored, and `auth.events` still emits them.
    * @default '90 days'

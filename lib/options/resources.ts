@@ -2,11 +2,11 @@ import type { Gate } from '../contracts/index.ts';
 import { isLoopback } from '../contracts/loopback.ts';
 import { ConfigError } from '../errors.ts';
 import { object, optional, readOptions } from './declare.ts';
-import type { Check, Given, Values } from './declare.ts';
+import type { Given, Values } from './declare.ts';
 import type { ResolvedLifetimes } from './lifetimes.ts';
 import { isLiteral, requirePermissions, scopes } from './scopes.ts';
 import type { Scope } from './scopes.ts';
-import { duration } from './values.ts';
+import { duration, text } from './values.ts';
 
 const CLIENT_LIFETIMES = {
   accessToken: optional(duration(1)),
@@ -14,15 +14,10 @@ const CLIENT_LIFETIMES = {
   refreshTokenAbsolute: optional(duration(1)),
 };
 
-const apiName: Check<string> = (place, given: unknown) => {
-  if (typeof given === 'string' && given.trim() !== '') return given;
-  throw new ConfigError(place, 'give the name that users know the API by, such as "Documents"');
-};
-
 function resourceOptions<P extends string>() {
   return {
     /** The name of the API on the consent page and in its metadata (RFC 9728). @default its URL */
-    name: optional(apiName),
+    name: optional(text('give the name that users know the API by, such as "Documents"')),
     /**
      * The scopes of the API, by name. A token has scopes of its own API only. A scope of the same name at another API is another
      * scope, with a consent of its own; a client that is registered for the name may request both.

@@ -2,12 +2,12 @@ import type { Gate } from '../contracts/index.ts';
 import { ConfigError } from '../errors.ts';
 import { optional, readOptions } from './declare.ts';
 import type { Check, Given } from './declare.ts';
-import { boolean } from './values.ts';
+import { boolean, text } from './values.ts';
 
 function scope<P extends string>() {
   return {
     /** Shown on the consent page, such as "See your schools". */
-    description: sentence,
+    description: text('describe in a sentence what users agree to, such as "See your schools"'),
     /** The permissions that a token with this scope is limited to. For several scopes the permissions add up. */
     permissions: list<P>,
     /**
@@ -20,11 +20,6 @@ function scope<P extends string>() {
 
 /** A scope: its description for the consent page, and the permissions that it allows. */
 export interface Scope<P extends string = string> extends Given<ReturnType<typeof scope<P>>> {}
-
-const sentence: Check<string> = (place, given: unknown) => {
-  if (typeof given === 'string' && given.trim() !== '') return given;
-  throw new ConfigError(place, 'describe in a sentence what users agree to, such as "See your schools"');
-};
 
 function list<P extends string>(place: string, given: readonly P[]): readonly P[] {
   if (Array.isArray(given)) return Object.freeze([...given]);

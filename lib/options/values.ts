@@ -17,6 +17,14 @@ export function fn<F>(remedy = 'pass a function, or leave it out'): Check<F> {
   };
 }
 
+/** @param remedy - the message for anything else, and for a text without a letter */
+export function text(remedy = 'give a text, or leave it out'): Check<string> {
+  return (place, given: unknown) => {
+    if (typeof given === 'string' && given.trim() !== '') return given;
+    throw new ConfigError(place, remedy);
+  };
+}
+
 /** One of several words. */
 export function oneOf<const Word extends string>(...words: readonly Word[]): Check<Word> {
   return (place, given) => {

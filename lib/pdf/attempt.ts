@@ -3,13 +3,12 @@ import type { Request } from 'got';
 
 import { PdfError } from './error.ts';
 import type { PdfAnswer } from './error.ts';
-import type { PdfCallOptions } from './options.ts';
+import type { CallSettings, PdfCallOptions } from './options.ts';
 import type { Payload } from './payload.ts';
-import type { Settings } from './settings.ts';
 
 /** One call of the client, with all its tries. */
 export interface Call extends Pick<PdfCallOptions, 'signal' | 'onUploadProgress' | 'onDownloadProgress'> {
-  readonly settings: Settings;
+  readonly settings: CallSettings;
   readonly url: URL;
   readonly payload: Payload;
   /** Whether the caller reads the answer while it arrives; reading it may then take longer than `timeout`. */

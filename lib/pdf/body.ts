@@ -24,13 +24,6 @@ export function lengthOf({ headers }: Answer): number | undefined {
   return length === undefined || 'content-encoding' in headers ? undefined : Number(length);
 }
 
-/** Reads a body to its end. */
-export async function collect(body: AsyncIterable<Uint8Array>): Promise<Uint8Array> {
-  const chunks: Uint8Array[] = [];
-  for await (const chunk of body) chunks.push(chunk);
-  return Buffer.concat(chunks);
-}
-
 // Twice the part that an error shows, so that an API key at its end is read completely and can be blanked out.
 const EXCERPT = 32 * 1024;
 

@@ -1,17 +1,18 @@
 import type { Duration } from '../contracts/duration.ts';
+import { readOptions } from '../options/declare.ts';
+import type { Values } from '../options/declare.ts';
 import { responseError } from './attempt.ts';
 import type { Answer } from './attempt.ts';
-import { collect, limitedBody } from './body.ts';
+import { limitedBody } from './body.ts';
 import { PdfError } from './error.ts';
 import { imageReader, imageStreamReader } from './image.ts';
 import type { PdfImage, PdfImageStream } from './image.ts';
 import type { PdfInput } from './input.ts';
-import type { PdfCallOptions, PdfClientOptions, PdfRenderOptions } from './options.ts';
+import { CALL, CLIENT, readSettings, RENDER } from './options.ts';
+import type { PdfCallOptions, PdfClientOptions, PdfRenderOptions, Settings } from './options.ts';
 import { openPayload } from './payload.ts';
 import { perform } from './perform.ts';
 import type { AnswerReader } from './perform.ts';
-import { callSettings, checkCallOptions, checkRetries, checkTimeout, readSettings } from './settings.ts';
-import type { Settings } from './settings.ts';
 import type { PdfDocument } from './tree.ts';
 
 /**
@@ -52,7 +53,7 @@ export class PdfClient {
    * @throws ConfigError when it is no duration, 0, or more than an hour
    */
   set timeout(timeout: Duration) {
-    this.#settings = { ...this.#settings, timeout: checkTimeout(timeout) };
+    this.#settings = { ...this.#settings, timeout: CLIENT.timeout.check('timeout', timeout) };
   }
 
   /** See {@link PdfClientOptions.retries}. */
@@ -65,20 +66,18 @@ export class PdfClient {
    * @throws ConfigError when it is no whole number from 0 to 100
    */
   set retries(retries: number) {
-    this.#settings = { ...this.#settings, retries: checkRetries(retries) };
+    this.#settings = { ...this.#settings, retries: CLIENT.retries.check('retries', retries) };
   }
 
   /** Extracts the content of a PDF. Resolves to the tree of its headings, paragraphs, tables and images. */
   async extract(input: PdfInput, options: PdfCallOptions = {}): Promise<PdfDocument> {
-    checkCallOptions(options, 'extract');
-    return this.#call('/extract', input, options, { read: readDocument });
+    return this.#call('/extract', input, readOptions(CALL, options), { read: readDocument });
   }
 
   /** Renders one page of a PDF as an image. */
   async render(input: PdfInput, options: PdfRenderOptions = {}): Promise<PdfImage> {
-    checkCallOptions(options, 'render');
-    const path = `/render${renderQuery(options)}`;
-    return this.#call(path, input, options, { read: imageReader(options.format) });
+    const image = readOptions(RENDER, options);
+    return this.#call(`/render${renderQuery(image)}`, input, image, { read: imageReader(image.format) });
   }
 
   /**
@@ -88,19 +87,25 @@ export class PdfClient {
    * is incomplete, or when the stream is not read for as long as `timeout`.
    */
   async renderStream(input: PdfInput, options: PdfRenderOptions = {}): Promise<PdfImageStream> {
-    checkCallOptions(options, 'render');
-    const path = `/render${renderQuery(options)}`;
-    return this.#call(path, input, options, { read: imageStreamReader(options.format), streamed: true });
+    const image = readOptions(RENDER, options);
+    const read = imageStreamReader(image.format);
+    return this.#call(`/render${renderQuery(image)}`, input, image, { read, streamed: true });
   }
 
   async #call<T>(
     path: string,
     input: PdfInput,
-    options: PdfCallOptions,
+    { signal, onUploadProgress, onDownloadProgress, ...own }: Values<typeof CALL>,
     { read, streamed = false }: { read: AnswerReader<T>; streamed?: boolean },
   ): Promise<T> {
-    const { signal, onUploadProgress, onDownloadProgress } = options;
-    const settings = callSettings(this.#settings, options);
+    const { headers, maxResponseBytes, retries, timeout } = this.#settings;
+    const settings = {
+      ...this.#settings,
+      timeout: own.timeout ?? timeout,
+      retries: own.retries ?? retries,
+      maxResponseBytes: own.maxResponseBytes ?? maxResponseBytes,
+      headers: { ...headers, ...own.headers },
+    };
     signal?.throwIfAborted();
     const payload = await openPayload(input, settings);
     try {
@@ -132,7 +137,7 @@ function renderQuery({ page, format, quality, width }: PdfRenderOptions): string
 
 /** Reads the tree of a PDF. */
 async function readDocument(answer: Answer): Promise<PdfDocument> {
-  const body = await collect(limitedBody(answer));
+  const body = Buffer.concat(await Array.fromAsync(limitedBody(answer)));
   if (body.byteLength === 0) throw responseError(answer, 'is empty');
   const value = parse(body);
   if (value === undefined) throw responseError(answer, 'is not JSON', body);

@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream';
 
 import type { Answer } from './attempt.ts';
-import { collect, lengthOf, limitedBody, readExcerpt } from './body.ts';
+import { lengthOf, limitedBody, readExcerpt } from './body.ts';
 import { responseError } from './attempt.ts';
 import { PdfError } from './error.ts';
 import type { PdfRenderOptions } from './options.ts';
@@ -29,7 +29,7 @@ type Format = PdfRenderOptions['format'];
 export function imageReader(format: Format): AnswerReader<PdfImage> {
   return async function readImage(answer) {
     const contentType = await readContentType(answer, format);
-    return { data: await collect(checkedImage(answer, contentType)), contentType };
+    return { data: Buffer.concat(await Array.fromAsync(checkedImage(answer, contentType))), contentType };
   };
 }
 

@@ -13,7 +13,8 @@ import type { AuditLog, AuditRecord, EndpointOutcome, GuardOutcome, Observer } f
 import { INTERNALS, internalsOf } from '../contracts/internals.ts';
 import type { ServerInternals } from '../contracts/internals.ts';
 import { ConfigError } from '../errors.ts';
-import { checkKnownOptions } from '../options/known-options.ts';
+import { optional, readOptions } from '../options/declare.ts';
+import type { Check, Given } from '../options/declare.ts';
 
 /** A registry of prom-client, of either text format. */
 export type MetricsRegister = Registry | Registry<OpenMetricsContentType>;
@@ -31,15 +32,22 @@ export interface ObservedServer {
   readonly [INTERNALS]: ServerInternals;
 }
 
-/** The options of `createMetrics()`. */
-export interface MetricsOptions {
+const registry: Check<MetricsRegister> = (place, given) => {
+  if (typeof given?.registerMetric === 'function') return given;
+  throw new ConfigError(place, 'pass a Registry of prom-client, or leave it out');
+};
+
+const METRICS = {
   /**
    * The registry for the metrics. Pass prom-client's own `register` to have them next to those of the process. Two servers need
    * different registries.
    * @default a new registry
    */
-  readonly register?: MetricsRegister;
-}
+  register: optional(registry),
+};
+
+/** The options of `createMetrics()`. */
+export interface MetricsOptions extends Given<typeof METRICS> {}
 
 /** The metrics of one server on this node. */
 export interface Metrics {
@@ -76,10 +84,7 @@ export interface Metrics {
  * @throws Error of prom-client, when the registry has metrics of these names
  */
 export function createMetrics(auth: ObservedServer, options: MetricsOptions = {}): Metrics {
-  const { register = new Registry() } = checkKnownOptions(options, { register: true }, 'createMetrics()');
-  if (typeof register?.registerMetric !== 'function') {
-    throw new ConfigError('createMetrics({ register })', 'pass a Registry of prom-client, or leave it out');
-  }
+  const { register = new Registry() } = readOptions(METRICS, options, 'createMetrics()');
   const { concurrencyLimit } = internalsOf(auth);
   const registers = [register];
   const stops = [

@@ -14,7 +14,7 @@ import type { SigningKey } from '../keys/stored-keys.ts';
 import { object, optional, pick, readOptions } from '../options/declare.ts';
 import type { Given, Values } from '../options/declare.ts';
 import { lifetimes } from '../options/lifetimes.ts';
-import { authServerOptions } from '../options/options.ts';
+import { authServerOptions, RETENTION } from '../options/options.ts';
 import { signingAlgorithm } from '../options/tokens.ts';
 import type { SigningAlgorithm } from '../options/tokens.ts';
 import { issuerUrl } from '../options/paths.ts';
@@ -32,6 +32,18 @@ import { createOnRemoved, PAUSES, pruneExpired } from './jobs.ts';
 import type { PruneOptions } from './jobs.ts';
 import { COOKIE_KEY_AGE } from './keys.ts';
 
+const audited = object(pick(RETENTION, 'audit'));
+
+const retention: typeof audited = (place, given) => {
+  if ('pruneInterval' in Object(given)) {
+    throw new ConfigError(
+      `${place}.pruneInterval`,
+      'leave it out: an administration deletes expired rows only when prune() is called',
+    );
+  }
+  return audited(place, given);
+};
+
 const TOKENS = {
   /** The lifetimes of the servers, which limit those of clients. @default no limit */
   lifetimes: optional(lifetimes),
@@ -40,7 +52,9 @@ const TOKENS = {
 function administrationOptions<P extends string, R extends string>() {
   const server = authServerOptions<P, R, User, object, string>();
   return {
-    ...pick(server, 'storage', 'scopes', 'resources', 'secrets', 'retention', 'logger'),
+    ...pick(server, 'storage', 'scopes', 'resources', 'secrets', 'logger'),
+    /** How long audit events are kept, the servers' `retention.audit`; `pruneInterval` is for servers only. */
+    retention: optional(retention, {}),
     /** The gate of the servers, by which names of roles and permissions are checked. @default they are not checked */
     gate: optional(checkGate<P, R, object>),
     /** The servers' `tokens`, as far as clients depend on it. */

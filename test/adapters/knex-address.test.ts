@@ -100,7 +100,7 @@ test('an invalid timeout is an error', (t) => {
     t.throws(() => knexStorage('data.db', { timeout }), {
       code: 'ERR_CONFIG',
       message:
-        "knexStorage({ timeout }): give seconds, or a number and a unit such as '5 seconds' or '500 ms'; more than 0, at most 10 minutes",
+        "knexStorage({ timeout }): give seconds, or a number and a unit such as '30 seconds' or '500 ms'; more than 0, at most 10 minutes",
     });
   }
 });
@@ -109,7 +109,7 @@ test('an option that does not exist is refused', (t) => {
   t.throws(() => Reflect.apply(knexStorage, undefined, ['data.db', { timeOut: 5 }]), {
     code: 'ERR_CONFIG',
     message:
-      'knexStorage({ timeOut }): there is no such option; did you mean timeout? The options are create, listen, timeout',
+      'knexStorage({ timeOut }): there is no such option; did you mean timeout? The options are timeout, create, listen',
   });
 });
 

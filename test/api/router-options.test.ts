@@ -13,7 +13,7 @@ const { rename } = schoolActions();
 const mistakes: readonly [given: object, message: string][] = [
   [
     { action: [] },
-    'action: there is no such option; did you mean actions? The options are auth, resource, prefix, actions, bodyLimit, bulk, limits, uploads, parseBodies, openapi',
+    'action: there is no such option; did you mean actions? The options are auth, resource, prefix, actions, bodyLimit, bulk, uploads, limits, parseBodies, openapi',
   ],
   [{ auth: undefined }, 'auth: pass the server that createAuthServer() resolved to'],
   [{ auth: null }, 'auth: pass the server that createAuthServer() resolved to'],
@@ -72,7 +72,7 @@ const mistakes: readonly [given: object, message: string][] = [
   ]),
   ...[null, true, [], 'public'].map((openapi): [object, string] => [
     { openapi },
-    `${OPENAPI}: pass an object with some of title, version, description, access, viewer, paths`,
+    `${OPENAPI}: pass an object with some of title, version, description, access, viewer, paths, or false for none`,
   ]),
   [
     { openapi: { acces: 'public' } },
@@ -80,13 +80,13 @@ const mistakes: readonly [given: object, message: string][] = [
   ],
   ...[null, true, 'open'].map((access): [object, string] => [
     { openapi: { access } },
-    `${OPENAPI}.access: give 'public' or 'guarded'`,
+    `${OPENAPI}.access: choose public or guarded`,
   ]),
   ...['title', 'version', 'description'].map((name): [object, string] => [
     { openapi: { [name]: 2 } },
-    `${OPENAPI}.${name}: give a text that is not empty`,
+    `${OPENAPI}.${name}: give a text, or leave it out`,
   ]),
-  [{ openapi: { title: ' ' } }, `${OPENAPI}.title: give a text that is not empty`],
+  [{ openapi: { title: ' ' } }, `${OPENAPI}.title: give a text, or leave it out`],
   ...[null, [], 'schools'].map((paths): [object, string] => [
     { openapi: { paths } },
     `${OPENAPI}.paths: pass an object with the paths as keys, such as { '/schools': { get: { ... } } }`,

@@ -7,14 +7,15 @@ import test from 'ava';
 import { defineGate } from 'koa-gatehouse';
 import { memoryStorage } from 'koa-gatehouse/adapters/memory';
 
-import { checkLimits } from '../../lib/api/limits.ts';
+import { LIMITS as API_LIMITS } from '../../lib/api/limits.ts';
+import { readOptions } from '../../lib/options/declare.ts';
 import { deviceAuthorization } from '../../lib/options/device-authorization.ts';
-import { readConverterSettings } from '../../lib/html-pdf/settings.ts';
+import { readConverterSettings } from '../../lib/html-pdf/options.ts';
 import { registration } from '../../lib/options/registration.ts';
 import { resolveOptions } from '../../lib/options/resolve.ts';
 import type { LifetimePreset } from '../../lib/options/lifetimes.ts';
 import type { ResolvedOptions } from '../../lib/options/resolved-options.ts';
-import { readSettings } from '../../lib/pdf/settings.ts';
+import { readSettings } from '../../lib/pdf/options.ts';
 import { people } from '../harness/platform.ts';
 import { GUIDES, ROOT } from './guides.ts';
 
@@ -34,6 +35,7 @@ function resolved(lifetimes?: LifetimePreset): ResolvedOptions<string, string, {
 }
 
 const server = resolved();
+const api = readOptions(API_LIMITS, {});
 const pdf = readSettings({});
 // Without a look for Chromium, and as root.
 const htmlPdf = readConverterSettings({ executablePath: process.execPath, sandbox: false });
@@ -60,9 +62,9 @@ const DEFAULTS: ReadonlyMap<string, unknown> = new Map([
   ...entries('limits.attempts.deviceRequests.', server.limits.attempts.deviceRequests!),
   ...entries('clients.devices.', deviceAuthorization('', true)!),
   ...entries('clients.registration.', registration('', { scopes: [] })),
-  ...entries('api.', checkLimits({})),
-  ...entries('api.bulk.', checkLimits({}).bulk),
-  ...entries('api.uploads.', checkLimits({}).uploads),
+  ...entries('api.', api),
+  ...entries('api.bulk.', api.bulk),
+  ...entries('api.uploads.', api.uploads),
   ...entries('pdf.', { ...pdf, ...inSeconds(pdf) }),
   ...entries('htmlPdf.', { ...htmlPdf, timeout: htmlPdf.timeout / 1000 }),
 ]);
@@ -94,7 +96,7 @@ const INTERFACES: readonly [file: string, name: string, prefix: string][] = [
   ['lib/api/limits.ts', 'BulkLimits', 'api.bulk.'],
   ['lib/api/limits.ts', 'UploadLimits', 'api.uploads.'],
   ['lib/pdf/options.ts', 'PdfClientOptions', 'pdf.'],
-  ['lib/html-pdf/settings.ts', 'HtmlToPdfOptions', 'htmlPdf.'],
+  ['lib/html-pdf/options.ts', 'HtmlToPdfOptions', 'htmlPdf.'],
 ];
 
 /** Defaults that are documented in words, and whether the words are true. */

@@ -237,13 +237,16 @@ test('close() does not wait for conversions that have failed, were aborted or wh
 test('its options are checked at once', async (t) => {
   const baseUrl = 'http://gotenberg:3000';
   for (const [options, message] of [
-    [{}, 'baseUrl: give the address of Gotenberg'],
-    [{ baseUrl: 'gotenberg:3000' }, 'baseUrl: give an http or https URL, such as https://pdf.example'],
-    [{ baseUrl, retries: -1 }, 'retries: give a whole number from 0 to 100'],
-    [{ baseUrl, maxHtmlBytes: 0 }, 'maxHtmlBytes: give a whole number of at least 1'],
+    [{}, 'gotenbergHtmlToPdf({ baseUrl }): give an http or https URL, such as https://pdf.example'],
+    [
+      { baseUrl: 'gotenberg:3000' },
+      'gotenbergHtmlToPdf({ baseUrl }): give an http or https URL, such as https://pdf.example',
+    ],
+    [{ baseUrl, retries: -1 }, 'gotenbergHtmlToPdf({ retries }): give a whole number from 0 to 100'],
+    [{ baseUrl, maxHtmlBytes: 0 }, 'gotenbergHtmlToPdf({ maxHtmlBytes }): give a whole number of at least 1'],
     [
       { baseUrl, basicAuth: { username: 'a:b', password: '' } },
-      'basicAuth: give a username without a colon (RFC 7617 section 2) and a password',
+      'gotenbergHtmlToPdf({ basicAuth.username }): give a username without a colon (RFC 7617 section 2)',
     ],
     [
       { baseUrl, apiKey: 'x' },

@@ -9,7 +9,7 @@ import type { Browser, Page } from 'playwright-core';
 import { Browsers, NO_NETWORK } from '../../lib/html-pdf/browser.ts';
 import { loadDocument, openPage } from '../../lib/html-pdf/load.ts';
 import type { Source } from '../../lib/html-pdf/load.ts';
-import { readConverterSettings } from '../../lib/html-pdf/settings.ts';
+import { readConverterSettings } from '../../lib/html-pdf/options.ts';
 import { serve } from '../harness/serve.ts';
 import { browserTest } from './browser-test.ts';
 

@@ -9,21 +9,24 @@ const valid = { executablePath, sandbox: false };
 const MISTAKES: readonly (readonly [options: object, message: string | RegExp])[] = [
   [
     { executablePath: '/nowhere/chromium' },
-    'executablePath: there is no such file; give the path of Chromium or leave it out',
+    'createHtmlToPdf({ executablePath }): there is no such file; give the path of Chromium or leave it out',
   ],
-  [{ ...valid, maxConcurrency: 0 }, 'maxConcurrency: give a whole number of at least 1'],
-  [{ ...valid, maxQueue: -1 }, 'maxQueue: give a whole number of at least 0'],
-  [{ ...valid, recycleAfter: 1.5 }, 'recycleAfter: give a whole number of at least 1'],
-  [{ ...valid, maxMemory: '2g' }, 'maxMemory: give a whole number of at least 1'],
-  [{ ...valid, maxHtmlBytes: Infinity }, 'maxHtmlBytes: give a whole number of at least 1'],
+  [{ ...valid, maxConcurrency: 0 }, 'createHtmlToPdf({ maxConcurrency }): give a whole number of at least 1'],
+  [{ ...valid, maxQueue: -1 }, 'createHtmlToPdf({ maxQueue }): give a whole number of at least 0'],
+  [{ ...valid, recycleAfter: 1.5 }, 'createHtmlToPdf({ recycleAfter }): give a whole number of at least 1'],
+  [{ ...valid, maxMemory: '2g' }, 'createHtmlToPdf({ maxMemory }): give a whole number of at least 1'],
+  [
+    { ...valid, maxHtmlBytes: Infinity },
+    'createHtmlToPdf({ maxHtmlBytes }): give a whole number of at least 1',
+  ],
   [
     { ...valid, timeout: 0 },
-    "timeout: give seconds, or a number and a unit such as '30 seconds' or '500 ms'; more than 0, at most 1 hour",
+    "createHtmlToPdf({ timeout }): give seconds, or a number and a unit such as '30 seconds' or '500 ms'; more than 0, at most 1 hour",
   ],
-  [{ ...valid, timeout: 30_000 }, /^timeout: /],
-  [{ ...valid, sandbox: 'no' }, 'sandbox: pass true or false'],
-  [{ ...valid, assets: './public' }, 'assets: pass a function, or leave it out'],
-  [{ ...valid, observe: [] }, 'observe: pass a function, or leave it out'],
+  [{ ...valid, timeout: 30_000 }, /^createHtmlToPdf\(\{ timeout \}\): /],
+  [{ ...valid, sandbox: 'no' }, 'createHtmlToPdf({ sandbox }): pass true or false'],
+  [{ ...valid, assets: './public' }, 'createHtmlToPdf({ assets }): pass a function, or leave it out'],
+  [{ ...valid, observe: [] }, 'createHtmlToPdf({ observe }): pass a function, or leave it out'],
   [
     { ...valid, concurrency: 2 },
     /^createHtmlToPdf\(\{ concurrency \}\): there is no such option; the options are executablePath, /,
@@ -37,18 +40,21 @@ for (const [options, message] of MISTAKES) {
 }
 
 const DOCUMENT_MISTAKES: readonly (readonly [options: object, message: string | RegExp])[] = [
-  [{ landscape: 'yes' }, 'landscape: pass true or false'],
-  [{ margin: 2 }, "margin: give a length such as '2cm' or '15mm'; the units are mm, cm, in, pt and px"],
-  [{ margin: { top: '1em' } }, /^margin\.top: give a length/],
-  [{ margin: { top: '1cm; size: a3' } }, /^margin\.top: give a length/],
+  [{ landscape: 'yes' }, 'convert({ landscape }): pass true or false'],
+  [
+    { margin: 2 },
+    "convert({ margin }): give a length such as '2cm' or '15mm'; the units are mm, cm, in, pt and px",
+  ],
+  [{ margin: { top: '1em' } }, /^convert\(\{ margin\.top \}\): give a length/],
+  [{ margin: { top: '1cm; size: a3' } }, /^convert\(\{ margin\.top \}\): give a length/],
   [
     { margin: { start: '1cm' } },
-    'margin.start: there is no such option; the options are top, right, bottom, left',
+    'convert({ margin.start }): there is no such option; the options are top, right, bottom, left',
   ],
-  [{ header: 1 }, 'header: give HTML as a string, or leave it out'],
-  [{ footer: null }, 'footer: give HTML as a string, or leave it out'],
-  [{ timeout: 'soon' }, /^timeout: /],
-  [{ signal: {} }, /^signal: pass an AbortSignal, such as AbortSignal\.timeout\(30_000\) /],
+  [{ header: 1 }, 'convert({ header }): give HTML as a string, or leave it out'],
+  [{ footer: null }, 'convert({ footer }): give HTML as a string, or leave it out'],
+  [{ timeout: 'soon' }, /^convert\(\{ timeout \}\): /],
+  [{ signal: {} }, /^convert\(\{ signal \}\): pass an AbortSignal, such as AbortSignal\.timeout\(30_000\) /],
   [{ scale: 2 }, /^convert\(\{ scale \}\): there is no such option; the options are format, landscape, /],
 ];
 
@@ -64,7 +70,7 @@ if (process.getuid?.() === 0) {
     t.throws(() => createHtmlToPdf({ executablePath }), {
       instanceOf: ConfigError,
       message:
-        "sandbox: Chromium's sandbox does not start as root; run as another user, or pass false where a container is the sandbox",
+        "createHtmlToPdf({ sandbox }): Chromium's sandbox does not start as root; run as another user, or pass false where a container is the sandbox",
     });
   });
 }

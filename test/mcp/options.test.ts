@@ -137,7 +137,7 @@ test('a hint that contradicts another, or is no boolean, is a ConfigError', (t) 
   for (const hint of ['readOnly', 'destructive', 'idempotent']) {
     t.throws(() => plain('close-action', { [hint]: 'no' }), {
       instanceOf: ConfigError,
-      message: `close-action.${hint}: give true or false`,
+      message: `close-action.${hint}: pass true or false`,
     });
   }
 });

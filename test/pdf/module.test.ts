@@ -43,7 +43,7 @@ test('the client loads its own files, the errors and got, and nothing of the ser
   t.deepEqual(
     own.filter(
       (file) =>
-        !/^lib\/(pdf\/.*|errors|options\/(?:declare|known-options|values)|contracts\/(?:runtime|duration))\.[jt]s$/.test(
+        !/^lib\/(pdf\/.*|errors|options\/(?:declare|values)|contracts\/(?:runtime|duration))\.[jt]s$/.test(
           file,
         ),
     ),

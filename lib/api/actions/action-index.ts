@@ -21,23 +21,30 @@ export interface ActionIndex {
   find(type: string, name: string): IndexedAction | undefined;
 }
 
+/** Checks the actions of an API or an endpoint. */
+export function actionList<P extends string>(
+  place: string,
+  given: readonly Action<P>[],
+): readonly Action<P>[] {
+  if (!Array.isArray(given)) {
+    throw new ConfigError(place, 'list the actions in an array: [defineAction({ ... })]');
+  }
+  const wrong = given.findIndex((action: Action<P> | undefined) => typeof action?.inputSchema !== 'object');
+  if (wrong === -1) return given;
+  throw new ConfigError(`${place}[${wrong}]`, 'pass what defineAction() returned');
+}
+
 /**
  * Indexes the actions of an API by type and name.
  *
  * @throws ConfigError for a duplicate action, or one whose permission the gate does not define
  */
 export function indexActions<P extends string>(
-  actions: readonly Action<P>[] = [],
+  actions: readonly Action<P>[],
   { gate, requires }: { readonly gate: Pick<Gate<P>, 'has'>; readonly requires: Requires<P> },
 ): ActionIndex {
-  if (!Array.isArray(actions)) {
-    throw new ConfigError('actions', 'list the actions in an array: [defineAction({ ... })]');
-  }
   const indexed = new Map<string, IndexedAction>();
-  for (const [position, action] of actions.entries()) {
-    if (typeof action?.inputSchema !== 'object') {
-      throw new ConfigError(`actions[${position}]`, 'pass what defineAction() returned');
-    }
+  for (const action of actions) {
     const { type, name, permission } = action;
     const key = `${type}/${name}`;
     if (indexed.has(key)) throw new ConfigError('actions', `${key} is defined twice; remove or rename one`);

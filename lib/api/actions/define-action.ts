@@ -2,10 +2,11 @@ import type { StandardJSONSchemaV1, StandardSchemaV1 } from '@standard-schema/sp
 
 import type { Gate, Principal, User } from '../../contracts/index.ts';
 import { ConfigError } from '../../errors.ts';
-import { checkKnownOptions } from '../../options/known-options.ts';
+import { optional, readOptions, unchecked } from '../../options/declare.ts';
+import type { Check, Given } from '../../options/declare.ts';
+import { boolean, fn, text } from '../../options/values.ts';
+import { requestLimit } from '../limits.ts';
 import { toolNameOf } from './tool-name.ts';
-import { checkRequestLimit } from '../limits.ts';
-import type { RequestLimit } from '../limits.ts';
 
 /**
  * A schema of any library that implements Standard Schema and Standard JSON Schema, such as zod from 4.2.
@@ -45,6 +46,87 @@ export interface ActionCall<
   readonly signal: AbortSignal;
 }
 
+// Of an interface, so that a `run` whose parameter is annotated with less than it gets is accepted.
+interface ActionCode<
+  L extends ActionLevel,
+  I extends ActionSchema,
+  O extends ActionSchema,
+  D,
+  N extends string,
+  S extends object,
+> {
+  run(
+    call: ActionCall<StandardSchemaV1.InferOutput<I>, L, D, N, S>,
+  ): StandardSchemaV1.InferInput<O> | Promise<StandardSchemaV1.InferInput<O>>;
+}
+
+// oxlint-disable-next-line typescript/no-unnecessary-type-parameters -- they are in the type of the result
+function actionMembers<
+  P extends string,
+  L extends ActionLevel,
+  I extends ActionSchema,
+  O extends ActionSchema,
+  D,
+  N extends string,
+  S extends object,
+>() {
+  return {
+    /**
+     * The server's gate, for the types: with it, a misspelt permission in the definition, or in `principal.can()` in `run`, is a
+     * compile error.
+     */
+    gate: optional(gateOf<N, S>),
+    /** The type of its objects: lower-case words joined by hyphens, such as `school`. */
+    type: typeName,
+    /** Lower-case words joined by hyphens, the last one `action`: `rename-school-action`. Unique for each type. */
+    name: unchecked<`${string}-action`>,
+    level: level<L>,
+    /** A few words for people, such as "Rename a school". */
+    title: text('say in a few words what it does'),
+    /** One or two sentences for developers of clients. */
+    description: optional(text('describe it in a sentence or two, or leave it out')),
+    /** The permission that the user or client must have. */
+    permission: permissionName<P>,
+    /**
+     * The schema of the input. What JSON Schema cannot express, such as a refinement, is checked but not published. Checks that
+     * need the database belong in `run`.
+     */
+    input: schema<I>,
+    /** The schema of the output. An output that it refuses is a 500; members that it does not define are removed. */
+    output: schema<O>,
+    /**
+     * The database of `run`, such as the `Knex` instance of the storage. With it, the action can be part of an atomic bulk, where
+     * `call.database` is the storage's transaction instead: `run` must make all its changes through `call.database`. Without it,
+     * an atomic bulk of the action is refused.
+     */
+    database: optional(unchecked<D>),
+    /**
+     * Whether the action is a tool for agents, at an endpoint of `koa-gatehouse/mcp`. A string: the name of the tool, 1 to 64
+     * letters, digits, `_` and `-`. `true`: its name is that of the action without `-action`, such as `rename_school`; the type is
+     * put in front unless it is part of it. Long lists of tools make agents choose worse: set it for what agents are to do.
+     * @default false
+     */
+    mcp: optional(unchecked<boolean | string>, false),
+    /** Whether it changes nothing. Agents may run such a tool without asking their user. @default false */
+    readOnly: optional(boolean, false),
+    /** Whether it may delete or overwrite something. `false`: it only adds. @default true, unless it is `readOnly` */
+    destructive: optional(boolean),
+    /** Whether running it again with the same input changes nothing more. @default the value of `readOnly` */
+    idempotent: optional(boolean),
+    /**
+     * How often one user with all clients together, or one client with its own tokens, may run it. Each item of a bulk is a run.
+     * Counted on all nodes together, for each API and for its tools.
+     * @default the limit `action` of the API
+     */
+    limit: optional(requestLimit),
+    /**
+     * Runs the action, after the input and the permission were checked. Throw an {@link ActionError} for an error that the caller
+     * can act on; any other error is a 500.
+     */
+    run: fn<ActionCode<L, I, O, D, N, S>['run']>('make it a function'),
+  };
+}
+
 /** What `defineAction()` takes. */
 export interface ActionDefinition<
   P extends string,
@@ -54,63 +136,7 @@ export interface ActionDefinition<
   D,
   N extends string = string,
   S extends object = object,
-> {
-  /**
-   * The server's gate, for the types: with it, a misspelt permission in the definition, or in `principal.can()` in `run`, is a
-   * compile error.
-   */
-  readonly gate?: Gate<N, string, S>;
-  /** The type of its objects: lower-case words joined by hyphens, such as `school`. */
-  readonly type: string;
-  /** Lower-case words joined by hyphens, the last one `action`: `rename-school-action`. Unique for each type. */
-  readonly name: `${string}-action`;
-  readonly level: L;
-  /** A few words for people, such as "Rename a school". */
-  readonly title: string;
-  /** One or two sentences for developers of clients. */
-  readonly description?: string;
-  /** The permission that the user or client must have. */
-  readonly permission: P;
-  /**
-   * The schema of the input. What JSON Schema cannot express, such as a refinement, is checked but not published. Checks that
-   * need the database belong in `run`.
-   */
-  readonly input: I;
-  /** The schema of the output. An output that it refuses is a 500; members that it does not define are removed. */
-  readonly output: O;
-  /**
-   * The database of `run`, such as the `Knex` instance of the storage. With it, the action can be part of an atomic bulk, where
-   * `call.database` is the storage's transaction instead: `run` must make all its changes through `call.database`. Without it,
-   * an atomic bulk of the action is refused.
-   */
-  readonly database?: D;
-  /**
-   * Whether the action is a tool for agents, at an endpoint of `koa-gatehouse/mcp`. A string: the name of the tool, 1 to 64
-   * letters, digits, `_` and `-`. `true`: its name is that of the action without `-action`, such as `rename_school`; the type is
-   * put in front unless it is part of it. Long lists of tools make agents choose worse: set it for what agents are to do.
-   * @default false
-   */
-  readonly mcp?: boolean | string;
-  /** Whether it changes nothing. Agents may run such a tool without asking their user. @default false */
-  readonly readOnly?: boolean;
-  /** Whether it may delete or overwrite something. `false`: it only adds. @default true, unless it is `readOnly` */
-  readonly destructive?: boolean;
-  /** Whether running it again with the same input changes nothing more. @default the value of `readOnly` */
-  readonly idempotent?: boolean;
-  /**
-   * How often one user with all clients together, or one client with its own tokens, may run it. Each item of a bulk is a run.
-   * Counted on all nodes together, for each API and for its tools.
-   * @default the limit `action` of the API
-   */
-  readonly limit?: RequestLimit;
-  /**
-   * Runs the action, after the input and the permission were checked. Throw an {@link ActionError} for an error that the caller
-   * can act on; any other error is a 500.
-   */
-  run(
-    call: ActionCall<StandardSchemaV1.InferOutput<I>, L, D, N, S>,
-  ): StandardSchemaV1.InferInput<O> | Promise<StandardSchemaV1.InferInput<O>>;
-}
+> extends Given<ReturnType<typeof actionMembers<P, L, I, O, D, N, S>>> {}
 
 /** A checked action. Created by `defineAction()`. */
 export interface Action<P extends string = string> {
@@ -174,95 +200,83 @@ export function defineAction<
   if (typeof definition !== 'object' || definition === null) {
     throw new ConfigError('defineAction()', 'pass the definition of the action as an object');
   }
-  const { type, name, level, title, description, permission, input, output, database, gate } = definition;
+  const { name } = definition;
   if (typeof name !== 'string' || !KEBAB_CASE.test(name) || !name.endsWith('-action')) {
     throw new ConfigError(
       `defineAction(${JSON.stringify(name)})`,
       'write the name as lower-case words joined by hyphens, the last one "action", such as rename-school-action',
     );
   }
-  checkKnownOptions(definition, MEMBERS, name);
+  const { gate, run, ...action } = readOptions(actionMembers<P, L, I, O, D, N, S>(), definition, name);
   const fail = (member: string, remedy: string, options?: ErrorOptions): never => {
     throw new ConfigError(`${name}.${member}`, remedy, options);
   };
-  if (typeof type !== 'string' || !KEBAB_CASE.test(type)) {
-    fail('type', 'write it as lower-case words joined by hyphens, such as school');
-  }
-  if (level !== 'collection' && level !== 'instance') fail('level', "give 'collection' or 'instance'");
-  if (typeof title !== 'string' || title.trim() === '') fail('title', 'say in a few words what it does');
-  if (description !== undefined && (typeof description !== 'string' || description.trim() === '')) {
-    fail('description', 'describe it in a sentence or two, or leave it out');
-  }
-  if (gate !== undefined && typeof gate?.has !== 'function') fail('gate', 'pass the result of defineGate()');
-  if (typeof permission !== 'string') fail('permission', 'name the permission that a caller must hold');
+  const { input, output, permission, readOnly } = action;
   if (gate?.has(permission) === false) {
     fail('permission', `the gate has no permission "${permission}"; define it or correct the name`);
   }
-  if (typeof definition.run !== 'function') fail('run', 'make it a function');
-  const { readOnly = false } = definition;
-  const { destructive = !readOnly, idempotent = readOnly } = definition;
-  for (const [member, value] of Object.entries({ readOnly, destructive, idempotent })) {
-    if (typeof value !== 'boolean') fail(member, 'give true or false');
-  }
+  const { destructive = !readOnly, idempotent = readOnly } = action;
   if (readOnly && destructive) fail('destructive', 'it is readOnly too: leave one of them out');
   return Object.freeze({
-    type,
-    name,
-    level,
-    title,
-    description,
-    permission,
-    input,
-    output,
+    ...action,
     inputSchema: jsonSchemaOf(input, 'input', fail),
     outputSchema: jsonSchemaOf(output, 'output', fail),
-    database,
-    mcp: toolNameOf(definition, (remedy) => fail('mcp', remedy)),
-    readOnly,
+    mcp: toolNameOf(action, (remedy) => fail('mcp', remedy)),
     destructive,
     idempotent,
-    limit: definition.limit === undefined ? undefined : checkRequestLimit(`${name}.limit`, definition.limit),
-    run: (call: ActionCall) =>
-      definition.run(call as ActionCall<StandardSchemaV1.InferOutput<I>, L, D, N, S>),
+    run: (call: ActionCall) => run(call as ActionCall<StandardSchemaV1.InferOutput<I>, L, D, N, S>),
   });
 }
 
-const MEMBERS = {
-  gate: true,
-  type: true,
-  name: true,
-  level: true,
-  title: true,
-  description: true,
-  permission: true,
-  input: true,
-  output: true,
-  database: true,
-  mcp: true,
-  readOnly: true,
-  destructive: true,
-  idempotent: true,
-  limit: true,
-  run: true,
-} as const;
-
 const KEBAB_CASE = /^[a-z][a-z0-9]*(-[a-z0-9]+)*$/;
 
+const typeName: Check<string> = (place, given: unknown) => {
+  if (typeof given === 'string' && KEBAB_CASE.test(given)) return given;
+  throw new ConfigError(place, 'write it as lower-case words joined by hyphens, such as school');
+};
+
+function level<L extends ActionLevel>(place: string, given: L): L {
+  if (given === 'collection' || given === 'instance') return given;
+  throw new ConfigError(place, "give 'collection' or 'instance'");
+}
+
+function gateOf<N extends string, S extends object>(
+  place: string,
+  given: Gate<N, string, S>,
+): Gate<N, string, S> {
+  if (typeof given?.has === 'function') return given;
+  throw new ConfigError(place, 'pass the result of defineGate()');
+}
+
+function permissionName<P extends string>(place: string, given: P): P {
+  if (typeof given === 'string') return given;
+  throw new ConfigError(place, 'name the permission that a caller must hold');
+}
+
+function schema<T extends ActionSchema>(place: string, given: T): T {
+  const standard = given?.['~standard'];
+  const side = standard?.jsonSchema;
+  if (
+    typeof standard?.validate === 'function' &&
+    typeof side?.input === 'function' &&
+    typeof side.output === 'function'
+  ) {
+    return given;
+  }
+  throw new ConfigError(
+    place,
+    'give a schema that implements Standard Schema and Standard JSON Schema, such as one of zod 4',
+  );
+}
+
 function jsonSchemaOf(
-  schema: ActionSchema,
+  given: ActionSchema,
   side: 'input' | 'output',
   fail: (member: string, remedy: string, options?: ErrorOptions) => never,
 ): JsonSchema {
-  const standard = schema?.['~standard'];
-  if (typeof standard?.validate !== 'function' || typeof standard.jsonSchema?.[side] !== 'function') {
-    fail(
-      side,
-      'give a schema that implements Standard Schema and Standard JSON Schema, such as one of zod 4',
-    );
-  }
   try {
     // Serialized, because some libraries add members that are not part of the JSON.
-    return JSON.parse(JSON.stringify(standard.jsonSchema[side]({ target: 'draft-2020-12' })));
+    return JSON.parse(JSON.stringify(given['~standard'].jsonSchema[side]({ target: 'draft-2020-12' })));
   } catch (cause) {
     return fail(
       side,

@@ -1,6 +1,6 @@
 import { checkInput, isObjectId, OBJECT_ID_RULE, pointerTo } from '../actions/perform-action.ts';
 import type { InputError, InputPath } from '../actions/perform-action.ts';
-import { isObject } from '../../options/known-options.ts';
+import { isObject } from '../../options/declare.ts';
 import type { Action } from '../actions/define-action.ts';
 
 /** The body of a bulk request. */

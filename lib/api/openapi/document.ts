@@ -15,33 +15,7 @@ import {
   TOO_MANY_REQUESTS_RESPONSE,
 } from './components.ts';
 import type { OpenApiPart, OpenApiPath } from './components.ts';
-
-/** The parts of the API's description that the host defines. */
-export interface OpenApiOptions {
-  /** @default 'API' */
-  readonly title?: string;
-  /** The version of the API, not of the server. @default '1' */
-  readonly version?: string;
-  readonly description?: string;
-  /**
-   * Who may read the description. `guarded`: callers with a valid access token, who see the actions that they may run; a browser can
-   * open the page `/docs` where `swagger-ui-dist` is installed, and shows them after "Authorize". `public`: everyone, and they see the
-   * names, schemas and permissions of all actions. @default 'guarded'
-   */
-  readonly access?: 'public' | 'guarded';
-  /**
-   * Whether `/docs` is Swagger UI, in which a developer signs in as an app and tries calls. It needs the package `swagger-ui-dist`, whose
-   * dependency `@scarf/scarf` counts installations; turn that off with `SCARF_ANALYTICS=false`. `false`: a list of the operations.
-   * @default whether that package is installed
-   */
-  readonly viewer?: boolean;
-  /**
-   * The routes that you add, by their path below the prefix, such as `/schools/{id}`. The responses of the guard are added to
-   * theirs. They may refer to `#/components/schemas/Problem`. An operation with `'x-permission': { name: 'view_schools' }` is shown
-   * with this permission, which the gate has to define, and a guarded description shows it only to callers who have it.
-   */
-  readonly paths?: Readonly<Record<string, OpenApiPath>>;
-}
+import type { Description } from './options.ts';
 
 export interface OpenApiDocument {
   readonly openapi: '3.1.1';
@@ -79,9 +53,8 @@ export interface DescribedApi {
  */
 export function describeApi(
   { actions, gate, issuer, baseUrl, scopes, maximum, isLimited, redirectUri }: DescribedApi,
-  options: OpenApiOptions,
+  { description, paths, title, version }: Description,
 ): OpenApiDocument {
-  const { title = 'API', version = '1', description, paths = {} } = options;
   const ownPaths = { ...OWN_PATHS, ...actionPaths(actions, { gate, maximum }) };
   const conflict = Object.keys(paths).find((path) => path in ownPaths);
   if (conflict !== undefined)
@@ -109,14 +82,14 @@ export function describeApi(
 export function describeApiTo(
   can: (permission: string) => boolean,
   described: DescribedApi,
-  options: OpenApiOptions,
+  options: Description,
 ): OpenApiDocument {
   const actions = described.actions.filter(({ permission }) => can(permission));
   const mayCall = (operation: unknown): boolean => {
     const name = permissionOf(operation);
     return name === undefined || can(name);
   };
-  const paths = Object.entries(options.paths ?? {}).flatMap(([path, item]) => {
+  const paths = Object.entries(options.paths).flatMap(([path, item]) => {
     const kept = Object.entries(item).filter(([method, part]) => !METHODS.has(method) || mayCall(part));
     const isHidden = kept.length < Object.keys(item).length && !kept.some(([method]) => METHODS.has(method));
     return isHidden ? [] : [[path, Object.fromEntries(kept)]];
@@ -134,7 +107,7 @@ function permissionOf(operation: unknown): string | undefined {
 /** The permissions that decide what {@link describeApiTo} leaves out. */
 export function permissionsOf(
   { actions, gate }: Pick<DescribedApi, 'actions' | 'gate'>,
-  { paths = {} }: OpenApiOptions,
+  { paths }: Description,
 ): readonly string[] {
   const ofPaths = Object.values(paths).flatMap((item) => Object.values(item).map(permissionOf));
   const names = new Set([...actions.map(({ permission }) => permission), ...ofPaths]);

@@ -10,9 +10,10 @@ import { setAssetHeaders, setPageHeaders } from '../../http/headers.ts';
 import { docsPage, STYLE } from '../docs/page.ts';
 import { accessDescription, createViewer } from '../docs/viewer.ts';
 import type { Viewer } from '../docs/viewer.ts';
-import { checkOpenApiOptions } from './check-options.ts';
 import { describeApi, describeApiTo, permissionsOf } from './document.ts';
-import type { DescribedApi, OpenApiDocument, OpenApiOptions } from './document.ts';
+import type { DescribedApi, OpenApiDocument } from './document.ts';
+import { checkPaths } from './options.ts';
+import type { Description } from './options.ts';
 
 /** A text with the `ETag` of its content. */
 interface Text {
@@ -33,13 +34,13 @@ export interface DescriptionRoute {
  * Creates the handlers of `/openapi.json`, of the page `/docs` and of the files that the page loads. Unless the description is public,
  * it needs a token; the page of the viewer, which is the same for everyone, does not.
  *
- * @throws ConfigError for a wrong option, and when `paths` contains a path that the API describes itself
+ * @throws ConfigError for a wrong operation, and when `paths` contains a path that the API describes itself
  */
 export function serveDescription(
   api: Omit<DescribedApi, 'redirectUri'>,
-  options: OpenApiOptions,
+  options: Description,
 ): Readonly<Record<string, DescriptionRoute>> {
-  checkOpenApiOptions(options, api.gate);
+  checkPaths(options.paths, api.gate);
   const isPublic = options.access === 'public';
   const { baseUrl, issuer, resource } = api;
   const viewer = options.viewer === false ? undefined : createViewer({ baseUrl, isPublic, resource });
@@ -111,7 +112,7 @@ function sendFile(name: string, read: () => string): Middleware {
 const MAX_CACHED_TEXTS = 32;
 
 /** Finds the text for a caller. Callers with the same permissions get the same text. */
-function createTextsOfCallers(described: DescribedApi, options: OpenApiOptions, render: Render): FindText {
+function createTextsOfCallers(described: DescribedApi, options: Description, render: Render): FindText {
   const permissions = permissionsOf(described, options);
   const texts = new LRUCache<string, Text>({ max: MAX_CACHED_TEXTS });
   return function findText(ctx) {
