@@ -18,9 +18,13 @@ export class Browser {
   readonly #cookies = new Map<string, Cookie>();
   readonly #reach: (url: URL) => URL;
 
-  /** @param reach - the URL at which the server of a URL listens, for host names that exist only in the test */
-  constructor(reach: (url: URL) => URL = (url) => url) {
+  /**
+   * @param reach - the URL at which the server of a URL listens, for host names that exist only in the test
+   * @param cookies - those of an earlier session
+   */
+  constructor(reach: (url: URL) => URL = (url) => url, cookies: readonly Cookie[] = []) {
     this.#reach = reach;
+    for (const cookie of cookies) this.#cookies.set(keyOf(cookie), cookie);
   }
 
   /** The cookies, `.sig` ones included. */
@@ -95,13 +99,17 @@ export class Browser {
     if (secure && protocol !== 'https:') return;
     if (/^__(Secure|Host)-/.test(name) && !secure) return;
     if (name.startsWith('__Host-') && (path !== '/' || /;\s*domain=/i.test(line))) return;
-    const key = `${name} ${path} ${host}`;
+    const key = keyOf({ name, path, host });
     if (/expires=Thu, 01 Jan 1970/i.test(line)) this.#cookies.delete(key);
     else {
       const httpOnly = /;\s*httponly/i.test(line);
       this.#cookies.set(key, { name, value, host, path, secure, httpOnly, sameSite });
     }
   }
+}
+
+function keyOf({ host, name, path }: Pick<Cookie, 'host' | 'name' | 'path'>): string {
+  return `${name} ${path} ${host}`;
 }
 
 function isSentTo({ host, path, secure }: Cookie, url: URL): boolean {
