@@ -50,7 +50,7 @@ rounds, in which the servers are measured in turn.
   --workers N             processes of the contestants with workers (2)
   --profile               show CPU profiles of the servers
   --json                  print one JSON object instead of tables
-  --markdown              print the tables of docs/performance.md
+  --markdown              print the tables of docs/review/performance-tables.md
   --help                  print this
 `;
 

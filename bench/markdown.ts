@@ -55,7 +55,7 @@ const LINES: readonly Line[] = [
 
 const START: readonly Line[] = [{ what: 'ms', cell: ({ p50 }) => p50.toFixed(0), ratio: ratio('p50') }];
 
-/** The tables of docs/performance.md: all operations at a glance, then each work and the targets. */
+/** The tables of docs/review/performance-tables.md: all operations at a glance, then each work and the targets. */
 export function toMarkdown(
   conditions: string,
   results: readonly WorkResult[],

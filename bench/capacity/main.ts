@@ -1,4 +1,4 @@
-// Calculates what a load needs. Figures and explanation are in docs/scaling.md.
+// Calculates what a load needs. Figures and explanation are in docs/review/scaling.md.
 import { readFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 

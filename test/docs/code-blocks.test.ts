@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process';
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { join, relative, resolve } from 'node:path';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join, relative } from 'node:path';
 
 import test from 'ava';
 
@@ -64,15 +64,6 @@ test('every TypeScript block in the README and the guides compiles', async (t) =
   );
   t.is(errors.length, 1);
   t.regex(errors[0]!, /^docs\/wrong\.md:7\(2,\d+\): error TS2345: .*"view_schols"/);
-});
-
-test('every link in the README and the guides to a file of the repository has a target', (t) => {
-  for (const guide of GUIDES) {
-    const text = readFileSync(join(ROOT, guide), 'utf8');
-    for (const [, target = ''] of text.matchAll(/\]\((?!https?:|#)([^)#]+)(?:#[^)]*)?\)/g)) {
-      t.true(existsSync(resolve(ROOT, guide, '..', target)), `${guide} links to ${target}`);
-    }
-  }
 });
 
 test('the README links to the index of the guides, which links to each of them', (t) => {

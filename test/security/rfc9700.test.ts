@@ -8,7 +8,7 @@ import type { Platform } from '../harness/platform.ts';
 import { send } from '../harness/requests.ts';
 import { mistakesIn } from './test-references.ts';
 
-const TABLE = new URL('../../docs/rfc9700.md', import.meta.url);
+const TABLE = new URL('../../docs/review/rfc9700.md', import.meta.url);
 
 /** The sections with requirements for servers. Several have more than one row. */
 const SECTIONS =

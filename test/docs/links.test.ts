@@ -1,0 +1,95 @@
+// The links in the guides, for readers of the package and of the repository.
+import { existsSync, globSync, readFileSync, statSync } from 'node:fs';
+import { join, relative, resolve } from 'node:path';
+
+import test from 'ava';
+
+import { manifest } from '../package/manifest.ts';
+import { GUIDES, ROOT } from './guides.ts';
+
+/** What `npm pack` takes, without the folder of the build; npm adds these files to those of `package.json`. */
+const packed: readonly string[] = [
+  'LICENSE',
+  'README.md',
+  'package.json',
+  ...globSync(
+    manifest.files.filter((name) => name !== 'dist'),
+    { cwd: ROOT },
+  ).flatMap((name) =>
+    statSync(join(ROOT, name)).isDirectory() ? globSync(`${name}/**`, { cwd: ROOT }) : [name],
+  ),
+];
+
+/** The other Markdown, which only readers of the repository see. */
+const unpacked = globSync(['*.md', 'docs/review/*.md', 'examples/**/*.md', 'test/**/*.md'], {
+  cwd: ROOT,
+}).filter((name) => !packed.includes(name) && name !== 'test/api-report.md');
+
+interface Link {
+  /** A path from the root of the repository. Empty: the root itself. */
+  readonly file: string;
+  /** The part after `#`. */
+  readonly anchor: string | undefined;
+  readonly text: string;
+}
+
+function textOf(file: string): string {
+  return readFileSync(join(ROOT, file), 'utf8').replaceAll(/^```[\s\S]*?^```$/gm, '');
+}
+
+/** The links to files, in Markdown and in HTML. */
+function linksOf(file: string): Link[] {
+  const links = textOf(file).matchAll(/\]\((?!https?:)([^)\s]+)\)|\b(?:src|href)="(?!https?:)([^"]+)"/g);
+  return Array.from(links, ([text, inMarkdown, inHtml]) => {
+    const [path = '', anchor] = (inMarkdown ?? inHtml ?? '').split('#');
+    const target = path === '' ? file : relative(ROOT, resolve(ROOT, file, '..', path));
+    return { file: target, anchor, text: `${file}: ${text}` };
+  });
+}
+
+/** The anchors of the headings of a file, as GitHub names them. */
+function anchorsOf(file: string): string[] {
+  const names = Array.from(textOf(file).matchAll(/^#+ (.*)$/gm), ([, heading = '']) =>
+    heading
+      .toLowerCase()
+      .replaceAll(/[^\p{L}\p{N}\s_-]/gu, '')
+      .replaceAll(' ', '-'),
+  );
+  return names.map((name, index) => {
+    const before = names.slice(0, index).filter((other) => other === name).length;
+    return before === 0 ? name : `${name}-${before}`;
+  });
+}
+
+function hasAnchor({ anchor, file }: Link): boolean {
+  return anchor === undefined || (file.endsWith('.md') && anchorsOf(file).includes(anchor));
+}
+
+test('every link in a file of the package leads to a file and a heading of the package', (t) => {
+  const pages = packed.filter((name) => name.endsWith('.md'));
+  t.deepEqual(
+    GUIDES.filter((name) => !pages.includes(name)),
+    [],
+  );
+  const links = pages.flatMap(linksOf);
+  t.true(links.length > 50, `only ${links.length} links were found`);
+  const isPacked = (file: string): boolean =>
+    packed.some((name) => name === file || name.startsWith(`${file}/`));
+  t.deepEqual(
+    links.filter((link) => !isPacked(link.file) || !hasAnchor(link)).map(({ text }) => text),
+    [],
+  );
+});
+
+test('every link in the other Markdown leads to a file and a heading of the repository', (t) => {
+  t.true(unpacked.includes('docs/review/rfc9700.md'));
+  const links = unpacked.flatMap(linksOf);
+  t.deepEqual(
+    links.filter((link) => !existsSync(join(ROOT, link.file)) || !hasAnchor(link)).map(({ text }) => text),
+    [],
+  );
+});
+
+test('no guide has the address of a registry of packages', (t) => {
+  for (const guide of GUIDES) t.false(readFileSync(join(ROOT, guide), 'utf8').includes('npmjs.'), guide);
+});
