@@ -29,7 +29,7 @@ export function session(id: string): StoredSession {
 
 type StoredSession = Parameters<Storage['sessions']['insert']>[0];
 
-type Grant = Parameters<Storage['credentials']['start']>[0];
+type Grant = Parameters<Storage['grants']['insert']>[0];
 
 export function grant(id: string): Grant {
   return {
@@ -48,7 +48,7 @@ export function code(grantId: string): Credential {
   return { ...successor(grantId, `code of ${grantId}`), kind: 'code' };
 }
 
-type Credential = Parameters<Storage['credentials']['start']>[1];
+type Credential = Parameters<Storage['grants']['insert']>[1];
 
 export function successor(grantId: string, id: string): Credential {
   return {

@@ -69,18 +69,18 @@ const OPERATIONS: Readonly<Record<string, Operation>> = {
       expiresAt: FUTURE + count,
     }),
   'find a refresh token with its grant': async ({ grants, storage }) =>
-    storage.credentials.find('refresh_token', idOf(oneOf(grants))),
+    storage.grants.findCredential('refresh_token', idOf(oneOf(grants))),
   'find a grant': async ({ grants, storage }) => storage.grants.find(idOf(oneOf(grants))),
   'check whether a token was revoked': async ({ grants, storage }) =>
     storage.revocations.isValid(tokenOf(oneOf(grants))),
   'start a grant with a code': async ({ storage }, count) =>
-    storage.credentials.start(grant(`code ${count}`), code(`code ${count}`)),
+    storage.grants.insert(grant(`code ${count}`), code(`code ${count}`)),
   'redeem a refresh token': async ({ grants, storage }, count) => {
     // Spread over all grants; when each token was spent, its successor is.
     const grantId = idOf(1 + ((count * 7919) % grants));
     const generation = Math.floor(count / grants);
     const id = generation === 0 ? grantId : `${grantId} ${generation}`;
-    const { outcome } = await storage.credentials.redeem(
+    const { outcome } = await storage.grants.redeem(
       { kind: 'refresh_token', id },
       {
         successor: successor(grantId, `${grantId} ${generation + 1}`),
@@ -143,10 +143,7 @@ async function measureLarge(
   const startedAt = performance.now();
   const outcomes = await Promise.all(
     Array.from({ length: 100 }, async (_, index) =>
-      storage.credentials.redeem(
-        { kind: 'refresh_token', id },
-        { successor: successor(id, `parallel ${index}`) },
-      ),
+      storage.grants.redeem({ kind: 'refresh_token', id }, { successor: successor(id, `parallel ${index}`) }),
     ),
   );
   const winners = outcomes.filter(({ outcome }) => outcome === 'redeemed').length;

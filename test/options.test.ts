@@ -324,20 +324,13 @@ const mistakes: [given: Record<string, unknown>, option: string, remedy: string 
     'also pass login.currentUser, which returns the user who has logged in there',
   ],
 
-  ...[
-    undefined,
-    null,
-    5,
-    {},
-    'sqlite:data.db',
-    memoryStorage,
-    knexStorage,
-    { credentials: { redeem() {} } },
-  ].map((storage): (typeof mistakes)[number] => [
-    { storage },
-    'storage',
-    'pass knexStorage(knex) from koa-gatehouse/adapters/knex, or memoryStorage() from koa-gatehouse/adapters/memory for tests and first steps',
-  ]),
+  ...[undefined, null, 5, {}, 'sqlite:data.db', memoryStorage, knexStorage, { grants: { redeem() {} } }].map(
+    (storage): (typeof mistakes)[number] => [
+      { storage },
+      'storage',
+      'pass knexStorage(knex) from koa-gatehouse/adapters/knex, or memoryStorage() from koa-gatehouse/adapters/memory for tests and first steps',
+    ],
+  ),
 
   ...[null, 5, {}, 'pages', () => undefined, () => ({}), () => ({ error() {} }), async () => ({})].map(
     (interactions): (typeof mistakes)[number] => [
@@ -676,7 +669,7 @@ const featuresOfStorage: readonly [option: string, member: string, on: object, o
   ['clients.devices', 'deviceCodes', { clients: { devices: true } }, {}],
   ['clients.devices', 'deviceCodes.deny', { clients: { devices: true } }, {}],
   ['clients.registration', 'registrations.insert', { clients: { registration: { scopes: [] } } }, {}],
-  ['clients.keys', 'assertions', { clients: { keys: true } }, {}],
+  ['clients.keys', 'clients.redeemAssertion', { clients: { keys: true } }, {}],
 ];
 for (const [option, member, on, off] of featuresOfStorage) {
   test(`${option} with a storage without ${member} is refused at start, and without ${option} it starts`, async (t) => {

@@ -13,13 +13,11 @@ import { migrate } from './migrate.ts';
 import { findPendingMigrations } from './migrations/index.ts';
 import { openDatabase, openListenerAt } from './open-database.ts';
 import { createPrune } from './prune.ts';
-import { assertionStore } from './stores/assertions.ts';
 import { assignmentStore } from './stores/assignments.ts';
 import { attemptStore } from './stores/attempts.ts';
 import { auditStore } from './stores/audit.ts';
 import { clientStore } from './stores/clients.ts';
 import { consentStore } from './stores/consents.ts';
-import { credentialStore } from './stores/credentials.ts';
 import { deviceCodeStore } from './stores/device-codes.ts';
 import { grantStore } from './stores/grants.ts';
 import { idempotencyStore } from './stores/idempotency.ts';
@@ -116,7 +114,6 @@ export function knexStorage(
     registrations: registrationStore(opened),
     consents: consentStore(opened),
     grants: grantStore(opened),
-    credentials: credentialStore(opened),
     revocations: revocationStore(opened),
     sessions: sessionStore(opened),
     keys: keyStore(opened),
@@ -124,7 +121,6 @@ export function knexStorage(
     audit: auditStore(opened),
     idempotency: idempotencyStore(opened),
     attempts: attemptStore(opened),
-    assertions: assertionStore(opened),
     deviceCodes: deviceCodeStore(opened),
     ...(changes && { changes }),
     transaction: async (work) => transact(opened, source.knex(), work),

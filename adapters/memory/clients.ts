@@ -5,7 +5,7 @@ import type { Tables } from './tables.ts';
 
 /** Registered clients and their secrets. */
 export function clientStore(tables: Tables): ClientStore {
-  const { clients, registrations } = tables;
+  const { assertions, clients, registrations } = tables;
   return {
     async find(id) {
       const row = clients.get(id);
@@ -65,6 +65,11 @@ export function clientStore(tables: Tables): ClientStore {
       if (secret?.hash !== from) return false;
       secrets?.set(secretId, { ...secret, hash: to });
       return true;
+    },
+    async redeemAssertion(id, expiresAt) {
+      const isFirst = !assertions.has(id);
+      if (isFirst) assertions.set(id, { expiresAt });
+      return isFirst;
     },
   };
 }

@@ -1,5 +1,5 @@
 import type { DeviceCode, DeviceCodeStore } from '../../lib/contracts/index.ts';
-import { startGrant } from './grants.ts';
+import { insertGrant } from './grants.ts';
 import { copy, copyWithPayload, throwIfTaken } from './tables.ts';
 import type { Tables } from './tables.ts';
 
@@ -35,9 +35,9 @@ export function deviceCodeStore(tables: Tables): DeviceCodeStore {
       deviceCodes.set(id, { ...code, polledAt: at });
       return true;
     },
-    async approve(grant, credential, basis, now) {
+    async approve(grant, credential, prerequisites, now) {
       const code = findOpen(credential.id, now);
-      if (!code || !startGrant(tables, grant, credential, basis)) return false;
+      if (!code || !insertGrant(tables, grant, credential, prerequisites)) return false;
       deviceCodes.set(code.id, { ...code, answer: 'approved' });
       return true;
     },

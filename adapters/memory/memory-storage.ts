@@ -1,6 +1,5 @@
 import { now } from '../../lib/contracts/clock.ts';
 import type {
-  AssertionStore,
   AssignmentStore,
   AttemptStore,
   Consent,
@@ -11,10 +10,12 @@ import type {
 } from '../../lib/contracts/index.ts';
 import { auditStore } from './audit.ts';
 import { clientStore } from './clients.ts';
+import { consentStore } from './consents.ts';
 import { deviceCodeStore } from './devices.ts';
-import { consentStore, credentialStore, grantStore, revocationStore } from './grants.ts';
+import { grantStore } from './grants.ts';
 import { idempotencyStore } from './idempotency.ts';
 import { registrationStore } from './registrations.ts';
+import { revocationStore } from './revocations.ts';
 import { copy, copyWithPayload, emptyTables, endOfUser, keyOf, throwIfTaken } from './tables.ts';
 import type { Tables } from './tables.ts';
 
@@ -32,7 +33,6 @@ export function memoryStorage(): Storage {
     registrations: registrationStore(tables),
     consents: consentStore(tables),
     grants: grantStore(tables),
-    credentials: credentialStore(tables),
     revocations: revocationStore(tables),
     sessions: sessionStore(tables),
     keys: keyStore(tables),
@@ -40,7 +40,6 @@ export function memoryStorage(): Storage {
     audit: auditStore(tables),
     idempotency: idempotencyStore(tables),
     attempts: attemptStore(tables),
-    assertions: assertionStore(tables),
     deviceCodes: deviceCodeStore(tables),
     transaction: async (work) => work(undefined),
     async migrate() {},
@@ -163,17 +162,6 @@ function attemptStore({ attempts, ends }: Tables): AttemptStore {
         if (row && row.count > 0) attempts.set(id, { ...row, count: row.count - 1 });
       }
       for (const id of reset) attempts.delete(id);
-    },
-  };
-}
-
-/** Client assertions that were used. */
-function assertionStore({ assertions }: Tables): AssertionStore {
-  return {
-    async spend(id, expiresAt) {
-      const isFirst = !assertions.has(id);
-      if (isFirst) assertions.set(id, { expiresAt });
-      return isFirst;
     },
   };
 }

@@ -5,12 +5,13 @@ import type {
   StoredRegistration,
 } from '../../lib/contracts/index.ts';
 import { deleteClient } from './clients.ts';
+import { addConsent } from './consents.ts';
 import { copy, end, keyOf, throwIfTaken } from './tables.ts';
 import type { Tables } from './tables.ts';
 
 /** Registrations of clients that registered themselves. */
 export function registrationStore(tables: Tables): RegistrationStore {
-  const { clients, registrations } = tables;
+  const { clients, registrations, soleUsers } = tables;
   return {
     async insert({ client, secrets, registration }, places) {
       const isFull = registrations.size >= places.limit;
@@ -31,6 +32,17 @@ export function registrationStore(tables: Tables): RegistrationStore {
     },
     async find(clientId) {
       return copy(registrations.get(clientId));
+    },
+    async addConsent(consent) {
+      const { clientId, updatedAt, userId } = consent;
+      const registration = registrations.get(clientId);
+      if (!registration) return false;
+      const removableAt = Math.max(registration.removableAt, updatedAt + registration.unusedAfter);
+      registrations.set(clientId, { ...registration, removableAt });
+      const before = soleUsers.get(clientId) ?? userId;
+      soleUsers.set(clientId, before === userId ? before : '');
+      addConsent(tables, consent);
+      return true;
     },
     async deleteUnused(now, limit) {
       const removable = [...registrations.values()]

@@ -46,7 +46,7 @@ export async function disconnectDuringAuthorization(
     const consent = aConsent({ userId: id });
     await here.consents.add(consent);
     const [started] = await Promise.all([
-      here.credentials.start(aGrant({ id, userId: id }), aCode({ id, grantId: id }), { consent }),
+      here.grants.insert(aGrant({ id, userId: id }), aCode({ id, grantId: id }), { consent }),
       disconnect(there, id),
     ]);
     const found = await reader.grants.find(id);
@@ -100,7 +100,7 @@ export async function removeDuringConsent(storages: readonly Storage[], count: n
     await here.registrations.insert(aRegistration(id), places(Number.MAX_SAFE_INTEGER));
     const consent = aConsent({ clientId: id, updatedAt: NOW + 2 });
     const [isStored] = await Promise.all([
-      here.consents.add(consent, { registration: true }),
+      here.registrations.addConsent(consent),
       there.registrations.deleteUnused(NOW + 2, 10),
     ]);
     const isKept = (await reader.clients.find(id)) !== undefined;
@@ -135,12 +135,12 @@ export async function readWhatWasWritten(storages: readonly Storage[], count: nu
     async (race) => {
       const [here, there, elsewhere] = rotated(storages, race);
       const id = randomUUID();
-      await here.credentials.start(aGrant({ id, userId: id }), aCode({ id, grantId: id }));
+      await here.grants.insert(aGrant({ id, userId: id }), aCode({ id, grantId: id }));
       const successor = aRefreshToken({ id, grantId: id });
-      if (!(await there.credentials.find('code', id))) return 'the code is not found';
-      const exchanged = await there.credentials.redeem({ kind: 'code', id }, { successor });
+      if (!(await there.grants.findCredential('code', id))) return 'the code is not found';
+      const exchanged = await there.grants.redeem({ kind: 'code', id }, { successor });
       if (exchanged.outcome !== 'redeemed') return `the code is ${exchanged.outcome}`;
-      const refreshed = await elsewhere.credentials.redeem({ kind: 'refresh_token', id }, {});
+      const refreshed = await elsewhere.grants.redeem({ kind: 'refresh_token', id }, {});
       return refreshed.outcome !== 'redeemed' && `the refresh token is ${refreshed.outcome}`;
     },
   );

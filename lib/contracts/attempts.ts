@@ -51,18 +51,3 @@ export interface AttemptStore {
   /** Uncounts one attempt in each of the counters `ids`, and all attempts in those of `reset`. */
   release(ids: readonly string[], reset?: readonly string[]): Promise<void>;
 }
-
-/**
- * Remembers which client assertions (RFC 7523) were used, so that each is accepted once on all nodes: the `assertions` of a
- * {@link Storage}.
- */
-export interface AssertionStore {
-  /**
-   * Records that an assertion was used. Exactly one of any number of concurrent callers gets `true`; every other and later one
-   * gets `false`, until the row is pruned.
-   *
-   * @param id - SHA-256 of the client and the `jti`, base64url
-   * @param expiresAt - in seconds since 1970: from when on the assertion is refused because it has expired
-   */
-  spend(id: string, expiresAt: number): Promise<boolean>;
-}

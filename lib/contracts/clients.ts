@@ -186,4 +186,12 @@ export interface ClientStore {
   touchSecret(clientId: string, secretId: string, at: number): Promise<void>;
   /** Replaces a secret's hash if it is still `hashes.from`. Resolves to `false` when it is not. */
   rehashSecret(clientId: string, secretId: string, hashes: { from: string; to: string }): Promise<boolean>;
+  /**
+   * Records that a client assertion (RFC 7523) was used, so that each is accepted once on all nodes. Exactly one of any number of
+   * concurrent callers gets `true`; every other and later one gets `false`, until the row is pruned.
+   *
+   * @param id - SHA-256 of the client and the `jti`, base64url
+   * @param expiresAt - in seconds since 1970: from when on the assertion is refused because it has expired
+   */
+  redeemAssertion(id: string, expiresAt: number): Promise<boolean>;
 }

@@ -1,4 +1,4 @@
-import type { Credential, Grant, GrantBasis } from './grants.ts';
+import type { Credential, Grant, GrantPrerequisites } from './grants.ts';
 
 /** The grant type of a token request with a device code (RFC 8628 section 3.4). */
 export const DEVICE_GRANT = 'urn:ietf:params:oauth:grant-type:device_code';
@@ -49,10 +49,15 @@ export interface DeviceCodeStore {
    * method and of {@link DeviceCodeStore.deny} exactly one ever gets `true`.
    *
    * @param credential - its id is that of the request
-   * @param basis - as for `CredentialStore.start`. When one of its rows has been deleted, the request stays without an answer
+   * @param prerequisites - as for `GrantStore.insert`. When one of its rows has been deleted, the request stays without an answer
    * @param now - in seconds since 1970. A request that has expired by then is not answered
    */
-  approve(grant: Grant, credential: Credential, basis: GrantBasis, now: number): Promise<boolean>;
+  approve(
+    grant: Grant,
+    credential: Credential,
+    prerequisites: GrantPrerequisites,
+    now: number,
+  ): Promise<boolean>;
   /** Answers a request with a refusal. */
   deny(id: string, now: number): Promise<boolean>;
 }

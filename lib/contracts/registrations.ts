@@ -1,4 +1,5 @@
 import type { Client, ClientSecret } from './clients.ts';
+import type { Consent } from './consents.ts';
 
 /** How a client that registered itself authenticates: its `token_endpoint_auth_method` (RFC 7591 section 2). */
 export type RegisteredAuthMethod = 'none' | 'client_secret_basic' | 'client_secret_post';
@@ -53,6 +54,13 @@ export interface RegistrationStore {
   ): Promise<readonly Pick<Client, 'id' | 'name'>[] | undefined>;
   /** Finds the registration of a client. `ClientStore.delete` deletes it together with the client. */
   find(clientId: string): Promise<StoredRegistration | undefined>;
+  /**
+   * Adds a consent to the client, as `ConsentStore.add` does, and moves `removableAt` of its registration to `unusedAfter` after the
+   * consent, unless that is later already: both or neither. When there is no registration, because the client was deleted, nothing is
+   * stored and the call resolves to `false`. A concurrent deletion is serialized before or after this call, and one after it deletes
+   * the consent.
+   */
+  addConsent(consent: Consent): Promise<boolean>;
   /**
    * Deletes up to `limit` clients with their registrations, secrets, consents and grants: those whose `removableAt` is before
    * `now`, that are not disabled, and that are unused. A client is used as long as a grant of it is neither revoked nor

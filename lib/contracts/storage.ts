@@ -1,11 +1,13 @@
-import type { AssertionStore, AttemptStore } from './attempts.ts';
+import type { AttemptStore } from './attempts.ts';
 import type { AuditStore } from './audit.ts';
 import type { ClientStore } from './clients.ts';
+import type { Consent, ConsentStore } from './consents.ts';
 import type { DeviceCodeStore } from './devices.ts';
-import type { Consent, ConsentStore, CredentialStore, GrantStore, RevocationStore } from './grants.ts';
+import type { GrantStore } from './grants.ts';
 import type { IdempotencyStore } from './idempotency.ts';
 import type { AssignmentStore } from './people.ts';
 import type { RegistrationStore } from './registrations.ts';
+import type { RevocationStore } from './revocations.ts';
 
 /** A problem that `auth.check()` or `gatehouse doctor` has found, with its remedy. */
 export interface Finding {
@@ -107,7 +109,6 @@ export interface Storage {
   readonly registrations: RegistrationStore;
   readonly consents: ConsentStore;
   readonly grants: GrantStore;
-  readonly credentials: CredentialStore;
   readonly revocations: RevocationStore;
   readonly sessions: SessionStore;
   readonly keys: KeyStore;
@@ -115,7 +116,6 @@ export interface Storage {
   readonly audit: AuditStore;
   readonly idempotency: IdempotencyStore;
   readonly attempts: AttemptStore;
-  readonly assertions: AssertionStore;
   readonly deviceCodes: DeviceCodeStore;
   /** Tells other nodes of changes at once; absent where the storage has no means for that. */
   readonly changes?: ChangeFeed;

@@ -13,7 +13,7 @@ import type {
   DeviceFlow,
   DeviceRequest,
   Grant,
-  GrantBasis,
+  GrantPrerequisites,
   Limiter,
   User,
   UserCodeAttempt,
@@ -117,7 +117,7 @@ export function createDeviceFlow(options: ResolvedOptions, parts: DeviceFlowPart
   async function loginOf(
     ctx: Context,
     user: User,
-  ): Promise<Pick<GrantBasis, 'sessionId'> & Pick<Grant, 'sequence'>> {
+  ): Promise<Pick<GrantPrerequisites, 'sessionId'> & Pick<Grant, 'sequence'>> {
     const sequence = await storage.revocations.latestSequence();
     if (!(await users.find(user.id))) throw new InteractionExpiredError();
     const session = await provider().Session.get(ctx);
@@ -156,7 +156,7 @@ export function createDeviceFlow(options: ResolvedOptions, parts: DeviceFlowPart
       const { client, code, payload } = open;
       const { granted: scopes, limit } = decideConsent(askedBy(payload), chosen);
       const resource = besidesDefault(payload.resource, issuer);
-      await storeConsent(storage.consents, { userId: user.id, client, resource, limit, host: DEVICE_HOST });
+      await storeConsent(storage, { userId: user.id, client, resource, limit, host: DEVICE_HOST });
       const consent = await storage.consents.find(user.id, client.id);
       // It was withdrawn meanwhile.
       if (!consent) throw new InteractionExpiredError();
@@ -170,9 +170,9 @@ export function createDeviceFlow(options: ResolvedOptions, parts: DeviceFlowPart
         revokedAt: undefined,
         sequence: login.sequence,
       };
-      const basis = { consent, ...('sessionId' in login ? { sessionId: login.sessionId } : {}) };
+      const prerequisites = { consent, ...('sessionId' in login ? { sessionId: login.sessionId } : {}) };
       const credential = credentialOf(code, grant, { resource: payload.resource, scopes });
-      if (!(await storage.deviceCodes.approve(grant, credential, basis, now()))) return false;
+      if (!(await storage.deviceCodes.approve(grant, credential, prerequisites, now()))) return false;
       record(ctx, 'device_authorized', { user, open, scopes });
       return true;
     },

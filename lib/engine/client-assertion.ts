@@ -6,7 +6,7 @@ import type { Configuration, KoaContextWithOIDC } from 'oidc-provider';
 import { ASSERTION_ALGORITHMS } from '../clients/public-keys.ts';
 import type { KeySet, RemoteKeys } from '../clients/remote-keys.ts';
 import { now } from '../contracts/clock.ts';
-import type { AssertionStore, Client } from '../contracts/index.ts';
+import type { Client, ClientStore } from '../contracts/index.ts';
 import { hashCredential } from '../keys/hash.ts';
 import { currentRequest, disabledClientId, requestOf } from './request.ts';
 import type { PresentedAssertion } from './request.ts';
@@ -41,10 +41,11 @@ export const ASSERTION_CONFIGURATION: Configuration = {
  * Makes each assertion usable once on all nodes. The engine would look for a used one and then store it, so that two requests at
  * once would both be accepted.
  */
-export function refuseReplays(provider: Provider, store: AssertionStore): void {
+export function refuseReplays(provider: Provider, clients: Pick<ClientStore, 'redeemAssertion'>): void {
   provider.ReplayDetection.unique = async (clientId, id, expiresAt) => {
     const until = Math.ceil(expiresAt) + NODE_TOLERANCE;
-    const isFirst = await store.spend(hashCredential(JSON.stringify([clientId, id])), until);
+    const hash = hashCredential(JSON.stringify([clientId, id]));
+    const isFirst = await clients.redeemAssertion(hash, until);
     const request = currentRequest();
     if (!isFirst && request?.assertion) request.assertion = { ...request.assertion, isReplayed: true };
     return isFirst;

@@ -95,7 +95,7 @@ export function createProvider(
 
   provider.Client.prototype.grantTypeAllowed = grantTypeAllowed;
   cacheBuiltClients(provider, clients, parts.remoteKeys, options);
-  if (parts.remoteKeys) refuseReplays(provider, options.storage.assertions);
+  if (parts.remoteKeys) refuseReplays(provider, options.storage.clients);
 
   // The engine builds URLs from the `Host` header, which the caller chooses; this builds them from the issuer.
   provider.OIDCContext.prototype.urlFor = (name, values) => provider.urlFor(name, values);

@@ -7,7 +7,7 @@ import type { ConsentedAccess } from '../clients/consents.ts';
 import type { DocumentDirectory } from '../clients/document-directory.ts';
 import { isOnDevice, redirectHost } from '../clients/redirect-uris.ts';
 import { now } from '../contracts/clock.ts';
-import type { Client, ConsentStore } from '../contracts/index.ts';
+import type { Client, Consent, Storage } from '../contracts/index.ts';
 import { InteractionExpiredError } from '../errors.ts';
 import type { AuthorizationRequest, AuthorizationRequests } from './authorization-request.ts';
 import { requestOf } from '../engine/request.ts';
@@ -108,25 +108,23 @@ function includesAll(stored: readonly string[], requested: ConsentedAccess): boo
  * @throws InteractionExpiredError when the client registered itself and was removed
  */
 export async function storeConsent(
-  consents: Pick<ConsentStore, 'add'>,
+  { consents, registrations }: Pick<Storage, 'consents' | 'registrations'>,
   consented: ConsentedAccess & { userId: string; client: Client; host: string | undefined },
 ): Promise<void> {
   const { client, host, resource, userId } = consented;
   const scopes = consentScopes(consented);
   const at = now();
-  const isStored = await consents.add(
-    {
-      userId,
-      clientId: client.id,
-      scopes,
-      hosts: host === undefined ? {} : { [ofResource(resource, host)]: scopes },
-      createdAt: at,
-      updatedAt: at,
-      lastUsedAt: undefined,
-    },
-    { registration: client.registration === 'dynamic' },
-  );
-  if (!isStored) throw new InteractionExpiredError();
+  const consent: Consent = {
+    userId,
+    clientId: client.id,
+    scopes,
+    hosts: host === undefined ? {} : { [ofResource(resource, host)]: scopes },
+    createdAt: at,
+    updatedAt: at,
+    lastUsedAt: undefined,
+  };
+  if (client.registration !== 'dynamic') await consents.add(consent);
+  else if (!(await registrations.addConsent(consent))) throw new InteractionExpiredError();
 }
 
 /** The parameter with the proof that the user has just consented to the request. */

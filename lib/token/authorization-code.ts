@@ -69,10 +69,10 @@ const MAX_WRONG_VERIFIERS = 10;
 /** Counts a wrong verifier, and spends the code after too many of them (RFC 7636 sets no limit). */
 async function countWrongVerifier(
   { credential: { expiresAt, id, kind, payload }, spentFor }: PresentedCredential,
-  { attempts, credentials }: Pick<Storage, 'attempts' | 'credentials'>,
+  { attempts, grants }: Pick<Storage, 'attempts' | 'grants'>,
 ): Promise<void> {
   if (spentFor !== undefined || payload['codeChallenge'] === undefined) return;
   const counter = { id: `code ${id}`, limit: MAX_WRONG_VERIFIERS - 1 };
   const { full } = await attempts.count([counter], { now: now(), expiresAt });
-  if (full) await credentials.redeem({ kind, id }, {});
+  if (full) await grants.redeem({ kind, id }, {});
 }

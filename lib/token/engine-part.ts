@@ -30,7 +30,7 @@ export function tokenPart(options: ResolvedOptions, parts: TokenParts): EnginePa
   return {
     models: {
       Grant: grantAdapter(storage.grants, issuer),
-      AuthorizationCode: codeAdapter(storage.credentials),
+      AuthorizationCode: codeAdapter(storage.grants),
       RefreshToken: refreshTokenAdapter(storage, options),
       AccessToken: accessTokenAdapter('user', storage, clients, options),
       ClientCredentials: accessTokenAdapter('client', storage, clients, options),

@@ -41,7 +41,7 @@ export async function findOwn(
   { options: { storage } }: Pick<GrantParts, 'options'>,
   { kind, value }: { readonly kind: Credential['kind']; readonly value: string },
 ): Promise<PresentedCredential> {
-  const presented = await findPresented(storage.credentials, kind, value);
+  const presented = await findPresented(storage.grants, kind, value);
   if (!presented) throw new errors.InvalidGrant(`${NAMES[kind]} not found`);
   request.credential = presented;
   if (presented.grant.clientId !== request.client.client.id) throw new errors.InvalidGrant('client mismatch');
@@ -63,8 +63,8 @@ export async function refuseReplay(
   presented: PresentedCredential,
   { options }: Pick<GrantParts, 'options'>,
 ): Promise<void> {
-  const { credentials, grants } = options.storage;
-  if (!(await isReplay(credentials, presented, options))) return;
+  const { grants } = options.storage;
+  if (!(await isReplay(grants, presented, options))) return;
   const { credential, grant } = presented;
   await grants.revoke({ id: grant.id }, now());
   ctx.oidc.provider.emit('grant.revoked', ctx, grant.id);
@@ -104,7 +104,7 @@ export async function exchange(
   const content = { api, client, grant: { id: grant.id, user }, lifetime, scopes, sequence };
   const accessToken = await signAccessToken(content);
   const at = now();
-  const refreshToken = await redeem(options.storage.credentials, presented, {
+  const refreshToken = await redeem(options.storage.grants, presented, {
     successor: successorOf(presented, lifetimes, at),
     accessTokenExpiresAt: at + lifetime,
     refreshGrace: options.tokens.refreshGrace,

@@ -49,7 +49,7 @@ export interface IssueTokenParts {
   readonly audit: Pick<AuditLog, 'record'>;
   readonly clients: Pick<ClientDirectory, 'find'>;
   readonly signAccessToken: SignAccessToken;
-  readonly storage: Pick<Storage, 'credentials' | 'revocations'>;
+  readonly storage: Pick<Storage, 'grants' | 'revocations'>;
 }
 
 type Settings = Pick<ResolvedOptions, 'issuer' | 'resources' | 'users'>;
@@ -180,7 +180,7 @@ function scopesFor(
  * discarded.
  */
 async function startGrant(
-  { credentials }: Pick<Storage, 'credentials'>,
+  { grants }: Pick<Storage, 'grants'>,
   {
     lifetime,
     ...about
@@ -189,7 +189,7 @@ async function startGrant(
   const id = randomUUID();
   const createdAt = now();
   const expiresAt = createdAt + lifetime;
-  await credentials.start(
+  await grants.insert(
     { ...about, id, createdAt, expiresAt, revokedAt: undefined },
     {
       kind: 'code',

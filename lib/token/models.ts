@@ -4,14 +4,7 @@ import type { Adapter, AdapterPayload } from 'oidc-provider';
 import { scopeLimit, scopesOf } from '../clients/consents.ts';
 import type { ClientDirectory } from '../clients/directory.ts';
 import { now } from '../contracts/clock.ts';
-import type {
-  AccessTokenClaims,
-  Credential,
-  CredentialStore,
-  Grant,
-  GrantStore,
-  Storage,
-} from '../contracts/index.ts';
+import type { AccessTokenClaims, Credential, Grant, GrantStore, Storage } from '../contracts/index.ts';
 import { currentRequest } from '../engine/request.ts';
 import type { EngineRequest } from '../engine/request.ts';
 import { hashCredential } from '../keys/hash.ts';
@@ -21,7 +14,7 @@ import { isTokenActive } from './revoke.ts';
 import { hostClaimsOf } from './token-claims.ts';
 
 /** Authorization codes, which the authorization endpoint of the engine saves. They are redeemed in authorization-code.ts. */
-export function codeAdapter(credentials: Pick<CredentialStore, 'start'>): Partial<Adapter> {
+export function codeAdapter(grants: Pick<GrantStore, 'insert'>): Partial<Adapter> {
   return {
     async upsert(value, payload) {
       await startGrant(currentRequest(), payload, toCode(value, payload));
@@ -41,7 +34,7 @@ export function codeAdapter(credentials: Pick<CredentialStore, 'start'>): Partia
       limited: request.isLimitedToNoScope === true,
       sequence: found.sequence,
     });
-    if (await credentials.start(grant, code, { consent, sessionId: found.session.id })) return;
+    if (await grants.insert(grant, code, { consent, sessionId: found.session.id })) return;
     request.mustRestart = true;
     throw new errors.AccessDenied('the consent or the login session has ended meanwhile');
   }
@@ -49,20 +42,20 @@ export function codeAdapter(credentials: Pick<CredentialStore, 'start'>): Partia
 
 /** Refresh tokens, as the revocation and introspection endpoints of the engine find them. */
 export function refreshTokenAdapter(
-  storage: Pick<Storage, 'confirm' | 'credentials'>,
+  storage: Pick<Storage, 'confirm' | 'grants'>,
   options: Pick<ResolvedOptions, 'tokens'>,
 ): Partial<Adapter> {
   return {
     async find(value) {
       const request = currentRequest();
-      const presented = await findPresented(storage.credentials, 'refresh_token', value);
+      const presented = await findPresented(storage.grants, 'refresh_token', value);
       if (!presented) {
         // It may have been revoked by an earlier request, which was answered with an error.
         if (request?.endpoint === 'revocation' && !request.accessTokenClaims) await storage.confirm?.();
         return undefined;
       }
       if (request) request.credential = presented;
-      const consumed = await isReplay(storage.credentials, presented, options);
+      const consumed = await isReplay(storage.grants, presented, options);
       const payload = presented.credential.payload as AdapterPayload;
       return { ...payload, jti: value, ...(consumed && { consumed }) };
     },

@@ -4,7 +4,7 @@ import type { KeyObject } from 'node:crypto';
 
 import { errors } from '../engine/oidc-provider.ts';
 
-import type { Credential, CredentialStore } from '../contracts/index.ts';
+import type { Credential, GrantStore } from '../contracts/index.ts';
 import type { PresentedCredential } from '../engine/request.ts';
 import { hashCredential } from '../keys/hash.ts';
 import type { ResolvedOptions } from '../options/resolved-options.ts';
@@ -19,11 +19,11 @@ const CLOCK_MARGIN = 60;
 
 /** Finds a credential with its grant, whose client may be another one than the client that presents it. */
 export async function findPresented(
-  credentials: Pick<CredentialStore, 'find'>,
+  grants: Pick<GrantStore, 'findCredential'>,
   kind: Credential['kind'],
   value: string,
 ): Promise<PresentedCredential | undefined> {
-  const found = await credentials.find(kind, hashCredential(value));
+  const found = await grants.findCredential(kind, hashCredential(value));
   if (!found) return undefined;
   const { resource, scope } = found.credential.payload;
   return { ...found, value, resource: resource as string | undefined, scopes: scopeNames(scope) };
@@ -51,7 +51,7 @@ export interface Exchange {
  * @throws InvalidGrant of the engine when another request has spent the credential
  */
 export async function redeem(
-  credentials: Pick<CredentialStore, 'redeem'>,
+  grants: Pick<GrantStore, 'redeem'>,
   { credential: { id, kind }, value }: PresentedCredential,
   { accessTokenExpiresAt, refreshGrace, successor }: Exchange,
 ): Promise<string> {
@@ -62,7 +62,7 @@ export async function redeem(
   );
   const sealedSuccessor =
     kind !== 'code' && refreshGrace > 0 ? sealSuccessor(successor.value, value) : undefined;
-  const redemption = await credentials.redeem(
+  const redemption = await grants.redeem(
     { kind, id },
     {
       successor: successor.credential,
@@ -86,14 +86,14 @@ export async function redeem(
  * have missed the response: within the grace, and until its successor is used, which proves that the response arrived.
  */
 export async function isReplay(
-  credentials: Pick<CredentialStore, 'find'>,
+  grants: Pick<GrantStore, 'findCredential'>,
   { credential: { kind, sealedSuccessor }, spentFor, value }: PresentedCredential,
   { tokens: { refreshGrace } }: Pick<ResolvedOptions, 'tokens'>,
 ): Promise<boolean> {
   if (spentFor === undefined) return false;
   if (kind === 'code' || sealedSuccessor === undefined) return true;
   if (spentFor >= refreshGrace * 1000) return true;
-  const successor = await findPresented(credentials, 'refresh_token', openSuccessor(sealedSuccessor, value));
+  const successor = await findPresented(grants, 'refresh_token', openSuccessor(sealedSuccessor, value));
   return successor === undefined || successor.spentFor !== undefined;
 }
 

@@ -89,7 +89,7 @@ export function createRevoke(
       return;
     }
     for (const kind of ['refresh_token', 'code'] as const) {
-      const found = await storage.credentials.find(kind, hashCredential(token));
+      const found = await storage.grants.findCredential(kind, hashCredential(token));
       if (found) return revokeGrant(found.grant, at);
     }
     // Another node may have revoked it a moment ago, and this node may still have tokens of its family in its cache.

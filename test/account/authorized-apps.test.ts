@@ -140,7 +140,7 @@ test('an authorization that has read the consent asks again when the app is disc
   await runCodeFlow(platform, reports, { browser });
   const anns = platform.flow.authorizedApps(requestFrom('192.0.2.1'), userOf('ann'));
 
-  const { reached, resume } = pause('credentials.start');
+  const { reached, resume } = pause('grants.insert');
   const answer = browser.get(authorizeUrl(platform, reports));
   await reached;
   t.true(await anns.disconnect(reports.client.id));

@@ -45,7 +45,7 @@ for (const [{ name, register, empty }, client, level] of [
     });
     await disconnecting('gatehouse_consents').delete();
     let isDecided = false;
-    const starting = storage.credentials.start(aGrant(), aCode(), { consent: aConsent() }).finally(() => {
+    const starting = storage.grants.insert(aGrant(), aCode(), { consent: aConsent() }).finally(() => {
       isDecided = true;
     });
     await delay(200);
@@ -53,7 +53,7 @@ for (const [{ name, register, empty }, client, level] of [
     await disconnecting.commit();
     t.false(await starting);
     t.is(await storage.grants.find(aGrant().id), undefined);
-    t.is(await storage.credentials.find('code', aCode().id), undefined);
+    t.is(await storage.grants.findCredential('code', aCode().id), undefined);
   });
 
   register(
@@ -73,7 +73,7 @@ for (const [{ name, register, empty }, client, level] of [
         payload: '{}',
         expires_at: NOW,
       });
-      const starting = storage.credentials.start(aGrant(), aCode(), { consent: aConsent() });
+      const starting = storage.grants.insert(aGrant(), aCode(), { consent: aConsent() });
       await delay(200);
       let isRemoved = false;
       const removing = storage.consents.delete('ann', 'timetable').finally(() => {
@@ -107,13 +107,13 @@ mariadb.register('MariaDB: what relies on a consent or a client changes its row'
   ];
 
   const [consent, client] = await changes();
-  t.true(await storage.credentials.start(aGrant(), aCode(), { consent: aConsent() }));
+  t.true(await storage.grants.insert(aGrant(), aCode(), { consent: aConsent() }));
   t.true(await storage.clients.addSecret(aClient().id, aSecret()));
   const [consentAfter, clientAfter] = await changes();
   t.notDeepEqual(consentAfter, consent);
   t.notDeepEqual(clientAfter, client);
 
   const again = aGrant({ id: 'grant-2' });
-  t.true(await storage.credentials.start(again, aCode({ id: 'code-2' }), { consent: aConsent() }));
+  t.true(await storage.grants.insert(again, aCode({ id: 'code-2' }), { consent: aConsent() }));
   t.notDeepEqual((await changes())[0], consentAfter, 'in the same second too');
 });

@@ -33,14 +33,11 @@ const CALLS: Readonly<Record<string, (storage: Storage, id: string) => Promise<u
     clients.insert(aClient({ id, name: ROW_TEXT }), [aSecret({ hash: ROW_TEXT })]),
   secret: async ({ clients }, id) =>
     clients.insert(aClient({ id: `${id}-other` }), [aSecret({ id, hash: ROW_TEXT, label: ROW_TEXT })]),
-  code: async ({ credentials }, id) =>
-    credentials.start(aGrant({ id, userId: ROW_TEXT }), aCode({ id, grantId: id, payload: { ROW_TEXT } })),
-  successor: async ({ credentials }, id) => {
-    await credentials.start(
-      aGrant({ id: `${id}-grant` }),
-      aCode({ id: `${id}-code`, grantId: `${id}-grant` }),
-    );
-    return credentials.redeem(
+  code: async ({ grants }, id) =>
+    grants.insert(aGrant({ id, userId: ROW_TEXT }), aCode({ id, grantId: id, payload: { ROW_TEXT } })),
+  successor: async ({ grants }, id) => {
+    await grants.insert(aGrant({ id: `${id}-grant` }), aCode({ id: `${id}-code`, grantId: `${id}-grant` }));
+    return grants.redeem(
       { kind: 'code', id: `${id}-code` },
       {
         successor: aRefreshToken({ id, grantId: `${id}-grant`, payload: { ROW_TEXT } }),

@@ -12,7 +12,7 @@ const host = watchedKnex(client as TestDatabase['client'], address, () => {
   count += 1;
   if (count === Number(last)) process.kill(process.pid, 'SIGKILL');
 });
-await knexStorage(host).credentials.redeem(
+await knexStorage(host).grants.redeem(
   { kind: 'code', id },
   {
     successor: aRefreshToken({ id: `successor of ${id}`, grantId: id, expiresAt: NOW * 2 }),

@@ -96,7 +96,7 @@ export async function fill(
 
 const TOKEN = { id: ID, clientId: ID, grant: { id: ID, userId: ID }, sequence: LATEST };
 const CONSENT = aConsent({ userId: ID, clientId: ID });
-const BASIS = { consent: CONSENT, sessionId: ID };
+const PREREQUISITES = { consent: CONSENT, sessionId: ID };
 const COUNTERS = ['a', ID, 'of 4'].map((id) => ({ id, limit: 5 }));
 const WINDOW = { now: NOW, expiresAt: NOW + HOUR };
 const REQUEST = aRequest({ id: ID, attempt: 'a', fingerprint: 'f' });
@@ -124,22 +124,22 @@ const OPERATIONS: Readonly<Record<string, Operation>> = {
   'a consent': async ({ consents }) => consents.find(ID, ID),
   'a consent again': async ({ consents }) => consents.add(CONSENT),
   'the last use of a consent': async ({ consents }) => consents.touch(ID, ID, NOW),
-  'a consent to an app that registered itself': async ({ consents }) =>
-    consents.add(aConsent({ userId: 'new', clientId: ID }), { registration: true }),
+  'a consent to an app that registered itself': async ({ registrations }) =>
+    registrations.addConsent(aConsent({ userId: 'new', clientId: ID })),
   'the consents of a user': async ({ consents }) => consents.list(ID),
   'the end of a consent': async ({ consents }) => consents.delete('of 1', ID),
   'a grant': async ({ grants }) => grants.find(ID),
-  'a grant without a basis': async ({ credentials }) =>
-    credentials.start(aGrant({ id: 'new' }), aCode({ id: 'new', grantId: 'new' })),
-  'a grant on a session': async ({ credentials }) =>
-    credentials.start(aGrant({ id: 'new 2' }), aCode({ id: 'new 2' }), { sessionId: ID }),
-  'a grant on a session and a consent': async ({ credentials }) =>
-    credentials.start(aGrant({ id: 'new 3' }), aCode({ id: 'new 3' }), BASIS),
-  'a code': async ({ credentials }) => credentials.find('code', ID),
-  'a redemption': async ({ credentials }) =>
-    credentials.redeem(aCode({ id: ID }), { successor: aRefreshToken({ id: 'next', grantId: ID }) }),
-  'a redemption that comes second': async ({ credentials }) =>
-    credentials.redeem(aCode({ id: ID }), { neededUntil: NOW }),
+  'a grant without prerequisites': async ({ grants }) =>
+    grants.insert(aGrant({ id: 'new' }), aCode({ id: 'new', grantId: 'new' })),
+  'a grant on a session': async ({ grants }) =>
+    grants.insert(aGrant({ id: 'new 2' }), aCode({ id: 'new 2' }), { sessionId: ID }),
+  'a grant on a session and a consent': async ({ grants }) =>
+    grants.insert(aGrant({ id: 'new 3' }), aCode({ id: 'new 3' }), PREREQUISITES),
+  'a code': async ({ grants }) => grants.findCredential('code', ID),
+  'a redemption': async ({ grants }) =>
+    grants.redeem(aCode({ id: ID }), { successor: aRefreshToken({ id: 'next', grantId: ID }) }),
+  'a redemption that comes second': async ({ grants }) =>
+    grants.redeem(aCode({ id: ID }), { neededUntil: NOW }),
   'the revocation of a grant': async ({ grants }) => grants.revoke({ id: 'of 1' }, NOW),
   'the revocation of the grants of a user': async ({ grants }) =>
     grants.revoke({ userId: 'ann', clientId: 'timetable' }, NOW),
@@ -152,7 +152,7 @@ const OPERATIONS: Readonly<Record<string, Operation>> = {
   'requests that are counted': async ({ attempts }) =>
     attempts.reserve({ id: 'of 5', limit: 9 }, { ...WINDOW, amount: 2 }),
   'attempts that are given back': async ({ attempts }) => attempts.release(['a', 'of 4'], [ID]),
-  'an assertion': async ({ assertions }) => assertions.spend('new', NOW),
+  'an assertion': async ({ clients }) => clients.redeemAssertion('new', NOW),
   'an idempotent request': async ({ idempotency }) => idempotency.begin(aRequest(), NOW),
   'an idempotent request again': async ({ idempotency }) =>
     idempotency.begin({ ...REQUEST, attempt: 'b' }, NOW),
@@ -165,7 +165,7 @@ const OPERATIONS: Readonly<Record<string, Operation>> = {
   'a user code': async ({ deviceCodes }) => deviceCodes.findByUserCode(ID),
   'a poll of a device': async ({ deviceCodes }) => deviceCodes.poll(ID, { at: NOW, since: NOW }),
   'an approval of a device': async ({ deviceCodes }) =>
-    deviceCodes.approve(aGrant({ id: 'new 4' }), anApproved({ id: ID }), BASIS, NOW),
+    deviceCodes.approve(aGrant({ id: 'new 4' }), anApproved({ id: ID }), PREREQUISITES, NOW),
   'a refusal of a device': async ({ deviceCodes }) => deviceCodes.deny('of 4', NOW),
   'an assignment': async ({ assignments }) => assignments.find(ID),
   'a change of an assignment': async ({ assignments }) =>

@@ -20,12 +20,12 @@ onEachDatabase(
     for (let statement = 1; ; statement += 1) {
       const id = `code ${statement}`;
       const code = aCode({ id, grantId: id });
-      await storage.credentials.start(aGrant({ id }), code);
+      await storage.grants.insert(aGrant({ id }), code);
       const child = start('dying-process.ts', client, address, id, `${statement}`);
       const [, signal] = await once(child, 'exit');
 
       const successor = `successor of ${id}`;
-      const found = await storage.credentials.find('refresh_token', successor);
+      const found = await storage.grants.findCredential('refresh_token', successor);
       if (signal === null) {
         t.is(found?.credential.id, successor, 'the code was redeemed once');
         break;
@@ -33,7 +33,7 @@ onEachDatabase(
       kills += 1;
       t.is(found, undefined, `killed before statement ${statement}`);
       const exchange = { successor: aRefreshToken({ id: successor, grantId: id }) };
-      t.deepEqual(await storage.credentials.redeem(code, exchange), { outcome: 'redeemed' });
+      t.deepEqual(await storage.grants.redeem(code, exchange), { outcome: 'redeemed' });
     }
     t.is(kills, STATEMENTS[client]);
   },

@@ -63,7 +63,7 @@ if (programs === undefined) {
     const storage = knexStorage(host, { timeout: '1 second' });
     await storage.migrate();
     await host.raw('create table schools (name varchar(255) primary key)');
-    await storage.credentials.start(aGrant(), aCode());
+    await storage.grants.insert(aGrant(), aCode());
     const successor = aRefreshToken();
 
     // A standby that does not answer.
@@ -72,7 +72,7 @@ if (programs === undefined) {
     await untilStandbyIsAwaited(admin, host);
     const exchange = { successor, sealedSuccessor: 'sealed' };
 
-    const redeem = async (): Promise<unknown> => storage.credentials.redeem(aCode(), exchange);
+    const redeem = async (): Promise<unknown> => storage.grants.redeem(aCode(), exchange);
     await isNotReplicated(t, redeem(), 'one statement');
     await isNotReplicated(t, redeem(), 'a retry, which reads what the first call has stored');
     await isNotReplicated(t, storage.revocations.revokeAllOf({ userId: 'carol' }), 'a transaction');
@@ -93,7 +93,7 @@ if (programs === undefined) {
 
     await admin.raw('alter system reset synchronous_standby_names');
     await admin.raw('select pg_reload_conf()');
-    t.deepEqual(await storage.credentials.redeem(aCode(), exchange), {
+    t.deepEqual(await storage.grants.redeem(aCode(), exchange), {
       outcome: 'spent',
       sealedSuccessor: 'sealed',
     });

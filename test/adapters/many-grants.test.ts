@@ -23,16 +23,16 @@ async function withManyGrants(t: ExecutionContext, storage: Storage): Promise<St
   await storage.migrate();
   await storage.clients.insert(aClient({ id: 'timetable' }), []);
   const sequence = await storage.revocations.latestSequence();
-  for (const id of IDS) await storage.credentials.start(aGrant({ id, sequence }), aCode({ id, grantId: id }));
+  for (const id of IDS) await storage.grants.insert(aGrant({ id, sequence }), aCode({ id, grantId: id }));
   return storage;
 }
 
 /** The grants whose tokens or codes are accepted. */
-async function usableGrants({ credentials, revocations }: Storage): Promise<string[]> {
+async function usableGrants({ grants, revocations }: Storage): Promise<string[]> {
   const ids = await Promise.all(
     IDS.map(async (id) => {
       const token = { id, clientId: 'timetable', grant: { id, userId: 'ann' }, sequence: 0 };
-      const found = (await credentials.find('code', id)) !== undefined;
+      const found = (await grants.findCredential('code', id)) !== undefined;
       return found || (await revocations.isValid(token)) ? id : [];
     }),
   );
@@ -109,7 +109,7 @@ onEachDatabase(
     const storage = await withManyGrants(t, knexStorage(address, { timeout: '3000 ms' }));
     const other = knex({ client, connection: address, pool: { min: 0, max: 1 } });
     t.teardown(async () => other.destroy());
-    const { credentials, revocations, sessions } = storage;
+    const { grants, revocations, sessions } = storage;
     const before = await revocations.latestSequence();
     const transaction = await beginEnd(t, client, other);
 
@@ -120,8 +120,8 @@ onEachDatabase(
     t.true(await sessions.update(aSession()));
     await revocations.revokeToken(aRevokedToken({ id: 'another' }));
     const started = { grant: aGrant({ id: 'late', sequence: before }), code: aCode({ grantId: 'late' }) };
-    t.true(await credentials.start(started.grant, started.code, { sessionId: aSession().id }));
-    t.deepEqual(await credentials.redeem(started.code, {}), { outcome: 'redeemed' });
+    t.true(await grants.insert(started.grant, started.code, { sessionId: aSession().id }));
+    t.deepEqual(await grants.redeem(started.code, {}), { outcome: 'redeemed' });
     let isOpen = true;
     const ending = revocations.revokeAllOf({ userId: 'bob' }).finally(() => t.false(isOpen));
     t.deepEqual(await storage.grants.revoke({ id: IDS[0]! }, NOW), [IDS[0]]);
@@ -132,7 +132,7 @@ onEachDatabase(
     t.true((await revocations.latestSequence()) >= before + 2);
     // Everything above began with the sequence number before the end.
     t.deepEqual(await usableGrants(storage), []);
-    t.is(await credentials.find('code', started.code.id), undefined);
+    t.is(await grants.findCredential('code', started.code.id), undefined);
     t.is(await sessions.find(aSession().id), undefined);
   },
   [postgresql, mariadb],

@@ -54,15 +54,15 @@ if (programs === undefined) {
       const storage = knexStorage(address, { timeout: '500 ms' });
       await using platform = await startPlatform({ storage });
       t.deepEqual(await platform.auth.ready(), { ready: true });
-      await storage.credentials.start(aGrant(), aCode());
+      await storage.grants.insert(aGrant(), aCode());
 
       await admin.raw('set global read_only = 1');
-      await t.throwsAsync(storage.credentials.redeem(aCode(), {}), READ_ONLY);
+      await t.throwsAsync(storage.grants.redeem(aCode(), {}), READ_ONLY);
       while ((await platform.auth.ready()).ready) await delay(50);
       t.deepEqual(await platform.auth.ready(), { ready: false, reason: 'storage_unreachable' });
 
       await admin.raw('set global read_only = 0');
-      t.deepEqual(await storage.credentials.redeem(aCode(), {}), { outcome: 'redeemed' });
+      t.deepEqual(await storage.grants.redeem(aCode(), {}), { outcome: 'redeemed' });
       await until(async () => (await platform.auth.ready()).ready);
     },
   );
@@ -90,7 +90,7 @@ if (programs === undefined) {
     const own = knexStorage(address);
     await own.migrate();
     await own.close();
-    t.true(await knexStorage(host).credentials.start(aGrant(), aCode()));
+    t.true(await knexStorage(host).grants.insert(aGrant(), aCode()));
   });
 
   test.serial('MariaDB: a server that does not say which one it is, is used all the same', async (t) => {
@@ -104,7 +104,7 @@ if (programs === undefined) {
     await storage.migrate();
     t.deepEqual(await storage.pendingMigrations(), []);
     t.is((await storage.diagnose()).cache, undefined);
-    t.true(await storage.credentials.start(aGrant(), aCode()));
+    t.true(await storage.grants.insert(aGrant(), aCode()));
   });
 
   if ('address' in anotherServer) {

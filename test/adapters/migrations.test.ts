@@ -59,17 +59,8 @@ async function onFirstVersion(t: ExecutionContext, database: TestDatabase, addre
 
 /** The old rows are complete, and each store works. */
 async function assertMigrated(t: ExecutionContext, host: Knex): Promise<void> {
-  const {
-    assertions,
-    assignments,
-    attempts,
-    audit,
-    clients,
-    consents,
-    credentials,
-    idempotency,
-    ...storage
-  } = knexStorage(host);
+  const { assignments, attempts, audit, clients, consents, grants, idempotency, ...storage } =
+    knexStorage(host);
   t.deepEqual(await storage.pendingMigrations(), []);
   t.deepEqual(await host('gatehouse_migrations').pluck('name').orderBy('name'), [FIRST, ...LATER]);
   t.deepEqual(await clients.find(aClient().id), {
@@ -79,7 +70,7 @@ async function assertMigrated(t: ExecutionContext, host: Knex): Promise<void> {
   });
   t.deepEqual(await clients.list({ search: 'timeta' }), [aClient()]);
   t.deepEqual(await consents.list('ann'), [aConsent({ hosts: {} })]);
-  const { credential, grant } = (await credentials.find('code', aCode().id))!;
+  const { credential, grant } = (await grants.findCredential('code', aCode().id))!;
   t.deepEqual({ credential, grant }, { credential: aCode(), grant: aGrant({ sequence: 0 }) });
 
   await consents.touch('ann', 'timetable', NOW + 5);
@@ -91,7 +82,7 @@ async function assertMigrated(t: ExecutionContext, host: Knex): Promise<void> {
   t.is(await idempotency.begin(aRequest(), NOW), undefined);
   const counted = await attempts.count([{ id: 'a', limit: 1 }], { now: NOW, expiresAt: NOW + HOUR });
   t.is(counted.full, undefined);
-  t.true(await assertions.spend('a', NOW + HOUR));
+  t.true(await clients.redeemAssertion('a', NOW + HOUR));
   await assignments.save('ann', { roles: ['registrar'], permissions: [] });
   t.deepEqual((await assignments.find('ann')).roles, ['registrar']);
   await assertRevocationsKept(t, storage);
@@ -210,7 +201,7 @@ onEachEmptyDatabase(
       ['new', undefined],
       ['new, limited to none', []],
     ] as const)
-      await storage.credentials.start(aGrant({ id, scopes }), aCode({ id, grantId: id }));
+      await storage.grants.insert(aGrant({ id, scopes }), aCode({ id, grantId: id }));
     const written = await host('gatehouse_grants')
       .whereIn('id', ['new', 'new, limited to none'])
       .orderBy('id')
@@ -373,9 +364,8 @@ onEachEmptyDatabase(
     const displaced: unknown[] = [];
     for (const id of ['a', 'b']) {
       displaced.push(...((await storage.registrations.insert(registered(id), place)) ?? []));
-      await storage.consents.add(aConsent({ clientId: id, userId: 'cy', updatedAt: NOW + 2 * HOUR }), {
-        registration: true,
-      });
+      const consent = aConsent({ clientId: id, userId: 'cy', updatedAt: NOW + 2 * HOUR });
+      await storage.registrations.addConsent(consent);
     }
     t.is(displaced.length, 2);
     t.deepEqual((await storage.clients.list({ limit: 9 })).map(({ id }) => id).toSorted(), [

@@ -25,13 +25,13 @@ if (hasPgBouncer) {
       });
       const first = knexStorage(address);
       await first.migrate();
-      await first.credentials.start(aGrant(), aCode());
+      await first.grants.insert(aGrant(), aCode());
       await first.close();
       const exchange = { successor: aRefreshToken(), sealedSuccessor: 'sealed' };
 
       const locking = await direct.transaction();
       await locking.raw('select id from gatehouse_grants for update');
-      await t.throwsAsync(storage.credentials.redeem(aCode(), exchange), {
+      await t.throwsAsync(storage.grants.redeem(aCode(), exchange), {
         code: 'ERR_STORAGE',
         message: `The database did not finish within ${TIMEOUT} ms and was cancelled. Nothing was changed; try again.`,
       });
@@ -46,11 +46,11 @@ if (hasPgBouncer) {
         );
       while ((await running()) > 0) await delay(10);
       t.is(
-        (await storage.credentials.find('code', aCode().id))?.credential.consumedAt,
+        (await storage.grants.findCredential('code', aCode().id))?.credential.consumedAt,
         undefined,
         'the statement did not go on',
       );
-      t.deepEqual(await storage.credentials.redeem(aCode(), exchange), { outcome: 'redeemed' });
+      t.deepEqual(await storage.grants.redeem(aCode(), exchange), { outcome: 'redeemed' });
     },
     [postgresql],
   );
@@ -67,7 +67,7 @@ if (hasPgBouncer) {
         await bouncer.remove();
       });
       await storage.migrate();
-      await storage.credentials.start(aGrant(), aCode());
+      await storage.grants.insert(aGrant(), aCode());
       const { rows } = await other.raw(`
         select name, setting from pg_settings where setting <> '0'
         and name in ('lock_timeout', 'statement_timeout', 'idle_in_transaction_session_timeout')`);

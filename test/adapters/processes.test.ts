@@ -26,7 +26,7 @@ async function withCodes(
   t.teardown(async () => storage.close());
   await storage.migrate();
   const codes = Array.from({ length: count }, (_, index) => `code ${index}`);
-  for (const id of codes) await storage.credentials.start(aGrant({ id }), aCode({ id, grantId: id }));
+  for (const id of codes) await storage.grants.insert(aGrant({ id }), aCode({ id, grantId: id }));
   return { storage, codes };
 }
 
@@ -68,7 +68,7 @@ onEachDatabase(
     t.is(winners.length, 1);
     const winner = winners[0]!.by;
     for (const { by, redemption } of attempts) {
-      const successor = await storage.credentials.find('refresh_token', `code 0 ${by}`);
+      const successor = await storage.grants.findCredential('refresh_token', `code 0 ${by}`);
       t.is(successor !== undefined, by === winner, by);
       if (by === winner) continue;
       t.deepEqual(redemption, { outcome: 'spent', sealedSuccessor: winner });
@@ -89,7 +89,7 @@ onEachDatabase(
       const winners = NODES.filter((_name, node) => ended[node]?.[index]?.[0]?.outcome === 'redeemed');
       t.is(winners.length, 1, code);
       const successors = await Promise.all(
-        NODES.map(async (by) => storage.credentials.find('refresh_token', `${code} ${by} 0`)),
+        NODES.map(async (by) => storage.grants.findCredential('refresh_token', `${code} ${by} 0`)),
       );
       t.deepEqual(
         successors.flatMap((found) => found?.credential.id ?? []),
@@ -120,7 +120,7 @@ onEachDatabase(
       const redeemed = outcomes.filter((outcome) => outcome === 'redeemed').length;
       t.true(redeemed <= 1, code);
       for (const id of [`${code} a 0`, `${code} b 0`]) {
-        t.is(await storage.credentials.find('refresh_token', id), undefined);
+        t.is(await storage.grants.findCredential('refresh_token', id), undefined);
       }
       t.false(await storage.revocations.isValid(tokenOf(code)), code);
     }
@@ -157,10 +157,10 @@ onEachDatabase(
       if (isEnded) endedCount += 1;
       const what = `${id}, begun at ${sequence}, ended at ${ends.get(userId)}`;
       t.is((await storage.sessions.find(id)) === undefined, isEnded, what);
-      t.is((await storage.credentials.find('refresh_token', id)) === undefined, isEnded, what);
+      t.is((await storage.grants.findCredential('refresh_token', id)) === undefined, isEnded, what);
       t.is(await storage.revocations.isValid(tokenOf(id, userId)), !isEnded, what);
       if (!isEnded) continue;
-      const late = await storage.credentials.redeem({ kind: 'refresh_token', id }, {});
+      const late = await storage.grants.redeem({ kind: 'refresh_token', id }, {});
       t.deepEqual(late, { outcome: 'gone' }, what);
       t.false(await storage.revocations.isValid(tokenOf(id, userId)), what);
     }
@@ -251,5 +251,5 @@ onEachEmptyDatabase('a process killed while it migrates leaves no lock', async (
 
   const { storage } = await withCodes(t, address, 1);
   t.deepEqual(await storage.pendingMigrations(), []);
-  t.is((await storage.credentials.find('code', 'code 0'))?.grant.id, 'code 0');
+  t.is((await storage.grants.findCredential('code', 'code 0'))?.grant.id, 'code 0');
 });

@@ -17,7 +17,7 @@ onEachDatabase(
       await other.destroy();
     });
     await storage.migrate();
-    await storage.credentials.start(aGrant({ expiresAt: NOW - HOUR }), aCode({ expiresAt: NOW - HOUR }));
+    await storage.grants.insert(aGrant({ expiresAt: NOW - HOUR }), aCode({ expiresAt: NOW - HOUR }));
 
     // As a redemption in its last second does.
     const transaction = await other.transaction();

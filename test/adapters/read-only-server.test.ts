@@ -38,8 +38,8 @@ onEachDatabase(
     await allowWrites(false);
     await fillPool();
     await allowWrites(true);
-    t.true(await storage.credentials.start(aGrant(), aCode()));
-    t.deepEqual(await storage.credentials.redeem(aCode(), {}), { outcome: 'redeemed' });
+    t.true(await storage.grants.insert(aGrant(), aCode()));
+    t.deepEqual(await storage.grants.redeem(aCode(), {}), { outcome: 'redeemed' });
 
     await host.destroy();
     host.initialize();

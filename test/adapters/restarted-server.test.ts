@@ -45,12 +45,12 @@ for (const kind of SCRATCH_KINDS) {
         for (const failure of family.failures) t.like(failure, { code: 'ERR_STORAGE', status: 503 });
         for (const { kind: which, id } of family.spent) {
           t.not(
-            (await storage.credentials.find(which, id))?.spentFor,
+            (await storage.grants.findCredential(which, id))?.spentFor,
             undefined,
             'a redeemed credential stays redeemed',
           );
         }
-        const current = await storage.credentials.find(family.current.kind, family.current.id);
+        const current = await storage.grants.findCredential(family.current.kind, family.current.id);
         t.is(current?.credential.consumedAt, undefined);
         t.is(current?.grant.id, family.grantId);
       }
@@ -66,18 +66,18 @@ interface Family {
   current: Credential;
 }
 
-async function startFamily({ credentials }: Storage, grantId: string): Promise<Family> {
+async function startFamily({ grants }: Storage, grantId: string): Promise<Family> {
   const current = aCode({ id: `${grantId}-0`, grantId });
-  await credentials.start(aGrant({ id: grantId }), current);
+  await grants.insert(aGrant({ id: grantId }), current);
   return { grantId, spent: [], failures: [], current };
 }
 
 /** One exchange. After a failure the client cannot know whether it happened, and sends the same credential again. */
-async function rotate({ credentials }: Storage, family: Family): Promise<void> {
+async function rotate({ grants }: Storage, family: Family): Promise<void> {
   const { grantId, current, spent } = family;
   const successor = aRefreshToken({ id: `${grantId}-${spent.length + 1}`, grantId });
   try {
-    const redemption = await credentials.redeem(current, {
+    const redemption = await grants.redeem(current, {
       successor,
       sealedSuccessor: successor.id,
     });

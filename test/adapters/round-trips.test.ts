@@ -32,13 +32,13 @@ const OPERATIONS: readonly {
 }[] = [
   {
     name: 'start a grant',
-    run: async ({ credentials }) => credentials.start(aGrant(), aCode()),
+    run: async ({ grants }) => grants.insert(aGrant(), aCode()),
     statements: { pg: 1, mysql2: 4 },
   },
   {
     name: 'start a grant on a consent',
-    run: async ({ credentials }) =>
-      credentials.start(aGrant({ id: '2' }), aCode({ id: '2', grantId: '2' }), { consent: aConsent() }),
+    run: async ({ grants }) =>
+      grants.insert(aGrant({ id: '2' }), aCode({ id: '2', grantId: '2' }), { consent: aConsent() }),
     statements: { pg: 1, mysql2: 5 },
   },
   {
@@ -58,8 +58,8 @@ const OPERATIONS: readonly {
   },
   {
     name: 'start a grant on a session and a consent',
-    run: async ({ credentials }) =>
-      credentials.start(aGrant({ id: '3' }), aCode({ id: '3', grantId: '3' }), {
+    run: async ({ grants }) =>
+      grants.insert(aGrant({ id: '3' }), aCode({ id: '3', grantId: '3' }), {
         consent: aConsent(),
         sessionId: aSession().id,
       }),
@@ -67,18 +67,18 @@ const OPERATIONS: readonly {
   },
   {
     name: 'find a code',
-    run: async ({ credentials }) => credentials.find('code', aCode().id),
+    run: async ({ grants }) => grants.findCredential('code', aCode().id),
     statements: { pg: 1, mysql2: 1 },
   },
   {
     name: 'redeem it for a successor',
-    run: async ({ credentials }) =>
-      credentials.redeem(aCode(), { successor: aRefreshToken({ expiresAt: NOW + 100 * HOUR }) }),
+    run: async ({ grants }) =>
+      grants.redeem(aCode(), { successor: aRefreshToken({ expiresAt: NOW + 100 * HOUR }) }),
     statements: { pg: 1, mysql2: 6 },
   },
   {
     name: 'redeem it again',
-    run: async ({ credentials }) => credentials.redeem(aCode(), {}),
+    run: async ({ grants }) => grants.redeem(aCode(), {}),
     statements: { pg: 2, mysql2: 4 },
   },
   {
@@ -182,7 +182,7 @@ const OPERATIONS: readonly {
   },
   {
     name: 'spend an assertion',
-    run: async ({ assertions }) => assertions.spend('a', NOW + HOUR),
+    run: async ({ clients }) => clients.redeemAssertion('a', NOW + HOUR),
     statements: { pg: 1, mysql2: 1 },
   },
   {

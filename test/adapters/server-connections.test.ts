@@ -19,12 +19,12 @@ onEachDatabase(
     t.teardown(async () => host.destroy());
     const storage = knexStorage(host, { timeout: '1 second' });
     await storage.migrate();
-    await storage.credentials.start(aGrant(), aCode());
+    await storage.grants.insert(aGrant(), aCode());
 
     const taken = await host.client.acquireConnection();
     const startedAt = performance.now();
     const calls = await Promise.allSettled(
-      Array.from({ length: 20 }, async () => storage.credentials.redeem(aCode(), exchange)),
+      Array.from({ length: 20 }, async () => storage.grants.redeem(aCode(), exchange)),
     );
     // One after another, they would take twenty seconds.
     t.true(performance.now() - startedAt < 10_000);
@@ -41,7 +41,7 @@ onEachDatabase(
     await host.client.releaseConnection(taken);
 
     const later = await Promise.all(
-      Array.from({ length: 5 }, async () => storage.credentials.redeem(aCode(), exchange)),
+      Array.from({ length: 5 }, async () => storage.grants.redeem(aCode(), exchange)),
     );
     t.is(later.filter(({ outcome }) => outcome === 'redeemed').length, 1);
   },
@@ -92,7 +92,7 @@ onEachEmptyDatabase(
 
     const storage = knexStorage(limited.href);
     await storage.migrate();
-    await storage.credentials.start(aGrant(), aCode());
+    await storage.grants.insert(aGrant(), aCode());
     await storage.close();
 
     const occupying = knex({ client, connection: limited.href, pool: { min: 0, max: 1 } });
@@ -102,13 +102,13 @@ onEachEmptyDatabase(
       await occupying.destroy();
     });
     await occupyConnection(occupying);
-    await t.throwsAsync(late.credentials.redeem(aCode(), exchange), {
+    await t.throwsAsync(late.grants.redeem(aCode(), exchange), {
       code: 'ERR_STORAGE',
       message: /has reached its connection limit/,
     });
     const waitingStorage = knexStorage(limited.href, { timeout: '20 seconds' });
     t.teardown(async () => waitingStorage.close());
-    const waiting = waitingStorage.credentials.redeem(aCode(), exchange);
+    const waiting = waitingStorage.grants.redeem(aCode(), exchange);
     await delay(200);
     await occupying.destroy();
     t.deepEqual(await waiting, { outcome: 'redeemed' });
@@ -123,13 +123,13 @@ onEachDatabase(
     t.teardown(async () => host.destroy());
     const storage = knexStorage(host);
     await storage.migrate();
-    await storage.credentials.start(aGrant(), aCode());
-    t.is((await storage.credentials.find('code', aCode().id))?.grant.id, aGrant().id);
+    await storage.grants.insert(aGrant(), aCode());
+    t.is((await storage.grants.findCredential('code', aCode().id))?.grant.id, aGrant().id);
     // What a connection pooler does before it gives the connection to another client.
     await host.raw('discard all');
-    t.is((await storage.credentials.find('code', aCode().id))?.grant.id, aGrant().id);
+    t.is((await storage.grants.findCredential('code', aCode().id))?.grant.id, aGrant().id);
     await host.raw('discard all');
-    t.deepEqual(await storage.credentials.redeem(aCode(), exchange), { outcome: 'redeemed' });
+    t.deepEqual(await storage.grants.redeem(aCode(), exchange), { outcome: 'redeemed' });
     t.deepEqual(await storage.grants.revoke({ userId: 'ann', clientId: 'timetable' }, NOW), [aGrant().id]);
   },
   [postgresql],

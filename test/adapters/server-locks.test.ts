@@ -42,7 +42,7 @@ function onLockedServers(
           if (typeof connections === 'function') await connections.destroy();
         });
         await storage.migrate();
-        await storage.credentials.start(aGrant(), aCode());
+        await storage.grants.insert(aGrant(), aCode());
         await run(t, { storage, other }, database);
       },
       SERVERS,
@@ -85,7 +85,7 @@ onLockedServers(
 
     const startedAt = performance.now();
     const calls = await Promise.allSettled(
-      Array.from({ length: 30 }, async () => storage.credentials.redeem(aCode(), exchange)),
+      Array.from({ length: 30 }, async () => storage.grants.redeem(aCode(), exchange)),
     );
     t.true(performance.now() - startedAt < 5000);
     for (const call of calls) {
@@ -94,8 +94,8 @@ onLockedServers(
     await untilNothingWaits(other, database);
 
     await transaction.rollback();
-    t.is((await storage.credentials.find('code', aCode().id))?.credential.consumedAt, undefined);
-    t.deepEqual(await storage.credentials.redeem(aCode(), exchange), { outcome: 'redeemed' });
+    t.is((await storage.grants.findCredential('code', aCode().id))?.credential.consumedAt, undefined);
+    t.deepEqual(await storage.grants.redeem(aCode(), exchange), { outcome: 'redeemed' });
   },
 );
 
@@ -118,7 +118,7 @@ onLockedServers(
 );
 
 onLockedServers('a transaction that a deadlock aborted is repeated', 5000, async (t, { storage, other }) => {
-  for (const id of ['a', 'b']) await storage.credentials.start(aGrant({ id }), aCode({ id, grantId: id }));
+  for (const id of ['a', 'b']) await storage.grants.insert(aGrant({ id }), aCode({ id, grantId: id }));
   const transaction = await begin(t, other);
   // The server aborts the transaction that has changed less, or the one that waited first.
   await transaction('gatehouse_credentials').update({ sealed_successor: 'much' });

@@ -67,13 +67,13 @@ const OPERATIONS: Readonly<Record<string, (storage: Storage) => Promise<unknown>
   'a session': async ({ sessions }) => sessions.find(ID),
   'a change of a session': async ({ sessions }) => sessions.update(aSession({ id: ID })),
   'a client': async ({ clients }) => clients.find(ID),
-  'a code': async ({ credentials }) => credentials.find('code', ID),
-  'a redemption': async ({ credentials }) =>
-    credentials.redeem(aCode({ id: ID }), { successor: aRefreshToken({ id: 'next', grantId: ID }) }),
-  'a redemption that comes second': async ({ credentials }) =>
-    credentials.redeem(aCode({ id: ID }), { neededUntil: NOW }),
-  'a grant on a session and a consent': async ({ credentials }) =>
-    credentials.start(aGrant({ id: 'new' }), aCode({ id: 'new', grantId: 'new' }), {
+  'a code': async ({ grants }) => grants.findCredential('code', ID),
+  'a redemption': async ({ grants }) =>
+    grants.redeem(aCode({ id: ID }), { successor: aRefreshToken({ id: 'next', grantId: ID }) }),
+  'a redemption that comes second': async ({ grants }) =>
+    grants.redeem(aCode({ id: ID }), { neededUntil: NOW }),
+  'a grant on a session and a consent': async ({ grants }) =>
+    grants.insert(aGrant({ id: 'new' }), aCode({ id: 'new', grantId: 'new' }), {
       consent: CONSENT,
       sessionId: ID,
     }),

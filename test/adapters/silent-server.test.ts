@@ -15,15 +15,15 @@ onEachDatabase(
       await storage.close();
     });
     await storage.migrate();
-    await storage.credentials.start(aGrant(), aCode());
+    await storage.grants.insert(aGrant(), aCode());
     const exchange = { successor: aRefreshToken(), sealedSuccessor: 'sealed' };
 
     proxy.freeze();
     const startedAt = performance.now();
     const calls = await Promise.allSettled([
-      storage.credentials.redeem(aCode(), exchange),
+      storage.grants.redeem(aCode(), exchange),
       // More than the connections of the pool, so that some are not even opened.
-      ...Array.from({ length: 20 }, async () => storage.credentials.find('code', aCode().id)),
+      ...Array.from({ length: 20 }, async () => storage.grants.findCredential('code', aCode().id)),
     ]);
     // One after another, they would take 21 seconds.
     t.true(performance.now() - startedAt < 10_000);
@@ -34,13 +34,13 @@ onEachDatabase(
     proxy.thaw();
     // The pool gives up the connections that it was opening.
     await until(async () =>
-      storage.credentials.find('code', aCode().id).then(
+      storage.grants.findCredential('code', aCode().id).then(
         (found) => found !== undefined,
         () => false,
       ),
     );
-    t.deepEqual((await storage.credentials.find('code', aCode().id))?.credential, aCode());
-    t.deepEqual(await storage.credentials.redeem(aCode(), exchange), { outcome: 'redeemed' });
+    t.deepEqual((await storage.grants.findCredential('code', aCode().id))?.credential, aCode());
+    t.deepEqual(await storage.grants.redeem(aCode(), exchange), { outcome: 'redeemed' });
   },
   [postgresql, mariadb],
 );

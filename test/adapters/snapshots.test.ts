@@ -20,14 +20,14 @@ for (const [setting, runs] of [
     t.teardown(async () => host.destroy());
     const storage = knexStorage(host);
     await storage.migrate();
-    await storage.credentials.start(aGrant(), aCode());
+    await storage.grants.insert(aGrant(), aCode());
     const database = createDatabase(host.client, mysqlDialect(host.client), 5000);
 
     let run = 0;
     const seen = await database.transaction(async (statements) => {
       run += 1;
       const before = await statements.get(READ);
-      await storage.credentials.redeem(aCode(), {});
+      await storage.grants.redeem(aCode(), {});
       const after = await statements.get(READ);
       const changed = await statements.run(
         'update gatehouse_credentials set consumed_at = 1 where consumed_at is null',
@@ -36,7 +36,7 @@ for (const [setting, runs] of [
     });
 
     t.is(run, runs);
-    const spent = await storage.credentials.find('code', aCode().id);
+    const spent = await storage.grants.findCredential('code', aCode().id);
     const current = { consumed_at: spent!.credential.consumedAt };
     t.truthy(current.consumed_at);
     const old = runs === 1 ? { consumed_at: null } : current;

@@ -71,14 +71,14 @@ test('calls of the storage do not join an open transaction of the host', async (
 
   const transaction = await host.transaction();
   await transaction('schools').insert({ name: 'never kept' });
-  const started = storage.credentials.start(aGrant(), aCode());
+  const started = storage.grants.insert(aGrant(), aCode());
   const read = storage.clients.find('unknown');
   await transaction.rollback();
   await started;
 
   t.is(await read, undefined);
   t.deepEqual(await host('schools'), []);
-  t.deepEqual((await storage.credentials.find('code', aCode().id))?.credential, aCode());
+  t.deepEqual((await storage.grants.findCredential('code', aCode().id))?.credential, aCode());
 });
 
 test('concurrent calls of host and storage on one connection do not disturb each other', async (t) => {
@@ -96,10 +96,7 @@ test('concurrent calls of host and storage on one connection do not disturb each
           throw new Error('rolled back');
         })
         .catch(() => {}),
-      storage.credentials.start(
-        aGrant({ id: `${number}` }),
-        aCode({ id: `${number}`, grantId: `${number}` }),
-      ),
+      storage.grants.insert(aGrant({ id: `${number}` }), aCode({ id: `${number}`, grantId: `${number}` })),
     ]),
   );
 

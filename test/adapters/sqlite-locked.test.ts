@@ -23,7 +23,7 @@ async function openTwice(
     await storage.close();
   });
   await storage.migrate();
-  await storage.credentials.start(aGrant(), aCode());
+  await storage.grants.insert(aGrant(), aCode());
   return { storage, other, filename };
 }
 
@@ -34,17 +34,17 @@ test('calls on a locked file reject within the timeout, and nothing is changed',
   await other.raw('begin immediate');
   const startedAt = performance.now();
   const calls = await Promise.allSettled(
-    Array.from({ length: 50 }, async () => storage.credentials.redeem(aCode(), exchange)),
+    Array.from({ length: 50 }, async () => storage.grants.redeem(aCode(), exchange)),
   );
   // One after another, they would take 25 seconds.
   t.true(performance.now() - startedAt < 12_500);
   for (const call of calls) {
     t.like(call, { status: 'rejected', reason: { code: 'ERR_STORAGE', status: 503 } });
   }
-  t.is((await storage.credentials.find('code', aCode().id))?.credential.consumedAt, undefined);
+  t.is((await storage.grants.findCredential('code', aCode().id))?.credential.consumedAt, undefined);
 
   await other.raw('rollback');
-  t.deepEqual(await storage.credentials.redeem(aCode(), exchange), { outcome: 'redeemed' });
+  t.deepEqual(await storage.grants.redeem(aCode(), exchange), { outcome: 'redeemed' });
 });
 
 test('waiting for a lock does not block the event loop', async (t) => {
@@ -65,10 +65,10 @@ test("waiting for a lock does not block the event loop, on a host's connection",
 async function assertNotBlocking(t: ExecutionContext, storage: Storage, other: Knex): Promise<void> {
   await other.raw('begin immediate');
   const startedAt = performance.now();
-  const redemption = storage.credentials.redeem(aCode(), exchange);
+  const redemption = storage.grants.redeem(aCode(), exchange);
   for (let turn = 0; turn < 100; turn += 1) {
     await nextTurn();
-    t.is((await storage.credentials.find('code', aCode().id))?.credential.consumedAt, undefined);
+    t.is((await storage.grants.findCredential('code', aCode().id))?.credential.consumedAt, undefined);
   }
   t.true(performance.now() - startedAt < 5000);
   await other.raw('rollback');

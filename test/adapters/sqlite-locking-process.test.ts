@@ -15,26 +15,30 @@ onEachDatabase(
       await shortTimeout.close();
     });
     await longTimeout.migrate();
-    await longTimeout.credentials.start(aGrant(), aCode());
+    await longTimeout.grants.insert(aGrant(), aCode());
     const exchange = { successor: aRefreshToken(), sealedSuccessor: 'sealed' };
 
     const child = start('locking-process.ts', address);
     t.teardown(() => void child.kill('SIGKILL'));
     await once(child, 'message');
     let isRedeemed = false;
-    const redeeming = longTimeout.credentials.redeem(aCode(), exchange).finally(() => {
+    const redeeming = longTimeout.grants.redeem(aCode(), exchange).finally(() => {
       isRedeemed = true;
     });
-    await t.throwsAsync(shortTimeout.credentials.redeem(aCode(), exchange), {
+    await t.throwsAsync(shortTimeout.grants.redeem(aCode(), exchange), {
       code: 'ERR_STORAGE',
       message: 'The database stayed locked by another connection for 300 ms. Nothing was changed; try again.',
     });
-    t.deepEqual((await shortTimeout.credentials.find('code', aCode().id))?.credential, aCode(), 'reads work');
+    t.deepEqual(
+      (await shortTimeout.grants.findCredential('code', aCode().id))?.credential,
+      aCode(),
+      'reads work',
+    );
 
     t.false(isRedeemed, 'it waits');
     child.send('commit');
     t.deepEqual(await redeeming, { outcome: 'redeemed' });
-    t.like(await shortTimeout.credentials.redeem(aCode(), exchange), {
+    t.like(await shortTimeout.grants.redeem(aCode(), exchange), {
       outcome: 'spent',
       sealedSuccessor: 'sealed',
     });

@@ -65,13 +65,17 @@ test('no statement reads a whole table', async (t) => {
   await storage.consents.list('ann');
   await storage.consents.touch('ann', id, NOW);
   await storage.consents.delete('ann', id);
-  await storage.credentials.start(aGrant(), aCode());
-  const basis = { consent: aConsent({ createdAt: 0 }), sessionId: aSession().id };
-  for (const on of [basis, { consent: basis.consent }, { sessionId: basis.sessionId }])
-    await storage.credentials.start(aGrant(), aCode(), on);
-  await storage.credentials.find('code', aCode().id);
+  await storage.grants.insert(aGrant(), aCode());
+  const prerequisites = { consent: aConsent({ createdAt: 0 }), sessionId: aSession().id };
+  for (const on of [
+    prerequisites,
+    { consent: prerequisites.consent },
+    { sessionId: prerequisites.sessionId },
+  ])
+    await storage.grants.insert(aGrant(), aCode(), on);
+  await storage.grants.findCredential('code', aCode().id);
   const successor = aRefreshToken({ expiresAt: NOW * 2 });
-  await storage.credentials.redeem(aCode(), { successor });
+  await storage.grants.redeem(aCode(), { successor });
   await storage.grants.find(aGrant().id);
   await storage.grants.revoke({ id: aGrant().id }, NOW);
   await storage.grants.revoke({ userId: 'ann', clientId: id }, NOW);
@@ -109,12 +113,17 @@ test('no statement reads a whole table', async (t) => {
   await storage.attempts.count(counters, window);
   await storage.attempts.reserve(counters[0]!, { ...window, amount: 1 });
   await storage.attempts.release(['a'], ['b']);
-  await storage.assertions.spend('a', NOW);
+  await storage.clients.redeemAssertion('a', NOW);
   await storage.deviceCodes.insert(aDeviceCode());
   await storage.deviceCodes.find(aDeviceCode().id);
   await storage.deviceCodes.findByUserCode(aDeviceCode().userCodeId);
   await storage.deviceCodes.poll(aDeviceCode().id, { at: NOW, since: NOW });
-  await storage.deviceCodes.approve(aGrant({ id: 'device' }), anApproved({ grantId: 'device' }), basis, NOW);
+  await storage.deviceCodes.approve(
+    aGrant({ id: 'device' }),
+    anApproved({ grantId: 'device' }),
+    prerequisites,
+    NOW,
+  );
   await storage.deviceCodes.approve(aGrant({ id: 'device' }), anApproved({ grantId: 'device' }), {}, NOW);
   await storage.deviceCodes.deny(aDeviceCode().id, NOW);
   await storage.audit.append([aRecord({ id: 'a' }), aRecord({ id: 'b' })], NOW);

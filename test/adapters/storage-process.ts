@@ -71,8 +71,8 @@ async function work(storage: Storage, task: Task): Promise<unknown> {
   }
 }
 
-async function redeem({ credentials }: Storage, code: string, by: string): Promise<Redemption> {
-  return credentials.redeem(
+async function redeem({ grants }: Storage, code: string, by: string): Promise<Redemption> {
+  return grants.redeem(
     { kind: 'code', id: code },
     {
       successor: aRefreshToken({ id: `${code} ${by}`, grantId: code, expiresAt: NOW + 100 * HOUR }),
@@ -83,12 +83,12 @@ async function redeem({ credentials }: Storage, code: string, by: string): Promi
 
 /** Runs all steps, even if the user is ended meanwhile. */
 async function logIn(storage: Storage, userId: string, by: string): Promise<Begun> {
-  const { credentials, revocations, sessions } = storage;
+  const { grants, revocations, sessions } = storage;
   const sequence = await revocations.latestSequence();
   const id = `${userId} ${by}`;
   await sessions.insert(aSession({ id, uid: id, userId, sequence }));
-  await credentials.start(aGrant({ id, userId, sequence }), aCode({ id, grantId: id }), { sessionId: id });
-  await credentials.redeem({ kind: 'code', id }, { successor: aRefreshToken({ id, grantId: id }) });
+  await grants.insert(aGrant({ id, userId, sequence }), aCode({ id, grantId: id }), { sessionId: id });
+  await grants.redeem({ kind: 'code', id }, { successor: aRefreshToken({ id, grantId: id }) });
   await sessions.update(aSession({ id }));
   return { id, userId, sequence };
 }

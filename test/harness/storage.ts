@@ -2,7 +2,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 
 import type { AuthServer, Client, ClientFields, Storage } from 'koa-gatehouse';
 
-/** Wraps each call of a storage; `name` is the method, such as `credentials.redeem`. */
+/** Wraps each call of a storage; `name` is the method, such as `grants.redeem`. */
 export type Around = (name: string, call: () => Promise<unknown>) => Promise<unknown>;
 
 /** A storage whose calls are wrapped. */

@@ -56,7 +56,7 @@ test.serial('a code works for a minute', async (t) => {
 // All 50 requests have read the unused code before the first of them marks it as used.
 test.serial('of 50 concurrent redemptions one gets tokens, and they work', async (t) => {
   const code = await codeFor(app);
-  gather('credentials.redeem', 50);
+  gather('grants.redeem', 50);
   const answers = await Promise.all(Array.from({ length: 50 }, () => redeem(code)));
   const [winner, ...more] = answers.filter(({ status }) => status === 200);
   t.deepEqual(more, []);
@@ -70,8 +70,8 @@ test.serial('of 50 concurrent redemptions one gets tokens, and they work', async
 
 test.serial('of 50 redemptions that have read the code at the same time one gets tokens', async (t) => {
   const code = await codeFor(app);
-  gather('credentials.find', 50);
-  gather('credentials.redeem', 50);
+  gather('grants.findCredential', 50);
+  gather('grants.redeem', 50);
   const answers = await Promise.all(Array.from({ length: 50 }, () => redeem(code)));
   const winners = answers.filter(({ status }) => status === 200);
   t.is(winners.length, 1);
@@ -104,7 +104,7 @@ test.serial(
   'of concurrent redemptions only one of the client with the right parameters gets tokens',
   async (t) => {
     const code = await codeFor(app);
-    gather('credentials.redeem', 10);
+    gather('grants.redeem', 10);
     const answers = await Promise.all([
       ...Array.from({ length: 10 }, () => redeem(code)),
       ...Array.from({ length: 10 }, () => redeem(code, other)),
@@ -121,7 +121,7 @@ test.serial(
 
 test.serial('no token is issued when the grant is revoked during the redemption', async (t) => {
   const code = await codeFor(app);
-  const { reached, resume } = pause('credentials.redeem');
+  const { reached, resume } = pause('grants.redeem');
   const redeeming = redeem(code);
   await reached;
   await platform.auth.revoke({ user: '1' });

@@ -63,7 +63,7 @@ async function open({ address, kill, ...options }: NodeSettings): Promise<string
     const number = request.calls;
     if (request.isStopped || isStop(request.stop, number, 'before')) return stop(request);
     const result = await call();
-    if (name === 'credentials.redeem') {
+    if (name === 'grants.redeem') {
       redeemed += 1;
       if (redeemed === kill?.redeemed) killProcess();
     }

@@ -53,7 +53,7 @@ test.serial('100 concurrent refreshes all get the same successor', async (t) => 
 
 test.serial('40 refreshes that have all read the unused token get the same successor', async (t) => {
   const token = await newToken();
-  pauses.gather('credentials.redeem', 40);
+  pauses.gather('grants.redeem', 40);
   const answers = await Promise.all(times(40, (index) => refresh(token, index % 2 ? first : second)));
   t.deepEqual([...new Set(answers.map(({ status }) => status))], [200]);
   t.is(new Set(answers.map(({ body }) => body.refresh_token)).size, 1);
@@ -65,7 +65,7 @@ test.serial(
   async (t) => {
     for (const nodes of [[strict], [strict, strictToo]]) {
       const token = await newToken();
-      pauses.gather('credentials.redeem', 50);
+      pauses.gather('grants.redeem', 50);
       const answers = await Promise.all(times(50, (index) => refresh(token, nodes[index % nodes.length])));
       const [winner, ...more] = answers.filter(({ status }) => status === 200);
       t.is(more.length, 0);
@@ -110,7 +110,7 @@ test.serial('a family can be refreshed after concurrent uses of each token', asy
 
 test.serial('a family that is revoked during a refresh issues no tokens', async (t) => {
   const token = await newToken();
-  const { reached, resume } = pauses.pause('credentials.redeem');
+  const { reached, resume } = pauses.pause('grants.redeem');
   const refreshing = refresh(token);
   await reached;
   await first.auth.revoke({ token });
@@ -123,7 +123,7 @@ test.serial('a family that is revoked during a refresh issues no tokens', async 
 
 test.serial('a refresh whose response was lost can be repeated', async (t) => {
   const token = await newToken();
-  const { reached, resume } = pauses.pause('credentials.redeem');
+  const { reached, resume } = pauses.pause('grants.redeem');
   const aborted = new AbortController();
   const lost = fetch(`${first.origin}/oauth/token`, {
     method: 'POST',
@@ -144,7 +144,7 @@ test.serial(
   async (t) => {
     const code = (await authorize(first, app)).get('code');
     const fields = { grant_type: 'authorization_code', ...client, redirect_uri: app.redirectUri, code };
-    pauses.gather('credentials.redeem', 100);
+    pauses.gather('grants.redeem', 100);
     const answers = await Promise.all(times(100, (index) => (index % 2 ? first : second).token(fields)));
     const [winner, ...more] = answers.filter(({ status }) => status === 200);
     t.is(more.length, 0);

@@ -18,7 +18,7 @@ async function refresh(platform: Platform, app: RegisteredApp, token: string): P
 function afterGrace(storage: Storage): Storage {
   return around(storage, async (name, call) => {
     const result = await call();
-    if (name !== 'credentials.find') return result;
+    if (name !== 'grants.findCredential') return result;
     const found = result as FoundCredential | undefined;
     return found?.spentFor === undefined ? found : { ...found, spentFor: found.spentFor + 86_400_000 };
   });
@@ -70,7 +70,7 @@ onEachDatabase(
     await using platform = await startPlatform({ storage });
     const app = await platform.registerApp({ firstParty: true });
     const [{ used, current }] = (await usedFamilies(platform, app, 1)) as [{ used: string; current: string }];
-    const { reached, resume } = pause('credentials.redeem');
+    const { reached, resume } = pause('grants.redeem');
     const refreshing = refresh(platform, app, current);
     await reached;
     t.deepEqual((await refresh(platform, app, used)).body, REFUSED);

@@ -90,8 +90,8 @@ async function logOut({ here, elsewhere }: Nodes, cookie: string): Promise<void>
 
 for (const { call, isKnown } of [
   { call: 'sessions.find', isKnown: true },
-  { call: 'credentials.start', isKnown: true },
-  { call: 'credentials.start', isKnown: false },
+  { call: 'grants.insert', isKnown: true },
+  { call: 'grants.insert', isKnown: false },
   { call: 'sessions.update', isKnown: true },
 ]) {
   const which = isKnown ? 'an app of the session' : 'a new app';
@@ -152,7 +152,7 @@ onTwoNodes('a code that is stored after its user or client is revoked gives no t
   const { t, here, there, pause, app } = nodes;
   for (const target of [{ user: '1' }, { client: app.client.id }]) {
     const browser = await loggedIn(nodes);
-    const { reached, resume } = pause('credentials.start');
+    const { reached, resume } = pause('grants.insert');
     const answer = browser.get(authorizeUrl(here, app));
     await reached;
     await there.auth.revoke(target);
@@ -167,7 +167,7 @@ onTwoNodes('a refresh during auth.revoke() of the user or the client gives no to
   const { t, here, there, pause, app } = nodes;
   for (const target of [{ user: '1' }, { client: app.client.id }]) {
     const { body } = await runCodeFlow(here, app);
-    const { reached, resume } = pause('credentials.redeem');
+    const { reached, resume } = pause('grants.redeem');
     const refresh = { grant_type: 'refresh_token', ...asClient(app) };
     const answer = here.token({ ...refresh, refresh_token: body.refresh_token });
     await reached;

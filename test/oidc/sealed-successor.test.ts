@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 
 import test from 'ava';
 
-import type { Credential, CredentialStore, Grant } from '../../lib/contracts/index.ts';
+import type { Credential, Grant, GrantStore } from '../../lib/contracts/index.ts';
 import { hashCredential } from '../../lib/keys/hash.ts';
 import { redeem } from '../../lib/token/redemption.ts';
 
@@ -27,7 +27,7 @@ function aCredential(value: string): Credential {
 /** Redeems a token, and returns what would be stored with it. */
 async function seal(presented: string, successor: string): Promise<string> {
   let sealed: string | undefined;
-  const credentials: Pick<CredentialStore, 'redeem'> = {
+  const grants: Pick<GrantStore, 'redeem'> = {
     async redeem(_spent, { sealedSuccessor }) {
       sealed = sealedSuccessor;
       return { outcome: 'redeemed' };
@@ -40,7 +40,7 @@ async function seal(presented: string, successor: string): Promise<string> {
     spentFor: undefined,
   };
   await redeem(
-    credentials,
+    grants,
     { ...found, value: presented, resource: undefined, scopes: [] },
     {
       successor: { value: successor, credential: aCredential(successor) },

@@ -8,7 +8,7 @@ import type { TokenAnswer } from '../harness/platform.ts';
 import { postForm } from '../harness/requests.ts';
 import { around } from '../harness/storage.ts';
 
-/** Names of the storage's methods that fail, such as `credentials.redeem`; `*` for all. */
+/** Names of the storage's methods that fail, such as `grants.redeem`; `*` for all. */
 const broken = new Set<string>();
 /** Whether they fail after the change, when only the response of the database is lost. */
 let afterwards = false;
@@ -56,7 +56,7 @@ function isUnavailable({ status, body, headers }: TokenAnswer): boolean {
 }
 
 test.serial('a code exchange gets 503 with Retry-After, and the code stays unused', async (t) => {
-  for (const method of ['credentials.find', 'credentials.redeem', '*']) {
+  for (const method of ['grants.findCredential', 'grants.redeem', '*']) {
     const code = (await authorize(platform, app)).get('code')!;
     broken.add(method);
     t.true(isUnavailable(await redeem(code)), method);
@@ -68,7 +68,7 @@ test.serial('a code exchange gets 503 with Retry-After, and the code stays unuse
 });
 
 test.serial('a refresh gets 503 with Retry-After, and the token stays unused', async (t) => {
-  for (const method of ['credentials.find', 'credentials.redeem', '*']) {
+  for (const method of ['grants.findCredential', 'grants.redeem', '*']) {
     const { body } = await runCodeFlow(platform, app);
     broken.add(method);
     t.true(isUnavailable(await refresh(body.refresh_token)), method);
@@ -81,7 +81,7 @@ test.serial(
   'when only the response of the storage was lost, a retry of the refresh gets the successor',
   async (t) => {
     const { body } = await runCodeFlow(platform, app);
-    broken.add('credentials.redeem');
+    broken.add('grants.redeem');
     afterwards = true;
     t.true(isUnavailable(await refresh(body.refresh_token)));
     broken.clear();
@@ -96,7 +96,7 @@ test.serial(
   'when only the response of the storage was lost, a retry of a code exchange gets invalid_grant',
   async (t) => {
     const code = (await authorize(platform, app)).get('code')!;
-    broken.add('credentials.redeem');
+    broken.add('grants.redeem');
     afterwards = true;
     t.true(isUnavailable(await redeem(code)));
     broken.clear();
@@ -112,7 +112,7 @@ test.serial('the revocation endpoint responds with 200 only after the revocation
   for (const [token, method] of [
     [body.access_token, 'revocations.revokeToken'],
     [body.refresh_token, 'grants.revoke'],
-    [body.refresh_token, 'credentials.find'],
+    [body.refresh_token, 'grants.findCredential'],
     [body.access_token, '*'],
   ] as const) {
     broken.add(method);
@@ -126,7 +126,7 @@ test.serial('the revocation endpoint responds with 200 only after the revocation
     t.truthy(answer.headers.get('retry-after'));
     t.is((await platform.api('/identity', body.access_token)).status, 200, method);
   }
-  for (const method of ['revocations.revokeToken', 'grants.revoke', 'credentials.find']) {
+  for (const method of ['revocations.revokeToken', 'grants.revoke', 'grants.findCredential']) {
     broken.add(method);
     const token = method === 'revocations.revokeToken' ? body.access_token : body.refresh_token;
     await t.throwsAsync(platform.auth.revoke({ token }), { code: 'ERR_STORAGE' }, method);
@@ -140,7 +140,7 @@ test.serial('introspection responds with 503 for a token that cannot be looked u
   for (const [token, method] of [
     [body.access_token, 'revocations.isValid'],
     [body.access_token, 'grants.find'],
-    [body.refresh_token, 'credentials.find'],
+    [body.refresh_token, 'grants.findCredential'],
   ] as const) {
     broken.add(method);
     const answer = await postForm(`${platform.origin}/oauth/introspect`, { ...client, token });
@@ -222,10 +222,10 @@ test.serial('each step of an authorization shows an error page with 503, and can
   await at(() => browser.get(consent.url), 'sessions.find', '*');
   await at(() => browser.submit(consent, 'Authorize'), 'sessions.find', 'consents.add', '*');
   const consented = await browser.submit(consent, 'Authorize');
-  await at(() => browser.get(consented.location!), 'sessions.find', 'credentials.start', '*');
+  await at(() => browser.get(consented.location!), 'sessions.find', 'grants.insert', '*');
   const end = await browser.get(consented.location!);
   t.truthy(end.location?.searchParams.get('code'));
-  await at(() => browser.get(start), 'sessions.find', 'credentials.start', '*');
+  await at(() => browser.get(start), 'sessions.find', 'grants.insert', '*');
   t.truthy((await browser.get(start)).location?.searchParams.get('code'));
 });
 

@@ -59,7 +59,7 @@ test('a running refresh is answered with a valid refresh token, and then the sto
   const app = await platform.registerApp();
   const { body } = await runCodeFlow(platform, app);
 
-  const redeeming = pause('credentials.redeem');
+  const redeeming = pause('grants.redeem');
   const answer = platform.token(refresh(app, body.refresh_token));
   await redeeming.reached;
   const closing = platform.auth.close();
@@ -185,7 +185,7 @@ for (const timeout of [0, 1]) {
     await using platform = await startPlatform({ storage });
     const app = await platform.registerApp();
     const { body } = await runCodeFlow(platform, app);
-    const redeeming = pause('credentials.redeem');
+    const redeeming = pause('grants.redeem');
     const answer = platform.token(refresh(app, body.refresh_token));
     await redeeming.reached;
 

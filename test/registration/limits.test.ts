@@ -247,7 +247,7 @@ onEachDatabaseInSeries(
       t.true(page.html.includes('Authorize</button>'));
       passTime(120);
       if (isFirst === 'the consent') {
-        const { reached, resume } = pause('credentials.start');
+        const { reached, resume } = pause('grants.insert');
         const consent = async () => browser.follow(await browser.submit(page, 'Authorize'));
         const answer = consent();
         await reached;
@@ -264,7 +264,7 @@ onEachDatabaseInSeries(
         });
         t.is(status, 200);
       } else {
-        const { reached, resume } = pause('consents.add');
+        const { reached, resume } = pause('registrations.addConsent');
         const answer = browser.submit(page, 'Authorize');
         await reached;
         await there.auth.prune();
@@ -287,7 +287,7 @@ onEachDatabase(
     const app = await appOf(here, registration);
     const browser = new Browser();
     const page = await signIn(browser, await browser.open(authorizeUrl(here, app)));
-    const { reached, resume } = pause('consents.add');
+    const { reached, resume } = pause('registrations.addConsent');
     const answer = browser.submit(page, 'Authorize');
     await reached;
     const { status } = await fetch(registration.registration_client_uri, {

@@ -10,6 +10,7 @@ import { writeNames } from './client-names.ts';
 import { CLIENT_COLUMNS, SELECTED, toClientValues, toSecretValues, toStoredClient } from './client-rows.ts';
 import type { ClientSecretRow } from './client-rows.ts';
 import { isStorable } from './column-values.ts';
+import { insertUnlessStored } from './insert-unless-stored.ts';
 import { end } from './revocations.ts';
 
 // SQLite blocks the thread while it removes a batch, and a server locks its rows.
@@ -74,6 +75,9 @@ export function clientStore(database: Database): ClientStore {
     },
     async rehashSecret(clientId, secretId, { from, to }) {
       return (await database.run(REHASH_SECRET, [to, clientId, secretId, from])) > 0;
+    },
+    async redeemAssertion(id, expiresAt) {
+      return insertUnlessStored(database, INSERT_ASSERTION, [id, expiresAt]);
     },
   };
 }
@@ -176,3 +180,5 @@ const TOUCH_SECRET = `
 
 const REHASH_SECRET =
   'update gatehouse_client_secrets set hash = ? where client_id = ? and id = ? and hash = ?';
+
+const INSERT_ASSERTION = 'insert into gatehouse_assertions (id, expires_at) values (?, ?)';

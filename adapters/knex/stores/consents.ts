@@ -3,8 +3,8 @@ import { isDeepStrictEqual } from 'node:util';
 
 import type { Consent, ConsentStore } from '../../../lib/contracts/index.ts';
 import type { Database } from '../database.ts';
-import type { RemovableRows } from '../dialect.ts';
-import { keepRegistration } from './registrations.ts';
+import type { Dialect, RemovableRows } from '../dialect.ts';
+import type { Statements } from '../statements.ts';
 import { toOptionalNumber, toStrings } from './column-values.ts';
 import type { Integer } from './column-values.ts';
 
@@ -13,14 +13,7 @@ const BATCH = 200;
 
 /** Consents of users to clients. */
 export function consentStore(database: Database): ConsentStore {
-  const conflict = database.dialect.onConflict({
-    table: 'gatehouse_consents',
-    key: ['user_id', 'client_id'],
-    greatest: ['updated_at'],
-  });
-  const open = `
-    insert into gatehouse_consents (${COLUMNS}) values (?, ?, ?, ?, ?, ?, ?) ${conflict}`;
-  const findConsentedScopes = `${FIND_CONSENT}${database.dialect.forUpdate}`;
+  const add = createAddConsent(database.dialect);
 
   return {
     async find(userId, clientId) {
@@ -30,25 +23,8 @@ export function consentStore(database: Database): ConsentStore {
       );
       return row && toConsent(row);
     },
-    async add({ userId, clientId, scopes, hosts, createdAt, updatedAt, lastUsedAt }, basis) {
-      const first = [merged([], scopes), mergedHosts({}, hosts)];
-      const values = [userId, clientId, ...first, createdAt, updatedAt, lastUsedAt ?? null];
-      return database.transaction(async (statements) => {
-        if (basis?.registration && !(await keepRegistration(statements, { clientId, userId }, updatedAt)))
-          return false;
-        // An insert and an update both lock the row: until the commit, no other transaction changes or removes it.
-        await statements.run(open, values);
-        const row = await statements.get<Pick<ConsentRow, 'scopes' | 'hosts'>>(findConsentedScopes, [
-          userId,
-          clientId,
-        ]);
-        const before = [row!.scopes, row!.hosts];
-        const after = [merged(toStrings(row!.scopes), scopes), mergedHosts(toHosts(row!.hosts), hosts)];
-        if (!isDeepStrictEqual(after, before)) {
-          await statements.run(SET_CONSENT, [...after, userId, clientId]);
-        }
-        return true;
-      });
+    async add(consent) {
+      await database.transaction(async (statements) => add(statements, consent));
     },
     async touch(userId, clientId, at) {
       await database.run(TOUCH, [at, userId, clientId, at]);
@@ -76,6 +52,36 @@ export function consentStore(database: Database): ConsentStore {
       );
       return rows.map(toConsent);
     },
+  };
+}
+
+/** Makes the function that adds a consent inside a transaction. */
+export function createAddConsent(
+  dialect: Dialect,
+): (statements: Statements, consent: Consent) => Promise<void> {
+  const conflict = dialect.onConflict({
+    table: 'gatehouse_consents',
+    key: ['user_id', 'client_id'],
+    greatest: ['updated_at'],
+  });
+  const insert = `
+    insert into gatehouse_consents (${COLUMNS}) values (?, ?, ?, ?, ?, ?, ?) ${conflict}`;
+  const findConsentedScopes = `${FIND_CONSENT}${dialect.forUpdate}`;
+
+  return async function addConsent(
+    statements,
+    { userId, clientId, scopes, hosts, createdAt, updatedAt, lastUsedAt },
+  ) {
+    const first = [merged([], scopes), mergedHosts({}, hosts)];
+    // An insert and an update both lock the row: until the commit, no other transaction changes or removes it.
+    await statements.run(insert, [userId, clientId, ...first, createdAt, updatedAt, lastUsedAt ?? null]);
+    const row = await statements.get<Pick<ConsentRow, 'scopes' | 'hosts'>>(findConsentedScopes, [
+      userId,
+      clientId,
+    ]);
+    const before = [row!.scopes, row!.hosts];
+    const after = [merged(toStrings(row!.scopes), scopes), mergedHosts(toHosts(row!.hosts), hosts)];
+    if (!isDeepStrictEqual(after, before)) await statements.run(SET_CONSENT, [...after, userId, clientId]);
   };
 }
 

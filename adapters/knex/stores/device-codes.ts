@@ -2,11 +2,11 @@ import type { DeviceCode, DeviceCodeStore } from '../../../lib/contracts/index.t
 import type { Database } from '../database.ts';
 import { isStorable, toOptionalNumber, toPayload } from './column-values.ts';
 import type { Integer } from './column-values.ts';
-import { startInTransaction } from './start-grant.ts';
+import { insertInSteps } from './insert-grant.ts';
 
 /** Device authorization requests. */
 export function deviceCodeStore(database: Database): DeviceCodeStore {
-  const startGrant = startInTransaction(database);
+  const insertGrant = insertInSteps(database);
 
   async function find(sql: string, id: string): Promise<DeviceCode | undefined> {
     const row = isStorable(id) ? await database.get<DeviceCodeRow>(sql, [id]) : undefined;
@@ -33,11 +33,11 @@ export function deviceCodeStore(database: Database): DeviceCodeStore {
     async poll(id, { at, since }) {
       return (await database.run(POLL, [at, id, since])) > 0;
     },
-    async approve(grant, credential, basis, now) {
+    async approve(grant, credential, prerequisites, now) {
       return database.transaction(async (statements) => {
         // One conditional write first: of concurrent answers one changes the row; the others wait here and then change none.
         if ((await statements.run(ANSWER, ['approved', credential.id, now])) === 0) return false;
-        if (await startGrant(statements, grant, credential, basis)) return true;
+        if (await insertGrant(statements, grant, credential, prerequisites)) return true;
         await statements.run(REOPEN, [credential.id]);
         return false;
       });

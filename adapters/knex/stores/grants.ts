@@ -2,16 +2,24 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 
 import type { GrantSelector, GrantStore } from '../../../lib/contracts/index.ts';
 import type { Database } from '../database.ts';
-import { inList } from './column-values.ts';
-import { GRANT_COLUMNS, toGrant } from './credential-rows.ts';
-import type { GrantRow } from './credential-rows.ts';
+import { inList, toOptionalNumber } from './column-values.ts';
+import type { Integer } from './column-values.ts';
+import { GRANT_COLUMNS, toCredential, toGrant, WITH_LIVE_GRANT } from './grant-rows.ts';
+import type { CredentialRow, GrantRow } from './grant-rows.ts';
+import { insertAtOnce, insertInSteps } from './insert-grant.ts';
+import { redeemAtOnce, redeemInSteps } from './redemption.ts';
 
 // SQLite blocks the thread while it updates a batch, and a server locks its rows. A power of two, see inList().
 const BATCH = 256;
 
-/** Grants, which are inserted with their code by the credential store. */
+/** Grants with their credentials. */
 export function grantStore(database: Database): GrantStore {
-  const { forUpdate } = database.dialect;
+  const { canChangeInQueries, clock, forUpdate } = database.dialect;
+  const insertGrant = canChangeInQueries ? insertAtOnce(database) : insertInSteps(database);
+
+  const findCredential = `
+    select c.id, c.kind, c.payload, c.expires_at, c.consumed_at, c.sealed_successor, ${clock} as clock, ${GRANT_COLUMNS}
+    ${WITH_LIVE_GRANT}`;
 
   async function revokeSome(selector: GrantSelector, at: number): Promise<readonly string[]> {
     const { condition, values } = toCondition(selector);
@@ -32,10 +40,30 @@ export function grantStore(database: Database): GrantStore {
   }
 
   return {
+    async insert(grant, credential, prerequisites = {}) {
+      if (canChangeInQueries) return insertGrant(database, grant, credential, prerequisites);
+      return database.transaction(async (statements) =>
+        insertGrant(statements, grant, credential, prerequisites),
+      );
+    },
     async find(id) {
       const row = await database.get<GrantRow>(FIND, [id]);
       return row && toGrant(row);
     },
+    async findCredential(kind, id) {
+      const row = await database.get<FoundRow>(findCredential, [id, kind, id, kind]);
+      if (!row) return undefined;
+      const credential = toCredential(row);
+      const { consumedAt, expiresAt } = credential;
+      const at = toOptionalNumber(row.clock) ?? Date.now();
+      return {
+        credential,
+        grant: toGrant(row),
+        expiresIn: expiresAt - Math.floor(at / 1000),
+        spentFor: consumedAt === undefined ? undefined : at - consumedAt,
+      };
+    },
+    redeem: canChangeInQueries ? redeemAtOnce(database) : redeemInSteps(database),
     async revoke(selector, at) {
       const revoked: string[] = [];
       for (;;) {
@@ -47,6 +75,8 @@ export function grantStore(database: Database): GrantStore {
     },
   };
 }
+
+type FoundRow = CredentialRow & GrantRow & { readonly clock: Integer | null };
 
 const FIND = `select ${GRANT_COLUMNS} from gatehouse_grants g where g.id = ?`;
 

@@ -1,8 +1,8 @@
 import type { KeyStore, StoredKey } from '../../../lib/contracts/index.ts';
-import { StorageError } from '../../../lib/errors.ts';
 import type { Database } from '../database.ts';
 import { toOptionalNumber } from './column-values.ts';
 import type { Integer } from './column-values.ts';
+import { insertUnlessStored } from './insert-unless-stored.ts';
 
 /** Signing and cookie keys of the server. */
 export function keyStore(database: Database): KeyStore {
@@ -11,17 +11,8 @@ export function keyStore(database: Database): KeyStore {
       return (await database.all<KeyRow>(LIST, [use])).map(toKey);
     },
     async insert({ id, use, generation, material, createdAt, activeAt, retiresAt }) {
-      try {
-        await database.run(INSERT, [id, use, generation, material, createdAt, activeAt, retiresAt ?? null]);
-        return true;
-      } catch (error) {
-        // The insert decides, because after a query another node could insert the same generation.
-        if (error instanceof StorageError && database.dialect.errorKind(error.cause) === 'duplicate key') {
-          await database.confirm();
-          return false;
-        }
-        throw error;
-      }
+      const values = [id, use, generation, material, createdAt, activeAt, retiresAt ?? null];
+      return insertUnlessStored(database, INSERT, values);
     },
     async retire(id, retiresAt) {
       await database.run(RETIRE, [retiresAt, retiresAt, id]);

@@ -1,4 +1,4 @@
-import type { CredentialStore, Redemption } from '../../../lib/contracts/index.ts';
+import type { GrantStore, Redemption } from '../../../lib/contracts/index.ts';
 import type { Database } from '../database.ts';
 import type { Dialect } from '../dialect.ts';
 import type { Integer } from './column-values.ts';
@@ -8,14 +8,14 @@ import {
   LIVE_GRANT,
   toValues,
   WITH_LIVE_GRANT,
-} from './credential-rows.ts';
+} from './grant-rows.ts';
 
 /**
  * Spends a credential in one statement, for databases that allow changes inside a query.
  *
  * The statement takes one round trip. A transaction of several statements would take six, with the grant locked meanwhile.
  */
-export function redeemAtOnce(database: Database): CredentialStore['redeem'] {
+export function redeemAtOnce(database: Database): GrantStore['redeem'] {
   const redeem = `with ${steps(database.dialect)} select grant_id from spent`;
   const redeemForSuccessor = `
     with ${steps(database.dialect)}, saved as (${INSERT_CREDENTIAL_FOR} from spent) select grant_id from spent`;
@@ -65,7 +65,7 @@ const FIND_SPENT = `
   select c.sealed_successor ${WITH_LIVE_GRANT} and c.consumed_at is not null for share of c`;
 
 /** Spends a credential in a transaction, step by step. */
-export function redeemInSteps(database: Database): CredentialStore['redeem'] {
+export function redeemInSteps(database: Database): GrantStore['redeem'] {
   const { clock, forUpdate, returnsUpdatedRows } = database.dialect;
   const spend = `
     update gatehouse_credentials set consumed_at = coalesce(${clock}, ?), sealed_successor = ?

@@ -9,12 +9,14 @@ import type { Statements, Value } from '../statements.ts';
 import { deleteClient, deleteRegistered, insertClient, removeDependent } from './clients.ts';
 import { isStorable } from './column-values.ts';
 import type { Integer } from './column-values.ts';
+import { createAddConsent } from './consents.ts';
 
 // SQLite blocks the thread while it removes a batch, and a server locks its rows.
 const BATCH = 200;
 
 /** Registrations of clients that registered themselves. */
 export function registrationStore(database: Database): RegistrationStore {
+  const addConsent = createAddConsent(database.dialect);
   const addCounter = `
     insert into gatehouse_registrations
       (client_id, token_hash, auth_method, removable_at, unused_after, lock_count)
@@ -58,6 +60,14 @@ export function registrationStore(database: Database): RegistrationStore {
       const row = await database.get<RegistrationRow>(FIND, [clientId]);
       return row && toRegistration(row);
     },
+    async addConsent(consent) {
+      const { clientId, updatedAt, userId } = consent;
+      return database.transaction(async (statements) => {
+        const isKept = (await statements.run(KEEP, [updatedAt, updatedAt, userId, userId, clientId])) > 0;
+        if (isKept) await addConsent(statements, consent);
+        return isKept;
+      });
+    },
     async deleteUnused(now, limit) {
       const found = await database.all<RemovableRow>(FIND_REMOVABLE, [now, limit]);
       const deleted: Pick<Client, 'id' | 'name'>[] = [];
@@ -68,19 +78,6 @@ export function registrationStore(database: Database): RegistrationStore {
       return { deleted, seen: found.length };
     },
   };
-}
-
-/**
- * Moves the time from which a client may be removed; runs inside the transaction of its consent.
- *
- * @returns `false` when the client is not registered any more
- */
-export async function keepRegistration(
-  statements: Statements,
-  { clientId, userId }: { readonly clientId: string; readonly userId: string },
-  at: number,
-): Promise<boolean> {
-  return (await statements.run(KEEP, [at, at, userId, userId, clientId])) > 0;
 }
 
 /** Deletes the client that gives way, except its consents and grants, which do not count without it. */

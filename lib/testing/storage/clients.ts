@@ -135,22 +135,19 @@ export function clientContract(test: StorageTest): void {
   });
 
   test('clients: delete also deletes secrets, consents, grants and credentials of the client only', async (t, storage) => {
-    const { clients, consents, credentials, grants } = storage;
+    const { clients, consents, grants } = storage;
     for (const clientId of ['gone', 'kept']) {
       await clients.insert(aClient({ id: clientId }), [aSecret()]);
       await consents.add(aConsent({ clientId }));
       const grantId = `grant of ${clientId}`;
-      await credentials.start(
-        aGrant({ id: grantId, clientId }),
-        aCode({ id: `code of ${clientId}`, grantId }),
-      );
+      await grants.insert(aGrant({ id: grantId, clientId }), aCode({ id: `code of ${clientId}`, grantId }));
     }
     t.true(await clients.delete('gone'));
     t.is(await clients.find('gone'), undefined);
     t.is(await consents.find('ann', 'gone'), undefined);
     t.is(await grants.find('grant of gone'), undefined);
-    t.is(await credentials.find('code', 'code of gone'), undefined);
-    const spent = await credentials.redeem(
+    t.is(await grants.findCredential('code', 'code of gone'), undefined);
+    const spent = await grants.redeem(
       { kind: 'code', id: 'code of gone' },
       { successor: aRefreshToken({ grantId: 'grant of gone' }) },
     );
@@ -163,7 +160,7 @@ export function clientContract(test: StorageTest): void {
   });
 
   test('clients: tokens and grants from before a deletion stay invalid when the id is inserted again', async (t, storage) => {
-    const { clients, credentials, revocations } = storage;
+    const { clients, grants, revocations } = storage;
     const sequence = await revocations.latestSequence();
     const token = { id: 'jti-1', clientId: aClient().id, grant: undefined, sequence };
     await clients.insert(aClient(), []);
@@ -175,8 +172,8 @@ export function clientContract(test: StorageTest): void {
     t.is(found?.sequence, await revocations.latestSequence());
     t.true(await revocations.isValid({ ...token, sequence: found!.sequence }));
     // As of a request that found the client before it was deleted.
-    await credentials.start(aGrant({ clientId: aClient().id, sequence }), aCode());
-    t.is(await credentials.find('code', aCode().id), undefined);
+    await grants.insert(aGrant({ clientId: aClient().id, sequence }), aCode());
+    t.is(await grants.findCredential('code', aCode().id), undefined);
   });
 
   test('clients: delete with a version deletes that version only', async (t, storage) => {
@@ -191,12 +188,12 @@ export function clientContract(test: StorageTest): void {
   });
 
   test('clients: delete also deletes 450 grants and consents', async (t, storage) => {
-    const { clients, consents, credentials, grants } = storage;
+    const { clients, consents, grants } = storage;
     await clients.insert(aClient({ id: 'gone' }), []);
     const ids = Array.from({ length: 450 }, (_, index) => `${index}`);
     for (const id of ids) {
       await consents.add(aConsent({ userId: id, clientId: 'gone' }));
-      await credentials.start(aGrant({ id, clientId: 'gone' }), aCode({ id, grantId: id }));
+      await grants.insert(aGrant({ id, clientId: 'gone' }), aCode({ id, grantId: id }));
     }
     t.true(await clients.delete('gone'));
     for (const id of ids) t.is(await grants.find(id), undefined);

@@ -88,13 +88,13 @@ const ANSWER = { status: 200, body: '{}' };
 const CALLS: readonly Call[] = [
   {
     name: 'grants.revoke({ id })',
-    prepare: async ({ credentials }) => credentials.start(REVOKED!.grant, REVOKED!.code),
+    prepare: async ({ grants }) => grants.insert(REVOKED!.grant, REVOKED!.code),
     call: async ({ grants }) => grants.revoke({ id: 'revoked' }, NOW),
     result: [],
   },
   {
     name: 'grants.revoke({ userId, clientId })',
-    prepare: async ({ credentials }) => credentials.start(OF_CLIENT!.grant, OF_CLIENT!.code),
+    prepare: async ({ grants }) => grants.insert(OF_CLIENT!.grant, OF_CLIENT!.code),
     call: async ({ grants }) => grants.revoke({ userId: 'of-client', clientId: 'of-client' }, NOW),
     result: [],
   },
@@ -109,10 +109,10 @@ const CALLS: readonly Call[] = [
     result: undefined,
   },
   {
-    name: 'credentials.redeem',
-    prepare: async ({ credentials }) => credentials.start(SPENT!.grant, SPENT!.code),
-    call: async ({ credentials }) =>
-      credentials.redeem(SPENT!.code, {
+    name: 'grants.redeem',
+    prepare: async ({ grants }) => grants.insert(SPENT!.grant, SPENT!.code),
+    call: async ({ grants }) =>
+      grants.redeem(SPENT!.code, {
         successor: aRefreshToken({ id: 'successor', grantId: 'spent' }),
         sealedSuccessor: 'sealed',
       }),
@@ -121,7 +121,7 @@ const CALLS: readonly Call[] = [
   {
     name: 'consents.add',
     call: async ({ consents }) => consents.add(aConsent({ userId: 'bob' })),
-    result: true,
+    result: undefined,
   },
   {
     name: 'consents.delete',

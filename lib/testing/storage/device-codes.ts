@@ -56,11 +56,11 @@ export function deviceCodeContract(test: StorageTest): void {
   });
 
   test('device codes: approve stores a grant with a credential that is redeemed once', async (t, storage) => {
-    const { credentials, deviceCodes } = storage;
+    const { deviceCodes, grants } = storage;
     await deviceCodes.insert(aDeviceCode());
     t.true(await approve(storage));
     t.is((await deviceCodes.find(id))?.answer, 'approved');
-    t.deepEqual(rowsOf(await credentials.find('device_code', id)), {
+    t.deepEqual(rowsOf(await grants.findCredential('device_code', id)), {
       credential: anApproved(),
       grant: aGrant(),
     });
@@ -68,7 +68,7 @@ export function deviceCodeContract(test: StorageTest): void {
     const callers = Array.from({ length: 100 }, (_, index) => `caller ${index}`);
     const outcomes = await Promise.all(
       callers.map(async (caller) =>
-        credentials.redeem(spent, {
+        grants.redeem(spent, {
           successor: aRefreshToken({ id: caller }),
           sealedSuccessor: caller,
         }),
@@ -76,7 +76,7 @@ export function deviceCodeContract(test: StorageTest): void {
     );
     const [winner, ...others] = callers.filter((_, index) => outcomes[index]?.outcome === 'redeemed');
     t.deepEqual(others, []);
-    const saved = await Promise.all(callers.map(async (one) => credentials.find('refresh_token', one)));
+    const saved = await Promise.all(callers.map(async (one) => grants.findCredential('refresh_token', one)));
     t.deepEqual(
       saved.flatMap((found) => found?.credential.id ?? []),
       [winner],
@@ -101,31 +101,33 @@ export function deviceCodeContract(test: StorageTest): void {
   });
 
   test('device codes: one that has expired, or is unknown, is not answered', async (t, storage) => {
-    const { credentials, deviceCodes } = storage;
+    const { deviceCodes, grants } = storage;
     await deviceCodes.insert(aDeviceCode({ expiresAt: NOW }));
     t.false(await approve(storage));
     t.false(await deviceCodes.deny(id, NOW));
     t.false(await approve(storage, 'unknown'));
     t.is((await deviceCodes.find(id))?.answer, undefined);
-    t.is(await credentials.find('device_code', id), undefined);
+    t.is(await grants.findCredential('device_code', id), undefined);
   });
 
   test('device codes: without its consent or its session a request stays unanswered, and nothing is stored', async (t, storage) => {
-    const { consents, credentials, deviceCodes, grants, sessions } = storage;
-    const basis = { consent: aConsent(), sessionId: aSession().id };
+    const { consents, deviceCodes, grants, sessions } = storage;
+    const prerequisites = { consent: aConsent(), sessionId: aSession().id };
     await deviceCodes.insert(aDeviceCode());
     await consents.add(aConsent());
-    t.false(await approve(storage, id, 'grant-1', basis));
+    t.false(await approve(storage, id, 'grant-1', prerequisites));
     await sessions.insert(aSession());
-    t.false(await approve(storage, id, 'grant-1', { ...basis, consent: aConsent({ createdAt: NOW - 1 }) }));
+    t.false(
+      await approve(storage, id, 'grant-1', { ...prerequisites, consent: aConsent({ createdAt: NOW - 1 }) }),
+    );
     t.is(await grants.find('grant-1'), undefined);
-    t.is(await credentials.find('device_code', id), undefined);
+    t.is(await grants.findCredential('device_code', id), undefined);
     t.is((await deviceCodes.find(id))?.answer, undefined);
-    t.true(await approve(storage, id, 'grant-1', basis));
+    t.true(await approve(storage, id, 'grant-1', prerequisites));
   });
 
   test('device codes: approve and the deletion of its consent at once leave no usable credential', async (t, storage) => {
-    const { consents, credentials, deviceCodes, grants } = storage;
+    const { consents, deviceCodes, grants } = storage;
     for (let round = 0; round < 20; round += 1) {
       const name = `${round}`;
       await consents.add(aConsent());
@@ -137,7 +139,7 @@ export function deviceCodeContract(test: StorageTest): void {
           await grants.revoke({ userId: 'ann', clientId: 'timetable' }, NOW);
         })(),
       ]);
-      t.is(await credentials.find('device_code', name), undefined);
+      t.is(await grants.findCredential('device_code', name), undefined);
       t.is((await grants.find(name))?.revokedAt, isApproved ? NOW : undefined);
     }
   });
@@ -155,8 +157,8 @@ async function approve(
   { deviceCodes }: Storage,
   code = id,
   grantId = 'grant-1',
-  basis = {},
+  prerequisites = {},
 ): Promise<boolean> {
   const grant = aGrant({ id: grantId });
-  return deviceCodes.approve(grant, anApproved({ id: code, grantId }), basis, NOW);
+  return deviceCodes.approve(grant, anApproved({ id: code, grantId }), prerequisites, NOW);
 }

@@ -5,27 +5,27 @@ import { aCode, aGrant, aRefreshToken, LOOKALIKES, NOW } from './rows.ts';
 import type { StorageTest } from '../test-runner.ts';
 
 export function grantContract(test: StorageTest): void {
-  test('grants: find returns the grant with the id', async (t, { credentials, grants }) => {
+  test('grants: find returns the grant with the id', async (t, { grants }) => {
     const grant = aGrant();
-    await credentials.start(grant, aCode());
+    await grants.insert(grant, aCode());
     t.deepEqual(await grants.find(grant.id), grant);
     t.is(await grants.find('unknown'), undefined);
   });
 
   test('grants: scopes that are undefined and scopes that are empty stay different', async (t, storage) => {
-    const { credentials, grants } = storage;
+    const { grants } = storage;
     for (const [id, scopes] of [
       ['everything', undefined],
       ['nothing', []],
       ['one', ['schools:read']],
     ] as const) {
       const code = aCode({ id: `code of ${id}`, grantId: id });
-      await credentials.start(aGrant({ id, scopes }), code);
+      await grants.insert(aGrant({ id, scopes }), code);
       t.deepEqual((await grants.find(id))?.scopes, scopes);
-      t.deepEqual((await credentials.find('code', code.id))?.grant.scopes, scopes);
+      t.deepEqual((await grants.findCredential('code', code.id))?.grant.scopes, scopes);
       const successor = aRefreshToken({ id: `refresh token of ${id}`, grantId: id });
-      await credentials.redeem({ kind: 'code', id: code.id }, { successor });
-      t.deepEqual((await credentials.find('refresh_token', successor.id))?.grant.scopes, scopes);
+      await grants.redeem({ kind: 'code', id: code.id }, { successor });
+      t.deepEqual((await grants.findCredential('refresh_token', successor.id))?.grant.scopes, scopes);
     }
   });
 
@@ -84,20 +84,20 @@ export function grantContract(test: StorageTest): void {
   });
 
   test('grants: codes and refresh tokens of a revoked grant are not found and cannot be redeemed', async (t, storage) => {
-    const { credentials, grants } = storage;
+    const { grants } = storage;
     await startGrant(storage, 'ann-1');
     const successor = aRefreshToken({ grantId: 'ann-1' });
-    await credentials.redeem({ kind: 'code', id: 'code of ann-1' }, { successor });
+    await grants.redeem({ kind: 'code', id: 'code of ann-1' }, { successor });
     await grants.revoke({ id: 'ann-1' }, NOW);
-    t.is(await credentials.find('code', 'code of ann-1'), undefined);
-    t.is(await credentials.find('refresh_token', successor.id), undefined);
-    const late = await credentials.redeem({ kind: 'refresh_token', id: successor.id }, {});
+    t.is(await grants.findCredential('code', 'code of ann-1'), undefined);
+    t.is(await grants.findCredential('refresh_token', successor.id), undefined);
+    const late = await grants.redeem({ kind: 'refresh_token', id: successor.id }, {});
     t.deepEqual(late, { outcome: 'gone' });
   });
 }
 
 /** Starts the grant `user-client` of that user and client. */
-async function startGrant({ credentials }: Storage, id: string): Promise<void> {
+async function startGrant({ grants }: Storage, id: string): Promise<void> {
   const [userId = '', clientId = ''] = id.split('-');
-  await credentials.start(aGrant({ id, userId, clientId }), aCode({ id: `code of ${id}`, grantId: id }));
+  await grants.insert(aGrant({ id, userId, clientId }), aCode({ id: `code of ${id}`, grantId: id }));
 }

@@ -53,32 +53,32 @@ export function pruneContract(test: StorageTest): void {
   });
 
   test('prune: keeps a redeemed credential until it expires, so that reuse is detected', async (t, storage) => {
-    const { credentials } = storage;
-    await credentials.start(aGrant(), aCode({ expiresAt: NOW + 60 }));
-    await credentials.redeem({ kind: 'code', id: aCode().id }, { successor: aRefreshToken() });
+    const { grants } = storage;
+    await grants.insert(aGrant(), aCode({ expiresAt: NOW + 60 }));
+    await grants.redeem({ kind: 'code', id: aCode().id }, { successor: aRefreshToken() });
     t.is(await storage.prune(NOW + 60, 100), 0);
-    t.true((await credentials.find('code', aCode().id))?.spentFor !== undefined);
+    t.true((await grants.findCredential('code', aCode().id))?.spentFor !== undefined);
     t.is(await storage.prune(NOW + 61, 100), 1);
-    t.is(await credentials.find('code', aCode().id), undefined);
-    t.is((await credentials.find('refresh_token', aRefreshToken().id))?.grant.id, aGrant().id);
+    t.is(await grants.findCredential('code', aCode().id), undefined);
+    t.is((await grants.findCredential('refresh_token', aRefreshToken().id))?.grant.id, aGrant().id);
   });
 
   test('prune: keeps a grant until its codes and refresh tokens have expired', async (t, storage) => {
-    const { credentials, grants } = storage;
-    await credentials.start(aGrant({ expiresAt: NOW + 1 }), aCode({ expiresAt: NOW + 60 }));
+    const { grants } = storage;
+    await grants.insert(aGrant({ expiresAt: NOW + 1 }), aCode({ expiresAt: NOW + 60 }));
     const successor = aRefreshToken({ expiresAt: NOW + HOUR });
     t.is(await storage.prune(NOW + 2, 100), 0);
-    await credentials.redeem({ kind: 'code', id: aCode().id }, { successor });
+    await grants.redeem({ kind: 'code', id: aCode().id }, { successor });
     t.is(await storage.prune(NOW + HOUR, 100), 1);
-    t.is((await credentials.find('refresh_token', successor.id))?.grant.id, aGrant().id);
+    t.is((await grants.findCredential('refresh_token', successor.id))?.grant.id, aGrant().id);
     t.is(await storage.prune(NOW + HOUR + 1, 100), 2);
     t.is(await grants.find(aGrant().id), undefined);
   });
 
   test('prune: keeps a grant until the access token issued from its code has expired', async (t, storage) => {
-    const { credentials, grants } = storage;
-    await credentials.start(aGrant({ expiresAt: NOW + 60 }), aCode({ expiresAt: NOW + 60 }));
-    await credentials.redeem({ kind: 'code', id: aCode().id }, { neededUntil: NOW + HOUR });
+    const { grants } = storage;
+    await grants.insert(aGrant({ expiresAt: NOW + 60 }), aCode({ expiresAt: NOW + 60 }));
+    await grants.redeem({ kind: 'code', id: aCode().id }, { neededUntil: NOW + HOUR });
     t.is(await storage.prune(NOW + HOUR, 100), 1);
     t.is((await grants.revoke({ id: aGrant().id }, NOW + HOUR)).length, 1);
     t.is(await storage.prune(NOW + HOUR, 100), 0);
@@ -86,8 +86,8 @@ export function pruneContract(test: StorageTest): void {
   });
 
   test('prune: keeps a revoked grant as long as any other grant', async (t, storage) => {
-    const { credentials, grants } = storage;
-    await credentials.start(aGrant({ expiresAt: NOW + HOUR }), aCode({ expiresAt: NOW + 60 }));
+    const { grants } = storage;
+    await grants.insert(aGrant({ expiresAt: NOW + HOUR }), aCode({ expiresAt: NOW + 60 }));
     await grants.revoke({ id: aGrant().id }, NOW);
     t.is(await storage.prune(NOW + HOUR, 100), 1);
     t.is((await grants.find(aGrant().id))?.revokedAt, NOW);
@@ -145,7 +145,7 @@ export function diagnosisContract(test: StorageTest): void {
   });
 
   test('diagnose: returns the earliest expiry of the rows that prune would delete', async (t, storage) => {
-    const { attempts, audit, credentials, idempotency, revocations, sessions } = storage;
+    const { attempts, audit, grants, idempotency, revocations, sessions } = storage;
     const oldest = async () => (await storage.diagnose()).oldestExpired;
     t.is(await oldest(), undefined);
 
@@ -163,8 +163,7 @@ export function diagnosisContract(test: StorageTest): void {
       async () => revocations.revokeToken(aRevokedToken({ expiresAt: expiresAt - 1 })),
       async () => audit.append([aRecord({ id: 'a' })], expiresAt - 2),
       async () => idempotency.begin(aRequest({ expiresAt: expiresAt - 3, leasedUntil: 0 }), 0),
-      async () =>
-        credentials.start(aGrant({ expiresAt: expiresAt - 5 }), aCode({ expiresAt: expiresAt - 4 })),
+      async () => grants.insert(aGrant({ expiresAt: expiresAt - 5 }), aCode({ expiresAt: expiresAt - 4 })),
     ];
     for (const [index, step] of steps.entries()) {
       await step();

@@ -6,80 +6,74 @@ import type { StorageTest } from '../test-runner.ts';
 export function redemptionContract(test: StorageTest): void {
   const spent = { kind: 'code', id: aCode().id } as const;
 
-  test('redeem: marks the credential as consumed and stores its successor', async (t, { credentials }) => {
-    await credentials.start(aGrant(), aCode());
+  test('redeem: marks the credential as consumed and stores its successor', async (t, { grants }) => {
+    await grants.insert(aGrant(), aCode());
     const exchange = { successor: aRefreshToken(), sealedSuccessor: 'sealed' };
-    t.deepEqual(await credentials.redeem(spent, exchange), { outcome: 'redeemed' });
-    const { consumedAt, ...consumed } = (await credentials.find('code', spent.id))!.credential;
+    t.deepEqual(await grants.redeem(spent, exchange), { outcome: 'redeemed' });
+    const { consumedAt, ...consumed } = (await grants.findCredential('code', spent.id))!.credential;
     t.deepEqual({ ...consumed, consumedAt: undefined }, aCode({ sealedSuccessor: 'sealed' }));
     t.true(consumedAt !== undefined);
-    const successor = await credentials.find('refresh_token', aRefreshToken().id);
+    const successor = await grants.findCredential('refresh_token', aRefreshToken().id);
     t.deepEqual(rowsOf(successor), { credential: aRefreshToken(), grant: aGrant() });
   });
 
-  test('find: tells by its own clock since when a credential is spent, and until when it is valid', async (t, {
-    credentials,
+  test('findCredential: tells by its own clock since when a credential is spent, and until when it is valid', async (t, {
+    grants,
   }) => {
-    await credentials.start(aGrant(), aCode({ expiresAt: now() + 60 }));
-    const unspent = (await credentials.find('code', spent.id))!;
+    await grants.insert(aGrant(), aCode({ expiresAt: now() + 60 }));
+    const unspent = (await grants.findCredential('code', spent.id))!;
     t.is(unspent.spentFor, undefined);
     // Half a minute of tolerance, for the clock of a database on another machine and for a slow one.
     t.true(unspent.expiresIn > 30 && unspent.expiresIn < 90, `${unspent.expiresIn}`);
-    await credentials.redeem(spent, {});
-    const { spentFor } = (await credentials.find('code', spent.id))!;
+    await grants.redeem(spent, {});
+    const { spentFor } = (await grants.findCredential('code', spent.id))!;
     t.true(spentFor! >= 0 && spentFor! < 30_000, `${spentFor}`);
   });
 
-  test('redeem: works without a successor, and returns "spent" the second time', async (t, {
-    credentials,
-  }) => {
-    await credentials.start(aGrant(), aCode());
-    t.deepEqual(await credentials.redeem(spent, {}), { outcome: 'redeemed' });
-    const again = await credentials.redeem(spent, {});
+  test('redeem: works without a successor, and returns "spent" the second time', async (t, { grants }) => {
+    await grants.insert(aGrant(), aCode());
+    t.deepEqual(await grants.redeem(spent, {}), { outcome: 'redeemed' });
+    const again = await grants.redeem(spent, {});
     t.deepEqual(again, { outcome: 'spent', sealedSuccessor: undefined });
   });
 
   test('redeem: a second call returns the sealed successor of the first, and stores nothing', async (t, {
-    credentials,
+    grants,
   }) => {
-    await credentials.start(aGrant(), aCode());
+    await grants.insert(aGrant(), aCode());
     const [first, second] = [aRefreshToken({ id: 'first' }), aRefreshToken({ id: 'second' })];
-    await credentials.redeem(spent, { successor: first, sealedSuccessor: 'for the first' });
-    const late = await credentials.redeem(spent, {
+    await grants.redeem(spent, { successor: first, sealedSuccessor: 'for the first' });
+    const late = await grants.redeem(spent, {
       successor: second,
       sealedSuccessor: 'for the second',
     });
     t.deepEqual(late, { outcome: 'spent', sealedSuccessor: 'for the first' });
-    t.is(await credentials.find('refresh_token', 'second'), undefined);
+    t.is(await grants.findCredential('refresh_token', 'second'), undefined);
   });
 
-  test('redeem: returns "gone" for an unknown credential and stores no successor', async (t, {
-    credentials,
-  }) => {
+  test('redeem: returns "gone" for an unknown credential and stores no successor', async (t, { grants }) => {
     const successor = aRefreshToken();
-    t.deepEqual(await credentials.redeem(spent, { successor }), { outcome: 'gone' });
-    t.is(await credentials.find('refresh_token', successor.id), undefined);
+    t.deepEqual(await grants.redeem(spent, { successor }), { outcome: 'gone' });
+    t.is(await grants.findCredential('refresh_token', successor.id), undefined);
   });
 
   test('redeem: does not consume the credential when the successor cannot be stored', async (t, {
-    credentials,
+    grants,
   }) => {
-    await credentials.start(aGrant(), aCode());
-    await credentials.start(aGrant({ id: 'other' }), aRefreshToken({ grantId: 'other' }));
-    const failed = credentials.redeem(spent, { successor: aRefreshToken() });
+    await grants.insert(aGrant(), aCode());
+    await grants.insert(aGrant({ id: 'other' }), aRefreshToken({ grantId: 'other' }));
+    const failed = grants.redeem(spent, { successor: aRefreshToken() });
     await t.throwsAsync(failed, { code: 'ERR_STORAGE' });
-    t.deepEqual((await credentials.find('code', spent.id))?.credential, aCode());
-    t.deepEqual(await credentials.redeem(spent, {}), { outcome: 'redeemed' });
+    t.deepEqual((await grants.findCredential('code', spent.id))?.credential, aCode());
+    t.deepEqual(await grants.redeem(spent, {}), { outcome: 'redeemed' });
   });
 
-  test('redeem: of a hundred calls at once, exactly one redeems the credential', async (t, {
-    credentials,
-  }) => {
-    await credentials.start(aGrant(), aCode());
+  test('redeem: of a hundred calls at once, exactly one redeems the credential', async (t, { grants }) => {
+    await grants.insert(aGrant(), aCode());
     const callers = Array.from({ length: 100 }, (_, index) => `caller ${index}`);
     const outcomes = await Promise.all(
       callers.map(async (caller) =>
-        credentials.redeem(spent, {
+        grants.redeem(spent, {
           successor: aRefreshToken({ id: caller }),
           sealedSuccessor: caller,
         }),
@@ -95,7 +89,7 @@ export function redemptionContract(test: StorageTest): void {
     for (const outcome of outcomes.filter((one) => one.outcome !== 'redeemed')) {
       t.deepEqual(outcome, forTheOthers);
     }
-    const saved = await Promise.all(callers.map(async (id) => credentials.find('refresh_token', id)));
+    const saved = await Promise.all(callers.map(async (id) => grants.findCredential('refresh_token', id)));
     t.deepEqual(
       saved.flatMap((found) => found?.credential.id ?? []),
       [winner],
@@ -103,21 +97,21 @@ export function redemptionContract(test: StorageTest): void {
   });
 
   test('redeem: with three rotations at once in each generation, one refresh token stays valid', async (t, {
-    credentials,
+    grants,
   }) => {
-    await credentials.start(aGrant(), aCode());
+    await grants.insert(aGrant(), aCode());
     let living: Pick<Credential, 'kind' | 'id'> = spent;
     for (let generation = 1; generation <= 10; generation += 1) {
       const successors = ['a', 'b', 'c'].map((caller) => aRefreshToken({ id: `${generation}${caller}` }));
       const presented = living;
       const redemptions = await Promise.all(
-        successors.map(async (successor) => credentials.redeem(presented, { successor })),
+        successors.map(async (successor) => grants.redeem(presented, { successor })),
       );
       const winners = successors.filter((_, index) => redemptions[index]?.outcome === 'redeemed');
       t.is(winners.length, 1);
       living = winners[0] ?? living;
     }
-    t.is((await credentials.find('refresh_token', living.id))?.credential.consumedAt, undefined);
+    t.is((await grants.findCredential('refresh_token', living.id))?.credential.consumedAt, undefined);
   });
 
   test('redeem: at the same time as a revocation of the grant, leaves no usable credential', async (t, storage) => {
@@ -133,17 +127,17 @@ export function redemptionContract(test: StorageTest): void {
 }
 
 async function redeemWhileRevoking(storage: Storage, grantId: string) {
-  const { credentials, grants } = storage;
+  const { grants } = storage;
   const code = aCode({ id: `code of ${grantId}`, grantId });
   const successor = aRefreshToken({ id: `successor of ${grantId}`, grantId, expiresAt: NOW + 100 * HOUR });
-  await credentials.start(aGrant({ id: grantId }), code);
+  await grants.insert(aGrant({ id: grantId }), code);
   const [{ outcome }, revoked] = await Promise.all([
-    credentials.redeem(code, { successor }),
+    grants.redeem(code, { successor }),
     grants.revoke({ id: grantId }, NOW),
   ]);
   const found = await Promise.all([
-    credentials.find('code', code.id),
-    credentials.find('refresh_token', successor.id),
+    grants.findCredential('code', code.id),
+    grants.findCredential('refresh_token', successor.id),
   ]);
   await storage.prune(NOW + 99 * HOUR, 1000);
   const isStored = (await grants.find(grantId))?.revokedAt === NOW;

@@ -55,14 +55,13 @@ export function registrationContract(test: StorageTest): void {
 
   test('registrations: insert stores nothing when no place is left, until a client is deleted', async (t, {
     clients,
-    consents,
     registrations,
   }) => {
     await clients.insert(aClient(), []);
     for (const clientId of ['a', 'b']) {
       t.deepEqual(await registrations.insert(aRegistered(clientId), places(2)), []);
       for (const userId of ['ann', 'bob'])
-        await consents.add(aConsent({ clientId, userId, updatedAt: NOW - 60 * DAY }), { registration: true });
+        await registrations.addConsent(aConsent({ clientId, userId, updatedAt: NOW - 60 * DAY }));
     }
     t.is(await displacedBy(registrations, 'c', 2), undefined);
     t.is(await clients.find('c'), undefined);
@@ -96,20 +95,20 @@ export function registrationContract(test: StorageTest): void {
   });
 
   test('registrations: a disabled client, one with a valid grant and one of two users give way to none', async (t, storage) => {
-    const { clients, consents, credentials, registrations } = storage;
+    const { clients, consents, grants, registrations } = storage;
     for (const id of ['disabled', 'granted', 'shared', 'known', 'ann'])
       await registrations.insert(aRegistered(id), places(5));
     await clients.update(aClient({ id: 'disabled', registration: 'dynamic', disabled: true }));
     const expiresAt = NOW + DAY;
-    await credentials.start(
+    await grants.insert(
       aGrant({ id: 'granted', clientId: 'granted', expiresAt }),
       aCode({ id: 'granted', grantId: 'granted', expiresAt }),
     );
     // As a node of an earlier version stores it.
     await consents.add(aConsent({ clientId: 'known', userId: 'bob', updatedAt: 1 }));
     for (const userId of ['ann', 'bob', 'ann'])
-      await consents.add(aConsent({ clientId: 'shared', userId, updatedAt: 1 }), { registration: true });
-    await consents.add(aConsent({ clientId: 'ann', updatedAt: NOW }), { registration: true });
+      await registrations.addConsent(aConsent({ clientId: 'shared', userId, updatedAt: 1 }));
+    await registrations.addConsent(aConsent({ clientId: 'ann', updatedAt: NOW }));
     t.is(await displacedBy(registrations, 'next', 5), undefined);
     // Withdrawn, so that it is unused.
     await consents.delete('ann', 'ann');
@@ -118,14 +117,14 @@ export function registrationContract(test: StorageTest): void {
   });
 
   test('registrations: of more clients than a user keeps alone, the longest unused one gives way with its grants', async (t, storage) => {
-    const { clients, consents, credentials, grants, registrations } = storage;
+    const { clients, consents, grants, registrations } = storage;
     const users = { a: 'ann', b: 'ann', c: 'ann', d: 'bob', e: 'bob' };
     for (const [id, userId] of Object.entries(users)) {
       await registrations.insert(aRegistered(id), places(5));
       const consent = aConsent({ clientId: id, userId, updatedAt: NOW - DAY });
-      await consents.add(consent, { registration: true });
+      await registrations.addConsent(consent);
       const grant = aGrant({ id, clientId: id, userId, expiresAt: NOW + DAY });
-      await credentials.start(grant, aCode({ id, grantId: id, expiresAt: NOW + DAY }), { consent });
+      await grants.insert(grant, aCode({ id, grantId: id, expiresAt: NOW + DAY }), { consent });
       await consents.touch(userId, id, NOW - (id === 'b' ? 900 : 300));
     }
     await consents.touch('bob', 'd', NOW - 1000);
@@ -133,8 +132,8 @@ export function registrationContract(test: StorageTest): void {
     t.is(await clients.find('b'), undefined);
     t.is(await consents.find('ann', 'b'), undefined);
     t.is(await grants.find('b'), undefined);
-    t.is(await credentials.find('code', 'b'), undefined);
-    await consents.add(aConsent({ clientId: 'next', userId: 'cy', updatedAt: NOW }), { registration: true });
+    t.is(await grants.findCredential('code', 'b'), undefined);
+    await registrations.addConsent(aConsent({ clientId: 'next', userId: 'cy', updatedAt: NOW }));
     // Nobody has more than two now.
     t.is(await displacedBy(registrations, 'last', 5), undefined);
     t.is((await grants.find('a'))?.id, 'a');
@@ -147,11 +146,11 @@ export function registrationContract(test: StorageTest): void {
     for (const [id, age] of Object.entries({ a: 31, b: 40, c: 29 })) {
       await registrations.insert(aRegistered(id), places(3));
       const consent = aConsent({ clientId: id, userId: `user of ${id}`, updatedAt: NOW - age * DAY });
-      await consents.add(consent, { registration: true });
+      await registrations.addConsent(consent);
     }
     await consents.touch('user of b', 'b', NOW);
     t.deepEqual(await displacedBy(registrations, 'd', 3), ['a']);
-    await consents.add(aConsent({ clientId: 'd', userId: 'dan', updatedAt: NOW }), { registration: true });
+    await registrations.addConsent(aConsent({ clientId: 'd', userId: 'dan', updatedAt: NOW }));
     t.is(await displacedBy(registrations, 'e', 3), undefined);
   });
 
@@ -173,7 +172,7 @@ export function registrationContract(test: StorageTest): void {
       await registrations.insert(aRegistered(id), places(1));
       const consent = aConsent({ clientId: id, updatedAt: NOW });
       const [isStored, displaced] = await Promise.all([
-        consents.add(consent, { registration: true }),
+        registrations.addConsent(consent),
         displacedBy(registrations, next, 1),
       ]);
       t.deepEqual(displaced, isStored ? undefined : [id], id);
@@ -209,12 +208,10 @@ export function registrationContract(test: StorageTest): void {
     registrations,
   }) => {
     await registrations.insert(aRegistered('a'), places(9));
-    t.true(await consents.add(aConsent({ clientId: 'a', updatedAt: NOW + 9 }), { registration: true }));
+    t.true(await registrations.addConsent(aConsent({ clientId: 'a', updatedAt: NOW + 9 })));
     t.is((await registrations.find('a'))?.removableAt, NOW + 9 + 90 * DAY);
     // An earlier one does not move it back.
-    t.true(
-      await consents.add(aConsent({ clientId: 'a', userId: 'bob', updatedAt: NOW }), { registration: true }),
-    );
+    t.true(await registrations.addConsent(aConsent({ clientId: 'a', userId: 'bob', updatedAt: NOW })));
     t.is((await registrations.find('a'))?.removableAt, NOW + 9 + 90 * DAY);
     t.deepEqual((await registrations.deleteUnused(NOW + 90 * DAY, 10)).deleted, []);
 
@@ -227,12 +224,12 @@ export function registrationContract(test: StorageTest): void {
   });
 
   test('registrations: a client with a grant that is valid or was revoked a short time ago is kept', async (t, storage) => {
-    const { credentials, grants, registrations } = storage;
+    const { grants, registrations } = storage;
     const at = NOW + 200 * DAY;
     const old = { createdAt: NOW };
     for (const [id, expiresAt] of Object.entries({ valid: at + DAY, revoked: at + DAY, expired: at - 1 })) {
       await registrations.insert(aRegistered(id), places(9));
-      await credentials.start(
+      await grants.insert(
         aGrant({ ...old, id, clientId: id, expiresAt }),
         aCode({ id, grantId: id, expiresAt }),
       );
@@ -243,7 +240,7 @@ export function registrationContract(test: StorageTest): void {
       seen: 3,
     });
     t.is(await grants.find('expired'), undefined);
-    t.is(await credentials.find('code', 'expired'), undefined);
+    t.is(await grants.findCredential('code', 'expired'), undefined);
     t.is((await registrations.find('valid'))?.removableAt, at + 90 * DAY);
     t.is((await registrations.deleteUnused(at + 91 * DAY, 10)).deleted.length, 2);
   });
@@ -276,17 +273,18 @@ export function registrationContract(test: StorageTest): void {
     registrations,
   }) => {
     await clients.insert(aClient({ id: 'a' }), []);
-    t.false(await consents.add(aConsent({ clientId: 'a' }), { registration: true }));
+    t.false(await registrations.addConsent(aConsent({ clientId: 'a' })));
     t.is(await consents.find('ann', 'a'), undefined);
-    t.true(await consents.add(aConsent({ clientId: 'a' }), { registration: false }));
-    t.false(await consents.add(aConsent({ clientId: '' }), { registration: true }));
+    await consents.add(aConsent({ clientId: 'a' }));
+    t.deepEqual(await consents.find('ann', 'a'), aConsent({ clientId: 'a' }));
+    t.false(await registrations.addConsent(aConsent({ clientId: '' })));
     await registrations.insert(aRegistered('b'), places(9));
     await clients.delete('b');
-    t.false(await consents.add(aConsent({ clientId: 'b' }), { registration: true }));
+    t.false(await registrations.addConsent(aConsent({ clientId: 'b' })));
   });
 
   test('registrations: a grant on an old consent beside a removal is stored with its client, or not at all', async (t, storage) => {
-    const { clients, consents, credentials, grants, registrations } = storage;
+    const { clients, consents, grants, registrations } = storage;
     const now = NOW + 100 * DAY;
     for (let round = 0; round < 12; round += 1) {
       const id = `${round}`;
@@ -295,7 +293,7 @@ export function registrationContract(test: StorageTest): void {
       await consents.add(consent);
       const grant = aGrant({ id, clientId: id, createdAt: now, expiresAt: now + 60 });
       const [isStarted] = await Promise.all([
-        credentials.start(grant, aCode({ id, grantId: id, expiresAt: now + 60 }), { consent }),
+        grants.insert(grant, aCode({ id, grantId: id, expiresAt: now + 60 }), { consent }),
         registrations.deleteUnused(now, 10),
       ]);
       t.is((await clients.find(id)) !== undefined, isStarted, id);
@@ -311,7 +309,7 @@ export function registrationContract(test: StorageTest): void {
       await registrations.insert(aRegistered(id), places(99));
       const consent = aConsent({ clientId: id, updatedAt: NOW + 2 * DAY });
       const [isStored] = await Promise.all([
-        consents.add(consent, { registration: true }),
+        registrations.addConsent(consent),
         round % 3 === 0 ? clients.delete(id) : registrations.deleteUnused(NOW + 2 * DAY, 10),
       ]);
       const isKept = (await clients.find(id)) !== undefined;

@@ -40,7 +40,7 @@ export function revocationContract(test: StorageTest): void {
   ];
   for (const [who, party] of parties) {
     test(`revocations: revokeAllOf ${who} invalidates the grants that began before, also those stored later`, async (t, storage) => {
-      const { credentials, revocations } = storage;
+      const { grants, revocations } = storage;
       const sequence = await revocations.latestSequence();
       await start(storage, 'early', sequence);
       await revocations.revokeAllOf(party);
@@ -48,19 +48,19 @@ export function revocationContract(test: StorageTest): void {
       await start(storage, 'new', await revocations.latestSequence());
       for (const id of ['early', 'late']) {
         t.false(await revocations.isValid(aUsersToken(id)), id);
-        t.is(await credentials.find('code', `code of ${id}`), undefined, id);
-        const redeemed = await credentials.redeem({ kind: 'code', id: `code of ${id}` }, {});
+        t.is(await grants.findCredential('code', `code of ${id}`), undefined, id);
+        const redeemed = await grants.redeem({ kind: 'code', id: `code of ${id}` }, {});
         t.deepEqual(redeemed, { outcome: 'gone' }, id);
       }
       t.true(await revocations.isValid(aUsersToken('new')));
-      t.is((await credentials.find('code', 'code of new'))?.grant.id, 'new');
+      t.is((await grants.findCredential('code', 'code of new'))?.grant.id, 'new');
     });
 
     if ('all' in party) continue;
 
     test(`revocations: revokeAllOf ${who} compares ids exactly`, async (t, storage) => {
       const sequence = await storage.revocations.latestSequence();
-      await storage.credentials.start(aGrant({ userId: 'Id', clientId: 'Id', sequence }), aCode());
+      await storage.grants.insert(aGrant({ userId: 'Id', clientId: 'Id', sequence }), aCode());
       for (const id of LOOKALIKES) {
         await storage.revocations.revokeAllOf('userId' in party ? { userId: id } : { clientId: id });
       }
@@ -69,7 +69,7 @@ export function revocationContract(test: StorageTest): void {
   }
 
   test("revocations: a user's token is valid while its grant, of that user and client, is not revoked", async (t, storage) => {
-    const { credentials, grants, revocations } = storage;
+    const { grants, revocations } = storage;
     await start(storage, 'grant-1', await revocations.latestSequence());
     const token = aUsersToken('grant-1');
     t.true(await revocations.isValid(token));
@@ -77,7 +77,7 @@ export function revocationContract(test: StorageTest): void {
     t.false(await revocations.isValid({ ...token, grant: { id: 'grant-1', userId: 'bob' } }));
     t.false(await revocations.isValid(aUsersToken('unknown')));
     const successor = aRefreshToken({ id: 'successor' });
-    await credentials.redeem({ kind: 'code', id: 'code of grant-1' }, { successor });
+    await grants.redeem({ kind: 'code', id: 'code of grant-1' }, { successor });
     t.true(await revocations.isValid(token));
     await revocations.revokeToken(aRevokedToken({ id: token.id }));
     t.false(await revocations.isValid(token));
@@ -148,6 +148,6 @@ function aUsersToken(grantId: string, userId = 'ann'): TokenInQuestion {
   return { ...aClientsToken(), grant: { id: grantId, userId } };
 }
 
-async function start({ credentials }: Storage, id: string, sequence: number, userId = 'ann'): Promise<void> {
-  await credentials.start(aGrant({ id, userId, sequence }), aCode({ id: `code of ${id}`, grantId: id }));
+async function start({ grants }: Storage, id: string, sequence: number, userId = 'ann'): Promise<void> {
+  await grants.insert(aGrant({ id, userId, sequence }), aCode({ id: `code of ${id}`, grantId: id }));
 }

@@ -16,7 +16,7 @@ const INTO_GRANTS = `
  *
  * @param clock - that of the dialect
  */
-export function insertGrant(clock: string): string {
+export function intoGrants(clock: string): string {
   return `${INTO_GRANTS} select ?, ?, ?, ?, ?, ?, ?, ?, ${correctedTime(clock)}`;
 }
 

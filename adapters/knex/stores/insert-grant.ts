@@ -1,0 +1,89 @@
+import type { Credential, Grant, GrantPrerequisites } from '../../../lib/contracts/index.ts';
+import type { Database } from '../database.ts';
+import type { Statements, Value } from '../statements.ts';
+import { firstCredential, INTO_CREDENTIALS, intoGrants, toFirstValues, toGrantValues } from './grant-rows.ts';
+
+/** Inserts a grant with its first credential. Resolves to `false` when one of its prerequisites has been deleted. */
+export type InsertGrant = (
+  statements: Statements,
+  grant: Grant,
+  credential: Credential,
+  prerequisites: GrantPrerequisites,
+) => Promise<boolean>;
+
+/** Makes the function that does so by one statement, for databases that allow changes inside a query. */
+export function insertAtOnce({ dialect: { clock } }: Pick<Database, 'dialect'>): InsertGrant {
+  // `for key share` conflicts with deleting the consent or the session, but not with updating its last use or its expiry.
+  const insertFor = (from: string | undefined): string => `
+    with ${from === undefined ? '' : `prerequisites as (select 1 ${from} for key share),`}
+    inserted as (${intoGrants(clock)} ${from === undefined ? '' : 'from prerequisites'} returning id)
+    ${INTO_CREDENTIALS} select ${firstCredential(clock)} from inserted`;
+
+  return async function insertGrant(statements, grant, credential, prerequisites) {
+    const from = fromPrerequisites(prerequisites);
+    const values = [
+      ...(from?.values ?? []),
+      ...toGrantValues(grant, credential),
+      ...toFirstValues(credential),
+    ];
+    return (await statements.run(insertFor(from?.sql), values)) > 0;
+  };
+}
+
+/** Makes the function that does so by several statements of a transaction. */
+export function insertInSteps({ dialect }: Pick<Database, 'dialect'>): InsertGrant {
+  const { canChangeInQueries, clock, forUpdate, primaryKeyHint } = dialect;
+  const into = intoGrants(clock);
+  const insertCredential = `${INTO_CREDENTIALS} values (${firstCredential(clock)})`;
+  // SQLite's transactions run one after the other, so that there a row that was read stays. PostgreSQL's locks are enough.
+  const needsNoChange = forUpdate === '' || canChangeInQueries;
+
+  // A change and no lock, because a Galera cluster does not replicate locks: a removal on another member would not wait.
+  const lockConsent = `
+    update gatehouse_consents${primaryKeyHint} set lock_count = coalesce(lock_count, 0) + 1
+    where user_id = ? and client_id = ? and created_at = ?`;
+
+  return async function insertGrant(statements, grant, credential, prerequisites) {
+    const { consent, sessionId } = prerequisites;
+    if (consent && !needsNoChange && (await statements.run(lockConsent, toKey(consent))) === 0) return false;
+    const from = fromPrerequisites(needsNoChange ? prerequisites : { sessionId });
+    const sql = from ? `${into} ${from.sql}${forUpdate}` : into;
+    const values = [...toGrantValues(grant, credential), ...(from?.values ?? [])];
+    const isInserted = (await statements.run(sql, values)) > 0;
+    if (isInserted) await statements.run(insertCredential, toFirstValues(credential));
+    return isInserted;
+  };
+}
+
+/**
+ * Selects the consent and the session that a grant depends on. They are locked until the grant is committed: a removal waits,
+ * and then finds the grant and revokes it.
+ */
+function fromPrerequisites({
+  consent,
+  sessionId,
+}: GrantPrerequisites): { readonly sql: string; readonly values: readonly Value[] } | undefined {
+  const parts = [
+    ...(consent ? [{ ...FROM_CONSENT, values: toKey(consent) }] : []),
+    ...(sessionId === undefined ? [] : [{ ...FROM_SESSION, values: [sessionId] }]),
+  ];
+  if (parts.length === 0) return undefined;
+  return {
+    sql: `from ${parts.map(({ table }) => table).join(', ')} where ${parts.map(({ is }) => is).join(' and ')}`,
+    values: parts.flatMap(({ values }) => values),
+  };
+}
+
+const FROM_CONSENT = {
+  table: 'gatehouse_consents c',
+  is: 'c.user_id = ? and c.client_id = ? and c.created_at = ?',
+};
+const FROM_SESSION = { table: 'gatehouse_sessions s', is: 's.id = ?' };
+
+function toKey({
+  userId,
+  clientId,
+  createdAt,
+}: NonNullable<GrantPrerequisites['consent']>): readonly Value[] {
+  return [userId, clientId, createdAt];
+}

@@ -1,0 +1,44 @@
+/**
+ * The consent of a user for a client, given on the consent page: one per user and client, for all sessions and browsers. Times
+ * are in seconds since 1970.
+ */
+export interface Consent {
+  readonly userId: string;
+  readonly clientId: string;
+  /**
+   * The scopes consented to so far, unique and sorted. An empty name means a request without scopes: all that the user may do.
+   * In front of a scope of an API other than the default are the URL of the API and a space.
+   */
+  readonly scopes: readonly string[];
+  /**
+   * The scopes consented to by redirect host. A host is an origin such as `https://reports.example`, the URI scheme of an
+   * installed app such as `com.example.reports:`, or `device:` for the device authorization grant. The scopes of a list are unique
+   * and sorted; an empty list means a request that named no scope and permitted nothing. For a host without an entry, the user has
+   * not been asked. Each API other than the default has entries of its own: in front of the host are the URL of the API and a space.
+   */
+  readonly hosts: Readonly<Record<string, readonly string[]>>;
+  readonly createdAt: number;
+  readonly updatedAt: number;
+  /** When the client last acted for the user, to the hour. */
+  readonly lastUsedAt: number | undefined;
+}
+
+/** Stores consents: the `consents` of a {@link Storage}. */
+export interface ConsentStore {
+  /** Finds the consent of a user for a client. */
+  find(userId: string, clientId: string): Promise<Consent | undefined>;
+  /**
+   * Inserts a consent, or adds its scopes, and the scopes of each host, to the stored one, which keeps its `createdAt` and
+   * `lastUsedAt` and gets the later `updatedAt`. Concurrent calls are all stored, and a call does not restore what was deleted
+   * before it. For a client that registered itself: `RegistrationStore.addConsent`.
+   */
+  add(consent: Consent): Promise<void>;
+  /** Records that the client acted for the user, in seconds since 1970. May lose a record; no request waits for it. */
+  touch(userId: string, clientId: string, at: number): Promise<void>;
+  /** Resolves to `false` when there was none. The grants stay; the caller revokes them with `GrantStore.revoke`. */
+  delete(userId: string, clientId: string): Promise<boolean>;
+  /** Deletes all consents of all users, in batches. Resolves to their number. */
+  deleteAll(): Promise<number>;
+  /** Lists all consents of a user, oldest first. */
+  list(userId: string): Promise<readonly Consent[]>;
+}
