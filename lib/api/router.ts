@@ -16,10 +16,10 @@ import { requireMembersFor } from '../options/storage-members.ts';
 import { boolean } from '../options/values.ts';
 import { actionList, describeAction, indexActions, listActions, withAction } from './actions/action-index.ts';
 import type { Action } from './actions/define-action.ts';
-import { executeOnCollection, executeOnInstance } from './actions/execute.ts';
+import { executeAction } from './actions/execute.ts';
 import { createPerformAction } from './actions/perform-action.ts';
 import { runBulk } from './bulk/bulk.ts';
-import { createAnswerOnce } from './idempotency/answer-once.ts';
+import { createAnswerOnce } from './answer-once.ts';
 import { GuardedRouter } from './guarded-router.ts';
 import { identity } from './identity.ts';
 import { LIMITS, requestLimits } from './limits.ts';
@@ -140,8 +140,8 @@ export function createApiRouter<
   const { scopes } = resources.get(resource)!;
   const baseUrl =
     resource === issuer || given.prefix !== undefined ? baseUrlOf({ issuer, mountPath }, prefix) : resource;
-  const answerOnce = createAnswerOnce({ store: storage.idempotency, logger });
-  const execute = { perform: createPerformAction({ logger, answerOnce }), bodyLimit, countRuns };
+  const answerOnce = createAnswerOnce(storage.idempotency, logger);
+  const perform = createPerformAction(answerOnce, logger);
 
   const guardRoute = compose<ParameterizedContext<GuardedState<P, U, S>>>([
     limitConcurrency(concurrencyLimit),
@@ -154,7 +154,6 @@ export function createApiRouter<
   router.get('/identity', identity);
   router.get(['/actions', '/actions/:type'], listActions(actions, baseUrl));
   router.get('/actions/:type/:action', withAction(actions, describeAction(baseUrl)));
-  router.post('/actions/:type/:action', withAction(actions, executeOnCollection(execute)));
   // The names of actions end in `-action`, so `bulk` in the next path is never one of them.
   router.post(
     '/actions/:type/:action/bulk',
@@ -163,7 +162,10 @@ export function createApiRouter<
       runBulk({ storage, logger, answerOnce, concurrencyLimit, countRuns, ...bulk, maximum }),
     ),
   );
-  router.post('/actions/:type/:id/:action', withAction(actions, executeOnInstance(execute)));
+  router.post(
+    ['/actions/:type/:action', '/actions/:type/:id/:action'],
+    withAction(actions, executeAction({ perform, bodyLimit, countRuns })),
+  );
   router.get(OBJECT_PATHS, notImplemented);
   if (given.openapi) {
     const described = { actions: actions.all, gate, issuer, resource, baseUrl, scopes, maximum, isLimited };

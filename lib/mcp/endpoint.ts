@@ -7,7 +7,7 @@ import type { ActionContext } from '../api/actions/answer.ts';
 import { actionList, indexActions } from '../api/actions/action-index.ts';
 import type { ActionIndex } from '../api/actions/action-index.ts';
 import { createPerformAction } from '../api/actions/perform-action.ts';
-import { createAnswerOnce } from '../api/idempotency/answer-once.ts';
+import { createAnswerOnce } from '../api/answer-once.ts';
 import { LIMITS, requestLimits } from '../api/limits.ts';
 import { baseUrlOf, checkPath, pathOf } from '../api/paths.ts';
 import { createRequestLimits } from '../api/request-limits.ts';
@@ -113,10 +113,7 @@ export async function createMcpEndpoint<
     counter: requestCounter,
   });
   if (isLimited) requireMembersFor('limits', storage);
-  const perform = createPerformAction({
-    answerOnce: createAnswerOnce({ store: storage.idempotency, logger }),
-    logger,
-  });
+  const perform = createPerformAction(createAnswerOnce(storage.idempotency, logger), logger);
   const answerAgent = await createProtocol({
     url,
     name: api.name,

@@ -1,12 +1,11 @@
 /** The only door to the SDK of the Model Context Protocol. */
 import { problemAnswer } from '../api/actions/answer.ts';
 import type { Answer } from '../api/actions/answer.ts';
-import type { ActionRequest, InputError, Performed } from '../api/actions/perform-action.ts';
+import type { ActionRequest, InputError } from '../api/actions/perform-action.ts';
 import { inputInvalid } from '../api/actions/perform-action.ts';
 import type { Gate, Logger } from '../contracts/index.ts';
 import { ConfigError } from '../errors.ts';
-import { explainError, problemDocument } from '../http/problem.ts';
-import type { Problem } from '../http/problem.ts';
+import { explainError } from '../http/problem.ts';
 import { readArguments } from './tools.ts';
 import type { Tool, ToolArguments } from './tools.ts';
 
@@ -28,11 +27,8 @@ export interface AgentAnswer {
   readonly body: string;
 }
 
-/** A refusal that is sent as an HTTP response, because agents act on its status and its header fields. */
-export type HttpRefusal = Answer;
-
 /** Answers the messages of agents. */
-export type AnswerAgent = (request: AgentRequest) => Promise<AgentAnswer | { readonly refusal: HttpRefusal }>;
+export type AnswerAgent = (request: AgentRequest) => Promise<AgentAnswer | { readonly refusal: Answer }>;
 
 export interface ProtocolOptions {
   readonly url: string;
@@ -43,7 +39,7 @@ export interface ProtocolOptions {
   readonly gate: Pick<Gate, 'permissions'>;
   readonly logger: Logger;
   /** Runs the action of a tool for a caller with its permission. */
-  readonly run: (request: AgentRequest, tool: Tool, given: ToolArguments) => Promise<Performed>;
+  readonly run: (request: AgentRequest, tool: Tool, given: ToolArguments) => Promise<Answer>;
 }
 
 /** In milliseconds: how long a client may keep the list of tools, which depends on permissions that may change. */
@@ -88,13 +84,12 @@ export async function createProtocol(options: ProtocolOptions): Promise<AnswerAg
     const { permission } = tool.action;
     if (!principal.permissions.has(permission)) return failure([gate.permissions[permission]!.message]);
     const found = readArguments(tool, given);
-    if ('errors' in found) return problemResult(problemDocument(inputInvalid(found.errors)));
-    const performed = await run(exchange.request, tool, found).catch((error: unknown) => ({
-      problem: explainError(error, logger, { request_id: requestId, tool: tool.name }),
-    }));
-    if ('problem' in performed && isForHttp(performed.problem))
-      exchange.refusal = problemAnswer(performed.problem);
-    return resultOf(performed);
+    if ('errors' in found) return resultOf(problemAnswer(inputInvalid(found.errors)));
+    const answer = await run(exchange.request, tool, found).catch((error: unknown) =>
+      problemAnswer(explainError(error, logger, { request_id: requestId, tool: tool.name })),
+    );
+    if (isForHttp(answer)) exchange.refusal = answer;
+    return resultOf(answer);
   }
 
   return async function answerAgent(request) {
@@ -112,7 +107,8 @@ export async function createProtocol(options: ProtocolOptions): Promise<AnswerAg
 
 interface Exchange {
   readonly request: AgentRequest;
-  refusal: HttpRefusal | undefined;
+  /** A refusal that is sent as an HTTP response, because agents act on its status and its header fields. */
+  refusal: Answer | undefined;
 }
 
 async function loadSdk(): Promise<typeof import('@modelcontextprotocol/server')> {
@@ -128,7 +124,7 @@ async function loadSdk(): Promise<typeof import('@modelcontextprotocol/server')>
 }
 
 /** A step-up, a limit of requests and a database that is away: as a result of the tool, no client would act on them. */
-function isForHttp({ headers = {}, status }: Problem): boolean {
+function isForHttp({ headers = {}, status }: Answer): boolean {
   return status === 429 || 'Retry-After' in headers || 'WWW-Authenticate' in headers;
 }
 
@@ -139,16 +135,19 @@ type ToolResult = {
   isError?: true;
 };
 
-function resultOf(performed: Performed): ToolResult {
-  if ('problem' in performed) return problemResult(problemDocument(performed.problem));
-  if ('json' in performed) return success(performed.json, performed.output);
-  const { body, status } = performed.stored;
-  const document = JSON.parse(body) as { data: unknown } & ProblemDocument;
-  return status >= 400 ? problemResult(document) : success(JSON.stringify(document.data), document.data);
-}
-
-function success(text: string, structuredContent: unknown): ToolResult {
-  return { content: [{ type: 'text', text }], structuredContent };
+function resultOf({ body, status }: Answer): ToolResult {
+  const document = JSON.parse(body) as { readonly data?: unknown } & ProblemDocument;
+  if (status < 400) {
+    const { data } = document;
+    return { content: [{ type: 'text', text: JSON.stringify(data) }], structuredContent: data };
+  }
+  // An error that the agent reads and can correct.
+  const { code, detail, errors = [], reference } = document;
+  return failure([
+    code === 'input_invalid' ? 'The arguments do not match the input schema of the tool:' : String(detail),
+    ...errors.map(({ message, pointer }) => `${pointer}: ${message}`),
+    ...(reference === undefined ? [] : [`Reference: ${reference}`]),
+  ]);
 }
 
 interface ProblemDocument {
@@ -156,15 +155,6 @@ interface ProblemDocument {
   readonly detail?: string;
   readonly errors?: readonly InputError[];
   readonly reference?: string;
-}
-
-/** An error that the agent reads and can correct. */
-function problemResult({ code, detail, errors = [], reference }: ProblemDocument): ToolResult {
-  return failure([
-    code === 'input_invalid' ? 'The arguments do not match the input schema of the tool:' : String(detail),
-    ...errors.map(({ message, pointer }) => `${pointer}: ${message}`),
-    ...(reference === undefined ? [] : [`Reference: ${reference}`]),
-  ]);
 }
 
 function failure(lines: readonly string[]): ToolResult {

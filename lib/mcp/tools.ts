@@ -2,7 +2,7 @@ import type { Action, JsonSchema } from '../api/actions/define-action.ts';
 import { isObjectId, OBJECT_ID_RULE } from '../api/actions/perform-action.ts';
 import type { InputError } from '../api/actions/perform-action.ts';
 import { mapReferences } from '../api/schema-references.ts';
-import { isIdempotencyKey, KEY_FORM } from '../api/idempotency/answer-once.ts';
+import { isIdempotencyKey, KEY_FORM } from '../api/answer-once.ts';
 import { ConfigError } from '../errors.ts';
 
 /** An action as a tool. */

@@ -2,7 +2,7 @@ import { mock } from 'node:test';
 
 import test from 'ava';
 
-import { startLease, LEASE } from '../../lib/api/idempotency/answer-once.ts';
+import { startLease, LEASE } from '../../lib/api/answer-once.ts';
 import type { IdempotencyStore } from '../../lib/contracts/index.ts';
 import { StorageError } from '../../lib/errors.ts';
 import { createPlatform } from '../access/platform.ts';

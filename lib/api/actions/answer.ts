@@ -28,15 +28,6 @@ export function dataAnswer(data: string): Answer {
   return { status: 200, body: `{"data":${data}}` };
 }
 
-/** The answer to a request that was not run: it was answered before, or may not be repeated now. */
-export function repeatedAnswer(
-  repeated: { readonly stored: StoredAnswer } | { readonly problem: Problem },
-): Answer {
-  return 'problem' in repeated
-    ? problemAnswer(repeated.problem)
-    : { ...repeated.stored, headers: { 'Idempotent-Replayed': 'true' } };
-}
-
 export function problemAnswer(problem: Problem): Answer {
   const { status, headers = {} } = problem;
   return { status, body: JSON.stringify(problemDocument(problem)), headers };

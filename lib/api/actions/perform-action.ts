@@ -3,8 +3,8 @@ import type { StandardSchemaV1 } from '@standard-schema/spec';
 import type { Logger } from '../../contracts/index.ts';
 import { explainError } from '../../http/problem.ts';
 import type { Problem } from '../../http/problem.ts';
-import type { AnswerOnce, RepeatableRequest, Repeated } from '../idempotency/answer-once.ts';
-import { dataAnswer, problemAnswer, repeatedAnswer } from './answer.ts';
+import type { AnswerOnce, RepeatableRequest } from '../answer-once.ts';
+import { dataAnswer, problemAnswer } from './answer.ts';
 import type { Answer } from './answer.ts';
 import type { Action, ActionCall, ActionSchema } from './define-action.ts';
 
@@ -28,46 +28,32 @@ export interface ActionRequest extends RepeatableRequest {
  *
  * @throws StorageError when a request with a key cannot be stored; nothing was run
  */
-export type PerformAction = (request: ActionRequest) => Promise<Performed>;
+export type PerformAction = (request: ActionRequest) => Promise<Answer>;
 
-/** What became of a request; each interface writes it in its own form. */
-export type Performed = Outcome | Repeated;
-
-/** The form of HTTP. */
-export function answerOf(performed: Performed): Answer {
-  return 'json' in performed ? dataAnswer(performed.json) : repeatedAnswer(performed);
-}
-
-export function createPerformAction({
-  answerOnce,
-  logger,
-}: {
-  readonly answerOnce: AnswerOnce;
-  readonly logger: Logger;
-}): PerformAction {
+export function createPerformAction(answerOnce: AnswerOnce, logger: Logger): PerformAction {
   return async function performAction(request) {
     const { action, id, input, inputAt, principal, ran, requestId } = request;
     const { database } = action;
-    return answerOnce<Outcome>(request, async ({ signal }) => {
+    return answerOnce(request, async ({ signal }) => {
       const checked = await checkInput(action.input, input, inputAt);
       if ('errors' in checked) {
         const problem = inputInvalid(checked.errors);
         ran?.(problem.code, 'refused');
-        return { result: { problem }, answer: () => problemAnswer(problem), replay: false };
+        return { answer: problemAnswer(problem), replay: false };
       }
       const call = { input: checked.value, id, principal, database, dryRun: false, signal };
       const outcome = await runAction(action, call, { logger, requestId });
-      ran?.('problem' in outcome ? outcome.problem.code : undefined, 'accepted');
-      return { result: outcome, answer: () => answerOf(outcome), replay: isReplayed(outcome) };
+      if ('json' in outcome) {
+        ran?.(undefined, 'accepted');
+        return { answer: dataAnswer(outcome.json), replay: true };
+      }
+      const { code, headers = {}, status } = outcome.problem;
+      ran?.(code, 'accepted');
+      // A failure may end; and with another token a 403 with a challenge does.
+      const replay = status < 500 && status !== 429 && !('WWW-Authenticate' in headers);
+      return { answer: problemAnswer(outcome.problem), replay };
     });
   };
-}
-
-/** A failure may end; and with another token a 403 with a challenge does. */
-function isReplayed(outcome: Outcome): boolean {
-  if ('json' in outcome) return true;
-  const { status, headers = {} } = outcome.problem;
-  return status < 500 && status !== 429 && !('WWW-Authenticate' in headers);
 }
 
 /** A mistake in one part of a request body. */
@@ -89,7 +75,8 @@ export async function checkInput(
   value: unknown,
   at: InputPath = [],
 ): Promise<{ readonly value: unknown } | { readonly errors: readonly InputError[] }> {
-  const result = await schema['~standard'].validate(value);
+  const validated = schema['~standard'].validate(value);
+  const result = validated instanceof Promise ? await validated : validated;
   if (!result.issues) return { value: result.value };
   return {
     errors: result.issues.map(({ message, path = [] }) => ({
@@ -131,14 +118,8 @@ export function isObjectId(value: unknown): value is string {
   return typeof value === 'string' && OBJECT_ID.test(value);
 }
 
-/** The output of a call, and the same as JSON text. */
-export interface Output {
-  readonly output: unknown;
-  readonly json: string;
-}
-
-/** The result of a call. */
-export type Outcome = Output | { readonly problem: Problem };
+/** The result of a call: its output as JSON text, or a problem. */
+export type Outcome = { readonly json: string } | { readonly problem: Problem };
 
 /** Where a failure is logged, and the fields that identify it. */
 export interface FailureLog {
@@ -151,7 +132,13 @@ export interface FailureLog {
 /** Runs an action with checked input, and validates its output. Never throws. */
 export async function runAction(action: Action, call: ActionCall, log: FailureLog): Promise<Outcome> {
   try {
-    return await outputOf(action, await action.run(call));
+    const checked = await checkInput(action.output, await action.run(call));
+    // `JSON.stringify(undefined)` is `undefined`, which is not JSON.
+    if (!('errors' in checked)) return { json: JSON.stringify(checked.value) ?? 'null' };
+    const mistakes = checked.errors.map(({ pointer, message }) => `${pointer}: ${message}`);
+    throw new TypeError(
+      `${action.type}/${action.name} returned a value that does not match its output schema: ${mistakes.join('; ')}`,
+    );
   } catch (error) {
     // After an abort the action may fail in any way, and no client waits for the answer: such an error is not logged.
     if (call.signal.aborted) return { problem: ABORTED };
@@ -171,15 +158,3 @@ export const ABORTED: Problem = {
   code: 'aborted',
   detail: 'The action was aborted.',
 };
-
-async function outputOf(action: Action, returned: unknown): Promise<Output> {
-  const checked = await checkInput(action.output, returned);
-  if ('errors' in checked) {
-    const mistakes = checked.errors.map(({ pointer, message }) => `${pointer}: ${message}`);
-    throw new TypeError(
-      `${action.type}/${action.name} returned a value that does not match its output schema: ${mistakes.join('; ')}`,
-    );
-  }
-  // `JSON.stringify(undefined)` is `undefined`, which is not JSON.
-  return { output: checked.value, json: JSON.stringify(checked.value) ?? 'null' };
-}

@@ -3,20 +3,19 @@ import { readJson } from '../../http/body.ts';
 import { sendProblem } from '../../http/problem.ts';
 import type { Problem } from '../../http/problem.ts';
 import { requestIdOf } from '../../http/request-id.ts';
+import { isObject } from '../../options/declare.ts';
 import type { ActionHandler } from '../actions/action-index.ts';
-import { problemAnswer, repeatedAnswer, sendAnswer, callerSignal } from '../actions/answer.ts';
-import type { ActionContext, Answer } from '../actions/answer.ts';
-import { ABORTED, explainFailure, inputInvalid, runAction } from '../actions/perform-action.ts';
-import { runAtomically, runIndependently } from './run-items.ts';
+import { callerSignal, sendAnswer } from '../actions/answer.ts';
 import type { Action } from '../actions/define-action.ts';
-import { repeatableRequest } from '../idempotency/answer-once.ts';
+import { inputInvalid, pointerTo } from '../actions/perform-action.ts';
+import type { InputError } from '../actions/perform-action.ts';
+import { repeatableRequest } from '../answer-once.ts';
+import type { AnswerOnce } from '../answer-once.ts';
 import { partyOf } from '../request-limits.ts';
 import type { RequestLimiter } from '../request-limits.ts';
-import type { AnswerOnce, WorkResult, WorkContext } from '../idempotency/answer-once.ts';
-import { checkItem, readBulk } from './request.ts';
-import type { BulkRequest } from './request.ts';
-import { acceptsNdjson, bulkAnswer, sendNdjson, streamNdjson } from './results.ts';
-import type { BulkResult } from './results.ts';
+import { answerAtomically, answerIndependently, runIndependently } from './items.ts';
+import { acceptsNdjson, sendNdjson, streamNdjson } from './results.ts';
+import type { BulkRequest } from './results.ts';
 
 export interface BulkOptions {
   readonly storage: Pick<Storage, 'transaction'>;
@@ -34,38 +33,37 @@ export interface BulkOptions {
 
 /** Answers `POST /actions/{type}/{action}/bulk`: runs an action for each item. */
 export function runBulk(options: BulkOptions): ActionHandler {
+  const { answerOnce, bodyLimit, concurrency, concurrencyLimit, countRuns, logger, maximum, storage } =
+    options;
   return async function bulk(ctx, action) {
-    const body = await readJson(ctx, options.bodyLimit);
-    const request = readBulk(body, options.maximum(action));
-    if ('errors' in request) {
-      sendProblem(ctx, inputInvalid(request.errors));
-      return;
-    }
+    const { principal } = ctx.state;
+    const body = await readJson(ctx, bodyLimit);
+    const request = readBulk(body, maximum(action));
+    if ('errors' in request) return sendProblem(ctx, inputInvalid(request.errors));
     const asNdjson = acceptsNdjson(ctx);
     // With an Idempotency-Key the whole answer is stored, and the results of an atomic bulk are final only at its end.
     const isStreamed =
       asNdjson && request.mode === 'independent' && ctx.headers['idempotency-key'] === undefined;
-    if (isStreamed && !options.concurrencyLimit.admitStream(partyOf(ctx.state.principal), ctx.res)) {
-      sendProblem(ctx, TOO_MANY_STREAMS);
-      return;
-    }
-    const refusal = await options.countRuns(ctx, action, request.items.length);
-    if (refusal) {
-      sendProblem(ctx, refusal);
-      return;
-    }
+    if (isStreamed && !concurrencyLimit.admitStream(partyOf(principal), ctx.res))
+      return sendProblem(ctx, TOO_MANY_STREAMS);
+    const refusal = await countRuns(ctx, action, request.items.length);
+    if (refusal) return sendProblem(ctx, refusal);
+    const given = {
+      ...request,
+      action,
+      principal,
+      concurrency,
+      log: { logger, requestId: requestIdOf(ctx) },
+    };
     if (isStreamed) {
       const signal = callerSignal(ctx);
-      streamNdjson(ctx, runEach(options, ctx, action, { ...request, signal }), signal);
-      return;
+      return streamNdjson(ctx, runIndependently({ ...given, signal }), signal);
     }
-    const done = await options.answerOnce(repeatableRequest(ctx, body), async (work) => {
-      const running = { ...request, ...work };
-      return request.mode === 'atomic'
-        ? answerAtomic(options, ctx, action, running)
-        : answerIndependent(options, ctx, action, running);
-    });
-    const answer = 'body' in done ? done : repeatedAnswer(done);
+    const answer = await answerOnce(repeatableRequest(ctx, body), async ({ signal, storeIn }) =>
+      request.mode === 'atomic'
+        ? answerAtomically({ ...given, signal }, storage, storeIn)
+        : answerIndependently({ ...given, signal }),
+    );
     if (asNdjson && answer.status === 200) sendNdjson(ctx, answer);
     else sendAnswer(ctx, answer);
   };
@@ -79,64 +77,18 @@ const TOO_MANY_STREAMS: Problem = {
   headers: { 'Retry-After': '1' },
 };
 
-type RunningBulk = BulkRequest & Pick<WorkContext, 'signal'>;
-
-async function answerIndependent(...given: Parameters<typeof runEach>): Promise<WorkResult<Answer>> {
-  const bulk = given[3];
-  const results: BulkResult[] = [];
-  for await (const result of runEach(...given)) results.push(result);
-  if (results.length < bulk.items.length) return workResult(problemAnswer(ABORTED), false);
-  const inOrder = results.toSorted((a, b) => a.index - b.index);
-  return workResult(bulkAnswer(bulk, inOrder), true);
-}
-
-function runEach(
-  { logger, concurrency }: BulkOptions,
-  ctx: ActionContext,
-  action: Action,
-  { items, dryRun, signal }: RunningBulk,
-): AsyncGenerator<BulkResult> {
-  const { principal } = ctx.state;
-  const { database } = action;
-  return runIndependently(items, {
-    concurrency,
-    signal,
-    async run(item, index) {
-      const log = { logger, requestId: requestIdOf(ctx), item: index };
-      try {
-        const checked = await checkItem(action, item, ['items', index]);
-        if ('errors' in checked) return { problem: inputInvalid(checked.errors) };
-        if (dryRun) return undefined;
-        return await runAction(action, { ...checked, principal, database, dryRun, signal }, log);
-      } catch (error) {
-        // The schema threw: only this item fails.
-        return { problem: explainFailure(error, action, log) };
-      }
-    },
-  });
-}
-
-async function answerAtomic(
-  { logger, storage }: BulkOptions,
-  ctx: ActionContext,
-  action: Action,
-  bulk: BulkRequest & WorkContext,
-): Promise<WorkResult<Answer>> {
-  const { items, dryRun, storeIn, signal } = bulk;
-  const { principal } = ctx.state;
-  const log = { logger, requestId: requestIdOf(ctx) };
-  const results = await runAtomically(action, items, {
-    storage,
-    dryRun,
-    signal,
-    run: async (item, database) => runAction(action, { ...item, principal, database, dryRun, signal }, log),
-    storeResults: async (done, transaction) => storeIn(transaction, bulkAnswer(bulk, done)),
-  });
-  // A bulk that was rolled back had no effect, so a repeat may run it again.
-  if ('code' in results) return workResult(problemAnswer(results), false);
-  return workResult(bulkAnswer(bulk, results), true);
-}
-
-function workResult(answer: Answer, replay: boolean): WorkResult<Answer> {
-  return { result: answer, answer: () => answer, replay };
+/** Reads `{ items, mode?, dryRun? }`. The items themselves are checked later. */
+function readBulk(body: unknown, maximum: number): BulkRequest | { readonly errors: readonly InputError[] } {
+  if (!isObject(body)) return { errors: [{ pointer: '#', message: 'Send an object with items.' }] };
+  const { items, mode = 'independent', dryRun = false, ...unknown } = body;
+  const errors: InputError[] = [];
+  const refuse = (member: string, message: string) => errors.push({ pointer: pointerTo([member]), message });
+  for (const name of Object.keys(unknown)) refuse(name, 'There is no such member.');
+  if (!Array.isArray(items)) refuse('items', 'Give an array of items.');
+  else if (items.length === 0) refuse('items', 'Give at least one item.');
+  else if (items.length > maximum) refuse('items', `Give at most ${maximum} items.`);
+  if (mode !== 'independent' && mode !== 'atomic') refuse('mode', 'Give "independent" or "atomic".');
+  if (typeof dryRun !== 'boolean') refuse('dryRun', 'Give true or false.');
+  if (errors.length > 0) return { errors };
+  return { items, mode, dryRun } as BulkRequest;
 }

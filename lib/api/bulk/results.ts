@@ -4,7 +4,15 @@ import { problemDocument } from '../../http/problem.ts';
 import { dataAnswer } from '../actions/answer.ts';
 import type { ActionContext, Answer } from '../actions/answer.ts';
 import type { Outcome } from '../actions/perform-action.ts';
-import type { BulkRequest } from './request.ts';
+
+/** The body of a bulk request. */
+export interface BulkRequest {
+  readonly items: readonly unknown[];
+  /** `independent`: each item by itself. `atomic`: all items in one transaction. */
+  readonly mode: 'independent' | 'atomic';
+  /** Whether nothing is changed: items are only checked or, if atomic, rolled back. */
+  readonly dryRun: boolean;
+}
 
 /** The result of one item. */
 export interface BulkResult {

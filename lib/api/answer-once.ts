@@ -1,20 +1,14 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 
-import { now } from '../../contracts/clock.ts';
-import type {
-  IdempotencyStore,
-  Logger,
-  Principal,
-  StoredAnswer,
-  StoredRequest,
-} from '../../contracts/index.ts';
-import { GatehouseError } from '../../errors.ts';
-import { begin, digest } from '../../http/idempotency.ts';
-import type { Attempt } from '../../http/idempotency.ts';
-import { problemAnswer, callerSignal } from '../actions/answer.ts';
-import type { ActionContext, Answer } from '../actions/answer.ts';
-import type { Problem } from '../../http/problem.ts';
+import { now } from '../contracts/clock.ts';
+import type { IdempotencyStore, Logger, Principal, StoredAnswer, StoredRequest } from '../contracts/index.ts';
+import { GatehouseError } from '../errors.ts';
+import { begin, digest } from '../http/idempotency.ts';
+import type { Attempt } from '../http/idempotency.ts';
+import { callerSignal, problemAnswer } from './actions/answer.ts';
+import type { ActionContext, Answer } from './actions/answer.ts';
+import type { Problem } from '../http/problem.ts';
 
 /** The context of the work on a request. */
 export interface WorkContext {
@@ -28,10 +22,8 @@ export interface WorkContext {
 }
 
 /** The result of the work. */
-export interface WorkResult<Result> {
-  readonly result: Result;
-  /** The same as an answer, to be stored. */
-  readonly answer: () => Answer;
+export interface WorkResult {
+  readonly answer: Answer;
   /**
    * Whether a repeated request gets this answer. If not, it does the work again, because the work had no effect or an unknown
    * one.
@@ -67,18 +59,10 @@ export function repeatableRequest(ctx: ActionContext, body: unknown): Repeatable
  * repeat does the work again after the lease has expired: the work is then done at least once. Work that stores its answer in
  * its own transaction is done exactly once in every case.
  */
-export type AnswerOnce = <Result>(
+export type AnswerOnce = (
   request: RepeatableRequest,
-  work: (context: WorkContext) => Promise<WorkResult<Result>>,
-) => Promise<Result | Repeated>;
-
-/** Why the work was not done: the request was answered before, or may not be repeated now. */
-export type Repeated = { readonly stored: StoredAnswer } | { readonly problem: Problem };
-
-export interface AnswerOnceOptions {
-  readonly store: IdempotencyStore;
-  readonly logger: Logger;
-}
+  work: (context: WorkContext) => Promise<WorkResult>,
+) => Promise<Answer>;
 
 /** How long an answer is stored, in seconds. */
 const RETENTION = 24 * 3600;
@@ -89,9 +73,9 @@ const REPEAT_TIMEOUT = 10_000;
 /** In bytes. A longer answer is sent, but not stored. */
 const MAX_ANSWER = 1024 * 1024;
 
-export function createAnswerOnce({ store, logger }: AnswerOnceOptions): AnswerOnce {
+export function createAnswerOnce(store: IdempotencyStore, logger: Logger): AnswerOnce {
   return async function answerOnce({ content, key, principal, signal }, work) {
-    if (key === undefined) return (await work({ signal, storeIn: async () => true })).result;
+    if (key === undefined) return (await work({ signal, storeIn: async () => true })).answer;
 
     const request = {
       id: storedRequestId(principal, key),
@@ -102,21 +86,18 @@ export function createAnswerOnce({ store, logger }: AnswerOnceOptions): AnswerOn
     for (let pause = 25; !signal.aborted; pause = Math.min(2 * pause, 500)) {
       const found = await begin(store, request, { lease: LEASE, retention: RETENTION });
       if (found === undefined) return runAndStore(request, work);
-      if (found.fingerprint !== request.fingerprint) return { problem: KEY_REUSED };
-      if (found.answer) return { stored: found.answer };
-      if (Date.now() > waitUntil) return { problem: IN_PROGRESS };
+      if (found.fingerprint !== request.fingerprint) return problemAnswer(KEY_REUSED);
+      if (found.answer) return { ...found.answer, headers: { 'Idempotent-Replayed': 'true' } };
+      if (Date.now() > waitUntil) return problemAnswer(IN_PROGRESS);
       await delay(pause);
     }
-    return { problem: IN_PROGRESS };
+    return problemAnswer(IN_PROGRESS);
   };
 
-  async function runAndStore<Result>(
-    request: Attempt,
-    work: (context: WorkContext) => Promise<WorkResult<Result>>,
-  ): Promise<Result> {
+  async function runAndStore(request: Attempt, work: Parameters<AnswerOnce>[1]): Promise<Answer> {
     const lease = startLease(store, request, logger);
     let isStored = false;
-    let done: WorkResult<Result> | undefined;
+    let done: WorkResult | undefined;
     try {
       done = await work({
         signal: lease.signal,
@@ -125,7 +106,7 @@ export function createAnswerOnce({ store, logger }: AnswerOnceOptions): AnswerOn
           return isStored;
         },
       });
-      return done.result;
+      return done.answer;
     } finally {
       await lease.release();
       // When it is unknown whether the transaction was committed, `abandon` decides: it changes only a request without an
@@ -135,10 +116,10 @@ export function createAnswerOnce({ store, logger }: AnswerOnceOptions): AnswerOn
   }
 
   // The answer is sent even if it cannot be stored. The lease then expires, and a repeat does the work again.
-  async function finish(request: Attempt, done: WorkResult<unknown> | undefined): Promise<void> {
+  async function finish(request: Attempt, done: WorkResult | undefined): Promise<void> {
     try {
       if (!done?.replay) await store.abandon(request);
-      else await store.finish(request, storableAnswer(done.answer()));
+      else await store.finish(request, storableAnswer(done.answer));
     } catch (error) {
       logger.error({ err: error }, 'storing the response of an idempotent request failed');
     }
@@ -150,10 +131,9 @@ function storedRequestId({ client, type, user }: Principal, key: string): string
   return digest([type, client.id, user?.id, key]);
 }
 
-function storableAnswer({ status, body }: Answer): { status: number; body: string } {
-  if (Buffer.byteLength(body) <= MAX_ANSWER) return { status, body };
-  const { status: conflict, body: explanation } = problemAnswer(TOO_LONG);
-  return { status: conflict, body: explanation };
+function storableAnswer(answer: Answer): StoredAnswer {
+  const { status, body } = Buffer.byteLength(answer.body) <= MAX_ANSWER ? answer : problemAnswer(TOO_LONG);
+  return { status, body };
 }
 
 const KEY_REUSED: Problem = {
