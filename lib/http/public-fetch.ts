@@ -5,6 +5,7 @@ import { isIP } from 'node:net';
 import type { LookupFunction } from 'node:net';
 
 import { parseIJson } from './json.ts';
+import { createPlaces } from './places.ts';
 import { isPublicAddress } from './public-address.ts';
 
 /**
@@ -102,17 +103,15 @@ const LIMITS: Limits = { timeout: 5000, maxRunning: 32, maxRunningPerOrigin: 2 }
 
 /** @param network - for tests; no option and no environment variable replaces it */
 export function createPublicFetch(network: Network = INTERNET, limits: Limits = LIMITS): PublicFetch {
-  const running = new Map<string, number>();
-  let total = 0;
+  const takePlaces = createPlaces();
 
   return async function publicFetch(text, { maxBytes }) {
     const url = checkUrl(text);
-    const { origin } = url;
-    const ofOrigin = running.get(origin) ?? 0;
-    if (total >= limits.maxRunning || ofOrigin >= limits.maxRunningPerOrigin)
-      throw new PublicFetchError('busy');
-    total += 1;
-    running.set(origin, ofOrigin + 1);
+    const leavePlaces = takePlaces([
+      { id: 'all', limit: limits.maxRunning },
+      { id: url.origin, limit: limits.maxRunningPerOrigin },
+    ]);
+    if (!leavePlaces) throw new PublicFetchError('busy');
     const abort = new AbortController();
     const { promise: timedOut, reject } = Promise.withResolvers<never>();
     const timer = setTimeout(() => {
@@ -126,10 +125,7 @@ export function createPublicFetch(network: Network = INTERNET, limits: Limits = 
     } finally {
       clearTimeout(timer);
       abort.abort();
-      total -= 1;
-      const left = running.get(origin)! - 1;
-      if (left === 0) running.delete(origin);
-      else running.set(origin, left);
+      leavePlaces();
     }
   };
 }

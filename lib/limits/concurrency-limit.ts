@@ -4,6 +4,7 @@ import type { ConcurrencyLimit, Exchange, Overload } from '../contracts/index.ts
 import { sendProblem } from '../http/problem.ts';
 import type { Problem } from '../http/problem.ts';
 import { watchPauses } from '../http/pauses.ts';
+import { createPlaces } from '../http/places.ts';
 import { createArrivingBodies, isArriving } from '../http/arriving-bodies.ts';
 
 /** The limits of all requests together. */
@@ -23,7 +24,7 @@ export function createConcurrencyLimit({
 }: RequestLimits): ConcurrencyLimit {
   const limit = requests === 0 ? Infinity : requests;
   const streamsPerCaller = Math.ceil(limit / 10);
-  const streams = new Map<string, number>();
+  const takeStream = createPlaces();
   const bodies = createArrivingBodies({
     timeout: bodyTimeout,
     capacity: bodyBytes === 0 ? Infinity : bodyBytes,
@@ -83,15 +84,10 @@ export function createConcurrencyLimit({
       }
     },
     admitStream(caller, res) {
-      const running = streams.get(caller) ?? 0;
-      if (running >= streamsPerCaller) return false;
-      if (res.closed) return true;
-      streams.set(caller, running + 1);
-      res.once('close', () => {
-        const left = streams.get(caller)! - 1;
-        if (left > 0) streams.set(caller, left);
-        else streams.delete(caller);
-      });
+      const leave = takeStream([{ id: caller, limit: streamsPerCaller }]);
+      if (!leave) return false;
+      if (res.closed) leave();
+      else res.once('close', leave);
       return true;
     },
     drain() {

@@ -1,6 +1,7 @@
 import type { RemoteWaits } from '../contracts/index.ts';
 import { TooManyAttemptsError } from '../errors.ts';
-import { networksOf } from './networks.ts';
+import { createPlaces } from '../http/places.ts';
+import { perNetwork } from './networks.ts';
 
 // Also where there is no limit of requests: three for each document that may be fetched at once.
 const MOST_WAITING = 100;
@@ -16,29 +17,21 @@ export function createRemoteWaits({ requests }: { readonly requests: number }): 
   const most = requests === 0 ? MOST_WAITING : Math.min(MOST_WAITING, Math.ceil(requests / 10));
   const ofAddress = Math.ceil(most / 10);
   const ofUrl = Math.ceil(most / 5);
-  const waiting = new Map<string, number>();
+  const take = createPlaces();
 
   return {
     async wait({ address, url }, read) {
-      const places = [
-        { id: 'all', limit: most },
-        { id: `url ${url}`, limit: ofUrl },
-        ...networksOf(address).map(({ multiplier, name }) => ({
-          id: `network ${name}`,
-          limit: multiplier * ofAddress,
-        })),
+      const wanted = [
+        { key: ['all'], limit: most },
+        { key: ['url', url], limit: ofUrl },
+        ...perNetwork(address, { key: ['network'], limit: ofAddress }),
       ];
-      if (places.some(({ id, limit }) => (waiting.get(id) ?? 0) >= limit))
-        throw new TooManyAttemptsError(RETRY);
-      for (const { id } of places) waiting.set(id, (waiting.get(id) ?? 0) + 1);
+      const leave = take(wanted.map(({ key, limit }) => ({ id: key.join(' '), limit })));
+      if (!leave) throw new TooManyAttemptsError(RETRY);
       try {
         return await read();
       } finally {
-        for (const { id } of places) {
-          const left = waiting.get(id)! - 1;
-          if (left > 0) waiting.set(id, left);
-          else waiting.delete(id);
-        }
+        leave();
       }
     },
   };
