@@ -5,8 +5,10 @@ import type {
   AuditLog,
   AuditOrigin,
   Client,
+  ClientAttempt,
   ClientMetadata,
   ClientSecret,
+  Limiter,
   RegisteredAuthMethod,
   Storage,
 } from '../contracts/index.ts';
@@ -45,10 +47,19 @@ export interface RegistrationParts {
   readonly registryFor: RegistryFor;
   readonly audit: Pick<AuditLog, 'record'>;
   readonly loadNameCheck: () => Promise<CheckAppName>;
-  /** A keyed hash of the network of an address. */
-  readonly networkOf: (address: string) => string;
+  readonly limiters: RegistrationLimiters;
   /** Called with each app that has given way to another one. */
   readonly onRemoved: (client: Pick<Client, 'id' | 'name'>) => void;
+}
+
+/** Limits the apps that register themselves. */
+export interface RegistrationLimiters {
+  /** The apps that are registered from an address. */
+  readonly registered: Limiter<string>;
+  /** The changes of registered apps. */
+  readonly changed: Limiter<ClientAttempt>;
+  /** A keyed hash of the widest network of an address. */
+  networkOf(address: string): string;
 }
 
 /** The address of a request, and the origin of the records about it. */
@@ -78,26 +89,17 @@ export class RegistrationDisabled extends Error {}
 
 /** Registers clients (RFC 7591) and lets them manage their registration (RFC 7592). */
 export interface DynamicRegistration {
-  /**
-   * @param beforeInsert - called when the metadata is correct, before the policy is asked and anything is stored
-   * @throws RegistrationRefused, TooManyClients, and what `beforeInsert` and `allow` throw
-   */
-  register(
-    sent: Readonly<Record<string, unknown>>,
-    caller: Caller,
-    beforeInsert: () => Promise<void>,
-  ): Promise<Registered>;
+  /** Reads no storage. @throws TooManyAttemptsError when it is known that no app may be registered from the address */
+  check(address: string): void;
+  /** @throws RegistrationRefused, TooManyAttemptsError, TooManyClients, and what `allow` throws */
+  register(sent: Readonly<Record<string, unknown>>, caller: Caller): Promise<Registered>;
   /** @throws NotRegistered, RegistrationDisabled */
   read(id: string, token: string): Promise<Registered>;
-  /**
-   * @param beforeUpdate - as `beforeInsert` above
-   * @throws RegistrationRefused, NotRegistered, RegistrationDisabled, and what `beforeUpdate` and `allow` throw
-   */
+  /** @throws RegistrationRefused, NotRegistered, RegistrationDisabled, TooManyAttemptsError, and what `allow` throws */
   update(
     registered: { readonly id: string; readonly token: string },
     sent: Readonly<Record<string, unknown>>,
     caller: Caller,
-    beforeUpdate: () => Promise<void>,
   ): Promise<Registered>;
   /** @throws NotRegistered, RegistrationDisabled */
   remove(id: string, token: string, caller: Caller): Promise<void>;
@@ -114,7 +116,7 @@ const UNUSED = 30 * 86_400;
 
 export function createDynamicRegistration(
   policy: RegistrationPolicy,
-  { audit, loadNameCheck, names, networkOf, onRemoved, registryFor, storage }: RegistrationParts,
+  { audit, limiters, loadNameCheck, names, onRemoved, registryFor, storage }: RegistrationParts,
 ): DynamicRegistration {
   const { clients, registrations } = storage;
 
@@ -147,7 +149,11 @@ export function createDynamicRegistration(
   }
 
   return {
-    async register(sent, { address, origin }, beforeInsert) {
+    check(address) {
+      limiters.registered.check(address);
+    },
+
+    async register(sent, { address, origin }) {
       const requested = readMetadata(sent);
       const scopes = scopesFor(requested.scopes, policy);
       const at = now();
@@ -162,7 +168,8 @@ export function createDynamicRegistration(
       };
       await checkName(client.name);
       const metadata = toClientMetadata(client, requested.authMethod);
-      await beforeInsert();
+      // Before the policy is asked and anything is stored.
+      await limiters.registered.take(address);
       await requireAllowed({ metadata, sent, address, clientId: undefined });
       const token = TOKEN_PREFIX + randomBytes(32).toString('base64url');
       const secret = client.confidential ? makeSecret({ label: 'registered' }) : undefined;
@@ -172,7 +179,7 @@ export function createDynamicRegistration(
         authMethod: requested.authMethod,
         removableAt: at + policy.unauthorizedAfter,
         unusedAfter: Math.max(policy.unusedAfter, policy.unauthorizedAfter),
-        network: networkOf(address),
+        network: limiters.networkOf(address),
       };
       const secrets = secret ? [secret.stored] : [];
       const places = { limit: policy.maxClients, perUser: PER_USER, unusedSince: at - UNUSED, now: at };
@@ -189,7 +196,7 @@ export function createDynamicRegistration(
       return { client, metadata: toClientMetadata(client, authMethod), token };
     },
 
-    async update({ id, token }, sent, { address, origin }, beforeUpdate) {
+    async update({ id, token }, sent, { address, origin }) {
       const { authMethod, client: before, secrets } = await authenticate(id, token);
       const secret = checkManagement(sent, before, secrets);
       const requested = readMetadata(sent, authMethod);
@@ -198,7 +205,7 @@ export function createDynamicRegistration(
       const asked = { ...before, ...requireValid(checkClientChanges(before, changesOf(before), names)) };
       if (asked.name !== before.name) await checkName(asked.name);
       const metadata = toClientMetadata(asked, authMethod);
-      await beforeUpdate();
+      await limiters.changed.take({ clientId: id, address });
       await requireAllowed({ metadata, sent, address, clientId: id });
       try {
         const client = await registryFor(origin).update(id, (current) => {

@@ -3,7 +3,6 @@ import type { Context } from 'koa';
 import { NotRegistered, RegistrationDisabled, TooManyClients } from './dynamic-registration.ts';
 import type { Caller, DynamicRegistration, Registered } from './dynamic-registration.ts';
 import { RegistrationRefused } from './registration-metadata.ts';
-import type { ClientAttempt, Limiter } from '../contracts/index.ts';
 import { BodyError, TooManyAttemptsError } from '../errors.ts';
 import { isUnavailable } from '../http/unavailable.ts';
 import { discardRest, readJson } from '../http/body.ts';
@@ -32,29 +31,17 @@ export type RegistrationEndpoint = (
   clientId: string | undefined,
 ) => Promise<void>;
 
-/** The parts of the server that the endpoint needs. */
-interface RegistrationEndpointParts {
-  readonly dynamicRegistration: DynamicRegistration;
-  readonly limiters: {
-    /** The apps that are registered from an address. */
-    readonly registered: Limiter<string>;
-    readonly changed: Limiter<ClientAttempt>;
-  };
-}
-
 export function createRegistrationEndpoint(
   {
     initialAccessTokenHashes,
     issuer,
   }: Pick<ResolvedOptions, 'issuer'> & { readonly initialAccessTokenHashes: readonly string[] | undefined },
-  { dynamicRegistration, limiters: { changed, registered } }: RegistrationEndpointParts,
+  dynamicRegistration: DynamicRegistration,
 ): RegistrationEndpoint {
   async function register(ctx: Context): Promise<Registered> {
     requireInitialAccessToken(ctx);
-    registered.check(ctx.ip);
-    return dynamicRegistration.register(await readMetadata(ctx), callerOf(ctx), async () =>
-      registered.take(ctx.ip),
-    );
+    dynamicRegistration.check(ctx.ip);
+    return dynamicRegistration.register(await readMetadata(ctx), callerOf(ctx));
   }
 
   function requireInitialAccessToken(ctx: Context): void {
@@ -70,9 +57,7 @@ export function createRegistrationEndpoint(
     if (token === undefined) throw new Unauthorized(false, REGISTRATION_TOKEN);
     if (ctx.method === 'GET') return dynamicRegistration.read(id, token);
     if (ctx.method === 'PUT')
-      return dynamicRegistration.update({ id, token }, await readMetadata(ctx), callerOf(ctx), async () =>
-        changed.take({ clientId: id, address: ctx.ip }),
-      );
+      return dynamicRegistration.update({ id, token }, await readMetadata(ctx), callerOf(ctx));
     await dynamicRegistration.remove(id, token, callerOf(ctx));
     return undefined;
   }
@@ -102,11 +87,11 @@ export function createRegistrationEndpoint(
         ctx.set('Allow', `${methods}, OPTIONS`);
         throw discardRest(ctx, new WrongMethod(methods));
       }
-      const registration = clientId === undefined ? await register(ctx) : await manage(ctx, clientId);
+      const registered = clientId === undefined ? await register(ctx) : await manage(ctx, clientId);
       // Only now, because anyone can write an id into the path.
-      request.clientId = registration?.client.id ?? clientId!;
-      if (registration) respond(ctx, registration);
-      ctx.status = registration ? (clientId === undefined ? 201 : 200) : 204;
+      request.clientId = registered?.client.id ?? clientId!;
+      if (registered) respond(ctx, registered);
+      ctx.status = registered ? (clientId === undefined ? 201 : 200) : 204;
     } catch (error) {
       refuse(ctx, request, refusalOf(error, issuer, clientId));
       discardRest(ctx, error);

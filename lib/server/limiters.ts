@@ -23,6 +23,7 @@ import {
 import { networksOf } from '../limits/networks.ts';
 import { createRequestCounter } from '../limits/request-counter.ts';
 import type { ResolvedOptions } from '../options/resolved-options.ts';
+import type { RegistrationLimiters } from '../registration/dynamic-registration.ts';
 import type { ServerRecord } from './record.ts';
 
 /** The limiters of a server. `undefined`: the options set no limit. */
@@ -36,16 +37,6 @@ export interface ServerLimiters {
   /** `undefined`: apps do not register themselves. */
   readonly registrations: RegistrationLimiters | undefined;
   readonly requests: RequestCounter;
-}
-
-/** Limits the apps that register themselves. */
-export interface RegistrationLimiters {
-  /** The apps that are registered from an address. */
-  readonly registered: Limiter<string>;
-  /** The changes of a registered app. */
-  readonly changed: Limiter<ClientAttempt>;
-  /** A keyed hash of the widest network of an address. */
-  networkOf(this: void, address: string): string;
 }
 
 export function createLimiters(

@@ -27,15 +27,15 @@ export function createRegistration(
   if (!policy || !limiters) return undefined;
   const dynamicRegistration = createDynamicRegistration(policy, {
     audit,
+    limiters,
     loadNameCheck,
     names: { ...options, lifetimes: options.tokens.lifetimes, privateKeyJwt: options.clients.keys },
-    networkOf: limiters.networkOf,
     onRemoved,
     registryFor,
     storage,
   });
   return createRegistrationEndpoint(
     { initialAccessTokenHashes: policy.initialAccessTokens, issuer },
-    { dynamicRegistration, limiters },
+    dynamicRegistration,
   );
 }
