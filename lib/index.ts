@@ -175,12 +175,12 @@ export type { DeviceAuthorization } from './options/device-authorization.ts';
 export type { DynamicRegistrationOptions, RegistrationRequest } from './options/registration.ts';
 export type { ClientIdMetadata } from './options/client-id-metadata.ts';
 export type {
-  ClientThrottling,
-  DeviceRequestThrottling,
-  LoginThrottling,
-  Throttling,
-  UserCodeThrottling,
-} from './options/throttling.ts';
+  AttemptLimits,
+  ClientAuthenticationLimits,
+  DeviceRequestLimits,
+  LoginLimits,
+  UserCodeLimits,
+} from './options/attempts.ts';
 export type { PruneOptions } from './server/jobs.ts';
 export { requestIdOf } from './http/request-id.ts';
 export type { CloseOptions } from './server/shutdown.ts';

@@ -81,7 +81,7 @@ export function createClientDirectory(
     presented: string,
     checkAttempts: () => void,
   ): Promise<ClientSecret | undefined> {
-    // A generated secret has 256 random bits. It is checked without the throttle, so that failed requests of others in the
+    // A generated secret has 256 random bits. It is checked without the limit, so that failed requests of others in the
     // client's name cannot lock the client out.
     const hasGeneratedForm = GENERATED.test(presented);
     if (!hasGeneratedForm) checkAttempts();

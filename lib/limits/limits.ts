@@ -1,9 +1,10 @@
 import type { ClientAttempt, DeviceAttempt, LoginAttempt, UserCodeAttempt } from '../contracts/index.ts';
-import type { ResolvedThrottling } from '../options/throttling.ts';
+import type { ResolvedOptions } from '../options/resolved-options.ts';
 import type { Limit } from './limiter.ts';
 import { perNetwork } from './networks.ts';
 
-type Options<N extends keyof ResolvedThrottling> = NonNullable<ResolvedThrottling[N]>;
+type Attempts = NonNullable<ResolvedOptions['limits']['attempts']>;
+type Options<N extends keyof Attempts> = NonNullable<Attempts[N]>;
 
 // In seconds. An attempt that another node gives back is noticed after this time.
 const REMEMBERED = 10;

@@ -2,6 +2,7 @@ import type { Context } from 'koa';
 import type { Provider } from 'oidc-provider';
 
 import type { User } from '../contracts/index.ts';
+import { attempts } from './attempts.ts';
 import { CLIENTS } from './clients.ts';
 import type { ClientOptions } from './clients.ts';
 import { object, optional } from './declare.ts';
@@ -11,7 +12,6 @@ import { checkGate, interactions, logger, storage, userStore } from './ports.ts'
 import { apis } from './resources.ts';
 import { scopes } from './scopes.ts';
 import { stderrLogger } from './stderr-logger.ts';
-import { throttling } from './throttling.ts';
 import { tokens } from './tokens.ts';
 import type { TokenOptions } from './tokens.ts';
 import { boolean, duration, fn, integer, secrets } from './values.ts';
@@ -82,7 +82,7 @@ const LIMITS = {
    * Limits of failed authentications of users and clients. `false`: none, for hosts with limits in front of the app.
    * @default the limits that are documented at each member
    */
-  attempts: optional(throttling, {}),
+  attempts: optional(attempts, {}),
 };
 
 const PATHS = {

@@ -87,7 +87,7 @@ function cookieLifetime({
   return Math.max(
     lifetimes.sessionAbsolute,
     lifetimes.interaction,
-    limits.attempts.login?.deviceLifetime ?? 0,
+    limits.attempts?.login?.deviceLifetime ?? 0,
     clients.devices?.lifetime ?? 0,
   );
 }

@@ -51,7 +51,7 @@ export function createLimiters(
   const store = storage.attempts;
   const ids = createAttemptIds(secrets);
   const limiterOf = <S>(limit: Limit<S>): Limiter<S> => createLimiter(store, limit, { ids, logger });
-  const { clientAuthentication, deviceRequests, login, userCodes } = attempts;
+  const { clientAuthentication, deviceRequests, login, userCodes } = attempts ?? {};
   return {
     logins: login && limiterOf(loginLimit(login)),
     browsers: login && createKnownBrowsers(secrets, login.deviceLifetime),

@@ -27,7 +27,7 @@ const LOGIN = {
 };
 
 /** Limits of failed logins in a window. */
-export interface LoginThrottling extends Given<typeof LOGIN> {}
+export interface LoginLimits extends Given<typeof LOGIN> {}
 
 const CLIENTS = {
   /** For one client from one address. @default 10 */
@@ -39,7 +39,7 @@ const CLIENTS = {
 };
 
 /** Limits of failed authentications of clients in a window. */
-export interface ClientThrottling extends Given<typeof CLIENTS> {}
+export interface ClientAuthenticationLimits extends Given<typeof CLIENTS> {}
 
 const USER_CODES = {
   /** Entered by one user. @default 5 */
@@ -51,7 +51,7 @@ const USER_CODES = {
 };
 
 /** Limits of wrong user codes in a window. */
-export interface UserCodeThrottling extends Given<typeof USER_CODES> {}
+export interface UserCodeLimits extends Given<typeof USER_CODES> {}
 
 const DEVICE_REQUESTS = {
   /** From one address for all public clients together. A confidential client has made itself known. @default 50 */
@@ -63,9 +63,9 @@ const DEVICE_REQUESTS = {
 };
 
 /** Limits of device authorization requests in a window. */
-export interface DeviceRequestThrottling extends Given<typeof DEVICE_REQUESTS> {}
+export interface DeviceRequestLimits extends Given<typeof DEVICE_REQUESTS> {}
 
-const THROTTLING = {
+const ATTEMPTS = {
   /** Limits of failed logins; `false`: none. Over a limit, users see the login page with 429 and `Retry-After`. */
   login: optional(objectOrFalse(LOGIN), {}),
   /**
@@ -94,18 +94,8 @@ const THROTTLING = {
  * `app.proxy` and `app.maxIpsCount` of your own app) it is the proxy's address for all requests. A limit for an address also
  * applies to its larger networks: twice the number for an IPv6 /56, three times the number for a /48 or an IPv4 /24.
  */
-export interface Throttling extends Given<typeof THROTTLING> {}
-
-/** The limits with their defaults filled in; windows in seconds. `undefined`: no limits. */
-export type ResolvedThrottling = Values<typeof THROTTLING>;
+export interface AttemptLimits extends Given<typeof ATTEMPTS> {}
 
 /** The limits, or `false` for none. */
-export const throttling: Check<Throttling | false, ResolvedThrottling> = (place, given) =>
-  objectOrFalse(THROTTLING)(place, given) ?? NONE;
-
-const NONE: ResolvedThrottling = Object.freeze({
-  login: undefined,
-  clientAuthentication: undefined,
-  userCodes: undefined,
-  deviceRequests: undefined,
-});
+export const attempts: Check<AttemptLimits | false, Values<typeof ATTEMPTS> | undefined> =
+  objectOrFalse(ATTEMPTS);
