@@ -1,4 +1,4 @@
-import type { Client, Finding, Gate, Storage } from '../../contracts/index.ts';
+import type { Finding, Gate, Storage } from '../../contracts/index.ts';
 import type { Protection } from '../../keys/material.ts';
 
 /** The parts and the configuration of a server that the checks read. */
@@ -26,29 +26,15 @@ export interface CheckedServer {
   readonly issuer: string | undefined;
 }
 
-/** Checks one aspect of a server and resolves to the problems, with their remedies. */
-export type Check = (server: CheckedServer) => Promise<readonly Finding[]>;
+/** The problems that a check has found, with their remedies. */
+export type Findings = AsyncGenerator<Finding, void>;
 
-// Limited, so that a message fits a screen whatever the number of clients.
-const MOST_NAMED = 3;
+/** A problem that stops a server, or that lets others in. */
+export function failure(code: string, message: string, remedy: string): Finding {
+  return { code, severity: 'error', message, remedy };
+}
 
-/** The clients of a finding, for its message. Stores the first names only, and the count of all. */
-export class NamedClients {
-  readonly #names: string[] = [];
-  #count = 0;
-
-  get count(): number {
-    return this.#count;
-  }
-
-  add({ id, name }: Pick<Client, 'id' | 'name'>, detail = ''): void {
-    this.#count += 1;
-    if (this.#names.length < MOST_NAMED) this.#names.push(`"${name}" (${id}${detail && `, ${detail}`})`);
-  }
-
-  /** Such as `"Reports" (7)`, or `"Reports" (7), "Mail" (8), "Shop" (9) and 12 more`. */
-  toString(): string {
-    const more = this.#count - this.#names.length;
-    return this.#names.join(', ') + (more > 0 ? ` and ${more} more` : '');
-  }
+/** A problem that does no harm yet. */
+export function warning(code: string, message: string, remedy: string): Finding {
+  return { code, severity: 'warning', message, remedy };
 }

@@ -1,22 +1,51 @@
 import { now } from '../../contracts/clock.ts';
 import { isLoopback } from '../../contracts/loopback.ts';
-import type { Client, Finding, StoredClient } from '../../contracts/index.ts';
-import { NamedClients } from './check.ts';
-import type { CheckedServer } from './check.ts';
+import type { Client, StoredClient } from '../../contracts/index.ts';
+import { warning } from './check.ts';
+import type { CheckedServer, Findings } from './check.ts';
 
-/** A check of clients, which are added one by one. Its memory does not grow with their number. */
-interface ClientCheck {
-  add(stored: StoredClient): void;
-  findings(): readonly Finding[];
-}
+/** The problems that clients can have: the message, which names the clients after it, and the remedy. */
+const PROBLEMS = {
+  redirect_uri_insecure: {
+    message: 'Authorization codes are sent over http, without encryption',
+    remedy: 'Serve those apps over https and change the redirect URI with `gatehouse client update`.',
+  },
+  client_without_secret: {
+    message: 'Confidential clients without a valid secret get no tokens',
+    remedy: 'Add one with `gatehouse client secrets add`, or disable the client.',
+  },
+  secret_expires_soon: {
+    message: 'The last valid secret expires within two weeks',
+    remedy: 'Add another with `gatehouse client secrets add` and give it to the app.',
+  },
+  secret_besides_keys: {
+    message: 'Clients with keys also have valid secrets, so that a stolen secret is enough',
+    remedy: 'When the app uses its keys, delete them with `gatehouse client secrets delete`.',
+  },
+  // These names silently have no effect.
+  role_unknown: {
+    message: 'Clients have a role that the gate does not define',
+    remedy: 'Define the role again, or remove it from the client with `gatehouse client permissions`.',
+  },
+  permission_unknown: {
+    message: 'Clients have a permission that the gate does not define',
+    remedy: 'Define the permission again, or remove it from the client with `gatehouse client permissions`.',
+  },
+  scope_unknown: {
+    message: 'Clients have a scope that the server does not define',
+    remedy: 'Define the scope again, or remove it from the client with `gatehouse client update`.',
+  },
+} as const;
+
+type Problem = keyof typeof PROBLEMS;
 
 const PAGE = 100;
 // Secrets are read per client, in parallel queries.
 const CONCURRENCY = 10;
 
-/** Checks all clients that are not disabled, one page at a time. */
-export async function checkClients(server: CheckedServer): Promise<readonly Finding[]> {
-  const checks: readonly ClientCheck[] = [checkRedirectUris(), checkSecrets(), checkNames(server)];
+/** Checks all clients that are not disabled, one page at a time. The memory does not grow with their number. */
+export async function* checkClients(server: CheckedServer): Findings {
+  const affected = new Map<Problem, NamedClients>();
   const { clients } = server.storage;
   for (let after: string | undefined; ;) {
     const page = await clients.list({ after, limit: PAGE });
@@ -24,79 +53,53 @@ export async function checkClients(server: CheckedServer): Promise<readonly Find
     for (let start = 0; start < enabled.length; start += CONCURRENCY) {
       const some = enabled.slice(start, start + CONCURRENCY);
       const stored = await Promise.all(some.map(async (client) => withSecrets(server, client)));
-      for (const one of stored) for (const check of checks) if (one) check.add(one);
+      for (const one of stored) if (one) addProblems(affected, one, server);
     }
     if (page.length < PAGE) break;
     after = page.at(-1)!.id;
   }
-  return checks.flatMap((check) => check.findings());
+  for (const [code, { message, remedy }] of Object.entries(PROBLEMS)) {
+    const named = affected.get(code as Problem);
+    if (named) yield warning(code, `${message}: ${named.toString()}.`, remedy);
+  }
 }
 
 async function withSecrets({ storage }: CheckedServer, client: Client): Promise<StoredClient | undefined> {
   return client.confidential ? storage.clients.find(client.id) : { client, secrets: [], sequence: 0 };
 }
 
-/** Finds names that the gate or the server no longer defines, because they silently have no effect. */
-function checkNames({ gate, scopes }: Pick<CheckedServer, 'gate' | 'scopes'>): ClientCheck {
-  const kinds = [
-    nameCheck('role', gate && ((name) => Object.hasOwn(gate.roles, name))),
-    nameCheck('permission', gate && ((name) => gate.has(name))),
-    nameCheck('scope', scopes && ((name) => scopes.has(name))),
-  ];
-  return {
-    add({ client: { id, name, roles, permissions, scopes: allowed = [] } }) {
-      const names = { role: roles, permission: permissions, scope: allowed };
-      for (const { kind, isDefined, clients } of kinds) {
-        const unknown = isDefined ? names[kind].find((one) => !isDefined(one)) : undefined;
-        if (unknown !== undefined) clients.add({ id, name }, unknown);
-      }
-    },
-    findings: () => kinds.flatMap(({ kind, clients }) => unknownName(kind, clients)),
-  };
+function addProblems(
+  affected: Map<Problem, NamedClients>,
+  stored: StoredClient,
+  server: CheckedServer,
+): void {
+  for (const [code, detail] of [...problemsOf(stored), ...unknownNames(stored.client, server)]) {
+    const named = affected.get(code) ?? new NamedClients();
+    affected.set(code, named);
+    named.add(stored.client, detail);
+  }
 }
 
-type Kind = 'role' | 'permission' | 'scope';
+/** A problem of a client, with the detail that the message names besides the client. */
+type Found = readonly [code: Problem, detail: string];
 
-/** @param isDefined - `undefined`: the defined names are not known, so that none is reported */
-function nameCheck(
-  kind: Kind,
-  isDefined: ((name: string) => boolean) | undefined,
-): { kind: Kind; isDefined: typeof isDefined; clients: NamedClients } {
-  return { kind, isDefined, clients: new NamedClients() };
-}
+// In seconds: two weeks to deploy a new secret.
+const SOON = 14 * 86_400;
 
-function unknownName(kind: Kind, clients: NamedClients): Finding[] {
-  if (clients.count === 0) return [];
-  return [
-    {
-      code: `${kind}_unknown`,
-      severity: 'warning',
-      message: `Clients have a ${kind} that the ${kind === 'scope' ? 'server' : 'gate'} does not define: ${clients.toString()}.`,
-      remedy: `Define the ${kind} again, or remove it from the client with \`gatehouse client ${kind === 'scope' ? 'update' : 'permissions'}\`.`,
-    },
-  ];
-}
+function* problemsOf({ client, secrets }: StoredClient): Iterable<Found> {
+  // Over http the network can read authorization codes.
+  const insecure = client.redirectUris.find(isInsecure);
+  if (insecure !== undefined) yield ['redirect_uri_insecure', insecure];
+  if (!client.confidential) return;
 
-/** Finds redirect URIs with http, over which the network can read authorization codes. */
-function checkRedirectUris(): ClientCheck {
-  const insecure = new NamedClients();
-  return {
-    add({ client }) {
-      const uri = client.redirectUris.find(isInsecure);
-      if (uri !== undefined) insecure.add(client, uri);
-    },
-    findings() {
-      if (insecure.count === 0) return [];
-      return [
-        {
-          code: 'redirect_uri_insecure',
-          severity: 'warning',
-          message: `Authorization codes are sent over http, without encryption: ${insecure.toString()}.`,
-          remedy: 'Serve those apps over https and change the redirect URI with `gatehouse client update`.',
-        },
-      ];
-    },
-  };
+  const lastExpiry = Math.max(0, ...secrets.map(({ expiresAt = Infinity }) => expiresAt));
+  if (client.keys) {
+    if (lastExpiry > now()) yield ['secret_besides_keys', ''];
+  } else if (lastExpiry <= now()) {
+    yield ['client_without_secret', secrets.length > 0 ? `since ${day(lastExpiry)}` : ''];
+  } else if (lastExpiry <= now() + SOON) {
+    yield ['secret_expires_soon', day(lastExpiry)];
+  }
 }
 
 function isInsecure(uri: string): boolean {
@@ -104,65 +107,39 @@ function isInsecure(uri: string): boolean {
   return url?.protocol === 'http:' && !isLoopback(url.hostname);
 }
 
-// In seconds: two weeks to deploy a new secret.
-const SOON = 14 * 86_400;
-
-/** Finds confidential clients without keys whose last secret has expired or expires soon, and those with keys and secrets. */
-function checkSecrets(): ClientCheck {
-  const without = new NamedClients();
-  const expiring = new NamedClients();
-  const both = new NamedClients();
-  return {
-    add({ client, secrets }) {
-      if (!client.confidential) return;
-      const lastExpiry = Math.max(0, ...secrets.map(({ expiresAt = Infinity }) => expiresAt));
-      if (client.keys) {
-        if (lastExpiry > now()) both.add(client, '');
-        return;
-      }
-      if (lastExpiry <= now()) without.add(client, secrets.length > 0 ? `since ${day(lastExpiry)}` : '');
-      else if (lastExpiry <= now() + SOON) expiring.add(client, day(lastExpiry));
-    },
-    findings: () => [...withoutSecret(without), ...expiresSoon(expiring), ...besidesKeys(both)],
-  };
-}
-
 function day(seconds: number): string {
   return new Date(seconds * 1000).toISOString().slice(0, 10);
 }
 
-function withoutSecret(clients: NamedClients): Finding[] {
-  if (clients.count === 0) return [];
-  return [
-    {
-      code: 'client_without_secret',
-      severity: 'warning',
-      message: `Confidential clients without a valid secret get no tokens: ${clients.toString()}.`,
-      remedy: 'Add one with `gatehouse client secrets add`, or disable the client.',
-    },
-  ];
+/** Finds names that the gate or the server no longer defines, of each kind the first one. */
+function* unknownNames(
+  { permissions, roles, scopes: allowed = [] }: Client,
+  { gate, scopes }: Pick<CheckedServer, 'gate' | 'scopes'>,
+): Iterable<Found> {
+  const role = gate && roles.find((name) => !Object.hasOwn(gate.roles, name));
+  if (role !== undefined) yield ['role_unknown', role];
+  const permission = gate && permissions.find((name) => !gate.has(name));
+  if (permission !== undefined) yield ['permission_unknown', permission];
+  const scope = scopes && allowed.find((name) => !scopes.has(name));
+  if (scope !== undefined) yield ['scope_unknown', scope];
 }
 
-function expiresSoon(clients: NamedClients): Finding[] {
-  if (clients.count === 0) return [];
-  return [
-    {
-      code: 'secret_expires_soon',
-      severity: 'warning',
-      message: `The last valid secret expires within two weeks: ${clients.toString()}.`,
-      remedy: 'Add another with `gatehouse client secrets add` and give it to the app.',
-    },
-  ];
-}
+// Limited, so that a message fits a screen whatever the number of clients.
+const MOST_NAMED = 3;
 
-function besidesKeys(clients: NamedClients): Finding[] {
-  if (clients.count === 0) return [];
-  return [
-    {
-      code: 'secret_besides_keys',
-      severity: 'warning',
-      message: `Clients with keys also have valid secrets, so that a stolen secret is enough: ${clients.toString()}.`,
-      remedy: 'When the app uses its keys, delete them with `gatehouse client secrets delete`.',
-    },
-  ];
+/** The clients of a finding, for its message. Stores the first names only, and the count of all. */
+class NamedClients {
+  readonly #names: string[] = [];
+  #count = 0;
+
+  add({ id, name }: Pick<Client, 'id' | 'name'>, detail: string): void {
+    this.#count += 1;
+    if (this.#names.length < MOST_NAMED) this.#names.push(`"${name}" (${id}${detail && `, ${detail}`})`);
+  }
+
+  /** Such as `"Reports" (7)`, or `"Reports" (7), "Mail" (8), "Shop" (9) and 12 more`. */
+  toString(): string {
+    const more = this.#count - this.#names.length;
+    return this.#names.join(', ') + (more > 0 ? ` and ${more} more` : '');
+  }
 }

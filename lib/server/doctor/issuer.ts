@@ -1,6 +1,7 @@
 import type { Client, Finding } from '../../contracts/index.ts';
 import { GatehouseError } from '../../errors.ts';
-import type { CheckedServer } from './check.ts';
+import { failure, warning } from './check.ts';
+import type { CheckedServer, Findings } from './check.ts';
 
 const WELL_KNOWN = '/.well-known/oauth-authorization-server';
 
@@ -9,50 +10,51 @@ const WELL_KNOWN = '/.well-known/oauth-authorization-server';
  * configuration can. Sends an authorization request of one of the clients, which stores nothing, and a logout without a
  * session.
  */
-export async function checkIssuer(server: CheckedServer): Promise<readonly Finding[]> {
+export async function* checkIssuer(server: CheckedServer): Findings {
   const { issuer } = server;
-  if (issuer === undefined) return [];
-  const { findings, metadata } = await readMetadata(issuer);
-  if (!metadata) return findings;
-  const metadataFindings = [...findings, ...compareMetadata(issuer, metadata)];
-  if (metadataFindings.length > 0) return metadataFindings;
-  const unreachable = await checkPublishedKeys(String(metadata['jwks_uri']));
-  if (unreachable.length > 0) return unreachable;
-  return [
-    ...(await checkAuthorization(server, {
-      issuer,
-      endpoint: metadata['authorization_endpoint'] as string,
-    })),
-    ...(await checkCookies(issuer)),
-  ];
+  if (issuer === undefined) return;
+  const metadata = yield* checkMetadata(issuer);
+  if (!metadata) return;
+  const jwksUri = String(metadata['jwks_uri']);
+  // The JWK Set needs no authentication, so it shows that the endpoints can be reached at the URLs of the metadata.
+  const keys = await probe(jwksUri);
+  if (!('status' in keys) || keys.status !== 200) {
+    yield failure(
+      'endpoints_unreachable',
+      `The server's public keys are not at ${jwksUri}, the jwks_uri of its metadata: ${describe(keys)}.`,
+      'Let the proxy pass /oauth/ to the server; if it removes the path of the issuer, set the option paths.mount.',
+    );
+    return;
+  }
+  yield* checkAuthorization(server, issuer, metadata['authorization_endpoint'] as string);
+  yield* checkCookies(issuer);
 }
 
-interface MetadataResult {
-  readonly findings: readonly Finding[];
-  readonly metadata?: Readonly<Record<string, unknown>>;
-}
+type Metadata = Readonly<Record<string, unknown>>;
 
-async function readMetadata(issuer: string): Promise<MetadataResult> {
+/** Returns the metadata; `undefined` when there is something wrong with it. */
+async function* checkMetadata(issuer: string): AsyncGenerator<Finding, Metadata | undefined> {
   const { origin, pathname } = new URL(issuer);
   const path = pathname.replace(/\/$/, '');
   // RFC 8414 section 3.1 puts the issuer's path after the well-known path.
   const standard = `${origin}${WELL_KNOWN}${path}`;
   const answer = await probe(standard);
-  const metadata = parseMetadata(answer);
-  if (metadata) return { findings: [], metadata };
-  const below = path === '' ? undefined : parseMetadata(await probe(issuer + WELL_KNOWN));
-  if (!below) return { findings: [noMetadata(standard, answer)] };
-  return {
-    metadata: below,
-    findings: [
-      {
-        code: 'metadata_misplaced',
-        severity: 'warning',
-        message: `Clients look for the server's metadata at ${standard} (RFC 8414), but it is only at ${issuer}${WELL_KNOWN}.`,
-        remedy: 'Let the proxy pass that path to the server too.',
-      },
-    ],
-  };
+  const found = parseMetadata(answer);
+  const metadata = found ?? (path === '' ? undefined : parseMetadata(await probe(issuer + WELL_KNOWN)));
+  if (!metadata) {
+    yield noMetadata(standard, answer);
+    return undefined;
+  }
+  if (!found) {
+    yield warning(
+      'metadata_misplaced',
+      `Clients look for the server's metadata at ${standard} (RFC 8414), but it is only at ${issuer}${WELL_KNOWN}.`,
+      'Let the proxy pass that path to the server too.',
+    );
+  }
+  const wrong = compareMetadata(issuer, metadata);
+  if (wrong) yield wrong;
+  return wrong ? undefined : found;
 }
 
 function parseMetadata(answer: ProbeResult): Readonly<Record<string, unknown>> | undefined {
@@ -68,79 +70,57 @@ function parseMetadata(answer: ProbeResult): Readonly<Record<string, unknown>> |
 
 function noMetadata(url: string, answer: ProbeResult): Finding {
   if ('failure' in answer) {
-    return {
-      code: 'issuer_unreachable',
-      severity: 'error',
-      message: `Nothing answers at ${url}: ${answer.failure}.`,
-      remedy:
-        'Start the server, and check that its host name, port, certificate and proxy can be reached from this machine.',
-    };
+    return failure(
+      'issuer_unreachable',
+      `Nothing answers at ${url}: ${answer.failure}.`,
+      'Start the server, and check that its host name, port, certificate and proxy can be reached from this machine.',
+    );
   }
   const { location, status } = answer;
-  return {
-    code: 'metadata_missing',
-    severity: 'error',
-    message: `${url} is not the metadata of an authorization server: the response was ${status}${location ? ` to ${location}` : ''}.`,
-    remedy:
-      'Let the proxy pass /oauth/ and /.well-known/ to the server; with a path in the issuer, see the option paths.mount.',
-  };
+  return failure(
+    'metadata_missing',
+    `${url} is not the metadata of an authorization server: the response was ${status}${location ? ` to ${location}` : ''}.`,
+    'Let the proxy pass /oauth/ and /.well-known/ to the server; with a path in the issuer, see the option paths.mount.',
+  );
 }
 
-function compareMetadata(issuer: string, metadata: Readonly<Record<string, unknown>>): Finding[] {
+function compareMetadata(issuer: string, metadata: Metadata): Finding | undefined {
   if (metadata['issuer'] !== issuer) {
-    return [
-      {
-        code: 'issuer_differs',
-        severity: 'error',
-        message: `The server at ${issuer} has another issuer in its metadata: ${String(metadata['issuer'])}.`,
-        remedy: 'Pass the public URL to createAuthServer() as issuer; behind a proxy, the URL of the proxy.',
-      },
-    ];
+    return failure(
+      'issuer_differs',
+      `The server at ${issuer} has another issuer in its metadata: ${String(metadata['issuer'])}.`,
+      'Pass the public URL to createAuthServer() as issuer; behind a proxy, the URL of the proxy.',
+    );
   }
   const elsewhere = Object.entries(metadata).filter(
     ([name, url]) => /_endpoint$|^jwks_uri$/.test(name) && !String(url).startsWith(`${issuer}/`),
   );
-  if (elsewhere.length === 0 && typeof metadata['authorization_endpoint'] === 'string') return [];
+  if (elsewhere.length === 0 && typeof metadata['authorization_endpoint'] === 'string') return undefined;
   const named = elsewhere.map(([name, url]) => `${name} ${String(url)}`).join(', ') || 'none at all';
-  return [
-    {
-      code: 'endpoints_elsewhere',
-      severity: 'error',
-      message: `The server at ${issuer} has endpoints in its metadata with another scheme, host or path: ${named}.`,
-      remedy: 'Check that no proxy changes them.',
-    },
-  ];
+  return failure(
+    'endpoints_elsewhere',
+    `The server at ${issuer} has endpoints in its metadata with another scheme, host or path: ${named}.`,
+    'Check that no proxy changes them.',
+  );
 }
 
-async function checkAuthorization(
-  server: CheckedServer,
-  { issuer, endpoint }: { issuer: string; endpoint: string },
-): Promise<readonly Finding[]> {
+async function* checkAuthorization(server: CheckedServer, issuer: string, endpoint: string): Findings {
   const client = await findAuthorizationCodeClient(server);
-  if (!client) return [];
+  if (!client) return;
   const answer = await probe(authorizationRequest(endpoint, client));
   if ('failure' in answer || answer.status >= 500) {
-    return [
-      {
-        code: 'authorization_fails',
-        severity: 'error',
-        message: `An authorization request to ${endpoint} fails: ${describe(answer)}.`,
-        remedy: 'Read the logs of the server and of the proxy.',
-      },
-    ];
+    yield failure(
+      'authorization_fails',
+      `An authorization request to ${endpoint} fails: ${describe(answer)}.`,
+      'Read the logs of the server and of the proxy.',
+    );
+  } else if (!isInteraction(answer.location, issuer)) {
+    yield warning(
+      'authorization_unanswered',
+      `An authorization request of "${client.name}" to ${endpoint} was answered with ${answer.status} and does not lead to the login page.`,
+      'Check that the server uses the same database as this command, and that the proxy does not rewrite Location.',
+    );
   }
-  if (!isInteraction(answer.location, issuer)) {
-    return [
-      {
-        code: 'authorization_unanswered',
-        severity: 'warning',
-        message: `An authorization request of "${client.name}" to ${endpoint} was answered with ${answer.status} and does not lead to the login page.`,
-        remedy:
-          'Check that the server uses the same database as this command, and that the proxy does not rewrite Location.',
-      },
-    ];
-  }
-  return [];
 }
 
 function isInteraction(location: string | null, issuer: string): boolean {
@@ -149,30 +129,24 @@ function isInteraction(location: string | null, issuer: string): boolean {
 }
 
 /** Checks the session cookie that a logout sets. The pages of the host may have no such logout, which is not reported. */
-async function checkCookies(issuer: string): Promise<readonly Finding[]> {
+async function* checkCookies(issuer: string): Findings {
   const endpoint = `${issuer}/oauth/logout`;
   const answer = await probe(endpoint, 'POST');
-  if ('failure' in answer || answer.status !== 200) return [];
+  if ('failure' in answer || answer.status !== 200) return;
+  const insecure = answer.cookies.filter((cookie) => !/;\s*secure/i.test(cookie));
   if (answer.cookies.length === 0) {
-    return [
-      {
-        code: 'cookies_lost',
-        severity: 'error',
-        message: `The response of ${endpoint} has no cookie, so users cannot sign in.`,
-        remedy: 'Check that the proxy passes Set-Cookie on.',
-      },
-    ];
+    yield failure(
+      'cookies_lost',
+      `The response of ${endpoint} has no cookie, so users cannot sign in.`,
+      'Check that the proxy passes Set-Cookie on.',
+    );
+  } else if (insecure.length > 0 && issuer.startsWith('https:')) {
+    yield failure(
+      'cookies_insecure',
+      `Cookies of ${endpoint} lack the attribute Secure: ${insecure.map(cookieName).join(', ')}.`,
+      'Check that the proxy does not rewrite Set-Cookie.',
+    );
   }
-  const insecure = answer.cookies.filter((cookie) => !/;\s*secure/i.test(cookie)).map(cookieName);
-  if (insecure.length === 0 || !issuer.startsWith('https:')) return [];
-  return [
-    {
-      code: 'cookies_insecure',
-      severity: 'error',
-      message: `Cookies of ${endpoint} lack the attribute Secure: ${insecure.join(', ')}.`,
-      remedy: 'Check that the proxy does not rewrite Set-Cookie.',
-    },
-  ];
 }
 
 async function findAuthorizationCodeClient({ storage }: CheckedServer): Promise<Client | undefined> {
@@ -242,19 +216,4 @@ function failureReason(error: unknown): string {
 /** The result of a probe, for the end of a sentence. */
 function describe(answer: ProbeResult): string {
   return 'failure' in answer ? answer.failure : `the response was ${answer.status}`;
-}
-
-/** Checks that the endpoints can be reached at the URLs of the metadata, by the JWK Set, which needs no authentication. */
-async function checkPublishedKeys(url: string): Promise<readonly Finding[]> {
-  const answer = await probe(url);
-  if ('status' in answer && answer.status === 200) return [];
-  return [
-    {
-      code: 'endpoints_unreachable',
-      severity: 'error',
-      message: `The server's public keys are not at ${url}, the jwks_uri of its metadata: ${describe(answer)}.`,
-      remedy:
-        'Let the proxy pass /oauth/ to the server; if it removes the path of the issuer, set the option paths.mount.',
-    },
-  ];
 }

@@ -1,47 +1,49 @@
 import { now, readState } from '../../contracts/clock.ts';
 import type { Finding, StorageDiagnosis } from '../../contracts/index.ts';
 import { StorageError } from '../../errors.ts';
-import type { Check, CheckedServer } from './check.ts';
+import { failure } from './check.ts';
+import type { CheckedServer, Findings } from './check.ts';
 import { checkClients } from './clients.ts';
 import { checkIssuer } from './issuer.ts';
 import { checkKeys } from './keys.ts';
 
 /** Runs every check that the state of the storage permits. Resolves to the findings, errors first. */
 export async function runChecks(server: CheckedServer): Promise<readonly Finding[]> {
-  const findings = [
-    ...(await withStorage(server)),
-    ...(await checkCookieKeys(server)),
-    ...(await checkIssuer(server)),
-  ];
+  const findings: Finding[] = [];
+  for await (const finding of runAll(server)) findings.push(finding);
   return findings.toSorted((one, other) => rank(one) - rank(other));
 }
 
-// These need the tables of this version.
-const WITH_TABLES: readonly Check[] = [checkDiagnosis, checkKeys, checkClients];
+async function* runAll(server: CheckedServer): Findings {
+  yield* checkStored(server);
+  yield* checkCookieKeys(server);
+  yield* checkIssuer(server);
+}
 
-async function withStorage(server: CheckedServer): Promise<readonly Finding[]> {
-  const findings: Finding[] = [];
+async function* checkStored(server: CheckedServer): Findings {
   try {
     const pending = await checkMigrations(server);
-    findings.push(...pending, ...(await checkAccess(server, pending.length > 0)));
-    if (pending.length > 0) return findings;
-    for (const check of WITH_TABLES) findings.push(...(await check(server)));
-    return findings;
+    yield* pending;
+    yield* await checkAccess(server, pending.length > 0);
+    // The other checks need the tables of this version.
+    if (pending.length > 0) return;
+    yield* await checkDiagnosis(server);
+    yield* checkKeys(server);
+    yield* checkClients(server);
   } catch (error) {
     if (!(error instanceof StorageError)) throw error;
-    return [...findings, unreachable(error)];
+    yield unreachable(error);
   }
 }
 
 function unreachable({ message }: StorageError): Finding {
-  return {
-    code: 'database_unreachable',
-    severity: 'error',
+  return failure(
+    'database_unreachable',
     message,
-    remedy: message.includes('(SQLITE_')
+    message.includes('(SQLITE_')
       ? 'Correct the path of the file, and let the user of this process write the file and its folder.'
       : 'Start the database, or correct its address and the password and privileges of its user.',
-  };
+  );
 }
 
 function rank({ severity }: Finding): number {
@@ -89,18 +91,14 @@ const MIN_DIFFERENT_CHARACTERS = 8;
  * Finds keys of the option `secrets.cookieKeys` that can be guessed. Their length is checked when a server starts. Keys that a server
  * has generated itself are random, and need no check.
  */
-async function checkCookieKeys({ cookieKeys = [] }: CheckedServer): Promise<readonly Finding[]> {
+async function* checkCookieKeys({ cookieKeys = [] }: CheckedServer): Findings {
   const weak = cookieKeys.filter((key) => new Set(key).size < MIN_DIFFERENT_CHARACTERS);
-  if (weak.length === 0) return [];
-  return [
-    {
-      code: 'cookie_keys_weak',
-      severity: 'error',
-      message: `${weak.length === 1 ? 'A cookie key is' : `${weak.length} cookie keys are`} made of very few different characters and easy to guess, so sessions can be forged.`,
-      remedy:
-        'Use random keys, such as those of `openssl rand -base64 32`, or leave out secrets.cookieKeys: the server then creates and stores one.',
-    },
-  ];
+  if (weak.length === 0) return;
+  yield failure(
+    'cookie_keys_weak',
+    `${weak.length === 1 ? 'A cookie key is' : `${weak.length} cookie keys are`} made of very few different characters and easy to guess, so sessions can be forged.`,
+    'Use random keys, such as those of `openssl rand -base64 32`, or leave out secrets.cookieKeys: the server then creates and stores one.',
+  );
 }
 
 /** @param isPending - whether a migration has to run */
