@@ -1,6 +1,6 @@
 import type { InteractionScope, NamedResource } from '../lib/contracts/index.ts';
 import type { Access, Problem } from './page.ts';
-import type { PageContext } from './page-context.ts';
+import type { PageRequest } from './page-request.ts';
 
 // Numbered, because a scope may contain characters that field names cannot. A value, not the number, is the scope.
 const FIELD = 'scope-';
@@ -16,7 +16,7 @@ export function describeAccess(
     readonly resource: NamedResource | undefined;
     readonly scopes: readonly InteractionScope[];
   },
-  { nameOf }: Pick<PageContext, 'nameOf'>,
+  { nameOf }: Pick<PageRequest, 'nameOf'>,
   isChecked: boolean,
 ): Access {
   const labelOf = (scope: InteractionScope): string => nameOf('scope', scope, resource?.resource);
@@ -48,6 +48,6 @@ export function isNothingLeft(scopes: readonly InteractionScope[], checked: read
 }
 
 /** The problem to show then. */
-export function nothingLeft({ text }: Pick<PageContext, 'text'>): Problem {
+export function nothingLeft({ text }: Pick<PageRequest, 'text'>): Problem {
   return { field: `${FIELD}0`, message: text['consent.problem.nothing'] };
 }

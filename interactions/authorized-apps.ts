@@ -1,41 +1,30 @@
-import type { Context, Middleware } from 'koa';
-import Router from 'koa-router';
 import type { AuthorizedApp, InteractionFlow, User } from '../lib/contracts/index.ts';
 import { pathParameter, queryText, seeOther } from './navigation.ts';
 import type { AuthorizedAppRow } from './page.ts';
+import { askToConfirm } from './page-request.ts';
+import type { PageRequest, Step } from './page-request.ts';
+import type { PageRouter } from './page-router.ts';
 import { sentence } from './sentence.ts';
-import type { PageContext, PageContextFor } from './page-context.ts';
 import { titleOfApp } from './unregistered.ts';
 import { describeViewer, signedIn } from './viewer.ts';
 
-/**
- * Routes of a user's authorized apps.
- *
- * @param view - middleware before each page
- * @param form - middleware before each posted form
- */
-export function authorizedAppRoutes(
-  { basePath }: InteractionFlow,
-  pageContextFor: PageContextFor,
+/** Adds the routes of a user's authorized apps. */
+export function addAuthorizedAppRoutes(
+  router: PageRouter,
   path: string,
-  { view, form }: { view: Middleware[]; form: Middleware[] },
-): Middleware {
+  { basePath }: InteractionFlow,
+): void {
   const home = basePath + path;
-  const run = (step: (request: AccountRequest) => Promise<void>): Middleware =>
-    signedIn(pageContextFor, async (ctx, user, pageContext) => step({ ctx, pageContext, user, home }));
-
-  const router = new Router()
-    .get(path, ...view, run(listAuthorizedApps))
-    .get(`${path}/:id/disconnect`, ...view, run(askToDisconnect))
-    .post(`${path}/:id/disconnect`, ...form, run(disconnect));
-  // The router's type requires a context with members that the router adds itself.
-  return router.routes() as Middleware;
+  const run = (step: (request: AccountRequest) => Promise<void>): Step =>
+    signedIn(async (request, user) => step({ ...request, user, home }));
+  router
+    .page(path, run(listAuthorizedApps))
+    .page(`${path}/:id/disconnect`, run(askToDisconnect))
+    .form(`${path}/:id/disconnect`, run(disconnect));
 }
 
 /** A request of a signed-in user. */
-interface AccountRequest {
-  readonly ctx: Context;
-  readonly pageContext: PageContext;
+interface AccountRequest extends PageRequest {
   readonly user: User;
   /** URL path of the list of authorized apps. */
   readonly home: string;
@@ -43,13 +32,12 @@ interface AccountRequest {
 
 /** Lists the apps that a user has authorized, with their scopes, the time of the consent and of its last use. */
 async function listAuthorizedApps(request: AccountRequest): Promise<void> {
-  const { ctx, pageContext, user } = request;
-  const { brand, count, flow, show, text } = pageContext;
+  const { brand, count, ctx, flow, show, text, user } = request;
   const authorizedApps = await flow.authorizedApps(ctx, user).list();
-  show(ctx, {
+  show({
     view: 'authorized-apps/list',
     wide: true,
-    viewer: await describeViewer(ctx, user, pageContext),
+    viewer: await describeViewer(request, user),
     heading: sentence(text['authorizedApps.heading']),
     lead:
       authorizedApps.length > 0
@@ -65,13 +53,12 @@ async function listAuthorizedApps(request: AccountRequest): Promise<void> {
 
 function describe(
   { client, createdAt, lastUsedAt, limited, resources, scopes, tools }: AuthorizedApp,
-  { home, pageContext }: AccountRequest,
+  { clock, home, nameOf, text }: AccountRequest,
 ): AuthorizedAppRow {
-  const { clock, nameOf } = pageContext;
   const namesOf = (named: AuthorizedApp['scopes'], resource?: string): string[] =>
     named.map((scope) => nameOf('scope', scope, resource));
   return {
-    name: titleOfApp(client, pageContext.text),
+    name: titleOfApp(client, text),
     scopes: namesOf(scopes),
     limited,
     resources: resources.map(({ limited: isLimited, name, resource, scopes: ofResource }) => ({
@@ -88,27 +75,26 @@ function describe(
 }
 
 /** Asks for confirmation before an app loses its access. For an app that is not authorized, redirects to the list. */
-async function askToDisconnect({ ctx, home, pageContext, user }: AccountRequest): Promise<void> {
-  const { flow, show, text } = pageContext;
+async function askToDisconnect(request: AccountRequest): Promise<void> {
+  const { ctx, flow, home, text, user } = request;
   const id = pathParameter(ctx, 'id');
   const connected = await flow.authorizedApps(ctx, user).list();
   const authorizedApp = connected.find(({ client }) => client.id === id);
   if (!authorizedApp) return seeOther(ctx, home);
-  return show(ctx, {
-    view: 'confirm',
-    viewer: await describeViewer(ctx, user, pageContext),
+  return askToConfirm(request, {
+    viewer: await describeViewer(request, user),
     heading: sentence(text['authorizedApps.disconnectHeading'], {
       client: titleOfApp(authorizedApp.client, text),
     }),
     lead: sentence(text['authorizedApps.disconnectLead']),
     action: `${home}/${encodeURIComponent(id)}/disconnect`,
     button: text['authorizedApps.disconnect'],
-    cancel: { href: home, label: text['page.cancel'] },
+    cancel: home,
   });
 }
 
 /** Withdraws the consent. It succeeds also when it was withdrawn already, in another tab or by a second click. */
-async function disconnect({ ctx, home, pageContext, user }: AccountRequest): Promise<void> {
-  await pageContext.flow.authorizedApps(ctx, user).disconnect(pathParameter(ctx, 'id'));
+async function disconnect({ ctx, flow, home, user }: AccountRequest): Promise<void> {
+  await flow.authorizedApps(ctx, user).disconnect(pathParameter(ctx, 'id'));
   seeOther(ctx, `${home}?done=disconnected`);
 }

@@ -1,54 +1,45 @@
-import type { Context, Middleware } from 'koa';
-import Router from 'koa-router';
 import type { DeviceFlow, DeviceRequest, InteractionFlow, User } from '../lib/contracts/index.ts';
 import { InteractionExpiredError, TooManyAttemptsError } from '../lib/errors.ts';
 import { readForm } from '../lib/http/form.ts';
 import { checkedScopes, describeAccess, isNothingLeft, nothingLeft } from './access.ts';
 import { queryText, seeOther, withQuery } from './navigation.ts';
 import type { Problem } from './page.ts';
-import type { PageContext, PageContextFor } from './page-context.ts';
+import type { PageRequest, Step } from './page-request.ts';
+import type { PageRouter } from './page-router.ts';
 import { plain, printable, sentence } from './sentence.ts';
 import { displayName } from './viewer.ts';
 
 const PATH = '/oauth/device';
 
 /**
- * Routes of the page on which users enter the code of a device (RFC 8628 section 3.3).
+ * Adds the routes of the page on which users enter the code of a device (RFC 8628 section 3.3).
  *
  * The code is looked for after the user has signed in, and only by a posted form: neither another site nor a link can guess codes in
  * the user's name. The code travels in the forms, so that no page has a URL that would authorize a device.
- *
- * @param view - middleware before each page
- * @param form - middleware before each posted form
  */
-export function deviceRoutes(
-  { basePath }: InteractionFlow,
-  pageContextFor: PageContextFor,
+export function addDeviceRoutes(
+  router: PageRouter,
   devices: DeviceFlow,
-  { view, form }: { view: Middleware[]; form: Middleware[] },
-): Middleware {
+  { basePath }: InteractionFlow,
+): void {
   const home = basePath + PATH;
   const run =
-    (step: (request: CodeRequest) => Promise<void>) =>
-    async (ctx: Context): Promise<void> =>
-      step({ ctx, devices, home, pageContext: pageContextFor(ctx) });
-  const router = new Router()
-    .get(PATH, ...view, run(askForCode))
-    .post(PATH, ...form, run(submitCode))
-    .post(`${PATH}/approve`, ...form, run(approve))
-    .post(`${PATH}/deny`, ...form, run(deny))
+    (step: (request: CodeRequest) => Promise<void>): Step =>
+    async (request) =>
+      step({ ...request, devices, home });
+  router
+    .page(PATH, run(askForCode))
+    .form(PATH, run(submitCode))
+    .form(`${PATH}/approve`, run(approve))
+    .form(`${PATH}/deny`, run(deny))
     // After a posted form, its URL is in the address bar; it may be opened again by a GET.
-    .get([`${PATH}/approve`, `${PATH}/deny`], ...view, async (ctx) => seeOther(ctx, home));
-  // The router's type requires a context with members that the router adds itself.
-  return router.routes() as Middleware;
+    .page([`${PATH}/approve`, `${PATH}/deny`], ({ ctx }) => seeOther(ctx, home));
 }
 
-interface CodeRequest {
-  readonly ctx: Context;
+interface CodeRequest extends PageRequest {
   readonly devices: DeviceFlow;
   /** URL path of the page. */
   readonly home: string;
-  readonly pageContext: PageContext;
 }
 
 /**
@@ -56,17 +47,24 @@ interface CodeRequest {
  * is filled in, and the user is asked to compare it with that of the device.
  */
 async function askForCode(request: CodeRequest): Promise<void> {
-  const done = queryText(request.ctx, 'done');
-  if (done === 'approved' || done === 'denied') return showDone(request, done);
-  return showForm(request, { entered: queryText(request.ctx, 'user_code').slice(0, 20) });
+  const { ctx, show, text } = request;
+  const done = queryText(ctx, 'done');
+  if (done !== 'approved' && done !== 'denied') {
+    return showForm(request, { entered: queryText(ctx, 'user_code').slice(0, 20) });
+  }
+  return show({
+    view: 'notice',
+    heading: sentence(text[`device.${done}Heading`]),
+    lead: sentence(text[`device.${done}Lead`]),
+    details: [],
+  });
 }
 
 /** Shows what the device asks for, or the form again with 422. A user who is not signed in is sent to the login page first. */
 async function submitCode(request: CodeRequest): Promise<void> {
-  const { ctx, home, pageContext } = request;
-  const { flow, text } = pageContext;
+  const { ctx, flow, home, text } = request;
   const entered = printable((await readForm(ctx))['user_code'] ?? '').trim();
-  if (entered === '') return showProblem(request, { entered, message: text['device.codeMissing'] });
+  if (entered === '') return showProblem(request, entered, text['device.codeMissing']);
   const user = await flow.currentUser(ctx);
   if (!user) return seeOther(ctx, flow.loginUrl(withQuery(home, { user_code: entered.slice(0, 20) })));
   return lookingFor(request, entered, async (found) => {
@@ -75,13 +73,13 @@ async function submitCode(request: CodeRequest): Promise<void> {
 }
 
 async function approve(request: CodeRequest): Promise<void> {
-  const { ctx, devices, home, pageContext } = request;
+  const { ctx, devices, home } = request;
   const posted = await readForm(ctx);
   const { entered, user } = await answererOf(request, posted);
   const checked = checkedScopes(posted);
   return lookingFor(request, entered, async (found) => {
     if (isNothingLeft(found.scopes, checked)) {
-      const problems = [nothingLeft(pageContext)];
+      const problems = [nothingLeft(request)];
       return showRequest(request, user, found, { status: 422, isChecked: false, problems });
     }
     return (await devices.approve(ctx, user, entered, checked))
@@ -106,16 +104,15 @@ async function lookingFor(
   entered: string,
   next: (found: DeviceRequest) => Promise<void> | void,
 ): Promise<void> {
-  const { ctx, devices, pageContext } = request;
-  const user = await pageContext.flow.currentUser(ctx);
+  const { count, ctx, devices, flow } = request;
+  const user = await flow.currentUser(ctx);
   try {
     const found = user && (await devices.find(ctx, user, entered));
     await (found ? next(found) : showUnknown(request, entered));
   } catch (error) {
     if (!(error instanceof TooManyAttemptsError)) throw error;
     ctx.set('Retry-After', String(error.retryAfter));
-    const minutes = Math.ceil(error.retryAfter / 60);
-    const message = plain(pageContext.count('device.throttled', minutes));
+    const message = plain(count('device.throttled', Math.ceil(error.retryAfter / 60)));
     await showForm(request, { entered: '', status: 429, problems: [{ message }] });
   }
 }
@@ -126,32 +123,29 @@ async function lookingFor(
  * @throws InteractionExpiredError when the signed-in user is not the one of the form
  */
 async function answererOf(
-  { ctx, pageContext }: CodeRequest,
+  { ctx, flow }: CodeRequest,
   { user: asked, user_code: entered = '' }: Readonly<Record<string, string>>,
 ): Promise<{ readonly user: User; readonly entered: string }> {
-  const user = await pageContext.flow.currentUser(ctx);
+  const user = await flow.currentUser(ctx);
   if (!user || user.id !== asked) throw new InteractionExpiredError();
   return { user, entered };
 }
 
 /** The page of the form, with a code that is not open. */
 async function showUnknown(request: CodeRequest, entered: string): Promise<void> {
-  return showProblem(request, { entered, message: request.pageContext.text['device.codeUnknown'] });
+  return showProblem(request, entered, request.text['device.codeUnknown']);
 }
 
-async function showProblem(
-  request: CodeRequest,
-  { entered, message }: { entered: string; message: string },
-): Promise<void> {
+async function showProblem(request: CodeRequest, entered: string, message: string): Promise<void> {
   return showForm(request, { entered, status: 422, problems: [{ field: 'user_code', message }] });
 }
 
 async function showForm(
-  { ctx, home, pageContext: { flow, show, text } }: CodeRequest,
+  { flow, home, show, text }: CodeRequest,
   page: { entered: string; status?: number; problems?: readonly Problem[] },
 ): Promise<void> {
   const isFilledIn = page.entered !== '' && page.problems === undefined;
-  show(ctx, {
+  show({
     view: 'device/code',
     heading: sentence(text['device.heading']),
     lead: sentence(text[isFilledIn ? 'device.leadFilledIn' : 'device.lead']),
@@ -164,16 +158,16 @@ async function showForm(
 
 /** Shows who asks, from where and for what. The two buttons look alike: neither answer is proposed. */
 function showRequest(
-  { ctx, home, pageContext }: CodeRequest,
+  request: CodeRequest,
   user: User,
   found: DeviceRequest,
   page: { status: number; isChecked: boolean; problems: readonly Problem[] },
 ): void {
-  const { brand, count, flow, show, text } = pageContext;
+  const { brand, count, flow, home, show, text } = request;
   const { address, client, isSameNetwork, requestedAt, resource, userAgent, userCode } = found;
   const { isChecked, problems, status } = page;
   const minutes = Math.max(Math.round(Date.now() / 1000 - requestedAt), 0) / 60;
-  show(ctx, {
+  show({
     view: 'device/request',
     status,
     problems,
@@ -184,20 +178,11 @@ function showRequest(
     userId: user.id,
     user: displayName(user),
     signOut: `${flow.basePath}/oauth/logout`,
-    ...describeAccess(found, pageContext, isChecked),
+    ...describeAccess(found, request, isChecked),
     resource: resource?.name,
     address: printable(address),
     isSameNetwork,
     userAgent: userAgent === undefined ? undefined : printable(userAgent),
     requested: minutes < 1 ? text['device.now'] : plain(count('device.ago', Math.round(minutes))),
-  });
-}
-
-function showDone({ ctx, pageContext: { show, text } }: CodeRequest, done: 'approved' | 'denied'): void {
-  show(ctx, {
-    view: 'notice',
-    heading: sentence(text[`device.${done}Heading`]),
-    lead: sentence(text[`device.${done}Lead`]),
-    details: [],
   });
 }

@@ -1,10 +1,9 @@
-import type { Context, Middleware } from 'koa';
 import type { PageError } from '../lib/contracts/index.ts';
 import { ClientMetadataError, GatehouseError } from '../lib/errors.ts';
 import type { GatehouseErrorCode } from '../lib/errors.ts';
 import type { Viewer } from './page.ts';
+import type { PageRequest } from './page-request.ts';
 import { sentence } from './sentence.ts';
-import type { PageContext, PageContextFor } from './page-context.ts';
 import { isTextKey } from './text.ts';
 import type { TextKey } from './text.ts';
 
@@ -29,11 +28,11 @@ const WITH_MESSAGE: Partial<Record<GatehouseErrorCode, { readonly language?: str
 };
 
 /** Shows the error page: a sentence for the user, and below it, in small print, the details for the developer of the app. */
-export function showError(ctx: Context, error: PageError, { show, text }: PageContext): void {
+export function showError({ show, text }: PageRequest, error: PageError): void {
   const { status, error: code, description, reference } = error;
   const known = isErrorName(code) ? code : undefined;
   const name = known ?? (status >= 500 ? 'server_error' : 'other');
-  show(ctx, {
+  show({
     view: 'notice',
     status,
     heading: sentence(text[`error.${name}.heading`]),
@@ -46,28 +45,12 @@ export function showError(ctx: Context, error: PageError, { show, text }: PageCo
   });
 }
 
-/** Middleware that shows an error page for the errors that users can cause, and throws every other error again. */
-export function answerErrors(pageContextFor: PageContextFor): Middleware {
-  return async function answerError(ctx, next) {
-    try {
-      await next();
-    } catch (error) {
-      showExpectedError(ctx, error, pageContextFor(ctx));
-    }
-  };
-}
-
 /** Shows an error that users can cause, with the header of the signed-in user, if any. Throws every other error again. */
-export function showExpectedError(
-  ctx: Context,
-  error: unknown,
-  { show, text }: PageContext,
-  viewer?: Viewer,
-): void {
+export function showExpectedError({ show, text }: PageRequest, error: unknown, viewer?: Viewer): void {
   const name = pageOf(error);
   if (!(error instanceof GatehouseError) || !name) throw error;
   const message = WITH_MESSAGE[error.code];
-  show(ctx, {
+  show({
     view: 'notice',
     status: error.status,
     viewer,

@@ -1,38 +1,38 @@
-import type { Context } from 'koa';
+import type { PageRequest } from './page-request.ts';
 import { sentence } from './sentence.ts';
-import type { PageContext } from './page-context.ts';
 import { describeViewer, displayName } from './viewer.ts';
 
 /** Asks for confirmation of the logout, or shows that no user is signed in. */
-export async function askForLogout(ctx: Context, pageContext: PageContext): Promise<void> {
-  const { flow, show, text, brand } = pageContext;
+export async function askForLogout(request: PageRequest): Promise<void> {
+  const { brand, ctx, flow, show, text } = request;
   const user = await flow.currentUser(ctx);
   if (user) {
-    show(ctx, {
+    show({
       view: 'logout',
-      viewer: await describeViewer(ctx, user, pageContext),
+      viewer: await describeViewer(request, user),
       heading: sentence(text['logout.heading'], { brand }),
       lead: sentence(text['logout.lead'], { user: displayName(user) }),
       action: `${flow.basePath}/oauth/logout`,
     });
   } else {
-    show(ctx, {
-      view: 'notice',
-      details: [],
-      heading: sentence(text['logout.notSignedInHeading']),
-      lead: sentence(text['logout.notSignedInLead']),
-    });
+    showNotice(request, 'logout.notSignedIn');
   }
 }
 
 /** Signs the user out and shows a notice, which says so if the user is still signed in to the host. */
-export async function submitLogout(ctx: Context, { brand, flow, show, text }: PageContext): Promise<void> {
-  const { hostSessionContinues } = await flow.logout(ctx);
-  const result = hostSessionContinues ? 'logout.stillSignedIn' : 'logout.done';
-  show(ctx, {
+export async function submitLogout(request: PageRequest): Promise<void> {
+  const { hostSessionContinues } = await request.flow.logout(request.ctx);
+  showNotice(request, hostSessionContinues ? 'logout.stillSignedIn' : 'logout.done');
+}
+
+function showNotice(
+  { brand, show, text }: PageRequest,
+  name: 'logout.notSignedIn' | 'logout.stillSignedIn' | 'logout.done',
+): void {
+  show({
     view: 'notice',
     details: [],
-    heading: sentence(text[`${result}Heading`], { brand }),
-    lead: sentence(text[`${result}Lead`], { brand }),
+    heading: sentence(text[`${name}Heading`], { brand }),
+    lead: sentence(text[`${name}Lead`], { brand }),
   });
 }

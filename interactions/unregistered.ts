@@ -1,8 +1,8 @@
 import type { Client, Interaction } from '../lib/contracts/index.ts';
 import { isLoopback } from '../lib/contracts/loopback.ts';
+import type { PageRequest } from './page-request.ts';
 import { plain, printable, sentence } from './sentence.ts';
 import type { Sentence } from './sentence.ts';
-import type { PageContext } from './page-context.ts';
 import type { Texts } from './text.ts';
 
 /*
@@ -26,7 +26,7 @@ export function titleOfApp(client: Pick<Client, 'id' | 'name' | 'registration'>,
 /** What users have to know before they authorize an app that nobody registered; empty for any other app. */
 export function warningsFor(
   { client, redirectUri }: Pick<Interaction, 'client' | 'redirectUri'>,
-  { brand, text }: PageContext,
+  { brand, text }: Pick<PageRequest, 'brand' | 'text'>,
 ): readonly Sentence[] {
   if (client.registration === 'manual') return [];
   const host = hostOf(client);

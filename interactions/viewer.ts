@@ -1,11 +1,10 @@
-import type { Context, Middleware } from 'koa';
 import type { User } from '../lib/contracts/index.ts';
 import { GatehouseError, PermissionMissingError } from '../lib/errors.ts';
 import { showExpectedError } from './error.ts';
 import { seeOther } from './navigation.ts';
 import type { Viewer } from './page.ts';
+import type { PageRequest, Step } from './page-request.ts';
 import { printable, sentence } from './sentence.ts';
-import type { PageContext, PageContextFor } from './page-context.ts';
 
 /**
  * Describes a signed-in user for the header of a page.
@@ -13,9 +12,8 @@ import type { PageContext, PageContextFor } from './page-context.ts';
  * @param develops - whether the user may use the developer area. @default looked up
  */
 export async function describeViewer(
-  ctx: Context,
+  { ctx, flow, text }: PageRequest,
   user: User,
-  { flow, text }: PageContext,
   develops?: boolean,
 ): Promise<Viewer> {
   const { accountPath, basePath, developerPath } = flow;
@@ -50,24 +48,20 @@ export function displayName({ email, name, id }: User): string {
   return printable(email || name || id);
 }
 
-/** Route handler of a page that needs a signed-in user; without one, the request is redirected to the login page. */
-export function signedIn(
-  pageContextFor: PageContextFor,
-  step: (ctx: Context, user: User, pageContext: PageContext) => Promise<void>,
-): Middleware {
-  return async function runSignedIn(ctx) {
-    const pageContext = pageContextFor(ctx);
-    const { flow } = pageContext;
+/** A step that needs a signed-in user; without one, the request is redirected to the login page. */
+export function signedIn(step: (request: PageRequest, user: User) => Promise<void>): Step {
+  return async function runSignedIn(request) {
+    const { ctx, flow } = request;
     const user = await flow.currentUser(ctx);
     if (user) {
       try {
-        await step(ctx, user, pageContext);
+        await step(request, user);
       } catch (error) {
         if (!(error instanceof GatehouseError)) throw error;
-        showExpectedError(ctx, error, pageContext, await describeViewer(ctx, user, pageContext));
+        showExpectedError(request, error, await describeViewer(request, user));
       }
     } else if (ctx.method === 'POST') {
-      askToSignInAgain(ctx, pageContext);
+      askToSignInAgain(request);
     } else {
       seeOther(ctx, flow.loginUrl(flow.basePath + ctx.path + ctx.search));
     }
@@ -76,8 +70,8 @@ export function signedIn(
 
 // The session ended while the form was open. A redirect would lose the posted fields; after a sign-in in another tab, reloading
 // this page posts them again.
-function askToSignInAgain(ctx: Context, { flow, show, text }: PageContext): void {
-  show(ctx, {
+function askToSignInAgain({ ctx, flow, show, text }: PageRequest): void {
+  show({
     view: 'notice',
     status: 403,
     heading: sentence(text['signedOut.heading']),

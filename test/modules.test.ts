@@ -53,7 +53,7 @@ const MODULES: Readonly<Record<string, string>> = {
   'adapters/memory': 'lib/contracts lib/errors #runtime',
   'adapters/knex': 'lib/contracts lib/errors lib/options/declare lib/options/values type:knex #runtime',
   'adapters/knex/load-driver': 'lib/errors adapters/knex/dialects knex better-sqlite3',
-  interactions: 'lib/contracts lib/errors lib/http lib/options/declare ejs koa-compose koa-router #runtime',
+  interactions: 'lib/contracts lib/errors lib/http lib/options/declare ejs koa-router #runtime',
   examples: 'public *',
   test: 'public examples *',
   bench: 'public test *',

@@ -1,13 +1,13 @@
 import { randomUUID } from 'node:crypto';
-import type { ClientFields, ClientGrantType } from '../../lib/contracts/index.ts';
+import type { Client, ClientFields, ClientGrantType } from '../../lib/contracts/index.ts';
 import { readForm } from '../../lib/http/form.ts';
 import { seeOther } from '../navigation.ts';
-import type { Problem } from '../page.ts';
 import { sentence } from '../sentence.ts';
 import { connectOf } from './connect.ts';
 import { fieldsForPeople, readAppForm, formErrorOf } from './form.ts';
+import type { FormError } from './form.ts';
 import type { AppForm } from './views.ts';
-import { afterwards, appPath, readOnce, showPage } from './developer-request.ts';
+import { afterwards, appPath, readOnce } from './developer-request.ts';
 import type { DeveloperRequest } from './developer-request.ts';
 
 /** Shows the form for a new app. */
@@ -27,18 +27,18 @@ export async function askForNewApp(request: DeveloperRequest): Promise<void> {
  * no second app and redirects to the list.
  */
 export async function createApp(request: DeveloperRequest): Promise<void> {
-  const { ctx, developer, home, pageContext } = request;
+  const { ctx, developer, home, text } = request;
   const posted = await readForm(ctx);
   const form = readAppForm(posted);
   const once = readOnce(posted);
   try {
     const created = await developer.create(fieldsOf(form), once);
-    if (!created) seeOther(ctx, afterwards(home, 'createdBefore'));
-    else if (created.secret === undefined)
-      seeOther(ctx, afterwards(appPath(home, created.client.id), 'created'));
-    else showCreated(request, created.client, created.secret.value);
+    if (!created) return seeOther(ctx, afterwards(home, 'createdBefore'));
+    const { client, secret } = created;
+    if (secret) return showCreated(request, client, secret.value);
+    return seeOther(ctx, afterwards(appPath(home, client.id), 'created'));
   } catch (error) {
-    showForm(request, form, { once, ...formErrorOf(error, pageContext.text) });
+    return showForm(request, form, { once, ...formErrorOf(error, text) });
   }
 }
 
@@ -61,15 +61,15 @@ function fieldsOf(form: AppForm): Omit<ClientFields, 'ownerId'> {
 function showForm(
   request: DeveloperRequest,
   form: AppForm,
-  page: { once: string; status?: number; problems?: readonly Problem[] },
+  page: { once: string } & Partial<FormError>,
 ): void {
-  const { developer, home, pageContext } = request;
-  showPage(request, {
+  const { developer, flow, home, show, text } = request;
+  show({
     view: 'apps/new',
-    heading: sentence(pageContext.text['apps.newHeading']),
-    above: { href: home, label: pageContext.text['page.apps'] },
+    heading: sentence(text['apps.newHeading']),
+    above: { href: home, label: text['page.apps'] },
     action: `${home}/new`,
-    grantTypes: pageContext.flow.devices ? [...GRANT_TYPES, 'device_code'] : GRANT_TYPES,
+    grantTypes: flow.devices ? [...GRANT_TYPES, 'device_code'] : GRANT_TYPES,
     form,
     mayBeFirstParty: developer.administrator,
     cancel: home,
@@ -78,26 +78,19 @@ function showForm(
   });
 }
 
-function showCreated(
-  request: DeveloperRequest,
-  client: Parameters<typeof connectOf>[0],
-  secret: string,
-): void {
-  const { home, pageContext } = request;
-  const { text } = pageContext;
+function showCreated({ flow, home, show, text }: DeveloperRequest, client: Client, secret: string): void {
+  const path = appPath(home, client.id);
   const isService = client.grantType === 'client_credentials';
-  showPage(request, {
+  show({
     view: 'apps/created',
     heading: sentence(text['apps.createdHeading'], { client: client.name }),
     lead: sentence(text['apps.secretOnce']),
     clientId: client.id,
     secret,
-    connect: connectOf(client, pageContext.flow),
+    connect: connectOf(client, flow),
     next: [
-      ...(isService
-        ? [{ href: appPath(home, client.id, 'permissions'), label: text['apps.givePermissions'] }]
-        : []),
-      { href: appPath(home, client.id), label: text['apps.goToApp'] },
+      ...(isService ? [{ href: `${path}/permissions`, label: text['apps.givePermissions'] }] : []),
+      { href: path, label: text['apps.goToApp'] },
     ],
     scripts: ['copy.js'],
   });

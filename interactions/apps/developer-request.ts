@@ -1,41 +1,64 @@
-import type { Context } from 'koa';
-import type { Client, Developer } from '../../lib/contracts/index.ts';
+import type { Client, ClientChanges, Developer } from '../../lib/contracts/index.ts';
 import { BodyError } from '../../lib/errors.ts';
-import { pathParameter, queryText } from '../navigation.ts';
-import type { Page, Viewer } from '../page.ts';
+import { queryText, seeOther } from '../navigation.ts';
+import type { Page } from '../page.ts';
+import type { PageRequest } from '../page-request.ts';
 import { sentence } from '../sentence.ts';
 import type { Sentence } from '../sentence.ts';
-import type { PageContext } from '../page-context.ts';
-import type { TextKey } from '../text.ts';
+import type { TextKey, Texts } from '../text.ts';
 import { titleOfApp } from '../unregistered.ts';
+import { formErrorOf, versionCondition } from './form.ts';
+import type { FormError } from './form.ts';
 import type { Tabbed } from './views.ts';
 
 /** A request of a signed-in developer. */
-export interface DeveloperRequest {
-  readonly ctx: Context;
-  readonly pageContext: PageContext;
+export interface DeveloperRequest extends PageRequest {
   readonly developer: Developer;
-  readonly viewer: Viewer;
   /** URL path of the developer area. */
   readonly home: string;
 }
 
-/** A route handler of the developer area: shows a page or redirects to one. */
-export type Step = (request: DeveloperRequest) => Promise<void>;
-
-/** The app whose id is in the URL. @throws ERR_CLIENT_NOT_FOUND */
-export async function findApp({ ctx, developer }: DeveloperRequest): Promise<Client> {
-  return developer.find(pathParameter(ctx, 'id'));
+/** A request for a page of an app. */
+export interface AppRequest extends DeveloperRequest {
+  /** The app whose id is in the URL. */
+  readonly client: Client;
+  /** URL path of the app. */
+  readonly path: string;
 }
 
 /** URL path of an app's page. */
-export function appPath(home: string, id: string, tab = ''): string {
-  return `${home}/${encodeURIComponent(id)}${tab && `/${tab}`}`;
+export function appPath(home: string, id: string): string {
+  return `${home}/${encodeURIComponent(id)}`;
 }
 
-/** Shows a page of the developer area. */
-export function showPage({ ctx, pageContext, viewer }: DeveloperRequest, page: Page): void {
-  pageContext.show(ctx, { viewer, wide: true, ...page });
+/**
+ * Saves changes of an app that a form was posted for, and redirects to the page of the form.
+ *
+ * @param showAgain - shows the form with the problems, for the app as it is stored now, when the registry refuses the changes
+ */
+export async function saveApp(
+  request: AppRequest,
+  {
+    changes,
+    page,
+    posted,
+    showAgain,
+  }: {
+    readonly changes: ClientChanges;
+    /** URL path of the page. */
+    readonly page: string;
+    readonly posted: Readonly<Record<string, string>>;
+    readonly showAgain: (stored: AppRequest, wrong: FormError, error: unknown) => Promise<void>;
+  },
+): Promise<void> {
+  const { client, ctx, developer, text } = request;
+  try {
+    await developer.update(client.id, changes, versionCondition(posted));
+  } catch (error) {
+    const wrong = formErrorOf(error, text);
+    return showAgain({ ...request, client: await developer.find(client.id) }, wrong, error);
+  }
+  return seeOther(ctx, afterwards(page, 'saved'));
 }
 
 type Done = { [K in TextKey]: K extends `apps.done.${infer Name}` ? Name : never }[TextKey];
@@ -46,12 +69,12 @@ export function afterwards(path: string, done: Done): string {
 }
 
 /** The confirmation of the last action, if the query has one that {@link afterwards} makes. */
-export function readDone({ ctx, pageContext }: DeveloperRequest): Sentence | undefined {
+export function readDone({ ctx, text }: DeveloperRequest): Sentence | undefined {
   const key = `apps.done.${queryText(ctx, 'done')}`;
-  return isDone(key, pageContext) ? sentence(pageContext.text[key]) : undefined;
+  return isDone(key, text) ? sentence(text[key]) : undefined;
 }
 
-function isDone(key: string, { text }: PageContext): key is `apps.done.${Done}` {
+function isDone(key: string, text: Texts): key is `apps.done.${Done}` {
   return Object.hasOwn(text, key);
 }
 
@@ -74,8 +97,7 @@ export function hasKeysPage(
 
 /** The data that all pages of an app have: its name, a link to the list, and the tabs. */
 export function frameOf(
-  { developer, home, pageContext: { text } }: DeveloperRequest,
-  client: Client,
+  { client, developer, home, path, text }: AppRequest,
   here: Tab,
 ): Tabbed & { heading: Sentence; above: NonNullable<Page['above']> } {
   const tabs: readonly Tab[] = [
@@ -90,7 +112,7 @@ export function frameOf(
     above: { href: home, label: text['page.apps'] },
     isDisabled: client.disabled,
     tabs: tabs.map((tab) => ({
-      href: appPath(home, client.id, tab === 'settings' ? '' : tab),
+      href: tab === 'settings' ? path : `${path}/${tab}`,
       label: text[`apps.tab.${tab}`],
       isHere: tab === here,
     })),

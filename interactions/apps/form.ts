@@ -84,15 +84,18 @@ export function versionCondition({ version }: Readonly<Record<string, string>>):
   return { ifUpdatedAt: Number(version) };
 }
 
+/** The status and the problems of a form that is shown again. */
+export interface FormError {
+  readonly status: number;
+  readonly problems: readonly Problem[];
+}
+
 /**
  * The status and the problems to show for a change that the registry refused.
  *
  * @throws the error itself when it is of another kind
  */
-export function formErrorOf(
-  error: unknown,
-  text: Texts,
-): { readonly status: number; readonly problems: readonly Problem[] } {
+export function formErrorOf(error: unknown, text: Texts): FormError {
   if (error instanceof ClientChangedError) {
     return { status: 409, problems: [{ message: text['apps.problem.changed'] }] };
   }

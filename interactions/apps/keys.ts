@@ -4,73 +4,60 @@ import { ClientInvalidError } from '../../lib/errors.ts';
 import { readForm } from '../../lib/http/form.ts';
 import { seeOther } from '../navigation.ts';
 import type { Problem } from '../page.ts';
+import { askToConfirm } from '../page-request.ts';
 import { printable, sentence } from '../sentence.ts';
-import { formErrorOf, versionCondition, versionOf } from './form.ts';
+import type { Texts } from '../text.ts';
+import { versionOf } from './form.ts';
+import type { FormError } from './form.ts';
 import type { KeyForm, KeyRow } from './views.ts';
-import {
-  afterwards,
-  appPath,
-  findApp,
-  frameOf,
-  hasKeysPage,
-  readDone,
-  showPage,
-} from './developer-request.ts';
-import type { DeveloperRequest } from './developer-request.ts';
+import { afterwards, frameOf, hasKeysPage, readDone, saveApp } from './developer-request.ts';
+import type { AppRequest } from './developer-request.ts';
 
 /** Lists the public keys of an app, with the form that replaces them. */
-export async function showKeys(request: DeveloperRequest): Promise<void> {
-  const client = await findApp(request);
+export async function showKeys(request: AppRequest): Promise<void> {
+  const { client, ctx, developer, path } = request;
   // A public app does not authenticate.
-  if (!hasKeysPage(request.developer, client)) return seeOther(request.ctx, appPath(request.home, client.id));
-  return show(request, client, { form: formOf(client) });
+  if (!hasKeysPage(developer, client)) return seeOther(ctx, path);
+  return show(request, { form: formOf(client) });
 }
 
 /** Replaces the keys by those of the form. */
-export async function saveKeys(request: DeveloperRequest): Promise<void> {
-  const { ctx, developer, home, pageContext } = request;
-  const client = await findApp(request);
+export async function saveKeys(request: AppRequest): Promise<void> {
+  const { ctx, path, text } = request;
   const posted = await readForm(ctx);
   const form = { jwks: (posted['jwks'] ?? '').trim(), jwksUri: (posted['jwksUri'] ?? '').trim() };
-  const read = readKeys(form, pageContext.text);
-  if ('problem' in read) return show(request, client, { form, status: 422, problems: [read.problem] });
-  try {
-    await developer.update(client.id, { keys: read.keys }, versionCondition(posted));
-  } catch (error) {
-    const shown = isLeaked(error) ? { ...form, jwks: '' } : form;
-    return show(request, await findApp(request), { form: shown, ...formErrorOf(error, pageContext.text) });
-  }
-  return seeOther(ctx, afterwards(appPath(home, client.id, 'keys'), 'saved'));
+  const read = readKeys(form, text);
+  if ('problem' in read) return show(request, { form, status: 422, problems: [read.problem] });
+  return saveApp(request, {
+    posted,
+    changes: { keys: read.keys },
+    page: `${path}/keys`,
+    showAgain: async (stored, wrong, error) =>
+      show(stored, { form: isLeaked(error) ? { ...form, jwks: '' } : form, ...wrong }),
+  });
 }
 
 /** Asks for confirmation before the keys are removed. */
-export async function askToRemoveKeys(request: DeveloperRequest): Promise<void> {
-  const { home, pageContext } = request;
-  const { text } = pageContext;
-  const client = await findApp(request);
-  const path = appPath(home, client.id, 'keys');
-  showPage(request, {
-    view: 'confirm',
-    wide: false,
+export function askToRemoveKeys(request: AppRequest): void {
+  const { client, path, text } = request;
+  askToConfirm(request, {
     heading: sentence(text['keys.removeHeading'], { client: client.name }),
     lead: sentence(text['keys.removeLead']),
-    action: `${path}/remove`,
+    action: `${path}/keys/remove`,
     button: text['keys.remove'],
-    cancel: { href: path, label: text['page.cancel'] },
+    cancel: `${path}/keys`,
   });
 }
 
 /** Removes the keys. */
-export async function removeKeys(request: DeveloperRequest): Promise<void> {
-  const { ctx, developer, home } = request;
-  const client = await findApp(request);
+export async function removeKeys({ client, ctx, developer, path }: AppRequest): Promise<void> {
   await developer.update(client.id, { keys: undefined });
-  seeOther(ctx, afterwards(appPath(home, client.id), 'keysRemoved'));
+  seeOther(ctx, afterwards(path, 'keysRemoved'));
 }
 
 function readKeys(
   { jwks, jwksUri }: KeyForm,
-  text: DeveloperRequest['pageContext']['text'],
+  text: Texts,
 ): { readonly keys: ClientKeys } | { readonly problem: Problem } {
   if (jwks !== '' && jwksUri !== '') return { problem: { field: 'jwksUri', message: text['keys.both'] } };
   if (jwksUri !== '') return { keys: { jwksUri } };
@@ -96,25 +83,21 @@ function formOf({ keys }: Client): KeyForm {
   return { jwks: JSON.stringify(keys.jwks, undefined, 2), jwksUri: '' };
 }
 
-async function show(
-  request: DeveloperRequest,
-  client: Client,
-  page: { form: KeyForm; status?: number; problems?: readonly Problem[] },
-): Promise<void> {
-  const { developer, home } = request;
+async function show(request: AppRequest, page: { form: KeyForm } & Partial<FormError>): Promise<void> {
+  const { client, developer, path } = request;
   const { keys } = client;
   const secrets = keys ? await developer.secrets(client.id) : [];
-  showPage(request, {
+  request.show({
     view: 'apps/keys',
-    ...frameOf(request, client, 'keys'),
+    ...frameOf(request, 'keys'),
     done: readDone(request),
-    action: appPath(home, client.id, 'keys'),
+    action: `${path}/keys`,
     version: versionOf(client),
     isAccepted: developer.acceptsKeys,
     keys: keys && 'jwks' in keys ? keys.jwks.keys.map(describe) : [],
     jwksUri: keys && 'jwksUri' in keys ? keys.jwksUri : undefined,
-    secrets: secrets.length > 0 ? appPath(home, client.id, 'secrets') : undefined,
-    remove: keys && appPath(home, client.id, 'keys/remove'),
+    secrets: secrets.length > 0 ? `${path}/secrets` : undefined,
+    remove: keys && `${path}/keys/remove`,
     ...page,
   });
 }

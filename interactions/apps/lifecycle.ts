@@ -1,56 +1,38 @@
 import type { Developer } from '../../lib/contracts/index.ts';
 import { seeOther } from '../navigation.ts';
+import { askToConfirm } from '../page-request.ts';
 import { sentence } from '../sentence.ts';
 import { titleOfApp } from '../unregistered.ts';
-import { afterwards, appPath, findApp, showPage } from './developer-request.ts';
-import type { Step, DeveloperRequest } from './developer-request.ts';
+import { afterwards } from './developer-request.ts';
+import type { AppRequest } from './developer-request.ts';
 
 /** Asks for confirmation before an app is deleted or disabled, or its tokens are revoked. */
-export function askToConfirm(what: 'delete' | 'disable' | 'revoke'): Step {
-  return async function ask(request) {
-    const { home, pageContext } = request;
-    const { text } = pageContext;
-    const client = await findApp(request);
-    showPage(request, {
-      view: 'confirm',
-      wide: false,
+export function askBefore(what: 'delete' | 'disable' | 'revoke') {
+  return function ask(request: AppRequest): void {
+    const { client, path, text } = request;
+    askToConfirm(request, {
       heading: sentence(text[`apps.${what}Heading`], { client: titleOfApp(client, text) }),
       lead: sentence(text[`apps.${what}Lead`]),
-      action: appPath(home, client.id, what),
+      action: `${path}/${what}`,
       button: text[`apps.${what}`],
-      cancel: { href: appPath(home, client.id), label: text['page.cancel'] },
+      cancel: path,
     });
   };
 }
 
-/** Creates a route handler that changes an app and redirects to its page with a confirmation. */
-function change(
+/** Creates a step that changes an app and redirects to its page with a confirmation. */
+export function change(
   done: Parameters<typeof afterwards>[1],
   make: (developer: Developer, id: string) => Promise<unknown>,
-): Step {
-  return async function changeApp(request) {
-    const { ctx, developer, home } = request;
-    const { id } = await findApp(request);
-    await make(developer, id);
-    seeOther(ctx, afterwards(appPath(home, id), done));
+) {
+  return async function changeApp({ client, ctx, developer, path }: AppRequest): Promise<void> {
+    await make(developer, client.id);
+    seeOther(ctx, afterwards(path, done));
   };
 }
 
-/** Disables an app: it and its tokens are refused until it is enabled again. */
-export const disableApp: Step = change('disabled', async (developer, id) => developer.disable(id));
-
-/** Enables a disabled app. */
-export const enableApp: Step = change('enabled', async (developer, id) => developer.enable(id));
-
-/** Revokes all tokens of an app permanently. */
-export const revokeTokens: Step = change('tokensRevoked', async (developer, id) =>
-  developer.revokeTokens(id),
-);
-
 /** Deletes an app permanently. */
-export async function deleteApp(request: DeveloperRequest): Promise<void> {
-  const { ctx, developer, home } = request;
-  const { id } = await findApp(request);
-  await developer.delete(id);
+export async function deleteApp({ client, ctx, developer, home }: AppRequest): Promise<void> {
+  await developer.delete(client.id);
   seeOther(ctx, afterwards(home, 'deleted'));
 }

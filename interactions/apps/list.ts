@@ -4,15 +4,14 @@ import { sentence } from '../sentence.ts';
 import { titleOfApp } from '../unregistered.ts';
 import { kindOf } from './form.ts';
 import type { AppRow } from './views.ts';
-import { appPath, showPage, readDone } from './developer-request.ts';
+import { appPath, readDone } from './developer-request.ts';
 import type { DeveloperRequest } from './developer-request.ts';
 
 const PAGE_SIZE = 25;
 
 /** Lists the developer's own apps, or all apps for an administrator: sorted by name, with a search, in pages. */
 export async function listApps(request: DeveloperRequest): Promise<void> {
-  const { ctx, developer, home, pageContext } = request;
-  const { text } = pageContext;
+  const { ctx, developer, home, show, text } = request;
   const search = queryText(ctx, 'search').trim().slice(0, 100);
   const after = queryText(ctx, 'after');
   const found = await developer.list({
@@ -25,7 +24,7 @@ export async function listApps(request: DeveloperRequest): Promise<void> {
 
   const apps = found.slice(0, PAGE_SIZE);
   const last = found.length > PAGE_SIZE ? apps.at(-1) : undefined;
-  return showPage(request, {
+  return show({
     view: 'apps/list',
     heading: sentence(developer.administrator ? text['apps.allHeading'] : text['apps.heading']),
     done: readDone(request),
@@ -39,10 +38,7 @@ export async function listApps(request: DeveloperRequest): Promise<void> {
   });
 }
 
-function describe(
-  client: Client,
-  { developer, home, pageContext: { clock, text } }: DeveloperRequest,
-): AppRow {
+function describe(client: Client, { clock, developer, home, text }: DeveloperRequest): AppRow {
   return {
     href: appPath(home, client.id),
     name: titleOfApp(client, text),

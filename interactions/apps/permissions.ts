@@ -1,33 +1,31 @@
 import type { Client, ClientFields } from '../../lib/contracts/index.ts';
 import { readForm } from '../../lib/http/form.ts';
-import { seeOther } from '../navigation.ts';
-import type { Page, Problem } from '../page.ts';
-import { formErrorOf, versionCondition, versionOf } from './form.ts';
+import type { Page } from '../page.ts';
+import { versionOf } from './form.ts';
+import type { FormError } from './form.ts';
 import type { Choice } from './views.ts';
-import { afterwards, appPath, findApp, frameOf, showPage, readDone } from './developer-request.ts';
-import type { DeveloperRequest } from './developer-request.ts';
+import { frameOf, readDone, saveApp } from './developer-request.ts';
+import type { AppRequest } from './developer-request.ts';
 
 /** The checked boxes of the form. */
 type Given = Pick<Client, 'roles' | 'permissions' | 'scopes'>;
 
 /** Shows the roles, permissions and scopes of an app: its own, or, for an app that users authorize, those it may ask for. */
-export async function showPermissions(request: DeveloperRequest): Promise<void> {
-  const client = await findApp(request);
-  await show(request, client, { given: client });
+export async function showPermissions(request: AppRequest): Promise<void> {
+  await show(request, { given: request.client });
 }
 
 /** Saves the form. */
-export async function savePermissions(request: DeveloperRequest): Promise<void> {
-  const { ctx, developer, home, pageContext } = request;
-  const client = await findApp(request);
+export async function savePermissions(request: AppRequest): Promise<void> {
+  const { client, ctx, path } = request;
   const posted = await readForm(ctx);
   const given = readGiven(posted);
-  try {
-    await developer.update(client.id, changesOf(given, client), versionCondition(posted));
-  } catch (error) {
-    return show(request, await findApp(request), { given, ...formErrorOf(error, pageContext.text) });
-  }
-  return seeOther(ctx, afterwards(appPath(home, client.id, 'permissions'), 'saved'));
+  return saveApp(request, {
+    posted,
+    changes: changesOf(given, client),
+    page: `${path}/permissions`,
+    showAgain: async (stored, wrong) => show(stored, { given, ...wrong }),
+  });
 }
 
 /** Reads the checked boxes. A scope is the value of its field, because it may contain characters that field names cannot. */
@@ -48,10 +46,11 @@ function changesOf({ permissions, roles, scopes }: Given, { grantType }: Client)
 }
 
 /** The effective permissions of an app that acts for itself, and those it was given but its owner does not have. */
-async function effectOf(
-  { developer, pageContext }: DeveloperRequest,
-  client: Client,
-): Promise<Extract<Page, { view: 'apps/permissions' }>['effect']> {
+async function effectOf({
+  client,
+  developer,
+  nameOf,
+}: AppRequest): Promise<Extract<Page, { view: 'apps/permissions' }>['effect']> {
   if (client.grantType !== 'client_credentials' || client.ownerId === undefined) return undefined;
   const given = new Set([
     ...client.permissions,
@@ -64,21 +63,20 @@ async function effectOf(
   const wordsOf = (isEffective: boolean): readonly string[] =>
     named
       .filter(({ name }) => effective.has(name) === isEffective)
-      .map((permission) => pageContext.nameOf('permission', permission));
+      .map((permission) => nameOf('permission', permission));
   return { permissions: wordsOf(true), without: wordsOf(false) };
 }
 
 async function show(
-  request: DeveloperRequest,
-  client: Client,
-  { given, ...page }: { given: Given; status?: number; problems?: readonly Problem[] },
+  request: AppRequest,
+  { given, ...page }: { given: Given } & Partial<FormError>,
 ): Promise<void> {
-  const { developer, home, pageContext } = request;
-  showPage(request, {
+  const { client, developer, nameOf, path } = request;
+  request.show({
     view: 'apps/permissions',
-    ...frameOf(request, client, 'permissions'),
+    ...frameOf(request, 'permissions'),
     done: readDone(request),
-    action: appPath(home, client.id, 'permissions'),
+    action: `${path}/permissions`,
     version: versionOf(client),
     hasPeople: client.grantType !== 'client_credentials',
     roles: choices(rolesOf(request), 'role', client.roles, given.roles),
@@ -86,13 +84,13 @@ async function show(
     scopes: developer.scopes.map((scope, index) => ({
       field: `scope-${index}`,
       name: scope.name,
-      label: pageContext.nameOf('scope', scope),
+      label: nameOf('scope', scope),
       details: [],
       isChecked: given.scopes?.includes(scope.name) ?? false,
       isOpen: true,
     })),
     everyScope: given.scopes === undefined,
-    effect: await effectOf(request, client),
+    effect: await effectOf(request),
     ...page,
   });
 }
@@ -102,7 +100,7 @@ interface Offered extends Pick<Choice, 'name' | 'label' | 'details'> {
   readonly assignable: boolean;
 }
 
-function rolesOf({ developer, pageContext: { nameOf } }: DeveloperRequest): readonly Offered[] {
+function rolesOf({ developer, nameOf }: AppRequest): readonly Offered[] {
   return developer.roles.map(({ assignable, name, permissions }) => ({
     name,
     label: nameOf('role', { name, description: name.replaceAll('_', ' ') }),
@@ -111,7 +109,7 @@ function rolesOf({ developer, pageContext: { nameOf } }: DeveloperRequest): read
   }));
 }
 
-function permissionsOf({ developer, pageContext: { nameOf } }: DeveloperRequest): readonly Offered[] {
+function permissionsOf({ developer, nameOf }: AppRequest): readonly Offered[] {
   return developer.permissions.map((permission) => ({
     name: permission.name,
     label: nameOf('permission', permission),

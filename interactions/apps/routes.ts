@@ -1,70 +1,68 @@
-import type { Middleware } from 'koa';
-import Router from 'koa-router';
 import type { InteractionFlow } from '../../lib/contracts/index.ts';
 import { pathParameter, seeOther } from '../navigation.ts';
-import type { PageContextFor } from '../page-context.ts';
+import type { Page } from '../page.ts';
+import type { Step } from '../page-request.ts';
+import type { PageRouter } from '../page-router.ts';
 import { describeViewer, signedIn } from '../viewer.ts';
 import { showActivity } from './activity.ts';
 import { askForNewApp, createApp } from './create.ts';
+import { appPath } from './developer-request.ts';
+import type { AppRequest, DeveloperRequest } from './developer-request.ts';
 import { askToRemoveKeys, removeKeys, saveKeys, showKeys } from './keys.ts';
-import { askToConfirm, deleteApp, disableApp, enableApp, revokeTokens } from './lifecycle.ts';
+import { askBefore, change, deleteApp } from './lifecycle.ts';
 import { listApps } from './list.ts';
 import { savePermissions, showPermissions } from './permissions.ts';
 import { addSecret, askToDeleteSecret, deleteSecret, showSecrets } from './secrets.ts';
 import { saveSettings, showSettings } from './settings.ts';
-import { appPath } from './developer-request.ts';
-import type { Step } from './developer-request.ts';
 
-/**
- * Routes of the developer area.
- *
- * @param view - middleware before each page
- * @param form - middleware before each posted form
- */
-export function appRoutes(
-  flow: InteractionFlow,
-  pageContextFor: PageContextFor,
-  path: string,
-  { view, form }: { view: Middleware[]; form: Middleware[] },
-): Middleware {
-  const home = flow.basePath + path;
+/** Adds the routes of the developer area. */
+export function addAppRoutes(router: PageRouter, path: string, { basePath }: InteractionFlow): void {
+  const home = basePath + path;
 
-  const run = (step: Step): Middleware =>
-    signedIn(pageContextFor, async (ctx, user, pageContext) => {
-      const developer = await flow.developer(ctx, user);
-      const viewer = await describeViewer(ctx, user, pageContext, true);
-      await step({ ctx, pageContext, developer, viewer, home });
+  const run = (step: (request: DeveloperRequest) => Promise<void> | void): Step =>
+    signedIn(async (request, user) => {
+      const developer = await request.flow.developer(request.ctx, user);
+      const viewer = await describeViewer(request, user, true);
+      const show = (page: Page): void => request.show({ viewer, wide: true, ...page });
+      await step({ ...request, developer, home, show });
+    });
+  const ofApp = (step: (request: AppRequest) => Promise<void> | void): Step =>
+    run(async (request) => {
+      const client = await request.developer.find(pathParameter(request.ctx, 'id'));
+      await step({ ...request, client, path: appPath(home, client.id) });
     });
 
   const app = `${path}/:id`;
-  const router = new Router()
-    .get(path, ...view, run(listApps))
-    .get(`${path}/new`, ...view, run(askForNewApp))
-    .post(`${path}/new`, ...form, run(createApp))
-    .get(app, ...view, run(showSettings))
-    .post(app, ...form, run(saveSettings))
-    .get(`${app}/permissions`, ...view, run(showPermissions))
-    .post(`${app}/permissions`, ...form, run(savePermissions))
-    .get(`${app}/secrets`, ...view, run(showSecrets))
-    .post(`${app}/secrets`, ...form, run(addSecret))
-    .get(`${app}/secrets/:secret/delete`, ...view, run(askToDeleteSecret))
-    .post(`${app}/secrets/:secret/delete`, ...form, run(deleteSecret))
-    .get(`${app}/keys`, ...view, run(showKeys))
-    .post(`${app}/keys`, ...form, run(saveKeys))
-    .get(`${app}/keys/remove`, ...view, run(askToRemoveKeys))
-    .post(`${app}/keys/remove`, ...form, run(removeKeys))
-    .get(`${app}/activity`, ...view, run(showActivity))
-    .get(`${app}/revoke`, ...view, run(askToConfirm('revoke')))
-    .post(`${app}/revoke`, ...form, run(revokeTokens))
-    .get(`${app}/disable`, ...view, run(askToConfirm('disable')))
-    .post(`${app}/disable`, ...form, run(disableApp))
+  router
+    .page(path, run(listApps))
+    .page(`${path}/new`, run(askForNewApp))
+    .form(`${path}/new`, run(createApp))
+    .page(app, ofApp(showSettings))
+    .form(app, ofApp(saveSettings))
+    .page(`${app}/permissions`, ofApp(showPermissions))
+    .form(`${app}/permissions`, ofApp(savePermissions))
+    .page(`${app}/secrets`, ofApp(showSecrets))
+    .form(`${app}/secrets`, ofApp(addSecret))
+    .page(`${app}/secrets/:secret/delete`, ofApp(askToDeleteSecret))
+    .form(`${app}/secrets/:secret/delete`, ofApp(deleteSecret))
+    .page(`${app}/keys`, ofApp(showKeys))
+    .form(`${app}/keys`, ofApp(saveKeys))
+    .page(`${app}/keys/remove`, ofApp(askToRemoveKeys))
+    .form(`${app}/keys/remove`, ofApp(removeKeys))
+    .page(`${app}/activity`, ofApp(showActivity))
+    .page(`${app}/revoke`, ofApp(askBefore('revoke')))
+    .form(
+      `${app}/revoke`,
+      ofApp(change('tokensRevoked', async (developer, id) => developer.revokeTokens(id))),
+    )
+    .page(`${app}/disable`, ofApp(askBefore('disable')))
+    .form(`${app}/disable`, ofApp(change('disabled', async (developer, id) => developer.disable(id))))
     // After a posted form, its URL is in the address bar; it may be opened again by a GET.
-    .get(`${app}/enable`, ...view, run(backToApp))
-    .post(`${app}/enable`, ...form, run(enableApp))
-    .get(`${app}/delete`, ...view, run(askToConfirm('delete')))
-    .post(`${app}/delete`, ...form, run(deleteApp));
-  // The router's type requires a context with members that the router adds itself.
-  return router.routes() as Middleware;
+    .page(
+      `${app}/enable`,
+      run(({ ctx }) => seeOther(ctx, appPath(home, pathParameter(ctx, 'id')))),
+    )
+    .form(`${app}/enable`, ofApp(change('enabled', async (developer, id) => developer.enable(id))))
+    .page(`${app}/delete`, ofApp(askBefore('delete')))
+    .form(`${app}/delete`, ofApp(deleteApp));
 }
-
-const backToApp: Step = async ({ ctx, home }) => seeOther(ctx, appPath(home, pathParameter(ctx, 'id')));

@@ -1,15 +1,16 @@
 import { randomUUID } from 'node:crypto';
 import { now } from '../../lib/contracts/clock.ts';
-import type { Client, ClientSecret } from '../../lib/contracts/index.ts';
+import type { ClientSecret } from '../../lib/contracts/index.ts';
 import { GatehouseError } from '../../lib/errors.ts';
 import { readForm } from '../../lib/http/form.ts';
 import { pathParameter, seeOther } from '../navigation.ts';
-import type { Problem } from '../page.ts';
+import { askToConfirm } from '../page-request.ts';
 import { printable, sentence } from '../sentence.ts';
 import { formErrorOf } from './form.ts';
+import type { FormError } from './form.ts';
 import type { SecretRow } from './views.ts';
-import { afterwards, appPath, findApp, frameOf, readOnce, showPage, readDone } from './developer-request.ts';
-import type { DeveloperRequest } from './developer-request.ts';
+import { afterwards, frameOf, readDone, readOnce } from './developer-request.ts';
+import type { AppRequest } from './developer-request.ts';
 
 const DAY = 24 * 60 * 60;
 
@@ -17,33 +18,31 @@ const DAY = 24 * 60 * 60;
 const LIFETIMES = ['', '30', '90', '180', '365'] as const;
 
 /** Lists the secrets of an app, without their values, with the form for a new one. */
-export async function showSecrets(request: DeveloperRequest): Promise<void> {
-  await show(request, await findApp(request), { form: { label: '', expires: '' }, once: randomUUID() });
+export async function showSecrets(request: AppRequest): Promise<void> {
+  await show(request, { form: { label: '', expires: '' }, once: randomUUID() });
 }
 
 /**
  * Adds a secret. Only the response shows its value. The same form sent again, by a second click or a reload, adds no second
  * secret.
  */
-export async function addSecret(request: DeveloperRequest): Promise<void> {
-  const { ctx, developer, home, pageContext } = request;
-  const { text } = pageContext;
-  const client = await findApp(request);
+export async function addSecret(request: AppRequest): Promise<void> {
+  const { client, ctx, developer, path, text } = request;
   const posted = await readForm(ctx);
   const form = { label: (posted['label'] ?? '').trim(), expires: posted['expires'] ?? '' };
   const once = readOnce(posted);
-  const back = appPath(home, client.id, 'secrets');
+  const back = `${path}/secrets`;
   // A public app has no secrets; the page of its secrets says so and has no form.
   if (!client.confidential) return seeOther(ctx, back);
   if (!LIFETIMES.some((days) => days === form.expires)) {
     const problems = [{ field: 'expires', message: text['secrets.expiresProblem'] }];
-    return show(request, client, { form: { ...form, expires: '' }, once, status: 422, problems });
+    return show(request, { form: { ...form, expires: '' }, once, status: 422, problems });
   }
   const expiresAt = form.expires === '' ? undefined : now() + Number(form.expires) * DAY;
   try {
     const added = await developer.addSecret(client.id, { label: form.label, expiresAt }, once);
     if (!added) return seeOther(ctx, afterwards(back, 'secretAddedBefore'));
-    return showPage(request, {
+    return request.show({
       view: 'apps/new-secret',
       heading: sentence(text['secrets.newHeading'], { client: client.name }),
       lead: sentence(text['apps.secretOnce']),
@@ -53,38 +52,31 @@ export async function addSecret(request: DeveloperRequest): Promise<void> {
       scripts: ['copy.js'],
     });
   } catch (error) {
-    return show(request, client, { form, once, ...formErrorOf(error, text) });
+    return show(request, { form, once, ...formErrorOf(error, text) });
   }
 }
 
 /** Asks for confirmation before a secret is deleted. */
-export async function askToDeleteSecret(request: DeveloperRequest): Promise<void> {
-  const { home, pageContext } = request;
-  const { text } = pageContext;
-  const client = await findApp(request);
-  const { hint, id, label } = await findSecret(request, client);
-  const path = appPath(home, client.id, 'secrets');
-  showPage(request, {
-    view: 'confirm',
-    wide: false,
+export async function askToDeleteSecret(request: AppRequest): Promise<void> {
+  const { client, path, text } = request;
+  const { hint, id, label } = await findSecret(request);
+  askToConfirm(request, {
     heading: sentence(text['secrets.deleteHeading'], { label: label || text['secrets.unnamed'] }),
     lead: sentence(text['secrets.deleteLead'], { client: client.name, hint }),
-    action: `${path}/${encodeURIComponent(id)}/delete`,
+    action: `${path}/secrets/${encodeURIComponent(id)}/delete`,
     button: text['secrets.delete'],
-    cancel: { href: path, label: text['page.cancel'] },
+    cancel: `${path}/secrets`,
   });
 }
 
 /** Deletes a secret, which is refused from then on. */
-export async function deleteSecret(request: DeveloperRequest): Promise<void> {
-  const { ctx, developer, home } = request;
-  const client = await findApp(request);
+export async function deleteSecret({ client, ctx, developer, path }: AppRequest): Promise<void> {
   // It succeeds also when the secret was deleted already.
   await developer.deleteSecret(client.id, pathParameter(ctx, 'secret'));
-  seeOther(ctx, afterwards(appPath(home, client.id, 'secrets'), 'secretDeleted'));
+  seeOther(ctx, afterwards(`${path}/secrets`, 'secretDeleted'));
 }
 
-async function findSecret({ ctx, developer }: DeveloperRequest, client: Client): Promise<ClientSecret> {
+async function findSecret({ client, ctx, developer }: AppRequest): Promise<ClientSecret> {
   const id = pathParameter(ctx, 'secret');
   const found = (await developer.secrets(client.id)).find((secret) => secret.id === id);
   if (found) return found;
@@ -92,27 +84,19 @@ async function findSecret({ ctx, developer }: DeveloperRequest, client: Client):
 }
 
 async function show(
-  request: DeveloperRequest,
-  client: Client,
-  page: {
-    form: { label: string; expires: string };
-    once: string;
-    status?: number;
-    problems?: readonly Problem[];
-  },
+  request: AppRequest,
+  page: { form: { label: string; expires: string }; once: string } & Partial<FormError>,
 ): Promise<void> {
-  const { developer, home, pageContext } = request;
-  const { text } = pageContext;
-  const path = appPath(home, client.id, 'secrets');
+  const { client, developer, path, text } = request;
   const secrets = await developer.secrets(client.id);
-  showPage(request, {
+  request.show({
     view: 'apps/secrets',
-    ...frameOf(request, client, 'secrets'),
+    ...frameOf(request, 'secrets'),
     done: readDone(request),
-    action: path,
+    action: `${path}/secrets`,
     isConfidential: client.confidential,
     hasKeys: client.keys !== undefined,
-    secrets: secrets.map((secret) => describe(secret, path, request)),
+    secrets: secrets.map((secret) => describe(secret, request)),
     lives: LIFETIMES.map((days) => ({
       value: days,
       label: days === '' ? text['secrets.forever'] : text[`secrets.days.${days}`],
@@ -124,8 +108,7 @@ async function show(
 
 function describe(
   { createdAt, expiresAt, hint, id, label, lastUsedAt }: ClientSecret,
-  path: string,
-  { pageContext: { clock } }: DeveloperRequest,
+  { clock, path }: AppRequest,
 ): SecretRow {
   return {
     label: printable(label),
@@ -134,6 +117,6 @@ function describe(
     expires: expiresAt === undefined ? undefined : clock.day(expiresAt),
     isExpired: expiresAt !== undefined && expiresAt * 1000 <= Date.now(),
     lastUsed: lastUsedAt === undefined ? undefined : clock.minute(lastUsedAt * 1000),
-    delete: `${path}/${encodeURIComponent(id)}/delete`,
+    delete: `${path}/secrets/${encodeURIComponent(id)}/delete`,
   };
 }

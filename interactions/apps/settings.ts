@@ -1,47 +1,34 @@
-import type { Client, ClientFields } from '../../lib/contracts/index.ts';
+import type { ClientFields } from '../../lib/contracts/index.ts';
 import { readForm } from '../../lib/http/form.ts';
-import { seeOther } from '../navigation.ts';
-import type { Problem } from '../page.ts';
 import { printable } from '../sentence.ts';
 import { displayName } from '../viewer.ts';
 import { connectOf } from './connect.ts';
-import {
-  fieldsForPeople,
-  formOf,
-  kindOf,
-  readAppForm,
-  formErrorOf,
-  versionCondition,
-  versionOf,
-} from './form.ts';
+import { frameOf, readDone, saveApp } from './developer-request.ts';
+import type { AppRequest } from './developer-request.ts';
+import { fieldsForPeople, formOf, kindOf, readAppForm, versionOf } from './form.ts';
+import type { FormError } from './form.ts';
 import type { AppForm } from './views.ts';
-import { afterwards, appPath, findApp, frameOf, showPage, readDone } from './developer-request.ts';
-import type { DeveloperRequest } from './developer-request.ts';
 
 /** Shows an app: its client id, the form of its settings, and how to connect it. */
-export async function showSettings(request: DeveloperRequest): Promise<void> {
-  const client = await findApp(request);
-  await show(request, client, { form: formOf(client) });
+export async function showSettings(request: AppRequest): Promise<void> {
+  await show(request, { form: formOf(request.client) });
 }
 
 /** Saves the form. */
-export async function saveSettings(request: DeveloperRequest): Promise<void> {
-  const { ctx, developer, home, pageContext } = request;
-  const client = await findApp(request);
-  const posted = await readForm(ctx);
+export async function saveSettings(request: AppRequest): Promise<void> {
+  const posted = await readForm(request.ctx);
   const form = readAppForm(posted);
-  try {
-    await developer.update(client.id, changesOf(form, client, request), versionCondition(posted));
-  } catch (error) {
-    return show(request, await findApp(request), { form, ...formErrorOf(error, pageContext.text) });
-  }
-  return seeOther(ctx, afterwards(appPath(home, client.id), 'saved'));
+  return saveApp(request, {
+    posted,
+    changes: changesOf(form, request),
+    page: request.path,
+    showAgain: async (stored, wrong) => show(stored, { form, ...wrong }),
+  });
 }
 
 function changesOf(
   form: AppForm,
-  client: Client,
-  { developer }: DeveloperRequest,
+  { client, developer }: AppRequest,
 ): Partial<Omit<ClientFields, 'grantType' | 'ownerId'>> {
   const { firstParty, name } = form;
   if (client.grantType !== 'authorization_code') return firstParty ? { name, firstParty } : { name };
@@ -56,24 +43,19 @@ function changesOf(
   };
 }
 
-async function show(
-  request: DeveloperRequest,
-  client: Client,
-  page: { form: AppForm; status?: number; problems?: readonly Problem[] },
-): Promise<void> {
-  const { developer, home, pageContext } = request;
-  const { clock, flow, text } = pageContext;
+async function show(request: AppRequest, page: { form: AppForm } & Partial<FormError>): Promise<void> {
+  const { client, clock, developer, flow, path, text } = request;
   const owner = developer.administrator ? await developer.owner(client) : undefined;
   const mayEnable = client.disabled && (await developer.canEnable(client.id));
   // Only administrators may change a first-party app, so other developers get no form.
   const isOfDocument = client.registration === 'metadata_document';
   const isFixed = isOfDocument || (client.firstParty && !developer.administrator);
   const kind = text[`apps.kind.${kindOf(client)}.name`];
-  showPage(request, {
+  request.show({
     view: 'apps/settings',
-    ...frameOf(request, client, 'settings'),
+    ...frameOf(request, 'settings'),
     done: readDone(request),
-    action: appPath(home, client.id),
+    action: path,
     version: versionOf(client),
     mayBeFirstParty: developer.administrator && client.registration === 'manual',
     fixed: isFixed ? text[isOfDocument ? 'apps.documentFixed' : 'apps.firstPartyFixed'] : undefined,
@@ -96,11 +78,11 @@ async function show(
     ],
     clientId: client.id,
     connect: connectOf(client, flow),
-    enable: mayEnable ? appPath(home, client.id, 'enable') : undefined,
-    revoke: appPath(home, client.id, 'revoke'),
-    disable: appPath(home, client.id, 'disable'),
+    enable: mayEnable ? `${path}/enable` : undefined,
+    revoke: `${path}/revoke`,
+    disable: `${path}/disable`,
     // A disabled one would come back with its next request.
-    delete: isOfDocument && client.disabled ? undefined : appPath(home, client.id, 'delete'),
+    delete: isOfDocument && client.disabled ? undefined : `${path}/delete`,
     scripts: ['copy.js'],
     ...page,
   });

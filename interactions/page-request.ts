@@ -1,0 +1,144 @@
+import type { Context } from 'koa';
+import type { InteractionFlow } from '../lib/contracts/index.ts';
+import { setPageHeaders } from '../lib/http/headers.ts';
+import type { Assets } from './assets.ts';
+import { clockIn, countIn } from './language.ts';
+import type { Clock, Count } from './language.ts';
+import type { Settings } from './options.ts';
+import type { Page, PageData, Viewer } from './page.ts';
+import { plain } from './sentence.ts';
+import type { Sentence } from './sentence.ts';
+import type { Language, Texts } from './text.ts';
+import type { Views } from './views.ts';
+
+/** A request for a page, with the functions and texts that all pages use, in its language. */
+export interface PageRequest {
+  readonly ctx: Context;
+  readonly flow: InteractionFlow;
+  /** Answers the request with a page. */
+  readonly show: (page: Page) => void;
+  readonly text: Texts;
+  readonly count: Count;
+  /** The brand's name. */
+  readonly brand: string;
+  readonly clock: Clock;
+  /**
+   * The label of a scope, a permission or a role in this language.
+   *
+   * @param resource - the URL of the scope's API. @default the default API
+   */
+  readonly nameOf: (kind: 'scope' | 'permission' | 'role', named: Named, resource?: string) => string;
+}
+
+/** A scope, permission or role of the host, with a description in the host's own language. */
+interface Named {
+  readonly name: string;
+  readonly description: string;
+}
+
+/** A step of the pages: shows one, or redirects to another one. */
+export type Step = (request: PageRequest) => Promise<void> | void;
+
+/**
+ * Makes a request for a page, in the language that is chosen for it.
+ *
+ * @param uiLocales - the languages of the authorization request. @default `ui_locales` of the request itself
+ */
+export type RequestFor = (ctx: Context, uiLocales?: readonly string[]) => PageRequest;
+
+/** What the requests of all languages have in common. */
+export interface PageParts {
+  readonly assets: Assets;
+  readonly flow: InteractionFlow;
+  readonly settings: Settings;
+  readonly views: Views;
+}
+
+/** Makes the requests for pages in one language. */
+export function requestsIn(
+  language: Language,
+  { assets, flow, settings, views }: PageParts,
+): (ctx: Context) => PageRequest {
+  const { languages, logo, privacy, stylesheet, terms, texts } = settings;
+  const text = texts.get(language)!;
+  const brand = brandOf(settings, flow);
+  const urlOf = (file: string): string => flow.basePath + assets.path(file);
+  const stylesheets = (...files: readonly string[]): readonly string[] =>
+    [...files, ...(stylesheet ? [stylesheet.name] : [])].map(urlOf);
+  const signedOut = stylesheets('theme.css', 'page.css');
+  const signedIn = stylesheets('theme.css', 'page.css', 'signed-in.css');
+  const frame = {
+    language,
+    text,
+    brand,
+    terms,
+    privacy,
+    logo: logo?.kind === 'remote' ? logo.url.href : urlOf(logo?.kind === 'image' ? logo.name : 'mark.svg'),
+    logoIsMark: logo === undefined,
+  };
+
+  function show(ctx: Context, page: Page): void {
+    const { formsStayHere, problems = [], status = 200, ...shown } = page;
+    const heading = plain(page.heading);
+    const scripts = (page.scripts ?? []).map((file) => flow.origin + urlOf(file));
+    const data = {
+      lead: [],
+      done: undefined,
+      viewer: undefined,
+      wide: false,
+      above: undefined,
+      ...frame,
+      ...shown,
+      problems,
+      scripts,
+      stylesheets: page.viewer ? signedIn : signedOut,
+      title: problems.length > 0 ? `${text['page.errorTitle']} ${heading}` : heading,
+      part: (name: string, own: object): string => views.part(name, { ...data, ...own }),
+    } as PageData;
+    const body = views.layout({ ...data, body: views.view(data) });
+    const imageOrigins = logo?.kind === 'remote' ? [logo.url.origin] : [];
+    setPageHeaders(ctx, { formsStayHere, imageOrigins, scripts });
+    if (languages.length > 1) ctx.vary('Accept-Language');
+    ctx.status = status;
+    ctx.type = 'html';
+    ctx.body = body;
+  }
+
+  const shared: Omit<PageRequest, 'ctx' | 'show'> = {
+    flow,
+    text,
+    brand,
+    count: countIn(language, text),
+    clock: clockIn(language),
+    nameOf: (kind, { name, description }, resource) =>
+      text[`${kind}.${resource === undefined ? name : `${resource} ${name}`}`] ?? description,
+  };
+  return (ctx) => ({ ...shared, ctx, show: (page) => show(ctx, page) });
+}
+
+/** The brand's name, which is the issuer's host when none was given. */
+export function brandOf(
+  { name }: Pick<Settings, 'name'>,
+  { origin }: Pick<InteractionFlow, 'origin'>,
+): string {
+  return name ?? new URL(origin).host;
+}
+
+/** Asks for confirmation of an action, on a page of its own: there are no dialogs without a script. */
+export function askToConfirm(
+  { show, text }: PageRequest,
+  {
+    cancel,
+    ...page
+  }: {
+    readonly heading: Sentence;
+    readonly lead: Sentence;
+    readonly action: string;
+    readonly button: string;
+    /** The URL of the page to return to. */
+    readonly cancel: string;
+    readonly viewer?: Viewer;
+  },
+): void {
+  show({ view: 'confirm', wide: false, ...page, cancel: { href: cancel, label: text['page.cancel'] } });
+}
