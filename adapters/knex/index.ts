@@ -9,6 +9,5 @@ import '#runtime';
 export { backupSqlite } from './backup.ts';
 export { knexStorage } from './knex-storage.ts';
 export type { KnexStorageOptions } from './knex-storage.ts';
-export type { PassportClient } from './passport-row.ts';
-export { passportSource } from './passport-source.ts';
-export type { PassportSource } from './passport-source.ts';
+export { passportSource } from './passport.ts';
+export type { PassportClient, PassportSource } from './passport.ts';

@@ -59,14 +59,7 @@ function lifetimesText({ accessToken, refreshToken, refreshTokenAbsolute }: Clie
 export function secretsText(secrets: readonly ClientSecret[]): string {
   if (secrets.length === 0) return 'No secrets.';
   return table(
-    [
-      { title: 'Secret ID' },
-      { title: 'Label', shrinks: true },
-      { title: 'Ends in' },
-      { title: 'Created (UTC)' },
-      { title: 'Expires (UTC)' },
-      { title: 'Last used (UTC)' },
-    ],
+    ['Secret ID', 'Label', 'Ends in', 'Created (UTC)', 'Expires (UTC)', 'Last used (UTC)'],
     secrets.map(({ createdAt, expiresAt, hint, id, label, lastUsedAt }) => [
       id,
       label,
@@ -75,6 +68,7 @@ export function secretsText(secrets: readonly ClientSecret[]): string {
       timeText(expiresAt, 'never'),
       timeText(lastUsedAt, 'never'),
     ]),
+    'Label',
   );
 }
 

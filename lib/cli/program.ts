@@ -5,7 +5,6 @@ import { Command, CommanderError, Option } from 'commander';
 import { addBackup } from './commands/backup.ts';
 import { addClientChanges } from './commands/client-changes.ts';
 import { addClientCreate } from './commands/client-create.ts';
-import { addClientImport } from './commands/client-import.ts';
 import { addClientList, addClientShow } from './commands/client-list.ts';
 import { addClientPermissions } from './commands/client-permissions.ts';
 import { addClientSecrets } from './commands/client-secrets.ts';
@@ -15,6 +14,7 @@ import { addKeysCommands } from './commands/keys.ts';
 import { addRevoke } from './commands/revoke.ts';
 import { addMigrate, addPrune } from './commands/storage.ts';
 import { redact, reportFailure } from './failure.ts';
+import { addClientImport } from './passport/command.ts';
 
 const { version } = createRequire(import.meta.url)('koa-gatehouse/package.json') as { version: string };
 

@@ -1,43 +1,42 @@
 import { Help } from 'commander';
 import stringWidth from 'string-width';
 
-/** A column of a table. */
-export interface Column {
-  readonly title: string;
-  readonly align?: 'left' | 'right';
-  /** Whether its cells are shortened when the terminal is too narrow. Not for ids, which people copy. */
-  readonly shrinks?: true;
-}
-
 const GAP = '  ';
 const MIN_WIDTH = 8;
 
 /**
  * Formats a table with aligned columns, or as one list per row when the terminal is too narrow.
  *
- * @param width - the width of the terminal; `undefined`: no cell is shortened
+ * @param shrinks - the column whose cells are shortened when the terminal is too narrow. Not one of ids, which people copy
  */
-export function table(
+export function table<Column extends string>(
   columns: readonly Column[],
   rows: readonly (readonly string[])[],
-  width: number | undefined = process.stdout.columns,
+  shrinks?: NoInfer<Column>,
 ): string {
-  const cells = [columns.map(({ title }) => title), ...rows.map((row) => row.map(printable))];
-  const natural = columns.map((_, index) => Math.max(...cells.map((row) => stringWidth(row[index] ?? ''))));
-  const widths = width === undefined ? natural : fit(columns, natural, width);
-  if (!widths) {
-    return rows
-      .map((row) => properties(columns.map(({ title }, index) => [title, row[index]!])))
-      .join('\n\n');
+  const cells = [columns, ...rows.map((row) => row.map(printable))];
+  const widths = columns.map((_, index) => Math.max(...cells.map((row) => stringWidth(row[index] ?? ''))));
+  const excess = widths.reduce((sum, width) => sum + width + GAP.length, -GAP.length) - terminalWidth();
+  const shrinking = columns.findIndex((title) => title === shrinks);
+  if (excess > 0) {
+    const room = (widths[shrinking] ?? 0) - excess;
+    if (room < MIN_WIDTH)
+      return rows.map((row) => properties(columns.map((title, index) => [title, row[index]!]))).join('\n\n');
+    widths[shrinking] = room;
   }
   return cells
     .map((row) =>
       row
-        .map((cell, index) => pad(cell, widths[index]!, columns[index]!))
+        .map((cell, index) => pad(cell, widths[index]!))
         .join(GAP)
         .trimEnd(),
     )
     .join('\n');
+}
+
+/** `Infinity`: the output is not a terminal, and no cell is shortened. */
+function terminalWidth(): number {
+  return process.stdout.columns ?? Infinity;
 }
 
 /** Formats names and their values, one per line; several values of a name are below each other. */
@@ -56,31 +55,9 @@ export function properties(
     .join('\n');
 }
 
-/** Narrows the widest of the columns that shrink, step by step, until the table fits; `undefined` when it cannot fit. */
-function fit(
-  columns: readonly Column[],
-  natural: readonly number[],
-  width: number,
-): readonly number[] | undefined {
-  const widths = [...natural];
-  const room = width - GAP.length * (columns.length - 1);
-  for (;;) {
-    const excess = widths.reduce((sum, one) => sum + one, 0) - room;
-    const widest = widths.reduce(
-      (best, one, index) =>
-        columns[index]!.shrinks && one > MIN_WIDTH && one > (widths[best] ?? 0) ? index : best,
-      -1,
-    );
-    if (excess <= 0) return widths;
-    if (widest === -1) return undefined;
-    widths[widest]! -= 1;
-  }
-}
-
-function pad(cell: string, width: number, { align = 'left' }: Column): string {
+function pad(cell: string, width: number): string {
   const shown = shorten(cell, width);
-  const blanks = ' '.repeat(Math.max(width - stringWidth(shown), 0));
-  return align === 'left' ? shown + blanks : blanks + shown;
+  return shown + ' '.repeat(Math.max(width - stringWidth(shown), 0));
 }
 
 const help = new Help();

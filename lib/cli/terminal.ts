@@ -31,15 +31,30 @@ async function ask(question: string): Promise<string | undefined> {
 /** The exit code of an interrupted process: 128 plus the number of SIGINT. */
 export const INTERRUPTED = 130;
 
-/** Runs work whose signal is aborted by Ctrl-C, so that it ends after the current batch. A second Ctrl-C ends the process. */
-export async function interruptible<T>(work: (signal: AbortSignal) => Promise<T>): Promise<T> {
+/**
+ * Runs long work, with a line on the terminal that shows its progress. Ctrl-C aborts the signal, so that the work ends after the current
+ * batch; a second Ctrl-C ends the process.
+ *
+ * @param total - left out when it is not known: the line shows a count instead of a bar
+ */
+export async function interruptible<T>(
+  { label, total }: { readonly label: string; readonly total?: number },
+  work: (running: {
+    readonly signal: AbortSignal;
+    readonly onProgress: (done: number) => void;
+  }) => Promise<T>,
+): Promise<{ readonly result: T; readonly interrupted: boolean }> {
+  const progress = startProgress(label, total);
   const interruption = new AbortController();
+  const { signal } = interruption;
   const abort = (): void => interruption.abort();
   process.once('SIGINT', abort);
   try {
-    return await work(interruption.signal);
+    const result = await work({ signal, onProgress: progress.show });
+    return { result, interrupted: signal.aborted };
   } finally {
     process.off('SIGINT', abort);
+    progress.end();
   }
 }
 
@@ -54,8 +69,7 @@ interface Progress {
   readonly end: () => void;
 }
 
-/** @param total - left out when it is not known: the line shows a count instead of a bar */
-export function startProgress(label: string, total?: number): Progress {
+function startProgress(label: string, total: number | undefined): Progress {
   const { stderr } = process;
   if (!stderr.isTTY) return { show() {}, end() {} };
   const startedAt = performance.now();

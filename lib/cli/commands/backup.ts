@@ -7,8 +7,7 @@ import type { GlobalOptions } from '../session.ts';
 /** `gatehouse backup` */
 export function addBackup(program: Command): void {
   program
-    .command('backup')
-    .argument('<file>')
+    .command('backup <file>')
     .summary('copy an SQLite database to a new file')
     .description(
       'Copy an SQLite database to a new file while servers use it. For PostgreSQL use pg_dump, for MariaDB mariadb-dump --single-transaction. Keep KEY_ENCRYPTION_KEY apart from the copies. After a restore, run `gatehouse revoke --all`.',

@@ -1,5 +1,4 @@
 import type { Command } from 'commander';
-import type { Client } from 'koa-gatehouse';
 
 import { confirm } from '../terminal.ts';
 import { clientJson } from '../report.ts';
@@ -10,30 +9,19 @@ import type { Session } from '../session.ts';
 /** `gatehouse client disable | enable | revoke-tokens | delete` */
 export function addClientChanges(client: Command): void {
   client
-    .command('disable')
-    .argument('<client-id>')
+    .command('disable <client-id>')
     .summary('disable a client and its tokens')
     .description('Disable a client and its tokens until it is enabled again.')
     .addHelpText('after', '\nJSON: {"client": {...}}, as in `client show`')
-    .action(
-      withSession(async ({ administration }, _options: object, id: string) =>
-        changed(await administration.clients.disable(id)),
-      ),
-    );
+    .action(changing('disable'));
   client
-    .command('enable')
-    .argument('<client-id>')
+    .command('enable <client-id>')
     .summary('enable a disabled client')
     .description('Enable a disabled client.')
     .addHelpText('after', '\nJSON: {"client": {...}}, as in `client show`')
-    .action(
-      withSession(async ({ administration }, _options: object, id: string) =>
-        changed(await administration.clients.enable(id)),
-      ),
-    );
+    .action(changing('enable'));
   client
-    .command('revoke-tokens')
-    .argument('<client-id>')
+    .command('revoke-tokens <client-id>')
     .summary('revoke all tokens of a client')
     .description(
       'Revoke all tokens of a client permanently, its own and those of its users. If a secret has leaked, replace it first, with `client secrets`.',
@@ -42,8 +30,7 @@ export function addClientChanges(client: Command): void {
     .addHelpText('after', '\nJSON: {"revoked": "<client-id>"}')
     .action(withSession(revokeTokens));
   client
-    .command('delete')
-    .argument('<client-id>')
+    .command('delete <client-id>')
     .summary('delete a client')
     .description('Delete a client with its secrets, consents and tokens. This cannot be undone.')
     .option('--yes', 'do not ask')
@@ -51,12 +38,14 @@ export function addClientChanges(client: Command): void {
     .action(withSession(deleteClient));
 }
 
-function changed(client: Client): Report {
-  const { disabled, id, name } = client;
-  return {
-    json: { client: clientJson(client) },
-    text: `"${name}" (${id}) is ${disabled ? 'disabled' : 'enabled'}. Running servers apply it within seconds.`,
-  };
+function changing(change: 'disable' | 'enable'): ReturnType<typeof withSession> {
+  return withSession(async ({ administration }, _options: object, id: string) => {
+    const client = await administration.clients[change](id);
+    return {
+      json: { client: clientJson(client) },
+      text: `"${client.name}" (${id}) is ${change}d. Running servers apply it within seconds.`,
+    };
+  });
 }
 
 async function revokeTokens(session: Session, options: { yes?: boolean }, id: string): Promise<Report> {

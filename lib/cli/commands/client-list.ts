@@ -50,14 +50,9 @@ async function list(
       clients.length === 0
         ? 'No clients.'
         : table(
-            [
-              { title: 'Client ID' },
-              { title: 'Name', shrinks: true },
-              ...(isUnregistered ? [{ title: 'Registered' }] : []),
-              { title: 'Grant type' },
-              { title: 'Status' },
-            ],
+            ['Client ID', 'Name', ...(isUnregistered ? ['Registered'] : []), 'Grant type', 'Status'],
             rows,
+            'Name',
           ),
       ...(next === null ? [] : [`There may be more: --after ${next}`]),
     ].join('\n\n'),
@@ -75,8 +70,7 @@ function limit(text: string): number {
 /** `gatehouse client show` */
 export function addClientShow(client: Command): void {
   client
-    .command('show')
-    .argument('<client-id>')
+    .command('show <client-id>')
     .summary('show a client and its secrets')
     .description('Show a client and its secrets. The values of secrets are not stored.')
     .addHelpText(

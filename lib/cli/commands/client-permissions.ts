@@ -18,8 +18,7 @@ interface Options {
 /** `gatehouse client permissions` */
 export function addClientPermissions(client: Command): void {
   client
-    .command('permissions')
-    .argument('<client-id>')
+    .command('permissions <client-id>')
     .summary('show or change its permissions')
     .description(
       'Show or change the permissions of a client_credentials client. With --gate, the permissions of its roles are shown too.',
@@ -80,7 +79,7 @@ function toText(
   ]);
   if (!effective || effective.length === 0) return assigned;
   const rows = effective.map(([permission, sources]) => [permission, sources.map(sourceText).join(', ')]);
-  return [assigned, table([{ title: 'May' }, { title: 'Because of' }], rows)].join('\n\n');
+  return [assigned, table(['May', 'Because of'], rows)].join('\n\n');
 }
 
 function sourceText(source: PermissionSource): string {

@@ -1,5 +1,6 @@
 import { InvalidArgumentError } from 'commander';
 import type { Command } from 'commander';
+import type { NewSecret } from 'koa-gatehouse';
 
 import { duration } from '../arguments.ts';
 import { newSecretText, secretsText } from '../client-text.ts';
@@ -20,15 +21,13 @@ export function addClientSecrets(client: Command): void {
       'List, add or delete secrets. To rotate without downtime: add one, deploy it, delete the old one.',
     );
   secrets
-    .command('list', { isDefault: true })
-    .argument('<client-id>')
+    .command('list <client-id>', { isDefault: true })
     .summary('list the secrets, without their values')
     .description('List the secrets of a client, without their values.')
     .addHelpText('after', '\nJSON: {"client_id", "secrets": [{...}]}, a secret as in `client show`')
     .action(withSession(list));
   secrets
-    .command('add')
-    .argument('<client-id>')
+    .command('add <client-id>')
     .summary('add a secret')
     .description('Add a secret; the others stay valid. It is shown only once.')
     .option('--label <text>', 'a label, such as "production, May"', '')
@@ -36,17 +35,14 @@ export function addClientSecrets(client: Command): void {
     .addHelpText('after', '\nJSON: {"client_id", "client_secret": "...", "secret": {...}}')
     .action(withSession(add));
   secrets
-    .command('delete')
-    .argument('<client-id>')
-    .argument('<secret-id>')
+    .command('delete <client-id> <secret-id>')
     .summary('delete one')
     .description('Delete a secret. It stops working at once.')
     .option('--yes', 'do not ask')
     .addHelpText('after', '\nJSON: {"client_id", "deleted": "<secret-id>"}')
     .action(withSession(deleteSecret));
   client
-    .command('rotate-secret')
-    .argument('<client-id>')
+    .command('rotate-secret <client-id>')
     .summary('replace all secrets by a new one')
     .description('Replace all secrets of a client by a new one, which is shown only once.')
     .option('--overlap <duration>', 'how long the old ones still work', duration, 0)
@@ -73,10 +69,7 @@ async function add(
     label,
     ...(expires === undefined ? {} : { expiresAt: expires }),
   });
-  return {
-    json: { client_id: id, client_secret: secret.value, secret: secretJson(secret) },
-    text: newSecretText(id, secret.value),
-  };
+  return newSecret(id, secret);
 }
 
 async function deleteSecret(
@@ -106,6 +99,10 @@ async function rotate(
     await confirm('Replace all secrets? The old ones stop working at once.', { yes: yes ?? false });
   }
   const secret = await administration.clients.rotateSecret(id, { label, overlap });
+  return newSecret(id, secret);
+}
+
+function newSecret(id: string, secret: NewSecret): Report {
   return {
     json: { client_id: id, client_secret: secret.value, secret: secretJson(secret) },
     text: newSecretText(id, secret.value),

@@ -28,8 +28,7 @@ interface Options extends LifetimeOptions, KeyOptions {
 /** `gatehouse client update` */
 export function addClientUpdate(client: Command): void {
   const command = client
-    .command('update')
-    .argument('<client-id>')
+    .command('update <client-id>')
     .summary('change the fields of a client')
     .description(
       'Change the given fields of a client. The grant type and the kind of a client cannot be changed.',

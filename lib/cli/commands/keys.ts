@@ -132,12 +132,7 @@ async function revoke(
 
 function toTable(keys: readonly SigningKey[]): string {
   return table(
-    [
-      { title: 'Key ID' },
-      { title: 'Status' },
-      { title: 'Signs from (UTC)' },
-      { title: 'Verifies until (UTC)' },
-    ],
+    ['Key ID', 'Status', 'Signs from (UTC)', 'Verifies until (UTC)'],
     keys.map(({ activeAt, createdAt, id, retiresAt, status }) => [
       id,
       status,

@@ -3,7 +3,7 @@ import type { Command } from 'commander';
 import type { Report } from '../report.ts';
 import { withSession } from '../session.ts';
 import type { Session } from '../session.ts';
-import { formatCount, INTERRUPTED, interruptible, startProgress } from '../terminal.ts';
+import { formatCount, INTERRUPTED, interruptible } from '../terminal.ts';
 
 /** `gatehouse prune` */
 export function addPrune(program: Command): void {
@@ -16,11 +16,10 @@ export function addPrune(program: Command): void {
 }
 
 async function prune({ administration }: Session): Promise<Report> {
-  const progress = startProgress('Removing expired rows');
-  const { interrupted, removed } = await interruptible(async (signal) => ({
-    removed: await administration.prune({ signal, onProgress: progress.show }),
-    interrupted: signal.aborted,
-  })).finally(progress.end);
+  const { interrupted, result: removed } = await interruptible(
+    { label: 'Removing expired rows' },
+    async (running) => administration.prune(running),
+  );
   return {
     json: { removed, interrupted },
     text: interrupted

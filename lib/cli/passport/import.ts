@@ -93,15 +93,9 @@ export function importText(
       .map((remark) => footnoteNumber(footnotes, remark))
       .join(', '),
   ]);
-  const columns = [
-    { title: 'Client ID' },
-    { title: 'Name', shrinks: true },
-    { title: 'Result' },
-    { title: 'Grant type' },
-    { title: 'Notes' },
-  ] as const;
+  const columns = ['Client ID', 'Name', 'Result', 'Grant type', 'Notes'] as const;
   return [
-    ...(rows.length > 0 ? [table(columns, rows)] : []),
+    ...(rows.length > 0 ? [table(columns, rows, 'Name')] : []),
     ...(footnotes.size > 0
       ? [[...footnotes].map(([text, number]) => wrap(`${number}. `.padStart(4), text)).join('\n')]
       : []),

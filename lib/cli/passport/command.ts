@@ -2,9 +2,9 @@ import { Option } from 'commander';
 import type { Command } from 'commander';
 
 import { UsageError } from '../failure.ts';
-import { INTERRUPTED, interruptible, startProgress } from '../terminal.ts';
-import { importClients, countResults, importText } from '../passport/import-clients.ts';
-import type { ImportResult } from '../passport/import-clients.ts';
+import { INTERRUPTED, interruptible } from '../terminal.ts';
+import { importClients, countResults, importText } from './import.ts';
+import type { ImportResult } from './import.ts';
 import type { Report } from '../report.ts';
 import { withSession } from '../session.ts';
 import type { Session } from '../session.ts';
@@ -44,10 +44,7 @@ export function addClientImport(client: Command): void {
     .action(withSession(run));
 }
 
-async function run(
-  { administration }: Session,
-  { source: url, yes = false }: Options & { yes?: boolean },
-): Promise<Report> {
+async function run({ administration }: Session, { source: url, yes = false }: Options): Promise<Report> {
   if (!url) {
     throw new UsageError(
       'Give the database of the Laravel app: --source URL, or the environment variable PASSPORT_DATABASE_URL.',
@@ -57,12 +54,11 @@ async function run(
   const source = passportSource(url);
   const dryRun = !yes;
   try {
-    const progress = startProgress(dryRun ? 'Checking' : 'Importing', await source.count());
-    const { interrupted, results } = await interruptible(async (signal) => ({
-      results: await importClients(source, administration, { dryRun, onProgress: progress.show, signal }),
-      interrupted: signal.aborted,
-    })).finally(progress.end);
-    return report(results, { dryRun, interrupted });
+    const { interrupted, result } = await interruptible(
+      { label: dryRun ? 'Checking' : 'Importing', total: await source.count() },
+      async (running) => importClients(source, administration, { dryRun, ...running }),
+    );
+    return report(result, { dryRun, interrupted });
   } finally {
     await source.close();
   }
