@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 import { dirname } from 'node:path';
 
 import { ConfigError, StorageError } from '../../lib/errors.ts';
-import { codeOf } from './dialect.ts';
+import { codeOf } from './error-kinds.ts';
 import { named } from './explain-error.ts';
 import { loadBetterSqlite3 } from './load-driver.ts';
 import type { OpenSqlite } from './load-driver.ts';

@@ -1,6 +1,7 @@
 import { setImmediate as nextTurn, setTimeout as delay } from 'node:timers/promises';
 
 import type { Interruption } from './dialect.ts';
+import { CodedError } from './error-kinds.ts';
 
 /** The part of Knex's client that hands out connections. */
 export interface ConnectionPool<Connection = unknown> {
@@ -8,15 +9,6 @@ export interface ConnectionPool<Connection = unknown> {
   /** A free connection without a wait; `undefined` when there is none. */
   acquireIfFree?(): Connection | undefined;
   releaseConnection(connection: Connection): Promise<void> | undefined;
-}
-
-class AcquireTimeoutError extends Error {}
-
-/** Whether no connection of the pool became free in time: by the timeout here, or by the one of Knex's own pool. */
-export function isAcquireTimeout(error: unknown): boolean {
-  return (
-    error instanceof AcquireTimeoutError || (error instanceof Error && error.name === 'KnexTimeoutError')
-  );
 }
 
 /**
@@ -34,7 +26,7 @@ export async function acquireConnection<Connection>(
     let tooLate = false;
     const timer = setTimeout(() => {
       tooLate = true;
-      reject(new AcquireTimeoutError());
+      reject(new CodedError('NO_CONNECTION', 'no connection became free'));
     }, timeout);
     acquiring.then(
       (connection) => {
@@ -55,15 +47,9 @@ const GRACE = 1000;
 // In milliseconds, between two requests to stop.
 const PAUSE = 100;
 
-/** The server did not answer in time. Whether it made the change of the statement is not known. */
-export class NoAnswerError extends Error {}
-
-/** The wait for a synchronous standby was cancelled. Whether the change lasts is not known: the standby may take over. */
-export class NotReplicatedError extends Error {}
-
 /**
  * Waits for work on a server's connection. After `longest` milliseconds the server is asked to stop the statement; after
- * another second the connection is closed and `NoAnswerError` is thrown.
+ * another second the connection is closed, and an error of the kind `no answer` is thrown.
  *
  * A statement that is not stopped would wait for its lock, occupy one of the server's connections, and change its rows long
  * after the caller got an error. An interrupted connection is not used again, because the request to stop may arrive late and
@@ -82,7 +68,10 @@ export async function interruptAfter<Connection, T>(
     await nextTurn();
     if (progress.isOver) return;
     progress.isInterrupted = true;
-    timer = setTimeout(() => noAnswer.reject(new NoAnswerError()), GRACE);
+    timer = setTimeout(
+      () => noAnswer.reject(new CodedError('NO_ANSWER', 'the server did not answer')),
+      GRACE,
+    );
     // Repeated, because a request that arrives between two statements has no effect.
     for (; !progress.isOver; await delay(PAUSE)) {
       // A server that cannot be reached is left to the timer above.

@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 
 import type { ChangeFeed, StorageDiagnosis, StoredChange } from '../../lib/contracts/index.ts';
 import type { Database } from './database.ts';
-import { codeOf } from './dialect.ts';
+import { codeOf } from './error-kinds.ts';
 
 /** The part of pg's `Client` that listens. */
 export interface ListeningConnection {

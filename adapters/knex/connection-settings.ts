@@ -1,7 +1,13 @@
+import { callbackify, promisify } from 'node:util';
+
 import type { Knex } from 'knex';
 
+import { send, unlessUnknown } from './dialects/mysql-servers.ts';
+import type { MysqlConnection } from './dialects/mysql-servers.ts';
 import { ReadOnlyError } from './dialects/postgresql-connection.ts';
-import { codeOf } from './dialect.ts';
+import type { PostgresqlConnection } from './dialects/postgresql-connection.ts';
+import type { SqliteConnection } from './dialects/sqlite.ts';
+import { codeOf } from './error-kinds.ts';
 
 /** The other names that Knex has for a client. */
 const ALIASES: Readonly<Record<string, string>> = { postgres: 'pg', postgresql: 'pg' };
@@ -33,90 +39,61 @@ export function withConnectionSettings(config: Knex.Config, timeout: number): Kn
   };
 }
 
-type Done = (error: unknown, connection: unknown) => void;
-
 /** Knex's hook `afterCreate`: sets the connection up, then calls the hook of the given configuration. */
 // oxlint-disable-next-line typescript/no-unsafe-function-type -- Knex's own type of the hook
 function afterCreate(setUp: SetUp, timeout: number, then: Function | undefined) {
-  return (connection: never, done: Done): void => {
-    setUp(connection, timeout, (error) => {
-      if (error === undefined && then) then(connection, done);
-      else done(error, connection);
-    });
-  };
+  return callbackify(async (connection: { end?(): unknown }): Promise<void> => {
+    try {
+      await setUp(connection as never, timeout);
+    } catch (error) {
+      // The pool does not close what it has not received.
+      connection.end?.();
+      throw error;
+    }
+    if (then) await promisify(then)(connection);
+  });
 }
 
-/**
- * Sets up a new connection that only this storage uses, with `timeout` in milliseconds. A connection that fails is closed
- * here, because the pool does not close what it has not received.
- */
-type SetUp = (connection: never, timeout: number, done: (error?: unknown) => void) => void;
-
-interface OpenedFile {
-  pragma(source: string): unknown;
-  close(): unknown;
-}
-
-interface ServerConnection {
-  query(sql: string, done: (error?: unknown) => void): unknown;
-  end(): unknown;
-}
-
-interface PostgresqlConnection {
-  readonly processID: number | null;
-  query(
-    sql: string,
-    done: (error: unknown, result?: { rows: readonly { readonly read_only: string }[] }) => void,
-  ): unknown;
-  end(): unknown;
-}
+/** Sets up a new connection that only this storage uses, with `timeout` in milliseconds. */
+type SetUp = (connection: never, timeout: number) => Promise<void>;
 
 /** By the driver's name. */
 const setUps: Readonly<Record<string, SetUp>> = {
-  'better-sqlite3'(file: OpenedFile, _timeout, done) {
-    try {
-      setUpFile(file);
-    } catch (error) {
-      done(error);
-      return;
-    }
-    done();
-  },
+  'better-sqlite3': async (file: SqliteConnection) => setUpFile(file),
 
   // Only the server can end a transaction whose node has crashed, so the limits are set there. Zero means no limit; limits
   // that an administrator has set stay. A pooler such as PgBouncer announces process ids of its own: its server connections are
   // those of other applications too, so nothing is set there.
-  pg(connection: PostgresqlConnection, timeout, done) {
-    const sql = `
-      select current_setting('transaction_read_only') as read_only, (
-        select count(set_config(name, '${Math.ceil(timeout)}', false)) from pg_settings where setting = '0'
-        and name in ('lock_timeout', 'statement_timeout', 'idle_in_transaction_session_timeout')
-        and pg_backend_pid() = ${Number(connection.processID)}
-      ) as limits`;
-    connection.query(sql, (failure, result) => {
-      const error = failure ?? (result!.rows[0]!.read_only === 'on' ? new ReadOnlyError() : undefined);
-      if (error) connection.end();
-      done(error);
+  async pg(connection: PostgresqlConnection, timeout) {
+    const { rows } = await connection.query({
+      text: `
+        select current_setting('transaction_read_only') as read_only, (
+          select count(set_config(name, '${Math.ceil(timeout)}', false)) from pg_settings where setting = '0'
+          and name in ('lock_timeout', 'statement_timeout', 'idle_in_transaction_session_timeout')
+          and pg_backend_pid() = ${Number(connection.processID)}
+        ) as limits`,
     });
+    const [row]: readonly { readonly read_only: string }[] = rows;
+    if (row!.read_only === 'on') throw new ReadOnlyError();
   },
 
-  mysql2(connection: ServerConnection, timeout, done) {
+  async mysql2(connection: MysqlConnection, timeout) {
     const seconds = Math.ceil(timeout / 1000);
     // Only MariaDB can end an idle transaction, and only MariaDB reads this kind of comment.
-    runAlone(
+    await send(
       connection,
       `set session innodb_lock_wait_timeout = least(@@innodb_lock_wait_timeout, ${seconds})
        /*M!100300 , idle_transaction_timeout = if(@@idle_transaction_timeout = 0, ${seconds}, @@idle_transaction_timeout) */`,
-      (error) => {
-        if (error) done(error);
-        else readOwnWrites(connection, done);
-      },
     );
+    // Lets a member of a Galera cluster wait, before it reads or changes rows, until it has applied what the other members have
+    // committed. Without that, it does not find a code that another member issued a moment ago. Elsewhere it has no effect.
+    // 1: select and begin; 2: update and delete; 4: insert. A server that was built without Galera has no such variable.
+    await unlessUnknown(send(connection, 'set session wsrep_sync_wait = @@wsrep_sync_wait | 7'));
   },
 };
 
 /** Sets an SQLite file up: readers do not wait for writers (WAL mode), and a commit does not wait for the disk. */
-export function setUpFile(file: OpenedFile): void {
+export function setUpFile(file: SqliteConnection): void {
   try {
     // First, because a wait for a lock in the next statements would block the thread for seconds.
     file.pragma('busy_timeout = 0');
@@ -132,33 +109,10 @@ export function setUpFile(file: OpenedFile): void {
 }
 
 /** Nothing changes for a file that this process may only read: it is read in the mode that it has. */
-function useWal(file: OpenedFile): void {
+function useWal(file: SqliteConnection): void {
   try {
     file.pragma('journal_mode = wal');
   } catch (error) {
     if (codeOf(error) !== 'SQLITE_READONLY') throw error;
   }
-}
-
-// ER_UNKNOWN_SYSTEM_VARIABLE, of a server that was built without Galera.
-const UNKNOWN_VARIABLE = 1193;
-
-/**
- * Lets a member of a Galera cluster wait, before it reads or changes rows, until it has applied what the other members have
- * committed. Without that, it does not find a code that another member issued a moment ago. Elsewhere it has no effect.
- */
-function readOwnWrites(connection: ServerConnection, done: (error?: unknown) => void): void {
-  // 1: select and begin; 2: update and delete; 4: insert.
-  connection.query('set session wsrep_sync_wait = @@wsrep_sync_wait | 7', (error) => {
-    const isUnknown = error instanceof Error && 'errno' in error && error.errno === UNKNOWN_VARIABLE;
-    if (error && !isUnknown) connection.end();
-    done(error && !isUnknown ? error : undefined);
-  });
-}
-
-function runAlone(connection: ServerConnection, sql: string, done: (error?: unknown) => void): void {
-  connection.query(sql, (error) => {
-    if (error) connection.end();
-    done(error ?? undefined);
-  });
 }

@@ -1,17 +1,17 @@
 import { setTimeout as delay } from 'node:timers/promises';
 
-import { acquireConnection, isAcquireTimeout, interruptAfter } from './bounded-waits.ts';
-import type { ConnectionPool } from './bounded-waits.ts';
 import type { StorageState } from '../../lib/contracts/index.ts';
-import { codeOf } from './dialect.ts';
-import type { Dialect, ErrorKind } from './dialect.ts';
-import { isDiskFull } from './error-codes.ts';
-import { explainError } from './explain-error.ts';
-import { TransactionQueue } from './transaction-queue.ts';
-import { findPendingMigrations } from './migrations/index.ts';
+import { acquireConnection, interruptAfter } from './bounded-waits.ts';
+import type { ConnectionPool } from './bounded-waits.ts';
+import type { Dialect } from './dialect.ts';
+import { errorKind } from './error-kinds.ts';
+import type { ErrorKind } from './error-kinds.ts';
+import { explainError, isDiskFull } from './explain-error.ts';
 import { createGroupCommit } from './group-commit.ts';
 import type { Transactions } from './group-commit.ts';
+import { findPendingMigrations } from './migrations/index.ts';
 import type { Statements } from './statements.ts';
+import { TransactionQueue } from './transaction-queue.ts';
 
 /** How long to wait before another try, in milliseconds; doubled with each try. */
 interface RetryDelays {
@@ -54,6 +54,9 @@ export interface Database extends Statements {
 
 type Work<T> = (statements: Statements, connection: unknown) => Promise<T>;
 
+/** Runs work once, within `longest` milliseconds. */
+type Attempt = <T>(work: Work<T>, longest: number) => Promise<T>;
+
 /** A connection that a transaction of the host uses. */
 export interface AcquiredConnection {
   readonly connection: unknown;
@@ -72,35 +75,35 @@ export function createDatabase(
   pool: ConnectionPool,
   dialect: Dialect,
   timeout: number,
-  reader?: () => Promise<Statements>,
+  reader?: () => Statements,
 ): Database {
+  const { interruption } = dialect;
   let failure: { readonly reason: StorageState['failing']; readonly at: number } | undefined;
   const queue = dialect.name === 'sqlite' ? new TransactionQueue(timeout) : undefined;
 
-  /** Runs work of this storage on a connection of the pool. */
-  function withRetries<T>(work: Work<T>, longest: number = timeout, waited: number = longest): Promise<T> {
-    return retry(async (left) => borrow(work, left, { isBounded: true }), longest, waited);
-  }
-
-  /** @param waited - in milliseconds: the time that the error's message names */
-  async function retry<T>(
-    attemptOnce: (left: number) => Promise<T>,
-    longest: number,
-    waited: number = longest,
+  /**
+   * Runs work again for as long as another try may succeed, and for no longer than `longest` milliseconds.
+   *
+   * @param waited - in milliseconds: the time that the error's message names
+   */
+  async function withRetries<T>(
+    work: Work<T>,
+    longest: number = timeout,
+    { attempt = borrow, waited = longest }: { readonly attempt?: Attempt; readonly waited?: number } = {},
   ): Promise<T> {
     const deadline = performance.now() + longest;
     let earlier: unknown;
     for (let tries = 0; ; tries += 1) {
       let pause: number;
       try {
-        return await attemptOnce(Math.max(deadline - performance.now(), 0));
+        return await attempt(work, Math.max(deadline - performance.now(), 0));
       } catch (error) {
-        const delays = RETRY_DELAYS[dialect.errorKind(error)];
+        const kind = errorKind(error);
+        const delays = RETRY_DELAYS[kind];
         pause = delays ? Math.min(delays.first * 2 ** tries, delays.longest) : Infinity;
         if (performance.now() + pause >= deadline) {
           // When the time ran out during the wait for a connection, the error that made this try necessary says more.
-          const reason = isAcquireTimeout(error) ? (earlier ?? error) : error;
-          throw await explain(reason, waited);
+          throw await explain(kind === 'no connection' ? (earlier ?? error) : error, waited);
         }
         earlier = error;
       }
@@ -110,46 +113,31 @@ export function createDatabase(
   }
 
   /** Runs one statement that only reads. */
-  async function reading<T>(work: (statements: Statements) => Promise<T>): Promise<T> {
+  async function reading<T>(work: Work<T>): Promise<T> {
     if (!queue?.isActive || !reader) return withRetries(work);
-    return retry(async () => work(await reader()), timeout);
+    return withRetries(work, timeout, { attempt: async (read) => read(reader(), undefined) });
   }
 
-  /** Puts `work` in the queue of the host's transactions, where there is one. */
-  function queued<T>(work: (left: number) => Promise<T>): (longest: number) => Promise<T> {
-    return async (longest) => {
-      if (!queue) return work(longest);
-      const deadline = performance.now() + longest;
-      const place = await acquireConnection(queue, longest);
-      try {
-        return await work(Math.max(deadline - performance.now(), 0));
-      } finally {
-        place.end();
-      }
-    };
-  }
-
-  /** @param options.isBounded - whether the work is interrupted after `longest` milliseconds, those for the connection included */
-  async function borrow<T>(
-    work: Work<T>,
-    longest: number,
-    { isBounded }: { readonly isBounded: boolean },
-  ): Promise<T> {
+  /**
+   * Runs work on a connection of the pool. Work of this storage is interrupted after `longest` milliseconds, those for the
+   * connection included.
+   */
+  async function borrow<T>(work: Work<T>, longest: number, isOfHost = false): Promise<T> {
     const deadline = performance.now() + longest;
-    if (isBounded) queue?.recordCall();
+    if (queue && !isOfHost) queue.calls += 1;
     const connection = pool.acquireIfFree?.() ?? (await acquireConnection(pool, longest));
     try {
       const statements = dialect.enter(connection);
       try {
         const working = work(statements, connection);
-        if (!isBounded || !dialect.interruption) return await working;
+        if (isOfHost || !interruption) return await working;
         return await bounded(working, connection, Math.max(deadline - performance.now(), 0));
       } catch (error) {
         // The server that the connection has reached does not become the primary by waiting.
-        if (dialect.errorKind(error) === 'read only') await dialect.interruption?.abandon(connection);
+        if (errorKind(error) === 'read only') await interruption?.abandon(connection);
         throw error;
       } finally {
-        dialect.leave(connection);
+        dialect.leave?.(connection);
       }
     } finally {
       const released = pool.releaseConnection(connection);
@@ -157,22 +145,32 @@ export function createDatabase(
     }
   }
 
+  /** Runs a transaction of the host, one after the other where these have a queue. */
+  async function borrowForHost<T>(work: Work<T>, longest: number): Promise<T> {
+    if (!queue) return borrow(work, longest, true);
+    const deadline = performance.now() + longest;
+    await acquireConnection(queue, longest);
+    try {
+      return await borrow(work, Math.max(deadline - performance.now(), 0), true);
+    } finally {
+      queue.releaseConnection();
+    }
+  }
+
   async function bounded<T>(work: Promise<T>, connection: unknown, longest: number): Promise<T> {
-    const { interruption } = dialect;
     return interruption ? interruptAfter(work, connection, { longest, interruption }) : work;
   }
 
   async function explain(error: unknown, waited: number): Promise<unknown> {
-    const isLocked = dialect.name === 'sqlite' && dialect.errorKind(error) === 'contention';
-    const reason = isDiskFull(codeOf(error)) ? 'disk_full' : isLocked ? 'database_locked' : undefined;
+    const isLocked = dialect.name === 'sqlite' && errorKind(error) === 'contention';
+    const reason = isDiskFull(error) ? 'disk_full' : isLocked ? 'database_locked' : undefined;
     if (reason) failure = { reason, at: performance.now() };
-    return explainError(error, { dialect, waited, findPending });
+    return explainError(error, waited, findPending);
   }
 
   async function findPending(): Promise<readonly string[]> {
     try {
-      const find: Work<readonly string[]> = async (statements) => findPendingMigrations(statements, dialect);
-      return await borrow(find, timeout, { isBounded: true });
+      return await borrow(findPendingMigrations, timeout);
     } catch {
       // The database cannot be reached any more. The caller gets the first error, which says so.
       return [];
@@ -227,28 +225,23 @@ export function createDatabase(
         if (changed === 0) await confirmIn(statements);
         return changed;
       }),
-    connection: withRetries,
+    connection: async (work) => withRetries(work),
     transaction: async (work, longest = timeout) => transactions.transact(work, longest),
     async confirm() {
       await withRetries(confirmIn);
     },
     settled: async () => transactions.settled(),
     withConnection: async (work) =>
-      retry(
-        queued(async (longest) =>
-          borrow(
-            async (statements, connection) =>
-              work({
-                connection,
-                statements,
-                bounded: async (working) => bounded(working, connection, timeout),
-                explain: async (error) => explain(error, timeout),
-              }),
-            longest,
-            { isBounded: false },
-          ),
-        ),
+      withRetries(
+        async (statements, connection) =>
+          work({
+            connection,
+            statements,
+            bounded: async (working) => bounded(working, connection, timeout),
+            explain: async (error) => explain(error, timeout),
+          }),
         timeout,
+        { attempt: borrowForHost },
       ),
   };
 }

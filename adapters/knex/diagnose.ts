@@ -1,8 +1,11 @@
 import { now } from '../../lib/contracts/clock.ts';
-import type { StorageCache, StorageDiagnosis, StorageState } from '../../lib/contracts/index.ts';
-import { readClock } from './clock.ts';
+import type { StorageAccess, StorageDiagnosis, StorageState } from '../../lib/contracts/index.ts';
+import { MigrationsPendingError } from '../../lib/errors.ts';
 import type { PostgresqlChangeFeed } from './changes.ts';
+import { readClock } from './clock.ts';
 import type { Database } from './database.ts';
+import { codeOf } from './error-kinds.ts';
+import { isRefusal, named } from './explain-error.ts';
 import { EXPIRING } from './prune.ts';
 import { toOptionalNumber } from './stores/column-values.ts';
 import type { Integer } from './stores/column-values.ts';
@@ -25,7 +28,7 @@ export async function diagnose(
   const isExpired = oldest !== undefined && oldest < now();
   return {
     oldestExpired: isExpired ? oldest : undefined,
-    cache: await readCache(database),
+    cache: await database.connection(async (statements) => database.dialect.readCache?.(statements)),
     listening: await changes?.diagnose(timeout),
   };
 }
@@ -35,8 +38,44 @@ const OLDEST = EXPIRING.map(
   ({ table, column }) => `select min(${column}) as expiry from ${table} where ${column} > 0`,
 ).join(' union all ');
 
-async function readCache(database: Database): Promise<StorageCache | undefined> {
-  const { dialect } = database;
-  if (!dialect.readCache) return undefined;
-  return database.connection(async (statements) => dialect.readCache!(statements));
+/** The tables that a server changes, each with one of its columns: those with rows that expire, and these. */
+const CHANGED = EXPIRING.map(({ table, key }) => [table, key[0]!]).concat([
+  ['gatehouse_clients', 'id'],
+  ['gatehouse_client_secrets', 'id'],
+  ['gatehouse_client_names', 'client_id'],
+  ['gatehouse_registrations', 'client_id'],
+  ['gatehouse_consents', 'user_id'],
+  ['gatehouse_keys', 'id'],
+  ['gatehouse_assignments', 'user_id'],
+]);
+
+/**
+ * Finds out what the database permits, by statements that change no row: lists of privileges differ between the databases, and do
+ * not show that a server is a standby or a file is read-only.
+ */
+export async function access(database: Database): Promise<StorageAccess> {
+  const readOnly = await refusalOf(async () => {
+    for (const [table, column] of CHANGED) {
+      await database.run(`insert into ${table} select * from ${table} where 1 = 0`);
+      await database.run(`update ${table} set ${column} = ${column} where 1 = 0`);
+      await database.run(`delete from ${table} where 1 = 0`);
+    }
+  });
+  const noMigrations = await refusalOf(async () =>
+    database.connection(async (statements) => database.dialect.checkMigrating?.(statements)),
+  );
+  return { readOnly, noMigrations };
+}
+
+/** How the database refuses statements; `undefined` when it does not, or when it has no tables yet. */
+async function refusalOf(attempt: () => Promise<void>): Promise<string | undefined> {
+  try {
+    await attempt();
+    return undefined;
+  } catch (error) {
+    if (error instanceof MigrationsPendingError) return undefined;
+    const { cause } = error as Error;
+    if (isRefusal(codeOf(cause))) return named(cause);
+    throw error;
+  }
 }

@@ -1,23 +1,6 @@
 import type { StorageCache } from '../../lib/contracts/index.ts';
 import type { Statements, Value } from './statements.ts';
 
-/** The kind of a driver's error, which decides whether the call is repeated and which error the caller gets. */
-export type ErrorKind =
-  /** Another transaction is in conflict, such as by a lock. Nothing was changed; an immediate retry may succeed. */
-  | 'contention'
-  /** The server accepts no more connections. Nothing was changed; a later retry may succeed. */
-  | 'too many connections'
-  /** The statement was stopped because it took too long. Nothing was changed. */
-  | 'interrupted'
-  /** The server only allows reads, such as a standby. Nothing was changed; another connection may reach the primary. */
-  | 'read only'
-  /** A table or a column is not there. */
-  | 'missing table'
-  | 'duplicate key'
-  /** A column or an index that is to be added is there, or an index that is to be dropped is not. */
-  | 'already changed'
-  | 'other';
-
 /** The column types of the schema. */
 export interface ColumnTypes {
   /** Up to 255 characters. Comparison respects case and trailing blanks. */
@@ -71,8 +54,8 @@ export interface Dialect<Connection = unknown> {
   deleteExpired(connections: Connections, rows: ExpiredRows, limit: number): Promise<readonly number[]>;
   /** Prepares a connection from the pool for use by this storage. */
   enter(connection: Connection): Statements;
-  /** Undoes what `enter` has changed on the connection. */
-  leave(connection: Connection): void;
+  /** Undoes what `enter` has changed on the connection; absent where it changes nothing. */
+  leave?(connection: Connection): void;
   /** Ends a failed transaction, whatever state the failure left it in. */
   rollback(connection: Connection): Promise<void>;
   /**
@@ -96,7 +79,6 @@ export interface Dialect<Connection = unknown> {
    * system caches the tables.
    */
   readCache?(statements: Statements): Promise<StorageCache | undefined>;
-  errorKind(error: unknown): ErrorKind;
 }
 
 /** Ways to end a statement that takes too long. */
@@ -107,7 +89,7 @@ export interface Interruption<Connection = unknown> {
   abandon(this: void, connection: Connection): Promise<void>;
   /**
    * Checks what the server has said since the last call about changes that it reported as made.
-   * @throws NotReplicatedError when they may not last
+   * @throws an error of the kind `not replicated` when they may not last
    */
   confirm?(connection: Connection): void;
 }
@@ -119,7 +101,7 @@ export interface Condition {
 }
 
 /** The part of the database that runs statements together. */
-interface Connections {
+export interface Connections {
   /** Runs statements on one connection, without a transaction. */
   connection<T>(work: (statements: Statements) => Promise<T>): Promise<T>;
   transaction<T>(work: (statements: Statements) => Promise<T>): Promise<T>;
@@ -160,64 +142,4 @@ export interface Conflict {
    * the condition was met.
    */
   readonly when?: string;
-}
-
-/** A query of the keys of removable rows; its last `?` is their largest number. */
-export function selectKeys({ table, key, condition }: RemovableRows): string {
-  return `select ${key.join(', ')} from ${table} where ${condition} limit ?`;
-}
-
-/** A query of columns of expired rows; its values are `from`, `before` and the largest number of rows. */
-export function selectExpired(
-  columns: readonly string[],
-  { table, column }: Pick<ExpiredRows, 'table' | 'column'>,
-  isFrom = `${column} >= ?`,
-): string {
-  return `select ${columns.join(', ')} from ${table} where ${isFrom} and ${column} < ? order by ${column} limit ?`;
-}
-
-export const SKIP_LOCKED = ' for update skip locked';
-
-/**
- * For SQLite and PostgreSQL.
- *
- * @param selectKeysOf - its values are those of {@link selectExpired}
- */
-export async function deleteExpired(
-  connections: Connections,
-  selectKeysOf: string,
-  { rows, limit }: { readonly rows: ExpiredRows; readonly limit: number },
-): Promise<readonly number[]> {
-  const { table, key, column, from, before } = rows;
-  const sql = `delete from ${table} where (${key.join(', ')}) in (${selectKeysOf}) returning ${column} as expiry`;
-  const removed = await connections.connection(async (statements) =>
-    statements.all<{ expiry: number | string }>(sql, [from, before, limit]),
-  );
-  return removed.map(({ expiry }) => Number(expiry));
-}
-
-/** The condition of SQLite and PostgreSQL. */
-export function rowsAfter(columns: readonly string[], values: readonly Value[]): Condition {
-  return { sql: `(${columns.join(', ')}) > (${columns.map(() => '?').join(', ')})`, values };
-}
-
-/** The `on conflict` clause of SQLite and PostgreSQL. */
-export function onConflict(
-  { table, key, replace = [], greatest = [], when }: Conflict,
-  greatestOf: 'max' | 'greatest',
-): string {
-  const assignments = [
-    ...replace.map((column) => `${column} = excluded.${column}`),
-    ...greatest.map((column) => `${column} = ${greatestOf}(excluded.${column}, ${table}.${column})`),
-  ];
-  const conflict = `on conflict (${key.join(', ')})`;
-  if (assignments.length === 0) return `${conflict} do nothing`;
-  const condition = when === undefined ? '' : ` where ${when}`;
-  return `${conflict} do update set ${assignments.join(', ')}${condition}`;
-}
-
-/** The `code` of a driver's error. */
-export function codeOf(error: unknown): string {
-  const code = error instanceof Error && 'code' in error ? error.code : undefined;
-  return typeof code === 'string' ? code : '';
 }

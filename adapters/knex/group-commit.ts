@@ -33,7 +33,7 @@ const MAX_GROUP_SIZE = 32;
  * a savepoint, so that a failed one is rolled back alone.
  *
  * @param withRetries - acquires the connection, tries again for `longest` ms while the file is locked, and throws a
- * `GatehouseError` whose message names `timeout` ms as the time waited
+ * `GatehouseError` whose message names `waited` ms as the time waited
  * @param explain - turns an error of the driver into a `GatehouseError`
  */
 export function createGroupCommit(
@@ -45,7 +45,7 @@ export function createGroupCommit(
     withRetries: (
       work: (statements: Statements, connection: unknown) => Promise<void>,
       longest: number,
-      timeout: number,
+      options: { readonly waited: number },
     ) => Promise<void>;
     explain: (error: unknown) => Promise<unknown>;
   },
@@ -96,7 +96,7 @@ export function createGroupCommit(
 
     try {
       const left = first.since + first.timeout - performance.now();
-      await withRetries(attempt, Math.max(left, 0), first.timeout);
+      await withRetries(attempt, Math.max(left, 0), { waited: first.timeout });
     } catch (error) {
       for (const { reject } of [first, ...joined]) reject(error);
       return;

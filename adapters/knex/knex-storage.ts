@@ -5,10 +5,9 @@ import { ConfigError } from '../../lib/errors.ts';
 import { optional, readOptions } from '../../lib/options/declare.ts';
 import type { Check, Given } from '../../lib/options/declare.ts';
 import { boolean, wait } from '../../lib/options/values.ts';
-import { access } from './access.ts';
 import { postgresqlChangeFeed } from './changes.ts';
 import { createDatabase } from './database.ts';
-import { diagnose, state } from './diagnose.ts';
+import { access, diagnose, state } from './diagnose.ts';
 import { migrate } from './migrate.ts';
 import { findPendingMigrations } from './migrations/index.ts';
 import { openDatabase, openListenerAt } from './open-database.ts';
@@ -129,7 +128,7 @@ export function knexStorage(
       opened.connection(async (statements) => {
         // Servers are started, and ready, only where they can write.
         await opened.dialect.requireWritable?.(statements);
-        return findPendingMigrations(statements, opened.dialect);
+        return findPendingMigrations(statements);
       }),
     ...(opened.dialect.confirmation !== undefined && { confirm: async () => opened.confirm() }),
     prune: createPrune(opened),

@@ -24,7 +24,6 @@ export type OpenSqlite = new (
 ) => SqliteConnection & {
   /** @param options.progress - called between two steps, returns the number of pages of the next one */
   backup(file: string, options: { readonly progress: () => number }): Promise<unknown>;
-  close(): unknown;
 };
 
 /** The class that opens SQLite files. @throws ConfigError when the package is not installed */

@@ -1,6 +1,7 @@
 import { now } from '../../lib/contracts/clock.ts';
 import type { Database } from './database.ts';
 import type { Dialect } from './dialect.ts';
+import { errorKind } from './error-kinds.ts';
 import { findPendingMigrations, migrations } from './migrations/index.ts';
 import type { Statements } from './statements.ts';
 import { indexClientNames } from './stores/client-names.ts';
@@ -28,7 +29,7 @@ const FILLS: ReadonlyMap<string, Fill> = new Map([['0016_client_names', indexCli
  */
 export async function migrate(database: Database): Promise<void> {
   const { dialect } = database;
-  const pending = await database.connection(async (statements) => findPendingMigrations(statements, dialect));
+  const pending = await database.connection(findPendingMigrations);
   const markApplied = `
     insert into gatehouse_migrations (name, applied_at) values (?, ?)
     ${dialect.onConflict({ table: 'gatehouse_migrations', key: ['name'] })}`;
@@ -55,7 +56,7 @@ async function applyPending(database: Database, markApplied: string): Promise<vo
   await database.transaction(async (statements) => {
     await dialect.lockMigrations?.(statements);
     for (const sql of createTable(dialect, MIGRATIONS)) await runUnlessDone(sql, statements, dialect, until);
-    const missing = new Set(await findPendingMigrations(statements, dialect));
+    const missing = new Set(await findPendingMigrations(statements));
     for (const { name, up } of migrations.filter((migration) => missing.has(migration.name))) {
       for (const sql of up(dialect)) await runUnlessDone(sql, statements, dialect, until);
       if (!FILLS.has(name)) await statements.run(markApplied, [name, now()]);
@@ -80,7 +81,7 @@ async function runUnlessDone(
       await statements.run(sql);
       return;
     } catch (error) {
-      const kind = dialect.errorKind(error);
+      const kind = errorKind(error);
       if (kind === 'already changed') return;
       // Where nodes migrate one after the other, the transaction has ended with the error.
       const mayRepeat = kind === 'interrupted' && !dialect.lockMigrations && performance.now() < until;

@@ -13,7 +13,7 @@ import { postgresqlDialect } from './dialects/postgresql.ts';
 import { sqliteDialect } from './dialects/sqlite.ts';
 import { loadKnex, missing } from './load-driver.ts';
 import { SoleConnection } from './sole-connection.ts';
-import { SqliteFile, SqliteReader } from './sqlite-file.ts';
+import { SqliteFile } from './sqlite-file.ts';
 import type { Statements } from './statements.ts';
 
 const OPTION = 'storage';
@@ -30,7 +30,7 @@ export interface OpenedDatabase {
   /** `false`: an SQLite database in memory. */
   readonly durable: boolean;
   /** A second, read-only connection, which does not wait for writers; absent where the pool has several connections. */
-  readonly reader?: (this: void) => Promise<Statements>;
+  readonly reader?: (this: void) => Statements;
   /** The host's Knex instance, or an own one that is created at the first call. */
   knex(): Knex;
   /**
@@ -111,18 +111,17 @@ function openFile(config: Knex.Config, filename: string, timeout: number): Opene
   const file = new SqliteFile(filename);
   const sole = new SoleConnection(file);
   const dialect = sqliteDialect();
-  // A database in memory can be reached by its own connection only.
-  const reader = isPersistent(filename) ? new SqliteReader(file, dialect) : undefined;
+  const isDurable = isPersistent(filename);
   let knex: Knex | undefined;
   return {
     pool: sole,
     dialect,
-    durable: isPersistent(filename),
-    ...(reader && { reader: async () => reader.statements() }),
+    durable: isDurable,
+    // A database in memory can be reached by its own connection only.
+    ...(isDurable && { reader: () => dialect.enter(file.reader()) }),
     knex: () => (knex ??= connect(withConnectionSettings(config, timeout))),
     async close() {
       file.close();
-      await reader?.close();
       await sole.returnToPool();
       await knex?.destroy();
     },

@@ -1,7 +1,7 @@
 import type { Knex } from 'knex';
 
 import { ConfigError, GatehouseError, StorageError } from '../../lib/errors.ts';
-import { codeOf } from './dialect.ts';
+import { codeOf } from './error-kinds.ts';
 import { named } from './explain-error.ts';
 import { connect, parseUrl } from './open-database.ts';
 

@@ -2,6 +2,7 @@ import type { Knex } from 'knex';
 
 import { StorageError } from '../../lib/errors.ts';
 import type { Database, AcquiredConnection } from './database.ts';
+import { errorKind } from './error-kinds.ts';
 import type { Statements } from './statements.ts';
 
 // By the Knex transaction, for as long as its work runs.
@@ -63,7 +64,7 @@ async function run<T>(
       if (dialect.lockForWriting !== undefined) await acquired.statements.run(dialect.lockForWriting);
       if (isTooLate || transaction.isCompleted()) return;
       // The host's statements run with the connection's own settings, such as `busy_timeout`.
-      dialect.leave(connection);
+      dialect.leave?.(connection);
       begun.resolve();
       statementsByTransaction.set(transaction, acquired.statements);
       try {
@@ -91,7 +92,7 @@ async function run<T>(
     throw error;
   }
   const outcome = await worked.promise;
-  if ('thrown' in outcome && dialect.errorKind(outcome.thrown) === 'read only') {
+  if ('thrown' in outcome && errorKind(outcome.thrown) === 'read only') {
     await dialect.interruption?.abandon(connection);
   }
   try {

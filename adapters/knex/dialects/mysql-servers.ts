@@ -1,5 +1,5 @@
-import { codeOf } from '../dialect.ts';
 import type { Interruption } from '../dialect.ts';
+import { codeOf, CodedError } from '../error-kinds.ts';
 import type { Statements } from '../statements.ts';
 
 /** The part of mysql2's connection that is used here. */
@@ -7,6 +7,7 @@ export interface MysqlConnection {
   /** What the server, or a proxy before it, has sent as the connection's id. */
   readonly threadId: number | null;
   query(sql: string, callback: (error: Error | null, response: Response) => void): unknown;
+  end(): unknown;
   destroy(): void;
 }
 
@@ -27,17 +28,6 @@ export interface MysqlClient {
   destroyRawConnection(connection: MysqlConnection): Promise<unknown>;
 }
 
-/** The code of a statement that writes where it may not, such as on a replica. */
-export const READ_ONLY_CODE = 'ER_OPTION_PREVENTS_STATEMENT';
-
-class ReadOnlyError extends Error {
-  readonly code = READ_ONLY_CODE;
-
-  constructor() {
-    super('the server only allows reads');
-  }
-}
-
 /** Which server connections have reached, and the way to stop a statement on just that server. */
 interface MysqlServers extends Interruption<MysqlConnection> {
   isKnown(connection: MysqlConnection): boolean;
@@ -55,28 +45,16 @@ export function mysqlServers(client: MysqlClient): MysqlServers {
   /** `undefined` for a server that cannot be recognized. */
   const known = new WeakMap<MysqlConnection, string | undefined>();
 
-  async function ask(connection: MysqlConnection): Promise<Identity> {
-    const [identity] = await send(connection, IDENTIFY);
-    return identity!;
-  }
-
   return {
     isKnown: (connection) => known.has(connection),
     async identify(connection) {
-      const identity = await unlessUnknown(ask(connection));
-      if (!identity) {
-        known.set(connection, undefined);
-        return;
-      }
-      const { id, server, read_only: readOnly } = identity;
-      if (isReadOnly(readOnly)) throw new ReadOnlyError();
+      const identity = await requireWritable(ask(connection));
       // A proxy that counts connections itself may send each statement on another connection to another server.
-      known.set(connection, Number(id) === connection.threadId ? server : undefined);
+      const isServers = Number(identity?.id) === connection.threadId;
+      known.set(connection, isServers ? identity?.server : undefined);
     },
-    async requireWritable(statements) {
-      const asking = statements.get<Pick<Identity, 'read_only'>>(`select ${READ_ONLY} as read_only`);
-      const row = await unlessUnknown(asking);
-      if (row && isReadOnly(row.read_only)) throw new ReadOnlyError();
+    async requireWritable({ get }) {
+      await requireWritable(get<Identity>(IDENTIFY).then((identity) => identity!));
     },
     async cancel(connection) {
       const server = known.get(connection);
@@ -94,6 +72,18 @@ export function mysqlServers(client: MysqlClient): MysqlServers {
       connection.destroy();
     },
   };
+}
+
+async function ask(connection: MysqlConnection): Promise<Identity> {
+  const [identity] = await send(connection, IDENTIFY);
+  return identity!;
+}
+
+async function requireWritable(asking: Promise<Identity>): Promise<Identity | undefined> {
+  const identity = await unlessUnknown(asking);
+  // `read_only` is a number in some versions and a word in others.
+  if (!identity || /^(0|OFF) (0|OFF)$/.test(identity.read_only)) return identity;
+  throw new CodedError('ER_OPTION_PREVENTS_STATEMENT', 'the server only allows reads');
 }
 
 export async function send(connection: MysqlConnection, sql: string): Promise<Response> {
@@ -115,16 +105,9 @@ export async function unlessUnknown<T>(asking: Promise<T>): Promise<T | undefine
 interface Identity {
   readonly id: number | string;
   readonly server: string;
-  readonly read_only: number | string;
+  readonly read_only: string;
 }
-
-// As text, because `read_only` is a number in some versions and a word in others.
-const READ_ONLY = `concat_ws(' ', @@global.read_only, @@innodb_read_only)`;
 
 const IDENTIFY = `
   select connection_id() as id, concat_ws(' ', @@hostname, @@port, @@server_id, @@datadir) as server,
-    ${READ_ONLY} as read_only`;
-
-function isReadOnly(settings: unknown): boolean {
-  return !/^(0|OFF) (0|OFF)$/.test(String(settings));
-}
+    concat_ws(' ', @@global.read_only, @@innodb_read_only) as read_only`;

@@ -1,12 +1,11 @@
 import type { StorageCache } from '../../../lib/contracts/index.ts';
-import { codeOf, selectExpired, selectKeys, SKIP_LOCKED } from '../dialect.ts';
-import type { Condition, Dialect, ErrorKind, ExpiredRows, RemovableRows } from '../dialect.ts';
+import type { Condition, Dialect, ExpiredRows, RemovableRows } from '../dialect.ts';
 import type { Statements, Value } from '../statements.ts';
 import type { Integer } from '../stores/column-values.ts';
-import { mysqlServers, READ_ONLY_CODE, send, unlessUnknown } from './mysql-servers.ts';
+import { mysqlServers, send, unlessUnknown } from './mysql-servers.ts';
 import type { MysqlClient, MysqlConnection, Response } from './mysql-servers.ts';
-import { rollbackOrAbandon, serverStatements } from './server-statements.ts';
-import type { Wire } from './server-statements.ts';
+import { serverStatements } from './server-statements.ts';
+import { selectExpired, selectKeys } from './standard-sql.ts';
 
 // The usual collations ignore case, and most binary ones ignore trailing blanks. MariaDB and MySQL have different names for
 // the collation that respects both; each server reads only its own kind of comment.
@@ -20,16 +19,13 @@ const EXACT = 'character set utf8mb4 collate /*M!100200 utf8mb4_nopad_bin */ /*!
  */
 export function mysqlDialect(client: MysqlClient): Dialect<MysqlConnection> {
   const servers = mysqlServers(client);
-  const wire: Wire<MysqlConnection, Response> = {
-    async send(connection, sql, values) {
-      if (!servers.isKnown(connection)) await servers.identify(connection);
-      return send(connection, withLiterals(sql, values));
-    },
-    rows: (rows) => rows,
-    changes: matchedRows,
-  };
 
   return {
+    ...serverStatements(async (connection, sql, values) => {
+      if (!servers.isKnown(connection)) await servers.identify(connection);
+      const response = await send(connection, withLiterals(sql, values));
+      return { rows: response, changes: matchedRows(response) };
+    }, servers),
     name: 'mysql',
     types: {
       id: `varchar(255) ${EXACT}`,
@@ -39,8 +35,6 @@ export function mysqlDialect(client: MysqlClient): Dialect<MysqlConnection> {
     },
     // Computed in UTC, because local time repeats an hour each year.
     clock: `timestampdiff(microsecond, '1970-01-01', utc_timestamp(3)) div 1000`,
-    begin: 'begin',
-    forUpdate: ' for update',
     canChangeInQueries: false,
     returnsUpdatedRows: false,
     inlineIndexes: true,
@@ -61,11 +55,6 @@ export function mysqlDialect(client: MysqlClient): Dialect<MysqlConnection> {
     deleteSome,
     deleteExpired: async (connections, rows, limit) =>
       connections.transaction(async (statements) => deleteExpired(statements, rows, limit)),
-    enter: (connection) => serverStatements(wire, connection),
-    leave() {},
-    rollback: async (connection) =>
-      rollbackOrAbandon(serverStatements(wire, connection), connection, servers),
-    interruption: servers,
     requireWritable: async (statements) => servers.requireWritable(statements),
     async checkMigrating(statements) {
       // Preparing a statement checks its privileges and does not run it.
@@ -73,7 +62,6 @@ export function mysqlDialect(client: MysqlClient): Dialect<MysqlConnection> {
       await statements.run('deallocate prepare gatehouse_step');
     },
     readCache,
-    errorKind,
   };
 }
 
@@ -109,7 +97,7 @@ async function deleteExpired(
 ): Promise<readonly number[]> {
   const { table, key, column, from, before } = rows;
   const found = await statements.all<Record<string, Value>>(
-    `${selectExpired([...key, column], { table: `${table} force index (${table}_${column})`, column })}${SKIP_LOCKED}`,
+    `${selectExpired([...key, column], { table: `${table} force index (${table}_${column})`, column })} for update skip locked`,
     [from, before, limit],
   );
   if (found.length > 0) {
@@ -162,38 +150,6 @@ function rowsAfter([column, ...columns]: readonly string[], [value, ...values]: 
     sql: `(${column} > ? or (${column} = ? and ${rest.sql}))`,
     values: [value!, value!, ...rest.values],
   };
-}
-
-function errorKind(error: unknown): ErrorKind {
-  switch (codeOf(error)) {
-    case 'ER_LOCK_DEADLOCK':
-    case 'ER_LOCK_WAIT_TIMEOUT':
-    case 'ER_CHECKREAD': // the row has changed since the transaction's snapshot: innodb_snapshot_isolation
-      return 'contention';
-    case 'ER_CON_COUNT_ERROR':
-    case 'ER_TOO_MANY_USER_CONNECTIONS':
-    case 'ER_USER_LIMIT_REACHED':
-      return 'too many connections';
-    case 'ER_QUERY_INTERRUPTED':
-    case 'ER_QUERY_TIMEOUT':
-      return 'interrupted';
-    case 'ER_NO_SUCH_TABLE':
-    case 'ER_BAD_FIELD_ERROR':
-      return 'missing table';
-    case 'ER_DUP_ENTRY':
-      return 'duplicate key';
-    case 'ER_DUP_FIELDNAME':
-    case 'ER_DUP_KEYNAME':
-    case 'ER_CANT_DROP_FIELD_OR_KEY':
-      return 'already changed';
-    case READ_ONLY_CODE: // read_only; also other options that forbid a statement
-    case 'ER_CANT_EXECUTE_IN_READ_ONLY_TRANSACTION':
-    case 'ER_READ_ONLY_MODE': // innodb_read_only
-    case 'ER_UNKNOWN_COM_ERROR': // the member of a Galera cluster has lost the others, or is joining them
-      return 'read only';
-    default:
-      return 'other';
-  }
 }
 
 /** Replaces each `?` of a statement by its value. */

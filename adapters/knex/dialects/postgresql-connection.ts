@@ -3,8 +3,8 @@ import type { EventEmitter } from 'node:events';
 import type { Socket } from 'node:net';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 
-import { NotReplicatedError } from '../bounded-waits.ts';
 import type { Interruption } from '../dialect.ts';
+import { CodedError } from '../error-kinds.ts';
 import type { Value } from '../statements.ts';
 
 /** The part of pg's `Client` that is used here; the package comes without types. */
@@ -20,13 +20,8 @@ export interface PostgresqlConnection {
     readonly text: string;
     readonly values?: readonly Value[];
     readonly name?: string;
-  }): Promise<Result>;
+  }): Promise<{ readonly rows: never[]; readonly rowCount: number | null }>;
   end(): Promise<void>;
-}
-
-export interface Result {
-  readonly rows: never[];
-  readonly rowCount: number | null;
 }
 
 /** The part of Knex's client for pg that is used here: the package itself. */
@@ -43,12 +38,10 @@ interface ProtocolConnection extends EventEmitter {
 }
 
 /** The server of a connection only allows reads. */
-export class ReadOnlyError extends Error {
-  /** read_only_sql_transaction, as of a statement that writes there. */
-  readonly code = '25006';
-
+export class ReadOnlyError extends CodedError {
   constructor() {
-    super('the server only allows reads');
+    // read_only_sql_transaction, as of a statement that writes there.
+    super('25006', 'the server only allows reads');
   }
 }
 
@@ -89,7 +82,8 @@ export function postgresqlInterruption({ driver }: PostgresqlClient): Interrupti
       await nextTurn();
     },
     confirm(connection) {
-      if (notReplicated.delete(connection)) throw new NotReplicatedError();
+      if (!notReplicated.delete(connection)) return;
+      throw new CodedError('NOT_REPLICATED', 'the wait for the synchronous standby was cancelled');
     },
   };
 }

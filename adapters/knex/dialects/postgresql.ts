@@ -1,19 +1,12 @@
 import { createHash } from 'node:crypto';
 
-import {
-  codeOf,
-  deleteExpired,
-  onConflict,
-  rowsAfter,
-  selectExpired,
-  selectKeys,
-  SKIP_LOCKED,
-} from '../dialect.ts';
-import type { Dialect, ErrorKind } from '../dialect.ts';
+import type { Dialect } from '../dialect.ts';
+import { CodedError, isNameError } from '../error-kinds.ts';
 import { postgresqlInterruption, ReadOnlyError, watchReplication } from './postgresql-connection.ts';
-import type { PostgresqlClient, PostgresqlConnection, Result } from './postgresql-connection.ts';
-import { rollbackOrAbandon, serverStatements } from './server-statements.ts';
-import type { Wire } from './server-statements.ts';
+import type { PostgresqlClient, PostgresqlConnection } from './postgresql-connection.ts';
+import { serverStatements } from './server-statements.ts';
+import type { Send } from './server-statements.ts';
+import { standardSql } from './standard-sql.ts';
 
 // "gate" in ASCII. PostgreSQL's advisory locks have a number as their name; they are separate for each database.
 const MIGRATION_LOCK = 0x67617465;
@@ -31,14 +24,18 @@ export function postgresqlDialect(
   client: PostgresqlClient,
   { isCockroach = false }: { readonly isCockroach?: boolean } = {},
 ): Dialect<PostgresqlConnection> {
-  const interruption = postgresqlInterruption(client);
-  const wire: Wire<PostgresqlConnection, Result> = {
-    send: namedStatements(),
-    rows: ({ rows }) => rows,
-    changes: ({ rowCount }) => rowCount ?? 0,
-  };
+  const statements = serverStatements(namedStatements(), postgresqlInterruption(client));
 
   return {
+    ...statements,
+    ...standardSql({
+      greatest: 'greatest',
+      // With the lock, PostgreSQL checks the condition again on a row that another transaction has just changed.
+      forUpdate: statements.forUpdate,
+      // Two bounds of one column are taken for a small range, of which all rows would be read and sorted for each batch. Of a
+      // comparison of two columns PostgreSQL takes the first as the bound in the index, and expects more rows than are wanted.
+      isFrom: ({ column, key }) => `(${column}, ${key[0]}) >= (?, '')`,
+    }),
     name: 'postgresql',
     types: {
       id: isCockroach ? 'varchar(255)' : 'varchar(255) collate "C"',
@@ -47,56 +44,29 @@ export function postgresqlDialect(
       flag: 'smallint',
     },
     clock: 'floor(extract(epoch from clock_timestamp()) * 1000)',
-    begin: 'begin',
-    forUpdate: ' for update',
     canChangeInQueries: !isCockroach,
     returnsUpdatedRows: false,
-    inlineIndexes: false,
     // CockroachDB does not roll back a half-done migration.
     addColumn: 'add column if not exists',
-    primaryKeyHint: '',
-    indexHint: () => '',
-    rowsAfter,
-    onConflict: (conflict) => onConflict(conflict, 'greatest'),
-    countsConflicts: true,
-    async deleteSome(statements, rows, limit) {
-      const { key, table, values } = rows;
-      // With the lock, PostgreSQL checks the condition again on a row that another transaction has just changed.
-      const sql = `delete from ${table} where (${key.join(', ')}) in (${selectKeys(rows)} for update)`;
-      return statements.run(sql, [...values, limit]);
-    },
-    async deleteExpired(connections, rows, limit) {
-      // Two bounds of one column are taken for a small range, of which all rows would be read and sorted for each batch. Of a
-      // comparison of two columns PostgreSQL takes the first as the bound in the index, and expects more rows than are wanted.
-      const isFrom = `(${rows.column}, ${rows.key[0]}) >= (?, '')`;
-      const sql = `${selectExpired(rows.key, rows, isFrom)}${SKIP_LOCKED}`;
-      return deleteExpired(connections, sql, { rows, limit });
-    },
     enter(connection) {
       watchReplication(connection);
-      return serverStatements(wire, connection);
+      return statements.enter(connection);
     },
-    leave() {},
-    rollback: async (connection) =>
-      rollbackOrAbandon(serverStatements(wire, connection), connection, interruption),
     confirmation: CONFIRMATION,
-    interruption,
-    async requireWritable(statements) {
-      const { read_only: readOnly } = (await statements.get<{ read_only: string }>(READ_ONLY))!;
-      if (readOnly === 'on') throw new ReadOnlyError();
+    async requireWritable({ get }) {
+      if ((await get<{ read_only: string }>(READ_ONLY))!.read_only === 'on') throw new ReadOnlyError();
     },
-    async lockMigrations(statements) {
+    async lockMigrations({ get, run }) {
       // Without a time limit, because other nodes wait here, and creating an index on a large table takes long.
-      await statements.run('set local lock_timeout = 0; set local statement_timeout = 0');
+      await run('set local lock_timeout = 0; set local statement_timeout = 0');
       if (isCockroach) return;
-      await statements.get('select pg_advisory_xact_lock(?)', [MIGRATION_LOCK]);
+      await get('select pg_advisory_xact_lock(?)', [MIGRATION_LOCK]);
     },
-    async checkMigrating(statements) {
-      const row = await statements.get<{ refused: boolean }>(REFUSES_MIGRATIONS);
+    async checkMigrating({ get }) {
+      const row = await get<{ refused: boolean }>(REFUSES_MIGRATIONS);
       // insufficient_privilege
-      if (row?.refused) throw Object.assign(new Error('the user may not migrate'), { code: '42501' });
+      if (row?.refused) throw new CodedError('42501', 'the user may not migrate');
     },
-    errorKind,
   };
 }
 
@@ -120,7 +90,7 @@ const REFUSES_MIGRATIONS = `
  * A connection pooler such as PgBouncer may use another server connection for each transaction, on which the name is not
  * defined. After the first such error, statements are sent without names.
  */
-function namedStatements(): Wire<PostgresqlConnection, Result>['send'] {
+function namedStatements(): Send<PostgresqlConnection> {
   const named = new Map<string, { readonly text: string; readonly name: string }>();
   let useNames = true;
 
@@ -139,46 +109,14 @@ function namedStatements(): Wire<PostgresqlConnection, Result>['send'] {
 
   return async (connection, given, values) => {
     // PostgreSQL accepts several statements in one text (see lockMigrations) only without a name and without values.
-    if (values.length === 0) return connection.query({ text: given });
     const { text, name } = nameStatement(given);
+    const statement = values.length === 0 ? { text } : { text, values, ...(useNames && { name }) };
     try {
-      return await connection.query({ text, values, ...(useNames && { name }) });
+      const { rows, rowCount } = await connection.query(statement);
+      return { rows, changes: rowCount ?? 0 };
     } catch (error) {
       if (isNameError(error)) useNames = false;
       throw error;
     }
   };
-}
-
-function isNameError(error: unknown): boolean {
-  const code = codeOf(error);
-  return (
-    code === '26000' || // invalid_sql_statement_name: the name is not defined on this connection
-    code === '42P05' || // duplicate_prepared_statement: the name is defined already
-    // feature_not_supported: a migration has changed the type of a column
-    (code === '0A000' && /cached plan/.test(String(error)))
-  );
-}
-
-function errorKind(error: unknown): ErrorKind {
-  if (isNameError(error)) return 'contention';
-  switch (codeOf(error)) {
-    case '40001': // serialization_failure
-    case '40P01': // deadlock_detected
-    case '55P03': // lock_not_available
-      return 'contention';
-    case '53300': // too_many_connections
-      return 'too many connections';
-    case '25006': // read_only_sql_transaction
-      return 'read only';
-    case '57014': // query_canceled
-      return 'interrupted';
-    case '42P01': // undefined_table
-    case '42703': // undefined_column
-      return 'missing table';
-    case '23505': // unique_violation
-      return 'duplicate key';
-    default:
-      return 'other';
-  }
 }

@@ -1,39 +1,48 @@
-import type { Interruption } from '../dialect.ts';
+import type { Dialect, Interruption } from '../dialect.ts';
 import type { Statements, Value } from '../statements.ts';
 
 /**
- * How a driver sends one statement, and how its response is read. Not by Knex, which puts bound values into error messages, which
- * are logged, and passes rows through the host's `postProcessResponse`; neither may happen to credentials.
+ * Sends one statement by the driver. Not by Knex, which puts bound values into error messages, which are logged, and passes rows
+ * through the host's `postProcessResponse`; neither may happen to credentials.
  */
-export interface Wire<Connection, Response> {
-  send(connection: Connection, sql: string, values: readonly Value[]): Promise<Response>;
-  rows(response: Response): never[];
-  changes(response: Response): number;
-}
-
-/** Statements on one connection to a database server. */
-export function serverStatements<Connection, Response>(
-  wire: Wire<Connection, Response>,
+export type Send<Connection> = (
   connection: Connection,
-): Statements {
-  async function query(sql: string, values: readonly Value[] = []): Promise<Response> {
-    try {
-      return await wire.send(connection, sql, values);
-    } catch (error) {
-      throw error instanceof Error ? withoutValues(error, sql) : error;
+  sql: string,
+  values: readonly Value[],
+) => Promise<{ readonly rows: never[]; readonly changes: number }>;
+
+/** How statements reach a database server. */
+export function serverStatements<Connection>(
+  send: Send<Connection>,
+  interruption: Interruption<Connection>,
+): Required<Pick<Dialect<Connection>, 'begin' | 'forUpdate' | 'enter' | 'rollback' | 'interruption'>> {
+  function enter(connection: Connection): Statements {
+    async function query(sql: string, values: readonly Value[] = []): ReturnType<Send<Connection>> {
+      try {
+        return await send(connection, sql, values);
+      } catch (error) {
+        throw error instanceof Error ? withoutValues(error, sql) : error;
+      }
     }
+
+    return {
+      get: async (sql, values) => (await query(sql, values)).rows[0],
+      all: async (sql, values) => (await query(sql, values)).rows,
+      run: async (sql, values) => (await query(sql, values)).changes,
+    };
   }
 
   return {
-    async get<Row>(sql: string, values?: readonly Value[]): Promise<Row | undefined> {
-      return wire.rows(await query(sql, values))[0];
+    begin: 'begin',
+    forUpdate: ' for update',
+    enter,
+    async rollback(connection) {
+      // If this fails, the server rolls back.
+      await enter(connection)
+        .run('rollback')
+        .catch(async () => interruption.abandon(connection));
     },
-    async all<Row>(sql: string, values?: readonly Value[]): Promise<Row[]> {
-      return wire.rows(await query(sql, values));
-    },
-    async run(sql: string, values?: readonly Value[]): Promise<number> {
-      return wire.changes(await query(sql, values));
-    },
+    interruption,
   };
 }
 
@@ -52,13 +61,4 @@ function withoutValues(error: Error & { sql?: unknown; sqlMessage?: unknown }, s
     if (error.stack !== undefined) error.stack = error.stack.replace(original, () => message);
   }
   return error;
-}
-
-/** Ends a failed transaction. If the rollback fails, the connection is closed, and the server rolls back. */
-export async function rollbackOrAbandon<Connection>(
-  statements: Statements,
-  connection: Connection,
-  { abandon }: Pick<Interruption<Connection>, 'abandon'>,
-): Promise<void> {
-  await statements.run('rollback').catch(async () => abandon(connection));
 }

@@ -1,6 +1,7 @@
-import { codeOf, deleteExpired, onConflict, rowsAfter, selectExpired, selectKeys } from '../dialect.ts';
-import type { Dialect, ErrorKind } from '../dialect.ts';
+import type { Dialect } from '../dialect.ts';
+import { CodedError } from '../error-kinds.ts';
 import type { Statements, Value } from '../statements.ts';
+import { standardSql } from './standard-sql.ts';
 
 /** The part of better-sqlite3 that is used here; the package comes without types. */
 export interface SqliteConnection {
@@ -8,6 +9,7 @@ export interface SqliteConnection {
   prepare(sql: string): PreparedStatement;
   exec(sql: string): unknown;
   pragma(source: string, options?: { simple: true }): unknown;
+  close(): unknown;
 }
 
 interface PreparedStatement {
@@ -35,16 +37,14 @@ export function sqliteDialect(): Dialect<SqliteConnection> {
   const states = new WeakMap<SqliteConnection, ConnectionState>();
 
   function stateOf(connection: SqliteConnection): ConnectionState {
-    let state = states.get(connection);
-    if (!state) {
-      const busyTimeout = Number(connection.pragma('busy_timeout', { simple: true }));
-      state = { statements: preparedStatements(connection), busyTimeout };
-      states.set(connection, state);
-    }
+    const busyTimeout = Number(connection.pragma('busy_timeout', { simple: true }));
+    const state = { statements: preparedStatements(connection), busyTimeout };
+    states.set(connection, state);
     return state;
   }
 
   return {
+    ...standardSql({ greatest: 'max' }),
     name: 'sqlite',
     types: { id: 'varchar(255)', text: 'text', integer: 'integer', flag: 'integer' },
     clock: 'null',
@@ -54,35 +54,27 @@ export function sqliteDialect(): Dialect<SqliteConnection> {
     forUpdate: '',
     canChangeInQueries: false,
     returnsUpdatedRows: true,
-    inlineIndexes: false,
     addColumn: 'add column',
-    primaryKeyHint: '',
-    indexHint: () => '',
-    rowsAfter,
-    onConflict: (conflict) => onConflict(conflict, 'max'),
-    countsConflicts: true,
-    async deleteSome(statements, rows, limit) {
-      const { key, table, values } = rows;
-      const sql = `delete from ${table} where (${key.join(', ')}) in (${selectKeys(rows)})`;
-      return statements.run(sql, [...values, limit]);
-    },
-    deleteExpired: async (connections, rows, limit) =>
-      deleteExpired(connections, selectExpired(rows.key, rows), { rows, limit }),
     enter(connection) {
-      if (connection.inTransaction) throw new ForeignTransactionError();
-      const { statements, busyTimeout } = stateOf(connection);
+      if (connection.inTransaction) {
+        // The host has begun it without acquiring the connection from the pool.
+        throw new CodedError(
+          'SQLITE_BUSY',
+          'the connection has an open transaction that this storage did not begin',
+        );
+      }
+      const { statements, busyTimeout } = states.get(connection) ?? stateOf(connection);
       if (busyTimeout > 0) connection.exec('pragma busy_timeout = 0');
       return statements;
     },
     leave(connection) {
-      const { busyTimeout } = stateOf(connection);
+      const busyTimeout = states.get(connection)?.busyTimeout ?? 0;
       if (busyTimeout > 0) connection.exec(`pragma busy_timeout = ${busyTimeout}`);
     },
     async rollback(connection) {
       // SQLite rolls back by itself when the disk is full or the file cannot be read.
       if (connection.inTransaction) connection.exec('rollback');
     },
-    errorKind,
   };
 }
 
@@ -90,24 +82,21 @@ function preparedStatements(connection: SqliteConnection): Statements {
   const prepared = new Map<string, PreparedStatement>();
 
   function prepare(sql: string): PreparedStatement {
-    let statement = prepared.get(sql);
-    if (!statement) {
-      // A host may have set `defaultSafeIntegers()` on its connection, which returns bigints.
-      statement = connection.prepare(withStablePlan(sql)).safeIntegers(false);
-      prepared.set(sql, statement);
-    }
+    // A host may have set `defaultSafeIntegers()` on its connection, which returns bigints.
+    const statement = connection.prepare(withStablePlan(sql)).safeIntegers(false);
+    prepared.set(sql, statement);
     return statement;
   }
 
   return {
     async get<Row>(sql: string, values: readonly Value[] = []): Promise<Row | undefined> {
-      return prepare(sql).get<Row>(values);
+      return (prepared.get(sql) ?? prepare(sql)).get<Row>(values);
     },
     async all<Row>(sql: string, values: readonly Value[] = []): Promise<Row[]> {
-      return prepare(sql).all<Row>(values);
+      return (prepared.get(sql) ?? prepare(sql)).all<Row>(values);
     },
     async run(sql: string, values: readonly Value[] = []): Promise<number> {
-      return prepare(sql).run(values).changes;
+      return (prepared.get(sql) ?? prepare(sql)).run(values).changes;
     },
   };
 }
@@ -119,22 +108,4 @@ function preparedStatements(connection: SqliteConnection): Statements {
  */
 function withStablePlan(sql: string): string {
   return sql.replaceAll('?', 'likely(?)');
-}
-
-function errorKind(error: unknown): ErrorKind {
-  const code = codeOf(error);
-  if (code.startsWith('SQLITE_BUSY') || code.startsWith('SQLITE_LOCKED')) return 'contention';
-  if (code === 'SQLITE_CONSTRAINT_PRIMARYKEY' || code === 'SQLITE_CONSTRAINT_UNIQUE') return 'duplicate key';
-  // SQLITE_ERROR stands for any mistake in SQL; only the message names the kind.
-  const missing = code === 'SQLITE_ERROR' && /no such (table|column)|has no column/.test(String(error));
-  return missing ? 'missing table' : 'other';
-}
-
-/** The host has begun a transaction on the connection without acquiring it from the pool. */
-class ForeignTransactionError extends Error {
-  readonly code = 'SQLITE_BUSY';
-
-  constructor() {
-    super('the connection has an open transaction that this storage did not begin');
-  }
 }

@@ -1,4 +1,4 @@
-import type { Dialect } from '../dialect.ts';
+import { errorKind } from '../error-kinds.ts';
 import type { Statements } from '../statements.ts';
 import { addColumns, createIndex, createTable, dropIndex } from '../table.ts';
 import type { Migration } from '../table.ts';
@@ -177,20 +177,13 @@ export const migrations: readonly Migration[] = [
 ];
 
 /** Names of the migrations that have not run, in order. On a database without Gatehouse's tables, all of them. */
-export async function findPendingMigrations(
-  statements: Statements,
-  dialect: Dialect,
-): Promise<readonly string[]> {
-  const applied = await appliedMigrations(statements, dialect);
-  return migrations.map(({ name }) => name).filter((name) => !applied.has(name));
-}
-
-async function appliedMigrations(statements: Statements, dialect: Dialect): Promise<ReadonlySet<string>> {
-  try {
-    const rows = await statements.all<{ name: string }>('select name from gatehouse_migrations');
-    return new Set(rows.map(({ name }) => name));
-  } catch (error) {
-    if (dialect.errorKind(error) === 'missing table') return new Set();
-    throw error;
-  }
+export async function findPendingMigrations(statements: Statements): Promise<readonly string[]> {
+  const applied = await statements
+    .all<{ name: string }>('select name from gatehouse_migrations')
+    .catch((error: unknown) => {
+      if (errorKind(error) === 'missing table') return [];
+      throw error;
+    });
+  const names = new Set(applied.map(({ name }) => name));
+  return migrations.map(({ name }) => name).filter((name) => !names.has(name));
 }

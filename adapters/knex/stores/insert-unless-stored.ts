@@ -1,5 +1,6 @@
 import { StorageError } from '../../../lib/errors.ts';
 import type { Database } from '../database.ts';
+import { errorKind } from '../error-kinds.ts';
 import type { Value } from '../statements.ts';
 
 /**
@@ -15,8 +16,7 @@ export async function insertUnlessStored(
     await database.run(sql, values);
     return true;
   } catch (error) {
-    const isStored =
-      error instanceof StorageError && database.dialect.errorKind(error.cause) === 'duplicate key';
+    const isStored = error instanceof StorageError && errorKind(error.cause) === 'duplicate key';
     if (!isStored) throw error;
     await database.confirm();
     return false;

@@ -1,0 +1,79 @@
+import type { Dialect, ExpiredRows, RemovableRows } from '../dialect.ts';
+
+/** A query of the keys of removable rows; its last `?` is their largest number. */
+export function selectKeys({ table, key, condition }: RemovableRows): string {
+  return `select ${key.join(', ')} from ${table} where ${condition} limit ?`;
+}
+
+/** A query of columns of expired rows; its values are `from`, `before` and the largest number of rows. */
+export function selectExpired(
+  columns: readonly string[],
+  { table, column }: Pick<ExpiredRows, 'table' | 'column'>,
+  isFrom = `${column} >= ?`,
+): string {
+  return `select ${columns.join(', ')} from ${table} where ${isFrom} and ${column} < ? order by ${column} limit ?`;
+}
+
+/** What SQLite and PostgreSQL have in common. */
+type StandardSql = Pick<
+  Dialect,
+  | 'inlineIndexes'
+  | 'primaryKeyHint'
+  | 'indexHint'
+  | 'rowsAfter'
+  | 'onConflict'
+  | 'countsConflicts'
+  | 'deleteSome'
+  | 'deleteExpired'
+>;
+
+/**
+ * @param options.greatest - the function that returns the greatest of its arguments
+ * @param options.forUpdate - appended to the queries of rows that are removed
+ * @param options.isFrom - the condition that a row has not expired before a time
+ */
+export function standardSql({
+  greatest: greatestOf,
+  forUpdate = '',
+  isFrom,
+}: {
+  readonly greatest: string;
+  readonly forUpdate?: string;
+  readonly isFrom?: (rows: ExpiredRows) => string;
+}): StandardSql {
+  return {
+    inlineIndexes: false,
+    primaryKeyHint: '',
+    indexHint: () => '',
+    rowsAfter: (columns, values) => ({
+      sql: `(${columns.join(', ')}) > (${columns.map(() => '?').join(', ')})`,
+      values,
+    }),
+    onConflict({ table, key, replace = [], greatest = [], when }) {
+      const assignments = [
+        ...replace.map((column) => `${column} = excluded.${column}`),
+        ...greatest.map((column) => `${column} = ${greatestOf}(excluded.${column}, ${table}.${column})`),
+      ];
+      const conflict = `on conflict (${key.join(', ')})`;
+      if (assignments.length === 0) return `${conflict} do nothing`;
+      const condition = when === undefined ? '' : ` where ${when}`;
+      return `${conflict} do update set ${assignments.join(', ')}${condition}`;
+    },
+    countsConflicts: true,
+    async deleteSome(statements, rows, limit) {
+      const { key, table, values } = rows;
+      const sql = `delete from ${table} where (${key.join(', ')}) in (${selectKeys(rows)}${forUpdate})`;
+      return statements.run(sql, [...values, limit]);
+    },
+    async deleteExpired(connections, rows, limit) {
+      const { table, key, column, from, before } = rows;
+      const unlocked = forUpdate && `${forUpdate} skip locked`;
+      const keys = `${selectExpired(key, rows, isFrom?.(rows))}${unlocked}`;
+      const sql = `delete from ${table} where (${key.join(', ')}) in (${keys}) returning ${column} as expiry`;
+      const removed = await connections.connection(async (statements) =>
+        statements.all<{ expiry: number | string }>(sql, [from, before, limit]),
+      );
+      return removed.map(({ expiry }) => Number(expiry));
+    },
+  };
+}
