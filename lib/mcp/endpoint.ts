@@ -2,16 +2,13 @@ import type { Middleware, Next, ParameterizedContext } from 'koa';
 import compose from 'koa-compose';
 
 import { insufficientScope } from '../access/challenge.ts';
-import { callerSignal, sendAnswer } from '../api/actions/answer.ts';
 import type { ActionContext } from '../api/actions/answer.ts';
 import { actionList, indexActions } from '../api/actions/action-index.ts';
-import type { ActionIndex } from '../api/actions/action-index.ts';
 import { createPerformAction } from '../api/actions/perform-action.ts';
 import { createAnswerOnce } from '../api/answer-once.ts';
 import { LIMITS, requestLimits } from '../api/limits.ts';
 import { baseUrlOf, checkPath, pathOf } from '../api/paths.ts';
 import { createRequestLimits } from '../api/request-limits.ts';
-import type { RequestLimiter } from '../api/request-limits.ts';
 import type { ApiAuth } from '../api/router.ts';
 import type { GuardedState, User } from '../contracts/index.ts';
 import { internalsOf } from '../contracts/internals.ts';
@@ -19,15 +16,13 @@ import { BodyError, ConfigError } from '../errors.ts';
 import { readJson } from '../http/body.ts';
 import { limitConcurrency } from '../limits/concurrency-limit.ts';
 import { problems, sendProblem } from '../http/problem.ts';
-import { requestIdOf } from '../http/request-id.ts';
 import { optional, readOptions, unchecked } from '../options/declare.ts';
 import type { Given } from '../options/declare.ts';
 import { requireMembersFor } from '../options/storage-members.ts';
 import { text } from '../options/values.ts';
-import { createProtocol } from './protocol.ts';
 import { hosts, origins, refuseOtherOriginsAndHosts } from './origins-and-hosts.ts';
-import { toolsOf } from './tools.ts';
-import type { Tool } from './tools.ts';
+import { createProtocol, NOT_STORED } from './protocol.ts';
+import { createCallTool, toolsOf } from './tools.ts';
 
 // oxlint-disable-next-line typescript/no-unnecessary-type-parameters -- they are in the type of the result
 function mcpEndpointOptions<P extends string, U extends User, S extends object, A extends string>() {
@@ -114,54 +109,24 @@ export async function createMcpEndpoint<
   });
   if (isLimited) requireMembersFor('limits', storage);
   const perform = createPerformAction(createAnswerOnce(storage.idempotency, logger), logger);
-  const answerAgent = await createProtocol({
-    url,
-    name: api.name,
-    version,
-    instructions,
-    tools,
-    gate,
-    logger,
-    run: async (request, { action, name }, { id, input, key }) => {
-      const { address, principal, requestId } = request;
-      const content = ['POST', path, name, id, input];
-      return perform({
-        ...request,
-        action,
-        id,
-        input,
-        inputAt: ['input'],
-        key,
-        content,
-        ran(error, inputWas) {
-          const called = { tool: name, action: `${action.type}/${action.name}`, objectId: id };
-          const caller = { clientId: principal.client.id, userId: principal.user?.id };
-          const readOnly = action.readOnly || inputWas === 'refused' ? true : undefined;
-          audit.record(
-            { type: 'tool_called', ...caller, ...called, error, readOnly, resource: url },
-            { address, requestId },
-          );
-        },
-      });
-    },
-  });
+  const callTool = createCallTool({ audit, gate, logger, path, perform, resource: url });
+  const { name } = api;
+  const answerAgent = await createProtocol({ url, name, version, instructions, tools, logger, callTool });
 
-  async function serve(ctx: ActionContext): Promise<void> {
+  // A call over a limit, or without a permission that another token of the same user or client would have, is answered with 429, or
+  // 403 with a challenge: clients act on an HTTP response and not on a result of the tool.
+  async function serve(ctx: ActionContext): Promise<unknown> {
+    const { principal } = ctx.state;
     const body = ctx.method === 'POST' ? await readMessage(ctx, bodyLimit) : undefined;
-    if (ctx.method === 'POST' && body === undefined) return;
-    await admit(ctx, { actions, body, countRuns, issuer, tools }, async () => {
-      const answer = await answerAgent({
-        method: ctx.method,
-        address: ctx.ip,
-        headers: protocolHeaders(ctx),
-        body,
-        principal: ctx.state.principal,
-        requestId: requestIdOf(ctx),
-        signal: callerSignal(ctx),
-      });
-      if ('refusal' in answer) sendAnswer(ctx, answer.refusal);
-      else send(ctx, answer);
-    });
+    if (ctx.method === 'POST' && body === undefined) return undefined;
+    const action = tools.get(toolNameIn(body) ?? '')?.action;
+    if (action && principal.permissions.has(action.permission)) {
+      const refusal = await countRuns(ctx, action, 1);
+      if (refusal) return sendProblem(ctx, refusal);
+    } else if (action && insufficientScope(principal, [action.permission], issuer)) {
+      return actions.find(action.type, action.name)!.requirePermission(ctx, async () => {});
+    }
+    return answerAgent(ctx, body);
   }
 
   const run = compose<ParameterizedContext<GuardedState<P, U, S>>>([
@@ -211,62 +176,8 @@ function refuse(ctx: ActionContext, code: number, message: string): void {
   ctx.body = { jsonrpc: '2.0', error: { code, message }, id: null };
 }
 
-/**
- * Passes the call of a tool on, unless it is over a limit, or lacks a permission that another token of the same user or client
- * would have: then it answers 429, or 403 with a challenge, because clients act on an HTTP response and not on a result of the
- * tool.
- */
-async function admit(
-  ctx: ActionContext,
-  {
-    actions,
-    body,
-    countRuns,
-    issuer,
-    tools,
-  }: {
-    readonly actions: ActionIndex;
-    readonly body: unknown;
-    readonly countRuns: RequestLimiter['countRuns'];
-    readonly issuer: string;
-    readonly tools: ReadonlyMap<string, Tool>;
-  },
-  next: Next,
-): Promise<unknown> {
-  const called = tools.get(toolNameIn(body) ?? '')?.action;
-  const { principal } = ctx.state;
-  if (!called) return next();
-  if (principal.permissions.has(called.permission)) {
-    const refusal = await countRuns(ctx, called, 1);
-    return refusal ? sendProblem(ctx, refusal) : next();
-  }
-  if (insufficientScope(principal, [called.permission], issuer) === undefined) return next();
-  return actions.find(called.type, called.name)!.requirePermission(ctx, next);
-}
-
 function toolNameIn(body: unknown): string | undefined {
   if (typeof body !== 'object' || body === null) return undefined;
   const { method, params } = body as { method?: unknown; params?: { name?: unknown } | null };
   return method === 'tools/call' && typeof params?.name === 'string' ? params.name : undefined;
-}
-
-/** The header fields that the protocol reads. The SDK gets no credentials. */
-function protocolHeaders({ headers }: ActionContext): Headers {
-  const fields = Object.entries(headers).filter(([name]) => /^(?:accept|content-type|mcp-.*)$/.test(name));
-  return new Headers(fields.map(([name, value]) => [name, String(value)]));
-}
-
-const NOT_STORED = { 'Cache-Control': 'no-store', 'X-Content-Type-Options': 'nosniff' };
-
-function send(
-  ctx: ActionContext,
-  { body, headers, status }: { readonly status: number; readonly headers: Headers; readonly body: string },
-): void {
-  ctx.body = body === '' ? null : body;
-  ctx.status = status;
-  for (const name of ['content-type', 'allow']) {
-    const value = headers.get(name);
-    if (value !== null) ctx.set(name, value);
-  }
-  ctx.set(NOT_STORED);
 }

@@ -1,9 +1,14 @@
+import { callerSignal, problemAnswer } from '../api/actions/answer.ts';
+import type { ActionContext, Answer } from '../api/actions/answer.ts';
 import type { Action, JsonSchema } from '../api/actions/define-action.ts';
-import { isObjectId, OBJECT_ID_RULE } from '../api/actions/perform-action.ts';
-import type { InputError } from '../api/actions/perform-action.ts';
-import { mapReferences } from '../api/schema-references.ts';
+import { inputInvalid, isObjectId, OBJECT_ID_RULE } from '../api/actions/perform-action.ts';
+import type { ActionRequest, InputError, PerformAction } from '../api/actions/perform-action.ts';
 import { isIdempotencyKey, KEY_FORM } from '../api/answer-once.ts';
+import { mapReferences } from '../api/schema-references.ts';
+import type { AuditLog, Gate, Logger } from '../contracts/index.ts';
 import { ConfigError } from '../errors.ts';
+import { explainError } from '../http/problem.ts';
+import { requestIdOf } from '../http/request-id.ts';
 
 /** An action as a tool. */
 export interface Tool {
@@ -111,18 +116,82 @@ function relocate(schema: unknown): unknown {
   );
 }
 
-/** What a call asks for. */
-export interface ToolArguments {
-  readonly id: string | undefined;
-  readonly input: unknown;
-  readonly key: string | undefined;
+/** Calls a tool for the caller of a request. */
+export type CallTool = (
+  ctx: ActionContext,
+  tool: Tool,
+  given: Readonly<Record<string, unknown>>,
+) => Promise<{
+  readonly result: ToolResult;
+  /** What is sent as the HTTP response instead, because agents act on its status and its header fields. */
+  readonly refusal?: Answer | undefined;
+}>;
+
+// A type, because the SDK's results have an index signature.
+type ToolResult = {
+  content: { type: 'text'; text: string }[];
+  structuredContent?: unknown;
+  isError?: true;
+};
+
+/**
+ * @param path - of the endpoint
+ * @param resource - the endpoint as tokens name it
+ */
+export function createCallTool({
+  audit,
+  gate,
+  logger,
+  path,
+  perform,
+  resource,
+}: {
+  readonly audit: Pick<AuditLog, 'record'>;
+  readonly gate: Pick<Gate, 'permissions'>;
+  readonly logger: Logger;
+  readonly path: string;
+  readonly perform: PerformAction;
+  readonly resource: string;
+}): CallTool {
+  return async function callTool(ctx, tool, given) {
+    const { action, name } = tool;
+    const { principal } = ctx.state;
+    const requestId = requestIdOf(ctx);
+    if (!principal.permissions.has(action.permission))
+      return { result: failure([gate.permissions[action.permission]!.message]) };
+    const read = readArguments(tool, given);
+    if ('errors' in read) return { result: resultOf(problemAnswer(inputInvalid(read.errors))) };
+    const { id, input } = read;
+    const address = ctx.ip;
+    const answer = await perform({
+      ...read,
+      action,
+      inputAt: ['input'],
+      content: ['POST', path, name, id, input],
+      principal,
+      requestId,
+      signal: callerSignal(ctx),
+      ran(error, inputWas) {
+        const called = { tool: name, action: `${action.type}/${action.name}`, objectId: id };
+        const caller = { clientId: principal.client.id, userId: principal.user?.id };
+        const readOnly = action.readOnly || inputWas === 'refused' ? true : undefined;
+        audit.record(
+          { type: 'tool_called', ...caller, ...called, error, readOnly, resource },
+          { address, requestId },
+        );
+      },
+    }).catch((error: unknown) =>
+      problemAnswer(explainError(error, logger, { request_id: requestId, tool: name })),
+    );
+    return { result: resultOf(answer), refusal: isForHttp(answer) ? answer : undefined };
+  };
 }
 
 /** Reads the arguments of a call. The action's own input is not checked yet. */
-export function readArguments(
+function readArguments(
   { action, definition }: Tool,
   given: Readonly<Record<string, unknown>>,
-): ToolArguments | { readonly errors: readonly InputError[] } {
+): Pick<ActionRequest, 'id' | 'input' | 'key'> | { readonly errors: readonly InputError[] } {
   const names = Object.keys(definition.inputSchema['properties'] as object);
   const { id, input = {}, idempotencyKey: key } = given;
   const errors = Object.keys(given)
@@ -141,4 +210,35 @@ export function readArguments(
     input,
     key: key as string | undefined,
   };
+}
+
+/** A step-up, a limit of requests and a database that is away: as a result of the tool, no client would act on them. */
+function isForHttp({ headers = {}, status }: Answer): boolean {
+  return status === 429 || 'Retry-After' in headers || 'WWW-Authenticate' in headers;
+}
+
+function resultOf({ body, status }: Answer): ToolResult {
+  const document = JSON.parse(body) as { readonly data?: unknown } & ProblemDocument;
+  if (status < 400) {
+    const { data } = document;
+    return { content: [{ type: 'text', text: JSON.stringify(data) }], structuredContent: data };
+  }
+  // An error that the agent reads and can correct.
+  const { code, detail, errors = [], reference } = document;
+  return failure([
+    code === 'input_invalid' ? 'The arguments do not match the input schema of the tool:' : String(detail),
+    ...errors.map(({ message, pointer }) => `${pointer}: ${message}`),
+    ...(reference === undefined ? [] : [`Reference: ${reference}`]),
+  ]);
+}
+
+interface ProblemDocument {
+  readonly code?: string;
+  readonly detail?: string;
+  readonly errors?: readonly InputError[];
+  readonly reference?: string;
+}
+
+function failure(lines: readonly string[]): ToolResult {
+  return { content: [{ type: 'text', text: lines.join('\n') }], isError: true };
 }
