@@ -1,5 +1,11 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 
+import { checkClientChanges } from '../clients/changes.ts';
+import { checkClientFields } from '../clients/fields.ts';
+import type { KnownNames } from '../clients/fields.ts';
+import type { CheckAppName } from '../clients/app-names.ts';
+import type { RegistryFor } from '../clients/registry.ts';
+import { makeSecret } from '../clients/secrets.ts';
 import { now } from '../contracts/clock.ts';
 import type {
   AuditLog,
@@ -15,41 +21,28 @@ import type {
 import { ClientInvalidError } from '../errors.ts';
 import type { Checked } from '../errors.ts';
 import { hashCredential, matchesHash } from '../keys/hash.ts';
-import type { CheckAppName } from '../clients/app-names.ts';
-import { checkClientChanges } from '../clients/changes.ts';
-import { checkClientFields } from '../clients/fields.ts';
-import type { KnownNames } from '../clients/fields.ts';
-import { invalidMetadata, readMetadata, refusalOf, toClientMetadata } from './registration-metadata.ts';
-import { checkManagement, narrowed, scopesFor } from './registration-rules.ts';
-import type { ScopePolicy } from './registration-rules.ts';
-import type { RegistryFor } from '../clients/registry.ts';
-import { makeSecret } from '../clients/secrets.ts';
-
-/** What apps that register themselves may be; times in seconds. */
-export interface RegistrationPolicy extends ScopePolicy {
-  readonly allow:
-    | ((request: {
-        readonly metadata: ClientMetadata;
-        readonly sent: Readonly<Record<string, unknown>>;
-        readonly address: string;
-        readonly clientId: string | undefined;
-      }) => boolean | Promise<boolean>)
-    | undefined;
-  readonly maxClients: number;
-  readonly unauthorizedAfter: number;
-  readonly unusedAfter: number;
-}
+import type { RegistrationRequest, ResolvedRegistration } from '../options/registration.ts';
+import {
+  checkManagement,
+  invalidMetadata,
+  permittedScopes,
+  readMetadata,
+  refusalOf,
+  RegistrationRefused,
+  toClientMetadata,
+  unavailable,
+} from './registration-metadata.ts';
 
 /** The parts of the server that a registration needs. */
 export interface RegistrationParts {
-  readonly storage: Pick<Storage, 'clients' | 'registrations'>;
-  readonly names: KnownNames;
-  readonly registryFor: RegistryFor;
   readonly audit: Pick<AuditLog, 'record'>;
   readonly loadNameCheck: () => Promise<CheckAppName>;
-  readonly limiters: RegistrationLimiters;
+  readonly names: KnownNames;
   /** Called with each app that has given way to another one. */
   readonly onRemoved: (client: Pick<Client, 'id' | 'name'>) => void;
+  readonly registryFor: RegistryFor;
+  readonly storage: Pick<Storage, 'clients' | 'registrations'>;
+  readonly limiters: RegistrationLimiters;
 }
 
 /** Limits the apps that register themselves. */
@@ -78,32 +71,8 @@ export interface Registered {
   readonly token: string;
 }
 
-/** There are as many registered clients as may exist, and none gives way. */
-export class TooManyClients extends Error {}
-
 /** The registration access token is not that of an existing client. */
 export class NotRegistered extends Error {}
-
-/** The client was disabled. */
-export class RegistrationDisabled extends Error {}
-
-/** Registers clients (RFC 7591) and lets them manage their registration (RFC 7592). */
-export interface DynamicRegistration {
-  /** Reads no storage. @throws TooManyAttemptsError when it is known that no app may be registered from the address */
-  check(address: string): void;
-  /** @throws RegistrationRefused, TooManyAttemptsError, TooManyClients, and what `allow` throws */
-  register(sent: Readonly<Record<string, unknown>>, caller: Caller): Promise<Registered>;
-  /** @throws NotRegistered, RegistrationDisabled */
-  read(id: string, token: string): Promise<Registered>;
-  /** @throws RegistrationRefused, NotRegistered, RegistrationDisabled, TooManyAttemptsError, and what `allow` throws */
-  update(
-    registered: { readonly id: string; readonly token: string },
-    sent: Readonly<Record<string, unknown>>,
-    caller: Caller,
-  ): Promise<Registered>;
-  /** @throws NotRegistered, RegistrationDisabled */
-  remove(id: string, token: string, caller: Caller): Promise<void>;
-}
 
 // The prefix lets secret scanners recognize a leaked token.
 const TOKEN_PREFIX = 'gatehouse_registration_';
@@ -114,10 +83,19 @@ const TOKEN_FORM = /^gatehouse_registration_[\w-]{43}$/;
 const PER_USER = 5;
 const UNUSED = 30 * 86_400;
 
+// In seconds. A place becomes free when an app is removed, which takes hours or a person.
+const RETRY_WHEN_FULL = 3600;
+
+type Sent = Readonly<Record<string, unknown>>;
+
+/**
+ * Registers clients (RFC 7591) and lets them manage their registration (RFC 7592). Each method throws RegistrationRefused, what the
+ * limiters and `allow` throw, and those with a token NotRegistered.
+ */
 export function createDynamicRegistration(
-  policy: RegistrationPolicy,
-  { audit, limiters, loadNameCheck, names, onRemoved, registryFor, storage }: RegistrationParts,
-): DynamicRegistration {
+  policy: ResolvedRegistration,
+  { audit, loadNameCheck, names, onRemoved, registryFor, storage, limiters }: RegistrationParts,
+) {
   const { clients, registrations } = storage;
 
   async function checkName(name: string): Promise<void> {
@@ -125,9 +103,7 @@ export function createDynamicRegistration(
     if (mistake) throw refusalOf([mistake]);
   }
 
-  async function requireAllowed(
-    request: Parameters<NonNullable<RegistrationPolicy['allow']>>[0],
-  ): Promise<void> {
+  async function requireAllowed(request: RegistrationRequest): Promise<void> {
     if (policy.allow === undefined) return;
     const isAllowed: unknown = await policy.allow(request);
     // Anything but `true` refuses: a policy in JavaScript may forget to return.
@@ -149,13 +125,10 @@ export function createDynamicRegistration(
   }
 
   return {
-    check(address) {
-      limiters.registered.check(address);
-    },
-
-    async register(sent, { address, origin }) {
+    async register(sent: Sent, { address, origin }: Caller): Promise<Registered> {
       const requested = readMetadata(sent);
-      const scopes = scopesFor(requested.scopes, policy);
+      const { authMethod } = requested;
+      const scopes = permittedScopes(requested, policy.scopes, policy.defaultScopes);
       const at = now();
       const client: Client = {
         ...requireValid(checkClientFields({ ...requested.fields, scopes }, names)),
@@ -167,8 +140,7 @@ export function createDynamicRegistration(
         updatedAt: at,
       };
       await checkName(client.name);
-      const metadata = toClientMetadata(client, requested.authMethod);
-      // Before the policy is asked and anything is stored.
+      const metadata = toClientMetadata(client, authMethod);
       await limiters.registered.take(address);
       await requireAllowed({ metadata, sent, address, clientId: undefined });
       const token = TOKEN_PREFIX + randomBytes(32).toString('base64url');
@@ -176,7 +148,7 @@ export function createDynamicRegistration(
       const registration = {
         clientId: client.id,
         tokenHash: hashCredential(token),
-        authMethod: requested.authMethod,
+        authMethod,
         removableAt: at + policy.unauthorizedAfter,
         unusedAfter: Math.max(policy.unusedAfter, policy.unauthorizedAfter),
         network: limiters.networkOf(address),
@@ -184,24 +156,32 @@ export function createDynamicRegistration(
       const secrets = secret ? [secret.stored] : [];
       const places = { limit: policy.maxClients, perUser: PER_USER, unusedSince: at - UNUSED, now: at };
       const displaced = await registrations.insert({ client, secrets, registration }, places);
-      if (!displaced) throw new TooManyClients();
+      if (!displaced) throw unavailable('no more apps can be registered at the moment', 503, RETRY_WHEN_FULL);
       for (const removed of displaced) onRemoved(removed);
       const { id: clientId, name } = client;
       audit.record({ type: 'client_created', clientId, name, registration: 'dynamic' }, origin);
       return { client, metadata, secret: secret?.returned.value, token };
     },
 
-    async read(id, token) {
+    async read(id: string, token: string): Promise<Registered> {
       const { authMethod, client } = await authenticate(id, token);
       return { client, metadata: toClientMetadata(client, authMethod), token };
     },
 
-    async update({ id, token }, sent, { address, origin }) {
+    async update(
+      { id, token }: { readonly id: string; readonly token: string },
+      sent: Sent,
+      { address, origin }: Caller,
+    ): Promise<Registered> {
       const { authMethod, client: before, secrets } = await authenticate(id, token);
       const secret = checkManagement(sent, before, secrets);
       const requested = readMetadata(sent, authMethod);
       const { confidential: _confidential, grantType: _grantType, ...fields } = requested.fields;
-      const changesOf = (client: Client) => ({ ...fields, scopes: narrowed(client, requested, policy) });
+      // It keeps or loses scopes and never gains one, so that it cannot undo what an administrator has taken away.
+      const changesOf = ({ scopes }: Client) => {
+        const allowed = policy.scopes.filter((scope) => scopes?.includes(scope) ?? true);
+        return { ...fields, scopes: permittedScopes(requested, allowed, scopes) };
+      };
       const asked = { ...before, ...requireValid(checkClientChanges(before, changesOf(before), names)) };
       if (asked.name !== before.name) await checkName(asked.name);
       const metadata = toClientMetadata(asked, authMethod);
@@ -219,7 +199,7 @@ export function createDynamicRegistration(
       }
     },
 
-    async remove(id, token, { origin }) {
+    async remove(id: string, token: string, { origin }: Caller): Promise<void> {
       await authenticate(id, token);
       await registryFor(origin).delete(id);
     },
@@ -232,7 +212,7 @@ function requireValid<T>({ checked, mistakes }: Checked<T>): T {
 }
 
 function refuseDisabled({ disabled }: Client): void {
-  if (disabled) throw new RegistrationDisabled();
+  if (disabled) throw new RegistrationRefused('access_denied', 'the app is disabled', 403);
 }
 
 /** An administrator may have made the client public, or given it a secret. */

@@ -1,23 +1,20 @@
 import type { Context } from 'koa';
 
-import { NotRegistered, RegistrationDisabled, TooManyClients } from './dynamic-registration.ts';
-import type { Caller, DynamicRegistration, Registered } from './dynamic-registration.ts';
-import { RegistrationRefused } from './registration-metadata.ts';
-import { BodyError, TooManyAttemptsError } from '../errors.ts';
-import { isUnavailable } from '../http/unavailable.ts';
-import { discardRest, readJson } from '../http/body.ts';
-import { matchesHash } from '../keys/hash.ts';
-import type { ResolvedOptions } from '../options/resolved-options.ts';
 import { ENDPOINTS } from '../engine/endpoints.ts';
-import type { EngineRequest } from '../engine/request.ts';
-import { errorOfFailure } from '../engine/request.ts';
 import { originOf } from '../engine/request-facts.ts';
+import { errorOfFailure } from '../engine/request.ts';
+import type { EngineRequest } from '../engine/request.ts';
+import { BodyError, TooManyAttemptsError } from '../errors.ts';
+import { discardRest, readJson } from '../http/body.ts';
+import { isUnavailable } from '../http/unavailable.ts';
+import { matchesHash } from '../keys/hash.ts';
+import type { ResolvedRegistration } from '../options/registration.ts';
+import { createDynamicRegistration, NotRegistered } from './dynamic-registration.ts';
+import type { Caller, Registered, RegistrationParts } from './dynamic-registration.ts';
+import { RegistrationRefused, unavailable } from './registration-metadata.ts';
 
 // As of the token endpoint.
 const BODY_LIMIT = 56 * 1024;
-
-// In seconds. A place becomes free when an app is removed, which takes hours or a person.
-const RETRY_WHEN_FULL = 3600;
 
 /**
  * Answers a request to register a client (RFC 7591), or to read, change or delete the registration of one (RFC 7592). Never
@@ -32,34 +29,41 @@ export type RegistrationEndpoint = (
 ) => Promise<void>;
 
 export function createRegistrationEndpoint(
-  {
-    initialAccessTokenHashes,
-    issuer,
-  }: Pick<ResolvedOptions, 'issuer'> & { readonly initialAccessTokenHashes: readonly string[] | undefined },
-  dynamicRegistration: DynamicRegistration,
+  policy: ResolvedRegistration,
+  { issuer, ...parts }: RegistrationParts & { readonly issuer: string },
 ): RegistrationEndpoint {
+  const apps = createDynamicRegistration(policy, parts);
+
   async function register(ctx: Context): Promise<Registered> {
     requireInitialAccessToken(ctx);
-    dynamicRegistration.check(ctx.ip);
-    return dynamicRegistration.register(await readMetadata(ctx), callerOf(ctx));
+    parts.limiters.registered.check(ctx.ip);
+    return apps.register(await readMetadata(ctx), callerOf(ctx));
   }
 
   function requireInitialAccessToken(ctx: Context): void {
-    if (!initialAccessTokenHashes) return;
+    const { initialAccessTokens: hashes } = policy;
+    if (!hashes) return;
     const token = bearerTokenOf(ctx);
     // Each is compared, so that the time does not show which one is alike.
-    const matches = initialAccessTokenHashes.filter((hash) => matchesHash(token ?? '', hash));
-    if (matches.length === 0) throw new Unauthorized(token !== undefined, 'an initial access token');
+    const matches = hashes.filter((hash) => matchesHash(token ?? '', hash));
+    if (matches.length === 0)
+      throw unauthorized(`send an initial access token ${AS_BEARER}`, token !== undefined);
   }
 
   async function manage(ctx: Context, id: string): Promise<Registered | undefined> {
     const token = bearerTokenOf(ctx);
-    if (token === undefined) throw new Unauthorized(false, REGISTRATION_TOKEN);
-    if (ctx.method === 'GET') return dynamicRegistration.read(id, token);
-    if (ctx.method === 'PUT')
-      return dynamicRegistration.update({ id, token }, await readMetadata(ctx), callerOf(ctx));
-    await dynamicRegistration.remove(id, token, callerOf(ctx));
+    if (token === undefined)
+      throw unauthorized(`send the registration access token of the app ${AS_BEARER}`, false);
+    if (ctx.method === 'GET') return apps.read(id, token);
+    if (ctx.method === 'PUT') return apps.update({ id, token }, await readMetadata(ctx), callerOf(ctx));
+    await apps.remove(id, token, callerOf(ctx));
     return undefined;
+  }
+
+  /** RFC 6750 section 3, RFC 7592 section 2. */
+  function unauthorized(message: string, isWrong: boolean): RegistrationRefused {
+    const challenge = `Bearer realm="${issuer}"${isWrong ? ', error="invalid_token"' : ''}`;
+    return new RegistrationRefused('invalid_token', message, 401, { 'WWW-Authenticate': challenge });
   }
 
   function respond(ctx: Context, { client, metadata, secret, token }: Registered): void {
@@ -73,6 +77,26 @@ export function createRegistrationEndpoint(
     };
   }
 
+  /** Any other error is a failure of the server. */
+  function refusalOf(error: unknown, clientId: string | undefined): RegistrationRefused {
+    if (error instanceof RegistrationRefused) return error;
+    if (error instanceof NotRegistered)
+      return unauthorized('the token is not that of an app with this id', true);
+    if (error instanceof BodyError) {
+      const code = error.status === 503 ? 'temporarily_unavailable' : 'invalid_client_metadata';
+      return new RegistrationRefused(code, error.message, error.status);
+    }
+    if (error instanceof TooManyAttemptsError) {
+      const what =
+        clientId === undefined
+          ? 'too many apps were registered from this address'
+          : 'too many changes of registered apps';
+      return unavailable(`${what}; try again in ${error.retryAfter} seconds`, 429, error.retryAfter);
+    }
+    if (isUnavailable(error)) return unavailable('the server cannot reach its storage', 503, 1);
+    return new RegistrationRefused(errorOfFailure(error), 'the server failed', 500);
+  }
+
   return async function answer(ctx, request, clientId) {
     const methods = clientId === undefined ? 'POST' : 'GET, PUT, DELETE';
     ctx.set({ 'Cache-Control': 'no-store', Pragma: 'no-cache' });
@@ -84,8 +108,9 @@ export function createRegistrationEndpoint(
     }
     try {
       if (!methods.split(', ').includes(ctx.method)) {
+        const refusal = new RegistrationRefused('invalid_request', `this endpoint takes ${methods}`, 405);
         ctx.set('Allow', `${methods}, OPTIONS`);
-        throw discardRest(ctx, new WrongMethod(methods));
+        throw discardRest(ctx, refusal);
       }
       const registered = clientId === undefined ? await register(ctx) : await manage(ctx, clientId);
       // Only now, because anyone can write an id into the path.
@@ -93,28 +118,18 @@ export function createRegistrationEndpoint(
       if (registered) respond(ctx, registered);
       ctx.status = registered ? (clientId === undefined ? 201 : 200) : 204;
     } catch (error) {
-      refuse(ctx, request, refusalOf(error, issuer, clientId));
+      const { error: code, headers, message, status } = refusalOf(error, clientId);
+      if (status === 500 || isUnavailable(error)) request.failure = error;
+      else request.refused = { error: code, reason: message };
+      ctx.status = status;
+      ctx.set(headers);
+      ctx.body = { error: code, error_description: message };
       discardRest(ctx, error);
     }
   };
 }
 
-const REGISTRATION_TOKEN = 'the registration access token of the app';
-
-class Unauthorized extends Error {
-  readonly isWrong: boolean;
-
-  constructor(isWrong: boolean, needed: string) {
-    super(`send ${needed} as Authorization: Bearer`);
-    this.isWrong = isWrong;
-  }
-}
-
-class WrongMethod extends Error {
-  constructor(methods: string) {
-    super(`this endpoint takes ${methods}`);
-  }
-}
+const AS_BEARER = 'as Authorization: Bearer';
 
 async function readMetadata(ctx: Context): Promise<Readonly<Record<string, unknown>>> {
   const sent = await readJson(ctx, BODY_LIMIT);
@@ -146,85 +161,4 @@ function allowOrigins(ctx: Context, methods: string): void {
     'Access-Control-Allow-Headers': '*, Authorization',
     'Access-Control-Max-Age': '600',
   });
-}
-
-interface Refusal {
-  readonly status: number;
-  readonly error: string;
-  readonly reason: string;
-  readonly headers?: Readonly<Record<string, string>>;
-  /** A failure of the server. */
-  readonly failure?: unknown;
-}
-
-function refusalOf(error: unknown, realm: string, clientId: string | undefined): Refusal {
-  if (error instanceof RegistrationRefused) {
-    return { status: 400, error: error.error, reason: error.message };
-  }
-  if (error instanceof BodyError) {
-    const isOverload = error.status === 503;
-    return {
-      status: error.status,
-      error: isOverload ? 'temporarily_unavailable' : 'invalid_client_metadata',
-      reason: error.message,
-    };
-  }
-  if (error instanceof Unauthorized || error instanceof NotRegistered) return unauthorized(error, realm);
-  if (error instanceof RegistrationDisabled) {
-    return { status: 403, error: 'access_denied', reason: 'the app is disabled' };
-  }
-  if (error instanceof WrongMethod) return { status: 405, error: 'invalid_request', reason: error.message };
-  if (error instanceof TooManyAttemptsError) {
-    const what =
-      clientId === undefined
-        ? 'too many apps were registered from this address'
-        : 'too many changes of registered apps';
-    return {
-      status: 429,
-      error: 'temporarily_unavailable',
-      reason: `${what}; try again in ${error.retryAfter} seconds`,
-      headers: { 'Retry-After': String(error.retryAfter) },
-    };
-  }
-  if (error instanceof TooManyClients) {
-    return {
-      status: 503,
-      error: 'temporarily_unavailable',
-      reason: 'no more apps can be registered at the moment',
-      headers: { 'Retry-After': String(RETRY_WHEN_FULL) },
-    };
-  }
-  if (isUnavailable(error)) {
-    return {
-      status: 503,
-      error: errorOfFailure(error),
-      reason: 'the server cannot reach its storage',
-      headers: { 'Retry-After': '1' },
-      failure: error,
-    };
-  }
-  return { status: 500, error: errorOfFailure(error), reason: 'the server failed', failure: error };
-}
-
-/** RFC 6750 section 3, RFC 7592 section 2. */
-function unauthorized(error: Unauthorized | NotRegistered, realm: string): Refusal {
-  const isWrong = error instanceof NotRegistered || error.isWrong;
-  const reason =
-    error instanceof NotRegistered ? 'the token is not that of an app with this id' : error.message;
-  return {
-    status: 401,
-    error: 'invalid_token',
-    reason,
-    headers: {
-      'WWW-Authenticate': `Bearer realm="${realm}"${isWrong ? ', error="invalid_token"' : ''}`,
-    },
-  };
-}
-
-function refuse(ctx: Context, request: EngineRequest, refusal: Refusal): void {
-  if ('failure' in refusal) request.failure = refusal.failure;
-  else request.refused = { error: refusal.error, reason: refusal.reason };
-  ctx.status = refusal.status;
-  if (refusal.headers) ctx.set(refusal.headers);
-  ctx.body = { error: refusal.error, error_description: refusal.reason };
 }

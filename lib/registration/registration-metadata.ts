@@ -1,27 +1,42 @@
-import type { Client, ClientFields, ClientMetadata, RegisteredAuthMethod } from '../contracts/index.ts';
+import { now } from '../contracts/clock.ts';
+import type {
+  Client,
+  ClientFields,
+  ClientMetadata,
+  ClientSecret,
+  RegisteredAuthMethod,
+} from '../contracts/index.ts';
 import type { FieldError } from '../errors.ts';
 import { isStrings, MOST_REDIRECT_URIS } from '../clients/fields.ts';
 import { isOnDevice } from '../clients/redirect-uris.ts';
+import { matchesHash } from '../keys/hash.ts';
 
-/** The error codes of RFC 7591 section 3.2.2. */
-export type RegistrationErrorCode =
-  | 'invalid_redirect_uri'
-  | 'invalid_client_metadata'
-  | 'invalid_software_statement'
-  | 'unapproved_software_statement';
-
-/** A registration, or a change of one, is refused. The message holds no text of the caller. */
+/**
+ * A registration, or a change of one, is refused with a 4xx or 503, and the error codes of RFC 7591 section 3.2.2 and RFC 6750
+ * section 3.1. The message is for the response, and holds no text of the caller.
+ */
 export class RegistrationRefused extends Error {
-  readonly error: RegistrationErrorCode;
+  readonly error: string;
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
 
-  constructor(error: RegistrationErrorCode, message: string) {
+  constructor(error: string, message: string, status = 400, headers: Readonly<Record<string, string>> = {}) {
     super(message);
     this.error = error;
+    this.status = status;
+    this.headers = headers;
   }
 }
 
 export function invalidMetadata(message: string): RegistrationRefused {
   return new RegistrationRefused('invalid_client_metadata', message);
+}
+
+/** @param retryAfter - in seconds */
+export function unavailable(message: string, status: number, retryAfter: number): RegistrationRefused {
+  return new RegistrationRefused('temporarily_unavailable', message, status, {
+    'Retry-After': String(retryAfter),
+  });
 }
 
 /** What an app asks to be registered as; its fields are still to be checked as those of every client. */
@@ -30,8 +45,8 @@ export interface RequestedRegistration {
     Pick<ClientFields, 'name' | 'grantType' | 'redirectUris' | 'confidential' | 'native'>
   >;
   readonly authMethod: RegisteredAuthMethod;
-  /** `undefined`: it names none. */
-  readonly scopes: readonly string[] | undefined;
+  /** Empty: it names none. */
+  readonly scopes: readonly string[];
 }
 
 /**
@@ -54,7 +69,7 @@ export function readMetadata(
   }
   const { authMethod, native } = readApplication(sent, redirectUris, registered);
   const name = readText(sent, 'client_name')?.trim() || nameFrom(redirectUris[0]);
-  const scope = readText(sent, 'scope');
+  const scope = readText(sent, 'scope') ?? '';
   return {
     fields: {
       name,
@@ -64,8 +79,54 @@ export function readMetadata(
       native,
     },
     authMethod,
-    scopes: scope === undefined ? undefined : scope.split(' ').filter(Boolean),
+    scopes: scope.split(' ').filter(Boolean),
   };
+}
+
+/**
+ * The scopes of an app: those that are allowed of the ones that it names. An app that names none gets those of `preset`.
+ *
+ * @throws RegistrationRefused when none is left
+ */
+export function permittedScopes<Preset extends Client['scopes']>(
+  { scopes: named }: RequestedRegistration,
+  allowed: readonly string[],
+  preset: Preset,
+): readonly string[] | Preset {
+  if (named.length === 0) return preset;
+  const scopes = allowed.filter((scope) => named.includes(scope));
+  if (scopes.length > 0) return scopes;
+  throw invalidMetadata('scope: an app that registers itself cannot have any of these scopes');
+}
+
+const NOT_CHANGED = [
+  'registration_access_token',
+  'registration_client_uri',
+  'client_secret_expires_at',
+  'client_id_issued_at',
+];
+
+/**
+ * Checks what RFC 7592 section 2.2 requires of a change besides the metadata.
+ *
+ * @returns the secret that the client has sent, if any
+ * @throws RegistrationRefused
+ */
+export function checkManagement(
+  sent: Readonly<Record<string, unknown>>,
+  { id }: Client,
+  secrets: readonly ClientSecret[],
+): string | undefined {
+  if (sent['client_id'] !== id) throw invalidMetadata('client_id: send that of the app');
+  const wrong = NOT_CHANGED.find((member) => sent[member] !== undefined);
+  if (wrong !== undefined) throw invalidMetadata(`${wrong}: cannot be changed; leave it out`);
+  const secret = sent['client_secret'] ?? undefined;
+  if (secret === undefined) return undefined;
+  const isCurrent =
+    typeof secret === 'string' &&
+    secrets.some(({ expiresAt = Infinity, hash }) => expiresAt > now() && matchesHash(secret, hash));
+  if (isCurrent) return secret;
+  throw invalidMetadata('client_secret: this is not the secret of the app; leave it out');
 }
 
 /** The metadata as registered, for the response (RFC 7591 section 3.2.1). */

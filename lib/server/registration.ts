@@ -1,5 +1,4 @@
 import type { ResolvedOptions } from '../options/resolved-options.ts';
-import { createDynamicRegistration } from '../registration/dynamic-registration.ts';
 import { createRegistrationEndpoint } from '../registration/registration-endpoint.ts';
 import type { RegistrationEndpoint } from '../registration/registration-endpoint.ts';
 import type { ServerClients } from './clients.ts';
@@ -19,23 +18,17 @@ export function createRegistration(
     readonly record: ServerRecord;
   },
 ): RegistrationEndpoint | undefined {
-  const {
-    clients: { registration: policy },
-    issuer,
-    storage,
-  } = options;
+  const { clients, issuer, storage, tokens } = options;
+  const policy = clients.registration;
   if (!policy || !limiters) return undefined;
-  const dynamicRegistration = createDynamicRegistration(policy, {
+  return createRegistrationEndpoint(policy, {
+    issuer,
     audit,
     limiters,
     loadNameCheck,
-    names: { ...options, lifetimes: options.tokens.lifetimes, privateKeyJwt: options.clients.keys },
+    names: { ...options, lifetimes: tokens.lifetimes, privateKeyJwt: clients.keys },
     onRemoved,
     registryFor,
     storage,
   });
-  return createRegistrationEndpoint(
-    { initialAccessTokenHashes: policy.initialAccessTokens, issuer },
-    dynamicRegistration,
-  );
 }
