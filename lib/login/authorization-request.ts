@@ -1,11 +1,11 @@
-import { createCipheriv, createDecipheriv, createSecretKey, hkdfSync, randomBytes } from 'node:crypto';
-import type { KeyObject } from 'node:crypto';
+import { createSecretKey, hkdfSync } from 'node:crypto';
 import { deflateRawSync, inflateRawSync } from 'node:zlib';
 
 import { errors } from '../engine/oidc-provider.ts';
 
 import { now } from '../contracts/clock.ts';
 import type { Interaction } from '../contracts/index.ts';
+import { seal, unseal } from '../keys/seal.ts';
 import { derivedFromEach } from '../keys/secrets.ts';
 import type { Secrets } from '../keys/secrets.ts';
 import type { ResolvedOptions } from '../options/resolved-options.ts';
@@ -46,10 +46,6 @@ export interface AuthorizationRequests {
 // The text is in the path of a page and in the `Referer` field of its form; Node accepts 16 KiB of header fields.
 const MAX_LENGTH = 7000;
 
-const ALGORITHM = 'aes-256-gcm';
-const NONCE_LENGTH = 12;
-const TAG_LENGTH = 16;
-
 // What most requests contain, so that the text of a common request is a third shorter.
 const COMPRESSION = {
   dictionary: Buffer.from(
@@ -74,42 +70,23 @@ export function createAuthorizationRequests(
   const keys = derivedFromEach(secrets, (secret) =>
     createSecretKey(Buffer.from(hkdfSync('sha256', secret, '', 'koa-gatehouse authorization request', 32))),
   );
-  const boundTo = Buffer.from(issuer);
-
-  function encrypt(plain: string): string {
-    const nonce = randomBytes(NONCE_LENGTH);
-    const cipher = createCipheriv(ALGORITHM, keys()[0]!, nonce).setAAD(boundTo);
-    const encrypted = [cipher.update(deflateRawSync(plain, COMPRESSION)), cipher.final()];
-    return Buffer.concat([nonce, ...encrypted, cipher.getAuthTag()]).toString('base64url');
-  }
-
-  function decrypt(bytes: Buffer, key: KeyObject): string | undefined {
-    try {
-      const decipher = createDecipheriv(ALGORITHM, key, bytes.subarray(0, NONCE_LENGTH), {
-        authTagLength: TAG_LENGTH,
-      });
-      decipher.setAAD(boundTo).setAuthTag(bytes.subarray(-TAG_LENGTH));
-      const compressed = [decipher.update(bytes.subarray(NONCE_LENGTH, -TAG_LENGTH)), decipher.final()];
-      return inflateRawSync(Buffer.concat(compressed), COMPRESSION).toString();
-    } catch {
-      return undefined;
-    }
-  }
-
   return {
     write(request) {
-      const text = encrypt(JSON.stringify({ exp: now() + lifetimes.interaction, ...request }));
+      const plain = JSON.stringify({ exp: now() + lifetimes.interaction, ...request });
+      const text = seal(deflateRawSync(plain, COMPRESSION), keys()[0]!, { context: issuer });
       if (text.length > MAX_LENGTH) throw new errors.InvalidRequest('the authorization request is too long');
       return text;
     },
     read(text) {
       if (text.length > MAX_LENGTH) return undefined;
-      const bytes = Buffer.from(text, 'base64url');
       for (const key of keys()) {
-        const plain = decrypt(bytes, key);
-        if (plain === undefined) continue;
-        const { exp, ...request } = JSON.parse(plain) as AuthorizationRequest & { readonly exp: number };
-        return exp > now() ? request : undefined;
+        try {
+          const plain = inflateRawSync(unseal(text, key, issuer), COMPRESSION).toString();
+          const { exp, ...request } = JSON.parse(plain) as AuthorizationRequest & { readonly exp: number };
+          return exp > now() ? request : undefined;
+        } catch {
+          // Of another key, or no text of this server.
+        }
       }
       return undefined;
     },

@@ -10,7 +10,7 @@ import type { FindClientPermissions, UserAssignments } from '../access/principal
 import type { Assignments, ConcurrencyLimit, User } from '../contracts/index.ts';
 import { requireResource } from '../options/resources.ts';
 import type { ResolvedOptions, ResolvedResource } from '../options/resolved-options.ts';
-import { isTokenActive } from '../token/revoke.ts';
+import { createIsTokenActive } from '../token/verify-access-token.ts';
 import type { ServerClients } from './clients.ts';
 import type { ServerRecord } from './record.ts';
 import type { ServerStorage } from './storage.ts';
@@ -53,11 +53,7 @@ export function createAccess<P extends string, R extends string, U extends User>
       revocationLag: options.tokens.revocationLag,
       cachedTokens: options.tokens.cached,
       verify: tokens.verifyFor(api.resource),
-      async isActive(claims) {
-        const active = await isTokenActive(storage.revocations, claims);
-        if (active && claims.principal === 'user') clients.lastUses.appUsed(claims.sub, claims.client_id);
-        return active;
-      },
+      isActive: createIsTokenActive(storage.revocations, clients.lastUses.appUsed),
       async onMissing(userId) {
         // The principal may be missing because the client was removed.
         if (!(await users.find(userId))) await tokens.endMissingUser(userId);

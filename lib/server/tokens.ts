@@ -47,12 +47,7 @@ export function createTokens(
   const signAccessToken = createSignAccessToken(options, signingKeys);
 
   const verifyFor = (audience: string | string[]): VerifyAccessToken =>
-    createVerifyAccessToken({
-      issuer,
-      audience,
-      signing: () => keyRing.signing,
-      findKeys: () => keyRing.reload(),
-    });
+    createVerifyAccessToken({ issuer, audience, keys: keyRing });
   const verify = verifyFor(resources.size > 1 ? [...resources.keys()] : issuer);
 
   const revokeFor: ServerTokens['revokeFor'] = (origin) =>

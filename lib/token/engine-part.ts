@@ -1,21 +1,34 @@
-import type { Configuration } from 'oidc-provider';
+import type {
+  AccessToken,
+  Client,
+  ClientCredentials,
+  Configuration,
+  KoaContextWithOIDC,
+  RefreshToken,
+  ResourceServer,
+} from 'oidc-provider';
 
 import type { ClientDirectory } from '../clients/directory.ts';
+import type { StoredClient } from '../contracts/index.ts';
+import { errors } from '../engine/oidc-provider.ts';
 import type { EnginePart } from '../engine/part.ts';
+import { requestOf } from '../engine/request.ts';
+import { checkOneResource } from '../engine/resource-parameter.ts';
 import type { ResolvedOptions } from '../options/resolved-options.ts';
 import { authorizationCodeGrant } from './authorization-code.ts';
 import { clientCredentialsGrant } from './client-credentials.ts';
 import type { GrantParts } from './exchange.ts';
-import { createIntrospectionPolicy } from './introspection.ts';
-import type { FindClientPermissions } from './introspection.ts';
 import { accessTokenAdapter, codeAdapter, grantAdapter, refreshTokenAdapter } from './models.ts';
 import { refreshTokenGrant } from './refresh-token.ts';
-import { createResourceServerInfo } from './resource-server.ts';
+import { allowedScopes, decideScopes, scopeNames } from './scopes.ts';
 
 /** What the token endpoint needs besides the options. */
 export interface TokenParts extends Omit<GrantParts, 'options'> {
   readonly clients: ClientDirectory;
-  readonly clientPermissions: FindClientPermissions;
+  /** Finds the permissions that a client has for itself at this moment. */
+  readonly clientPermissions: (
+    client: StoredClient['client'],
+  ) => Promise<{ readonly sources: ReadonlyMap<string, unknown> }>;
 }
 
 /**
@@ -72,5 +85,70 @@ function createHostTokenClaims(
     if ('grantId' in token && token.grantId) return { principal: 'user', grant_id: token.grantId };
     const sequence = (await clients.find(token.clientId!))?.sequence ?? 0;
     return { principal: 'client', ...(sequence > 0 && { revocation_sequence: sequence }) };
+  };
+}
+
+/**
+ * Describes the API that an authorization or a device authorization is requested for, and decides on the requested scopes.
+ *
+ * The engine drops unknown scopes silently; here they are `invalid_scope` (RFC 6749 section 4.1.2.1). It calls this before it asks
+ * for a login.
+ */
+function createResourceServerInfo(
+  options: ResolvedOptions,
+): (ctx: KoaContextWithOIDC, resource: string) => Promise<ResourceServer> {
+  return async (ctx, resource) => {
+    checkOneResource(ctx);
+    const api = options.resources.get(resource);
+    if (!api) throw new errors.InvalidTarget();
+    const request = requestOf(ctx);
+    const allowed = allowedScopes(request.client!.client, api, options);
+    const scopes = decideScopes(requestedScopes(ctx), api, allowed);
+    ctx.oidc.params!['scope'] = scopes?.join(' ') || undefined;
+    if (scopes?.length === 0) request.isLimitedToNoScope = true;
+    return {
+      scope: allowed.scopes.join(' '),
+      audience: resource,
+      accessTokenFormat: 'jwt',
+      jwt: { sign: { alg: options.tokens.algorithm } },
+    };
+  };
+}
+
+/** The scopes that a request names. The engine removes `offline_access` from those of an authorization request; here it is unknown. */
+function requestedScopes(ctx: KoaContextWithOIDC): string[] {
+  const sent = ctx.oidc.route === 'authorization' ? ctx.query['scope'] : ctx.oidc.params?.['scope'];
+  return scopeNames(sent);
+}
+
+type Token = AccessToken | ClientCredentials | RefreshToken;
+
+// A client with this permission of the gate, such as an API in another process, may introspect the access tokens of all clients
+// (RFC 7662 section 2).
+const INTROSPECT_PERMISSION = 'introspect_tokens';
+
+/**
+ * Decides which client may introspect which token. Otherwise, and when the token's user was deleted, the answer is inactive.
+ */
+function createIntrospectionPolicy(
+  { users }: Pick<ResolvedOptions, 'users'>,
+  { clients, clientPermissions, endMissingUser }: TokenParts,
+): (ctx: KoaContextWithOIDC, client: Client, token: Token) => Promise<boolean> {
+  async function mayIntrospect(client: Client, token: Token): Promise<boolean> {
+    if (client.clientAuthMethod === 'none') return false;
+    if (token.clientId === client.clientId) return true;
+    if (token.kind === 'RefreshToken') return false;
+    const stored = await clients.find(client.clientId);
+    return (
+      stored !== undefined && (await clientPermissions(stored.client)).sources.has(INTROSPECT_PERMISSION)
+    );
+  }
+
+  return async (_ctx, client, token) => {
+    if (!(await mayIntrospect(client, token))) return false;
+    if (!('accountId' in token) || (await users.find(token.accountId))) return true;
+    // As the guard does, which the tokens of an API in another process may never meet.
+    await endMissingUser(token.accountId);
+    return false;
   };
 }

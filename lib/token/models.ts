@@ -9,9 +9,9 @@ import { currentRequest } from '../engine/request.ts';
 import type { EngineRequest } from '../engine/request.ts';
 import { hashCredential } from '../keys/hash.ts';
 import type { ResolvedOptions } from '../options/resolved-options.ts';
+import { hostClaimsOf } from './access-token.ts';
 import { findPresented, isReplay } from './redemption.ts';
-import { isTokenActive } from './revoke.ts';
-import { hostClaimsOf } from './token-claims.ts';
+import { createIsTokenActive } from './verify-access-token.ts';
 
 /** Authorization codes, which the authorization endpoint of the engine saves. They are redeemed in authorization-code.ts. */
 export function codeAdapter(grants: Pick<GrantStore, 'insert'>): Partial<Adapter> {
@@ -144,12 +144,13 @@ export function accessTokenAdapter(
   clients: Pick<ClientDirectory, 'find'>,
   { resources, tokens: { lifetimes } }: Pick<ResolvedOptions, 'resources' | 'tokens'>,
 ): Partial<Adapter> {
+  const isActive = createIsTokenActive(storage.revocations);
   return {
     async find(id) {
       const request = currentRequest();
       const claims = request?.accessTokenClaims;
       if (claims?.jti !== id || claims.principal !== principal) return undefined;
-      if (!(await isTokenActive(storage.revocations, claims))) {
+      if (!(await isActive(claims))) {
         // It may have been revoked by an earlier request, which was answered with an error.
         if (request?.endpoint === 'revocation') await storage.confirm?.();
         return undefined;

@@ -1,5 +1,5 @@
 // `hash` through the default export, as in lib/keys/hash.ts.
-import crypto, { createCipheriv, createDecipheriv, createSecretKey } from 'node:crypto';
+import crypto, { createSecretKey } from 'node:crypto';
 import type { KeyObject } from 'node:crypto';
 
 import { errors } from '../engine/oidc-provider.ts';
@@ -7,6 +7,7 @@ import { errors } from '../engine/oidc-provider.ts';
 import type { Credential, GrantStore } from '../contracts/index.ts';
 import type { PresentedCredential } from '../engine/request.ts';
 import { hashCredential } from '../keys/hash.ts';
+import { seal, unseal } from '../keys/seal.ts';
 import type { ResolvedOptions } from '../options/resolved-options.ts';
 import { scopeNames } from './scopes.ts';
 
@@ -97,10 +98,6 @@ export async function isReplay(
   return successor === undefined || successor.spentFor !== undefined;
 }
 
-const ALGORITHM = 'aes-256-gcm';
-const NONCE_LENGTH = 12;
-const TAG_LENGTH = 16;
-
 /**
  * Encrypts a refresh token with a key derived from the token that it replaces. The storage contains only a hash of the latter,
  * so the sealed value cannot be opened with the contents of the storage.
@@ -108,34 +105,19 @@ const TAG_LENGTH = 16;
 function sealSuccessor(successor: string, presented: string): string {
   // Of both tokens, so that each successor that is sealed with the same key has another one. Random bytes would cost five times
   // as much: Node asks the operating system for them each time.
-  const nonce = hashed(`\0\0\0\u0002${presented}${successor}${INFO}`).subarray(0, NONCE_LENGTH);
-  const cipher = createCipheriv(ALGORITHM, keyFrom(presented), nonce);
-  return Buffer.concat([
-    nonce,
-    cipher.update(successor, 'utf8'),
-    cipher.final(),
-    cipher.getAuthTag(),
-  ]).toString('base64url');
+  return seal(Buffer.from(successor), keyFrom(presented), {
+    nonce: hashed(`\0\0\0\u0002${presented}${successor}${INFO}`),
+  });
 }
 
 /** Decrypts the result of {@link sealSuccessor}. @throws Error when the presented token is another one */
 function openSuccessor(sealed: string, presented: string): string {
-  const bytes = Buffer.from(sealed, 'base64url');
-  const decipher = createDecipheriv(ALGORITHM, keyFrom(presented), bytes.subarray(0, NONCE_LENGTH), {
-    authTagLength: TAG_LENGTH,
-  });
-  decipher.setAuthTag(bytes.subarray(-TAG_LENGTH));
-  return Buffer.concat([
-    decipher.update(bytes.subarray(NONCE_LENGTH, -TAG_LENGTH)),
-    decipher.final(),
-  ]).toString('utf8');
+  return unseal(sealed, keyFrom(presented)).toString('utf8');
 }
 
 // The one-step key derivation of NIST SP 800-56C revision 2 (section 4.1, option 1), with one block. No extraction step is
 // needed, because the presented token has 256 random bits.
 function keyFrom(presented: string): KeyObject {
-  // A KeyObject, because for a Buffer Node first fails to read it as a key, with an internal exception that costs three times
-  // as much as the encryption.
   return createSecretKey(hashed(`\0\0\0\u0001${presented}${INFO}`));
 }
 

@@ -1,13 +1,5 @@
 import { now } from '../contracts/clock.ts';
-import type {
-  AccessTokenClaims,
-  AuditLog,
-  ConsentStore,
-  Grant,
-  RevocationStore,
-  Storage,
-  VerifyAccessToken,
-} from '../contracts/index.ts';
+import type { AuditLog, ConsentStore, Grant, Storage, VerifyAccessToken } from '../contracts/index.ts';
 import { ConfigError } from '../errors.ts';
 import { hashCredential } from '../keys/hash.ts';
 
@@ -116,22 +108,6 @@ export function createEndMissingUser(
     // Last: nothing meets the user again, so that what is missing by then would stay.
     await revoke({ user: userId });
   };
-}
-
-/** Whether neither a verified access token, nor its grant, its user or its client was revoked. One read. */
-export async function isTokenActive(
-  revocations: Pick<RevocationStore, 'isValid'>,
-  {
-    client_id: clientId,
-    grant_id: grantId,
-    jti: id,
-    principal,
-    revocation_sequence: sequence = 0,
-    sub,
-  }: AccessTokenClaims,
-): Promise<boolean> {
-  const grant = principal === 'user' ? { id: grantId ?? '', userId: sub } : undefined;
-  return revocations.isValid({ id, clientId, grant, sequence });
 }
 
 // A misspelt target would revoke nothing without an error.

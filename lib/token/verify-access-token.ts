@@ -1,7 +1,9 @@
 import { createLocalJWKSet, errors, jwtVerify } from 'jose';
 import type { JWK } from 'jose';
 
-import type { AccessTokenClaims, VerifyAccessToken } from '../contracts/index.ts';
+import type { LastUses } from '../clients/last-use.ts';
+import type { AccessTokenClaims, RevocationStore, VerifyAccessToken } from '../contracts/index.ts';
+import type { KeyRing } from '../keys/key-ring.ts';
 
 /**
  * Creates the verification of access tokens (RFC 9068 section 4): signature by a key of this server with the algorithm of that
@@ -10,16 +12,13 @@ import type { AccessTokenClaims, VerifyAccessToken } from '../contracts/index.ts
 export function createVerifyAccessToken({
   issuer,
   audience,
-  signing,
-  findKeys,
+  keys: ring,
 }: {
   issuer: string;
   /** The API, or the APIs, that the token may be for. */
   audience: string | string[];
-  /** The keys that this node has read. */
-  signing: () => readonly JWK[];
-  /** Reads the keys again, for one that another node has added. */
-  findKeys: () => Promise<void>;
+  /** Read again for a token of a key that another node has added. */
+  keys: Pick<KeyRing, 'signing' | 'reload'>;
 }): VerifyAccessToken {
   let lastKeys: readonly JWK[] = [];
   let checkSignature: (token: string) => Promise<AccessTokenClaims>;
@@ -49,16 +48,16 @@ export function createVerifyAccessToken({
   }
 
   return async (token) => {
-    const keys = signing();
+    const keys = ring.signing;
     let claims: AccessTokenClaims;
     try {
       claims = await check(token, keys);
     } catch (error) {
       if (!(error instanceof errors.JWKSNoMatchingKey)) return undefined;
-      await findKeys();
-      if (signing() === keys) return undefined;
+      await ring.reload();
+      if (ring.signing === keys) return undefined;
       try {
-        claims = await check(token, signing());
+        claims = await check(token, ring.signing);
       } catch {
         return undefined;
       }
@@ -80,4 +79,27 @@ function isAccessTokenClaims(claims: AccessTokenClaims): boolean {
 
 function publicPart({ kty, kid, alg, use, crv, x, y, n, e }: JWK): JWK {
   return { kty, kid, alg, use, crv, x, y, n, e } as JWK;
+}
+
+/** Whether neither a verified access token, nor its grant, its user or its client was revoked. One read. */
+export type IsTokenActive = (claims: AccessTokenClaims) => Promise<boolean>;
+
+/** @param appUsed - called when the token of a user is active. Left out: the check is no use of the token */
+export function createIsTokenActive(
+  revocations: Pick<RevocationStore, 'isValid'>,
+  appUsed?: LastUses['appUsed'],
+): IsTokenActive {
+  return async function isTokenActive({
+    client_id: clientId,
+    grant_id: grantId,
+    jti: id,
+    principal,
+    revocation_sequence: sequence = 0,
+    sub,
+  }) {
+    const grant = principal === 'user' ? { id: grantId ?? '', userId: sub } : undefined;
+    const isActive = await revocations.isValid({ id, clientId, grant, sequence });
+    if (isActive && grant) appUsed?.(sub, clientId);
+    return isActive;
+  };
 }
