@@ -26,9 +26,9 @@ const MODULES: Readonly<Record<string, string>> = {
     'lib/clients lib/contracts lib/errors lib/http lib/keys lib/options oidc-provider jose keygrip koa-compose',
   'lib/token': 'lib/clients lib/contracts lib/engine lib/errors lib/keys lib/options jose type:oidc-provider',
   'lib/login':
-    'lib/clients lib/contracts lib/engine lib/errors lib/keys lib/options lib/token type:oidc-provider',
+    'lib/clients lib/contracts lib/engine lib/errors lib/http lib/keys lib/options lib/token type:oidc-provider',
   'lib/devices':
-    'lib/clients lib/contracts lib/engine lib/errors lib/keys lib/login lib/options lib/token type:oidc-provider',
+    'lib/clients lib/contracts lib/engine lib/errors lib/http lib/keys lib/login lib/options lib/token type:oidc-provider',
   'lib/registration':
     'lib/clients lib/contracts lib/engine lib/errors lib/http lib/keys lib/options lru-cache',
   'lib/access':

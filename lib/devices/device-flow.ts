@@ -27,7 +27,7 @@ import { storeConsent } from '../login/consent.ts';
 import { readDevicePayload } from './device-payload.ts';
 import type { DevicePayload } from './device-payload.ts';
 import { besidesDefault } from '../engine/resource-parameter.ts';
-import { originOf } from '../engine/request-facts.ts';
+import { originOf } from '../http/request-id.ts';
 import { displayedUserCode, userCodeOf } from './user-codes.ts';
 import type { UserCodeIds } from './user-codes.ts';
 

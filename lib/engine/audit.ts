@@ -1,13 +1,14 @@
-import { Provider } from 'oidc-provider';
-import type { AccessToken, ClientCredentials, errors, KoaContextWithOIDC } from 'oidc-provider';
+import { errors, Provider } from 'oidc-provider';
+import type { AccessToken, ClientCredentials, KoaContextWithOIDC } from 'oidc-provider';
 
 import type { LastUses } from '../clients/last-use.ts';
-import type { AuditLog } from '../contracts/index.ts';
-import { requestIdOf } from '../http/request-id.ts';
 import { isPollAnswer } from '../contracts/devices.ts';
-import { currentRequest, errorOfFailure, requestOf } from './request.ts';
+import type { AuditEvent, AuditLog } from '../contracts/index.ts';
+import { originOf, requestIdOf } from '../http/request-id.ts';
+import { assertionRefusal } from './client-assertion.ts';
+import { currentRequest, disabledClientId, errorOfFailure, requestOf } from './request.ts';
 import type { OAuthError } from './request.ts';
-import { clientIdOf, oauthErrorOf, grantOf, grantTypeOf, originOf } from './request-facts.ts';
+import { clientIdOf, grantOf, grantTypeOf } from './request-facts.ts';
 import { besidesDefault } from './resource-parameter.ts';
 import { TooManyAttempts } from './response.ts';
 
@@ -17,20 +18,15 @@ import { TooManyAttempts } from './response.ts';
  */
 export function recordEvents(provider: Provider, audit: AuditLog, appUsed: LastUses['appUsed']): void {
   provider.on('grant.success', (ctx) => {
-    const { host, issued } = requestOf(ctx);
+    const { issued } = requestOf(ctx);
     // Of a grant type of the host.
     const { AccessToken: token, ClientCredentials: own } = ctx.oidc.entities;
     const { clientId } = ctx.oidc.client!;
     const audience = issued?.api.resource ?? ((token ?? own)?.aud as string | undefined);
     const resource = besidesDefault(audience, provider.issuer);
-    const [userId, grantId] = [
-      issued?.grant?.user.id ?? token?.accountId,
-      issued?.grant?.id ?? token?.grantId,
-    ];
-    audit.record(
-      { type: 'token_issued', clientId, userId, grantId, resource, grantType: grantTypeOf(ctx)! },
-      originOf(host),
-    );
+    const userId = issued?.grant?.user.id ?? token?.accountId;
+    const grantId = issued?.grant?.id ?? token?.grantId;
+    record(ctx, { type: 'token_issued', clientId, userId, grantId, resource, grantType: grantTypeOf(ctx)! });
     if (userId !== undefined) appUsed(userId, clientId);
   });
   provider.on('grant.error', (ctx, error) => {
@@ -59,45 +55,28 @@ export function recordEvents(provider: Provider, audit: AuditLog, appUsed: LastU
     recordRefusedAuthorization(ctx, refused, account?.accountId ?? session?.accountId);
   });
   provider.on('grant.revoked', (ctx, grantId) => {
-    const request = requestOf(ctx);
-    request.revokedGrantId = grantId;
-    audit.record(
-      {
-        type: 'tokens_revoked',
-        target: 'grant',
-        clientId: clientIdOf(ctx),
-        userId: grantOf(ctx)?.userId,
-        grantId,
-      },
-      originOf(request.host),
-    );
+    requestOf(ctx).revokedGrantId = grantId;
+    const about = { clientId: clientIdOf(ctx), userId: grantOf(ctx)?.userId, grantId };
+    record(ctx, { type: 'tokens_revoked', target: 'grant', ...about });
   });
   provider.on('access_token.destroyed', recordRevokedToken);
   provider.on('client_credentials.destroyed', recordRevokedToken);
 
-  function recordRefusedToken(ctx: KoaContextWithOIDC, { error, reason }: OAuthError): void {
-    audit.record(
-      {
-        type: 'token_refused',
-        clientId: clientIdOf(ctx),
-        userId: grantOf(ctx)?.userId,
-        grantType: grantTypeOf(ctx),
-        error,
-        reason,
-      },
-      originOf(requestOf(ctx).host),
-    );
+  function record(ctx: KoaContextWithOIDC, event: AuditEvent): void {
+    audit.record(event, originOf(requestOf(ctx).host));
+  }
+
+  function recordRefusedToken(ctx: KoaContextWithOIDC, refused: OAuthError): void {
+    const about = { clientId: clientIdOf(ctx), userId: grantOf(ctx)?.userId, grantType: grantTypeOf(ctx) };
+    record(ctx, { type: 'token_refused', ...about, ...refused });
   }
 
   function recordRefusedAuthorization(
     ctx: KoaContextWithOIDC,
-    { error, reason }: OAuthError,
+    refused: OAuthError,
     userId: string | undefined,
   ): void {
-    audit.record(
-      { type: 'authorization_refused', clientId: clientIdOf(ctx), userId, error, reason },
-      originOf(requestOf(ctx).host),
-    );
+    record(ctx, { type: 'authorization_refused', clientId: clientIdOf(ctx), userId, ...refused });
   }
 
   // The engine emits this event for a token that its client has revoked, without a context.
@@ -114,5 +93,17 @@ export function recordEvents(provider: Provider, audit: AuditLog, appUsed: LastU
 /** Keeps the OAuth error of a request, and sets the header field of the response that belongs to it. */
 function refuse(ctx: KoaContextWithOIDC, error: errors.OIDCProviderError): OAuthError {
   if (error instanceof TooManyAttempts) ctx.set('Retry-After', String(error.retryAfter));
-  return (requestOf(ctx).refused = oauthErrorOf(ctx, error));
+  return (requestOf(ctx).refused = { error: error.error, reason: reasonOf(ctx, error) });
+}
+
+function reasonOf(ctx: KoaContextWithOIDC, error: errors.OIDCProviderError): string {
+  const refusal = error instanceof errors.InvalidClientAuth ? assertionRefusal(ctx) : undefined;
+  if (refusal) return refusal.reason;
+  if (disabledClientId(requestOf(ctx)) !== undefined) return 'the app is disabled';
+  if (error.error_detail !== undefined) return error.error_detail;
+  // The one error of the engine whose description repeats text of the request.
+  const origin = ctx.get('origin');
+  const repeatsOrigin = origin !== '' && error.error_description?.includes(origin);
+  if (repeatsOrigin) return 'this origin is not allowed for the client';
+  return error.error_description ?? error.error;
 }

@@ -18,17 +18,8 @@ export function engineConfiguration(
   const cookie = { httpOnly: true, sameSite: 'lax', signed: true, secure } as const;
   const { path, prefix, suffix } = cookieScope(options);
   return {
-    routes: {
-      authorization: ENDPOINTS.authorization,
-      token: ENDPOINTS.token,
-      revocation: ENDPOINTS.revocation,
-      introspection: ENDPOINTS.introspection,
-      jwks: ENDPOINTS.jwks,
-      end_session: ENDPOINTS.end_session,
-      device_authorization: ENDPOINTS.device_authorization,
-      // Its page is not the engine's (see lib/server/mount.ts); this is the URL of `verification_uri`.
-      code_verification: ENDPOINTS.device,
-    },
+    // The page for user codes is not the engine's (see lib/server/mount.ts); this is the URL of `verification_uri`.
+    routes: { ...ENDPOINTS, code_verification: ENDPOINTS.device },
     cookies: {
       keys: createCookieKeys(secrets),
       names: {

@@ -1,6 +1,7 @@
-import type { Middleware } from 'koa';
+import type { Context } from 'koa';
 
 import { ENDPOINTS } from './endpoints.ts';
+import type { NameResources } from './resource-parameter.ts';
 import type { ResolvedOptions } from '../options/resolved-options.ts';
 
 const SUPPORTED_MEMBERS = [
@@ -54,19 +55,6 @@ const RESPONSE_MODES = ['query', 'fragment'] as const;
 // No response mode or type of the engine, so it answers `unsupported_response_mode` or `unsupported_response_type`.
 const UNSUPPORTED = 'unsupported';
 
-/**
- * Refuses what the engine would accept in an authorization request: the response mode `form_post`, whose page runs an inline
- * script and has none of the headers of the other pages, and a response type that repeats a value, such as `code code`
- * (RFC 6749 section 3.1.1).
- */
-export const refuseUnsupported: Middleware = async (ctx, next) => {
-  const { response_mode: mode, response_type: type } = ctx.query;
-  if (mode === 'form_post') ctx.query = { ...ctx.query, response_mode: UNSUPPORTED };
-  if (typeof type === 'string' && /\b(\w+) +\1\b/.test(type))
-    ctx.query = { ...ctx.query, response_type: UNSUPPORTED };
-  await next();
-};
-
 const OPENID_ONLY: ReadonlySet<string> = new Set([
   'acr_values',
   'claims',
@@ -76,17 +64,38 @@ const OPENID_ONLY: ReadonlySet<string> = new Set([
   'nonce',
 ]);
 
-/** The same for a device authorization request. Returns the form without them. */
+/**
+ * Removes the parameters of OpenID Connect from a device authorization request, as {@link adaptQuery} does from an authorization
+ * request. Returns the form without them.
+ */
 export function withoutOpenIdParameters(form: URLSearchParams): URLSearchParams {
-  return new URLSearchParams([...form].filter(([name]) => !OPENID_ONLY.has(name)));
+  return new URLSearchParams([...form].filter(([name]) => !isOpenIdOnly(name)));
 }
 
 /**
- * Removes the parameters of OpenID Connect from an authorization request. The engine refuses them without the scope `openid`,
- * but an OAuth 2.0 server must ignore unknown parameters (RFC 6749 section 3.1). Some client libraries send a `nonce` always.
+ * Changes the parameters of an authorization request before the engine reads them.
+ *
+ * Refused is what the engine would accept: the response mode `form_post`, whose page runs an inline script and has none of the
+ * headers of the other pages, and a response type that repeats a value, such as `code code` (RFC 6749 section 3.1.1).
+ *
+ * The parameters of OpenID Connect are removed. The engine refuses them without the scope `openid`, but an OAuth 2.0 server must
+ * ignore unknown parameters (RFC 6749 section 3.1). Some client libraries send a `nonce` always.
  */
-export const ignoreOpenIdParameters: Middleware = async (ctx, next) => {
-  const known = Object.entries(ctx.query).filter(([name]) => !OPENID_ONLY.has(name));
-  if (known.length < Object.keys(ctx.query).length) ctx.query = Object.fromEntries(known);
-  await next();
-};
+export function adaptQuery(ctx: Context, nameResources: NameResources | undefined): void {
+  const { query } = ctx;
+  const { resource, response_mode: mode, response_type: type } = query;
+  const changed: Record<string, string> = {};
+  if (mode === 'form_post') changed['response_mode'] = UNSUPPORTED;
+  if (typeof type === 'string' && /\b(\w+) +\1\b/.test(type)) changed['response_type'] = UNSUPPORTED;
+  if (nameResources && typeof resource === 'string') {
+    const parameters = new URLSearchParams({ resource });
+    if (nameResources(parameters)) changed['resource'] = parameters.get('resource')!;
+  }
+  if (Object.keys(changed).length === 0 && !Object.keys(query).some(isOpenIdOnly)) return;
+  const kept = Object.entries(query).filter(([name]) => !isOpenIdOnly(name));
+  ctx.query = { ...Object.fromEntries(kept), ...changed };
+}
+
+function isOpenIdOnly(name: string): boolean {
+  return OPENID_ONLY.has(name);
+}

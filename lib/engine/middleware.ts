@@ -1,40 +1,53 @@
-import type { Middleware } from 'koa';
+import type { Context, Middleware, Next } from 'koa';
 import compose from 'koa-compose';
 import type { Provider } from 'oidc-provider';
 
-import type { EngineEndpoint } from './endpoints.ts';
-import { ignoreOpenIdParameters, refuseUnsupported } from './metadata.ts';
-import { nameRequestedResource } from './resource-parameter.ts';
-import type { NameResources } from './resource-parameter.ts';
-import { tokenBody } from './request-body.ts';
+import { adaptQuery } from './metadata.ts';
+import { readTokenBody } from './request-body.ts';
 import type { UnwrapToken } from './request-body.ts';
-import { handleCors } from './response.ts';
+import { requestOf } from './request.ts';
+import type { NameResources } from './resource-parameter.ts';
+import { withCors } from './response.ts';
 
-type Step = EngineEndpoint | 'other';
+/** Runs the engine on a request that was started, with what comes before and after it at its endpoint. */
+export type RunEngine = (engine: Provider, ctx: Context, next: Next) => Promise<unknown>;
 
-/** Composes the middleware of each endpoint with that of the engine. */
-export function createEngineMiddleware(
+interface ComposedEngine {
+  readonly run: Middleware;
+  /** Whether the host has added middleware to the engine, which may read the request as any stream. */
+  readonly isStream: boolean;
+}
+
+/**
+ * @param unwrapToken - changes the parameters of revocation and introspection requests before the engine reads them
+ * @param nameResources - changes those of the other requests. `undefined`: they stay as received
+ */
+export function createRunEngine(
   unwrapToken: UnwrapToken,
   nameResources: NameResources | undefined,
-): (engine: Provider, endpoint: EngineEndpoint | undefined) => Middleware {
-  const named = nameResources ? [nameRequestedResource(nameResources)] : [];
-  const stepsOf = (kind: Step, engine: Provider): readonly Middleware[] => {
-    if (kind === 'other') return [];
-    if (kind === 'authorization') return [refuseUnsupported, ignoreOpenIdParameters, ...named];
-    const isStream = hasAddedMiddleware(engine);
-    return [handleCors, tokenBody(unwrapToken, nameResources, { isStream })];
-  };
+): RunEngine {
   // Composed once per engine. A new engine is made when the signing keys change.
-  const composed = new WeakMap<Provider, Map<Step, Middleware>>();
+  const composed = new WeakMap<Provider, ComposedEngine>();
 
-  return (engine, endpoint) => {
-    const kind = endpoint ?? 'other';
-    const ofEngine = composed.get(engine) ?? new Map<typeof kind, Middleware>();
-    const cached = ofEngine.get(kind);
-    if (cached) return cached;
-    const middleware = compose([...stepsOf(kind, engine), ...engine.middleware]);
-    composed.set(engine, ofEngine.set(kind, middleware));
-    return middleware;
+  function composedOf(engine: Provider): ComposedEngine {
+    const known = composed.get(engine);
+    if (known) return known;
+    const { middleware } = engine;
+    const own = ownMiddleware.get(engine) ?? [];
+    const isStream = middleware.length !== own.length || middleware.some((step, at) => step !== own[at]);
+    const made = { run: compose([...middleware]), isStream };
+    composed.set(engine, made);
+    return made;
+  }
+
+  return async function runEngine(engine, ctx, next) {
+    const { isStream, run } = composedOf(engine);
+    const { endpoint } = requestOf(ctx);
+    if (endpoint === 'authorization') adaptQuery(ctx, nameResources);
+    if (endpoint === undefined || endpoint === 'authorization') return run(ctx, next);
+    return withCors(ctx, async () =>
+      readTokenBody(ctx, { unwrapToken, nameResources, isStream }, async () => run(ctx, next)),
+    );
   };
 }
 
@@ -44,11 +57,4 @@ const ownMiddleware = new WeakMap<Provider, readonly unknown[]>();
 /** Remembers the engine's own middleware, before the host adds any. */
 export function rememberMiddleware(engine: Provider): void {
   ownMiddleware.set(engine, [...engine.middleware]);
-}
-
-/** Whether the host has added middleware to the engine, which may read the request as any stream. */
-function hasAddedMiddleware(engine: Provider): boolean {
-  const own = ownMiddleware.get(engine) ?? [];
-  const { middleware } = engine;
-  return middleware.length !== own.length || middleware.some((step, index) => step !== own[index]);
 }

@@ -153,22 +153,12 @@ function cacheBuiltClients(
   options: Pick<ResolvedOptions, 'clients'>,
 ): void {
   const build = provider.Client.find.bind(provider.Client);
-  // Keyed by the directory's object: a client that was changed or read again is another object, so the engine builds it again.
-  const built = new WeakMap<StoredClient, Client>();
-  // With the keys that they were built with, because those of a URL change by themselves.
-  const builtWithKeys = new WeakMap<StoredClient, { readonly keys: KeySet; readonly client: Client }>();
-
-  async function findWithKeys(id: string, stored: StoredClient, keys: KeySet): Promise<Client | undefined> {
-    const cached = builtWithKeys.get(stored);
-    if (cached?.keys === keys) return cached.client;
-    const client = await build(id);
-    if (client) builtWithKeys.set(stored, { keys, client });
-    return client;
-  }
+  // Keyed by the directory's object: a client that was changed or read again is another object, so the engine builds it again. And
+  // by the keys that it was built with, because those of a URL change by themselves.
+  const built = new WeakMap<StoredClient, Map<KeySet | undefined, Client>>();
 
   provider.Client.find = async function find(id) {
-    // The engine answers for a missing or malformed id; the storage is not read for it.
-    if (typeof id !== 'string' || id === '') return build(id);
+    if (typeof id !== 'string' || id === '') return undefined;
     const request = currentRequest();
     if (request) request.clientId ??= id;
     const stored =
@@ -179,21 +169,19 @@ function cacheBuiltClients(
       request.client = stored;
       request.clientSequence ??= stored.sequence;
     }
-    if (stored?.client.disabled) return undefined;
-    if (stored?.client.registration === 'metadata_document') {
+    if (!stored || stored.client.disabled) return undefined;
+    if (stored.client.registration === 'metadata_document') {
       if (!options.clients.documents) return undefined;
       if (request && request.endpoint !== 'authorization' && !clients.isStored(stored)) return undefined;
     }
     // Only of the client that authenticates, not of one whose token is introspected.
-    if (remoteKeys && stored && request?.clientId === id) {
-      request.assertion = await assertionOf(stored, remoteKeys, request.host);
-      const keys = request.assertion?.keys;
-      if (keys) return findWithKeys(id, stored, keys);
-    }
-    const cached = stored && built.get(stored);
-    if (cached) return cached;
-    const client = await build(id);
-    if (stored && client) built.set(stored, client);
+    const isCaller = request?.clientId === id;
+    if (remoteKeys && isCaller) request.assertion = await assertionOf(stored, remoteKeys, request.host);
+    const keys = isCaller ? request.assertion?.keys : undefined;
+    const forms = built.get(stored) ?? new Map<KeySet | undefined, Client>();
+    built.set(stored, forms);
+    const client = forms.get(keys) ?? (await build(id));
+    if (client) forms.set(keys, client);
     return client;
   };
 }

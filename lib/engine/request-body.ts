@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 
-import type { Context, Middleware } from 'koa';
+import type { Context } from 'koa';
 
 import type { VerifyAccessToken } from '../contracts/index.ts';
 import { BodyError } from '../errors.ts';
@@ -19,50 +19,55 @@ const RULES = { limit: 56 * 1024, name: 'body', types: [FORM, JSON_TYPE] } as co
  * Reads the body of a request to an endpoint for clients, JSON or form, and passes it to the engine as an unread form,
  * so that both content types are handled alike. Works in front of a host's body parser and behind one.
  *
- * @param unwrapToken - changes the parameters of revocation and introspection requests before the engine reads them
- * @param nameResources - changes those of token and device authorization requests. `undefined`: they stay as received
- * @param isStream - whether more than the engine itself may read the form
+ * @param rules.isStream - whether more than the engine itself may read the form
  */
-export function tokenBody(
-  unwrapToken: UnwrapToken,
-  nameResources: NameResources | undefined,
-  { isStream }: { readonly isStream: boolean },
-): Middleware {
-  return async function readTokenBody(ctx, next) {
-    const { endpoint } = requestOf(ctx);
-    if (ctx.method === 'OPTIONS') return next();
-    if (ctx.method !== 'POST') {
-      ctx.set('Allow', 'POST, OPTIONS');
-      return refuse(ctx, 405, `the ${endpoint} endpoint takes POST requests only`);
-    }
-    const hostRequest = ctx.req;
-    let form: Form;
-    try {
-      form = await readForm(ctx);
-      if (endpoint === 'device_authorization') {
-        const parameters = withoutOpenIdParameters(new URLSearchParams(String(form)));
-        nameResources?.(parameters);
-        form = String(parameters);
-      } else if (endpoint !== 'token') {
-        const parameters = new URLSearchParams(String(form));
-        await unwrapToken(ctx, parameters);
-        form = String(parameters);
-      } else if (nameResources) {
-        const parameters = new URLSearchParams(String(form));
-        if (nameResources(parameters)) form = String(parameters);
-      }
-    } catch (error) {
-      if (!(error instanceof BodyError)) throw error;
-      // RFC 6749 section 5.2 defines 400 only for a malformed request. 408 tells the client that it may send the request again.
-      return refuse(ctx, error.status === 408 ? 408 : 400, error.message);
-    }
-    setRequest(ctx, formRequest(hostRequest, form, { isStream }));
-    try {
-      return await next();
-    } finally {
-      setRequest(ctx, hostRequest);
-    }
-  };
+export async function readTokenBody(
+  ctx: Context,
+  {
+    isStream,
+    ...changes
+  }: {
+    readonly isStream: boolean;
+    readonly nameResources: NameResources | undefined;
+    readonly unwrapToken: UnwrapToken;
+  },
+  run: () => Promise<unknown>,
+): Promise<unknown> {
+  if (ctx.method === 'OPTIONS') return run();
+  if (ctx.method !== 'POST') {
+    ctx.set('Allow', 'POST, OPTIONS');
+    return refuse(ctx, 405, `the ${requestOf(ctx).endpoint} endpoint takes POST requests only`);
+  }
+  const hostRequest = ctx.req;
+  let form: Form;
+  try {
+    form = await adaptForm(ctx, await readForm(ctx), changes);
+  } catch (error) {
+    if (!(error instanceof BodyError)) throw error;
+    // RFC 6749 section 5.2 defines 400 only for a malformed request. 408 tells the client that it may send the request again.
+    return refuse(ctx, error.status === 408 ? 408 : 400, error.message);
+  }
+  setRequest(ctx, formRequest(hostRequest, form, { isStream }));
+  try {
+    return await run();
+  } finally {
+    setRequest(ctx, hostRequest);
+  }
+}
+
+async function adaptForm(
+  ctx: Context,
+  form: Form,
+  { nameResources, unwrapToken }: Pick<Parameters<typeof readTokenBody>[1], 'nameResources' | 'unwrapToken'>,
+): Promise<Form> {
+  const { endpoint } = requestOf(ctx);
+  if (endpoint === 'token' && !nameResources) return form;
+  const sent = new URLSearchParams(String(form));
+  if (endpoint === 'token') return nameResources!(sent) ? String(sent) : form;
+  const parameters = endpoint === 'device_authorization' ? withoutOpenIdParameters(sent) : sent;
+  if (endpoint === 'device_authorization') nameResources?.(parameters);
+  else await unwrapToken(ctx, parameters);
+  return String(parameters);
 }
 
 /** A form that is not changed here stays as received: it is not parsed and serialized again. */

@@ -1,13 +1,11 @@
 import type { Context } from 'koa';
-import { errors } from 'oidc-provider';
 import type { KoaContextWithOIDC } from 'oidc-provider';
 
-import type { AuditOrigin, RequestOutcome } from '../contracts/index.ts';
+import type { RequestOutcome } from '../contracts/index.ts';
 import { requestIdOf } from '../http/request-id.ts';
-import { assertionRefusal } from './client-assertion.ts';
 import { endpointAt, registrationAt } from './endpoints.ts';
 import { disabledClientId, errorOfFailure, requestOf } from './request.ts';
-import type { EngineRequest, OAuthError } from './request.ts';
+import type { EngineRequest } from './request.ts';
 import { DEVICE_GRANT } from '../contracts/devices.ts';
 
 /*
@@ -47,31 +45,6 @@ export function requestedGrantType({ oidc: { params, route } }: KoaContextWithOI
   if (route === 'device_authorization') return DEVICE_GRANT;
   const grantType = route === 'token' ? params?.['grant_type'] : undefined;
   return typeof grantType === 'string' && GRANT_TYPES.has(grantType) ? grantType : undefined;
-}
-
-/** The OAuth error of a request that the engine refused. */
-export function oauthErrorOf(ctx: KoaContextWithOIDC, error: errors.OIDCProviderError): OAuthError {
-  return { error: error.error, reason: reasonOf(ctx, error) };
-}
-
-function reasonOf(ctx: KoaContextWithOIDC, error: errors.OIDCProviderError): string {
-  const refusal = error instanceof errors.InvalidClientAuth ? assertionRefusal(ctx) : undefined;
-  if (refusal) return refusal.reason;
-  if (disabledClientId(requestOf(ctx)) !== undefined) return 'the app is disabled';
-  if (error.error_detail !== undefined) return error.error_detail;
-  // The one error of the engine whose description repeats text of the request.
-  const origin = ctx.get('origin');
-  const repeatsOrigin = origin !== '' && error.error_description?.includes(origin);
-  if (repeatsOrigin) return 'this origin is not allowed for the client';
-  return error.error_description ?? error.error;
-}
-
-/**
- * The address and the request id for audit records. Takes the host's context, because only its app knows whether to trust a
- * proxy.
- */
-export function originOf(ctx: Context): AuditOrigin {
-  return { address: ctx.ip, requestId: requestIdOf(ctx) };
 }
 
 /**

@@ -1,4 +1,3 @@
-import type { Middleware } from 'koa';
 import { errors } from 'oidc-provider';
 import type { KoaContextWithOIDC } from 'oidc-provider';
 
@@ -66,15 +65,5 @@ export function createNameResources({
     parameters.delete('resource');
     for (const resource of named) parameters.append('resource', resource);
     return true;
-  };
-}
-
-/** The same for authorization requests. */
-export function nameRequestedResource(nameResources: NameResources): Middleware {
-  return async (ctx, next) => {
-    const { resource } = ctx.query;
-    const parameters = new URLSearchParams(typeof resource === 'string' ? { resource } : {});
-    if (nameResources(parameters)) ctx.query = { ...ctx.query, resource: parameters.get('resource')! };
-    await next();
   };
 }

@@ -1,4 +1,4 @@
-import type { Context, Middleware } from 'koa';
+import type { Context, Next } from 'koa';
 import { errors } from 'oidc-provider';
 import type { Client, KoaContextWithOIDC } from 'oidc-provider';
 
@@ -66,7 +66,7 @@ function answerUnavailable(ctx: KoaContextWithOIDC): void {
  * not compared. `temporarily_unavailable` is the code of the same RFC for a server that cannot answer now (section 4.1.2.1).
  */
 
-/** The same as an error for the engine to answer with. */
+/** This refusal as an error for the engine to answer with. */
 export class TooManyAttempts extends errors.CustomOIDCProviderError {
   override status = 429;
   override statusCode = 429;
@@ -80,7 +80,7 @@ export class TooManyAttempts extends errors.CustomOIDCProviderError {
   }
 }
 
-/** Replaces the engine's response with that error. */
+/** Replaces the engine's response with this refusal. */
 function answerTooManyAttempts(ctx: KoaContextWithOIDC, { retryAfter }: TooManyAttemptsError): void {
   const body = bodyOf(retryAfter);
   requestOf(ctx).refused = { error: body.error, reason: body.error_description };
@@ -109,8 +109,9 @@ function bodyOf(
  * A preflight request names no client, so it is answered for each origin. It allows only what a form may send without a
  * preflight, and the JSON content type. When the host has set CORS header fields itself, they are left unchanged.
  */
-export const handleCors: Middleware = async (ctx, next) => {
-  if (hasCorsHeaders(ctx)) return next();
+export async function withCors(ctx: Context, next: Next): Promise<unknown> {
+  // Koa's `response.headers` would copy them.
+  if (ctx.res.getHeaderNames().some((name) => name.startsWith('access-control-'))) return next();
   const { endpoint } = requestOf(ctx);
   const origin = ctx.get('Origin');
   if (ctx.method === 'OPTIONS') {
@@ -124,11 +125,10 @@ export const handleCors: Middleware = async (ctx, next) => {
   // The engine sets its own fields before it knows the client.
   ctx.remove('Access-Control-Allow-Origin');
   ctx.remove('Access-Control-Expose-Headers');
-  if (endpoint === 'token' && isClientOrigin(clientOf(ctx), origin)) {
-    ctx.set('Access-Control-Allow-Origin', origin);
-  }
+  const client = 'oidc' in ctx ? (ctx as unknown as KoaContextWithOIDC).oidc.client : undefined;
+  if (endpoint === 'token' && isClientOrigin(client, origin)) ctx.set('Access-Control-Allow-Origin', origin);
   return undefined;
-};
+}
 
 function allowPreflight(ctx: Context, origin: string): void {
   ctx.set({
@@ -137,15 +137,6 @@ function allowPreflight(ctx: Context, origin: string): void {
     'Access-Control-Allow-Headers': 'content-type',
     'Access-Control-Max-Age': '600',
   });
-}
-
-function hasCorsHeaders(ctx: Context): boolean {
-  // Koa's `response.headers` would copy them.
-  return ctx.res.getHeaderNames().some((name) => name.startsWith('access-control-'));
-}
-
-function clientOf(ctx: Context): Client | undefined {
-  return 'oidc' in ctx ? (ctx as unknown as KoaContextWithOIDC).oidc.client : undefined;
 }
 
 /** False for the origin `null` of sandboxed frames too: an https or http redirect URI never has an opaque origin. */

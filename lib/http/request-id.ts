@@ -2,6 +2,8 @@ import { randomUUID } from 'node:crypto';
 
 import type { Context } from 'koa';
 
+import type { AuditOrigin } from '../contracts/index.ts';
+
 // Set by a proxy on the request, and by the server on the response.
 const REQUEST_ID_FIELD = 'X-Request-Id';
 
@@ -30,6 +32,14 @@ export function sendRequestId(ctx: Context): void {
   const id = requestIdOf(ctx);
   const { res } = ctx;
   if (!res.headersSent && !res.hasHeader(REQUEST_ID_FIELD)) res.setHeader(REQUEST_ID_FIELD, id);
+}
+
+/**
+ * The address and the request id for audit records. Takes the host's context, because only its app knows whether to trust a
+ * proxy.
+ */
+export function originOf(ctx: Context): AuditOrigin {
+  return { address: ctx.ip, requestId: requestIdOf(ctx) };
 }
 
 // Many hosts copy the id that the client sent, so it may contain no line breaks and no terminal escapes, and its length is

@@ -12,7 +12,7 @@ import type {
 import { TooManyAttemptsError } from '../errors.ts';
 import type { ResolvedOptions } from '../options/resolved-options.ts';
 import { cookieScope } from '../engine/cookie-keys.ts';
-import { originOf } from '../engine/request-facts.ts';
+import { originOf } from '../http/request-id.ts';
 import type { PageRequestOf } from './page-request.ts';
 
 /** The parts of the server that check a password. */

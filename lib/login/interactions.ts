@@ -19,7 +19,7 @@ import { createLoginSessions, HOST_LOGIN } from './login-session.ts';
 import { createPageRequestOf } from './page-request.ts';
 import type { OpenInteraction } from './page-request.ts';
 import { besidesDefault } from '../engine/resource-parameter.ts';
-import { originOf } from '../engine/request-facts.ts';
+import { originOf } from '../http/request-id.ts';
 
 /** The parts of the server that the interactions need. */
 export interface InteractionParts

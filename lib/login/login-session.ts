@@ -11,7 +11,7 @@ import { hashCredential } from '../keys/hash.ts';
 import type { ResolvedOptions } from '../options/resolved-options.ts';
 import type { EndMissingUser } from '../token/revoke.ts';
 import { ENDPOINTS } from '../engine/endpoints.ts';
-import { originOf } from '../engine/request-facts.ts';
+import { originOf } from '../http/request-id.ts';
 import type { PageRequest, PageRequestOf } from './page-request.ts';
 import { findSession, sessionEnd, toLoginSession } from './session-model.ts';
 import type { LoginSession } from './session-model.ts';

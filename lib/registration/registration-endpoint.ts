@@ -1,7 +1,7 @@
 import type { Context } from 'koa';
 
 import { ENDPOINTS } from '../engine/endpoints.ts';
-import { originOf } from '../engine/request-facts.ts';
+import { originOf } from '../http/request-id.ts';
 import { errorOfFailure } from '../engine/request.ts';
 import type { EngineRequest } from '../engine/request.ts';
 import { BodyError, TooManyAttemptsError } from '../errors.ts';

@@ -6,7 +6,7 @@ import { devicePart } from '../devices/engine-part.ts';
 import { createUserCodeIds } from '../devices/user-codes.ts';
 import type { UserCodeIds } from '../devices/user-codes.ts';
 import { createProvider, Engine } from '../engine/provider.ts';
-import { originOf } from '../engine/request-facts.ts';
+import { originOf } from '../http/request-id.ts';
 import { isSameNetwork } from '../limits/networks.ts';
 import { createAuthorizationRequests } from '../login/authorization-request.ts';
 import type { AuthorizationRequests } from '../login/authorization-request.ts';

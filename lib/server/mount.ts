@@ -20,7 +20,7 @@ import { clientEndpointAt, createPlaceOf, registrationAt } from '../engine/endpo
 import type { EngineEndpoint, Place } from '../engine/endpoints.ts';
 import { createEngineContext } from '../engine/context.ts';
 import { outcomeOf, overloadedOutcome } from '../engine/request-facts.ts';
-import { createEngineMiddleware } from '../engine/middleware.ts';
+import { createRunEngine } from '../engine/middleware.ts';
 import { startRequest } from '../engine/request.ts';
 import type { EngineRequest } from '../engine/request.ts';
 import { serverMetadata } from '../engine/metadata.ts';
@@ -58,10 +58,7 @@ export function createMount(
   const { basePath, logger, paths } = options;
   const { concurrencyLimit, engine, invalidate, limiter, pages, record, registration } = parts;
   const report = createReport(logger, record.observers);
-  const engineMiddleware = createEngineMiddleware(
-    createUnwrapToken(parts.verify),
-    createNameResources(options),
-  );
+  const run = createRunEngine(createUnwrapToken(parts.verify), createNameResources(options));
   const serveResourceMetadata = createResourceMetadata(options);
   const placeOf = createPlaceOf(options, registration !== undefined);
 
@@ -143,9 +140,8 @@ export function createMount(
     const provider = engine.provider();
     const engineContext = createEngineContext(provider, ctx);
     const request = startRequest(engineContext, ctx, endpoint);
-    const run = engineMiddleware(provider, endpoint);
     try {
-      if (!(await isHandled((fallThrough) => run(engineContext, fallThrough)))) return false;
+      if (!(await isHandled((fallThrough) => run(provider, engineContext, fallThrough)))) return false;
       if ('oidc' in engineContext) await complete(engineContext as unknown as KoaContextWithOIDC, request);
     } catch (error) {
       // The engine saves the session outside its error handler, so the error of a session that has ended can arrive here.
