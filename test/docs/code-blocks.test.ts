@@ -1,16 +1,34 @@
 import { execFile } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { join, relative } from 'node:path';
+import { basename, dirname, join, relative } from 'node:path';
 
 import test from 'ava';
 
-import { blocksOf, GUIDES, ROOT } from './guides.ts';
+import { blocksOf, fileName, GUIDES, ROOT } from './guides.ts';
 
 /** A block of TypeScript. */
 interface Block {
   /** Where the block begins, such as `docs/actions.md:12`. */
   readonly place: string;
   readonly code: string;
+  /** The file that the block is compiled as, below a folder: those of one guide that have names import each other. */
+  readonly file: string;
+}
+
+function blocksIn(guide: string): Block[] {
+  return blocksOf(guide, 'ts').map(({ code, line }) => {
+    const place = `${guide}:${line}`;
+    return {
+      place,
+      code,
+      file: fileName(code) === undefined ? fileOf(place) : `${fileOf(guide)}/${fileName(code)}`,
+    };
+  });
+}
+
+/** A flat name for a place. */
+function fileOf(place: string): string {
+  return place.replaceAll(/[/:.]/g, '-') + (place.includes(':') ? '.ts' : '');
 }
 
 /** Type-checks the blocks as in an app that uses the package, and resolves to the output of the compiler. */
@@ -26,16 +44,17 @@ async function check(blocks: readonly Block[]): Promise<string> {
       JSON.stringify({
         extends: `${above}/tsconfig.json`,
         compilerOptions: { ...options, declaration: false, rootDir: above },
-        include: ['*.ts', `${above}/test/docs/ambient.ts`],
+        include: ['**/*.ts', `${above}/test/docs/ambient.ts`],
       }),
     );
-    for (const { place, code } of blocks) {
-      writeFileSync(join(folder, `${place.replaceAll(/[/:.]/g, '-')}.ts`), `export {};${code}`);
+    for (const { code, file } of blocks) {
+      mkdirSync(dirname(join(folder, file)), { recursive: true });
+      writeFileSync(join(folder, file), `export {};${code}`);
     }
     const output = await compile(folder);
     return blocks.reduce(
-      (text, { place }) => text.replaceAll(`${place.replaceAll(/[/:.]/g, '-')}.ts`, place),
-      output.replaceAll(/^.*?(?=[\w-]+\.ts\()/gm, ''),
+      (text, { file, place }) => text.replaceAll(`${basename(folder)}/${file}(`, `${place}(`),
+      output.replaceAll(/^.*?(?=\bguides-)/gm, ''),
     );
   } finally {
     rmSync(folder, { recursive: true, force: true });
@@ -51,12 +70,11 @@ async function compile(folder: string): Promise<string> {
 }
 
 test('every TypeScript block in the README and the guides compiles', async (t) => {
-  const blocks = GUIDES.flatMap((guide) =>
-    blocksOf(guide, 'ts').map(({ code, line }) => ({ place: `${guide}:${line}`, code })),
-  );
+  const blocks = GUIDES.flatMap(blocksIn);
   t.true(blocks.length > 20, `only ${blocks.length} blocks were found`);
   // A block that does not compile is added: the compiler must report it, by its place, and nothing else.
-  const wrong = { place: 'docs/wrong.md:7', code: "\nauth.requires('view_schols');\n" };
+  const place = 'docs/wrong.md:7';
+  const wrong = { place, code: "\nauth.requires('view_schols');\n", file: fileOf(place) };
   const errors = (await check([...blocks, wrong])).split('\n').filter((line) => /^\S/.test(line));
   t.deepEqual(
     errors.filter((line) => !line.startsWith(wrong.place)),

@@ -18,6 +18,11 @@ export interface Block {
   readonly code: string;
 }
 
+/** The name in the first line of a block that readers save as a file, such as `// app.ts`. */
+export function fileName(code: string): string | undefined {
+  return /^\/\/ ([\w.-]+\.ts)\n/.exec(code)?.[1];
+}
+
 /** The blocks of a guide in a language, such as `ts`. */
 export function blocksOf(guide: string, language: string): Block[] {
   const text = readFileSync(join(ROOT, guide), 'utf8');
