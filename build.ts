@@ -57,5 +57,6 @@ function containedFiles(): string {
   const paths = globSync('{views,public}/**/*.*', { cwd: join(root, 'interactions') });
   const read = (path: string) => readFileSync(join(root, 'interactions', path), 'utf8');
   const files = Object.fromEntries(paths.toSorted().map((path) => [path, read(path)]));
-  return `const files = ${JSON.stringify(files)}; export const readText = (path) => files[path];`;
+  return `const files = ${JSON.stringify(files)}; export const readText = (path) => files[path];
+    export const listViews = () => Object.keys(files).filter((path) => path.startsWith('views/')).map((path) => path.slice(6));`;
 }

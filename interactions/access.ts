@@ -35,10 +35,10 @@ export function describeAccess(
   };
 }
 
-/** The scopes whose boxes are checked in a posted form. */
-export function checkedScopes(posted: Readonly<Record<string, string>>): string[] {
+/** The values of the boxes that are checked in a posted form, by the beginning of the names of their fields. */
+export function checkedBoxes(posted: Readonly<Record<string, string>>, prefix: string = FIELD): string[] {
   return Object.entries(posted)
-    .filter(([field]) => field.startsWith(FIELD))
+    .filter(([field]) => field.startsWith(prefix))
     .map(([, value]) => value);
 }
 

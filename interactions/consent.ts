@@ -1,6 +1,6 @@
 import type { Interaction } from '../lib/contracts/index.ts';
 import { readForm } from '../lib/http/form.ts';
-import { checkedScopes, describeAccess, isNothingLeft, nothingLeft } from './access.ts';
+import { checkedBoxes, describeAccess, isNothingLeft, nothingLeft } from './access.ts';
 import type { Problem } from './page.ts';
 import type { PageRequest } from './page-request.ts';
 import { sentence } from './sentence.ts';
@@ -21,7 +21,7 @@ export async function submitConsent(
   interaction: Interaction,
 ): Promise<string | undefined> {
   const { ctx, flow } = request;
-  const checked = checkedScopes(await readForm(ctx));
+  const checked = checkedBoxes(await readForm(ctx));
   if (!isNothingLeft(interaction.scopes, checked)) return flow.consent(ctx, interaction, checked);
   showConsent(request, interaction, { status: 422, isChecked: false, problems: [nothingLeft(request)] });
   return undefined;

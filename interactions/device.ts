@@ -1,7 +1,7 @@
 import type { DeviceFlow, DeviceRequest, InteractionFlow, User } from '../lib/contracts/index.ts';
 import { InteractionExpiredError, TooManyAttemptsError } from '../lib/errors.ts';
 import { readForm } from '../lib/http/form.ts';
-import { checkedScopes, describeAccess, isNothingLeft, nothingLeft } from './access.ts';
+import { checkedBoxes, describeAccess, isNothingLeft, nothingLeft } from './access.ts';
 import { queryText, seeOther, withQuery } from './navigation.ts';
 import type { Problem } from './page.ts';
 import type { PageRequest, Step } from './page-request.ts';
@@ -76,7 +76,7 @@ async function approve(request: CodeRequest): Promise<void> {
   const { ctx, devices, home } = request;
   const posted = await readForm(ctx);
   const { entered, user } = await answererOf(request, posted);
-  const checked = checkedScopes(posted);
+  const checked = checkedBoxes(posted);
   return lookingFor(request, entered, async (found) => {
     if (isNothingLeft(found.scopes, checked)) {
       const problems = [nothingLeft(request)];

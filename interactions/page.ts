@@ -123,26 +123,17 @@ export interface Detail {
   readonly language?: string | undefined;
 }
 
-/** A page as the route handlers describe it. */
-export type Page = View & {
-  /** @default 200 */
-  readonly status?: number;
-  readonly heading: Sentence;
-  readonly lead?: Sentence;
-  readonly problems?: readonly Problem[];
-  /** See `PagePolicy` in lib/http/headers.ts. @default true */
-  readonly formsStayHere?: boolean;
-  /** The signed-in user, for the header; login and consent pages have none. */
-  readonly viewer?: Viewer | undefined;
-  /** Whether the page needs more room than a card. @default false */
-  readonly wide?: boolean;
-  /** A link to the parent page. */
-  readonly above?: Link;
-  /** A confirmation of the last action. */
-  readonly done?: Sentence | undefined;
-  /** Names of scripts of `interactions/public`. The page works without them. */
-  readonly scripts?: readonly string[];
-};
+/** A page as the steps describe it. Login and consent pages have no `viewer`; the other members default to nothing. */
+export type Page = View &
+  Pick<PageFrame, 'heading'> &
+  Partial<Pick<PageFrame, 'lead' | 'problems' | 'viewer' | 'wide' | 'above' | 'done'>> & {
+    /** @default 200 */
+    readonly status?: number;
+    /** See `PagePolicy` in lib/http/headers.ts. @default true */
+    readonly formsStayHere?: boolean;
+    /** Names of scripts of `interactions/public`. The page works without them. */
+    readonly scripts?: readonly string[];
+  };
 
 /**
  * The name of a view.
@@ -179,7 +170,9 @@ export interface PageFrame {
   readonly done: Sentence | undefined;
   /** The signed-in user and their links. */
   readonly viewer: Viewer | undefined;
+  /** Whether the page needs more room than a card. */
   readonly wide: boolean;
+  /** A link to the parent page. */
   readonly above: Link | undefined;
   /** The HTML of a part that several views use, such as `page.part('problem', { field: 'name' })`. */
   readonly part: (name: string, own: object) => string;

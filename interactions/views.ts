@@ -3,7 +3,7 @@ import { isAbsolute, join, sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import ejs from 'ejs';
 import { ConfigError } from '../lib/errors.ts';
-import { readText } from './files.ts';
+import { listViews, readText } from './files.ts';
 import type { LayoutData, PageData, ViewName } from './page.ts';
 
 /** The views, compiled. */
@@ -13,52 +13,13 @@ export interface Views {
   readonly part: (name: string, data: object) => string;
 }
 
-const NAMES: Readonly<Record<ViewName | 'layout', true>> = {
-  layout: true,
-  login: true,
-  consent: true,
-  logout: true,
-  notice: true,
-  confirm: true,
-  'apps/list': true,
-  'apps/new': true,
-  'apps/created': true,
-  'apps/settings': true,
-  'apps/permissions': true,
-  'apps/secrets': true,
-  'apps/keys': true,
-  'apps/new-secret': true,
-  'apps/activity': true,
-  'authorized-apps/list': true,
-  'device/code': true,
-  'device/request': true,
-};
-
-/** Parts that several views use. A view includes one with `page.part('problem', { field: 'name' })`. */
-const PARTS = [
-  'access',
-  'app-name',
-  'app-tabs',
-  'brand',
-  'choice',
-  'connect',
-  'copy',
-  'first-party',
-  'pager',
-  'places',
-  'problem',
-  'redirect-uris',
-  'sentence',
-  'time',
-];
-
 /**
  * Compiles each view once: the host's own at start, so that a mistake in one fails the start, and the bundled ones at their
  * first use, which makes the start faster.
  */
 export function compileViews(given: string | URL | OwnViews | undefined): Views {
-  const own = ownViews(given, Object.keys(NAMES));
-  const bundled = [...Object.keys(NAMES), ...PARTS.map((part) => `parts/${part}`)];
+  const bundled = namesOf(listViews());
+  const own = ownViews(given, bundled.filter(isPage));
   const views = new Map([
     ...bundled.map((name) => [name, compileOnFirstUse(name)] as const),
     ...Array.from(own, ([name, view]) => [name, () => view] as const),
@@ -134,8 +95,8 @@ function folderOf(given: string | URL): string {
 }
 
 function compileFolder(folder: string, names: readonly string[]): ReadonlyMap<string, Render> {
-  const found = listViews(folder);
-  const stray = found.find((name) => !names.includes(name) && !name.startsWith('parts/'));
+  const found = listFolder(folder);
+  const stray = found.find((name) => isPage(name) && !names.includes(name));
   if (stray !== undefined) {
     throw new ConfigError(
       OPTION,
@@ -146,21 +107,29 @@ function compileFolder(folder: string, names: readonly string[]): ReadonlyMap<st
   return new Map(found.map((name) => [name, compileFile(join(folder, `${name}.ejs`))]));
 }
 
-/** The names of the views in a folder, such as `apps/list`. */
-function listViews(folder: string): readonly string[] {
+function listFolder(folder: string): readonly string[] {
   try {
-    return readdirSync(folder, { recursive: true, encoding: 'utf8' })
-      .filter((file) => file.endsWith('.ejs'))
-      .map((file) => file.slice(0, -'.ejs'.length).replaceAll(sep, '/'));
+    return namesOf(readdirSync(folder, { recursive: true, encoding: 'utf8' }));
   } catch (error) {
     throw new ConfigError(
       OPTION,
       `the folder ${folder} cannot be read. Check the path and its permissions.`,
-      {
-        cause: error,
-      },
+      { cause: error },
     );
   }
+}
+
+/** The names of the views of these files, such as `apps/list`. */
+function namesOf(files: readonly string[]): readonly string[] {
+  return files
+    .filter((file) => file.endsWith('.ejs'))
+    .map((file) => file.slice(0, -'.ejs'.length).replaceAll(sep, '/'))
+    .toSorted();
+}
+
+/** Whether a view is that of a page, or the layout; parts are included by several views. */
+function isPage(name: string): boolean {
+  return !name.startsWith('parts/');
 }
 
 function compileFile(file: string): Render {

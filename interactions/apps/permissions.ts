@@ -1,5 +1,6 @@
 import type { Client, ClientFields } from '../../lib/contracts/index.ts';
 import { readForm } from '../../lib/http/form.ts';
+import { checkedBoxes } from '../access.ts';
 import type { Page } from '../page.ts';
 import { versionOf } from './form.ts';
 import type { FormError } from './form.ts';
@@ -30,14 +31,10 @@ export async function savePermissions(request: AppRequest): Promise<void> {
 
 /** Reads the checked boxes. A scope is the value of its field, because it may contain characters that field names cannot. */
 function readGiven(posted: Readonly<Record<string, string>>): Given {
-  const checked = (prefix: string): string[] =>
-    Object.entries(posted)
-      .filter(([field]) => field.startsWith(`${prefix}-`))
-      .map(([, value]) => value);
   return {
-    roles: checked('role'),
-    permissions: checked('permission'),
-    scopes: posted['everyScope'] === 'yes' ? undefined : checked('scope'),
+    roles: checkedBoxes(posted, 'role-'),
+    permissions: checkedBoxes(posted, 'permission-'),
+    scopes: posted['everyScope'] === 'yes' ? undefined : checkedBoxes(posted, 'scope-'),
   };
 }
 

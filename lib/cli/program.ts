@@ -2,17 +2,15 @@ import { createRequire } from 'node:module';
 
 import { Command, CommanderError, Option } from 'commander';
 
-import { addBackup } from './commands/backup.ts';
 import { addClientChanges } from './commands/client-changes.ts';
-import { addClientCreate } from './commands/client-create.ts';
+import { addClientCreate, addClientUpdate } from './commands/client-fields.ts';
 import { addClientList, addClientShow } from './commands/client-list.ts';
 import { addClientPermissions } from './commands/client-permissions.ts';
 import { addClientSecrets } from './commands/client-secrets.ts';
-import { addClientUpdate } from './commands/client-update.ts';
 import { addDoctor } from './commands/doctor.ts';
 import { addKeysCommands } from './commands/keys.ts';
 import { addRevoke } from './commands/revoke.ts';
-import { addMigrate, addPrune } from './commands/storage.ts';
+import { addBackup, addMigrate, addPrune } from './commands/storage.ts';
 import { redact, reportFailure } from './failure.ts';
 import { addClientImport } from './passport/command.ts';
 

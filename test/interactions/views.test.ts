@@ -104,12 +104,16 @@ test('invalid options are a ConfigError', (t) => {
     [
       wrong,
       '',
-      /^interactions\.views: logn\.ejs is not the name of a view. The views are: layout, login, consent,/,
+      /^interactions\.views: logn\.ejs is not the name of a view. The views are: apps\/activity, .*, layout, login, logout,/,
     ],
     [broken, '', /login\.ejs cannot be read or compiled: /],
     [folder, '', /login\.ejs cannot be read or compiled: EISDIR/],
     [empty, '', /there is no \.ejs file in /],
-    [{ logn: () => '' }, '.logn', /there is no such view\. The views are: layout, login,/],
+    [
+      { logn: () => '' },
+      '.logn',
+      /there is no such view\. The views are: apps\/activity, .*, layout, login,/,
+    ],
     [{ constructor: () => '' }, '.constructor', /there is no such view\./],
     [{ login: '<p>' }, '.login', /must be a function that returns HTML\.$/],
     [7, '', /must be a folder, or an object with functions by the names of views\.$/],

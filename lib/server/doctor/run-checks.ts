@@ -1,7 +1,7 @@
 import { now, readState } from '../../contracts/clock.ts';
-import type { Finding, StorageDiagnosis } from '../../contracts/index.ts';
+import type { Finding, StorageAccess, StorageDiagnosis } from '../../contracts/index.ts';
 import { StorageError } from '../../errors.ts';
-import { failure } from './check.ts';
+import { failure, warning } from './check.ts';
 import type { CheckedServer, Findings } from './check.ts';
 import { checkClients } from './clients.ts';
 import { checkIssuer } from './issuer.ts';
@@ -21,29 +21,36 @@ async function* runAll(server: CheckedServer): Findings {
 }
 
 async function* checkStored(server: CheckedServer): Findings {
+  const { pruneInterval, storage } = server;
   try {
-    const pending = await checkMigrations(server);
-    yield* pending;
-    yield* await checkAccess(server, pending.length > 0);
+    const pending = await storage.pendingMigrations();
+    for (const name of pending) {
+      yield failure(
+        'migration_pending',
+        `The migration ${name} has not run.`,
+        'Run `gatehouse migrate` or `await storage.migrate()`.',
+      );
+    }
+    yield* checkAccess(await storage.access(), pending.length > 0);
     // The other checks need the tables of this version.
     if (pending.length > 0) return;
-    yield* await checkDiagnosis(server);
+    yield* checkClock((await readState(storage)).ahead);
+    const { cache, listening, oldestExpired } = await storage.diagnose();
+    yield* checkPruning(oldestExpired, pruneInterval);
+    yield* checkCache(cache);
+    yield* checkListening(listening);
     yield* checkKeys(server);
     yield* checkClients(server);
   } catch (error) {
     if (!(error instanceof StorageError)) throw error;
-    yield unreachable(error);
+    yield failure(
+      'database_unreachable',
+      error.message,
+      error.message.includes('(SQLITE_')
+        ? 'Correct the path of the file, and let the user of this process write the file and its folder.'
+        : 'Start the database, or correct its address and the password and privileges of its user.',
+    );
   }
-}
-
-function unreachable({ message }: StorageError): Finding {
-  return failure(
-    'database_unreachable',
-    message,
-    message.includes('(SQLITE_')
-      ? 'Correct the path of the file, and let the user of this process write the file and its folder.'
-      : 'Start the database, or correct its address and the password and privileges of its user.',
-  );
 }
 
 function rank({ severity }: Finding): number {
@@ -54,34 +61,19 @@ function rank({ severity }: Finding): number {
 const WARNING_DIFFERENCE = 2000;
 const ERROR_DIFFERENCE = 30_000;
 
-/** Checks the clock, the pruning, the cache and the messages of the database. */
-async function checkDiagnosis({ pruneInterval, storage }: CheckedServer): Promise<readonly Finding[]> {
-  const { ahead } = await readState(storage);
-  const { cache, listening, oldestExpired } = await storage.diagnose();
-  return [
-    ...checkClock(ahead),
-    ...checkPruning(oldestExpired, pruneInterval),
-    ...checkCache(cache),
-    ...checkListening(listening),
-  ];
-}
-
 /**
  * Compares this machine's clock with the database's, as a reference for all nodes: tokens that are issued on a node whose clock
  * is ahead are not valid yet on the others.
  */
-function checkClock(difference: number): readonly Finding[] {
-  if (Math.abs(difference) <= WARNING_DIFFERENCE) return [];
+function* checkClock(difference: number): Iterable<Finding> {
+  if (Math.abs(difference) <= WARNING_DIFFERENCE) return;
   const seconds = Math.round(Math.abs(difference) / 1000);
-  return [
-    {
-      code: 'clock_differs',
-      severity: Math.abs(difference) > ERROR_DIFFERENCE ? 'error' : 'warning',
-      message: `The clock of the database is ${seconds} s ${difference > 0 ? 'ahead of' : 'behind'} this machine's.`,
-      remedy:
-        'Synchronize the clocks of all machines with a time service such as chrony or systemd-timesyncd.',
-    },
-  ];
+  const report = Math.abs(difference) > ERROR_DIFFERENCE ? failure : warning;
+  yield report(
+    'clock_differs',
+    `The clock of the database is ${seconds} s ${difference > 0 ? 'ahead of' : 'behind'} this machine's.`,
+    'Synchronize the clocks of all machines with a time service such as chrony or systemd-timesyncd.',
+  );
 }
 
 // 32 random characters of any usual alphabet, hexadecimal digits included, have more different ones.
@@ -91,7 +83,7 @@ const MIN_DIFFERENT_CHARACTERS = 8;
  * Finds keys of the option `secrets.cookieKeys` that can be guessed. Their length is checked when a server starts. Keys that a server
  * has generated itself are random, and need no check.
  */
-async function* checkCookieKeys({ cookieKeys = [] }: CheckedServer): Findings {
+function* checkCookieKeys({ cookieKeys = [] }: CheckedServer): Iterable<Finding> {
   const weak = cookieKeys.filter((key) => new Set(key).size < MIN_DIFFERENT_CHARACTERS);
   if (weak.length === 0) return;
   yield failure(
@@ -102,100 +94,71 @@ async function* checkCookieKeys({ cookieKeys = [] }: CheckedServer): Findings {
 }
 
 /** @param isPending - whether a migration has to run */
-async function checkAccess({ storage }: CheckedServer, isPending: boolean): Promise<readonly Finding[]> {
-  const { noMigrations, readOnly } = await storage.access();
-  const findings: Finding[] = [];
+function* checkAccess({ noMigrations, readOnly }: StorageAccess, isPending: boolean): Iterable<Finding> {
   if (readOnly !== undefined) {
-    findings.push({
-      code: 'database_read_only',
-      severity: 'error',
-      message: `The rows of the database cannot be changed ${readOnly}.`,
-      remedy:
-        'Let the user of the database select, insert, update and delete in the tables that begin with gatehouse_, or the user of this process write the SQLite file and its folder; give the address of the primary, not of a standby.',
-    });
+    yield failure(
+      'database_read_only',
+      `The rows of the database cannot be changed ${readOnly}.`,
+      'Let the user of the database select, insert, update and delete in the tables that begin with gatehouse_, or the user of this process write the SQLite file and its folder; give the address of the primary, not of a standby.',
+    );
   }
-  if (noMigrations !== undefined) {
-    findings.push({
-      code: 'migrations_not_permitted',
-      severity: isPending ? 'error' : 'warning',
-      message: `The tables of the database cannot be created or changed ${noMigrations}.`,
-      remedy: isPending
-        ? 'Run `gatehouse migrate` with a user that may create tables and owns those that begin with gatehouse_.'
-        : 'Nothing, if you run `gatehouse migrate` with another user; else let this user create tables and own those that begin with gatehouse_.',
-    });
-  }
-  return findings;
-}
-
-/** Finds migrations that have not run. */
-async function checkMigrations({ storage }: CheckedServer): Promise<readonly Finding[]> {
-  const pending = await storage.pendingMigrations();
-  return pending.map((name) => ({
-    code: 'migration_pending',
-    severity: 'error',
-    message: `The migration ${name} has not run.`,
-    remedy: 'Run `gatehouse migrate` or `await storage.migrate()`.',
-  }));
+  if (noMigrations === undefined) return;
+  const report = isPending ? failure : warning;
+  yield report(
+    'migrations_not_permitted',
+    `The tables of the database cannot be created or changed ${noMigrations}.`,
+    isPending
+      ? 'Run `gatehouse migrate` with a user that may create tables and owns those that begin with gatehouse_.'
+      : 'Nothing, if you run `gatehouse migrate` with another user; else let this user create tables and own those that begin with gatehouse_.',
+  );
 }
 
 const HOUR = 3600;
 const DAY = 24 * HOUR;
 
 /** Checks that expired rows are deleted in time. */
-function checkPruning(
+function* checkPruning(
   oldestExpired: StorageDiagnosis['oldestExpired'],
   pruneInterval: number,
-): readonly Finding[] {
-  if (oldestExpired === undefined) return [];
-  const lag = now() - oldestExpired;
+): Iterable<Finding> {
+  const lag = now() - (oldestExpired ?? now());
   // Without an interval of the server, a daily cron job is expected.
-  if (lag <= 2 * (pruneInterval || DAY)) return [];
-  return [
-    {
-      code: 'pruning_behind',
-      severity: 'warning',
-      message: `Rows that expired ${describeLag(lag)} ago have not been removed.`,
-      remedy:
-        'Run `gatehouse prune` now, and check that a server runs with `retention.pruneInterval`, or that `gatehouse prune` runs every day.',
-    },
-  ];
+  if (lag <= 2 * (pruneInterval || DAY)) return;
+  yield warning(
+    'pruning_behind',
+    `Rows that expired ${describeLag(lag)} ago have not been removed.`,
+    'Run `gatehouse prune` now, and check that a server runs with `retention.pruneInterval`, or that `gatehouse prune` runs every day.',
+  );
 }
 
 const MEBIBYTE = 1024 * 1024;
 
 /** Checks that the tables fit in the cache of the database, where it has one of its own. */
-function checkCache(cache: StorageDiagnosis['cache']): readonly Finding[] {
-  if (cache === undefined || cache.needed <= cache.size) return [];
+function* checkCache(cache: StorageDiagnosis['cache']): Iterable<Finding> {
+  if (cache === undefined || cache.needed <= cache.size) return;
   const needed = Math.ceil(cache.needed / MEBIBYTE);
   const size = Math.floor(cache.size / MEBIBYTE);
   // A half more to grow, in steps of 128 MiB, because MySQL allocates its cache in parts of that size.
   const enough = Math.ceil((cache.needed * 1.5) / (128 * MEBIBYTE)) * 128;
-  return [
-    {
-      code: 'database_cache_small',
-      severity: 'warning',
-      message: `The tables have ${needed} MiB and the cache of the database, the InnoDB buffer pool, has ${size} MiB, so requests wait for reads from the disk.`,
-      remedy: `Set innodb_buffer_pool_size of the database server to ${enough}M or more, which leaves room to grow; other tables on the server need room besides.`,
-    },
-  ];
+  yield warning(
+    'database_cache_small',
+    `The tables have ${needed} MiB and the cache of the database, the InnoDB buffer pool, has ${size} MiB, so requests wait for reads from the disk.`,
+    `Set innodb_buffer_pool_size of the database server to ${enough}M or more, which leaves room to grow; other tables on the server need room besides.`,
+  );
 }
 
 /** Checks that a server learns at once what other nodes revoke, where the database has messages for that. */
-function checkListening(listening: StorageDiagnosis['listening']): readonly Finding[] {
-  if (listening === undefined) return [];
+function* checkListening(listening: StorageDiagnosis['listening']): Iterable<Finding> {
+  if (listening === undefined) return;
   const reason =
     listening === 'pooled'
       ? 'The database is behind a pooler such as PgBouncer, which passes no notifications on'
       : 'The address for notifications cannot be reached';
-  return [
-    {
-      code: 'notifications_off',
-      severity: 'warning',
-      message: `${reason}, so a server learns of revocations on other nodes only within tokens.revocationLag.`,
-      remedy:
-        "Give the address of the PostgreSQL server itself for them, knexStorage(database, { listen: 'postgres://…' }), or listen: false if tokens.revocationLag is short enough.",
-    },
-  ];
+  yield warning(
+    'notifications_off',
+    `${reason}, so a server learns of revocations on other nodes only within tokens.revocationLag.`,
+    "Give the address of the PostgreSQL server itself for them, knexStorage(database, { listen: 'postgres://…' }), or listen: false if tokens.revocationLag is short enough.",
+  );
 }
 
 function describeLag(seconds: number): string {
