@@ -1,11 +1,11 @@
 import type { Middleware, ParameterizedContext } from 'koa';
 
 import type {
-  CallerQuota,
+  CallerLimit,
+  CallerLimiter,
   GuardedState,
+  LimitCallers,
   Principal,
-  RequestCounter,
-  RequestPolicy,
 } from '../contracts/index.ts';
 import { sendProblem } from '../http/problem.ts';
 import type { Problem } from '../http/problem.ts';
@@ -36,20 +36,30 @@ type LimitedContext = Pick<ParameterizedContext<GuardedState>, 'state' | 'set'>;
  * @param actions - those of the API, whose own limits apply
  */
 export function createRequestLimits(
-  { user: ofUser, client: ofClient, action: ofAction }: CallerLimits,
-  { actions, counter }: { readonly actions: readonly Action[]; readonly counter: RequestCounter },
+  { user, client, action: ofAction }: CallerLimits,
+  { actions, limitCallers }: { readonly actions: readonly Action[]; readonly limitCallers: LimitCallers },
 ): RequestLimiter {
-  const requestLimits: readonly Limit[] = [
-    ...(ofUser ? [createLimit({ name: 'user', ...ofUser }, counter, userIdOf)] : []),
-    ...(ofClient ? [createLimit({ name: 'client', ...ofClient }, counter, clientIdOf)] : []),
+  function limitOf(limit: CallerLimit, callerOf: (principal: Principal) => string | undefined): AppliedLimit {
+    const limiterOf = limitCallers(limit);
+    return {
+      limit,
+      announced: `"${limit.name}";q=${limit.requests};w=${limit.window}`,
+      limiterOf(principal) {
+        const caller = callerOf(principal);
+        return caller === undefined ? undefined : limiterOf(caller);
+      },
+    };
+  }
+
+  const requestLimits: readonly AppliedLimit[] = [
+    ...(user ? [limitOf({ name: 'user', ...user }, (principal) => principal.user?.id)] : []),
+    ...(client ? [limitOf({ name: 'client', ...client }, (principal) => principal.client.id)] : []),
   ];
-  const runLimits = new Map(
-    actions.flatMap((action): [Action, Limit][] => {
-      const limit = action.limit ?? ofAction;
-      const policy = limit && { name: `${action.type}/${action.name}`, ...limit };
-      return policy ? [[action, createLimit(policy, counter, partyOf)]] : [];
-    }),
-  );
+  const runLimits = new Map<Action, AppliedLimit>();
+  for (const action of actions) {
+    const limit = action.limit ?? ofAction;
+    if (limit) runLimits.set(action, limitOf({ name: `${action.type}/${action.name}`, ...limit }, partyOf));
+  }
 
   return {
     isLimited: requestLimits.length > 0 || runLimits.size > 0,
@@ -57,131 +67,95 @@ export function createRequestLimits(
       requestLimits.length === 0
         ? undefined
         : async function countRequest(ctx, next) {
-            const { principal } = ctx.state;
-            const problem = await countAll(
-              ctx,
-              addShares([], requestLimits, { principal, count: 1 }),
-              counter,
-            );
+            const problem = await countAll(ctx, countsOf(ctx, requestLimits, 1));
             if (problem) return sendProblem(ctx, problem);
             return next();
           },
     async countRuns(ctx, action, runs) {
       const runLimit = runLimits.get(action);
-      const { principal } = ctx.state;
       if (!runLimit && (runs === 1 || requestLimits.length === 0)) return undefined;
       // The request itself has been counted as one run.
-      const shares = addShares([], requestLimits, { principal, count: runs - 1 });
-      if (runLimit) addShares(shares, [runLimit], { principal, count: runs });
-      return countAll(ctx, shares, counter);
+      const counts = countsOf(ctx, requestLimits, runs - 1);
+      if (runLimit) counts.push(...countsOf(ctx, [runLimit], runs));
+      return countAll(ctx, counts);
     },
     mostRuns(action) {
       const runLimit = runLimits.get(action);
       return Math.min(
-        ...[...requestLimits, ...(runLimit ? [runLimit] : [])].map(({ policy }) => policy.requests),
+        ...[...requestLimits, ...(runLimit ? [runLimit] : [])].map(({ limit }) => limit.requests),
       );
     },
   };
 }
 
 /** A limit, and whose requests are counted together under it. */
-interface Limit {
-  readonly policy: RequestPolicy;
+interface AppliedLimit {
+  readonly limit: CallerLimit;
   /** An item of the field RateLimit-Policy. */
   readonly announced: string;
   /** `undefined`: the limit is none for this principal. */
-  quotaOf(principal: Principal): CallerQuota | undefined;
+  limiterOf(principal: Principal): CallerLimiter | undefined;
 }
-
-function createLimit(
-  policy: RequestPolicy,
-  counter: RequestCounter,
-  callerOf: (principal: Principal) => string | undefined,
-): Limit {
-  const quotaOf = counter.quotasOf(policy);
-  return {
-    policy,
-    announced: `"${policy.name}";q=${policy.requests};w=${policy.window}`,
-    quotaOf(principal) {
-      const caller = callerOf(principal);
-      return caller === undefined ? undefined : quotaOf(caller);
-    },
-  };
-}
-
-const userIdOf = ({ user }: Principal): string | undefined => user?.id;
-const clientIdOf = ({ client }: Principal): string => client.id;
 
 /** Whose requests are counted together: a user's with all clients, or those of a client for itself. */
 export const partyOf = ({ user, client }: Principal): string =>
   user ? `user ${user.id}` : `client ${client.id}`;
 
 /** Requests to count under a limit. */
-interface Share {
-  readonly limit: Limit;
-  readonly quota: CallerQuota;
-  readonly count: number;
+interface Count {
+  readonly applied: AppliedLimit;
+  readonly limiter: CallerLimiter;
+  readonly requests: number;
   /** In which they were counted. `undefined`: not counted. */
   window: number | undefined;
 }
 
-function addShares(
-  shares: Share[],
-  limits: readonly Limit[],
-  { principal, count }: { readonly principal: Principal; readonly count: number },
-): Share[] {
-  for (const limit of limits) {
-    const quota = limit.quotaOf(principal);
-    if (quota) shares.push({ limit, quota, count, window: undefined });
+function countsOf(ctx: LimitedContext, limits: readonly AppliedLimit[], requests: number): Count[] {
+  const counts: Count[] = [];
+  for (const applied of limits) {
+    const limiter = applied.limiterOf(ctx.state.principal);
+    if (limiter) counts.push({ applied, limiter, requests, window: undefined });
   }
-  return shares;
+  return counts;
 }
 
 /** Counts requests under all limits or none, and sets the fields of the response (draft-ietf-httpapi-ratelimit-headers-11). */
-async function countAll(
-  ctx: LimitedContext,
-  shares: readonly Share[],
-  counter: RequestCounter,
-): Promise<Problem | undefined> {
-  if (shares.length === 0) return undefined;
-  let exceeded: Share | undefined;
-  for (const share of shares) {
-    if (share.count === 0) continue;
-    const window = share.quota.take(share.count);
+async function countAll(ctx: LimitedContext, counts: readonly Count[]): Promise<Problem | undefined> {
+  if (counts.length === 0) return undefined;
+  let exceeded: Count | undefined;
+  for (const count of counts) {
+    if (count.requests === 0) continue;
+    const window = count.limiter.take(count.requests);
     // Not awaited in most requests, which would cost more than the count.
-    share.window = window instanceof Promise ? await window : window;
-    if (share.window === undefined) {
-      exceeded = share;
+    count.window = window instanceof Promise ? await window : window;
+    if (count.window === undefined) {
+      exceeded = count;
       break;
     }
   }
-  if (exceeded) giveBack(shares);
-  setFields(ctx, shares);
-  if (!exceeded) return undefined;
-  counter.refused();
-  return problemOf(exceeded);
-}
-
-function giveBack(shares: readonly Share[]): void {
-  for (const { count, quota, window } of shares) if (window !== undefined) quota.giveBack(count, window);
+  if (exceeded)
+    for (const { limiter, requests, window } of counts)
+      if (window !== undefined) limiter.giveBack(requests, window);
+  setFields(ctx, counts);
+  return exceeded && problemOf(exceeded);
 }
 
 /** Sets Lists of Strings, each with Integers as parameters (RFC 9651). */
-function setFields(ctx: LimitedContext, shares: readonly Share[]): void {
+function setFields(ctx: LimitedContext, counts: readonly Count[]): void {
   let policies = '';
   let standings = '';
-  for (const { limit, quota } of shares) {
+  for (const { applied, limiter } of counts) {
     const separator = policies === '' ? '' : ', ';
-    policies += `${separator}${limit.announced}`;
-    standings += `${separator}"${limit.policy.name}";r=${quota.remaining};t=${quota.seconds}`;
+    policies += `${separator}${applied.announced}`;
+    standings += `${separator}"${applied.limit.name}";r=${limiter.remaining};t=${limiter.seconds}`;
   }
   ctx.set('RateLimit-Policy', policies);
   ctx.set('RateLimit', standings);
 }
 
-function problemOf({ count: wanted, limit, quota }: Share): Problem {
-  const { name, requests, window } = limit.policy;
-  const { remaining, seconds } = quota;
+function problemOf({ applied, limiter, requests: wanted }: Count): Problem {
+  const { name, requests, window } = applied.limit;
+  const { remaining, seconds } = limiter;
   const is = wanted === 1 ? 'is reached' : `has ${remaining} left, and this request needs ${wanted}`;
   return {
     status: 429,

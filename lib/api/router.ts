@@ -124,7 +124,7 @@ export function createApiRouter<
 >(options: ApiRouterOptions<P, U, S, A>): ApiRouter<P, U, S> {
   const given = readOptions(apiRouterOptions<P, U, S, A>(), options);
   const { auth, bodyLimit, bulk } = given;
-  const { concurrencyLimit, logger, mountPath, requestCounter, resources, storage } = internalsOf(auth);
+  const { concurrencyLimit, limitCallers, logger, mountPath, resources, storage } = internalsOf(auth);
   const { gate, issuer } = auth;
   const guard = auth.guard(given.resource === undefined ? {} : { resource: given.resource });
   const resource: string = given.resource ?? issuer;
@@ -133,7 +133,7 @@ export function createApiRouter<
   checkPath('prefix', prefix, '/api/v1');
   const actions = indexActions(given.actions, auth);
   if (actions.all.length > 0) requireMembersFor('actions', storage);
-  const limiter = createRequestLimits(given.limits, { actions: actions.all, counter: requestCounter });
+  const limiter = createRequestLimits(given.limits, { actions: actions.all, limitCallers });
   const { countRequest, countRuns, isLimited, mostRuns } = limiter;
   if (isLimited) requireMembersFor('limits', storage);
   const maximum = (action: Action): number => Math.min(bulk.maximum, mostRuns(action));

@@ -1,6 +1,6 @@
 import { ConfigError } from '../errors.ts';
 import type { AuditLog } from './audit.ts';
-import type { ConcurrencyLimit, RequestCounter } from './limits.ts';
+import type { ConcurrencyLimit, LimitCallers } from './limits.ts';
 import type { Logger } from './operation.ts';
 import type { Storage } from './storage.ts';
 
@@ -15,11 +15,11 @@ export interface ServerInternals {
   readonly audit: Pick<AuditLog, 'record'>;
   /** Limits and counts the running requests, including those to the API. */
   readonly concurrencyLimit: Pick<ConcurrencyLimit, 'run' | 'count' | 'admitStream'>;
+  /** For the limits of APIs. */
+  readonly limitCallers: LimitCallers;
   readonly logger: Logger;
   /** Where the server's paths begin in the requests of this app, without a trailing slash: `''` or `/auth`. */
   readonly mountPath: string;
-  /** Counts the requests of callers, for the limits of APIs. */
-  readonly requestCounter: RequestCounter;
   /** The name and the scopes of each API, by URL; for the default API, the issuer. */
   readonly resources: ReadonlyMap<
     string,

@@ -75,8 +75,8 @@ export interface RemoteWaits {
   wait<T>(place: { readonly url: string; readonly address: string }, read: () => T | Promise<T>): Promise<T>;
 }
 
-/** A limit of the requests of one caller. */
-export interface RequestPolicy {
+/** A limit of the requests of each caller. */
+export interface CallerLimit {
   /** Such as `user`. Lower-case letters, digits, hyphens and slashes, because it is sent in header fields. */
   readonly name: string;
   /** The largest number of requests in a window. */
@@ -85,21 +85,16 @@ export interface RequestPolicy {
   readonly window: number;
 }
 
-/** Counts the requests of callers on all nodes together. */
-export interface RequestCounter {
-  /** Returns a function that finds the quota of a caller. Equal policies have the same quotas. */
-  quotasOf(policy: RequestPolicy): (caller: string) => CallerQuota;
-  /** Reports a refused request to the observers. */
-  refused(): void;
-}
+/** Makes what finds the limiter of a caller. Equal limits have the same limiters. */
+export type LimitCallers = (limit: CallerLimit) => (caller: string) => CallerLimiter;
 
-/** What a caller may still send under a policy, as this node knows it. */
-export interface CallerQuota {
+/** Limits the requests of a caller on all nodes together. Its numbers are what this node knows. */
+export interface CallerLimiter {
   /**
    * Counts requests, all or none. Most calls return at once; others take a share of the limit from the
    * storage first.
    *
-   * @returns the window in which they were counted; `undefined`: fewer are left
+   * @returns the window in which they were counted; `undefined`: fewer are left, so the request is refused
    * @throws StorageError when the storage cannot be reached
    */
   take(count: number): number | undefined | Promise<number | undefined>;

@@ -90,8 +90,7 @@ export async function createMcpEndpoint<
 >(options: McpEndpointOptions<P, U, S, A>): Promise<Middleware> {
   const given = readOptions(mcpEndpointOptions<P, U, S, A>(), options);
   const { auth, bodyLimit, instructions, version } = given;
-  const { audit, concurrencyLimit, logger, mountPath, requestCounter, resources, storage } =
-    internalsOf(auth);
+  const { audit, concurrencyLimit, limitCallers, logger, mountPath, resources, storage } = internalsOf(auth);
   const { gate, issuer } = auth;
   const mount = { issuer, mountPath };
   const path =
@@ -105,7 +104,7 @@ export async function createMcpEndpoint<
   const tools = toolsOf(actions.all);
   const { countRequest, countRuns, isLimited } = createRequestLimits(given.limits, {
     actions: actions.all,
-    counter: requestCounter,
+    limitCallers,
   });
   if (isLimited) requireMembersFor('limits', storage);
   const perform = createPerformAction(createAnswerOnce(storage.idempotency, logger), logger);

@@ -161,9 +161,9 @@ export async function createServer<
     [INTERNALS]: {
       audit,
       concurrencyLimit,
+      limitCallers: limiters.limitCallers,
       logger,
       mountPath: options.paths.mount,
-      requestCounter: limiters.requests,
       resources,
       storage,
     },

@@ -3,12 +3,13 @@ import type {
   DeviceAttempt,
   GuardOutcome,
   KnownBrowsers,
+  LimitCallers,
   Limiter,
   LoginAttempt,
-  RequestCounter,
   UserCodeAttempt,
 } from '../contracts/index.ts';
 import type { Secrets } from '../keys/secrets.ts';
+import { createLimitCallers } from '../limits/caller-limits.ts';
 import { createKnownBrowsers } from '../limits/known-browsers.ts';
 import { createAttemptIds, createLimiter } from '../limits/limiter.ts';
 import type { Limit } from '../limits/limiter.ts';
@@ -21,7 +22,6 @@ import {
   userCodeLimit,
 } from '../limits/limits.ts';
 import { networksOf } from '../limits/networks.ts';
-import { createRequestCounter } from '../limits/request-counter.ts';
 import type { ResolvedOptions } from '../options/resolved-options.ts';
 import type { RegistrationLimiters } from '../registration/dynamic-registration.ts';
 import type { ServerRecord } from './record.ts';
@@ -36,7 +36,8 @@ export interface ServerLimiters {
   readonly deviceRequests: Limiter<DeviceAttempt> | undefined;
   /** `undefined`: apps do not register themselves. */
   readonly registrations: RegistrationLimiters | undefined;
-  readonly requests: RequestCounter;
+  /** For the limits of APIs. */
+  readonly limitCallers: LimitCallers;
 }
 
 export function createLimiters(
@@ -63,7 +64,7 @@ export function createLimiters(
       changed: limiterOf(changeLimit(registration)),
       networkOf: (address) => ids()(['registration network', networksOf(address).at(-1)!.name]),
     },
-    requests: createRequestCounter(store, { ids, onRefused: () => observers.guarded?.(TOO_MANY_REQUESTS) }),
+    limitCallers: createLimitCallers(store, { ids, onRefused: () => observers.guarded?.(TOO_MANY_REQUESTS) }),
   };
 }
 

@@ -23,6 +23,11 @@ export interface Api {
   readonly post: (path: string, body?: unknown, headers?: Record<string, string>) => Promise<Answer>;
 }
 
+// Limits are tested with a whole server, in test/api/request-limits.test.ts.
+const limitCallers = () => () => {
+  throw new Error('No limit is expected');
+};
+
 /** The parts of a server that the API router uses, with the platform's guard. */
 export function authOf(
   platform: Platform,
@@ -37,13 +42,6 @@ export function authOf(
   const described = new Map(Array.from(scopes.keys(), (name) => [name, { description: `May ${name}` }]));
   const issuer = ISSUER + path;
   const resources = new Map([[issuer, { name: issuer, scopes: described }]]);
-  // Limits are tested with a whole server, in test/api/request-limits.test.ts.
-  const requestCounter = {
-    quotasOf: () => () => {
-      throw new Error('No limit is expected');
-    },
-    refused() {},
-  };
   const concurrencyLimit = createConcurrencyLimit({ requests: 0, bodyTimeout: 30, bodyBytes: 0 });
   return {
     issuer,
@@ -53,9 +51,9 @@ export function authOf(
     [INTERNALS]: {
       audit: { record() {} },
       concurrencyLimit,
+      limitCallers,
       logger,
       mountPath,
-      requestCounter,
       resources,
       storage,
     },

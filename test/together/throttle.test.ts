@@ -6,7 +6,7 @@ await together({
   'code-guesses': async () => import('../limits/code-guesses.test.ts'),
   'device-requests': async () => import('../limits/device-requests.test.ts'),
   attempts: async () => import('../limits/attempts.test.ts'),
-  'request-counter': async () => import('../limits/request-counter.test.ts'),
+  'caller-limits': async () => import('../limits/caller-limits.test.ts'),
   'remote-waits': async () => import('../limits/remote-waits.test.ts'),
   ids: async () => import('../limits/ids.test.ts'),
 });

@@ -2,7 +2,7 @@ import { LRUCache } from 'lru-cache';
 
 import { CACHE_BOUND } from '../contracts/cache-bound.ts';
 import { now } from '../contracts/clock.ts';
-import type { AttemptStore, CallerQuota, RequestCounter, RequestPolicy } from '../contracts/index.ts';
+import type { AttemptStore, CallerLimit, CallerLimiter, LimitCallers } from '../contracts/index.ts';
 import type { IdOf } from './limiter.ts';
 
 /**
@@ -15,29 +15,25 @@ import type { IdOf } from './limiter.ts';
  *
  * @param onRefused - called for each refused request
  */
-export function createRequestCounter(
+export function createLimitCallers(
   store: Pick<AttemptStore, 'reserve'>,
   { ids, onRefused }: { readonly ids: () => IdOf; readonly onRefused: () => void },
-): RequestCounter {
-  const callersByPolicy = new Map<string, LRUCache<string, Quota>>();
+): LimitCallers {
+  const callersByLimit = new Map<string, LRUCache<string, Caller>>();
 
-  return {
-    quotasOf(policy) {
-      const { name, requests, window } = policy;
-      const parts = [name, String(requests), String(window)] as const;
-      const key = JSON.stringify(parts);
-      const callers = callersByPolicy.get(key) ?? new LRUCache<string, Quota>(CACHE_BOUND);
-      callersByPolicy.set(key, callers);
-      return function quotaOf(caller) {
-        let quota = callers.get(caller);
-        if (!quota) {
-          quota = new Quota(store, ids()(['requests', ...parts, caller]), policy);
-          callers.set(caller, quota);
-        }
-        return quota;
-      };
-    },
-    refused: onRefused,
+  return function limitCallers(limit) {
+    const parts = [limit.name, String(limit.requests), String(limit.window)] as const;
+    const key = JSON.stringify(parts);
+    const callers = callersByLimit.get(key) ?? new LRUCache<string, Caller>(CACHE_BOUND);
+    callersByLimit.set(key, callers);
+    return function limiterOf(id) {
+      let caller = callers.get(id);
+      if (!caller) {
+        caller = new Caller({ store, limit, onRefused, id: ids()(['requests', ...parts, id]) });
+        callers.set(id, caller);
+      }
+      return caller;
+    };
   };
 }
 
@@ -47,11 +43,16 @@ const FIRST_SHARE = 1 / 50;
 /** Of the requests that a node has served in the window, that it takes next. */
 const NEXT_SHARE = 1 / 10;
 
+interface CallerParts {
+  readonly store: Pick<AttemptStore, 'reserve'>;
+  readonly id: string;
+  readonly limit: CallerLimit;
+  readonly onRefused: () => void;
+}
+
 /** The requests of one caller under one limit, as this node knows them. */
-class Quota implements CallerQuota {
-  readonly #store: Pick<AttemptStore, 'reserve'>;
-  readonly #id: string;
-  readonly #policy: RequestPolicy;
+class Caller implements CallerLimiter {
+  readonly #parts: CallerParts;
   /** When the window ends, in seconds since 1970. */
   #end = 0;
   /** Taken from the storage, and not used. */
@@ -64,25 +65,23 @@ class Quota implements CallerQuota {
   #waiting = 0;
   #taking: Promise<void> | undefined;
 
-  constructor(store: Pick<AttemptStore, 'reserve'>, id: string, policy: RequestPolicy) {
-    this.#store = store;
-    this.#id = id;
-    this.#policy = policy;
+  constructor(parts: CallerParts) {
+    this.#parts = parts;
   }
 
   get remaining(): number {
-    return this.#isOpen ? this.#available + this.#left : this.#policy.requests;
+    return this.#isOpen ? this.#available + this.#left : this.#parts.limit.requests;
   }
 
   get seconds(): number {
-    return this.#isOpen ? this.#end - now() : this.#policy.window;
+    return this.#isOpen ? this.#end - now() : this.#parts.limit.window;
   }
 
   // Not async: a request that the node's share suffices for needs no promise.
   take(count: number): number | undefined | Promise<number | undefined> {
     if (!this.#isOpen) return this.#takeFromStore(count);
     if (this.#available >= count) return this.#use(count);
-    return this.#left === 0 ? undefined : this.#takeFromStore(count);
+    return this.#left === 0 ? this.#refuse() : this.#takeFromStore(count);
   }
 
   giveBack(count: number, window: number): void {
@@ -93,6 +92,10 @@ class Quota implements CallerQuota {
 
   get #isOpen(): boolean {
     return now() < this.#end;
+  }
+
+  #refuse(): undefined {
+    this.#parts.onRefused();
   }
 
   #use(count: number): number {
@@ -110,17 +113,18 @@ class Quota implements CallerQuota {
     } finally {
       this.#waiting -= count;
     }
-    return this.#available < count ? undefined : this.#use(count);
+    return this.#available < count ? this.#refuse() : this.#use(count);
   }
 
   async #takeShare(): Promise<void> {
-    const { requests, window } = this.#policy;
+    const { id, limit, store } = this.#parts;
+    const { requests, window } = limit;
     const at = now();
     if (at >= this.#end) this.#begin(0);
     const share = Math.ceil(Math.max(requests * FIRST_SHARE, this.#used * NEXT_SHARE));
     try {
-      const { expiresAt, left, reserved } = await this.#store.reserve(
-        { id: this.#id, limit: requests },
+      const { expiresAt, left, reserved } = await store.reserve(
+        { id, limit: requests },
         {
           amount: Math.max(share, this.#waiting - this.#available),
           now: at,

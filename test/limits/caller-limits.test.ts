@@ -1,19 +1,20 @@
 import test from 'ava';
 import { memoryStorage } from 'koa-gatehouse/adapters/memory';
 
-import type { AttemptStore, CallerQuota, ReservedAttempts } from '../../lib/contracts/index.ts';
+import type { AttemptStore, CallerLimiter, ReservedAttempts } from '../../lib/contracts/index.ts';
+import { createLimitCallers } from '../../lib/limits/caller-limits.ts';
 import { createAttemptIds } from '../../lib/limits/limiter.ts';
-import { createRequestCounter } from '../../lib/limits/request-counter.ts';
+
 import { passTime } from '../harness/clock.ts';
 
 const HOUR = 3600;
 
 type Store = Pick<AttemptStore, 'reserve'>;
 
-/** What a node knows of a caller's quota. */
-function quotaOn(store: Store, requests: number, { caller = 'ann', window = HOUR } = {}): CallerQuota {
-  const counter = createRequestCounter(store, { ids: createAttemptIds(() => ['secret']), onRefused() {} });
-  return counter.quotasOf({ name: 'user', requests, window })(caller);
+/** The limiter of a caller on a node. */
+function callerOn(store: Store, requests: number, { caller = 'ann', window = HOUR } = {}): CallerLimiter {
+  const limitCallers = createLimitCallers(store, { ids: createAttemptIds(() => ['secret']), onRefused() {} });
+  return limitCallers({ name: 'user', requests, window })(caller);
 }
 
 /** A store that records what was taken from it. */
@@ -30,22 +31,22 @@ function recording(store: Store): Store & { readonly calls: ReservedAttempts[] }
 }
 
 /** How many of a number of requests, one after the other, are accepted. */
-async function accepted(quota: CallerQuota, requests: number): Promise<number> {
+async function accepted(limiter: CallerLimiter, requests: number): Promise<number> {
   let sum = 0;
-  for (let index = 0; index < requests; index += 1) if ((await quota.take(1)) !== undefined) sum += 1;
+  for (let index = 0; index < requests; index += 1) if ((await limiter.take(1)) !== undefined) sum += 1;
   return sum;
 }
 
 // Set the clock ahead: the tests below them start afterwards.
 test.serial('when the window ends, the whole limit is available again, without what was left', async (t) => {
   const store = recording(memoryStorage().attempts);
-  const quota = quotaOn(store, 100);
-  t.is(await accepted(quota, 61), 61);
+  const limiter = callerOn(store, 100);
+  t.is(await accepted(limiter, 61), 61);
   passTime(HOUR);
-  t.is(quota.remaining, 100);
-  t.is(await accepted(quota, 130), 100);
-  t.is(quota.remaining, 0);
-  t.true(quota.seconds > HOUR - 60 && quota.seconds <= HOUR);
+  t.is(limiter.remaining, 100);
+  t.is(await accepted(limiter, 130), 100);
+  t.is(limiter.remaining, 0);
+  t.true(limiter.seconds > HOUR - 60 && limiter.seconds <= HOUR);
 });
 
 test.serial('a request whose storage answers after the end of the window is answered', async (t) => {
@@ -57,35 +58,35 @@ test.serial('a request whose storage answers after the end of the window is answ
       return taken;
     },
   };
-  const quota = quotaOn(slow, 1, { window: 1 });
-  t.truthy(await quota.take(1));
-  t.truthy(await quota.take(1));
+  const limiter = callerOn(slow, 1, { window: 1 });
+  t.truthy(await limiter.take(1));
+  t.truthy(await limiter.take(1));
 });
 
 test.serial('what was given back after the end of its window is not available in the next one', async (t) => {
   const store = recording(memoryStorage().attempts);
-  const quota = quotaOn(store, 10);
-  const window = (await quota.take(5))!;
+  const limiter = callerOn(store, 10);
+  const window = (await limiter.take(5))!;
   passTime(HOUR);
-  t.is(await accepted(quota, 4), 4);
-  quota.giveBack(5, window);
-  t.is(await accepted(quota, 10), 6);
+  t.is(await accepted(limiter, 4), 4);
+  limiter.giveBack(5, window);
+  t.is(await accepted(limiter, 10), 6);
 });
 
 test('one node can use the whole limit, and writes seldom', async (t) => {
   for (const requests of [1, 7, 60, 600, 10_000]) {
     const store = recording(memoryStorage().attempts);
-    t.is(await accepted(quotaOn(store, requests), requests + 100), requests);
+    t.is(await accepted(callerOn(store, requests), requests + 100), requests);
     t.true(store.calls.length <= 30, `${requests}: ${store.calls.length}`);
   }
 });
 
 test('a caller who sends few requests costs one write for a fiftieth of the limit', async (t) => {
   const store = recording(memoryStorage().attempts);
-  const quota = quotaOn(store, 600);
-  t.is(await accepted(quota, 12), 12);
+  const limiter = callerOn(store, 600);
+  t.is(await accepted(limiter, 12), 12);
   t.is(store.calls.length, 1);
-  t.is(quota.remaining, 588);
+  t.is(limiter.remaining, 588);
 });
 
 // The bounds of docs/limits.md.
@@ -97,12 +98,12 @@ for (const [nodes, percent] of [
   test(`a caller of ${nodes} nodes is refused at ${percent} % of the limit at the earliest, and never after it`, async (t) => {
     for (const order of ['in turn', 'at random', 'one after the other']) {
       const store = memoryStorage().attempts;
-      const quotas = Array.from({ length: nodes }, () => quotaOn(store, 1000));
+      const callers = Array.from({ length: nodes }, () => callerOn(store, 1000));
       let sum = 0;
       let first: number | undefined;
       for (let index = 0; index < 3000; index += 1) {
         const node = { 'in turn': index % nodes, 'at random': Math.floor(Math.random() * nodes) }[order];
-        const taken = await quotas[node ?? Math.floor((index / 3000) * nodes)]!.take(1);
+        const taken = await callers[node ?? Math.floor((index / 3000) * nodes)]!.take(1);
         if (taken === undefined) first ??= sum;
         else sum += 1;
       }
@@ -116,38 +117,40 @@ for (const [nodes, percent] of [
 
 test('requests at once wait for one write, and none is accepted above the limit', async (t) => {
   const store = recording(memoryStorage().attempts);
-  const quotas = [quotaOn(store, 300), quotaOn(store, 300)];
-  const all = await Promise.all(Array.from({ length: 1000 }, async (_, index) => quotas[index % 2]!.take(1)));
+  const callers = [callerOn(store, 300), callerOn(store, 300)];
+  const all = await Promise.all(
+    Array.from({ length: 1000 }, async (_, index) => callers[index % 2]!.take(1)),
+  );
   t.is(all.filter((window) => window !== undefined).length, 300);
   t.true(store.calls.length <= 4, `${store.calls.length}`);
 });
 
 test('several requests are counted all or none', async (t) => {
   const store = memoryStorage().attempts;
-  const quota = quotaOn(store, 10);
-  t.truthy(await quota.take(7));
-  t.is(await quota.take(4), undefined);
-  t.is(quota.remaining, 3);
-  t.truthy(await quota.take(3));
-  t.is(await quota.take(1), undefined);
+  const limiter = callerOn(store, 10);
+  t.truthy(await limiter.take(7));
+  t.is(await limiter.take(4), undefined);
+  t.is(limiter.remaining, 3);
+  t.truthy(await limiter.take(3));
+  t.is(await limiter.take(1), undefined);
 });
 
 test('a refusal is remembered until the window ends, without a call of the storage', async (t) => {
   const store = recording(memoryStorage().attempts);
-  const quota = quotaOn(store, 5);
-  await accepted(quota, 6);
+  const limiter = callerOn(store, 5);
+  await accepted(limiter, 6);
   const { length } = store.calls;
-  t.is(await accepted(quota, 1000), 0);
+  t.is(await accepted(limiter, 1000), 0);
   t.is(store.calls.length, length);
 });
 
 test('what is given back is available again on this node', async (t) => {
-  const quota = quotaOn(memoryStorage().attempts, 5);
-  const window = (await quota.take(5))!;
-  t.is(await quota.take(1), undefined);
-  quota.giveBack(2, window);
-  t.is(quota.remaining, 2);
-  t.is(await accepted(quota, 5), 2);
+  const limiter = callerOn(memoryStorage().attempts, 5);
+  const window = (await limiter.take(5))!;
+  t.is(await limiter.take(1), undefined);
+  limiter.giveBack(2, window);
+  t.is(limiter.remaining, 2);
+  t.is(await accepted(limiter, 5), 2);
 });
 
 test('when another node, whose clock is ahead, has begun a window, the rest of the last one is not used in it', async (t) => {
@@ -156,7 +159,7 @@ test('when another node, whose clock is ahead, has begun a window, the rest of t
     reserve: async (id, { now, expiresAt, ...window }) =>
       store.reserve(id, { ...window, now: now + HOUR, expiresAt: expiresAt + HOUR }),
   };
-  const [behind, other] = [quotaOn(store, 100), quotaOn(ahead, 100)];
+  const [behind, other] = [callerOn(store, 100), callerOn(ahead, 100)];
   await behind.take(3);
   t.truthy(await behind.take(1));
   t.is(await accepted(other, 10), 10);
@@ -182,17 +185,17 @@ test('when the storage fails, the waiting requests fail, and later ones try agai
       return attempts.reserve(...given);
     },
   };
-  const quota = quotaOn(store, 3);
-  const settled = await Promise.allSettled([quota.take(1), quota.take(1)]);
+  const limiter = callerOn(store, 3);
+  const settled = await Promise.allSettled([limiter.take(1), limiter.take(1)]);
   t.deepEqual(
     settled.map(({ status }) => status),
     ['rejected', 'rejected'],
   );
   isBroken = false;
-  t.is(await accepted(quota, 9), 3);
+  t.is(await accepted(limiter, 9), 3);
 });
 
-test('callers and policies are counted apart, and the ids in the storage do not reveal them', async (t) => {
+test('callers and limits are counted apart, and the ids in the storage do not reveal them', async (t) => {
   const ids: string[] = [];
   const { attempts } = memoryStorage();
   const store: Store = {
@@ -201,9 +204,9 @@ test('callers and policies are counted apart, and the ids in the storage do not 
       return attempts.reserve(counter, window);
     },
   };
-  for (const caller of ['ann', 'bob']) t.is(await accepted(quotaOn(store, 1, { caller }), 2), 1);
-  t.is(await accepted(quotaOn(store, 2), 3), 2);
-  t.is(await accepted(quotaOn(store, 2, { window: 60 }), 3), 2);
-  t.is(await accepted(quotaOn(store, 2, { window: 60 }), 3), 0, 'another node');
+  for (const caller of ['ann', 'bob']) t.is(await accepted(callerOn(store, 1, { caller }), 2), 1);
+  t.is(await accepted(callerOn(store, 2), 3), 2);
+  t.is(await accepted(callerOn(store, 2, { window: 60 }), 3), 2);
+  t.is(await accepted(callerOn(store, 2, { window: 60 }), 3), 0, 'another node');
   for (const id of ids) t.regex(id, /^[\w-]{43}$/);
 });
