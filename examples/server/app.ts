@@ -3,8 +3,9 @@ import type { Context, Middleware, Next } from 'koa';
 import type { Knex } from 'knex';
 import type { AuthServer } from 'koa-gatehouse';
 
-import { agentsUrl, createAgents } from './agents.ts';
+import { createAgents } from './agents.ts';
 import { createApi } from './api.ts';
+import { agentsUrl } from './gate.ts';
 import type { Permission, Role } from './gate.ts';
 import { createDocuments } from './documents/index.ts';
 import type { PdfAccess } from './documents/pdf-service.ts';

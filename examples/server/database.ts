@@ -43,11 +43,18 @@ async function configure(url: string): Promise<Knex.Config> {
       return { client: 'pg', connection: url };
     case 'mysql':
     case 'mariadb':
-      return { client: 'mysql2', connection: url.replace('mariadb:', 'mysql:') };
+      return { client: 'mysql2', connection: withUtf8mb4(url.replace('mariadb:', 'mysql:')) };
   }
   throw new SettingsError(
     'DATABASE_URL: give a sqlite:, postgres:, mysql: or mariadb: URL, such as sqlite:/var/lib/platform.sqlite.',
   );
+}
+
+/** Knex creates tables with the character set of the connection. The default of the database may be latin1. */
+function withUtf8mb4(url: string): string {
+  const parsed = new URL(url);
+  if (!parsed.searchParams.has('charset')) parsed.searchParams.set('charset', 'utf8mb4');
+  return parsed.href;
 }
 
 async function configureFile(filename: string): Promise<Knex.Config> {

@@ -1,5 +1,5 @@
 import { defineGate } from 'koa-gatehouse';
-import type { Gate, Scope } from 'koa-gatehouse';
+import type { Gate, Resource, Scope } from 'koa-gatehouse';
 
 export type Permission =
   | 'view_schools'
@@ -36,3 +36,47 @@ export const scopes: Readonly<Record<string, Scope<Permission>>> = {
     optional: true,
   },
 };
+
+/** The statistics are an API of their own: apps ask for them with `resource`, and get tokens that are valid for an hour. */
+const STATISTICS: Resource<Permission> = {
+  name: 'Larkfield statistics',
+  scopes: {
+    'statistics:read': { description: 'See how many schools there are', permissions: ['view_schools'] },
+  },
+  lifetimes: { accessToken: '1 hour' },
+};
+
+/** What agents may ask for. Their tokens are valid for an hour, because nobody registers most agents. */
+const AGENTS: Resource<Permission> = {
+  name: 'Larkfield schools for agents',
+  scopes: {
+    'schools:read': scopes['schools:read']!,
+    'schools:write': scopes['schools:write']!,
+    'schools:close': {
+      description: 'Close your schools for new pupils',
+      permissions: ['close_schools'],
+      optional: true,
+    },
+  },
+  lifetimes: { accessToken: '1 hour', refreshToken: '30 days', refreshTokenAbsolute: '90 days' },
+};
+
+/** The URL of the statistics. */
+export function statisticsUrl(baseUrl: string): string {
+  return `${baseUrl}/statistics`;
+}
+
+/** The URL that agents connect to. */
+export function agentsUrl(baseUrl: string): string {
+  return `${baseUrl}/mcp`;
+}
+
+/** The APIs besides `/api/v1`, by their URLs. */
+export function resourcesAt(baseUrl: string): Readonly<Record<string, Resource<Permission>>> {
+  return { [statisticsUrl(baseUrl)]: STATISTICS, [agentsUrl(baseUrl)]: AGENTS };
+}
+
+/** Those of this machine, for `gatehouse client … --gate gate.ts`. */
+export const resources = resourcesAt(
+  process.env['BASE_URL'] || `http://localhost:${process.env['PORT'] || 3000}`,
+);

@@ -9,7 +9,6 @@ import type { AuthServer } from 'koa-gatehouse';
 import { knexStorage } from 'koa-gatehouse/adapters/knex';
 import { pages } from 'koa-gatehouse/interactions';
 
-import { AGENTS, agentsUrl } from './agents.ts';
 import { prepareAnnouncement } from './announcement.ts';
 import type { Announcement } from './announcement.ts';
 import { createApp } from './app.ts';
@@ -17,7 +16,8 @@ import { Apps } from './apps.ts';
 import { CONNECTION_LIMITS } from './connection-limits.ts';
 import { migrateDatabase, openDatabase } from './database.ts';
 import { pdfAccess } from './documents/pdf-service.ts';
-import { gate, scopes } from './gate.ts';
+import { germanLabels } from './german.ts';
+import { gate, resourcesAt, scopes } from './gate.ts';
 import type { Permission, Role } from './gate.ts';
 import { keyEncryptionKeyIn } from './key-encryption-key.ts';
 import { createLetters } from './letters/letters.ts';
@@ -27,7 +27,6 @@ import { APPS } from './sample.ts';
 import { registerPortal, seed } from './seed.ts';
 import type { Settings } from './settings.ts';
 import { gracefulStop } from './shutdown.ts';
-import { STATISTICS, statisticsUrl } from './statistics.ts';
 import { platformUsers } from './users.ts';
 
 /** The running platform. */
@@ -100,7 +99,11 @@ export async function preparePlatform({
   await storage.migrate();
 
   const { keyEncryptionKeyFile, keyEncryptionKeys } = settings;
-  const ofUnregistered = ['profile', 'statistics:read', ...Object.keys(AGENTS.scopes ?? {})];
+  const resources = resourcesAt(baseUrl);
+  const ofUnregistered = [
+    'profile',
+    ...Object.values(resources).flatMap((api) => Object.keys(api.scopes ?? {})),
+  ];
   const auth = await createAuthServer({
     issuer: baseUrl,
     users: platformUsers(database),
@@ -111,10 +114,12 @@ export async function preparePlatform({
         logo: resolve(import.meta.dirname, 'public/wordmark.svg'),
         accent: '#1f5fbf',
       },
+      language: ['en', 'de'],
+      text: { de: germanLabels(baseUrl) },
     }),
     gate,
     scopes,
-    resources: { [statisticsUrl(baseUrl)]: STATISTICS, [agentsUrl(baseUrl)]: AGENTS },
+    resources,
     clients: {
       // Apps may sign assertions instead of sending a secret.
       keys: true,

@@ -254,3 +254,32 @@ test('the metrics are served on this machine only', async (t) => {
     t.is(readSettings(environment).metrics, metrics, JSON.stringify(environment));
   }
 });
+
+test('the pages are in the language of the browser, and so are the names of the scopes', async (t) => {
+  const app = announced.clients.find(({ name }) => name === 'Command line')!;
+  const url = new URL('/oauth/authorize', announced.base_url);
+  url.search = String(
+    new URLSearchParams({
+      client_id: app.client_id,
+      redirect_uri: app.redirect_uris[0]!,
+      response_type: 'code',
+      scope: 'schools:read',
+      ui_locales: 'de',
+    }),
+  );
+  const browser = new Browser();
+  const { login, password } = announced.users[0]!;
+  const page = await browser.follow(
+    await browser.submit(await browser.open(url), 'Anmelden', { login, password }),
+  );
+  t.regex(page.html, /<html lang="de"/);
+  t.regex(page.text, /Ihre Schulen sehen/);
+});
+
+test('the gate file has the APIs of the platform, for the command line', async (t) => {
+  const gate = await import('../../examples/server/gate.ts');
+  t.deepEqual(
+    Object.values(gate.resources).map(({ name }) => name),
+    ['Larkfield statistics', 'Larkfield schools for agents'],
+  );
+});
