@@ -22,24 +22,19 @@ export async function acquireConnection<Connection>(
   timeout: number,
 ): Promise<Connection> {
   const acquiring = pool.acquireConnection();
-  return new Promise((resolve, reject) => {
-    let tooLate = false;
-    const timer = setTimeout(() => {
-      tooLate = true;
-      reject(new CodedError('NO_CONNECTION', 'no connection became free'));
-    }, timeout);
+  const tooLate = Promise.withResolvers<never>();
+  const timer = setTimeout(() => {
+    tooLate.reject(new CodedError('NO_CONNECTION', 'no connection became free'));
     acquiring.then(
-      (connection) => {
-        if (tooLate) return pool.releaseConnection(connection);
-        clearTimeout(timer);
-        return resolve(connection);
-      },
-      (error: unknown) => {
-        clearTimeout(timer);
-        reject(error);
-      },
+      async (connection) => pool.releaseConnection(connection),
+      () => {},
     );
-  });
+  }, timeout);
+  try {
+    return await Promise.race([acquiring, tooLate.promise]);
+  } finally {
+    clearTimeout(timer);
+  }
 }
 
 // In milliseconds: for the server to stop the statement and to report that.

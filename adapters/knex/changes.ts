@@ -56,15 +56,56 @@ export function postgresqlChangeFeed(
   let isRunning = false;
   let hasListened = false;
 
-  function onListening(): void {
-    // Messages that were sent while the earlier connection was lost did not arrive.
-    if (hasListened) tell(EVERYTHING);
-    hasListened = true;
-  }
-
   function tell(payload: string | undefined): void {
     const changes = parseChanges(payload);
     for (const listener of listeners) listener(changes);
+  }
+
+  /**
+   * Listens on a connection until it ends or is closed.
+   *
+   * @returns `false` when it is one of a pooler such as PgBouncer, whose connections to the server are shared: LISTEN would stay
+   * on a connection that others use
+   */
+  async function listen(connection: ListeningConnection): Promise<boolean> {
+    const { promise: ended, resolve: end } = Promise.withResolvers<void>();
+    connection.once('end', end);
+    closing.signal.addEventListener('abort', () => end(), { once: true });
+    if (closing.signal.aborted) end();
+    connection.unref();
+    let isAnswered = true;
+
+    // A server may be gone without a word.
+    function check(): void {
+      if (!isAnswered) end();
+      isAnswered = false;
+      connection.query(LISTEN).then(
+        () => (isAnswered = true),
+        () => end(),
+      );
+    }
+
+    async function start(): Promise<boolean> {
+      if (!(await isDirect(connection))) return false;
+      connection.on('notification', ({ payload }) => tell(payload));
+      await connection.query(LISTEN);
+      // Messages that were sent while the earlier connection was lost did not arrive.
+      if (hasListened) tell(EVERYTHING);
+      hasListened = true;
+      return true;
+    }
+
+    const timer = setInterval(check, CHECK_INTERVAL).unref();
+    try {
+      // It may end before a query is answered, which then never is.
+      const isListening = await Promise.race([start(), ended.then(() => true)]);
+      if (isListening) await ended;
+      return isListening;
+    } finally {
+      clearInterval(timer);
+      // Not awaited: a server that is silent does not answer the goodbye either.
+      connection.end().catch(() => {});
+    }
   }
 
   async function run(): Promise<void> {
@@ -73,9 +114,10 @@ export function postgresqlChangeFeed(
       const startedAt = performance.now();
       try {
         const connection = await open();
-        if (!connection || !(await listen(connection, { onListening, tell }, closing.signal))) return;
+        if (!connection || !(await listen(connection))) return;
       } catch (error) {
-        if (isUnsupported(error)) return;
+        // feature_not_supported, syntax_error: the server has no LISTEN, as databases with PostgreSQL's protocol may.
+        if (['0A000', '42601'].includes(codeOf(error))) return;
       }
       const wasStable = performance.now() - startedAt > RETRY_DELAYS.longest;
       pause = wasStable ? RETRY_DELAYS.first : Math.min(pause * 2, RETRY_DELAYS.longest);
@@ -99,58 +141,6 @@ export function postgresqlChangeFeed(
       Promise.race([diagnose(open), delay(timeout, 'unreachable' as const, { ref: false })]),
     close: () => closing.abort(),
   };
-}
-
-/**
- * Listens on a connection until it ends or is closed.
- *
- * @returns `false` when it is one of a pooler such as PgBouncer, whose connections to the server are shared: LISTEN would stay
- * on a connection that others use
- */
-async function listen(
-  connection: ListeningConnection,
-  {
-    onListening,
-    tell,
-  }: { readonly onListening: () => void; readonly tell: (payload: string | undefined) => void },
-  signal: AbortSignal,
-): Promise<boolean> {
-  const { promise: ended, resolve: end } = Promise.withResolvers<void>();
-  connection.once('end', end);
-  signal.addEventListener('abort', () => end(), { once: true });
-  if (signal.aborted) end();
-  connection.unref();
-  let isAnswered = true;
-
-  // A server may be gone without a word.
-  function check(): void {
-    if (!isAnswered) end();
-    isAnswered = false;
-    connection.query(LISTEN).then(
-      () => (isAnswered = true),
-      () => end(),
-    );
-  }
-
-  async function start(): Promise<boolean> {
-    if (!(await isDirect(connection))) return false;
-    connection.on('notification', ({ payload }) => tell(payload));
-    await connection.query(LISTEN);
-    onListening();
-    return true;
-  }
-
-  const timer = setInterval(check, CHECK_INTERVAL).unref();
-  try {
-    // It may end before a query is answered, which then never is.
-    const isListening = await Promise.race([start(), ended.then(() => true)]);
-    if (isListening) await ended;
-    return isListening;
-  } finally {
-    clearInterval(timer);
-    // Not awaited: a server that is silent does not answer the goodbye either.
-    connection.end().catch(() => {});
-  }
 }
 
 async function diagnose(
@@ -192,10 +182,4 @@ function isChange(change: unknown): change is StoredChange {
     change !== null &&
     Object.values(change).every((value) => typeof value === 'string')
   );
-}
-
-/** Whether the server has no LISTEN, as databases with PostgreSQL's protocol may. */
-function isUnsupported(error: unknown): boolean {
-  // feature_not_supported, syntax_error
-  return ['0A000', '42601'].includes(codeOf(error));
 }

@@ -13,19 +13,15 @@ import { findPendingMigrations } from './migrations/index.ts';
 import type { Statements } from './statements.ts';
 import { TransactionQueue } from './transaction-queue.ts';
 
-/** How long to wait before another try, in milliseconds; doubled with each try. */
-interface RetryDelays {
-  readonly first: number;
-  readonly longest: number;
-}
-
-// A writer holds SQLite's lock for microseconds, so the first delay is short. A server with too many connections needs longer.
-const RETRY_DELAYS: Partial<Record<ErrorKind, RetryDelays>> = {
-  contention: { first: 1, longest: 20 },
-  'too many connections': { first: 100, longest: 400 },
-  // On another connection, which may reach the primary when a standby has taken over.
-  'read only': { first: 100, longest: 400 },
-};
+// How long to wait before another try, in milliseconds; doubled with each try. A writer holds SQLite's lock for microseconds, so
+// the first delay is short. A server with too many connections needs longer.
+const RETRY_DELAYS: { readonly [Kind in ErrorKind]?: { readonly first: number; readonly longest: number } } =
+  {
+    contention: { first: 1, longest: 20 },
+    'too many connections': { first: 100, longest: 400 },
+    // On another connection, which may reach the primary when a standby has taken over.
+    'read only': { first: 100, longest: 400 },
+  };
 
 // In milliseconds, after the last change that has failed.
 const FAILING_FOR = 60_000;
@@ -49,23 +45,17 @@ export interface Database extends Statements {
   /** Resolves when no transaction is waiting or under way. */
   settled(): Promise<void>;
   /** Hands `work` a connection for a transaction of the host. On SQLite one `work` runs at a time. */
-  withConnection<T>(work: (acquired: AcquiredConnection) => Promise<T>): Promise<T>;
+  withConnection<T>(work: Work<T>): Promise<T>;
+  /** Waits for work on a connection of the host's, for no longer than the storage's timeout. */
+  bounded<T>(work: Promise<T>, connection: unknown): Promise<T>;
+  /** Turns an error of the driver or the pool into a `GatehouseError`. */
+  explain(error: unknown): Promise<unknown>;
 }
 
 type Work<T> = (statements: Statements, connection: unknown) => Promise<T>;
 
 /** Runs work once, within `longest` milliseconds. */
 type Attempt = <T>(work: Work<T>, longest: number) => Promise<T>;
-
-/** A connection that a transaction of the host uses. */
-export interface AcquiredConnection {
-  readonly connection: unknown;
-  readonly statements: Statements;
-  /** Waits for the database, for no longer than the storage's timeout. */
-  bounded<T>(work: Promise<T>): Promise<T>;
-  /** Turns an error of the driver or the pool into a `GatehouseError`. */
-  explain(error: unknown): Promise<unknown>;
-}
 
 /**
  * @param timeout - in milliseconds: how long a call waits for a connection and for locks before it throws `StorageError`
@@ -157,11 +147,11 @@ export function createDatabase(
     }
   }
 
-  async function bounded<T>(work: Promise<T>, connection: unknown, longest: number): Promise<T> {
+  async function bounded<T>(work: Promise<T>, connection: unknown, longest = timeout): Promise<T> {
     return interruption ? interruptAfter(work, connection, { longest, interruption }) : work;
   }
 
-  async function explain(error: unknown, waited: number): Promise<unknown> {
+  async function explain(error: unknown, waited = timeout): Promise<unknown> {
     const isLocked = dialect.name === 'sqlite' && errorKind(error) === 'contention';
     const reason = isDiskFull(error) ? 'disk_full' : isLocked ? 'database_locked' : undefined;
     if (reason) failure = { reason, at: performance.now() };
@@ -208,7 +198,7 @@ export function createDatabase(
 
   // With a single connection, transactions wait for each other anyway, so they share commits.
   const transactions: Transactions = pool.acquireIfFree
-    ? createGroupCommit(dialect, { withRetries, explain: async (error) => explain(error, timeout) })
+    ? createGroupCommit(dialect, { withRetries, explain })
     : { transact: transactAlone, async settled() {} };
 
   return {
@@ -231,17 +221,8 @@ export function createDatabase(
       await withRetries(confirmIn);
     },
     settled: async () => transactions.settled(),
-    withConnection: async (work) =>
-      withRetries(
-        async (statements, connection) =>
-          work({
-            connection,
-            statements,
-            bounded: async (working) => bounded(working, connection, timeout),
-            explain: async (error) => explain(error, timeout),
-          }),
-        timeout,
-        { attempt: borrowForHost },
-      ),
+    withConnection: async (work) => withRetries(work, timeout, { attempt: borrowForHost }),
+    bounded,
+    explain,
   };
 }

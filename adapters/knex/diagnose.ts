@@ -1,19 +1,13 @@
 import { now } from '../../lib/contracts/clock.ts';
-import type { StorageAccess, StorageDiagnosis, StorageState } from '../../lib/contracts/index.ts';
+import type { StorageAccess, StorageDiagnosis } from '../../lib/contracts/index.ts';
 import { MigrationsPendingError } from '../../lib/errors.ts';
 import type { PostgresqlChangeFeed } from './changes.ts';
-import { readClock } from './clock.ts';
 import type { Database } from './database.ts';
 import { codeOf } from './error-kinds.ts';
 import { isRefusal, named } from './explain-error.ts';
 import { EXPIRING } from './prune.ts';
 import { toOptionalNumber } from './stores/column-values.ts';
 import type { Integer } from './stores/column-values.ts';
-
-/** Reads the database's clock. */
-export async function state(database: Database): Promise<StorageState> {
-  return { clock: await readClock(database), failing: database.failing };
-}
 
 /** Reads the database's cache and the oldest expired row; for each table, this reads the first entry of an index. */
 export async function diagnose(

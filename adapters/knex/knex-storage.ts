@@ -6,8 +6,9 @@ import { optional, readOptions } from '../../lib/options/declare.ts';
 import type { Check, Given } from '../../lib/options/declare.ts';
 import { boolean, wait } from '../../lib/options/values.ts';
 import { postgresqlChangeFeed } from './changes.ts';
+import { readClock } from './clock.ts';
 import { createDatabase } from './database.ts';
-import { access, diagnose, state } from './diagnose.ts';
+import { access, diagnose } from './diagnose.ts';
 import { migrate } from './migrate.ts';
 import { findPendingMigrations } from './migrations/index.ts';
 import { openDatabase, openListenerAt } from './open-database.ts';
@@ -132,7 +133,7 @@ export function knexStorage(
       }),
     ...(opened.dialect.confirmation !== undefined && { confirm: async () => opened.confirm() }),
     prune: createPrune(opened),
-    state: async () => state(opened),
+    state: async () => ({ clock: await readClock(opened), failing: opened.failing }),
     diagnose: async () => diagnose(opened, changes, timeout),
     access: async () => access(opened),
     async close() {

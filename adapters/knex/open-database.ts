@@ -6,14 +6,14 @@ import type { Knex } from 'knex';
 import { ConfigError } from '../../lib/errors.ts';
 import type { ConnectionPool } from './bounded-waits.ts';
 import type { ListeningConnection } from './changes.ts';
-import { withConnectionSettings } from './connection-settings.ts';
+import { setUpFile, withConnectionSettings } from './connection-settings.ts';
 import type { Dialect } from './dialect.ts';
 import { mysqlDialect } from './dialects/mysql.ts';
 import { postgresqlDialect } from './dialects/postgresql.ts';
 import { sqliteDialect } from './dialects/sqlite.ts';
-import { loadKnex, missing } from './load-driver.ts';
+import type { SqliteConnection } from './dialects/sqlite.ts';
+import { loadBetterSqlite3, loadKnex, missing } from './load-driver.ts';
 import { SoleConnection } from './sole-connection.ts';
-import { SqliteFile } from './sqlite-file.ts';
 import type { Statements } from './statements.ts';
 
 const OPTION = 'storage';
@@ -108,20 +108,43 @@ function openKnex(config: Knex.Config, timeout: number): OpenedDatabase {
 
 /** Opens an SQLite file without Knex. Only `transaction()` needs Knex, which then uses the connection opened here. */
 function openFile(config: Knex.Config, filename: string, timeout: number): OpenedDatabase {
-  const file = new SqliteFile(filename);
-  const sole = new SoleConnection(file);
+  const BetterSqlite3 = loadBetterSqlite3();
   const dialect = sqliteDialect();
   const isDurable = isPersistent(filename);
+  let isClosed = false;
+  let reading: SqliteConnection | undefined;
   let knex: Knex | undefined;
+
+  function open(): SqliteConnection {
+    if (isClosed) throw new Error('the file is closed');
+    const file = new BetterSqlite3(filename);
+    setUpFile(file);
+    return file;
+  }
+
+  // In WAL mode it reads the last committed state while the other connection has a transaction open.
+  function reader(): Statements {
+    if (!reading) {
+      reading = open();
+      reading.pragma('query_only = 1');
+    }
+    return dialect.enter(reading);
+  }
+
+  const sole = new SoleConnection({
+    acquireConnection: async () => open(),
+    releaseConnection: async (file) => void file.close(),
+  });
   return {
     pool: sole,
     dialect,
     durable: isDurable,
     // A database in memory can be reached by its own connection only.
-    ...(isDurable && { reader: () => dialect.enter(file.reader()) }),
+    ...(isDurable && { reader }),
     knex: () => (knex ??= connect(withConnectionSettings(config, timeout))),
     async close() {
-      file.close();
+      isClosed = true;
+      reading?.close();
       await sole.returnToPool();
       await knex?.destroy();
     },

@@ -3,11 +3,10 @@ import type { ColumnTypes, Dialect } from './dialect.ts';
 /** The definition of a table, the same for all databases. */
 export interface Table {
   readonly name: string;
-  readonly columns: Readonly<Record<string, keyof ColumnTypes>>;
-  /** The columns that may be null. */
-  readonly optional?: readonly string[];
-  /** The primary key. */
-  readonly key: readonly string[];
+  /** With `?`, the column may be null. */
+  readonly columns: Readonly<Record<string, keyof ColumnTypes | `${keyof ColumnTypes}?`>>;
+  /** The primary key; `id` unless given. */
+  readonly key?: readonly string[];
   /** Each one a list of columns. */
   readonly indexes?: readonly (readonly string[])[];
   readonly unique?: readonly (readonly string[])[];
@@ -22,36 +21,34 @@ export interface Migration {
 
 /** The statements that create a table and its indexes, unless they exist. */
 export function createTable(dialect: Dialect, table: Table): string[] {
-  const { name, columns, key, optional = [] } = table;
+  const { name, columns, key = ['id'] } = table;
   const indexes = [
     ...(table.unique ?? []).map((on) => ({ on, unique: 'unique ' })),
     ...(table.indexes ?? []).map((on) => ({ on, unique: '' })),
-  ].map(({ on, unique }) => ({ on: on.join(', '), unique, index: nameOfIndex(name, on) }));
-
+  ];
   const lines = [
-    ...Object.entries(columns).map(
-      ([column, type]) => `${column} ${dialect.types[type]}${optional.includes(column) ? '' : ' not null'}`,
-    ),
+    ...Object.entries(columns).map(([column, type]) => defineColumn(dialect, column, type)),
     `primary key (${key.join(', ')})`,
     ...(dialect.inlineIndexes
-      ? indexes.map(({ on, unique, index }) => `${unique}index ${index} (${on})`)
+      ? indexes.map(({ on, unique }) => `${unique}index ${nameOfIndex(name, on)} (${on.join(', ')})`)
       : []),
   ];
   return [
     `create table if not exists ${name} (\n  ${lines.join(',\n  ')}\n)`,
-    ...(dialect.inlineIndexes
-      ? []
-      : indexes.map(
-          ({ on, unique, index }) => `create ${unique}index if not exists ${index} on ${name} (${on})`,
-        )),
+    ...(dialect.inlineIndexes ? [] : indexes.map(({ on, unique }) => createIndex(dialect, name, on, unique))),
   ];
 }
 
-/** The statements that add nullable columns. */
+function defineColumn({ types }: Dialect, column: string, type: string): string {
+  const isOptional = type.endsWith('?');
+  return `${column} ${types[type.replace('?', '') as keyof ColumnTypes]}${isOptional ? '' : ' not null'}`;
+}
+
+/** The statements that add columns, which may be null. */
 export function addColumns(
   { addColumn, types }: Dialect,
   table: string,
-  columns: Table['columns'],
+  columns: Readonly<Record<string, keyof ColumnTypes>>,
 ): string[] {
   return Object.entries(columns).map(
     ([column, type]) => `alter table ${table} ${addColumn} ${column} ${types[type]}`,
@@ -59,9 +56,14 @@ export function addColumns(
 }
 
 /** The statement that creates an index of an existing table, which can be repeated. */
-export function createIndex({ inlineIndexes }: Dialect, table: string, on: readonly string[]): string {
+export function createIndex(
+  { inlineIndexes }: Dialect,
+  table: string,
+  on: readonly string[],
+  unique = '',
+): string {
   const unlessDone = inlineIndexes ? '' : 'if not exists ';
-  return `create index ${unlessDone}${nameOfIndex(table, on)} on ${table} (${on.join(', ')})`;
+  return `create ${unique}index ${unlessDone}${nameOfIndex(table, on)} on ${table} (${on.join(', ')})`;
 }
 
 /** The statement that drops an index, which can be repeated. */

@@ -1,7 +1,7 @@
 import type { Knex } from 'knex';
 
 import { StorageError } from '../../lib/errors.ts';
-import type { Database, AcquiredConnection } from './database.ts';
+import type { Database } from './database.ts';
 import { errorKind } from './error-kinds.ts';
 import type { Statements } from './statements.ts';
 
@@ -36,13 +36,13 @@ export async function transact<T>(
   knex: Knex,
   work: (transaction: Knex.Transaction) => Promise<T>,
 ): Promise<T> {
-  const outcome = await database.withConnection(async (acquired) => {
+  const outcome = await database.withConnection(async (statements, connection) => {
     try {
-      return await run(acquired, database, { knex, work });
+      return await run(database, statements, connection, { knex, work });
     } finally {
       // Knex does not remove its transaction id from a connection that was passed in, and reports the id with every later
       // statement.
-      delete (acquired.connection as { __knexTxId?: string }).__knexTxId;
+      delete (connection as { __knexTxId?: string }).__knexTxId;
     }
   });
   if ('thrown' in outcome) throw outcome.thrown;
@@ -50,23 +50,24 @@ export async function transact<T>(
 }
 
 async function run<T>(
-  acquired: AcquiredConnection,
-  { dialect }: Database,
+  database: Database,
+  statements: Statements,
+  connection: unknown,
   { knex, work }: { knex: Knex; work: (transaction: Knex.Transaction) => Promise<T> },
 ): Promise<Outcome<T>> {
-  const { connection } = acquired;
+  const { dialect } = database;
   const begun = Promise.withResolvers<void>();
   const worked = Promise.withResolvers<Outcome<T>>();
   let isTooLate = false;
 
   const ended = knex.transaction(
     async (transaction) => {
-      if (dialect.lockForWriting !== undefined) await acquired.statements.run(dialect.lockForWriting);
+      if (dialect.lockForWriting !== undefined) await statements.run(dialect.lockForWriting);
       if (isTooLate || transaction.isCompleted()) return;
       // The host's statements run with the connection's own settings, such as `busy_timeout`.
       dialect.leave?.(connection);
       begun.resolve();
-      statementsByTransaction.set(transaction, acquired.statements);
+      statementsByTransaction.set(transaction, statements);
       try {
         worked.resolve({ value: await work(transaction) });
       } catch (thrown) {
@@ -81,11 +82,11 @@ async function run<T>(
 
   async function undo(): Promise<void> {
     // The caller gets the first error, not the one of the rollback.
-    await acquired.bounded(dialect.rollback(connection)).catch(() => {});
+    await database.bounded(dialect.rollback(connection), connection).catch(() => {});
   }
 
   try {
-    await acquired.bounded(Promise.race([begun.promise, ended]));
+    await database.bounded(Promise.race([begun.promise, ended]), connection);
   } catch (error) {
     isTooLate = true;
     await undo();
@@ -96,11 +97,11 @@ async function run<T>(
     await dialect.interruption?.abandon(connection);
   }
   try {
-    await acquired.bounded(ended);
+    await database.bounded(ended, connection);
     return outcome;
   } catch (error) {
     const isUndone = 'thrown' in outcome && outcome.thrown === error;
     if (!isUndone) await undo();
-    return 'thrown' in outcome ? outcome : { thrown: await acquired.explain(error) };
+    return 'thrown' in outcome ? outcome : { thrown: await database.explain(error) };
   }
 }

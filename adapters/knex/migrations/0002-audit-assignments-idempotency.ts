@@ -18,14 +18,12 @@ const TABLES: readonly Table[] = [
       // In milliseconds.
       at: 'integer',
       type: 'id',
-      client_id: 'id',
-      user_id: 'id',
+      client_id: 'id?',
+      user_id: 'id?',
       // The members of the record that have no column of their own.
       payload: 'text',
       expires_at: 'integer',
     },
-    optional: ['client_id', 'user_id'],
-    key: ['id'],
     // In the order of a page, so that only the rows of the page are read, not all matching rows. The longest of these keys has
     // 3068 bytes, and MySQL allows 3072.
     indexes: [
@@ -51,11 +49,9 @@ const TABLES: readonly Table[] = [
       leased_until: 'integer',
       expires_at: 'integer',
       // Null until the request is finished.
-      status: 'integer',
-      body: 'text',
+      status: 'integer?',
+      body: 'text?',
     },
-    optional: ['status', 'body'],
-    key: ['id'],
     indexes: [['expires_at']],
   },
 ];

@@ -16,7 +16,6 @@ export const migrations: readonly Migration[] = [
       createTable(dialect, {
         name: 'gatehouse_attempts',
         columns: { id: 'id', attempts: 'integer', expires_at: 'integer' },
-        key: ['id'],
         indexes: [['expires_at']],
       }),
   },
@@ -80,7 +79,6 @@ export const migrations: readonly Migration[] = [
       createTable(dialect, {
         name: 'gatehouse_assertions',
         columns: { id: 'id', expires_at: 'integer' },
-        key: ['id'],
         indexes: [['expires_at']],
       }),
   },
@@ -117,11 +115,9 @@ export const migrations: readonly Migration[] = [
           expires_at: 'integer',
           kept_until: 'integer',
           sequence: 'integer',
-          answer: 'id',
-          polled_at: 'integer',
+          answer: 'id?',
+          polled_at: 'integer?',
         },
-        optional: ['answer', 'polled_at'],
-        key: ['id'],
         unique: [['user_code']],
         indexes: [['kept_until']],
       }),
@@ -163,9 +159,8 @@ export const migrations: readonly Migration[] = [
           client_id: 'id',
           // The name from one of its words on, in lower case.
           beginning: 'id',
-          owner_id: 'id',
+          owner_id: 'id?',
         },
-        optional: ['owner_id'],
         key: ['client_id', 'beginning'],
         indexes: [
           ['beginning', 'client_id'],
