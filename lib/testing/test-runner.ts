@@ -21,3 +21,21 @@ export type RegisterTest = (title: string, run: (t: Assertions) => Promise<void>
 
 /** Registers a test that receives a new storage. */
 export type StorageTest = (title: string, run: (t: Assertions, storage: Storage) => Promise<void>) => void;
+
+/** Registers a test that receives one store of a new storage, and the storage. */
+export type StoreTest<Name extends keyof Storage> = (
+  title: string,
+  run: (t: Assertions, store: Storage[Name], storage: Storage) => Promise<void>,
+) => void;
+
+/** The tests of one store. */
+export function testsOf<Name extends keyof Storage>(test: StorageTest, name: Name): StoreTest<Name> {
+  return (title, run) => {
+    test(title, async (t, storage) => run(t, storage[name], storage));
+  };
+}
+
+/** The results of a number of calls at once. */
+export async function atOnce<T>(calls: number, call: (index: number) => Promise<T>): Promise<T[]> {
+  return Promise.all(Array.from({ length: calls }, async (_, index) => call(index)));
+}

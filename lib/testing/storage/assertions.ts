@@ -1,27 +1,23 @@
 import { HOUR, LOOKALIKES, NOW } from './rows.ts';
+import { atOnce, testsOf } from '../test-runner.ts';
 import type { StorageTest } from '../test-runner.ts';
 
-export function assertionContract(test: StorageTest): void {
-  test('assertions: redeemAssertion returns true once for each id, also with another expiry', async (t, {
-    clients,
-  }) => {
+export function assertionContract(register: StorageTest): void {
+  const test = testsOf(register, 'clients');
+
+  test('assertions: redeemAssertion returns true once for each id, also with another expiry', async (t, clients) => {
     t.true(await clients.redeemAssertion('a', NOW + HOUR));
     t.false(await clients.redeemAssertion('a', NOW + HOUR));
     t.false(await clients.redeemAssertion('a', NOW + 2 * HOUR));
     t.true(await clients.redeemAssertion('b', NOW + HOUR));
   });
 
-  test('assertions: of a hundred calls of redeemAssertion at once, exactly one returns true', async (t, {
-    clients,
-  }) => {
-    const spent = await Promise.all(
-      Array.from({ length: 100 }, async (_, index) => clients.redeemAssertion('a', NOW + index)),
-    );
+  test('assertions: of a hundred calls of redeemAssertion at once, exactly one returns true', async (t, clients) => {
+    const spent = await atOnce(100, async (index) => clients.redeemAssertion('a', NOW + index));
     t.is(spent.filter(Boolean).length, 1);
   });
 
-  test('assertions: an id is used until prune deletes it after its expiry', async (t, storage) => {
-    const { clients } = storage;
+  test('assertions: an id is used until prune deletes it after its expiry', async (t, clients, storage) => {
     await clients.redeemAssertion('past', NOW - 1);
     await clients.redeemAssertion('now', NOW);
     t.false(await clients.redeemAssertion('past', NOW + HOUR));
@@ -30,7 +26,7 @@ export function assertionContract(test: StorageTest): void {
     t.false(await clients.redeemAssertion('now', NOW + HOUR));
   });
 
-  test('assertions: ids are compared exactly', async (t, { clients }) => {
+  test('assertions: ids are compared exactly', async (t, clients) => {
     t.true(await clients.redeemAssertion('Id', NOW + HOUR));
     for (const id of LOOKALIKES) t.true(await clients.redeemAssertion(id, NOW + HOUR), id);
   });

@@ -1,21 +1,20 @@
 import { LOOKALIKES } from './rows.ts';
+import { testsOf } from '../test-runner.ts';
 import type { StorageTest } from '../test-runner.ts';
 
-export function assignmentContract(test: StorageTest): void {
+export function assignmentContract(register: StorageTest): void {
+  const test = testsOf(register, 'assignments');
+
   const nothing = { roles: [], permissions: [] };
 
-  test('assignments: find returns what was saved, and empty lists for every other user id', async (t, {
-    assignments,
-  }) => {
+  test('assignments: find returns what was saved, and empty lists for every other user id', async (t, assignments) => {
     const assignment = { roles: ['registrar', 'Schulträger “ü” 🎒'], permissions: ['view_schools'] };
     await assignments.save('Id', assignment);
     t.deepEqual(await assignments.find('Id'), assignment);
     for (const userId of [...LOOKALIKES, '', '%']) t.deepEqual(await assignments.find(userId), nothing);
   });
 
-  test('assignments: save replaces roles and permissions together, also with twenty calls at once', async (t, {
-    assignments,
-  }) => {
+  test('assignments: save replaces roles and permissions together, also with twenty calls at once', async (t, assignments) => {
     await assignments.save('ann', { roles: ['registrar'], permissions: ['view_schools'] });
     await assignments.save('ann', { roles: [], permissions: ['edit_schools'] });
     t.deepEqual(await assignments.find('ann'), { roles: [], permissions: ['edit_schools'] });
@@ -28,7 +27,7 @@ export function assignmentContract(test: StorageTest): void {
     t.is(`p${roles[0]?.slice(1)}`, permissions[0], 'roles and permissions of one call');
   });
 
-  test('assignments: delete returns whether there was an assignment', async (t, { assignments }) => {
+  test('assignments: delete returns whether there was an assignment', async (t, assignments) => {
     await assignments.save('ann', { roles: ['registrar'], permissions: [] });
     await assignments.save('bob', nothing);
     t.true(await assignments.delete('ann'));
@@ -37,9 +36,7 @@ export function assignmentContract(test: StorageTest): void {
     t.true(await assignments.delete('bob'));
   });
 
-  test('assignments: stores user ids of 255 characters and lists of 5000 permissions', async (t, {
-    assignments,
-  }) => {
+  test('assignments: stores user ids of 255 characters and lists of 5000 permissions', async (t, assignments) => {
     const users = ['x'.repeat(255), `${'x'.repeat(254)}y`, '🎒'.repeat(255)];
     const permissions = Array.from({ length: 5000 }, (_, index) => `permission_${index}`);
     for (const userId of users) await assignments.save(userId, { roles: [userId], permissions });
@@ -48,9 +45,7 @@ export function assignmentContract(test: StorageTest): void {
     }
   });
 
-  test('assignments: changing a saved or returned object does not change the stored one', async (t, {
-    assignments,
-  }) => {
+  test('assignments: changing a saved or returned object does not change the stored one', async (t, assignments) => {
     const given = { roles: ['registrar'], permissions: [] };
     await assignments.save('ann', given);
     given.roles.push('changed');

@@ -1,5 +1,6 @@
 import type { AttemptCounter, AttemptStore, AttemptWindow } from '../../contracts/index.ts';
 import { HOUR, LOOKALIKES, NOW } from './rows.ts';
+import { atOnce, testsOf } from '../test-runner.ts';
 import type { StorageTest } from '../test-runner.ts';
 
 const END = NOW + HOUR;
@@ -15,10 +16,10 @@ async function count(
   return (await attempts.count([{ id, limit }], { ...WINDOW, ...window })).full?.expiresAt;
 }
 
-export function attemptContract(test: StorageTest): void {
-  test('attempts: count returns undefined up to the limit, then the end of the window', async (t, {
-    attempts,
-  }) => {
+export function attemptContract(register: StorageTest): void {
+  const test = testsOf(register, 'attempts');
+
+  test('attempts: count returns undefined up to the limit, then the end of the window', async (t, attempts) => {
     for (let time = 1; time <= 3; time += 1) t.is(await count(attempts, 'a'), undefined);
     const late = { now: NOW + 60, expiresAt: END + 60 };
     t.is(await count(attempts, 'a', late), END, 'the end that the first attempt set');
@@ -26,9 +27,7 @@ export function attemptContract(test: StorageTest): void {
     t.is(await count(attempts, 'b'), undefined, 'another id');
   });
 
-  test('attempts: the end of a window is set by its first attempt, not by later ones', async (t, {
-    attempts,
-  }) => {
+  test('attempts: the end of a window is set by its first attempt, not by later ones', async (t, attempts) => {
     for (let time = 0; time < 3; time += 1) {
       await count(attempts, 'a', { now: NOW + time * 60, expiresAt: END + time * 60 });
     }
@@ -36,39 +35,31 @@ export function attemptContract(test: StorageTest): void {
     t.is(await count(attempts, 'a', { now: END, expiresAt: END + HOUR }), undefined, 'a new window');
   });
 
-  test('attempts: of a hundred calls of count at once, exactly as many as the limit return undefined', async (t, {
-    attempts,
-  }) => {
+  test('attempts: of a hundred calls of count at once, exactly as many as the limit return undefined', async (t, attempts) => {
     for (const limit of [1, 7]) {
-      const ends = await Promise.all(
-        Array.from({ length: 100 }, async () => count(attempts, `${limit}`, { limit })),
-      );
+      const ends = await atOnce(100, async () => count(attempts, `${limit}`, { limit }));
       t.is(ends.filter((end) => end === undefined).length, limit);
       t.deepEqual([...new Set(ends.filter((end) => end !== undefined))], [END]);
     }
   });
 
-  test('attempts: attempts above the limit are not counted', async (t, { attempts }) => {
+  test('attempts: attempts above the limit are not counted', async (t, attempts) => {
     for (let time = 0; time < 10; time += 1) await count(attempts, 'a');
     await attempts.release(['a']);
     t.is(await count(attempts, 'a'), undefined);
     t.is(await count(attempts, 'a'), END);
   });
 
-  test('attempts: counting starts again at the end of a window, also with a hundred calls at once', async (t, {
-    attempts,
-  }) => {
+  test('attempts: counting starts again at the end of a window, also with a hundred calls at once', async (t, attempts) => {
     for (let time = 0; time < 3; time += 1) await count(attempts, 'a');
     t.is(await count(attempts, 'a', { now: END - 1 }), END);
     const next = { now: END, expiresAt: END + HOUR };
-    const ends = await Promise.all(Array.from({ length: 100 }, async () => count(attempts, 'a', next)));
+    const ends = await atOnce(100, async () => count(attempts, 'a', next));
     t.is(ends.filter((end) => end === undefined).length, 3);
     t.is(await count(attempts, 'a', next), END + HOUR);
   });
 
-  test('attempts: release subtracts one attempt, never below zero, also with two calls at once', async (t, {
-    attempts,
-  }) => {
+  test('attempts: release subtracts one attempt, never below zero, also with two calls at once', async (t, attempts) => {
     for (let time = 0; time < 3; time += 1) await count(attempts, 'a');
     await Promise.all([attempts.release(['a']), attempts.release(['a'])]);
     t.is(await count(attempts, 'a'), undefined);
@@ -80,7 +71,7 @@ export function attemptContract(test: StorageTest): void {
     await attempts.release(['unknown']);
   });
 
-  test('attempts: release resets a counter, with its window', async (t, { attempts }) => {
+  test('attempts: release resets a counter, with its window', async (t, attempts) => {
     for (let time = 0; time < 3; time += 1) await count(attempts, 'a');
     await attempts.release([], ['a']);
     await attempts.release([], ['a']);
@@ -94,7 +85,7 @@ export function attemptContract(test: StorageTest): void {
     { id: 'address', limit: 9 },
   ];
 
-  test('attempts: an attempt is counted in each of several counters, or in none', async (t, { attempts }) => {
+  test('attempts: an attempt is counted in each of several counters, or in none', async (t, attempts) => {
     for (let time = 0; time < 2; time += 1) {
       t.is((await attempts.count(PAIR, WINDOW)).full, undefined);
     }
@@ -105,15 +96,11 @@ export function attemptContract(test: StorageTest): void {
     t.is(await count(attempts, 'account', { limit: 5 }), END, 'those that were refused are not counted');
   });
 
-  test('attempts: of a hundred attempts at once with several counters, no counter exceeds its limit', async (t, {
-    attempts,
-  }) => {
-    const counted = await Promise.all(
-      Array.from({ length: 100 }, async (_, index) => {
-        const counters = PAIR.with(0, { id: `pair ${index % 3}`, limit: 2 });
-        return attempts.count(index % 2 === 0 ? counters : counters.toReversed(), WINDOW);
-      }),
-    );
+  test('attempts: of a hundred attempts at once with several counters, no counter exceeds its limit', async (t, attempts) => {
+    const counted = await atOnce(100, async (index) => {
+      const counters = PAIR.with(0, { id: `pair ${index % 3}`, limit: 2 });
+      return attempts.count(index % 2 === 0 ? counters : counters.toReversed(), WINDOW);
+    });
     const taken = counted.filter(({ full }) => full === undefined);
     t.is(taken.length, 5, 'the limit of the account');
     for (let time = taken.length; time < 9; time += 1)
@@ -121,9 +108,7 @@ export function attemptContract(test: StorageTest): void {
     t.is(await count(attempts, 'address', { limit: 9 }), END);
   });
 
-  test('attempts: release uncounts one attempt in some counters, and resets others', async (t, {
-    attempts,
-  }) => {
+  test('attempts: release uncounts one attempt in some counters, and resets others', async (t, attempts) => {
     for (let time = 0; time < 2; time += 1) await attempts.count(PAIR, WINDOW);
     await attempts.release(['account', 'address'], ['pair']);
     const later = { now: NOW + 60, expiresAt: END + 60 };
@@ -134,7 +119,8 @@ export function attemptContract(test: StorageTest): void {
     t.is(await count(attempts, 'account', { ...later, limit: 5 }), END, 'the window is as before');
   });
 
-  test('attempts: count tells the sequence of the revocations', async (t, { attempts, revocations }) => {
+  test('attempts: count tells the sequence of the revocations', async (t, attempts, storage) => {
+    const { revocations } = storage;
     const sequenceOf = async (id: string) => {
       const counted = await attempts.count([{ id, limit: 1 }], WINDOW);
       return 'sequence' in counted ? counted.sequence : undefined;
@@ -144,9 +130,7 @@ export function attemptContract(test: StorageTest): void {
     t.is(await sequenceOf('b'), await revocations.latestSequence());
   });
 
-  test('attempts: reserve counts as many as are left, and says how many and until when', async (t, {
-    attempts,
-  }) => {
+  test('attempts: reserve counts as many as are left, and says how many and until when', async (t, attempts) => {
     const reserve = async (amount: number, fields: Partial<AttemptWindow> = {}) =>
       attempts.reserve({ id: 'a', limit: 10 }, { ...WINDOW, ...fields, amount });
     t.deepEqual(await reserve(4), { reserved: 4, left: 6, expiresAt: END });
@@ -168,16 +152,12 @@ export function attemptContract(test: StorageTest): void {
     });
   });
 
-  test('attempts: calls of reserve at once reserve the limit together, also when they open the next window', async (t, {
-    attempts,
-  }) => {
+  test('attempts: calls of reserve at once reserve the limit together, also when they open the next window', async (t, attempts) => {
     for (const at of [NOW, END]) {
       const counter = { id: 'a', limit: 100 };
       const window = { now: at, expiresAt: at + HOUR };
-      const all = await Promise.all(
-        Array.from({ length: 60 }, async (_, index) =>
-          attempts.reserve(counter, { ...window, amount: 1 + (index % 7) }),
-        ),
+      const all = await atOnce(60, async (index) =>
+        attempts.reserve(counter, { ...window, amount: 1 + (index % 7) }),
       );
       t.is(
         all.reduce((sum, { reserved }) => sum + reserved, 0),
@@ -188,7 +168,7 @@ export function attemptContract(test: StorageTest): void {
     }
   });
 
-  test('attempts: ids are compared exactly', async (t, { attempts }) => {
+  test('attempts: ids are compared exactly', async (t, attempts) => {
     await count(attempts, 'Id', { limit: 1 });
     for (const id of LOOKALIKES) {
       t.is(await count(attempts, id, { limit: 1 }), undefined, id);

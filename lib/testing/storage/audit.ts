@@ -1,17 +1,20 @@
 import type { AuditEvent, AuditOrigin, AuditQuery, AuditRecord, AuditStore } from '../../contracts/index.ts';
 import { aClient, aRecord, aSecret, HOUR, LOOKALIKES, NOW } from './rows.ts';
+import { testsOf } from '../test-runner.ts';
 import type { StorageTest } from '../test-runner.ts';
 
 const LATER = NOW + HOUR;
 
-export function auditContract(test: StorageTest): void {
-  test('audit: list returns the appended records of every type, newest first', async (t, { audit }) => {
+export function auditContract(register: StorageTest): void {
+  const test = testsOf(register, 'audit');
+
+  test('audit: list returns the appended records of every type, newest first', async (t, audit) => {
     const records = EVENTS.map((event, index) => aRecord({ id: `${index}`, at: NOW * 1000 + index }, event));
     await audit.append(records, LATER);
     t.deepEqual(await audit.list({}), records.toReversed());
   });
 
-  test('audit: members that are undefined are left out of the stored record', async (t, { audit }) => {
+  test('audit: members that are undefined are left out of the stored record', async (t, audit) => {
     const refused = { type: 'token_refused', error: 'invalid_client', reason: 'unknown' } as const;
     await audit.append(
       [aRecord({ id: 'a' }, { ...refused, clientId: undefined, actorId: undefined })],
@@ -20,9 +23,7 @@ export function auditContract(test: StorageTest): void {
     t.deepEqual(await audit.list({}), [aRecord({ id: 'a' }, refused)]);
   });
 
-  test('audit: append skips records whose id is stored already, and adds the others', async (t, {
-    audit,
-  }) => {
+  test('audit: append skips records whose id is stored already, and adds the others', async (t, audit) => {
     const [a, b, c] = [aRecord({ id: 'a' }), aRecord({ id: 'b' }), aRecord({ id: 'c' })];
     await audit.append([a, b], LATER);
     const other: AuditEvent = { type: 'logout', userId: 'bob' };
@@ -30,7 +31,7 @@ export function auditContract(test: StorageTest): void {
     t.deepEqual(await audit.list({}), [c, b, a]);
   });
 
-  test('audit: append stores any number of records, from none to a thousand', async (t, { audit }) => {
+  test('audit: append stores any number of records, from none to a thousand', async (t, audit) => {
     let id = 1000;
     for (const count of [0, 1, 3, 64, 255, 256, 257, 1000]) {
       const records = Array.from({ length: count }, () => aRecord({ id: `${(id += 1)}` }));
@@ -39,18 +40,14 @@ export function auditContract(test: StorageTest): void {
     }
   });
 
-  test('audit: appending the same records several times at once, in any order, stores each once', async (t, {
-    audit,
-  }) => {
+  test('audit: appending the same records several times at once, in any order, stores each once', async (t, audit) => {
     const records = Array.from({ length: 300 }, (_, index) => aRecord({ id: `${index + 1000}` }));
     const orders = [records, records.toReversed(), records.slice(100), records.slice(0, 100)];
     await Promise.all([...orders, ...orders].map(async (given) => audit.append(given, LATER)));
     t.deepEqual(await audit.list({ limit: 1000 }), records.toReversed());
   });
 
-  test('audit: stores every character, ids of 255 characters and names of any length', async (t, {
-    audit,
-  }) => {
+  test('audit: stores every character, ids of 255 characters and names of any length', async (t, audit) => {
     const record = aRecord(
       { id: 'a', at: 8_640_000_000_000_000 },
       {
@@ -68,7 +65,8 @@ export function auditContract(test: StorageTest): void {
     t.deepEqual(await audit.list({ before: record }), [login]);
   });
 
-  test('audit: the records of a client are not deleted with the client', async (t, { audit, clients }) => {
+  test('audit: the records of a client are not deleted with the client', async (t, audit, storage) => {
+    const { clients } = storage;
     await clients.insert(aClient(), [aSecret()]);
     const record = aRecord(
       { id: 'a' },
@@ -79,7 +77,7 @@ export function auditContract(test: StorageTest): void {
     t.deepEqual(await audit.list({ clientId: aClient().id }), [record]);
   });
 
-  test('audit: ids are compared exactly', async (t, { audit }) => {
+  test('audit: ids are compared exactly', async (t, audit) => {
     const consent = { type: 'consent_given', scopes: [] } as const;
     const stored = aRecord({ id: 'Id' }, { ...consent, userId: 'Id', clientId: 'Id' });
     await audit.append([stored], LATER);
@@ -94,9 +92,7 @@ export function auditContract(test: StorageTest): void {
     t.is((await audit.list({})).length, LOOKALIKES.length + 1);
   });
 
-  test('audit: changing an appended or returned record does not change the stored one', async (t, {
-    audit,
-  }) => {
+  test('audit: changing an appended or returned record does not change the stored one', async (t, audit) => {
     const scopes = ['schools:read'];
     const event: AuditEvent = { type: 'consent_given', userId: 'ann', clientId: 'timetable', scopes };
     await audit.append([aRecord({ id: 'a' }, event)], LATER);
@@ -148,10 +144,10 @@ const EVENTS: readonly (AuditEvent & AuditOrigin)[] = [
   { type: 'key_revoked', keyId: 'key-1' },
 ];
 
-export function auditPageContract(test: StorageTest): void {
-  test('audit: pages contain each record once, also when many records have the same time', async (t, {
-    audit,
-  }) => {
+export function auditPageContract(register: StorageTest): void {
+  const test = testsOf(register, 'audit');
+
+  test('audit: pages contain each record once, also when many records have the same time', async (t, audit) => {
     const records = await appendMany(audit);
     const queries: AuditQuery[] = [
       {},
@@ -173,8 +169,7 @@ export function auditPageContract(test: StorageTest): void {
     }
   });
 
-  test('audit: a page continues after the record in "before", also after inserts and deletions', async (t, storage) => {
-    const { audit } = storage;
+  test('audit: a page continues after the record in "before", also after inserts and deletions', async (t, audit, storage) => {
     const [oldest, middle, newest] = [1, 2, 3].map((at) => aRecord({ id: `${at}`, at }));
     await audit.append([oldest!, middle!], LATER);
     await audit.append([newest!], NOW - 1);
@@ -185,7 +180,7 @@ export function auditPageContract(test: StorageTest): void {
     t.deepEqual(await audit.list({ before: last }), [middle, oldest]);
   });
 
-  test('audit: list returns fifty records when no limit is given', async (t, { audit }) => {
+  test('audit: list returns fifty records when no limit is given', async (t, audit) => {
     await audit.append(
       Array.from({ length: 51 }, (_, index) => aRecord({ id: `${index}` })),
       LATER,
@@ -194,21 +189,19 @@ export function auditPageContract(test: StorageTest): void {
     t.is((await audit.list({ limit: 51 })).length, 51);
   });
 
-  test('audit: list returns nothing for an empty list of types', async (t, { audit }) => {
+  test('audit: list returns nothing for an empty list of types', async (t, audit) => {
     await audit.append([aRecord({ id: 'a' })], LATER);
     t.deepEqual(await audit.list({ types: [] }), []);
   });
 
-  test('audit: a type that is named twice in a query selects each record once', async (t, { audit }) => {
+  test('audit: a type that is named twice in a query selects each record once', async (t, audit) => {
     const records = [aRecord({ id: 'b' }), aRecord({ id: 'a' })];
     await audit.append(records, LATER);
     t.deepEqual(await audit.list({ types: ['login', 'logout', 'login'], limit: 2 }), records);
     t.deepEqual(await audit.list({ types: ['login', 'login'], userId: 'ann', limit: 2 }), records);
   });
 
-  test('audit: list returns nothing, and does not fail, for malformed ids and times', async (t, {
-    audit,
-  }) => {
+  test('audit: list returns nothing, and does not fail, for malformed ids and times', async (t, audit) => {
     await audit.append([aRecord({ id: 'a', at: 5 }, SOME_EVENTS[0])], LATER);
     for (const id of ['', '%', "' or 1=1 --", 'timetable\0', '\u{D800}', 'x'.repeat(100_000)]) {
       t.deepEqual(await audit.list({ clientId: id }), [], id.slice(0, 20));

@@ -1,13 +1,14 @@
 import type { Client } from '../../contracts/index.ts';
 import { aClient, aSecret, NOW } from './rows.ts';
+import { testsOf } from '../test-runner.ts';
 import type { StorageTest } from '../test-runner.ts';
 
-export function clientSecretContract(test: StorageTest): void {
+export function clientSecretContract(register: StorageTest): void {
+  const test = testsOf(register, 'clients');
+
   const { id } = aClient();
 
-  test('clients: addSecret keeps the other secrets, and deleteSecret deletes one of them', async (t, {
-    clients,
-  }) => {
+  test('clients: addSecret keeps the other secrets, and deleteSecret deletes one of them', async (t, clients) => {
     await clients.insert(aClient(), [aSecret({ id: 'old' })]);
     const added = aSecret({ id: 'new', createdAt: NOW + 1 });
     t.true(await clients.addSecret(id, added));
@@ -17,17 +18,13 @@ export function clientSecretContract(test: StorageTest): void {
     t.deepEqual((await clients.find(id))?.secrets, [added]);
   });
 
-  test('clients: addSecret returns false and stores nothing for a client that does not exist', async (t, {
-    clients,
-  }) => {
+  test('clients: addSecret returns false and stores nothing for a client that does not exist', async (t, clients) => {
     t.false(await clients.addSecret('gone', aSecret()));
     await clients.insert(aClient({ id: 'gone' }), []);
     t.deepEqual((await clients.find('gone'))?.secrets, []);
   });
 
-  test('clients: deleteSecret deletes nothing when the secret belongs to another client', async (t, {
-    clients,
-  }) => {
+  test('clients: deleteSecret deletes nothing when the secret belongs to another client', async (t, clients) => {
     await clients.insert(aClient(), [aSecret()]);
     await clients.insert(aClient({ id: 'other' }), []);
     t.false(await clients.deleteSecret('other', aSecret().id));
@@ -38,9 +35,7 @@ export function clientSecretContract(test: StorageTest): void {
     t.deepEqual((await clients.find(id))?.secrets, [aSecret()]);
   });
 
-  test('clients: expireSecret sets the end of a secret and never moves it to a later time', async (t, {
-    clients,
-  }) => {
+  test('clients: expireSecret sets the end of a secret and never moves it to a later time', async (t, clients) => {
     await clients.insert(aClient(), [aSecret({ id: 'a' }), aSecret({ id: 'b', expiresAt: NOW + 5 })]);
     for (const secretId of ['a', 'b', 'unknown']) await clients.expireSecret(id, secretId, NOW + 9);
     await clients.expireSecret('unknown', 'a', NOW + 1);
@@ -51,7 +46,7 @@ export function clientSecretContract(test: StorageTest): void {
     t.deepEqual(await expiries(), [NOW + 3, NOW + 5]);
   });
 
-  test('clients: touchSecret stores the time of the last use', async (t, { clients }) => {
+  test('clients: touchSecret stores the time of the last use', async (t, clients) => {
     await clients.insert(aClient(), [aSecret()]);
     await clients.touchSecret(id, aSecret().id, NOW + 5);
     t.deepEqual((await clients.find(id))?.secrets, [aSecret({ lastUsedAt: NOW + 5 })]);
@@ -60,7 +55,7 @@ export function clientSecretContract(test: StorageTest): void {
     t.deepEqual((await clients.find(id))?.secrets, [aSecret({ lastUsedAt: NOW + 5 })]);
   });
 
-  test('clients: rehashSecret replaces a hash only if it is the given one', async (t, { clients }) => {
+  test('clients: rehashSecret replaces a hash only if it is the given one', async (t, clients) => {
     const imported = aSecret({ hash: '$2b$10$N9qo8uLOickgx2ZMRZoMyeIjZAgcfl7p92ldGxad68LJZdL17lhWy' });
     await clients.insert(aClient(), [imported, aSecret({ id: 'other', createdAt: NOW + 1 })]);
     const to = aSecret().hash;
@@ -79,9 +74,7 @@ export function clientSecretContract(test: StorageTest): void {
     ]);
   });
 
-  test('clients: of twenty calls of rehashSecret for one hash at once, exactly one returns true', async (t, {
-    clients,
-  }) => {
+  test('clients: of twenty calls of rehashSecret for one hash at once, exactly one returns true', async (t, clients) => {
     await clients.insert(aClient(), [aSecret({ hash: 'imported' })]);
     const hashes = Array.from({ length: 20 }, (_, index) => `hash ${index}`);
     const rehashed = await Promise.all(
@@ -94,13 +87,15 @@ export function clientSecretContract(test: StorageTest): void {
   });
 }
 
-export function clientListContract(test: StorageTest): void {
-  test('clients: list is ordered by name, then by id', async (t, { clients }) => {
+export function clientListContract(register: StorageTest): void {
+  const test = testsOf(register, 'clients');
+
+  test('clients: list is ordered by name, then by id', async (t, clients) => {
     for (const client of named('Zoo', 'apple', 'Mango', 'mango')) await clients.insert(client, []);
     t.deepEqual(namesOf(await clients.list({})), ['apple', 'Mango', 'mango', 'Zoo']);
   });
 
-  test('clients: list continues after the last client of the previous page', async (t, { clients }) => {
+  test('clients: list continues after the last client of the previous page', async (t, clients) => {
     for (const client of named('b', 'a', 'B', 'c', 'A')) await clients.insert(client, []);
     const first = await clients.list({ limit: 2 });
     const second = await clients.list({ limit: 2, after: first.at(-1)?.id });
@@ -109,14 +104,14 @@ export function clientListContract(test: StorageTest): void {
     t.deepEqual(await clients.list({ after: third.at(-1)?.id }), []);
   });
 
-  test('clients: list returns fifty clients when no limit is given', async (t, { clients }) => {
+  test('clients: list returns fifty clients when no limit is given', async (t, clients) => {
     const many = Array.from({ length: 51 }, (_, index) => `app ${index}`);
     for (const client of named(...many)) await clients.insert(client, []);
     t.is((await clients.list({})).length, 50);
     t.is((await clients.list({ limit: 51 })).length, 51);
   });
 
-  test('clients: list filters by owner and by name together', async (t, { clients }) => {
+  test('clients: list filters by owner and by name together', async (t, clients) => {
     await clients.insert(aClient({ id: '1', name: 'One', ownerId: 'ann' }), []);
     await clients.insert(aClient({ id: '2', name: 'Two', ownerId: 'ann' }), []);
     await clients.insert(aClient({ id: '3', name: 'Two', ownerId: 'Ann' }), []);

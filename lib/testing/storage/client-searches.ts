@@ -1,11 +1,12 @@
 import type { Client, ClientQuery, ClientStore } from '../../contracts/index.ts';
 import { aClient, NOW } from './rows.ts';
+import { testsOf } from '../test-runner.ts';
 import type { StorageTest } from '../test-runner.ts';
 
-export function clientSearchContract(test: StorageTest): void {
-  test('clients: a search finds names with a word that begins with it, without case', async (t, {
-    clients,
-  }) => {
+export function clientSearchContract(register: StorageTest): void {
+  const test = testsOf(register, 'clients');
+
+  test('clients: a search finds names with a word that begins with it, without case', async (t, clients) => {
     const names = [
       '100% School',
       'School_Ärzte',
@@ -30,7 +31,7 @@ export function clientSearchContract(test: StorageTest): void {
       t.deepEqual(await search(text), [], text.slice(0, 20));
   });
 
-  test('clients: a search over several words finds names that continue with them', async (t, { clients }) => {
+  test('clients: a search over several words finds names that continue with them', async (t, clients) => {
     for (const client of named('My School Reports', 'School Reports Two', 'School of Reports'))
       await clients.insert(client, []);
     const search = async (text: string) => namesOf(await clients.list({ search: text }));
@@ -38,9 +39,7 @@ export function clientSearchContract(test: StorageTest): void {
     t.deepEqual(await search('reports school'), []);
   });
 
-  test('clients: a search compares compatible characters, and each one of scripts without spaces', async (t, {
-    clients,
-  }) => {
+  test('clients: a search compares compatible characters, and each one of scripts without spaces', async (t, clients) => {
     for (const client of named('Ｓｃｈｏｏｌ', '学校時間割', 'ตารางเรียน', 'Été', 'İzmir'))
       await clients.insert(client, []);
     const search = async (text: string) => namesOf(await clients.list({ search: text }));
@@ -52,9 +51,7 @@ export function clientSearchContract(test: StorageTest): void {
     t.deepEqual(await search('İZ'), ['İzmir']);
   });
 
-  test('clients: a search compares the first 30 words, and long names and ids can be stored', async (t, {
-    clients,
-  }) => {
+  test('clients: a search compares the first 30 words, and long names and ids can be stored', async (t, clients) => {
     const words = Array.from({ length: 40 }, (_, index) => `w${index}`);
     // One character that is compared as 18, and pairs of UTF-16 units.
     const names = [words.join(' '), '\u{FDFA}'.repeat(100), '🎒'.repeat(255), `a${'🎒'.repeat(60)}`];
@@ -72,7 +69,7 @@ export function clientSearchContract(test: StorageTest): void {
     t.is((await clients.list({ ownerId: '🎒'.repeat(255) })).length, 4);
   });
 
-  test('clients: a search lists each client once, page after page', async (t, { clients }) => {
+  test('clients: a search lists each client once, page after page', async (t, clients) => {
     const names = ['Test', 'test', 'Test test testing', 'A test', 'Testing tests', 'A test', 'Tool', 'Test'];
     for (const client of named(...names)) await clients.insert(client, []);
     for (const [search, count] of Object.entries({ test: 7, t: 8, a: 2 })) {
@@ -85,7 +82,7 @@ export function clientSearchContract(test: StorageTest): void {
     }
   });
 
-  test('clients: a search for a whole client id lists that client first', async (t, { clients }) => {
+  test('clients: a search for a whole client id lists that client first', async (t, clients) => {
     await clients.insert(aClient({ id: '3', name: 'Third', ownerId: 'ann' }), []);
     await clients.insert(aClient({ id: '4', name: '3 apps', ownerId: 'ann' }), []);
     await clients.insert(aClient({ id: '5', name: '3 more', ownerId: 'bob' }), []);
@@ -102,10 +99,8 @@ export function clientSearchContract(test: StorageTest): void {
     t.deepEqual(await allPages(clients, { search: 'own', limit: 1 }), ['own']);
   });
 
-  test('clients: a search finds a client by its present name and owner only', async (t, {
-    clients,
-    registrations,
-  }) => {
+  test('clients: a search finds a client by its present name and owner only', async (t, clients, storage) => {
+    const { registrations } = storage;
     const ids = async (search: string, ownerId?: string) => idsOf(await clients.list({ search, ownerId }));
     await clients.insert(aClient({ id: 'a', name: 'Old Reports', ownerId: 'ann' }), []);
     const renamed = aClient({ id: 'a', name: 'New Reports', ownerId: 'bob', updatedAt: NOW + 1 });
@@ -142,9 +137,7 @@ export function clientSearchContract(test: StorageTest): void {
     t.deepEqual(await ids('itself'), []);
   });
 
-  test('clients: after a client that the search does not find any more, the page is empty', async (t, {
-    clients,
-  }) => {
+  test('clients: after a client that the search does not find any more, the page is empty', async (t, clients) => {
     for (const client of named('Reports', 'Reports', 'Reports')) await clients.insert(client, []);
     const query = { search: 'rep', after: 'client-0' };
     t.deepEqual(idsOf(await clients.list(query)), ['client-1', 'client-2']);
@@ -155,9 +148,7 @@ export function clientSearchContract(test: StorageTest): void {
       t.deepEqual(await clients.list(gone), []);
   });
 
-  test('clients: of changes of a name at once, a search finds the one that is stored', async (t, {
-    clients,
-  }) => {
+  test('clients: of changes of a name at once, a search finds the one that is stored', async (t, clients) => {
     for (let round = 0; round < 5; round += 1) {
       await clients.insert(aClient({ name: 'First' }), []);
       const ways = Array.from({ length: 8 }, (_, index) =>

@@ -1,10 +1,13 @@
 import { inspect } from 'node:util';
 
 import { aClient, aCode, aConsent, aGrant, aRefreshToken, aSecret, LOOKALIKES, NOW } from './rows.ts';
+import { atOnce, testsOf } from '../test-runner.ts';
 import type { StorageTest } from '../test-runner.ts';
 
-export function clientContract(test: StorageTest): void {
-  test('clients: find returns the inserted client with its secrets', async (t, { clients }) => {
+export function clientContract(register: StorageTest): void {
+  const test = testsOf(register, 'clients');
+
+  test('clients: find returns the inserted client with its secrets', async (t, clients) => {
     const client = aClient({
       name: 'Timetable “ü” 🎒',
       redirectUris: [],
@@ -30,16 +33,14 @@ export function clientContract(test: StorageTest): void {
     t.deepEqual(await clients.find(client.id), { client, secrets, sequence: 0 });
   });
 
-  test('clients: scopes that are undefined and scopes that are empty stay different', async (t, {
-    clients,
-  }) => {
+  test('clients: scopes that are undefined and scopes that are empty stay different', async (t, clients) => {
     await clients.insert(aClient({ id: 'every', scopes: undefined }), []);
     await clients.insert(aClient({ id: 'none', scopes: [] }), []);
     t.is((await clients.find('every'))?.client.scopes, undefined);
     t.deepEqual((await clients.find('none'))?.client.scopes, []);
   });
 
-  test('clients: lifetimes are stored, replaced and removed', async (t, { clients }) => {
+  test('clients: lifetimes are stored, replaced and removed', async (t, clients) => {
     await clients.insert(aClient({ lifetimes: { accessToken: 900 } }), []);
     t.deepEqual((await clients.list({}))[0]?.lifetimes, { accessToken: 900 });
     for (const lifetimes of [{ refreshToken: 60, refreshTokenAbsolute: 3600 }, {}]) {
@@ -49,18 +50,14 @@ export function clientContract(test: StorageTest): void {
     }
   });
 
-  test('clients: find resolves to undefined, and does not fail, for malformed ids', async (t, {
-    clients,
-  }) => {
+  test('clients: find resolves to undefined, and does not fail, for malformed ids', async (t, clients) => {
     await clients.insert(aClient({ id: 'Id' }), []);
     for (const id of [...LOOKALIKES, '', '%', "' or 1=1 --", 'Id\0', '\u{D800}', 'x'.repeat(100_000)]) {
       t.is(await clients.find(id), undefined, JSON.stringify(id.slice(0, 20)));
     }
   });
 
-  test('clients: insert rejects an id that exists, and stores nothing of the second client', async (t, {
-    clients,
-  }) => {
+  test('clients: insert rejects an id that exists, and stores nothing of the second client', async (t, clients) => {
     await clients.insert(aClient(), []);
     const second = clients.insert(aClient({ name: 'not for a log' }), [aSecret()]);
     const error = await t.throwsAsync(second, { code: 'ERR_STORAGE' });
@@ -68,9 +65,7 @@ export function clientContract(test: StorageTest): void {
     t.deepEqual(await clients.find(aClient().id), { client: aClient(), secrets: [], sequence: 0 });
   });
 
-  test('clients: changing a found client or secret does not change the stored one', async (t, {
-    clients,
-  }) => {
+  test('clients: changing a found client or secret does not change the stored one', async (t, clients) => {
     await clients.insert(aClient({ roles: ['registrar'] }), [aSecret()]);
     const found = await clients.find(aClient().id);
     Object.assign(found?.client ?? {}, { name: 'changed', roles: [] });
@@ -83,7 +78,7 @@ export function clientContract(test: StorageTest): void {
     });
   });
 
-  test('clients: update replaces the fields of the client and keeps its secrets', async (t, { clients }) => {
+  test('clients: update replaces the fields of the client and keeps its secrets', async (t, clients) => {
     await clients.insert(aClient({ scopes: ['schools:read'], ownerId: 'ann' }), [aSecret()]);
     const changed = aClient({ name: 'Renamed', disabled: true, redirectUris: [], updatedAt: NOW + 1 });
     t.true(await clients.update(changed));
@@ -91,16 +86,12 @@ export function clientContract(test: StorageTest): void {
     t.deepEqual(await clients.list({ search: 'renam' }), [changed]);
   });
 
-  test('clients: update returns false and stores nothing for a client that does not exist', async (t, {
-    clients,
-  }) => {
+  test('clients: update returns false and stores nothing for a client that does not exist', async (t, clients) => {
     t.false(await clients.update(aClient()));
     t.is(await clients.find(aClient().id), undefined);
   });
 
-  test('clients: update stores disabledBy and removes it when the client is enabled', async (t, {
-    clients,
-  }) => {
+  test('clients: update stores disabledBy and removes it when the client is enabled', async (t, clients) => {
     await clients.insert(aClient(), []);
     const disabled = aClient({ disabled: true, disabledBy: 'Ann ', updatedAt: NOW + 1 });
     t.true(await clients.update(disabled, NOW));
@@ -110,7 +101,7 @@ export function clientContract(test: StorageTest): void {
     t.deepEqual((await clients.find(disabled.id))?.client, aClient({ updatedAt: NOW + 2 }));
   });
 
-  test('clients: update returns false when updatedAt is not the expected one', async (t, { clients }) => {
+  test('clients: update returns false when updatedAt is not the expected one', async (t, clients) => {
     await clients.insert(aClient(), []);
     const [one, other] = [aClient({ name: 'One', updatedAt: NOW + 1 }), aClient({ disabled: true })];
     t.true(await clients.update(one, NOW));
@@ -120,22 +111,18 @@ export function clientContract(test: StorageTest): void {
     t.false(await clients.update(aClient({ id: 'gone' }), NOW));
   });
 
-  test('clients: of eight updates at once that expect the same updatedAt, exactly one returns true', async (t, {
-    clients,
-  }) => {
+  test('clients: of eight updates at once that expect the same updatedAt, exactly one returns true', async (t, clients) => {
     await clients.insert(aClient(), []);
-    const updates = await Promise.all(
-      Array.from({ length: 8 }, async (_, index) =>
-        clients.update(aClient({ name: `Name ${index}`, updatedAt: NOW + 1 }), NOW),
-      ),
+    const updates = await atOnce(8, async (index) =>
+      clients.update(aClient({ name: `Name ${index}`, updatedAt: NOW + 1 }), NOW),
     );
     t.is(updates.filter(Boolean).length, 1);
     const name = (await clients.find(aClient().id))?.client.name;
     t.is(name, `Name ${updates.indexOf(true)}`);
   });
 
-  test('clients: delete also deletes secrets, consents, grants and credentials of the client only', async (t, storage) => {
-    const { clients, consents, grants } = storage;
+  test('clients: delete also deletes secrets, consents, grants and credentials of the client only', async (t, clients, storage) => {
+    const { consents, grants } = storage;
     for (const clientId of ['gone', 'kept']) {
       await clients.insert(aClient({ id: clientId }), [aSecret()]);
       await consents.add(aConsent({ clientId }));
@@ -159,8 +146,8 @@ export function clientContract(test: StorageTest): void {
     t.false(await clients.delete('gone'));
   });
 
-  test('clients: tokens and grants from before a deletion stay invalid when the id is inserted again', async (t, storage) => {
-    const { clients, grants, revocations } = storage;
+  test('clients: tokens and grants from before a deletion stay invalid when the id is inserted again', async (t, clients, storage) => {
+    const { grants, revocations } = storage;
     const sequence = await revocations.latestSequence();
     const token = { id: 'jti-1', clientId: aClient().id, grant: undefined, sequence };
     await clients.insert(aClient(), []);
@@ -176,8 +163,7 @@ export function clientContract(test: StorageTest): void {
     t.is(await grants.findCredential('code', aCode().id), undefined);
   });
 
-  test('clients: delete with a version deletes that version only', async (t, storage) => {
-    const { clients } = storage;
+  test('clients: delete with a version deletes that version only', async (t, clients) => {
     await clients.insert(aClient({ id: 'gone', updatedAt: 5 }), [aSecret()]);
     t.false(await clients.delete('gone', 4));
     t.is((await clients.find('gone'))?.secrets.length, 1);
@@ -187,8 +173,8 @@ export function clientContract(test: StorageTest): void {
     t.false(await clients.delete('gone', 5));
   });
 
-  test('clients: delete also deletes 450 grants and consents', async (t, storage) => {
-    const { clients, consents, grants } = storage;
+  test('clients: delete also deletes 450 grants and consents', async (t, clients, storage) => {
+    const { consents, grants } = storage;
     await clients.insert(aClient({ id: 'gone' }), []);
     const ids = Array.from({ length: 450 }, (_, index) => `${index}`);
     for (const id of ids) {

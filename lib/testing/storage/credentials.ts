@@ -1,10 +1,11 @@
 import { aCode, aConsent, aGrant, aRefreshToken, LOOKALIKES, NOW, aSession, rowsOf } from './rows.ts';
+import { testsOf } from '../test-runner.ts';
 import type { StorageTest } from '../test-runner.ts';
 
-export function credentialContract(test: StorageTest): void {
-  test('grants: insert stores a code and its grant, and findCredential returns both', async (t, {
-    grants,
-  }) => {
+export function credentialContract(register: StorageTest): void {
+  const test = testsOf(register, 'grants');
+
+  test('grants: insert stores a code and its grant, and findCredential returns both', async (t, grants) => {
     t.true(await grants.insert(aGrant(), aCode()));
     t.deepEqual(rowsOf(await grants.findCredential('code', aCode().id)), {
       credential: aCode(),
@@ -12,7 +13,7 @@ export function credentialContract(test: StorageTest): void {
     });
   });
 
-  test('grants: insert stores the code and its grant, or neither', async (t, { grants }) => {
+  test('grants: insert stores the code and its grant, or neither', async (t, grants) => {
     await grants.insert(aGrant(), aCode());
     const sameCode = grants.insert(aGrant({ id: 'other' }), aCode({ grantId: 'other' }));
     await t.throwsAsync(sameCode, { code: 'ERR_STORAGE' });
@@ -22,10 +23,8 @@ export function credentialContract(test: StorageTest): void {
     t.is(await grants.findCredential('code', 'other'), undefined);
   });
 
-  test('grants: insert with a consent returns false and stores nothing when it is not stored', async (t, {
-    consents,
-    grants,
-  }) => {
+  test('grants: insert with a consent returns false and stores nothing when it is not stored', async (t, grants, storage) => {
+    const { consents } = storage;
     await consents.add(aConsent());
     t.true(await grants.insert(aGrant(), aCode(), { consent: aConsent() }));
     t.deepEqual(rowsOf(await grants.findCredential('code', aCode().id)), {
@@ -43,8 +42,8 @@ export function credentialContract(test: StorageTest): void {
     t.true(await grants.insert(grant, code));
   });
 
-  test('grants: insert with a login session returns false and stores nothing when it is not stored', async (t, storage) => {
-    const { consents, grants, sessions } = storage;
+  test('grants: insert with a login session returns false and stores nothing when it is not stored', async (t, grants, storage) => {
+    const { consents, sessions } = storage;
     const [sessionId, consent] = [aSession().id, aConsent()];
     await sessions.insert(aSession());
     await consents.add(consent);
@@ -61,10 +60,8 @@ export function credentialContract(test: StorageTest): void {
     t.is(await grants.findCredential('code', 'other'), undefined);
   });
 
-  test('grants: insert and the deletion of its consent at once leave no usable code', async (t, {
-    consents,
-    grants,
-  }) => {
+  test('grants: insert and the deletion of its consent at once leave no usable code', async (t, grants, storage) => {
+    const { consents } = storage;
     for (let round = 0; round < 20; round += 1) {
       await consents.add(aConsent());
       const id = `${round}`;
@@ -81,18 +78,14 @@ export function credentialContract(test: StorageTest): void {
     }
   });
 
-  test('credentials: findCredential returns expired credentials, because the caller checks the time', async (t, {
-    grants,
-  }) => {
+  test('credentials: findCredential returns expired credentials, because the caller checks the time', async (t, grants) => {
     const grant = aGrant({ expiresAt: NOW - 1 });
     const code = aCode({ expiresAt: NOW - 1 });
     await grants.insert(grant, code);
     t.deepEqual(rowsOf(await grants.findCredential('code', code.id)), { credential: code, grant });
   });
 
-  test('credentials: a code and a refresh token with the same id are different credentials', async (t, {
-    grants,
-  }) => {
+  test('credentials: a code and a refresh token with the same id are different credentials', async (t, grants) => {
     await grants.insert(aGrant(), aCode({ id: 'same' }));
     t.is(await grants.findCredential('refresh_token', 'same'), undefined);
     const successor = aRefreshToken({ id: 'same' });
@@ -101,7 +94,7 @@ export function credentialContract(test: StorageTest): void {
     t.deepEqual((await grants.findCredential('refresh_token', 'same'))?.credential, successor);
   });
 
-  test('credentials: ids are compared exactly', async (t, { grants }) => {
+  test('credentials: ids are compared exactly', async (t, grants) => {
     await grants.insert(aGrant(), aCode({ id: 'Id' }));
     for (const id of LOOKALIKES) {
       t.is(await grants.findCredential('code', id), undefined, id);
@@ -110,9 +103,7 @@ export function credentialContract(test: StorageTest): void {
     t.is((await grants.findCredential('code', 'Id'))?.credential.consumedAt, undefined);
   });
 
-  test('credentials: findCredential returns the payload unchanged, with every JSON type and character', async (t, {
-    grants,
-  }) => {
+  test('credentials: findCredential returns the payload unchanged, with every JSON type and character', async (t, grants) => {
     const payload = {
       quotes: `'"\`\\`,
       emoji: '🎒',

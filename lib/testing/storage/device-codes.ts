@@ -11,14 +11,15 @@ import {
   NOW,
   rowsOf,
 } from './rows.ts';
+import { atOnce, testsOf } from '../test-runner.ts';
 import type { StorageTest } from '../test-runner.ts';
 
 const { id } = aDeviceCode();
 
-export function deviceCodeContract(test: StorageTest): void {
-  test('device codes: find and findByUserCode return what insert has stored, and compare exactly', async (t, {
-    deviceCodes,
-  }) => {
+export function deviceCodeContract(register: StorageTest): void {
+  const test = testsOf(register, 'deviceCodes');
+
+  test('device codes: find and findByUserCode return what insert has stored, and compare exactly', async (t, deviceCodes) => {
     const payload = { scope: 'schools:read', userAgent: `it's "a" TV 🎒`, list: [1, null] };
     await deviceCodes.insert(aDeviceCode({ payload }));
     t.deepEqual(await deviceCodes.find(id), aDeviceCode({ payload }));
@@ -30,24 +31,18 @@ export function deviceCodeContract(test: StorageTest): void {
     }
   });
 
-  test('device codes: insert refuses an id and a user code that are stored already', async (t, {
-    deviceCodes,
-  }) => {
+  test('device codes: insert refuses an id and a user code that are stored already', async (t, deviceCodes) => {
     await deviceCodes.insert(aDeviceCode());
     const same = [aDeviceCode({ userCodeId: 'other' }), aDeviceCode({ id: 'other' })];
     for (const code of same) await t.throwsAsync(deviceCodes.insert(code), { code: 'ERR_STORAGE' });
     t.is(await deviceCodes.find('other'), undefined);
   });
 
-  test('device codes: of a hundred polls at once, one is recorded in each interval', async (t, {
-    deviceCodes,
-  }) => {
+  test('device codes: of a hundred polls at once, one is recorded in each interval', async (t, deviceCodes) => {
     await deviceCodes.insert(aDeviceCode());
     for (const at of [1_000_000, 1_005_000, 1_010_000]) {
-      const polls = await Promise.all(
-        Array.from({ length: 100 }, async (_, index) =>
-          deviceCodes.poll(id, { at: at + index, since: at + index - 4900 }),
-        ),
+      const polls = await atOnce(100, async (index) =>
+        deviceCodes.poll(id, { at: at + index, since: at + index - 4900 }),
       );
       t.is(polls.filter(Boolean).length, 1);
     }
@@ -55,8 +50,8 @@ export function deviceCodeContract(test: StorageTest): void {
     t.is((await deviceCodes.find(id))?.answer, undefined);
   });
 
-  test('device codes: approve stores a grant with a credential that is redeemed once', async (t, storage) => {
-    const { deviceCodes, grants } = storage;
+  test('device codes: approve stores a grant with a credential that is redeemed once', async (t, deviceCodes, storage) => {
+    const { grants } = storage;
     await deviceCodes.insert(aDeviceCode());
     t.true(await approve(storage));
     t.is((await deviceCodes.find(id))?.answer, 'approved');
@@ -83,8 +78,8 @@ export function deviceCodeContract(test: StorageTest): void {
     );
   });
 
-  test('device codes: a request is answered once, of many answers at once too', async (t, storage) => {
-    const { deviceCodes, grants } = storage;
+  test('device codes: a request is answered once, of many answers at once too', async (t, deviceCodes, storage) => {
+    const { grants } = storage;
     for (let round = 0; round < 10; round += 1) {
       const name = `round ${round}`;
       await deviceCodes.insert(aDeviceCode({ id: name, userCodeId: name }));
@@ -100,8 +95,8 @@ export function deviceCodeContract(test: StorageTest): void {
     }
   });
 
-  test('device codes: one that has expired, or is unknown, is not answered', async (t, storage) => {
-    const { deviceCodes, grants } = storage;
+  test('device codes: one that has expired, or is unknown, is not answered', async (t, deviceCodes, storage) => {
+    const { grants } = storage;
     await deviceCodes.insert(aDeviceCode({ expiresAt: NOW }));
     t.false(await approve(storage));
     t.false(await deviceCodes.deny(id, NOW));
@@ -110,8 +105,8 @@ export function deviceCodeContract(test: StorageTest): void {
     t.is(await grants.findCredential('device_code', id), undefined);
   });
 
-  test('device codes: without its consent or its session a request stays unanswered, and nothing is stored', async (t, storage) => {
-    const { consents, deviceCodes, grants, sessions } = storage;
+  test('device codes: without its consent or its session a request stays unanswered, and nothing is stored', async (t, deviceCodes, storage) => {
+    const { consents, grants, sessions } = storage;
     const prerequisites = { consent: aConsent(), sessionId: aSession().id };
     await deviceCodes.insert(aDeviceCode());
     await consents.add(aConsent());
@@ -126,8 +121,8 @@ export function deviceCodeContract(test: StorageTest): void {
     t.true(await approve(storage, id, 'grant-1', prerequisites));
   });
 
-  test('device codes: approve and the deletion of its consent at once leave no usable credential', async (t, storage) => {
-    const { consents, deviceCodes, grants } = storage;
+  test('device codes: approve and the deletion of its consent at once leave no usable credential', async (t, deviceCodes, storage) => {
+    const { consents, grants } = storage;
     for (let round = 0; round < 20; round += 1) {
       const name = `${round}`;
       await consents.add(aConsent());
@@ -144,8 +139,7 @@ export function deviceCodeContract(test: StorageTest): void {
     }
   });
 
-  test('device codes: prune deletes one after keptUntil', async (t, storage) => {
-    const { deviceCodes } = storage;
+  test('device codes: prune deletes one after keptUntil', async (t, deviceCodes, storage) => {
     await deviceCodes.insert(aDeviceCode());
     t.is(await storage.prune(NOW + HOUR, 10), 0);
     t.is(await storage.prune(NOW + HOUR + 1, 10), 1);

@@ -2,18 +2,20 @@ import { inspect } from 'node:util';
 
 import type { GrantSelector, Storage } from '../../contracts/index.ts';
 import { aCode, aGrant, aRefreshToken, LOOKALIKES, NOW } from './rows.ts';
+import { testsOf } from '../test-runner.ts';
 import type { StorageTest } from '../test-runner.ts';
 
-export function grantContract(test: StorageTest): void {
-  test('grants: find returns the grant with the id', async (t, { grants }) => {
+export function grantContract(register: StorageTest): void {
+  const test = testsOf(register, 'grants');
+
+  test('grants: find returns the grant with the id', async (t, grants) => {
     const grant = aGrant();
     await grants.insert(grant, aCode());
     t.deepEqual(await grants.find(grant.id), grant);
     t.is(await grants.find('unknown'), undefined);
   });
 
-  test('grants: scopes that are undefined and scopes that are empty stay different', async (t, storage) => {
-    const { grants } = storage;
+  test('grants: scopes that are undefined and scopes that are empty stay different', async (t, grants) => {
     for (const [id, scopes] of [
       ['everything', undefined],
       ['nothing', []],
@@ -36,8 +38,7 @@ export function grantContract(test: StorageTest): void {
     { selector: { userId: 'bob', clientId: '2' }, revoked: [] },
   ];
   for (const { selector, revoked } of selections) {
-    test(`grants: revoke ${inspect(selector)}`, async (t, storage) => {
-      const { grants } = storage;
+    test(`grants: revoke ${inspect(selector)}`, async (t, grants, storage) => {
       const all = ['ann-1', 'ann-2', 'bob-1'];
       for (const id of all) await startGrant(storage, id);
       t.deepEqual((await grants.revoke(selector, NOW + 5)).toSorted(), revoked);
@@ -47,44 +48,40 @@ export function grantContract(test: StorageTest): void {
     });
   }
 
-  test('grants: revoke returns only grants that were not revoked before', async (t, storage) => {
+  test('grants: revoke returns only grants that were not revoked before', async (t, grants, storage) => {
     await startGrant(storage, 'ann-1');
-    t.deepEqual(await storage.grants.revoke({ id: 'ann-1' }, NOW + 5), ['ann-1']);
-    t.deepEqual(await storage.grants.revoke({ id: 'ann-1' }, NOW + 6), []);
-    t.is((await storage.grants.find('ann-1'))?.revokedAt, NOW + 5);
+    t.deepEqual(await grants.revoke({ id: 'ann-1' }, NOW + 5), ['ann-1']);
+    t.deepEqual(await grants.revoke({ id: 'ann-1' }, NOW + 6), []);
+    t.is((await grants.find('ann-1'))?.revokedAt, NOW + 5);
   });
 
-  test('grants: two calls of revoke at once return each grant exactly once', async (t, storage) => {
+  test('grants: two calls of revoke at once return each grant exactly once', async (t, grants, storage) => {
     const ids = Array.from({ length: 20 }, (_, index) => `ann-1-${index}`);
     for (const id of ids) await startGrant(storage, id);
     const revoked = await Promise.all([
-      storage.grants.revoke({ userId: 'ann', clientId: '1' }, NOW),
-      storage.grants.revoke({ userId: 'ann', clientId: '1' }, NOW),
+      grants.revoke({ userId: 'ann', clientId: '1' }, NOW),
+      grants.revoke({ userId: 'ann', clientId: '1' }, NOW),
     ]);
     t.deepEqual(revoked.flat().toSorted(), ids.toSorted());
   });
 
-  test('grants: revoke revokes 700 grants in one call', async (t, storage) => {
+  test('grants: revoke revokes 700 grants in one call', async (t, grants, storage) => {
     const ids = Array.from({ length: 700 }, (_, index) => `ann-1-${index}`);
     for (const id of ids) await startGrant(storage, id);
-    t.deepEqual(
-      (await storage.grants.revoke({ userId: 'ann', clientId: '1' }, NOW)).toSorted(),
-      ids.toSorted(),
-    );
-    t.deepEqual(await storage.grants.revoke({ userId: 'ann', clientId: '1' }, NOW), []);
+    t.deepEqual((await grants.revoke({ userId: 'ann', clientId: '1' }, NOW)).toSorted(), ids.toSorted());
+    t.deepEqual(await grants.revoke({ userId: 'ann', clientId: '1' }, NOW), []);
   });
 
-  test('grants: revoke compares ids exactly', async (t, storage) => {
+  test('grants: revoke compares ids exactly', async (t, grants, storage) => {
     await startGrant(storage, 'Id-1');
     for (const id of LOOKALIKES) {
-      t.deepEqual(await storage.grants.revoke({ userId: id, clientId: '1' }, NOW), [], id);
-      t.deepEqual(await storage.grants.revoke({ id: `${id}-1` }, NOW), [], id);
+      t.deepEqual(await grants.revoke({ userId: id, clientId: '1' }, NOW), [], id);
+      t.deepEqual(await grants.revoke({ id: `${id}-1` }, NOW), [], id);
     }
-    t.deepEqual(await storage.grants.revoke({ userId: 'Id', clientId: '1' }, NOW), ['Id-1']);
+    t.deepEqual(await grants.revoke({ userId: 'Id', clientId: '1' }, NOW), ['Id-1']);
   });
 
-  test('grants: codes and refresh tokens of a revoked grant are not found and cannot be redeemed', async (t, storage) => {
-    const { grants } = storage;
+  test('grants: codes and refresh tokens of a revoked grant are not found and cannot be redeemed', async (t, grants, storage) => {
     await startGrant(storage, 'ann-1');
     const successor = aRefreshToken({ grantId: 'ann-1' });
     await grants.redeem({ kind: 'code', id: 'code of ann-1' }, { successor });

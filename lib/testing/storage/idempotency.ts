@@ -1,23 +1,22 @@
 import { ActionError } from '../../errors.ts';
 import { aRequest, HOUR, LOOKALIKES, NOW } from './rows.ts';
+import { atOnce, testsOf } from '../test-runner.ts';
 import type { StorageTest } from '../test-runner.ts';
 
-export function idempotencyContract(test: StorageTest): void {
+export function idempotencyContract(register: StorageTest): void {
+  const test = testsOf(register, 'idempotency');
+
   const another = aRequest({ attempt: 'attempt-2', leasedUntil: NOW + 40, expiresAt: NOW + HOUR });
   const answer = { status: 201, body: '{"data":{"id":7}}' };
 
-  test('idempotency: the first call of begin stores the request, later ones return the stored one', async (t, {
-    idempotency,
-  }) => {
+  test('idempotency: the first call of begin stores the request, later ones return the stored one', async (t, idempotency) => {
     t.is(await idempotency.begin(aRequest(), NOW), undefined);
     t.deepEqual(await idempotency.begin(another, NOW), aRequest());
     t.true(await idempotency.finish(aRequest(), answer));
     t.deepEqual(await idempotency.begin(another, NOW + HOUR), aRequest({ answer }));
   });
 
-  test('idempotency: of a hundred calls of begin at once, exactly one stores its request', async (t, {
-    idempotency,
-  }) => {
+  test('idempotency: of a hundred calls of begin at once, exactly one stores its request', async (t, idempotency) => {
     const callers = Array.from({ length: 100 }, (_, index) => aRequest({ attempt: `attempt ${index}` }));
     const found = await Promise.all(callers.map(async (caller) => idempotency.begin(caller, NOW)));
     const winners = callers.filter((_, index) => found[index] === undefined);
@@ -25,17 +24,13 @@ export function idempotencyContract(test: StorageTest): void {
     for (const one of found) t.deepEqual(one ?? winners[0], winners[0]);
   });
 
-  test('idempotency: begin called again by the same attempt returns undefined again', async (t, {
-    idempotency,
-  }) => {
+  test('idempotency: begin called again by the same attempt returns undefined again', async (t, idempotency) => {
     await idempotency.begin(aRequest(), NOW);
     t.is(await idempotency.begin(aRequest(), NOW), undefined);
     t.deepEqual(await idempotency.begin(another, NOW), aRequest());
   });
 
-  test('idempotency: begin returns the stored request for the same key with another fingerprint', async (t, {
-    idempotency,
-  }) => {
+  test('idempotency: begin returns the stored request for the same key with another fingerprint', async (t, idempotency) => {
     const different = { ...another, fingerprint: 'different' };
     await idempotency.begin(aRequest(), NOW);
     t.deepEqual(await idempotency.begin(different, NOW), aRequest());
@@ -45,16 +40,14 @@ export function idempotencyContract(test: StorageTest): void {
     t.deepEqual(await idempotency.begin(different, NOW + HOUR), aRequest({ answer }));
   });
 
-  test('idempotency: a second call of finish keeps the first answer', async (t, { idempotency }) => {
+  test('idempotency: a second call of finish keeps the first answer', async (t, idempotency) => {
     await idempotency.begin(aRequest(), NOW);
     t.true(await idempotency.finish(aRequest(), answer));
     t.true(await idempotency.finish(aRequest(), { status: 500, body: '' }));
     t.deepEqual((await idempotency.begin(another, NOW))?.answer, answer);
   });
 
-  test('idempotency: begin returns the stored answer unchanged, also a megabyte', async (t, {
-    idempotency,
-  }) => {
+  test('idempotency: begin returns the stored answer unchanged, also a megabyte', async (t, idempotency) => {
     const bodies = ['', 'null', JSON.stringify(`'"\`\\ “ü” 🎒 ${'x'.repeat(1_000_000)}`)];
     for (const [index, body] of bodies.entries()) {
       const request = aRequest({ id: `request ${index}` });
@@ -67,8 +60,7 @@ export function idempotencyContract(test: StorageTest): void {
     }
   });
 
-  test('idempotency: finish stores the answer with the given transaction, and nothing if it rolls back', async (t, storage) => {
-    const { idempotency } = storage;
+  test('idempotency: finish stores the answer with the given transaction, and nothing if it rolls back', async (t, idempotency, storage) => {
     let canRollBack = false;
     await idempotency.begin(aRequest(), NOW);
     const failing = storage.transaction(async (handed) => {
@@ -86,8 +78,7 @@ export function idempotencyContract(test: StorageTest): void {
     t.deepEqual(await idempotency.begin(another, NOW), aRequest({ answer }));
   });
 
-  test('idempotency: finish rejects a transaction that has ended, and stores nothing', async (t, storage) => {
-    const { idempotency } = storage;
+  test('idempotency: finish rejects a transaction that has ended, and stores nothing', async (t, idempotency, storage) => {
     await idempotency.begin(aRequest(), NOW);
     const over = await storage.transaction(async (handed) => handed);
     // A storage without transactions, such as the memory storage, hands over `undefined`, and has nothing to refuse.
@@ -97,8 +88,7 @@ export function idempotencyContract(test: StorageTest): void {
     t.deepEqual(await idempotency.begin(another, NOW), aRequest());
   });
 
-  test('idempotency: abandon during the transaction that stores the answer keeps the answer', async (t, storage) => {
-    const { idempotency } = storage;
+  test('idempotency: abandon during the transaction that stores the answer keeps the answer', async (t, idempotency, storage) => {
     await idempotency.begin(aRequest(), NOW);
     let abandoned: Promise<void> | undefined;
     await storage.transaction(async (handed) => {
@@ -109,9 +99,7 @@ export function idempotencyContract(test: StorageTest): void {
     t.deepEqual(await idempotency.begin(another, NOW), aRequest({ answer }));
   });
 
-  test('idempotency: abandon allows a new begin, and keeps a request that has an answer', async (t, {
-    idempotency,
-  }) => {
+  test('idempotency: abandon allows a new begin, and keeps a request that has an answer', async (t, idempotency) => {
     await idempotency.begin(aRequest(), NOW);
     await idempotency.abandon(another);
     t.deepEqual(
@@ -127,37 +115,31 @@ export function idempotencyContract(test: StorageTest): void {
     t.deepEqual((await idempotency.begin(aRequest(), NOW))?.answer, answer);
   });
 
-  test('idempotency: after each abandon, exactly one of many calls of begin at once runs the request', async (t, {
-    idempotency,
-  }) => {
+  test('idempotency: after each abandon, exactly one of many calls of begin at once runs the request', async (t, idempotency) => {
     let running = 0;
     let most = 0;
     let begun = 0;
-    await Promise.all(
-      Array.from({ length: 20 }, async (_, index) => {
-        const request = aRequest({ attempt: `attempt ${index}` });
-        while ((await idempotency.begin(request, NOW)) !== undefined);
-        begun += 1;
-        running += 1;
-        most = Math.max(most, running);
-        await idempotency.extend(request, NOW + 60);
-        running -= 1;
-        await idempotency.abandon(request);
-      }),
-    );
+    await atOnce(20, async (index) => {
+      const request = aRequest({ attempt: `attempt ${index}` });
+      while ((await idempotency.begin(request, NOW)) !== undefined);
+      begun += 1;
+      running += 1;
+      most = Math.max(most, running);
+      await idempotency.extend(request, NOW + 60);
+      running -= 1;
+      await idempotency.abandon(request);
+    });
     t.deepEqual({ begun, most }, { begun: 20, most: 1 });
   });
 
-  test('idempotency: finish and extend return false for a request that is not stored', async (t, {
-    idempotency,
-  }) => {
+  test('idempotency: finish and extend return false for a request that is not stored', async (t, idempotency) => {
     t.false(await idempotency.finish(aRequest(), answer));
     t.false(await idempotency.extend(aRequest(), NOW + 60));
     await idempotency.abandon(aRequest());
     t.is(await idempotency.begin(aRequest(), NOW), undefined);
   });
 
-  test('idempotency: ids and attempts are compared exactly', async (t, { idempotency }) => {
+  test('idempotency: ids and attempts are compared exactly', async (t, idempotency) => {
     const request = aRequest({ id: 'Id', attempt: 'Id' });
     await idempotency.begin(request, NOW);
     for (const id of LOOKALIKES) {
@@ -170,16 +152,16 @@ export function idempotencyContract(test: StorageTest): void {
   });
 }
 
-export function leaseContract(test: StorageTest): void {
+export function leaseContract(register: StorageTest): void {
+  const test = testsOf(register, 'idempotency');
+
   const leased = aRequest({ leasedUntil: NOW + 30 });
   const answer = { status: 200, body: '{}' };
   const callers = Array.from({ length: 100 }, (_, index) =>
     aRequest({ attempt: `attempt ${index}`, leasedUntil: NOW + 2 * HOUR, expiresAt: NOW + 48 * HOUR }),
   );
 
-  test('idempotency: of a hundred calls of begin after the end of a lease, exactly one takes over', async (t, {
-    idempotency,
-  }) => {
+  test('idempotency: of a hundred calls of begin after the end of a lease, exactly one takes over', async (t, idempotency) => {
     await idempotency.begin(leased, NOW);
     t.deepEqual(await idempotency.begin(callers[0]!, NOW + 29), leased, 'before its end');
     const found = await Promise.all(callers.map(async (caller) => idempotency.begin(caller, NOW + 30)));
@@ -188,9 +170,7 @@ export function leaseContract(test: StorageTest): void {
     for (const one of found) t.deepEqual(one ?? winners[0], winners[0]);
   });
 
-  test('idempotency: an attempt whose lease ended cannot finish, extend or abandon the one that took over', async (t, {
-    idempotency,
-  }) => {
+  test('idempotency: an attempt whose lease ended cannot finish, extend or abandon the one that took over', async (t, idempotency) => {
     await idempotency.begin(leased, NOW);
     const second = callers[0]!;
     t.is(await idempotency.begin(second, NOW + 30), undefined);
@@ -203,7 +183,7 @@ export function leaseContract(test: StorageTest): void {
     t.deepEqual(await idempotency.begin(leased, NOW + 31), { ...second, answer });
   });
 
-  test('idempotency: extend prevents another attempt from taking over', async (t, { idempotency }) => {
+  test('idempotency: extend prevents another attempt from taking over', async (t, idempotency) => {
     await idempotency.begin(leased, NOW);
     t.true(await idempotency.extend(leased, NOW + 60));
     t.true(await idempotency.extend(leased, NOW + 60), 'the same again');
@@ -211,26 +191,20 @@ export function leaseContract(test: StorageTest): void {
     t.is(await idempotency.begin(callers[0]!, NOW + 60), undefined);
   });
 
-  test('idempotency: extend works after the end of a lease that no other attempt took over', async (t, {
-    idempotency,
-  }) => {
+  test('idempotency: extend works after the end of a lease that no other attempt took over', async (t, idempotency) => {
     await idempotency.begin(leased, NOW);
     t.true(await idempotency.extend(leased, NOW + HOUR));
     t.is((await idempotency.begin(callers[0]!, NOW + 59))?.attempt, leased.attempt);
   });
 
-  test('idempotency: a request with an answer has no lease to extend or to take over', async (t, {
-    idempotency,
-  }) => {
+  test('idempotency: a request with an answer has no lease to extend or to take over', async (t, idempotency) => {
     await idempotency.begin(leased, NOW);
     await idempotency.finish(leased, answer);
     t.false(await idempotency.extend(leased, NOW + HOUR));
     t.deepEqual(await idempotency.begin(callers[0]!, NOW + HOUR), { ...leased, answer });
   });
 
-  test('idempotency: of a hundred calls of begin for an expired request, exactly one stores a new one', async (t, {
-    idempotency,
-  }) => {
+  test('idempotency: of a hundred calls of begin for an expired request, exactly one stores a new one', async (t, idempotency) => {
     await idempotency.begin({ ...leased, fingerprint: 'different', expiresAt: NOW + HOUR }, NOW);
     await idempotency.finish(leased, answer);
     t.deepEqual((await idempotency.begin(callers[0]!, NOW + HOUR))?.answer, answer);

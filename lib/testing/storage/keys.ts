@@ -1,8 +1,11 @@
+import { testsOf } from '../test-runner.ts';
 import type { StorageTest } from '../test-runner.ts';
 import { aKey, HOUR, NOW } from './rows.ts';
 
-export function keyContract(test: StorageTest): void {
-  test('keys: list returns all keys of one use, oldest generation first', async (t, { keys }) => {
+export function keyContract(register: StorageTest): void {
+  const test = testsOf(register, 'keys');
+
+  test('keys: list returns all keys of one use, oldest generation first', async (t, keys) => {
     const second = aKey({ id: 'second', generation: 2 });
     const cookie = aKey({ id: 'cookie', use: 'cookie', retiresAt: NOW });
     for (const key of [second, aKey(), cookie]) t.true(await keys.insert(key));
@@ -10,17 +13,13 @@ export function keyContract(test: StorageTest): void {
     t.deepEqual(await keys.list('cookie'), [cookie]);
   });
 
-  test('keys: insert returns false for a generation that exists already, and stores nothing', async (t, {
-    keys,
-  }) => {
+  test('keys: insert returns false for a generation that exists already, and stores nothing', async (t, keys) => {
     await keys.insert(aKey());
     t.false(await keys.insert(aKey({ id: 'other' })));
     t.deepEqual(await keys.list('token'), [aKey()]);
   });
 
-  test('keys: of twenty calls of insert for the same generation at once, exactly one returns true', async (t, {
-    keys,
-  }) => {
+  test('keys: of twenty calls of insert for the same generation at once, exactly one returns true', async (t, keys) => {
     const nodes = Array.from({ length: 20 }, (_, index) => aKey({ id: `node ${index}` }));
     const added = await Promise.all(nodes.map(async (key) => keys.insert(key)));
     t.deepEqual(
@@ -30,7 +29,7 @@ export function keyContract(test: StorageTest): void {
     t.is(added.filter(Boolean).length, 1);
   });
 
-  test('keys: retire sets retiresAt of one key', async (t, { keys }) => {
+  test('keys: retire sets retiresAt of one key', async (t, keys) => {
     const second = aKey({ id: 'second', generation: 2 });
     await keys.insert(aKey());
     await keys.insert(second);
@@ -38,7 +37,7 @@ export function keyContract(test: StorageTest): void {
     t.deepEqual(await keys.list('token'), [aKey({ retiresAt: NOW + 9 }), second]);
   });
 
-  test('keys: retire keeps an earlier retiresAt, also of two calls at once', async (t, { keys }) => {
+  test('keys: retire keeps an earlier retiresAt, also of two calls at once', async (t, keys) => {
     await keys.insert(aKey());
     await keys.retire(aKey().id, NOW + 9);
     await keys.retire(aKey().id, NOW + HOUR);
@@ -47,7 +46,7 @@ export function keyContract(test: StorageTest): void {
     t.deepEqual(await keys.list('token'), [aKey({ retiresAt: 0 })]);
   });
 
-  test('keys: replaceMaterial changes the material of one key, and nothing else', async (t, { keys }) => {
+  test('keys: replaceMaterial changes the material of one key, and nothing else', async (t, keys) => {
     const second = aKey({ id: 'second', generation: 2 });
     await keys.insert(aKey({ retiresAt: NOW }));
     await keys.insert(second);
@@ -55,9 +54,7 @@ export function keyContract(test: StorageTest): void {
     t.deepEqual(await keys.list('token'), [aKey({ retiresAt: NOW, material: 'encrypted' }), second]);
   });
 
-  test('keys: replaceMaterial returns false, changing nothing, where the material is another one', async (t, {
-    keys,
-  }) => {
+  test('keys: replaceMaterial returns false, changing nothing, where the material is another one', async (t, keys) => {
     const stored = aKey({ material: 'Encrypted' });
     await keys.insert(stored);
     for (const other of ['encrypted', 'Encrypted ', 'Éncrypted', ''])
@@ -66,9 +63,7 @@ export function keyContract(test: StorageTest): void {
     t.deepEqual(await keys.list('token'), [stored]);
   });
 
-  test('keys: of twenty calls of replaceMaterial for the same material at once, exactly one returns true', async (t, {
-    keys,
-  }) => {
+  test('keys: of twenty calls of replaceMaterial for the same material at once, exactly one returns true', async (t, keys) => {
     await keys.insert(aKey());
     const nodes = Array.from({ length: 20 }, (_, index) => `by node ${index}`);
     const replaced = await Promise.all(

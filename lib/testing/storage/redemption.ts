@@ -1,12 +1,15 @@
 import type { Credential, Redemption, Storage } from '../../contracts/index.ts';
 import { now } from '../../contracts/clock.ts';
 import { aCode, aGrant, aRefreshToken, HOUR, NOW, rowsOf } from './rows.ts';
+import { testsOf } from '../test-runner.ts';
 import type { StorageTest } from '../test-runner.ts';
 
-export function redemptionContract(test: StorageTest): void {
+export function redemptionContract(register: StorageTest): void {
+  const test = testsOf(register, 'grants');
+
   const spent = { kind: 'code', id: aCode().id } as const;
 
-  test('redeem: marks the credential as consumed and stores its successor', async (t, { grants }) => {
+  test('redeem: marks the credential as consumed and stores its successor', async (t, grants) => {
     await grants.insert(aGrant(), aCode());
     const exchange = { successor: aRefreshToken(), sealedSuccessor: 'sealed' };
     t.deepEqual(await grants.redeem(spent, exchange), { outcome: 'redeemed' });
@@ -17,9 +20,7 @@ export function redemptionContract(test: StorageTest): void {
     t.deepEqual(rowsOf(successor), { credential: aRefreshToken(), grant: aGrant() });
   });
 
-  test('findCredential: tells by its own clock since when a credential is spent, and until when it is valid', async (t, {
-    grants,
-  }) => {
+  test('findCredential: tells by its own clock since when a credential is spent, and until when it is valid', async (t, grants) => {
     await grants.insert(aGrant(), aCode({ expiresAt: now() + 60 }));
     const unspent = (await grants.findCredential('code', spent.id))!;
     t.is(unspent.spentFor, undefined);
@@ -30,16 +31,14 @@ export function redemptionContract(test: StorageTest): void {
     t.true(spentFor! >= 0 && spentFor! < 30_000, `${spentFor}`);
   });
 
-  test('redeem: works without a successor, and returns "spent" the second time', async (t, { grants }) => {
+  test('redeem: works without a successor, and returns "spent" the second time', async (t, grants) => {
     await grants.insert(aGrant(), aCode());
     t.deepEqual(await grants.redeem(spent, {}), { outcome: 'redeemed' });
     const again = await grants.redeem(spent, {});
     t.deepEqual(again, { outcome: 'spent', sealedSuccessor: undefined });
   });
 
-  test('redeem: a second call returns the sealed successor of the first, and stores nothing', async (t, {
-    grants,
-  }) => {
+  test('redeem: a second call returns the sealed successor of the first, and stores nothing', async (t, grants) => {
     await grants.insert(aGrant(), aCode());
     const [first, second] = [aRefreshToken({ id: 'first' }), aRefreshToken({ id: 'second' })];
     await grants.redeem(spent, { successor: first, sealedSuccessor: 'for the first' });
@@ -51,15 +50,13 @@ export function redemptionContract(test: StorageTest): void {
     t.is(await grants.findCredential('refresh_token', 'second'), undefined);
   });
 
-  test('redeem: returns "gone" for an unknown credential and stores no successor', async (t, { grants }) => {
+  test('redeem: returns "gone" for an unknown credential and stores no successor', async (t, grants) => {
     const successor = aRefreshToken();
     t.deepEqual(await grants.redeem(spent, { successor }), { outcome: 'gone' });
     t.is(await grants.findCredential('refresh_token', successor.id), undefined);
   });
 
-  test('redeem: does not consume the credential when the successor cannot be stored', async (t, {
-    grants,
-  }) => {
+  test('redeem: does not consume the credential when the successor cannot be stored', async (t, grants) => {
     await grants.insert(aGrant(), aCode());
     await grants.insert(aGrant({ id: 'other' }), aRefreshToken({ grantId: 'other' }));
     const failed = grants.redeem(spent, { successor: aRefreshToken() });
@@ -68,7 +65,7 @@ export function redemptionContract(test: StorageTest): void {
     t.deepEqual(await grants.redeem(spent, {}), { outcome: 'redeemed' });
   });
 
-  test('redeem: of a hundred calls at once, exactly one redeems the credential', async (t, { grants }) => {
+  test('redeem: of a hundred calls at once, exactly one redeems the credential', async (t, grants) => {
     await grants.insert(aGrant(), aCode());
     const callers = Array.from({ length: 100 }, (_, index) => `caller ${index}`);
     const outcomes = await Promise.all(
@@ -96,9 +93,7 @@ export function redemptionContract(test: StorageTest): void {
     );
   });
 
-  test('redeem: with three rotations at once in each generation, one refresh token stays valid', async (t, {
-    grants,
-  }) => {
+  test('redeem: with three rotations at once in each generation, one refresh token stays valid', async (t, grants) => {
     await grants.insert(aGrant(), aCode());
     let living: Pick<Credential, 'kind' | 'id'> = spent;
     for (let generation = 1; generation <= 10; generation += 1) {
@@ -114,7 +109,7 @@ export function redemptionContract(test: StorageTest): void {
     t.is((await grants.findCredential('refresh_token', living.id))?.credential.consumedAt, undefined);
   });
 
-  test('redeem: at the same time as a revocation of the grant, leaves no usable credential', async (t, storage) => {
+  test('redeem: at the same time as a revocation of the grant, leaves no usable credential', async (t, _grants, storage) => {
     for (let round = 0; round < 20; round += 1) {
       const { outcome, revoked, found, isStored } = await redeemWhileRevoking(storage, `round ${round}`);
       t.true(outcome === 'redeemed' || outcome === 'gone', outcome);

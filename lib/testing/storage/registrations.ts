@@ -5,6 +5,7 @@ import type {
   StoredRegistration,
 } from '../../contracts/index.ts';
 import { aClient, aCode, aConsent, aGrant, aSecret, HOUR, NOW } from './rows.ts';
+import { testsOf } from '../test-runner.ts';
 import type { StorageTest } from '../test-runner.ts';
 
 const DAY = 24 * HOUR;
@@ -41,11 +42,11 @@ async function displacedBy(
   return (await registrations.insert(aRegistered(id), places(limit)))?.map((client) => client.id);
 }
 
-export function registrationContract(test: StorageTest): void {
-  test('registrations: insert stores the client, its secrets and its registration', async (t, {
-    clients,
-    registrations,
-  }) => {
+export function registrationContract(register: StorageTest): void {
+  const test = testsOf(register, 'registrations');
+
+  test('registrations: insert stores the client, its secrets and its registration', async (t, registrations, storage) => {
+    const { clients } = storage;
     const { client, registration } = aRegistered('a', { authMethod: 'client_secret_post' });
     t.deepEqual(await registrations.insert({ client, secrets: [aSecret()], registration }, places(1)), []);
     t.deepEqual(await clients.find('a'), { client, secrets: [aSecret()], sequence: 0 });
@@ -53,10 +54,8 @@ export function registrationContract(test: StorageTest): void {
     for (const id of ['', 'A', 'b', 'a\0', 'x'.repeat(1000)]) t.is(await registrations.find(id), undefined);
   });
 
-  test('registrations: insert stores nothing when no place is left, until a client is deleted', async (t, {
-    clients,
-    registrations,
-  }) => {
+  test('registrations: insert stores nothing when no place is left, until a client is deleted', async (t, registrations, storage) => {
+    const { clients } = storage;
     await clients.insert(aClient(), []);
     for (const clientId of ['a', 'b']) {
       t.deepEqual(await registrations.insert(aRegistered(clientId), places(2)), []);
@@ -71,10 +70,8 @@ export function registrationContract(test: StorageTest): void {
     t.deepEqual(await displacedBy(registrations, 'c', 2), []);
   });
 
-  test('registrations: the oldest of the network that has the most unauthorized clients gives way', async (t, {
-    clients,
-    registrations,
-  }) => {
+  test('registrations: the oldest of the network that has the most unauthorized clients gives way', async (t, registrations, storage) => {
+    const { clients } = storage;
     const ids = { alone: 'y', old: 'x', older: 'x', new: 'x', other: 'z' };
     const ages = { alone: 9, old: 5, older: 6, new: 1, other: 8 };
     for (const [id, network] of Object.entries(ids)) {
@@ -94,8 +91,8 @@ export function registrationContract(test: StorageTest): void {
     t.is((await clients.list({ limit: 100 })).length, 5);
   });
 
-  test('registrations: a disabled client, one with a valid grant and one of two users give way to none', async (t, storage) => {
-    const { clients, consents, grants, registrations } = storage;
+  test('registrations: a disabled client, one with a valid grant and one of two users give way to none', async (t, registrations, storage) => {
+    const { clients, consents, grants } = storage;
     for (const id of ['disabled', 'granted', 'shared', 'known', 'ann'])
       await registrations.insert(aRegistered(id), places(5));
     await clients.update(aClient({ id: 'disabled', registration: 'dynamic', disabled: true }));
@@ -116,8 +113,8 @@ export function registrationContract(test: StorageTest): void {
     t.deepEqual(await displacedBy(registrations, 'last', 5), ['next']);
   });
 
-  test('registrations: of more clients than a user keeps alone, the longest unused one gives way with its grants', async (t, storage) => {
-    const { clients, consents, grants, registrations } = storage;
+  test('registrations: of more clients than a user keeps alone, the longest unused one gives way with its grants', async (t, registrations, storage) => {
+    const { clients, consents, grants } = storage;
     const users = { a: 'ann', b: 'ann', c: 'ann', d: 'bob', e: 'bob' };
     for (const [id, userId] of Object.entries(users)) {
       await registrations.insert(aRegistered(id), places(5));
@@ -139,10 +136,8 @@ export function registrationContract(test: StorageTest): void {
     t.is((await grants.find('a'))?.id, 'a');
   });
 
-  test('registrations: of clients of one user each, one that is unused for long gives way', async (t, {
-    consents,
-    registrations,
-  }) => {
+  test('registrations: of clients of one user each, one that is unused for long gives way', async (t, registrations, storage) => {
+    const { consents } = storage;
     for (const [id, age] of Object.entries({ a: 31, b: 40, c: 29 })) {
       await registrations.insert(aRegistered(id), places(3));
       const consent = aConsent({ clientId: id, userId: `user of ${id}`, updatedAt: NOW - age * DAY });
@@ -154,10 +149,8 @@ export function registrationContract(test: StorageTest): void {
     t.is(await displacedBy(registrations, 'e', 3), undefined);
   });
 
-  test('registrations: of twenty calls of insert at once, no more than the limit are kept', async (t, {
-    clients,
-    registrations,
-  }) => {
+  test('registrations: of twenty calls of insert at once, no more than the limit are kept', async (t, registrations, storage) => {
+    const { clients } = storage;
     const ids = Array.from({ length: 20 }, (_, index) => `${index}`);
     const displaced = await Promise.all(ids.map(async (id) => displacedBy(registrations, id, 7)));
     t.is(displaced.flat().length, 13);
@@ -165,8 +158,8 @@ export function registrationContract(test: StorageTest): void {
     t.is((await clients.list({ limit: 100 })).length, 7);
   });
 
-  test('registrations: a consent beside a displacement is stored with its client, or not at all', async (t, storage) => {
-    const { clients, consents, registrations } = storage;
+  test('registrations: a consent beside a displacement is stored with its client, or not at all', async (t, registrations, storage) => {
+    const { clients, consents } = storage;
     for (let round = 0; round < 20; round += 1) {
       const [id, next] = [`${round}`, `next ${round}`];
       await registrations.insert(aRegistered(id), places(1));
@@ -182,10 +175,8 @@ export function registrationContract(test: StorageTest): void {
     }
   });
 
-  test('registrations: a client that no user has authorized is removed at its time', async (t, {
-    clients,
-    registrations,
-  }) => {
+  test('registrations: a client that no user has authorized is removed at its time', async (t, registrations, storage) => {
+    const { clients } = storage;
     const { client, registration } = aRegistered('a');
     await registrations.insert({ client, secrets: [aSecret()], registration }, places(9));
     t.deepEqual(await registrations.deleteUnused(NOW + DAY, 10), { deleted: [], seen: 0 });
@@ -196,17 +187,14 @@ export function registrationContract(test: StorageTest): void {
     t.deepEqual(await registrations.deleteUnused(NOW + DAY + 1, 10), { deleted: [], seen: 0 });
   });
 
-  test('registrations: deleteUnused looks at no more than the limit', async (t, { registrations }) => {
+  test('registrations: deleteUnused looks at no more than the limit', async (t, registrations) => {
     for (const id of ['a', 'b', 'c']) await registrations.insert(aRegistered(id), places(9));
     t.is((await registrations.deleteUnused(NOW + 2 * DAY, 2)).seen, 2);
     t.is((await registrations.deleteUnused(NOW + 2 * DAY, 2)).seen, 1);
   });
 
-  test('registrations: a consent keeps the client for its unusedAfter', async (t, {
-    clients,
-    consents,
-    registrations,
-  }) => {
+  test('registrations: a consent keeps the client for its unusedAfter', async (t, registrations, storage) => {
+    const { clients, consents } = storage;
     await registrations.insert(aRegistered('a'), places(9));
     t.true(await registrations.addConsent(aConsent({ clientId: 'a', updatedAt: NOW + 9 })));
     t.is((await registrations.find('a'))?.removableAt, NOW + 9 + 90 * DAY);
@@ -223,8 +211,8 @@ export function registrationContract(test: StorageTest): void {
     t.deepEqual(await consents.list('ann'), []);
   });
 
-  test('registrations: a client with a grant that is valid or was revoked a short time ago is kept', async (t, storage) => {
-    const { grants, registrations } = storage;
+  test('registrations: a client with a grant that is valid or was revoked a short time ago is kept', async (t, registrations, storage) => {
+    const { grants } = storage;
     const at = NOW + 200 * DAY;
     const old = { createdAt: NOW };
     for (const [id, expiresAt] of Object.entries({ valid: at + DAY, revoked: at + DAY, expired: at - 1 })) {
@@ -245,17 +233,16 @@ export function registrationContract(test: StorageTest): void {
     t.is((await registrations.deleteUnused(at + 91 * DAY, 10)).deleted.length, 2);
   });
 
-  test('registrations: a disabled client is kept', async (t, { clients, registrations }) => {
+  test('registrations: a disabled client is kept', async (t, registrations, storage) => {
+    const { clients } = storage;
     await registrations.insert(aRegistered('a'), places(9));
     await clients.update(aClient({ id: 'a', registration: 'dynamic', disabled: true }));
     t.deepEqual(await registrations.deleteUnused(NOW + 2 * DAY, 10), { deleted: [], seen: 1 });
     t.true((await clients.find('a'))?.client.disabled);
   });
 
-  test('registrations: deleteUnused deletes 450 consents with the client', async (t, {
-    consents,
-    registrations,
-  }) => {
+  test('registrations: deleteUnused deletes 450 consents with the client', async (t, registrations, storage) => {
+    const { consents } = storage;
     await registrations.insert(aRegistered('a'), places(9));
     const users = Array.from({ length: 450 }, (_, index) => `${index}`);
     await Promise.all(users.map(async (userId) => consents.add(aConsent({ clientId: 'a', userId }))));
@@ -267,11 +254,8 @@ export function registrationContract(test: StorageTest): void {
     t.deepEqual(new Set(left), new Set([undefined]));
   });
 
-  test('registrations: a consent that depends on a registration is not stored without it', async (t, {
-    clients,
-    consents,
-    registrations,
-  }) => {
+  test('registrations: a consent that depends on a registration is not stored without it', async (t, registrations, storage) => {
+    const { clients, consents } = storage;
     await clients.insert(aClient({ id: 'a' }), []);
     t.false(await registrations.addConsent(aConsent({ clientId: 'a' })));
     t.is(await consents.find('ann', 'a'), undefined);
@@ -283,8 +267,8 @@ export function registrationContract(test: StorageTest): void {
     t.false(await registrations.addConsent(aConsent({ clientId: 'b' })));
   });
 
-  test('registrations: a grant on an old consent beside a removal is stored with its client, or not at all', async (t, storage) => {
-    const { clients, consents, grants, registrations } = storage;
+  test('registrations: a grant on an old consent beside a removal is stored with its client, or not at all', async (t, registrations, storage) => {
+    const { clients, consents, grants } = storage;
     const now = NOW + 100 * DAY;
     for (let round = 0; round < 12; round += 1) {
       const id = `${round}`;
@@ -302,8 +286,8 @@ export function registrationContract(test: StorageTest): void {
     }
   });
 
-  test('registrations: a consent beside a removal or a deletion is stored with its client, or not at all', async (t, storage) => {
-    const { clients, consents, registrations } = storage;
+  test('registrations: a consent beside a removal or a deletion is stored with its client, or not at all', async (t, registrations, storage) => {
+    const { clients, consents } = storage;
     for (let round = 0; round < 12; round += 1) {
       const id = `${round}`;
       await registrations.insert(aRegistered(id), places(99));

@@ -1,31 +1,31 @@
 import type { RevokedParty, Storage, TokenInQuestion } from '../../contracts/index.ts';
 import { aClient, aCode, aGrant, aRefreshToken, aRevokedToken, HOUR, LOOKALIKES, NOW } from './rows.ts';
+import { testsOf } from '../test-runner.ts';
 import type { StorageTest } from '../test-runner.ts';
 
-export function revocationContract(test: StorageTest): void {
-  test('revocations: isValid returns false for a revoked token', async (t, { revocations }) => {
+export function revocationContract(register: StorageTest): void {
+  const test = testsOf(register, 'revocations');
+
+  test('revocations: isValid returns false for a revoked token', async (t, revocations) => {
     t.true(await revocations.isValid(aClientsToken()));
     await revocations.revokeToken(aRevokedToken({ id: 'jti-1' }));
     t.false(await revocations.isValid(aClientsToken()));
     t.true(await revocations.isValid(aClientsToken({ id: 'jti-2' })));
   });
 
-  test('revocations: token ids are compared exactly', async (t, { revocations }) => {
+  test('revocations: token ids are compared exactly', async (t, revocations) => {
     await revocations.revokeToken(aRevokedToken({ id: 'Id' }));
     for (const id of LOOKALIKES) t.true(await revocations.isValid(aClientsToken({ id })), id);
   });
 
-  test('revocations: a token that is revoked twice stays revoked until the later expiry', async (t, storage) => {
-    const { revocations } = storage;
+  test('revocations: a token that is revoked twice stays revoked until the later expiry', async (t, revocations, storage) => {
     const late = aRevokedToken({ revokedAt: NOW + 9, expiresAt: NOW + HOUR + 9 });
     for (const token of [aRevokedToken(), late, aRevokedToken()]) await revocations.revokeToken(token);
     t.is(await storage.prune(NOW + HOUR + 9, 10), 0);
     t.is(await storage.prune(NOW + HOUR + 10, 10), 1);
   });
 
-  test("revocations: revokeAllOf a client invalidates its earlier tokens, not later ones or another client's", async (t, {
-    revocations,
-  }) => {
+  test("revocations: revokeAllOf a client invalidates its earlier tokens, not later ones or another client's", async (t, revocations) => {
     const sequence = await revocations.latestSequence();
     await revocations.revokeAllOf({ clientId: 'timetable' });
     t.false(await revocations.isValid(aClientsToken({ sequence })));
@@ -39,8 +39,8 @@ export function revocationContract(test: StorageTest): void {
     ['all', { all: true }],
   ];
   for (const [who, party] of parties) {
-    test(`revocations: revokeAllOf ${who} invalidates the grants that began before, also those stored later`, async (t, storage) => {
-      const { grants, revocations } = storage;
+    test(`revocations: revokeAllOf ${who} invalidates the grants that began before, also those stored later`, async (t, revocations, storage) => {
+      const { grants } = storage;
       const sequence = await revocations.latestSequence();
       await start(storage, 'early', sequence);
       await revocations.revokeAllOf(party);
@@ -58,18 +58,18 @@ export function revocationContract(test: StorageTest): void {
 
     if ('all' in party) continue;
 
-    test(`revocations: revokeAllOf ${who} compares ids exactly`, async (t, storage) => {
-      const sequence = await storage.revocations.latestSequence();
+    test(`revocations: revokeAllOf ${who} compares ids exactly`, async (t, revocations, storage) => {
+      const sequence = await revocations.latestSequence();
       await storage.grants.insert(aGrant({ userId: 'Id', clientId: 'Id', sequence }), aCode());
       for (const id of LOOKALIKES) {
-        await storage.revocations.revokeAllOf('userId' in party ? { userId: id } : { clientId: id });
+        await revocations.revokeAllOf('userId' in party ? { userId: id } : { clientId: id });
       }
-      t.true(await storage.revocations.isValid({ ...aUsersToken('grant-1', 'Id'), clientId: 'Id' }));
+      t.true(await revocations.isValid({ ...aUsersToken('grant-1', 'Id'), clientId: 'Id' }));
     });
   }
 
-  test("revocations: a user's token is valid while its grant, of that user and client, is not revoked", async (t, storage) => {
-    const { grants, revocations } = storage;
+  test("revocations: a user's token is valid while its grant, of that user and client, is not revoked", async (t, revocations, storage) => {
+    const { grants } = storage;
     await start(storage, 'grant-1', await revocations.latestSequence());
     const token = aUsersToken('grant-1');
     t.true(await revocations.isValid(token));
@@ -87,8 +87,7 @@ export function revocationContract(test: StorageTest): void {
     t.false(await revocations.isValid(other));
   });
 
-  test('revocations: each call of revokeAllOf has a sequence number of its own, also with twenty at once', async (t, storage) => {
-    const { revocations } = storage;
+  test('revocations: each call of revokeAllOf has a sequence number of its own, also with twenty at once', async (t, revocations, storage) => {
     const before = await revocations.latestSequence();
     const users = Array.from({ length: 20 }, (_, index) => `user ${index}`);
     await Promise.all(users.map(async (userId) => revocations.revokeAllOf({ userId })));
@@ -103,10 +102,8 @@ export function revocationContract(test: StorageTest): void {
     t.is(valid.filter((isValid) => !isValid).length, 1);
   });
 
-  test('revocations: revokeAllOf all invalidates the tokens of every client, also of one that is registered later', async (t, {
-    clients,
-    revocations,
-  }) => {
+  test('revocations: revokeAllOf all invalidates the tokens of every client, also of one that is registered later', async (t, revocations, storage) => {
+    const { clients } = storage;
     const sequence = await revocations.latestSequence();
     await clients.insert(aClient(), []);
     await revocations.revokeAllOf({ all: true });
@@ -121,9 +118,7 @@ export function revocationContract(test: StorageTest): void {
     t.true((await clients.find('later'))!.sequence > latest);
   });
 
-  test('revocations: revokeAllOf takes a greater sequence than those that a restored backup lacks', async (t, {
-    revocations,
-  }) => {
+  test('revocations: revokeAllOf takes a greater sequence than those that a restored backup lacks', async (t, revocations) => {
     // The latest number of a storage that ended a party a second ago and has been replaced by an older copy.
     const lost = (Date.now() - 1000) * 1000;
     t.true(await revocations.isValid(aClientsToken({ sequence: lost })));
@@ -132,11 +127,11 @@ export function revocationContract(test: StorageTest): void {
     t.true(Number.isSafeInteger(await revocations.latestSequence()));
   });
 
-  test('revocations: prune does not delete what revokeAllOf has stored', async (t, storage) => {
-    const sequence = await storage.revocations.latestSequence();
-    await storage.revocations.revokeAllOf({ clientId: 'timetable' });
+  test('revocations: prune does not delete what revokeAllOf has stored', async (t, revocations, storage) => {
+    const sequence = await revocations.latestSequence();
+    await revocations.revokeAllOf({ clientId: 'timetable' });
     t.is(await storage.prune(NOW * 2, 10), 0);
-    t.false(await storage.revocations.isValid(aClientsToken({ sequence })));
+    t.false(await revocations.isValid(aClientsToken({ sequence })));
   });
 }
 

@@ -1,8 +1,11 @@
 import { aConsent, aSession, HOUR, LOOKALIKES, NOW } from './rows.ts';
+import { testsOf } from '../test-runner.ts';
 import type { StorageTest } from '../test-runner.ts';
 
-export function sessionContract(test: StorageTest): void {
-  test('sessions: insert rejects an id that exists; find and delete take the id', async (t, { sessions }) => {
+export function sessionContract(register: StorageTest): void {
+  const test = testsOf(register, 'sessions');
+
+  test('sessions: insert rejects an id that exists; find and delete take the id', async (t, sessions) => {
     await sessions.insert(aSession());
     t.deepEqual((await sessions.find(aSession().id))?.session, aSession());
     await t.throwsAsync(sessions.insert(aSession({ uid: 'uid-2' })), { code: 'ERR_STORAGE' });
@@ -11,9 +14,7 @@ export function sessionContract(test: StorageTest): void {
     t.is(await sessions.find(aSession().id), undefined);
   });
 
-  test('sessions: update changes a stored session, and returns false when there is none', async (t, {
-    sessions,
-  }) => {
+  test('sessions: update changes a stored session, and returns false when there is none', async (t, sessions) => {
     await sessions.insert(aSession());
     const changed = { id: aSession().id, payload: { loginTs: NOW + 1 }, expiresAt: NOW + 2 * HOUR };
     t.true(await sessions.update(changed));
@@ -23,15 +24,13 @@ export function sessionContract(test: StorageTest): void {
     t.is(await sessions.find(changed.id), undefined);
   });
 
-  test('sessions: update returns true for a stored session also when no value changes', async (t, {
-    sessions,
-  }) => {
+  test('sessions: update returns true for a stored session also when no value changes', async (t, sessions) => {
     await sessions.insert(aSession());
     t.true(await sessions.update(aSession()));
     t.true(await sessions.update(aSession()));
   });
 
-  test('sessions: after updates and a deletion at once, the session is deleted', async (t, { sessions }) => {
+  test('sessions: after updates and a deletion at once, the session is deleted', async (t, sessions) => {
     for (let round = 0; round < 20; round += 1) {
       const session = aSession({ id: `session ${round}`, uid: `uid ${round}` });
       await sessions.insert(session);
@@ -41,10 +40,8 @@ export function sessionContract(test: StorageTest): void {
     }
   });
 
-  test('sessions: find returns the current revocation sequence with the session', async (t, {
-    revocations,
-    sessions,
-  }) => {
+  test('sessions: find returns the current revocation sequence with the session', async (t, sessions, storage) => {
+    const { revocations } = storage;
     const before = await revocations.latestSequence();
     await sessions.insert(aSession({ sequence: before }));
     t.is((await sessions.find(aSession().id))?.sequence, before);
@@ -53,10 +50,8 @@ export function sessionContract(test: StorageTest): void {
     t.true((await revocations.latestSequence()) > before);
   });
 
-  test('sessions: find brings the consent of the user to one client, when it is named', async (t, {
-    consents,
-    sessions,
-  }) => {
+  test('sessions: find brings the consent of the user to one client, when it is named', async (t, sessions, storage) => {
+    const { consents } = storage;
     await sessions.insert(aSession());
     const { consent: none } = (await sessions.find(aSession().id, aConsent().clientId))!;
     t.is(none, undefined);
@@ -73,10 +68,8 @@ export function sessionContract(test: StorageTest): void {
     t.is(await sessions.find('another', aConsent().clientId), undefined);
   });
 
-  test('sessions: a session that began before the end of its user is not found, also when stored later', async (t, {
-    revocations,
-    sessions,
-  }) => {
+  test('sessions: a session that began before the end of its user is not found, also when stored later', async (t, sessions, storage) => {
+    const { revocations } = storage;
     const sequence = await revocations.latestSequence();
     await sessions.insert(aSession({ id: 'early', uid: 'early', sequence }));
     await revocations.revokeAllOf({ userId: 'ann' });
@@ -89,9 +82,7 @@ export function sessionContract(test: StorageTest): void {
     t.is(await sessions.find('new'), undefined);
   });
 
-  test('sessions: deleteOfUser deletes the sessions of one user and returns their number', async (t, {
-    sessions,
-  }) => {
+  test('sessions: deleteOfUser deletes the sessions of one user and returns their number', async (t, sessions) => {
     await sessions.insert(aSession({ id: '1', uid: '1' }));
     await sessions.insert(aSession({ id: '2', uid: '2' }));
     await sessions.insert(aSession({ id: '3', uid: '3', userId: 'Ann' }));
@@ -101,7 +92,7 @@ export function sessionContract(test: StorageTest): void {
     t.is((await sessions.find('3'))?.session.userId, 'Ann');
   });
 
-  test('sessions: ids are compared exactly', async (t, { sessions }) => {
+  test('sessions: ids are compared exactly', async (t, sessions) => {
     await sessions.insert(aSession({ id: 'Id', uid: 'Id' }));
     for (const id of LOOKALIKES) {
       t.is(await sessions.find(id), undefined, id);
@@ -111,9 +102,7 @@ export function sessionContract(test: StorageTest): void {
     t.deepEqual((await sessions.find('Id'))?.session, aSession({ id: 'Id', uid: 'Id' }));
   });
 
-  test('sessions: changing a found session does not change the stored one, which may be expired', async (t, {
-    sessions,
-  }) => {
+  test('sessions: changing a found session does not change the stored one, which may be expired', async (t, sessions) => {
     await sessions.insert(aSession({ expiresAt: NOW - 1 }));
     const found = await sessions.find(aSession().id);
     Object.assign(found?.session.payload ?? {}, { loginTs: 0 });
