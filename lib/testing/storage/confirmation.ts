@@ -44,15 +44,15 @@ export function confirmationContract(
     const { loseConfirmation, restoreConfirmation, storage } = await open();
     t.teardown(async () => storage.close());
     await storage.migrate();
-    for (const { prepare } of CALLS) await prepare?.(storage);
+    await prepare(storage);
 
     await loseConfirmation();
-    for (const { call, name } of CALLS) {
+    for (const [name, , call] of CALLS) {
       for (const time of ['once', 'twice', 'three times'])
         await isUnconfirmed(t, `${name}, called ${time}`, call(storage));
     }
     await restoreConfirmation();
-    for (const { call, name, result } of CALLS) {
+    for (const [name, result, call] of CALLS) {
       t.deepEqual(await call(storage), result, `${name}, when changes are confirmed again`);
     }
   });
@@ -69,136 +69,70 @@ async function isUnconfirmed(t: Assertions, name: string, call: Promise<unknown>
   t.deepEqual(outcome, { code: 'ERR_STORAGE', status: 503 }, name);
 }
 
-/** A call that is repeated until it succeeds. Each changes rows of its own. */
-interface Call {
-  readonly name: string;
-  readonly prepare?: (storage: Storage) => Promise<unknown>;
-  readonly call: (storage: Storage) => Promise<unknown>;
-  /** The result of the repetition that succeeds. */
-  readonly result: unknown;
+/** Stores what the calls change. */
+async function prepare(storage: Storage): Promise<void> {
+  const { assignments, clients, consents, grants, idempotency, sessions } = storage;
+  for (const id of ['revoked', 'of-client', 'spent'])
+    await grants.insert(aGrant({ id, userId: id, clientId: id }), aCode({ id, grantId: id }));
+  for (const id of ['updated', 'deleted', 'version']) await clients.insert(aClient({ id }), []);
+  await clients.insert(aClient(), [aSecret(), aSecret({ id: 'expiring', hash: 'expiring' })]);
+  await consents.add(aConsent());
+  await sessions.insert(aSession());
+  await assignments.save('ann', ASSIGNMENT);
+  await idempotency.begin(aRequest(), NOW);
 }
 
-const [REVOKED, OF_CLIENT, SPENT] = ['revoked', 'of-client', 'spent'].map((id) => ({
-  grant: aGrant({ id, userId: id, clientId: id }),
-  code: aCode({ id, grantId: id }),
-}));
-
 const ANSWER = { status: 200, body: '{}' };
-
-const CALLS: readonly Call[] = [
-  {
-    name: 'grants.revoke({ id })',
-    prepare: async ({ grants }) => grants.insert(REVOKED!.grant, REVOKED!.code),
-    call: async ({ grants }) => grants.revoke({ id: 'revoked' }, NOW),
-    result: [],
-  },
-  {
-    name: 'grants.revoke({ userId, clientId })',
-    prepare: async ({ grants }) => grants.insert(OF_CLIENT!.grant, OF_CLIENT!.code),
-    call: async ({ grants }) => grants.revoke({ userId: 'of-client', clientId: 'of-client' }, NOW),
-    result: [],
-  },
-  {
-    name: 'revocations.revokeToken',
-    call: async ({ revocations }) => revocations.revokeToken(aRevokedToken()),
-    result: undefined,
-  },
-  {
-    name: 'revocations.revokeAllOf',
-    call: async ({ revocations }) => revocations.revokeAllOf({ userId: 'ended' }),
-    result: undefined,
-  },
-  {
-    name: 'grants.redeem',
-    prepare: async ({ grants }) => grants.insert(SPENT!.grant, SPENT!.code),
-    call: async ({ grants }) =>
-      grants.redeem(SPENT!.code, {
-        successor: aRefreshToken({ id: 'successor', grantId: 'spent' }),
-        sealedSuccessor: 'sealed',
-      }),
-    result: { outcome: 'spent', sealedSuccessor: 'sealed' },
-  },
-  {
-    name: 'consents.add',
-    call: async ({ consents }) => consents.add(aConsent({ userId: 'bob' })),
-    result: undefined,
-  },
-  {
-    name: 'consents.delete',
-    prepare: async ({ consents }) => consents.add(aConsent()),
-    call: async ({ consents }) => consents.delete('ann', 'timetable'),
-    result: false,
-  },
-  {
-    name: 'sessions.delete',
-    prepare: async ({ sessions }) => sessions.insert(aSession()),
-    call: async ({ sessions }) => sessions.delete(aSession().id),
-    result: undefined,
-  },
-  {
-    name: 'clients.update',
-    prepare: async ({ clients }) => clients.insert(aClient({ id: 'updated' }), []),
-    call: async ({ clients }) => clients.update(aClient({ id: 'updated', disabled: true }), NOW),
-    result: true,
-  },
-  {
-    name: 'clients.deleteSecret',
-    prepare: async ({ clients }) =>
-      clients.insert(aClient(), [aSecret(), aSecret({ id: 'expiring', hash: 'expiring' })]),
-    call: async ({ clients }) => clients.deleteSecret(aClient().id, aSecret().id),
-    result: false,
-  },
-  {
-    name: 'clients.expireSecret',
-    call: async ({ clients }) => clients.expireSecret(aClient().id, 'expiring', NOW),
-    result: undefined,
-  },
-  {
-    name: 'clients.delete',
-    prepare: async ({ clients }) => clients.insert(aClient({ id: 'deleted' }), []),
-    call: async ({ clients }) => clients.delete('deleted'),
-    result: false,
-  },
-  {
-    name: 'clients.delete of a version',
-    prepare: async ({ clients }) => clients.insert(aClient({ id: 'version' }), []),
-    call: async ({ clients }) => clients.delete('version', NOW),
-    result: false,
-  },
-  { name: 'keys.insert', call: async ({ keys }) => keys.insert(aKey()), result: false },
-  {
-    name: 'assignments.save',
-    call: async ({ assignments }) => assignments.save('bob', { roles: ['registrar'], permissions: [] }),
-    result: undefined,
-  },
-  {
-    name: 'assignments.delete',
-    prepare: async ({ assignments }) => assignments.save('ann', { roles: ['registrar'], permissions: [] }),
-    call: async ({ assignments }) => assignments.delete('ann'),
-    result: false,
-  },
-  {
-    name: 'audit.append',
-    call: async ({ audit }) => audit.append([aRecord({ id: 'a' }), aRecord({ id: 'b' })], NOW + HOUR),
-    result: undefined,
-  },
-  {
-    name: 'audit.append of many',
-    call: async ({ audit }) => audit.append(MANY_RECORDS, NOW + HOUR),
-    result: undefined,
-  },
-  {
-    name: 'idempotency.finish',
-    prepare: async ({ idempotency }) => idempotency.begin(aRequest(), NOW),
-    call: async ({ idempotency }) => idempotency.finish(aRequest(), ANSWER),
-    result: true,
-  },
-  {
-    name: 'idempotency.begin of an answered request',
-    call: async ({ idempotency }) => idempotency.begin(aRequest({ attempt: 'second' }), NOW),
-    result: aRequest({ answer: ANSWER }),
-  },
-  { name: 'confirm', call: async (storage) => storage.confirm?.(), result: undefined },
-];
-
+const ASSIGNMENT = { roles: ['registrar'], permissions: [] };
+const EXCHANGE = {
+  successor: aRefreshToken({ id: 'successor', grantId: 'spent' }),
+  sealedSuccessor: 'sealed',
+};
+const SPENT = { outcome: 'spent', sealedSuccessor: 'sealed' };
+const OF_CLIENT = { userId: 'of-client', clientId: 'of-client' };
+const RECORDS = [aRecord({ id: 'a' }), aRecord({ id: 'b' })];
 const MANY_RECORDS = Array.from({ length: 600 }, (_, index) => aRecord({ id: `many ${index}` }));
+
+/** A call that is repeated until it succeeds, and the result of the repetition that succeeds. */
+type Call = readonly [name: string, result: unknown, call: (storage: Storage) => Promise<unknown>];
+
+/** Each changes rows of its own. */
+const CALLS: readonly Call[] = [
+  ['grants.revoke({ id })', [], async ({ grants }) => grants.revoke({ id: 'revoked' }, NOW)],
+  ['grants.revoke({ userId, clientId })', [], async ({ grants }) => grants.revoke(OF_CLIENT, NOW)],
+  ['revocations.revokeToken', undefined, async (storage) => storage.revocations.revokeToken(aRevokedToken())],
+  [
+    'revocations.revokeAllOf',
+    undefined,
+    async ({ revocations }) => revocations.revokeAllOf({ userId: 'ended' }),
+  ],
+  ['grants.redeem', SPENT, async ({ grants }) => grants.redeem(aCode({ id: 'spent' }), EXCHANGE)],
+  ['consents.add', undefined, async ({ consents }) => consents.add(aConsent({ userId: 'bob' }))],
+  ['consents.delete', false, async ({ consents }) => consents.delete('ann', 'timetable')],
+  ['sessions.delete', undefined, async ({ sessions }) => sessions.delete(aSession().id)],
+  [
+    'clients.update',
+    true,
+    async ({ clients }) => clients.update(aClient({ id: 'updated', disabled: true }), NOW),
+  ],
+  ['clients.deleteSecret', false, async ({ clients }) => clients.deleteSecret(aClient().id, aSecret().id)],
+  [
+    'clients.expireSecret',
+    undefined,
+    async ({ clients }) => clients.expireSecret(aClient().id, 'expiring', NOW),
+  ],
+  ['clients.delete', false, async ({ clients }) => clients.delete('deleted')],
+  ['clients.delete of a version', false, async ({ clients }) => clients.delete('version', NOW)],
+  ['keys.insert', false, async ({ keys }) => keys.insert(aKey())],
+  ['assignments.save', undefined, async ({ assignments }) => assignments.save('bob', ASSIGNMENT)],
+  ['assignments.delete', false, async ({ assignments }) => assignments.delete('ann')],
+  ['audit.append', undefined, async ({ audit }) => audit.append(RECORDS, NOW + HOUR)],
+  ['audit.append of many', undefined, async ({ audit }) => audit.append(MANY_RECORDS, NOW + HOUR)],
+  ['idempotency.finish', true, async ({ idempotency }) => idempotency.finish(aRequest(), ANSWER)],
+  [
+    'idempotency.begin of an answered request',
+    aRequest({ answer: ANSWER }),
+    async ({ idempotency }) => idempotency.begin(aRequest({ attempt: 'second' }), NOW),
+  ],
+  ['confirm', undefined, async (storage) => storage.confirm?.()],
+];

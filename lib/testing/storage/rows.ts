@@ -26,6 +26,13 @@ export const HOUR = 3600;
 /** Ids that equal `Id` in a comparison without case, trailing blanks or accents. */
 export const LOOKALIKES: readonly string[] = ['id', 'ID', 'Id ', ' Id', 'Íd'];
 
+/** Makes a row of its fields; those that are left out are as in the first one. */
+type RowOf<T> = (fields?: Partial<T>) => T;
+
+function rowOf<T>(first: T): RowOf<T> {
+  return (fields) => ({ ...structuredClone(first), ...fields });
+}
+
 export function aClient(fields: Partial<Client> = {}): Client {
   const given = {
     id: '6f1c1d5e-4c8e-4f57-9a3b-0f6f3f0b6f11',
@@ -38,58 +45,46 @@ export function aClient(fields: Partial<Client> = {}): Client {
   return completeClient(given, 'authorization_code');
 }
 
-export function aSecret(fields: Partial<ClientSecret> = {}): ClientSecret {
-  return {
-    id: 'secret-1',
-    hash: 'K7gNU3sdo-OL0wNhqoVWhr3g6s1xYv72ol_pe_Unols',
-    label: 'production, May',
-    hint: 'x4f2',
-    createdAt: NOW,
-    expiresAt: undefined,
-    lastUsedAt: undefined,
-    ...fields,
-  };
-}
+export const aSecret: RowOf<ClientSecret> = rowOf<ClientSecret>({
+  id: 'secret-1',
+  hash: 'K7gNU3sdo-OL0wNhqoVWhr3g6s1xYv72ol_pe_Unols',
+  label: 'production, May',
+  hint: 'x4f2',
+  createdAt: NOW,
+  expiresAt: undefined,
+  lastUsedAt: undefined,
+});
 
-export function aConsent(fields: Partial<Consent> = {}): Consent {
-  return {
-    userId: 'ann',
-    clientId: 'timetable',
-    scopes: ['schools:read'],
-    hosts: { 'https://timetable.example': ['schools:read'] },
-    createdAt: NOW,
-    updatedAt: NOW,
-    lastUsedAt: undefined,
-    ...fields,
-  };
-}
+export const aConsent: RowOf<Consent> = rowOf<Consent>({
+  userId: 'ann',
+  clientId: 'timetable',
+  scopes: ['schools:read'],
+  hosts: { 'https://timetable.example': ['schools:read'] },
+  createdAt: NOW,
+  updatedAt: NOW,
+  lastUsedAt: undefined,
+});
 
-export function aGrant(fields: Partial<Grant> = {}): Grant {
-  return {
-    id: 'grant-1',
-    userId: 'ann',
-    clientId: 'timetable',
-    scopes: ['schools:read', 'schools:write'],
-    createdAt: NOW,
-    expiresAt: NOW + 24 * HOUR,
-    revokedAt: undefined,
-    sequence: 1000,
-    ...fields,
-  };
-}
+export const aGrant: RowOf<Grant> = rowOf<Grant>({
+  id: 'grant-1',
+  userId: 'ann',
+  clientId: 'timetable',
+  scopes: ['schools:read', 'schools:write'],
+  createdAt: NOW,
+  expiresAt: NOW + 24 * HOUR,
+  revokedAt: undefined,
+  sequence: 1000,
+});
 
-export function aCode(fields: Partial<Credential> = {}): Credential {
-  return {
-    kind: 'code',
-    id: 'code-1',
-    grantId: 'grant-1',
-    payload: { redirectUri: 'https://timetable.example/callback', nested: { list: [1, 'ü', null] } },
-    expiresAt: NOW + 60,
-    consumedAt: undefined,
-    sealedSuccessor: undefined,
-    ...fields,
-  };
-}
+export const aCode: RowOf<Credential> = rowOf<Credential>({
+  kind: 'code',
+  id: 'code-1',
+  grantId: 'grant-1',
+  payload: { redirectUri: 'https://timetable.example/callback', nested: { list: [1, 'ü', null] } },
+  expiresAt: NOW + 60,
+  consumedAt: undefined,
+  sealedSuccessor: undefined,
+});
 
 /** The rows of a found credential. */
 export function rowsOf(found: FoundCredential | undefined): Pick<FoundCredential, 'credential' | 'grant'> {
@@ -101,21 +96,18 @@ export function aRefreshToken(fields: Partial<Credential> = {}): Credential {
   return aCode({ kind: 'refresh_token', id: 'refresh-1', expiresAt: NOW + HOUR, ...fields });
 }
 
-export function aDeviceCode(fields: Partial<DeviceCode> = {}): DeviceCode {
-  return {
-    id: 'device-code-1',
-    userCodeId: 'user-code-1',
-    clientId: 'timetable',
-    payload: { scope: 'schools:read' },
-    createdAt: NOW,
-    expiresAt: NOW + 600,
-    keptUntil: NOW + HOUR,
-    sequence: 1000,
-    answer: undefined,
-    polledAt: undefined,
-    ...fields,
-  };
-}
+export const aDeviceCode: RowOf<DeviceCode> = rowOf<DeviceCode>({
+  id: 'device-code-1',
+  userCodeId: 'user-code-1',
+  clientId: 'timetable',
+  payload: { scope: 'schools:read' },
+  createdAt: NOW,
+  expiresAt: NOW + 600,
+  keptUntil: NOW + HOUR,
+  sequence: 1000,
+  answer: undefined,
+  polledAt: undefined,
+});
 
 /** The credential of an approved {@link aDeviceCode}. */
 export function anApproved(fields: Partial<Credential> = {}): Credential {
@@ -126,30 +118,24 @@ export function aRevokedToken(fields: Partial<RevokedToken> = {}): RevokedToken 
   return { id: 'jti-1', revokedAt: NOW, expiresAt: NOW + HOUR, ...fields };
 }
 
-export function aSession(fields: Partial<StoredSession> = {}): StoredSession {
-  return {
-    id: 'session-1',
-    uid: 'uid-1',
-    userId: 'ann',
-    payload: { loginTs: NOW },
-    expiresAt: NOW + HOUR,
-    sequence: 1000,
-    ...fields,
-  };
-}
+export const aSession: RowOf<StoredSession> = rowOf<StoredSession>({
+  id: 'session-1',
+  uid: 'uid-1',
+  userId: 'ann',
+  payload: { loginTs: NOW },
+  expiresAt: NOW + HOUR,
+  sequence: 1000,
+});
 
-export function aKey(fields: Partial<StoredKey> = {}): StoredKey {
-  return {
-    id: 'key-1',
-    use: 'token',
-    generation: 1,
-    material: '{"kty":"EC"}',
-    createdAt: NOW,
-    activeAt: NOW + 60,
-    retiresAt: undefined,
-    ...fields,
-  };
-}
+export const aKey: RowOf<StoredKey> = rowOf<StoredKey>({
+  id: 'key-1',
+  use: 'token',
+  generation: 1,
+  material: '{"kty":"EC"}',
+  createdAt: NOW,
+  activeAt: NOW + 60,
+  retiresAt: undefined,
+});
 
 /** An audit record; by default a login of Ann at {@link NOW}. */
 export function aRecord(
@@ -159,17 +145,14 @@ export function aRecord(
   return { at: NOW * 1000, ...fields, ...event };
 }
 
-export function aRequest(fields: Partial<StoredRequest> = {}): StoredRequest {
-  return {
-    id: 'request-1',
-    fingerprint: 'fingerprint-1',
-    attempt: 'attempt-1',
-    leasedUntil: NOW + 30,
-    expiresAt: NOW + 24 * HOUR,
-    answer: undefined,
-    ...fields,
-  };
-}
+export const aRequest: RowOf<StoredRequest> = rowOf<StoredRequest>({
+  id: 'request-1',
+  fingerprint: 'fingerprint-1',
+  attempt: 'attempt-1',
+  leasedUntil: NOW + 30,
+  expiresAt: NOW + 24 * HOUR,
+  answer: undefined,
+});
 
 /** Completes a client, for tests to which only some of its members matter. It is not registered. */
 export function completeClient(given: Partial<Client>, grantType: ClientGrantType): Client {
