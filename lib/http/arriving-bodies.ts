@@ -1,38 +1,5 @@
 import type { IncomingMessage } from 'node:http';
 
-/** Why a body is refused: the memory for bodies is used up at present, or the body is larger than all of it. */
-export type BodyLimitFault = 'no capacity' | 'too large';
-
-/** The limits of the bodies of all running requests. */
-export interface BodyLimits {
-  /** In seconds: how long a body may take to arrive. */
-  readonly timeout: number;
-  /** In bytes, for all bodies together except those of up to 64 KiB. `Infinity`: no limit. */
-  readonly capacity: number;
-}
-
-/** The body of a running request. */
-export interface ArrivingBody {
-  /** Reserves memory for further bytes. It is released when the request ends. */
-  reserve(bytes: number): BodyLimitFault | undefined;
-  /** Waits for the reader of the body until the timeout; `undefined` when the body was not received by then. */
-  withTimeout<T>(reading: Promise<T>): Promise<T | undefined>;
-}
-
-/** The bodies that are being received, the oldest first. Those that exceed the timeout are aborted. */
-export interface ArrivingBodies {
-  /**
-   * Registers the body of a request. The function that is returned must be called once, when the request has ended; it returns
-   * `'evicted'` when the body was aborted to admit another request. `undefined`: there is no body, or Node has received all of it.
-   */
-  track(req: IncomingMessage): (() => 'evicted' | 'ended') | undefined;
-  /**
-   * Aborts the body that has been arriving for the longest time, if that is more than a second, so that slow clients cannot use
-   * up the limit of concurrent requests. `false`: there is no such body.
-   */
-  evictOldest(): boolean;
-}
-
 /** In bytes. Smaller bodies are not counted: the limit of concurrent requests bounds their number. */
 const UNCOUNTED = 64 * 1024;
 
@@ -52,22 +19,28 @@ export function arrivingBodyOf(req: IncomingMessage): ArrivingBody | undefined {
   return (req as WithBody)[BODY];
 }
 
-class TrackedBody implements ArrivingBody {
-  readonly since = performance.now();
+/** The body of a running request. */
+export class ArrivingBody {
+  readonly since: number = performance.now();
+  isEvicted = false;
   readonly #req: IncomingMessage;
   readonly #capacity: { left: number; readonly all: number };
+  readonly #aborted = Promise.withResolvers<undefined>();
+  #isAwaited = false;
   #requested = 0;
   #reserved = 0;
-  #onAbort: (() => void) | undefined;
-  #isAborted = false;
-  isEvicted = false;
 
   constructor(req: IncomingMessage, capacity: { left: number; readonly all: number }) {
     this.#req = req;
     this.#capacity = capacity;
   }
 
-  reserve(bytes: number): BodyLimitFault | undefined {
+  /**
+   * Reserves memory for further bytes, until the request ends.
+   *
+   * @returns why the body is refused: the memory for bodies is used up at present, or the body is larger than all of it
+   */
+  reserve(bytes: number): 'no capacity' | 'too large' | undefined {
     this.#requested += bytes;
     if (this.#requested <= UNCOUNTED) return undefined;
     if (this.#requested > this.#capacity.all) return 'too large';
@@ -78,16 +51,10 @@ class TrackedBody implements ArrivingBody {
     return undefined;
   }
 
+  /** Waits for the reader of the body until the timeout; `undefined` when the body was not received by then. */
   async withTimeout<T>(reading: Promise<T>): Promise<T | undefined> {
-    if (this.#isAborted) {
-      // Without a handler, a rejection would be unhandled: the caller gets `undefined`.
-      reading.catch(() => {});
-      return undefined;
-    }
-    return new Promise((resolve, reject) => {
-      this.#onAbort = () => resolve(undefined);
-      reading.then(resolve, reject);
-    });
+    this.#isAwaited = true;
+    return Promise.race([this.#aborted.promise, reading]);
   }
 
   /** Whether the whole body was received: any further delay is then the server's. */
@@ -101,10 +68,9 @@ class TrackedBody implements ArrivingBody {
   }
 
   abort(): void {
-    this.#isAborted = true;
-    if (this.#onAbort) this.#onAbort();
-    // The engine or the host reads this body, and neither can be notified.
-    else this.#req.destroy();
+    this.#aborted.resolve(undefined);
+    // Else the engine or the host reads this body, and neither can be notified.
+    if (!this.#isAwaited) this.#req.destroy();
   }
 
   release(): void {
@@ -113,14 +79,44 @@ class TrackedBody implements ArrivingBody {
   }
 }
 
-export function createArrivingBodies(limits: BodyLimits): ArrivingBodies {
+/** The bodies that are being received. Those that exceed the timeout are aborted. */
+export interface ArrivingBodies {
+  /**
+   * Registers the body of a request. The function that is returned must be called once, when the request has ended; it returns
+   * `'evicted'` when the body was aborted to admit another request. `undefined`: there is no body, or Node has received all of it.
+   */
+  track(req: IncomingMessage): (() => 'evicted' | 'ended') | undefined;
+  /**
+   * Aborts the body that has been arriving for the longest time, if that is more than a second, so that slow clients cannot use
+   * up the limit of concurrent requests. `false`: there is no such body.
+   */
+  evictOldest(): boolean;
+}
+
+/**
+ * @param limits.timeout - in seconds: how long a body may take to arrive
+ * @param limits.capacity - in bytes, for all bodies together except those of up to 64 KiB. `Infinity`: no limit
+ */
+export function createArrivingBodies(limits: {
+  readonly timeout: number;
+  readonly capacity: number;
+}): ArrivingBodies {
   const timeout = limits.timeout * 1000;
   const capacity = { left: limits.capacity, all: limits.capacity };
   // In the order in which the requests began.
-  const arriving = new Set<TrackedBody>();
+  const arriving = new Set<ArrivingBody>();
   let timer: NodeJS.Timeout | undefined;
 
-  function abort(body: TrackedBody): void {
+  /** The bodies that were arriving before a time and are still being read; complete ones are forgotten. */
+  function* readSince(time: number): Generator<ArrivingBody> {
+    for (const body of arriving) {
+      if (body.since > time) return;
+      if (body.isComplete) arriving.delete(body);
+      else if (body.isRead) yield body;
+    }
+  }
+
+  function abort(body: ArrivingBody): void {
     arriving.delete(body);
     body.abort();
   }
@@ -130,12 +126,7 @@ export function createArrivingBodies(limits: BodyLimits): ArrivingBodies {
     timer ??= setTimeout(
       () => {
         timer = undefined;
-        const deadline = performance.now() - timeout;
-        for (const body of arriving) {
-          if (body.since > deadline) break;
-          if (body.isComplete) arriving.delete(body);
-          else if (body.isRead) abort(body);
-        }
+        for (const body of readSince(performance.now() - timeout)) abort(body);
         if (arriving.size > 0) scheduleTimeouts();
       },
       Math.min(timeout / 4, 1000),
@@ -145,7 +136,7 @@ export function createArrivingBodies(limits: BodyLimits): ArrivingBodies {
   return {
     track(req) {
       if (!isArriving(req)) return undefined;
-      const body = new TrackedBody(req, capacity);
+      const body = new ArrivingBody(req, capacity);
       (req as WithBody)[BODY] = body;
       arriving.add(body);
       scheduleTimeouts();
@@ -156,15 +147,11 @@ export function createArrivingBodies(limits: BodyLimits): ArrivingBodies {
       };
     },
     evictOldest() {
-      const latest = performance.now() - EVICTABLE_AFTER;
-      for (const body of arriving) {
-        if (body.since > latest) return false;
-        if (body.isComplete || !body.isRead) continue;
-        body.isEvicted = true;
-        abort(body);
-        return true;
-      }
-      return false;
+      const [oldest] = readSince(performance.now() - EVICTABLE_AFTER);
+      if (!oldest) return false;
+      oldest.isEvicted = true;
+      abort(oldest);
+      return true;
     },
   };
 }

@@ -6,24 +6,20 @@ import type { IdempotencyStore, StoredRequest } from '../contracts/index.ts';
 /** A request that may be sent twice, and the attempt to carry it out. */
 export type Attempt = Pick<StoredRequest, 'id' | 'fingerprint' | 'attempt'>;
 
-/** How long an attempt and its request are stored, in seconds. */
-export interface AttemptTimes {
-  /** How long an attempt counts as running without a renewal. */
-  readonly lease: number;
-  /** How long the request and its response are stored. */
-  readonly retention: number;
-}
-
 /** SHA-256 of a value as JSON, base64url: identifies a request without storing its contents. */
 export function digest(value: unknown): string {
   return createHash('sha256').update(JSON.stringify(value)).digest('base64url');
 }
 
-/** Begins a request as of now: {@link IdempotencyStore.begin}. */
+/**
+ * Begins a request as of now: {@link IdempotencyStore.begin}.
+ *
+ * @param times - in seconds: how long the attempt counts as running without a renewal, and how long the request is stored
+ */
 export async function begin(
   store: Pick<IdempotencyStore, 'begin'>,
   attempt: Attempt,
-  { lease, retention }: AttemptTimes,
+  { lease, retention }: { readonly lease: number; readonly retention: number },
 ): Promise<StoredRequest | undefined> {
   const at = now();
   return store.begin(

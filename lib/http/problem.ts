@@ -40,13 +40,15 @@ export interface Problem {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
+/** The header fields of a response that is for its caller alone. */
+export const NOT_STORED = { 'Cache-Control': 'no-store', 'X-Content-Type-Options': 'nosniff' };
+
 /** Answers with a problem. Nothing is thrown, so that the host's error handlers do not change the response. */
 export function sendProblem(ctx: Context, problem: Problem): void {
   ctx.status = problem.status;
   ctx.set({
     'Content-Type': 'application/problem+json; charset=utf-8',
-    'Cache-Control': 'no-store',
-    'X-Content-Type-Options': 'nosniff',
+    ...NOT_STORED,
     ...problem.headers,
   });
   sendRequestId(ctx);

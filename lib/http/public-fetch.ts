@@ -6,7 +6,7 @@ import type { LookupFunction } from 'node:net';
 
 import { parseIJson } from './json.ts';
 import { createPlaces } from './places.ts';
-import { isPublicAddress } from './public-address.ts';
+import { isPublicAddress } from './address.ts';
 
 /**
  * Gets a JSON document from a URL that a stranger chose.

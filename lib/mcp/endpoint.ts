@@ -15,13 +15,13 @@ import { internalsOf } from '../contracts/internals.ts';
 import { BodyError, ConfigError } from '../errors.ts';
 import { readJson } from '../http/body.ts';
 import { limitConcurrency } from '../limits/concurrency-limit.ts';
-import { problems, sendProblem } from '../http/problem.ts';
+import { NOT_STORED, problems, sendProblem } from '../http/problem.ts';
 import { optional, readOptions, unchecked } from '../options/declare.ts';
 import type { Given } from '../options/declare.ts';
 import { requireMembersFor } from '../options/storage-members.ts';
 import { text } from '../options/values.ts';
 import { hosts, origins, refuseOtherOriginsAndHosts } from './origins-and-hosts.ts';
-import { createProtocol, NOT_STORED } from './protocol.ts';
+import { createProtocol } from './protocol.ts';
 import { createCallTool, toolsOf } from './tools.ts';
 
 // oxlint-disable-next-line typescript/no-unnecessary-type-parameters -- they are in the type of the result

@@ -42,24 +42,16 @@ export function refuseOtherOriginsAndHosts(
   return async function refuse(ctx, next) {
     const origin = ctx.headers.origin;
     if (origin !== undefined && !allowedOrigins.has(origin)) {
-      sendProblem(ctx, {
-        status: 403,
-        code: 'origin_not_allowed',
-        detail:
-          'Web pages of this origin may not send requests here: see the option origins of createMcpEndpoint().',
-      });
-      return;
+      const detail =
+        'Web pages of this origin may not send requests here: see the option origins of createMcpEndpoint().';
+      return sendProblem(ctx, { status: 403, code: 'origin_not_allowed', detail });
     }
     const hostname = ctx.hostname.toLowerCase();
     if (!allowedHosts.has(hostname) && !isLoopback(hostname)) {
-      sendProblem(ctx, {
-        status: 403,
-        code: 'host_not_allowed',
-        detail:
-          'The Host of the request is none of this server: see the option hosts of createMcpEndpoint().',
-      });
-      return;
+      const detail =
+        'The Host of the request is none of this server: see the option hosts of createMcpEndpoint().';
+      return sendProblem(ctx, { status: 403, code: 'host_not_allowed', detail });
     }
-    await next();
+    return next();
   };
 }

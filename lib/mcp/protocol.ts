@@ -3,6 +3,7 @@ import { sendAnswer } from '../api/actions/answer.ts';
 import type { ActionContext, Answer } from '../api/actions/answer.ts';
 import type { Logger } from '../contracts/index.ts';
 import { ConfigError } from '../errors.ts';
+import { NOT_STORED } from '../http/problem.ts';
 import type { CallTool, Tool } from './tools.ts';
 
 export interface ProtocolOptions {
@@ -81,9 +82,6 @@ export async function createProtocol({
     ctx.set(NOT_STORED);
   };
 }
-
-/** The header fields of every response. */
-export const NOT_STORED = { 'Cache-Control': 'no-store', 'X-Content-Type-Options': 'nosniff' };
 
 interface Exchange {
   readonly ctx: ActionContext;

@@ -4,7 +4,7 @@ import type { Action, JsonSchema } from '../api/actions/define-action.ts';
 import { inputInvalid, isObjectId, OBJECT_ID_RULE } from '../api/actions/perform-action.ts';
 import type { ActionRequest, InputError, PerformAction } from '../api/actions/perform-action.ts';
 import { isIdempotencyKey, KEY_FORM } from '../api/answer-once.ts';
-import { mapReferences } from '../api/schema-references.ts';
+import { mapReferences, needsInput, OBJECT_ID } from '../api/openapi/action-schemas.ts';
 import type { AuditLog, Gate, Logger } from '../contracts/index.ts';
 import { ConfigError } from '../errors.ts';
 import { explainError } from '../http/problem.ts';
@@ -81,13 +81,12 @@ function definitionOf(name: string, action: Action): ToolDefinition {
 }
 
 /** The schema of a tool's arguments. Its root is an object, whatever the action's input is. */
-function argumentsSchema({ inputSchema, level, readOnly, type }: Action): ToolDefinition['inputSchema'] {
-  const { $schema, $defs, ...input } = inputSchema;
-  const id = { type: 'string', minLength: 1, maxLength: 255, description: `The id of the ${type}.` };
+function argumentsSchema(action: Action): ToolDefinition['inputSchema'] {
+  const { level, readOnly, type } = action;
+  const { $schema, $defs, ...input } = action.inputSchema;
+  const id = { ...OBJECT_ID, description: `The id of the ${type}.` };
   const idempotencyKey = {
-    type: 'string',
-    minLength: 1,
-    maxLength: 255,
+    ...OBJECT_ID,
     description:
       'A new UUID for each change. Send the same one when you repeat a call whose result you did not get: it is then done once.',
   };
@@ -99,14 +98,10 @@ function argumentsSchema({ inputSchema, level, readOnly, type }: Action): ToolDe
       input: relocate(input),
       ...(readOnly ? {} : { idempotencyKey }),
     },
-    required: [...(level === 'instance' ? ['id'] : []), ...(mayBeEmpty(inputSchema) ? [] : ['input'])],
+    required: [...(level === 'instance' ? ['id'] : []), ...(needsInput(action) ? ['input'] : [])],
     additionalProperties: false,
     ...($defs === undefined ? {} : { $defs: relocate($defs) }),
   };
-}
-
-function mayBeEmpty({ required, type }: JsonSchema): boolean {
-  return type === 'object' && !(Array.isArray(required) && required.length > 0);
 }
 
 // Many clients find definitions at the root only, so these stay there.

@@ -7,7 +7,7 @@ import { gzipSync } from 'node:zlib';
 import test from 'ava';
 import type { ExecutionContext } from 'ava';
 
-import { isPublicAddress } from '../../lib/http/public-address.ts';
+import { isPublicAddress } from '../../lib/http/address.ts';
 import { createPublicFetch, PublicFetchError } from '../../lib/http/public-fetch.ts';
 import type { Network, PublicFetch, PublicFetchReason } from '../../lib/http/public-fetch.ts';
 import { CERTIFICATE, json, loopbackNetwork, servePublic } from '../harness/public-server.ts';

@@ -1,7 +1,7 @@
 import type { ParameterizedContext } from 'koa';
 
 import type { GuardedState, StoredAnswer } from '../../contracts/index.ts';
-import { problemDocument } from '../../http/problem.ts';
+import { NOT_STORED, problemDocument } from '../../http/problem.ts';
 import type { Problem } from '../../http/problem.ts';
 
 /** The context of a request whose user or client may run the action in its path. */
@@ -37,8 +37,7 @@ export function sendAnswer(ctx: ActionContext, { status, body, headers = {} }: A
   ctx.status = status;
   ctx.set({
     'Content-Type': `application/${status < 400 ? 'json' : 'problem+json'}; charset=utf-8`,
-    'Cache-Control': 'no-store',
-    'X-Content-Type-Options': 'nosniff',
+    ...NOT_STORED,
     ...headers,
   });
   ctx.body = body;

@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream';
 
-import { problemDocument } from '../../http/problem.ts';
+import { NOT_STORED, problemDocument } from '../../http/problem.ts';
 import { dataAnswer } from '../actions/answer.ts';
 import type { ActionContext, Answer } from '../actions/answer.ts';
 import type { Outcome } from '../actions/perform-action.ts';
@@ -94,9 +94,5 @@ async function* toLines(results: AsyncIterable<BulkResult>): AsyncGenerator<stri
 
 function setHeaders(ctx: ActionContext): void {
   ctx.status = 200;
-  ctx.set({
-    'Content-Type': `${NDJSON}; charset=utf-8`,
-    'Cache-Control': 'no-store',
-    'X-Content-Type-Options': 'nosniff',
-  });
+  ctx.set({ 'Content-Type': `${NDJSON}; charset=utf-8`, ...NOT_STORED });
 }

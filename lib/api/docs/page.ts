@@ -1,7 +1,5 @@
 import { isPart, METHODS } from '../openapi/components.ts';
 import type { OpenApiDocument } from '../openapi/document.ts';
-import { html } from './html.ts';
-import type { Html } from './html.ts';
 
 export interface DescriptionUrls {
   readonly issuer: string;
@@ -104,3 +102,27 @@ dl { margin-top: 0.75rem; border-top: 1px solid var(--line); }
 dt { padding-top: 0.5rem; }
 dd { padding-bottom: 0.5rem; border-bottom: 1px solid var(--line); }
 `;
+
+/** HTML in which all inserted texts are escaped. */
+export class Html {
+  readonly text: string;
+
+  constructor(text: string) {
+    this.text = text;
+  }
+}
+
+/** A value for an HTML template: text is escaped, `undefined` and `false` are omitted. */
+export type HtmlValue = Html | readonly Html[] | string | number | false | undefined;
+
+/** Makes HTML of a template. Attributes that hold a value must be quoted. */
+export function html(texts: TemplateStringsArray, ...values: readonly HtmlValue[]): Html {
+  return new Html(String.raw({ raw: texts }, ...values.map(toText)));
+}
+
+function toText(value: HtmlValue): string {
+  if (value === undefined || value === false) return '';
+  if (value instanceof Html) return value.text;
+  if (typeof value === 'object') return value.map(({ text }) => text).join('');
+  return String(value).replaceAll(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`);
+}

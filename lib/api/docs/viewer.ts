@@ -3,7 +3,7 @@ import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 
 import type { OpenApiDocument } from '../openapi/document.ts';
-import { html } from './html.ts';
+import { html } from './page.ts';
 
 // A bundle in the format CommonJS has no `import.meta.url`.
 const require = createRequire(import.meta.url ?? __filename);

@@ -1,8 +1,8 @@
 import type { Gate } from '../../contracts/index.ts';
 import type { Action } from '../actions/define-action.ts';
 import { pathsOf } from '../actions/action-index.ts';
-import { schemaReference } from './action-schemas.ts';
-import { json, parameter, problemResponses, WRITE_PROBLEMS } from './components.ts';
+import { needsInput, OBJECT_ID, schemaReference } from './action-schemas.ts';
+import { data, json, parameter, problemResponses, WRITE_PROBLEMS } from './components.ts';
 import type { OpenApiPart, OpenApiPath } from './components.ts';
 
 export interface ActionPathsOptions {
@@ -36,14 +36,7 @@ function executeOperation(action: Action, { gate }: ActionPathsOptions): OpenApi
     parameters: [...(action.level === 'instance' ? [parameter('id')] : []), parameter('idempotencyKey')],
     requestBody: { required: needsInput(action), content: json(schemaReference(action, 'input')) },
     responses: {
-      200: {
-        description: 'Done.',
-        content: json({
-          type: 'object',
-          required: ['data'],
-          properties: { data: schemaReference(action, 'output') },
-        }),
-      },
+      200: data('Done.', schemaReference(action, 'output')),
       ...problemResponses(WRITE_PROBLEMS),
     },
   };
@@ -71,12 +64,6 @@ function bulkOperation(action: Action, { gate, maximum }: ActionPathsOptions): O
   };
 }
 
-// The body may be omitted when `{}` is a valid input.
-function needsInput({ inputSchema }: Action): boolean {
-  const { type, required } = inputSchema;
-  return type !== 'object' || (Array.isArray(required) && required.length > 0);
-}
-
 function actionMetadata({ type, permission }: Action, gate: ActionPathsOptions['gate']): OpenApiPart {
   return {
     tags: [type],
@@ -94,7 +81,7 @@ function bulkRequest(action: Action, maximum: number): OpenApiPart {
       minItems: 1,
       maxItems: maximum,
       items: object(required, {
-        ...(isInstance && { id: { type: 'string', minLength: 1, maxLength: 255 } }),
+        ...(isInstance && { id: OBJECT_ID }),
         input: schemaReference(action, 'input'),
       }),
     },

@@ -27,6 +27,14 @@ export function json(schema: OpenApiPart): OpenApiPart {
   return { 'application/json': { schema } };
 }
 
+/** A response with `data`. */
+export function data(description: string, schema: OpenApiPart): OpenApiPart {
+  return {
+    description,
+    content: json({ type: 'object', required: ['data'], properties: { data: schema } }),
+  };
+}
+
 export function parameter(name: ParameterName): OpenApiPart {
   return { $ref: `#/components/parameters/${name}` };
 }

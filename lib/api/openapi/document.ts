@@ -4,8 +4,8 @@ import type { Action } from '../actions/define-action.ts';
 import { actionPaths } from './action-paths.ts';
 import { actionSchemas } from './action-schemas.ts';
 import {
+  data,
   isPart,
-  json,
   METHODS,
   PARAMETERS,
   problemResponses,
@@ -14,7 +14,7 @@ import {
   SCHEMAS,
   TOO_MANY_REQUESTS_RESPONSE,
 } from './components.ts';
-import type { OpenApiPart, OpenApiPath } from './components.ts';
+import type { OpenApiPart, OpenApiPath, ProblemName } from './components.ts';
 import type { Description } from './options.ts';
 
 export interface OpenApiDocument {
@@ -142,62 +142,56 @@ function mapValues<From, To>(
 
 /** The paths of every API. Those of the Objects API are not included, because it is not available yet. */
 const OWN_PATHS: Readonly<Record<string, OpenApiPath>> = {
-  '/identity': {
-    get: {
-      operationId: 'identity',
-      summary: 'The user or client of the token, and its permissions',
-      tags: ['Identity'],
-      responses: {
-        200: data('The identity.', { $ref: '#/components/schemas/Identity' }),
-        ...problemResponses(READ_PROBLEMS),
-      },
-    },
-  },
-  '/actions': {
-    get: {
-      operationId: 'listActions',
-      summary: 'The actions that the caller may run',
-      tags: ['Actions'],
-      responses: {
-        200: data('A list.', { type: 'array', items: { $ref: '#/components/schemas/Action' } }),
-        ...problemResponses(READ_PROBLEMS),
-      },
-    },
-  },
-  '/actions/{type}': {
-    get: {
-      operationId: 'listActionsOfType',
-      summary: 'The actions on one type of object that the caller may run',
-      tags: ['Actions'],
-      parameters: pathParameters('type'),
-      responses: {
-        200: data('A list.', { type: 'array', items: { $ref: '#/components/schemas/Action' } }),
-        ...problemResponses([...READ_PROBLEMS, 'NotFound']),
-      },
-    },
-  },
-  '/actions/{type}/{action}': {
-    get: {
-      operationId: 'describeAction',
-      summary: 'One action, with the JSON Schemas of its input and output',
-      tags: ['Actions'],
-      parameters: pathParameters('type', 'action'),
-      responses: {
-        200: data('The action, with `input` and `output`.', { $ref: '#/components/schemas/Action' }),
-        ...problemResponses([...READ_PROBLEMS, 'PermissionMissing', 'NotFound']),
-      },
-    },
-  },
+  '/identity': reading({
+    operationId: 'identity',
+    summary: 'The user or client of the token, and its permissions',
+    tags: ['Identity'],
+    response: data('The identity.', { $ref: '#/components/schemas/Identity' }),
+  }),
+  '/actions': reading({
+    operationId: 'listActions',
+    summary: 'The actions that the caller may run',
+    response: data('A list.', { type: 'array', items: { $ref: '#/components/schemas/Action' } }),
+  }),
+  '/actions/{type}': reading({
+    operationId: 'listActionsOfType',
+    summary: 'The actions on one type of object that the caller may run',
+    parameters: ['type'],
+    response: data('A list.', { type: 'array', items: { $ref: '#/components/schemas/Action' } }),
+    problems: ['NotFound'],
+  }),
+  '/actions/{type}/{action}': reading({
+    operationId: 'describeAction',
+    summary: 'One action, with the JSON Schemas of its input and output',
+    parameters: ['type', 'action'],
+    response: data('The action, with `input` and `output`.', { $ref: '#/components/schemas/Action' }),
+    problems: ['PermissionMissing', 'NotFound'],
+  }),
 };
 
-function pathParameters(...names: string[]): OpenApiPart[] {
-  return names.map((name) => ({ name, in: 'path', required: true, schema: { type: 'string' } }));
-}
-
-function data(description: string, schema: OpenApiPart): OpenApiPart {
+function reading({
+  parameters = [],
+  problems = [],
+  response,
+  tags = ['Actions'],
+  ...operation
+}: {
+  readonly operationId: string;
+  readonly summary: string;
+  readonly tags?: readonly string[];
+  /** Of the path. */
+  readonly parameters?: readonly string[];
+  readonly response: OpenApiPart;
+  readonly problems?: readonly ProblemName[];
+}): OpenApiPath {
+  const inPath = parameters.map((name) => ({ name, in: 'path', required: true, schema: { type: 'string' } }));
   return {
-    description,
-    content: json({ type: 'object', required: ['data'], properties: { data: schema } }),
+    get: {
+      ...operation,
+      tags,
+      ...(inPath.length > 0 && { parameters: inPath }),
+      responses: { 200: response, ...problemResponses([...READ_PROBLEMS, ...problems]) },
+    },
   };
 }
 
