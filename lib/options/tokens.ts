@@ -39,8 +39,9 @@ export function tokens<U extends User>() {
     /**
      * Adds claims of your own to access tokens, such as a tenant, for APIs that read tokens themselves. Called for each access
      * token of the token endpoint and of `auth.issueToken()`. When it throws, no token is issued and the client gets
-     * `server_error`. Keep the claims small, because every request carries them, and free of secrets, because clients can read
-     * their tokens. The claim names of RFC 7519, RFC 9068, RFC 7662 and of this server are refused with a `ConfigError`; `roles`,
+     * `server_error`; the code or the refresh token can be used again. Introspection returns the claims too. A claim stays in a
+     * token until it expires, so add what rarely changes. Keep the claims small, because every request carries them, and free of
+     * secrets, because clients can read their tokens. The claim names of RFC 7519, RFC 9068, RFC 7662 and of this server are refused with a `ConfigError`; `roles`,
      * `groups` and `entitlements` (RFC 9068 section 2.2.3.1) are available.
      *
      *     tokens: { claims: ({ user }) => ({ tenant: user?.tenant }) }

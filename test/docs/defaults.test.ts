@@ -380,7 +380,7 @@ const LIMITS: Readonly<Record<string, string>> = {
 };
 
 test('the table of limits has each limit with its window', (t) => {
-  const rows = tableIn('docs/production.md', '| | within | limit |');
+  const rows = tableIn('SECURITY.md', '| | within | limit |');
   // Wrong verifiers have no option.
   const limits = rows.filter(([what = '']) => !what.includes('PKCE'));
   const names = limits.map(([what = '']) => LIMITS[what] ?? `unknown: ${what}`);

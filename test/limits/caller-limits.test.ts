@@ -89,7 +89,7 @@ test('a caller who sends few requests costs one write for a fiftieth of the limi
   t.is(limiter.remaining, 588);
 });
 
-// The bounds of docs/limits.md.
+// The bounds of docs/review/scaling.md.
 for (const [nodes, percent] of [
   [2, 95],
   [5, 92],
