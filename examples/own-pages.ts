@@ -13,7 +13,7 @@ import bodyParser from '@koa/bodyparser';
 import Koa from 'koa';
 import type { Context, Middleware } from 'koa';
 import { createAuthServer, defineGate } from 'koa-gatehouse';
-import type { AuthServer, Interaction, Interactions, User } from 'koa-gatehouse';
+import type { AuthServer, Interactions, PageTypes, User } from 'koa-gatehouse';
 import { memoryStorage } from 'koa-gatehouse/adapters/memory';
 import Router from 'koa-router';
 
@@ -63,7 +63,7 @@ const ownPages: Interactions = (flow) => {
   };
 };
 
-function loginForm({ action, client }: Interaction, mistake = ''): string {
+function loginForm({ action, client }: PageTypes.Interaction, mistake = ''): string {
   return `<h1>Sign in</h1><p>to continue to ${escape(client.name)}</p><p role="alert">${mistake}</p>
 <form method="post" action="${action}/login">
   <label>Email <input name="login" type="email" autocomplete="username" required></label>
@@ -72,7 +72,7 @@ function loginForm({ action, client }: Interaction, mistake = ''): string {
 </form>`;
 }
 
-function consentForm({ action, client, limited, scopes, user }: Interaction): string {
+function consentForm({ action, client, limited, scopes, user }: PageTypes.Interaction): string {
   const items = scopes.map(({ description, name, optional }) => {
     // Checked at first; what the user unchecks is not granted.
     const box = optional ? `<input type="checkbox" name="scope" value="${escape(name)}" checked> ` : '';

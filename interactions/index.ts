@@ -7,38 +7,10 @@
  */
 import '#runtime';
 
-export type {
-  ActivityRow,
-  AppForm,
-  AppRow,
-  AppView,
-  Choice,
-  Connect,
-  Place,
-  KeyForm,
-  KeyRow,
-  SecretRow,
-  Tabbed,
-} from './apps/views.ts';
 export { escapeHtml } from './views.ts';
 export type { Brand, PagesOptions } from './options.ts';
 export type { OwnViews } from './views.ts';
-export type { Link } from './navigation.ts';
-export type {
-  Access,
-  AuthorizedAppRow,
-  AuthorizedAppsView,
-  Detail,
-  LayoutData,
-  PageData,
-  PageFrame,
-  Problem,
-  ScopeChoice,
-  View,
-  ViewName,
-  Viewer,
-} from './page.ts';
+export type { LayoutData, PageData } from './page.ts';
 export { pages } from './pages.ts';
-export type { Sentence, SentencePart } from './sentence.ts';
-export type { Language, NameKey, OwnTexts, TextKey, Texts, TextsByLanguage } from './text.ts';
-export type { Moment } from './language.ts';
+export type { Language, OwnTexts } from './text.ts';
+export type * as ViewTypes from './view-types.ts';

@@ -30,9 +30,8 @@ export type {
   ActionSchema,
   JsonSchema,
 } from './api/actions/define-action.ts';
-export type { BulkLimits, RequestLimit, RequestLimits, UploadLimits } from './api/limits.ts';
 export type { RouteBody, UploadedFile } from './api/route-bodies.ts';
-export type { OpenApiPart, OpenApiPath } from './api/openapi/components.ts';
+export type { OpenApiPath } from './api/openapi/components.ts';
 export type { OpenApiOptions } from './api/openapi/options.ts';
 export { createApiRouter } from './api/router.ts';
 export type { ApiAuth, ApiRouter, ApiRouterOptions } from './api/router.ts';
@@ -40,12 +39,6 @@ export type { AuthServer } from './server/auth-server.ts';
 export type {
   AccessTokenClaims,
   Assignment,
-  Assignments,
-  AssignmentStore,
-  AttemptCounter,
-  AttemptStore,
-  AttemptWindow,
-  CountedAttempt,
   AuditEvent,
   AuditEventType,
   AuditLog,
@@ -53,81 +46,24 @@ export type {
   AuditQuery,
   AuditRecord,
   AuditRecordOf,
-  AuditStore,
-  ChangeFeed,
   Client,
-  ClientChanges,
-  ClientEndpoint,
   ClientFields,
   ClientGrantType,
-  ClientKeys,
-  ClientLifetimes,
-  ClientMetadata,
-  ClientMetadataDocument,
   ClientPrincipal,
-  ClientQuery,
-  ClientRegistration,
   ClientRegistry,
-  ClientSecret,
-  ClientStore,
-  AuthorizedApp,
-  AuthorizedApps,
-  AuthorizedResource,
-  Consent,
-  ConsentStore,
-  Credential,
-  Developer,
-  DeviceCode,
-  DeviceCodeStore,
-  DeviceFlow,
-  DeviceRequest,
-  RevokedParty,
   EndpointOutcome,
   Finding,
-  FoundCredential,
-  FoundSession,
   Gate,
-  Grant,
-  GrantPrerequisites,
-  GrantSelector,
-  GrantStore,
   GuardedState,
   GuardOutcome,
-  IdempotencyStore,
-  Interaction,
   InteractionFlow,
-  InteractionScope,
   Interactions,
-  KeyStore,
   Logger,
-  NamedResource,
-  NewSecret,
   Observer,
-  PageError,
   Pages,
   PermissionSource,
   Principal,
-  Redemption,
-  RegisteredAuthMethod,
-  RegistrationPlaces,
-  RegistrationStore,
-  RevocationStore,
-  RevokedToken,
-  SessionStore,
   Storage,
-  StorageAccess,
-  StorageCache,
-  StorageDiagnosis,
-  StorageState,
-  StoredAnswer,
-  StoredChange,
-  StoredClient,
-  StoredKey,
-  StoredRegistration,
-  StoredRequest,
-  StoredSession,
-  ReservedAttempts,
-  TokenInQuestion,
   ToolUse,
   User,
   UserPrincipal,
@@ -135,7 +71,6 @@ export type {
 } from './contracts/index.ts';
 export { createAuthServer } from './server/create-auth-server.ts';
 export type { Duration, DurationUnit } from './contracts/duration.ts';
-export type { ImportedClient, ImportOutcome } from './clients/import.ts';
 export type { IssueTokenOptions } from './token/issue-token.ts';
 export type { SigningKey } from './keys/stored-keys.ts';
 export type { RevocationTarget } from './token/revoke.ts';
@@ -158,29 +93,12 @@ export {
   TooManyAttemptsError,
 } from './errors.ts';
 export type { FieldError, FieldErrorCode, FieldErrorParameters, GatehouseErrorCode } from './errors.ts';
-export type {
-  AuthServerOptions,
-  LimitOptions,
-  LoginOptions,
-  PathOptions,
-  RetentionOptions,
-  SecretOptions,
-} from './options/options.ts';
-export type { ClientOptions } from './options/clients.ts';
-export type { SigningAlgorithm, TokenClaims, TokenClaimsContext, TokenOptions } from './options/tokens.ts';
-export type { LifetimePreset, Lifetimes } from './options/lifetimes.ts';
+export type { AuthServerOptions } from './options/options.ts';
+export type { SigningAlgorithm, TokenClaims } from './options/tokens.ts';
 export type { Resource } from './options/resources.ts';
 export type { Scope } from './options/scopes.ts';
-export type { DeviceAuthorization } from './options/device-authorization.ts';
-export type { DynamicRegistrationOptions, RegistrationRequest } from './options/registration.ts';
-export type { ClientIdMetadata } from './options/client-id-metadata.ts';
-export type {
-  AttemptLimits,
-  ClientAuthenticationLimits,
-  DeviceRequestLimits,
-  LoginLimits,
-  UserCodeLimits,
-} from './options/attempts.ts';
-export type { PruneOptions } from './server/jobs.ts';
 export { requestIdOf } from './http/request-id.ts';
-export type { CloseOptions } from './server/shutdown.ts';
+export type * as StorageTypes from './types/storage.ts';
+export type * as PageTypes from './types/pages.ts';
+export type * as ClientTypes from './types/clients.ts';
+export type * as OptionTypes from './types/options.ts';

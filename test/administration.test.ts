@@ -1,6 +1,6 @@
 import test from 'ava';
 import { createAdministration } from 'koa-gatehouse';
-import type { ImportedClient } from 'koa-gatehouse';
+import type { ClientTypes } from 'koa-gatehouse';
 import { knexStorage } from 'koa-gatehouse/adapters/knex';
 import { memoryStorage } from 'koa-gatehouse/adapters/memory';
 
@@ -8,7 +8,7 @@ import { temporaryFile } from './adapters/temporary-file.ts';
 import { gate, startPlatform } from './harness/platform.ts';
 import { around } from './harness/storage.ts';
 
-const SERVICE: ImportedClient = {
+const SERVICE: ClientTypes.ImportedClient = {
   id: '7',
   name: 'Nightly',
   grantType: 'client_credentials',
@@ -41,7 +41,7 @@ test('concurrent imports of one client create it once; a dry run creates none', 
 
 test('an invalid client is an error that lists each field, in a dry run too', async (t) => {
   const operator = createAdministration({ storage: memoryStorage(), gate });
-  const mistakes: [Partial<ImportedClient>, string][] = [
+  const mistakes: [Partial<ClientTypes.ImportedClient>, string][] = [
     [{ id: '' }, 'id'],
     [{ id: 'two words' }, 'id'],
     [{ id: 7 as unknown as string }, 'id'],

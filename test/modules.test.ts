@@ -41,8 +41,9 @@ const MODULES: Readonly<Record<string, string>> = {
   'lib/server':
     'lib/access lib/account lib/clients lib/contracts lib/devices lib/engine lib/errors lib/http lib/keys lib/limits lib/login lib/options lib/record lib/registration lib/token koa type:oidc-provider lazy:koa-gatehouse/interactions',
   'lib/contracts/runtime': '',
+  'lib/types': 'lib/api lib/clients lib/contracts lib/options lib/server',
   'lib/index':
-    'lib/access lib/api lib/clients lib/contracts lib/errors lib/http lib/keys lib/options lib/server lib/token #runtime',
+    'lib/access lib/api lib/clients lib/contracts lib/errors lib/http lib/keys lib/options lib/server lib/token lib/types #runtime',
   'lib/pdf': 'lib/contracts/duration lib/errors lib/options/declare lib/options/values got #runtime',
   'lib/html-pdf':
     'lib/contracts/duration lib/errors lib/options/declare lib/options/values lib/pdf type:playwright-core lazy:playwright-core #runtime',

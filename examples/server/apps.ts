@@ -1,5 +1,5 @@
 import type { Knex } from 'knex';
-import type { AuthServer, Client, NewSecret } from 'koa-gatehouse';
+import type { AuthServer, Client, ClientTypes } from 'koa-gatehouse';
 
 import type { Permission, Role } from './gate.ts';
 import type { SampleApp } from './sample.ts';
@@ -56,7 +56,7 @@ export class Apps {
   async #register(
     sample: SampleApp,
     baseUrl: string,
-  ): Promise<{ client: Client; secret: NewSecret | undefined }> {
+  ): Promise<{ client: Client; secret: ClientTypes.NewSecret | undefined }> {
     const { app, name, grantType, confidential, redirectPaths, permissions } = sample;
     const redirectUris = redirectPaths.map((path) => baseUrl + path);
     const added = await this.#clients.create({ name, grantType, confidential, redirectUris, permissions });

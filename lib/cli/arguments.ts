@@ -1,6 +1,6 @@
 /** Parsers of the arguments of options, and the options for the lifetimes of a client. */
 import { InvalidArgumentError, Option } from 'commander';
-import type { Client, ClientLifetimes } from 'koa-gatehouse';
+import type { Client, ClientTypes } from 'koa-gatehouse';
 
 import { parseDuration } from '../contracts/duration.ts';
 
@@ -42,7 +42,7 @@ export function lifetimeOptions(): readonly Option[] {
 export function changedLifetimes(
   { accessTokenLifetime, refreshTokenAbsoluteLifetime, refreshTokenLifetime }: LifetimeOptions,
   before: Client['lifetimes'] = {},
-): ClientLifetimes<number> | undefined {
+): ClientTypes.ClientLifetimes<number> | undefined {
   const given = {
     ...(accessTokenLifetime !== undefined && { accessToken: accessTokenLifetime }),
     ...(refreshTokenLifetime !== undefined && { refreshToken: refreshTokenLifetime }),

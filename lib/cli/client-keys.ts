@@ -2,7 +2,7 @@
 import { readFile, stat } from 'node:fs/promises';
 
 import { Option } from 'commander';
-import type { Client, ClientKeys } from 'koa-gatehouse';
+import type { Client, ClientTypes } from 'koa-gatehouse';
 
 import { keyThumbprint } from '../contracts/key-thumbprint.ts';
 import { UsageError } from './failure.ts';
@@ -27,7 +27,7 @@ export function keyOptions(): readonly Option[] {
 const LARGEST_FILE = 1024 * 1024;
 
 /** The keys that the options name; `undefined` when they name none. The registry checks them. */
-export async function readKeys({ jwks, jwksUri }: KeyOptions): Promise<ClientKeys | undefined> {
+export async function readKeys({ jwks, jwksUri }: KeyOptions): Promise<ClientTypes.ClientKeys | undefined> {
   if (jwksUri !== undefined) return { jwksUri };
   if (jwks === undefined) return undefined;
   const about = await stat(jwks).catch(() => undefined);
@@ -35,7 +35,7 @@ export async function readKeys({ jwks, jwksUri }: KeyOptions): Promise<ClientKey
   if (about.size > LARGEST_FILE) throw new UsageError(`--jwks: ${jwks} is larger than a JSON Web Key Set.`);
   const text = await readFile(jwks, 'utf8');
   try {
-    return { jwks: JSON.parse(text) as Extract<ClientKeys, { jwks: unknown }>['jwks'] };
+    return { jwks: JSON.parse(text) as Extract<ClientTypes.ClientKeys, { jwks: unknown }>['jwks'] };
   } catch {
     // Without the message of the parser, which repeats the text: it may be a private key.
     throw new UsageError(`--jwks: ${jwks} is not JSON. Give a JSON Web Key Set (RFC 7517), {"keys": [...]}.`);

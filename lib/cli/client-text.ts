@@ -1,4 +1,4 @@
-import type { Client, ClientSecret } from 'koa-gatehouse';
+import type { Client, ClientTypes } from 'koa-gatehouse';
 
 import { keysText } from './client-keys.ts';
 import { timeText } from './report.ts';
@@ -56,7 +56,7 @@ function lifetimesText({ accessToken, refreshToken, refreshTokenAbsolute }: Clie
   return lines.length === 0 ? ["the server's"] : lines;
 }
 
-export function secretsText(secrets: readonly ClientSecret[]): string {
+export function secretsText(secrets: readonly ClientTypes.ClientSecret[]): string {
   if (secrets.length === 0) return 'No secrets.';
   return table(
     ['Secret ID', 'Label', 'Ends in', 'Created (UTC)', 'Expires (UTC)', 'Last used (UTC)'],

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 
-import type { Gate, LifetimePreset, Lifetimes, Resource, Scope } from 'koa-gatehouse';
+import type { Gate, OptionTypes, Resource, Scope } from 'koa-gatehouse';
 
 import { UsageError } from './failure.ts';
 
@@ -11,7 +11,7 @@ export interface GateFile {
   readonly gate: Gate;
   readonly scopes?: Readonly<Record<string, Scope>>;
   readonly resources?: Readonly<Record<string, Resource>>;
-  readonly lifetimes?: LifetimePreset | Lifetimes;
+  readonly lifetimes?: OptionTypes.LifetimePreset | OptionTypes.Lifetimes;
 }
 
 /** Loads a module that exports `gate`, and optionally `scopes`, `resources` and `lifetimes`: the options of the servers. */

@@ -1,4 +1,4 @@
-import type { Client, ClientSecret, SigningKey } from 'koa-gatehouse';
+import type { Client, ClientTypes, SigningKey } from 'koa-gatehouse';
 
 import { keysJson } from './client-keys.ts';
 
@@ -59,7 +59,7 @@ export function clientJson(client: Client): Record<string, unknown> {
 }
 
 /** A secret without its hash: `id`, `label`, `hint`, `created_at`, `expires_at`, `last_used_at`. */
-export function secretJson(secret: ClientSecret): Record<string, unknown> {
+export function secretJson(secret: ClientTypes.ClientSecret): Record<string, unknown> {
   return {
     id: secret.id,
     label: secret.label,

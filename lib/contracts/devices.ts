@@ -19,7 +19,7 @@ export interface DeviceCode {
   readonly expiresAt: number;
   /** Until when the row is stored, so that a device that polls late learns that its code has expired. */
   readonly keptUntil: number;
-  /** The {@link StoredClient.sequence} of the client at the request. */
+  /** The `StoredClient.sequence` of the client at the request. */
   readonly sequence: number;
   /** `undefined`: no user has decided yet. */
   readonly answer: 'approved' | 'denied' | undefined;

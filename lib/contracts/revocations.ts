@@ -23,7 +23,7 @@ export interface TokenInQuestion {
   readonly clientId: string;
   /** The grant that it was issued for, and its user; `undefined` for a token of a client for itself. */
   readonly grant: { readonly id: string; readonly userId: string } | undefined;
-  /** For a token of a client for itself: the {@link StoredClient.sequence} that the client had when it was authenticated. */
+  /** For a token of a client for itself: the `StoredClient.sequence` that the client had when it was authenticated. */
   readonly sequence: number;
 }
 

@@ -18,11 +18,16 @@ const username: Check<string> = (place, given) => {
   throw new ConfigError(place, 'give a username without a colon (RFC 7617 section 2)');
 };
 
+const basicAuth: Check<{ readonly username: string; readonly password: string }> = object({
+  username,
+  password: anyText,
+});
+
 const GOTENBERG = {
   /** The address of Gotenberg, http or https; it may contain a path. */
   baseUrl,
   /** What Gotenberg's `--api-enable-basic-auth` asks for. No error and no log contains the password. @default none */
-  basicAuth: optional(object({ username, password: anyText })),
+  basicAuth: optional(basicAuth),
   /** The largest document, in bytes. @default 16_777_216 */
   maxHtmlBytes,
   ...pick(
@@ -54,7 +59,11 @@ export interface GotenbergOptions extends Given<typeof GOTENBERG> {}
  */
 export function gotenbergHtmlToPdf(options: GotenbergOptions): HtmlToPdf {
   const given = readOptions(GOTENBERG, options, 'gotenbergHtmlToPdf()');
-  const headers = { ...given.headers, accept: 'application/pdf', ...authorization(given.basicAuth) };
+  const headers = {
+    ...given.headers,
+    accept: 'application/pdf',
+    ...(given.basicAuth && { authorization: basic(given.basicAuth) }),
+  };
   // Gotenberg has a queue of its own; this one is for close().
   const running = new ConversionQueue(Infinity, 0);
 
@@ -77,10 +86,12 @@ export function gotenbergHtmlToPdf(options: GotenbergOptions): HtmlToPdf {
 
 type GivenDocument = Parameters<typeof readDocumentSettings>[0];
 
-function authorization(
-  basicAuth: { readonly username: string; readonly password: string } | undefined,
-): Readonly<Record<string, string>> {
-  if (basicAuth === undefined) return {};
-  const { password, username: user } = basicAuth;
-  return { authorization: `Basic ${Buffer.from(`${user}:${password}`).toString('base64')}` };
+function basic({
+  password,
+  username: user,
+}: {
+  readonly username: string;
+  readonly password: string;
+}): string {
+  return `Basic ${Buffer.from(`${user}:${password}`).toString('base64')}`;
 }

@@ -1,5 +1,5 @@
 import test from 'ava';
-import type { AuthServerOptions, Developer } from 'koa-gatehouse';
+import type { AuthServerOptions, PageTypes } from 'koa-gatehouse';
 import { memoryStorage } from 'koa-gatehouse/adapters/memory';
 
 import { around, pausable } from '../harness/storage.ts';
@@ -9,11 +9,11 @@ import { requestFrom, openDeveloperPlatform, userOf } from './developers.ts';
 const MINE = { name: 'Mine', grantType: 'client_credentials' } as const;
 
 /** The names of the roles or permissions that a user may assign. */
-function assignable(offered: Developer['roles'] | Developer['permissions']): string[] {
+function assignable(offered: PageTypes.Developer['roles'] | PageTypes.Developer['permissions']): string[] {
   return offered.filter((one) => one.assignable).map(({ name }) => name);
 }
 
-async function names(area: Developer): Promise<string[]> {
+async function names(area: PageTypes.Developer): Promise<string[]> {
   return (await area.list()).map(({ name }) => name);
 }
 

@@ -1,7 +1,7 @@
 import type { ExecutionContext } from 'ava';
 import type { Context } from 'koa';
 import { defineGate } from 'koa-gatehouse';
-import type { AuthServerOptions, ClientFields, Developer, InteractionFlow, User } from 'koa-gatehouse';
+import type { AuthServerOptions, ClientFields, InteractionFlow, PageTypes, User } from 'koa-gatehouse';
 import { pages } from 'koa-gatehouse/interactions';
 
 import { Browser } from '../harness/browser.ts';
@@ -41,7 +41,7 @@ export interface DeveloperPlatform extends Platform {
   readonly url: Platform['url'];
   readonly flow: InteractionFlow;
   /** The developer area of a user, without pages. */
-  readonly developer: (member: Member) => Promise<Developer>;
+  readonly developer: (member: Member) => Promise<PageTypes.Developer>;
   /** A browser in which a user has signed in. */
   readonly signInAs: (member: Member) => Promise<Browser>;
   /** Registers an app of a user, without pages. @default a client-credentials app */

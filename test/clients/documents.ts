@@ -2,7 +2,7 @@ import type { RequestListener } from 'node:http';
 
 import type { ExecutionContext } from 'ava';
 import Koa from 'koa';
-import type { AuthServerOptions, ClientIdMetadata } from 'koa-gatehouse';
+import type { AuthServerOptions, OptionTypes } from 'koa-gatehouse';
 import { pages } from 'koa-gatehouse/interactions';
 
 import { Browser } from '../harness/browser.ts';
@@ -57,7 +57,7 @@ type Options = Partial<AuthServerOptions<'view_schools' | 'edit_schools', 'regis
 
 /** The options of a server that lets in the apps of `apps.example`, for a platform `ON_LOOPBACK`. */
 export function documentOptions(
-  given: Partial<ClientIdMetadata> = {},
+  given: Partial<OptionTypes.ClientIdMetadata> = {},
 ): Required<Pick<Options, 'clients' | 'interactions' | 'scopes'>> {
   return {
     interactions: pages({ brand: { name: 'Acme Schools' }, language: ['en', 'de'] }),
@@ -72,7 +72,7 @@ export function documentOptions(
 /** Starts a platform that such apps can connect to, until the test ends. */
 export async function startWithDocuments(
   t: ExecutionContext,
-  policy: Partial<ClientIdMetadata> = {},
+  policy: Partial<OptionTypes.ClientIdMetadata> = {},
   options: Options = {},
   mounting?: Mounting,
 ): Promise<Platform> {

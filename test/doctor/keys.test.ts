@@ -1,6 +1,6 @@
 import test from 'ava';
 import { createAdministration } from 'koa-gatehouse';
-import type { Finding, Storage, StoredKey } from 'koa-gatehouse';
+import type { Finding, Storage, StorageTypes } from 'koa-gatehouse';
 import { memoryStorage } from 'koa-gatehouse/adapters/memory';
 
 import { startPlatform } from '../harness/platform.ts';
@@ -47,7 +47,7 @@ test('a storage without a signing key is a warning', async (t) => {
 test('encrypted keys are reported only with another secrets.keyEncryptionKey, not with the right one or none', async (t) => {
   const storage = await rotated(KEY);
   t.deepEqual(await check(storage, KEY), []);
-  const [{ id }] = (await storage.keys.list('token')) as [StoredKey];
+  const [{ id }] = (await storage.keys.list('token')) as [StorageTypes.StoredKey];
   t.like(await check(storage, OTHER), [
     {
       code: 'keys_unreadable',
@@ -65,8 +65,8 @@ test('each key that needs a former secrets.keyEncryptionKey is named, until it i
   );
   const both = createAdministration({ storage, secrets: { keyEncryptionKey: [OTHER, KEY] } });
   await both.keys.rotate();
-  const [first] = (await storage.keys.list('token')) as [StoredKey];
-  const [cookie] = (await storage.keys.list('cookie')) as [StoredKey];
+  const [first] = (await storage.keys.list('token')) as [StorageTypes.StoredKey];
+  const [cookie] = (await storage.keys.list('cookie')) as [StorageTypes.StoredKey];
   t.deepEqual(await both.check(), [
     {
       code: 'keys_need_former',

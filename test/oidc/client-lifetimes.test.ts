@@ -1,6 +1,6 @@
 import test from 'ava';
 import { createAdministration } from 'koa-gatehouse';
-import type { AuthServerOptions, ClientLifetimes } from 'koa-gatehouse';
+import type { AuthServerOptions, ClientTypes } from 'koa-gatehouse';
 import { knexStorage } from 'koa-gatehouse/adapters/knex';
 import { memoryStorage } from 'koa-gatehouse/adapters/memory';
 
@@ -119,7 +119,7 @@ test('invalid lifetimes are refused, with the field and the maximum', async (t) 
     [{ session: '1 hour' }, 'session', 'unknown_lifetime', /^there is no such lifetime; give accessToken, /],
     ['15 minutes', undefined, 'lifetimes_form', /^give an object such as \{ accessToken: '15 minutes' \}$/],
     [[900], undefined, 'lifetimes_form', /^give an object/],
-  ] as [ClientLifetimes, string | undefined, string, RegExp][]) {
+  ] as [ClientTypes.ClientLifetimes, string | undefined, string, RegExp][]) {
     const error = await t.throwsAsync(clients.create({ ...fields, lifetimes }), {
       code: 'ERR_CLIENT_INVALID',
     });

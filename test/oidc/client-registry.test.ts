@@ -1,7 +1,7 @@
 import test from 'ava';
 import { ClientInvalidError } from 'koa-gatehouse';
 import { StorageError } from 'koa-gatehouse';
-import type { AuditRecord, ClientQuery } from 'koa-gatehouse';
+import type { AuditRecord, ClientTypes } from 'koa-gatehouse';
 import { knexStorage } from 'koa-gatehouse/adapters/knex';
 import { memoryStorage } from 'koa-gatehouse/adapters/memory';
 
@@ -145,7 +145,7 @@ test('list() searches by name, in pages of 1 to 200', async (t) => {
   for (const name of ['Zebra', 'apple', 'Äpfel', '100%', 'under_score', 'a\\b']) {
     await these.create({ ...CODE, name, ownerId: name });
   }
-  const names = async (query: ClientQuery): Promise<string[]> =>
+  const names = async (query: ClientTypes.ClientQuery): Promise<string[]> =>
     (await these.list(query)).map(({ name }) => name);
   t.deepEqual(await names({ search: 'APP' }), ['apple']);
   t.deepEqual(await names({ search: 'äp' }), ['Äpfel']);

@@ -1,6 +1,6 @@
 import test from 'ava';
 
-import type { Interaction } from 'koa-gatehouse';
+import type { PageTypes } from 'koa-gatehouse';
 import { memoryStorage } from 'koa-gatehouse/adapters/memory';
 import { pages } from 'koa-gatehouse/interactions';
 
@@ -37,7 +37,7 @@ async function openAs(
 const BOB = { person: 'bob@school.example', password: 'battery staple' };
 
 test('an interaction that was found for one browser is not answered by another', async (t) => {
-  const kept = new Map<string, Interaction>();
+  const kept = new Map<string, PageTypes.Interaction>();
   const own = memoryStorage();
   await using server = await startPlatform({
     storage: own,

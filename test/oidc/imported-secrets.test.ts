@@ -2,7 +2,7 @@ import { randomBytes, randomUUID } from 'node:crypto';
 
 import test from 'ava';
 import { hash } from 'bcryptjs';
-import type { ClientSecret, Storage } from 'koa-gatehouse';
+import type { ClientTypes, Storage } from 'koa-gatehouse';
 import { memoryStorage } from 'koa-gatehouse/adapters/memory';
 
 import { startPlatform } from '../harness/platform.ts';
@@ -37,7 +37,7 @@ async function importClient(
   const { clients } = into;
   for (const { id } of (await clients.find(client.id))!.secrets) await clients.deleteSecret(client.id, id);
   for (const [index, imported] of hashes.entries()) {
-    const secret: ClientSecret = {
+    const secret: ClientTypes.ClientSecret = {
       id: randomUUID(),
       hash: imported,
       label: `imported ${index}`,

@@ -5,7 +5,7 @@ import { decodeProtectedHeader } from 'jose';
 import Keygrip from 'keygrip';
 import { createAdministration } from 'koa-gatehouse';
 import { knexStorage } from 'koa-gatehouse/adapters/knex';
-import type { Storage, StoredKey } from 'koa-gatehouse';
+import type { Storage, StorageTypes } from 'koa-gatehouse';
 
 import { onEachDatabaseInSeries } from '../adapters/databases.ts';
 import { answer, beginOn, DEVICE_GRANT, registerDevice } from '../devices/device.ts';
@@ -53,7 +53,7 @@ async function accepts(
   node: Platform,
   app: RegisteredApp,
   session: string,
-  { material }: StoredKey,
+  { material }: StorageTypes.StoredKey,
 ): Promise<boolean> {
   const { k } = JSON.parse(material) as { k: string };
   const signature = new Keygrip([k]).sign(`${SESSION}=${session}`);
@@ -83,7 +83,7 @@ onEachDatabaseInSeries(
     const app = await here.registerApp({ firstParty: true });
     const asked = await here.registerApp({ name: 'Timetable', redirectUris: ['https://timetable.example/'] });
     const device = await registerDevice(here);
-    const [former] = (await storage.keys.list('cookie')) as [StoredKey];
+    const [former] = (await storage.keys.list('cookie')) as [StorageTypes.StoredKey];
     passTime(31 * DAY);
 
     // Begun with the former key: a session, a page of a consent, the code of a device, a known browser.
@@ -98,7 +98,10 @@ onEachDatabaseInSeries(
     const known = valueOf(browser, 'gatehouse_device_1');
 
     await here.auth.keys.rotate();
-    const [retiring, next] = (await storage.keys.list('cookie')) as [StoredKey, StoredKey];
+    const [retiring, next] = (await storage.keys.list('cookie')) as [
+      StorageTypes.StoredKey,
+      StorageTypes.StoredKey,
+    ];
     t.is(retiring.id, former.id);
     t.is(retiring.retiresAt, next.activeAt + 180 * DAY);
     t.true(next.activeAt >= next.createdAt + 60);
@@ -170,7 +173,7 @@ onEachDatabaseInSeries(
 
     // The second time, by the command.
     await rotateByCommand(address);
-    const [, third] = (await storage.keys.list('cookie')) as [StoredKey, StoredKey];
+    const [, third] = (await storage.keys.list('cookie')) as [StorageTypes.StoredKey, StorageTypes.StoredKey];
     while (!(await accepts(here, app, session, third)) || !(await accepts(there, app, session, third)))
       await delay(20);
     passTime(61);
@@ -187,7 +190,7 @@ onEachDatabaseInSeries(
     const node = await cluster.start();
     const app = await node.registerApp({ firstParty: true });
     const key = await node.auth.keys.rotate();
-    const [former] = (await storage.keys.list('token')) as [StoredKey];
+    const [former] = (await storage.keys.list('token')) as [StorageTypes.StoredKey];
     passTime(key.activeAt - Math.floor(Date.now() / 1000) - 1);
     const { body } = await runCodeFlow(node, app);
     t.is(decodeProtectedHeader(body.access_token).kid, former.id, 'its last token');

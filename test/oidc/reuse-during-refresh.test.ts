@@ -1,4 +1,4 @@
-import type { FoundCredential, Storage } from 'koa-gatehouse';
+import type { Storage, StorageTypes } from 'koa-gatehouse';
 import { knexStorage } from 'koa-gatehouse/adapters/knex';
 
 import { onEachDatabase } from '../adapters/databases.ts';
@@ -19,7 +19,7 @@ function afterGrace(storage: Storage): Storage {
   return around(storage, async (name, call) => {
     const result = await call();
     if (name !== 'grants.findCredential') return result;
-    const found = result as FoundCredential | undefined;
+    const found = result as StorageTypes.FoundCredential | undefined;
     return found?.spentFor === undefined ? found : { ...found, spentFor: found.spentFor + 86_400_000 };
   });
 }

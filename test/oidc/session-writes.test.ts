@@ -1,6 +1,6 @@
 import { passTime } from '../harness/clock.ts';
 import test from 'ava';
-import type { StoredSession } from 'koa-gatehouse';
+import type { StorageTypes } from 'koa-gatehouse';
 import { memoryStorage } from 'koa-gatehouse/adapters/memory';
 
 import { Browser } from '../harness/browser.ts';
@@ -17,11 +17,11 @@ test.serial(
       ...storage,
       sessions: {
         ...storage.sessions,
-        async insert(session: StoredSession) {
+        async insert(session: StorageTypes.StoredSession) {
           ends.push(session.expiresAt);
           await storage.sessions.insert(session);
         },
-        async update(session: Pick<StoredSession, 'id' | 'payload' | 'expiresAt'>) {
+        async update(session: Pick<StorageTypes.StoredSession, 'id' | 'payload' | 'expiresAt'>) {
           ends.push(session.expiresAt);
           return storage.sessions.update(session);
         },

@@ -1,7 +1,7 @@
 import { decodeJwt } from 'jose';
 import test from 'ava';
 import { ConfigError } from 'koa-gatehouse';
-import type { TokenClaimsContext } from 'koa-gatehouse';
+import type { OptionTypes } from 'koa-gatehouse';
 
 import { onEachDatabase } from '../adapters/databases.ts';
 import { authorize, runCodeFlow, people, startPlatform } from '../harness/platform.ts';
@@ -35,7 +35,7 @@ function counted(): { users: ReturnType<typeof people>; asked: string[] } {
 }
 
 test('access tokens have the claims of tokenClaims() and those of the server', async (t) => {
-  const contexts: TokenClaimsContext[] = [];
+  const contexts: OptionTypes.TokenClaimsContext[] = [];
   await using platform = await startPlatform({
     tokens: {
       async claims(context) {

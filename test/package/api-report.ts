@@ -5,7 +5,7 @@ import { manifest } from './manifest.ts';
 
 const HEADER = `# API report
 
-Every public declaration, by entry point, without its comments. A test fails when it is not what the package declares:
+Every public declaration, by entry point and its namespaces of types, without its comments. A test fails when it is not what the package declares:
 look at what has changed, describe it in CHANGELOG.md, and run \`npm run api-report\`.
 `;
 
@@ -13,20 +13,28 @@ look at what has changed, describe it in CHANGELOG.md, and run \`npm run api-rep
 export function apiReport(builtPackage: string): string {
   const declarations = new Declarations();
   const main = new Set<string>();
-  const parts = [HEADER];
+  const parts: string[] = [];
+  let count = 0;
   for (const [entry, target] of Object.entries(manifest.exports)) {
     if (typeof target === 'string') continue;
-    const exported = declarations.exportsOf(join(builtPackage, target.types));
+    const file = join(builtPackage, target.types);
+    const flat = declarations.exportsOf(file);
+    const namespaces = declarations.namespacesOf(file);
+    count += flat.length + namespaces.length;
+    const exported = [...flat, ...namespaces.flatMap(({ members }) => members)];
     const needed = declarations.neededBy(exported);
     const isMain = entry === '.';
     if (isMain) for (const { key } of needed) main.add(key);
     const names = new Set(exported.map(({ key }) => key));
     // Declarations of the main entry point are not repeated.
     const inner = needed.filter(({ key }) => !names.has(key) && (isMain || !main.has(key)));
-    parts.push(`## ${manifest.name}${entry.slice(1)}\n`, print(exported));
+    parts.push(`## ${manifest.name}${entry.slice(1)}\n`, print(flat));
+    for (const { members, name } of namespaces) {
+      parts.push(`### ${name}, a namespace of ${members.length} types\n`, print(members));
+    }
     if (inner.length > 0) parts.push('Not exported, but part of these:\n', print(inner));
   }
-  return parts.join('\n');
+  return [HEADER, `There are ${count} names to import; a namespace counts as one.\n`, ...parts].join('\n');
 }
 
 function print(declarations: readonly Declaration[]): string {
@@ -57,6 +65,8 @@ interface Source {
   readonly exported: ReadonlyMap<string, readonly [file: string, name: string]>;
   /** Files whose names are all exported. */
   readonly passedOn: readonly string[];
+  /** Files whose names are all exported as members of a namespace, by its name. */
+  readonly namespaces: ReadonlyMap<string, string>;
 }
 
 /**
@@ -73,6 +83,14 @@ class Declarations {
       if (!found) throw new Error(`${file} exports ${name}, which ${from} does not declare`);
       return found;
     });
+  }
+
+  /** The namespaces that a file exports. */
+  namespacesOf(file: string): { readonly name: string; readonly members: Declaration[] }[] {
+    return Array.from(this.#read(file).namespaces, ([name, from]) => ({
+      name,
+      members: this.exportsOf(from),
+    }));
   }
 
   /** The given declarations, and all that they refer to. */
@@ -118,12 +136,15 @@ function parse(file: string, text: string): Source {
   const imported = new Map<string, readonly [string, string]>();
   const exported = new Map<string, readonly [string, string]>();
   const passedOn: string[] = [];
+  const namespaces = new Map<string, string>();
   for (const statement of text.replaceAll(/\/\*[^]*?\*\/|^ *\/\/.*/gm, '').split(/\n(?=[a-z])/)) {
     const from = /from ['"](\.[^'"]+)['"]/.exec(statement)?.[1]?.replace(/\.ts$/, '.d.ts');
     const [, verb, names] = /^(import|export)[^{*]*(?:\{([^}]*)\})? ?/.exec(statement) ?? [];
     if (from !== undefined) {
       const target = join(dirname(file), from);
-      if (names === undefined) passedOn.push(target);
+      const namespace = /^export (?:type )?\* as (\w+)/.exec(statement)?.[1];
+      if (namespace !== undefined) namespaces.set(namespace, target);
+      else if (names === undefined) passedOn.push(target);
       for (const [, original = '', alias = original] of (names ?? '').matchAll(/(\w+)(?: as (\w+))?/g)) {
         (verb === 'import' ? imported : exported).set(alias, [target, original]);
       }
@@ -141,7 +162,7 @@ function parse(file: string, text: string): Source {
     // A function with several signatures has several statements.
     if (statement.startsWith('export')) exported.set(name, [file, name]);
   }
-  return { declared, imported, exported, passedOn };
+  return { declared, imported, exported, namespaces, passedOn };
 }
 
 const DECLARES =

@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn, setTimeout as waitFor } from 'node:timers/promises';
 
 import test from 'ava';
-import type { AuditEvent, AuditLog, AuditRecord, AuditStore } from 'koa-gatehouse';
+import type { AuditEvent, AuditLog, AuditRecord, StorageTypes } from 'koa-gatehouse';
 import { memoryStorage } from 'koa-gatehouse/adapters/memory';
 
 import { createAuditLog } from '../../lib/record/audit-log.ts';
@@ -17,7 +17,7 @@ const DAY = 86_400;
 function start({ retention = DAY } = {}): {
   audit: AuditLog;
   logger: ReturnType<typeof recordingLogger>;
-  store: AuditStore;
+  store: StorageTypes.AuditStore;
   /** How many records each write had. */
   writes: number[];
   connection: { isUnreachable: boolean; tries: number; paused: Promise<unknown> | undefined };
@@ -26,7 +26,7 @@ function start({ retention = DAY } = {}): {
   const { audit: store } = memoryStorage();
   const writes: number[] = [];
   const connection = { isUnreachable: false, tries: 0, paused: undefined as Promise<unknown> | undefined };
-  const watched: AuditStore = {
+  const watched: StorageTypes.AuditStore = {
     list: async (query) => store.list(query),
     async append(records, expiresAt) {
       await connection.paused;

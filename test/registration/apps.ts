@@ -1,5 +1,5 @@
 import type { ExecutionContext } from 'ava';
-import type { AuditRecord, DynamicRegistrationOptions } from 'koa-gatehouse';
+import type { AuditRecord, OptionTypes } from 'koa-gatehouse';
 
 import { startPlatform } from '../harness/platform.ts';
 import type { Mounting, Platform, RegisteredApp } from '../harness/platform.ts';
@@ -33,7 +33,7 @@ export async function startOpen(
     ...given
   }: Options & {
     mounting?: Mounting;
-    registration?: Partial<DynamicRegistrationOptions>;
+    registration?: Partial<OptionTypes.DynamicRegistrationOptions>;
   } = {},
 ): Promise<Platform> {
   const platform = await startPlatform(

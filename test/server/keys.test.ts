@@ -3,7 +3,7 @@ import test from 'ava';
 import { StorageError } from 'koa-gatehouse';
 import { knexStorage } from 'koa-gatehouse/adapters/knex';
 import { memoryStorage } from 'koa-gatehouse/adapters/memory';
-import type { Storage, StoredKey } from 'koa-gatehouse';
+import type { Storage, StorageTypes } from 'koa-gatehouse';
 
 import { createServerKeys } from '../../lib/server/keys.ts';
 import type { ServerKeys } from '../../lib/server/keys.ts';
@@ -33,7 +33,10 @@ async function open(t: ExecutionContext, address: string): Promise<Storage> {
 }
 
 /** When each key retires, oldest first; `undefined` for a key that does not. */
-async function retirements({ keys }: Storage, use: StoredKey['use']): Promise<(number | undefined)[]> {
+async function retirements(
+  { keys }: Storage,
+  use: StorageTypes.StoredKey['use'],
+): Promise<(number | undefined)[]> {
   return (await keys.list(use)).map(({ retiresAt }) => retiresAt);
 }
 

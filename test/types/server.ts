@@ -5,7 +5,7 @@ import type {
   AuthServerOptions,
   Client,
   ClientPrincipal,
-  NewSecret,
+  ClientTypes,
   UserPrincipal,
   UserStore,
 } from 'koa-gatehouse';
@@ -134,9 +134,9 @@ await auth.issueToken({ client: 'b0f8', user: '1', scopes: ['schools:read'], lif
 // @ts-expect-error the client is missing
 await auth.issueToken({ user: '1' });
 const made = await auth.clients.create({ name: 'Sync', grantType: 'client_credentials' });
-same<typeof made.secret, NewSecret | undefined>();
+same<typeof made.secret, ClientTypes.NewSecret | undefined>();
 (await auth.clients.addSecret('b0f8')).value satisfies string;
-same<ReturnType<typeof auth.clients.rotateSecret>, Promise<NewSecret>>();
+same<ReturnType<typeof auth.clients.rotateSecret>, Promise<ClientTypes.NewSecret>>();
 await auth.clients.rotateSecret('b0f8', { overlap: '1 hour' });
 await auth.clients.rotateSecret('b0f8', { overlap: 3600 });
 // @ts-expect-error no such unit

@@ -1,6 +1,6 @@
 import { Option } from 'commander';
 import type { Command } from 'commander';
-import type { Client, ClientChanges, ClientGrantType } from 'koa-gatehouse';
+import type { Client, ClientGrantType, ClientTypes } from 'koa-gatehouse';
 
 import { changedLifetimes, lifetimeOptions, repeated } from '../arguments.ts';
 import type { LifetimeOptions } from '../arguments.ts';
@@ -157,7 +157,7 @@ function isChange(options: UpdateOptions): boolean {
   return Object.values(options).some((value) => value !== undefined);
 }
 
-function toChanges(options: UpdateOptions, before: Client): ClientChanges {
+function toChanges(options: UpdateOptions, before: Client): ClientTypes.ClientChanges {
   const { allScopes, firstParty, name, owner, redirectUri, scope, serverLifetimes } = options;
   const lifetimes = changedLifetimes(options, serverLifetimes ? {} : before.lifetimes);
   return {

@@ -1,6 +1,6 @@
 import { InvalidArgumentError } from 'commander';
 import type { Command } from 'commander';
-import type { NewSecret } from 'koa-gatehouse';
+import type { ClientTypes } from 'koa-gatehouse';
 
 import { duration } from '../arguments.ts';
 import { newSecretText, secretsText } from '../client-text.ts';
@@ -102,7 +102,7 @@ async function rotate(
   return newSecret(id, secret);
 }
 
-function newSecret(id: string, secret: NewSecret): Report {
+function newSecret(id: string, secret: ClientTypes.NewSecret): Report {
   return {
     json: { client_id: id, client_secret: secret.value, secret: secretJson(secret) },
     text: newSecretText(id, secret.value),

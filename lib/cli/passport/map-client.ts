@@ -1,11 +1,11 @@
-import type { ClientGrantType, ImportedClient } from 'koa-gatehouse';
+import type { ClientGrantType, ClientTypes } from 'koa-gatehouse';
 import type { PassportClient } from 'koa-gatehouse/adapters/knex';
 
 import { isLoopback } from '../../contracts/loopback.ts';
 
 /** The client to import for a client of Passport, with notes for its developers; or the reason to skip it. */
 export type MappedClient =
-  | { readonly client: ImportedClient; readonly notes: readonly string[] }
+  | { readonly client: ClientTypes.ImportedClient; readonly notes: readonly string[] }
   | { readonly skipped: string };
 
 /** Maps a client of Laravel Passport. A client has one grant type here, so the notes list the grants that it loses. */
@@ -156,7 +156,7 @@ function mapOwner({ owner, provider = 'users' }: PassportClient): {
 
 /** Maps a secret as Passport stores it: hashed with bcrypt, or, before version 13, in plain text. */
 function mapSecret(stored: string | undefined): {
-  readonly secret: ImportedClient['secret'];
+  readonly secret: ClientTypes.ImportedClient['secret'];
   readonly note?: string;
 } {
   if (stored === undefined) return { secret: undefined };

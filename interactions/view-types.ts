@@ -1,0 +1,30 @@
+/** What views of your own are given, and the sentences of the pages. */
+export type {
+  ActivityRow,
+  AppForm,
+  AppRow,
+  AppView,
+  Choice,
+  Connect,
+  KeyForm,
+  KeyRow,
+  Place,
+  SecretRow,
+  Tabbed,
+} from './apps/views.ts';
+export type { Moment } from './language.ts';
+export type { Link } from './navigation.ts';
+export type {
+  Access,
+  AuthorizedAppRow,
+  AuthorizedAppsView,
+  Detail,
+  PageFrame,
+  Problem,
+  ScopeChoice,
+  View,
+  ViewName,
+  Viewer,
+} from './page.ts';
+export type { Sentence, SentencePart } from './sentence.ts';
+export type { NameKey, TextKey, Texts, TextsByLanguage } from './text.ts';

@@ -1,0 +1,25 @@
+/** The groups of options, and what the functions in them are given. */
+export type { BulkLimits, RequestLimit, RequestLimits, UploadLimits } from '../api/limits.ts';
+export type { OpenApiPart } from '../api/openapi/components.ts';
+export type {
+  AttemptLimits,
+  ClientAuthenticationLimits,
+  DeviceRequestLimits,
+  LoginLimits,
+  UserCodeLimits,
+} from '../options/attempts.ts';
+export type { ClientIdMetadata } from '../options/client-id-metadata.ts';
+export type { ClientOptions } from '../options/clients.ts';
+export type { DeviceAuthorization } from '../options/device-authorization.ts';
+export type { LifetimePreset, Lifetimes } from '../options/lifetimes.ts';
+export type {
+  LimitOptions,
+  LoginOptions,
+  PathOptions,
+  RetentionOptions,
+  SecretOptions,
+} from '../options/options.ts';
+export type { DynamicRegistrationOptions, RegistrationRequest } from '../options/registration.ts';
+export type { TokenClaimsContext, TokenOptions } from '../options/tokens.ts';
+export type { PruneOptions } from '../server/jobs.ts';
+export type { CloseOptions } from '../server/shutdown.ts';

@@ -1,0 +1,13 @@
+/** What pages of your own are given. */
+export type {
+  AuthorizedApp,
+  AuthorizedApps,
+  AuthorizedResource,
+  Developer,
+  DeviceFlow,
+  DeviceRequest,
+  Interaction,
+  InteractionScope,
+  NamedResource,
+  PageError,
+} from '../contracts/index.ts';
