@@ -4,10 +4,10 @@ import { now } from '../contracts/clock.ts';
 import type { DeviceAttempt, DeviceCode, DeviceCodeStore, Limiter } from '../contracts/index.ts';
 import { TooManyAttemptsError } from '../errors.ts';
 import { hashCredential } from '../keys/hash.ts';
-import { toDevicePayload } from './device-payload.ts';
 import { currentRequest } from '../engine/request.ts';
 import type { EngineRequest } from '../engine/request.ts';
 import { TooManyAttempts } from '../engine/response.ts';
+import { scopeNames } from '../token/scopes.ts';
 import { userCodeOf } from './user-codes.ts';
 import type { UserCodeIds } from './user-codes.ts';
 
@@ -71,4 +71,43 @@ function requestWithClient(): RequestWithClient {
   const request = currentRequest();
   if (!request?.client) throw new Error('A device code is only used in a request of a client');
   return request as RequestWithClient;
+}
+
+/** The requested access, and what is known of the device, as the row of a device code stores them. */
+export interface DevicePayload {
+  readonly resource: string;
+  readonly scopes: readonly string[];
+  /** The request names no scope and the client is registered for none: the consent is limited to no scope. */
+  readonly isLimited: boolean;
+  /** Koa's `ctx.ip` of the device's request. */
+  readonly address: string;
+  /** The `User-Agent` of the device's request, shortened; empty when it sent none. */
+  readonly userAgent: string;
+}
+
+// For a page: enough to recognize a program by.
+const LONGEST_USER_AGENT = 120;
+
+/** @param parameters - of the device authorization request, as the engine has checked them */
+function toDevicePayload(
+  parameters: Readonly<Record<string, unknown>>,
+  { userAgent, ...others }: Pick<DevicePayload, 'isLimited' | 'address' | 'userAgent'>,
+): Record<string, unknown> {
+  const { resource, scope } = parameters;
+  const payload: DevicePayload = {
+    resource: String(resource),
+    scopes: scopeNames(scope),
+    ...others,
+    userAgent: shortened(userAgent),
+  };
+  return { ...payload };
+}
+
+export function readDevicePayload({ payload }: Pick<DeviceCode, 'payload'>): DevicePayload {
+  return payload as unknown as DevicePayload;
+}
+
+function shortened(userAgent: string): string {
+  const text = userAgent.replaceAll(/[\p{C}\s]+/gu, ' ').trim();
+  return text.length > LONGEST_USER_AGENT ? `${text.slice(0, LONGEST_USER_AGENT - 1)}…` : text;
 }

@@ -45,11 +45,7 @@ export interface CookieScope {
   readonly secure: boolean;
 }
 
-export function cookieScope({
-  basePath,
-  issuer,
-  secure,
-}: Pick<ResolvedOptions, 'basePath' | 'issuer' | 'secure'>): CookieScope {
+export function cookieScope({ basePath, issuer, secure }: ResolvedOptions): CookieScope {
   const port = secure ? '' : `_${new URL(issuer).port}`;
   return {
     prefix: secure ? (basePath === '' ? '__Host-' : '__Secure-') : '',

@@ -78,7 +78,7 @@ const OTHER: Place = { work: undefined, hasEngine: true };
 
 /** Makes the function that says where a request with a path goes; `undefined`: to the host. */
 export function createPlaceOf(
-  { clients, paths }: Pick<ResolvedOptions, 'clients' | 'paths'>,
+  { clients, paths }: ResolvedOptions,
   isRegistrationOpen: boolean,
 ): (path: string) => Place | undefined {
   const areas = [paths.developer, paths.account].filter((area) => area !== undefined);

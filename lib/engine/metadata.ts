@@ -25,7 +25,7 @@ const SUPPORTED_MEMBERS = [
  */
 export function serverMetadata(
   announced: Readonly<Record<string, unknown>>,
-  { clients, issuer, scopes }: Pick<ResolvedOptions, 'clients' | 'issuer' | 'scopes'>,
+  { clients, issuer, scopes }: ResolvedOptions,
 ): Record<string, unknown> {
   const members = Object.fromEntries(SUPPORTED_MEMBERS.map((name) => [name, announced[name]]));
   const secret = ['client_secret_basic', 'client_secret_post'];

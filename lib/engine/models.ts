@@ -13,7 +13,7 @@ import { currentRequest } from './request.ts';
 /** Maps the engine's models to the storage. Any operation that no module has given throws. */
 export function createAdapterFactory(
   clients: ClientDirectory,
-  options: Pick<ResolvedOptions, 'clients'>,
+  options: ResolvedOptions,
   parts: readonly EnginePart[],
 ): AdapterFactory {
   const models: Record<string, Partial<Adapter>> = Object.assign(
@@ -48,7 +48,7 @@ const UNUSABLE_SECRET = randomBytes(32).toString('base64url');
  */
 function clientAdapter(
   clients: Pick<ClientDirectory, 'find'>,
-  { clients: { devices } }: Pick<ResolvedOptions, 'clients'>,
+  { clients: { devices } }: ResolvedOptions,
 ): Partial<Adapter> {
   // Without the option, the engine does not know its grant type; the tokens that devices have can still be refreshed.
   const ofDevices = devices ? [DEVICE_GRANT, 'refresh_token'] : ['refresh_token'];

@@ -150,7 +150,7 @@ function cacheBuiltClients(
   provider: Provider,
   clients: DocumentDirectory,
   remoteKeys: RemoteKeys | undefined,
-  options: Pick<ResolvedOptions, 'clients'>,
+  options: ResolvedOptions,
 ): void {
   const build = provider.Client.find.bind(provider.Client);
   // Keyed by the directory's object: a client that was changed or read again is another object, so the engine builds it again. And

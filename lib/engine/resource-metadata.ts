@@ -18,7 +18,7 @@ export function createResourceMetadata({
   issuer,
   origin,
   resources,
-}: Pick<ResolvedOptions, 'issuer' | 'origin' | 'resources'>): ((ctx: Context) => boolean) | undefined {
+}: ResolvedOptions): ((ctx: Context) => boolean) | undefined {
   if (resources.get(issuer)?.metadataUrl === undefined) return undefined;
   const here = new Map<string, object>();
   const elsewhere = new Map<string, object>();

@@ -52,10 +52,7 @@ export type NameResources = (parameters: URLSearchParams) => boolean;
  *
  * @returns `undefined` without the option `resources`
  */
-export function createNameResources({
-  issuer,
-  resources,
-}: Pick<ResolvedOptions, 'issuer' | 'resources'>): NameResources | undefined {
+export function createNameResources({ issuer, resources }: ResolvedOptions): NameResources | undefined {
   if (resources.get(issuer)?.metadataUrl === undefined) return undefined;
   const byHref = new Map(Array.from(resources.keys(), (resource) => [hrefOf(resource), resource]));
   return function nameResources(parameters) {

@@ -20,7 +20,7 @@ import { scopeNames } from '../token/scopes.ts';
  */
 export function consentQuestion(
   ctx: KoaContextWithOIDC,
-  { issuer, resources }: Pick<ResolvedOptions, 'issuer' | 'resources'>,
+  { issuer, resources }: ResolvedOptions,
 ): Pick<AuthorizationRequest, 'limited' | 'consented' | 'optional'> {
   const scopesByResource = Object.values(ctx.oidc.entities.Grant?.resources ?? {});
   const granted = new Set(scopesByResource.flatMap((scope) => scope.split(' ')));
@@ -66,7 +66,7 @@ export function askedAccess(
  */
 export function describeAccess(
   { consented, isLimitedToNone, optional, resource, scopes }: AskedAccess,
-  { issuer, resources }: Pick<ResolvedOptions, 'issuer' | 'resources'>,
+  { issuer, resources }: ResolvedOptions,
 ): Pick<Interaction, 'resource' | 'scopes' | 'limited'> {
   const api = resources.get(resource);
   if (!api) throw new InteractionExpiredError();

@@ -13,7 +13,7 @@ import { TooManyAttemptsError } from '../errors.ts';
 import type { ResolvedOptions } from '../options/resolved-options.ts';
 import { cookieScope } from '../engine/cookie-keys.ts';
 import { originOf } from '../http/request-id.ts';
-import type { PageRequestOf } from './page-request.ts';
+import type { PageRequestOf } from './login-session.ts';
 
 /** The parts of the server that check a password. */
 export interface AuthenticationParts {
@@ -24,7 +24,7 @@ export interface AuthenticationParts {
 
 /** Checks a password with the user store, within the login limits, and sets the device cookie of a browser that logs in. */
 export function createAuthenticate(
-  options: Pick<ResolvedOptions, 'basePath' | 'issuer' | 'logger' | 'secure' | 'storage' | 'users'>,
+  options: ResolvedOptions,
   { audit, browsers, logins, pageRequestOf }: AuthenticationParts & { readonly pageRequestOf: PageRequestOf },
 ): InteractionFlow['authenticate'] {
   const { logger, storage, users } = options;

@@ -15,9 +15,8 @@ import { withoutPrompts } from './authorization-request.ts';
 import type { AuthorizationRequest, AuthorizationRequests } from './authorization-request.ts';
 import { CONSENT_PROOF, storeConsent, toConsentProof } from './consent.ts';
 import { ENDPOINTS } from '../engine/endpoints.ts';
-import { createLoginSessions, HOST_LOGIN } from './login-session.ts';
-import { createPageRequestOf } from './page-request.ts';
-import type { OpenInteraction } from './page-request.ts';
+import { createLoginSessions, createPageRequestOf, HOST_LOGIN } from './login-session.ts';
+import type { OpenInteraction } from './login-session.ts';
 import { besidesDefault } from '../engine/resource-parameter.ts';
 import { originOf } from '../http/request-id.ts';
 

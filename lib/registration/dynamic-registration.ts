@@ -1,9 +1,9 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 
-import { checkClientChanges } from '../clients/changes.ts';
 import { checkClientFields } from '../clients/fields.ts';
 import type { KnownNames } from '../clients/fields.ts';
 import type { CheckAppName } from '../clients/app-names.ts';
+import { checkClientChanges } from '../clients/registry.ts';
 import type { RegistryFor } from '../clients/registry.ts';
 import { makeSecret } from '../clients/secrets.ts';
 import { now } from '../contracts/clock.ts';

@@ -32,7 +32,7 @@ export type SignAccessToken = (content: AccessTokenContent) => Promise<string>;
 
 /** Makes the function that signs all access tokens of a server: JWTs with the claims of RFC 9068 section 2.2, and those of the host. */
 export function createSignAccessToken(
-  { issuer, tokens }: Pick<ResolvedOptions, 'issuer' | 'tokens'>,
+  { issuer, tokens }: ResolvedOptions,
   signingKeys: SigningKeys,
 ): SignAccessToken {
   return async ({ api, client, grant, lifetime, scopes, sequence }) => {

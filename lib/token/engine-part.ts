@@ -131,7 +131,7 @@ const INTROSPECT_PERMISSION = 'introspect_tokens';
  * Decides which client may introspect which token. Otherwise, and when the token's user was deleted, the answer is inactive.
  */
 function createIntrospectionPolicy(
-  { users }: Pick<ResolvedOptions, 'users'>,
+  { users }: ResolvedOptions,
   { clients, clientPermissions, endMissingUser }: TokenParts,
 ): (ctx: KoaContextWithOIDC, client: Client, token: Token) => Promise<boolean> {
   async function mayIntrospect(client: Client, token: Token): Promise<boolean> {

@@ -52,7 +52,7 @@ export interface IssueTokenParts {
   readonly storage: Pick<Storage, 'grants' | 'revocations'>;
 }
 
-type Settings = Pick<ResolvedOptions, 'issuer' | 'resources' | 'users'>;
+type Settings = ResolvedOptions;
 
 /**
  * Makes `auth.issueToken()`. A user's token gets a grant, so that each

@@ -43,7 +43,7 @@ export function codeAdapter(grants: Pick<GrantStore, 'insert'>): Partial<Adapter
 /** Refresh tokens, as the revocation and introspection endpoints of the engine find them. */
 export function refreshTokenAdapter(
   storage: Pick<Storage, 'confirm' | 'grants'>,
-  options: Pick<ResolvedOptions, 'tokens'>,
+  options: ResolvedOptions,
 ): Partial<Adapter> {
   return {
     async find(value) {
@@ -142,7 +142,7 @@ export function accessTokenAdapter(
   principal: AccessTokenClaims['principal'],
   storage: Pick<Storage, 'confirm' | 'revocations'>,
   clients: Pick<ClientDirectory, 'find'>,
-  { resources, tokens: { lifetimes } }: Pick<ResolvedOptions, 'resources' | 'tokens'>,
+  { resources, tokens: { lifetimes } }: ResolvedOptions,
 ): Partial<Adapter> {
   const isActive = createIsTokenActive(storage.revocations);
   return {

@@ -89,7 +89,7 @@ export async function redeem(
 export async function isReplay(
   grants: Pick<GrantStore, 'findCredential'>,
   { credential: { kind, sealedSuccessor }, spentFor, value }: PresentedCredential,
-  { tokens: { refreshGrace } }: Pick<ResolvedOptions, 'tokens'>,
+  { tokens: { refreshGrace } }: ResolvedOptions,
 ): Promise<boolean> {
   if (spentFor === undefined) return false;
   if (kind === 'code' || sealedSuccessor === undefined) return true;

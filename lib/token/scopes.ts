@@ -23,7 +23,7 @@ export interface AllowedScopes {
 export function allowedScopes(
   { registration, scopes: registered }: Client,
   { scopes: known }: Pick<ResolvedResource, 'scopes'>,
-  { clients: { documents } }: Pick<ResolvedOptions, 'clients'>,
+  { clients: { documents } }: ResolvedOptions,
 ): AllowedScopes {
   const scopes = [...known.keys()].filter((scope) => registered === undefined || registered.includes(scope));
   const isInformed = registration !== 'metadata_document';
