@@ -15,9 +15,9 @@ import type { ChallengedApi } from './challenge.ts';
 
 /** What `createPrincipalLoader()` takes. */
 export interface PrincipalPorts<P extends string = string, U extends User = User> {
-  readonly gate: PrincipalRules<P>['gate'];
+  readonly gate: PrincipalGate<P>;
   /** The API that the tokens are for. */
-  readonly api: ChallengedApi & Pick<PrincipalRules<P>, 'scopes'>;
+  readonly api: ChallengedApi & { readonly scopes: ScopePermissions<P> };
   readonly userAssignments: Pick<UserAssignments<U>, 'find'>;
   /** `readAt`: when a cached client was read, in milliseconds. `undefined`: now. */
   readonly clients: {
@@ -26,16 +26,13 @@ export interface PrincipalPorts<P extends string = string, U extends User = User
   readonly clientPermissions: FindClientPermissions<P>;
 }
 
-/** A principal, and when the client of its token was read, in milliseconds. `undefined`: now. */
-export interface LoadedPrincipal<P extends string = string, U extends User = User> {
-  readonly principal: Principal<P, U>;
-  readonly readAt: number | undefined;
-}
-
-/** Loads the principal of a verified token. `undefined`: the user or the client was removed or disabled. */
+/**
+ * Loads the principal of a verified token, and when its client was read, in milliseconds; `readAt` `undefined`: now. Resolves to
+ * `undefined` when the user or the client was removed or disabled.
+ */
 export type LoadPrincipal<P extends string = string, U extends User = User> = (
   claims: AccessTokenClaims,
-) => Promise<LoadedPrincipal<P, U> | undefined>;
+) => Promise<{ readonly principal: Principal<P, U>; readonly readAt: number | undefined } | undefined>;
 
 /**
  * Creates the function that loads the user or the client of a verified token.
@@ -43,59 +40,42 @@ export type LoadPrincipal<P extends string = string, U extends User = User> = (
  * The `principal` claim distinguishes the two. `sub` is never compared with `client_id`, because a client may have the same id
  * as a user.
  */
-export function createPrincipalLoader<P extends string, U extends User>(
-  ports: PrincipalPorts<P, U>,
-): LoadPrincipal<P, U> {
-  const { api, clients, clientPermissions, gate, userAssignments } = ports;
-  const makePrincipal = createMakePrincipal<P, U>({ gate, scopes: api.scopes });
-
-  /** The client of the token, unless it was removed or disabled. */
-  async function findClient(id: string): ReturnType<typeof clients.find> {
-    const found = await clients.find(id);
-    return found?.client.disabled ? undefined : found;
-  }
-
-  async function loadUser(claims: AccessTokenClaims): ReturnType<LoadPrincipal<P, U>> {
-    const [through, found] = await Promise.all([
-      findClient(claims.client_id),
-      userAssignments.find(claims.sub),
-    ]);
-    if (!through || !found) return undefined;
-    const { client, readAt } = through;
-    const effective = effectivePermissions(found.assignment, gate);
-    const granted = scopesOf(claims, client, api);
-    const principal = makePrincipal({ type: 'user', user: found.user, client }, effective, granted);
-    return { principal: recordApi(principal, api), readAt };
-  }
-
-  async function loadClient(claims: AccessTokenClaims): ReturnType<LoadPrincipal<P, U>> {
-    const found = await findClient(claims.client_id);
-    if (!found) return undefined;
-    const { client, readAt } = found;
-    const effective = await clientPermissions(client);
-    const granted = scopesOf(claims, client, api);
-    const principal = makePrincipal({ type: 'client', user: undefined, client }, effective, granted);
-    return { principal: recordApi(principal, api), readAt };
-  }
-
+export function createPrincipalLoader<P extends string, U extends User>({
+  api,
+  clients,
+  clientPermissions,
+  gate,
+  userAssignments,
+}: PrincipalPorts<P, U>): LoadPrincipal<P, U> {
   return async function loadPrincipal(claims) {
-    switch (claims.principal) {
-      case 'user':
-        return loadUser(claims);
-      case 'client':
-        return loadClient(claims);
-      default:
-        return undefined;
-    }
+    const ofUser = claims.principal === 'user';
+    if (!ofUser && claims.principal !== 'client') return undefined;
+    const [found, holder] = await Promise.all([
+      clients.find(claims.client_id),
+      ofUser ? userAssignments.find(claims.sub) : undefined,
+    ]);
+    if (!found || found.client.disabled || (ofUser && !holder)) return undefined;
+    const { client, readAt } = found;
+    const granted = scopesOf(claims, client, api);
+    const principal = holder
+      ? makePrincipal<P, U, UserIdentity<U>>(
+          { type: 'user', user: holder.user, client },
+          effectivePermissions(holder.assignment, gate),
+          { gate, granted, scopes: api.scopes },
+        )
+      : makePrincipal<P, U, ClientIdentity>(
+          { type: 'client', user: undefined, client },
+          await clientPermissions(client),
+          { gate, granted, scopes: api.scopes },
+        );
+    return { principal: recordApi(principal, api), readAt };
   };
 }
 
-/** The gate and the scopes that principals are made with. */
-export interface PrincipalRules<P extends string = string> {
-  readonly gate: Pick<Gate<P>, 'effective' | 'can'>;
-  /** The permissions that each scope allows. */
-  readonly scopes: ReadonlyMap<string, { readonly permissions: readonly P[] }>;
-}
+type PrincipalGate<P extends string> = Pick<Gate<P>, 'effective' | 'can'>;
+
+/** The permissions that each scope allows. */
+type ScopePermissions<P extends string> = ReadonlyMap<string, { readonly permissions: readonly P[] }>;
 
 /** The roles of a user or a client, and each of its permissions with the roles or assignments that grant it. */
 export interface EffectivePermissions<P extends string = string> {
@@ -103,44 +83,38 @@ export interface EffectivePermissions<P extends string = string> {
   readonly sources: ReadonlyMap<P, readonly PermissionSource[]>;
 }
 
-/** Makes a principal of a user or a client, its permissions, and the scopes that limit them; `undefined`: no limit. */
-export type MakePrincipal<P extends string = string, U extends User = User> = <
-  W extends PrincipalIdentity<U>,
->(
-  identity: W,
-  effective: EffectivePermissions<P>,
-  granted: readonly string[] | undefined,
-) => W & PrincipalPermissions<P>;
-
 /**
- * Creates the function that makes principals. A list of scopes limits a principal to the permissions that the scopes allow; a
+ * Makes the principal of a user or a client. A list of scopes limits a principal to the permissions that the scopes allow; a
  * scope that is no longer defined allows none. Without a list, the principal has all permissions of the user or the client.
+ *
+ * @param limits.granted - the list of scopes; `undefined`: no limit
  */
-export function createMakePrincipal<P extends string, U extends User>({
-  gate: given,
-  scopes,
-}: PrincipalRules<P>): MakePrincipal<P, U> {
+export function makePrincipal<P extends string, U extends User, W extends PrincipalIdentity<U>>(
+  identity: W,
+  { roles, sources }: EffectivePermissions<P>,
+  {
+    gate: given,
+    granted,
+    scopes,
+  }: {
+    readonly gate: PrincipalGate<P>;
+    readonly granted: readonly string[] | undefined;
+    readonly scopes: ScopePermissions<P>;
+  },
+): W & PrincipalPermissions<P> {
   const gate: AnyResourceGate<P> = given;
-
-  return function makePrincipal<W extends PrincipalIdentity<U>>(
-    identity: W,
-    { roles, sources }: EffectivePermissions<P>,
-    granted: readonly string[] | undefined,
-  ) {
-    const allowed = new Set(granted?.flatMap((scope) => scopes.get(scope)?.permissions ?? []));
-    const limited = granted !== undefined;
-    const principal: W & PrincipalPermissions<P> = {
-      ...identity,
-      scopes: Object.freeze([...(granted ?? [])]),
-      limited,
-      roles: Object.freeze([...roles]),
-      permissions: new Set([...sources.keys()].filter((name) => !limited || allowed.has(name))),
-      sources,
-      can: (permission: P, ...resource: readonly unknown[]) => gate.can(principal, permission, ...resource),
-    };
-    Object.freeze(principal);
-    return principal;
+  const allowed = new Set(granted?.flatMap((scope) => scopes.get(scope)?.permissions ?? []));
+  const limited = granted !== undefined;
+  const principal: W & PrincipalPermissions<P> = {
+    ...identity,
+    scopes: Object.freeze([...(granted ?? [])]),
+    limited,
+    roles: Object.freeze([...roles]),
+    permissions: new Set([...sources.keys()].filter((name) => !limited || allowed.has(name))),
+    sources,
+    can: (permission: P, ...resource: readonly unknown[]) => gate.can(principal, permission, ...resource),
   };
+  return Object.freeze(principal);
 }
 
 /** The permissions that an assignment grants. */
@@ -152,9 +126,19 @@ export function effectivePermissions<P extends string>(
 }
 
 /** The user and the client that presented the token, or the client alone. */
-export type PrincipalIdentity<U extends User = User> =
-  | { readonly type: 'user'; readonly user: U; readonly client: Client }
-  | { readonly type: 'client'; readonly user: undefined; readonly client: Client };
+export type PrincipalIdentity<U extends User = User> = UserIdentity<U> | ClientIdentity;
+
+interface UserIdentity<U extends User> {
+  readonly type: 'user';
+  readonly user: U;
+  readonly client: Client;
+}
+
+interface ClientIdentity {
+  readonly type: 'client';
+  readonly user: undefined;
+  readonly client: Client;
+}
 
 /** The members of a principal about its permissions. */
 export type PrincipalPermissions<P extends string = string> = Pick<
@@ -163,15 +147,8 @@ export type PrincipalPermissions<P extends string = string> = Pick<
 >;
 
 /** A gate whose `can()` accepts any resource: `Principal.can()` has checked the types. */
-interface AnyResourceGate<P extends string> extends Pick<Gate<P>, 'effective'> {
+interface AnyResourceGate<P extends string> {
   can(principal: Principal, permission: P, ...resource: readonly unknown[]): boolean;
-}
-
-/** Where users and their assignments are read. */
-export interface UserAssignmentPorts<U extends User = User> {
-  readonly users: Pick<UserStore<U>, 'find' | 'permissions' | 'roles'>;
-  /** Read only when the user store has neither `permissions()` nor `roles()`. */
-  readonly assignments: Pick<AssignmentStore, 'find'>;
 }
 
 /** Reads users and their assignments. */
@@ -191,7 +168,10 @@ export function userStoreAssigns(users: Pick<UserStore, 'permissions' | 'roles'>
 export function createUserAssignments<U extends User>({
   users,
   assignments,
-}: UserAssignmentPorts<U>): UserAssignments<U> {
+}: {
+  readonly users: Pick<UserStore<U>, 'find' | 'permissions' | 'roles'>;
+  readonly assignments: Pick<AssignmentStore, 'find'>;
+}): UserAssignments<U> {
   if (!userStoreAssigns(users)) {
     return {
       async find(id) {
@@ -237,21 +217,13 @@ export function createFindClientPermissions<P extends string>(
     const own = effectivePermissions(client, gate);
     if (client.ownerId === undefined) return own;
     const owner = await userAssignments.find(client.ownerId);
-    return owner ? intersectPermissions(own, owner.assignment, gate) : { roles: [], sources: new Map() };
-  };
-}
-
-function intersectPermissions<P extends string>(
-  own: EffectivePermissions<P>,
-  owner: Assignment,
-  gate: Pick<Gate<P>, 'effective' | 'roles'>,
-): EffectivePermissions<P> {
-  const ownerPermissions = gate.effective(owner);
-  return {
-    roles: own.roles.filter((role) =>
-      holdsRole(role, owner, { effective: ownerPermissions, roles: gate.roles }),
-    ),
-    sources: new Map([...own.sources].filter(([permission]) => ownerPermissions.has(permission))),
+    if (!owner) return { roles: [], sources: new Map() };
+    const { assignment } = owner;
+    const effective = gate.effective(assignment);
+    return {
+      roles: own.roles.filter((role) => holdsRole(role, assignment, { effective, roles: gate.roles })),
+      sources: new Map([...own.sources].filter(([permission]) => effective.has(permission))),
+    };
   };
 }
 

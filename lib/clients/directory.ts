@@ -5,7 +5,7 @@ import { LRUCache } from 'lru-cache';
 
 import { CACHE_BOUND } from '../contracts/cache-bound.ts';
 import { now } from '../contracts/clock.ts';
-import type { Client, ClientSecret, ClientStore, StoredClient } from '../contracts/index.ts';
+import type { AuditOrigin, Client, ClientSecret, ClientStore, StoredClient } from '../contracts/index.ts';
 import { TooManyAttemptsError } from '../errors.ts';
 import { hashCredential, matchesHash } from '../keys/hash.ts';
 import type { LastUses } from './last-use.ts';
@@ -27,6 +27,19 @@ export interface ClientDirectory {
   verifySecret(stored: StoredClient, presented: string, checkAttempts: () => void): Promise<boolean>;
   /** Removes a client, or all clients. */
   forget(id?: string): void;
+  /**
+   * Finds the client of an authorization request. With the option `clients.documents`, fetches its document where it is unknown here
+   * or not fresh, and the host does not refuse its URL.
+   *
+   * @param address - of the requester
+   * @throws ClientMetadataError when the document cannot be used, or the host does not allow the app
+   * @throws TooManyAttemptsError when too many documents were requested, or too many requests wait for one
+   */
+  resolve(id: string, address: string): Promise<StoredClient | undefined>;
+  /** Whether the client is stored. Else it was found by `resolve`, and no user has consented to it yet. */
+  isStored(found: StoredClient): boolean;
+  /** Stores a client that `resolve` has found, unless it is stored: on the first consent of a user. */
+  keep(found: StoredClient, origin: AuditOrigin): Promise<void>;
 }
 
 /** A client, and when it began to be read, in milliseconds: it includes every earlier change. */
@@ -46,7 +59,7 @@ export function createClientDirectory(
   { maxAge, secretUsed }: { readonly maxAge: number } & Pick<LastUses, 'secretUsed'>,
 ): ClientDirectory {
   const entries = new LRUCache<string, Entry>(CACHE_BOUND);
-  const runSlowCheck = createSlowChecks<ClientSecret>();
+  const runSlowCheck = createSlowChecks();
 
   function read(id: string): Entry {
     const known = entries.get(id);
@@ -64,12 +77,6 @@ export function createClientDirectory(
 
   async function find(id: string): Promise<StoredClient | undefined> {
     return read(id).stored;
-  }
-
-  async function findDated(this: void, id: string): Promise<DatedClient | undefined> {
-    const { readAt, stored } = read(id);
-    const found = await stored;
-    return found && { client: found.client, readAt };
   }
 
   function forget(id: string, entry?: Entry): void {
@@ -93,8 +100,11 @@ export function createClientDirectory(
     const imported = unexpired.filter(({ hash }) => isBcryptHash(hash));
     if (imported.length === 0) return undefined;
     return runSlowCheck(id, presented, async () => {
-      const found = await findBcryptSecret(presented, imported);
-      return found && rehash(id, found, presented);
+      // Slow by design: each comparison takes a quarter of a second at the usual cost of 12, and blocks the thread for up to 100 ms
+      // at a time.
+      for (const secret of imported)
+        if (await compare(presented, secret.hash)) return rehash(id, secret, presented);
+      return undefined;
     });
   }
 
@@ -113,20 +123,21 @@ export function createClientDirectory(
     return findMatch(changed, presented);
   }
 
-  async function verifySecret(
-    stored: StoredClient,
-    presented: string,
-    checkAttempts: () => void,
-  ): Promise<boolean> {
-    const match = await findSecret(stored, presented, checkAttempts);
-    if (match) secretUsed(stored.client.id, match);
-    return match !== undefined;
-  }
-
   return {
     find,
-    findDated,
-    verifySecret,
+    async findDated(id) {
+      const { readAt, stored } = read(id);
+      const found = await stored;
+      return found && { client: found.client, readAt };
+    },
+    async verifySecret(stored, presented, checkAttempts) {
+      const match = await findSecret(stored, presented, checkAttempts);
+      if (match) secretUsed(stored.client.id, match);
+      return match !== undefined;
+    },
+    resolve: find,
+    isStored: () => true,
+    async keep() {},
     forget(id) {
       if (id === undefined) entries.clear();
       else forget(id);
@@ -163,18 +174,6 @@ function isDistinctToBcrypt(value: string): boolean {
   return Buffer.byteLength(value) <= BCRYPT_LENGTH && !value.includes('\0');
 }
 
-/**
- * Finds the secret whose bcrypt hash matches a value. Slow by design: each comparison takes a quarter of a second at the usual
- * cost of 12, and blocks the thread for up to 100 ms at a time.
- */
-async function findBcryptSecret(
-  presented: string,
-  secrets: readonly ClientSecret[],
-): Promise<ClientSecret | undefined> {
-  for (const secret of secrets) if (await compare(presented, secret.hash)) return secret;
-  return undefined;
-}
-
 // The number of different values of one client that can wait. The client repeats the request after a 429.
 const MAX_QUEUED = 8;
 
@@ -185,29 +184,26 @@ const RETRY_AFTER = 5;
 // most.
 const PAUSE = 4;
 
-/**
- * Runs a check of a value that a client presents, which resolves to `undefined` for a wrong value.
- *
- * @throws TooManyAttemptsError when too many values of the client wait
- */
-type RunSlowCheck<T> = (
-  clientId: string,
-  presented: string,
-  check: () => Promise<T | undefined>,
-) => Promise<T | undefined>;
+type SlowCheck = () => Promise<ClientSecret | undefined>;
 
-interface QueuedCheck<T> {
-  readonly check: () => Promise<T | undefined>;
-  readonly result: PromiseWithResolvers<T | undefined>;
+interface QueuedCheck {
+  readonly check: SlowCheck;
+  readonly result: PromiseWithResolvers<ClientSecret | undefined>;
 }
 
 /**
- * Runs slow checks one at a time, one value of each client in turn, because unauthenticated requests can cause any number of
- * them.
+ * Makes the function that runs a check of a value that a client presents, which resolves to `undefined` for a wrong value. Checks
+ * run one at a time, one value of each client in turn, because unauthenticated requests can cause any number of them.
+ *
+ * It throws TooManyAttemptsError when too many values of the client wait.
  */
-function createSlowChecks<T>(): RunSlowCheck<T> {
+function createSlowChecks(): (
+  clientId: string,
+  presented: string,
+  check: SlowCheck,
+) => ReturnType<SlowCheck> {
   // By client, and by the hash of the value: concurrent requests with the same value share one check.
-  const clients = new Map<string, Map<string, QueuedCheck<T>>>();
+  const clients = new Map<string, Map<string, QueuedCheck>>();
   let isRunning = false;
 
   async function run(): Promise<void> {
@@ -228,7 +224,7 @@ function createSlowChecks<T>(): RunSlowCheck<T> {
   }
 
   return async function runSlowCheck(clientId, presented, check) {
-    const values = clients.get(clientId) ?? new Map<string, QueuedCheck<T>>();
+    const values = clients.get(clientId) ?? new Map<string, QueuedCheck>();
     const value = hashCredential(presented);
     let queued = values.get(value);
     if (!queued) {

@@ -2,7 +2,7 @@ import type { Context } from 'koa';
 import { errors, Provider } from 'oidc-provider';
 import type { Client, ExternalSigningKey } from 'oidc-provider';
 
-import type { DocumentDirectory } from '../clients/document-directory.ts';
+import type { ClientDirectory } from '../clients/directory.ts';
 import type { LastUses } from '../clients/last-use.ts';
 import type { KeySet, RemoteKeys } from '../clients/remote-keys.ts';
 import type { AuditLog, ClientAttempt, Limiter, Pages, StoredClient } from '../contracts/index.ts';
@@ -49,7 +49,7 @@ export class Engine {
 /** The parts of the server that the engine needs besides the options. */
 export interface ProviderParts {
   readonly audit: AuditLog;
-  readonly clients: DocumentDirectory;
+  readonly clients: ClientDirectory;
   /** Of failed authentications. */
   readonly limiter: Limiter<ClientAttempt> | undefined;
   readonly pages: Pages;
@@ -148,7 +148,7 @@ function registerGrant(provider: Provider, { handle, name, parameters }: GrantTy
  */
 function cacheBuiltClients(
   provider: Provider,
-  clients: DocumentDirectory,
+  clients: ClientDirectory,
   remoteKeys: RemoteKeys | undefined,
   options: ResolvedOptions,
 ): void {
@@ -202,7 +202,7 @@ async function assertionOf(
 
 /** @throws CustomOIDCProviderError for the error page, with an error code of this server */
 async function resolveClient(
-  clients: Pick<DocumentDirectory, 'resolve'>,
+  clients: Pick<ClientDirectory, 'resolve'>,
   id: string,
   host: Context,
 ): Promise<StoredClient | undefined> {

@@ -7,7 +7,7 @@ import type { SigningAlgorithm } from '../options/tokens.ts';
 import { addKey, canSign, ensureKeys } from './keys.ts';
 import type { ServerKey } from './keys.ts';
 import type { KeyMaterial } from './material.ts';
-import { withoutKey } from './stored-keys.ts';
+import { describeKey } from './stored-keys.ts';
 import type { SigningKey } from './stored-keys.ts';
 
 // In milliseconds.
@@ -95,9 +95,7 @@ export async function createKeyRing(
   }
 
   function describe({ stored }: ServerKey): SigningKey {
-    const { activeAt, id } = stored;
-    const status = id === order[0]!.kid ? 'active' : activeAt > now() ? 'next' : 'retired';
-    return withoutKey({ ...stored, status });
+    return describeKey(stored, order[0]!.kid);
   }
 
   /** Adds the generation that follows on `before`, unless another node has added it. */

@@ -19,27 +19,30 @@ export interface SigningKey {
 
 const USES: readonly StoredKey['use'][] = ['token', 'cookie'];
 
-/** A stored key with its status. */
-interface DescribedKey extends SigningKey, Pick<StoredKey, 'use' | 'material'> {}
+/** A key as operators see it. @param activeId - of the key that signs */
+export function describeKey(
+  { activeAt, createdAt, id, retiresAt }: StoredKey,
+  activeId: string | undefined,
+): SigningKey {
+  const status = id === activeId ? 'active' : activeAt > now() ? 'next' : 'retired';
+  return { id, status, createdAt, activeAt, retiresAt };
+}
 
-/** The keys of one use that have not retired, as operators see them, newest first. None has to be decrypted. */
-export function describeKeys(stored: readonly StoredKey[]): readonly DescribedKey[] {
+/** The keys of one use that have not retired, newest first. None has to be decrypted. */
+export function describeKeys(
+  stored: readonly StoredKey[],
+): readonly (SigningKey & Pick<StoredKey, 'use' | 'material'>)[] {
   const live = stored.filter(isLive).toReversed();
   const active = live.find(({ activeAt }) => activeAt <= now());
-  return live.map(({ activeAt, createdAt, id, material, retiresAt, use }) => {
-    const status = id === active?.id ? 'active' : activeAt > now() ? 'next' : 'retired';
-    return { id, use, material, status, createdAt, activeAt, retiresAt };
-  });
+  return live.map((key) =>
+    Object.assign(describeKey(key, active?.id), { use: key.use, material: key.material }),
+  );
 }
 
 /** The live signing keys as operators see them, newest first. */
 export async function listSigningKeys(store: Pick<KeyStore, 'list'>): Promise<readonly SigningKey[]> {
-  return describeKeys(await store.list('token')).map(withoutKey);
-}
-
-/** A key as operators see it. */
-export function withoutKey({ activeAt, createdAt, id, retiresAt, status }: SigningKey): SigningKey {
-  return { id, status, createdAt, activeAt, retiresAt };
+  const keys = describeKeys(await store.list('token'));
+  return keys.map(({ material: _material, use: _use, ...key }) => key);
 }
 
 function isLive({ retiresAt }: StoredKey): boolean {

@@ -4,7 +4,7 @@ import type { Configuration, Grant, KoaContextWithOIDC } from 'oidc-provider';
 
 import { consentScopes, ofResource, scopeLimit } from '../clients/consents.ts';
 import type { ConsentedAccess } from '../clients/consents.ts';
-import type { DocumentDirectory } from '../clients/document-directory.ts';
+import type { ClientDirectory } from '../clients/directory.ts';
 import { isOnDevice, redirectHost } from '../clients/redirect-uris.ts';
 import { now } from '../contracts/clock.ts';
 import type { Client, Consent, Storage } from '../contracts/index.ts';
@@ -25,7 +25,7 @@ export function createLoadGrant({
   issuer,
   requests,
 }: {
-  clients: Pick<DocumentDirectory, 'isStored'>;
+  clients: Pick<ClientDirectory, 'isStored'>;
   issuer: string;
   requests: Pick<AuthorizationRequests, 'read'>;
 }): NonNullable<Configuration['loadExistingGrant']> {

@@ -7,7 +7,7 @@ import { interactionPolicy } from '../engine/oidc-provider.ts';
 import type { EnginePart } from '../engine/part.ts';
 import { requestOf } from '../engine/request.ts';
 import type { ResolvedOptions } from '../options/resolved-options.ts';
-import type { DocumentDirectory } from '../clients/document-directory.ts';
+import type { ClientDirectory } from '../clients/directory.ts';
 import type { EndMissingUser } from '../token/revoke.ts';
 import { consentQuestion } from './asked-scopes.ts';
 import type { AuthorizationRequest, AuthorizationRequests } from './authorization-request.ts';
@@ -23,7 +23,7 @@ export function loginPart(
     endMissingUser,
     requests,
   }: {
-    readonly clients: DocumentDirectory;
+    readonly clients: ClientDirectory;
     readonly endMissingUser: EndMissingUser;
     readonly requests: AuthorizationRequests;
   },

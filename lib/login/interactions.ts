@@ -1,7 +1,7 @@
 import type { Context } from 'koa';
 import type { Provider } from 'oidc-provider';
 
-import type { DocumentDirectory } from '../clients/document-directory.ts';
+import type { ClientDirectory } from '../clients/directory.ts';
 import type { Interaction, InteractionFlow, User } from '../contracts/index.ts';
 import { InteractionExpiredError } from '../errors.ts';
 import type { ResolvedOptions } from '../options/resolved-options.ts';
@@ -24,7 +24,7 @@ import { originOf } from '../http/request-id.ts';
 export interface InteractionParts
   extends AuthenticationParts, Pick<InteractionFlow, 'authorizedApps' | 'developer'> {
   readonly provider: () => Provider;
-  readonly clients: DocumentDirectory;
+  readonly clients: ClientDirectory;
   readonly endMissingUser: EndMissingUser;
   readonly requests: AuthorizationRequests;
   readonly devices: InteractionFlow['devices'];

@@ -15,7 +15,6 @@ import type {
 } from '../contracts/index.ts';
 import { ClientMetadataError, TooManyAttemptsError } from '../errors.ts';
 import type { ClientDirectory } from '../clients/directory.ts';
-import type { DocumentDirectory } from '../clients/document-directory.ts';
 import { checkDocumentUrl, isDocumentUrl, toDocument } from './client-document.ts';
 import type { DocumentFields } from './client-document.ts';
 import { createDocumentFetch } from './document-fetch.ts';
@@ -50,7 +49,7 @@ const MOST_DOCUMENTS = { maxSize: 1000, sizeCalculation: () => 1 };
  * authorizations, on all nodes: the stored client has no redirect URIs until its document is valid again. Tokens that it has, and
  * their refresh, do not depend on the document.
  */
-export function createDocumentDirectory(directory: ClientDirectory, ports: DocumentPorts): DocumentDirectory {
+export function createDocumentDirectory(directory: ClientDirectory, ports: DocumentPorts): ClientDirectory {
   const { audit, logger, onChange, policy, store } = ports;
   const unstored = new LRUCache<string, { readonly found: StoredClient; readonly freshUntil: number }>(
     MOST_DOCUMENTS,

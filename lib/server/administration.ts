@@ -9,7 +9,7 @@ import { createKeyRing } from '../keys/key-ring.ts';
 import { addKey } from '../keys/keys.ts';
 import { createKeyMaterial } from '../keys/material.ts';
 import type { KeyMaterial } from '../keys/material.ts';
-import { describeKeys, encryptKeys, listSigningKeys, revokeKeys, withoutKey } from '../keys/stored-keys.ts';
+import { describeKey, encryptKeys, listSigningKeys, revokeKeys } from '../keys/stored-keys.ts';
 import type { SigningKey } from '../keys/stored-keys.ts';
 import { object, optional, pick, readOptions } from '../options/declare.ts';
 import type { Given, Values } from '../options/declare.ts';
@@ -223,7 +223,7 @@ export function createAdministration<P extends string, R extends string>(
         );
         audit.record({ type: 'key_rotated', keyId: added.id });
         for (const { id: keyId } of revoked) audit.record({ type: 'key_revoked', keyId });
-        return { key: withoutKey(describeKeys([added])[0]!), revoked: revoked.map(({ id }) => id) };
+        return { key: describeKey(added, added.id), revoked: revoked.map(({ id }) => id) };
       },
     },
     async revoke(target) {

@@ -1,7 +1,6 @@
 import { createAppNameCheck } from '../clients/app-names.ts';
 import { createClientDirectory } from '../clients/directory.ts';
-import { withoutDocuments } from '../clients/document-directory.ts';
-import type { DocumentDirectory } from '../clients/document-directory.ts';
+import type { ClientDirectory } from '../clients/directory.ts';
 import { createLastUses } from '../clients/last-use.ts';
 import type { LastUses } from '../clients/last-use.ts';
 import { createClientRegistry } from '../clients/registry.ts';
@@ -23,7 +22,7 @@ import type { ServerStorage } from './storage.ts';
 /** The clients of a server. */
 export interface ServerClients {
   /** Finds the clients of requests, cached. */
-  readonly directory: DocumentDirectory;
+  readonly directory: ClientDirectory;
   /** Manages the registered clients. */
   readonly registryFor: RegistryFor;
   /** Called with each client that was removed because it is unused. */
@@ -91,8 +90,8 @@ function withDocuments(
       readonly onChange: (clientId: string) => void;
       readonly waits: RemoteWaits;
     },
-): DocumentDirectory {
-  if (!policy) return withoutDocuments(registered);
+): ClientDirectory {
+  if (!policy) return registered;
   return createDocumentDirectory(registered, {
     ...parts,
     store: storage.clients,

@@ -1,7 +1,7 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 
 import { setPrincipal } from '../access/guard.ts';
-import { createMakePrincipal, effectivePermissions } from '../access/principal.ts';
+import { effectivePermissions, makePrincipal } from '../access/principal.ts';
 import type { PrincipalIdentity, PrincipalPermissions } from '../access/principal.ts';
 import type { Assignment, Client, ClientPrincipal, Gate, User, UserPrincipal } from '../contracts/index.ts';
 import { ConfigError } from '../errors.ts';
@@ -198,8 +198,8 @@ function actInContext<W extends PrincipalIdentity>(
   const assignment = permissions || roles ? { permissions: permissions ?? [], roles: roles ?? [] } : own;
   checkNames('permission', assignment.permissions, (name) => gate.has(name));
   checkNames('role', assignment.roles, (name) => Object.hasOwn(gate.roles, name));
-  const makePrincipal = createMakePrincipal({ gate, scopes: new Map() });
-  const principal = makePrincipal(who, effectivePermissions(assignment, gate), undefined);
+  const unlimited = { gate, granted: undefined, scopes: new Map() };
+  const principal = makePrincipal(who, effectivePermissions(assignment, gate), unlimited);
   setPrincipal(ctx.state, principal);
   return principal;
 }
