@@ -46,9 +46,8 @@ export async function readKeys({ jwks, jwksUri }: KeyOptions): Promise<ClientTyp
 export function keysText({ keys }: Pick<Client, 'keys'>): readonly string[] {
   if (!keys) return [];
   if ('jwksUri' in keys) return [keys.jwksUri];
-  return keys.jwks.keys.map((key) => {
-    const { algorithm, id, kind, thumbprint } = describe(key);
-    return `${kind}${algorithm === null ? '' : `, ${algorithm}`}, kid ${id ?? '–'}, SHA-256 ${thumbprint}`;
+  return keys.jwks.keys.map(describe).map(({ alg, kid, kind, thumbprint }) => {
+    return `${kind}${alg === null ? '' : `, ${alg}`}, kid ${kid ?? '–'}, SHA-256 ${thumbprint}`;
   });
 }
 
@@ -56,26 +55,12 @@ export function keysText({ keys }: Pick<Client, 'keys'>): readonly string[] {
 export function keysJson({ keys }: Pick<Client, 'keys'>): Record<string, unknown> {
   if (!keys) return { keys: null, jwks_uri: null };
   if ('jwksUri' in keys) return { keys: null, jwks_uri: keys.jwksUri };
-  const described = keys.jwks.keys.map((key) => {
-    const { algorithm, id, kind, thumbprint } = describe(key);
-    return { kid: id, kind, alg: algorithm, thumbprint };
-  });
-  return { keys: described, jwks_uri: null };
+  return { keys: keys.jwks.keys.map(describe), jwks_uri: null };
 }
 
-function describe(key: Readonly<Record<string, unknown>>): {
-  readonly id: string | null;
-  readonly kind: string;
-  readonly algorithm: string | null;
-  readonly thumbprint: string;
-} {
+function describe(key: Readonly<Record<string, unknown>>) {
   const text = (name: string): string | null => (typeof key[name] === 'string' ? key[name] : null);
-  return {
-    id: text('kid'),
-    kind: text('crv') ?? 'RSA',
-    algorithm: text('alg'),
-    thumbprint: keyThumbprint(key),
-  };
+  return { kid: text('kid'), kind: text('crv') ?? 'RSA', alg: text('alg'), thumbprint: keyThumbprint(key) };
 }
 
 /** What to know after a client was given keys. */

@@ -2,9 +2,7 @@ import type { Command } from 'commander';
 
 import { confirm } from '../terminal.ts';
 import { clientJson } from '../report.ts';
-import type { Report } from '../report.ts';
 import { findClient, withSession } from '../session.ts';
-import type { Session } from '../session.ts';
 
 /** `gatehouse client disable | enable | revoke-tokens | delete` */
 export function addClientChanges(client: Command): void {
@@ -28,14 +26,14 @@ export function addClientChanges(client: Command): void {
     )
     .option('--yes', 'do not ask')
     .addHelpText('after', '\nJSON: {"revoked": "<client-id>"}')
-    .action(withSession(revokeTokens));
+    .action(revokeTokens);
   client
     .command('delete <client-id>')
     .summary('delete a client')
     .description('Delete a client with its secrets, consents and tokens. This cannot be undone.')
     .option('--yes', 'do not ask')
     .addHelpText('after', '\nJSON: {"deleted": "<client-id>"}')
-    .action(withSession(deleteClient));
+    .action(deleteClient);
 }
 
 function changing(change: 'disable' | 'enable'): ReturnType<typeof withSession> {
@@ -48,7 +46,7 @@ function changing(change: 'disable' | 'enable'): ReturnType<typeof withSession> 
   });
 }
 
-async function revokeTokens(session: Session, options: { yes?: boolean }, id: string): Promise<Report> {
+const revokeTokens = withSession(async (session, options: { yes?: boolean }, id: string) => {
   const { name } = await findClient(session, id);
   await confirm(`Revoke all tokens of "${name}" (${id})?`, options);
   await session.administration.revoke({ client: id });
@@ -56,9 +54,9 @@ async function revokeTokens(session: Session, options: { yes?: boolean }, id: st
     json: { revoked: id },
     text: `All tokens of "${name}" (${id}) are revoked. Running servers apply it within seconds.`,
   };
-}
+});
 
-async function deleteClient(session: Session, options: { yes?: boolean }, id: string): Promise<Report> {
+const deleteClient = withSession(async (session, options: { yes?: boolean }, id: string) => {
   const { clients } = session.administration;
   // An interrupted deletion may have left grants of a client that no longer exists; calling `delete` again deletes them.
   if (!(await clients.find(id))) await clients.delete(id);
@@ -66,4 +64,4 @@ async function deleteClient(session: Session, options: { yes?: boolean }, id: st
   await confirm(`Delete "${name}" (${id}) with its secrets, consents and tokens?`, options);
   await clients.delete(id);
   return { json: { deleted: id }, text: `Deleted "${name}" (${id}).` };
-}
+});

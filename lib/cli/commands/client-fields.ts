@@ -10,9 +10,7 @@ import { clientText, newSecretText } from '../client-text.ts';
 import { UsageError } from '../failure.ts';
 import { uncheckedNames } from '../gate-file.ts';
 import { clientJson, secretJson } from '../report.ts';
-import type { Report } from '../report.ts';
 import { withSession } from '../session.ts';
-import type { Session } from '../session.ts';
 
 interface CreateOptions extends LifetimeOptions, KeyOptions {
   readonly name: string;
@@ -60,11 +58,11 @@ export function addClientCreate(client: Command): void {
         '  gatehouse client create --name "School CLI" --grant-type device_code --public\n\n' +
         'JSON: {"client": {...}, "client_secret": "..." | null, "secret": {...} | null, "notes": []},\n  as in `client show`',
     )
-    .action(withSession(create));
+    .action(create);
   for (const option of [...keyOptions(), ...lifetimeOptions()]) command.addOption(option);
 }
 
-async function create({ administration, names }: Session, options: CreateOptions): Promise<Report> {
+const create = withSession(async ({ administration, names }, options: CreateOptions) => {
   const lifetimes = changedLifetimes(options);
   const keys = await readKeys(options);
   const { client, secret } = await administration.clients.create({
@@ -91,7 +89,7 @@ async function create({ administration, names }: Session, options: CreateOptions
     text: [clientText(client), ...(secret ? [newSecretText(client.id, secret.value)] : [])].join('\n\n'),
     notes,
   };
-}
+});
 
 interface UpdateOptions extends LifetimeOptions, KeyOptions {
   readonly removeKeys?: true;
@@ -125,15 +123,11 @@ export function addClientUpdate(client: Command): void {
     )
     .option('--server-lifetimes', "remove its own lifetimes: the server's apply")
     .addHelpText('after', '\nJSON: {"client": {...}, "notes": []}, a client as in `client show`')
-    .action(withSession(update));
+    .action(update);
   for (const option of [...keyOptions(), ...lifetimeOptions()]) command.addOption(option);
 }
 
-async function update(
-  { administration, names }: Session,
-  options: UpdateOptions,
-  id: string,
-): Promise<Report> {
+const update = withSession(async ({ administration, names }, options: UpdateOptions, id: string) => {
   if (!isChange(options)) {
     throw new UsageError('Give a field to change; `gatehouse client update --help` lists the options.');
   }
@@ -151,7 +145,7 @@ async function update(
       ...keyNotes(client, options, secrets.length),
     ],
   };
-}
+});
 
 function isChange(options: UpdateOptions): boolean {
   return Object.values(options).some((value) => value !== undefined);

@@ -3,9 +3,7 @@ import type { Command } from 'commander';
 
 import { clientText, REGISTRATION, secretsText } from '../client-text.ts';
 import { clientJson, secretJson } from '../report.ts';
-import type { Report } from '../report.ts';
 import { findClient, withSession } from '../session.ts';
-import type { Session } from '../session.ts';
 import { table } from '../table.ts';
 
 interface Options {
@@ -26,13 +24,10 @@ export function addClientList(client: Command): void {
     .option('--limit <number>', 'how many at most, 1 to 200', limit, 50)
     .option('--after <client-id>', 'the page after this client')
     .addHelpText('after', '\nJSON: {"clients": [{...}], "next": "<client-id for --after>" | null}')
-    .action(withSession(list));
+    .action(list);
 }
 
-async function list(
-  { administration }: Session,
-  { after, limit: most, owner, search }: Options,
-): Promise<Report> {
+const list = withSession(async ({ administration }, { after, limit: most, owner, search }: Options) => {
   const clients = await administration.clients.list({ after, limit: most, ownerId: owner, search });
   const next = clients.length === most ? clients.at(-1)!.id : null;
   // A column that says the same of every client is left out.
@@ -57,7 +52,7 @@ async function list(
       ...(next === null ? [] : [`There may be more: --after ${next}`]),
     ].join('\n\n'),
   };
-}
+});
 
 function limit(text: string): number {
   const number = Number(text);
@@ -82,14 +77,14 @@ export function addClientShow(client: Command): void {
         '  "created_at", "updated_at"},\n' +
         '  "secrets": [{"id", "label", "hint", "created_at", "expires_at", "last_used_at"}]}',
     )
-    .action(withSession(show));
+    .action(show);
 }
 
-async function show(session: Session, _options: object, id: string): Promise<Report> {
+const show = withSession(async (session, _options: object, id: string) => {
   const client = await findClient(session, id);
   const secrets = await session.administration.clients.secrets(id);
   return {
     json: { client: clientJson(client), secrets: secrets.map(secretJson) },
     text: [clientText(client), ...(client.confidential ? [secretsText(secrets)] : [])].join('\n\n'),
   };
-}
+});

@@ -2,9 +2,7 @@ import type { Command } from 'commander';
 import type { Client, PermissionSource } from 'koa-gatehouse';
 
 import { repeated } from '../arguments.ts';
-import type { Report } from '../report.ts';
 import { findClient, withSession } from '../session.ts';
-import type { Session } from '../session.ts';
 import { properties, table } from '../table.ts';
 import { uncheckedNames } from '../gate-file.ts';
 
@@ -32,10 +30,10 @@ export function addClientPermissions(client: Command): void {
       '\nJSON: {"client_id", "roles": [], "permissions": [], "effective": [{"permission", "sources":\n' +
         '  [{"type": "direct"} | {"type": "role", "role"}]}] (null without --gate), "notes": []}',
     )
-    .action(withSession(permissions));
+    .action(permissions);
 }
 
-async function permissions(session: Session, options: Options, id: string): Promise<Report> {
+const permissions = withSession(async (session, options: Options, id: string) => {
   const { add = [], addRole = [], remove = [], removeRole = [] } = options;
   const isChange = [...add, ...addRole, ...remove, ...removeRole].length > 0;
   const client = isChange
@@ -55,7 +53,7 @@ async function permissions(session: Session, options: Options, id: string): Prom
     text: toText(client, effective),
     notes: uncheckedNames(session.names, { roles: addRole, permissions: add }),
   };
-}
+});
 
 function changed(
   names: readonly string[],

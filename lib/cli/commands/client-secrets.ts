@@ -9,7 +9,6 @@ import { UsageError } from '../failure.ts';
 import { secretJson } from '../report.ts';
 import type { Report } from '../report.ts';
 import { withSession } from '../session.ts';
-import type { Session } from '../session.ts';
 
 /** `gatehouse client secrets list | add | delete`, `gatehouse client rotate-secret` */
 export function addClientSecrets(client: Command): void {
@@ -25,7 +24,7 @@ export function addClientSecrets(client: Command): void {
     .summary('list the secrets, without their values')
     .description('List the secrets of a client, without their values.')
     .addHelpText('after', '\nJSON: {"client_id", "secrets": [{...}]}, a secret as in `client show`')
-    .action(withSession(list));
+    .action(list);
   secrets
     .command('add <client-id>')
     .summary('add a secret')
@@ -33,14 +32,14 @@ export function addClientSecrets(client: Command): void {
     .option('--label <text>', 'a label, such as "production, May"', '')
     .option('--expires <date>', 'such as 2027-05-31 or 2027-05-31T12:00Z (default: never)', futureTime)
     .addHelpText('after', '\nJSON: {"client_id", "client_secret": "...", "secret": {...}}')
-    .action(withSession(add));
+    .action(add);
   secrets
     .command('delete <client-id> <secret-id>')
     .summary('delete one')
     .description('Delete a secret. It stops working at once.')
     .option('--yes', 'do not ask')
     .addHelpText('after', '\nJSON: {"client_id", "deleted": "<secret-id>"}')
-    .action(withSession(deleteSecret));
+    .action(deleteSecret);
   client
     .command('rotate-secret <client-id>')
     .summary('replace all secrets by a new one')
@@ -49,58 +48,55 @@ export function addClientSecrets(client: Command): void {
     .option('--label <text>', 'a label', '')
     .option('--yes', 'do not ask')
     .addHelpText('after', '\nJSON: {"client_id", "client_secret": "...", "secret": {...}}')
-    .action(withSession(rotate));
+    .action(rotate);
 }
 
-async function list({ administration }: Session, _options: object, id: string): Promise<Report> {
+const list = withSession(async ({ administration }, _options: object, id: string) => {
   const secrets = await administration.clients.secrets(id);
   return {
     json: { client_id: id, secrets: secrets.map(secretJson) },
     text: secretsText(secrets),
   };
-}
+});
 
-async function add(
-  { administration }: Session,
-  { expires, label }: { expires?: number; label: string },
-  id: string,
-): Promise<Report> {
-  const secret = await administration.clients.addSecret(id, {
-    label,
-    ...(expires === undefined ? {} : { expiresAt: expires }),
-  });
-  return newSecret(id, secret);
-}
+const add = withSession(
+  async ({ administration }, { expires, label }: { expires?: number; label: string }, id: string) => {
+    const secret = await administration.clients.addSecret(id, {
+      label,
+      ...(expires === undefined ? {} : { expiresAt: expires }),
+    });
+    return newSecret(id, secret);
+  },
+);
 
-async function deleteSecret(
-  { administration }: Session,
-  options: { yes?: boolean },
-  id: string,
-  secretId: string,
-): Promise<Report> {
-  const secret = (await administration.clients.secrets(id)).find((one) => one.id === secretId);
-  if (!secret) {
-    throw new UsageError(
-      `The client ${id} has no secret ${secretId}; see \`gatehouse client secrets ${id}\`.`,
-    );
-  }
-  await confirm(`Delete the secret "${secret.label}"? Apps that use it get no more tokens.`, options);
-  await administration.clients.deleteSecret(id, secretId);
-  return { json: { client_id: id, deleted: secretId }, text: `Deleted the secret "${secret.label}".` };
-}
+const deleteSecret = withSession(
+  async ({ administration }, options: { yes?: boolean }, id: string, secretId: string) => {
+    const secret = (await administration.clients.secrets(id)).find((one) => one.id === secretId);
+    if (!secret) {
+      throw new UsageError(
+        `The client ${id} has no secret ${secretId}; see \`gatehouse client secrets ${id}\`.`,
+      );
+    }
+    await confirm(`Delete the secret "${secret.label}"? Apps that use it get no more tokens.`, options);
+    await administration.clients.deleteSecret(id, secretId);
+    return { json: { client_id: id, deleted: secretId }, text: `Deleted the secret "${secret.label}".` };
+  },
+);
 
-async function rotate(
-  { administration }: Session,
-  { label, overlap, yes }: { label: string; overlap: number; yes?: boolean },
-  id: string,
-): Promise<Report> {
-  const count = (await administration.clients.secrets(id)).length;
-  if (overlap === 0 && count > 0) {
-    await confirm('Replace all secrets? The old ones stop working at once.', { yes: yes ?? false });
-  }
-  const secret = await administration.clients.rotateSecret(id, { label, overlap });
-  return newSecret(id, secret);
-}
+const rotate = withSession(
+  async (
+    { administration },
+    { label, overlap, yes }: { label: string; overlap: number; yes?: boolean },
+    id: string,
+  ) => {
+    const count = (await administration.clients.secrets(id)).length;
+    if (overlap === 0 && count > 0) {
+      await confirm('Replace all secrets? The old ones stop working at once.', { yes: yes ?? false });
+    }
+    const secret = await administration.clients.rotateSecret(id, { label, overlap });
+    return newSecret(id, secret);
+  },
+);
 
 function newSecret(id: string, secret: ClientTypes.NewSecret): Report {
   return {

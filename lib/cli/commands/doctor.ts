@@ -1,9 +1,7 @@
 import type { Command } from 'commander';
 import type { Finding } from 'koa-gatehouse';
 
-import type { Report } from '../report.ts';
 import { withSession } from '../session.ts';
-import type { Session } from '../session.ts';
 import { wrap } from '../table.ts';
 
 interface Options {
@@ -24,19 +22,22 @@ export function addDoctor(program: Command): void {
       '\nExits with 1 when there is an error, with 0 for warnings.\n\n' +
         'JSON: {"findings": [{"code", "severity", "message", "remedy"}], "errors": 0, "warnings": 1}',
     )
-    .action(withSession(examine, { tables: false }));
+    .action(examine);
 }
 
-async function examine({ administration }: Session, { issuer }: Options): Promise<Report> {
-  const findings = await administration.check(issuer === undefined ? {} : { issuer });
-  const errors = findings.filter(({ severity }) => severity === 'error').length;
-  const warnings = findings.length - errors;
-  return {
-    json: { findings, errors, warnings },
-    text: [...findings.map(toText), summary(errors, warnings)].join('\n\n'),
-    exitCode: errors > 0 ? 1 : 0,
-  };
-}
+const examine = withSession(
+  async ({ administration }, { issuer }: Options) => {
+    const findings = await administration.check(issuer === undefined ? {} : { issuer });
+    const errors = findings.filter(({ severity }) => severity === 'error').length;
+    const warnings = findings.length - errors;
+    return {
+      json: { findings, errors, warnings },
+      text: [...findings.map(toText), summary(errors, warnings)].join('\n\n'),
+      exitCode: errors > 0 ? 1 : 0,
+    };
+  },
+  { tables: false },
+);
 
 function toText({ code, message, remedy, severity }: Finding): string {
   const indent = ' '.repeat(9);

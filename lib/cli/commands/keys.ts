@@ -4,9 +4,7 @@ import type { Administration, SigningKey } from 'koa-gatehouse';
 
 import { keyJson, timeText } from '../report.ts';
 import { duration } from '../arguments.ts';
-import type { Report } from '../report.ts';
 import { withSession } from '../session.ts';
-import type { Session } from '../session.ts';
 import { table } from '../table.ts';
 import { confirm } from '../terminal.ts';
 
@@ -29,7 +27,7 @@ export function addKeysCommands(program: Command): void {
       'after',
       '\nJSON: {"keys": [{"kid", "status": "next" | "active" | "retired", "created_at", "active_at", "retires_at"}]}',
     )
-    .action(withSession(list));
+    .action(list);
   keys
     .command('rotate')
     .summary('create a signing key')
@@ -54,7 +52,7 @@ export function addKeysCommands(program: Command): void {
     )
     .addOption(algorithmOption())
     .addHelpText('after', '\nJSON: {"key": {...}, "notes": []}, a key as in `keys list`')
-    .action(withSession(rotate));
+    .action(rotate);
   keys
     .command('encrypt')
     .summary('encrypt all keys anew, so that a former key-encryption key can be removed')
@@ -62,7 +60,7 @@ export function addKeysCommands(program: Command): void {
       'Encrypt all keys anew with the first key of KEY_ENCRYPTION_KEY. Give the same list as the servers: the new one, then the former ones. Servers can run meanwhile.',
     )
     .addHelpText('after', '\nJSON: {"encrypted": 3}')
-    .action(withSession(encrypt));
+    .action(encrypt);
   keys
     .command('revoke')
     .summary('end all keys at once, because they have leaked')
@@ -75,7 +73,7 @@ export function addKeysCommands(program: Command): void {
       'after',
       '\nJSON: {"key": {...}, "revoked": ["<key-id>"], "notes": []}, a key as in `keys list`',
     )
-    .action(withSession(revoke));
+    .action(revoke);
 }
 
 function algorithmOption(): Option {
@@ -85,23 +83,23 @@ function algorithmOption(): Option {
   ).choices(['ES256', 'RS256', 'EdDSA']);
 }
 
-async function list({ administration }: Session): Promise<Report> {
+const list = withSession(async ({ administration }) => {
   const keys = await administration.keys.list();
   return {
     json: { keys: keys.map(keyJson) },
     text:
       keys.length === 0 ? 'There are no keys yet. A server creates the first one at start.' : toTable(keys),
   };
-}
+});
 
-async function rotate({ administration }: Session, options: Rotation & { after: number }): Promise<Report> {
+const rotate = withSession(async ({ administration }, options: Rotation & { after: number }) => {
   const key = await administration.keys.rotate(options);
   const notes = [
     ...(key.status === 'next' ? [`It signs in ${options.after} s, when every server knows it.`] : []),
     encryptionNote(),
   ];
   return { json: { key: keyJson(key) }, text: toTable([key]), notes };
-}
+});
 
 function encryptionNote(): string {
   return ['', 'false'].includes(process.env['KEY_ENCRYPTION_KEY'] ?? '')
@@ -109,26 +107,28 @@ function encryptionNote(): string {
     : 'It is encrypted: every server needs the same secrets.keyEncryptionKey.';
 }
 
-async function encrypt({ administration }: Session): Promise<Report> {
+const encrypt = withSession(async ({ administration }) => {
   const encrypted = await administration.keys.encrypt();
   return {
     json: { encrypted },
     text: `Encrypted ${encrypted} keys. A server needs no other secrets.keyEncryptionKey than the first any more; \`gatehouse doctor\` checks it.`,
   };
-}
+});
 
-async function revoke(
-  { administration }: Session,
-  { yes = false, ...options }: Pick<Rotation, 'algorithm'> & { yes?: boolean },
-): Promise<Report> {
-  await confirm('End all keys, and with them all access tokens and logins?', { yes });
-  const { key, revoked } = await administration.keys.revoke(options);
-  return {
-    json: { key: keyJson(key), revoked },
-    text: `Revoked ${revoked.length} keys. The new signing key:\n${toTable([key])}`,
-    notes: ['Running servers apply it within seconds.', encryptionNote()],
-  };
-}
+const revoke = withSession(
+  async (
+    { administration },
+    { yes = false, ...options }: Pick<Rotation, 'algorithm'> & { yes?: boolean },
+  ) => {
+    await confirm('End all keys, and with them all access tokens and logins?', { yes });
+    const { key, revoked } = await administration.keys.revoke(options);
+    return {
+      json: { key: keyJson(key), revoked },
+      text: `Revoked ${revoked.length} keys. The new signing key:\n${toTable([key])}`,
+      notes: ['Running servers apply it within seconds.', encryptionNote()],
+    };
+  },
+);
 
 function toTable(keys: readonly SigningKey[]): string {
   return table(

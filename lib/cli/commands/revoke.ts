@@ -2,9 +2,7 @@ import type { Command } from 'commander';
 import type { Administration } from 'koa-gatehouse';
 
 import { UsageError } from '../failure.ts';
-import type { Report } from '../report.ts';
 import { withSession } from '../session.ts';
-import type { Session } from '../session.ts';
 import { confirm } from '../terminal.ts';
 
 type Target = Extract<Parameters<Administration['revoke']>[0], { all: true } | { user: string }>;
@@ -27,10 +25,10 @@ export function addRevoke(program: Command): void {
     .option('--user <user-id>', 'all tokens and logins of a user')
     .option('--yes', 'do not ask')
     .addHelpText('after', '\nJSON: {"revoked": {"all": true} | {"user": "<user-id>"}}')
-    .action(withSession(revoke));
+    .action(revoke);
 }
 
-async function revoke({ administration }: Session, { yes = false, ...given }: Options): Promise<Report> {
+const revoke = withSession(async ({ administration }, { yes = false, ...given }: Options) => {
   const target = targetOf(given);
   const what =
     'all' in target
@@ -39,7 +37,7 @@ async function revoke({ administration }: Session, { yes = false, ...given }: Op
   await confirm(`Revoke ${what}?`, { yes });
   await administration.revoke(target);
   return { json: { revoked: target }, text: `Revoked: ${what}. Running servers apply it within seconds.` };
-}
+});
 
 function targetOf({ all, user }: Options): Target {
   if (all && user === undefined) return { all };

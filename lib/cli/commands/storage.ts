@@ -1,9 +1,8 @@
 import type { Command } from 'commander';
 
 import { print } from '../report.ts';
-import type { Report } from '../report.ts';
 import { requireDatabase, withSession } from '../session.ts';
-import type { GlobalOptions, Session } from '../session.ts';
+import type { GlobalOptions } from '../session.ts';
 import { formatCount, INTERRUPTED, interruptible } from '../terminal.ts';
 
 /** `gatehouse prune` */
@@ -13,10 +12,10 @@ export function addPrune(program: Command): void {
     .summary('remove expired rows')
     .description('Remove expired rows, in small batches. Servers can use the database meanwhile.')
     .addHelpText('after', '\nJSON: {"removed": 1200, "interrupted": false}')
-    .action(withSession(prune));
+    .action(prune);
 }
 
-async function prune({ administration }: Session): Promise<Report> {
+const prune = withSession(async ({ administration }) => {
   const { interrupted, result: removed } = await interruptible(
     { label: 'Removing expired rows' },
     async (running) => administration.prune(running),
@@ -28,7 +27,7 @@ async function prune({ administration }: Session): Promise<Report> {
       : `Removed ${formatCount(removed)} expired rows.`,
     exitCode: interrupted ? INTERRUPTED : 0,
   };
-}
+});
 
 /** `gatehouse migrate` */
 export function addMigrate(program: Command): void {

@@ -7,7 +7,6 @@ import { importClients, countResults, importText } from './import.ts';
 import type { ImportResult } from './import.ts';
 import type { Report } from '../report.ts';
 import { withSession } from '../session.ts';
-import type { Session } from '../session.ts';
 
 interface Options {
   readonly source?: string;
@@ -41,10 +40,10 @@ export function addClientImport(client: Command): void {
         '  "clients": [{"client_id", "name", "result": "imported" | "present" | "skipped" | "refused", "grant_type",\n' +
         '  "disabled", "notes": [], "errors": [{"field", "message"}]}]}; on a dry run "imported" are those that would be',
     )
-    .action(withSession(run));
+    .action(run);
 }
 
-async function run({ administration }: Session, { source: url, yes = false }: Options): Promise<Report> {
+const run = withSession(async ({ administration }, { source: url, yes = false }: Options) => {
   if (!url) {
     throw new UsageError(
       'Give the database of the Laravel app: --source URL, or the environment variable PASSPORT_DATABASE_URL.',
@@ -62,7 +61,7 @@ async function run({ administration }: Session, { source: url, yes = false }: Op
   } finally {
     await source.close();
   }
-}
+});
 
 function report(
   results: readonly ImportResult[],
