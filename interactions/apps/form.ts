@@ -106,24 +106,16 @@ export function formErrorOf(error: unknown, text: Texts): FormError {
 /** The problems of a form in the language of the page. A problem without a text of the page has the registry's message. */
 function problemsOf(errors: readonly FieldError[], text: Texts): readonly Problem[] {
   const problems = errors.map((error): Problem => {
-    const words = wordsOf(error, text);
-    const number = /^redirectUris\[(\d+)\]$/.exec(error.field)?.[1];
-    if (number !== undefined) {
-      const names = { number: String(Number(number) + 1), problem: words };
-      return { field: 'redirectUris', message: plain(sentence(text['apps.problem.redirectUri'], names)) };
-    }
-    if (error.field.startsWith('keys')) return keyProblem(error.field, words, text);
-    return { message: words, ...(FORM_FIELDS.has(error.field) ? { field: error.field } : {}) };
+    const message = wordsOf(error, text);
+    const [, name = '', index] = /^(.*?)(?:\[(\d+)\])?$/.exec(error.field) ?? [];
+    const field = name.startsWith('keys') && name !== 'keys.jwksUri' ? 'jwks' : FORM_FIELDS.get(name);
+    if (field === undefined) return { message };
+    if (index === undefined) return { field, message };
+    const names = { number: String(Number(index) + 1), problem: message };
+    const numbered = text[field === 'jwks' ? 'apps.problem.key' : 'apps.problem.redirectUri'];
+    return { field, message: plain(sentence(numbered, names)) };
   });
   return [...new Map(problems.map((problem) => [problem.message, problem])).values()];
-}
-
-function keyProblem(field: string, words: string, text: Texts): Problem {
-  if (field === 'keys.jwksUri') return { field: 'jwksUri', message: words };
-  const number = /\[(\d+)\]$/.exec(field)?.[1];
-  if (number === undefined) return { field: 'jwks', message: words };
-  const names = { number: String(Number(number) + 1), problem: words };
-  return { field: 'jwks', message: plain(sentence(text['apps.problem.key'], names)) };
 }
 
 function wordsOf({ code, message, parameters = {} }: FieldError, text: Texts): string {
@@ -133,5 +125,8 @@ function wordsOf({ code, message, parameters = {} }: FieldError, text: Texts): s
   return plain(sentence(text[key], Object.fromEntries(names)));
 }
 
-/** The fields that forms show; a problem of another field is about the form as a whole. */
-const FORM_FIELDS: ReadonlySet<string> = new Set(['name', 'grantType', 'redirectUris', 'label']);
+/** The fields that forms show, by their names in the registry; a problem of another field is about the form as a whole. */
+const FORM_FIELDS: ReadonlyMap<string, string> = new Map([
+  ...['name', 'grantType', 'redirectUris', 'label'].map((name) => [name, name] as const),
+  ['keys.jwksUri', 'jwksUri'],
+]);
