@@ -56,7 +56,7 @@ const FIRST = [
   'together/token-lifetimes',
   'together/session-lifetimes',
   'together/lifetimes-on-databases',
-  'together/throttle',
+  'together/limits',
   'examples/workers',
   'adapters/broken-transactions',
   'oidc/revocation-races',

@@ -1,27 +1,19 @@
-import type { Context, Middleware } from 'koa';
+import type { Middleware } from 'koa';
 
 import type { ConcurrencyLimit, Exchange, Overload } from '../contracts/index.ts';
 import { sendProblem } from '../http/problem.ts';
 import type { Problem } from '../http/problem.ts';
 import { watchPauses } from '../http/pauses.ts';
 import { createPlaces } from '../http/places.ts';
+import type { ResolvedOptions } from '../options/resolved-options.ts';
 import { createArrivingBodies, isArriving } from '../http/arriving-bodies.ts';
 
-/** The limits of all requests together. */
-export interface RequestLimits {
-  /** How many requests may run at once, from when they arrive until they are answered. 0: any number. */
-  readonly requests: number;
-  /** In seconds: how long a body may take to arrive, and a client may receive nothing of a stream. */
-  readonly bodyTimeout: number;
-  /** In bytes: how large the bodies of all requests may be together, without those of 64 KiB and less. 0: any size. */
-  readonly bodyBytes: number;
-}
-
+/** Limits all requests together, and their bodies. */
 export function createConcurrencyLimit({
   bodyBytes,
   bodyTimeout,
   requests,
-}: RequestLimits): ConcurrencyLimit {
+}: Pick<ResolvedOptions['limits'], 'bodyBytes' | 'bodyTimeout' | 'requests'>): ConcurrencyLimit {
   const limit = requests === 0 ? Infinity : requests;
   const streamsPerCaller = Math.ceil(limit / 10);
   const takeStream = createPlaces();
@@ -154,14 +146,3 @@ const DETAILS: Readonly<Record<Overload, string>> = {
   late: 'The request has waited too long. Send it again.',
   overloaded: 'The server has too many requests at the moment. Try again later.',
 };
-
-/**
- * Whether an error that Koa reports is one of the client's connection: the connection was closed, or the bytes are not HTTP.
- * Such an error is not logged: it is no fault of the server, and Node attaches the bytes that it could not parse, which may
- * contain passwords and secrets.
- */
-export function isConnectionError(error: Error & { readonly code?: unknown }, ctx?: Context): boolean {
-  return ctx?.req.socket.errored === error || String(error.code).startsWith(PARSER_ERROR);
-}
-
-const PARSER_ERROR = 'HPE_';

@@ -79,11 +79,6 @@ export function createCounters(
     }
   }
 
-  async function ask(counters: readonly AttemptCounter[]): Promise<CountedAttempt> {
-    const at = now();
-    return store.count(counters, { now: at, expiresAt: at + window });
-  }
-
   function refuse({ id, expiresAt: end }: { readonly id: string; readonly expiresAt: number }): never {
     const at = now();
     full.set(id, { end, until: Math.min(end, at + remembered) });
@@ -105,36 +100,20 @@ export function createCounters(
     }
   }
 
-  async function askFor(
+  /** @param all - those of the counters, when the attempt may be given back */
+  async function ask(
     counters: readonly AttemptCounter[],
-    all: readonly UnderWay[],
+    all: readonly UnderWay[] = [],
   ): Promise<CountedAttempt> {
     for (const each of all) each.counting += 1;
     try {
-      const counted = await ask(counters);
-      // Before `counting` is reduced, so that an attempt that was counted is never taken for one that has
-      // ended.
+      const at = now();
+      const counted = await store.count(counters, { now: at, expiresAt: at + window });
+      // Before `counting` is reduced, so that an attempt that was counted is never taken for one that has ended.
       if (!counted.full) for (const each of all) each.counted += 1;
       return counted;
     } finally {
       for (const each of all) each.counting -= 1;
-    }
-  }
-
-  async function beginOf(counters: readonly AttemptCounter[], all: readonly UnderWay[]): Promise<number> {
-    for (;;) {
-      check(counters);
-      const endedBefore = all.map(({ ended }) => ended);
-      const counted = await askFor(counters, all);
-      if (!counted.full) return counted.sequence;
-      wakeIdle(all);
-      const index = counters.findIndex(({ id }) => id === counted.full.id);
-      const each = all[index]!;
-      // An attempt that ended during the call may have been given back, so the count is tried again.
-      if (each.ended !== endedBefore[index]) continue;
-      if (isIdle(each)) refuse(counted.full);
-      if (each.waiting.length >= MAX_WAITING) throw new TooManyAttemptsError(1);
-      await new Promise<void>((resolve) => each.waiting.push(resolve));
     }
   }
 
@@ -148,7 +127,20 @@ export function createCounters(
     async begin(counters) {
       const all = counters.map(acquire);
       try {
-        return await beginOf(counters, all);
+        for (;;) {
+          check(counters);
+          const endedBefore = all.map(({ ended }) => ended);
+          const counted = await ask(counters, all);
+          if (!counted.full) return counted.sequence;
+          wakeIdle(all);
+          const index = counters.findIndex(({ id }) => id === counted.full.id);
+          const each = all[index]!;
+          // An attempt that ended during the call may have been given back, so the count is tried again.
+          if (each.ended !== endedBefore[index]) continue;
+          if (isIdle(each)) refuse(counted.full);
+          if (each.waiting.length >= MAX_WAITING) throw new TooManyAttemptsError(1);
+          await new Promise<void>((resolve) => each.waiting.push(resolve));
+        }
       } catch (error) {
         wakeIdle(all);
         release(counters);

@@ -9,7 +9,7 @@ import type { User } from '../contracts/index.ts';
 import { INTERNALS } from '../contracts/internals.ts';
 import { createPublicFetch } from '../http/public-fetch.ts';
 import type { Network } from '../http/public-fetch.ts';
-import { createConcurrencyLimit, isConnectionError } from '../limits/concurrency-limit.ts';
+import { createConcurrencyLimit } from '../limits/concurrency-limit.ts';
 import { optional, readOptions, unchecked } from '../options/declare.ts';
 import type { AuthServerOptions } from '../options/options.ts';
 import { resolveOptions } from '../options/resolve.ts';
@@ -185,3 +185,14 @@ function createCallback(
   const handle = app.callback();
   return (request, response) => void handle(request, response);
 }
+
+/**
+ * Whether an error that Koa reports is one of the client's connection: the connection was closed, or the bytes are not HTTP.
+ * Such an error is not logged: it is no fault of the server, and Node attaches the bytes that it could not parse, which may
+ * contain passwords and secrets.
+ */
+function isConnectionError(error: Error & { readonly code?: unknown }, ctx?: Context): boolean {
+  return ctx?.req.socket.errored === error || String(error.code).startsWith(PARSER_ERROR);
+}
+
+const PARSER_ERROR = 'HPE_';

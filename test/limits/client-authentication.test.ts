@@ -8,8 +8,8 @@ import { memoryStorage } from 'koa-gatehouse/adapters/memory';
 import { passTime } from '../harness/clock.ts';
 import { basic, postForm } from '../harness/requests.ts';
 import type { Answer } from '../harness/requests.ts';
-import { startThrottled, tally, times } from './platform.ts';
-import type { ThrottledPlatform } from './platform.ts';
+import { startLimited, tally, times } from './platform.ts';
+import type { LimitedPlatform } from './platform.ts';
 
 // In the form of a generated secret, and a secret that a person may have chosen.
 const WRONG = `gatehouse_secret_${'A'.repeat(43)}`;
@@ -19,7 +19,7 @@ const GRANT = { grant_type: 'client_credentials' };
 
 /** Sends a token request from an address. */
 async function ask(
-  server: ThrottledPlatform,
+  server: LimitedPlatform,
   id: string,
   secret: string,
   address = '192.0.2.1',
@@ -29,7 +29,7 @@ async function ask(
 }
 
 /** Registers a client whose secret was imported as a bcrypt hash. */
-async function importClient(server: ThrottledPlatform, storage: Storage): Promise<string> {
+async function importClient(server: LimitedPlatform, storage: Storage): Promise<string> {
   const { client } = await server.platform.registerService();
   for (const { id } of await server.platform.auth.clients.secrets(client.id))
     await storage.clients.deleteSecret(client.id, id);
@@ -48,7 +48,7 @@ async function importClient(server: ThrottledPlatform, storage: Storage): Promis
 // Sets the clock ahead: the tests below it start afterwards.
 test.serial('when the window ends, failures are counted from zero', async (t) => {
   const storage = memoryStorage();
-  await using server = await startThrottled({ storage });
+  await using server = await startLimited({ storage });
   const id = await importClient(server, storage);
   await times(11, async () => ask(server, id, 'wrong'));
   passTime(4 * 60);
@@ -58,7 +58,7 @@ test.serial('when the window ends, failures are counted from zero', async (t) =>
 });
 
 test('after ten failures the response is 429 with Retry-After', async (t) => {
-  await using server = await startThrottled();
+  await using server = await startLimited();
   const { client } = await server.platform.registerService();
   const begun = performance.now();
   const statuses = await times(12, async () => ask(server, client.id, 'wrong'));
@@ -75,7 +75,7 @@ test('after ten failures the response is 429 with Retry-After', async (t) => {
 });
 
 test('token, revocation and introspection endpoint share one count, with and without HTTP Basic', async (t) => {
-  await using server = await startThrottled();
+  await using server = await startLimited();
   const { client } = await server.platform.registerService();
   const asked = { client_id: client.id, client_secret: WRONG, token: 'x' };
   const headers = { 'x-forwarded-for': '192.0.2.1' };
@@ -93,7 +93,7 @@ test('token, revocation and introspection endpoint share one count, with and wit
 });
 
 test('failures cannot lock a client out: its generated secret works over the limit, also from that address', async (t) => {
-  await using server = await startThrottled();
+  await using server = await startLimited();
   const { client, secret } = await server.platform.registerService();
   await times(150, async (index) => ask(server, index % 2 === 0 ? client.id : randomUUID(), WRONG));
   t.is((await ask(server, client.id, WRONG)).status, 429);
@@ -103,7 +103,7 @@ test('failures cannot lock a client out: its generated secret works over the lim
 
 test('over the limit an imported secret is not checked, except from other addresses', async (t) => {
   const storage = memoryStorage();
-  await using server = await startThrottled({ storage });
+  await using server = await startLimited({ storage });
   const id = await importClient(server, storage);
   await times(11, async (index) => ask(server, id, `wrong ${index}`));
   t.is((await ask(server, id, CHOSEN)).status, 429);
@@ -114,7 +114,7 @@ test('over the limit an imported secret is not checked, except from other addres
 });
 
 test('of fifty concurrent wrong secrets ten get 401, the others 429', async (t) => {
-  await using server = await startThrottled();
+  await using server = await startLimited();
   const { client } = await server.platform.registerService();
   const answers = await Promise.all(
     Array.from({ length: 50 }, async (_, index) => ask(server, client.id, `wrong ${index}`)),
@@ -124,15 +124,15 @@ test('of fifty concurrent wrong secrets ten get 401, the others 429', async (t) 
 
 test('two nodes share their counts', async (t) => {
   const storage = memoryStorage();
-  await using here = await startThrottled({ storage });
-  await using there = await startThrottled({ storage });
+  await using here = await startLimited({ storage });
+  await using there = await startLimited({ storage });
   const { client } = await here.platform.registerService();
   t.deepEqual(new Set(await times(10, async () => ask(here, client.id, WRONG))), new Set([401]));
   t.is((await ask(there, client.id, WRONG)).status, 429);
 });
 
 test('the limit per address counts failures of all clients, registered or not', async (t) => {
-  await using server = await startThrottled({
+  await using server = await startLimited({
     limits: { attempts: { clientAuthentication: { perAddress: 12 } } },
   });
   const statuses = await times(14, async () => ask(server, randomUUID(), WRONG));
@@ -143,7 +143,7 @@ test('the limit per address counts failures of all clients, registered or not', 
 });
 
 test('a successful authentication is not counted, also while other attempts fail', async (t) => {
-  await using server = await startThrottled();
+  await using server = await startLimited();
   const { client, secret } = await server.platform.registerService();
   t.is((await ask(server, client.id, secret)).status, 200);
   t.deepEqual(server.counted, []);
@@ -155,7 +155,7 @@ test('a successful authentication is not counted, also while other attempts fail
 });
 
 test('when a failure cannot be counted the response is 503', async (t) => {
-  await using server = await startThrottled();
+  await using server = await startLimited();
   const { client, secret } = await server.platform.registerService();
   server.broken.add('attempts.count');
   const answer = await ask(server, client.id, WRONG);
@@ -166,7 +166,7 @@ test('when a failure cannot be counted the response is 503', async (t) => {
 });
 
 test('other errors of a request do not count as failed authentications', async (t) => {
-  await using server = await startThrottled();
+  await using server = await startLimited();
   const { client, secret } = await server.platform.registerService();
   const url = server.platform.url('/oauth/token');
   const fields = { client_id: client.id, client_secret: secret };
@@ -177,7 +177,7 @@ test('other errors of a request do not count as failed authentications', async (
 });
 
 test('clientAuthentication: false switches the limits off', async (t) => {
-  await using server = await startThrottled({ limits: { attempts: { clientAuthentication: false } } });
+  await using server = await startLimited({ limits: { attempts: { clientAuthentication: false } } });
   const { client } = await server.platform.registerService();
   t.deepEqual(new Set(await times(120, async () => ask(server, client.id, 'wrong'))), new Set([401]));
   t.deepEqual(server.counted, []);

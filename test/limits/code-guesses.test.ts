@@ -6,10 +6,10 @@ import type { RegisteredApp } from '../harness/platform.ts';
 import { pkce } from '../harness/pkce.ts';
 import { postForm } from '../harness/requests.ts';
 import type { Answer } from '../harness/requests.ts';
-import { startThrottled, tally, times } from './platform.ts';
+import { startLimited, tally, times } from './platform.ts';
 
 // The limit holds also with `limits.attempts: false`.
-const server = await startThrottled({ limits: { attempts: false } });
+const server = await startLimited({ limits: { attempts: false } });
 const { platform } = server;
 const app = await platform.registerApp({ firstParty: true });
 const publicApp = await platform.registerApp({ firstParty: true, confidential: false });

@@ -5,7 +5,7 @@ import { normalizeLogin } from '../../lib/limits/limits.ts';
 import { networksOf } from '../../lib/limits/networks.ts';
 import { contentsOf } from '../adapters/contents.ts';
 import { sqlite } from '../adapters/databases.ts';
-import { ANN, startThrottled, times } from './platform.ts';
+import { ANN, startLimited, times } from './platform.ts';
 
 test('an address is normalized: IPv4 without port, IPv6 as its /64 network, anything else as "unknown"', (t) => {
   const cases: Record<string, string> = {
@@ -73,7 +73,7 @@ test('spellings of a login are normalized to one account', (t) => {
 
 test('the database has no login, address or client id of an attempt in plain text', async (t) => {
   const address = await sqlite.empty();
-  await using server = await startThrottled({ storage: knexStorage(address) });
+  await using server = await startLimited({ storage: knexStorage(address) });
   const wrong = { ...ANN, password: 'wrong' };
   await times(6, async () => server.signIn(wrong, '198.51.100.77'));
   await server.platform.token({
@@ -92,7 +92,7 @@ test('ids depend on the cookie keys, so that logins cannot be found by hashing g
   const ids = new Set<unknown>();
   for (const key of ['a', 'b']) {
     const address = await sqlite.empty();
-    await using server = await startThrottled({
+    await using server = await startLimited({
       storage: knexStorage(address),
       secrets: { cookieKeys: [key.repeat(32)] },
     });

@@ -9,8 +9,8 @@ import { onEachDatabase } from '../adapters/databases.ts';
 import { passTime } from '../harness/clock.ts';
 import { people } from '../harness/platform.ts';
 import { send } from '../harness/requests.ts';
-import { ANN, BOB, deviceOf, startThrottled, tally, times } from './platform.ts';
-import type { ThrottledPlatform } from './platform.ts';
+import { ANN, BOB, deviceOf, startLimited, tally, times } from './platform.ts';
+import type { LimitedPlatform } from './platform.ts';
 
 const WRONG = { ...ANN, password: 'a-wrong-one' };
 const ELSEWHERE = '203.0.113.9';
@@ -19,11 +19,11 @@ const ELSEWHERE = '203.0.113.9';
 async function startTwoNodes(
   t: ExecutionContext,
   address: string,
-): Promise<{ nodes: readonly [ThrottledPlatform, ThrottledPlatform]; ann: string; bob: string }> {
+): Promise<{ nodes: readonly [LimitedPlatform, LimitedPlatform]; ann: string; bob: string }> {
   const storages = [knexStorage(address), knexStorage(address)] as const;
   const nodes = [
-    await startThrottled({ storage: storages[0] }),
-    await startThrottled({ storage: storages[1] }),
+    await startLimited({ storage: storages[0] }),
+    await startLimited({ storage: storages[1] }),
   ] as const;
   t.teardown(async () => {
     for (const node of nodes) await node[Symbol.asyncDispose]();
@@ -37,12 +37,12 @@ async function startTwoNodes(
 /** An address in one /48, of a /64 of its own. */
 const from = (index: number): string => `2001:db8:7:${(index * 0x101).toString(16)}::${index}`;
 
-const asked = (nodes: readonly ThrottledPlatform[]): number =>
+const asked = (nodes: readonly LimitedPlatform[]): number =>
   nodes.reduce((sum, node) => sum + node.asked.filter((login) => login === ANN.login).length, 0);
 
 // Sets the clock ahead: the tests below it start afterwards.
 test.serial('a browser stays known for deviceLifetime after the last login on it', async (t) => {
-  await using server = await startThrottled({
+  await using server = await startLimited({
     limits: { attempts: { login: { perAccount: 1, deviceLifetime: '30 days' } } },
   });
   const device = deviceOf(await server.signIn())!;
@@ -156,7 +156,7 @@ onEachDatabase(
 );
 
 test('the right password resets the count of a known browser', async (t) => {
-  await using server = await startThrottled();
+  await using server = await startLimited();
   const device = deviceOf(await server.signIn())!;
   for (let round = 0; round < 3; round += 1) {
     t.deepEqual(await times(4, async () => server.signIn(WRONG, ELSEWHERE, device)), [422, 422, 422, 422]);
@@ -198,21 +198,21 @@ test('a browser stays known when the cookie keys are rotated, and is unknown wit
 });
 
 test('no device cookie is set after a wrong password, nor by a server without limits for logins', async (t) => {
-  await using server = await startThrottled();
+  await using server = await startLimited();
   t.is(deviceOf(await server.signIn(WRONG)), undefined);
-  await using open = await startThrottled({ limits: { attempts: { login: false } } });
+  await using open = await startLimited({ limits: { attempts: { login: false } } });
   const page = await open.signIn();
   t.is(page.status, 303);
   t.is(deviceOf(page), undefined);
 });
 
 test('with currentUser the bundled login page sets device cookies too', async (t) => {
-  await using server = await startThrottled({ users: people(), login: { currentUser: () => undefined } });
+  await using server = await startLimited({ users: people(), login: { currentUser: () => undefined } });
   const device = deviceOf(await server.signIn())!;
   await times(20, async (index) => server.signIn(WRONG, `198.51.${index}.7`));
   t.is((await server.signIn(ANN, ELSEWHERE)).status, 429);
   t.is((await server.signIn(ANN, ELSEWHERE, device)).status, 303);
-  await using elsewhere = await startThrottled({ login: { currentUser: () => undefined, url: '/login' } });
+  await using elsewhere = await startLimited({ login: { currentUser: () => undefined, url: '/login' } });
   const sent = await send(elsewhere.platform.url('/oauth/login'));
   t.regex(sent.headers.get('location')!, /^http:\/\/127\.0\.0\.1:\d+\/login\?return_to=/);
 });

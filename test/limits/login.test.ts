@@ -9,7 +9,7 @@ import { Browser } from '../harness/browser.ts';
 import { passTime, stopClock } from '../harness/clock.ts';
 import { authorizeUrl, people, signIn, startPlatform } from '../harness/platform.ts';
 import { postForm } from '../harness/requests.ts';
-import { ANN, BOB, startThrottled, tally, times } from './platform.ts';
+import { ANN, BOB, startLimited, tally, times } from './platform.ts';
 
 const WRONG = { ...ANN, password: 'a-wrong-one' };
 
@@ -30,7 +30,7 @@ function spray(index: number): { login: string; password: string } {
 
 // Tests that set the clock ahead: the tests below them start afterwards.
 test.serial('when the window ends, attempts are possible again', async (t) => {
-  await using server = await startThrottled();
+  await using server = await startLimited();
   await times(5, async () => server.signIn(WRONG));
   passTime(14 * 60);
   t.is((await server.signIn()).status, 429);
@@ -42,7 +42,7 @@ test.serial('when the window ends, attempts are possible again', async (t) => {
 test.serial(
   'the window is an option, and the page tells the remaining time in minutes, then in seconds',
   async (t) => {
-    await using server = await startThrottled({
+    await using server = await startLimited({
       limits: { attempts: { login: { perAccountAndAddress: 1, window: '5 minutes' } } },
     });
     await server.signIn(WRONG);
@@ -59,7 +59,7 @@ test.serial(
 test.serial('refused attempts cause no calls of the storage', async (t) => {
   // They are refused from memory for ten seconds, and thirty logins may take longer on a busy machine.
   using _stopped = stopClock();
-  await using server = await startThrottled();
+  await using server = await startLimited();
   await times(6, async () => server.signIn(WRONG));
   server.counted.length = 0;
   t.deepEqual(tally(await Promise.all(Array.from({ length: 30 }, async () => server.signIn(WRONG)))), {
@@ -69,7 +69,7 @@ test.serial('refused attempts cause no calls of the storage', async (t) => {
 });
 
 test('after five wrong passwords the next is not checked, and the page says when to try again', async (t) => {
-  await using server = await startThrottled();
+  await using server = await startLimited();
   t.deepEqual(await times(5, async () => server.signIn(WRONG)), [422, 422, 422, 422, 422]);
   for (const person of [WRONG, ANN]) {
     const page = await server.signIn(person);
@@ -85,7 +85,7 @@ test('after five wrong passwords the next is not checked, and the page says when
 });
 
 test('the login step of an authorization has the same limit and shares its count', async (t) => {
-  await using server = await startThrottled();
+  await using server = await startLimited();
   const browser = new Browser();
   const { platform } = server;
   const page = await browser.open(authorizeUrl(platform, await platform.registerApp()));
@@ -102,7 +102,7 @@ test('the login step of an authorization has the same limit and shares its count
 });
 
 test('of fifty concurrent wrong passwords five are checked', async (t) => {
-  await using server = await startThrottled();
+  await using server = await startLimited();
   const pages = await Promise.all(Array.from({ length: 50 }, async () => server.signIn(WRONG)));
   t.deepEqual(tally(pages), { 422: 5, 429: 45 });
   t.is(server.asked.length, 5);
@@ -110,8 +110,8 @@ test('of fifty concurrent wrong passwords five are checked', async (t) => {
 
 test('of fifty concurrent wrong passwords on two nodes five are checked', async (t) => {
   const storage = memoryStorage();
-  await using here = await startThrottled({ storage });
-  await using there = await startThrottled({ storage });
+  await using here = await startLimited({ storage });
+  await using there = await startLimited({ storage });
   const pages = await Promise.all(
     Array.from({ length: 50 }, async (_, index) => (index % 2 === 0 ? here : there).signIn(WRONG)),
   );
@@ -131,7 +131,7 @@ test('fifty concurrent right passwords all succeed', async (t) => {
     inProgress -= 1;
     return users.authenticate(login, password);
   };
-  await using server = await startThrottled({
+  await using server = await startLimited({
     users: { ...users, authenticate },
     limits: { attempts: { login: { perAddress: 8 } } },
   });
@@ -143,7 +143,7 @@ test('fifty concurrent right passwords all succeed', async (t) => {
 });
 
 test('with a right password among concurrent wrong ones, at most five wrong ones in a row are checked', async (t) => {
-  await using server = await startThrottled();
+  await using server = await startLimited();
   const pages = await Promise.all(
     Array.from({ length: 40 }, async (_, index) => server.signIn(index === 3 ? ANN : WRONG)),
   );
@@ -152,7 +152,7 @@ test('with a right password among concurrent wrong ones, at most five wrong ones
 });
 
 test('failures from one address do not block the account at another address', async (t) => {
-  await using server = await startThrottled();
+  await using server = await startLimited();
   await times(8, async () => server.signIn(WRONG, '198.51.100.7'));
   t.is((await server.signIn(ANN, '198.51.100.7')).status, 429);
   t.is((await server.signIn(ANN, '192.0.2.1')).status, 303);
@@ -160,7 +160,7 @@ test('failures from one address do not block the account at another address', as
 });
 
 test('an account has twenty attempts from all addresses together', async (t) => {
-  await using server = await startThrottled();
+  await using server = await startLimited();
   const statuses = await times(30, async (index) => server.signIn(WRONG, `198.51.${index % 10}.7`));
   t.deepEqual(
     statuses.map((status) => status === 422),
@@ -171,28 +171,28 @@ test('an account has twenty attempts from all addresses together', async (t) => 
 });
 
 test('attempts that are refused for an address do not count for the account', async (t) => {
-  await using server = await startThrottled();
+  await using server = await startLimited();
   await times(60, async () => server.signIn(WRONG, '198.51.100.7'));
   const statuses = await times(15, async (index) => server.signIn(WRONG, `198.51.${index + 101}.7`));
   t.deepEqual(new Set(statuses), new Set([422]));
 });
 
 test('an address that tries many accounts is blocked', async (t) => {
-  await using server = await startThrottled({ limits: { attempts: { login: { perAddress: 10 } } } });
+  await using server = await startLimited({ limits: { attempts: { login: { perAddress: 10 } } } });
   const statuses = await times(12, async (index) => server.signIn(spray(index)));
   t.deepEqual(statuses.slice(9), [422, 429, 429]);
   t.is((await server.signIn(spray(13), '198.51.100.7')).status, 422);
 });
 
 test('a successful login to one account does not reset the count of the address for others', async (t) => {
-  await using server = await startThrottled({ limits: { attempts: { login: { perAddress: 6 } } } });
+  await using server = await startLimited({ limits: { attempts: { login: { perAddress: 6 } } } });
   t.deepEqual(await times(3, async (index) => server.signIn(spray(index))), [422, 422, 422]);
   t.is((await server.signIn(BOB)).status, 303);
   t.deepEqual(await times(4, async (index) => server.signIn(spray(index + 3))), [422, 422, 422, 429]);
 });
 
 test('the right password resets the count of the account', async (t) => {
-  await using server = await startThrottled();
+  await using server = await startLimited();
   for (let round = 0; round < 3; round += 1) {
     t.deepEqual(await times(4, async () => server.signIn(WRONG)), [422, 422, 422, 422]);
     t.is((await server.signIn()).status, 303);
@@ -200,7 +200,7 @@ test('the right password resets the count of the account', async (t) => {
 });
 
 test('spellings of a login that a database may treat as equal share one count', async (t) => {
-  await using server = await startThrottled();
+  await using server = await startLimited();
   const spellings = [
     'Ann@School.Example',
     'ＡＮＮ@school.example',
@@ -216,7 +216,7 @@ test('spellings of a login that a database may treat as equal share one count', 
 });
 
 test('an IPv6 address counts as its /64 network', async (t) => {
-  await using server = await startThrottled();
+  await using server = await startLimited();
   const from = async (address: string) => (await server.signIn(WRONG, address)).status;
   t.deepEqual(
     [
@@ -233,7 +233,7 @@ test('an IPv6 address counts as its /64 network', async (t) => {
 });
 
 test('without trustProxy X-Forwarded-For is ignored, with one warning in the log', async (t) => {
-  await using server = await startThrottled({}, false);
+  await using server = await startLimited({}, false);
   const statuses = await times(7, async (index) => server.signIn(WRONG, `198.51.100.${index}`));
   t.deepEqual(statuses, [422, 422, 422, 422, 422, 429, 429]);
   const lines = server.platform.logger.lines.filter(({ message }) => message.includes('set trustProxy'));
@@ -244,7 +244,7 @@ test('without trustProxy X-Forwarded-For is ignored, with one warning in the log
 });
 
 test('ports in X-Forwarded-For are ignored, in the count and in the audit record', async (t) => {
-  await using server = await startThrottled();
+  await using server = await startLimited();
   const ports = ['', ':80', ':4711', ':65535'];
   t.deepEqual(
     await times(6, async (index) => server.signIn(WRONG, `192.0.2.9${ports[index % 4]}`)),
@@ -268,7 +268,7 @@ test('an app that trusts more addresses of X-Forwarded-For than its proxy wrote 
     [0, '192.0.2.1', 0],
     [1, '198.51.100.1, 192.0.2.1', 0],
   ] as const) {
-    await using server = await startThrottled({}, true, count);
+    await using server = await startLimited({}, true, count);
     await times(3, async () => server.signIn(WRONG, header));
     const said = server.platform.logger.lines.filter(({ message }) => message.includes(FORGED));
     t.is(said.length, lines, header);
@@ -285,7 +285,7 @@ test('with auth.callback() only the last address of X-Forwarded-For is used', as
 });
 
 test('while the storage is unreachable no password is checked', async (t) => {
-  await using server = await startThrottled();
+  await using server = await startLimited();
   server.broken.add('attempts.count');
   const page = await server.signIn();
   t.is(page.status, 503);
@@ -296,7 +296,7 @@ test('while the storage is unreachable no password is checked', async (t) => {
 });
 
 test('a right password succeeds also when the count cannot be reset', async (t) => {
-  await using server = await startThrottled();
+  await using server = await startLimited();
   server.broken.add('attempts.release').add('attempts.forget');
   t.is((await server.signIn()).status, 303);
   t.true(server.platform.logger.lines.some(({ message }) => message.includes('attempt count not restored')));
@@ -309,7 +309,7 @@ test('an error of the user store does not count as an attempt', async (t) => {
     if (isBroken) throw new Error('the directory is unreachable');
     return users.authenticate(login, password);
   };
-  await using server = await startThrottled({ users: { ...users, authenticate } });
+  await using server = await startLimited({ users: { ...users, authenticate } });
   t.deepEqual(
     await times(8, async () => server.signIn(WRONG)),
     Array.from({ length: 8 }, () => 500),
@@ -319,7 +319,7 @@ test('an error of the user store does not count as an attempt', async (t) => {
 });
 
 test('that attempts are refused is recorded, without the login and the password', async (t) => {
-  await using server = await startThrottled();
+  await using server = await startLimited();
   await times(7, async () => server.signIn(WRONG));
   const records = await server.platform.auth.audit.list({ types: ['login_throttled'] });
   // Once, however often it is repeated.
@@ -331,7 +331,7 @@ test('that attempts are refused is recorded, without the login and the password'
 });
 
 test('custom pages that do not handle too many attempts show an error page with 429', async (t) => {
-  await using server = await startThrottled({ interactions: unaware });
+  await using server = await startLimited({ interactions: unaware });
   t.deepEqual(await times(5, async () => server.signIn()), [200, 200, 200, 200, 200]);
   const page = await server.signIn();
   t.is(page.status, 429);
@@ -342,7 +342,7 @@ test('custom pages that do not handle too many attempts show an error page with 
 
 test('limits.attempts: false and login: false switch the limits off', async (t) => {
   for (const throttling of [false, { login: false }] as const) {
-    await using server = await startThrottled({ limits: { attempts: throttling } });
+    await using server = await startLimited({ limits: { attempts: throttling } });
     t.deepEqual(tally(await Promise.all(Array.from({ length: 120 }, async () => server.signIn(WRONG)))), {
       422: 120,
     });

@@ -16,7 +16,7 @@ export const ANN = { login: 'ann@school.example', password: 'correct horse' };
 export const BOB = { login: 'bob@school.example', password: 'battery staple' };
 
 /** A platform behind a trusted proxy, whose user store needs a few milliseconds to check a password. */
-export interface ThrottledPlatform extends AsyncDisposable {
+export interface LimitedPlatform extends AsyncDisposable {
   readonly platform: Platform;
   /** The logins that the user store was asked about. */
   readonly asked: string[];
@@ -28,11 +28,11 @@ export interface ThrottledPlatform extends AsyncDisposable {
   signIn(person?: { login: string; password: string }, address?: string, device?: string): Promise<Answer>;
 }
 
-export async function startThrottled(
+export async function startLimited(
   options: Options = {},
   trustsProxy = true,
   maxIpsCount = 1,
-): Promise<ThrottledPlatform> {
+): Promise<LimitedPlatform> {
   const asked: string[] = [];
   const counted: string[] = [];
   const broken = new Set<string>();
