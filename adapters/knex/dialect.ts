@@ -12,30 +12,14 @@ export interface ColumnTypes {
   readonly flag: string;
 }
 
-/** What differs between the databases. SQL outside of the dialects is valid in all of them. */
-export interface Dialect<Connection = unknown> {
-  readonly name: 'sqlite' | 'postgresql' | 'mysql';
-  readonly types: ColumnTypes;
-  /** SQL for the database's own time in milliseconds since 1970; `null` where the database uses this machine's clock. */
-  readonly clock: string;
-  /** Starts a transaction that may write. */
-  readonly begin: string;
-  /** Takes the write lock in a transaction that was not started with `begin`; absent where no such lock exists. */
-  readonly lockForWriting?: string;
-  /** Appended to a `select` whose rows must not change until the transaction ends. */
-  readonly forUpdate: '' | ' for update';
-  /** Whether the parts of a `with` may be inserts and updates. One such query then replaces a transaction. */
-  readonly canChangeInQueries: boolean;
-  /** Whether an update can return the rows that it has changed, and no other transaction changes those that it reads. */
-  readonly returnsUpdatedRows: boolean;
+/** SQL that MariaDB and MySQL write otherwise than SQLite and PostgreSQL. */
+export interface SqlSyntax {
   /** Follows the name of a table in an update that names the whole primary key, where another index may be chosen otherwise. */
   readonly primaryKeyHint: string;
   /** Follows a table, or its alias, in a query that is to use one of its indexes, where the order of another may be chosen otherwise. */
   indexHint(index: string): string;
   /** Whether indexes are part of `create table`: `create table if not exists` can then be repeated with its indexes. */
   readonly inlineIndexes: boolean;
-  /** How a migration adds a column. `add column` alone fails when the column exists. */
-  readonly addColumn: 'add column' | 'add column if not exists';
   /** A condition: rows after another one in the order of the columns. An index of them finds the first of those. */
   rowsAfter(columns: readonly string[], values: readonly Value[]): Condition;
   /** Appended to an `insert`: what happens to an existing row with the same key. */
@@ -52,6 +36,26 @@ export interface Dialect<Connection = unknown> {
    * another transaction has locked, such as those that another node is removing.
    */
   deleteExpired(connections: Connections, rows: ExpiredRows, limit: number): Promise<readonly number[]>;
+}
+
+/** What differs between the databases. SQL outside of the dialects is valid in all of them. */
+export interface Dialect<Connection = unknown> extends SqlSyntax {
+  readonly name: 'sqlite' | 'postgresql' | 'mysql';
+  readonly types: ColumnTypes;
+  /** SQL for the database's own time in milliseconds since 1970; `null` where the database uses this machine's clock. */
+  readonly clock: string;
+  /** Starts a transaction that may write. */
+  readonly begin: string;
+  /** Takes the write lock in a transaction that was not started with `begin`; absent where no such lock exists. */
+  readonly lockForWriting?: string;
+  /** Appended to a `select` whose rows must not change until the transaction ends. */
+  readonly forUpdate: '' | ' for update';
+  /** Whether the parts of a `with` may be inserts and updates. One such query then replaces a transaction. */
+  readonly canChangeInQueries: boolean;
+  /** Whether an update can return the rows that it has changed, and no other transaction changes those that it reads. */
+  readonly returnsUpdatedRows: boolean;
+  /** How a migration adds a column. `add column` alone fails when the column exists. */
+  readonly addColumn: 'add column' | 'add column if not exists';
   /** Prepares a connection from the pool for use by this storage. */
   enter(connection: Connection): Statements;
   /** Undoes what `enter` has changed on the connection; absent where it changes nothing. */
@@ -101,7 +105,7 @@ export interface Condition {
 }
 
 /** The part of the database that runs statements together. */
-export interface Connections {
+interface Connections {
   /** Runs statements on one connection, without a transaction. */
   connection<T>(work: (statements: Statements) => Promise<T>): Promise<T>;
   transaction<T>(work: (statements: Statements) => Promise<T>): Promise<T>;

@@ -161,19 +161,20 @@ export function filenameOf({ connection }: Knex.Config): string | undefined {
   return isInFile ? connection.filename : undefined;
 }
 
+/** Knex's clients for the protocols of addresses. */
+const CLIENTS: Readonly<Record<string, string>> = {
+  postgres: 'pg',
+  postgresql: 'pg',
+  mysql: 'mysql2',
+  mariadb: 'mysql2',
+};
+
 /** The Knex configuration for the address of a database. */
 export function parseUrl(url: string): Knex.Config {
-  const protocol = /^([a-z]+):/.exec(url)?.[1];
-  switch (protocol) {
-    case 'postgres':
-    case 'postgresql':
-      return { client: 'pg', connection: url, log: SILENT };
-    case 'mysql':
-    case 'mariadb':
-      return { client: 'mysql2', connection: url, log: SILENT };
-    case 'sqlite':
-      return sqliteFile(url.replace(/^sqlite:(\/\/)?/, ''));
-  }
+  const protocol = /^([a-z]+):/.exec(url)?.[1] ?? '';
+  const client = CLIENTS[protocol];
+  if (client !== undefined) return { client, connection: url, log: SILENT };
+  if (protocol === 'sqlite') return sqliteFile(url.replace(/^sqlite:(\/\/)?/, ''));
   if (/\.(db|sqlite|sqlite3)$/.test(url)) return sqliteFile(url);
   // The message does not repeat the address, because it may contain a password.
   throw new ConfigError(OPTION, `this is not the URL of a database; use ${FORMS}`);

@@ -95,21 +95,18 @@ function namedStatements(): Send<PostgresqlConnection> {
   let useNames = true;
 
   function nameStatement(sql: string): { readonly text: string; readonly name: string } {
-    let statement = named.get(sql);
-    if (!statement) {
-      // A hash, because several storages may share these connections: a name must mean the same statement in all of them.
-      const hash = createHash('sha256').update(sql).digest('hex').slice(0, 16);
-      let position = 0;
-      const text = sql.replaceAll('?', () => `$${(position += 1)}`);
-      statement = { text, name: `gatehouse_${hash}` };
-      named.set(sql, statement);
-    }
+    // A hash, because several storages may share these connections: a name must mean the same statement in all of them.
+    const hash = createHash('sha256').update(sql).digest('hex').slice(0, 16);
+    let position = 0;
+    const text = sql.replaceAll('?', () => `$${(position += 1)}`);
+    const statement = { text, name: `gatehouse_${hash}` };
+    named.set(sql, statement);
     return statement;
   }
 
   return async (connection, given, values) => {
     // PostgreSQL accepts several statements in one text (see lockMigrations) only without a name and without values.
-    const { text, name } = nameStatement(given);
+    const { text, name } = named.get(given) ?? nameStatement(given);
     const statement = values.length === 0 ? { text } : { text, values, ...(useNames && { name }) };
     try {
       const { rows, rowCount } = await connection.query(statement);

@@ -1,4 +1,4 @@
-import type { Dialect, ExpiredRows, RemovableRows } from '../dialect.ts';
+import type { ExpiredRows, RemovableRows, SqlSyntax } from '../dialect.ts';
 
 /** A query of the keys of removable rows; its last `?` is their largest number. */
 export function selectKeys({ table, key, condition }: RemovableRows): string {
@@ -14,20 +14,9 @@ export function selectExpired(
   return `select ${columns.join(', ')} from ${table} where ${isFrom} and ${column} < ? order by ${column} limit ?`;
 }
 
-/** What SQLite and PostgreSQL have in common. */
-type StandardSql = Pick<
-  Dialect,
-  | 'inlineIndexes'
-  | 'primaryKeyHint'
-  | 'indexHint'
-  | 'rowsAfter'
-  | 'onConflict'
-  | 'countsConflicts'
-  | 'deleteSome'
-  | 'deleteExpired'
->;
-
 /**
+ * SQL as SQLite and PostgreSQL write it.
+ *
  * @param options.greatest - the function that returns the greatest of its arguments
  * @param options.forUpdate - appended to the queries of rows that are removed
  * @param options.isFrom - the condition that a row has not expired before a time
@@ -40,7 +29,7 @@ export function standardSql({
   readonly greatest: string;
   readonly forUpdate?: string;
   readonly isFrom?: (rows: ExpiredRows) => string;
-}): StandardSql {
+}): SqlSyntax {
   return {
     inlineIndexes: false,
     primaryKeyHint: '',
