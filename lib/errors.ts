@@ -1,37 +1,43 @@
+/** By code, the HTTP status of a response with the error, unless the error says another, and the code of its problem. */
+export const ERRORS = {
+  ERR_CONFIG: { status: 500, problem: 'internal_error' },
+  ERR_STORAGE: { status: 503, problem: 'temporarily_unavailable' },
+  ERR_MIGRATIONS_PENDING: { status: 503, problem: 'temporarily_unavailable' },
+  ERR_CLIENT_INVALID: { status: 422, problem: 'client_invalid' },
+  ERR_CLIENT_CHANGED: { status: 409, problem: 'client_changed' },
+  ERR_CLIENT_METADATA: { status: 400, problem: 'client_metadata' },
+  ERR_CLIENT_NOT_FOUND: { status: 404, problem: 'client_not_found' },
+  ERR_ASSIGNMENT_INVALID: { status: 422, problem: 'assignment_invalid' },
+  ERR_PERMISSION_MISSING: { status: 403, problem: 'missing_permission' },
+  ERR_INTERACTION_EXPIRED: { status: 400, problem: 'interaction_expired' },
+  ERR_CONSENT_INVALID: { status: 422, problem: 'consent_invalid' },
+  ERR_TOO_MANY_ATTEMPTS: { status: 429, problem: 'too_many_attempts' },
+  ERR_BODY: { status: 400, problem: 'body_invalid' },
+  ERR_ACTION: { status: 400, problem: 'action_refused' },
+  ERR_IDEMPOTENCY_KEY: { status: 400, problem: 'idempotency_key_invalid' },
+  ERR_CROSS_SITE: { status: 403, problem: 'cross_site' },
+  ERR_PDF_INPUT: { status: 400, problem: 'pdf_invalid' },
+  ERR_PDF_UNREADABLE: { status: 500, problem: 'internal_error' },
+  ERR_PDF_HTTP: { status: 502, problem: 'internal_error' },
+  ERR_PDF_CONNECTION: { status: 502, problem: 'temporarily_unavailable' },
+  ERR_PDF_TIMEOUT: { status: 504, problem: 'temporarily_unavailable' },
+  ERR_PDF_RESPONSE: { status: 502, problem: 'internal_error' },
+  ERR_HTML_PDF_INPUT: { status: 400, problem: 'html_invalid' },
+  ERR_HTML_PDF_MISSING: { status: 422, problem: 'html_invalid' },
+  ERR_HTML_PDF_FULL: { status: 503, problem: 'temporarily_unavailable' },
+  ERR_HTML_PDF_CLOSED: { status: 503, problem: 'temporarily_unavailable' },
+  ERR_HTML_PDF_TIMEOUT: { status: 504, problem: 'temporarily_unavailable' },
+  ERR_HTML_PDF_MEMORY: { status: 500, problem: 'internal_error' },
+  ERR_HTML_PDF_CRASHED: { status: 500, problem: 'internal_error' },
+  ERR_HTML_PDF_BROWSER: { status: 500, problem: 'internal_error' },
+} as const;
+
 /**
  * Every code that a {@link GatehouseError} can carry. Codes are stable: match on them, not on messages.
+ *
+ * @useDeclaredType
  */
-export type GatehouseErrorCode =
-  | 'ERR_CONFIG'
-  | 'ERR_STORAGE'
-  | 'ERR_MIGRATIONS_PENDING'
-  | 'ERR_CLIENT_INVALID'
-  | 'ERR_CLIENT_CHANGED'
-  | 'ERR_CLIENT_METADATA'
-  | 'ERR_CLIENT_NOT_FOUND'
-  | 'ERR_ASSIGNMENT_INVALID'
-  | 'ERR_PERMISSION_MISSING'
-  | 'ERR_INTERACTION_EXPIRED'
-  | 'ERR_CONSENT_INVALID'
-  | 'ERR_TOO_MANY_ATTEMPTS'
-  | 'ERR_BODY'
-  | 'ERR_ACTION'
-  | 'ERR_IDEMPOTENCY_KEY'
-  | 'ERR_CROSS_SITE'
-  | 'ERR_PDF_INPUT'
-  | 'ERR_PDF_UNREADABLE'
-  | 'ERR_PDF_HTTP'
-  | 'ERR_PDF_CONNECTION'
-  | 'ERR_PDF_TIMEOUT'
-  | 'ERR_PDF_RESPONSE'
-  | 'ERR_HTML_PDF_INPUT'
-  | 'ERR_HTML_PDF_MISSING'
-  | 'ERR_HTML_PDF_FULL'
-  | 'ERR_HTML_PDF_CLOSED'
-  | 'ERR_HTML_PDF_TIMEOUT'
-  | 'ERR_HTML_PDF_MEMORY'
-  | 'ERR_HTML_PDF_CRASHED'
-  | 'ERR_HTML_PDF_BROWSER';
+export type GatehouseErrorCode = keyof typeof ERRORS;
 
 /** The base class of the errors of this package. No message contains a credential. */
 export class GatehouseError extends Error {
@@ -44,7 +50,7 @@ export class GatehouseError extends Error {
     super(message, options);
     this.name = new.target.name;
     this.code = code;
-    this.status = options?.status ?? 500;
+    this.status = options?.status ?? ERRORS[code].status;
   }
 }
 
@@ -62,7 +68,7 @@ export class ConfigError extends GatehouseError {
 /** The storage is unreachable, locked or not migrated. Answered with 503. */
 export class StorageError extends GatehouseError {
   constructor(message: string, options?: ErrorOptions) {
-    super('ERR_STORAGE', message, { ...options, status: 503 });
+    super('ERR_STORAGE', message, options);
   }
 }
 
@@ -75,7 +81,6 @@ export class MigrationsPendingError extends GatehouseError {
     super(
       'ERR_MIGRATIONS_PENDING',
       `The database lacks ${pending.length} migration(s): ${pending.join(', ')}. Run \`gatehouse migrate\` or \`await storage.migrate()\` before serving.`,
-      { status: 503 },
     );
     this.pending = pending;
   }
@@ -87,9 +92,7 @@ export class ClientInvalidError extends GatehouseError {
   readonly fields: readonly FieldError[];
 
   constructor(fields: readonly FieldError[]) {
-    super('ERR_CLIENT_INVALID', fields.map(({ field, message }) => `${field}: ${message}`).join('; '), {
-      status: 422,
-    });
+    super('ERR_CLIENT_INVALID', fields.map(({ field, message }) => `${field}: ${message}`).join('; '));
     this.fields = fields;
   }
 }
@@ -100,7 +103,6 @@ export class ClientChangedError extends GatehouseError {
     super(
       'ERR_CLIENT_CHANGED',
       'The client was changed in the meantime. Read it again and repeat the change.',
-      { status: 409 },
     );
   }
 }
@@ -113,7 +115,7 @@ export class ClientMetadataError extends GatehouseError {
   readonly reason: 'unavailable' | 'invalid' | 'refused';
 
   constructor(reason: 'unavailable' | 'invalid' | 'refused', message: string, options?: ErrorOptions) {
-    super('ERR_CLIENT_METADATA', message, { ...options, status: 400 });
+    super('ERR_CLIENT_METADATA', message, options);
     this.reason = reason;
   }
 }
@@ -124,9 +126,7 @@ export class AssignmentInvalidError extends GatehouseError {
   readonly fields: readonly FieldError[];
 
   constructor(fields: readonly FieldError[]) {
-    super('ERR_ASSIGNMENT_INVALID', fields.map(({ field, message }) => `${field}: ${message}`).join('; '), {
-      status: 422,
-    });
+    super('ERR_ASSIGNMENT_INVALID', fields.map(({ field, message }) => `${field}: ${message}`).join('; '));
     this.fields = fields;
   }
 }
@@ -134,7 +134,7 @@ export class AssignmentInvalidError extends GatehouseError {
 /** There is no client with this id. */
 export class ClientNotFoundError extends GatehouseError {
   constructor(id: string) {
-    super('ERR_CLIENT_NOT_FOUND', `There is no client ${id}`, { status: 404 });
+    super('ERR_CLIENT_NOT_FOUND', `There is no client ${id}`);
   }
 }
 
@@ -162,7 +162,7 @@ export class PermissionMissingError extends GatehouseError {
     } = {},
   ) {
     const { challenge, insufficientScope = challenge !== undefined, scopes } = options;
-    super('ERR_PERMISSION_MISSING', message, { status: 403 });
+    super('ERR_PERMISSION_MISSING', message);
     this.permission = permission;
     this.insufficientScope = insufficientScope;
     this.challenge = challenge;
@@ -178,17 +178,18 @@ export function missingPermission(permission: string): string {
 /** The login or consent of a page has ended: it expired, was finished in another tab, or belongs to another browser. */
 export class InteractionExpiredError extends GatehouseError {
   constructor(options?: ErrorOptions) {
-    super('ERR_INTERACTION_EXPIRED', 'This sign-in is no longer open. Go back to the app and start again.', {
-      ...options,
-      status: 400,
-    });
+    super(
+      'ERR_INTERACTION_EXPIRED',
+      'This sign-in is no longer open. Go back to the app and start again.',
+      options,
+    );
   }
 }
 
 /** The scopes that a consent page grants are not what it may grant. Nothing was stored. */
 export class ConsentInvalidError extends GatehouseError {
   constructor(message: string) {
-    super('ERR_CONSENT_INVALID', message, { status: 422 });
+    super('ERR_CONSENT_INVALID', message);
   }
 }
 
@@ -199,7 +200,7 @@ export class TooManyAttemptsError extends GatehouseError {
 
   constructor(retryAfter: number) {
     const seconds = Math.max(Math.ceil(retryAfter), 1);
-    super('ERR_TOO_MANY_ATTEMPTS', `Too many attempts. Try again in ${seconds} s.`, { status: 429 });
+    super('ERR_TOO_MANY_ATTEMPTS', `Too many attempts. Try again in ${seconds} s.`);
     this.retryAfter = seconds;
   }
 }
@@ -239,7 +240,7 @@ export class ActionError extends GatehouseError {
 /** The request body cannot be read: too large, malformed, or already consumed by another middleware. */
 export class BodyError extends GatehouseError {
   constructor(message: string, options?: ErrorOptions & { status?: number }) {
-    super('ERR_BODY', message, { status: 400, ...options });
+    super('ERR_BODY', message, options);
   }
 }
 
@@ -375,3 +376,15 @@ export function fieldError(
   );
   return { field, code, message, ...(parameters ? { parameters } : {}) };
 }
+
+/** Of Node: no connection could be made, or it was cut, so that the same request may succeed later. */
+export const CONNECTION_ERRORS: readonly string[] = [
+  'EAI_AGAIN',
+  'ECONNREFUSED',
+  'ECONNRESET',
+  'EHOSTUNREACH',
+  'ENETUNREACH',
+  'ENOTFOUND',
+  'EPIPE',
+  'ETIMEDOUT',
+];

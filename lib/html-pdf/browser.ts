@@ -1,7 +1,7 @@
 import type { Browser } from 'playwright-core';
 
 import { ConfigError } from '../errors.ts';
-import { firstLine, HtmlPdfError } from './error.ts';
+import { crashError, firstLine, HtmlPdfError } from './error.ts';
 import { openPage } from './load.ts';
 import type { EmptyPage } from './load.ts';
 import { openProcesses } from './processes.ts';
@@ -230,11 +230,9 @@ function environment(): Record<string, string> {
 }
 
 function lostError(reason: BrowserEnd, { maxMemory }: ConverterSettings): HtmlPdfError {
-  if (reason === 'memory') {
-    return new HtmlPdfError(
-      'ERR_HTML_PDF_MEMORY',
-      `The browser used more than ${maxMemory} bytes and was ended. Make the document smaller, or raise maxMemory.`,
-    );
-  }
-  return new HtmlPdfError('ERR_HTML_PDF_CRASHED', 'The browser ended during the conversion.');
+  if (reason !== 'memory') return crashError();
+  return new HtmlPdfError(
+    'ERR_HTML_PDF_MEMORY',
+    `The browser used more than ${maxMemory} bytes and was ended. Make the document smaller, or raise maxMemory.`,
+  );
 }

@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 
 import { GatehouseError } from '../errors.ts';
 import type { Browsers, OpenDocument } from './browser.ts';
-import { firstLine, HtmlPdfError } from './error.ts';
+import { crashError, firstLine, HtmlPdfError } from './error.ts';
 import type { EmptyPage, Source } from './load.ts';
 import { printDocument } from './print.ts';
 import type { DocumentSettings } from './options.ts';
@@ -70,10 +70,6 @@ async function closePage(page: Promise<EmptyPage> | undefined): Promise<false> {
     // The browser has ended, and the page with it.
   }
   return false;
-}
-
-function crashError(): HtmlPdfError {
-  return new HtmlPdfError('ERR_HTML_PDF_CRASHED', 'The browser ended during the conversion.');
 }
 
 /** Waits for a promise, or rejects with the reason of the signal. The promise is no longer waited for then. */

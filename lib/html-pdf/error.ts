@@ -4,18 +4,6 @@ import type { GatehouseErrorCode } from '../errors.ts';
 /** The codes of an {@link HtmlPdfError}, which documents their meanings. */
 export type HtmlPdfErrorCode = Extract<GatehouseErrorCode, `ERR_HTML_PDF_${string}`>;
 
-/** The HTTP status for the response of a server that does not handle the error. */
-const STATUS: Readonly<Record<HtmlPdfErrorCode, number>> = {
-  ERR_HTML_PDF_INPUT: 400,
-  ERR_HTML_PDF_MISSING: 422,
-  ERR_HTML_PDF_FULL: 503,
-  ERR_HTML_PDF_CLOSED: 503,
-  ERR_HTML_PDF_TIMEOUT: 504,
-  ERR_HTML_PDF_MEMORY: 500,
-  ERR_HTML_PDF_CRASHED: 500,
-  ERR_HTML_PDF_BROWSER: 500,
-};
-
 /**
  * A conversion of HTML to PDF failed, as `code` says:
  *
@@ -32,8 +20,8 @@ export class HtmlPdfError extends GatehouseError {
   /** The kind of the failure; stable. */
   declare readonly code: HtmlPdfErrorCode;
 
-  constructor(code: HtmlPdfErrorCode, message: string, options: ErrorOptions = {}) {
-    super(code, message, { ...options, status: STATUS[code] });
+  constructor(code: HtmlPdfErrorCode, message: string, options?: ErrorOptions) {
+    super(code, message, options);
   }
 }
 
@@ -53,6 +41,11 @@ export function checkHtml(html: unknown, maxHtmlBytes: number): void {
 /** For calls after `close()`. */
 export function closedError(): HtmlPdfError {
   return new HtmlPdfError('ERR_HTML_PDF_CLOSED', 'The converter was closed. Create another one.');
+}
+
+/** For a document whose browser has ended. */
+export function crashError(): HtmlPdfError {
+  return new HtmlPdfError('ERR_HTML_PDF_CRASHED', 'The browser ended during the conversion.');
 }
 
 /** The first line of an error's message; playwright-core adds a log to it. */

@@ -12,10 +12,10 @@ import {
   AssignmentInvalidError,
   BodyError,
   ClientInvalidError,
+  ERRORS,
   GatehouseError,
   PermissionMissingError,
 } from '../errors.ts';
-import type { GatehouseErrorCode } from '../errors.ts';
 import { requestIdOf, sendRequestId } from './request-id.ts';
 import { isUnavailable, logFailure } from './unavailable.ts';
 
@@ -119,39 +119,6 @@ const REPRESENTATION_FIELDS = [
   'Last-Modified',
 ];
 
-const CODES: Readonly<Record<GatehouseErrorCode, string>> = {
-  ERR_CONFIG: 'internal_error',
-  ERR_STORAGE: 'temporarily_unavailable',
-  ERR_MIGRATIONS_PENDING: 'temporarily_unavailable',
-  ERR_CLIENT_INVALID: 'client_invalid',
-  ERR_CLIENT_CHANGED: 'client_changed',
-  ERR_CLIENT_METADATA: 'client_metadata',
-  ERR_CLIENT_NOT_FOUND: 'client_not_found',
-  ERR_ASSIGNMENT_INVALID: 'assignment_invalid',
-  ERR_PERMISSION_MISSING: 'missing_permission',
-  ERR_INTERACTION_EXPIRED: 'interaction_expired',
-  ERR_CONSENT_INVALID: 'consent_invalid',
-  ERR_TOO_MANY_ATTEMPTS: 'too_many_attempts',
-  ERR_BODY: 'body_invalid',
-  ERR_ACTION: 'action_refused',
-  ERR_IDEMPOTENCY_KEY: 'idempotency_key_invalid',
-  ERR_CROSS_SITE: 'cross_site',
-  ERR_PDF_INPUT: 'pdf_invalid',
-  ERR_PDF_UNREADABLE: 'internal_error',
-  ERR_PDF_HTTP: 'internal_error',
-  ERR_PDF_CONNECTION: 'temporarily_unavailable',
-  ERR_PDF_TIMEOUT: 'temporarily_unavailable',
-  ERR_PDF_RESPONSE: 'internal_error',
-  ERR_HTML_PDF_INPUT: 'html_invalid',
-  ERR_HTML_PDF_MISSING: 'html_invalid',
-  ERR_HTML_PDF_FULL: 'temporarily_unavailable',
-  ERR_HTML_PDF_CLOSED: 'temporarily_unavailable',
-  ERR_HTML_PDF_TIMEOUT: 'temporarily_unavailable',
-  ERR_HTML_PDF_MEMORY: 'internal_error',
-  ERR_HTML_PDF_CRASHED: 'internal_error',
-  ERR_HTML_PDF_BROWSER: 'internal_error',
-};
-
 const INTERNAL: Problem = {
   status: 500,
   code: 'internal_error',
@@ -181,7 +148,7 @@ function problemOfGatehouseError(error: GatehouseError): Problem {
   if (error instanceof BodyError && error.status === 503)
     return { ...UNAVAILABLE, detail: error.message, headers: {} };
   if (error instanceof PermissionMissingError && error.insufficientScope) return missingScope(error);
-  const code = CODES[error.code];
+  const code = ERRORS[error.code].problem;
   if (code === UNAVAILABLE.code) return UNAVAILABLE;
   if (error.status >= 500 || code === INTERNAL.code) return INTERNAL;
   return {

@@ -1,17 +1,10 @@
 /** Failures that end when the database, the storage's or the host's own, can be reached again: they are answered with 503. */
 import type { Logger } from '../contracts/index.ts';
-import { GatehouseError, MigrationsPendingError, StorageError } from '../errors.ts';
+import { CONNECTION_ERRORS, GatehouseError, MigrationsPendingError, StorageError } from '../errors.ts';
 
 /** Of Node and mysql2, and SQLSTATEs of PostgreSQL: no connection could be made, or the server has closed it. */
 const CODES: ReadonlySet<unknown> = new Set([
-  'EAI_AGAIN',
-  'ECONNREFUSED',
-  'ECONNRESET',
-  'EHOSTUNREACH',
-  'ENETUNREACH',
-  'ENOTFOUND',
-  'EPIPE',
-  'ETIMEDOUT',
+  ...CONNECTION_ERRORS,
   'ER_CON_COUNT_ERROR',
   'ER_CONNECTION_KILLED',
   'ER_SERVER_SHUTDOWN',

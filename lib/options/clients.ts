@@ -1,9 +1,58 @@
-import { clientIdMetadata } from './client-id-metadata.ts';
-import { optional } from './declare.ts';
-import type { Given } from './declare.ts';
-import { deviceAuthorization } from './device-authorization.ts';
+import type { ClientMetadataDocument } from '../contracts/index.ts';
+import { ConfigError } from '../errors.ts';
+import { isObject, object, optional, readOptions } from './declare.ts';
+import type { Check, Given, Values } from './declare.ts';
 import { registration } from './registration.ts';
-import { boolean, names } from './values.ts';
+import { scopeNames } from './scopes.ts';
+import { boolean, duration, fn, names } from './values.ts';
+
+const CLIENT_ID_METADATA = {
+  /**
+   * Decides whether an app may be authorized, such as by the host of its URL; `() => true`: every app. Called for each authorization
+   * request with the `client_id`, before anything is fetched, so a changed decision takes effect at once. One that reads `document`
+   * is called again with the checked document, and only that answer counts: before, each read of `document` throws. Apps that are
+   * refused keep the tokens that they have: to end these, disable or delete the app.
+   */
+  allow: fn<(url: string, document: ClientMetadataDocument) => boolean | Promise<boolean>>(
+    'pass a function that decides which apps may connect, such as (url) => hosts.has(new URL(url).host)',
+  ),
+  /**
+   * The scopes that such an app may request. A scope that is removed here is removed from apps that are stored already, too; one of
+   * them can be limited further with `auth.clients.update()`.
+   */
+  scopes: scopeNames,
+  /** The scopes that a request without `scope` gets. @default none: the app learns who the user is, and nothing else */
+  defaultScopes: optional(scopeNames, []),
+};
+
+/** Which apps that nobody registered may connect, and what they may request. */
+export interface ClientIdMetadata extends Given<typeof CLIENT_ID_METADATA> {}
+
+const clientIdMetadata: Check<ClientIdMetadata, Values<typeof CLIENT_ID_METADATA>> = object(
+  CLIENT_ID_METADATA,
+);
+
+const DEVICE_AUTHORIZATION = {
+  /** How long a code can be entered: 1 to 30 minutes. @default '10 minutes' */
+  lifetime: optional(duration(60, 1800), '10 minutes'),
+  /** How long a device waits between two polls: 1 to 60 seconds. A faster one gets `slow_down`. @default '5 seconds' */
+  interval: optional(duration(1, 60), '5 seconds'),
+};
+
+/** Settings of the device authorization grant (RFC 8628). */
+export interface DeviceAuthorization extends Given<typeof DEVICE_AUTHORIZATION> {}
+
+/** In seconds. `undefined`: devices are not authorized. */
+export const deviceAuthorization: Check<
+  boolean | DeviceAuthorization,
+  Values<typeof DEVICE_AUTHORIZATION> | undefined
+> = (place, given) => {
+  if (given === false) return undefined;
+  if (given !== true && !isObject(given)) {
+    throw new ConfigError(place, "give true, or an object such as { lifetime: '10 minutes' }");
+  }
+  return readOptions(DEVICE_AUTHORIZATION, given === true ? {} : given, place);
+};
 
 export const CLIENTS = {
   /**

@@ -14,16 +14,6 @@ export interface PdfAnswer {
 /** The codes of a {@link PdfError}, which documents their meanings. */
 export type PdfErrorCode = Extract<GatehouseErrorCode, `ERR_PDF_${string}`>;
 
-/** The HTTP status for the response of a server that uses the client and does not handle the error. */
-const STATUS: Readonly<Record<PdfErrorCode, number>> = {
-  ERR_PDF_INPUT: 400,
-  ERR_PDF_UNREADABLE: 500,
-  ERR_PDF_HTTP: 502,
-  ERR_PDF_CONNECTION: 502,
-  ERR_PDF_TIMEOUT: 504,
-  ERR_PDF_RESPONSE: 502,
-};
-
 /**
  * A call of the PDF client failed, as `code` says:
  *
@@ -47,7 +37,7 @@ export class PdfError extends GatehouseError {
 
   constructor(code: PdfErrorCode, message: string, options: ErrorOptions & { answer?: PdfAnswer } = {}) {
     const { answer, ...rest } = options;
-    super(code, message, { ...rest, status: STATUS[code] });
+    super(code, message, rest);
     this.answer = answer;
   }
 }

@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 
+import { CONNECTION_ERRORS } from '../errors.ts';
 import { describe, send } from './attempt.ts';
 import type { Answer, Call } from './attempt.ts';
 import { readExcerpt } from './body.ts';
@@ -53,18 +54,7 @@ function waitBeforeNext(error: PdfError, attempt: number, { settings, payload }:
   return asked > maxRetryDelay ? undefined : Math.round(Math.max(asked, backoff));
 }
 
-const TEMPORARY_CODES = new Set([
-  'EADDRINUSE',
-  'EAI_AGAIN',
-  'ECONNREFUSED',
-  'ECONNRESET',
-  'EHOSTUNREACH',
-  'ENETUNREACH',
-  'ENOTFOUND',
-  'EPIPE',
-  'ERR_HTTP_CONTENT_LENGTH_MISMATCH',
-  'ETIMEDOUT',
-]);
+const TEMPORARY_CODES = new Set([...CONNECTION_ERRORS, 'EADDRINUSE', 'ERR_HTTP_CONTENT_LENGTH_MISMATCH']);
 
 /** Whether the same request may succeed later. Both calls only read, so sending one twice does no harm. */
 function isTemporary({ code, cause, answer }: PdfError): boolean {

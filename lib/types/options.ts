@@ -8,9 +8,7 @@ export type {
   LoginLimits,
   UserCodeLimits,
 } from '../options/attempts.ts';
-export type { ClientIdMetadata } from '../options/client-id-metadata.ts';
-export type { ClientOptions } from '../options/clients.ts';
-export type { DeviceAuthorization } from '../options/device-authorization.ts';
+export type { ClientIdMetadata, ClientOptions, DeviceAuthorization } from '../options/clients.ts';
 export type { LifetimePreset, Lifetimes } from '../options/lifetimes.ts';
 export type {
   LimitOptions,

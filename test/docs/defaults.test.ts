@@ -9,7 +9,7 @@ import { memoryStorage } from 'koa-gatehouse/adapters/memory';
 
 import { LIMITS as API_LIMITS } from '../../lib/api/limits.ts';
 import { readOptions } from '../../lib/options/declare.ts';
-import { deviceAuthorization } from '../../lib/options/device-authorization.ts';
+import { deviceAuthorization } from '../../lib/options/clients.ts';
 import { readConverterSettings } from '../../lib/html-pdf/options.ts';
 import { registration } from '../../lib/options/registration.ts';
 import { resolveOptions } from '../../lib/options/resolve.ts';
@@ -91,7 +91,7 @@ const INTERFACES: readonly [file: string, name: string, prefix: string][] = [
   ['lib/options/attempts.ts', 'ClientAuthenticationLimits', 'limits.attempts.clientAuthentication.'],
   ['lib/options/attempts.ts', 'UserCodeLimits', 'limits.attempts.userCodes.'],
   ['lib/options/attempts.ts', 'DeviceRequestLimits', 'limits.attempts.deviceRequests.'],
-  ['lib/options/device-authorization.ts', 'DeviceAuthorization', 'clients.devices.'],
+  ['lib/options/clients.ts', 'DeviceAuthorization', 'clients.devices.'],
   ['lib/options/registration.ts', 'DynamicRegistrationOptions', 'clients.registration.'],
   ['lib/api/limits.ts', 'BulkLimits', 'api.bulk.'],
   ['lib/api/limits.ts', 'UploadLimits', 'api.uploads.'],

@@ -138,6 +138,9 @@ inBrowser('an unknown format is an error that lists them all', async (t) => {
     const error = await t.throwsAsync(pdf.convert('', { format: format as PaperFormat }), {
       instanceOf: ConfigError,
     });
-    t.is(error?.message, 'convert({ format }): give one of a0, a1, a2, a3, a4, a5, a6, letter, legal, tabloid, ledger');
+    t.is(
+      error?.message,
+      'convert({ format }): give one of a0, a1, a2, a3, a4, a5, a6, letter, legal, tabloid, ledger',
+    );
   }
 });
