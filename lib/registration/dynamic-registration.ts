@@ -52,7 +52,7 @@ export interface RegistrationLimiters {
   /** The changes of registered apps. */
   readonly changed: Limiter<ClientAttempt>;
   /** A keyed hash of the widest network of an address. */
-  networkOf(address: string): string;
+  readonly networkOf: (address: string) => string;
 }
 
 /** The address of a request, and the origin of the records about it. */

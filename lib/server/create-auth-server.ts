@@ -105,7 +105,7 @@ export async function createServer<
     limiter: limiters.clients,
     pages,
     record,
-    registration: createRegistration(options, { clients, limiters: limiters.registrations, record }),
+    registration: createRegistration(options, { clients, limiters, record }),
     verify: tokens.verify,
   });
 

@@ -13,17 +13,9 @@ import { createLimitCallers } from '../limits/caller-limits.ts';
 import { createKnownBrowsers } from '../limits/known-browsers.ts';
 import { createAttemptIds, createLimiter } from '../limits/limiter.ts';
 import type { Limit } from '../limits/limiter.ts';
-import {
-  changeLimit,
-  clientLimit,
-  deviceRequestLimit,
-  loginLimit,
-  registrationLimit,
-  userCodeLimit,
-} from '../limits/limits.ts';
+import { clientLimit, deviceRequestLimit, loginLimit, userCodeLimit } from '../limits/limits.ts';
 import { networksOf } from '../limits/networks.ts';
 import type { ResolvedOptions } from '../options/resolved-options.ts';
-import type { RegistrationLimiters } from '../registration/dynamic-registration.ts';
 import type { ServerRecord } from './record.ts';
 
 /** The limiters of a server. `undefined`: the options set no limit. */
@@ -34,19 +26,15 @@ export interface ServerLimiters {
   readonly clients: Limiter<ClientAttempt> | undefined;
   readonly userCodes: Limiter<UserCodeAttempt> | undefined;
   readonly deviceRequests: Limiter<DeviceAttempt> | undefined;
-  /** `undefined`: apps do not register themselves. */
-  readonly registrations: RegistrationLimiters | undefined;
   /** For the limits of APIs. */
   readonly limitCallers: LimitCallers;
+  readonly limiterOf: <S>(limit: Limit<S>) => Limiter<S>;
+  /** A keyed hash of the widest network of an address. */
+  readonly networkOf: (address: string) => string;
 }
 
 export function createLimiters(
-  {
-    clients: { registration },
-    limits: { attempts },
-    logger,
-    storage,
-  }: Pick<ResolvedOptions, 'clients' | 'limits' | 'logger' | 'storage'>,
+  { limits: { attempts }, logger, storage }: Pick<ResolvedOptions, 'limits' | 'logger' | 'storage'>,
   { record: { observers }, secrets }: { readonly record: ServerRecord; readonly secrets: Secrets },
 ): ServerLimiters {
   const store = storage.attempts;
@@ -59,12 +47,9 @@ export function createLimiters(
     clients: clientAuthentication && limiterOf(clientLimit(clientAuthentication)),
     userCodes: userCodes && limiterOf(userCodeLimit(userCodes)),
     deviceRequests: deviceRequests && limiterOf(deviceRequestLimit(deviceRequests)),
-    registrations: registration && {
-      registered: limiterOf(registrationLimit(registration)),
-      changed: limiterOf(changeLimit(registration)),
-      networkOf: (address) => ids()(['registration network', networksOf(address).at(-1)!.name]),
-    },
     limitCallers: createLimitCallers(store, { ids, onRefused: () => observers.guarded?.(TOO_MANY_REQUESTS) }),
+    limiterOf,
+    networkOf: (address) => ids()(['registration network', networksOf(address).at(-1)!.name]),
   };
 }
 

@@ -1,3 +1,4 @@
+import { changeLimit, registrationLimit } from '../limits/limits.ts';
 import type { ResolvedOptions } from '../options/resolved-options.ts';
 import { createRegistrationEndpoint } from '../registration/registration-endpoint.ts';
 import type { RegistrationEndpoint } from '../registration/registration-endpoint.ts';
@@ -10,21 +11,25 @@ export function createRegistration(
   options: ResolvedOptions,
   {
     clients: { loadNameCheck, onRemoved, registryFor },
-    limiters,
+    limiters: { limiterOf, networkOf },
     record: { audit },
   }: {
     readonly clients: ServerClients;
-    readonly limiters: ServerLimiters['registrations'];
+    readonly limiters: ServerLimiters;
     readonly record: ServerRecord;
   },
 ): RegistrationEndpoint | undefined {
   const { clients, issuer, storage, tokens } = options;
   const policy = clients.registration;
-  if (!policy || !limiters) return undefined;
+  if (!policy) return undefined;
   return createRegistrationEndpoint(policy, {
     issuer,
     audit,
-    limiters,
+    limiters: {
+      registered: limiterOf(registrationLimit(policy)),
+      changed: limiterOf(changeLimit(policy)),
+      networkOf,
+    },
     loadNameCheck,
     names: { ...options, lifetimes: tokens.lifetimes, privateKeyJwt: clients.keys },
     onRemoved,
