@@ -2,10 +2,8 @@ import { Option } from 'commander';
 import type { Command } from 'commander';
 
 import { UsageError } from '../failure.ts';
-import { INTERRUPTED, interruptible } from '../terminal.ts';
-import { importClients, countResults, importText } from './import.ts';
-import type { ImportResult } from './import.ts';
-import type { Report } from '../report.ts';
+import { interruptible } from '../terminal.ts';
+import { importClients, importReport } from './import.ts';
 import { withSession } from '../session.ts';
 
 interface Options {
@@ -57,33 +55,8 @@ const run = withSession(async ({ administration }, { source: url, yes = false }:
       { label: dryRun ? 'Checking' : 'Importing', total: await source.count() },
       async (running) => importClients(source, administration, { dryRun, ...running }),
     );
-    return report(result, { dryRun, interrupted });
+    return importReport(result, { dryRun, interrupted });
   } finally {
     await source.close();
   }
 });
-
-function report(
-  results: readonly ImportResult[],
-  { dryRun, interrupted }: { dryRun: boolean; interrupted: boolean },
-): Report {
-  const counts = countResults(results);
-  return {
-    json: {
-      dry_run: dryRun,
-      interrupted,
-      ...counts,
-      clients: results.map(({ disabled, errors, grantType, id, name, notes, result }) => ({
-        client_id: id,
-        name,
-        result,
-        grant_type: grantType ?? null,
-        disabled,
-        notes,
-        errors,
-      })),
-    },
-    text: importText(results, { dryRun, interrupted }),
-    exitCode: interrupted ? INTERRUPTED : counts.refused > 0 ? 1 : 0,
-  };
-}

@@ -1,20 +1,21 @@
 import type { Administration, ClientGrantType, ClientInvalidError, FieldError } from 'koa-gatehouse';
 import type { PassportClient, PassportSource } from 'koa-gatehouse/adapters/knex';
 
+import type { Report } from '../report.ts';
 import { table, wrap } from '../table.ts';
-import { formatCount } from '../terminal.ts';
+import { formatCount, INTERRUPTED } from '../terminal.ts';
 import { mapClient } from './map-client.ts';
 
-/** The result of the import of one client; on a dry run, the expected result. */
-export interface ImportResult {
-  readonly id: string;
+/** The result of the import of one client, as `--json` prints it; on a dry run, the expected result. */
+interface ImportResult {
+  readonly client_id: string;
   readonly name: string;
   /**
    * `present`: a client with this id existed. `skipped`: a kind of client that this server does not have. `refused`: see
    * `errors`.
    */
   readonly result: 'imported' | 'present' | 'skipped' | 'refused';
-  readonly grantType?: ClientGrantType;
+  readonly grant_type: ClientGrantType | null;
   readonly disabled: boolean;
   readonly notes: readonly string[];
   readonly errors: readonly FieldError[];
@@ -45,20 +46,28 @@ async function importOne(
   dryRun: boolean,
 ): Promise<ImportResult> {
   const { id, name, revoked: disabled } = row;
-  const known = { id, name, disabled, notes: [], errors: [] };
   const mapped = mapClient(row);
-  if ('skipped' in mapped) return { ...known, result: 'skipped', notes: [mapped.skipped] };
+  const known = {
+    client_id: id,
+    name,
+    result: 'skipped',
+    grant_type: null,
+    disabled,
+    notes: [],
+    errors: [],
+  } as const;
+  if ('skipped' in mapped) return { ...known, notes: [mapped.skipped] };
   const { client, notes } = mapped;
-  const { grantType } = client;
+  const grant_type = client.grantType;
   try {
     const result = await administration.importClient(client, { dryRun });
-    return { ...known, result, grantType, notes: result === 'imported' ? notes : [] };
+    return { ...known, result, grant_type, notes: result === 'imported' ? notes : [] };
   } catch (error) {
     if (!isInvalid(error)) throw error;
     return {
       ...known,
       result: 'refused',
-      grantType,
+      grant_type,
       errors: error.fields.map((one) => withRedirectUri(one, row)),
     };
   }
@@ -78,72 +87,53 @@ function withRedirectUri(error: FieldError, { redirectUris }: PassportClient): F
     : { ...error, message: `${error.message} (${redirectUris[Number(index)]})` };
 }
 
-/** The results as text: a table, with numbered notes below it, each distinct note once. */
-export function importText(
+/** The report of an import, whose exit code is 1 when clients were refused. */
+export function importReport(
   results: readonly ImportResult[],
   { dryRun, interrupted }: { dryRun: boolean; interrupted: boolean },
-): string {
-  const footnotes = new Map<string, number>();
-  const rows = results.map((result) => [
-    result.id,
-    result.name,
-    dryRun && result.result === 'imported' ? 'to import' : result.result,
-    result.grantType ?? '',
-    remarks(result)
-      .map((remark) => footnoteNumber(footnotes, remark))
-      .join(', '),
-  ]);
-  const columns = ['Client ID', 'Name', 'Result', 'Grant type', 'Notes'] as const;
-  return [
-    ...(rows.length > 0 ? [table(columns, rows, 'Name')] : []),
-    ...(footnotes.size > 0
-      ? [[...footnotes].map(([text, number]) => wrap(`${number}. `.padStart(4), text)).join('\n')]
-      : []),
-    [
-      summary(results, dryRun),
-      ...(interrupted ? ['Interrupted: run it again for the rest.'] : []),
-      ...nextSteps(results, dryRun),
-    ].join('\n'),
-  ].join('\n\n');
-}
-
-/** The number of results of each kind. */
-export function countResults(results: readonly ImportResult[]): Record<ImportResult['result'], number> {
+): Report {
   const counts = { imported: 0, present: 0, skipped: 0, refused: 0 };
   for (const { result } of results) counts[result] += 1;
-  return counts;
+  const { imported, present, refused, skipped } = counts;
+  const summary = [
+    `${formatCount(imported)} ${dryRun ? 'to import' : 'imported'}, ${formatCount(present)} already present, ${formatCount(skipped)} skipped, ${formatCount(refused)} refused.`,
+    ...(interrupted ? ['Interrupted: run it again for the rest.'] : []),
+    ...(refused > 0 ? ['Correct the refused clients in Passport, and run it again.'] : []),
+    ...(dryRun && imported > 0 ? ['Nothing was changed. Run it again with --yes to import.'] : []),
+  ];
+  return {
+    json: { dry_run: dryRun, interrupted, ...counts, clients: results },
+    text: [...listed(results, dryRun), summary.join('\n')].join('\n\n'),
+    exitCode: interrupted ? INTERRUPTED : refused > 0 ? 1 : 0,
+  };
 }
 
-function remarks({ disabled, errors, notes, result }: ImportResult): readonly string[] {
+/** The results as a table, with numbered notes below it, each distinct note once. */
+function listed(results: readonly ImportResult[], dryRun: boolean): readonly string[] {
+  if (results.length === 0) return [];
+  const numbers = new Map<string, number>();
+  const rows = results.map((one) => {
+    const remarks = remarksOn(one);
+    for (const remark of remarks) if (!numbers.has(remark)) numbers.set(remark, numbers.size + 1);
+    return [
+      one.client_id,
+      one.name,
+      dryRun && one.result === 'imported' ? 'to import' : one.result,
+      one.grant_type ?? '',
+      remarks.map((remark) => numbers.get(remark)).join(', '),
+    ];
+  });
+  const notes = Array.from(numbers, ([remark, number]) => wrap(`${number}. `.padStart(4), remark));
+  return [
+    table(['Client ID', 'Name', 'Result', 'Grant type', 'Notes'], rows, 'Name'),
+    ...(notes.length > 0 ? [notes.join('\n')] : []),
+  ];
+}
+
+function remarksOn({ disabled, errors, notes, result }: ImportResult): readonly string[] {
   return [
     ...errors.map(({ field, message }) => `${field}: ${message}`),
     ...notes,
     ...(disabled && result === 'imported' ? ['It was revoked in Passport, so it is disabled.'] : []),
-  ];
-}
-
-function footnoteNumber(footnotes: Map<string, number>, text: string): number {
-  const number = footnotes.get(text) ?? footnotes.size + 1;
-  footnotes.set(text, number);
-  return number;
-}
-
-function summary(results: readonly ImportResult[], dryRun: boolean): string {
-  const { imported, present, refused, skipped } = countResults(results);
-  return [
-    `${formatCount(imported)} ${dryRun ? 'to import' : 'imported'}`,
-    `${formatCount(present)} already present`,
-    `${formatCount(skipped)} skipped`,
-    `${formatCount(refused)} refused`,
-  ]
-    .join(', ')
-    .concat('.');
-}
-
-function nextSteps(results: readonly ImportResult[], dryRun: boolean): readonly string[] {
-  const { imported, refused } = countResults(results);
-  return [
-    ...(refused > 0 ? ['Correct the refused clients in Passport, and run it again.'] : []),
-    ...(dryRun && imported > 0 ? ['Nothing was changed. Run it again with --yes to import.'] : []),
   ];
 }
