@@ -1,10 +1,9 @@
-import { setTimeout as delay } from 'node:timers/promises';
-
 import type { Middleware } from 'koa';
 
 import { readState } from '../contracts/clock.ts';
 import type { Logger, Storage, StorageState } from '../contracts/index.ts';
 import { StorageError } from '../errors.ts';
+import { endsWithin } from './shutdown.ts';
 
 /** The reason why a server is not ready for requests. */
 export type NotReadyReason = 'closing' | 'storage_unreachable' | 'migrations_pending' | 'keys_missing';
@@ -39,8 +38,9 @@ export interface ReadinessParts {
   readonly logger: Logger;
 }
 
-// In milliseconds. The probes of Kubernetes time out after a second by default.
-const TIMEOUT = 800;
+// In seconds. The probes of Kubernetes time out after a second by default.
+const TIMEOUT = 0.8;
+// In milliseconds.
 const MAX_AGE = 1000;
 
 // In milliseconds.
@@ -54,7 +54,6 @@ const CLOCK_TOLERANCE = 5000;
 export function createReadiness({ logger, server, storage }: ReadinessParts): ReadinessProbe {
   let last: { readonly readiness: Readiness; readonly at: number } | undefined;
   let probe: Promise<Readiness> | undefined;
-  let check: Promise<Readiness> | undefined;
   let warned: ReadonlySet<ReadinessWarning> = new Set();
 
   async function readWarnings(): Promise<readonly ReadinessWarning[]> {
@@ -83,40 +82,18 @@ export function createReadiness({ logger, server, storage }: ReadinessParts): Re
     }
   }
 
-  async function probeWithTimeout(): Promise<Readiness> {
-    const done = new AbortController();
-    probe ??= probeStorage().finally(() => {
-      probe = undefined;
-    });
-    const timeout = delay(TIMEOUT, notReady('storage_unreachable'), { signal: done.signal });
-    try {
-      return cache(await Promise.race([probe, timeout]));
-    } finally {
-      done.abort();
-      timeout.catch(() => {});
-    }
-  }
-
-  function cache(readiness: Readiness): Readiness {
-    logChange(readiness);
-    last = { readiness, at: performance.now() };
-    return readiness;
-  }
-
-  function logChange(readiness: Readiness): void {
-    const before = last?.readiness ?? { ready: true };
-    if (before.ready === readiness.ready) return;
-    if (readiness.ready) logger.info({}, 'ready again');
-    else logger.warn({ reason: readiness.reason }, 'not ready');
-  }
-
   async function ready(): Promise<Readiness> {
     if (server.isDraining) return notReady('closing');
     if (last && performance.now() - last.at < MAX_AGE) return last.readiness;
-    check ??= probeWithTimeout().finally(() => {
-      check = undefined;
-    });
-    return check;
+    const reading = (probe ??= probeStorage().finally(() => {
+      probe = undefined;
+    }));
+    const readiness = (await endsWithin(TIMEOUT, reading)) ? await reading : notReady('storage_unreachable');
+    const before = last?.readiness ?? { ready: true };
+    if (readiness.ready && !before.ready) logger.info({}, 'ready again');
+    if (!readiness.ready && before.ready) logger.warn({ reason: readiness.reason }, 'not ready');
+    last = { readiness, at: performance.now() };
+    return readiness;
   }
 
   return { ready, watch: async () => void (await readWarnings()) };

@@ -93,7 +93,7 @@ async function stopListening(server: Server | undefined): Promise<void> {
 }
 
 /** Whether a promise settles within a number of seconds. */
-async function endsWithin(seconds: number, work: Promise<unknown>): Promise<boolean> {
+export async function endsWithin(seconds: number, work: Promise<unknown>): Promise<boolean> {
   const timeout = Promise.withResolvers<false>();
   const timer = setTimeout(() => timeout.resolve(false), seconds * 1000);
   try {
