@@ -340,7 +340,7 @@ test('violations() reports nothing that the table allows', (t) => {
       `import Koa from 'koa'; import type { Provider } from 'oidc-provider';`,
     ],
     ['lib/server/create-auth-server.ts', `await import('koa-gatehouse/interactions');`],
-    ['lib/engine/middleware.ts', `import { errors } from 'oidc-provider'; import { a } from './report.ts';`],
+    ['lib/engine/run.ts', `import { errors } from 'oidc-provider'; import { a } from './report.ts';`],
     ['lib/options/options.ts', `import type { Configuration } from 'oidc-provider';`],
     ['adapters/knex/stores/keys.ts', `import type { Knex } from 'knex'; import { a } from '../table.ts';`],
     [

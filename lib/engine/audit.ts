@@ -6,9 +6,16 @@ import { isPollAnswer } from '../contracts/devices.ts';
 import type { AuditEvent, AuditLog } from '../contracts/index.ts';
 import { originOf, requestIdOf } from '../http/request-id.ts';
 import { assertionRefusal } from './client-assertion.ts';
-import { currentRequest, disabledClientId, errorOfFailure, requestOf } from './request.ts';
+import {
+  clientIdOf,
+  currentRequest,
+  disabledClientId,
+  errorOfFailure,
+  grantOf,
+  grantTypeOf,
+  requestOf,
+} from './request.ts';
 import type { OAuthError } from './request.ts';
-import { clientIdOf, grantOf, grantTypeOf } from './request-facts.ts';
 import { besidesDefault } from './resource-parameter.ts';
 import { TooManyAttempts } from './response.ts';
 

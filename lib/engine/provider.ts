@@ -12,12 +12,11 @@ import type { ResolvedOptions } from '../options/resolved-options.ts';
 import { recordEvents } from './audit.ts';
 import { presentedAssertion, refuseReplays } from './client-assertion.ts';
 import { engineConfiguration, joinConfigurations } from './configuration.ts';
-import { rememberMiddleware } from './middleware.ts';
+import { rememberMiddleware } from './run.ts';
 import { createAdapterFactory } from './models.ts';
 import type { EnginePart, GrantType, TokenRequest } from './part.ts';
 import { preventOpenRedirects } from './render-error.ts';
-import { requestedGrantType } from './request-facts.ts';
-import { currentRequest, requestOf } from './request.ts';
+import { currentRequest, requestedGrantType, requestOf } from './request.ts';
 import { TooManyAttempts } from './response.ts';
 
 /**

@@ -8,19 +8,20 @@ import type { PageError, Pages } from '../contracts/index.ts';
 import { GatehouseError, InteractionExpiredError, TooManyAttemptsError } from '../errors.ts';
 import { requestIdOf } from '../http/request-id.ts';
 import { isUnavailable } from '../http/unavailable.ts';
-import { clientEndpointAt } from './endpoints.ts';
+import { isForClients } from './endpoints.ts';
 import { requestOf } from './request.ts';
 
 /** Renders the engine's errors: a page for users, and JSON at the endpoints for clients whatever their `Accept` field says. */
 export function createRenderError(pages: Pages): NonNullable<Configuration['renderError']> {
   return async (ctx, out, error) => {
-    if (clientEndpointAt(ctx.path) || ctx.oidc.route === 'jwks' || ctx.oidc.route === 'discovery') {
+    const request = requestOf(ctx);
+    const { route } = ctx.oidc;
+    if (isForClients(request.endpoint) || route === 'jwks' || route === 'discovery') {
       ctx.body = out;
       return;
     }
-    const request = requestOf(ctx);
     const { host } = request;
-    // The response is a redirect to the same URL (see middleware.ts).
+    // The response is a redirect to the same URL (see mount.ts).
     if (request.mustRestart) return;
     request.hasPage = true;
     await showError(pages, host, error, {

@@ -60,44 +60,31 @@ function answerUnavailable(ctx: KoaContextWithOIDC): void {
   ctx.body = { error: 'temporarily_unavailable', error_description: 'the server cannot reach its storage' };
 }
 
-/*
+/**
  * A client that failed to authenticate too often, or made too many device authorization requests, gets 429 (RFC 6585 section 4) with
  * `Retry-After`. RFC 6749 section 5.2 has no code for that: `invalid_client` would mean that the secret is wrong, but the secret was
  * not compared. `temporarily_unavailable` is the code of the same RFC for a server that cannot answer now (section 4.1.2.1).
  */
-
-/** This refusal as an error for the engine to answer with. */
 export class TooManyAttempts extends errors.CustomOIDCProviderError {
   override status = 429;
   override statusCode = 429;
   /** In seconds. */
   readonly retryAfter: number;
 
-  constructor({ retryAfter }: TooManyAttemptsError, what?: string) {
-    const { error, error_description: description } = bodyOf(retryAfter, what);
-    super(error, description);
+  constructor({ retryAfter }: TooManyAttemptsError, what = 'attempts to authenticate this client') {
+    super('temporarily_unavailable', `too many ${what}; try again in ${retryAfter} seconds`);
     this.retryAfter = retryAfter;
   }
 }
 
 /** Replaces the engine's response with this refusal. */
-function answerTooManyAttempts(ctx: KoaContextWithOIDC, { retryAfter }: TooManyAttemptsError): void {
-  const body = bodyOf(retryAfter);
-  requestOf(ctx).refused = { error: body.error, reason: body.error_description };
+function answerTooManyAttempts(ctx: KoaContextWithOIDC, cause: TooManyAttemptsError): void {
+  const { error, error_description: description = '', retryAfter } = new TooManyAttempts(cause);
+  requestOf(ctx).refused = { error, reason: description };
   ctx.set('Retry-After', String(retryAfter));
   ctx.remove('WWW-Authenticate');
   ctx.status = 429;
-  ctx.body = body;
-}
-
-function bodyOf(
-  retryAfter: number,
-  what = 'attempts to authenticate this client',
-): { readonly error: string; readonly error_description: string } {
-  return {
-    error: 'temporarily_unavailable',
-    error_description: `too many ${what}; try again in ${retryAfter} seconds`,
-  };
+  ctx.body = { error, error_description: description };
 }
 
 /**

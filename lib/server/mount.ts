@@ -16,12 +16,10 @@ import { requestIdOf, sendRequestId } from '../http/request-id.ts';
 import { logFailure } from '../http/unavailable.ts';
 import type { ResolvedOptions } from '../options/resolved-options.ts';
 import { createReport } from '../record/request-log.ts';
-import { clientEndpointAt, createPlaceOf, registrationAt } from '../engine/endpoints.ts';
+import { createPlaceOf, isForClients } from '../engine/endpoints.ts';
 import type { EngineEndpoint, Place } from '../engine/endpoints.ts';
-import { createEngineContext } from '../engine/context.ts';
-import { outcomeOf, overloadedOutcome } from '../engine/request-facts.ts';
-import { createRunEngine } from '../engine/middleware.ts';
-import { startRequest } from '../engine/request.ts';
+import { createEngineContext, createRunEngine } from '../engine/run.ts';
+import { outcomeOf, overloadedOutcome, startRequest } from '../engine/request.ts';
 import type { EngineRequest } from '../engine/request.ts';
 import { serverMetadata } from '../engine/metadata.ts';
 import { createNameResources } from '../engine/resource-parameter.ts';
@@ -81,8 +79,8 @@ export function createMount(
         ctx,
         async () => record.trace(`gatehouse.${work}`, async (span) => answer(ctx, place, span)),
         async (overload) => {
-          report(overloadedOutcome(ctx, OVERLOAD_REASONS[overload]));
-          return refuseRequest(pages, ctx, overload);
+          report(overloadedOutcome(ctx, work, OVERLOAD_REASONS[overload]));
+          return refuseRequest(pages, ctx, { overload, work });
         },
       );
     });
@@ -247,9 +245,13 @@ function insertedWellKnown(basePath: string, path: string): string | undefined {
 }
 
 /** Answers a request that exceeds the limit: clients get an OAuth error (RFC 6749 section 5.2), users a page. */
-async function refuseRequest(pages: Pages, ctx: Context, overload: Overload): Promise<true> {
+async function refuseRequest(
+  pages: Pages,
+  ctx: Context,
+  { overload, work }: { readonly overload: Overload } & Pick<Place, 'work'>,
+): Promise<true> {
   const unavailable = { status: 503, error: 'temporarily_unavailable' };
-  if (clientEndpointAt(ctx.path) ?? registrationAt(ctx.path)) {
+  if (isForClients(work)) {
     ctx.status = unavailable.status;
     ctx.set('Cache-Control', 'no-store');
     ctx.body = { error: unavailable.error, error_description: OVERLOAD_REASONS[overload] };
