@@ -18,7 +18,8 @@ const MODULES: Readonly<Record<string, string>> = {
   'lib/options': 'lib/contracts lib/errors type:oidc-provider',
   'lib/http': 'lib/contracts lib/errors',
   'lib/record': 'lib/contracts lib/errors lib/http lru-cache @opentelemetry/api',
-  'lib/record/metrics': 'lib/contracts lib/errors lib/http lib/options/declare prom-client #runtime',
+  'lib/record/metrics':
+    'lib/contracts lib/record/signing-key-age lib/errors lib/http lib/options/declare prom-client #runtime',
   'lib/keys': 'lib/contracts lib/errors lib/options jose',
   'lib/limits': 'lib/contracts lib/errors lib/http lib/keys lib/options lru-cache',
   'lib/clients': 'lib/contracts lib/errors lib/http lib/keys bcryptjs lru-cache unhomoglyph',

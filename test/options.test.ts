@@ -432,6 +432,16 @@ const mistakes: [given: Record<string, unknown>, option: string, remedy: string 
     "give seconds, or a number and a unit such as '1 hour' or '30 days'; at least 1 s",
   ]),
   [
+    { tokens: { lifetimes: { accessToken: 3_600_000_000 } } },
+    'tokens.lifetimes.accessToken',
+    'give at most 10 years; a number is in seconds',
+  ],
+  [
+    { resources: { [API]: { lifetimes: { refreshToken: '11 years' } } } },
+    `resources['${API}'].lifetimes.refreshToken`,
+    'give at most 10 years; a number is in seconds',
+  ],
+  [
     { tokens: { lifetimes: { authorizationCode: '11 minutes' } } },
     'tokens.lifetimes.authorizationCode',
     'a code lives 10 minutes at most (RFC 6749 section 4.1.2)',

@@ -1,3 +1,4 @@
+import type { Duration } from '../contracts/duration.ts';
 import { ConfigError } from '../errors.ts';
 import { isObject, optional, readOptions } from './declare.ts';
 import type { Check, Given } from './declare.ts';
@@ -34,27 +35,34 @@ export type LifetimePreset = 'long' | 'short';
 
 const preset = oneOf<LifetimePreset>('long', 'short');
 
+/** Longer than 10 years it is a number of milliseconds by mistake. */
+export const lifetimeCheck: Check<Duration, number> = duration(
+  1,
+  10 * YEAR,
+  'give at most 10 years; a number is in seconds',
+);
+
 const LIFETIMES = {
   /** The preset for the lifetimes that are left out. @default 'long' */
   preset: optional(preset, 'long'),
   /** Of each access token. @default '1 year', preset `short`: '1 hour' */
-  accessToken: optional(duration(1)),
+  accessToken: optional(lifetimeCheck),
   /** Of a refresh token that is not used; each refresh issues a new one. @default '1 year', preset `short`: '30 days' */
-  refreshToken: optional(duration(1)),
+  refreshToken: optional(lifetimeCheck),
   /**
    * How long an authorization can be refreshed in total, from the consent on. After it, the user has to authorize the app
    * again.
    * @default '5 years', preset `short`: '1 year'
    */
-  refreshTokenAbsolute: optional(duration(1)),
+  refreshTokenAbsolute: optional(lifetimeCheck),
   /** Of an authorization code: at most 10 minutes (RFC 6749 section 4.1.2). @default '60 seconds' */
   authorizationCode: optional(duration(1, 600, 'a code lives 10 minutes at most (RFC 6749 section 4.1.2)')),
   /** Of a login session that is not used; each use restarts it, with a precision of a hundredth of it. @default '14 days' */
-  session: optional(duration(1)),
+  session: optional(lifetimeCheck),
   /** Of a login session in total. @default '90 days', preset `short`: '30 days' */
-  sessionAbsolute: optional(duration(1)),
+  sessionAbsolute: optional(lifetimeCheck),
   /** How long a login or consent page can be submitted. @default '1 hour' */
-  interaction: optional(duration(1)),
+  interaction: optional(lifetimeCheck),
 };
 
 /** The lifetimes of tokens, sessions and pages. A member that is left out has the value of the preset. */

@@ -3,15 +3,16 @@ import { isLoopback } from '../contracts/loopback.ts';
 import { ConfigError } from '../errors.ts';
 import { object, optional, readOptions } from './declare.ts';
 import type { Given, Values } from './declare.ts';
+import { lifetimeCheck } from './lifetimes.ts';
 import type { ResolvedLifetimes } from './lifetimes.ts';
 import { isLiteral, requirePermissions, scopes } from './scopes.ts';
 import type { Scope } from './scopes.ts';
-import { duration, text } from './values.ts';
+import { text } from './values.ts';
 
 const CLIENT_LIFETIMES = {
-  accessToken: optional(duration(1)),
-  refreshToken: optional(duration(1)),
-  refreshTokenAbsolute: optional(duration(1)),
+  accessToken: optional(lifetimeCheck),
+  refreshToken: optional(lifetimeCheck),
+  refreshTokenAbsolute: optional(lifetimeCheck),
 };
 
 function resourceOptions<P extends string>() {

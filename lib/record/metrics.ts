@@ -15,6 +15,8 @@ import type { ServerInternals } from '../contracts/internals.ts';
 import { ConfigError } from '../errors.ts';
 import { optional, readOptions } from '../options/declare.ts';
 import type { Check, Given } from '../options/declare.ts';
+import { signingKeyAge } from './signing-key-age.ts';
+import type { ListedKeys } from './signing-key-age.ts';
 
 /** A registry of prom-client, of either text format. */
 export type MetricsRegister = Registry | Registry<OpenMetricsContentType>;
@@ -22,10 +24,7 @@ export type MetricsRegister = Registry | Registry<OpenMetricsContentType>;
 /** The members of a server of `createAuthServer()` that the metrics read. */
 export interface ObservedServer {
   readonly events: Pick<AuditLog, 'on'>;
-  readonly keys: {
-    /** The signing keys, with times in seconds since 1970. */
-    list(): readonly { readonly status: string; readonly createdAt: number; readonly activeAt: number }[];
-  };
+  readonly keys: ListedKeys;
   /** Adds an observer of the requests to the endpoints and the guard. The returned function removes it. */
   observe(this: void, observer: Observer): () => void;
   /** @internal */
@@ -156,9 +155,8 @@ function registerGauges(
     help: 'Time since the active signing key began to sign.',
     registers,
     collect() {
-      const active = keys.list().find(({ status }) => status === 'active');
-      // The first key of a storage has the `activeAt` 0.
-      if (active) keyAge.set(Math.round(Date.now() / 1000) - Math.max(active.createdAt, active.activeAt));
+      const age = signingKeyAge(keys);
+      if (age !== undefined) keyAge.set(age);
     },
   });
 }

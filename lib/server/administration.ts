@@ -24,6 +24,7 @@ import { scopesOfAll } from '../options/resources.ts';
 import { requirePermissions } from '../options/scopes.ts';
 import type { Scope } from '../options/scopes.ts';
 import { requireMembersFor } from '../options/storage-members.ts';
+import { lifetimeCheck } from '../options/lifetimes.ts';
 import { duration } from '../options/values.ts';
 import { CacheInvalidation, observeRevocations } from '../token/cache-invalidation.ts';
 import { createRevoke } from '../token/revoke.ts';
@@ -71,7 +72,7 @@ const ROTATION = {
   /** The delay after which the key signs: more than twice the servers' `tokens.revocationLag`. @default '1 minute' */
   after: optional(duration(0), '1 minute'),
   /** How long the previous key is kept: at least the servers' `tokens.lifetimes.accessToken`. @default '1 year' */
-  accessTokenLifetime: optional(duration(1), '1 year'),
+  accessTokenLifetime: optional(lifetimeCheck, '1 year'),
   /** The servers' `tokens.algorithm`. @default that of the newest key, else 'ES256' */
   algorithm: optional(signingAlgorithm),
 };

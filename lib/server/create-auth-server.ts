@@ -15,6 +15,7 @@ import type { AuthServerOptions } from '../options/options.ts';
 import { resolveOptions } from '../options/resolve.ts';
 import type { ResolvedOptions } from '../options/resolved-options.ts';
 import { duration } from '../options/values.ts';
+import { signingKeyAge } from '../record/signing-key-age.ts';
 import { createAccess } from './access.ts';
 import type { AuthServer } from './auth-server.ts';
 import { createClients } from './clients.ts';
@@ -113,6 +114,15 @@ export async function createServer<
   const { ready, watch } = createReadiness({ storage, server: concurrencyLimit, logger });
   await watch();
   const stopJobs = startJobs(serverJobs(options, { keys, pruned, watch }), logger);
+  logger.info(
+    {
+      issuer,
+      node: process.version,
+      durable: storage.durable,
+      signing_key_age_seconds: signingKeyAge(keys.tokens),
+    },
+    'authorization server started',
+  );
   const health = healthEndpoints(ready);
   const { lastUses } = clients;
 

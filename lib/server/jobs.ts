@@ -7,6 +7,7 @@ import { optional } from '../options/declare.ts';
 import type { Given } from '../options/declare.ts';
 import type { ResolvedOptions } from '../options/resolved-options.ts';
 import { abortSignal, fn } from '../options/values.ts';
+import { signingKeyAge } from '../record/signing-key-age.ts';
 import type { ServerKeys } from './keys.ts';
 
 /** Periodic work of a server. */
@@ -20,6 +21,7 @@ export interface Job {
 
 // In seconds.
 const HOUR = 3600;
+const DAY = 86_400;
 
 // The longest delay of a timer in Node, in milliseconds.
 const LONGEST_DELAY = 2 ** 31 - 1;
@@ -56,9 +58,12 @@ export function startJobs(jobs: readonly Job[], logger: Logger): () => Promise<v
   };
 }
 
-/** The jobs of a server: checking the clock, reading the keys of the other nodes, rotating the keys, and deleting expired rows. */
+/**
+ * The jobs of a server: checking the clock, reading the keys of the other nodes, rotating the keys, deleting expired rows, and a line in
+ * the log each day.
+ */
 export function serverJobs(
-  { retention, tokens: { keyRotation, revocationLag } }: ResolvedOptions,
+  { issuer, logger, retention, tokens: { keyRotation, revocationLag } }: ResolvedOptions,
   {
     keys,
     pruned,
@@ -70,6 +75,7 @@ export function serverJobs(
     readonly watch: () => Promise<void>;
   },
 ): readonly Job[] {
+  let removed = 0;
   return [
     { name: 'check clock', every: 60, run: watch },
     // Twice as often as keys that were ended have to be refused, because each read takes a while.
@@ -78,7 +84,21 @@ export function serverJobs(
     {
       name: 'prune',
       every: retention.pruneInterval,
-      run: (signal) => pruneExpired(pruned, { signal }, PAUSES.server),
+      async run(signal) {
+        removed += await pruneExpired(pruned, { signal }, PAUSES.server);
+      },
+    },
+    {
+      // Shows that the two before work.
+      name: 'daily report',
+      every: DAY,
+      async run() {
+        logger.info(
+          { issuer, signing_key_age_seconds: signingKeyAge(keys.tokens), rows_removed: removed },
+          'running',
+        );
+        removed = 0;
+      },
     },
   ];
 }

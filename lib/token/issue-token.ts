@@ -9,7 +9,7 @@ import { optional, readOptions, unchecked } from '../options/declare.ts';
 import type { Check, Given } from '../options/declare.ts';
 import { requireResource } from '../options/resources.ts';
 import { scopeNames } from '../options/scopes.ts';
-import { duration } from '../options/values.ts';
+import { lifetimeCheck } from '../options/lifetimes.ts';
 import type { ResolvedOptions, ResolvedResource } from '../options/resolved-options.ts';
 import { effectiveLifetimes } from './access-token.ts';
 import type { SignAccessToken } from './access-token.ts';
@@ -38,7 +38,7 @@ const ISSUE_TOKEN = {
   /** The API that the token is for: the issuer or one of the option `resources`. @default the issuer */
   resource: optional(unchecked<string>),
   /** At least a second, at most `lifetimes.accessToken` of the client, the API or the server. @default that maximum */
-  lifetime: optional(duration(1)),
+  lifetime: optional(lifetimeCheck),
 };
 
 /** The client, the user, the scopes and the lifetime of a token that `auth.issueToken()` issues. */

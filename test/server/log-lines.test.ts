@@ -1,0 +1,42 @@
+import { mock } from 'node:test';
+
+import test from 'ava';
+import { memoryStorage } from 'koa-gatehouse/adapters/memory';
+
+import { recordingLogger, startPlatform } from '../harness/platform.ts';
+import { until } from '../harness/until.ts';
+
+const DAY = 86_400;
+
+test.serial('a server that has started says so in a line, and each day that its jobs work', async (t) => {
+  mock.timers.enable({ apis: ['setInterval', 'Date'] });
+  try {
+    const logger = recordingLogger();
+    const storage = memoryStorage();
+    await using platform = await startPlatform({ logger, storage });
+    const linesOf = (message: string): object[] =>
+      logger.lines.filter((line) => line.level === 'info' && line.message === message);
+    t.deepEqual(linesOf('authorization server started'), [
+      {
+        level: 'info',
+        message: 'authorization server started',
+        fields: {
+          issuer: platform.origin,
+          node: process.version,
+          durable: false,
+          signing_key_age_seconds: 0,
+        },
+      },
+    ]);
+    t.deepEqual(linesOf('running'), []);
+    for (const day of [1, 2]) {
+      mock.timers.tick(DAY * 1000);
+      await until(() => linesOf('running').length === day);
+      t.like(linesOf('running').at(-1), {
+        fields: { issuer: platform.origin, signing_key_age_seconds: day * DAY, rows_removed: 0 },
+      });
+    }
+  } finally {
+    mock.timers.reset();
+  }
+});
