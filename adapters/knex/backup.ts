@@ -1,4 +1,4 @@
-import { open, rename, rm } from 'node:fs/promises';
+import { open, rename, rm, writeFile } from 'node:fs/promises';
 import { existsSync } from 'node:fs';
 import { dirname } from 'node:path';
 
@@ -64,8 +64,7 @@ function requireNew(file: string, remedy: string): void {
 /** Creates the file before SQLite does, because SQLite would let others read it. */
 async function create(file: string): Promise<void> {
   try {
-    const created = await open(file, 'wx', 0o600);
-    await created.close();
+    await writeFile(file, '', { flag: 'wx', mode: 0o600 });
   } catch (error) {
     if (codeOf(error) === 'EEXIST') {
       throw new ConfigError(

@@ -158,13 +158,9 @@ export function createDatabase(
     return explainError(error, waited, findPending);
   }
 
+  /** Empty when the database cannot be reached any more: the caller gets the first error, which says so. */
   async function findPending(): Promise<readonly string[]> {
-    try {
-      return await borrow(findPendingMigrations, timeout);
-    } catch {
-      // The database cannot be reached any more. The caller gets the first error, which says so.
-      return [];
-    }
+    return borrow(findPendingMigrations, timeout).catch(() => []);
   }
 
   /** Waits until the changes that the statements can see last, although they have changed nothing. */
@@ -217,9 +213,7 @@ export function createDatabase(
       }),
     connection: async (work) => withRetries(work),
     transaction: async (work, longest = timeout) => transactions.transact(work, longest),
-    async confirm() {
-      await withRetries(confirmIn);
-    },
+    confirm: async () => withRetries(confirmIn),
     settled: async () => transactions.settled(),
     withConnection: async (work) => withRetries(work, timeout, { attempt: borrowForHost }),
     bounded,

@@ -25,7 +25,7 @@ const MESSAGES: { readonly [Kind in ErrorKind]?: (waited: number) => string } = 
  * Turns an error of a driver or the pool into a `GatehouseError` with the original one as its `cause`.
  *
  * @param waited - in milliseconds
- * @param findPending - empty also when the database cannot be asked any more
+ * @param findPending - resolves to the pending migrations; empty also when the database cannot be asked any more
  */
 export async function explainError(
   error: unknown,
