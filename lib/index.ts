@@ -22,14 +22,8 @@ export type {
   KeyRotation,
 } from './server/administration.ts';
 export { defineAction } from './api/actions/define-action.ts';
-export type {
-  Action,
-  ActionCall,
-  ActionDefinition,
-  ActionLevel,
-  ActionSchema,
-  JsonSchema,
-} from './api/actions/define-action.ts';
+export type { Action, ActionCall, ActionDefinition, ActionLevel } from './api/actions/define-action.ts';
+export type { ActionSchema, JsonSchema } from './api/actions/schemas.ts';
 export type { RouteBody, UploadedFile } from './api/route-bodies.ts';
 export type { OpenApiPath } from './api/openapi/components.ts';
 export type { OpenApiOptions } from './api/openapi/options.ts';

@@ -1,10 +1,11 @@
 import { callerSignal, problemAnswer } from '../api/actions/answer.ts';
 import type { ActionContext, Answer } from '../api/actions/answer.ts';
-import type { Action, JsonSchema } from '../api/actions/define-action.ts';
+import type { Action } from '../api/actions/define-action.ts';
 import { inputInvalid, isObjectId, OBJECT_ID_RULE } from '../api/actions/perform-action.ts';
 import type { ActionRequest, InputError, PerformAction } from '../api/actions/perform-action.ts';
+import { mapReferences, needsInput, OBJECT_ID_SCHEMA } from '../api/actions/schemas.ts';
+import type { JsonSchema } from '../api/actions/schemas.ts';
 import { isIdempotencyKey, KEY_FORM } from '../api/answer-once.ts';
-import { mapReferences, needsInput, OBJECT_ID } from '../api/openapi/action-schemas.ts';
 import type { AuditLog, Gate, Logger } from '../contracts/index.ts';
 import { ConfigError } from '../errors.ts';
 import { explainError } from '../http/problem.ts';
@@ -70,9 +71,9 @@ function definitionOf(name: string, action: Action) {
 function argumentsSchema(action: Action): JsonSchema & { readonly type: 'object' } {
   const { level, readOnly, type } = action;
   const { $schema, $defs, ...input } = action.inputSchema;
-  const id = { ...OBJECT_ID, description: `The id of the ${type}.` };
+  const id = { ...OBJECT_ID_SCHEMA, description: `The id of the ${type}.` };
   const idempotencyKey = {
-    ...OBJECT_ID,
+    ...OBJECT_ID_SCHEMA,
     description:
       'A new UUID for each change. Send the same one when you repeat a call whose result you did not get: it is then done once.',
   };
@@ -84,7 +85,7 @@ function argumentsSchema(action: Action): JsonSchema & { readonly type: 'object'
       input: relocate(input),
       ...(readOnly ? {} : { idempotencyKey }),
     },
-    required: [...(level === 'instance' ? ['id'] : []), ...(needsInput(action) ? ['input'] : [])],
+    required: [...(level === 'instance' ? ['id'] : []), ...(needsInput(action.inputSchema) ? ['input'] : [])],
     additionalProperties: false,
     ...($defs === undefined ? {} : { $defs: relocate($defs) }),
   };

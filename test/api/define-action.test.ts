@@ -2,7 +2,8 @@ import test from 'ava';
 import { z } from 'zod';
 
 import { defineAction } from '../../lib/api/actions/define-action.ts';
-import type { ActionDefinition, ActionSchema } from '../../lib/api/actions/define-action.ts';
+import type { ActionDefinition } from '../../lib/api/actions/define-action.ts';
+import type { ActionSchema } from '../../lib/api/actions/schemas.ts';
 import { createApiRouter } from '../../lib/api/router.ts';
 import { ActionError, ConfigError } from '../../lib/errors.ts';
 import { createPlatform, gate } from '../access/platform.ts';

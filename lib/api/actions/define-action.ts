@@ -1,4 +1,4 @@
-import type { StandardJSONSchemaV1, StandardSchemaV1 } from '@standard-schema/spec';
+import type { StandardSchemaV1 } from '@standard-schema/spec';
 
 import type { Gate, Principal, User } from '../../contracts/index.ts';
 import { ConfigError } from '../../errors.ts';
@@ -6,21 +6,11 @@ import { optional, readOptions, unchecked } from '../../options/declare.ts';
 import type { Check, Given } from '../../options/declare.ts';
 import { boolean, fn, text } from '../../options/values.ts';
 import { requestLimit } from '../limits.ts';
-import { toolNameOf } from './tool-name.ts';
-
-/**
- * A schema of any library that implements Standard Schema and Standard JSON Schema, such as zod from 4.2.
- * See https://standardschema.dev
- */
-export interface ActionSchema<Input = unknown, Output = Input> {
-  readonly '~standard': StandardSchemaV1.Props<Input, Output> & StandardJSONSchemaV1.Props<Input, Output>;
-}
+import { checkSchema, jsonSchemaOf } from './schemas.ts';
+import type { ActionSchema, JsonSchema } from './schemas.ts';
 
 /** `collection`: on a type, such as creating an object. `instance`: on one object, such as changing it. */
 export type ActionLevel = 'collection' | 'instance';
-
-/** A JSON Schema, draft 2020-12. */
-export type JsonSchema = Readonly<Record<string, unknown>>;
 
 /** The argument of `run`. */
 export interface ActionCall<
@@ -91,9 +81,9 @@ function actionMembers<
      * The schema of the input. What JSON Schema cannot express, such as a refinement, is checked but not published. Checks that
      * need the database belong in `run`.
      */
-    input: schema<I>,
+    input: checkSchema<I>,
     /** The schema of the output. An output that it refuses is a 500; members that it does not define are removed. */
-    output: schema<O>,
+    output: checkSchema<O>,
     /**
      * The database of `run`, such as the `Knex` instance of the storage. With it, the action can be part of an atomic bulk, where
      * `call.database` is the storage's transaction instead: `run` must make all its changes through `call.database`. Without it,
@@ -221,7 +211,7 @@ export function defineAction<
     ...action,
     inputSchema: jsonSchemaOf(input, 'input', fail),
     outputSchema: jsonSchemaOf(output, 'output', fail),
-    mcp: toolNameOf(action, (remedy) => fail('mcp', remedy)),
+    mcp: toolNameOf(action, fail),
     destructive,
     idempotent,
     run: (call: ActionCall) => run(call as ActionCall<StandardSchemaV1.InferOutput<I>, L, D, N, S>),
@@ -253,37 +243,24 @@ function permissionName<P extends string>(place: string, given: P): P {
   throw new ConfigError(place, 'name the permission that a caller must hold');
 }
 
-function schema<T extends ActionSchema>(place: string, given: T): T {
-  const standard = given?.['~standard'];
-  const side = standard?.jsonSchema;
-  if (
-    typeof standard?.validate === 'function' &&
-    typeof side?.input === 'function' &&
-    typeof side.output === 'function'
-  ) {
-    return given;
-  }
-  throw new ConfigError(
-    place,
-    'give a schema that implements Standard Schema and Standard JSON Schema, such as one of zod 4',
-  );
-}
+// Dots and slashes, which MCP permits too, are refused by the interfaces of large language models that clients pass the names to.
+const TOOL_NAME = /^[a-zA-Z0-9_-]{1,64}$/;
 
-function jsonSchemaOf(
-  given: ActionSchema,
-  side: 'input' | 'output',
-  fail: (member: string, remedy: string, options?: ErrorOptions) => never,
-): JsonSchema {
-  try {
-    // Serialized, because some libraries add members that are not part of the JSON.
-    return JSON.parse(JSON.stringify(given['~standard'].jsonSchema[side]({ target: 'draft-2020-12' })));
-  } catch (cause) {
-    return fail(
-      side,
-      `it cannot be converted to JSON Schema: ${cause instanceof Error ? cause.message : String(cause)}`,
-      {
-        cause,
-      },
-    );
-  }
+/** The name of an action's tool; `undefined`: it is not a tool. */
+function toolNameOf(
+  { mcp, name, type }: { readonly mcp: boolean | string; readonly name: string; readonly type: string },
+  fail: (member: string, remedy: string) => never,
+): string | undefined {
+  if (mcp === false) return undefined;
+  const verb = name.slice(0, -'-action'.length);
+  // Actions are unique for each type only, and two types may each have a `close-action`.
+  const derived = (verb.includes(type) ? verb : `${type}-${verb}`).replaceAll('-', '_');
+  const tool: unknown = mcp === true ? derived : mcp;
+  if (typeof tool === 'string' && TOOL_NAME.test(tool)) return tool;
+  return fail(
+    'mcp',
+    mcp === true
+      ? `${derived} is longer than 64 characters: give a name, such as mcp: 'rename_school'`
+      : "give true, or a name of 1 to 64 letters, digits, _ and -, such as 'rename_school'",
+  );
 }

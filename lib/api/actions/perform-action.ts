@@ -11,7 +11,8 @@ import type { RequestLimiter } from '../request-limits.ts';
 import type { ActionHandler } from './action-index.ts';
 import { dataAnswer, problemAnswer, sendAnswer } from './answer.ts';
 import type { Answer } from './answer.ts';
-import type { Action, ActionCall, ActionSchema } from './define-action.ts';
+import type { Action, ActionCall } from './define-action.ts';
+import type { ActionSchema } from './schemas.ts';
 
 /** A request to run an action, of a user or a client that has its permission. */
 export interface ActionRequest extends RepeatableRequest {

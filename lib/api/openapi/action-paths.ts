@@ -1,7 +1,8 @@
 import type { Gate } from '../../contracts/index.ts';
 import type { Action } from '../actions/define-action.ts';
 import { pathsOf } from '../actions/action-index.ts';
-import { needsInput, OBJECT_ID, schemaReference } from './action-schemas.ts';
+import { needsInput, OBJECT_ID_SCHEMA } from '../actions/schemas.ts';
+import { schemaReference } from './action-schemas.ts';
 import { data, json, parameter, problemResponses, WRITE_PROBLEMS } from './components.ts';
 import type { OpenApiPart, OpenApiPath } from './components.ts';
 
@@ -34,7 +35,10 @@ function executeOperation(action: Action, { gate }: ActionPathsOptions): OpenApi
     summary: action.title,
     ...(action.description !== undefined && { description: action.description }),
     parameters: [...(action.level === 'instance' ? [parameter('id')] : []), parameter('idempotencyKey')],
-    requestBody: { required: needsInput(action), content: json(schemaReference(action, 'input')) },
+    requestBody: {
+      required: needsInput(action.inputSchema),
+      content: json(schemaReference(action, 'input')),
+    },
     responses: {
       200: data('Done.', schemaReference(action, 'output')),
       ...problemResponses(WRITE_PROBLEMS),
@@ -73,7 +77,7 @@ function actionMetadata({ type, permission }: Action, gate: ActionPathsOptions['
 
 function bulkRequest(action: Action, maximum: number): OpenApiPart {
   const isInstance = action.level === 'instance';
-  const required = [...(isInstance ? ['id'] : []), ...(needsInput(action) ? ['input'] : [])];
+  const required = [...(isInstance ? ['id'] : []), ...(needsInput(action.inputSchema) ? ['input'] : [])];
   return object(['items'], {
     items: {
       type: 'array',
@@ -81,7 +85,7 @@ function bulkRequest(action: Action, maximum: number): OpenApiPart {
       minItems: 1,
       maxItems: maximum,
       items: object(required, {
-        ...(isInstance && { id: OBJECT_ID }),
+        ...(isInstance && { id: OBJECT_ID_SCHEMA }),
         input: schemaReference(action, 'input'),
       }),
     },

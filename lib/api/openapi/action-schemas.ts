@@ -1,4 +1,6 @@
-import type { Action, JsonSchema } from '../actions/define-action.ts';
+import type { Action } from '../actions/define-action.ts';
+import { mapReferences } from '../actions/schemas.ts';
+import type { JsonSchema } from '../actions/schemas.ts';
 
 /** The name of an action's schema among the components. */
 function schemaName({ type, name }: Action, side: 'input' | 'output'): string {
@@ -41,29 +43,4 @@ function componentsOf(name: string, schema: JsonSchema): [string, JsonSchema][] 
       mapReferences(part, target) as JsonSchema,
     ]),
   ];
-}
-
-/**
- * Copies a JSON Schema with its references changed, for a schema that becomes a part of another document: references are relative
- * to the root of the document that they are in.
- *
- * @param target - returns the reference to write for one of the schema
- */
-export function mapReferences(schema: unknown, target: (reference: string) => string): unknown {
-  if (Array.isArray(schema)) return schema.map((member) => mapReferences(member, target));
-  if (typeof schema !== 'object' || schema === null) return schema;
-  return Object.fromEntries(
-    Object.entries(schema).map(([key, member]) => [
-      key,
-      key === '$ref' && typeof member === 'string' ? target(member) : mapReferences(member, target),
-    ]),
-  );
-}
-
-/** The JSON Schema of an object's id. */
-export const OBJECT_ID: JsonSchema = { type: 'string', minLength: 1, maxLength: 255 };
-
-/** Whether `{}` is not a valid input, so that it cannot be left out. */
-export function needsInput({ inputSchema: { required, type } }: Action): boolean {
-  return type !== 'object' || (Array.isArray(required) && required.length > 0);
 }
