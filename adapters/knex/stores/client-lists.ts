@@ -2,9 +2,9 @@ import { toSearched } from '../../../lib/contracts/client-search.ts';
 import type { Client, ClientQuery } from '../../../lib/contracts/index.ts';
 import type { Database } from '../database.ts';
 import { nameOfIndex } from '../table.ts';
-import { SELECTED, toClient } from './client-rows.ts';
-import type { ClientRow } from './client-rows.ts';
+import { CLIENTS_AS_C } from './client-rows.ts';
 import { inList, isStorable } from './column-values.ts';
+import type { Row } from './rows.ts';
 
 /** Lists a page of clients in the order of an index, so that a page costs the same wherever it is in the list. */
 export async function listClients(database: Database, query: ClientQuery): Promise<readonly Client[]> {
@@ -20,8 +20,8 @@ async function listAll(
 ): Promise<readonly Client[]> {
   const last = after === undefined ? START : await database.get<{ value: string }>(SORT_NAME, [after]);
   if (!last) return [];
-  const rows = await readOrdered<ClientRow>(database, {
-    select: { sql: SELECTED, values: [] },
+  const rows = await readOrdered<Row>(database, {
+    select: { sql: CLIENTS_AS_C.columns, values: [] },
     table: 'gatehouse_clients',
     alias: 'c',
     order: 'sort_name',
@@ -30,7 +30,7 @@ async function listAll(
     limit,
     last: { value: last.value, id: after ?? '' },
   });
-  return rows.map(toClient);
+  return rows.map(CLIENTS_AS_C.read);
 }
 
 const START = { value: '' };
@@ -90,11 +90,11 @@ async function findAll(
 ): Promise<readonly Client[]> {
   if (ids.length === 0) return [];
   const { placeholders, values } = inList(ids);
-  const rows = await database.all<ClientRow>(
-    `select ${SELECTED} from gatehouse_clients c where c.id in ${placeholders}`,
+  const rows = await database.all<Row>(
+    `select ${CLIENTS_AS_C.columns} from gatehouse_clients c where c.id in ${placeholders}`,
     values,
   );
-  const found = new Map(rows.map((row) => [row.id, toClient(row)]));
+  const found = new Map(rows.map(CLIENTS_AS_C.read).map((client) => [client.id, client]));
   return ids
     .flatMap((id) => found.get(id) ?? [])
     .filter((client) => ownerId === undefined || client.ownerId === ownerId);
@@ -124,7 +124,7 @@ interface Ordered {
   readonly limit: number;
 }
 
-async function readOrdered<Row>(database: Database, asked: Ordered): Promise<readonly Row[]> {
+async function readOrdered<Found>(database: Database, asked: Ordered): Promise<readonly Found[]> {
   const { select, table, alias, order, id, ownerId, last, limit } = asked;
   const isOwned = ownerId !== undefined;
   const index = [...(isOwned ? ['owner_id'] : []), order, id];
@@ -132,7 +132,7 @@ async function readOrdered<Row>(database: Database, asked: Ordered): Promise<rea
   const after = database.dialect.rowsAfter(columns, [...(isOwned ? [ownerId] : []), last.value, last.id]);
   // The owner is bounded and not compared for equality, and the number is not bound: PostgreSQL would expect too few rows without
   // statistics, or too many, and sort all instead of reading the index in its order.
-  return database.all<Row>(
+  return database.all<Found>(
     `select ${select.sql} from ${table} ${alias}${database.dialect.indexHint(nameOfIndex(table, index))}
      where ${after.sql}${isOwned ? ` and ${alias}.owner_id <= ?` : ''}
      order by ${columns.join(', ')} limit ${Math.trunc(limit)}`,

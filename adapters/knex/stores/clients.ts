@@ -1,14 +1,15 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 
 import { now } from '../../../lib/contracts/clock.ts';
-import type { ClientStore, StoredClient } from '../../../lib/contracts/index.ts';
+import { toSortName } from '../../../lib/contracts/client-search.ts';
+import type { Client, ClientStore, StoredClient } from '../../../lib/contracts/index.ts';
 import type { Database } from '../database.ts';
 import type { Dialect } from '../dialect.ts';
-import type { Statements } from '../statements.ts';
+import type { Statements, Value } from '../statements.ts';
 import { listClients } from './client-lists.ts';
 import { writeNames } from './client-names.ts';
-import { CLIENT_COLUMNS, SELECTED, toClientValues, toSecretValues, toStoredClient } from './client-rows.ts';
-import type { ClientSecretRow } from './client-rows.ts';
+import { CLIENTS, CLIENTS_AS_C, SECRETS, SECRETS_AS_S, toStoredClient } from './client-rows.ts';
+import type { StoredClientRow } from './client-rows.ts';
 import { isStorable } from './column-values.ts';
 import { insertUnlessStored } from './insert-unless-stored.ts';
 import { end } from './revocations.ts';
@@ -20,7 +21,7 @@ const BATCH = 200;
 export function clientStore(database: Database): ClientStore {
   return {
     async find(id) {
-      return isStorable(id) ? toStoredClient(await database.all<ClientSecretRow>(FIND, [id])) : undefined;
+      return isStorable(id) ? toStoredClient(await database.all<StoredClientRow>(FIND, [id])) : undefined;
     },
     async insert(client, secrets) {
       await database.transaction(async (statements) =>
@@ -28,7 +29,8 @@ export function clientStore(database: Database): ClientStore {
       );
     },
     async update(client, ifUpdatedAt) {
-      const values = [...toClientValues(client), client.id];
+      const [id, ...others] = toValues(client);
+      const values = [...others, id!];
       return database.transaction(async (statements) => {
         const changed =
           ifUpdatedAt === undefined
@@ -59,7 +61,7 @@ export function clientStore(database: Database): ClientStore {
     async addSecret(clientId, secret) {
       return database.transaction(async (statements) => {
         const isFound = (await statements.run(LOCK, [clientId])) > 0;
-        if (isFound) await statements.run(ADD_SECRET, toSecretValues(clientId, secret));
+        if (isFound) await statements.run(ADD_SECRET, [...SECRETS.values(secret), clientId]);
         return isFound;
       });
     },
@@ -88,9 +90,9 @@ export async function insertClient(
   dialect: Dialect,
   { client, secrets }: Pick<StoredClient, 'client' | 'secrets'>,
 ): Promise<void> {
-  await statements.run(INSERT, [client.id, ...toClientValues(client)]);
+  await statements.run(INSERT, toValues(client));
   await writeNames(statements, dialect, client);
-  for (const secret of secrets) await statements.run(ADD_SECRET, toSecretValues(client.id, secret));
+  for (const secret of secrets) await statements.run(ADD_SECRET, [...SECRETS.values(secret), client.id]);
 }
 
 /** Deletes a client with its secrets; runs inside a transaction. Resolves to the number of clients. */
@@ -143,9 +145,7 @@ const LONGEST_REQUEST = 86_400;
 const EXPIRE_END = "update gatehouse_revocations set expires_at = ? where kind = 'client' and value = ?";
 
 const FIND = `
-  select ${SELECTED}, s.id as secret_id, s.hash as secret_hash, s.label as secret_label, s.hint as secret_hint,
-    s.created_at as secret_created_at, s.expires_at as secret_expires_at, s.last_used_at as secret_last_used_at,
-    e.sequence, a.sequence as all_sequence
+  select ${CLIENTS_AS_C.columns}, ${SECRETS_AS_S.columns}, e.sequence, a.sequence as all_sequence
   from gatehouse_clients c left join gatehouse_client_secrets s on s.client_id = c.id
     left join gatehouse_revocations e on e.kind = 'client' and e.value = c.id
     left join gatehouse_revocations a on a.kind = 'all' and a.value = ''
@@ -156,16 +156,24 @@ const LOCK = 'update gatehouse_clients set lock_count = coalesce(lock_count, 0) 
 
 const LOCK_VERSION = `${LOCK} and updated_at = ?`;
 
-const INSERT = `
-  insert into gatehouse_clients (id, ${CLIENT_COLUMNS.join(', ')})
-  values (?, ${CLIENT_COLUMNS.map(() => '?').join(', ')})`;
+const SORT_NAME = 'sort_name';
 
+const INSERT = CLIENTS.insertWith(SORT_NAME);
+
+/** Its values are all but the id, which is the last. */
 const UPDATE = `
-  update gatehouse_clients set ${CLIENT_COLUMNS.map((column) => `${column} = ?`).join(', ')} where id = ?`;
+  update gatehouse_clients set ${CLIENTS.names
+    .slice(1)
+    .map((name) => `${name} = ?`)
+    .join(', ')}, ${SORT_NAME} = ?
+  where id = ?`;
 
-const ADD_SECRET = `
-  insert into gatehouse_client_secrets (client_id, id, hash, label, hint, created_at, expires_at, last_used_at)
-  values (?, ?, ?, ?, ?, ?, ?, ?)`;
+/** The values of {@link INSERT}. */
+function toValues(client: Client): Value[] {
+  return [...CLIENTS.values(client), toSortName(client.name)];
+}
+
+const ADD_SECRET = SECRETS.insertWith('client_id');
 
 const DELETE_SECRET = 'delete from gatehouse_client_secrets where client_id = ? and id = ?';
 

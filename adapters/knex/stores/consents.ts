@@ -5,8 +5,8 @@ import type { Consent, ConsentStore } from '../../../lib/contracts/index.ts';
 import type { Database } from '../database.ts';
 import type { Dialect, RemovableRows } from '../dialect.ts';
 import type { Statements } from '../statements.ts';
-import { toOptionalNumber, toStrings } from './column-values.ts';
-import type { Integer } from './column-values.ts';
+import { added, integer, json, mapRows, optional, text } from './rows.ts';
+import type { Column, Row } from './rows.ts';
 
 // SQLite blocks the thread while it removes a batch, and a server locks its rows.
 const BATCH = 200;
@@ -17,11 +17,11 @@ export function consentStore(database: Database): ConsentStore {
 
   return {
     async find(userId, clientId) {
-      const row = await database.get<ConsentRow>(
-        `select ${COLUMNS} from gatehouse_consents where user_id = ? and client_id = ?`,
+      const row = await database.get<Row>(
+        `select ${CONSENTS.columns} from gatehouse_consents where user_id = ? and client_id = ?`,
         [userId, clientId],
       );
-      return row && toConsent(row);
+      return row && CONSENTS.read(row);
     },
     async add(consent) {
       await database.transaction(async (statements) => add(statements, consent));
@@ -46,11 +46,11 @@ export function consentStore(database: Database): ConsentStore {
       }
     },
     async list(userId) {
-      const rows = await database.all<ConsentRow>(
-        `select ${COLUMNS} from gatehouse_consents where user_id = ? order by created_at, client_id`,
+      const rows = await database.all<Row>(
+        `select ${CONSENTS.columns} from gatehouse_consents where user_id = ? order by created_at, client_id`,
         [userId],
       );
-      return rows.map(toConsent);
+      return rows.map(CONSENTS.read);
     },
   };
 }
@@ -65,23 +65,19 @@ export function createAddConsent(
     greatest: ['updated_at'],
   });
   const insert = `
-    insert into gatehouse_consents (${COLUMNS}) values (?, ?, ?, ?, ?, ?, ?) ${conflict}`;
+    ${CONSENTS.insert} ${conflict}`;
   const findConsentedScopes = `${FIND_CONSENT}${dialect.forUpdate}`;
 
-  return async function addConsent(
-    statements,
-    { userId, clientId, scopes, hosts, createdAt, updatedAt, lastUsedAt },
-  ) {
-    const first = [merged([], scopes), mergedHosts({}, hosts)];
+  return async function addConsent(statements, consent) {
+    const { userId, clientId } = consent;
     // An insert and an update both lock the row: until the commit, no other transaction changes or removes it.
-    await statements.run(insert, [userId, clientId, ...first, createdAt, updatedAt, lastUsedAt ?? null]);
-    const row = await statements.get<Pick<ConsentRow, 'scopes' | 'hosts'>>(findConsentedScopes, [
-      userId,
-      clientId,
-    ]);
-    const before = [row!.scopes, row!.hosts];
-    const after = [merged(toStrings(row!.scopes), scopes), mergedHosts(toHosts(row!.hosts), hosts)];
-    if (!isDeepStrictEqual(after, before)) await statements.run(SET_CONSENT, [...after, userId, clientId]);
+    await statements.run(insert, CONSENTS.values(merged(NOTHING, consent)));
+    const stored = (await statements.get<Scopes>(findConsentedScopes, [userId, clientId]))!;
+    const before = { scopes: SCOPES.toMember(stored.scopes), hosts: HOSTS.toMember(stored.hosts) };
+    const after = merged(before, consent);
+    if (isDeepStrictEqual(after, { ...consent, ...before })) return;
+    const changed = [SCOPES.toValue(after.scopes), HOSTS.toValue(after.hosts)];
+    await statements.run(SET_CONSENT, [...changed, userId, clientId]);
   };
 }
 
@@ -92,55 +88,44 @@ const ALL: RemovableRows = {
   values: [],
 };
 
-const COLUMNS = 'user_id, client_id, scopes, hosts, created_at, updated_at, last_used_at';
+const SCOPES = json<Consent['scopes']>('scopes');
+
+/** Without a value in a row from before migration 0006. */
+export const HOSTS: Column<Consent['hosts']> = added(json('hosts'), {});
+
+const CONSENTS = mapRows<Consent>('gatehouse_consents', {
+  userId: text('user_id'),
+  clientId: text('client_id'),
+  scopes: SCOPES,
+  hosts: HOSTS,
+  createdAt: integer('created_at'),
+  updatedAt: integer('updated_at'),
+  lastUsedAt: optional(integer('last_used_at')),
+});
 
 const FIND_CONSENT = 'select scopes, hosts from gatehouse_consents where user_id = ? and client_id = ?';
 
 const SET_CONSENT = 'update gatehouse_consents set scopes = ?, hosts = ? where user_id = ? and client_id = ?';
 
-function merged(before: readonly string[], scopes: readonly string[]): string {
-  return JSON.stringify(sorted(before, scopes));
+interface Scopes {
+  readonly scopes: string;
+  readonly hosts: string | null;
+}
+
+const NOTHING: Pick<Consent, 'scopes' | 'hosts'> = { scopes: [], hosts: {} };
+
+/** A consent with its scopes and those of before, sorted. */
+function merged(before: Pick<Consent, 'scopes' | 'hosts'>, consent: Consent): Consent {
+  const names = [...new Set([...Object.keys(before.hosts), ...Object.keys(consent.hosts)])].toSorted();
+  const hosts = names.map((name) => [name, sorted(before.hosts[name], consent.hosts[name])]);
+  return { ...consent, scopes: sorted(before.scopes, consent.scopes), hosts: Object.fromEntries(hosts) };
 }
 
 function sorted(before: readonly string[] = [], scopes: readonly string[] = []): readonly string[] {
   return [...new Set([...before, ...scopes])].toSorted();
 }
 
-function mergedHosts(before: Consent['hosts'], hosts: Consent['hosts']): string {
-  const names = [...new Set([...Object.keys(before), ...Object.keys(hosts)])].toSorted();
-  const entries = names.map((name) => [name, sorted(before[name], hosts[name])]);
-  return JSON.stringify(Object.fromEntries(entries));
-}
-
-/** Empty for a row from before migration 0006, which has no hosts. */
-export function toHosts(json: string | null): Consent['hosts'] {
-  const hosts: Consent['hosts'] = JSON.parse(json ?? '{}');
-  return hosts;
-}
-
 // Conditional, because a later time may have been written first.
 const TOUCH = `
   update gatehouse_consents set last_used_at = ?
   where user_id = ? and client_id = ? and (last_used_at is null or last_used_at < ?)`;
-
-interface ConsentRow {
-  readonly user_id: string;
-  readonly client_id: string;
-  readonly scopes: string;
-  readonly hosts: string | null;
-  readonly created_at: Integer;
-  readonly updated_at: Integer;
-  readonly last_used_at: Integer | null;
-}
-
-function toConsent(row: ConsentRow): Consent {
-  return {
-    userId: row.user_id,
-    clientId: row.client_id,
-    scopes: toStrings(row.scopes),
-    hosts: toHosts(row.hosts),
-    createdAt: Number(row.created_at),
-    updatedAt: Number(row.updated_at),
-    lastUsedAt: toOptionalNumber(row.last_used_at),
-  };
-}

@@ -1,32 +1,22 @@
 import type { DeviceCode, DeviceCodeStore } from '../../../lib/contracts/index.ts';
 import type { Database } from '../database.ts';
-import { isStorable, toOptionalNumber, toPayload } from './column-values.ts';
-import type { Integer } from './column-values.ts';
+import { isStorable } from './column-values.ts';
 import { insertInSteps } from './insert-grant.ts';
+import { integer, json, mapRows, optional, text } from './rows.ts';
+import type { Row } from './rows.ts';
 
 /** Device authorization requests. */
 export function deviceCodeStore(database: Database): DeviceCodeStore {
   const insertGrant = insertInSteps(database);
 
   async function find(sql: string, id: string): Promise<DeviceCode | undefined> {
-    const row = isStorable(id) ? await database.get<DeviceCodeRow>(sql, [id]) : undefined;
-    return row && toDeviceCode(row);
+    const row = isStorable(id) ? await database.get<Row>(sql, [id]) : undefined;
+    return row && CODES.read(row);
   }
 
   return {
     async insert(code) {
-      await database.run(INSERT, [
-        code.id,
-        code.userCodeId,
-        code.clientId,
-        JSON.stringify(code.payload),
-        code.createdAt,
-        code.expiresAt,
-        code.keptUntil,
-        code.sequence,
-        code.answer ?? null,
-        code.polledAt ?? null,
-      ]);
+      await database.run(CODES.insert, CODES.values(code));
     },
     find: async (id) => find(`${SELECT} where id = ?`, id),
     findByUserCode: async (userCodeId) => find(`${SELECT} where user_code = ?`, userCodeId),
@@ -48,12 +38,20 @@ export function deviceCodeStore(database: Database): DeviceCodeStore {
   };
 }
 
-const COLUMNS =
-  'id, user_code, client_id, payload, created_at, expires_at, kept_until, sequence, answer, polled_at';
+const CODES = mapRows<DeviceCode>('gatehouse_device_codes', {
+  id: text('id'),
+  userCodeId: text('user_code'),
+  clientId: text('client_id'),
+  payload: json('payload'),
+  createdAt: integer('created_at'),
+  expiresAt: integer('expires_at'),
+  keptUntil: integer('kept_until'),
+  sequence: integer('sequence'),
+  answer: optional(text('answer')),
+  polledAt: optional(integer('polled_at')),
+});
 
-const INSERT = `insert into gatehouse_device_codes (${COLUMNS}) values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`;
-
-const SELECT = `select ${COLUMNS} from gatehouse_device_codes`;
+const SELECT = `select ${CODES.columns} from gatehouse_device_codes`;
 
 // By the primary key, and of a column without an index.
 const POLL = `
@@ -63,31 +61,3 @@ const ANSWER = `
   update gatehouse_device_codes set answer = ? where id = ? and answer is null and expires_at > ?`;
 
 const REOPEN = 'update gatehouse_device_codes set answer = null where id = ?';
-
-interface DeviceCodeRow {
-  readonly id: string;
-  readonly user_code: string;
-  readonly client_id: string;
-  readonly payload: string;
-  readonly created_at: Integer;
-  readonly expires_at: Integer;
-  readonly kept_until: Integer;
-  readonly sequence: Integer;
-  readonly answer: NonNullable<DeviceCode['answer']> | null;
-  readonly polled_at: Integer | null;
-}
-
-function toDeviceCode(row: DeviceCodeRow): DeviceCode {
-  return {
-    id: row.id,
-    userCodeId: row.user_code,
-    clientId: row.client_id,
-    payload: toPayload(row.payload),
-    createdAt: Number(row.created_at),
-    expiresAt: Number(row.expires_at),
-    keptUntil: Number(row.kept_until),
-    sequence: Number(row.sequence),
-    answer: row.answer ?? undefined,
-    polledAt: toOptionalNumber(row.polled_at),
-  };
-}

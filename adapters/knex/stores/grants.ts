@@ -4,10 +4,10 @@ import type { GrantSelector, GrantStore } from '../../../lib/contracts/index.ts'
 import type { Database } from '../database.ts';
 import { inList, toOptionalNumber } from './column-values.ts';
 import type { Integer } from './column-values.ts';
-import { GRANT_COLUMNS, toCredential, toGrant, WITH_LIVE_GRANT } from './grant-rows.ts';
-import type { CredentialRow, GrantRow } from './grant-rows.ts';
+import { CREDENTIALS, GRANTS, WITH_LIVE_GRANT } from './grant-rows.ts';
 import { insertAtOnce, insertInSteps } from './insert-grant.ts';
 import { redeemAtOnce, redeemInSteps } from './redemption.ts';
+import type { Row } from './rows.ts';
 
 // SQLite blocks the thread while it updates a batch, and a server locks its rows. A power of two, see inList().
 const BATCH = 256;
@@ -18,7 +18,7 @@ export function grantStore(database: Database): GrantStore {
   const insertGrant = canChangeInQueries ? insertAtOnce(database) : insertInSteps(database);
 
   const findCredential = `
-    select c.id, c.kind, c.payload, c.expires_at, c.consumed_at, c.sealed_successor, ${clock} as clock, ${GRANT_COLUMNS}
+    select ${FOUND_CREDENTIAL.columns}, ${FOUND_GRANT.columns}, ${clock} as clock
     ${WITH_LIVE_GRANT}`;
 
   async function revokeSome(selector: GrantSelector, at: number): Promise<readonly string[]> {
@@ -47,18 +47,18 @@ export function grantStore(database: Database): GrantStore {
       );
     },
     async find(id) {
-      const row = await database.get<GrantRow>(FIND, [id]);
-      return row && toGrant(row);
+      const row = await database.get<Row>(FIND, [id]);
+      return row && GRANTS.read(row);
     },
     async findCredential(kind, id) {
       const row = await database.get<FoundRow>(findCredential, [id, kind, id, kind]);
       if (!row) return undefined;
-      const credential = toCredential(row);
+      const credential = FOUND_CREDENTIAL.read(row);
       const { consumedAt, expiresAt } = credential;
       const at = toOptionalNumber(row.clock) ?? Date.now();
       return {
         credential,
-        grant: toGrant(row),
+        grant: FOUND_GRANT.read(row),
         expiresIn: expiresAt - Math.floor(at / 1000),
         spentFor: consumedAt === undefined ? undefined : at - consumedAt,
       };
@@ -76,9 +76,14 @@ export function grantStore(database: Database): GrantStore {
   };
 }
 
-type FoundRow = CredentialRow & GrantRow & { readonly clock: Integer | null };
+const FOUND_CREDENTIAL = CREDENTIALS.of('c');
+const FOUND_GRANT = GRANTS.of('g', 'grant_');
 
-const FIND = `select ${GRANT_COLUMNS} from gatehouse_grants g where g.id = ?`;
+interface FoundRow extends Row {
+  readonly clock: Integer | null;
+}
+
+const FIND = `select ${GRANTS.columns} from gatehouse_grants where id = ?`;
 
 // `coalesce` keeps the databases from using the index on the client, which would read the grants of all its users.
 const OF_USER = `user_id = ? and coalesce(client_id, '') = ?`;

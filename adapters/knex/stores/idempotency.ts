@@ -1,14 +1,14 @@
 import type { IdempotencyStore, StoredRequest } from '../../../lib/contracts/index.ts';
 import type { Database } from '../database.ts';
 import { statementsIn } from '../transact.ts';
-import type { Integer } from './column-values.ts';
+import { integer, mapRows, optional, text } from './rows.ts';
+import type { Row } from './rows.ts';
 
 /** Idempotent requests, by their `Idempotency-Key`, and their answers. */
 export function idempotencyStore(database: Database): IdempotencyStore {
   const { countsConflicts } = database.dialect;
   const begin = `
-    insert into gatehouse_idempotency (id, fingerprint, attempt, leased_until, expires_at, status, body)
-    values (?, ?, ?, ?, ?, ?, ?)
+    ${REQUESTS.insert}
     ${database.dialect.onConflict({
       table: 'gatehouse_idempotency',
       key: ['id'],
@@ -18,16 +18,16 @@ export function idempotencyStore(database: Database): IdempotencyStore {
 
   return {
     async begin(request, now) {
-      const { id, fingerprint, attempt, leasedUntil, expiresAt, answer } = request;
-      const values = [id, fingerprint, attempt, leasedUntil, expiresAt];
-      const answered = [answer?.status ?? null, answer?.body ?? null];
+      const { id, fingerprint, attempt, answer } = request;
+      const values = REQUESTS.values({ ...request, status: answer?.status, body: answer?.body });
       for (;;) {
         // One conditional write: of concurrent requests, one inserts or changes the row.
-        const changed = await database.run(begin, [...values, ...answered, now, now, fingerprint]);
+        const changed = await database.run(begin, [...values, now, now, fingerprint]);
         if (countsConflicts && changed > 0) return undefined;
-        const row = await database.get<RequestRow>(FIND, [id]);
+        const row = await database.get<Row>(FIND, [id]);
         // Without a row, the first request was abandoned since the write: try again.
-        if (row) return row.attempt === attempt ? undefined : toRequest(row);
+        const stored = row && toRequest(row);
+        if (stored) return stored.attempt === attempt ? undefined : stored;
       }
     },
     async extend({ id, attempt }, leasedUntil) {
@@ -51,9 +51,27 @@ const IS_FREE = `
     or (gatehouse_idempotency.status is null and gatehouse_idempotency.fingerprint = ?)
   )`;
 
-const FIND = `
-  select id, fingerprint, attempt, leased_until, expires_at, status, body
-  from gatehouse_idempotency where id = ?`;
+interface RequestColumns extends Omit<StoredRequest, 'answer'> {
+  readonly status: number | undefined;
+  readonly body: string | undefined;
+}
+
+const REQUESTS = mapRows<RequestColumns>('gatehouse_idempotency', {
+  id: text('id'),
+  fingerprint: text('fingerprint'),
+  attempt: text('attempt'),
+  leasedUntil: integer('leased_until'),
+  expiresAt: integer('expires_at'),
+  status: optional(integer('status')),
+  body: optional(text('body')),
+});
+
+const FIND = `select ${REQUESTS.columns} from gatehouse_idempotency where id = ?`;
+
+function toRequest(row: Row): StoredRequest {
+  const { body = '', status, ...request } = REQUESTS.read(row);
+  return { ...request, answer: status === undefined ? undefined : { status, body } };
+}
 
 // Also extends the expiry, because prune() would remove the row of a running request, and a second one could begin.
 const EXTEND = `
@@ -67,24 +85,3 @@ const FINISH = `
   where id = ? and attempt = ?`;
 
 const ABANDON = 'delete from gatehouse_idempotency where id = ? and attempt = ? and status is null';
-
-interface RequestRow {
-  readonly id: string;
-  readonly fingerprint: string;
-  readonly attempt: string;
-  readonly leased_until: Integer;
-  readonly expires_at: Integer;
-  readonly status: Integer | null;
-  readonly body: string | null;
-}
-
-function toRequest(row: RequestRow): StoredRequest {
-  return {
-    id: row.id,
-    fingerprint: row.fingerprint,
-    attempt: row.attempt,
-    leasedUntil: Number(row.leased_until),
-    expiresAt: Number(row.expires_at),
-    answer: row.status === null ? undefined : { status: Number(row.status), body: row.body ?? '' },
-  };
-}

@@ -1,18 +1,17 @@
 import type { KeyStore, StoredKey } from '../../../lib/contracts/index.ts';
 import type { Database } from '../database.ts';
-import { toOptionalNumber } from './column-values.ts';
-import type { Integer } from './column-values.ts';
 import { insertUnlessStored } from './insert-unless-stored.ts';
+import { integer, mapRows, optional, text } from './rows.ts';
+import type { Row } from './rows.ts';
 
 /** Signing and cookie keys of the server. */
 export function keyStore(database: Database): KeyStore {
   return {
     async list(use) {
-      return (await database.all<KeyRow>(LIST, [use])).map(toKey);
+      return (await database.all<Row>(LIST, [use])).map(KEYS.read);
     },
-    async insert({ id, use, generation, material, createdAt, activeAt, retiresAt }) {
-      const values = [id, use, generation, material, createdAt, activeAt, retiresAt ?? null];
-      return insertUnlessStored(database, INSERT, values);
+    async insert(key) {
+      return insertUnlessStored(database, KEYS.insert, KEYS.values(key));
     },
     async retire(id, retiresAt) {
       await database.run(RETIRE, [retiresAt, retiresAt, id]);
@@ -23,37 +22,19 @@ export function keyStore(database: Database): KeyStore {
   };
 }
 
-const LIST = `
-  select id, purpose, generation, material, created_at, active_at, retires_at
-  from gatehouse_keys where purpose = ? order by generation`;
+const KEYS = mapRows<StoredKey>('gatehouse_keys', {
+  id: text('id'),
+  use: text('purpose'),
+  generation: integer('generation'),
+  material: text('material'),
+  createdAt: integer('created_at'),
+  activeAt: integer('active_at'),
+  retiresAt: optional(integer('retires_at')),
+});
 
-const INSERT = `
-  insert into gatehouse_keys (id, purpose, generation, material, created_at, active_at, retires_at)
-  values (?, ?, ?, ?, ?, ?, ?)`;
+const LIST = `select ${KEYS.columns} from gatehouse_keys where purpose = ? order by generation`;
 
 const RETIRE = `
   update gatehouse_keys set retires_at = case when retires_at < ? then retires_at else ? end where id = ?`;
 
 const REPLACE_MATERIAL = 'update gatehouse_keys set material = ? where id = ? and material = ?';
-
-interface KeyRow {
-  readonly id: string;
-  readonly purpose: StoredKey['use'];
-  readonly generation: Integer;
-  readonly material: string;
-  readonly created_at: Integer;
-  readonly active_at: Integer;
-  readonly retires_at: Integer | null;
-}
-
-function toKey(row: KeyRow): StoredKey {
-  return {
-    id: row.id,
-    use: row.purpose,
-    generation: Number(row.generation),
-    material: row.material,
-    createdAt: Number(row.created_at),
-    activeAt: Number(row.active_at),
-    retiresAt: toOptionalNumber(row.retires_at),
-  };
-}

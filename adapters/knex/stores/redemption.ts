@@ -2,13 +2,7 @@ import type { GrantStore, Redemption } from '../../../lib/contracts/index.ts';
 import type { Database } from '../database.ts';
 import type { Dialect } from '../dialect.ts';
 import type { Integer } from './column-values.ts';
-import {
-  INSERT_CREDENTIAL,
-  INSERT_CREDENTIAL_FOR,
-  LIVE_GRANT,
-  toValues,
-  WITH_LIVE_GRANT,
-} from './grant-rows.ts';
+import { CREDENTIALS, INSERT_CREDENTIAL_FOR, LIVE_GRANT, WITH_LIVE_GRANT } from './grant-rows.ts';
 
 /**
  * Spends a credential in one statement, for databases that allow changes inside a query.
@@ -33,7 +27,7 @@ export function redeemAtOnce(database: Database): GrantStore['redeem'] {
       grantNeededUntil,
     ];
     const winner = successor
-      ? await database.get(redeemForSuccessor, [...values, ...toValues(successor)])
+      ? await database.get(redeemForSuccessor, [...values, ...CREDENTIALS.values(successor)])
       : await database.get(redeem, values);
     if (winner) return { outcome: 'redeemed' };
     // The statement's snapshot is older than the winner's commit, so the winner's values need a second query.
@@ -87,7 +81,7 @@ export function redeemInSteps(database: Database): GrantStore['redeem'] {
         typeof won === 'object' ? won : await statements.get<SpentGrantRow>(find, [id, kind, id, kind]);
       if (!spent) return { outcome: 'gone' };
       if (!won) return toSpent(spent);
-      if (successor) await statements.run(INSERT_CREDENTIAL, toValues(successor));
+      if (successor) await statements.run(CREDENTIALS.insert, CREDENTIALS.values(successor));
       const grantNeededUntil = Math.max(neededUntil, successor?.expiresAt ?? 0);
       if (grantNeededUntil > Number(spent.needed_until)) {
         await statements.run(EXTEND_GRANT, [grantNeededUntil, spent.grant_id]);

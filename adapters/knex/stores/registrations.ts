@@ -10,6 +10,8 @@ import { deleteClient, deleteRegistered, insertClient, removeDependent } from '.
 import { isStorable } from './column-values.ts';
 import type { Integer } from './column-values.ts';
 import { createAddConsent } from './consents.ts';
+import { added, integer, mapRows, text } from './rows.ts';
+import type { Row } from './rows.ts';
 
 // SQLite blocks the thread while it removes a batch, and a server locks its rows.
 const BATCH = 200;
@@ -42,14 +44,7 @@ export function registrationStore(database: Database): RegistrationStore {
         const found = isFull ? await displaceOne(database, statements, places) : undefined;
         if (isFull && !found) return undefined;
         await insertClient(statements, database.dialect, { client, secrets });
-        await statements.run(INSERT, [
-          registration.clientId,
-          registration.tokenHash,
-          registration.authMethod,
-          registration.removableAt,
-          registration.unusedAfter,
-          registration.network,
-        ]);
+        await statements.run(INSERT, [...REGISTRATIONS.values(registration), 0]);
         return found ? [found] : [];
       });
       for (const { id } of displaced ?? []) await removeDependent(database, id);
@@ -57,8 +52,8 @@ export function registrationStore(database: Database): RegistrationStore {
     },
     async find(clientId) {
       if (!isStorable(clientId)) return undefined;
-      const row = await database.get<RegistrationRow>(FIND, [clientId]);
-      return row && toRegistration(row);
+      const row = await database.get<Row>(FIND, [clientId]);
+      return row && REGISTRATIONS.read(row);
     },
     async addConsent(consent) {
       const { clientId, updatedAt, userId } = consent;
@@ -159,14 +154,20 @@ const LOCK_REMOVABLE = `${LOCK} and removable_at < ?`;
 
 const COUNT = "select count(*) as count from gatehouse_registrations where client_id <> ''";
 
-const INSERT = `
-  insert into gatehouse_registrations
-    (client_id, token_hash, auth_method, removable_at, unused_after, network, lock_count)
-  values (?, ?, ?, ?, ?, ?, 0)`;
+const REGISTRATIONS = mapRows<StoredRegistration>('gatehouse_registrations', {
+  clientId: text('client_id'),
+  tokenHash: text('token_hash'),
+  authMethod: text('auth_method'),
+  removableAt: integer('removable_at'),
+  unusedAfter: integer('unused_after'),
+  // That of one from before migration 0014 is not known.
+  network: added(text('network'), ''),
+});
+
+const INSERT = REGISTRATIONS.insertWith('lock_count');
 
 const FIND = `
-  select client_id, token_hash, auth_method, removable_at, unused_after, network from gatehouse_registrations
-  where client_id = ? and client_id <> ''`;
+  select ${REGISTRATIONS.columns} from gatehouse_registrations where client_id = ? and client_id <> ''`;
 
 const FIND_REMOVABLE = `
   select client_id, unused_after from gatehouse_registrations where removable_at < ?
@@ -238,23 +239,4 @@ const USED_GRANT = `
 interface RemovableRow {
   readonly client_id: string;
   readonly unused_after: Integer;
-}
-
-interface RegistrationRow extends RemovableRow {
-  readonly token_hash: string;
-  readonly auth_method: StoredRegistration['authMethod'];
-  readonly removable_at: Integer;
-  readonly network: string | null;
-}
-
-function toRegistration(row: RegistrationRow): StoredRegistration {
-  return {
-    clientId: row.client_id,
-    tokenHash: row.token_hash,
-    authMethod: row.auth_method,
-    removableAt: Number(row.removable_at),
-    unusedAfter: Number(row.unused_after),
-    // That of one from before migration 0014 is not known.
-    network: row.network ?? '',
-  };
 }

@@ -1,15 +1,17 @@
 import type { FoundSession, SessionStore, StoredSession } from '../../../lib/contracts/index.ts';
 import type { Database } from '../database.ts';
-import { isStorable, toOptionalNumber, toPayload } from './column-values.ts';
+import { isStorable, toOptionalNumber } from './column-values.ts';
 import type { Integer } from './column-values.ts';
-import { toHosts } from './consents.ts';
+import { HOSTS } from './consents.ts';
 import { notEnded, SEQUENCE } from './revocations.ts';
+import { integer, json, mapRows, text } from './rows.ts';
+import type { Row } from './rows.ts';
 
 /** Login sessions of browsers. */
 export function sessionStore(database: Database): SessionStore {
   return {
-    async insert({ id, uid, userId, payload, expiresAt, sequence }) {
-      await database.run(INSERT, [id, uid, userId, JSON.stringify(payload), expiresAt, sequence]);
+    async insert(session) {
+      await database.run(SESSIONS.insert, SESSIONS.values(session));
     },
     async find(id, clientId) {
       const named = clientId !== undefined && isStorable(clientId) ? clientId : undefined;
@@ -18,7 +20,7 @@ export function sessionStore(database: Database): SessionStore {
         : database.get<SessionRow>(FIND_WITH_CONSENT, [named, named, id]));
       return (
         row && {
-          session: toSession(row),
+          session: OF_SESSION.read(row),
           sequence: Number(row.latest_sequence),
           consent: named === undefined ? undefined : toConsent(row, named),
         }
@@ -36,11 +38,19 @@ export function sessionStore(database: Database): SessionStore {
   };
 }
 
-const INSERT = `
-  insert into gatehouse_sessions (id, uid, user_id, payload, expires_at, sequence) values (?, ?, ?, ?, ?, ?)`;
+const SESSIONS = mapRows<StoredSession>('gatehouse_sessions', {
+  id: text('id'),
+  uid: text('uid'),
+  userId: text('user_id'),
+  payload: json('payload'),
+  expiresAt: integer('expires_at'),
+  sequence: integer('sequence'),
+});
+
+const OF_SESSION = SESSIONS.of('s');
 
 // One statement, so that the sequence and the session are read at the same moment: no end of the user lies in between.
-const SESSION = `s.id, s.uid, s.user_id, s.payload, s.expires_at, s.sequence, (${SEQUENCE}) as latest_sequence`;
+const SESSION = `${OF_SESSION.columns}, (${SEQUENCE}) as latest_sequence`;
 const IS_FOUND = `from gatehouse_sessions s
   where s.id = ? and s.user_id is not null and ${notEnded('s', ['user', 'all'])}`;
 const FIND = `select ${SESSION} ${IS_FOUND}`;
@@ -52,34 +62,18 @@ const FIND_WITH_CONSENT = `
 
 const UPDATE = 'update gatehouse_sessions set payload = ?, expires_at = ? where id = ?';
 
-interface SessionRow {
-  readonly id: string;
-  readonly uid: string;
+interface SessionRow extends Row {
   readonly user_id: string;
-  readonly payload: string;
-  readonly expires_at: Integer;
-  readonly sequence: Integer | null;
   readonly latest_sequence: Integer;
   /** `null`: the user has not consented to the client. */
-  readonly consented_at?: Integer | null;
-  readonly hosts?: string | null;
-}
-
-function toSession(row: SessionRow): StoredSession {
-  return {
-    id: row.id,
-    uid: row.uid,
-    userId: row.user_id,
-    payload: toPayload(row.payload),
-    expiresAt: Number(row.expires_at),
-    sequence: Number(row.sequence),
-  };
+  readonly consented_at: Integer | null;
+  readonly hosts: string | null;
 }
 
 function toConsent(
-  { consented_at, hosts = null, user_id: userId }: SessionRow,
+  { consented_at, hosts, user_id: userId }: SessionRow,
   clientId: string,
 ): FoundSession['consent'] {
-  const createdAt = toOptionalNumber(consented_at ?? null);
-  return createdAt === undefined ? undefined : { userId, clientId, hosts: toHosts(hosts), createdAt };
+  const createdAt = toOptionalNumber(consented_at);
+  return createdAt === undefined ? undefined : { userId, clientId, hosts: HOSTS.toMember(hosts), createdAt };
 }
