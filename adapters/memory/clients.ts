@@ -1,11 +1,14 @@
 import { toBeginnings, toSearched, toSortName } from '../../lib/contracts/client-search.ts';
-import type { Client, ClientQuery, ClientStore } from '../../lib/contracts/index.ts';
-import { copy, end, endOfClient, throwIfTaken } from './tables.ts';
+import type { Client, ClientQuery, ClientSecret, ClientStore } from '../../lib/contracts/index.ts';
+import { changeRow, copy, end, endOfClient, throwIfTaken } from './tables.ts';
 import type { Tables } from './tables.ts';
 
 /** Registered clients and their secrets. */
 export function clientStore(tables: Tables): ClientStore {
   const { assertions, clients, registrations } = tables;
+
+  const secretsOf = (clientId: string) => clients.get(clientId)?.secrets;
+
   return {
     async find(id) {
       const row = clients.get(id);
@@ -16,11 +19,7 @@ export function clientStore(tables: Tables): ClientStore {
       return copy({ client: row.client, secrets, sequence: endOfClient(tables, id) });
     },
     async insert(client, secrets) {
-      throwIfTaken(clients, client.id);
-      clients.set(client.id, {
-        client: copy(client),
-        secrets: new Map(secrets.map((secret) => [secret.id, copy(secret)])),
-      });
+      insertClient(tables, client, secrets);
     },
     async update(client, ifUpdatedAt) {
       const row = clients.get(client.id);
@@ -41,30 +40,23 @@ export function clientStore(tables: Tables): ClientStore {
       ).map(copy);
     },
     async addSecret(clientId, secret) {
-      const row = clients.get(clientId);
-      row?.secrets.set(secret.id, copy(secret));
-      return row !== undefined;
+      return secretsOf(clientId)?.set(secret.id, copy(secret)) !== undefined;
     },
     async deleteSecret(clientId, secretId) {
-      return clients.get(clientId)?.secrets.delete(secretId) ?? false;
+      return secretsOf(clientId)?.delete(secretId) ?? false;
     },
-    async expireSecret(clientId, secretId, expiresAt) {
-      const secrets = clients.get(clientId)?.secrets;
-      const secret = secrets?.get(secretId);
-      if (secret && expiresAt < (secret.expiresAt ?? Infinity))
-        secrets?.set(secretId, { ...secret, expiresAt });
+    async expireSecret(clientId, secretId, at) {
+      changeRow(
+        secretsOf(clientId),
+        secretId,
+        ({ expiresAt = Infinity }) => at < expiresAt && { expiresAt: at },
+      );
     },
     async touchSecret(clientId, secretId, at) {
-      const secrets = clients.get(clientId)?.secrets;
-      const secret = secrets?.get(secretId);
-      if (secret && at > (secret.lastUsedAt ?? 0)) secrets?.set(secretId, { ...secret, lastUsedAt: at });
+      changeRow(secretsOf(clientId), secretId, ({ lastUsedAt = 0 }) => at > lastUsedAt && { lastUsedAt: at });
     },
     async rehashSecret(clientId, secretId, { from, to }) {
-      const secrets = clients.get(clientId)?.secrets;
-      const secret = secrets?.get(secretId);
-      if (secret?.hash !== from) return false;
-      secrets?.set(secretId, { ...secret, hash: to });
-      return true;
+      return changeRow(secretsOf(clientId), secretId, ({ hash }) => hash === from && { hash: to });
     },
     async redeemAssertion(id, expiresAt) {
       const isFirst = !assertions.has(id);
@@ -72,6 +64,15 @@ export function clientStore(tables: Tables): ClientStore {
       return isFirst;
     },
   };
+}
+
+/** @throws StorageError when a client with this id exists */
+export function insertClient({ clients }: Tables, client: Client, secrets: readonly ClientSecret[]): void {
+  throwIfTaken(clients, client.id);
+  clients.set(client.id, {
+    client: copy(client),
+    secrets: new Map(secrets.map((secret) => [secret.id, copy(secret)])),
+  });
 }
 
 /** Deletes a client with its consents and grants. */

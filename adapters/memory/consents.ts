@@ -1,5 +1,6 @@
+import { mergeConsents, NO_SCOPES } from '../../lib/contracts/consents.ts';
 import type { Consent, ConsentStore } from '../../lib/contracts/index.ts';
-import { copy, keyOf } from './tables.ts';
+import { changeRow, copy, keyOf } from './tables.ts';
 import type { Tables } from './tables.ts';
 
 /** Consents of users to clients. */
@@ -14,8 +15,7 @@ export function consentStore(tables: Tables): ConsentStore {
     },
     async touch(userId, clientId, at) {
       const key = keyOf(userId, clientId);
-      const known = consents.get(key);
-      if (known && at > (known.lastUsedAt ?? 0)) consents.set(key, { ...known, lastUsedAt: at });
+      changeRow(consents, key, ({ lastUsedAt = 0 }) => at > lastUsedAt && { lastUsedAt: at });
     },
     async delete(userId, clientId) {
       return consents.delete(keyOf(userId, clientId));
@@ -39,13 +39,7 @@ export function addConsent({ consents }: Tables, consent: Consent): void {
   const key = keyOf(consent.userId, consent.clientId);
   const known = consents.get(key);
   const { createdAt, lastUsedAt } = known ?? consent;
-  const scopes = merged(known?.scopes, consent.scopes);
-  const hosts = { ...known?.hosts };
-  for (const [host, consented] of Object.entries(consent.hosts)) hosts[host] = merged(hosts[host], consented);
   const updatedAt = Math.max(consent.updatedAt, known?.updatedAt ?? 0);
-  consents.set(key, { ...consent, scopes, hosts, createdAt, updatedAt, lastUsedAt });
-}
-
-function merged(before: readonly string[] = [], scopes: readonly string[] = []): readonly string[] {
-  return [...new Set([...before, ...scopes])].toSorted();
+  const merged = mergeConsents(known ?? NO_SCOPES, consent);
+  consents.set(key, { ...merged, createdAt, updatedAt, lastUsedAt });
 }

@@ -1,6 +1,6 @@
 import type { DeviceCode, DeviceCodeStore } from '../../lib/contracts/index.ts';
 import { insertGrant } from './grants.ts';
-import { copy, copyWithPayload, throwIfTaken } from './tables.ts';
+import { changeRow, copy, copyWithPayload, throwIfTaken } from './tables.ts';
 import type { Tables } from './tables.ts';
 
 /** Device authorization requests. */
@@ -9,11 +9,6 @@ export function deviceCodeStore(tables: Tables): DeviceCodeStore {
 
   function findByUserCode(userCodeId: string): DeviceCode | undefined {
     return [...deviceCodes.values()].find((code) => code.userCodeId === userCodeId);
-  }
-
-  function findOpen(id: string, now: number): DeviceCode | undefined {
-    const code = deviceCodes.get(id);
-    return code && code.answer === undefined && code.expiresAt > now ? code : undefined;
   }
 
   return {
@@ -30,21 +25,23 @@ export function deviceCodeStore(tables: Tables): DeviceCodeStore {
       return copy(findByUserCode(userCodeId));
     },
     async poll(id, { at, since }) {
-      const code = deviceCodes.get(id);
-      if (!code || (code.polledAt ?? 0) > since) return false;
-      deviceCodes.set(id, { ...code, polledAt: at });
-      return true;
+      return changeRow(deviceCodes, id, ({ polledAt = 0 }) => polledAt <= since && { polledAt: at });
     },
     async approve(grant, credential, prerequisites, now) {
-      const code = findOpen(credential.id, now);
-      if (!code || !insertGrant(tables, grant, credential, prerequisites)) return false;
-      deviceCodes.set(code.id, { ...code, answer: 'approved' });
-      return true;
+      return changeRow(
+        deviceCodes,
+        credential.id,
+        (code) =>
+          isOpen(code, now) &&
+          insertGrant(tables, grant, credential, prerequisites) && { answer: 'approved' as const },
+      );
     },
     async deny(id, now) {
-      const code = findOpen(id, now);
-      if (code) deviceCodes.set(id, { ...code, answer: 'denied' });
-      return code !== undefined;
+      return changeRow(deviceCodes, id, (code) => isOpen(code, now) && { answer: 'denied' as const });
     },
   };
+}
+
+function isOpen({ answer, expiresAt }: DeviceCode, now: number): boolean {
+  return answer === undefined && expiresAt > now;
 }

@@ -1,14 +1,9 @@
 import type { IdempotencyStore, StoredRequest } from '../../lib/contracts/index.ts';
-import { copy } from './tables.ts';
+import { changeRow, copy } from './tables.ts';
 import type { Tables } from './tables.ts';
 
 /** Idempotent requests, by their `Idempotency-Key`, and their answers. */
 export function idempotencyStore({ requests }: Tables): IdempotencyStore {
-  function findOwn({ id, attempt }: Pick<StoredRequest, 'id' | 'attempt'>): StoredRequest | undefined {
-    const row = requests.get(id);
-    return row?.attempt === attempt ? row : undefined;
-  }
-
   return {
     async begin(request, now) {
       const row = requests.get(request.id);
@@ -18,20 +13,22 @@ export function idempotencyStore({ requests }: Tables): IdempotencyStore {
       }
       return row.attempt === request.attempt ? undefined : copy(row);
     },
-    async extend(request, leasedUntil) {
-      const own = findOwn(request);
-      if (!own || own.answer) return false;
-      requests.set(own.id, { ...own, leasedUntil, expiresAt: Math.max(own.expiresAt, leasedUntil) });
-      return true;
+    async extend({ id, attempt }, leasedUntil) {
+      return changeRow(requests, id, (row) => {
+        if (row.attempt !== attempt || row.answer) return false;
+        return { leasedUntil, expiresAt: Math.max(row.expiresAt, leasedUntil) };
+      });
     },
-    async finish(request, answer) {
-      const own = findOwn(request);
-      if (own) requests.set(own.id, { ...own, answer: own.answer ?? copy(answer) });
-      return own !== undefined;
+    async finish({ id, attempt }, answer) {
+      return changeRow(
+        requests,
+        id,
+        (row) => row.attempt === attempt && { answer: row.answer ?? copy(answer) },
+      );
     },
-    async abandon(request) {
-      const own = findOwn(request);
-      if (own && !own.answer) requests.delete(own.id);
+    async abandon({ id, attempt }) {
+      const row = requests.get(id);
+      if (row?.attempt === attempt && !row.answer) requests.delete(id);
     },
   };
 }

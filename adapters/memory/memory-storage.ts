@@ -16,7 +16,7 @@ import { grantStore } from './grants.ts';
 import { idempotencyStore } from './idempotency.ts';
 import { registrationStore } from './registrations.ts';
 import { revocationStore } from './revocations.ts';
-import { copy, copyWithPayload, emptyTables, endOfUser, keyOf, throwIfTaken } from './tables.ts';
+import { changeRow, copy, copyWithPayload, emptyTables, endOfUser, keyOf, throwIfTaken } from './tables.ts';
 import type { Tables } from './tables.ts';
 
 /**
@@ -68,12 +68,10 @@ function sessionStore(tables: Tables): SessionStore {
       const session = sessions.get(id);
       if (!session || session.sequence < endOfUser(tables, session.userId)) return undefined;
       const consent = clientId === undefined ? undefined : consents.get(keyOf(session.userId, clientId));
-      return copy({ session, sequence: ends.latest, consent: consent && basisOf(consent) });
+      return copy({ session, sequence: ends.latest, consent: consent && toFound(consent) });
     },
     async update({ id, payload, expiresAt }) {
-      const session = sessions.get(id);
-      if (session) sessions.set(id, copyWithPayload({ ...session, payload, expiresAt }));
-      return session !== undefined;
+      return changeRow(sessions, id, () => copyWithPayload({ payload, expiresAt }));
     },
     async delete(id) {
       sessions.delete(id);
@@ -86,7 +84,7 @@ function sessionStore(tables: Tables): SessionStore {
   };
 }
 
-function basisOf({ clientId, createdAt, hosts, userId }: Consent): FoundSession['consent'] {
+function toFound({ clientId, createdAt, hosts, userId }: Consent): FoundSession['consent'] {
   return { userId, clientId, hosts, createdAt };
 }
 
@@ -107,14 +105,10 @@ function keyStore({ keys }: Tables): KeyStore {
       return !taken;
     },
     async retire(id, retiresAt) {
-      const key = keys.get(id);
-      if (key) keys.set(id, { ...key, retiresAt: Math.min(key.retiresAt ?? Infinity, retiresAt) });
+      changeRow(keys, id, (key) => ({ retiresAt: Math.min(key.retiresAt ?? Infinity, retiresAt) }));
     },
     async replaceMaterial(id, from, to) {
-      const key = keys.get(id);
-      if (key?.material !== from) return false;
-      keys.set(id, { ...key, material: to });
-      return true;
+      return changeRow(keys, id, ({ material }) => material === from && { material: to });
     },
   };
 }
@@ -157,10 +151,7 @@ function attemptStore({ attempts, ends }: Tables): AttemptStore {
       return { reserved, left: Math.max(0, limit - count), expiresAt: open.expiresAt };
     },
     async release(ids, reset = []) {
-      for (const id of ids) {
-        const row = attempts.get(id);
-        if (row && row.count > 0) attempts.set(id, { ...row, count: row.count - 1 });
-      }
+      for (const id of ids) changeRow(attempts, id, ({ count }) => count > 0 && { count: count - 1 });
       for (const id of reset) attempts.delete(id);
     },
   };

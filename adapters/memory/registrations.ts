@@ -4,7 +4,7 @@ import type {
   RegistrationStore,
   StoredRegistration,
 } from '../../lib/contracts/index.ts';
-import { deleteClient } from './clients.ts';
+import { deleteClient, insertClient } from './clients.ts';
 import { addConsent } from './consents.ts';
 import { copy, end, keyOf, throwIfTaken } from './tables.ts';
 import type { Tables } from './tables.ts';
@@ -23,10 +23,7 @@ export function registrationStore(tables: Tables): RegistrationStore {
         registrations.delete(displaced.id);
         deleteClient(tables, displaced.id);
       }
-      clients.set(client.id, {
-        client: copy(client),
-        secrets: new Map(secrets.map((secret) => [secret.id, copy(secret)])),
-      });
+      insertClient(tables, client, secrets);
       registrations.set(client.id, copy(registration));
       return displaced ? [displaced] : [];
     },

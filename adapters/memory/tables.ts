@@ -83,6 +83,18 @@ export function throwIfTaken(rows: ReadonlyMap<string, unknown>, key: string): v
   if (rows.has(key)) throw new StorageError('A row with this id already exists.');
 }
 
+/** Changes the row with a key, unless there is none or `change` returns `false`. Returns whether it was changed. */
+export function changeRow<Row extends object>(
+  rows: Map<string, Row> | undefined,
+  key: string,
+  change: (row: Row) => Partial<Row> | false,
+): boolean {
+  const row = rows?.get(key);
+  const changed = row !== undefined && change(row);
+  if (changed) rows?.set(key, { ...row, ...changed });
+  return changed !== false;
+}
+
 /** Ends what a user, a client or all have begun. */
 export function end({ ends }: Tables, party: RevokedParty): void {
   ends.latest = Math.max(ends.latest + 1, Date.now() * 1000);

@@ -42,3 +42,17 @@ export interface ConsentStore {
   /** Lists all consents of a user, oldest first. */
   list(userId: string): Promise<readonly Consent[]>;
 }
+
+/** What a consent is merged with that is the first one. */
+export const NO_SCOPES: Pick<Consent, 'scopes' | 'hosts'> = { scopes: [], hosts: {} };
+
+/** A consent with its scopes and those of before, as {@link ConsentStore.add} stores them. */
+export function mergeConsents(before: Pick<Consent, 'scopes' | 'hosts'>, consent: Consent): Consent {
+  const names = [...new Set([...Object.keys(before.hosts), ...Object.keys(consent.hosts)])].toSorted();
+  const hosts = names.map((name) => [name, sorted(before.hosts[name], consent.hosts[name])]);
+  return { ...consent, scopes: sorted(before.scopes, consent.scopes), hosts: Object.fromEntries(hosts) };
+}
+
+function sorted(before: readonly string[] = [], scopes: readonly string[] = []): readonly string[] {
+  return [...new Set([...before, ...scopes])].toSorted();
+}

@@ -1,6 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
 
+import { mergeConsents, NO_SCOPES } from '../../../lib/contracts/consents.ts';
 import type { Consent, ConsentStore } from '../../../lib/contracts/index.ts';
 import type { Database } from '../database.ts';
 import type { Dialect, RemovableRows } from '../dialect.ts';
@@ -71,10 +72,10 @@ export function createAddConsent(
   return async function addConsent(statements, consent) {
     const { userId, clientId } = consent;
     // An insert and an update both lock the row: until the commit, no other transaction changes or removes it.
-    await statements.run(insert, CONSENTS.values(merged(NOTHING, consent)));
+    await statements.run(insert, CONSENTS.values(mergeConsents(NO_SCOPES, consent)));
     const stored = (await statements.get<Scopes>(findConsentedScopes, [userId, clientId]))!;
     const before = { scopes: SCOPES.toMember(stored.scopes), hosts: HOSTS.toMember(stored.hosts) };
-    const after = merged(before, consent);
+    const after = mergeConsents(before, consent);
     if (isDeepStrictEqual(after, { ...consent, ...before })) return;
     const changed = [SCOPES.toValue(after.scopes), HOSTS.toValue(after.hosts)];
     await statements.run(SET_CONSENT, [...changed, userId, clientId]);
@@ -110,19 +111,6 @@ const SET_CONSENT = 'update gatehouse_consents set scopes = ?, hosts = ? where u
 interface Scopes {
   readonly scopes: string;
   readonly hosts: string | null;
-}
-
-const NOTHING: Pick<Consent, 'scopes' | 'hosts'> = { scopes: [], hosts: {} };
-
-/** A consent with its scopes and those of before, sorted. */
-function merged(before: Pick<Consent, 'scopes' | 'hosts'>, consent: Consent): Consent {
-  const names = [...new Set([...Object.keys(before.hosts), ...Object.keys(consent.hosts)])].toSorted();
-  const hosts = names.map((name) => [name, sorted(before.hosts[name], consent.hosts[name])]);
-  return { ...consent, scopes: sorted(before.scopes, consent.scopes), hosts: Object.fromEntries(hosts) };
-}
-
-function sorted(before: readonly string[] = [], scopes: readonly string[] = []): readonly string[] {
-  return [...new Set([...before, ...scopes])].toSorted();
 }
 
 // Conditional, because a later time may have been written first.

@@ -1,4 +1,4 @@
-import type { Client } from '../../contracts/index.ts';
+import { named, namesOf } from './client-searches.ts';
 import { aClient, aSecret, NOW } from './rows.ts';
 import { testsOf } from '../test-runner.ts';
 import type { StorageTest } from '../test-runner.ts';
@@ -121,12 +121,4 @@ export function clientListContract(register: StorageTest): void {
     t.deepEqual(await ids({ ownerId: 'ann', search: 'tw' }), ['2']);
     t.deepEqual(await ids({ ownerId: 'ann', after: '1' }), ['2']);
   });
-}
-
-function named(...names: string[]): Client[] {
-  return names.map((name, index) => aClient({ id: `client-${index}`, name }));
-}
-
-function namesOf(clients: readonly Client[]): string[] {
-  return clients.map(({ name }) => name);
 }

@@ -17,7 +17,7 @@ export function clientSearchContract(register: StorageTest): void {
       'PlaySchool',
     ];
     for (const client of named(...names)) await clients.insert(client, []);
-    const search = async (text: string) => namesOf(await clients.list({ search: text }));
+    const search = namesFound(clients);
     t.deepEqual(await search('school'), ['100% School', 'PlaySchool', 'School_Ärzte', 'SCHOOLYARD']);
     t.deepEqual(await search(' SCHOOL_ä '), ['School_Ärzte']);
     t.deepEqual(await search('ärz'), ['School_Ärzte']);
@@ -34,7 +34,7 @@ export function clientSearchContract(register: StorageTest): void {
   test('clients: a search over several words finds names that continue with them', async (t, clients) => {
     for (const client of named('My School Reports', 'School Reports Two', 'School of Reports'))
       await clients.insert(client, []);
-    const search = async (text: string) => namesOf(await clients.list({ search: text }));
+    const search = namesFound(clients);
     t.deepEqual(await search('school rep'), ['My School Reports', 'School Reports Two']);
     t.deepEqual(await search('reports school'), []);
   });
@@ -42,7 +42,7 @@ export function clientSearchContract(register: StorageTest): void {
   test('clients: a search compares compatible characters, and each one of scripts without spaces', async (t, clients) => {
     for (const client of named('Ｓｃｈｏｏｌ', '学校時間割', 'ตารางเรียน', 'Été', 'İzmir'))
       await clients.insert(client, []);
-    const search = async (text: string) => namesOf(await clients.list({ search: text }));
+    const search = namesFound(clients);
     t.deepEqual(await search('school'), ['Ｓｃｈｏｏｌ']);
     t.deepEqual(await search('時間'), ['学校時間割']);
     t.deepEqual(await search('เรียน'), ['ตารางเรียน']);
@@ -60,7 +60,7 @@ export function clientSearchContract(register: StorageTest): void {
         aClient({ id: `${'🎒'.repeat(250)}${index}`, name, ownerId: '🎒'.repeat(255) }),
         [],
       );
-    const search = async (text: string) => namesOf(await clients.list({ search: text }));
+    const search = namesFound(clients);
     t.deepEqual(await search('w29'), [names[0]]);
     t.deepEqual(await search('w31'), []);
     t.deepEqual(await search('\u{FDFA}'), [names[1]]);
@@ -173,6 +173,11 @@ export function clientSearchContract(register: StorageTest): void {
   });
 }
 
+/** Finds the names of clients. */
+function namesFound(clients: ClientStore): (search: string) => Promise<string[]> {
+  return async (search) => namesOf(await clients.list({ search }));
+}
+
 async function allPages(clients: ClientStore, query: ClientQuery): Promise<string[]> {
   const ids: string[] = [];
   for (;;) {
@@ -182,11 +187,12 @@ async function allPages(clients: ClientStore, query: ClientQuery): Promise<strin
   }
 }
 
-function named(...names: string[]): Client[] {
+/** Clients with these names. */
+export function named(...names: string[]): Client[] {
   return names.map((name, index) => aClient({ id: `client-${index}`, name }));
 }
 
-function namesOf(clients: readonly Client[]): string[] {
+export function namesOf(clients: readonly Client[]): string[] {
   return clients.map(({ name }) => name);
 }
 

@@ -1,16 +1,16 @@
+import type { Credential, Storage } from '../../contracts/index.ts';
 import { aCode, aConsent, aGrant, aRefreshToken, LOOKALIKES, NOW, aSession, rowsOf } from './rows.ts';
 import { testsOf } from '../test-runner.ts';
-import type { StorageTest } from '../test-runner.ts';
+import type { Assertions, StorageTest } from '../test-runner.ts';
+
+const STORED = { credential: aCode(), grant: aGrant() };
 
 export function credentialContract(register: StorageTest): void {
   const test = testsOf(register, 'grants');
 
   test('grants: insert stores a code and its grant, and findCredential returns both', async (t, grants) => {
     t.true(await grants.insert(aGrant(), aCode()));
-    t.deepEqual(rowsOf(await grants.findCredential('code', aCode().id)), {
-      credential: aCode(),
-      grant: aGrant(),
-    });
+    t.deepEqual(rowsOf(await grants.findCredential('code', aCode().id)), STORED);
   });
 
   test('grants: insert stores the code and its grant, or neither', async (t, grants) => {
@@ -27,10 +27,7 @@ export function credentialContract(register: StorageTest): void {
     const { consents } = storage;
     await consents.add(aConsent());
     t.true(await grants.insert(aGrant(), aCode(), { consent: aConsent() }));
-    t.deepEqual(rowsOf(await grants.findCredential('code', aCode().id)), {
-      credential: aCode(),
-      grant: aGrant(),
-    });
+    t.deepEqual(rowsOf(await grants.findCredential('code', aCode().id)), STORED);
 
     const [grant, code] = [aGrant({ id: 'other' }), aCode({ id: 'other', grantId: 'other' })];
     const others = [{ userId: 'bob' }, { clientId: 'other' }, { createdAt: NOW + 1 }, { userId: 'Ann' }];
@@ -61,21 +58,9 @@ export function credentialContract(register: StorageTest): void {
   });
 
   test('grants: insert and the deletion of its consent at once leave no usable code', async (t, grants, storage) => {
-    const { consents } = storage;
-    for (let round = 0; round < 20; round += 1) {
-      await consents.add(aConsent());
-      const id = `${round}`;
-      const [isStarted] = await Promise.all([
-        grants.insert(aGrant({ id }), aCode({ id, grantId: id }), { consent: aConsent() }),
-        (async () => {
-          t.true(await consents.delete('ann', 'timetable'));
-          await grants.revoke({ userId: 'ann', clientId: 'timetable' }, NOW);
-        })(),
-        consents.touch('ann', 'timetable', NOW),
-      ]);
-      t.is(await grants.findCredential('code', id), undefined);
-      t.is((await grants.find(id))?.revokedAt, isStarted ? NOW : undefined);
-    }
+    await endsWithItsConsent(t, storage, 'code', async (id) => async () => {
+      return grants.insert(aGrant({ id }), aCode({ id, grantId: id }), { consent: aConsent() });
+    });
   });
 
   test('credentials: findCredential returns expired credentials, because the caller checks the time', async (t, grants) => {
@@ -117,4 +102,32 @@ export function credentialContract(register: StorageTest): void {
     await grants.insert(aGrant(), aCode({ payload }));
     t.deepEqual((await grants.findCredential('code', aCode().id))?.credential.payload, payload);
   });
+}
+
+/**
+ * A grant that is inserted while its consent is deleted leaves no usable credential.
+ *
+ * @param prepare - prepares the insertion of a grant and its credential with this id, and resolves to the insertion
+ */
+export async function endsWithItsConsent(
+  t: Assertions,
+  { consents, grants }: Storage,
+  kind: Credential['kind'],
+  prepare: (id: string) => Promise<() => Promise<boolean>>,
+): Promise<void> {
+  for (let round = 0; round < 20; round += 1) {
+    const id = `${round}`;
+    await consents.add(aConsent());
+    const insert = await prepare(id);
+    const [isInserted] = await Promise.all([
+      insert(),
+      (async () => {
+        t.true(await consents.delete('ann', 'timetable'));
+        await grants.revoke({ userId: 'ann', clientId: 'timetable' }, NOW);
+      })(),
+      consents.touch('ann', 'timetable', NOW),
+    ]);
+    t.is(await grants.findCredential(kind, id), undefined);
+    t.is((await grants.find(id))?.revokedAt, isInserted ? NOW : undefined);
+  }
 }

@@ -4,13 +4,14 @@ import {
   aDeviceCode,
   aGrant,
   anApproved,
-  aRefreshToken,
   aSession,
   HOUR,
   LOOKALIKES,
   NOW,
   rowsOf,
 } from './rows.ts';
+import { endsWithItsConsent } from './credentials.ts';
+import { isRedeemedOnce } from './redemption.ts';
 import { atOnce, testsOf } from '../test-runner.ts';
 import type { StorageTest } from '../test-runner.ts';
 
@@ -59,23 +60,7 @@ export function deviceCodeContract(register: StorageTest): void {
       credential: anApproved(),
       grant: aGrant(),
     });
-    const spent = { kind: 'device_code', id } as const;
-    const callers = Array.from({ length: 100 }, (_, index) => `caller ${index}`);
-    const outcomes = await Promise.all(
-      callers.map(async (caller) =>
-        grants.redeem(spent, {
-          successor: aRefreshToken({ id: caller }),
-          sealedSuccessor: caller,
-        }),
-      ),
-    );
-    const [winner, ...others] = callers.filter((_, index) => outcomes[index]?.outcome === 'redeemed');
-    t.deepEqual(others, []);
-    const saved = await Promise.all(callers.map(async (one) => grants.findCredential('refresh_token', one)));
-    t.deepEqual(
-      saved.flatMap((found) => found?.credential.id ?? []),
-      [winner],
-    );
+    await isRedeemedOnce(t, grants, { kind: 'device_code', id });
   });
 
   test('device codes: a request is answered once, of many answers at once too', async (t, deviceCodes, storage) => {
@@ -122,21 +107,10 @@ export function deviceCodeContract(register: StorageTest): void {
   });
 
   test('device codes: approve and the deletion of its consent at once leave no usable credential', async (t, deviceCodes, storage) => {
-    const { consents, grants } = storage;
-    for (let round = 0; round < 20; round += 1) {
-      const name = `${round}`;
-      await consents.add(aConsent());
+    await endsWithItsConsent(t, storage, 'device_code', async (name) => {
       await deviceCodes.insert(aDeviceCode({ id: name, userCodeId: name }));
-      const [isApproved] = await Promise.all([
-        approve(storage, name, name, { consent: aConsent() }),
-        (async () => {
-          t.true(await consents.delete('ann', 'timetable'));
-          await grants.revoke({ userId: 'ann', clientId: 'timetable' }, NOW);
-        })(),
-      ]);
-      t.is(await grants.findCredential('device_code', name), undefined);
-      t.is((await grants.find(name))?.revokedAt, isApproved ? NOW : undefined);
-    }
+      return async () => approve(storage, name, name, { consent: aConsent() });
+    });
   });
 
   test('device codes: prune deletes one after keptUntil', async (t, deviceCodes, storage) => {

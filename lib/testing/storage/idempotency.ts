@@ -1,7 +1,8 @@
+import type { IdempotencyStore, StoredRequest } from '../../contracts/index.ts';
 import { ActionError } from '../../errors.ts';
 import { aRequest, HOUR, LOOKALIKES, NOW } from './rows.ts';
 import { atOnce, testsOf } from '../test-runner.ts';
-import type { StorageTest } from '../test-runner.ts';
+import type { Assertions, StorageTest } from '../test-runner.ts';
 
 export function idempotencyContract(register: StorageTest): void {
   const test = testsOf(register, 'idempotency');
@@ -17,11 +18,7 @@ export function idempotencyContract(register: StorageTest): void {
   });
 
   test('idempotency: of a hundred calls of begin at once, exactly one stores its request', async (t, idempotency) => {
-    const callers = Array.from({ length: 100 }, (_, index) => aRequest({ attempt: `attempt ${index}` }));
-    const found = await Promise.all(callers.map(async (caller) => idempotency.begin(caller, NOW)));
-    const winners = callers.filter((_, index) => found[index] === undefined);
-    t.is(winners.length, 1);
-    for (const one of found) t.deepEqual(one ?? winners[0], winners[0]);
+    await oneBegins(t, idempotency, NOW, {});
   });
 
   test('idempotency: begin called again by the same attempt returns undefined again', async (t, idempotency) => {
@@ -157,22 +154,17 @@ export function leaseContract(register: StorageTest): void {
 
   const leased = aRequest({ leasedUntil: NOW + 30 });
   const answer = { status: 200, body: '{}' };
-  const callers = Array.from({ length: 100 }, (_, index) =>
-    aRequest({ attempt: `attempt ${index}`, leasedUntil: NOW + 2 * HOUR, expiresAt: NOW + 48 * HOUR }),
-  );
+  const late = { leasedUntil: NOW + 2 * HOUR, expiresAt: NOW + 48 * HOUR };
+  const second = aRequest({ attempt: 'second', ...late });
 
   test('idempotency: of a hundred calls of begin after the end of a lease, exactly one takes over', async (t, idempotency) => {
     await idempotency.begin(leased, NOW);
-    t.deepEqual(await idempotency.begin(callers[0]!, NOW + 29), leased, 'before its end');
-    const found = await Promise.all(callers.map(async (caller) => idempotency.begin(caller, NOW + 30)));
-    const winners = callers.filter((_, index) => found[index] === undefined);
-    t.is(winners.length, 1);
-    for (const one of found) t.deepEqual(one ?? winners[0], winners[0]);
+    t.deepEqual(await idempotency.begin(second, NOW + 29), leased, 'before its end');
+    await oneBegins(t, idempotency, NOW + 30, late);
   });
 
   test('idempotency: an attempt whose lease ended cannot finish, extend or abandon the one that took over', async (t, idempotency) => {
     await idempotency.begin(leased, NOW);
-    const second = callers[0]!;
     t.is(await idempotency.begin(second, NOW + 30), undefined);
     t.false(await idempotency.extend(leased, NOW + HOUR));
     t.false(await idempotency.finish(leased, answer));
@@ -187,30 +179,43 @@ export function leaseContract(register: StorageTest): void {
     await idempotency.begin(leased, NOW);
     t.true(await idempotency.extend(leased, NOW + 60));
     t.true(await idempotency.extend(leased, NOW + 60), 'the same again');
-    t.deepEqual(await idempotency.begin(callers[0]!, NOW + 59), { ...leased, leasedUntil: NOW + 60 });
-    t.is(await idempotency.begin(callers[0]!, NOW + 60), undefined);
+    t.deepEqual(await idempotency.begin(second, NOW + 59), { ...leased, leasedUntil: NOW + 60 });
+    t.is(await idempotency.begin(second, NOW + 60), undefined);
   });
 
   test('idempotency: extend works after the end of a lease that no other attempt took over', async (t, idempotency) => {
     await idempotency.begin(leased, NOW);
     t.true(await idempotency.extend(leased, NOW + HOUR));
-    t.is((await idempotency.begin(callers[0]!, NOW + 59))?.attempt, leased.attempt);
+    t.is((await idempotency.begin(second, NOW + 59))?.attempt, leased.attempt);
   });
 
   test('idempotency: a request with an answer has no lease to extend or to take over', async (t, idempotency) => {
     await idempotency.begin(leased, NOW);
     await idempotency.finish(leased, answer);
     t.false(await idempotency.extend(leased, NOW + HOUR));
-    t.deepEqual(await idempotency.begin(callers[0]!, NOW + HOUR), { ...leased, answer });
+    t.deepEqual(await idempotency.begin(second, NOW + HOUR), { ...leased, answer });
   });
 
   test('idempotency: of a hundred calls of begin for an expired request, exactly one stores a new one', async (t, idempotency) => {
     await idempotency.begin({ ...leased, fingerprint: 'different', expiresAt: NOW + HOUR }, NOW);
     await idempotency.finish(leased, answer);
-    t.deepEqual((await idempotency.begin(callers[0]!, NOW + HOUR))?.answer, answer);
-    const found = await Promise.all(callers.map(async (caller) => idempotency.begin(caller, NOW + HOUR + 1)));
-    const winners = callers.filter((_, index) => found[index] === undefined);
-    t.is(winners.length, 1);
-    for (const one of found) t.deepEqual(one ?? winners[0], winners[0]);
+    t.deepEqual((await idempotency.begin(second, NOW + HOUR))?.answer, answer);
+    await oneBegins(t, idempotency, NOW + HOUR + 1, late);
   });
+}
+
+/** Of a hundred attempts to begin a request at once, one does, and the others find it. */
+async function oneBegins(
+  t: Assertions,
+  idempotency: IdempotencyStore,
+  at: number,
+  fields: Partial<StoredRequest>,
+): Promise<void> {
+  const attempts = Array.from({ length: 100 }, (_, index) =>
+    aRequest({ ...fields, attempt: `attempt ${index}` }),
+  );
+  const found = await Promise.all(attempts.map(async (attempt) => idempotency.begin(attempt, at)));
+  const winners = attempts.filter((_, index) => found[index] === undefined);
+  t.is(winners.length, 1);
+  for (const one of found) t.deepEqual(one ?? winners[0], winners[0]);
 }

@@ -1,8 +1,8 @@
-import type { Credential, Redemption, Storage } from '../../contracts/index.ts';
+import type { Credential, GrantStore, Storage } from '../../contracts/index.ts';
 import { now } from '../../contracts/clock.ts';
 import { aCode, aGrant, aRefreshToken, HOUR, NOW, rowsOf } from './rows.ts';
-import { testsOf } from '../test-runner.ts';
-import type { StorageTest } from '../test-runner.ts';
+import { atOnce, testsOf } from '../test-runner.ts';
+import type { Assertions, StorageTest } from '../test-runner.ts';
 
 export function redemptionContract(register: StorageTest): void {
   const test = testsOf(register, 'grants');
@@ -67,30 +67,7 @@ export function redemptionContract(register: StorageTest): void {
 
   test('redeem: of a hundred calls at once, exactly one redeems the credential', async (t, grants) => {
     await grants.insert(aGrant(), aCode());
-    const callers = Array.from({ length: 100 }, (_, index) => `caller ${index}`);
-    const outcomes = await Promise.all(
-      callers.map(async (caller) =>
-        grants.redeem(spent, {
-          successor: aRefreshToken({ id: caller }),
-          sealedSuccessor: caller,
-        }),
-      ),
-    );
-    const winners = callers.filter((_, index) => outcomes[index]?.outcome === 'redeemed');
-    t.is(winners.length, 1);
-    const [winner = ''] = winners;
-    const forTheOthers: Redemption = {
-      outcome: 'spent',
-      sealedSuccessor: winner,
-    };
-    for (const outcome of outcomes.filter((one) => one.outcome !== 'redeemed')) {
-      t.deepEqual(outcome, forTheOthers);
-    }
-    const saved = await Promise.all(callers.map(async (id) => grants.findCredential('refresh_token', id)));
-    t.deepEqual(
-      saved.flatMap((found) => found?.credential.id ?? []),
-      [winner],
-    );
+    await isRedeemedOnce(t, grants, spent);
   });
 
   test('redeem: with three rotations at once in each generation, one refresh token stays valid', async (t, grants) => {
@@ -119,6 +96,31 @@ export function redemptionContract(register: StorageTest): void {
       t.true(outcome === 'gone' || isStored);
     }
   });
+}
+
+/** Of a hundred calls at once, one redeems the credential, and the others learn of its successor. */
+export async function isRedeemedOnce(
+  t: Assertions,
+  grants: GrantStore,
+  spent: Pick<Credential, 'kind' | 'id'>,
+): Promise<void> {
+  const outcomes = await atOnce(100, async (caller) =>
+    grants.redeem(spent, {
+      successor: aRefreshToken({ id: `caller ${caller}` }),
+      sealedSuccessor: `caller ${caller}`,
+    }),
+  );
+  const winner = `caller ${outcomes.findIndex(({ outcome }) => outcome === 'redeemed')}`;
+  const others = outcomes.filter(({ outcome }) => outcome !== 'redeemed');
+  t.is(others.length, 99);
+  for (const outcome of others) t.deepEqual(outcome, { outcome: 'spent', sealedSuccessor: winner });
+  const saved = await atOnce(100, async (caller) =>
+    grants.findCredential('refresh_token', `caller ${caller}`),
+  );
+  t.deepEqual(
+    saved.flatMap((found) => found?.credential.id ?? []),
+    [winner],
+  );
 }
 
 async function redeemWhileRevoking(storage: Storage, grantId: string) {
