@@ -48,7 +48,7 @@ export async function backupSqlite(address: string, file: string): Promise<void>
 }
 
 const OTHER_DATABASES =
-  'only an SQLite file is copied; for PostgreSQL use pg_dump, for MariaDB and MySQL mariadb-dump --single-transaction: see docs/backup.md';
+  'only an SQLite file is copied; for PostgreSQL use pg_dump, for MariaDB and MySQL mariadb-dump --single-transaction: see docs/upgrading.md';
 
 function sqliteFileOf(address: string): string {
   const filename = filenameOf(parseUrl(address));

@@ -46,7 +46,7 @@ export async function startNodes(cluster: GaleraCluster): Promise<Nodes> {
   };
 }
 
-/** HAProxy before all members of a cluster, as `docs/databases.md` shows it. */
+/** HAProxy before all members of a cluster, as `docs/review/databases.md` shows it. */
 export async function startBalancer(
   { members }: GaleraCluster,
   check = 'check inter 500ms on-marked-down shutdown-sessions',

@@ -248,7 +248,7 @@ function parentOf(pid: number): number | undefined {
   }
 }
 
-/** The settings that docs/databases.md shows. */
+/** The settings that docs/review/databases.md shows. */
 function haproxySettings(port: number, servers: readonly Server[]): string {
   return `
 global

@@ -16,7 +16,22 @@ export interface Tool {
   readonly name: string;
   readonly action: Action;
   /** What `tools/list` says of it. */
-  readonly definition: ReturnType<typeof definitionOf>;
+  readonly definition: ToolDefinition;
+}
+
+/** A tool as MCP describes it. */
+export interface ToolDefinition {
+  readonly name: string;
+  readonly title: string;
+  readonly description: string;
+  readonly inputSchema: JsonSchema & { readonly type: 'object' };
+  readonly outputSchema: JsonSchema;
+  readonly annotations: {
+    readonly readOnlyHint: boolean;
+    readonly destructiveHint: boolean;
+    readonly idempotentHint: boolean;
+    readonly openWorldHint: boolean;
+  };
 }
 
 /**
@@ -48,8 +63,7 @@ export function toolsOf(actions: readonly Action[]): ReadonlyMap<string, Tool> {
   return tools;
 }
 
-/** A tool as MCP describes it. */
-function definitionOf(name: string, action: Action) {
+function definitionOf(name: string, action: Action): ToolDefinition {
   const { description, destructive, idempotent, outputSchema, readOnly, title } = action;
   return {
     name,
@@ -68,7 +82,7 @@ function definitionOf(name: string, action: Action) {
 }
 
 /** The schema of a tool's arguments. Its root is an object, whatever the action's input is. */
-function argumentsSchema(action: Action): JsonSchema & { readonly type: 'object' } {
+function argumentsSchema(action: Action): ToolDefinition['inputSchema'] {
   const { level, readOnly, type } = action;
   const { $schema, $defs, ...input } = action.inputSchema;
   const id = { ...OBJECT_ID_SCHEMA, description: `The id of the ${type}.` };

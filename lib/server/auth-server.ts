@@ -46,6 +46,11 @@ export interface AuthServer<
   /**
    * Adds an observer of the requests to the endpoints and the guard, for metrics; `createMetrics()` of `koa-gatehouse/metrics`
    * uses it. The returned function removes the observer.
+   *
+   * Traces need none: with `@opentelemetry/api` and an SDK there are the spans `gatehouse.token`, `gatehouse.revocation`,
+   * `gatehouse.introspection`, `gatehouse.device_authorization`, `gatehouse.authorization`, `gatehouse.page`, and `gatehouse.guard`
+   * for tokens that are not cached, with `http.response.status_code`, `error.type`, `oauth.client_id`, `oauth.grant_type` and
+   * `gatehouse.request_id`.
    */
   observe(this: void, observer: Observer): () => void;
   /** The stored events of all nodes, for `retention.audit`. */

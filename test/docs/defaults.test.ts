@@ -17,6 +17,8 @@ import type { LifetimePreset } from '../../lib/options/lifetimes.ts';
 import type { ResolvedOptions } from '../../lib/options/resolved-options.ts';
 import { readSettings } from '../../lib/pdf/options.ts';
 import { people } from '../harness/platform.ts';
+import { documentedIn, GROUPS, SERVER_OPTIONS } from './documented.ts';
+import type { Place } from './documented.ts';
 import { GUIDES, ROOT } from './guides.ts';
 
 delete process.env['PDF_BASE_URL'];
@@ -39,17 +41,6 @@ const api = readOptions(API_LIMITS, {});
 const pdf = readSettings({});
 // Without a look for Chromium, and as root.
 const htmlPdf = readConverterSettings({ executablePath: process.execPath, sandbox: false });
-
-/** The groups of options, their declarations, and their files. */
-const GROUPS = [
-  ['login', 'login', 'options'],
-  ['clients', 'CLIENTS', 'clients'],
-  ['tokens', 'tokens', 'tokens'],
-  ['secrets', 'SECRETS', 'options'],
-  ['limits', 'LIMITS', 'options'],
-  ['paths', 'PATHS', 'options'],
-  ['retention', 'RETENTION', 'options'],
-] as const;
 
 /** The defaults, by the name of the option. */
 const DEFAULTS: ReadonlyMap<string, unknown> = new Map([
@@ -78,21 +69,9 @@ function entries(prefix: string, values: object): [string, unknown][] {
   return Object.entries(values).map(([name, value]) => [prefix + name, value]);
 }
 
-/** Where options are documented: the file, the interface, and the prefix of its members in {@link DEFAULTS}. */
-const INTERFACES: readonly [file: string, name: string, prefix: string][] = [
-  ['lib/options/options.ts', 'AuthServerOptions', ''],
-  ...GROUPS.map(([group, declared, file]): [string, string, string] => [
-    `lib/options/${file}.ts`,
-    declared,
-    `${group}.`,
-  ]),
-  ['lib/options/lifetimes.ts', 'Lifetimes', 'tokens.lifetimes.'],
-  ['lib/options/attempts.ts', 'LoginLimits', 'limits.attempts.login.'],
-  ['lib/options/attempts.ts', 'ClientAuthenticationLimits', 'limits.attempts.clientAuthentication.'],
-  ['lib/options/attempts.ts', 'UserCodeLimits', 'limits.attempts.userCodes.'],
-  ['lib/options/attempts.ts', 'DeviceRequestLimits', 'limits.attempts.deviceRequests.'],
-  ['lib/options/clients.ts', 'DeviceAuthorization', 'clients.devices.'],
-  ['lib/options/registration.ts', 'DynamicRegistrationOptions', 'clients.registration.'],
+/** Where the options are documented whose defaults are compared. */
+const INTERFACES: readonly Place[] = [
+  ...SERVER_OPTIONS,
   ['lib/api/limits.ts', 'BulkLimits', 'api.bulk.'],
   ['lib/api/limits.ts', 'UploadLimits', 'api.uploads.'],
   ['lib/pdf/options.ts', 'PdfClientOptions', 'pdf.'],
@@ -144,27 +123,6 @@ const NONE = new Set([
   'limits.attempts.deviceRequests',
   'htmlPdf.observe',
 ]);
-
-interface Documented {
-  readonly option: string;
-  readonly isOptional: boolean;
-  /** The text after `@default`. */
-  readonly text: string | undefined;
-}
-
-function documentedIn([file, name, prefix]: (typeof INTERFACES)[number]): Documented[] {
-  const source = readFileSync(join(ROOT, file), 'utf8');
-  const declared =
-    new RegExp(`^export interface ${name}\\b[^{]*\\btypeof (\\w+)`, 'm').exec(source)?.[1] ?? name;
-  const start = `^(?:export )?(?:const|function|interface) ${declared}\\b`;
-  const body = new RegExp(`${start}[\\s\\S]*?^}`, 'm').exec(source)?.[0] ?? '';
-  const members = body.matchAll(/\/\*\*((?:(?!\*\/)[\s\S])*)\*\/\s*(?:readonly )?(\w+)(\?|: optional\(|)?/g);
-  return Array.from(members, ([, comment = '', member = '', optional]) => ({
-    option: prefix + member,
-    isOptional: optional !== undefined,
-    text: /@default ([\s\S]*)$/.exec(comment.replaceAll(/\n\s*\* ?/g, ' '))?.[1]?.trim(),
-  }));
-}
 
 const WORDS = 'a an one two three four five six seven eight nine ten'.split(' ');
 const NUMBERS: ReadonlyMap<string, number> = new Map([
@@ -286,11 +244,7 @@ const SENTENCES: readonly [option: string, ...patterns: readonly string[]][] = [
     `or it is more than (AMOUNT) ago`,
   ],
   ['tokens.revocationLag', `within (AMOUNT) on the others`],
-  [
-    'tokens.lifetimes.accessToken',
-    `access token lives (AMOUNT) by default`,
-    `(AMOUNT) is what the reference shows`,
-  ],
+  ['tokens.lifetimes.accessToken', `access token lives (AMOUNT) by default`],
   ['tokens.lifetimes.authorizationCode', `used before, older than (AMOUNT)`],
   ['api.bulk.maximum', `(AMOUNT) items \\(else 422\\)`],
   ['api.bulk.bodyLimit', `and (AMOUNT) \\(else 413\\)`],

@@ -90,6 +90,14 @@ test('every link in the other Markdown leads to a file and a heading of the repo
   );
 });
 
+test('a guide is read in some minutes', (t) => {
+  // The list of the options is looked up, not read.
+  for (const guide of GUIDES.filter((name) => name !== 'docs/options.md')) {
+    const words = readFileSync(join(ROOT, guide), 'utf8').trim().split(/\s+/).length;
+    t.true(words <= 900, `${guide} has ${words} words`);
+  }
+});
+
 test('no guide has the address of a registry of packages', (t) => {
   for (const guide of GUIDES) t.false(readFileSync(join(ROOT, guide), 'utf8').includes('npmjs.'), guide);
 });
