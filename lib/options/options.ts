@@ -87,7 +87,8 @@ const LIMITS = {
 
 const PATHS = {
   /**
-   * The path of this app below which the server's paths are. Set it to `'/'` when a proxy removes the issuer's path.
+   * The path of this app below which the server's paths are. Set it to `'/'` when a proxy removes the issuer's path,
+   * or `koa-mount` does; mount the API router at the same path then.
    * @default the issuer's path
    */
   mount: optional(mountPath),

@@ -39,7 +39,9 @@ function textOf(file: string): string {
 
 /** The links to files, in Markdown and in HTML. */
 function linksOf(file: string): Link[] {
-  const links = textOf(file).matchAll(/\]\((?!https?:)([^)\s]+)\)|\b(?:src|href)="(?!https?:)([^"]+)"/g);
+  const links = textOf(file)
+    .replaceAll(/`[^`\n]*`/g, '')
+    .matchAll(/\]\((?!https?:)([^)\s]+)\)|\b(?:src|href)="(?!https?:)([^"]+)"/g);
   return Array.from(links, ([text, inMarkdown, inHtml]) => {
     const [path = '', anchor] = (inMarkdown ?? inHtml ?? '').split('#');
     const target = path === '' ? file : relative(ROOT, resolve(ROOT, file, '..', path));

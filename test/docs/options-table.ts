@@ -1,45 +1,73 @@
 import { documentedIn, SERVER_OPTIONS } from './documented.ts';
 import type { Documented, Place } from './documented.ts';
 
-const START = `# Options of createAuthServer()
+const START = `# Options
 
-Each option with its default and the first sentence of its documentation; your editor shows all of it. The declarations in \`lib/options\` are the
-source of this page: \`npm run options\` writes it.
+The options of each function with their defaults and the first sentence of their documentation; your editor shows all of it. The declarations are
+the source of this page: \`npm run options\` writes it in a checkout. There, \`npm run reference\` builds pages of every public name of the package, in
+\`docs/reference/html\`.
 
-Durations are seconds, or text such as \`'30 days'\`. Options are checked once, at start: a wrong one is a \`ConfigError\` that names the option and
-the remedy. In a checkout, \`npm run reference\` builds pages of every public name of the package, in \`docs/reference/html\`.
+Durations are seconds, or text such as \`'30 days'\`. Options are checked once: a wrong one is a \`ConfigError\` that names the option and the remedy.
 `;
 
-const PLACES: readonly Place[] = [
-  ...SERVER_OPTIONS,
-  ['lib/options/client-id-metadata.ts', 'ClientIdMetadata', 'clients.documents.'],
-  ['lib/options/scopes.ts', 'scope', 'scopes.<name>.'],
-  ['lib/options/resources.ts', 'resourceOptions', 'resources.<url>.'],
-];
+/** The places of the options of each function: those of the function itself first. */
+const FUNCTIONS: Readonly<Record<string, readonly Place[]>> = {
+  'createAuthServer()': [
+    ...SERVER_OPTIONS,
+    ['lib/options/clients.ts', 'ClientIdMetadata', 'clients.documents.'],
+    ['lib/options/scopes.ts', 'scope', 'scopes.<name>.'],
+    ['lib/options/resources.ts', 'resourceOptions', 'resources.<url>.'],
+  ],
+  'createApiRouter()': [
+    ['lib/api/router.ts', 'apiRouterOptions', ''],
+    ['lib/api/limits.ts', 'LIMITS', ''],
+    ['lib/api/limits.ts', 'BulkLimits', 'bulk.'],
+    ['lib/api/limits.ts', 'UploadLimits', 'uploads.'],
+    ['lib/api/limits.ts', 'RequestLimits', 'limits.'],
+  ],
+  'createMcpEndpoint()': [['lib/mcp/endpoint.ts', 'mcpEndpointOptions', '']],
+  'pages()': [
+    ['interactions/options.ts', 'PAGES', ''],
+    ['interactions/options.ts', 'BRAND', 'brand.'],
+  ],
+  'knexStorage()': [['adapters/knex/knex-storage.ts', 'KNEX_STORAGE', '']],
+  'createHtmlToPdf()': [['lib/html-pdf/options.ts', 'HtmlToPdfOptions', '']],
+  'new PdfClient()': [['lib/pdf/options.ts', 'PdfClientOptions', '']],
+};
 
-/** The text of \`docs/options.md\`: a list for each group. */
+/** The text of `docs/options.md`: a list for each group of options. */
 export function optionsTable(): string {
-  const tops = documentedIn(PLACES[0]!).map(({ option }) => option);
-  // The options of a group follow it, in the order of the options at the top.
-  const places = PLACES.toSorted((one, other) => rank(one, tops) - rank(other, tops));
-  return [START, ...places.map(section)].join('\n');
+  const sections = Object.entries(FUNCTIONS).map(([name, places]) => {
+    const tops = places.filter(([, , prefix]) => prefix === '').flatMap(documentedIn);
+    // The options of a group follow the group, in the order of the options at the top.
+    const order = tops.map(({ option }) => option);
+    const groups = places
+      .filter(([, , prefix]) => prefix !== '')
+      .toSorted((one, other) => order.indexOf(topOf(one)) - order.indexOf(topOf(other)));
+    return [`## ${name}\n\n${listOf(tops)}`, ...groups.map(sectionOf)].join('\n');
+  });
+  return [START, ...sections].join('\n');
 }
 
-function rank([, , prefix]: Place, tops: readonly string[]): number {
-  return tops.indexOf(prefix.split('.')[0] ?? '');
+function topOf([, , prefix]: Place): string {
+  return prefix.split('.')[0] ?? '';
 }
 
-function section(place: Place): string {
-  const heading = place[2] === '' ? '' : `## ${place[2].slice(0, -1)}\n\n`;
-  return `${heading}${documentedIn(place).map(line).join('\n')}\n`;
+function sectionOf(place: Place): string {
+  return `### ${place[2].slice(0, -1)}\n\n${listOf(documentedIn(place))}`;
+}
+
+function listOf(options: readonly Documented[]): string {
+  return `${options.map(line).join('\n')}\n`;
 }
 
 function line({ about, isOptional, option, text }: Documented): string {
-  const byDefault = isOptional ? text && `Default: ${text}.` : 'Required.';
-  return `- **\`${option}\`**: ${firstSentence(about)}${byDefault ? ` ${byDefault.replace(/\.\.$/, '.')}` : ''}`;
+  const required = isOptional ? undefined : 'Required.';
+  const words = text === undefined ? required : `Default: ${text.replace(/\.$/, '')}.`;
+  return [`- **\`${option}\`**: ${firstSentence(about)}`, ...(words ? [words] : [])].join(' ');
 }
 
-/** Up to the first point that ends a sentence: not one in a name, such as `limits.attempts`. */
+/** Up to the first point that ends a sentence: not one in code, such as `limits.attempts`. */
 function firstSentence(text: string): string {
-  return /^.*?[.](?=\s|$)/.exec(text)?.[0] ?? text;
+  return /^(?:`[^`]*`|[^`])*?\.(?=\s|$)/.exec(text)?.[0] ?? text;
 }
