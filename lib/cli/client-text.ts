@@ -31,6 +31,7 @@ export const REGISTRATION: Readonly<Record<Client['registration'], string>> = {
   dynamic: 'by the app itself',
   metadata_document: 'by its metadata document',
 };
+
 function ownRows({ firstParty, grantType, permissions, redirectUris, roles }: Client): Row[] {
   const consent: Row = ['Consent', firstParty ? 'not asked: first-party' : 'asked'];
   const rows: Readonly<Record<Client['grantType'], Row[]>> = {

@@ -37,18 +37,12 @@ export async function readGateFile(file: string): Promise<GateFile> {
   };
 }
 
+type GivenNames = Partial<Record<'roles' | 'permissions' | 'scopes', readonly string[] | undefined>>;
+
 /** The note about names that were not checked, because no gate file was given. */
 export function uncheckedNames(
   names: GateFile | undefined,
-  {
-    roles = [],
-    permissions = [],
-    scopes = [],
-  }: {
-    roles?: readonly string[] | undefined;
-    permissions?: readonly string[] | undefined;
-    scopes?: readonly string[] | undefined;
-  },
+  { roles = [], permissions = [], scopes = [] }: GivenNames,
 ): readonly string[] {
   const unchecked = [
     ...(names ? [] : [...roles, ...permissions]),
