@@ -75,7 +75,10 @@ async function fetchJson(url: string, init: RequestInit = {}): Promise<Answer> {
 
 if (process.argv[1] === import.meta.filename) {
   const [issuer = 'http://localhost:3000', clientId] = process.argv.slice(2);
-  if (clientId === undefined) throw new Error('Usage: node device.ts ISSUER CLIENT_ID');
+  if (clientId === undefined) {
+    console.error('Usage: node device.ts ISSUER CLIENT_ID');
+    process.exit(2);
+  }
   const token = await signIn(issuer, clientId, (line) => console.log(line));
   console.log(`You are signed in as ${await nameOf(issuer, token)}.`);
 }

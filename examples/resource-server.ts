@@ -133,7 +133,10 @@ if (process.argv[1] === import.meta.filename) {
     PORT = '3001',
     RESOURCE: resource,
   } = process.env;
-  if (!issuer || !clientId || !clientSecret) throw new Error('Set ISSUER, CLIENT_ID and CLIENT_SECRET');
+  if (!issuer || !clientId || !clientSecret) {
+    console.error('Set ISSUER, CLIENT_ID and CLIENT_SECRET, such as ISSUER=http://localhost:3000 ...');
+    process.exit(2);
+  }
   const server = createLibrary({ issuer, clientId, clientSecret, resource }).listen(
     Number(PORT),
     '127.0.0.1',

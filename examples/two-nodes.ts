@@ -91,7 +91,10 @@ if (process.argv[1] === import.meta.filename) {
     DATABASE_URL: database,
     KEY_ENCRYPTION_KEY: keyEncryptionKey = 'for this example only: 32 characters',
   } = process.env;
-  if (!database) throw new Error('Set DATABASE_URL to an empty PostgreSQL database');
+  if (!database) {
+    console.error('Set DATABASE_URL to an empty PostgreSQL database, such as postgres://localhost/gatehouse');
+    process.exit(2);
+  }
   const port = Number(process.env['PORT'] ?? 3000);
   const issuer = `http://localhost:${port}`;
   const settings = { issuer, database, keyEncryptionKey };
