@@ -125,8 +125,9 @@ function openFile(config: Knex.Config, filename: string, timeout: number): Opene
   // In WAL mode it reads the last committed state while the other connection has a transaction open.
   function reader(): Statements {
     if (!reading) {
-      reading = open();
-      reading.pragma('query_only = 1');
+      const file = open();
+      file.pragma('query_only = 1');
+      reading = file;
     }
     return dialect.enter(reading);
   }
