@@ -20,6 +20,7 @@ export class HtmlPdfError extends GatehouseError {
   /** The kind of the failure; stable. */
   declare readonly code: HtmlPdfErrorCode;
 
+  // oxlint-disable-next-line no-useless-constructor -- it takes the codes of this error only
   constructor(code: HtmlPdfErrorCode, message: string, options?: ErrorOptions) {
     super(code, message, options);
   }

@@ -1,6 +1,7 @@
 import { responseError } from '../pdf/attempt.ts';
 import type { Answer, Call } from '../pdf/attempt.ts';
 import { limitedBody } from '../pdf/body.ts';
+import { payloadOf } from '../pdf/payload.ts';
 import type { Payload } from '../pdf/payload.ts';
 import { perform } from '../pdf/perform.ts';
 import type { DocumentSettings } from './options.ts';
@@ -66,16 +67,7 @@ async function formOf(html: string, document: DocumentSettings): Promise<Payload
   };
   for (const [name, value] of Object.entries(fields)) form.append(name, value);
   const response = new Response(form);
-  const body = new Uint8Array(await response.arrayBuffer());
-  return {
-    contentType: response.headers.get('content-type')!,
-    size: body.byteLength,
-    repeatable: true,
-    async *read() {
-      yield body;
-    },
-    close: async () => {},
-  };
+  return payloadOf(response.headers.get('content-type')!, new Uint8Array(await response.arrayBuffer()));
 }
 
 function templateDocument(html: string): string {

@@ -1,7 +1,7 @@
 import { basename } from 'node:path';
 
 import { PdfError } from './error.ts';
-import { blobSource, bytesSource, openFile, streamSource } from './sources.ts';
+import { dataSource, openFile, streamSource } from './sources.ts';
 import type { Source } from './sources.ts';
 
 /**
@@ -116,9 +116,9 @@ async function openSource(input: object): Promise<Source | undefined> {
 
 function openData(data: unknown, filename: string | undefined): Source | undefined {
   if (data instanceof Blob) {
-    return blobSource(data, filename ?? ('name' in data ? String(data.name) : undefined));
+    return dataSource(data, filename ?? ('name' in data ? String(data.name) : undefined));
   }
-  return data instanceof Uint8Array ? bytesSource(data, filename) : undefined;
+  return data instanceof Uint8Array ? dataSource(data, filename) : undefined;
 }
 
 function isIterable(value: unknown): value is AsyncIterable<unknown> {

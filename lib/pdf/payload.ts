@@ -4,13 +4,8 @@ import { openInput } from './input.ts';
 import type { Source } from './sources.ts';
 
 /** The body of a request, which may be sent more than once. */
-export interface Payload {
+export interface Payload extends Omit<Source, 'filename'> {
   readonly contentType: string;
-  /** In bytes; `undefined` when it is not known in advance. */
-  readonly size: number | undefined;
-  readonly repeatable: boolean;
-  read(): AsyncIterable<Uint8Array>;
-  close(): Promise<void>;
 }
 
 /** Opens an input and makes the request body for it (spec section 4.7). */
@@ -19,13 +14,15 @@ export async function openPayload(
   options: { readonly localFiles: boolean },
 ): Promise<Payload> {
   const opened = await openInput(input, options);
-  return 'url' in opened ? json({ url: opened.url }) : multipart(opened.source);
+  return 'url' in opened
+    ? payloadOf('application/json', Buffer.from(JSON.stringify({ url: opened.url })))
+    : multipart(opened.source);
 }
 
-function json(value: object): Payload {
-  const body = Buffer.from(JSON.stringify(value));
+/** A body in memory. */
+export function payloadOf(contentType: string, body: Uint8Array): Payload {
   return {
-    contentType: 'application/json',
+    contentType,
     size: body.byteLength,
     repeatable: true,
     async *read() {

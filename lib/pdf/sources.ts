@@ -70,29 +70,22 @@ function changed(path: string): PdfError {
   return new PdfError('ERR_PDF_UNREADABLE', `The PDF at ${path} changed while it was sent. Send it again.`);
 }
 
-/** Bytes in memory. */
-export function bytesSource(bytes: Uint8Array, filename: string | undefined): Source {
-  return {
-    ...common(bytes.byteLength, filename),
-    async *read() {
-      for (let at = 0; at < bytes.byteLength; at += CHUNK) yield bytes.subarray(at, at + CHUNK);
-    },
-  };
-}
-
-/** A `Blob`, whose bytes may be in a file (`fs.openAsBlob`). */
-export function blobSource(blob: Blob, filename: string | undefined): Source {
-  return {
-    ...common(blob.size, filename),
-    async *read() {
-      for (let at = 0; at < blob.size; at += CHUNK) yield await readSlice(blob.slice(at, at + CHUNK));
-    },
-  };
-}
-
-function common(size: number, filename: string | undefined): Omit<Source, 'read'> {
+/** Bytes in memory, or a `Blob`, whose bytes may be in a file (`fs.openAsBlob`). */
+export function dataSource(data: Uint8Array | Blob, filename: string | undefined): Source {
+  const size = data instanceof Blob ? data.size : data.byteLength;
   if (size === 0) throw new PdfError('ERR_PDF_INPUT', 'The PDF is empty.');
-  return { filename, size, repeatable: true, close: async () => {} };
+  return {
+    filename,
+    size,
+    repeatable: true,
+    async *read() {
+      for (let at = 0; at < size; at += CHUNK) {
+        const end = at + CHUNK;
+        yield data instanceof Blob ? await readSlice(data.slice(at, end)) : data.subarray(at, end);
+      }
+    },
+    close: async () => {},
+  };
 }
 
 async function readSlice(slice: Blob): Promise<Uint8Array> {

@@ -85,13 +85,20 @@ export interface Metrics {
 export function createMetrics(auth: ObservedServer, options: MetricsOptions = {}): Metrics {
   const { register = new Registry() } = readOptions(METRICS, options, 'createMetrics()');
   const { concurrencyLimit } = internalsOf(auth);
-  const registers = [register];
-  const stops = [
-    auth.observe({ answered: countRegistrations(registers) }),
-    auth.observe({ answered: countTokens(registers), guarded: countGuard(registers) }),
-    auth.events.on('*', countEvents(registers)),
-  ];
-  registerGauges({ concurrencyLimit, keys: auth.keys }, registers);
+  const create = creatorIn([register]);
+  const [countToken, countRegistration] = [tokenCounter(create), registrationCounter(create)];
+  const stopObserving = auth.observe({
+    answered(outcome) {
+      if (outcome.endpoint === 'token') countToken(outcome);
+      else if (outcome.endpoint === 'registration') countRegistration(outcome);
+    },
+    guarded: guardCounter(create),
+  });
+  const stopListening = auth.events.on('*', eventCounter(create));
+  create.gauge('gatehouse_requests_in_progress', 'Requests in progress.', () => concurrencyLimit.count);
+  create.gauge('gatehouse_signing_key_age_seconds', 'Time since the active signing key began to sign.', () =>
+    signingKeyAge(auth.keys),
+  );
   return {
     register,
     async middleware(ctx) {
@@ -100,10 +107,38 @@ export function createMetrics(auth: ObservedServer, options: MetricsOptions = {}
       ctx.body = await register.metrics();
     },
     stop() {
-      for (const stop of stops) stop();
+      stopObserving();
+      stopListening();
     },
   };
 }
+
+type Creator = ReturnType<typeof creatorIn>;
+
+/** Creates metrics in a registry. */
+function creatorIn(registers: MetricsRegister[]) {
+  return {
+    counter: <L extends string>(name: string, help: string, ...labelNames: L[]) =>
+      new Counter({ name, help, labelNames, registers }),
+    histogram: <L extends string>(name: string, help: string, ...labelNames: L[]) =>
+      new Histogram({ name, help, labelNames, buckets: SECONDS, registers }),
+    /** @param read - the value, when the metrics are requested; `undefined`: that of before */
+    gauge(name: string, help: string, read: () => number | undefined): void {
+      const gauge = new Gauge({
+        name,
+        help,
+        registers,
+        collect() {
+          const value = read();
+          if (value !== undefined) gauge.set(value);
+        },
+      });
+    },
+  };
+}
+
+/** Bounds of the histograms, in seconds: a token takes less than a millisecond on an idle server. */
+const SECONDS: number[] = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 
 const OUTCOMES: Readonly<Partial<Record<AuditRecord['type'], string>>> = {
   login: 'succeeded',
@@ -113,20 +148,14 @@ const OUTCOMES: Readonly<Partial<Record<AuditRecord['type'], string>>> = {
 
 const TARGETS = ['token', 'grant', 'user', 'client'];
 
-/** Registers the metrics of logins and revocations. The returned function counts an event. */
-function countEvents(registers: MetricsRegister[]): (record: AuditRecord) => void {
-  const logins = new Counter({
-    name: 'gatehouse_logins_total',
-    help: 'Logins.',
-    labelNames: ['outcome'],
-    registers,
-  });
-  const revocations = new Counter({
-    name: 'gatehouse_revocations_total',
-    help: 'Revocations of a token, a grant, or all tokens of a user or a client.',
-    labelNames: ['target'],
-    registers,
-  });
+/** The metrics of logins and revocations. */
+function eventCounter({ counter }: Creator): (record: AuditRecord) => void {
+  const logins = counter('gatehouse_logins_total', 'Logins.', 'outcome');
+  const revocations = counter(
+    'gatehouse_revocations_total',
+    'Revocations of a token, a grant, or all tokens of a user or a client.',
+    'target',
+  );
   for (const outcome of Object.values(OUTCOMES)) logins.inc({ outcome }, 0);
   for (const target of TARGETS) revocations.inc({ target }, 0);
 
@@ -137,50 +166,21 @@ function countEvents(registers: MetricsRegister[]): (record: AuditRecord) => voi
   };
 }
 
-/** Registers the gauges, whose values are read from the server when the metrics are requested. */
-function registerGauges(
-  { concurrencyLimit, keys }: Pick<ServerInternals, 'concurrencyLimit'> & Pick<ObservedServer, 'keys'>,
-  registers: MetricsRegister[],
-): void {
-  const inProgress = new Gauge({
-    name: 'gatehouse_requests_in_progress',
-    help: 'Requests in progress.',
-    registers,
-    collect() {
-      inProgress.set(concurrencyLimit.count);
-    },
-  });
-  const keyAge = new Gauge({
-    name: 'gatehouse_signing_key_age_seconds',
-    help: 'Time since the active signing key began to sign.',
-    registers,
-    collect() {
-      const age = signingKeyAge(keys);
-      if (age !== undefined) keyAge.set(age);
-    },
-  });
-}
-
-/** Registers the metrics of the guard. The returned function counts a request. */
-function countGuard(registers: MetricsRegister[]): (outcome: GuardOutcome) => void {
-  const admitted = new Counter({
-    name: 'gatehouse_guard_admitted_total',
-    help: 'Requests with a valid access token, cached (warm) or verified (cold).',
-    labelNames: ['cache'],
-    registers,
-  });
-  const refused = new Counter({
-    name: 'gatehouse_guard_refused_total',
-    help: 'Requests refused for their access token, a missing permission or a limit.',
-    labelNames: ['code'],
-    registers,
-  });
-  const duration = new Histogram({
-    name: 'gatehouse_guard_cold_duration_seconds',
-    help: 'Time to verify a token that was not cached, and to read its user or client.',
-    buckets: SECONDS,
-    registers,
-  });
+function guardCounter({ counter, histogram }: Creator): (outcome: GuardOutcome) => void {
+  const admitted = counter(
+    'gatehouse_guard_admitted_total',
+    'Requests with a valid access token, cached (warm) or verified (cold).',
+    'cache',
+  );
+  const refused = counter(
+    'gatehouse_guard_refused_total',
+    'Requests refused for their access token, a missing permission or a limit.',
+    'code',
+  );
+  const duration = histogram(
+    'gatehouse_guard_cold_duration_seconds',
+    'Time to verify a token that was not cached, and to read its user or client.',
+  );
   // Looked up once, because the counters are incremented in every request to the API.
   const warm = admitted.labels('warm');
   const cold = admitted.labels('cold');
@@ -206,32 +206,23 @@ const GRANT_TYPES = [
   'urn:ietf:params:oauth:grant-type:device_code',
 ];
 
-/** Registers the metrics of the token endpoint. The returned function counts a request. */
-function countTokens(registers: MetricsRegister[]): (outcome: EndpointOutcome) => void {
-  const issued = new Counter({
-    name: 'gatehouse_tokens_issued_total',
-    help: 'Successful token requests.',
-    labelNames: ['grant_type'],
-    registers,
-  });
-  const refused = new Counter({
-    name: 'gatehouse_tokens_refused_total',
-    help: 'Token requests answered with an error.',
-    labelNames: ['grant_type', 'error'],
-    registers,
-  });
-  const duration = new Histogram({
-    name: 'gatehouse_token_request_duration_seconds',
-    help: 'Duration of token requests.',
-    labelNames: ['grant_type'],
-    buckets: SECONDS,
-    registers,
-  });
+function tokenCounter({ counter, histogram }: Creator): (outcome: EndpointOutcome) => void {
+  const issued = counter('gatehouse_tokens_issued_total', 'Successful token requests.', 'grant_type');
+  const refused = counter(
+    'gatehouse_tokens_refused_total',
+    'Token requests answered with an error.',
+    'grant_type',
+    'error',
+  );
+  const duration = histogram(
+    'gatehouse_token_request_duration_seconds',
+    'Duration of token requests.',
+    'grant_type',
+  );
   // Each series starts at 0, because `rate()` does not count the first value of a series as an increase.
   for (const grantType of GRANT_TYPES) issued.inc({ grant_type: grantType }, 0);
 
-  return function count({ endpoint, error, grantType = 'other', seconds, status }) {
-    if (endpoint !== 'token') return;
+  return function count({ error, grantType = 'other', seconds, status }) {
     const labels = { grant_type: grantType };
     duration.observe(labels, seconds);
     if (status < 400) issued.inc(labels);
@@ -239,19 +230,11 @@ function countTokens(registers: MetricsRegister[]): (outcome: EndpointOutcome) =
   };
 }
 
-/** Registers the metric of the registration endpoint. The returned function counts a request. */
-function countRegistrations(registers: MetricsRegister[]): (outcome: EndpointOutcome) => void {
-  const requests = new Counter({
-    name: 'gatehouse_registration_requests_total',
-    help: 'Requests of apps to register themselves, or to manage their registration.',
-    labelNames: ['error'],
-    registers,
-  });
-
-  return function count({ endpoint, error = 'none' }) {
-    if (endpoint === 'registration') requests.inc({ error });
-  };
+function registrationCounter({ counter }: Creator): (outcome: EndpointOutcome) => void {
+  const requests = counter(
+    'gatehouse_registration_requests_total',
+    'Requests of apps to register themselves, or to manage their registration.',
+    'error',
+  );
+  return ({ error = 'none' }) => requests.inc({ error });
 }
-
-/** Bounds of the histograms, in seconds: a token takes less than a millisecond on an idle server. */
-const SECONDS: number[] = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];

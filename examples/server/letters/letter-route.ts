@@ -51,8 +51,8 @@ export async function sendLetter(
     } catch (error) {
       if (!(error instanceof ConfigError)) throw error;
       const remedy = error.message
-        .replace(/^executablePath:/, 'CHROMIUM:')
-        .replace(/^sandbox:/, 'CHROMIUM_SANDBOX:');
+        .replace(/^createHtmlToPdf\(\{ executablePath \}\):/, 'CHROMIUM:')
+        .replace(/^createHtmlToPdf\(\{ sandbox \}\):/, 'CHROMIUM_SANDBOX:');
       const problem = { expose: true, code: 'letters_unavailable' };
       return ctx.throw(501, `This server cannot make letters. ${remedy}.`, problem);
     }
