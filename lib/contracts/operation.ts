@@ -10,7 +10,7 @@
  *   ` again` has the `count` of further failures of the same cause in ten seconds
  * - `info`: `token issued`, `token refused`, `authorization refused`, `revocation answered`, `revocation refused`,
  *   `introspection refused`, `device_authorization answered`, `device_authorization refused`, `login`, `login failed`,
- *   `login throttled`, `logout`
+ *   `login throttled`, `logout`; `authorization server started`, and once a day `running`
  * - `debug`: `introspection answered`, `token polled`
  */
 export interface Logger {

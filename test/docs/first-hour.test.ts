@@ -84,7 +84,11 @@ function commands(): string[] {
 /** The words of a `gatehouse` command, for the database of this test. */
 function wordsOf(line: string): string[] {
   const words = Array.from(line.matchAll(/"([^"]*)"|(\S+)/g), ([, quoted, plain]) => quoted ?? plain ?? '');
-  return words.slice(2).map((word) => word.replace('sqlite:.', `sqlite:${folder}`));
+  return words
+    .slice(2)
+    .map((word) =>
+      word.replace('sqlite:.', `sqlite:${folder}`).replace(/^gate\.ts$/, join(folder, 'gate.ts')),
+    );
 }
 
 async function listening(): Promise<void> {
