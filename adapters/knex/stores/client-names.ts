@@ -5,11 +5,9 @@ import type { Client } from '../../../lib/contracts/index.ts';
 import type { Database } from '../database.ts';
 import type { Dialect } from '../dialect.ts';
 import type { Statements } from '../statements.ts';
+import { BATCH } from './batches.ts';
 import { inList } from './column-values.ts';
 import type { Integer } from './column-values.ts';
-
-// SQLite blocks the thread while it writes a batch, and a server locks its rows.
-const BATCH = 200;
 
 type Named = Pick<Client, 'id' | 'name' | 'ownerId'>;
 

@@ -1,11 +1,10 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
-
 import { now } from '../../../lib/contracts/clock.ts';
 import { toSortName } from '../../../lib/contracts/client-search.ts';
 import type { Client, ClientStore, StoredClient } from '../../../lib/contracts/index.ts';
 import type { Database } from '../database.ts';
-import type { Dialect } from '../dialect.ts';
+import type { Dialect, RemovableRows } from '../dialect.ts';
 import type { Statements, Value } from '../statements.ts';
+import { deleteInBatches } from './batches.ts';
 import { listClients } from './client-lists.ts';
 import { writeNames } from './client-names.ts';
 import { CLIENTS, CLIENTS_AS_C, SECRETS, SECRETS_AS_S, toStoredClient } from './client-rows.ts';
@@ -13,9 +12,6 @@ import type { StoredClientRow } from './client-rows.ts';
 import { isStorable } from './column-values.ts';
 import { insertUnlessStored } from './insert-unless-stored.ts';
 import { end } from './revocations.ts';
-
-// SQLite blocks the thread while it removes a batch, and a server locks its rows.
-const BATCH = 200;
 
 /** Registered clients and their secrets. */
 export function clientStore(database: Database): ClientStore {
@@ -121,20 +117,17 @@ export async function deleteRegistered(
 
 /** Removes the consents and grants of a client that was deleted. */
 export async function removeDependent(database: Database, id: string): Promise<void> {
-  await removeAll(database, 'gatehouse_consents', ['user_id', 'client_id'], id);
   // Codes and refresh tokens are found only through their grant, so they become invalid with it; prune() removes them.
-  await removeAll(database, 'gatehouse_grants', ['id'], id);
+  for (const rows of dependentRows(id)) await deleteInBatches(database, rows);
 }
 
-/** Removes the rows of a client in batches, because there can be any number and other requests wait for a batch. */
-async function removeAll(
-  database: Database,
-  table: string,
-  key: readonly string[],
-  clientId: string,
-): Promise<void> {
-  const rows = { table, key, condition: 'client_id = ?', values: [clientId] };
-  while ((await database.dialect.deleteSome(database, rows, BATCH)) > 0) await nextTurn();
+/** The consents and the grants of a client. */
+export function dependentRows(id: string): readonly RemovableRows[] {
+  const ofClient = { condition: 'client_id = ?', values: [id] };
+  return [
+    { table: 'gatehouse_consents', key: ['user_id', 'client_id'], ...ofClient },
+    { table: 'gatehouse_grants', key: ['id'], ...ofClient },
+  ];
 }
 
 const DELETE_REGISTRATION = "delete from gatehouse_registrations where client_id = ? and client_id <> ''";

@@ -1,4 +1,3 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
 
 import { mergeConsents, NO_SCOPES } from '../../../lib/contracts/consents.ts';
@@ -6,11 +5,9 @@ import type { Consent, ConsentStore } from '../../../lib/contracts/index.ts';
 import type { Database } from '../database.ts';
 import type { Dialect, RemovableRows } from '../dialect.ts';
 import type { Statements } from '../statements.ts';
+import { deleteInBatches } from './batches.ts';
 import { added, integer, json, mapRows, optional, text } from './rows.ts';
 import type { Column, Row } from './rows.ts';
-
-// SQLite blocks the thread while it removes a batch, and a server locks its rows.
-const BATCH = 200;
 
 /** Consents of users to clients. */
 export function consentStore(database: Database): ConsentStore {
@@ -38,13 +35,7 @@ export function consentStore(database: Database): ConsentStore {
       return removed > 0;
     },
     async deleteAll() {
-      let removed = 0;
-      for (;;) {
-        const batch = await database.dialect.deleteSome(database, ALL, BATCH);
-        if (batch === 0) return removed;
-        removed += batch;
-        await nextTurn();
-      }
+      return deleteInBatches(database, ALL);
     },
     async list(userId) {
       const rows = await database.all<Row>(

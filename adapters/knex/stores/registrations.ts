@@ -6,15 +6,13 @@ import type {
 } from '../../../lib/contracts/index.ts';
 import type { Database } from '../database.ts';
 import type { Statements, Value } from '../statements.ts';
-import { deleteClient, deleteRegistered, insertClient, removeDependent } from './clients.ts';
+import { BATCH } from './batches.ts';
+import { deleteClient, deleteRegistered, dependentRows, insertClient, removeDependent } from './clients.ts';
 import { isStorable } from './column-values.ts';
 import type { Integer } from './column-values.ts';
 import { createAddConsent } from './consents.ts';
 import { added, integer, mapRows, text } from './rows.ts';
 import type { Row } from './rows.ts';
-
-// SQLite blocks the thread while it removes a batch, and a server locks its rows.
-const BATCH = 200;
 
 /** Registrations of clients that registered themselves. */
 export function registrationStore(database: Database): RegistrationStore {
@@ -118,8 +116,7 @@ async function deleteIfUnused(
       await statements.run(POSTPONE, [now + unusedAfter, id]);
       return undefined;
     }
-    for (const { table, key } of DEPENDENT) {
-      const rows = { table, key, condition: 'client_id = ?', values: [id] };
+    for (const rows of dependentRows(id)) {
       // The rest is deleted by the next call, which finds the registration again.
       if ((await dialect.deleteSome(statements, rows, BATCH)) === BATCH) return undefined;
     }
@@ -142,11 +139,6 @@ async function isUsed(
   const grant = await statements.get(`${USED_GRANT}${forUpdate}`, [id, now, since, since]);
   return grant !== undefined;
 }
-
-const DEPENDENT: readonly { readonly table: string; readonly key: readonly string[] }[] = [
-  { table: 'gatehouse_consents', key: ['user_id', 'client_id'] },
-  { table: 'gatehouse_grants', key: ['id'] },
-];
 
 const LOCK = 'update gatehouse_registrations set lock_count = lock_count + 1 where client_id = ?';
 
