@@ -60,28 +60,14 @@ export function createAuthenticate(
     } else if (browsers) {
       const { cookie, expiresAt } = browsers.renew(deviceCookie, login);
       const expires = new Date(expiresAt * 1000);
-      page.cookies.set(name, cookie, {
-        httpOnly: true,
-        sameSite: 'lax',
-        signed: false,
-        secure,
-        path,
-        expires,
-      });
+      page.cookies.set(name, cookie, { ...ATTRIBUTES, secure, path, expires });
     }
     return user;
   };
 }
 
 /** Warns, once for each reason, that `ctx.ip` may be wrong. A warning only, because an attacker can send the header too. */
-export interface ProxyWarning {
-  /** A login was throttled by its address, which may be the address of a proxy that all users share. */
-  sharedAddress(ctx: Context): void;
-  /** The app takes the first of several forwarded addresses, which the caller can choose. */
-  forgedAddress(ctx: Context): void;
-}
-
-function createProxyWarning(logger: Logger): ProxyWarning {
+function createProxyWarning(logger: Logger) {
   const warned = new Set<string>();
 
   function warnOnce(ctx: Context, message: string): void {
@@ -91,15 +77,19 @@ function createProxyWarning(logger: Logger): ProxyWarning {
   }
 
   return {
-    sharedAddress(ctx) {
+    /** A login was throttled by its address, which may be the address of a proxy that all users share. */
+    sharedAddress(ctx: Context): void {
       if (!ctx.app.proxy && ctx.get('X-Forwarded-For') !== '') warnOnce(ctx, SHARED);
     },
-    forgedAddress(ctx) {
+    /** The app takes the first of several forwarded addresses, which the caller can choose. */
+    forgedAddress(ctx: Context): void {
       const { maxIpsCount, proxy, proxyIpHeader } = ctx.app;
       if (proxy && !maxIpsCount && ctx.get(proxyIpHeader).includes(',')) warnOnce(ctx, FORGED);
     },
   };
 }
+
+const ATTRIBUTES = { httpOnly: true, sameSite: 'lax', signed: false } as const;
 
 const SHARED =
   'logins from this address are throttled; if it is the address of your proxy, set trustProxy, or proxy and maxIpsCount of your own app';

@@ -74,12 +74,15 @@ export function createLoadGrant({
   }
 
   function hasJustConsented(ctx: KoaContextWithOIDC): boolean {
-    const proof = ctx.query[CONSENT_PROOF];
-    return isConsentProofFor(typeof proof === 'string' ? requests.read(proof) : undefined, {
-      parameters: { ...ctx.oidc.params },
-      sessionUid: ctx.oidc.session!.uid,
-      limited: requestOf(ctx).isLimitedToNoScope === true,
-    });
+    const { params = {}, session } = ctx.oidc;
+    const sent = ctx.query[CONSENT_PROOF];
+    const proof = typeof sent === 'string' ? requests.read(sent) : undefined;
+    return (
+      proof?.reasons[0] === CONSENTED &&
+      proof.session === session!.uid &&
+      (proof.limited ?? false) === (requestOf(ctx).isLimitedToNoScope === true) &&
+      BOUND_PARAMETERS.every((name) => proof.parameters[name] === params[name])
+    );
   }
 }
 
@@ -142,30 +145,14 @@ export function toConsentProof({ limited, parameters, session }: AuthorizationRe
   return {
     prompt: 'consent',
     reasons: [CONSENTED],
-    parameters: boundParameters(parameters),
+    parameters: Object.fromEntries(Object.entries(parameters).filter(([name]) => isBound(name))),
     session,
     limited,
   };
 }
 
-/** Whether this is the proof of consent for the request. */
-function isConsentProofFor(
-  proof: AuthorizationRequest | undefined,
-  request: { parameters: Record<string, unknown>; sessionUid: string; limited: boolean },
-): boolean {
-  return (
-    proof?.reasons[0] === CONSENTED &&
-    proof.session === request.sessionUid &&
-    (proof.limited ?? false) === request.limited &&
-    BOUND_PARAMETERS.every((name) => proof.parameters[name] === request.parameters[name])
-  );
-}
-
 const BOUND_PARAMETERS = ['client_id', 'redirect_uri', 'resource', 'scope', 'code_challenge'] as const;
 
-function boundParameters(parameters: AuthorizationRequest['parameters']): Record<string, string> {
-  const found = BOUND_PARAMETERS.map((name) => [name, parameters[name]] as const);
-  return Object.fromEntries(
-    found.filter((entry): entry is [(typeof BOUND_PARAMETERS)[number], string] => entry[1] !== undefined),
-  );
+function isBound(name: string): boolean {
+  return (BOUND_PARAMETERS as readonly string[]).includes(name);
 }

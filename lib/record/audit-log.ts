@@ -159,16 +159,14 @@ function storable(text: string): string {
 }
 
 /** A rate limit with bursts. */
-interface TokenBucket {
-  /** Takes a token from the bucket. `false`: the bucket is empty. */
-  take(at: number): boolean;
-}
+type TokenBucket = ReturnType<typeof createTokenBucket>;
 
-function createTokenBucket({ burst, interval }: Rate): TokenBucket {
+function createTokenBucket({ burst, interval }: Rate) {
   let left = burst;
   let filledAt = 0;
   return {
-    take(at) {
+    /** Takes a token from the bucket. `false`: the bucket is empty. */
+    take(at: number): boolean {
       left = Math.min(left + Math.max(at - filledAt, 0) / interval, burst);
       filledAt = at;
       if (left < 1) return false;
@@ -201,13 +199,7 @@ function createRecordId(): (at: number) => string {
 type Listener = (record: AuditRecord) => unknown;
 
 /** The listeners of one server. */
-interface Listeners {
-  readonly on: AuditLog['on'];
-  /** Calls the listeners of the record's type. Never throws. */
-  notify(record: AuditRecord): void;
-}
-
-function createListeners(logger: Logger): Listeners {
+function createListeners(logger: Logger) {
   const listeners = new Map<string, Set<{ readonly listener: Listener }>>();
 
   function call(listener: Listener, record: AuditRecord): void {
@@ -232,7 +224,8 @@ function createListeners(logger: Logger): Listeners {
 
   return {
     on,
-    notify(record) {
+    /** Calls the listeners of the record's type. Never throws. */
+    notify(record: AuditRecord): void {
       for (const type of [record.type, '*']) {
         for (const { listener } of listeners.get(type) ?? []) call(listener, record);
       }

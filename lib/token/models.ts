@@ -6,7 +6,6 @@ import type { ClientDirectory } from '../clients/directory.ts';
 import { now } from '../contracts/clock.ts';
 import type { AccessTokenClaims, Credential, Grant, GrantStore, Storage } from '../contracts/index.ts';
 import { currentRequest } from '../engine/request.ts';
-import type { EngineRequest } from '../engine/request.ts';
 import { hashCredential } from '../keys/hash.ts';
 import type { ResolvedOptions } from '../options/resolved-options.ts';
 import { hostClaimsOf } from './access-token.ts';
@@ -17,27 +16,18 @@ import { createIsTokenActive } from './verify-access-token.ts';
 export function codeAdapter(grants: Pick<GrantStore, 'insert'>): Partial<Adapter> {
   return {
     async upsert(value, payload) {
-      await startGrant(currentRequest(), payload, toCode(value, payload));
+      const request = currentRequest();
+      if (!request?.session) throw new Error('A code is issued only in a login session');
+      const { consent, isLimitedToNoScope: limited = false, session: found } = request;
+      const grant = approvedGrant(payload, { limited, sequence: found.sequence });
+      const basis = { consent, sessionId: found.session.id };
+      if (await grants.insert(grant, toCode(value, payload), basis)) return;
+      request.mustRestart = true;
+      throw new errors.AccessDenied('the consent or the login session has ended meanwhile');
     },
     // Called when a grant is revoked, which ends its codes.
     async revokeByGrantId() {},
   };
-
-  async function startGrant(
-    request: EngineRequest | undefined,
-    payload: AdapterPayload,
-    code: Credential,
-  ): Promise<void> {
-    if (!request?.session) throw new Error('A code is issued only in a login session');
-    const { consent, session: found } = request;
-    const grant = approvedGrant(payload, {
-      limited: request.isLimitedToNoScope === true,
-      sequence: found.sequence,
-    });
-    if (await grants.insert(grant, code, { consent, sessionId: found.session.id })) return;
-    request.mustRestart = true;
-    throw new errors.AccessDenied('the consent or the login session has ended meanwhile');
-  }
 }
 
 /** Refresh tokens, as the revocation and introspection endpoints of the engine find them. */
