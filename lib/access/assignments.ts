@@ -1,3 +1,4 @@
+import { isStrings, list, unknownNames } from '../clients/fields.ts';
 import type {
   Assignment,
   Assignments,
@@ -7,7 +8,6 @@ import type {
   UserStore,
 } from '../contracts/index.ts';
 import { AssignmentInvalidError, ConfigError, fieldError } from '../errors.ts';
-import type { FieldError } from '../errors.ts';
 import { userStoreAssigns } from './principal.ts';
 
 /** What `createAssignments()` takes. */
@@ -63,43 +63,20 @@ export function createAssignments({ users, gate, store, audit, onChange }: Assig
  * @throws AssignmentInvalidError with one entry for each unknown name or wrong type
  */
 function checkAssignment(userId: unknown, given: unknown, gate: AssignmentsOptions['gate']): Assignment {
-  const errors: FieldError[] = [];
-  if (typeof userId !== 'string' || userId === '' || userId.length > 255) {
-    errors.push(fieldError('userId', 'user_id_length', { most: 255 }));
-  }
-  const { roles, permissions, ...others } = readFields(given, errors);
-  for (const field of Object.keys(others)) {
-    errors.push(fieldError(field, 'assignment_field'));
-  }
-  const assignment = {
-    roles: readNames(roles, 'role', (name) => Object.hasOwn(gate.roles, name), errors),
-    permissions: readNames(permissions, 'permission', (name) => gate.has(name), errors),
-  };
+  const isId = typeof userId === 'string' && userId !== '' && userId.length <= 255;
+  const isObject = typeof given === 'object' && given !== null && !Array.isArray(given);
+  const fields: Readonly<Record<string, unknown>> = isObject ? { ...given } : {};
+  const { roles, permissions, ...others } = fields;
+  const assignment = { roles: list(roles), permissions: list(permissions) };
+  const errors = [
+    ...(isId ? [] : [fieldError('userId', 'user_id_length', { most: 255 })]),
+    ...(isObject ? [] : [fieldError('assignment', 'assignment_form')]),
+    ...Object.keys(others).map((field) => fieldError(field, 'assignment_field')),
+    ...['roles', 'permissions']
+      .filter((field) => fields[field] !== undefined && !isStrings(fields[field]))
+      .map((field) => fieldError(field, 'not_strings')),
+    ...unknownNames(assignment, { gate }),
+  ];
   if (errors.length > 0) throw new AssignmentInvalidError(errors);
   return assignment;
-}
-
-function readFields(given: unknown, errors: FieldError[]): Readonly<Record<string, unknown>> {
-  if (typeof given === 'object' && given !== null && !Array.isArray(given)) return { ...given };
-  errors.push(fieldError('assignment', 'assignment_form'));
-  return {};
-}
-
-function readNames(
-  given: unknown,
-  kind: 'role' | 'permission',
-  isKnown: (name: string) => boolean,
-  errors: FieldError[],
-): readonly string[] {
-  if (given === undefined) return [];
-  const field = `${kind}s`;
-  if (!Array.isArray(given) || !given.every((name) => typeof name === 'string')) {
-    errors.push(fieldError(field, 'not_strings'));
-    return [];
-  }
-  const names = [...new Set(given)];
-  for (const name of names) {
-    if (!isKnown(name)) errors.push(fieldError(field, `unknown_${kind}`, { name }));
-  }
-  return names;
 }

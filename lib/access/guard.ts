@@ -7,7 +7,6 @@ import type {
   GuardedState,
   GuardOutcome,
   Logger,
-  Overload,
   Principal,
   StoredChange,
   Trace,
@@ -16,6 +15,7 @@ import type {
 import { GatehouseError } from '../errors.ts';
 import { overloadProblem } from '../limits/concurrency-limit.ts';
 import { sendError, sendProblem } from '../http/problem.ts';
+import type { Problem } from '../http/problem.ts';
 import { isUnavailable } from '../http/unavailable.ts';
 import { createAuthenticator } from './authenticator.ts';
 import type { AuthenticatorOptions, VerifiedToken } from './authenticator.ts';
@@ -74,13 +74,9 @@ export function createGuard<P extends string, U extends User>(options: GuardOpti
   const { api, logger, observers, server, trace } = options;
   const authenticator = createAuthenticator(options);
 
-  function answer(result: VerifiedToken<P, U> | AuthFailure, ctx: GuardContext<P, U>, next: Next): unknown {
-    if ('claims' in result) {
-      setPrincipal(ctx.state, result.principal);
-      return next();
-    }
-    observers?.guarded?.({ admitted: false, code: result.code });
-    sendProblem(ctx, unauthorized(api, result));
+  function refuse(ctx: GuardContext<P, U>, problem: Problem): undefined {
+    observers?.guarded?.({ admitted: false, code: problem.code });
+    sendProblem(ctx, problem);
     return undefined;
   }
 
@@ -96,11 +92,11 @@ export function createGuard<P extends string, U extends User>(options: GuardOpti
       sendError(ctx, error, logger);
       return undefined;
     }
-    if ('claims' in result && observers?.guarded) {
-      const seconds = (performance.now() - startedAt) / 1000;
-      observers.guarded({ admitted: true, remembered: false, seconds });
-    }
-    return answer(result, ctx, next);
+    if (!('claims' in result)) return refuse(ctx, unauthorized(api, result));
+    const seconds = (performance.now() - startedAt) / 1000;
+    observers?.guarded?.({ admitted: true, remembered: false, seconds });
+    setPrincipal(ctx.state, result.principal);
+    return next();
   }
 
   async function verifyInTrace(token: string): Promise<VerifiedToken<P, U> | AuthFailure> {
@@ -114,18 +110,12 @@ export function createGuard<P extends string, U extends User>(options: GuardOpti
     });
   }
 
-  function refuse(ctx: GuardContext<P, U>, overload: Overload): void {
-    const problem = overloadProblem(overload);
-    observers?.guarded?.({ admitted: false, code: problem.code });
-    sendProblem(ctx, problem);
-  }
-
   // Not async: a cached token needs no additional promise.
   function guard(ctx: GuardContext<P, U>, next: Next): unknown {
     const refusal = server?.refusal;
-    if (refusal !== undefined) return refuse(ctx, refusal);
+    if (refusal !== undefined) return refuse(ctx, overloadProblem(refusal));
     const token = readBearerToken(ctx.req);
-    if (typeof token !== 'string') return answer(token, ctx, next);
+    if (typeof token !== 'string') return refuse(ctx, unauthorized(api, token));
     const known = authenticator.findCached(token);
     if (known === undefined) return authenticate(token, ctx, next);
     observers?.guarded?.(CACHED);

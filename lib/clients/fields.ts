@@ -1,6 +1,13 @@
 import { isDeepStrictEqual } from 'node:util';
 
-import type { Client, ClientFields, ClientGrantType, ClientLifetimes, Gate } from '../contracts/index.ts';
+import type {
+  Assignment,
+  Client,
+  ClientFields,
+  ClientGrantType,
+  ClientLifetimes,
+  Gate,
+} from '../contracts/index.ts';
 import { ClientInvalidError, fieldError } from '../errors.ts';
 import type { Checked, FieldError, FieldErrorCode, Mistake } from '../errors.ts';
 import { checkLifetimes } from './lifetimes.ts';
@@ -207,9 +214,10 @@ function keysMistakes(
   ];
 }
 
-function unknownNames(
-  { permissions, roles, scopes = [] }: Pick<CheckedFields, 'permissions' | 'roles' | 'scopes'>,
-  known: KnownNames,
+/** A mistake for each name that the server does not define. */
+export function unknownNames(
+  { permissions, roles, scopes = [] }: Assignment & Partial<Pick<Client, 'scopes'>>,
+  known: Pick<KnownNames, 'gate' | 'scopes'>,
 ): readonly FieldError[] {
   const { gate } = known;
   return [
@@ -236,7 +244,7 @@ function isUserId(id: unknown): boolean {
 }
 
 /** The entries of a list, each once; of any other value none. */
-function list(value: unknown): readonly string[] {
+export function list(value: unknown): readonly string[] {
   return isStrings(value) ? [...new Set(value)] : [];
 }
 

@@ -62,7 +62,7 @@ export function engineConfiguration(
       IdToken: tokens.lifetimes.accessToken,
     },
     pkce: { required: (_ctx, client) => clients.requirePkce || client.clientAuthMethod === 'none' },
-    // `handleCors` in response.ts decides instead: the engine would refuse the whole request, and its answer would reveal which
+    // `withCors` in response.ts decides instead: the engine would refuse the whole request, and its answer would reveal which
     // clients exist.
     clientBasedCORS: () => true,
     renderError: createRenderError(pages),

@@ -40,7 +40,7 @@ export async function readTokenBody(
   const hostRequest = ctx.req;
   let form: Form;
   try {
-    form = await adaptForm(ctx, await readForm(ctx), changes);
+    form = await adaptForm(ctx, await receiveForm(ctx), changes);
   } catch (error) {
     if (!(error instanceof BodyError)) throw error;
     // RFC 6749 section 5.2 defines 400 only for a malformed request. 408 tells the client that it may send the request again.
@@ -72,7 +72,7 @@ async function adaptForm(
 /** A form that is not changed here stays as received: it is not parsed and serialized again. */
 type Form = string | Buffer;
 
-async function readForm(ctx: Context): Promise<Form> {
+async function receiveForm(ctx: Context): Promise<Form> {
   // A host's parser sets `body` on the host's request, not on the engine's.
   const body = await readBody(requestOf(ctx).host, RULES);
   if (body === undefined) return '';

@@ -37,7 +37,7 @@ export function createRegistrationEndpoint(
   async function register(ctx: Context): Promise<Registered> {
     requireInitialAccessToken(ctx);
     parts.limiters.registered.check(ctx.ip);
-    return apps.register(await readMetadata(ctx), callerOf(ctx));
+    return apps.register(await receiveMetadata(ctx), callerOf(ctx));
   }
 
   function requireInitialAccessToken(ctx: Context): void {
@@ -55,7 +55,7 @@ export function createRegistrationEndpoint(
     if (token === undefined)
       throw unauthorized(`send the registration access token of the app ${AS_BEARER}`, false);
     if (ctx.method === 'GET') return apps.read(id, token);
-    if (ctx.method === 'PUT') return apps.update({ id, token }, await readMetadata(ctx), callerOf(ctx));
+    if (ctx.method === 'PUT') return apps.update({ id, token }, await receiveMetadata(ctx), callerOf(ctx));
     await apps.remove(id, token, callerOf(ctx));
     return undefined;
   }
@@ -131,7 +131,7 @@ export function createRegistrationEndpoint(
 
 const AS_BEARER = 'as Authorization: Bearer';
 
-async function readMetadata(ctx: Context): Promise<Readonly<Record<string, unknown>>> {
+async function receiveMetadata(ctx: Context): Promise<Readonly<Record<string, unknown>>> {
   const sent = await readJson(ctx, BODY_LIMIT);
   if (typeof sent === 'object' && sent !== null && !Array.isArray(sent))
     return sent as Readonly<Record<string, unknown>>;

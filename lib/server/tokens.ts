@@ -1,8 +1,8 @@
 import type { AuditOrigin, VerifyAccessToken } from '../contracts/index.ts';
 import { derivedFromEach } from '../keys/secrets.ts';
 import type { ResolvedOptions } from '../options/resolved-options.ts';
-import { createSignAccessToken, SigningKey } from '../token/access-token.ts';
-import type { SignAccessToken, SigningKeys } from '../token/access-token.ts';
+import { createSignAccessToken, TokenKey } from '../token/access-token.ts';
+import type { SignAccessToken, TokenKeys } from '../token/access-token.ts';
 import { createIssueToken } from '../token/issue-token.ts';
 import { createEndMissingUser, createRevoke } from '../token/revoke.ts';
 import type { EndMissingUser } from '../token/revoke.ts';
@@ -14,7 +14,7 @@ import type { ServerStorage } from './storage.ts';
 
 /** The functions that sign, issue, verify and revoke the tokens of a server. */
 export interface ServerTokens {
-  readonly signingKeys: SigningKeys;
+  readonly signingKeys: TokenKeys;
   readonly signAccessToken: SignAccessToken;
   readonly issueToken: ReturnType<typeof createIssueToken>;
   /** Verifies tokens for any API of the server. */
@@ -42,7 +42,7 @@ export function createTokens(
   const { issuer, resources, storage } = options;
   const signingKeys = derivedFromEach(
     () => keyRing.signing,
-    (jwk) => new SigningKey(jwk, storage),
+    (jwk) => new TokenKey(jwk, storage),
   );
   const signAccessToken = createSignAccessToken(options, signingKeys);
 

@@ -33,7 +33,7 @@ export type SignAccessToken = (content: AccessTokenContent) => Promise<string>;
 /** Makes the function that signs all access tokens of a server: JWTs with the claims of RFC 9068 section 2.2, and those of the host. */
 export function createSignAccessToken(
   { issuer, tokens }: ResolvedOptions,
-  signingKeys: SigningKeys,
+  signingKeys: TokenKeys,
 ): SignAccessToken {
   return async ({ api, client, grant, lifetime, scopes, sequence }) => {
     const named = scopes ?? [];
@@ -158,7 +158,7 @@ const PARAMETERS: Readonly<Record<SigningAlgorithm, { readonly name: string; rea
  * A key that signs access tokens (RFC 7515). It is imported once: jose and the engine would check a JWK, and describe it to WebCrypto,
  * for each token. The engine gets its public part only, and signs with it what a grant type of the host issues.
  */
-export class SigningKey extends ExternalSigningKey {
+export class TokenKey extends ExternalSigningKey {
   readonly #kid: string;
   readonly #algorithm: SigningAlgorithm;
   readonly #public: KeyObject;
@@ -210,4 +210,4 @@ export class SigningKey extends ExternalSigningKey {
 }
 
 /** The keys of a server. The first one signs; another list when they have changed. */
-export type SigningKeys = () => readonly SigningKey[];
+export type TokenKeys = () => readonly TokenKey[];
