@@ -93,14 +93,8 @@ function quotable(value: string): string {
   return value.replaceAll(/["\\]/g, String.raw`\$&`);
 }
 
-// The API of the token that a principal was loaded for. A principal that a test has made itself has none.
-const apiOf = new WeakMap<Principal, ChallengedApi>();
-
-/** Records the API of a principal, for {@link insufficientScope}. */
-export function recordApi<W extends Principal>(principal: W, api: ChallengedApi): W {
-  apiOf.set(principal, api);
-  return principal;
-}
+/** The API of the token that a principal was loaded for. A principal that a test has made itself has none. */
+export const apiOf: WeakMap<Principal, ChallengedApi> = new WeakMap();
 
 /** What a token lacks whose scopes exclude a permission, and the challenge that says so. */
 export interface InsufficientScope {

@@ -10,7 +10,7 @@ import type {
   User,
   UserStore,
 } from '../contracts/index.ts';
-import { recordApi } from './challenge.ts';
+import { apiOf } from './challenge.ts';
 import type { ChallengedApi } from './challenge.ts';
 
 /** What `createPrincipalLoader()` takes. */
@@ -68,7 +68,8 @@ export function createPrincipalLoader<P extends string, U extends User>({
           await clientPermissions(client),
           { gate, granted, scopes: api.scopes },
         );
-    return { principal: recordApi(principal, api), readAt };
+    apiOf.set(principal, api);
+    return { principal, readAt };
   };
 }
 

@@ -54,7 +54,6 @@ export async function createKeyRing(
   let pendingRead: Promise<void> | undefined;
   let notifyChange: (() => void) | undefined;
   let keys = await ensureKeys(store, material, use, algorithm);
-  let order = signingOrder();
 
   function signingOrder(): readonly JWK[] {
     const active = keys.find((key) => canSign(key, algorithm));
@@ -73,10 +72,10 @@ export async function createKeyRing(
       throw new StorageError(`The stored keys cannot be read: ${(cause as Error).message}`, { cause });
     }
     readAt = begunAt;
-    const before = order;
+    const before = ring.signing;
     const after = signingOrder();
     if (before.length === after.length && before.every(({ kid }, index) => kid === after[index]!.kid)) return;
-    order = after;
+    ring.signing = after;
     notifyChange?.();
   }
 
@@ -95,7 +94,7 @@ export async function createKeyRing(
   }
 
   function describe({ stored }: ServerKey): SigningKey {
-    return describeKey(stored, order[0]!.kid);
+    return describeKey(stored, ring.signing[0]!.kid);
   }
 
   /** Adds the generation that follows on `before`, unless another node has added it. */
@@ -109,10 +108,8 @@ export async function createKeyRing(
     await readWritten();
   }
 
-  return {
-    get signing() {
-      return order;
-    },
+  const ring: { -readonly [Member in keyof KeyRing]: KeyRing[Member] } = {
+    signing: signingOrder(),
     list: () => keys.map(describe),
     read,
     /** Anyone can send tokens with invented key ids: none of them waits for the next second, and all share the read of this one. */
@@ -145,4 +142,5 @@ export async function createKeyRing(
       notifyChange = listener;
     },
   };
+  return ring;
 }
