@@ -7,6 +7,7 @@ import type { FieldError } from '../errors.ts';
 import { isBcryptHash } from './directory.ts';
 import { checkClientFields } from './fields.ts';
 import type { KnownNames } from './fields.ts';
+import { newClient } from './registry.ts';
 import { hashCredential } from '../keys/hash.ts';
 
 /** A client of another server, to import with its id and its secret. */
@@ -76,15 +77,7 @@ function toStored(
   ];
   if (all.length > 0 || !checked) throw new ClientInvalidError(all);
   return {
-    client: {
-      ...checked,
-      id,
-      registration: 'manual',
-      disabled,
-      disabledBy: undefined,
-      createdAt,
-      updatedAt: now(),
-    },
+    client: { ...newClient(checked, 'manual', id), disabled, createdAt },
     secrets: secret ? [toSecret(secret)] : [],
   };
 }

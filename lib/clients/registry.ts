@@ -86,17 +86,7 @@ export function createClientRegistry(
 
     return {
       async create(given) {
-        const at = now();
-        const fields = requireValid(checkClientFields(given, names));
-        const client: Client = {
-          ...fields,
-          id: randomUUID(),
-          registration: 'manual',
-          disabled: false,
-          disabledBy: undefined,
-          createdAt: at,
-          updatedAt: at,
-        };
+        const client = newClient(requireValid(checkClientFields(given, names)), 'manual');
         const first = client.confidential && !client.keys ? makeSecret({ label: 'first' }) : undefined;
         await store.insert(client, first ? [first.stored] : []);
         record({ type: 'client_created', clientId: client.id, name: client.name });
@@ -135,6 +125,24 @@ export function createClientRegistry(
       },
       ...createSecretRegistry(store, { record, onChange }),
     };
+  };
+}
+
+/** A new client with checked fields, enabled. */
+export function newClient(
+  fields: CheckedFields,
+  registration: Client['registration'],
+  id: string = randomUUID(),
+): Client {
+  const at = now();
+  return {
+    ...fields,
+    id,
+    registration,
+    disabled: false,
+    disabledBy: undefined,
+    createdAt: at,
+    updatedAt: at,
   };
 }
 

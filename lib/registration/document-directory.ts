@@ -15,6 +15,8 @@ import type {
 } from '../contracts/index.ts';
 import { ClientMetadataError, TooManyAttemptsError } from '../errors.ts';
 import type { ClientDirectory } from '../clients/directory.ts';
+import type { CheckedFields } from '../clients/fields.ts';
+import { newClient } from '../clients/registry.ts';
 import { checkDocumentUrl, isDocumentUrl, toDocument } from './client-document.ts';
 import type { DocumentFields } from './client-document.ts';
 import { createDocumentFetch } from './document-fetch.ts';
@@ -247,25 +249,15 @@ function changeEvent({ id, name, redirectUris }: Client, fields: readonly string
 }
 
 function toStored(id: string, fields: DocumentFields, scopes: readonly string[]): StoredClient {
-  const at = now();
-  return {
-    client: {
-      ...fields,
-      id,
-      registration: 'metadata_document',
-      grantType: 'authorization_code',
-      firstParty: false,
-      scopes,
-      roles: [],
-      permissions: [],
-      ownerId: undefined,
-      lifetimes: {},
-      disabled: false,
-      disabledBy: undefined,
-      createdAt: at,
-      updatedAt: at,
-    },
-    secrets: [],
-    sequence: 0,
+  const client: CheckedFields = {
+    ...fields,
+    grantType: 'authorization_code',
+    firstParty: false,
+    scopes,
+    roles: [],
+    permissions: [],
+    ownerId: undefined,
+    lifetimes: {},
   };
+  return { client: newClient(client, 'metadata_document', id), secrets: [], sequence: 0 };
 }

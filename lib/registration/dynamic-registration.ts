@@ -1,12 +1,11 @@
-import { randomBytes, randomUUID } from 'node:crypto';
+import { randomBytes } from 'node:crypto';
 
 import { checkClientFields } from '../clients/fields.ts';
 import type { KnownNames } from '../clients/fields.ts';
 import type { CheckAppName } from '../clients/app-names.ts';
-import { checkClientChanges } from '../clients/registry.ts';
+import { checkClientChanges, newClient } from '../clients/registry.ts';
 import type { RegistryFor } from '../clients/registry.ts';
 import { makeSecret } from '../clients/secrets.ts';
-import { now } from '../contracts/clock.ts';
 import type {
   AuditLog,
   AuditOrigin,
@@ -129,16 +128,9 @@ export function createDynamicRegistration(
       const requested = readMetadata(sent);
       const { authMethod } = requested;
       const scopes = permittedScopes(requested, policy.scopes, policy.defaultScopes);
-      const at = now();
-      const client: Client = {
-        ...requireValid(checkClientFields({ ...requested.fields, scopes }, names)),
-        id: randomUUID(),
-        registration: 'dynamic',
-        disabled: false,
-        disabledBy: undefined,
-        createdAt: at,
-        updatedAt: at,
-      };
+      const fields = requireValid(checkClientFields({ ...requested.fields, scopes }, names));
+      const client = newClient(fields, 'dynamic');
+      const { createdAt: at } = client;
       await checkName(client.name);
       const metadata = toClientMetadata(client, authMethod);
       await limiters.registered.take(address);
