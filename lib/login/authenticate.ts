@@ -13,7 +13,7 @@ import { TooManyAttemptsError } from '../errors.ts';
 import type { ResolvedOptions } from '../options/resolved-options.ts';
 import { cookieScope } from '../engine/cookie-keys.ts';
 import { originOf } from '../http/request-id.ts';
-import type { PageRequestOf } from './login-session.ts';
+import type { BrowserRequestOf } from './login-session.ts';
 
 /** The parts of the server that check a password. */
 export interface AuthenticationParts {
@@ -25,7 +25,12 @@ export interface AuthenticationParts {
 /** Checks a password with the user store, within the login limits, and sets the device cookie of a browser that logs in. */
 export function createAuthenticate(
   options: ResolvedOptions,
-  { audit, browsers, logins, pageRequestOf }: AuthenticationParts & { readonly pageRequestOf: PageRequestOf },
+  {
+    audit,
+    browsers,
+    logins,
+    browserRequestOf,
+  }: AuthenticationParts & { readonly browserRequestOf: BrowserRequestOf },
 ): InteractionFlow['authenticate'] {
   const { logger, storage, users } = options;
   const { path, prefix, secure, suffix } = cookieScope(options);
@@ -34,7 +39,7 @@ export function createAuthenticate(
 
   return async function authenticate(ctx, login, password) {
     proxyWarning.forgedAddress(ctx);
-    const page = pageRequestOf(ctx);
+    const page = browserRequestOf(ctx);
     // The cookie's entries have signatures of their own (see known-browsers.ts).
     const deviceCookie = page.cookies.get(name, { signed: false }) ?? '';
     const attempt = { login, address: ctx.ip, browser: browsers?.find(deviceCookie, login) };

@@ -15,7 +15,7 @@ import { withoutPrompts } from './authorization-request.ts';
 import type { AuthorizationRequest, AuthorizationRequests } from './authorization-request.ts';
 import { CONSENT_PROOF, storeConsent, toConsentProof } from './consent.ts';
 import { ENDPOINTS } from '../engine/endpoints.ts';
-import { createLoginSessions, createPageRequestOf, HOST_LOGIN } from './login-session.ts';
+import { createLoginSessions, createBrowserRequestOf, HOST_LOGIN } from './login-session.ts';
 import type { OpenInteraction } from './login-session.ts';
 import { besidesDefault } from '../engine/resource-parameter.ts';
 import { originOf } from '../http/request-id.ts';
@@ -35,8 +35,8 @@ export function createInteractionFlow(options: ResolvedOptions, parts: Interacti
   const { audit, clients, authorizedApps, developer, devices, provider, requests } = parts;
   const { basePath, login, logger, origin, paths } = options;
   const { storage, users } = options;
-  const pageRequestOf = createPageRequestOf(provider);
-  const sessions = createLoginSessions(options, { ...parts, pageRequestOf });
+  const browserRequestOf = createBrowserRequestOf(provider);
+  const sessions = createLoginSessions(options, { ...parts, browserRequestOf });
 
   return {
     origin,
@@ -70,7 +70,7 @@ export function createInteractionFlow(options: ResolvedOptions, parts: Interacti
         canSwitchUser: login.currentUser === undefined,
       };
     },
-    authenticate: createAuthenticate(options, { ...parts, pageRequestOf }),
+    authenticate: createAuthenticate(options, { ...parts, browserRequestOf }),
     login: async (ctx, { uid }, user) => finishLogin(ctx, await open(ctx, uid, 'login'), user),
     async consent(ctx, { uid }, chosen) {
       const found = await open(ctx, uid, 'consent');
@@ -139,7 +139,7 @@ export function createInteractionFlow(options: ResolvedOptions, parts: Interacti
    * when the client was deleted or disabled since the engine checked it
    */
   async function open(ctx: Context, uid: string, prompt?: Interaction['prompt']): Promise<OpenInteraction> {
-    const page = pageRequestOf(ctx);
+    const page = browserRequestOf(ctx);
     const known = page.interaction?.uid === uid ? page.interaction : undefined;
     const request = known?.request ?? requests.read(uid);
     if (!request || (prompt !== undefined && request.prompt !== prompt)) throw new InteractionExpiredError();

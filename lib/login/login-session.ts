@@ -20,7 +20,7 @@ import type { LoginSession } from './session-model.ts';
  * What is known of one HTTP request for a page: each fact is found once, by the step that needs it first. The pages hand their
  * context from step to step, so it is a property of that.
  */
-export interface PageRequest {
+export interface BrowserRequest {
   /**
    * Those of the engine's context, because Koa refuses to set a `Secure` cookie when it takes the connection for plain HTTP, and the
    * engine's context follows the issuer's scheme (see provider.ts).
@@ -43,13 +43,13 @@ export interface OpenInteraction {
   readonly userId: string | undefined;
 }
 
-export type PageRequestOf = (this: void, ctx: Context) => PageRequest;
+export type BrowserRequestOf = (this: void, ctx: Context) => BrowserRequest;
 
-const PAGE_REQUEST = Symbol('gatehouse.page');
+const BROWSER_REQUEST = Symbol('gatehouse.browser');
 
-export function createPageRequestOf(provider: () => Provider): PageRequestOf {
-  return function pageRequestOf(ctx: Context & { [PAGE_REQUEST]?: PageRequest }) {
-    return (ctx[PAGE_REQUEST] ??= { cookies: provider().createContext(ctx.req, ctx.res).cookies });
+export function createBrowserRequestOf(provider: () => Provider): BrowserRequestOf {
+  return function browserRequestOf(ctx: Context & { [BROWSER_REQUEST]?: BrowserRequest }) {
+    return (ctx[BROWSER_REQUEST] ??= { cookies: provider().createContext(ctx.req, ctx.res).cookies });
   };
 }
 
@@ -59,7 +59,7 @@ export interface LoginSessions extends Pick<
   'currentUser' | 'loginUrl' | 'pathHere' | 'logout'
 > {
   /** The login session of the browser as its cookie names it. `undefined`: no user is logged in. */
-  find(this: void, page: PageRequest): Promise<LoginSession | undefined>;
+  find(this: void, page: BrowserRequest): Promise<LoginSession | undefined>;
   /**
    * Logs a user in: stores a session with a new id, sets its cookie on the response, and deletes the browser's previous
    * session.
@@ -75,34 +75,34 @@ export function createLoginSessions(
   {
     audit,
     endMissingUser,
-    pageRequestOf,
+    browserRequestOf,
     provider,
   }: {
     readonly audit: Pick<AuditLog, 'record'>;
     readonly endMissingUser: EndMissingUser;
-    readonly pageRequestOf: PageRequestOf;
+    readonly browserRequestOf: BrowserRequestOf;
     readonly provider: () => Provider;
   },
 ): LoginSessions {
   const { basePath, origin, secure, storage, users } = options;
   const { currentUser, signOut, url: loginUrl } = options.login;
   const { lifetimes } = options.tokens;
-  const cookieOf = ({ cookies }: PageRequest): string | undefined =>
+  const cookieOf = ({ cookies }: BrowserRequest): string | undefined =>
     cookies.get(provider().cookieName('session'));
 
-  async function read(page: PageRequest): Promise<LoginSession | undefined> {
+  async function read(page: BrowserRequest): Promise<LoginSession | undefined> {
     const cookie = cookieOf(page);
     const found = cookie === undefined ? undefined : await findSession(storage.sessions, cookie);
     return found && toLoginSession(found.session);
   }
 
-  function find(page: PageRequest): Promise<LoginSession | undefined> {
+  function find(page: BrowserRequest): Promise<LoginSession | undefined> {
     return (page.session ??= read(page));
   }
 
   /** Sets the session cookie with the attributes that the engine uses; without a session, deletes it. */
   function setCookie(
-    { cookies }: PageRequest,
+    { cookies }: BrowserRequest,
     session?: { readonly id: string; readonly expiresAt: number },
   ): void {
     cookies.set(provider().cookieName('session'), session?.id ?? null, {
@@ -120,7 +120,7 @@ export function createLoginSessions(
   }
 
   /** Deletes the browser's session. Resolves to what it was; `undefined` when no user was logged in. */
-  async function removeSession(page: PageRequest): Promise<LoginSession | undefined> {
+  async function removeSession(page: BrowserRequest): Promise<LoginSession | undefined> {
     const session = await find(page);
     page.session = undefined;
     if (session) await storage.sessions.delete(session.id);
@@ -132,7 +132,7 @@ export function createLoginSessions(
     async currentUser(ctx) {
       const hostUser = await currentUser?.(ctx);
       if (hostUser) return hostUser;
-      const session = await find(pageRequestOf(ctx));
+      const session = await find(browserRequestOf(ctx));
       if (!session) return undefined;
       // The session began with a login at the host, and the user has logged out there.
       if (currentUser && hasHostLoginChanged(hostUser, session)) return undefined;
@@ -154,7 +154,7 @@ export function createLoginSessions(
     pathHere: (path) => pathHere(path, origin),
     async begin(ctx, user, givenAmr) {
       checkUser(user);
-      const page = pageRequestOf(ctx);
+      const page = browserRequestOf(ctx);
       const amr = givenAmr ?? (currentUser && (await amrBesideHost(ctx, user)));
       const sequence = page.sequence ?? (await storage.revocations.latestSequence());
       const id = newId();
@@ -177,7 +177,7 @@ export function createLoginSessions(
     async logout(ctx) {
       // Before `login.signOut`, which may leave nothing that `login.currentUser` could read.
       const hostUser = await currentUser?.(ctx);
-      const page = pageRequestOf(ctx);
+      const page = browserRequestOf(ctx);
       const ended = await removeSession(page);
       // An earlier request may have ended it and have been answered with an error.
       if (!ended && cookieOf(page) !== undefined) await storage.confirm?.();

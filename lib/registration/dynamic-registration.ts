@@ -6,6 +6,7 @@ import type { CheckAppName } from '../clients/app-names.ts';
 import { checkClientChanges, newClient } from '../clients/registry.ts';
 import type { RegistryFor } from '../clients/registry.ts';
 import { makeSecret } from '../clients/secrets.ts';
+import { now } from '../contracts/clock.ts';
 import type {
   AuditLog,
   AuditOrigin,
@@ -22,7 +23,6 @@ import type { Checked } from '../errors.ts';
 import { hashCredential, matchesHash } from '../keys/hash.ts';
 import type { RegistrationRequest, ResolvedRegistration } from '../options/registration.ts';
 import {
-  checkManagement,
   invalidMetadata,
   permittedScopes,
   readMetadata,
@@ -214,4 +214,34 @@ function effectiveAuthMethod(
 ): RegisteredAuthMethod {
   if (!confidential) return 'none';
   return registered === 'none' ? 'client_secret_basic' : registered;
+}
+
+const NOT_CHANGED = [
+  'registration_access_token',
+  'registration_client_uri',
+  'client_secret_expires_at',
+  'client_id_issued_at',
+];
+
+/**
+ * Checks what RFC 7592 section 2.2 requires of a change besides the metadata.
+ *
+ * @returns the secret that the client has sent, if any
+ * @throws RegistrationRefused
+ */
+function checkManagement(
+  sent: Readonly<Record<string, unknown>>,
+  { id }: Client,
+  secrets: readonly ClientSecret[],
+): string | undefined {
+  if (sent['client_id'] !== id) throw invalidMetadata('client_id: send that of the app');
+  const wrong = NOT_CHANGED.find((member) => sent[member] !== undefined);
+  if (wrong !== undefined) throw invalidMetadata(`${wrong}: cannot be changed; leave it out`);
+  const secret = sent['client_secret'] ?? undefined;
+  if (secret === undefined) return undefined;
+  const isCurrent =
+    typeof secret === 'string' &&
+    secrets.some(({ expiresAt = Infinity, hash }) => expiresAt > now() && matchesHash(secret, hash));
+  if (isCurrent) return secret;
+  throw invalidMetadata('client_secret: this is not the secret of the app; leave it out');
 }

@@ -1,15 +1,7 @@
-import { now } from '../contracts/clock.ts';
-import type {
-  Client,
-  ClientFields,
-  ClientMetadata,
-  ClientSecret,
-  RegisteredAuthMethod,
-} from '../contracts/index.ts';
+import type { Client, ClientFields, ClientMetadata, RegisteredAuthMethod } from '../contracts/index.ts';
 import type { FieldError } from '../errors.ts';
 import { isStrings, MOST_REDIRECT_URIS } from '../clients/fields.ts';
 import { isOnDevice } from '../clients/redirect-uris.ts';
-import { matchesHash } from '../keys/hash.ts';
 
 /**
  * A registration, or a change of one, is refused with a 4xx or 503, and the error codes of RFC 7591 section 3.2.2 and RFC 6750
@@ -97,36 +89,6 @@ export function permittedScopes<Preset extends Client['scopes']>(
   const scopes = allowed.filter((scope) => named.includes(scope));
   if (scopes.length > 0) return scopes;
   throw invalidMetadata('scope: an app that registers itself cannot have any of these scopes');
-}
-
-const NOT_CHANGED = [
-  'registration_access_token',
-  'registration_client_uri',
-  'client_secret_expires_at',
-  'client_id_issued_at',
-];
-
-/**
- * Checks what RFC 7592 section 2.2 requires of a change besides the metadata.
- *
- * @returns the secret that the client has sent, if any
- * @throws RegistrationRefused
- */
-export function checkManagement(
-  sent: Readonly<Record<string, unknown>>,
-  { id }: Client,
-  secrets: readonly ClientSecret[],
-): string | undefined {
-  if (sent['client_id'] !== id) throw invalidMetadata('client_id: send that of the app');
-  const wrong = NOT_CHANGED.find((member) => sent[member] !== undefined);
-  if (wrong !== undefined) throw invalidMetadata(`${wrong}: cannot be changed; leave it out`);
-  const secret = sent['client_secret'] ?? undefined;
-  if (secret === undefined) return undefined;
-  const isCurrent =
-    typeof secret === 'string' &&
-    secrets.some(({ expiresAt = Infinity, hash }) => expiresAt > now() && matchesHash(secret, hash));
-  if (isCurrent) return secret;
-  throw invalidMetadata('client_secret: this is not the secret of the app; leave it out');
 }
 
 /** The metadata as registered, for the response (RFC 7591 section 3.2.1). */
