@@ -38,7 +38,7 @@ async function listAuthorizedApps(request: AccountRequest): Promise<void> {
     view: 'authorized-apps/list',
     wide: true,
     viewer: await describeViewer(request, user),
-    heading: sentence(text['authorizedApps.heading']),
+    heading: sentence(text['page.authorizedApps']),
     lead:
       authorizedApps.length > 0
         ? count('authorizedApps.lead', authorizedApps.length, { brand })

@@ -66,7 +66,7 @@ function showForm(
   const { developer, flow, home, show, text } = request;
   show({
     view: 'apps/new',
-    heading: sentence(text['apps.newHeading']),
+    heading: sentence(text['apps.new']),
     above: { href: home, label: text['page.apps'] },
     action: `${home}/new`,
     grantTypes: flow.devices ? [...GRANT_TYPES, 'device_code'] : GRANT_TYPES,

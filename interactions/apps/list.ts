@@ -26,7 +26,7 @@ export async function listApps(request: DeveloperRequest): Promise<void> {
   const last = found.length > PAGE_SIZE ? apps.at(-1) : undefined;
   return show({
     view: 'apps/list',
-    heading: sentence(developer.administrator ? text['apps.allHeading'] : text['apps.heading']),
+    heading: sentence(developer.administrator ? text['apps.allHeading'] : text['page.apps']),
     done: readDone(request),
     apps: apps.map((client) => describe(client, request)),
     newApp: `${home}/new`,

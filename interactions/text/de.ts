@@ -15,6 +15,8 @@ export const de: Readonly<Record<keyof typeof en, string>> = {
   'page.save': 'Speichern',
   'page.copy': 'Kopieren',
   'page.copied': 'Kopiert',
+  'page.lastUsed': 'Zuletzt genutzt am',
+  'page.neverUsed': 'Noch nicht genutzt',
   'page.first': 'Erste Seite',
   'page.next': 'Nächste Seite',
 
@@ -96,7 +98,6 @@ export const de: Readonly<Record<keyof typeof en, string>> = {
 
   'logout.heading': 'Bei {brand} abmelden?',
   'logout.lead': 'Sie sind als {user} angemeldet.',
-  'logout.submit': 'Abmelden',
   'logout.doneHeading': 'Sie sind abgemeldet',
   'logout.doneLead':
     'Sie können diese Seite schließen. Apps, denen Sie den Zugriff erlaubt haben, bleiben verbunden.',
@@ -111,7 +112,6 @@ export const de: Readonly<Record<keyof typeof en, string>> = {
     'Es wurde noch nichts gespeichert. Melden Sie sich in einem anderen Tab wieder an und laden Sie dann diese Seite neu, um das Formular noch einmal zu senden.',
   'signedOut.signIn': 'In einem anderen Tab anmelden',
 
-  'authorizedApps.heading': 'Verbundene Apps',
   'authorizedApps.lead.one': 'Eine App kann auf Ihr Konto bei {brand} zugreifen.',
   'authorizedApps.lead.other': '{count} Apps können auf Ihr Konto bei {brand} zugreifen.',
   'authorizedApps.none':
@@ -121,8 +121,6 @@ export const de: Readonly<Record<keyof typeof en, string>> = {
   'authorizedApps.nothing':
     'Sie weiß, wer Sie sind: Ihren Namen und Ihre E-Mail-Adresse. Sonst darf sie nichts.',
   'authorizedApps.since': 'Erlaubt am',
-  'authorizedApps.lastUsed': 'Zuletzt genutzt am',
-  'authorizedApps.neverUsed': 'Noch nicht genutzt',
   'authorizedApps.tools': 'Was sie zuletzt getan hat:',
   'authorizedApps.disabled': 'Abgeschaltet',
   'authorizedApps.disconnect': 'Trennen',
@@ -131,7 +129,6 @@ export const de: Readonly<Record<keyof typeof en, string>> = {
     'Die App verliert sofort den Zugriff auf Ihr Konto. Um sie wieder zu nutzen, erlauben Sie ihr den Zugriff erneut.',
   'authorizedApps.done.disconnected': 'Die App ist getrennt. Sie hat keinen Zugriff mehr auf Ihr Konto.',
 
-  'apps.heading': 'Ihre Apps',
   'apps.allHeading': 'Alle Apps',
   'apps.new': 'Neue App',
   'apps.search': 'Nach dem Anfang des Namens oder eines Wortes darin suchen, oder nach Client-ID',
@@ -149,7 +146,6 @@ export const de: Readonly<Record<keyof typeof en, string>> = {
   'apps.clientId': 'Client-ID',
   'apps.secret': 'Client-Secret',
 
-  'apps.newHeading': 'Neue App',
   'apps.name': 'Name',
   'apps.nameHint': 'Er steht auf der Seite, auf der Personen der App den Zugriff erlauben.',
   'apps.grantType': 'Wie bekommt die App ihre Tokens?',
@@ -221,8 +217,6 @@ export const de: Readonly<Record<keyof typeof en, string>> = {
   'apps.revokeLead':
     'Alle ihre Tokens werden für immer ungültig: ihre eigenen und die der Personen, die sie nutzen. Wer eines ihrer Secrets hat, bekommt neue: Ersetzen Sie zuerst das Secret, wenn es in falsche Hände geraten ist.',
   'apps.disable': 'Deaktivieren',
-  'apps.disableHint':
-    'Sie bekommt keine Tokens mehr, und ihre bisherigen gelten nicht, bis sie wieder aktiviert wird.',
   'apps.disableHeading': '{client} deaktivieren?',
   'apps.disableLead':
     'Die App bekommt keine Tokens mehr, und ihre bisherigen gelten nicht, bis sie wieder aktiviert wird.',
@@ -356,8 +350,6 @@ export const de: Readonly<Record<keyof typeof en, string>> = {
   'secrets.expires': 'Läuft ab am',
   'secrets.expiresNever': 'Läuft nie ab',
   'secrets.expired': 'Abgelaufen',
-  'secrets.lastUsed': 'Zuletzt genutzt am',
-  'secrets.neverUsed': 'Noch nicht genutzt',
   'secrets.delete': 'Löschen',
   'secrets.deleteHeading': 'Das Secret {label} löschen?',
   'secrets.deleteLead': 'Es endet auf {hint}. Wo {client} es noch verwendet, gibt es keine Tokens mehr.',

@@ -13,6 +13,8 @@ export const en = {
   'page.save': 'Save',
   'page.copy': 'Copy',
   'page.copied': 'Copied',
+  'page.lastUsed': 'Last used',
+  'page.neverUsed': 'Not used yet',
   'page.first': 'First page',
   'page.next': 'Next page',
 
@@ -90,7 +92,6 @@ export const en = {
 
   'logout.heading': 'Sign out of {brand}?',
   'logout.lead': 'You are signed in as {user}.',
-  'logout.submit': 'Sign out',
   'logout.doneHeading': 'You are signed out',
   'logout.doneLead': 'You can close this page. Apps that you have authorized stay connected.',
   'logout.stillSignedInHeading': 'You are still signed in to {brand}',
@@ -103,7 +104,6 @@ export const en = {
     'Nothing was saved yet. Sign in again in another tab, then reload this page to send the form once more.',
   'signedOut.signIn': 'Sign in in another tab',
 
-  'authorizedApps.heading': 'Connected apps',
   'authorizedApps.lead.one': 'One app can use your {brand} account.',
   'authorizedApps.lead.other': '{count} apps can use your {brand} account.',
   'authorizedApps.none':
@@ -112,8 +112,6 @@ export const en = {
   'authorizedApps.noScopes': 'It can do everything that you can do.',
   'authorizedApps.nothing': 'It knows who you are: your name and your email address. It can do nothing else.',
   'authorizedApps.since': 'Authorized',
-  'authorizedApps.lastUsed': 'Last used',
-  'authorizedApps.neverUsed': 'Not used yet',
   'authorizedApps.tools': 'What it did lately:',
   'authorizedApps.disabled': 'Switched off',
   'authorizedApps.disconnect': 'Disconnect',
@@ -122,7 +120,6 @@ export const en = {
     'It loses its access to your account at once. To use it again, you authorize it again.',
   'authorizedApps.done.disconnected': 'The app is disconnected. It has no access to your account any more.',
 
-  'apps.heading': 'Your apps',
   'apps.allHeading': 'All apps',
   'apps.new': 'New app',
   'apps.search': 'Search by the beginning of the name or of a word in it, or by client ID',
@@ -140,7 +137,6 @@ export const en = {
   'apps.clientId': 'Client ID',
   'apps.secret': 'Client secret',
 
-  'apps.newHeading': 'New app',
   'apps.name': 'Name',
   'apps.nameHint': 'People see it when they authorize the app.',
   'apps.grantType': 'How does it get its tokens?',
@@ -211,7 +207,6 @@ export const en = {
   'apps.revokeLead':
     'Every token that it has stops working for good, its own and those of the people who use it. With one of its secrets, new tokens can be obtained: if a secret has leaked, replace it first.',
   'apps.disable': 'Disable',
-  'apps.disableHint': 'It gets no tokens, and those that it has stop working, until it is enabled again.',
   'apps.disableHeading': 'Disable {client}?',
   'apps.disableLead': 'It gets no tokens, and those that it has stop working, until it is enabled again.',
   'apps.enable': 'Enable',
@@ -333,8 +328,6 @@ export const en = {
   'secrets.expires': 'Expires',
   'secrets.expiresNever': 'Never expires',
   'secrets.expired': 'Expired',
-  'secrets.lastUsed': 'Last used',
-  'secrets.neverUsed': 'Not used yet',
   'secrets.delete': 'Delete',
   'secrets.deleteHeading': 'Delete the secret {label}?',
   'secrets.deleteLead': 'It ends in {hint}. Wherever {client} still uses it, it gets no more tokens.',
