@@ -39,7 +39,8 @@ test('the tarball contains the required files and no others', async (t) => {
       !/^(docs\/[\w-]+\.(md|png)|examples\/[\w-]+\.ts)$/.test(file) &&
       !/^dist\/(lib|adapters|interactions)\/[\w/-]+(\.d\.ts|\.js)$/.test(file) &&
       !/^interactions\/(views|public)\/[\w/-]+\.(ejs|css|js|svg)$/.test(file) &&
-      !/^interactions\/text\/\w+\.ts$/.test(file),
+      !/^interactions\/text\/\w+\.ts$/.test(file) &&
+      !/^monitoring\/[\w.-]+\.(yml|json)$/.test(file),
   );
   t.deepEqual(surplus, []);
   for (const file of [
