@@ -86,7 +86,8 @@ export {
   StorageError,
   TooManyAttemptsError,
 } from './errors.ts';
-export type { FieldError, FieldErrorCode, FieldErrorParameters, GatehouseErrorCode } from './errors.ts';
+export type { FieldError, FieldErrorCode, FieldErrorParameters } from './contracts/field-errors.ts';
+export type { GatehouseErrorCode } from './errors.ts';
 export type { AuthServerOptions } from './options/options.ts';
 export type { SigningAlgorithm, TokenClaims } from './options/tokens.ts';
 export type { Resource } from './options/resources.ts';

@@ -14,7 +14,7 @@ import test from 'ava';
 const MODULES: Readonly<Record<string, string>> = {
   'lib/contracts': '',
   'lib/contracts/internals': 'lib/contracts lib/errors',
-  'lib/errors': '',
+  'lib/errors': 'lib/contracts/field-errors',
   'lib/options': 'lib/contracts lib/errors type:oidc-provider',
   'lib/http': 'lib/contracts lib/errors',
   'lib/record': 'lib/contracts lib/errors lib/http lru-cache @opentelemetry/api',

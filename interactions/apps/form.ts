@@ -1,6 +1,6 @@
 import type { Client, ClientFields } from '../../lib/contracts/index.ts';
 import { ClientChangedError, ClientInvalidError } from '../../lib/errors.ts';
-import type { FieldError } from '../../lib/errors.ts';
+import type { FieldError } from '../../lib/contracts/field-errors.ts';
 import type { Problem } from '../page.ts';
 import { plain, printable, sentence } from '../sentence.ts';
 import { isTextKey } from '../text.ts';

@@ -2,8 +2,9 @@ import { isDeepStrictEqual } from 'node:util';
 
 import { holdsRole } from './principal.ts';
 import type { Assignment, Client, ClientFields, Developer, Gate } from '../contracts/index.ts';
-import { ClientInvalidError, fieldError } from '../errors.ts';
-import type { FieldError } from '../errors.ts';
+import { fieldError } from '../contracts/field-errors.ts';
+import { ClientInvalidError } from '../errors.ts';
+import type { FieldError } from '../contracts/field-errors.ts';
 
 /** All roles, permissions and scopes, and which of them the user may assign to an app. */
 export type AssignableNames = Pick<Developer, 'roles' | 'permissions' | 'scopes'>;

@@ -7,7 +7,8 @@ import type {
   Gate,
   UserStore,
 } from '../contracts/index.ts';
-import { AssignmentInvalidError, ConfigError, fieldError } from '../errors.ts';
+import { fieldError } from '../contracts/field-errors.ts';
+import { AssignmentInvalidError, ConfigError } from '../errors.ts';
 import { userStoreAssigns } from './principal.ts';
 
 /** What `createAssignments()` takes. */

@@ -17,11 +17,11 @@ import type {
   User,
   UserStore,
 } from '../contracts/index.ts';
+import { fieldError } from '../contracts/field-errors.ts';
 import {
   ClientChangedError,
   ClientInvalidError,
   ClientNotFoundError,
-  fieldError,
   missingPermission,
   PermissionMissingError,
 } from '../errors.ts';

@@ -1,5 +1,5 @@
-import { fieldError } from '../errors.ts';
-import type { FieldError } from '../errors.ts';
+import { fieldError } from '../contracts/field-errors.ts';
+import type { FieldError } from '../contracts/field-errors.ts';
 
 /** The mistake in the name of an app; `undefined`: the app may have it. */
 export type CheckAppName = (name: string) => FieldError | undefined;

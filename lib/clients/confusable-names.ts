@@ -1,6 +1,6 @@
 import unhomoglyph from 'unhomoglyph';
 
-import type { FieldErrorCode } from '../errors.ts';
+import type { FieldErrorCode } from '../contracts/field-errors.ts';
 
 /**
  * The mistake in a name that an app asks for; `undefined`: the app may have it.

@@ -8,8 +8,9 @@ import type {
   ClientLifetimes,
   Gate,
 } from '../contracts/index.ts';
-import { ClientInvalidError, fieldError } from '../errors.ts';
-import type { Checked, FieldError, FieldErrorCode, Mistake } from '../errors.ts';
+import { fieldError } from '../contracts/field-errors.ts';
+import { ClientInvalidError } from '../errors.ts';
+import type { Checked, FieldError, FieldErrorCode, Mistake } from '../contracts/field-errors.ts';
 import { checkLifetimes } from './lifetimes.ts';
 import type { CompleteLifetimes } from './lifetimes.ts';
 import { checkClientKeys, lacksKeyIds } from './public-keys.ts';

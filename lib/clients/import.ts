@@ -2,8 +2,9 @@ import { randomUUID } from 'node:crypto';
 
 import { now } from '../contracts/clock.ts';
 import type { Client, ClientFields, ClientSecret, Storage } from '../contracts/index.ts';
-import { ClientInvalidError, fieldError } from '../errors.ts';
-import type { FieldError } from '../errors.ts';
+import { fieldError } from '../contracts/field-errors.ts';
+import { ClientInvalidError } from '../errors.ts';
+import type { FieldError } from '../contracts/field-errors.ts';
 import { isBcryptHash } from './directory.ts';
 import { checkClientFields } from './fields.ts';
 import type { KnownNames } from './fields.ts';

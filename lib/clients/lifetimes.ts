@@ -1,7 +1,7 @@
 import { parseDuration } from '../contracts/duration.ts';
 import type { Client, ClientLifetimes } from '../contracts/index.ts';
-import { fieldError } from '../errors.ts';
-import type { Checked } from '../errors.ts';
+import { fieldError } from '../contracts/field-errors.ts';
+import type { Checked } from '../contracts/field-errors.ts';
 
 /** All lifetimes that a client can shorten, in seconds. */
 export type CompleteLifetimes = Readonly<Record<keyof ClientLifetimes, number>>;

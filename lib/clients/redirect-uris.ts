@@ -1,6 +1,6 @@
 import type { Client } from '../contracts/index.ts';
 import { isLoopback } from '../contracts/loopback.ts';
-import type { Mistake } from '../errors.ts';
+import type { Mistake } from '../contracts/field-errors.ts';
 
 const LONGEST_REDIRECT_URI = 2000;
 

@@ -12,8 +12,9 @@ import type {
   ClientQuery,
   ClientStore,
 } from '../contracts/index.ts';
-import { ClientInvalidError, fieldError } from '../errors.ts';
-import type { Checked, FieldError } from '../errors.ts';
+import { fieldError } from '../contracts/field-errors.ts';
+import { ClientInvalidError } from '../errors.ts';
+import type { Checked, FieldError } from '../contracts/field-errors.ts';
 import { checkClientFields, requireValid } from './fields.ts';
 import type { CheckedFields, KnownNames } from './fields.ts';
 import { createSecretRegistry, makeSecret, requireClient, secretEvent } from './secrets.ts';

@@ -10,8 +10,9 @@ import type {
   NewSecret,
   StoredClient,
 } from '../contracts/index.ts';
-import { ClientInvalidError, ClientNotFoundError, fieldError } from '../errors.ts';
-import type { FieldError } from '../errors.ts';
+import { fieldError } from '../contracts/field-errors.ts';
+import { ClientInvalidError, ClientNotFoundError } from '../errors.ts';
+import type { FieldError } from '../contracts/field-errors.ts';
 import { hashCredential } from '../keys/hash.ts';
 
 // Limited, because a presented value is compared with each of them.

@@ -19,7 +19,7 @@ import type {
   Storage,
 } from '../contracts/index.ts';
 import { ClientInvalidError } from '../errors.ts';
-import type { Checked } from '../errors.ts';
+import type { Checked } from '../contracts/field-errors.ts';
 import { hashCredential, matchesHash } from '../keys/hash.ts';
 import type { RegistrationRequest, ResolvedRegistration } from '../options/registration.ts';
 import {

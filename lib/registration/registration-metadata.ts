@@ -1,5 +1,5 @@
 import type { Client, ClientFields, ClientMetadata, RegisteredAuthMethod } from '../contracts/index.ts';
-import type { FieldError } from '../errors.ts';
+import type { FieldError } from '../contracts/field-errors.ts';
 import { isStrings, MOST_REDIRECT_URIS } from '../clients/fields.ts';
 import { isOnDevice } from '../clients/redirect-uris.ts';
 
