@@ -7,6 +7,7 @@ import type { PagesOptions, Settings } from './options.ts';
 import { brandOf, requestsIn } from './page-request.ts';
 import type { RequestFor } from './page-request.ts';
 import { pageRoutes } from './routes.ts';
+import type { Language } from './text.ts';
 import { brandVariables } from './theme.ts';
 import { compileViews } from './views.ts';
 
@@ -31,9 +32,22 @@ export function pages(options: PagesOptions = {}): Interactions {
     return {
       brand: brandOf(settings, flow),
       middleware: pageRoutes(flow, requestFor, assets),
+      untranslated: (labels) => untranslated(settings, labels),
       error: async (ctx, error) => showError(requestFor(ctx), error),
     };
   };
+}
+
+/** The descriptions of the scopes are in the first language. */
+function untranslated(
+  { languages: [, ...others], texts }: Pick<Settings, 'languages' | 'texts'>,
+  labels: readonly string[],
+): ReadonlyMap<Language, readonly string[]> {
+  const missing = others.map((language): [Language, readonly string[]] => [
+    language,
+    labels.filter((label) => !Object.hasOwn(texts.get(language)!, label)),
+  ]);
+  return new Map(missing.filter(([, names]) => names.length > 0));
 }
 
 function filesOf({ accent, accentDark, logo, stylesheet }: Settings): Parameters<typeof publishAssets>[0] {

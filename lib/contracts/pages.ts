@@ -181,6 +181,13 @@ export interface Pages {
   readonly middleware: Middleware;
   /** The platform's name on the pages. Only administrators can give an app this name, or one that looks like it. */
   readonly brand?: string | undefined;
+  /**
+   * The languages besides the first one in which the pages show some of the scopes as the server's options describe them, with the
+   * names of the missing labels. The server warns of them at start.
+   *
+   * @param labels - such as `scope.schools:read`; of a scope of another API than the default, `scope.<its URL> <its name>`
+   */
+  untranslated?(labels: readonly string[]): ReadonlyMap<string, readonly string[]>;
   /** Shows an error page with the given status. */
   error(ctx: Context, error: PageError): Promise<void>;
 }

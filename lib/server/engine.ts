@@ -53,6 +53,11 @@ export async function startEngine<U extends User>(
   // They call the engine, which calls them: it starts after they have been made.
   const pages = await createPages(createFlow(options, parts, shared), options);
   if (pages.brand !== undefined) clients.reservedNames.add(pages.brand);
+  for (const [language, missing] of pages.untranslated?.(scopeLabels(options)) ?? [])
+    options.logger.warn(
+      { language, missing },
+      'scopes without a translation: add them to the option text of pages()',
+    );
 
   const { engine, requests, userCodeIds } = shared;
   const { clientPermissions } = parts.access;
@@ -135,6 +140,13 @@ function createFlow<U extends User>(
     developer: async (ctx, user) => developerOf(user, originOf(ctx)),
     authorizedApps: (ctx, user) => authorizedAppsOf(user, originOf(ctx)),
   });
+}
+
+/** The names of the labels of all scopes, see {@link Pages.untranslated}. */
+function scopeLabels({ issuer, resources }: Pick<ResolvedOptions, 'issuer' | 'resources'>): string[] {
+  return [...resources.values()].flatMap(({ resource, scopes }) =>
+    [...scopes.keys()].map((name) => `scope.${resource === issuer ? '' : `${resource} `}${name}`),
+  );
 }
 
 async function createPages(

@@ -2,6 +2,7 @@ import { mock } from 'node:test';
 
 import test from 'ava';
 import { memoryStorage } from 'koa-gatehouse/adapters/memory';
+import { pages } from 'koa-gatehouse/interactions';
 
 import { recordingLogger, startPlatform } from '../harness/platform.ts';
 import { until } from '../harness/until.ts';
@@ -38,5 +39,35 @@ test.serial('a server that has started says so in a line, and each day that its 
     }
   } finally {
     mock.timers.reset();
+  }
+});
+
+const API = 'https://documents.example/v1';
+
+test.serial('scopes that a second language does not translate are named at start', async (t) => {
+  const options = {
+    scopes: { 'schools:read': { description: 'See your schools', permissions: ['view_schools'] } },
+    resources: { [API]: { scopes: { read: { description: 'Read your documents', permissions: [] } } } },
+  } as const;
+  const german = {
+    'scope.schools:read': 'Ihre Schulen sehen',
+    [`scope.${API} read`]: 'Ihre Dokumente lesen',
+  };
+  for (const [interactions, expected] of [
+    [pages({ language: ['en', 'de'] }), [{ language: 'de', missing: Object.keys(german) }]],
+    [
+      pages({ language: ['en', 'de'], text: { de: { 'scope.schools:read': 'Ihre Schulen sehen' } } }),
+      [{ language: 'de', missing: [`scope.${API} read`] }],
+    ],
+    [pages({ language: ['en', 'de'], text: { de: german } }), []],
+    [pages({ language: 'de' }), []],
+  ] as const) {
+    await using platform = await startPlatform({ ...options, interactions });
+    t.deepEqual(
+      platform.logger.lines
+        .filter(({ message }) => message.startsWith('scopes without a translation'))
+        .map(({ fields, level }) => ({ level, ...fields })),
+      expected.map((one) => ({ level: 'warn', ...one })),
+    );
   }
 });
