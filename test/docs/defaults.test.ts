@@ -200,13 +200,18 @@ function proseOf(guide: string): string {
   return readFileSync(join(ROOT, guide), 'utf8').replaceAll(/^```[\s\S]*?^```$/gm, '');
 }
 
+/** The same without the ends of its lines. */
+function sentencesOf(guide: string): string {
+  return proseOf(guide).replaceAll(/\s+/g, ' ');
+}
+
 const READ = [...GUIDES, 'SECURITY.md', 'CHANGELOG.md'];
 const NAMED = /^(?:limits\.requests|retention\.\w+|tokens\.(?:keyRotation|refreshGrace|revocationLag))$/;
 
 test('a value next to the name of an option in a guide is its default', (t) => {
   const met = new Set<string>();
   for (const guide of READ) {
-    const prose = proseOf(guide);
+    const prose = sentencesOf(guide);
     for (const [option, value] of DEFAULTS) {
       if (!NAMED.test(option)) continue;
       for (const pattern of [
@@ -265,7 +270,7 @@ test('a default in a sentence of a guide is correct', (t) => {
     for (const pattern of patterns) {
       let isFound = false;
       for (const guide of READ) {
-        const sentences = proseOf(guide).matchAll(new RegExp(pattern.replace('AMOUNT', AMOUNT), 'g'));
+        const sentences = sentencesOf(guide).matchAll(new RegExp(pattern.replace('AMOUNT', AMOUNT), 'g'));
         for (const [all, text = ''] of sentences) {
           isFound = true;
           t.is(amount(text), DEFAULTS.get(option) as number, `${guide}: ${all}`);
