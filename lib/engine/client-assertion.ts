@@ -116,12 +116,6 @@ export function assertionRefusal(ctx: KoaContextWithOIDC): AssertionRefusal | un
   return { description: UNVERIFIED, reason };
 }
 
-/** Tells the sender of a refused assertion why. */
-export function explainRefusedAssertion(ctx: KoaContextWithOIDC): void {
-  const description = assertionRefusal(ctx)?.description;
-  if (description !== undefined) ctx.body = { ...(ctx.body as object), error_description: description };
-}
-
 const REPLAYED = 'the client assertion was used before; make a new one, with a new jti, for each request';
 
 const UNVERIFIED =

@@ -5,7 +5,7 @@ import type { Client, KoaContextWithOIDC } from 'oidc-provider';
 import type { ClientAttempt, Limiter } from '../contracts/index.ts';
 import { StorageError, TooManyAttemptsError } from '../errors.ts';
 import { isUnavailable } from '../http/unavailable.ts';
-import { explainRefusedAssertion } from './client-assertion.ts';
+import { assertionRefusal } from './client-assertion.ts';
 import { requestOf } from './request.ts';
 import type { EngineRequest } from './request.ts';
 
@@ -43,7 +43,8 @@ async function countGuess(
 ): Promise<void> {
   const { assertion, clientId = '', host } = request;
   try {
-    explainRefusedAssertion(ctx);
+    const refusal = assertionRefusal(ctx);
+    if (refusal) ctx.body = { ...(ctx.body as object), error_description: refusal.description };
     // Signed by the client, when it is replayed: it has repeated its request.
     if (!assertion?.isReplayed) await limiter?.take({ clientId, address: host.ip });
   } catch (error) {

@@ -180,7 +180,8 @@ export function createDocumentDirectory(directory: ClientDirectory, ports: Docum
       await check(id, address);
       const current = await directory.find(id);
       if (!current) return undefined;
-      if (current.client.redirectUris.length === 0) throw documents.failureOf(id) ?? withdrawn();
+      if (current.client.redirectUris.length === 0)
+        throw documents.failureOf(id) ?? new ClientMetadataError('invalid', WITHDRAWN);
       if (!isAllowed) await requireAllowed(current);
       return withinPolicy(current);
     },
@@ -238,9 +239,7 @@ function refused(): ClientMetadataError {
   return new ClientMetadataError('refused', 'this server does not allow the app of this client_id');
 }
 
-function withdrawn(): ClientMetadataError {
-  return new ClientMetadataError('invalid', 'the metadata document is gone, or is not valid any more');
-}
+const WITHDRAWN = 'the metadata document is gone, or is not valid any more';
 
 function changeEvent({ id, name, redirectUris }: Client, fields: readonly string[]): AuditEvent {
   return redirectUris.length === 0
