@@ -91,18 +91,16 @@ export interface Network {
 const INTERNET: Network = { resolve: resolveNames, isPublic: isPublicAddress, ca: undefined };
 
 /** The limits of a {@link PublicFetch}. */
-interface Limits {
+const LIMITS = {
   /** How long a document may take in total, in milliseconds: resolving, connecting and reading. */
-  readonly timeout: number;
-  readonly maxRunning: number;
+  timeout: 5000,
+  maxRunning: 32,
   /** The same per origin (RFC 6454). */
-  readonly maxRunningPerOrigin: number;
-}
-
-const LIMITS: Limits = { timeout: 5000, maxRunning: 32, maxRunningPerOrigin: 2 };
+  maxRunningPerOrigin: 2,
+};
 
 /** @param network - for tests; no option and no environment variable replaces it */
-export function createPublicFetch(network: Network = INTERNET, limits: Limits = LIMITS): PublicFetch {
+export function createPublicFetch(network: Network = INTERNET, limits = LIMITS): PublicFetch {
   const takePlaces = createPlaces();
 
   return async function publicFetch(text, { maxBytes }) {

@@ -98,7 +98,12 @@ export async function createMcpEndpoint<
   checkPath('path', path, '/mcp');
   const url: string = given.resource ?? baseUrlOf(mount, path);
   const api = resources.get(url);
-  if (!api || url === issuer) throw undeclared(url);
+  if (!api || url === issuer) {
+    throw new ConfigError(
+      'resource',
+      `name the endpoint in the option resources of createAuthServer(), so that tokens can be issued for it: resources: { '${url}': { name: 'Schools for agents', scopes: { ... } } }`,
+    );
+  }
   const actions = indexActions(given.actions, auth);
   requireMembersFor('actions', storage);
   const tools = toolsOf(actions.all);
@@ -140,13 +145,6 @@ export async function createMcpEndpoint<
     if (ctx.path !== path) return next();
     return run(ctx, next);
   };
-}
-
-function undeclared(url: string): ConfigError {
-  return new ConfigError(
-    'resource',
-    `name the endpoint in the option resources of createAuthServer(), so that tokens can be issued for it: resources: { '${url}': { name: 'Schools for agents', scopes: { ... } } }`,
-  );
 }
 
 /** Reads the message of a request. `undefined`: it is none, and the request is answered. */
