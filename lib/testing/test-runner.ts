@@ -39,3 +39,14 @@ export function testsOf<Name extends keyof Storage>(test: StorageTest, name: Nam
 export async function atOnce<T>(calls: number, call: (index: number) => Promise<T>): Promise<T[]> {
   return Promise.all(Array.from({ length: calls }, async (_, index) => call(index)));
 }
+
+/** Of a number of calls at once, exactly one resolves to `true`. Resolves to the index of that one. */
+export async function onlyOneOf(
+  t: Assertions,
+  calls: number,
+  call: (index: number) => Promise<boolean>,
+): Promise<number> {
+  const results = await atOnce(calls, call);
+  t.is(results.filter(Boolean).length, 1);
+  return results.indexOf(true);
+}

@@ -56,8 +56,7 @@ export function createAddConsent(
     key: ['user_id', 'client_id'],
     greatest: ['updated_at'],
   });
-  const insert = `
-    ${CONSENTS.insert} ${conflict}`;
+  const insert = `${CONSENTS.insert} ${conflict}`;
   const findConsentedScopes = `${FIND_CONSENT}${dialect.forUpdate}`;
 
   return async function addConsent(statements, consent) {

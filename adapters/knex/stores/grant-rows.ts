@@ -1,6 +1,7 @@
 import type { Credential, Grant } from '../../../lib/contracts/index.ts';
 import { correctedTime, timeValues } from '../clock.ts';
 import type { Value } from '../statements.ts';
+import { toStrings } from './column-values.ts';
 import { GRANT_IS_LIVE } from './revocations.ts';
 import { integer, json, mapRows, optional, text } from './rows.ts';
 import type { Column, RowMapping } from './rows.ts';
@@ -46,14 +47,14 @@ const LIMITED_TO_NONE = '[" "]';
 
 const SCOPES: Column<Grant['scopes']> = {
   name: 'scopes',
-  toValue: (scopes) =>
-    scopes === undefined ? WITHOUT_LIMIT : scopes.length === 0 ? LIMITED_TO_NONE : JSON.stringify(scopes),
-  toMember: (value) =>
-    value === WITHOUT_LIMIT
-      ? undefined
-      : value === LIMITED_TO_NONE
-        ? []
-        : (JSON.parse(String(value)) as string[]),
+  toValue(scopes) {
+    if (scopes === undefined) return WITHOUT_LIMIT;
+    return scopes.length === 0 ? LIMITED_TO_NONE : JSON.stringify(scopes);
+  },
+  toMember(value) {
+    if (value === WITHOUT_LIMIT) return undefined;
+    return value === LIMITED_TO_NONE ? [] : toStrings(value as string);
+  },
 };
 
 export const GRANTS: RowMapping<Grant> = mapRows<Grant>('gatehouse_grants', {

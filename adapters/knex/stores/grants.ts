@@ -77,6 +77,7 @@ export function grantStore(database: Database): GrantStore {
 }
 
 const FOUND_CREDENTIAL = CREDENTIALS.of('c');
+// Its id is the `grant_id` of the credential.
 const FOUND_GRANT = GRANTS.of('g', 'grant_');
 
 interface FoundRow extends Row {

@@ -1,6 +1,6 @@
 import { named, namesOf } from './client-searches.ts';
 import { aClient, aSecret, NOW } from './rows.ts';
-import { testsOf } from '../test-runner.ts';
+import { onlyOneOf, testsOf } from '../test-runner.ts';
 import type { StorageTest } from '../test-runner.ts';
 
 export function clientSecretContract(register: StorageTest): void {
@@ -76,14 +76,10 @@ export function clientSecretContract(register: StorageTest): void {
 
   test('clients: of twenty calls of rehashSecret for one hash at once, exactly one returns true', async (t, clients) => {
     await clients.insert(aClient(), [aSecret({ hash: 'imported' })]);
-    const hashes = Array.from({ length: 20 }, (_, index) => `hash ${index}`);
-    const rehashed = await Promise.all(
-      hashes.map(async (to) => clients.rehashSecret(id, aSecret().id, { from: 'imported', to })),
+    const winner = await onlyOneOf(t, 20, async (index) =>
+      clients.rehashSecret(id, aSecret().id, { from: 'imported', to: `hash ${index}` }),
     );
-    t.deepEqual(
-      hashes.filter((_, index) => rehashed[index]),
-      [(await clients.find(id))?.secrets[0]?.hash],
-    );
+    t.is((await clients.find(id))?.secrets[0]?.hash, `hash ${winner}`);
   });
 }
 
