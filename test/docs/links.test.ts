@@ -92,6 +92,18 @@ test('every link in the other Markdown leads to a file and a heading of the repo
   );
 });
 
+test('every guide that the code names exists', (t) => {
+  const files = globSync(['{adapters,bench,interactions,lib}/**/*.ts'], { cwd: ROOT });
+  const named = files.flatMap(
+    (file) => readFileSync(join(ROOT, file), 'utf8').match(/\bdocs\/[\w/-]+\.md\b/g) ?? [],
+  );
+  t.true(named.includes('docs/upgrading.md'));
+  t.deepEqual(
+    named.filter((name) => !existsSync(join(ROOT, name))),
+    [],
+  );
+});
+
 test('a guide is read in some minutes', (t) => {
   // The list of the options is looked up, not read.
   for (const guide of GUIDES.filter((name) => name !== 'docs/options.md')) {
