@@ -1,30 +1,23 @@
 import type { Middleware } from 'koa';
 
 import { isLoopback } from '../contracts/loopback.ts';
-import { ConfigError } from '../errors.ts';
 import { sendProblem } from '../http/problem.ts';
 import type { Check } from '../options/declare.ts';
+import { list } from '../options/values.ts';
 
-/** A list of strings, each of which is right. */
-function list(isRight: (item: string) => boolean, remedy: string): Check<readonly string[]> {
-  return (place, given: unknown) => {
-    if (!Array.isArray(given) || !given.every((item) => typeof item === 'string')) {
-      throw new ConfigError(place, 'give an array of strings');
-    }
-    if (given.every(isRight)) return given;
-    throw new ConfigError(place, remedy);
-  };
-}
+const strings = list('give an array of strings');
 
-export const origins: Check<readonly string[]> = list(
-  (origin) => URL.parse(origin)?.origin === origin,
-  'give origins without a path, such as https://app.example',
-);
+export const origins: Check<readonly string[]> = (place, given) =>
+  list(
+    'give origins without a path, such as https://app.example',
+    (origin) => URL.parse(origin)?.origin === origin,
+  )(place, strings(place, given));
 
-export const hosts: Check<readonly string[]> = list(
-  (host) => URL.parse(`http://${host}`)?.host === host && !/:\d+$/.test(host),
-  'give names of hosts in lower case and without ports, such as internal.example',
-);
+export const hosts: Check<readonly string[]> = (place, given) =>
+  list(
+    'give names of hosts in lower case and without ports, such as internal.example',
+    (host) => URL.parse(`http://${host}`)?.host === host && !/:\d+$/.test(host),
+  )(place, strings(place, given));
 
 /**
  * Refuses requests of other web pages, and those that a page reached this server with by a name of its own (DNS rebinding), as

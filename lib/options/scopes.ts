@@ -2,14 +2,14 @@ import type { Gate } from '../contracts/index.ts';
 import { ConfigError } from '../errors.ts';
 import { optional, readOptions } from './declare.ts';
 import type { Check, Given } from './declare.ts';
-import { boolean, text } from './values.ts';
+import { boolean, list, text } from './values.ts';
 
 function scope<P extends string>() {
   return {
     /** Shown on the consent page, such as "See your schools". */
     description: text('describe in a sentence what users agree to, such as "See your schools"'),
     /** The permissions that a token with this scope is limited to. For several scopes the permissions add up. */
-    permissions: list<P>,
+    permissions: permissionNames<P>,
     /**
      * Whether users can decline this scope on the consent page and grant the others. The client learns from the `scope` of the token
      * response what was granted (RFC 6749 section 5.1). @default false
@@ -21,7 +21,7 @@ function scope<P extends string>() {
 /** A scope: its description for the consent page, and the permissions that it allows. */
 export interface Scope<P extends string = string> extends Given<ReturnType<typeof scope<P>>> {}
 
-function list<P extends string>(place: string, given: readonly P[]): readonly P[] {
+function permissionNames<P extends string>(place: string, given: readonly P[]): readonly P[] {
   if (Array.isArray(given)) return Object.freeze([...given]);
   throw new ConfigError(place, 'list the permissions that a token with this scope is limited to');
 }
@@ -73,13 +73,9 @@ export function requirePermissions<P extends string>(
   }
 }
 
-/** A list of names of scopes. */
-export const scopeNames: Check<readonly string[]> = (place, given: unknown) => {
-  if (Array.isArray(given) && given.every((name) => typeof name === 'string')) {
-    return Object.freeze([...new Set(given)]);
-  }
-  throw new ConfigError(place, "list the names of the scopes, such as ['schools:read']");
-};
+export const scopeNames: Check<readonly string[]> = list(
+  "list the names of the scopes, such as ['schools:read']",
+);
 
 /** @throws ConfigError for scopes that are not known, or are default ones without being allowed */
 export function requireScopes(

@@ -33,23 +33,33 @@ export function oneOf<const Word extends string>(...words: readonly Word[]): Che
   };
 }
 
-/** A list of names, each a text that is not empty. */
-export const names: Check<readonly string[]> = (place, given: unknown) => {
-  if (Array.isArray(given) && given.every((name) => typeof name === 'string' && name.trim() !== '')) {
-    return Object.freeze([...(given as string[])]);
-  }
-  throw new ConfigError(place, "list the names as strings, such as ['Acme Mail']; [] for none");
-};
+/** A list of strings that are all right, each once. */
+export function list(
+  remedy: string,
+  isRight: (item: string) => boolean = () => true,
+  least = 0,
+): Check<readonly string[]> {
+  return (place, given: unknown) => {
+    const isList = Array.isArray(given) && given.length >= least;
+    if (isList && given.every((item) => typeof item === 'string' && isRight(item))) {
+      return Object.freeze([...new Set(given as string[])]);
+    }
+    throw new ConfigError(place, remedy);
+  };
+}
 
-const isSecret = (secret: unknown): boolean => typeof secret === 'string' && secret.length >= 32;
+/** Names, each a text that is not empty. */
+export const names: Check<readonly string[]> = list(
+  "list the names as strings, such as ['Acme Mail']; [] for none",
+  (name) => name.trim() !== '',
+);
 
 /** Random strings of at least 32 characters. */
-export const secrets: Check<readonly string[]> = (place, given: unknown) => {
-  if (Array.isArray(given) && given.length > 0 && given.every(isSecret)) {
-    return Object.freeze([...(given as string[])]);
-  }
-  throw new ConfigError(place, 'give random strings of at least 32 characters, newest first');
-};
+export const secrets: Check<readonly string[]> = list(
+  'give random strings of at least 32 characters, newest first',
+  (secret) => secret.length >= 32,
+  1,
+);
 
 /** A whole number. @param zero - what 0 means, where it is less than `least` */
 export function integer(least: number, { most, zero }: { most?: number; zero?: string } = {}): Check<number> {

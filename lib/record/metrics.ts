@@ -16,7 +16,6 @@ import { ConfigError } from '../errors.ts';
 import { optional, readOptions } from '../options/declare.ts';
 import type { Check, Given } from '../options/declare.ts';
 import { signingKeyAge } from './signing-key-age.ts';
-import type { ListedKeys } from './signing-key-age.ts';
 
 /** A registry of prom-client, of either text format. */
 export type MetricsRegister = Registry | Registry<OpenMetricsContentType>;
@@ -24,7 +23,10 @@ export type MetricsRegister = Registry | Registry<OpenMetricsContentType>;
 /** The members of a server of `createAuthServer()` that the metrics read. */
 export interface ObservedServer {
   readonly events: Pick<AuditLog, 'on'>;
-  readonly keys: ListedKeys;
+  readonly keys: {
+    /** The signing keys, with times in seconds since 1970. */
+    list(): readonly { readonly status: string; readonly createdAt: number; readonly activeAt: number }[];
+  };
   /** Adds an observer of the requests to the endpoints and the guard. The returned function removes it. */
   observe(this: void, observer: Observer): () => void;
   /** @internal */

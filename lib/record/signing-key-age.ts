@@ -1,5 +1,5 @@
 /** The signing keys of a server, with times in seconds since 1970. */
-export interface ListedKeys {
+interface ListedKeys {
   list(): readonly { readonly status: string; readonly createdAt: number; readonly activeAt: number }[];
 }
 
