@@ -32,25 +32,7 @@ export interface PublicDocument {
   readonly maxAge: number | undefined;
 }
 
-/**
- * Why a document was not got. `no_public_address` covers a name that does not exist and one of a private address alike, so that
- * strangers cannot find out which names exist in the server's own network.
- */
-export type PublicFetchReason =
-  | 'url'
-  | 'no_public_address'
-  | 'connection'
-  | 'certificate'
-  | 'timeout'
-  | 'redirect'
-  | 'status'
-  | 'content_type'
-  | 'content_encoding'
-  | 'too_large'
-  | 'not_json'
-  | 'busy';
-
-const MESSAGES: Readonly<Record<PublicFetchReason, string>> = {
+const MESSAGES = {
   url: 'the URL must be an https URL without credentials and fragment',
   no_public_address: 'the host name has no public address',
   connection: 'the connection failed',
@@ -64,6 +46,12 @@ const MESSAGES: Readonly<Record<PublicFetchReason, string>> = {
   not_json: 'the document is not valid JSON',
   busy: 'too many documents are being fetched',
 };
+
+/**
+ * Why a document was not got. `no_public_address` covers a name that does not exist and one of a private address alike, so that
+ * strangers cannot find out which names exist in the server's own network.
+ */
+export type PublicFetchReason = keyof typeof MESSAGES;
 
 /** A document of a public URL could not be got. The message can be shown to anybody; the `cause` is for logs only. */
 export class PublicFetchError extends Error {

@@ -16,22 +16,7 @@ export interface Tool {
   readonly name: string;
   readonly action: Action;
   /** What `tools/list` says of it. */
-  readonly definition: ToolDefinition;
-}
-
-/** A tool as MCP describes it. */
-export interface ToolDefinition {
-  readonly name: string;
-  readonly title: string;
-  readonly description: string;
-  readonly inputSchema: JsonSchema & { readonly type: 'object' };
-  readonly outputSchema: JsonSchema;
-  readonly annotations: {
-    readonly readOnlyHint: boolean;
-    readonly destructiveHint: boolean;
-    readonly idempotentHint: boolean;
-    readonly openWorldHint: boolean;
-  };
+  readonly definition: ReturnType<typeof definitionOf>;
 }
 
 /**
@@ -63,7 +48,8 @@ export function toolsOf(actions: readonly Action[]): ReadonlyMap<string, Tool> {
   return tools;
 }
 
-function definitionOf(name: string, action: Action): ToolDefinition {
+/** A tool as MCP describes it. */
+function definitionOf(name: string, action: Action) {
   const { description, destructive, idempotent, outputSchema, readOnly, title } = action;
   return {
     name,
@@ -82,7 +68,7 @@ function definitionOf(name: string, action: Action): ToolDefinition {
 }
 
 /** The schema of a tool's arguments. Its root is an object, whatever the action's input is. */
-function argumentsSchema(action: Action): ToolDefinition['inputSchema'] {
+function argumentsSchema(action: Action): JsonSchema & { readonly type: 'object' } {
   const { level, readOnly, type } = action;
   const { $schema, $defs, ...input } = action.inputSchema;
   const id = { ...OBJECT_ID_SCHEMA, description: `The id of the ${type}.` };

@@ -63,11 +63,11 @@ export type ActionHandler = (ctx: ActionContext, action: Action) => unknown;
 
 /** Finds the action in the path and checks its permission, then calls the handler. */
 export function withAction(actions: ActionIndex, handle: ActionHandler): Middleware<GuardedState> {
-  return async function findAction(ctx) {
+  return function findAction(ctx) {
     const { type, action: name } = ctx['params'] as { type: string; action: string };
     const indexed = actions.find(type, name);
     if (!indexed) return sendActionNotFound(ctx);
-    await indexed.requirePermission(ctx, async () => handle(ctx, indexed.action));
+    return indexed.requirePermission(ctx, async () => handle(ctx, indexed.action));
   };
 }
 

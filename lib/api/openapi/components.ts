@@ -42,7 +42,7 @@ export function parameter(name: ParameterName): OpenApiPart {
 /** References to responses that are problems, by status. */
 export function problemResponses(names: readonly ProblemName[]): OpenApiPart {
   return Object.fromEntries(
-    names.map((name) => [STATUSES[name], { $ref: `#/components/responses/${name}` }]),
+    names.map((name) => [PROBLEMS[name][0], { $ref: `#/components/responses/${name}` }]),
   );
 }
 
@@ -165,35 +165,24 @@ export const PARAMETERS: Readonly<Record<ParameterName, OpenApiPart>> = {
   },
 };
 
-const STATUSES = {
-  BodyInvalid: 400,
-  Unauthorized: 401,
-  PermissionMissing: 403,
-  NotFound: 404,
-  Conflict: 409,
-  BodyTooLarge: 413,
-  WrongMediaType: 415,
-  InputInvalid: 422,
-  ServerFault: 500,
-  Unavailable: 503,
+const PROBLEMS = {
+  BodyInvalid: [400, 'The body or the Idempotency-Key cannot be read.'],
+  Unauthorized: [401, 'The access token is missing or invalid: see WWW-Authenticate.'],
+  PermissionMissing: [403, 'The caller lacks the permission, or the scopes of the token exclude it.'],
+  NotFound: [404, 'There is no such action, or no such object.'],
+  Conflict: [409, 'The current state does not allow it, or the Idempotency-Key belongs to another request.'],
+  BodyTooLarge: [413, 'The body is too large.'],
+  WrongMediaType: [415, 'The body is not application/json.'],
+  InputInvalid: [422, 'The body does not match the schema: `errors` lists each mistake.'],
+  ServerFault: [500, 'A server error. Give the `reference` when you report it.'],
+  Unavailable: [503, 'The server cannot answer right now: try again after the time in Retry-After.'],
 } as const;
 
-export type ProblemName = keyof typeof STATUSES;
+export type ProblemName = keyof typeof PROBLEMS;
 
-export const RESPONSES: Readonly<Record<ProblemName, OpenApiPart>> = {
-  BodyInvalid: problem('The body or the Idempotency-Key cannot be read.'),
-  Unauthorized: problem('The access token is missing or invalid: see WWW-Authenticate.'),
-  PermissionMissing: problem('The caller lacks the permission, or the scopes of the token exclude it.'),
-  NotFound: problem('There is no such action, or no such object.'),
-  Conflict: problem(
-    'The current state does not allow it, or the Idempotency-Key belongs to another request.',
-  ),
-  BodyTooLarge: problem('The body is too large.'),
-  WrongMediaType: problem('The body is not application/json.'),
-  InputInvalid: problem('The body does not match the schema: `errors` lists each mistake.'),
-  ServerFault: problem('A server error. Give the `reference` when you report it.'),
-  Unavailable: problem('The server cannot answer right now: try again after the time in Retry-After.'),
-};
+export const RESPONSES: Readonly<Record<string, OpenApiPart>> = Object.fromEntries(
+  Object.entries(PROBLEMS).map(([name, [, description]]) => [name, problem(description)]),
+);
 
 /** The response of an API that limits the number of requests (draft-ietf-httpapi-ratelimit-headers-11). */
 export const TOO_MANY_REQUESTS_RESPONSE: OpenApiPart = {
@@ -215,7 +204,7 @@ export const TOO_MANY_REQUESTS_RESPONSE: OpenApiPart = {
 export const READ_PROBLEMS: readonly ProblemName[] = ['Unauthorized', 'ServerFault', 'Unavailable'];
 
 /** The problems of operations that write. */
-export const WRITE_PROBLEMS: readonly ProblemName[] = Object.keys(STATUSES) as ProblemName[];
+export const WRITE_PROBLEMS: readonly ProblemName[] = Object.keys(PROBLEMS) as ProblemName[];
 
 function problem(description: string): OpenApiPart {
   return {
