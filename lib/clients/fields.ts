@@ -9,7 +9,6 @@ import type {
   Gate,
 } from '../contracts/index.ts';
 import { fieldError } from '../contracts/field-errors.ts';
-import { ClientInvalidError } from '../errors.ts';
 import type { Checked, FieldError, FieldErrorCode, Mistake } from '../contracts/field-errors.ts';
 import { checkLifetimes } from './lifetimes.ts';
 import type { CompleteLifetimes } from './lifetimes.ts';
@@ -232,12 +231,6 @@ export function unknownNames(
       .filter((name) => gate?.has(name) === false)
       .map((name) => fieldError('permissions', 'unknown_permission', { name })),
   ];
-}
-
-/** The checked fields. @throws ClientInvalidError with one entry per mistake */
-export function requireValid<T>({ checked, mistakes }: Checked<T>): T {
-  if (mistakes) throw new ClientInvalidError(mistakes);
-  return checked;
 }
 
 function isUserId(id: unknown): boolean {

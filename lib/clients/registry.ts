@@ -15,7 +15,7 @@ import type {
 import { fieldError } from '../contracts/field-errors.ts';
 import { ClientInvalidError } from '../errors.ts';
 import type { Checked, FieldError } from '../contracts/field-errors.ts';
-import { checkClientFields, requireValid } from './fields.ts';
+import { checkClientFields } from './fields.ts';
 import type { CheckedFields, KnownNames } from './fields.ts';
 import { createSecretRegistry, makeSecret, requireClient, secretEvent } from './secrets.ts';
 import type { RegistryChanges } from './secrets.ts';
@@ -127,6 +127,12 @@ export function createClientRegistry(
       ...createSecretRegistry(store, { record, onChange }),
     };
   };
+}
+
+/** The checked fields. @throws ClientInvalidError with one entry per mistake */
+function requireValid<T>({ checked, mistakes }: Checked<T>): T {
+  if (mistakes) throw new ClientInvalidError(mistakes);
+  return checked;
 }
 
 /** A new client with checked fields, enabled. */
