@@ -168,6 +168,31 @@ onEachEmptyDatabase(
 );
 
 onEachEmptyDatabase(
+  'changing what was read of a row of an earlier version does not change what is read of others',
+  async (t, database, address) => {
+    const host = await onFirstVersion(t, database, address);
+    const storage = knexStorage(host);
+    const { clients, consents } = storage;
+    await storage.migrate();
+    for (const id of ['a', 'b']) {
+      await clients.insert(aClient({ id, ownerId: 'owner' }), []);
+      await consents.add(aConsent({ userId: 'eve', clientId: id }));
+    }
+    // As an earlier version stores them.
+    await host('gatehouse_clients').update({ lifetimes: null, registration: null });
+    await host('gatehouse_consents').update({ hosts: null });
+    for (const { lifetimes } of await clients.list({ ownerId: 'owner' }))
+      t.true(Reflect.set(lifetimes, 'accessToken', 1));
+    for (const { hosts } of await consents.list('eve')) t.true(Reflect.set(hosts, 'device:', []));
+    for (const id of ['a', 'b']) {
+      t.like((await clients.find(id))?.client, { lifetimes: {}, registration: 'manual' });
+      t.deepEqual((await clients.find(id))?.client.lifetimes, {});
+      t.deepEqual((await consents.find('eve', id))?.hosts, {});
+    }
+  },
+);
+
+onEachEmptyDatabase(
   'when processes migrate the first version at once, each migration is applied once',
   async (t, database, address) => {
     const host = await onFirstVersion(t, database, address);

@@ -6,7 +6,7 @@ import type { Row, RowMapping } from './rows.ts';
 export const CLIENTS: RowMapping<Client> = mapRows<Client>('gatehouse_clients', {
   id: text('id'),
   name: text('name'),
-  registration: added(text<Client['registration']>('registration'), 'manual'),
+  registration: added(text('registration'), 'manual'),
   grantType: text('grant_type'),
   redirectUris: json('redirect_uris'),
   confidential: flag('confidential'),
@@ -19,7 +19,7 @@ export const CLIENTS: RowMapping<Client> = mapRows<Client>('gatehouse_clients', 
   ownerId: optional(text('owner_id')),
   disabled: flag('disabled'),
   disabledBy: optional(text('disabled_by')),
-  lifetimes: added(json<Client['lifetimes']>('lifetimes'), {}),
+  lifetimes: added(json('lifetimes'), '{}'),
   createdAt: integer('created_at'),
   updatedAt: integer('updated_at'),
 });

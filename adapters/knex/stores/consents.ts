@@ -82,7 +82,7 @@ const ALL: RemovableRows = {
 const SCOPES = json<Consent['scopes']>('scopes');
 
 /** Without a value in a row from before migration 0006. */
-export const HOSTS: Column<Consent['hosts']> = added(json('hosts'), {});
+export const HOSTS: Column<Consent['hosts']> = added(json('hosts'), '{}');
 
 const CONSENTS = mapRows<Consent>('gatehouse_consents', {
   userId: text('user_id'),

@@ -94,7 +94,7 @@ export function optional<T>({ name, toMember, toValue }: Column<T>): Column<T | 
   };
 }
 
-/** A column that was added later, in which earlier rows have null. */
-export function added<T>({ name, toMember, toValue }: Column<T>, before: T): Column<T> {
-  return { name, toValue, toMember: (value) => (value === null ? before : toMember(value)) };
+/** A column that was added later, in which earlier rows have null; these are read as if they had `before`. */
+export function added<T>({ name, toMember, toValue }: Column<T>, before: string): Column<T> {
+  return { name, toValue, toMember: (value) => toMember(value ?? before) };
 }
