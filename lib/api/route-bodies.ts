@@ -121,7 +121,7 @@ export function createRouteBodies(limits: Limits, logger: Logger): RouteBodies {
         else if (ctx.is('urlencoded')) await parseForm(ctx);
         else if (ctx.is('json', '+json')) {
           const rawBody = await readText(ctx);
-          const body = rawBody === '' ? undefined : parseIJson(rawBody, refusePrototype);
+          const body = rawBody === '' ? undefined : parseIJson(rawBody, PROTOTYPE);
           Object.assign(ctx.request, { body, rawBody });
         }
       }
@@ -137,11 +137,8 @@ async function importParsers() {
 
 const MULTIPART = 'multipart/form-data';
 
-/** For `JSON.parse()`: a route may merge the value into another object. */
-function refusePrototype(name: string, value: unknown): unknown {
-  if (name === '__proto__') throw new SyntaxError('a member is named __proto__');
-  return value;
-}
+// A route may merge the value into another object.
+const PROTOTYPE = '__proto__';
 
 /** A single value instead of a list of one. */
 function withoutLists<T>(lists: Readonly<Record<string, T[] | undefined>>): Record<string, T | T[]> {

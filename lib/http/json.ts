@@ -1,20 +1,17 @@
 import { BodyError } from '../errors.ts';
 
-/**
- * @param reviver - see `JSON.parse()`; what it throws makes the text invalid
- * @throws BodyError - 400 for text that is not JSON
- */
-export function parseJson(text: string, reviver?: Parameters<typeof JSON.parse>[1]): unknown {
+/** @throws BodyError - 400 for text that is not JSON */
+export function parseJson(text: string): unknown {
   try {
-    return JSON.parse(text, reviver);
+    return JSON.parse(text);
   } catch (cause) {
     throw new BodyError('The body is not valid JSON.', { cause });
   }
 }
 
 /** Parses a text as {@link parseJson}, and checks it as {@link checkJson}. */
-export function parseIJson(text: string, reviver?: Parameters<typeof JSON.parse>[1]): unknown {
-  return checkJson(parseJson(text, reviver), text);
+export function parseIJson(text: string, refusedName?: string): unknown {
+  return checkJson(parseJson(text), text, refusedName);
 }
 
 /**
@@ -22,9 +19,10 @@ export function parseIJson(text: string, reviver?: Parameters<typeof JSON.parse>
  * which PostgreSQL refuses in text, and more than 32 levels are refused too.
  *
  * @param text - the text that was parsed, if known: duplicate members are visible in the text only
+ * @param refusedName - no member may have this name
  * @throws BodyError - 400 for any other value
  */
-export function checkJson(value: unknown, text?: string): unknown {
+export function checkJson(value: unknown, text?: string, refusedName?: string): unknown {
   let members = 0;
   // A list instead of recursion, because a body can have a hundred thousand values.
   const found: { readonly value: unknown; readonly depth: number }[] = [{ value, depth: 1 }];
@@ -37,6 +35,7 @@ export function checkJson(value: unknown, text?: string): unknown {
     const isArray = Array.isArray(part);
     for (const [name, member] of Object.entries(part)) {
       if (!isArray && UNSAFE.test(name)) throw unsafeText(name);
+      if (name === refusedName) throw new BodyError('The body is not valid JSON.');
       if (!isArray) members += 1;
       found.push({ value: member, depth: depth + 1 });
     }

@@ -134,6 +134,23 @@ test('defineAction() infers the input, the output, the id by level, and the data
   t.throws(() => defineAction({ ...options, name: 'open', level: 'collection', run: () => ({ n: 1 }) }));
 });
 
+test('an action runs with its definition as `this`', async (t) => {
+  class Rename {
+    readonly type = 'school';
+    readonly name = 'rename-school-action';
+    readonly level = 'instance';
+    readonly title = 'Rename a school';
+    readonly permission = 'edit_schools';
+    readonly input = FINE.input;
+    readonly output = FINE.output;
+
+    run() {
+      return { name: this.title };
+    }
+  }
+  t.deepEqual(await defineAction(new Rename()).run({} as never), { name: 'Rename a school' });
+});
+
 test('an action is frozen', (t) => {
   t.true(Object.isFrozen(defineAction(FINE)));
 });

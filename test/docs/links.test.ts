@@ -23,6 +23,7 @@ const packed: readonly string[] = [
 /** The other Markdown, which only readers of the repository see. */
 const unpacked = globSync(['*.md', 'docs/review/*.md', 'examples/**/*.md', 'test/**/*.md'], {
   cwd: ROOT,
+  exclude: ['**/node_modules/**'],
 }).filter((name) => !packed.includes(name) && name !== 'test/api-report.md');
 
 interface Link {

@@ -214,7 +214,9 @@ export function defineAction<
     mcp: toolNameOf(action, fail),
     destructive,
     idempotent,
-    run: (call: ActionCall) => run(call as ActionCall<StandardSchemaV1.InferOutput<I>, L, D, N, S>),
+    // With the definition as `this`, which may be an instance of a class.
+    run: (call: ActionCall) =>
+      run.call(definition, call as ActionCall<StandardSchemaV1.InferOutput<I>, L, D, N, S>),
   });
 }
 
