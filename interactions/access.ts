@@ -1,5 +1,5 @@
 import type { InteractionScope, NamedResource } from '../lib/contracts/index.ts';
-import type { Access, Problem } from './page.ts';
+import type { Access, FieldProblem } from './page.ts';
 import type { PageRequest } from './page-request.ts';
 
 // Numbered, because a scope may contain characters that field names cannot. A value, not the number, is the scope.
@@ -48,6 +48,6 @@ export function isNothingLeft(scopes: readonly InteractionScope[], checked: read
 }
 
 /** The problem to show then. */
-export function nothingLeft({ text }: Pick<PageRequest, 'text'>): Problem {
+export function nothingLeft({ text }: Pick<PageRequest, 'text'>): FieldProblem {
   return { field: `${FIELD}0`, message: text['consent.problem.nothing'] };
 }

@@ -5,7 +5,7 @@ import { readText } from './files.ts';
 import { pathParameter } from './navigation.ts';
 
 /** A file that pages link to. */
-export interface Asset {
+export interface PublishedAsset {
   readonly name: string;
   readonly type: string;
   readonly content: Buffer;
@@ -20,12 +20,12 @@ export interface Assets {
 }
 
 /** Reads a file of `interactions/public`. */
-export function bundledAsset(name: string, type: string): Asset {
+export function bundledAsset(name: string, type: string): PublishedAsset {
   return { name, type, content: Buffer.from(readText(`public/${name}`)) };
 }
 
 /** Computes the hashes of the files; called once, at start. */
-export function publishAssets(files: readonly Asset[]): Assets {
+export function publishAssets(files: readonly PublishedAsset[]): Assets {
   const published = new Map(
     files.map((file) => [
       file.name,

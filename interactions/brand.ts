@@ -3,7 +3,7 @@ import { isAbsolute } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { ConfigError } from '../lib/errors.ts';
 import type { Check } from '../lib/options/declare.ts';
-import type { Asset } from './assets.ts';
+import type { PublishedAsset } from './assets.ts';
 
 const LARGEST_LOGO = 256 * 1024;
 
@@ -52,7 +52,7 @@ function imageFormat(content: Buffer): { extension: string; type: string } | und
 }
 
 /** The stylesheet that is served in addition to the bundled ones. */
-export const stylesheet: Check<string | URL, Asset> = (place, given) => {
+export const stylesheet: Check<string | URL, PublishedAsset> = (place, given) => {
   const url = urlOf(given);
   if (url?.protocol !== 'file:') throw new ConfigError(place, 'must be an absolute path or a file: URL.');
   return { name: 'brand.css', type: 'text/css', content: readOptionFile(place, url) };

@@ -1,7 +1,7 @@
 import type { Interaction } from '../lib/contracts/index.ts';
 import { readForm } from '../lib/http/form.ts';
 import { checkedBoxes, describeAccess, isNothingLeft, nothingLeft } from './access.ts';
-import type { Problem } from './page.ts';
+import type { FieldProblem } from './page.ts';
 import type { PageRequest } from './page-request.ts';
 import { sentence } from './sentence.ts';
 import { nameOfApp, warningsFor } from './unregistered.ts';
@@ -30,7 +30,7 @@ export async function submitConsent(
 function showConsent(
   request: PageRequest,
   interaction: Interaction,
-  { isChecked, ...page }: { status: number; isChecked: boolean; problems: readonly Problem[] },
+  { isChecked, ...page }: { status: number; isChecked: boolean; problems: readonly FieldProblem[] },
 ): void {
   const { action, canSwitchUser, client, redirectUri, resource, user } = interaction;
   const { brand, show, text } = request;

@@ -3,7 +3,7 @@ import { InteractionExpiredError, TooManyAttemptsError } from '../lib/errors.ts'
 import { readForm } from '../lib/http/form.ts';
 import { checkedBoxes, describeAccess, isNothingLeft, nothingLeft } from './access.ts';
 import { queryText, seeOther, withQuery } from './navigation.ts';
-import type { Problem } from './page.ts';
+import type { FieldProblem } from './page.ts';
 import type { PageRequest, Step } from './page-request.ts';
 import type { PageRouter } from './page-router.ts';
 import { plain, printable, sentence } from './sentence.ts';
@@ -142,7 +142,7 @@ async function showProblem(request: CodeRequest, entered: string, message: strin
 
 async function showForm(
   { flow, home, show, text }: CodeRequest,
-  page: { entered: string; status?: number; problems?: readonly Problem[] },
+  page: { entered: string; status?: number; problems?: readonly FieldProblem[] },
 ): Promise<void> {
   const isFilledIn = page.entered !== '' && page.problems === undefined;
   show({
@@ -161,7 +161,7 @@ function showRequest(
   request: CodeRequest,
   user: User,
   found: DeviceRequest,
-  page: { status: number; isChecked: boolean; problems: readonly Problem[] },
+  page: { status: number; isChecked: boolean; problems: readonly FieldProblem[] },
 ): void {
   const { brand, count, flow, home, show, text } = request;
   const { address, client, isSameNetwork, requestedAt, resource, userAgent, userCode } = found;

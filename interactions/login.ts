@@ -2,7 +2,7 @@ import type { Interaction, User } from '../lib/contracts/index.ts';
 import { TooManyAttemptsError } from '../lib/errors.ts';
 import { readForm } from '../lib/http/form.ts';
 import { seeOther } from './navigation.ts';
-import type { Problem } from './page.ts';
+import type { FieldProblem } from './page.ts';
 import type { PageRequest } from './page-request.ts';
 import { plain, sentence } from './sentence.ts';
 import type { Sentence } from './sentence.ts';
@@ -79,7 +79,7 @@ function isElsewhere(loginUrl: string, { flow }: PageRequest): boolean {
 /** The login form as it was posted, and its problems. */
 interface LoginForm {
   readonly login: string;
-  readonly problems: readonly Problem[];
+  readonly problems: readonly FieldProblem[];
   /** The form is complete, but the user store does not accept login and password. */
   readonly refused?: boolean;
   /** In seconds: the wait before the next attempt, after too many failed ones. */
@@ -92,7 +92,7 @@ async function checkLogin({ count, ctx, flow, text }: PageRequest): Promise<{ us
   // Blanks around a login come from pasting; in a password they may be intended.
   const login = typed.trim();
 
-  const problems: Problem[] = [];
+  const problems: FieldProblem[] = [];
   if (login === '') problems.push({ field: 'login', message: text['login.loginMissing'] });
   if (password === '') problems.push({ field: 'password', message: text['login.passwordMissing'] });
   if (problems.length > 0) return { login, problems };

@@ -92,7 +92,7 @@ const PAGES = {
 export interface PagesOptions extends Given<typeof PAGES> {}
 
 /** The options, checked and complete. */
-export interface Settings extends Partial<Omit<Values<typeof BRAND>, 'name'>> {
+export interface PageSettings extends Partial<Omit<Values<typeof BRAND>, 'name'>> {
   /** `undefined`: the issuer's host. */
   readonly name: string | undefined;
   readonly languages: readonly [Language, ...Language[]];
@@ -101,7 +101,7 @@ export interface Settings extends Partial<Omit<Values<typeof BRAND>, 'name'>> {
 }
 
 /** Checks the options once, at start. Throws `ConfigError` for the first mistake. */
-export function resolveSettings(options: PagesOptions): Settings {
+export function resolveSettings(options: PagesOptions): PageSettings {
   checkNotFlow(options);
   const { brand, language, text, views } = readOptions(PAGES, options, 'interactions');
   return Object.freeze({

@@ -4,7 +4,7 @@ import { setPageHeaders } from '../lib/http/headers.ts';
 import type { Assets } from './assets.ts';
 import { clockIn, countIn } from './language.ts';
 import type { Clock, Count } from './language.ts';
-import type { Settings } from './options.ts';
+import type { PageSettings } from './options.ts';
 import type { Page, PageData, Viewer } from './page.ts';
 import { plain } from './sentence.ts';
 import type { Sentence } from './sentence.ts';
@@ -50,7 +50,7 @@ export type RequestFor = (ctx: Context, uiLocales?: readonly string[]) => PageRe
 export interface PageParts {
   readonly assets: Assets;
   readonly flow: InteractionFlow;
-  readonly settings: Settings;
+  readonly settings: PageSettings;
   readonly views: Views;
 }
 
@@ -118,7 +118,7 @@ export function requestsIn(
 
 /** The brand's name, which is the issuer's host when none was given. */
 export function brandOf(
-  { name }: Pick<Settings, 'name'>,
+  { name }: Pick<PageSettings, 'name'>,
   { origin }: Pick<InteractionFlow, 'origin'>,
 ): string {
   return name ?? new URL(origin).host;

@@ -5,7 +5,7 @@ import type { Sentence } from './sentence.ts';
 import type { Language, Texts } from './text.ts';
 
 /** A mistake in a form, for the user to correct. */
-export interface Problem {
+export interface FieldProblem {
   /** The id of the field; absent when it is about the form as a whole. */
   readonly field?: string;
   readonly message: string;
@@ -165,7 +165,7 @@ export interface PageFrame {
   /** The sentence below the heading; may be empty. */
   readonly lead: Sentence;
   /** The mistakes in the posted form; empty when there are none. */
-  readonly problems: readonly Problem[];
+  readonly problems: readonly FieldProblem[];
   /** A confirmation of the last action. */
   readonly done: Sentence | undefined;
   /** The signed-in user and their links. */

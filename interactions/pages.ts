@@ -3,7 +3,7 @@ import { bundledAsset, publishAssets } from './assets.ts';
 import { showError } from './error.ts';
 import { chooseLanguage } from './language.ts';
 import { resolveSettings } from './options.ts';
-import type { PagesOptions, Settings } from './options.ts';
+import type { PagesOptions, PageSettings } from './options.ts';
 import { brandOf, requestsIn } from './page-request.ts';
 import type { RequestFor } from './page-request.ts';
 import { pageRoutes } from './routes.ts';
@@ -40,7 +40,7 @@ export function pages(options: PagesOptions = {}): Interactions {
 
 /** The descriptions of the scopes are in the first language. */
 function untranslated(
-  { languages: [, ...others], texts }: Pick<Settings, 'languages' | 'texts'>,
+  { languages: [, ...others], texts }: Pick<PageSettings, 'languages' | 'texts'>,
   labels: readonly string[],
 ): ReadonlyMap<Language, readonly string[]> {
   const missing = others.map((language): [Language, readonly string[]] => [
@@ -50,7 +50,12 @@ function untranslated(
   return new Map(missing.filter(([, names]) => names.length > 0));
 }
 
-function filesOf({ accent, accentDark, logo, stylesheet }: Settings): Parameters<typeof publishAssets>[0] {
+function filesOf({
+  accent,
+  accentDark,
+  logo,
+  stylesheet,
+}: PageSettings): Parameters<typeof publishAssets>[0] {
   const theme = bundledAsset('theme.css', 'text/css');
   return [
     {

@@ -8,7 +8,7 @@ export type {
   Connect,
   KeyForm,
   KeyRow,
-  Place,
+  AppPlace,
   SecretRow,
   Tabbed,
 } from './apps/views.ts';
@@ -20,7 +20,7 @@ export type {
   AuthorizedAppsView,
   Detail,
   PageFrame,
-  Problem,
+  FieldProblem,
   ScopeChoice,
   View,
   ViewName,

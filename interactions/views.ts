@@ -41,10 +41,10 @@ export function compileViews(given: string | URL | OwnViews | undefined): Views 
  * A bundled view, compiled at its first use. The file is read at start nevertheless, because the package may be updated in
  * place while the process runs, and the process must not mix two versions.
  */
-function compileOnFirstUse(name: string): () => Render {
+function compileOnFirstUse(name: string): () => RenderView {
   const path = `views/${name}.ejs`;
   const source = readText(path);
-  let view: Render | undefined;
+  let view: RenderView | undefined;
   return () => (view ??= compileView(source, path));
 }
 
@@ -64,14 +64,14 @@ export type OwnViews = { readonly [V in ViewName]?: ((page: PageData<V>) => stri
 function ownViews(
   given: string | URL | OwnViews | undefined,
   names: readonly string[],
-): ReadonlyMap<string, Render> {
+): ReadonlyMap<string, RenderView> {
   if (given === undefined) return new Map();
   if (typeof given === 'string' || given instanceof URL) return compileFolder(folderOf(given), names);
   if (typeof given === 'object' && given !== null) return checkFunctions(given, names);
   throw new ConfigError(OPTION, 'must be a folder, or an object with functions by the names of views.');
 }
 
-function checkFunctions(given: OwnViews, names: readonly string[]): ReadonlyMap<string, Render> {
+function checkFunctions(given: OwnViews, names: readonly string[]): ReadonlyMap<string, RenderView> {
   const views = Object.entries(given).filter(([, view]) => view !== undefined);
   for (const [name, view] of views) {
     if (!names.includes(name)) {
@@ -84,7 +84,7 @@ function checkFunctions(given: OwnViews, names: readonly string[]): ReadonlyMap<
       throw new ConfigError(`${OPTION}.${name}`, 'must be a function that returns HTML.');
     }
   }
-  return new Map(views as [string, Render][]);
+  return new Map(views as [string, RenderView][]);
 }
 
 function folderOf(given: string | URL): string {
@@ -94,7 +94,7 @@ function folderOf(given: string | URL): string {
   throw new ConfigError(OPTION, 'must be the absolute path, or the file: URL, of a folder.');
 }
 
-function compileFolder(folder: string, names: readonly string[]): ReadonlyMap<string, Render> {
+function compileFolder(folder: string, names: readonly string[]): ReadonlyMap<string, RenderView> {
   const found = listFolder(folder);
   const stray = found.find((name) => isPage(name) && !names.includes(name));
   if (stray !== undefined) {
@@ -132,7 +132,7 @@ function isPage(name: string): boolean {
   return !name.startsWith('parts/');
 }
 
-function compileFile(file: string): Render {
+function compileFile(file: string): RenderView {
   try {
     return compileView(readFileSync(file, 'utf8'), file);
   } catch (error) {
@@ -145,10 +145,10 @@ function reasonOf(error: unknown): string {
 }
 
 /** Returns the HTML of a view or a part with its data. */
-type Render = (data: object) => string;
+type RenderView = (data: object) => string;
 
 /** Compiles EJS. Its data is `page`, and `<%=` escapes. */
-function compileView(source: string, filename: string): Render {
+function compileView(source: string, filename: string): RenderView {
   // Without `with`, a view sees only `page` and its own variables: a name in the data cannot shadow another variable.
   return ejs.compile(source, { _with: false, localsName: 'page', filename });
 }

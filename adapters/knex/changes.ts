@@ -28,7 +28,7 @@ const RETRY_DELAYS = { first: 500, longest: 10_000 };
 // In milliseconds: how often the connection is checked; it has to answer until the next check.
 const CHECK_INTERVAL = 5000;
 
-type Listener = (changes: readonly StoredChange[]) => void;
+type ChangeListener = (changes: readonly StoredChange[]) => void;
 
 /** The changes of all nodes on a database, by PostgreSQL's NOTIFY and LISTEN. */
 export interface PostgresqlChangeFeed extends ChangeFeed {
@@ -51,7 +51,7 @@ export function postgresqlChangeFeed(
   database: Pick<Database, 'get'>,
   open: () => Promise<ListeningConnection | undefined>,
 ): PostgresqlChangeFeed {
-  const listeners: Listener[] = [];
+  const listeners: ChangeListener[] = [];
   const closing = new AbortController();
   let isRunning = false;
   let hasListened = false;

@@ -45,17 +45,17 @@ export interface Database extends Statements {
   /** Resolves when no transaction is waiting or under way. */
   settled(): Promise<void>;
   /** Hands `work` a connection for a transaction of the host. On SQLite one `work` runs at a time. */
-  withConnection<T>(work: Work<T>): Promise<T>;
+  withConnection<T>(work: QueryWork<T>): Promise<T>;
   /** Waits for work on a connection of the host's, for no longer than the storage's timeout. */
   bounded<T>(work: Promise<T>, connection: unknown): Promise<T>;
   /** Turns an error of the driver or the pool into a `GatehouseError`. */
   explain(error: unknown): Promise<unknown>;
 }
 
-type Work<T> = (statements: Statements, connection: unknown) => Promise<T>;
+type QueryWork<T> = (statements: Statements, connection: unknown) => Promise<T>;
 
 /** Runs work once, within `longest` milliseconds. */
-type Attempt = <T>(work: Work<T>, longest: number) => Promise<T>;
+type RunWork = <T>(work: QueryWork<T>, longest: number) => Promise<T>;
 
 /**
  * @param timeout - in milliseconds: how long a call waits for a connection and for locks before it throws `StorageError`
@@ -77,9 +77,9 @@ export function createDatabase(
    * @param waited - in milliseconds: the time that the error's message names
    */
   async function withRetries<T>(
-    work: Work<T>,
+    work: QueryWork<T>,
     longest: number = timeout,
-    { attempt = borrow, waited = longest }: { readonly attempt?: Attempt; readonly waited?: number } = {},
+    { attempt = borrow, waited = longest }: { readonly attempt?: RunWork; readonly waited?: number } = {},
   ): Promise<T> {
     const deadline = performance.now() + longest;
     let earlier: unknown;
@@ -103,7 +103,7 @@ export function createDatabase(
   }
 
   /** Runs one statement that only reads. */
-  async function reading<T>(work: Work<T>): Promise<T> {
+  async function reading<T>(work: QueryWork<T>): Promise<T> {
     if (!queue?.isActive || !reader) return withRetries(work);
     return withRetries(work, timeout, { attempt: async (read) => read(reader(), undefined) });
   }
@@ -112,7 +112,7 @@ export function createDatabase(
    * Runs work on a connection of the pool. Work of this storage is interrupted after `longest` milliseconds, those for the
    * connection included.
    */
-  async function borrow<T>(work: Work<T>, longest: number, isOfHost = false): Promise<T> {
+  async function borrow<T>(work: QueryWork<T>, longest: number, isOfHost = false): Promise<T> {
     const deadline = performance.now() + longest;
     if (queue && !isOfHost) queue.calls += 1;
     const connection = pool.acquireIfFree?.() ?? (await acquireConnection(pool, longest));
@@ -136,7 +136,7 @@ export function createDatabase(
   }
 
   /** Runs a transaction of the host, one after the other where these have a queue. */
-  async function borrowForHost<T>(work: Work<T>, longest: number): Promise<T> {
+  async function borrowForHost<T>(work: QueryWork<T>, longest: number): Promise<T> {
     if (!queue) return borrow(work, longest, true);
     const deadline = performance.now() + longest;
     await acquireConnection(queue, longest);

@@ -3,11 +3,11 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Dialect } from './dialect.ts';
 import type { Statements } from './statements.ts';
 
-type Work<T> = (statements: Statements) => Promise<T>;
+type TransactionWork<T> = (statements: Statements) => Promise<T>;
 
 /** A transaction that has not begun. */
 interface QueuedTransaction {
-  readonly work: Work<unknown>;
+  readonly work: TransactionWork<unknown>;
   /** In milliseconds, for all of its waits together. */
   readonly timeout: number;
   /** By `performance.now()`. */
@@ -19,7 +19,7 @@ interface QueuedTransaction {
 /** Transactions on one connection. */
 export interface Transactions {
   /** Runs work in a transaction. A retry runs the work again, so it does nothing but call its statements. */
-  transact<T>(work: Work<T>, timeout: number): Promise<T>;
+  transact<T>(work: TransactionWork<T>, timeout: number): Promise<T>;
   /** Resolves when none is waiting or under way. */
   settled(): Promise<void>;
 }
@@ -112,7 +112,7 @@ export function createGroupCommit(
   }
 
   return {
-    transact: async <T>(work: Work<T>, timeout: number) =>
+    transact: async <T>(work: TransactionWork<T>, timeout: number) =>
       new Promise<T>((resolve, reject) => {
         const since = performance.now();
         waiting.push({ work, timeout, since, resolve: resolve as QueuedTransaction['resolve'], reject });

@@ -70,7 +70,7 @@ export function passportSource(database: Knex | Knex.Config | string): PassportS
     return found;
   }
 
-  async function readPage(after: unknown): Promise<readonly Row[]> {
+  async function readPage(after: unknown): Promise<readonly PassportRow[]> {
     const found = await findColumns();
     // Read as text, because drivers interpret a time without a zone in this machine's zone.
     const created = found.has('created_at') ? [knex.raw('cast(created_at as char(19)) as created_text')] : [];
@@ -130,10 +130,10 @@ async function withStorageErrors<T>(read: () => Promise<T>): Promise<T> {
   }
 }
 
-type Row = Readonly<Record<string, unknown>>;
+type PassportRow = Readonly<Record<string, unknown>>;
 
 /** Reads a row of `oauth_clients`. */
-function toPassportClient(row: Row): PassportClient {
+function toPassportClient(row: PassportRow): PassportClient {
   const owner = text(row['owner_id'] ?? row['user_id']);
   return {
     id: text(row['id']) ?? '',

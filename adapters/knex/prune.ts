@@ -30,12 +30,12 @@ const RETIRED_KEYS = {
 };
 
 /** Where a run goes on: the index of a table in {@link EXPIRING}, and the expiry of the last row that was removed from it. */
-interface Position {
+interface PrunePosition {
   readonly index: number;
   readonly from: number;
 }
 
-const START: Position = { index: 0, from: Number.MIN_SAFE_INTEGER };
+const START: PrunePosition = { index: 0, from: Number.MIN_SAFE_INTEGER };
 
 /**
  * Returns the `prune` of a storage: removes up to `limit` expired rows, in batches, with other work of this process in between.

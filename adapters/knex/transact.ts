@@ -23,7 +23,7 @@ export function statementsIn(transaction: unknown): Statements {
   return statements;
 }
 
-type Outcome<T> = { readonly value: T } | { readonly thrown: unknown };
+type TransactionOutcome<T> = { readonly value: T } | { readonly thrown: unknown };
 
 /**
  * Runs a host's work in a transaction of Knex, on a connection that is acquired here.
@@ -54,10 +54,10 @@ async function run<T>(
   statements: Statements,
   connection: unknown,
   { knex, work }: { knex: Knex; work: (transaction: Knex.Transaction) => Promise<T> },
-): Promise<Outcome<T>> {
+): Promise<TransactionOutcome<T>> {
   const { dialect } = database;
   const begun = Promise.withResolvers<void>();
-  const worked = Promise.withResolvers<Outcome<T>>();
+  const worked = Promise.withResolvers<TransactionOutcome<T>>();
   let isTooLate = false;
 
   const ended = knex.transaction(

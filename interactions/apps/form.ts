@@ -1,16 +1,16 @@
 import type { Client, ClientFields } from '../../lib/contracts/index.ts';
 import { ClientChangedError, ClientInvalidError } from '../../lib/errors.ts';
 import type { FieldError } from '../../lib/contracts/field-errors.ts';
-import type { Problem } from '../page.ts';
+import type { FieldProblem } from '../page.ts';
 import { plain, printable, sentence } from '../sentence.ts';
 import { isTextKey } from '../text.ts';
 import type { Texts } from '../text.ts';
-import type { AppForm, Place } from './views.ts';
+import type { AppForm, AppPlace } from './views.ts';
 
 /** The kind of an app as the form shows it: the developer chooses where the app runs, which decides the client's type. */
-type Kind = 'service' | 'device_code' | Place;
+type Kind = 'service' | 'device_code' | AppPlace;
 
-const PLACES: readonly Place[] = ['server', 'browser', 'device'];
+const PLACES: readonly AppPlace[] = ['server', 'browser', 'device'];
 
 export function kindOf({ confidential, grantType, native }: Client): Kind {
   if (grantType === 'client_credentials') return 'service';
@@ -20,11 +20,11 @@ export function kindOf({ confidential, grantType, native }: Client): Kind {
 }
 
 /** The client type for the place where an app runs: only a server can keep a secret confidential (RFC 6749 section 2.1). */
-function fieldsOfPlace(place: Place): Pick<ClientFields, 'confidential' | 'native'> {
+function fieldsOfPlace(place: AppPlace): Pick<ClientFields, 'confidential' | 'native'> {
   return { confidential: place === 'server', native: place === 'device' };
 }
 
-function isPlace(text: string): text is Place {
+function isPlace(text: string): text is AppPlace {
   return PLACES.some((place) => place === text);
 }
 
@@ -87,7 +87,7 @@ export function versionCondition({ version }: Readonly<Record<string, string>>):
 /** The status and the problems of a form that is shown again. */
 export interface FormError {
   readonly status: number;
-  readonly problems: readonly Problem[];
+  readonly problems: readonly FieldProblem[];
 }
 
 /**
@@ -104,8 +104,8 @@ export function formErrorOf(error: unknown, text: Texts): FormError {
 }
 
 /** The problems of a form in the language of the page. A problem without a text of the page has the registry's message. */
-function problemsOf(errors: readonly FieldError[], text: Texts): readonly Problem[] {
-  const problems = errors.map((error): Problem => {
+function problemsOf(errors: readonly FieldError[], text: Texts): readonly FieldProblem[] {
+  const problems = errors.map((error): FieldProblem => {
     const message = wordsOf(error, text);
     const [, name = '', index] = /^(.*?)(?:\[(\d+)\])?$/.exec(error.field) ?? [];
     const field = name.startsWith('keys') && name !== 'keys.jwksUri' ? 'jwks' : FORM_FIELDS.get(name);

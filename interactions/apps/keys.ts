@@ -3,7 +3,7 @@ import { keyThumbprint } from '../../lib/contracts/key-thumbprint.ts';
 import { ClientInvalidError } from '../../lib/errors.ts';
 import { readForm } from '../../lib/http/form.ts';
 import { seeOther } from '../navigation.ts';
-import type { Problem } from '../page.ts';
+import type { FieldProblem } from '../page.ts';
 import { askToConfirm } from '../page-request.ts';
 import { printable, sentence } from '../sentence.ts';
 import type { Texts } from '../text.ts';
@@ -58,7 +58,7 @@ export async function removeKeys({ client, ctx, developer, path }: AppRequest): 
 function readKeys(
   { jwks, jwksUri }: KeyForm,
   text: Texts,
-): { readonly keys: ClientKeys } | { readonly problem: Problem } {
+): { readonly keys: ClientKeys } | { readonly problem: FieldProblem } {
   if (jwks !== '' && jwksUri !== '') return { problem: { field: 'jwksUri', message: text['keys.both'] } };
   if (jwksUri !== '') return { keys: { jwksUri } };
   if (jwks === '') return { problem: { field: 'jwks', message: text['keys.missing'] } };

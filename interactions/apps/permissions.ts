@@ -9,7 +9,7 @@ import { frameOf, readDone, saveApp } from './developer-request.ts';
 import type { AppRequest } from './developer-request.ts';
 
 /** The checked boxes of the form. */
-type Given = Pick<Client, 'roles' | 'permissions' | 'scopes'>;
+type PostedPermissions = Pick<Client, 'roles' | 'permissions' | 'scopes'>;
 
 /** Shows the roles, permissions and scopes of an app: its own, or, for an app that users authorize, those it may ask for. */
 export async function showPermissions(request: AppRequest): Promise<void> {
@@ -30,7 +30,7 @@ export async function savePermissions(request: AppRequest): Promise<void> {
 }
 
 /** Reads the checked boxes. A scope is the value of its field, because it may contain characters that field names cannot. */
-function readGiven(posted: Readonly<Record<string, string>>): Given {
+function readGiven(posted: Readonly<Record<string, string>>): PostedPermissions {
   return {
     roles: checkedBoxes(posted, 'role-'),
     permissions: checkedBoxes(posted, 'permission-'),
@@ -38,7 +38,10 @@ function readGiven(posted: Readonly<Record<string, string>>): Given {
   };
 }
 
-function changesOf({ permissions, roles, scopes }: Given, { grantType }: Client): Partial<ClientFields> {
+function changesOf(
+  { permissions, roles, scopes }: PostedPermissions,
+  { grantType }: Client,
+): Partial<ClientFields> {
   return grantType === 'client_credentials' ? { roles, permissions } : { roles, permissions, scopes };
 }
 
@@ -66,7 +69,7 @@ async function effectOf({
 
 async function show(
   request: AppRequest,
-  { given, ...page }: { given: Given } & Partial<FormError>,
+  { given, ...page }: { given: PostedPermissions } & Partial<FormError>,
 ): Promise<void> {
   const { client, developer, nameOf, path } = request;
   request.show({

@@ -130,13 +130,13 @@ export interface AppRow {
 }
 
 /** The place where an app runs that users authorize. */
-export type Place = 'server' | 'browser' | 'device';
+export type AppPlace = 'server' | 'browser' | 'device';
 
 /** The fields of the form of an app. */
 export interface AppForm {
   readonly name: string;
   readonly grantType: string;
-  readonly place: Place | '';
+  readonly place: AppPlace | '';
   readonly redirectUris: string;
   readonly firstParty: boolean;
 }

@@ -5,7 +5,7 @@ import { now } from '../contracts/clock.ts';
 import type { IdempotencyStore, Logger, Principal, StoredAnswer, StoredRequest } from '../contracts/index.ts';
 import { GatehouseError } from '../errors.ts';
 import { begin, digest } from '../http/idempotency.ts';
-import type { Attempt } from '../http/idempotency.ts';
+import type { RequestAttempt } from '../http/idempotency.ts';
 import { callerSignal, problemAnswer } from './actions/answer.ts';
 import type { ActionContext, Answer } from './actions/answer.ts';
 import type { Problem } from '../http/problem.ts';
@@ -94,7 +94,7 @@ export function createAnswerOnce(store: IdempotencyStore, logger: Logger): Answe
     return problemAnswer(IN_PROGRESS);
   };
 
-  async function runAndStore(request: Attempt, work: Parameters<AnswerOnce>[1]): Promise<Answer> {
+  async function runAndStore(request: RequestAttempt, work: Parameters<AnswerOnce>[1]): Promise<Answer> {
     const lease = startLease(store, request, logger);
     let isStored = false;
     let done: WorkResult | undefined;
@@ -116,7 +116,7 @@ export function createAnswerOnce(store: IdempotencyStore, logger: Logger): Answe
   }
 
   // The answer is sent even if it cannot be stored. The lease then expires, and a repeat does the work again.
-  async function finish(request: Attempt, done: WorkResult | undefined): Promise<void> {
+  async function finish(request: RequestAttempt, done: WorkResult | undefined): Promise<void> {
     try {
       if (!done?.replay) await store.abandon(request);
       else await store.finish(request, storableAnswer(done.answer));

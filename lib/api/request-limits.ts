@@ -102,7 +102,7 @@ export const partyOf = ({ user, client }: Principal): string =>
   user ? `user ${user.id}` : `client ${client.id}`;
 
 /** Requests to count under a limit. */
-interface Count {
+interface CountedRequests {
   readonly applied: AppliedLimit;
   readonly limiter: CallerLimiter;
   readonly requests: number;
@@ -110,8 +110,8 @@ interface Count {
   window: number | undefined;
 }
 
-function countsOf(ctx: LimitedContext, limits: readonly AppliedLimit[], requests: number): Count[] {
-  const counts: Count[] = [];
+function countsOf(ctx: LimitedContext, limits: readonly AppliedLimit[], requests: number): CountedRequests[] {
+  const counts: CountedRequests[] = [];
   for (const applied of limits) {
     const limiter = applied.limiterOf(ctx.state.principal);
     if (limiter) counts.push({ applied, limiter, requests, window: undefined });
@@ -120,9 +120,12 @@ function countsOf(ctx: LimitedContext, limits: readonly AppliedLimit[], requests
 }
 
 /** Counts requests under all limits or none, and sets the fields of the response (draft-ietf-httpapi-ratelimit-headers-11). */
-async function countAll(ctx: LimitedContext, counts: readonly Count[]): Promise<Problem | undefined> {
+async function countAll(
+  ctx: LimitedContext,
+  counts: readonly CountedRequests[],
+): Promise<Problem | undefined> {
   if (counts.length === 0) return undefined;
-  let exceeded: Count | undefined;
+  let exceeded: CountedRequests | undefined;
   for (const count of counts) {
     if (count.requests === 0) continue;
     const window = count.limiter.take(count.requests);
@@ -141,7 +144,7 @@ async function countAll(ctx: LimitedContext, counts: readonly Count[]): Promise<
 }
 
 /** Sets Lists of Strings, each with Integers as parameters (RFC 9651). */
-function setFields(ctx: LimitedContext, counts: readonly Count[]): void {
+function setFields(ctx: LimitedContext, counts: readonly CountedRequests[]): void {
   let policies = '';
   let standings = '';
   for (const { applied, limiter } of counts) {
@@ -153,7 +156,7 @@ function setFields(ctx: LimitedContext, counts: readonly Count[]): void {
   ctx.set('RateLimit', standings);
 }
 
-function problemOf({ applied, limiter, requests: wanted }: Count): Problem {
+function problemOf({ applied, limiter, requests: wanted }: CountedRequests): Problem {
   const { name, requests, window } = applied.limit;
   const { remaining, seconds } = limiter;
   const is = wanted === 1 ? 'is reached' : `has ${remaining} left, and this request needs ${wanted}`;

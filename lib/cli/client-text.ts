@@ -32,9 +32,9 @@ export const REGISTRATION: Readonly<Record<Client['registration'], string>> = {
   metadata_document: 'by its metadata document',
 };
 
-function ownRows({ firstParty, grantType, permissions, redirectUris, roles }: Client): Row[] {
-  const consent: Row = ['Consent', firstParty ? 'not asked: first-party' : 'asked'];
-  const rows: Readonly<Record<Client['grantType'], Row[]>> = {
+function ownRows({ firstParty, grantType, permissions, redirectUris, roles }: Client): TextRow[] {
+  const consent: TextRow = ['Consent', firstParty ? 'not asked: first-party' : 'asked'];
+  const rows: Readonly<Record<Client['grantType'], TextRow[]>> = {
     authorization_code: [['Redirect URIs', redirectUris], consent],
     client_credentials: [
       ['Roles', roles],
@@ -45,7 +45,7 @@ function ownRows({ firstParty, grantType, permissions, redirectUris, roles }: Cl
   return rows[grantType];
 }
 
-type Row = [label: string, value: string | readonly string[]];
+type TextRow = [label: string, value: string | readonly string[]];
 
 function lifetimesText({ accessToken, refreshToken, refreshTokenAbsolute }: Client['lifetimes']): string[] {
   const own = [

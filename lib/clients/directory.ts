@@ -48,7 +48,7 @@ export interface DatedClient {
   readonly readAt: number;
 }
 
-interface Entry {
+interface CachedClient {
   readonly stored: Promise<StoredClient | undefined>;
   readonly readAt: number;
 }
@@ -58,10 +58,10 @@ export function createClientDirectory(
   store: Pick<ClientStore, 'find' | 'rehashSecret'>,
   { maxAge, secretUsed }: { readonly maxAge: number } & Pick<LastUses, 'secretUsed'>,
 ): ClientDirectory {
-  const entries = new LRUCache<string, Entry>(CACHE_BOUND);
+  const entries = new LRUCache<string, CachedClient>(CACHE_BOUND);
   const runSlowCheck = createSlowChecks();
 
-  function read(id: string): Entry {
+  function read(id: string): CachedClient {
     const known = entries.get(id);
     if (known && Date.now() - known.readAt < maxAge * 1000) return known;
     const readAt = Date.now();
@@ -79,7 +79,7 @@ export function createClientDirectory(
     return read(id).stored;
   }
 
-  function forget(id: string, entry?: Entry): void {
+  function forget(id: string, entry?: CachedClient): void {
     if (entry === undefined || entries.get(id) === entry) entries.delete(id);
   }
 

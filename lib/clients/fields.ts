@@ -20,13 +20,13 @@ import { redirectUriMistake } from './redirect-uris.ts';
  * them has the mistakes from here, and says them in its own names and errors.
  */
 
-type Rules = Readonly<
+type GrantTypeRules = Readonly<
   Partial<Record<keyof ClientFields | `lifetimes.${keyof ClientLifetimes}`, FieldErrorCode>>
 >;
 
 /** The fields that a client must have, and must not have, by its grant type, with the mistake. Others are optional. */
 const BY_GRANT_TYPE: Readonly<
-  Record<ClientGrantType, { readonly required: Rules; readonly forbidden: Rules }>
+  Record<ClientGrantType, { readonly required: GrantTypeRules; readonly forbidden: GrantTypeRules }>
 > = {
   authorization_code: {
     required: { redirectUris: 'redirect_uri_missing' },

@@ -31,7 +31,7 @@ export interface RemoteKeys {
   ): Promise<KeySet | { readonly problem: string }>;
 }
 
-interface Entry {
+interface CachedKeys {
   set: KeySet | undefined;
   /** In seconds since 1970: until when a key in the set is used without another fetch. */
   freshUntil: number;
@@ -62,9 +62,9 @@ export function createRemoteKeys(
   publicFetch: PublicFetch,
   { logger, waits }: { readonly logger: Logger; readonly waits: RemoteWaits },
 ): RemoteKeys {
-  const entries = new LRUCache<string, Entry>({ max: MOST_SETS });
+  const entries = new LRUCache<string, CachedKeys>({ max: MOST_SETS });
 
-  async function refresh(entry: Entry, jwksUri: string): Promise<void> {
+  async function refresh(entry: CachedKeys, jwksUri: string): Promise<void> {
     const before = entry.triedAt;
     entry.triedAt = now();
     try {
@@ -119,10 +119,10 @@ function isBusy(error: unknown): boolean {
   return error instanceof PublicFetchError && error.reason === 'busy';
 }
 
-function usableSet({ fetchedAt, set }: Entry): KeySet | undefined {
+function usableSet({ fetchedAt, set }: CachedKeys): KeySet | undefined {
   return now() - fetchedAt < USABLE ? set : undefined;
 }
 
-function newEntry(): Entry {
+function newEntry(): CachedKeys {
   return { set: undefined, freshUntil: 0, fetchedAt: 0, triedAt: 0, problem: '', running: undefined };
 }

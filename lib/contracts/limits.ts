@@ -112,7 +112,7 @@ export interface CallerLimiter {
 export type Overload = 'closing' | 'late' | 'overloaded';
 
 /** The parts of a Koa context that the limit reads. */
-export interface Exchange {
+export interface HttpExchange {
   readonly req: IncomingMessage;
   readonly res: ServerResponse;
   readonly body?: unknown;
@@ -131,7 +131,7 @@ export interface ConcurrencyLimit {
   readonly count: number;
   /** Runs the work of a request, or refuses it at once: requests do not queue. */
   run<T>(
-    exchange: Exchange,
+    exchange: HttpExchange,
     work: () => Promise<T>,
     refuse: (overload: Overload) => T | Promise<T>,
   ): Promise<T>;

@@ -23,7 +23,7 @@ export type Endpoint = EngineEndpoint | 'registration';
 export type EngineEndpoint = ClientEndpoint | 'authorization';
 
 /** Where a request goes. */
-export interface Place {
+export interface EndpointPlace {
   /** The name of the trace span. `undefined`: the metadata, the keys and unknown paths, which are neither traced nor limited. */
   readonly work: Endpoint | 'page' | undefined;
   /** Whether the engine gets what the pages do not answer. */
@@ -33,14 +33,14 @@ export interface Place {
 }
 
 /** Whether responses are for programs: JSON, also of an error. */
-export function isForClients(work: Place['work']): boolean {
+export function isForClients(work: EndpointPlace['work']): boolean {
   return work !== undefined && work !== 'page' && work !== 'authorization';
 }
 
-const PAGE: Place = { work: 'page', hasEngine: false };
+const PAGE: EndpointPlace = { work: 'page', hasEngine: false };
 
 // By the first pattern that matches. The engine's router ignores case and one trailing slash too.
-const PLACES: readonly (readonly [RegExp, Place])[] = [
+const PLACES: readonly (readonly [RegExp, EndpointPlace])[] = [
   [/^\/oauth\/token\/?$/i, { work: 'token', hasEngine: true }],
   [/^\/oauth\/revoke\/?$/i, { work: 'revocation', hasEngine: true }],
   [/^\/oauth\/introspect\/?$/i, { work: 'introspection', hasEngine: true }],
@@ -57,7 +57,7 @@ const PLACES: readonly (readonly [RegExp, Place])[] = [
 export function createPlaceOf(
   { clients, paths }: ResolvedOptions,
   isRegistrationOpen: boolean,
-): (path: string) => Place | undefined {
+): (path: string) => EndpointPlace | undefined {
   const areas = [paths.developer, paths.account].filter((area) => area !== undefined);
   return (path) => {
     if (!ENGINE_PATH.test(path) || ENGINE_LOGOUT.test(path)) {

@@ -19,11 +19,11 @@ export interface GrantType {
   /** The parameters of its requests. The engine removes all others but those of client authentication. */
   readonly parameters: readonly string[];
   /** Sets the response. @throws errors of the engine, for its answer (RFC 6749 section 5.2) */
-  readonly handle: (ctx: KoaContextWithOIDC, request: TokenRequest) => Promise<void>;
+  readonly handle: (ctx: KoaContextWithOIDC, request: AuthenticatedTokenRequest) => Promise<void>;
 }
 
 /** A token request, whose client the engine has authenticated. */
-export interface TokenRequest extends EngineRequest {
+export interface AuthenticatedTokenRequest extends EngineRequest {
   client: StoredClient;
   clientSequence: number;
 }

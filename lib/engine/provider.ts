@@ -14,7 +14,7 @@ import { presentedAssertion, refuseReplays } from './client-assertion.ts';
 import { engineConfiguration, joinConfigurations } from './configuration.ts';
 import { rememberMiddleware } from './run.ts';
 import { createAdapterFactory } from './models.ts';
-import type { EnginePart, GrantType, TokenRequest } from './part.ts';
+import type { EnginePart, GrantType, AuthenticatedTokenRequest } from './part.ts';
 import { preventOpenRedirects } from './render-error.ts';
 import { currentRequest, requestedGrantType, requestOf } from './request.ts';
 import { TooManyAttempts } from './response.ts';
@@ -130,7 +130,7 @@ function grantTypeAllowed(this: Client, type: string): boolean {
 function registerGrant(provider: Provider, { handle, name, parameters }: GrantType): void {
   provider.registerGrantType(
     name,
-    async (ctx) => handle(ctx, requestOf(ctx) as TokenRequest),
+    async (ctx) => handle(ctx, requestOf(ctx) as AuthenticatedTokenRequest),
     [...parameters],
     // Several resources are `invalid_target` (RFC 8707 section 2), not `invalid_request`.
     ['resource'],

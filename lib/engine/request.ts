@@ -15,7 +15,7 @@ import type {
 import { requestIdOf } from '../http/request-id.ts';
 import { isUnavailable } from '../http/unavailable.ts';
 import type { ResolvedResource } from '../options/resolved-options.ts';
-import type { Endpoint, Place } from './endpoints.ts';
+import type { Endpoint, EndpointPlace } from './endpoints.ts';
 
 /**
  * What is known of one request: each fact is written where it is found, and read from here afterwards. The engine calls the adapter
@@ -208,7 +208,7 @@ export function outcomeOf(engineContext: Context, request: EngineRequest): Reque
 }
 
 /** The outcome of a request that the concurrency limit refused, because the server is overloaded or closing. */
-export function overloadedOutcome(ctx: Context, work: Place['work'], reason: string): RequestOutcome {
+export function overloadedOutcome(ctx: Context, work: EndpointPlace['work'], reason: string): RequestOutcome {
   return {
     endpoint: isPreflight(ctx) || work === 'page' ? undefined : work,
     answer: {

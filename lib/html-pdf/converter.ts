@@ -6,7 +6,7 @@ import type { OpenDocument } from './browser.ts';
 import { htmlToPdf } from './contract.ts';
 import type { HtmlToPdf } from './contract.ts';
 import { checkHtml, crashError, firstLine, HtmlPdfError } from './error.ts';
-import type { EmptyPage, Source } from './load.ts';
+import type { EmptyPage, LoadedDocument } from './load.ts';
 import { readConverterSettings, readDocumentSettings } from './options.ts';
 import type { DocumentSettings, HtmlPdfOptions, HtmlToPdfOptions } from './options.ts';
 import { printDocument } from './print.ts';
@@ -125,7 +125,11 @@ class Conversion {
   }
 
   /** Prints the document, piece by piece, until `abort`. */
-  async *print(source: Source, settings: DocumentSettings, abort: AbortSignal): AsyncGenerator<Uint8Array> {
+  async *print(
+    source: LoadedDocument,
+    settings: DocumentSettings,
+    abort: AbortSignal,
+  ): AsyncGenerator<Uint8Array> {
     this.#document = this.#browsers.begin();
     const { browser, lost, openPage } = await orAbort(this.#document, abort);
     // The process of a page can end while the browser goes on, which no pending call notices.

@@ -1,5 +1,5 @@
 import { responseError } from '../pdf/attempt.ts';
-import type { Answer, Call } from '../pdf/attempt.ts';
+import type { ServiceResponse, ServiceCall } from '../pdf/attempt.ts';
 import { limitedBody } from '../pdf/body.ts';
 import { payloadOf } from '../pdf/payload.ts';
 import type { Payload } from '../pdf/payload.ts';
@@ -11,18 +11,18 @@ import { headerTemplate } from './paper.ts';
 export async function* requestPdf(
   html: string,
   document: DocumentSettings,
-  settings: Call['settings'] & { readonly baseUrl: string },
+  settings: ServiceCall['settings'] & { readonly baseUrl: string },
   whole: boolean,
 ): AsyncGenerator<Uint8Array> {
   const url = new URL(`${settings.baseUrl}/forms/chromium/convert/html`);
   const payload = await formOf(html, document);
-  const call: Call = { settings, url, payload, streamed: !whole, signal: document.signal };
+  const call: ServiceCall = { settings, url, payload, streamed: !whole, signal: document.signal };
   if (whole) yield* await perform(call, async (answer) => Array.fromAsync(pdfOf(answer)));
   else yield* pdfOf(await perform(call, async (answer) => answer));
 }
 
 /** The body of an answer, which has to be a complete PDF. */
-async function* pdfOf(answer: Answer): AsyncGenerator<Uint8Array> {
+async function* pdfOf(answer: ServiceResponse): AsyncGenerator<Uint8Array> {
   try {
     if (!/^application\/pdf\b/i.test(answer.headers['content-type'] ?? ''))
       throw responseError(answer, 'is no PDF');

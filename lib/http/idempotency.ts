@@ -4,7 +4,7 @@ import { now } from '../contracts/clock.ts';
 import type { IdempotencyStore, StoredRequest } from '../contracts/index.ts';
 
 /** A request that may be sent twice, and the attempt to carry it out. */
-export type Attempt = Pick<StoredRequest, 'id' | 'fingerprint' | 'attempt'>;
+export type RequestAttempt = Pick<StoredRequest, 'id' | 'fingerprint' | 'attempt'>;
 
 /** SHA-256 of a value as JSON, base64url: identifies a request without storing its contents. */
 export function digest(value: unknown): string {
@@ -18,7 +18,7 @@ export function digest(value: unknown): string {
  */
 export async function begin(
   store: Pick<IdempotencyStore, 'begin'>,
-  attempt: Attempt,
+  attempt: RequestAttempt,
   { lease, retention }: { readonly lease: number; readonly retention: number },
 ): Promise<StoredRequest | undefined> {
   const at = now();

@@ -1,6 +1,6 @@
 import type { Middleware } from 'koa';
 
-import type { ConcurrencyLimit, Exchange, Overload } from '../contracts/index.ts';
+import type { ConcurrencyLimit, HttpExchange, Overload } from '../contracts/index.ts';
 import { sendProblem } from '../http/problem.ts';
 import type { Problem } from '../http/problem.ts';
 import { watchPauses } from '../http/pauses.ts';
@@ -105,7 +105,7 @@ export function limitConcurrency(server: Pick<ConcurrencyLimit, 'run'>): Middlew
  * Closes the connection of a streamed response when its client receives nothing of what is written for `timeout` milliseconds.
  * What has still to be computed takes as long as it takes.
  */
-function endUnlessReceived({ req, res }: Exchange, timeout: number): void {
+function endUnlessReceived({ req, res }: HttpExchange, timeout: number): void {
   // Not that of the response, which has none while an earlier one is being sent on the connection.
   const { socket } = req;
   const { timeout: before = 0 } = socket;

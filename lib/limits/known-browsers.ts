@@ -13,7 +13,7 @@ const MAX_ACCOUNTS = 10;
 const ENTRY = /^([\w-]{22})([\da-z]{7})([\w-]{43})$/;
 const ENTRY_LENGTH = 22 + 7 + 43;
 
-interface Entry {
+interface KnownBrowser {
   readonly text: string;
   /** The id of the browser for one account. */
   readonly id: string;
@@ -34,7 +34,7 @@ export function createKnownBrowsers(secrets: Secrets, lifetime: number): KnownBr
     createHmac('sha256', secret).update('gatehouse device').digest(),
   );
 
-  function findEntry(entries: readonly Entry[], account: string): Entry | undefined {
+  function findEntry(entries: readonly KnownBrowser[], account: string): KnownBrowser | undefined {
     return entries.find((entry) =>
       sealingKeys().some((key) => isSame(sealOf(key, { ...entry, account }), entry.seal)),
     );
@@ -58,7 +58,7 @@ export function createKnownBrowsers(secrets: Secrets, lifetime: number): KnownBr
 }
 
 /** The well-formed entries that have not expired. Their seals are not verified yet. */
-function entriesOf(cookie: string): readonly Entry[] {
+function entriesOf(cookie: string): readonly KnownBrowser[] {
   if (cookie.length > ENTRY_LENGTH * MAX_ACCOUNTS) return [];
   const texts = Array.from({ length: Math.floor(cookie.length / ENTRY_LENGTH) }, (_, index) =>
     cookie.slice(index * ENTRY_LENGTH, (index + 1) * ENTRY_LENGTH),

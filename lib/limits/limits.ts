@@ -4,7 +4,7 @@ import type { Limit } from './limiter.ts';
 import { perNetwork } from './networks.ts';
 
 type Attempts = NonNullable<ResolvedOptions['limits']['attempts']>;
-type Options<N extends keyof Attempts> = NonNullable<Attempts[N]>;
+type AttemptOptions<N extends keyof Attempts> = NonNullable<Attempts[N]>;
 
 // In seconds. An attempt that another node gives back is noticed after this time.
 const REMEMBERED = 10;
@@ -18,7 +18,7 @@ const REMEMBERED = 10;
  * Of these, a successful login resets the count of the account from the address, or that of the browser. Not
  * that of the address: otherwise an attacker could reset it by logging in to an account of their own.
  */
-export function loginLimit(options: Omit<Options<'login'>, 'deviceLifetime'>): Limit<LoginAttempt> {
+export function loginLimit(options: Omit<AttemptOptions<'login'>, 'deviceLifetime'>): Limit<LoginAttempt> {
   const { perAccount, perAccountAndAddress, perAddress, perDevice, window } = options;
   return {
     window,
@@ -47,7 +47,7 @@ export function loginLimit(options: Omit<Options<'login'>, 'deviceLifetime'>): L
  * Only failures are counted, after the fact. All nodes share the counters, but each node refuses by those
  * that it remembers as full, so a successful authentication never reads the storage.
  */
-export function clientLimit(options: Options<'clientAuthentication'>): Limit<ClientAttempt> {
+export function clientLimit(options: AttemptOptions<'clientAuthentication'>): Limit<ClientAttempt> {
   const { perAddress, perClientAndAddress, window } = options;
   return {
     window,
@@ -61,7 +61,11 @@ export function clientLimit(options: Options<'clientAuthentication'>): Limit<Cli
 }
 
 /** Wrong user codes, per user, and per address with its networks. */
-export function userCodeLimit({ perAddress, perUser, window }: Options<'userCodes'>): Limit<UserCodeAttempt> {
+export function userCodeLimit({
+  perAddress,
+  perUser,
+  window,
+}: AttemptOptions<'userCodes'>): Limit<UserCodeAttempt> {
   return {
     window,
     remembered: REMEMBERED,
@@ -78,7 +82,7 @@ export function userCodeLimit({ perAddress, perUser, window }: Options<'userCode
  * networks. Anybody can send requests in the name of a public client, so a limit for one would be used up by
  * strangers, who then lock out its devices.
  */
-export function deviceRequestLimit(options: Options<'deviceRequests'>): Limit<DeviceAttempt> {
+export function deviceRequestLimit(options: AttemptOptions<'deviceRequests'>): Limit<DeviceAttempt> {
   const { perAddress, perClient, window } = options;
   return {
     window,

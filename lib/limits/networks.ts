@@ -4,7 +4,7 @@ import { addressOf } from '../http/address.ts';
 import type { LimitKey } from './limiter.ts';
 
 /** A network that an address belongs to. */
-export interface Network {
+export interface AddressNetwork {
   readonly name: string;
   /** The factor by which a limit for one address is multiplied for the network. */
   readonly multiplier: number;
@@ -18,7 +18,7 @@ export interface Network {
  *
  * @param address - Koa's `ctx.ip`: behind a proxy it is the text of a header field, which may be anything
  */
-export function networksOf(address: string): readonly [Network, ...Network[]] {
+export function networksOf(address: string): readonly [AddressNetwork, ...AddressNetwork[]] {
   const found = addressOf(address);
   if (found === undefined) return [{ name: 'unknown', multiplier: 1 }];
   if (isIPv4(found)) return ofIPv4(found);
@@ -50,7 +50,7 @@ export function isSameNetwork(a: string, b: string): boolean {
   return addressOf(a) !== undefined && name === networksOf(b)[0].name;
 }
 
-function ofIPv4(address: string): readonly [Network, Network] {
+function ofIPv4(address: string): readonly [AddressNetwork, AddressNetwork] {
   return [
     { name: address, multiplier: 1 },
     { name: address.replace(/\d+$/, '0/24'), multiplier: 3 },

@@ -7,7 +7,7 @@ import type { TokenClaims } from './tokens.ts';
 
 export type { ResolvedResource } from './resources.ts';
 
-type Checked<P extends string, R extends string, U extends User, S extends object> = Values<
+type CheckedOptions<P extends string, R extends string, U extends User, S extends object> = Values<
   ReturnType<typeof authServerOptions<P, R, U, S, string>>
 >;
 
@@ -17,22 +17,22 @@ export interface ResolvedOptions<
   R extends string = string,
   U extends User = User,
   S extends object = object,
-> extends Omit<Checked<P, R, U, S>, 'gate' | 'paths' | 'resources' | 'scopes' | 'secrets' | 'tokens'> {
+> extends Omit<CheckedOptions<P, R, U, S>, 'gate' | 'paths' | 'resources' | 'scopes' | 'secrets' | 'tokens'> {
   readonly origin: string;
   /** The issuer's path without a trailing slash, in front of the paths of all URLs of the server: `''` or `/auth`. */
   readonly basePath: string;
   readonly secure: boolean;
   readonly gate: Gate<P, R, S>;
   /** `mount` is the prefix that is removed from the path of a request. */
-  readonly paths: Checked<P, R, U, S>['paths'] & { readonly mount: string };
+  readonly paths: CheckedOptions<P, R, U, S>['paths'] & { readonly mount: string };
   /** The scopes of all APIs, each name once: those that clients can be registered for. */
   readonly scopes: ReadonlyMap<string, Scope<P>>;
   /** All APIs by URL, the default one first. */
   readonly resources: ReadonlyMap<string, ResolvedResource<P>>;
   /** `secrets.keyEncryptionKey` is empty where the keys are stored unencrypted. */
-  readonly secrets: Checked<P, R, U, S>['secrets'] & { readonly keyEncryptionKey: readonly string[] };
+  readonly secrets: CheckedOptions<P, R, U, S>['secrets'] & { readonly keyEncryptionKey: readonly string[] };
   /** `claims` is called with users of the option `users` only, which makes dropping the type parameter `U` safe. */
-  readonly tokens: Omit<Checked<P, R, U, S>['tokens'], 'claims'> & {
+  readonly tokens: Omit<CheckedOptions<P, R, U, S>['tokens'], 'claims'> & {
     readonly claims: TokenClaims | undefined;
   };
 }

@@ -33,13 +33,13 @@ function resourceOptions<P extends string>() {
 /** An API that tokens are issued for, besides the default one (RFC 8707). */
 export interface Resource<P extends string = string> extends Given<ReturnType<typeof resourceOptions<P>>> {}
 
-type Declared<P extends string> = ReadonlyMap<string, Values<ReturnType<typeof resourceOptions<P>>>>;
+type DeclaredApis<P extends string> = ReadonlyMap<string, Values<ReturnType<typeof resourceOptions<P>>>>;
 
 /** APIs by URL. */
 export function apis<P extends string, A extends string>(
   place: string,
   given: Readonly<Record<A, Resource<P>>>,
-): Declared<P> {
+): DeclaredApis<P> {
   if (!isLiteral(given)) {
     throw new ConfigError(
       place,
@@ -73,7 +73,7 @@ export interface ResolvedResource<P extends string = string> {
  * @param declared - `undefined`: there is only the default API, and its metadata is not published
  */
 export function resolveResources<P extends string>(
-  declared: Declared<P> | undefined,
+  declared: DeclaredApis<P> | undefined,
   {
     gate,
     issuer,

@@ -7,7 +7,10 @@ import type { CallSettings, PdfCallOptions } from './options.ts';
 import type { Payload } from './payload.ts';
 
 /** One call of the client, with all its tries. */
-export interface Call extends Pick<PdfCallOptions, 'signal' | 'onUploadProgress' | 'onDownloadProgress'> {
+export interface ServiceCall extends Pick<
+  PdfCallOptions,
+  'signal' | 'onUploadProgress' | 'onDownloadProgress'
+> {
   readonly settings: CallSettings;
   readonly url: URL;
   readonly payload: Payload;
@@ -16,8 +19,8 @@ export interface Call extends Pick<PdfCallOptions, 'signal' | 'onUploadProgress'
 }
 
 /** The beginning of an answer. */
-export interface Answer {
-  readonly call: Call;
+export interface ServiceResponse {
+  readonly call: ServiceCall;
   readonly attempt: number;
   readonly status: number;
   /** By lower-case name. */
@@ -29,7 +32,7 @@ export interface Answer {
 }
 
 /** Sends the request once. Resolves when the service begins to answer, whatever its status. */
-export async function send(call: Call, attempt: number): Promise<Answer> {
+export async function send(call: ServiceCall, attempt: number): Promise<ServiceResponse> {
   const { settings, url } = call;
   settings.hooks.onRequest?.({ method: 'POST', url: url.href, attempt });
   const begun = performance.now();
@@ -38,7 +41,7 @@ export async function send(call: Call, attempt: number): Promise<Answer> {
   // end the process.
   request.on('error', () => {});
 
-  const { promise, resolve, reject } = Promise.withResolvers<Answer>();
+  const { promise, resolve, reject } = Promise.withResolvers<ServiceResponse>();
   request.once('error', (error) => {
     request.destroy();
     reject(explain(error, call));
@@ -63,7 +66,7 @@ export async function send(call: Call, attempt: number): Promise<Answer> {
   return promise;
 }
 
-function requestOptions(call: Call, attempt: number) {
+function requestOptions(call: ServiceCall, attempt: number) {
   const { settings, payload, signal } = call;
   const { apiKey, headers, timeout } = settings;
   return {
@@ -93,7 +96,10 @@ function requestOptions(call: Call, attempt: number) {
   };
 }
 
-async function* upload({ payload, onUploadProgress }: Call, attempt: number): AsyncGenerator<Uint8Array> {
+async function* upload(
+  { payload, onUploadProgress }: ServiceCall,
+  attempt: number,
+): AsyncGenerator<Uint8Array> {
   let transferred = 0;
   for await (const chunk of payload.read()) {
     yield chunk;
@@ -102,7 +108,7 @@ async function* upload({ payload, onUploadProgress }: Call, attempt: number): As
   }
 }
 
-async function* read(request: Request, call: Call): AsyncGenerator<Uint8Array> {
+async function* read(request: Request, call: ServiceCall): AsyncGenerator<Uint8Array> {
   try {
     yield* request as AsyncIterable<Uint8Array>;
   } catch (error) {
@@ -122,7 +128,7 @@ const TIMEOUT_REASONS: Readonly<Record<string, string>> = {
 };
 
 /** Turns an error of got into a `PdfError`. Errors of got are not passed on, not even as a cause: they contain the API key. */
-function explain(error: unknown, { settings, signal, url }: Call): unknown {
+function explain(error: unknown, { settings, signal, url }: ServiceCall): unknown {
   if (signal?.aborted) return signal.reason;
   // The error that the upload threw: a `PdfError` of the source, or one of the caller's progress callback.
   if (error instanceof UploadError) return error.cause;
@@ -151,7 +157,11 @@ function joinValues(
 }
 
 /** The error for an answer that is not of the requested kind; `what` completes the message. */
-export function responseError(answer: Answer, what: string, body: Uint8Array = new Uint8Array()): PdfError {
+export function responseError(
+  answer: ServiceResponse,
+  what: string,
+  body: Uint8Array = new Uint8Array(),
+): PdfError {
   const { origin } = answer.call.url;
   const type = answer.headers['content-type'] ?? 'of no type';
   return new PdfError('ERR_PDF_RESPONSE', `The response of the PDF service at ${origin} (${type}) ${what}.`, {
@@ -160,7 +170,7 @@ export function responseError(answer: Answer, what: string, body: Uint8Array = n
 }
 
 /** An answer for a `PdfError`: the beginning of its body, with the API key blanked out. */
-export function describe({ call, headers, status }: Answer, body: Uint8Array): PdfAnswer {
+export function describe({ call, headers, status }: ServiceResponse, body: Uint8Array): PdfAnswer {
   const { apiKey } = call.settings;
   const blank = (text: string): string => (apiKey === '' ? text : text.replaceAll(apiKey, '[API key]'));
   return {

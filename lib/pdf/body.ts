@@ -1,8 +1,8 @@
-import type { Answer } from './attempt.ts';
+import type { ServiceResponse } from './attempt.ts';
 import { responseError } from './attempt.ts';
 
 /** The body of an answer, with calls of `onDownloadProgress`. Throws a `PdfError` when it is larger than `maxResponseBytes`. */
-export async function* limitedBody(answer: Answer): AsyncGenerator<Uint8Array> {
+export async function* limitedBody(answer: ServiceResponse): AsyncGenerator<Uint8Array> {
   const { attempt, call } = answer;
   const { maxResponseBytes } = call.settings;
   const total = lengthOf(answer);
@@ -18,7 +18,7 @@ export async function* limitedBody(answer: Answer): AsyncGenerator<Uint8Array> {
 }
 
 /** The length of the body in bytes, from `Content-Length`; `undefined` when it is not known. */
-export function lengthOf({ headers }: Answer): number | undefined {
+export function lengthOf({ headers }: ServiceResponse): number | undefined {
   const length = headers['content-length'];
   // The length of a compressed answer is not that of the uncompressed body.
   return length === undefined || 'content-encoding' in headers ? undefined : Number(length);
@@ -28,7 +28,7 @@ export function lengthOf({ headers }: Answer): number | undefined {
 const EXCERPT = 32 * 1024;
 
 /** The beginning of the body, for an error; shorter when the connection is cut. */
-export async function readExcerpt({ body }: Answer): Promise<Uint8Array> {
+export async function readExcerpt({ body }: ServiceResponse): Promise<Uint8Array> {
   const chunks: Uint8Array[] = [];
   let size = 0;
   try {

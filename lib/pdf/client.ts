@@ -2,14 +2,14 @@ import type { Duration } from '../contracts/duration.ts';
 import { readOptions } from '../options/declare.ts';
 import type { Values } from '../options/declare.ts';
 import { responseError } from './attempt.ts';
-import type { Answer } from './attempt.ts';
+import type { ServiceResponse } from './attempt.ts';
 import { limitedBody } from './body.ts';
 import { PdfError } from './error.ts';
 import { imageReader, imageStreamReader } from './image.ts';
 import type { PdfImage, PdfImageStream } from './image.ts';
 import type { PdfInput } from './input.ts';
 import { CALL, CLIENT, readSettings, RENDER } from './options.ts';
-import type { PdfCallOptions, PdfClientOptions, PdfRenderOptions, Settings } from './options.ts';
+import type { PdfCallOptions, PdfClientOptions, PdfRenderOptions, PdfSettings } from './options.ts';
 import { openPayload } from './payload.ts';
 import { perform } from './perform.ts';
 import type { AnswerReader } from './perform.ts';
@@ -25,7 +25,7 @@ import type { PdfDocument } from './tree.ts';
  * has thrown; or with a `ConfigError`, for an invalid option of the call.
  */
 export class PdfClient {
-  #settings: Settings;
+  #settings: PdfSettings;
 
   /** @throws ConfigError for an invalid option */
   constructor(options: PdfClientOptions = {}) {
@@ -136,7 +136,7 @@ function renderQuery({ page, format, quality, width }: PdfRenderOptions): string
 }
 
 /** Reads the tree of a PDF. */
-async function readDocument(answer: Answer): Promise<PdfDocument> {
+async function readDocument(answer: ServiceResponse): Promise<PdfDocument> {
   const body = Buffer.concat(await Array.fromAsync(limitedBody(answer)));
   if (body.byteLength === 0) throw responseError(answer, 'is empty');
   const value = parse(body);

@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream';
 
-import type { Answer } from './attempt.ts';
+import type { ServiceResponse } from './attempt.ts';
 import { lengthOf, limitedBody, readExcerpt } from './body.ts';
 import { responseError } from './attempt.ts';
 import { PdfError } from './error.ts';
@@ -46,7 +46,7 @@ export function imageStreamReader(format: Format): AnswerReader<PdfImageStream> 
   };
 }
 
-async function readContentType(answer: Answer, format: Format): Promise<PdfImage['contentType']> {
+async function readContentType(answer: ServiceResponse, format: Format): Promise<PdfImage['contentType']> {
   const contentType = answer.headers['content-type']?.split(';')[0]?.trim().toLowerCase();
   if (contentType === 'image/png' && format !== 'jpg') return contentType;
   if (contentType === 'image/jpeg' && format !== 'png') return contentType;
@@ -76,7 +76,7 @@ const SIGNATURES = {
 
 /** The body of an answer. Throws a `PdfError` at its end when it is not a complete image. */
 async function* checkedImage(
-  answer: Answer,
+  answer: ServiceResponse,
   contentType: PdfImage['contentType'],
 ): AsyncGenerator<Uint8Array> {
   let first = Buffer.alloc(0);

@@ -179,7 +179,7 @@ export interface PdfClientOptions extends Given<typeof CLIENT> {}
 export type CallSettings = Omit<Values<typeof CLIENT>, 'baseUrl' | 'localFiles'>;
 
 /** The options of a client, checked and complete. */
-export interface Settings extends Values<typeof CLIENT> {
+export interface PdfSettings extends Values<typeof CLIENT> {
   readonly baseUrl: string;
   /** Whether an address was given, by the option or the environment. */
   readonly configured: boolean;
@@ -188,7 +188,7 @@ export interface Settings extends Values<typeof CLIENT> {
 const LOCAL_SERVICE = 'http://127.0.0.1:7330';
 
 /** Checks the options of a client. @throws ConfigError with the option and the remedy */
-export function readSettings(options: PdfClientOptions): Settings {
+export function readSettings(options: PdfClientOptions): PdfSettings {
   const given = readOptions(CLIENT, options);
   const environment = process.env['PDF_BASE_URL'] || undefined;
   const address =

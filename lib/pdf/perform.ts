@@ -2,12 +2,12 @@ import { setTimeout as delay } from 'node:timers/promises';
 
 import { CONNECTION_ERRORS } from '../errors.ts';
 import { describe, send } from './attempt.ts';
-import type { Answer, Call } from './attempt.ts';
+import type { ServiceResponse, ServiceCall } from './attempt.ts';
 import { readExcerpt } from './body.ts';
 import { PdfError } from './error.ts';
 
 /** Reads the result of a call from an answer with a status below 300. */
-export type AnswerReader<T> = (answer: Answer) => Promise<T>;
+export type AnswerReader<T> = (answer: ServiceResponse) => Promise<T>;
 
 /**
  * Makes a call: repeats the request until an answer has been read, or the tries are used up.
@@ -15,7 +15,7 @@ export type AnswerReader<T> = (answer: Answer) => Promise<T>;
  * The retries are made here and not by got, which does not repeat streams, does not recognize a refused connection inside
  * another error, and waits for as long as `Retry-After` says.
  */
-export async function perform<T>(call: Call, read: AnswerReader<T>): Promise<T> {
+export async function perform<T>(call: ServiceCall, read: AnswerReader<T>): Promise<T> {
   for (let attempt = 1; ; attempt += 1) {
     try {
       const answer = await send(call, attempt);
@@ -33,7 +33,7 @@ export async function perform<T>(call: Call, read: AnswerReader<T>): Promise<T> 
   }
 }
 
-async function httpError(response: Answer): Promise<PdfError> {
+async function httpError(response: ServiceResponse): Promise<PdfError> {
   const answer = describe(response, await readExcerpt(response));
   const { origin, pathname } = response.call.url;
   const begin = `The PDF service answered ${origin}${pathname} with ${answer.status}`;
@@ -46,7 +46,11 @@ async function httpError(response: Answer): Promise<PdfError> {
 }
 
 /** In milliseconds; `undefined` when there is no further try. */
-function waitBeforeNext(error: PdfError, attempt: number, { settings, payload }: Call): number | undefined {
+function waitBeforeNext(
+  error: PdfError,
+  attempt: number,
+  { settings, payload }: ServiceCall,
+): number | undefined {
   const { retries, retryDelay, maxRetryDelay } = settings;
   if (attempt > retries || !payload.repeatable || !isTemporary(error)) return undefined;
   const backoff = Math.min(retryDelay * 2 ** (attempt - 1), maxRetryDelay) * (1 - Math.random() / 2);

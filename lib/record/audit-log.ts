@@ -196,13 +196,13 @@ function createRecordId(): (at: number) => string {
   };
 }
 
-type Listener = (record: AuditRecord) => unknown;
+type AuditListener = (record: AuditRecord) => unknown;
 
 /** The listeners of one server. */
 function createListeners(logger: Logger) {
-  const listeners = new Map<string, Set<{ readonly listener: Listener }>>();
+  const listeners = new Map<string, Set<{ readonly listener: AuditListener }>>();
 
-  function call(listener: Listener, record: AuditRecord): void {
+  function call(listener: AuditListener, record: AuditRecord): void {
     const logFailure = (error: unknown): void =>
       logger.error({ err: error, type: record.type }, 'audit event listener failed');
     try {
@@ -213,7 +213,7 @@ function createListeners(logger: Logger) {
     }
   }
 
-  function on(type: AuditEventType | '*', listener: Listener): () => void {
+  function on(type: AuditEventType | '*', listener: AuditListener): () => void {
     checkListener(type, listener);
     // A new object per call, so that a function that is added twice is called twice and removed once at a time.
     const entry = { listener };

@@ -4,12 +4,12 @@ import { logFailure } from '../http/unavailable.ts';
 import type { createObservers } from './observers.ts';
 
 /** Tells the log, the observers and the trace the outcome of a request. Called once per request. */
-export type Report = (outcome: RequestOutcome, span?: WorkSpan) => void;
+export type ReportOutcome = (outcome: RequestOutcome, span?: WorkSpan) => void;
 
 export function createReport(
   logger: Logger,
   observers: Pick<ReturnType<typeof createObservers>, 'answered'>,
-): Report {
+): ReportOutcome {
   return (outcome, span) => {
     const { answer, endpoint, failure } = outcome;
     logOutcome(logger, outcome);

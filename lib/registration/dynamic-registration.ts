@@ -55,7 +55,7 @@ export interface RegistrationLimiters {
 }
 
 /** The address of a request, and the origin of the records about it. */
-export interface Caller {
+export interface RegistrationCaller {
   readonly address: string;
   readonly origin: AuditOrigin;
 }
@@ -124,7 +124,7 @@ export function createDynamicRegistration(
   }
 
   return {
-    async register(sent: Sent, { address, origin }: Caller): Promise<Registered> {
+    async register(sent: Sent, { address, origin }: RegistrationCaller): Promise<Registered> {
       const requested = readMetadata(sent);
       const { authMethod } = requested;
       const scopes = permittedScopes(requested, policy.scopes, policy.defaultScopes);
@@ -163,7 +163,7 @@ export function createDynamicRegistration(
     async update(
       { id, token }: { readonly id: string; readonly token: string },
       sent: Sent,
-      { address, origin }: Caller,
+      { address, origin }: RegistrationCaller,
     ): Promise<Registered> {
       const { authMethod, client: before, secrets } = await authenticate(id, token);
       const secret = checkManagement(sent, before, secrets);
@@ -191,7 +191,7 @@ export function createDynamicRegistration(
       }
     },
 
-    async remove(id: string, token: string, { origin }: Caller): Promise<void> {
+    async remove(id: string, token: string, { origin }: RegistrationCaller): Promise<void> {
       await authenticate(id, token);
       await registryFor(origin).delete(id);
     },

@@ -10,7 +10,7 @@ import { isUnavailable } from '../http/unavailable.ts';
 import { matchesHash } from '../keys/hash.ts';
 import type { ResolvedRegistration } from '../options/registration.ts';
 import { createDynamicRegistration, NotRegistered } from './dynamic-registration.ts';
-import type { Caller, Registered, RegistrationParts } from './dynamic-registration.ts';
+import type { RegistrationCaller, Registered, RegistrationParts } from './dynamic-registration.ts';
 import { RegistrationRefused, unavailable } from './registration-metadata.ts';
 
 // As of the token endpoint.
@@ -138,7 +138,7 @@ async function receiveMetadata(ctx: Context): Promise<Readonly<Record<string, un
   throw new BodyError('The body must be an object of client metadata.');
 }
 
-function callerOf(ctx: Context): Caller {
+function callerOf(ctx: Context): RegistrationCaller {
   return { address: ctx.ip, origin: originOf(ctx) };
 }
 

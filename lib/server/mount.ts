@@ -17,7 +17,7 @@ import { logFailure } from '../http/unavailable.ts';
 import type { ResolvedOptions } from '../options/resolved-options.ts';
 import { createReport } from '../record/request-log.ts';
 import { createPlaceOf, isForClients } from '../engine/endpoints.ts';
-import type { EngineEndpoint, Place } from '../engine/endpoints.ts';
+import type { EngineEndpoint, EndpointPlace } from '../engine/endpoints.ts';
 import { createEngineContext, createRunEngine } from '../engine/run.ts';
 import { outcomeOf, overloadedOutcome, startRequest } from '../engine/request.ts';
 import type { EngineRequest } from '../engine/request.ts';
@@ -70,7 +70,7 @@ export function createMount(
     return place === undefined ? next() : handle(ctx, next, path!, place);
   };
 
-  async function handle(ctx: Context, next: Next, path: string, place: Place): Promise<unknown> {
+  async function handle(ctx: Context, next: Next, path: string, place: EndpointPlace): Promise<unknown> {
     const isAnswered = await atPath(ctx, path, async () => {
       const { work } = place;
       // The metadata, the keys and unknown paths are not counted by the concurrency limit.
@@ -92,7 +92,7 @@ export function createMount(
   /** Resolves to `false` when nobody has answered. */
   async function answer(
     ctx: Context,
-    { clientId, hasEngine, work }: Place,
+    { clientId, hasEngine, work }: EndpointPlace,
     span?: WorkSpan,
   ): Promise<boolean> {
     if (work === 'registration') return answerRegistration(ctx, clientId, span);
@@ -248,7 +248,7 @@ function insertedWellKnown(basePath: string, path: string): string | undefined {
 async function refuseRequest(
   pages: Pages,
   ctx: Context,
-  { overload, work }: { readonly overload: Overload } & Pick<Place, 'work'>,
+  { overload, work }: { readonly overload: Overload } & Pick<EndpointPlace, 'work'>,
 ): Promise<true> {
   const unavailable = { status: 503, error: 'temporarily_unavailable' };
   if (isForClients(work)) {

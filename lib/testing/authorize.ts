@@ -12,7 +12,7 @@ export interface RegisteredClient {
 }
 
 /** The authorization request of a client. */
-export interface AuthorizationRequest {
+export interface AuthorizeOptions {
   /** @default [] */
   readonly scopes?: readonly string[];
   /**
@@ -64,7 +64,7 @@ export async function authorize(
   setup: TestSetup,
   registered: RegisteredClient,
   user: User,
-  request: AuthorizationRequest,
+  request: AuthorizeOptions,
 ): Promise<Authorization> {
   const { issuer } = setup;
   const codeVerifier = randomBytes(32).toString('base64url');
@@ -99,7 +99,7 @@ export async function deny(
   setup: TestSetup,
   registered: RegisteredClient,
   user: User,
-  request: AuthorizationRequest,
+  request: AuthorizeOptions,
 ): Promise<URL> {
   const codeVerifier = randomBytes(32).toString('base64url');
   const sent = authorizationRequest(setup.issuer, registered, request, codeVerifier);
@@ -119,7 +119,7 @@ function authorizationRequest(
     redirectUri = client.redirectUris[0],
     scopes = [],
     state = randomUUID(),
-  }: AuthorizationRequest,
+  }: AuthorizeOptions,
   codeVerifier: string,
 ): SentRequest {
   if (redirectUri === undefined) {

@@ -17,7 +17,7 @@ export type {
   ContextActingOptions,
   Through,
 } from './acting.ts';
-export type { Authorization, AuthorizationRequest, RegisteredClient, TokenResponse } from './authorize.ts';
+export type { Authorization, AuthorizeOptions, RegisteredClient, TokenResponse } from './authorize.ts';
 export { fakeClock } from './fake-clock.ts';
 export type { FakeClock } from './fake-clock.ts';
 export { issueToken } from './issue-token.ts';

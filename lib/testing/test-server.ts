@@ -11,7 +11,7 @@ import type { AuthServerOptions } from '../options/options.ts';
 import type { AuthServer } from '../server/auth-server.ts';
 import type { KoaApp } from './acting.ts';
 import { authorize, deny } from './authorize.ts';
-import type { Authorization, AuthorizationRequest, RegisteredClient } from './authorize.ts';
+import type { Authorization, AuthorizeOptions, RegisteredClient } from './authorize.ts';
 import { createDecisions } from './decisions.ts';
 
 /** Options of `testServer()`: those of `createAuthServer()` that it does not set itself, all optional. */
@@ -46,10 +46,10 @@ export interface TestServer<
   readonly authorize: (
     registered: RegisteredClient,
     user: User,
-    request?: AuthorizationRequest,
+    request?: AuthorizeOptions,
   ) => Promise<Authorization>;
   /** The same for a user who denies consent: resolves to the redirect to the client, with `error` and `state`. */
-  readonly deny: (registered: RegisteredClient, user: User, request?: AuthorizationRequest) => Promise<URL>;
+  readonly deny: (registered: RegisteredClient, user: User, request?: AuthorizeOptions) => Promise<URL>;
   /** Stops listening, closes open connections and closes the server; `await using` does it too. */
   readonly close: () => Promise<void>;
 }

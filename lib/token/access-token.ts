@@ -10,7 +10,7 @@ import type { AccessTokenClaims, Client, ClientLifetimes, Storage, User } from '
 import { now } from '../contracts/clock.ts';
 import { ConfigError } from '../errors.ts';
 import { ExternalSigningKey } from '../engine/oidc-provider.ts';
-import type { TokenRequest } from '../engine/part.ts';
+import type { AuthenticatedTokenRequest } from '../engine/part.ts';
 import type { SigningAlgorithm } from '../options/tokens.ts';
 import type { ResolvedOptions, ResolvedResource } from '../options/resolved-options.ts';
 
@@ -125,7 +125,7 @@ export function effectiveLifetimes(
 /** The response with the tokens (RFC 6749 section 5.1). */
 export function respond(
   ctx: KoaContextWithOIDC,
-  request: TokenRequest,
+  request: AuthenticatedTokenRequest,
   {
     accessToken,
     content,

@@ -12,7 +12,7 @@ import { findPresented, isReplay, redeem } from './redemption.ts';
 import type { PresentedCredential } from '../engine/request.ts';
 import { checkGrantedResource } from '../engine/resource-parameter.ts';
 import { allowedScopes, remainingScopes } from './scopes.ts';
-import type { TokenRequest } from '../engine/part.ts';
+import type { AuthenticatedTokenRequest } from '../engine/part.ts';
 import type { ResolvedOptions } from '../options/resolved-options.ts';
 import type { EndMissingUser } from './revoke.ts';
 import type { SignAccessToken } from './access-token.ts';
@@ -37,7 +37,7 @@ const NAMES: Readonly<Record<Credential['kind'], string>> = {
  * @throws InvalidGrant of the engine when it is unknown, ended or another client's
  */
 export async function findOwn(
-  request: TokenRequest,
+  request: AuthenticatedTokenRequest,
   { options: { storage } }: Pick<GrantParts, 'options'>,
   { kind, value }: { readonly kind: Credential['kind']; readonly value: string },
 ): Promise<PresentedCredential> {
@@ -87,7 +87,7 @@ export async function exchange(
     requested = [],
   }: {
     readonly parts: GrantParts;
-    readonly request: TokenRequest;
+    readonly request: AuthenticatedTokenRequest;
     readonly requested?: readonly string[];
   },
 ): Promise<void> {

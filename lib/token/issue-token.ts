@@ -52,14 +52,14 @@ export interface IssueTokenParts {
   readonly storage: Pick<Storage, 'grants' | 'revocations'>;
 }
 
-type Settings = ResolvedOptions;
+type TokenSettings = ResolvedOptions;
 
 /**
  * Makes `auth.issueToken()`. A user's token gets a grant, so that each
  * way of revoking a user's tokens revokes it too.
  */
 export function createIssueToken(
-  settings: Settings,
+  settings: TokenSettings,
   { audit, clients, signAccessToken, storage }: IssueTokenParts,
 ): (options: IssueTokenOptions) => Promise<string> {
   const { issuer, users } = settings;

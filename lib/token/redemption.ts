@@ -31,7 +31,7 @@ export async function findPresented(
 }
 
 /** What a credential is exchanged for. */
-export interface Exchange {
+export interface TokenExchange {
   /** The refresh token of the response. */
   readonly successor: { readonly value: string; readonly credential: Credential };
   /** When the access token of the response expires, in seconds since 1970. */
@@ -54,7 +54,7 @@ export interface Exchange {
 export async function redeem(
   grants: Pick<GrantStore, 'redeem'>,
   { credential: { id, kind }, value }: PresentedCredential,
-  { accessTokenExpiresAt, refreshGrace, successor }: Exchange,
+  { accessTokenExpiresAt, refreshGrace, successor }: TokenExchange,
 ): Promise<string> {
   // A retry at the end of the grace gets an access token that expires later by the length of the grace.
   const expiresAt = Math.max(

@@ -54,7 +54,7 @@ export function mysqlServers(client: MysqlClient): MysqlServers {
       known.set(connection, isServers ? identity?.server : undefined);
     },
     async requireWritable({ get }) {
-      await requireWritable(get<Identity>(IDENTIFY).then((identity) => identity!));
+      await requireWritable(get<ServerIdentity>(IDENTIFY).then((identity) => identity!));
     },
     async cancel(connection) {
       const server = known.get(connection);
@@ -74,12 +74,12 @@ export function mysqlServers(client: MysqlClient): MysqlServers {
   };
 }
 
-async function ask(connection: MysqlConnection): Promise<Identity> {
+async function ask(connection: MysqlConnection): Promise<ServerIdentity> {
   const [identity] = await send(connection, IDENTIFY);
   return identity!;
 }
 
-async function requireWritable(asking: Promise<Identity>): Promise<Identity | undefined> {
+async function requireWritable(asking: Promise<ServerIdentity>): Promise<ServerIdentity | undefined> {
   const identity = await unlessUnknown(asking);
   // `read_only` is a number in some versions and a word in others.
   if (!identity || /^(0|OFF) (0|OFF)$/.test(identity.read_only)) return identity;
@@ -102,7 +102,7 @@ export async function unlessUnknown<T>(asking: Promise<T>): Promise<T | undefine
   }
 }
 
-interface Identity {
+interface ServerIdentity {
   readonly id: number | string;
   readonly server: string;
   readonly read_only: string;

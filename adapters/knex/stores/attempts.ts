@@ -24,7 +24,7 @@ export function attemptStore(database: Database): AttemptStore {
       for (;;) {
         const counted = await count(database, counters, window);
         if (counted) return counted;
-        const rows = await database.all<Row>(findAll(given.length), idsOf(given));
+        const rows = await database.all<AttemptRow>(findAll(given.length), idsOf(given));
         const full = fullCounter(given, rows, window.now);
         if (full) return { full };
         // The one that was full was given back, pruned, or its window ended since the write: try again.
@@ -35,7 +35,7 @@ export function attemptStore(database: Database): AttemptStore {
       for (;;) {
         const reserved = await reserve(database, id, { ...window, limit, amount: wanted });
         if (reserved) return reserved;
-        const row = await database.get<Row>(FIND, [id]);
+        const row = await database.get<AttemptRow>(FIND, [id]);
         if (!row || Number(row.expires_at) <= window.now) continue;
         const left = limit - Number(row.attempts);
         if (left <= 0) return { reserved: 0, left: 0, expiresAt: Number(row.expires_at) };
@@ -48,7 +48,7 @@ export function attemptStore(database: Database): AttemptStore {
   };
 }
 
-interface Row {
+interface AttemptRow {
   readonly id: string;
   readonly attempts: Integer;
   readonly expires_at: Integer;
@@ -57,7 +57,7 @@ interface Row {
 /** The first of the counters whose limit is reached. */
 function fullCounter(
   counters: readonly AttemptCounter[],
-  rows: readonly Row[],
+  rows: readonly AttemptRow[],
   now: number,
 ): { id: string; expiresAt: number } | undefined {
   for (const { id, limit } of counters) {
@@ -69,14 +69,14 @@ function fullCounter(
 }
 
 /** Counts an attempt in all of the counters, or in none. */
-type Count = (
+type AttemptCount = (
   database: Database,
   counters: readonly AttemptCounter[],
   window: AttemptWindow,
 ) => Promise<CountedAttempt | undefined>;
 
 /** One conditional write: of concurrent attempts, no more than the limit change a row. */
-const countAtOnce: Count = async (database, counters, { now, expiresAt }) => {
+const countAtOnce: AttemptCount = async (database, counters, { now, expiresAt }) => {
   const limits = counters.flatMap(({ id, limit }): Value[] => [id, limit]);
   const values = [...limits, expiresAt, now, now, now, now, ...limits];
   // Not `database.all`, which may read from a read-only connection.
@@ -90,7 +90,7 @@ const countAtOnce: Count = async (database, counters, { now, expiresAt }) => {
 };
 
 /** For databases on which the result of an insert does not show whether the existing row was changed. */
-const countInSteps: Count = async (database, counters, { now, expiresAt }) =>
+const countInSteps: AttemptCount = async (database, counters, { now, expiresAt }) =>
   database.transaction(async (statements) => {
     const ids = idsOf(counters);
     const places = ids.map(() => '(?, 1, ?)').join(', ');
@@ -99,7 +99,7 @@ const countInSteps: Count = async (database, counters, { now, expiresAt }) =>
       `insert into gatehouse_attempts (id, attempts, expires_at) values ${places} ${ADD}`,
       [...rows, now, now],
     );
-    const counted = await statements.all<Row & { sequence: Integer }>(
+    const counted = await statements.all<AttemptRow & { sequence: Integer }>(
       `select id, attempts, expires_at, (${SEQUENCE}) as sequence from gatehouse_attempts
        where id in (${placesOf(ids)})`,
       ids,
@@ -149,7 +149,9 @@ type Reserve = (database: Database, id: string, wanted: Wanted) => Promise<Reser
 const reserveAtOnce: Reserve = async (database, id, { amount, limit, now, expiresAt }) => {
   const values = [id, amount, expiresAt, now, now, now, limit];
   // Not `database.get`, which may read from a read-only connection.
-  const row = await database.connection(async (statements) => statements.get<Row>(RESERVE_AT_ONCE, values));
+  const row = await database.connection(async (statements) =>
+    statements.get<AttemptRow>(RESERVE_AT_ONCE, values),
+  );
   return row && { reserved: amount, left: limit - Number(row.attempts), expiresAt: Number(row.expires_at) };
 };
 
@@ -163,7 +165,7 @@ function reserveInSteps({ dialect }: Database): Reserve {
     ${dialect.onConflict({ table: 'gatehouse_attempts', key: ['id'] })}`;
 
   return async (database, id, { amount, limit, now, expiresAt }) => {
-    const row = await database.get<Row>(FIND, [id]);
+    const row = await database.get<AttemptRow>(FIND, [id]);
     if (!row) await database.run(open, [id, expiresAt]);
     const { attempts, expires_at: end } = row ?? { attempts: 0, expires_at: expiresAt };
     if (Number(end) <= now) {

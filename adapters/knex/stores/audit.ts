@@ -11,7 +11,7 @@ const ROWS = 256;
 export function auditStore(database: Database): AuditStore {
   const conflict = database.dialect.onConflict({ table: 'gatehouse_audit', key: ['id'] });
 
-  function insertStatement(rows: readonly Row[]): {
+  function insertStatement(rows: readonly AuditValues[]): {
     readonly sql: string;
     readonly values: readonly Value[];
   } {
@@ -56,14 +56,14 @@ const COLUMNS = ['id', 'at', 'type', 'client_id', 'user_id', 'payload', 'expires
 const PAYLOAD = COLUMNS.indexOf('payload');
 
 /** The values of {@link COLUMNS}. */
-type Row = readonly Value[];
+type AuditValues = readonly Value[];
 
 interface FieldsWithColumns extends Pick<AuditRecord, 'id' | 'at' | 'type'> {
   readonly clientId?: string | undefined;
   readonly userId?: string | undefined;
 }
 
-function toRow(record: AuditRecord, expiresAt: number): Row {
+function toRow(record: AuditRecord, expiresAt: number): AuditValues {
   const { id, at, type, clientId, userId, ...payload }: FieldsWithColumns = record;
   return [id, at, type, clientId ?? null, userId ?? null, JSON.stringify(payload), expiresAt];
 }
@@ -79,12 +79,12 @@ function canMatch({ clientId, userId, types, before }: AuditQuery): boolean {
   return types?.length !== 0 && asked.every(isStorable) && Number.isSafeInteger(before?.at ?? 0);
 }
 
-interface Condition {
+interface AuditCondition {
   readonly sql: string;
   readonly values: readonly Value[];
 }
 
-function listStatement(query: AuditQuery): Condition {
+function listStatement(query: AuditQuery): AuditCondition {
   const { before, limit = 50 } = query;
   // The condition `at <= ?` is redundant: the databases use it, and not the `or`, to find the start of the page in an index.
   const onPage = before ? 'and at <= ? and (at < ? or id < ?)' : '';
@@ -109,7 +109,7 @@ const RECORD = 'id, at, type, client_id, user_id, payload';
 const NEWEST = 'order by at desc, id desc limit ?';
 
 /** Conditions whose union is the query, each of them served by an index in the order of a page. */
-function toConditions({ clientId, userId, types }: AuditQuery): readonly Condition[] {
+function toConditions({ clientId, userId, types }: AuditQuery): readonly AuditCondition[] {
   if (userId !== undefined) return [ofUser(userId, { clientId, types })];
   const ofClient = clientId === undefined ? [] : [{ sql: 'client_id = ?', values: [clientId] }];
   if (!types) return ofClient.length > 0 ? ofClient : [{ sql: '1 = 1', values: [] }];
@@ -121,7 +121,7 @@ function toConditions({ clientId, userId, types }: AuditQuery): readonly Conditi
 }
 
 /** The records of one user are few. `coalesce` keeps the databases from using another index than the user's. */
-function ofUser(userId: string, { clientId, types }: Pick<AuditQuery, 'clientId' | 'types'>): Condition {
+function ofUser(userId: string, { clientId, types }: Pick<AuditQuery, 'clientId' | 'types'>): AuditCondition {
   const asked = types && inList(types);
   return {
     sql: [

@@ -45,13 +45,13 @@ async function listFound(
 ): Promise<readonly Client[]> {
   const exact = search.trim();
   const isFirst = after === undefined;
-  let last: Position | undefined = { value: searched, id: '' };
+  let last: ListPosition | undefined = { value: searched, id: '' };
   if (!isFirst && after !== exact) last = await findPosition(database, after, searched);
   if (!last) return [];
   const ids: string[] = isFirst ? [exact] : [];
   const most = ids.length + limit;
   for (let isMore = true; isMore && ids.length < most;) {
-    const rows: readonly NameRow[] = await readOrdered<NameRow>(database, {
+    const rows: readonly ListedName[] = await readOrdered<ListedName>(database, {
       select: { sql: `n.client_id as id, n.beginning as value, (${FIRST}) as first`, values: [searched] },
       table: 'gatehouse_client_names',
       alias: 'n',
@@ -77,7 +77,11 @@ const FIRST_OF =
   'select min(beginning) as value from gatehouse_client_names where client_id = ? and beginning >= ?';
 
 /** Where a client is among those that a search finds; `undefined` when it is not. */
-async function findPosition(database: Database, id: string, searched: string): Promise<Position | undefined> {
+async function findPosition(
+  database: Database,
+  id: string,
+  searched: string,
+): Promise<ListPosition | undefined> {
   const { value } = (await database.get<{ value: string | null }>(FIRST_OF, [id, searched]))!;
   return value?.startsWith(searched) ? { value, id } : undefined;
 }
@@ -100,13 +104,13 @@ async function findAll(
     .filter((client) => ownerId === undefined || client.ownerId === ownerId);
 }
 
-interface NameRow extends Position {
+interface ListedName extends ListPosition {
   /** The first of the client's rows that a search finds. */
   readonly first: string;
 }
 
 /** A place in the order of a list. */
-interface Position {
+interface ListPosition {
   readonly value: string;
   readonly id: string;
 }
@@ -120,7 +124,7 @@ interface Ordered {
   readonly id: string;
   readonly ownerId: string | undefined;
   /** The rows that are read are those after it. */
-  readonly last: Position;
+  readonly last: ListPosition;
   readonly limit: number;
 }
 

@@ -9,16 +9,20 @@ import { BATCH } from './batches.ts';
 import { inList } from './column-values.ts';
 import type { Integer } from './column-values.ts';
 
-type Named = Pick<Client, 'id' | 'name' | 'ownerId'>;
+type NamedClient = Pick<Client, 'id' | 'name' | 'ownerId'>;
 
 /** A row of `gatehouse_client_names`. */
-type Row = readonly [clientId: string, beginning: string, ownerId: string | null];
+type ClientNameRow = readonly [clientId: string, beginning: string, ownerId: string | null];
 
 /**
  * Makes the rows by which a client is searched those of its name and owner; runs inside the transaction that has inserted or changed
  * the client, so that another change of it waits. Rows that are right stay untouched.
  */
-export async function writeNames(statements: Statements, dialect: Dialect, client: Named): Promise<void> {
+export async function writeNames(
+  statements: Statements,
+  dialect: Dialect,
+  client: NamedClient,
+): Promise<void> {
   const written = await readNames(statements, client.id);
   if (isRight(client, written)) return;
   if (written.size > 0) await statements.run(DELETE, [client.id]);
@@ -34,8 +38,8 @@ export async function indexClientNames(database: Database, since: number): Promi
     // Of all clients without the other condition, because PostgreSQL would expect few rows without statistics, and read them all.
     const page =
       since === 0
-        ? await database.all<FoundRow>(`${FIND} where id > ? ${BY_ID}`, [after])
-        : await database.all<FoundRow>(`${FIND} where id > ? and updated_at >= ? ${BY_ID}`, [after, since]);
+        ? await database.all<FoundName>(`${FIND} where id > ? ${BY_ID}`, [after])
+        : await database.all<FoundName>(`${FIND} where id > ? and updated_at >= ? ${BY_ID}`, [after, since]);
     const wrong: string[] = [];
     for (const { id, written, ...row } of page) {
       const isMissing = Number(written) === 0;
@@ -57,7 +61,7 @@ async function indexAgain(database: Database, ids: readonly string[]): Promise<v
   await database.transaction(async (statements) => {
     // A change and no lock, because a Galera cluster does not replicate locks.
     await statements.run(`${LOCK} ${asked}`, values);
-    const rows = await statements.all<FoundRow>(`${FIND} ${asked}`, values);
+    const rows = await statements.all<FoundName>(`${FIND} ${asked}`, values);
     const missing = rows.filter(({ written }) => Number(written) === 0);
     for (const row of rows.filter((one) => !missing.includes(one)))
       await writeNames(statements, dialect, toNamed(row));
@@ -78,21 +82,25 @@ async function readNames(statements: Pick<Statements, 'all'>, id: string): Promi
   return new Map(rows.map(({ beginning, owner_id: ownerId }) => [beginning, ownerId]));
 }
 
-function isRight(client: Named, written: Written): boolean {
+function isRight(client: NamedClient, written: Written): boolean {
   const rows = rowsOf(client);
   return (
     written.size === rows.length && rows.every(([, beginning, ownerId]) => written.get(beginning) === ownerId)
   );
 }
 
-function rowsOf({ id, name, ownerId }: Named): readonly Row[] {
+function rowsOf({ id, name, ownerId }: NamedClient): readonly ClientNameRow[] {
   return toBeginnings(name).map((beginning) => [id, beginning, ownerId ?? null]);
 }
 
-async function insertRows(statements: Statements, dialect: Dialect, rows: readonly Row[]): Promise<void> {
+async function insertRows(
+  statements: Statements,
+  dialect: Dialect,
+  rows: readonly ClientNameRow[],
+): Promise<void> {
   // Padded with copies, which `onConflict` ignores: prepared statements are cached by their text, so there must be few of them.
   const length = 2 ** Math.ceil(Math.log2(rows.length));
-  const padded: readonly Row[] = Array.from({ length }, (_, index) => rows[index] ?? rows[0]!);
+  const padded: readonly ClientNameRow[] = Array.from({ length }, (_, index) => rows[index] ?? rows[0]!);
   const conflict = dialect.onConflict({ table: 'gatehouse_client_names', key: ['client_id', 'beginning'] });
   await statements.run(
     `insert into gatehouse_client_names (client_id, beginning, owner_id)
@@ -112,12 +120,12 @@ interface ClientRow {
   readonly owner_id: string | null;
 }
 
-interface FoundRow extends ClientRow {
+interface FoundName extends ClientRow {
   /** The number of its rows. */
   readonly written: Integer;
 }
 
-function toNamed({ id, name, owner_id: ownerId }: ClientRow): Named {
+function toNamed({ id, name, owner_id: ownerId }: ClientRow): NamedClient {
   return { id, name, ownerId: ownerId ?? undefined };
 }
 

@@ -9,7 +9,7 @@ import { html } from './page.ts';
 const require = createRequire(import.meta.url ?? __filename);
 
 /** A viewer of OpenAPI documents in the browser: its page, and the files that the page loads. */
-export interface Viewer {
+export interface DocsViewer {
   /** Where it receives authorization responses. */
   readonly redirectUri: string;
   /** @param document - what is shown before the description is read: its title */
@@ -36,7 +36,7 @@ export function createViewer({
   readonly isPublic: boolean;
   /** The API as tokens name it. */
   readonly resource: string;
-}): Viewer | undefined {
+}): DocsViewer | undefined {
   const folder = findSwaggerUi();
   if (folder === undefined) return undefined;
   const read = (name: string) => (): string => readFileSync(join(folder, name), 'utf8');

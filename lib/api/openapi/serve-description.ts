@@ -9,7 +9,7 @@ import { ConfigError } from '../../errors.ts';
 import { setAssetHeaders, setPageHeaders } from '../../http/headers.ts';
 import { docsPage, STYLE } from '../docs/page.ts';
 import { accessDescription, createViewer } from '../docs/viewer.ts';
-import type { Viewer } from '../docs/viewer.ts';
+import type { DocsViewer } from '../docs/viewer.ts';
 import { describeApi, describeApiTo, permissionsOf } from './document.ts';
 import type { DescribedApi, OpenApiDocument } from './document.ts';
 import { checkPaths } from './options.ts';
@@ -21,7 +21,7 @@ interface Text {
   readonly etag: string;
 }
 
-type Render = (document: OpenApiDocument) => string;
+type RenderDescription = (document: OpenApiDocument) => string;
 type FindText = (ctx: Context) => Text;
 
 /** The handler of a path, and whether it runs without a token. */
@@ -49,7 +49,7 @@ export function serveDescription(
   const described = { ...api, redirectUri: viewer?.redirectUri };
   // Also for a guarded description, because this checks `paths` at start.
   const whole = describeApi(described, options);
-  const textOf = (render: Render): FindText => {
+  const textOf = (render: RenderDescription): FindText => {
     if (!isPublic) return createTextsOfCallers(described, options, render);
     const text = textFrom(render(whole));
     return () => text;
@@ -94,7 +94,7 @@ function sendViewer(read: () => string): Middleware {
   });
 }
 
-function viewerFiles({ files }: Viewer, document: OpenApiDocument): Record<string, DescriptionRoute> {
+function viewerFiles({ files }: DocsViewer, document: OpenApiDocument): Record<string, DescriptionRoute> {
   const all = { ...files, 'access.json': () => JSON.stringify(accessDescription(document)) };
   return Object.fromEntries(
     Object.entries(all).map(([name, read]) => [
@@ -112,7 +112,11 @@ function sendFile(name: string, read: () => string): Middleware {
 const MAX_CACHED_TEXTS = 32;
 
 /** Finds the text for a caller. Callers with the same permissions get the same text. */
-function createTextsOfCallers(described: DescribedApi, options: Description, render: Render): FindText {
+function createTextsOfCallers(
+  described: DescribedApi,
+  options: Description,
+  render: RenderDescription,
+): FindText {
   const permissions = permissionsOf(described, options);
   const texts = new LRUCache<string, Text>({ max: MAX_CACHED_TEXTS });
   return function findText(ctx) {

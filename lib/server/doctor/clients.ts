@@ -37,7 +37,7 @@ const PROBLEMS = {
   },
 } as const;
 
-type Problem = keyof typeof PROBLEMS;
+type ClientProblem = keyof typeof PROBLEMS;
 
 const PAGE = 100;
 // Secrets are read per client, in parallel queries.
@@ -45,7 +45,7 @@ const CONCURRENCY = 10;
 
 /** Checks all clients that are not disabled, one page at a time. The memory does not grow with their number. */
 export async function* checkClients(server: CheckedServer): Findings {
-  const affected = new Map<Problem, NamedClients>();
+  const affected = new Map<ClientProblem, NamedClients>();
   const { clients } = server.storage;
   for (let after: string | undefined; ;) {
     const page = await clients.list({ after, limit: PAGE });
@@ -59,7 +59,7 @@ export async function* checkClients(server: CheckedServer): Findings {
     after = page.at(-1)!.id;
   }
   for (const [code, { message, remedy }] of Object.entries(PROBLEMS)) {
-    const named = affected.get(code as Problem);
+    const named = affected.get(code as ClientProblem);
     if (named) yield warning(code, `${message}: ${named.toString()}.`, remedy);
   }
 }
@@ -69,7 +69,7 @@ async function withSecrets({ storage }: CheckedServer, client: Client): Promise<
 }
 
 function addProblems(
-  affected: Map<Problem, NamedClients>,
+  affected: Map<ClientProblem, NamedClients>,
   stored: StoredClient,
   server: CheckedServer,
 ): void {
@@ -81,7 +81,7 @@ function addProblems(
 }
 
 /** A problem of a client, with the detail that the message names besides the client. */
-type Found = readonly [code: Problem, detail: string];
+type Found = readonly [code: ClientProblem, detail: string];
 
 // In seconds: two weeks to deploy a new secret.
 const SOON = 14 * 86_400;

@@ -94,10 +94,10 @@ const RECORDS = [aRecord({ id: 'a' }), aRecord({ id: 'b' })];
 const MANY_RECORDS = Array.from({ length: 600 }, (_, index) => aRecord({ id: `many ${index}` }));
 
 /** A call that is repeated until it succeeds, and the result of the repetition that succeeds. */
-type Call = readonly [name: string, result: unknown, call: (storage: Storage) => Promise<unknown>];
+type StorageCall = readonly [name: string, result: unknown, call: (storage: Storage) => Promise<unknown>];
 
 /** Each changes rows of its own. */
-const CALLS: readonly Call[] = [
+const CALLS: readonly StorageCall[] = [
   ['grants.revoke({ id })', [], async ({ grants }) => grants.revoke({ id: 'revoked' }, NOW)],
   ['grants.revoke({ userId, clientId })', [], async ({ grants }) => grants.revoke(OF_CLIENT, NOW)],
   ['revocations.revokeToken', undefined, async (storage) => storage.revocations.revokeToken(aRevokedToken())],
