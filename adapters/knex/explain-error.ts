@@ -43,13 +43,22 @@ export async function explainError(
 /** The code of an error, or else its message, in parentheses, and what it means. */
 export function named(error: unknown): string {
   const code = codeOf(error);
-  // Codes such as ECONNREFUSED explain themselves.
   const sqlState = /^[0-9A-Z]{5}$/.test(code) ? CLASSES[code.slice(0, 2)] : undefined;
   const words = WORDS[code] ?? sqlState;
-  const name = code || (error instanceof Error ? error.message : String(error));
+  const name = [code || (error instanceof Error ? error.message : String(error)), addressIn(error)].join('');
   return `(${name})${words === undefined ? '' : `: ${words}`}`;
 }
 
+/** The address that an error of Node's sockets names, or that of its first attempt where a name has several. */
+function addressIn(error: unknown): string {
+  const { address, port } = (error instanceof AggregateError ? error.errors[0] : Object(error)) as {
+    readonly address?: unknown;
+    readonly port?: unknown;
+  };
+  return typeof address === 'string' && typeof port === 'number' ? ` ${address}:${port}` : '';
+}
+
+const NO_SERVER = 'nothing answers there; start the database server, or correct the address';
 const PRIVILEGE = 'its user lacks a privilege on the tables';
 const READ_ONLY = 'it is read-only, as a standby is';
 const LOGIN = 'it refuses the user or the password';
@@ -69,6 +78,9 @@ const WORDS: Readonly<Record<string, string>> = {
   '57P02': STOPPING,
   '57P03': STOPPING,
 
+  ECONNREFUSED: NO_SERVER,
+  EHOSTUNREACH: NO_SERVER,
+  ENOTFOUND: 'there is no host of this name; correct the address',
   ER_ACCESS_DENIED_ERROR: LOGIN,
   ER_BAD_DB_ERROR: NO_DATABASE,
   ER_CANT_EXECUTE_IN_READ_ONLY_TRANSACTION: READ_ONLY,

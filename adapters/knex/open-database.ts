@@ -173,10 +173,13 @@ const CLIENTS: Readonly<Record<string, string>> = {
 /** The Knex configuration for the address of a database. */
 export function parseUrl(url: string): Knex.Config {
   const protocol = /^([a-z]+):/.exec(url)?.[1] ?? '';
-  const client = CLIENTS[protocol];
+  const client = Object.hasOwn(CLIENTS, protocol) ? CLIENTS[protocol] : undefined;
   if (client !== undefined) return { client, connection: url, log: SILENT };
   if (protocol === 'sqlite') return sqliteFile(url.replace(/^sqlite:(\/\/)?/, ''));
-  if (/\.(db|sqlite|sqlite3)$/.test(url)) return sqliteFile(url);
+  // A letter and a colon are a drive of Windows.
+  if (protocol.length <= 1 && /\.(db|sqlite|sqlite3)$/.test(url)) return sqliteFile(url);
+  if (/^[a-z]{2,12}$/.test(protocol))
+    throw new ConfigError(OPTION, `there is no kind of database "${protocol}:"; use ${FORMS}`);
   // The message does not repeat the address, because it may contain a password.
   throw new ConfigError(OPTION, `this is not the URL of a database; use ${FORMS}`);
 }

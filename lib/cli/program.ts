@@ -19,6 +19,7 @@ const { version } = createRequire(import.meta.url)('koa-gatehouse/package.json')
 /** Runs the command line. Resolves to the exit code: 0 done, 1 failed, 2 wrong arguments or settings, 130 interrupted. */
 export async function run(words: readonly string[]): Promise<number> {
   const program = createProgram();
+  allowUnknownOptionsFirst(program, words);
   try {
     await program.parseAsync(words, { from: 'user' });
     return Number(process.exitCode ?? 0);
@@ -27,6 +28,21 @@ export async function run(words: readonly string[]): Promise<number> {
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
     return reportFailure(error, { json: words.includes('--json') });
   }
+}
+
+/**
+ * With an option that does not exist, none is required: Commander would say of `--nam` that `--name` is missing. It refuses the unknown
+ * option, and names the nearest, before it runs the command.
+ */
+function allowUnknownOptionsFirst(program: Command, words: readonly string[]): void {
+  const commands = [program];
+  for (const word of words) {
+    const named = commands.at(-1)!.commands.find((command) => command.name() === word);
+    if (named) commands.push(named);
+  }
+  const known = new Set(['--help', ...commands.flatMap(({ options }) => options.map(({ long }) => long))]);
+  const isUnknown = words.some((word) => /^--\w/.test(word) && !known.has(word.replace(/=.*/s, '')));
+  if (isUnknown) for (const option of commands.at(-1)!.options) option.makeOptionMandatory(false);
 }
 
 function createProgram(): Command {

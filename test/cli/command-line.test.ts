@@ -45,6 +45,9 @@ for (const [words, said] of [
   [['migrate', 'now'], /^error: too many arguments for 'migrate'\. Expected 0 arguments but got 1: now\.\n$/],
   [['migrate', '--jsno'], /^error: unknown option '--jsno'\n\(Did you mean --json\?\)\n$/],
   [['client', 'show'], /^error: missing required argument 'client-id'\n$/],
+  [['client', 'create'], /^error: required option '--name <name>' not specified\n$/],
+  [['client', 'create', '--nam', 'Reports'], /^error: unknown option '--nam'\n\(Did you mean --name\?\)\n$/],
+  [['client', 'list', '--database', 'sqlit:./x.db'], /^storage: there is no kind of database "sqlit:"; use /],
 ] as const) {
   test(`invalid arguments: gatehouse ${words.join(' ')}`, async (t) => {
     const { code, errors, output } = await gatehouse(words);
@@ -58,12 +61,12 @@ test('no message contains the password of the database', async (t) => {
     [
       ['migrate', '--database', 'nonsense://user:geheim@host'],
       2,
-      /^storage: this is not the URL of a database; use sqlite:/,
+      /^storage: there is no kind of database "nonsense:"; use sqlite:/,
     ],
     [
       ['migrate', '--database', 'postgres://user:geheim@127.0.0.1:1/x'],
       1,
-      /^The database could not be used \(ECONNREFUSED\)\.\n$/,
+      /^The database could not be used \(ECONNREFUSED 127\.0\.0\.1:1\): nothing answers there; start the database server, or correct the address\.\n$/,
     ],
     [['migrate', '--databse', 'mysql://user:geh@eim@host/x'], 2, /unknown option '--databse'/],
     [['migrate', 'mysql://user:geh@eim@host/x'], 2, /but got 1: mysql:\/\/user:\*\*\*@host\/x\./],

@@ -22,7 +22,14 @@ test('the doctor reports nothing for a correct server, checked over HTTP too', a
   const { code, errors, output } = await gatehouse(['doctor', '--issuer', platform.auth.issuer], {
     DATABASE_URL,
   });
-  t.deepEqual([code, output, errors], [0, 'No findings.\n', '']);
+  t.deepEqual(
+    [code, output, errors],
+    [
+      0,
+      'Checked: the database and its tables, the clock, pruning, keys, clients, and what the server answers at its issuer.\nNo findings.\n',
+      '',
+    ],
+  );
 });
 
 test('a warning is printed with its remedy, and the exit code is 0', async (t) => {
@@ -46,6 +53,7 @@ test('a warning is printed with its remedy, and the exit code is 0', async (t) =
          Authorization codes are sent over http, without encryption: "Portal" (${client.id}, http://portal.example/).
          → Serve those apps over https and change the redirect URI with \`gatehouse client update\`.
 
+Checked: the database and its tables, the clock, pruning, keys and clients. With --issuer also what the server answers.
 0 errors, 1 warning.
 `,
   );

@@ -485,7 +485,7 @@ for (const [what, prepare, expected, message] of [
     'a server that does not answer',
     async () => 'postgres://root:geheim@127.0.0.1:1/createLaravelDatabase',
     1,
-    'The database of the Laravel app cannot be read (ECONNREFUSED).\n',
+    'The database of the Laravel app cannot be read (ECONNREFUSED 127.0.0.1:1): nothing answers there; start the database server, or correct the address.\n',
   ],
 ] as const) {
   test(`import from ${what} fails with a message`, async (t) => {

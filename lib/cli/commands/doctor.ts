@@ -25,6 +25,12 @@ export function addDoctor(program: Command): void {
     .action(examine);
 }
 
+const CHECKED = {
+  stored:
+    'Checked: the database and its tables, the clock, pruning, keys and clients. With --issuer also what the server answers.',
+  all: 'Checked: the database and its tables, the clock, pruning, keys, clients, and what the server answers at its issuer.',
+} as const;
+
 const examine = withSession(
   async ({ administration }, { issuer }: Options) => {
     const findings = await administration.check(issuer === undefined ? {} : { issuer });
@@ -32,7 +38,10 @@ const examine = withSession(
     const warnings = findings.length - errors;
     return {
       json: { findings, errors, warnings },
-      text: [...findings.map(toText), summary(errors, warnings)].join('\n\n'),
+      text: [
+        ...findings.map(toText),
+        `${CHECKED[issuer === undefined ? 'stored' : 'all']}\n${summary(errors, warnings)}`,
+      ].join('\n\n'),
       exitCode: errors > 0 ? 1 : 0,
     };
   },
