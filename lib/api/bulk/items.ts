@@ -199,10 +199,10 @@ const UNSUPPORTED: Problem = {
 };
 
 /** In milliseconds. */
-const TIME_SLICE = 5;
+const TIME_SLICE = 2;
 
 /**
- * Creates a function to await between the items of a bulk. Every 5 ms it yields to the event loop: with a synchronous database
+ * Creates a function to await between the items of a bulk. Every 2 ms it yields to the event loop: with a synchronous database
  * such as SQLite, a bulk would otherwise block the event loop until its last item. One bulk goes on in each turn of the loop, so that
  * several delay other requests no more than one does.
  */
