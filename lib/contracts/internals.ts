@@ -1,7 +1,7 @@
 import { ConfigError } from '../errors.ts';
 import type { AuditLog } from './audit.ts';
 import type { ConcurrencyLimit, LimitCallers } from './limits.ts';
-import type { Logger } from './operation.ts';
+import type { Logger, Trace } from './operation.ts';
 import type { Storage } from './storage.ts';
 
 /**
@@ -26,6 +26,7 @@ export interface ServerInternals {
     { readonly name: string; readonly scopes: ReadonlyMap<string, { readonly description: string }> }
   >;
   readonly storage: Pick<Storage, 'attempts' | 'idempotency' | 'transaction'>;
+  readonly trace: Trace;
 }
 
 /** @throws ConfigError when the object is not one that `createAuthServer()` returned */

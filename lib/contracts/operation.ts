@@ -102,5 +102,7 @@ export interface WorkSpan {
 /**
  * Runs `work` in a span, so that spans within it, such as of queries, become its children. Without tracing, `span` is
  * `undefined`.
+ *
+ * @param route - the path of the endpoint, without values of the request: the host's span of the request gets it as `http.route`
  */
-export type Trace = <T>(name: string, work: (span?: WorkSpan) => Promise<T>) => Promise<T>;
+export type Trace = <T>(name: string, work: (span?: WorkSpan) => Promise<T>, route?: string) => Promise<T>;

@@ -6,7 +6,7 @@ import type { ActionRequest, InputError, PerformAction } from '../api/actions/pe
 import { mapReferences, needsInput, OBJECT_ID_SCHEMA } from '../api/actions/schemas.ts';
 import type { JsonSchema } from '../api/actions/schemas.ts';
 import { isIdempotencyKey, KEY_FORM } from '../api/answer-once.ts';
-import type { AuditLog, Gate, Logger } from '../contracts/index.ts';
+import type { AuditLog, Gate, Logger, Trace } from '../contracts/index.ts';
 import { ConfigError } from '../errors.ts';
 import { explainError } from '../http/problem.ts';
 import { requestIdOf } from '../http/request-id.ts';
@@ -127,6 +127,7 @@ export function createCallTool({
   path,
   perform,
   resource,
+  trace,
 }: {
   readonly audit: Pick<AuditLog, 'record'>;
   readonly gate: Pick<Gate, 'permissions'>;
@@ -134,6 +135,7 @@ export function createCallTool({
   readonly path: string;
   readonly perform: PerformAction;
   readonly resource: string;
+  readonly trace: Trace;
 }): CallTool {
   return async function callTool(ctx, tool, given) {
     const { action, name } = tool;
@@ -145,7 +147,7 @@ export function createCallTool({
     if ('errors' in read) return { result: resultOf(problemAnswer(inputInvalid(read.errors))) };
     const { id, input } = read;
     const address = ctx.ip;
-    const answer = await perform({
+    const call: ActionRequest = {
       ...read,
       action,
       inputAt: ['input'],
@@ -162,7 +164,15 @@ export function createCallTool({
           { address, requestId },
         );
       },
-    }).catch((error: unknown) =>
+    };
+    const answer = await trace(
+      'gatehouse.tool',
+      async (span) => {
+        span?.set({ 'gen_ai.tool.name': name, 'oauth.client_id': principal.client.id });
+        return perform(call);
+      },
+      path,
+    ).catch((error: unknown) =>
       problemAnswer(explainError(error, logger, { request_id: requestId, tool: name })),
     );
     return { result: resultOf(answer), refusal: isForHttp(answer) ? answer : undefined };

@@ -13,11 +13,11 @@ export function createTracing(): Trace {
   const file = findApi();
   let traced: Trace | undefined;
   // Not async: without an SDK it adds nothing to the work.
-  return function trace(name, work) {
+  return function trace(name, work, route) {
     // Loading the API takes 20 ms of CPU time. An SDK loads it itself, so without it in the cache there is no SDK.
     if (file === undefined || !(file in require.cache)) return work();
     traced ??= traceWith(require('@opentelemetry/api') as Api);
-    return traced(name, work);
+    return traced(name, work, route);
   };
 }
 
@@ -35,7 +35,8 @@ function traceWith({ SpanKind, SpanStatusCode, trace }: Api): Trace {
   // The tracer forwards each call to the SDK that is registered at that time, and does nothing without one.
   const tracer = trace.getTracer('koa-gatehouse');
 
-  return async function traced(name, work) {
+  return async function traced(name, work, route) {
+    if (route !== undefined) trace.getActiveSpan()?.setAttribute('http.route', route);
     // INTERNAL, because the host's HTTP instrumentation creates the SERVER span of the request, the parent of this one.
     return tracer.startActiveSpan(name, { kind: SpanKind.INTERNAL }, async (span) => {
       if (!span.isRecording()) return work();

@@ -176,6 +176,7 @@ export async function createServer<
       mountPath: options.paths.mount,
       resources,
       storage,
+      trace: record.trace,
     },
   };
   return auth;

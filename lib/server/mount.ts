@@ -16,7 +16,7 @@ import { requestIdOf, sendRequestId } from '../http/request-id.ts';
 import { logFailure } from '../http/unavailable.ts';
 import type { ResolvedOptions } from '../options/resolved-options.ts';
 import { createReport } from '../record/request-log.ts';
-import { createPlaceOf, isForClients } from '../engine/endpoints.ts';
+import { createPlaceOf, ENDPOINTS, isForClients } from '../engine/endpoints.ts';
 import type { EngineEndpoint, EndpointPlace } from '../engine/endpoints.ts';
 import { createEngineContext, createRunEngine } from '../engine/run.ts';
 import { outcomeOf, overloadedOutcome, startRequest } from '../engine/request.ts';
@@ -77,7 +77,8 @@ export function createMount(
       if (work === undefined) return answer(ctx, place);
       return concurrencyLimit.run(
         ctx,
-        async () => record.trace(`gatehouse.${work}`, async (span) => answer(ctx, place, span)),
+        async () =>
+          record.trace(`gatehouse.${work}`, async (span) => answer(ctx, place, span), routeOf(path, place)),
         async (overload) => {
           report(overloadedOutcome(ctx, work, OVERLOAD_REASONS[overload]));
           return refuseRequest(pages, ctx, { overload, work });
@@ -87,6 +88,12 @@ export function createMount(
     if (!isAnswered) return next();
     sendRequestId(ctx);
     return undefined;
+  }
+
+  /** The pages have more paths than this table knows. */
+  function routeOf(path: string, { clientId, work }: EndpointPlace): string | undefined {
+    if (work === 'page') return undefined;
+    return paths.mount + (clientId === undefined ? path : `${ENDPOINTS.registration}/:client_id`);
   }
 
   /** Resolves to `false` when nobody has answered. */

@@ -56,6 +56,7 @@ export function authOf(
       mountPath,
       resources,
       storage,
+      trace: async (_name, work) => work(),
     },
   };
 }

@@ -14,6 +14,7 @@ import { authorizeUrl, listenerOf, startPlatform } from '../harness/platform.ts'
 import type { AppParts } from '../harness/platform.ts';
 import { postForm, send } from '../harness/requests.ts';
 import { around } from '../harness/storage.ts';
+import { callTool, startAgentServer, toolOf } from '../mcp/agents.ts';
 import { startSdk } from './spans.ts';
 
 const spans = startSdk();
@@ -97,6 +98,38 @@ serial("a token request is a span within the host's, and its queries are spans w
     'oauth.grant_type': 'client_credentials',
     'gatehouse.request_id': id!,
   });
+});
+
+serial("the host's span of a request gets the route of the endpoint", async (t) => {
+  await using platform = await startPlatform({}, { app: instrumented, path: '/auth' });
+  const service = await platform.registerService();
+  const requests: [route: string, () => Promise<unknown>][] = [
+    [
+      '/auth/oauth/token',
+      async () => platform.token({ grant_type: 'client_credentials', ...asClient(service) }),
+    ],
+    [
+      '/auth/oauth/revoke',
+      async () => postForm(platform.url('/oauth/revoke'), { ...asClient(service), token: 'x' }),
+    ],
+  ];
+  for (const [route, request] of requests) {
+    const host = (await spans.during(request)).find(({ kind }) => kind === SpanKind.SERVER);
+    t.is(host?.attributes['http.route'], route);
+  }
+});
+
+serial('a tool call is a span with the name of the tool, and what the tool does is within it', async (t) => {
+  const schools = toolOf(() => {
+    tracer.startSpan('inside').end();
+    return {};
+  });
+  const server = await startAgentServer(t, { schools });
+  const token = await server.token();
+  const made = await spans.during(async () => callTool(server, token, 'school_try', { input: {} }));
+  const [tool, inside] = ['gatehouse.tool', 'inside'].map((name) => named(made, name));
+  t.deepEqual(tool?.attributes, { 'gen_ai.tool.name': 'school_try', 'oauth.client_id': server.clientId });
+  t.is(inside?.parentSpanContext?.spanId, tool?.spanContext().spanId);
 });
 
 serial('a refused token request is a span with its error code, without error status', async (t) => {
