@@ -29,6 +29,7 @@ export class ArrivingBody {
   #isAwaited = false;
   #requested = 0;
   #reserved = 0;
+  #isReleased = false;
 
   constructor(req: IncomingMessage, capacity: { left: number; readonly all: number }) {
     this.#req = req;
@@ -41,6 +42,8 @@ export class ArrivingBody {
    * @returns why the body is refused: the memory for bodies is used up at present, or the body is larger than all of it
    */
   reserve(bytes: number): 'no capacity' | 'too large' | undefined {
+    // The client of a refused body may still be sending it. Nobody keeps what arrives, and nobody would give the memory back.
+    if (this.#isReleased) return undefined;
     this.#requested += bytes;
     if (this.#requested <= UNCOUNTED) return undefined;
     if (this.#requested > this.#capacity.all) return 'too large';
@@ -74,6 +77,7 @@ export class ArrivingBody {
   }
 
   release(): void {
+    this.#isReleased = true;
     this.#capacity.left += this.#reserved;
     this.#reserved = 0;
   }
