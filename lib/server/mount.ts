@@ -72,13 +72,17 @@ export function createMount(
 
   async function handle(ctx: Context, next: Next, path: string, place: EndpointPlace): Promise<unknown> {
     const isAnswered = await atPath(ctx, path, async () => {
-      const { work } = place;
+      const { clientId, work } = place;
       // The metadata, the keys and unknown paths are not counted by the concurrency limit.
       if (work === undefined) return answer(ctx, place);
+      // Not the path of the request, below which its client can write anything. The pages have more paths than this table knows.
+      const route =
+        work === 'page'
+          ? undefined
+          : `${paths.mount}${ENDPOINTS[work]}${clientId === undefined ? '' : '/:client_id'}`;
       return concurrencyLimit.run(
         ctx,
-        async () =>
-          record.trace(`gatehouse.${work}`, async (span) => answer(ctx, place, span), routeOf(path, place)),
+        async () => record.trace(`gatehouse.${work}`, async (span) => answer(ctx, place, span), route),
         async (overload) => {
           report(overloadedOutcome(ctx, work, OVERLOAD_REASONS[overload]));
           return refuseRequest(pages, ctx, { overload, work });
@@ -88,12 +92,6 @@ export function createMount(
     if (!isAnswered) return next();
     sendRequestId(ctx);
     return undefined;
-  }
-
-  /** The pages have more paths than this table knows. */
-  function routeOf(path: string, { clientId, work }: EndpointPlace): string | undefined {
-    if (work === 'page') return undefined;
-    return paths.mount + (clientId === undefined ? path : `${ENDPOINTS.registration}/:client_id`);
   }
 
   /** Resolves to `false` when nobody has answered. */

@@ -108,6 +108,8 @@ serial("the host's span of a request gets the route of the endpoint", async (t) 
       '/auth/oauth/token',
       async () => platform.token({ grant_type: 'client_credentials', ...asClient(service) }),
     ],
+    ['/auth/oauth/token', async () => postForm(platform.url('/OAuth/Token/'), asClient(service))],
+    ['/auth/oauth/authorize', async () => send(platform.url('/oauth/authorize/PLANTED'))],
     [
       '/auth/oauth/revoke',
       async () => postForm(platform.url('/oauth/revoke'), { ...asClient(service), token: 'x' }),
