@@ -45,8 +45,8 @@ export function named(error: unknown): string {
   const code = codeOf(error);
   const sqlState = /^[0-9A-Z]{5}$/.test(code) ? CLASSES[code.slice(0, 2)] : undefined;
   const words = WORDS[code] ?? sqlState;
-  const name = [code || (error instanceof Error ? error.message : String(error)), addressIn(error)].join('');
-  return `(${name})${words === undefined ? '' : `: ${words}`}`;
+  const name = code || (error instanceof Error ? error.message : String(error));
+  return `(${name}${addressIn(error)})${words === undefined ? '' : `: ${words}`}`;
 }
 
 /** The address that an error of Node's sockets names, or that of its first attempt where a name has several. */

@@ -6,7 +6,7 @@ import type { OpenDocument } from './browser.ts';
 import { htmlToPdf } from './contract.ts';
 import type { HtmlToPdf } from './contract.ts';
 import { checkHtml, crashError, firstLine, HtmlPdfError } from './error.ts';
-import type { EmptyPage, LoadedDocument } from './load.ts';
+import type { EmptyPage, DocumentSource } from './load.ts';
 import { readConverterSettings, readDocumentSettings } from './options.ts';
 import type { DocumentSettings, HtmlPdfOptions, HtmlToPdfOptions } from './options.ts';
 import { printDocument } from './print.ts';
@@ -126,7 +126,7 @@ class Conversion {
 
   /** Prints the document, piece by piece, until `abort`. */
   async *print(
-    source: LoadedDocument,
+    source: DocumentSource,
     settings: DocumentSettings,
     abort: AbortSignal,
   ): AsyncGenerator<Uint8Array> {

@@ -3,7 +3,7 @@ import type { Browser, BrowserContext, CDPSession, Page, Route } from 'playwrigh
 import type { ConverterSettings } from './options.ts';
 
 /** What is converted. */
-export interface LoadedDocument {
+export interface DocumentSource {
   readonly html: string;
   readonly assets: ConverterSettings['assets'];
   /** Called before it is printed, with the files that it names and did not get, if any. What it throws ends the conversion. */
@@ -42,7 +42,7 @@ export interface EmptyPage {
 const MOST_MISSING = 20;
 
 /** Opens a page in a context of its own, without JavaScript and network. */
-export async function openPage(browser: Browser, assets: LoadedDocument['assets']): Promise<EmptyPage> {
+export async function openPage(browser: Browser, assets: DocumentSource['assets']): Promise<EmptyPage> {
   const context = await browser.newContext({
     javaScriptEnabled: false,
     offline: true,
@@ -73,7 +73,7 @@ export async function openPage(browser: Browser, assets: LoadedDocument['assets'
 }
 
 /** Loads a document into an empty page. */
-export async function loadDocument(empty: EmptyPage, { assets, html }: LoadedDocument): Promise<void> {
+export async function loadDocument(empty: EmptyPage, { assets, html }: DocumentSource): Promise<void> {
   // A navigation takes a quarter of the time of a short document. Without one, relative URLs have no base, and are not requested.
   if (assets || mayRefresh(html) || mayNameFile(html)) await navigate(empty.page, html);
   else await setContent(empty, html);
@@ -119,7 +119,7 @@ async function setContent({ frameId, session }: EmptyPage, html: string): Promis
 }
 
 /** Answers the requests of a document: images that the host provides. */
-async function answer(route: Route, assets: LoadedDocument['assets']): Promise<void> {
+async function answer(route: Route, assets: DocumentSource['assets']): Promise<void> {
   const request = route.request();
   try {
     // Of a frame, it is `document`.

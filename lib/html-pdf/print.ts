@@ -1,7 +1,7 @@
 import type { CDPSession } from 'playwright-core';
 
 import { loadDocument } from './load.ts';
-import type { EmptyPage, LoadedDocument } from './load.ts';
+import type { EmptyPage, DocumentSource } from './load.ts';
 import { headerTemplate } from './paper.ts';
 import type { DocumentSettings } from './options.ts';
 
@@ -11,7 +11,7 @@ const PIECE = 256 * 1024;
 /** Loads a document into an empty page and prints it. */
 export async function* printDocument(
   empty: EmptyPage,
-  source: LoadedDocument,
+  source: DocumentSource,
   settings: DocumentSettings,
 ): AsyncGenerator<Uint8Array> {
   await loadDocument(empty, source);

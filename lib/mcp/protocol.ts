@@ -33,13 +33,13 @@ export async function createProtocol({
   version,
 }: ProtocolOptions): Promise<(ctx: ActionContext, message: unknown) => Promise<void>> {
   const { createMcpHandler, ProtocolError, ProtocolErrorCode, Server } = await loadSdk();
-  const exchanges = new WeakMap<Request, ToolCall>();
+  const exchanges = new WeakMap<Request, AgentExchange>();
   const handler = createMcpHandler(({ requestInfo }) => serverFor(exchanges.get(requestInfo!)!), {
     // Refused messages and faults of the protocol; those of actions are logged where they are explained.
     onerror: (err) => logger.debug({ err }, 'mcp message refused'),
   });
 
-  function serverFor(exchange: ToolCall): InstanceType<typeof Server> {
+  function serverFor(exchange: AgentExchange): InstanceType<typeof Server> {
     const { ctx } = exchange;
     const server = new Server(
       { name, version },
@@ -67,7 +67,7 @@ export async function createProtocol({
 
   return async function answerAgent(ctx, message) {
     const request = new Request(url, { method: ctx.method, headers: protocolHeaders(ctx) });
-    const exchange: ToolCall = { ctx, refusal: undefined };
+    const exchange: AgentExchange = { ctx, refusal: undefined };
     exchanges.set(request, exchange);
     const response = await handler.fetch(request, { parsedBody: message });
     // Read in any case: the answer to a client of 2025 is a stream, which ends with the result.
@@ -83,7 +83,8 @@ export async function createProtocol({
   };
 }
 
-interface ToolCall {
+/** A request of an agent, and the answer that is sent instead of the one of the protocol. */
+interface AgentExchange {
   readonly ctx: ActionContext;
   refusal: Answer | undefined;
 }

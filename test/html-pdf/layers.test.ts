@@ -8,7 +8,7 @@ import type { Browser, Page } from 'playwright-core';
 
 import { Browsers, NO_NETWORK } from '../../lib/html-pdf/browser.ts';
 import { loadDocument, openPage } from '../../lib/html-pdf/load.ts';
-import type { LoadedDocument } from '../../lib/html-pdf/load.ts';
+import type { DocumentSource } from '../../lib/html-pdf/load.ts';
 import { readConverterSettings } from '../../lib/html-pdf/options.ts';
 import { serve } from '../harness/serve.ts';
 import { browserTest } from './browser-test.ts';
@@ -160,7 +160,7 @@ inBrowser(
 );
 
 /** Which requests of a document pass its policy. All of them are answered. */
-async function passing(source: LoadedDocument): Promise<string[]> {
+async function passing(source: DocumentSource): Promise<string[]> {
   const asked: string[] = [];
   const empty = await openPage(bare, undefined);
   await using context = empty.context;
