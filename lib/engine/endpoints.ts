@@ -60,7 +60,7 @@ export function createPlaceOf(
 ): (path: string) => EndpointPlace | undefined {
   const areas = [paths.developer, paths.account].filter((area) => area !== undefined);
   return (path) => {
-    if (!ENGINE_PATH.test(path) || ENGINE_LOGOUT.test(path)) {
+    if (!ENGINE_PATH.test(path) || OPENID_METADATA.test(path) || ENGINE_LOGOUT.test(path)) {
       return areas.some((area) => path === area || path.startsWith(`${area}/`)) ? PAGE : undefined;
     }
     if (!clients.devices && DEVICE.test(path)) return undefined;
@@ -71,6 +71,10 @@ export function createPlaceOf(
 }
 
 const ENGINE_PATH = /^\/(?:oauth|\.well-known)\//i;
+
+// Without OpenID Connect there is no such document: clients that ask for it first expect members that only an OpenID provider has,
+// and take the metadata of RFC 8414 where this is not found.
+const OPENID_METADATA = /^\/\.well-known\/openid-configuration\/?$/i;
 
 // The form target of the engine's logout page, which it shows when the user changes. This server never shows that page, so
 // requests to its target fall through to the host.

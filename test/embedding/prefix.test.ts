@@ -24,7 +24,6 @@ test('all URLs in the metadata begin with the issuer', async (t) => {
   for (const path of [
     '/.well-known/oauth-authorization-server/auth',
     '/auth/.well-known/oauth-authorization-server',
-    '/auth/.well-known/openid-configuration',
   ]) {
     const { status, headers, body } = await send(platform.origin + path, {
       headers: { host: 'evil.example' },
@@ -48,6 +47,8 @@ test('paths outside of the issuer’s path belong to the host', async (t) => {
   for (const path of [
     '/.well-known/oauth-authorization-server',
     '/.well-known/openid-configuration',
+    '/.well-known/openid-configuration/auth',
+    '/auth/.well-known/openid-configuration',
     '/.well-known/oauth-authorization-server/authx',
     '/oauth/authorize',
     '/oauth/token',

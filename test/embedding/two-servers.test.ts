@@ -155,10 +155,8 @@ test('each server has its own metadata and keys', async (t) => {
   const [root, below] = two.servers;
   const documents = {
     [`${root.origin}/.well-known/oauth-authorization-server`]: root,
-    [`${root.origin}/.well-known/openid-configuration`]: root,
     [`${root.origin}/.well-known/oauth-authorization-server/two`]: below,
     [`${root.origin}/two/.well-known/oauth-authorization-server`]: below,
-    [`${root.origin}/two/.well-known/openid-configuration`]: below,
   };
   for (const [url, server] of Object.entries(documents)) {
     t.is((await send(url)).body?.['issuer'], server.auth.issuer, url);

@@ -1,4 +1,6 @@
+import * as mcp from '@modelcontextprotocol/client';
 import test from 'ava';
+import * as oauth from 'oauth4webapi';
 
 import { Browser } from '../harness/browser.ts';
 import { authorize, authorizeUrl, runCodeFlow, startPlatform } from '../harness/platform.ts';
@@ -10,7 +12,8 @@ const below = await startPlatform({}, { path: '/auth' });
 const app = await platform.registerApp({ firstParty: true });
 test.after.always(() => Promise.all([platform, below].map((one) => one[Symbol.asyncDispose]())));
 
-const DOCUMENTS = ['/.well-known/oauth-authorization-server', '/.well-known/openid-configuration'];
+const DOCUMENT = '/.well-known/oauth-authorization-server';
+const OPENID = '/.well-known/openid-configuration';
 
 function documentOf(issuer: string): object {
   return {
@@ -41,19 +44,68 @@ function sorted(document: object | undefined): object {
   );
 }
 
-test('both metadata documents are equal, and correct', async (t) => {
-  for (const path of DOCUMENTS) {
-    const { status, body, headers } = await send(platform.origin + path);
-    t.is(status, 200);
-    t.deepEqual(sorted(body), documentOf(platform.origin), path);
-    t.is(headers.get('content-type'), 'application/json; charset=utf-8');
-    t.is(headers.get('access-control-allow-origin'), '*');
-    t.is((await send(platform.origin + path, { method: 'HEAD' })).status, 200);
+test('the metadata of the server is correct', async (t) => {
+  const { status, body, headers } = await send(platform.origin + DOCUMENT);
+  t.is(status, 200);
+  t.deepEqual(sorted(body), documentOf(platform.origin));
+  t.is(headers.get('content-type'), 'application/json; charset=utf-8');
+  t.is(headers.get('access-control-allow-origin'), '*');
+  t.is((await send(platform.origin + DOCUMENT, { method: 'HEAD' })).status, 200);
+});
+
+test('a server without OpenID Connect has no metadata of an OpenID provider', async (t) => {
+  for (const path of [OPENID, `${OPENID}/`, '/.WELL-KNOWN/openid-configuration'])
+    t.is((await send(platform.origin + path)).status, 404, path);
+  for (const path of [OPENID, `${OPENID}/auth`, `/auth${OPENID}`])
+    t.is((await send(below.origin + path)).status, 404, path);
+});
+
+for (const path of ['', '/auth']) {
+  test(`the metadata fits the schemas of clients: ${path || 'no path'}`, async (t) => {
+    let origin = '';
+    await using server = await startPlatform(
+      {
+        clients: {
+          devices: true,
+          keys: true,
+          registration: { scopes: [] },
+          documents: { allow: () => true, scopes: [] },
+        },
+        get resources() {
+          return { [`${origin}${path}/mcp`]: { name: 'Schools for agents' } };
+        },
+      },
+      { path, inFront: (listening) => (origin = listening) },
+    );
+    const { issuer } = server.auth;
+    const found = await mcp.discoverAuthorizationServerMetadata(issuer);
+    t.like(found, { issuer, client_id_metadata_document_supported: true });
+    const api = await mcp.discoverOAuthProtectedResourceMetadata(`${issuer}/mcp`);
+    t.like(api, { resource: `${issuer}/mcp`, authorization_servers: [issuer] });
+
+    const insecure = { [oauth.allowInsecureRequests]: true };
+    const response = await oauth.discoveryRequest(new URL(issuer), { ...insecure, algorithm: 'oauth2' });
+    t.is((await oauth.processDiscoveryResponse(new URL(issuer), response)).issuer, issuer);
+    const resource = new URL(`${issuer}/mcp`);
+    const ofApi = await oauth.resourceDiscoveryRequest(resource, insecure);
+    t.like(await oauth.processResourceDiscoveryResponse(resource, ofApi), { resource: resource.href });
+  });
+}
+
+test('a client that looks for OpenID first takes the metadata of RFC 8414', async (t) => {
+  const asked: string[] = [];
+  const issuer = new URL(`${below.origin}/auth`);
+  for (const url of [OPENID + issuer.pathname, issuer.pathname + OPENID, DOCUMENT + issuer.pathname]) {
+    const response = await fetch(new URL(url, issuer));
+    asked.push(`${response.status} ${url}`);
+    if (response.ok) t.like(await oauth.processDiscoveryResponse(issuer, response), { issuer: issuer.href });
+    else await response.body?.cancel();
   }
+  t.deepEqual(asked, [`404 ${OPENID}/auth`, `404 /auth${OPENID}`, `200 ${DOCUMENT}/auth`]);
 });
 
 test('each endpoint of the metadata exists', async (t) => {
-  const { body } = await send(platform.origin + DOCUMENTS[0]!);
+  const { body } = await send(platform.origin + DOCUMENT);
   for (const [name, url] of Object.entries(body!)) {
     if (!/_endpoint$|^jwks_uri$/.test(name)) continue;
     const answer = await send(url as string);
@@ -80,7 +132,6 @@ test('for an issuer with a path the well-known part is inserted before it (RFC 8
   for (const path of [
     '/.well-known/oauth-authorization-server/auth',
     '/auth/.well-known/oauth-authorization-server',
-    '/auth/.well-known/openid-configuration',
   ]) {
     const { status, body } = await send(below.origin + path);
     t.is(status, 200, path);
@@ -141,7 +192,7 @@ const HOSTS = [
 test('the Host header does not change URLs, and causes no 5xx', async (t) => {
   const query = authorizeUrl(platform, app).search;
   const paths = [
-    ...DOCUMENTS,
+    DOCUMENT,
     '/oauth/jwks',
     `/oauth/authorize${query}`,
     '/oauth/authorize?client_id=unknown',
@@ -166,14 +217,14 @@ test('the Host header does not change URLs, and causes no 5xx', async (t) => {
           headers.get('location')!.startsWith(`${platform.origin}/`) ||
             headers.get('location')!.startsWith('/'),
         );
-      if (DOCUMENTS.includes(path) && status === 200) t.is(JSON.parse(body).issuer, platform.origin);
+      if (path === DOCUMENT && status === 200) t.is(JSON.parse(body).issuer, platform.origin);
     }
   }
 });
 
 test('an absolute request target of another origin does not change URLs', async (t) => {
   const connection = await RawConnection.open(platform.origin);
-  connection.write(`GET http://evil.example${DOCUMENTS[0]} HTTP/1.1\r\nHost: evil.example\r\n\r\n`);
+  connection.write(`GET http://evil.example${DOCUMENT} HTTP/1.1\r\nHost: evil.example\r\n\r\n`);
   const { status, body } = await connection.answer();
   connection.close();
   t.true(status < 500);
@@ -181,11 +232,7 @@ test('an absolute request target of another origin does not change URLs', async 
 });
 
 test('requests without a Host header cause no 5xx', async (t) => {
-  for (const path of [
-    DOCUMENTS[0],
-    `/oauth/authorize${authorizeUrl(platform, app).search}`,
-    '/oauth/logout',
-  ]) {
+  for (const path of [DOCUMENT, `/oauth/authorize${authorizeUrl(platform, app).search}`, '/oauth/logout']) {
     const connection = await RawConnection.open(platform.origin);
     connection.write(`GET ${path} HTTP/1.0\r\n\r\n`);
     const { status } = await connection.answer();

@@ -215,7 +215,7 @@ serial('pages and other endpoints are spans; keys, metadata and routes of the ho
   const post = (path: string) => async () => postForm(platform.url(path), { ...asClient(app), token: 'x' });
   t.deepEqual(await namesOf(post('/oauth/introspect')), ['gatehouse.introspection']);
   t.deepEqual(await namesOf(post('/oauth/revoke')), ['gatehouse.revocation']);
-  for (const path of ['/oauth/jwks', '/.well-known/openid-configuration', '/oauth/custom', '/']) {
+  for (const path of ['/oauth/jwks', '/.well-known/oauth-authorization-server', '/oauth/custom', '/']) {
     t.deepEqual(await namesOf(async () => send(platform.url(path))), [], path);
   }
 });

@@ -92,7 +92,6 @@ function ofEngine({ app, publicApp, service }: Known, credentials: Credentials):
     post('form', '/oauth/introspect', { ...asApp, token: credentials.accessToken }),
     get('/oauth/jwks'),
     get('/.well-known/oauth-authorization-server'),
-    get('/.well-known/openid-configuration'),
   ];
 }
 
@@ -184,6 +183,7 @@ function elsewhere(): GoodRequest[] {
     '/oauth',
     '/oauth/nothing',
     '/oauth/logout/confirm',
+    '/.well-known/openid-configuration',
     '/.well-known/nothing',
     '/favicon.ico',
   ].map((path) => get(path));
