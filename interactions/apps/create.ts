@@ -3,6 +3,7 @@ import type { Client, ClientFields, ClientGrantType } from '../../lib/contracts/
 import { readForm } from '../../lib/http/form.ts';
 import { seeOther } from '../navigation.ts';
 import { sentence } from '../sentence.ts';
+import { nameOfArea } from '../viewer.ts';
 import { connectOf } from './connect.ts';
 import { fieldsForPeople, readAppForm, formErrorOf } from './form.ts';
 import type { FormError } from './form.ts';
@@ -51,10 +52,12 @@ function fieldsOf(form: AppForm): Omit<ClientFields, 'ownerId'> {
   return {
     name,
     grantType,
-    ...(grantType === 'authorization_code' ? fieldsForPeople(form) : {}),
+    // Those of another kind are hidden, so what was typed before the kind was changed is no part of the app.
+    ...(grantType === 'authorization_code'
+      ? { ...fieldsForPeople(form), ...(firstParty && { firstParty }) }
+      : {}),
     // A command line or a television cannot keep a secret.
     ...(grantType === 'device_code' ? { confidential: false } : {}),
-    ...(firstParty ? { firstParty } : {}),
   };
 }
 
@@ -67,7 +70,7 @@ function showForm(
   show({
     view: 'apps/new',
     heading: sentence(text['apps.new']),
-    above: { href: home, label: text['page.apps'] },
+    above: { href: home, label: nameOfArea(developer, text) },
     action: `${home}/new`,
     grantTypes: flow.devices ? [...GRANT_TYPES, 'device_code'] : GRANT_TYPES,
     form,

@@ -7,6 +7,7 @@ import { sentence } from '../sentence.ts';
 import type { Sentence } from '../sentence.ts';
 import type { TextKey, Texts } from '../text.ts';
 import { titleOfApp } from '../unregistered.ts';
+import { nameOfArea } from '../viewer.ts';
 import { formErrorOf, versionCondition } from './form.ts';
 import type { FormError } from './form.ts';
 import type { Tabbed } from './views.ts';
@@ -109,7 +110,7 @@ export function frameOf(
   ];
   return {
     heading: sentence('{client}', { client: titleOfApp(client, text) }),
-    above: { href: home, label: text['page.apps'] },
+    above: { href: home, label: nameOfArea(developer, text) },
     isDisabled: client.disabled,
     tabs: tabs.map((tab) => ({
       href: tab === 'settings' ? path : `${path}/${tab}`,

@@ -2,6 +2,7 @@ import type { Client } from '../../lib/contracts/index.ts';
 import { queryText, seeOther, withQuery } from '../navigation.ts';
 import { sentence } from '../sentence.ts';
 import { titleOfApp } from '../unregistered.ts';
+import { nameOfArea } from '../viewer.ts';
 import { kindOf } from './form.ts';
 import type { AppRow } from './views.ts';
 import { appPath, readDone } from './developer-request.ts';
@@ -26,7 +27,8 @@ export async function listApps(request: DeveloperRequest): Promise<void> {
   const last = found.length > PAGE_SIZE ? apps.at(-1) : undefined;
   return show({
     view: 'apps/list',
-    heading: sentence(developer.administrator ? text['apps.allHeading'] : text['page.apps']),
+    heading: sentence(nameOfArea(developer, text)),
+    lead: sentence(text[developer.administrator ? 'apps.allLead' : 'apps.lead']),
     done: readDone(request),
     apps: apps.map((client) => describe(client, request)),
     newApp: `${home}/new`,

@@ -22,7 +22,7 @@ export function addAppRoutes(router: PageRouter, path: string, { basePath }: Int
   const run = (step: (request: DeveloperRequest) => Promise<void> | void): Step =>
     signedIn(async (request, user) => {
       const developer = await request.flow.developer(request.ctx, user);
-      const viewer = await describeViewer(request, user, true);
+      const viewer = await describeViewer(request, user, developer);
       const show = (page: Page): void => request.show({ viewer, wide: true, ...page });
       await step({ ...request, developer, home, show });
     });

@@ -10,6 +10,7 @@ export const de: Readonly<Record<keyof typeof en, string>> = {
   'page.menu': 'Ihre Seiten',
   'page.authorizedApps': 'Verbundene Apps',
   'page.apps': 'Ihre Apps',
+  'page.allApps': 'Alle Apps',
   'page.signOut': 'Abmelden',
   'page.cancel': 'Abbrechen',
   'page.save': 'Speichern',
@@ -129,7 +130,9 @@ export const de: Readonly<Record<keyof typeof en, string>> = {
     'Die App verliert sofort den Zugriff auf Ihr Konto. Um sie wieder zu nutzen, erlauben Sie ihr den Zugriff erneut.',
   'authorizedApps.done.disconnected': 'Die App ist getrennt. Sie hat keinen Zugriff mehr auf Ihr Konto.',
 
-  'apps.allHeading': 'Alle Apps',
+  'apps.lead': 'Die Apps, die Sie angelegt haben.',
+  'apps.allLead':
+    'Die Apps aller Personen, auch die, die niemand angelegt hat. Ihre eigenen sind mit „Von Ihnen“ gekennzeichnet.',
   'apps.new': 'Neue App',
   'apps.search': 'Nach dem Anfang des Namens oder eines Wortes darin suchen, oder nach Client-ID',
   'apps.searchSubmit': 'Suchen',

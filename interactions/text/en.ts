@@ -8,6 +8,7 @@ export const en = {
   'page.menu': 'Your pages',
   'page.authorizedApps': 'Connected apps',
   'page.apps': 'Your apps',
+  'page.allApps': 'All apps',
   'page.signOut': 'Sign out',
   'page.cancel': 'Cancel',
   'page.save': 'Save',
@@ -120,7 +121,9 @@ export const en = {
     'It loses its access to your account at once. To use it again, you authorize it again.',
   'authorizedApps.done.disconnected': 'The app is disconnected. It has no access to your account any more.',
 
-  'apps.allHeading': 'All apps',
+  'apps.lead': 'The apps that you have registered.',
+  'apps.allLead':
+    'The apps of all people, also those that nobody has registered. Your own are marked “Yours”.',
   'apps.new': 'New app',
   'apps.search': 'Search by the beginning of the name or of a word in it, or by client ID',
   'apps.searchSubmit': 'Search',

@@ -54,9 +54,13 @@ test('an administrator sees all apps and their owners, and can make an app first
   await registerFor('root', { name: 'Own' });
   const list = await open();
   t.is(list.heading, 'All apps');
+  t.true(list.text.includes('The apps of all people, also those that nobody has registered.'));
+  t.regex(list.html, /aria-current="page">All apps</);
+  t.false(list.html.includes('Your apps'));
   t.regex(list.text, /Own Yours/);
   t.notRegex(list.text, /Reports Yours/);
   const page = await open(`/${client.id}`);
+  t.regex(page.html, /class="above"><a href="\/developer\/apps">All apps</);
   t.true(page.text.includes('Owner dora@school.example'));
   const fields = { name: 'Reports', redirectUris: 'https://reports.example/callback' };
   await browser.submit(page, 'Save', { ...fields, firstParty: 'yes' });

@@ -117,6 +117,20 @@ test('each error is shown beside its field, and the typed values stay', async (t
   t.regex(missing.html, /<fieldset[^>]* aria-describedby="grantType-problem"/);
 });
 
+test('what was filled in before the kind was changed is neither checked nor saved', async (t) => {
+  const { auth, browser, open } = await openArea(t, 'root', { clients: { devices: true } });
+  const hidden = { place: 'browser', redirectUris: 'nonsense', firstParty: 'yes' };
+  const fields = { name: 'Import', grantType: 'client_credentials', ...hidden };
+  const service = await browser.submit(await open('/new'), 'Create app', fields);
+  t.is(service.status, 200);
+  const device = await browser.follow(
+    await browser.submit(await open('/new'), 'Create app', { ...fields, grantType: 'device_code' }),
+  );
+  const stored = { redirectUris: [], native: false, firstParty: false };
+  t.like(await auth.clients.find(valueOf(service, 'client-id')), { ...stored, confidential: true });
+  t.like(await auth.clients.find(valueOf(device, 'client-id')), { ...stored, confidential: false });
+});
+
 test('reloading the page that shows a secret does not create a second app', async (t) => {
   const { browser, developer, open } = await openArea(t);
   const form = await open('/new');

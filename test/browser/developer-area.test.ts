@@ -27,7 +27,7 @@ for (const [name, input] of Object.entries(INPUT_METHODS)) {
 
     await input.choose(page, 'link', 'New app');
     await input.type(page, 'Name', 'Nightly import');
-    t.true(await page.getByLabel('Redirect URIs').isVisible());
+    await input.type(page, 'Redirect URIs', 'not an address');
     await input.choose(page, 'radio', 'Client credentials');
     t.false(await page.getByLabel('Redirect URIs').isVisible());
     await input.choose(page, 'button', 'Create app');
