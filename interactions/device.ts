@@ -47,7 +47,7 @@ interface CodeRequest extends PageRequest {
  * is filled in, and the user is asked to compare it with that of the device.
  */
 async function askForCode(request: CodeRequest): Promise<void> {
-  const { ctx, show, text } = request;
+  const { ctx, flow, homePage, show, text } = request;
   const done = queryText(ctx, 'done');
   if (done !== 'approved' && done !== 'denied') {
     return showForm(request, { entered: queryText(ctx, 'user_code').slice(0, 20) });
@@ -57,6 +57,10 @@ async function askForCode(request: CodeRequest): Promise<void> {
     heading: sentence(text[`device.${done}Heading`]),
     lead: sentence(text[`device.${done}Lead`]),
     details: [],
+    next:
+      done === 'approved' && flow.accountPath !== undefined
+        ? [{ href: flow.basePath + flow.accountPath, label: text['page.authorizedApps'] }]
+        : [homePage],
   });
 }
 

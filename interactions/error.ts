@@ -1,9 +1,10 @@
 import type { PageError } from '../lib/contracts/index.ts';
 import { ClientMetadataError, GatehouseError } from '../lib/errors.ts';
 import type { GatehouseErrorCode } from '../lib/errors.ts';
+import type { Link } from './navigation.ts';
 import type { Viewer } from './page.ts';
 import type { PageRequest } from './page-request.ts';
-import { sentence } from './sentence.ts';
+import { printable, sentence } from './sentence.ts';
 import { isTextKey } from './text.ts';
 import type { TextKey } from './text.ts';
 
@@ -19,17 +20,29 @@ const ERROR_PAGES: Partial<Record<GatehouseErrorCode, ErrorName>> = {
   ERR_PERMISSION_MISSING: 'not_permitted',
 };
 
-/** The errors whose message the page shows as well, with its language; a message of the host has no known language. */
-const WITH_MESSAGE: Partial<Record<GatehouseErrorCode, { readonly language?: string }>> = {
-  ERR_BODY: { language: 'en' },
-  ERR_CLIENT_METADATA: { language: 'en' },
-  ERR_CONSENT_INVALID: { language: 'en' },
-  ERR_PERMISSION_MISSING: {},
+/** The errors whose message the page shows as well: in English for developers, or of the host, in a language that is not known. */
+const WITH_MESSAGE: Partial<Record<GatehouseErrorCode, 'error.description' | 'error.message'>> = {
+  ERR_BODY: 'error.description',
+  ERR_CLIENT_METADATA: 'error.description',
+  ERR_CONSENT_INVALID: 'error.description',
+  ERR_PERMISSION_MISSING: 'error.message',
 };
 
+/** Errors of which the page says all that the description does, and in its own language. */
+const SAID: ReadonlySet<string> = new Set(['invalid_client', 'invalid_redirect_uri', 'invalid_scope']);
+
+/** Errors that may be over when the same page is opened again. */
+const PASSING: ReadonlySet<ErrorName> = new Set([
+  'client_metadata_unavailable',
+  'server_error',
+  'temporarily_unavailable',
+  'too_many_attempts',
+]);
+
 /** Shows the error page: a sentence for the user, and below it, in small print, the details for the developer of the app. */
-export function showError({ show, text }: PageRequest, error: PageError): void {
-  const { status, error: code, description, reference } = error;
+export function showError(request: PageRequest, error: PageError): void {
+  const { show, text } = request;
+  const { status, error: code, description, reference, scope = '' } = error;
   const known = isErrorName(code) ? code : undefined;
   const name = known ?? (status >= 500 ? 'server_error' : 'other');
   show({
@@ -39,25 +52,38 @@ export function showError({ show, text }: PageRequest, error: PageError): void {
     lead: sentence(text[`error.${name}.lead`]),
     details: [
       { label: text['error.code'], value: code },
-      { label: text['error.description'], value: description, language: 'en' },
+      { label: text['error.scope'], value: printable(scope) },
+      { label: text['error.description'], value: SAID.has(code) ? '' : description, language: 'en' },
       { label: text['error.reference'], value: reference },
     ].filter(({ value }) => value !== ''),
+    next: waysOn(request, name),
   });
 }
 
 /** Shows an error that users can cause, with the header of the signed-in user, if any. Throws every other error again. */
-export function showExpectedError({ show, text }: PageRequest, error: unknown, viewer?: Viewer): void {
+export function showExpectedError(request: PageRequest, error: unknown, viewer?: Viewer): void {
+  const { show, text } = request;
   const name = pageOf(error);
   if (!(error instanceof GatehouseError) || !name) throw error;
-  const message = WITH_MESSAGE[error.code];
+  const label = WITH_MESSAGE[error.code];
+  const language = label === 'error.description' ? 'en' : undefined;
   show({
     view: 'notice',
     status: error.status,
     viewer,
     heading: sentence(text[`error.${name}.heading`]),
     lead: sentence(text[`error.${name}.lead`]),
-    details: message ? [{ label: text['error.description'], value: error.message, ...message }] : [],
+    details: label ? [{ label: text[label], value: error.message, language }] : [],
+    next: waysOn(request, name),
   });
+}
+
+/** The links of an error page: to the same page again where that can help, and to the platform's home page. */
+function waysOn({ ctx, flow, homePage, text }: PageRequest, name: ErrorName): readonly Link[] {
+  // A posted form is shown again at its own URL.
+  const mayHelp = name === 'unreadable_form' || (PASSING.has(name) && ctx.method === 'GET');
+  const again = { href: flow.basePath + ctx.path + ctx.search, label: text['page.again'] };
+  return mayHelp ? [again, homePage] : [homePage];
 }
 
 function pageOf(error: unknown): ErrorName | undefined {

@@ -2,6 +2,7 @@ import type { Interaction, User } from '../lib/contracts/index.ts';
 import { TooManyAttemptsError } from '../lib/errors.ts';
 import { readForm } from '../lib/http/form.ts';
 import { seeOther } from './navigation.ts';
+import type { Link } from './navigation.ts';
 import type { FieldProblem } from './page.ts';
 import type { PageRequest } from './page-request.ts';
 import { plain, sentence } from './sentence.ts';
@@ -64,10 +65,20 @@ function showSignIn(request: PageRequest, form: LoginForm): void {
 const LOGIN = '/oauth/login';
 
 /** The path to redirect to after the login: the one in `?return_to=` if it is on this server, else the user's own page. */
-function returnTo({ ctx, flow }: PageRequest): string {
-  const wanted = ctx.query['return_to'];
-  const path = typeof wanted === 'string' ? flow.pathHere(wanted) : undefined;
-  return path ?? (flow.accountPath === undefined ? '/' : flow.basePath + flow.accountPath);
+function returnTo(request: PageRequest): string {
+  const wanted = request.ctx.query['return_to'];
+  const path = typeof wanted === 'string' ? request.flow.pathHere(wanted) : undefined;
+  return path ?? ownPage(request);
+}
+
+/** The link to the login page, for a page that nobody needs to be signed in for. */
+export function linkToSignIn(request: PageRequest): Link {
+  return { href: request.flow.loginUrl(ownPage(request)), label: request.text['login.submit'] };
+}
+
+/** The page that a user is sent to after the login, when no other one was wanted. */
+function ownPage({ flow }: PageRequest): string {
+  return flow.accountPath === undefined ? '/' : flow.basePath + flow.accountPath;
 }
 
 /** Whether the login page is one of the host. */

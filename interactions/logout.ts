@@ -1,3 +1,4 @@
+import { linkToSignIn } from './login.ts';
 import type { PageRequest } from './page-request.ts';
 import { sentence } from './sentence.ts';
 import { describeViewer, displayName } from './viewer.ts';
@@ -26,13 +27,15 @@ export async function submitLogout(request: PageRequest): Promise<void> {
 }
 
 function showNotice(
-  { brand, show, text }: PageRequest,
+  request: PageRequest,
   name: 'logout.notSignedIn' | 'logout.stillSignedIn' | 'logout.done',
 ): void {
+  const { brand, homePage, show, text } = request;
   show({
     view: 'notice',
     details: [],
     heading: sentence(text[`${name}Heading`], { brand }),
     lead: sentence(text[`${name}Lead`], { brand }),
+    next: name === 'logout.stillSignedIn' ? [homePage] : [linkToSignIn(request), homePage],
   });
 }

@@ -51,6 +51,8 @@ const BRAND = {
    * images from this server only, and no fonts. The contrast of its colours is not checked.
    */
   stylesheet: optional(stylesheet),
+  /** Where the error pages lead back to: an `https:` URL, or a path of the issuer's host. @default '/' */
+  home: optional(link, '/'),
   /** Your terms of use: an `https:` URL, or a path such as `/terms`. */
   terms: optional(link),
   /** Your privacy policy: an `https:` URL, or a path such as `/privacy`. */

@@ -6,7 +6,8 @@ import { clockIn, countIn } from './language.ts';
 import type { Clock, Count } from './language.ts';
 import type { PageSettings } from './options.ts';
 import type { Page, PageData, Viewer } from './page.ts';
-import { plain } from './sentence.ts';
+import type { Link } from './navigation.ts';
+import { plain, sentence } from './sentence.ts';
 import type { Sentence } from './sentence.ts';
 import type { Language, Texts } from './text.ts';
 import type { Views } from './views.ts';
@@ -21,6 +22,8 @@ export interface PageRequest {
   readonly count: Count;
   /** The brand's name. */
   readonly brand: string;
+  /** The platform's home page. */
+  readonly homePage: Link;
   readonly clock: Clock;
   /**
    * The label of a scope, a permission or a role in this language.
@@ -59,7 +62,7 @@ export function requestsIn(
   language: Language,
   { assets, flow, settings, views }: PageParts,
 ): (ctx: Context) => PageRequest {
-  const { languages, logo, privacy, stylesheet, terms, texts } = settings;
+  const { home = '/', languages, logo, privacy, stylesheet, terms, texts } = settings;
   const text = texts.get(language)!;
   const brand = brandOf(settings, flow);
   const urlOf = (file: string): string => flow.basePath + assets.path(file);
@@ -108,6 +111,7 @@ export function requestsIn(
     flow,
     text,
     brand,
+    homePage: { href: home, label: plain(sentence(text['page.home'], { brand })) },
     count: countIn(language, text),
     clock: clockIn(language),
     nameOf: (kind, { name, description }, resource) =>

@@ -58,6 +58,8 @@ export type View =
   | {
       readonly view: 'notice';
       readonly details: readonly Detail[];
+      /** Where the user can go from here. */
+      readonly next?: readonly Link[];
       /** A link that opens in another tab. */
       readonly beside?: Link;
     }

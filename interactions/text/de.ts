@@ -12,6 +12,8 @@ export const de: Readonly<Record<keyof typeof en, string>> = {
   'page.apps': 'Ihre Apps',
   'page.allApps': 'Alle Apps',
   'page.signOut': 'Abmelden',
+  'page.home': 'Zu {brand}',
+  'page.again': 'Noch einmal versuchen',
   'page.cancel': 'Abbrechen',
   'page.save': 'Speichern',
   'page.copy': 'Kopieren',
@@ -430,7 +432,9 @@ export const de: Readonly<Record<keyof typeof en, string>> = {
   'activity.deviceAddress': 'Gerät',
 
   'error.code': 'Fehler',
-  'error.description': 'Einzelheiten',
+  'error.description': 'Für Entwickler, auf Englisch',
+  'error.message': 'Einzelheiten',
+  'error.scope': 'Scope, den es hier nicht gibt oder nicht für diese App',
   'error.reference': 'Kennung',
   'error.access_denied.heading': 'Der Zugriff wurde nicht erlaubt',
   'error.access_denied.lead':

@@ -165,6 +165,8 @@ export interface PageError {
   readonly error: string;
   /** The cause, for a developer; plain text. */
   readonly description: string;
+  /** For `invalid_scope`: the scope that the client may not have. It is a stranger's text of at most 100 characters: escape it. */
+  readonly scope?: string | undefined;
   /** The id of the request, by which its log lines are found: `requestIdOf(ctx)`. */
   readonly reference: string;
 }

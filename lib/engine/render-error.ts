@@ -1,6 +1,6 @@
 import type { Context } from 'koa';
 import { errors } from 'oidc-provider';
-import type { Configuration, KoaContextWithOIDC, Provider } from 'oidc-provider';
+import type { Configuration, ErrorOut, KoaContextWithOIDC, Provider } from 'oidc-provider';
 
 import { isAgreedHost } from '../clients/consents.ts';
 import { redirectHost } from '../clients/redirect-uris.ts';
@@ -29,9 +29,22 @@ export function createRenderError(pages: Pages): NonNullable<Configuration['rend
       status: Math.max(ctx.status, 400),
       error: out.error,
       description: out.error_description ?? '',
+      scope: refusedScope(ctx, out),
       reference: requestIdOf(host),
     });
   };
+}
+
+const LONGEST_SCOPE = 100;
+
+/** The error names a scope that is unknown or not for the client; without one, the whole parameter is malformed. */
+function refusedScope(
+  { oidc: { params } }: KoaContextWithOIDC,
+  { error, scope }: ErrorOut,
+): string | undefined {
+  const refused = scope ?? params?.['scope'];
+  if (error !== 'invalid_scope' || typeof refused !== 'string') return undefined;
+  return refused.length > LONGEST_SCOPE ? `${refused.slice(0, LONGEST_SCOPE - 1)}…` : refused;
 }
 
 /** Shows the error page, with the status and the error code that belong to the error's class. */

@@ -6,18 +6,50 @@ test('the page says what happened and what to do, and shows the developer’s de
   const site = await servePages(t, fakeFlow());
   const page = await site.fail({
     status: 400,
-    error: 'invalid_redirect_uri',
-    description: "redirect_uri did not match any of the client's registered redirect_uris",
+    error: 'invalid_request',
+    description: "'state' parameter must not be provided twice",
     reference: 'r-1',
   });
   t.is(page.status, 400);
-  t.true(page.html.includes('<title>This link does not lead back to the app · Acme</title>'));
+  t.true(page.html.includes('<title>This link is incomplete · Acme</title>'));
   t.true(page.text.includes('tell its developer.'));
-  t.true(page.text.includes('Error invalid_redirect_uri'));
-  t.true(page.text.includes('Details redirect_uri did not match any of the client&#39;s registered'));
+  t.true(page.text.includes('Error invalid_request'));
+  t.true(page.text.includes('For developers &#39;state&#39; parameter must not be provided twice'));
   t.true(page.text.includes('Reference r-1'));
   t.is(page.headers.get('cache-control'), 'no-store');
   t.regex(page.headers.get('content-security-policy') ?? '', /form-action 'self'/);
+});
+
+test('a refused scope is named and escaped; what the page says itself is not repeated in English', async (t) => {
+  const site = await servePages(t, fakeFlow(), { brand: { name: 'Acme' }, language: 'de' });
+  for (const error of ['invalid_client', 'invalid_redirect_uri', 'invalid_scope']) {
+    const scope = error === 'invalid_scope' ? '<b>\u202Estrange' : undefined;
+    const page = await site.fail({ status: 400, error, description: 'is invalid', scope, reference: '' });
+    t.is(/<dd>&lt;b&gt;strange<\/dd>/.test(page.html), scope !== undefined, error);
+    t.false(page.html.includes('is invalid'), error);
+  }
+});
+
+test('every error page leads on: home, and to the same page where that may help', async (t) => {
+  const failed = { status: 400, description: '', reference: '' };
+  const bundled = await servePages(t, fakeFlow({ flow: { basePath: '/school' } }));
+  for (const error of ['invalid_client', 'invalid_request', 'interaction_expired', 'something_else']) {
+    const { html } = await bundled.fail({ ...failed, error });
+    t.regex(html, /<a class="button" href="\/">Go to Acme<\/a>/, error);
+    t.false(html.includes('Try again</a>'), error);
+  }
+  for (const error of ['server_error', 'temporarily_unavailable', 'too_many_attempts']) {
+    const { html } = await bundled.fail({ ...failed, error });
+    t.regex(html, /<a class="button" href="\/school\/error">Try again<\/a>\s*<a [^>]*>Go to Acme</, error);
+  }
+  const own = await servePages(t, fakeFlow(), {
+    brand: { name: 'Acme', home: 'https://acme.example/start' },
+  });
+  const { html } = await own.fail({ ...failed, error: 'invalid_client' });
+  t.true(html.includes('href="https://acme.example/start">Go to Acme</a>'));
+  const cut = await own.post('/oauth/login', { login: 'x'.repeat(200_000) });
+  t.is(cut.status, 413);
+  t.regex(cut.html, /href="\/oauth\/login">Try again<\/a>/);
 });
 
 test('each registered error code has its own text', async (t) => {

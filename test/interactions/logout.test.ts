@@ -22,6 +22,7 @@ test('without a session the page says that no user is signed in', async (t) => {
   t.is(page.status, 200);
   t.true(page.text.includes('You are not signed in'));
   t.false(page.html.includes('<form'));
+  t.regex(page.html, /href="\/oauth\/login\?return_to=%2F">Sign in<\/a>\s*<a [^>]*href="\/">Go to Acme</);
 });
 
 test('the button ends the session', async (t) => {
@@ -30,6 +31,7 @@ test('the button ends the session', async (t) => {
   const page = await site.post('/oauth/logout');
   t.is(page.status, 200);
   t.true(page.text.includes('You are signed out'));
+  t.regex(page.html, /href="\/oauth\/login\?return_to=%2F">Sign in<\/a>/);
   t.deepEqual(flow.calls, ['logout']);
 });
 

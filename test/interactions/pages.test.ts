@@ -22,7 +22,7 @@ const refused: [options: object, message: string][] = [
   ],
   ...[null, 5, [], 'Acme'].map((brand): [object, string] => [
     { brand },
-    'interactions.brand: pass an object with some of name, logo, accent, accentDark, stylesheet, terms, privacy',
+    'interactions.brand: pass an object with some of name, logo, accent, accentDark, stylesheet, home, terms, privacy',
   ]),
   ...[null, 5, {}].map((language): [object, string] => [
     { language },
@@ -38,7 +38,7 @@ const refused: [options: object, message: string][] = [
   ]),
   [
     { brand: { name: 'Acme', colour: '#000' } },
-    'interactions.brand.colour: there is no such option; the options are name, logo, accent, accentDark, stylesheet, terms, privacy',
+    'interactions.brand.colour: there is no such option; the options are name, logo, accent, accentDark, stylesheet, home, terms, privacy',
   ],
   [{ brand: {} }, 'interactions.brand.name: must be the name of the platform, 1 to 60 characters.'],
   [

@@ -1,4 +1,5 @@
 import test from 'ava';
+import { pages } from 'koa-gatehouse/interactions';
 
 import { Browser } from '../harness/browser.ts';
 import type { Page } from '../harness/browser.ts';
@@ -32,6 +33,32 @@ test('a login that another login overtakes continues as the later user, on the b
   t.false(page.html.includes('<script>'));
   t.regex(page.response.headers.get('content-security-policy') ?? '', /frame-ancestors 'none'/);
   t.is(await signedInUser(browser), 'bob@school.example');
+});
+
+test('errors of an authorization request are in the language of the page, name what is wrong, and lead on', async (t) => {
+  await using german = await startPlatform({
+    interactions: pages({ brand: { name: 'Acme', home: '/start' }, language: 'de' }),
+  });
+  const app = await german.registerApp();
+  const scope = `<script>alert(1)</script>${'x'.repeat(500)}`;
+  for (const [heading, parameters, told] of [
+    ['Diese App ist hier nicht bekannt', { client_id: '<b>nobody' }, ''],
+    ['Dieser Link führt nicht zur App zurück', { redirect_uri: 'https://evil.example/"><b>' }, ''],
+    ['Diese App verlangt zu viel', { scope }, ` <script>alert(1)</script>${'x'.repeat(74)}… `],
+  ] as const) {
+    const page = await new Browser().get(authorizeUrl(german, app, parameters));
+    t.is(page.status, 400, heading);
+    t.is(page.heading, heading);
+    t.true(page.text.includes(told), page.text);
+    t.notRegex(page.html, /<b>|<script>|client is invalid|not allowed|did not match|evil/);
+    t.regex(page.html, /<a class="button" href="\/start">Zu Acme<\/a>/);
+  }
+  const quoted = await new Browser().get(authorizeUrl(german, app, { scope: 'a"b' }));
+  t.regex(quoted.text, /Scope, den es hier nicht gibt oder nicht für diese App a"b/);
+  const expired = await new Browser().get(german.url('/oauth/interaction/gone'));
+  t.is(expired.status, 400);
+  t.is(expired.heading, 'Diese Anmeldung ist nicht mehr offen');
+  t.regex(expired.html, /href="\/start">Zu Acme</);
 });
 
 test('redirects of the engine are not replaced by a page', async (t) => {
