@@ -154,6 +154,12 @@ const mistakes: [given: Record<string, unknown>, option: string, remedy: string 
   [{ tokens: { claims: { tenant: 'north' } } }, 'tokens.claims', 'pass a function, or leave it out'],
   [{ migrate: 'always' }, 'migrate', 'pass true or false'],
 
+  [{ clients: { agents: 'yes' } }, 'clients.agents', 'pass true or false'],
+  [
+    { clients: { agents: true } },
+    'clients.agents',
+    /^name the API of the agents and its scopes in the option resources, such as /,
+  ],
   [{ clients: { registration: true } }, 'clients.registration', /^pass an object with some of scopes, /],
   [{ clients: { registration: { scope: [] } } }, 'clients.registration.scope', /^there is no such option/],
   [

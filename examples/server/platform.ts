@@ -100,10 +100,6 @@ export async function preparePlatform({
 
   const { keyEncryptionKeyFile, keyEncryptionKeys } = settings;
   const resources = resourcesAt(baseUrl);
-  const ofUnregistered = [
-    'profile',
-    ...Object.values(resources).flatMap((api) => Object.keys(api.scopes ?? {})),
-  ];
   const auth = await createAuthServer({
     issuer: baseUrl,
     users: platformUsers(database),
@@ -123,9 +119,8 @@ export async function preparePlatform({
     clients: {
       // Apps may sign assertions instead of sending a secret.
       keys: true,
-      // Agents register themselves, or are known by a document. What they may do is what their user checks on the consent page.
-      registration: { scopes: ofUnregistered },
-      documents: { allow: () => true, scopes: ofUnregistered },
+      // What an agent may do is what its user checks on the consent page.
+      agents: true,
       devices: true,
     },
     secrets: {

@@ -12,6 +12,8 @@ export const INTERNALS: unique symbol = Symbol('koa-gatehouse.internals');
 
 /** The parts of an authorization server that other modules of this package use. */
 export interface ServerInternals {
+  /** Whether apps connect that nobody registered. */
+  readonly admitsAgents: boolean;
   readonly audit: Pick<AuditLog, 'record'>;
   /** Limits and counts the running requests, including those to the API. */
   readonly concurrencyLimit: Pick<ConcurrencyLimit, 'run' | 'count' | 'admitStream'>;

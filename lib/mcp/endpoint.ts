@@ -90,8 +90,17 @@ export async function createMcpEndpoint<
 >(options: McpEndpointOptions<P, U, S, A>): Promise<Middleware> {
   const given = readOptions(mcpEndpointOptions<P, U, S, A>(), options);
   const { auth, bodyLimit, instructions, version } = given;
-  const { audit, concurrencyLimit, limitCallers, logger, mountPath, resources, storage, trace } =
-    internalsOf(auth);
+  const {
+    admitsAgents,
+    audit,
+    concurrencyLimit,
+    limitCallers,
+    logger,
+    mountPath,
+    resources,
+    storage,
+    trace,
+  } = internalsOf(auth);
   const { gate, issuer } = auth;
   const mount = { issuer, mountPath };
   const path =
@@ -115,6 +124,12 @@ export async function createMcpEndpoint<
   if (isLimited) requireMembersFor('limits', storage);
   const perform = createPerformAction(createAnswerOnce(storage.idempotency, logger), logger);
   const callTool = createCallTool({ audit, gate, logger, path, perform, resource: url, trace });
+  if (!admitsAgents) {
+    logger.warn(
+      { path, remedy: 'clients: { agents: true }' },
+      'no agent can connect unless somebody registers it',
+    );
+  }
   const { name } = api;
   const answerAgent = await createProtocol({ url, name, version, instructions, tools, logger, callTool });
 

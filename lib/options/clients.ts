@@ -56,6 +56,16 @@ export const deviceAuthorization: Check<
 
 export const CLIENTS = {
   /**
+   * Whether the agents of your users connect on their own, for `createMcpEndpoint()`: sets `documents` and `registration`, where they
+   * are left out, so that every app may connect and be granted the scopes of the APIs in `resources`, each of which its user is asked
+   * for. The limits are those of `registration`.
+   *
+   *     clients: { agents: true }
+   *
+   * @default false
+   */
+  agents: optional(boolean, false),
+  /**
    * Whether confidential clients can be registered with public keys, and authenticate by assertions that they sign, instead of a
    * secret: `private_key_jwt` (RFC 7523, OpenID Connect Core 1.0 section 9). An assertion is for this server (its `aud`), expires
    * within 10 minutes, and is accepted once on all nodes (its `jti`). When `false`, such clients cannot authenticate with their
@@ -102,6 +112,28 @@ export const CLIENTS = {
    */
   requirePkce: optional(boolean, false),
 };
+
+/**
+ * The options with what `agents` sets.
+ *
+ * @param scopes - of the APIs besides the default one
+ */
+export function withAgents<C extends Values<typeof CLIENTS>>(clients: C, scopes: readonly string[]): C {
+  if (!clients.agents) return clients;
+  if (scopes.length === 0) {
+    throw new ConfigError(
+      'clients.agents',
+      "name the API of the agents and its scopes in the option resources, such as { 'https://platform.example/mcp': { scopes: { ... } } }",
+    );
+  }
+  return {
+    ...clients,
+    documents: clients.documents ?? clientIdMetadata('clients.documents', { allow: () => true, scopes }),
+    // Many agents name no scope when they register, and one that they ask for later has to be among theirs.
+    registration:
+      clients.registration ?? registration('clients.registration', { scopes, defaultScopes: scopes }),
+  };
+}
 
 /** How apps are registered, and how they prove who they are. */
 export interface ClientOptions extends Given<typeof CLIENTS> {}

@@ -18,8 +18,8 @@ const REGISTRATION = {
    */
   scopes: scopeNames,
   /**
-   * The scopes of an app that names none when it registers, some of `scopes`. With none, its tokens permit nothing, and it has
-   * to register again with scopes. @default []
+   * The scopes of an app that names none of `scopes` when it registers, some of `scopes`. With none, an app that names no scope gets
+   * tokens that permit nothing, and one that names others is refused. @default []
    */
   defaultScopes: optional(scopeNames, []),
   /**

@@ -1,5 +1,6 @@
 import type { Gate, Storage, User } from '../contracts/index.ts';
 import { ConfigError } from '../errors.ts';
+import { withAgents } from './clients.ts';
 import { readOptions } from './declare.ts';
 import { authServerOptions } from './options.ts';
 import type { AuthServerOptions } from './options.ts';
@@ -23,7 +24,7 @@ export function resolveOptions<
   A extends string = string,
 >(given: AuthServerOptions<P, R, U, S, A>, emptyGate: Gate<P, R, S>): ResolvedOptions<P, R, U, S> {
   const options = readOptions(authServerOptions<P, R, U, S, A>(), given);
-  const { clients, gate = emptyGate, issuer, login, paths, secrets, storage, tokens } = options;
+  const { gate = emptyGate, issuer, login, paths, secrets, storage, tokens } = options;
   const { origin, pathname, protocol } = new URL(issuer);
   const basePath = pathname.replace(/\/+$/, '');
   requireKeyEncryptionKey(given.secrets?.keyEncryptionKey, storage);
@@ -34,9 +35,6 @@ export function resolveOptions<
     );
   }
   if (options.retention.audit > 0) requireMembersFor('retention.audit', storage);
-  if (clients.devices) requireMembersFor('clients.devices', storage);
-  if (clients.registration) requireMembersFor('clients.registration', storage);
-  if (clients.keys) requireMembersFor('clients.keys', storage);
   if (!options.users.permissions && !options.users.roles) requireMembersFor('users', storage);
   const developer = gate.has('manage_apps') ? paths.developer : undefined;
   if (developer) requireMembersFor('paths.developer', storage);
@@ -47,10 +45,16 @@ export function resolveOptions<
     scopes: options.scopes,
   });
   const scopes = scopesOfAll(resources.values());
+  const further = [...resources.values()].filter(({ resource }) => resource !== issuer);
+  const clients = withAgents(options.clients, [...scopesOfAll(further).keys()]);
+  if (clients.devices) requireMembersFor('clients.devices', storage);
+  if (clients.registration) requireMembersFor('clients.registration', storage);
+  if (clients.keys) requireMembersFor('clients.keys', storage);
   requireScopes('clients.registration', clients.registration, [...scopes.keys()]);
   requireScopes('clients.documents', clients.documents, [...scopes.keys()]);
   return Object.freeze({
     ...options,
+    clients,
     origin,
     basePath,
     secure: protocol === 'https:',

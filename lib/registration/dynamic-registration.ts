@@ -127,7 +127,11 @@ export function createDynamicRegistration(
     async register(sent: Sent, { address, origin }: RegistrationCaller): Promise<Registered> {
       const requested = readMetadata(sent);
       const { authMethod } = requested;
-      const scopes = permittedScopes(requested, policy.scopes, policy.defaultScopes);
+      const { defaultScopes } = policy;
+      // Some agents always name a scope of their own service, which is as good as none here.
+      const named = requested.scopes.filter((scope) => policy.scopes.includes(scope));
+      const isNone = named.length === 0 && defaultScopes.length > 0;
+      const scopes = isNone ? defaultScopes : permittedScopes(requested, policy.scopes, defaultScopes);
       const fields = requireValid(checkClientFields({ ...requested.fields, scopes }, names));
       const client = newClient(fields, 'dynamic');
       const { createdAt: at } = client;

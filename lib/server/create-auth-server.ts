@@ -169,6 +169,7 @@ export async function createServer<
       return engine.provider();
     },
     [INTERNALS]: {
+      admitsAgents: options.clients.documents !== undefined || options.clients.registration !== undefined,
       audit,
       concurrencyLimit,
       limitCallers: limiters.limitCallers,

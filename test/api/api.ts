@@ -49,6 +49,7 @@ export function authOf(
     guard: () => guard,
     requires,
     [INTERNALS]: {
+      admitsAgents: true,
       audit: { record() {} },
       concurrencyLimit,
       limitCallers,

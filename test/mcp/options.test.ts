@@ -5,6 +5,7 @@ import { memoryStorage } from 'koa-gatehouse/adapters/memory';
 import { createMcpEndpoint } from 'koa-gatehouse/mcp';
 import { z } from 'zod';
 
+import { recordingLogger } from '../harness/platform.ts';
 import { createSchools, gate } from './agents.ts';
 import type { Permission } from './agents.ts';
 
@@ -13,7 +14,10 @@ const ISSUER = 'https://platform.example';
 async function serverWith(
   resources?: AuthServerOptions<Permission>['resources'],
   issuer = ISSUER,
-  storage: Storage = memoryStorage(),
+  {
+    storage = memoryStorage(),
+    ...more
+  }: { storage?: Storage } & Pick<AuthServerOptions, 'clients' | 'logger'> = {},
 ): Promise<AuthServer<Permission>> {
   return createAuthServer({
     issuer,
@@ -22,6 +26,7 @@ async function serverWith(
     interactions: () => ({ middleware: async () => {}, error: async () => {} }),
     gate,
     ...(resources && { resources }),
+    ...more,
   });
 }
 
@@ -57,6 +62,25 @@ test('the endpoint is below the issuer, or at the path of its resource', async (
   );
 });
 
+test('a server that admits no agents is warned about at the start, with the line to add', async (t) => {
+  for (const [clients, warnings] of [
+    [{}, 1],
+    [{ agents: true }, 0],
+    [{ registration: { scopes: [] } }, 0],
+    [{ documents: { allow: () => true, scopes: [] } }, 0],
+  ] as const) {
+    const logger = recordingLogger();
+    const scopes = { read: { description: 'See schools', permissions: ['view_schools'] } } as const;
+    const auth = await serverWith({ [`${ISSUER}/mcp`]: { scopes } }, ISSUER, { clients, logger });
+    await createMcpEndpoint({ auth, actions });
+    const found = logger.lines.filter(({ level }) => level === 'warn');
+    t.is(found.length, warnings, JSON.stringify(clients));
+    if (warnings === 0) continue;
+    t.is(found[0]!.message, 'no agent can connect unless somebody registers it');
+    t.like(found[0]!.fields, { path: '/mcp', remedy: 'clients: { agents: true }' });
+  }
+});
+
 function plain(name: `${string}-action`, more: object = {}): Action<Permission> {
   return defineAction({
     gate,
@@ -80,7 +104,7 @@ test('actions and limits with a storage that cannot store them are refused by na
     ['limits', 'attempts.reserve', { ...others, idempotency, attempts: withoutReserve }],
   ];
   for (const [option, member, storage] of cases) {
-    const auth = await serverWith({ [`${ISSUER}/mcp`]: {} }, ISSUER, storage);
+    const auth = await serverWith({ [`${ISSUER}/mcp`]: {} }, ISSUER, { storage });
     const limits = option === 'limits' ? { user: { requests: 1, per: '1 minute' } as const } : {};
     await t.throwsAsync(createMcpEndpoint({ auth, actions, limits }), {
       code: 'ERR_CONFIG',

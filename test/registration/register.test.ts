@@ -234,6 +234,26 @@ test('an app without scopes gets the default ones, of which there are none by de
   });
   t.is((await registered(some, { ...withoutScope, scope: ' ' }))['scope'], 'schools:read');
   t.is((await registered(some, { ...AGENT, scope: 'schools:write' }))['scope'], 'schools:write');
+  t.is((await registered(some, { ...AGENT, scope: 'claudeai' }))['scope'], 'schools:read');
+});
+
+test('with clients.agents apps register and publish documents, for the scopes of the further APIs', async (t) => {
+  const scopes = { 'tools:use': { description: 'Use the tools', permissions: ['view_schools'] } } as const;
+  await using platform = await startPlatform({
+    resources: { 'https://platform.example/mcp': { scopes } },
+    clients: { agents: true },
+  });
+  const { scope: _, ...withoutScope } = AGENT;
+  for (const metadata of [
+    withoutScope,
+    { ...AGENT, scope: 'claudeai' },
+    { ...AGENT, scope: 'tools:use schools:read' },
+  ])
+    t.is((await registered(platform, metadata))['scope'], 'tools:use');
+  const { body } = await send(platform.url('/.well-known/oauth-authorization-server'));
+  t.true(body!['client_id_metadata_document_supported']);
+  t.is(body!['registration_endpoint'], `${platform.origin}/oauth/register`);
+  t.false('device_authorization_endpoint' in body!);
 });
 
 test('an app without a name has that of its redirect URI', async (t) => {

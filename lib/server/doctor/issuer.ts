@@ -1,7 +1,10 @@
 import type { Client, Finding } from '../../contracts/index.ts';
 import { GatehouseError } from '../../errors.ts';
+import { checkAgents } from './agents.ts';
 import { failure, warning } from './check.ts';
 import type { CheckedServer, Findings } from './check.ts';
+import { describe, documentOf, probe } from './probe.ts';
+import type { Document, ProbeResult } from './probe.ts';
 
 const WELL_KNOWN = '/.well-known/oauth-authorization-server';
 
@@ -14,6 +17,7 @@ export async function* checkIssuer(server: CheckedServer): Findings {
   const { issuer } = server;
   if (issuer === undefined) return;
   const metadata = yield* checkMetadata(issuer);
+  yield* checkAgents(issuer);
   if (!metadata) return;
   const jwksUri = String(metadata['jwks_uri']);
   // The JWK Set needs no authentication, so it shows that the endpoints can be reached at the URLs of the metadata.
@@ -30,17 +34,15 @@ export async function* checkIssuer(server: CheckedServer): Findings {
   yield* checkCookies(issuer);
 }
 
-type Metadata = Readonly<Record<string, unknown>>;
-
 /** Returns the metadata; `undefined` when there is something wrong with it. */
-async function* checkMetadata(issuer: string): AsyncGenerator<Finding, Metadata | undefined> {
+async function* checkMetadata(issuer: string): AsyncGenerator<Finding, Document | undefined> {
   const { origin, pathname } = new URL(issuer);
   const path = pathname.replace(/\/$/, '');
   // RFC 8414 section 3.1 puts the issuer's path after the well-known path.
   const standard = `${origin}${WELL_KNOWN}${path}`;
   const answer = await probe(standard);
-  const found = parseMetadata(answer);
-  const metadata = found ?? (path === '' ? undefined : parseMetadata(await probe(issuer + WELL_KNOWN)));
+  const found = metadataIn(answer);
+  const metadata = found ?? (path === '' ? undefined : metadataIn(await probe(issuer + WELL_KNOWN)));
   if (!metadata) {
     yield noMetadata(standard, answer);
     return undefined;
@@ -57,15 +59,9 @@ async function* checkMetadata(issuer: string): AsyncGenerator<Finding, Metadata 
   return wrong ? undefined : found;
 }
 
-function parseMetadata(answer: ProbeResult): Readonly<Record<string, unknown>> | undefined {
-  if (!('body' in answer) || answer.status !== 200) return undefined;
-  try {
-    const metadata: unknown = JSON.parse(answer.body);
-    const isMetadata = typeof metadata === 'object' && metadata !== null && 'issuer' in metadata;
-    return isMetadata ? { ...metadata } : undefined;
-  } catch {
-    return undefined;
-  }
+function metadataIn(answer: ProbeResult): Document | undefined {
+  const document = documentOf(answer);
+  return document && 'issuer' in document ? document : undefined;
 }
 
 function noMetadata(url: string, answer: ProbeResult): Finding {
@@ -84,7 +80,7 @@ function noMetadata(url: string, answer: ProbeResult): Finding {
   );
 }
 
-function compareMetadata(issuer: string, metadata: Metadata): Finding | undefined {
+function compareMetadata(issuer: string, metadata: Document): Finding | undefined {
   if (metadata['issuer'] !== issuer) {
     return failure(
       'issuer_differs',
@@ -175,45 +171,4 @@ function authorizationRequest(endpoint: string, { id, redirectUris }: Client): s
 
 function cookieName(cookie: string): string {
   return cookie.slice(0, cookie.indexOf('='));
-}
-
-/** The response to a probe, or the reason why there was none. */
-type ProbeResult =
-  | {
-      readonly status: number;
-      readonly location: string | null;
-      readonly cookies: readonly string[];
-      readonly body: string;
-    }
-  | { readonly failure: string };
-
-// In milliseconds.
-const TIMEOUT = 5000;
-
-/** Requests a URL once, without following redirects. */
-async function probe(url: string, method = 'GET'): Promise<ProbeResult> {
-  try {
-    const response = await fetch(url, { method, redirect: 'manual', signal: AbortSignal.timeout(TIMEOUT) });
-    return {
-      status: response.status,
-      location: response.headers.get('location'),
-      cookies: response.headers.getSetCookie(),
-      body: await response.text(),
-    };
-  } catch (error) {
-    return { failure: failureReason(error) };
-  }
-}
-
-/** The reason why `fetch` failed: the network error is the `cause` of its error, with a code such as `ECONNREFUSED`. */
-function failureReason(error: unknown): string {
-  if (error instanceof Error && error.name === 'TimeoutError') return `no answer within ${TIMEOUT / 1000} s`;
-  const cause = error instanceof Error ? error.cause : undefined;
-  if (cause instanceof Error) return 'code' in cause ? String(cause.code) : cause.message;
-  return error instanceof Error ? error.message : String(error);
-}
-
-/** The result of a probe, for the end of a sentence. */
-function describe(answer: ProbeResult): string {
-  return 'failure' in answer ? answer.failure : `the response was ${answer.status}`;
 }
