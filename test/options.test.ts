@@ -277,12 +277,12 @@ const mistakes: [given: Record<string, unknown>, option: string, remedy: string 
   [
     { resources: { [API]: null } },
     `resources['${API}']`,
-    'pass an object with some of name, scopes, lifetimes',
+    'pass an object with some of name, scopes, lifetimes, refreshGrace',
   ],
   [
     { resources: { [API]: { audience: API } } },
     `resources['${API}'].audience`,
-    'there is no such option; the options are name, scopes, lifetimes',
+    'there is no such option; the options are name, scopes, lifetimes, refreshGrace',
   ],
   ...['', ' ', 5].map((name): (typeof mistakes)[number] => [
     { resources: { [API]: { name } } },

@@ -1,13 +1,14 @@
 import { now } from '../../lib/contracts/clock.ts';
 import type {
   Credential,
+  FoundCredential,
   Grant,
   GrantPrerequisites,
   GrantSelector,
   GrantStore,
 } from '../../lib/contracts/index.ts';
 import { copy, copyWithPayload, isLive, keyOf, throwIfTaken } from './tables.ts';
-import type { Tables } from './tables.ts';
+import type { CredentialRow, Tables } from './tables.ts';
 
 /** Grants with their credentials. */
 export function grantStore(tables: Tables): GrantStore {
@@ -29,14 +30,16 @@ export function grantStore(tables: Tables): GrantStore {
     async findCredential(kind, id) {
       const found = findLive(kind, id);
       if (!found) return undefined;
-      const { credential, row } = found;
-      const { consumedAt, expiresAt } = credential;
-      return copy({
-        credential,
-        grant: row.grant,
-        expiresIn: expiresAt - now(),
-        spentFor: consumedAt === undefined ? undefined : Date.now() - consumedAt,
-      });
+      return copy({ ...toFound(found.credential), grant: found.row.grant });
+    },
+    async findChain(first, limit) {
+      const chain: CredentialRow[] = [];
+      let row = findLive('refresh_token', first)?.credential;
+      while (row && chain.length < limit) {
+        chain.push(row);
+        row = credentials.get(keyOf('refresh_token', row.successorId ?? ''));
+      }
+      return chain.map((found) => copy(toFound(found)));
     },
     async redeem({ kind, id }, { successor, sealedSuccessor, neededUntil = 0 }) {
       const found = findLive(kind, id);
@@ -52,7 +55,8 @@ export function grantStore(tables: Tables): GrantStore {
         insertCredential(tables, successor);
       }
       row.neededUntil = Math.max(row.neededUntil, neededUntil, successor?.expiresAt ?? 0);
-      credentials.set(keyOf(kind, id), { ...credential, consumedAt: Date.now(), sealedSuccessor });
+      const spent = { consumedAt: Date.now(), sealedSuccessor, successorId: successor?.id };
+      credentials.set(keyOf(kind, id), { ...credential, ...spent });
       return { outcome: 'redeemed' };
     },
     async revoke(selector, at) {
@@ -62,6 +66,15 @@ export function grantStore(tables: Tables): GrantStore {
       for (const row of live) row.grant = { ...row.grant, revokedAt: at };
       return live.map(({ grant }) => grant.id);
     },
+  };
+}
+
+function toFound({ successorId: _id, ...credential }: CredentialRow): Omit<FoundCredential, 'grant'> {
+  const { consumedAt, expiresAt } = credential;
+  return {
+    credential,
+    expiresIn: expiresAt - now(),
+    spentFor: consumedAt === undefined ? undefined : Date.now() - consumedAt,
   };
 }
 

@@ -16,6 +16,9 @@ import type {
 } from '../../lib/contracts/index.ts';
 import { StorageError } from '../../lib/errors.ts';
 
+/** A credential, and the id of the refresh token that it was redeemed for. */
+export type CredentialRow = Credential & { readonly successorId?: string | undefined };
+
 /** The tables of a storage, shared by its stores because some of them change each other's rows. */
 export interface Tables {
   readonly clients: Map<string, { client: Client; readonly secrets: Map<string, ClientSecret> }>;
@@ -28,7 +31,7 @@ export interface Tables {
   /** `neededUntil`: when the grant and all credentials that were issued from it have expired. */
   readonly grants: Map<string, { grant: Grant; neededUntil: number }>;
   /** By kind and id. */
-  readonly credentials: Map<string, Credential>;
+  readonly credentials: Map<string, CredentialRow>;
   /** By the `jti`. */
   readonly revokedTokens: Map<string, RevokedToken>;
   /** The sequence numbers of the ends: the latest one, the latest of all, and the latest of each user and client. */

@@ -15,6 +15,17 @@ export type AuditEvent =
       /** Such as `refresh_token`; `host` for a token from `auth.issueToken()`. */
       readonly grantType: string;
     }
+  /** A spent refresh token was presented within `refreshGrace`, and led to the current one. Recorded beside `token_issued`. */
+  | {
+      readonly type: 'refresh_token_reused';
+      readonly clientId: string;
+      readonly userId?: string | undefined;
+      readonly grantId?: string | undefined;
+      /** The API that the token is for; absent for the default. */
+      readonly resource?: string | undefined;
+      /** How many refresh tokens of the grant are newer than the presented one. */
+      readonly generations: number;
+    }
   | {
       readonly type: 'token_refused' | 'authorization_refused';
       /** Absent when no client has the `client_id` of the request. */

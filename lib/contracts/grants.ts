@@ -90,6 +90,14 @@ export interface GrantStore {
    */
   findCredential(kind: Credential['kind'], id: string): Promise<FoundCredential | undefined>;
   /**
+   * Finds a refresh token and, in the same read, those that follow it: the one that it was redeemed for, the one that this was redeemed
+   * for, and so on up to the current one. Ends earlier at one that has been pruned. Empty when the token is unknown, or its grant is
+   * revoked or ended.
+   *
+   * @param limit - the largest number of refresh tokens to find, the first included
+   */
+  findChain(id: string, limit: number): Promise<readonly Omit<FoundCredential, 'grant'>[]>;
+  /**
    * Spends a credential now and saves its successor in one transaction. Of all callers, on any number of processes and nodes,
    * exactly one ever gets `redeemed`, and only that caller's successor is saved.
    */

@@ -37,7 +37,7 @@ export const deviceCodeGrant = (
     await countPoll(storage.deviceCodes, code, interval);
     if (code.answer !== 'approved') throw new errors.AuthorizationPending();
     const presented = await findOwn(request, parts, { kind: 'device_code', value });
-    if (await isReplay(storage.grants, presented, parts.options))
+    if (isReplay(presented, parts.options.tokens.refreshGrace))
       throw new errors.InvalidGrant('device code not found');
     await exchange(ctx, presented, { request, parts });
   },

@@ -25,7 +25,7 @@ import { TooManyAttempts } from './response.ts';
  */
 export function recordEvents(provider: Provider, audit: AuditLog, appUsed: LastUses['appUsed']): void {
   provider.on('grant.success', (ctx) => {
-    const { issued } = requestOf(ctx);
+    const { issued, reused } = requestOf(ctx);
     // Of a grant type of the host.
     const { AccessToken: token, ClientCredentials: own } = ctx.oidc.entities;
     const { clientId } = ctx.oidc.client!;
@@ -33,7 +33,9 @@ export function recordEvents(provider: Provider, audit: AuditLog, appUsed: LastU
     const resource = besidesDefault(audience, provider.issuer);
     const userId = issued?.grant?.user.id ?? token?.accountId;
     const grantId = issued?.grant?.id ?? token?.grantId;
-    record(ctx, { type: 'token_issued', clientId, userId, grantId, resource, grantType: grantTypeOf(ctx)! });
+    const about = { clientId, userId, grantId, resource };
+    record(ctx, { type: 'token_issued', ...about, grantType: grantTypeOf(ctx)! });
+    if (reused) record(ctx, { type: 'refresh_token_reused', ...about, ...reused });
     if (userId !== undefined) appUsed(userId, clientId);
   });
   provider.on('grant.error', (ctx, error) => {

@@ -49,6 +49,8 @@ export interface EngineRequest {
   /** The consent that a code depends on. Absent: the client needs none, or the user has not given it yet. */
   consent?: FoundSession['consent'];
 
+  /** The credential was spent before, and led to the current refresh token of its family; by how many generations. */
+  reused?: { readonly generations: number } | undefined;
   /** What the access token of the response says. */
   issued?: IssuedToken | undefined;
   /** The OAuth error of the engine or of this server; the last one counts. */

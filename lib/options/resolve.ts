@@ -42,6 +42,7 @@ export function resolveOptions<
     gate,
     issuer,
     lifetimes: tokens.lifetimes,
+    refreshGrace: tokens.refreshGrace,
     scopes: options.scopes,
   });
   const scopes = scopesOfAll(resources.values());

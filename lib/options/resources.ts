@@ -7,7 +7,10 @@ import { lifetimeCheck } from './lifetimes.ts';
 import type { ResolvedLifetimes } from './lifetimes.ts';
 import { isLiteral, requirePermissions, scopes } from './scopes.ts';
 import type { Scope } from './scopes.ts';
-import { text } from './values.ts';
+import { duration, text } from './values.ts';
+
+// In seconds.
+const SHARED_REFRESH_GRACE = 3600;
 
 const CLIENT_LIFETIMES = {
   accessToken: optional(lifetimeCheck),
@@ -27,6 +30,13 @@ function resourceOptions<P extends string>() {
     scopes: optional(scopes<P>, {}),
     /** The lifetimes of the API's tokens, at most those of `tokens.lifetimes`. @default those of `tokens.lifetimes` */
     lifetimes: optional(object(CLIENT_LIFETIMES), {}),
+    /**
+     * `tokens.refreshGrace` for the public clients of this API: how long a used refresh token leads to the current one, so that the
+     * processes of an agent can share one. Whoever steals a refresh token can use it for as long without being noticed. `0`: reuse
+     * always revokes the grant.
+     * @default '1 hour', or `0` when `tokens.refreshGrace` is `0`
+     */
+    refreshGrace: optional(duration(0)),
   };
 }
 
@@ -63,6 +73,8 @@ export interface ResolvedResource<P extends string = string> {
   readonly scopes: ReadonlyMap<string, Scope<P>>;
   /** In seconds. */
   readonly lifetimes: Pick<ResolvedLifetimes, keyof typeof CLIENT_LIFETIMES>;
+  /** In seconds: for public clients; confidential ones have `tokens.refreshGrace`. */
+  readonly refreshGrace: number;
   /** The URL of its metadata (RFC 9728 section 3). `undefined`: not published, without the option `resources`. */
   readonly metadataUrl: string | undefined;
 }
@@ -78,18 +90,27 @@ export function resolveResources<P extends string>(
     gate,
     issuer,
     lifetimes,
+    refreshGrace,
     scopes: standard,
   }: {
     readonly gate: Gate<P>;
     readonly issuer: string;
     readonly lifetimes: ResolvedLifetimes;
+    readonly refreshGrace: number;
     readonly scopes: ReadonlyMap<string, Scope<P>>;
   },
 ): ReadonlyMap<string, ResolvedResource<P>> {
   requirePermissions('scopes', standard, gate);
   const resolved = new Map<string, ResolvedResource<P>>();
   const metadataUrl = declared && metadataUrlOf(issuer);
-  resolved.set(issuer, { resource: issuer, name: issuer, scopes: standard, lifetimes, metadataUrl });
+  resolved.set(issuer, {
+    resource: issuer,
+    name: issuer,
+    scopes: standard,
+    lifetimes,
+    refreshGrace,
+    metadataUrl,
+  });
   const hrefs = new Set([hrefOf(issuer)]);
   for (const [url, api] of declared ?? []) {
     const option = `resources['${url}']`;
@@ -108,6 +129,7 @@ export function resolveResources<P extends string>(
       name: api.name ?? url,
       scopes: api.scopes,
       lifetimes: limitedBy(lifetimes, api.lifetimes, `${option}.lifetimes`),
+      refreshGrace: api.refreshGrace ?? (refreshGrace === 0 ? 0 : SHARED_REFRESH_GRACE),
       metadataUrl: metadataUrlOf(url),
     });
   }

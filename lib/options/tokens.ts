@@ -60,9 +60,9 @@ export function tokens<U extends User>() {
     /** How long a revocation on one node may take to reach the others. At least one second. @default '5 seconds' */
     revocationLag: optional(duration(1), '5 seconds'),
     /**
-     * How long a used refresh token returns the same new refresh token again, so that two tabs, or a retry after a crash or a
-     * failover, do not end the user's authorization. It ends earlier when the new refresh token is used. `0`: reuse always
-     * revokes the grant.
+     * How long a used refresh token leads to the current one, so that two tabs, or a retry after a crash or a failover, do not end the
+     * user's authorization. Counted from its first use; after it, reuse revokes the grant. `0`: reuse always does. Public clients of an
+     * API of `resources` have the `refreshGrace` of that API.
      * @default '60 seconds'
      */
     refreshGrace: optional(duration(0), '60 seconds'),

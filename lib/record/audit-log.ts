@@ -247,6 +247,7 @@ function checkListener(type: string, listener: unknown): void {
 const TYPES: Readonly<Record<AuditEventType, true>> = {
   token_issued: true,
   token_refused: true,
+  refresh_token_reused: true,
   authorization_refused: true,
   login: true,
   login_failed: true,

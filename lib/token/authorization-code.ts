@@ -28,7 +28,7 @@ export const authorizationCodeGrant = (parts: GrantParts): GrantType => ({
       await countWrongVerifier(presented, parts.options.storage);
       throw error;
     }
-    await refuseReplay(ctx, presented, parts);
+    await refuseReplay(ctx, presented, { request, parts });
     await exchange(ctx, presented, { request, parts });
   },
 });

@@ -8,7 +8,7 @@ import { now } from '../contracts/clock.ts';
 import type { Credential, User } from '../contracts/index.ts';
 import { hashCredential } from '../keys/hash.ts';
 import { effectiveLifetimes, respond } from './access-token.ts';
-import { findPresented, isReplay, redeem } from './redemption.ts';
+import { findCurrent, findPresented, isReplay, redeem, refreshGraceOf } from './redemption.ts';
 import type { PresentedCredential } from '../engine/request.ts';
 import { checkGrantedResource } from '../engine/resource-parameter.ts';
 import { allowedScopes, remainingScopes } from './scopes.ts';
@@ -61,12 +61,16 @@ export function refuseExpired({ credential: { kind }, expiresIn }: PresentedCred
 export async function refuseReplay(
   ctx: KoaContextWithOIDC,
   presented: PresentedCredential,
-  { options }: Pick<GrantParts, 'options'>,
+  {
+    parts: { options },
+    request: {
+      client: { client },
+    },
+  }: { readonly parts: Pick<GrantParts, 'options'>; readonly request: AuthenticatedTokenRequest },
 ): Promise<void> {
-  const { grants } = options.storage;
-  if (!(await isReplay(grants, presented, options))) return;
+  if (!isReplay(presented, refreshGraceOf(presented, client, options))) return;
   const { credential, grant } = presented;
-  await grants.revoke({ id: grant.id }, now());
+  await options.storage.grants.revoke({ id: grant.id }, now());
   ctx.oidc.provider.emit('grant.revoked', ctx, grant.id);
   throw new errors.InvalidGrant(`${NAMES[credential.kind]} already used`);
 }
@@ -104,11 +108,15 @@ export async function exchange(
   const content = { api, client, grant: { id: grant.id, user }, lifetime, scopes, sequence };
   const accessToken = await signAccessToken(content);
   const at = now();
-  const refreshToken = await redeem(options.storage.grants, presented, {
-    successor: successorOf(presented, lifetimes, at),
-    accessTokenExpiresAt: at + lifetime,
-    refreshGrace: options.tokens.refreshGrace,
-  });
+  const { generations, value: refreshToken } =
+    presented.spentFor === undefined
+      ? await redeem(options.storage.grants, presented, {
+          successor: successorOf(presented, lifetimes, at),
+          accessTokenExpiresAt: at + lifetime,
+          refreshGrace: refreshGraceOf(presented, client, options),
+        })
+      : await findCurrent(options.storage, presented);
+  if (generations > 0) request.reused = { generations };
   respond(ctx, request, { accessToken, content, refreshToken });
 }
 

@@ -9,7 +9,7 @@ import { currentRequest } from '../engine/request.ts';
 import { hashCredential } from '../keys/hash.ts';
 import type { ResolvedOptions } from '../options/resolved-options.ts';
 import { hostClaimsOf } from './access-token.ts';
-import { findPresented, isReplay } from './redemption.ts';
+import { findPresented, isReplay, refreshGraceOf } from './redemption.ts';
 import { createIsTokenActive } from './verify-access-token.ts';
 
 /** Authorization codes, which the authorization endpoint of the engine saves. They are redeemed in authorization-code.ts. */
@@ -45,7 +45,8 @@ export function refreshTokenAdapter(
         return undefined;
       }
       if (request) request.credential = presented;
-      const consumed = await isReplay(storage.grants, presented, options);
+      const client = request?.client?.client;
+      const consumed = isReplay(presented, client ? refreshGraceOf(presented, client, options) : 0);
       const payload = presented.credential.payload as AdapterPayload;
       return { ...payload, jti: value, ...(consumed && { consumed }) };
     },

@@ -4,7 +4,7 @@ import type { KeyObject } from 'node:crypto';
 
 import { errors } from '../engine/oidc-provider.ts';
 
-import type { Credential, GrantStore } from '../contracts/index.ts';
+import type { Client, Credential, GrantStore, Storage } from '../contracts/index.ts';
 import type { PresentedCredential } from '../engine/request.ts';
 import { hashCredential } from '../keys/hash.ts';
 import { seal, unseal } from '../keys/seal.ts';
@@ -30,32 +30,53 @@ export async function findPresented(
   return { ...found, value, resource: resource as string | undefined, scopes: scopeNames(scope) };
 }
 
+/**
+ * How long a spent credential leads to the current refresh token, in seconds. The processes of a public client of an API, such as an
+ * agent, often share one refresh token without telling each other of the next one.
+ */
+export function refreshGraceOf(
+  { credential: { kind }, resource }: Pick<PresentedCredential, 'credential' | 'resource'>,
+  { confidential }: Pick<Client, 'confidential'>,
+  { issuer, resources, tokens }: ResolvedOptions,
+): number {
+  const isShared = kind === 'refresh_token' && !confidential;
+  const api = isShared ? resources.get(resource ?? issuer) : undefined;
+  return api?.refreshGrace ?? tokens.refreshGrace;
+}
+
 /** What a credential is exchanged for. */
 export interface TokenExchange {
   /** The refresh token of the response. */
   readonly successor: { readonly value: string; readonly credential: Credential };
   /** When the access token of the response expires, in seconds since 1970. */
   readonly accessTokenExpiresAt: number;
+  /** See {@link refreshGraceOf}. */
   readonly refreshGrace: number;
+}
+
+/** The refresh token of a response. */
+export interface RefreshTokenFound {
+  readonly value: string;
+  /** How many refresh tokens of the family are newer than the presented one; 0: it was spent by this request. */
+  readonly generations: number;
 }
 
 /**
  * Spends a credential and stores the refresh token that it is exchanged for, in one transaction.
  *
- * When a refresh token or a device code was spent within the grace, the request gets the successor that the first request got:
- * the successor is sealed with a key from the presented token. In any other case a spent credential is `invalid_grant`.
+ * When another request has spent the refresh token or the device code in the meantime, this one gets the same successor, which is
+ * sealed with a key from the presented token. In any other case a spent credential is `invalid_grant`.
  *
  * When the process dies between the transaction and the response, these two can be sent again within the grace. A code
  * cannot, so the user has to authorize the app again.
  *
- * @returns the refresh token of the response
  * @throws InvalidGrant of the engine when another request has spent the credential
  */
 export async function redeem(
   grants: Pick<GrantStore, 'redeem'>,
   { credential: { id, kind }, value }: PresentedCredential,
   { accessTokenExpiresAt, refreshGrace, successor }: TokenExchange,
-): Promise<string> {
+): Promise<RefreshTokenFound> {
   // A retry at the end of the grace gets an access token that expires later by the length of the grace.
   const expiresAt = Math.max(
     accessTokenExpiresAt + refreshGrace + CLOCK_MARGIN,
@@ -71,31 +92,64 @@ export async function redeem(
       sealedSuccessor,
     },
   );
-  if (redemption.outcome === 'redeemed') return successor.value;
+  if (redemption.outcome === 'redeemed') return { value: successor.value, generations: 0 };
   if (
     redemption.outcome === 'spent' &&
     sealedSuccessor !== undefined &&
     redemption.sealedSuccessor !== undefined
   )
-    return openSuccessor(redemption.sealedSuccessor, value);
+    return { value: openSuccessor(redemption.sealedSuccessor, value), generations: 1 };
   throw new errors.InvalidGrant(`${kind} was spent by another request`);
+}
+
+// More in one grace are those of a client that refreshes in a loop: the number bounds what one request reads. A device repeats a poll
+// whose response it has missed, and then has no refresh token to use.
+const MOST_GENERATIONS: Readonly<Record<Credential['kind'], number>> = {
+  code: 0,
+  device_code: 1,
+  refresh_token: 32,
+};
+
+/**
+ * Finds the current refresh token of the family of a spent credential, which is not a replay: the successor of its successor, and so
+ * on, each sealed with a key from the one before. It stays unspent, so that the family has one unspent refresh token at any time.
+ *
+ * All are read at one moment. When another request spends the current one after it, that one leads to the next in turn.
+ *
+ * @throws InvalidGrant of the engine when one of them was pruned, was spent without grace or has expired, or when there are too many.
+ * Nothing is revoked: none of this shows that the credential was stolen
+ */
+export async function findCurrent(
+  storage: Pick<Storage, 'confirm' | 'grants'>,
+  { credential: { kind, sealedSuccessor }, value: presented }: PresentedCredential,
+): Promise<RefreshTokenFound> {
+  let value = openSuccessor(sealedSuccessor!, presented);
+  const chain = await storage.grants.findChain(hashCredential(value), MOST_GENERATIONS[kind]);
+  for (const { credential } of chain.slice(0, -1)) {
+    if (credential.sealedSuccessor === undefined) break;
+    value = openSuccessor(credential.sealedSuccessor, value);
+  }
+  const current = chain.at(-1);
+  if (!current || current.spentFor !== undefined || current.expiresIn <= 0)
+    throw new errors.InvalidGrant(`${kind} was spent, and the current refresh token cannot be found from it`);
+  // It may be in none of the standbys yet.
+  await storage.confirm?.();
+  return { value, generations: chain.length };
 }
 
 /**
  * Whether presenting this credential is a replay, which revokes all tokens of its grant (RFC 6749 section 4.1.2, RFC 9700
- * section 4.14.2), unless it is a device code. A spent code always is. A spent refresh token or device code is not while the client may
- * have missed the response: within the grace, and until its successor is used, which proves that the response arrived.
+ * section 4.14.2), unless it is a device code. A spent code always is. A spent refresh token or device code is not within the grace:
+ * its client may have missed the response, or another process of the client has received it.
+ *
+ * @param refreshGrace - see {@link refreshGraceOf}
  */
-export async function isReplay(
-  grants: Pick<GrantStore, 'findCredential'>,
-  { credential: { kind, sealedSuccessor }, spentFor, value }: PresentedCredential,
-  { tokens: { refreshGrace } }: ResolvedOptions,
-): Promise<boolean> {
+export function isReplay(
+  { credential: { kind, sealedSuccessor }, spentFor }: PresentedCredential,
+  refreshGrace: number,
+): boolean {
   if (spentFor === undefined) return false;
-  if (kind === 'code' || sealedSuccessor === undefined) return true;
-  if (spentFor >= refreshGrace * 1000) return true;
-  const successor = await findPresented(grants, 'refresh_token', openSuccessor(sealedSuccessor, value));
-  return successor === undefined || successor.spentFor !== undefined;
+  return kind === 'code' || sealedSuccessor === undefined || spentFor >= refreshGrace * 1000;
 }
 
 /**

@@ -19,7 +19,7 @@ export const refreshTokenGrant = (parts: GrantParts): GrantType => ({
       const scopes = missing.length === 1 ? 'scope' : 'scopes';
       throw new errors.InvalidScope(`refresh token missing requested ${scopes}`, missing.join(' '));
     }
-    await refuseReplay(ctx, presented, parts);
+    await refuseReplay(ctx, presented, { request, parts });
     await exchange(ctx, presented, { request, parts, requested });
   },
 });

@@ -140,6 +140,7 @@ const OPERATIONS: Readonly<Record<string, Operation>> = {
     grants.redeem(aCode({ id: ID }), { successor: aRefreshToken({ id: 'next', grantId: ID }) }),
   'a redemption that comes second': async ({ grants }) =>
     grants.redeem(aCode({ id: ID }), { neededUntil: NOW }),
+  'a refresh token with those that followed it': async ({ grants }) => grants.findChain('next', 32),
   'the revocation of a grant': async ({ grants }) => grants.revoke({ id: 'of 1' }, NOW),
   'the revocation of the grants of a user': async ({ grants }) =>
     grants.revoke({ userId: 'ann', clientId: 'timetable' }, NOW),

@@ -43,6 +43,7 @@ const LATER = [
   REGISTRATION_CLAIMS,
   '0015_consent_index',
   CLIENT_NAMES,
+  '0017_successor',
 ];
 
 const cluster = startCluster(4);

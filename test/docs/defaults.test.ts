@@ -243,10 +243,9 @@ test('a value next to the name of an option in a guide is its default', (t) => {
 const SENTENCES: readonly [option: string, ...patterns: readonly string[]][] = [
   [
     'tokens.refreshGrace',
-    `same new(?: refresh token| one), for (AMOUNT)`,
-    `again\\s+within (AMOUNT)`,
+    `The grace is (AMOUNT)`,
     `but for a retry within (AMOUNT)`,
-    `or it is more than (AMOUNT) ago`,
+    `and it is more than (AMOUNT) ago`,
   ],
   ['tokens.revocationLag', `within (AMOUNT) on the others`],
   ['tokens.lifetimes.accessToken', `access token lives (AMOUNT) by default`],

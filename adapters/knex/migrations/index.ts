@@ -217,6 +217,12 @@ export const migrations: readonly Migration[] = [
       }),
     ],
   },
+  {
+    // The refresh token that a credential was redeemed for, so that one read finds the current one of a family. Of credentials that
+    // were redeemed before, only the next one is found.
+    name: '0017_successor',
+    up: (dialect) => addColumns(dialect, 'gatehouse_credentials', { successor_id: 'id' }),
+  },
 ];
 
 /** Names of the migrations that have not run, in order. On a database without Gatehouse's tables, all of them. */

@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 
-import type { GrantSelector, GrantStore } from '../../../lib/contracts/index.ts';
+import type { Credential, FoundCredential, GrantSelector, GrantStore } from '../../../lib/contracts/index.ts';
 import type { Database } from '../database.ts';
 import { inList, toOptionalNumber } from './column-values.ts';
 import type { Integer } from './column-values.ts';
@@ -12,6 +12,8 @@ import type { Row } from './rows.ts';
 // SQLite blocks the thread while it updates a batch, and a server locks its rows. A power of two, see inList().
 const BATCH = 256;
 
+const REFRESH_TOKEN: Credential['kind'] = 'refresh_token';
+
 /** Grants with their credentials. */
 export function grantStore(database: Database): GrantStore {
   const { canChangeInQueries, clock, forUpdate } = database.dialect;
@@ -20,6 +22,19 @@ export function grantStore(database: Database): GrantStore {
   const findCredential = `
     select ${FOUND_CREDENTIAL.columns}, ${FOUND_GRANT.columns}, ${clock} as clock
     ${WITH_LIVE_GRANT}`;
+
+  // Each row leads to the next by the primary key; an index of the credentials of a grant would cost a write with each refresh.
+  const findChain = `
+    with recursive chain (id, place) as (
+      select c.id, 1 ${WITH_LIVE_GRANT}
+      union all
+      select c.successor_id, chain.place + 1
+      from chain join gatehouse_credentials c on c.id = chain.id and c.kind = '${REFRESH_TOKEN}'
+      where c.successor_id is not null and chain.place < ?
+    )
+    select ${FOUND_CREDENTIAL.columns}, ${clock} as clock
+    from chain join gatehouse_credentials c on c.id = chain.id and c.kind = '${REFRESH_TOKEN}'
+    order by chain.place`;
 
   async function revokeSome(selector: GrantSelector, at: number): Promise<readonly string[]> {
     const { condition, values } = toCondition(selector);
@@ -52,16 +67,11 @@ export function grantStore(database: Database): GrantStore {
     },
     async findCredential(kind, id) {
       const row = await database.get<FoundRow>(findCredential, [id, kind, id, kind]);
-      if (!row) return undefined;
-      const credential = FOUND_CREDENTIAL.read(row);
-      const { consumedAt, expiresAt } = credential;
-      const at = toOptionalNumber(row.clock) ?? Date.now();
-      return {
-        credential,
-        grant: FOUND_GRANT.read(row),
-        expiresIn: expiresAt - Math.floor(at / 1000),
-        spentFor: consumedAt === undefined ? undefined : at - consumedAt,
-      };
+      return row && { ...toFound(row), grant: FOUND_GRANT.read(row) };
+    },
+    async findChain(id, limit) {
+      const rows = await database.all<FoundRow>(findChain, [id, REFRESH_TOKEN, id, REFRESH_TOKEN, limit]);
+      return rows.map(toFound);
     },
     redeem: canChangeInQueries ? redeemAtOnce(database) : redeemInSteps(database),
     async revoke(selector, at) {
@@ -82,6 +92,17 @@ const FOUND_GRANT = GRANTS.of('g', 'grant_');
 
 interface FoundRow extends Row {
   readonly clock: Integer | null;
+}
+
+function toFound(row: FoundRow): Omit<FoundCredential, 'grant'> {
+  const credential = FOUND_CREDENTIAL.read(row);
+  const { consumedAt, expiresAt } = credential;
+  const at = toOptionalNumber(row.clock) ?? Date.now();
+  return {
+    credential,
+    expiresIn: expiresAt - Math.floor(at / 1000),
+    spentFor: consumedAt === undefined ? undefined : at - consumedAt,
+  };
 }
 
 const FIND = `select ${GRANTS.columns} from gatehouse_grants where id = ?`;

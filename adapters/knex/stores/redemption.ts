@@ -21,6 +21,7 @@ export function redeemAtOnce(database: Database): GrantStore['redeem'] {
       kind,
       Date.now(),
       sealedSuccessor ?? null,
+      successor?.id ?? null,
       id,
       kind,
       grantNeededUntil,
@@ -44,7 +45,8 @@ const steps = ({ clock }: Dialect): string => `
     select g.id ${LIVE_GRANT} for update
   ),
   spent as (
-    update gatehouse_credentials c set consumed_at = coalesce(${clock}, ?), sealed_successor = ? from live
+    update gatehouse_credentials c 
+    set consumed_at = coalesce(${clock}, ?), sealed_successor = ?, successor_id = ? from live
     where c.id = ? and c.kind = ? and c.grant_id = live.id and c.consumed_at is null
     returning c.grant_id
   ),
@@ -62,7 +64,8 @@ const FIND_SPENT = `
 export function redeemInSteps(database: Database): GrantStore['redeem'] {
   const { clock, forUpdate, returnsUpdatedRows } = database.dialect;
   const spend = `
-    update gatehouse_credentials set consumed_at = coalesce(${clock}, ?), sealed_successor = ?
+    update gatehouse_credentials 
+    set consumed_at = coalesce(${clock}, ?), sealed_successor = ?, successor_id = ?
     where id = ? and kind = ? and consumed_at is null`;
   const spendOfLiveGrant = `${spend} and exists (select 1 ${LIVE_GRANT}) returning ${SPENT_COLUMNS}`;
   const find = `
@@ -71,7 +74,7 @@ export function redeemInSteps(database: Database): GrantStore['redeem'] {
 
   return async ({ kind, id }, { successor, sealedSuccessor, neededUntil = 0 }) =>
     database.transaction(async (statements): Promise<Redemption> => {
-      const values = [Date.now(), sealedSuccessor ?? null, id, kind];
+      const values = [Date.now(), sealedSuccessor ?? null, successor?.id ?? null, id, kind];
       // One conditional write: of concurrent redemptions one changes the row; the others wait here and then change none.
       const won = returnsUpdatedRows
         ? await statements.get<SpentGrantRow>(spendOfLiveGrant, [...values, id, kind])

@@ -1,4 +1,4 @@
-import type { Credential, GrantStore, Storage } from '../../contracts/index.ts';
+import type { Credential, Grant, GrantStore, Storage } from '../../contracts/index.ts';
 import { now } from '../../contracts/clock.ts';
 import { aCode, aGrant, aRefreshToken, HOUR, NOW, rowsOf } from './rows.ts';
 import { atOnce, testsOf } from '../test-runner.ts';
@@ -86,6 +86,82 @@ export function redemptionContract(register: StorageTest): void {
     t.is((await grants.findCredential('refresh_token', living.id))?.credential.consumedAt, undefined);
   });
 
+  test('findChain: finds a refresh token and those that followed it, up to the current one', async (t, grants) => {
+    const ids = await rotate(grants, 4);
+    await rotate(grants, 2, 'other family');
+    for (const [place, first] of ids.entries()) {
+      const chain = await grants.findChain(first, 10);
+      t.deepEqual(
+        chain.map(({ credential }) => credential.id),
+        ids.slice(place),
+      );
+      t.deepEqual(
+        chain.map(({ credential, spentFor }) => [credential.sealedSuccessor, spentFor === undefined]),
+        chain.map((_, step) =>
+          place + step < 4 ? [`sealed ${place + step + 1}`, false] : [undefined, true],
+        ),
+      );
+      t.true(chain.every(({ expiresIn }) => expiresIn < 0));
+    }
+    t.is((await grants.findChain('unknown', 10)).length, 0);
+  });
+
+  test('findChain: finds at most as many as the limit', async (t, grants) => {
+    const [first] = await rotate(grants, 4);
+    for (const limit of [1, 3]) t.is((await grants.findChain(first!, limit)).length, limit);
+  });
+
+  test('findChain: ends at a refresh token that was pruned, and at one without a successor', async (t, grants, storage) => {
+    const [first, second] = await rotate(grants, 3);
+    await grants.redeem({ kind: 'refresh_token', id: '3' }, {});
+    t.deepEqual((await grants.findChain(second!, 10)).at(-1)?.credential.id, '3');
+    // The second one alone has expired: the lifetimes were lowered in the meantime.
+    await grants.insert(aGrant({ id: 'short' }), aRefreshToken({ id: 'a', grantId: 'short' }));
+    for (const [id, next, expiresAt] of [
+      ['a', 'b', NOW - 1],
+      ['b', 'c', NOW + HOUR],
+    ] as const) {
+      const successor = aRefreshToken({ id: next, grantId: 'short', expiresAt });
+      await grants.redeem({ kind: 'refresh_token', id }, { successor, sealedSuccessor: 'sealed' });
+    }
+    await storage.prune(NOW, 100);
+    t.deepEqual(
+      (await grants.findChain('a', 10)).map(({ credential }) => credential.id),
+      ['a'],
+    );
+    t.is((await grants.findChain(first!, 10)).length, 4);
+  });
+
+  test('findChain: finds nothing of a grant that was revoked, or whose user or client was ended', async (t, grants, {
+    revocations,
+  }) => {
+    const families = ['revoked', 'of ann', 'of the client'];
+    const firsts = [];
+    for (const [index, id] of families.entries()) {
+      const [first] = await rotate(grants, 2, id, { userId: `user ${index}`, clientId: `client ${index}` });
+      firsts.push(first!);
+    }
+    for (const first of firsts) t.is((await grants.findChain(first, 10)).length, 3);
+    await grants.revoke({ id: 'revoked' }, NOW);
+    await revocations.revokeAllOf({ userId: 'user 1' });
+    await revocations.revokeAllOf({ clientId: 'client 2' });
+    for (const first of firsts) t.is((await grants.findChain(first, 10)).length, 0);
+  });
+
+  test('findChain: while the family is rotated, ends at a refresh token that is current', async (t, grants) => {
+    const [first] = await rotate(grants, 0);
+    for (let step = 1; step <= 10; step += 1) {
+      const [, ...chains] = await Promise.all([
+        rotateOnce(grants, 'grant-1', step),
+        ...Array.from({ length: 5 }, async () => grants.findChain(first!, 20)),
+      ]);
+      for (const chain of chains) {
+        t.is(chain.filter(({ spentFor }) => spentFor === undefined).length, 1);
+        t.is(chain.at(-1)?.spentFor, undefined);
+      }
+    }
+  });
+
   test('redeem: at the same time as a revocation of the grant, leaves no usable credential', async (t, _grants, storage) => {
     for (let round = 0; round < 20; round += 1) {
       const { outcome, revoked, found, isStored } = await redeemWhileRevoking(storage, `round ${round}`);
@@ -97,6 +173,27 @@ export function redemptionContract(register: StorageTest): void {
     }
   });
 }
+
+/** Inserts a grant with a refresh token, and rotates it. Resolves to the ids of its refresh tokens, the oldest one first. */
+async function rotate(
+  grants: GrantStore,
+  times: number,
+  grantId: string = aGrant().id,
+  of: Partial<Pick<Grant, 'clientId' | 'userId'>> = {},
+): Promise<readonly string[]> {
+  await grants.insert(aGrant({ ...of, id: grantId }), aRefreshToken({ id: idOf(grantId, 0), grantId }));
+  for (let step = 1; step <= times; step += 1) await rotateOnce(grants, grantId, step);
+  return Array.from({ length: times + 1 }, (_, step) => idOf(grantId, step));
+}
+
+async function rotateOnce(grants: GrantStore, grantId: string, step: number): Promise<void> {
+  const successor = aRefreshToken({ id: idOf(grantId, step), grantId });
+  const spent = { kind: 'refresh_token', id: idOf(grantId, step - 1) } as const;
+  await grants.redeem(spent, { successor, sealedSuccessor: `sealed ${step}` });
+}
+
+const idOf = (grantId: string, step: number): string =>
+  grantId === aGrant().id ? `${step}` : `${step} of ${grantId}`;
 
 /** Of a hundred calls at once, one redeems the credential, and the others learn of its successor. */
 export async function isRedeemedOnce(
