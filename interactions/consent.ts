@@ -3,7 +3,8 @@ import { readForm } from '../lib/http/form.ts';
 import { checkedBoxes, describeAccess, isNothingLeft, nothingLeft } from './access.ts';
 import type { FieldProblem } from './page.ts';
 import type { PageRequest } from './page-request.ts';
-import { sentence } from './sentence.ts';
+import { plain, sentence } from './sentence.ts';
+import type { Texts } from './text.ts';
 import { nameOfApp, warningsFor } from './unregistered.ts';
 import { displayName } from './viewer.ts';
 
@@ -48,14 +49,15 @@ function showConsent(
     user: user && displayName(user),
     canSwitchUser,
     resource: resource?.name,
-    destination: destination(redirectUri),
+    destination: destination(redirectUri, text),
   });
 }
 
 // A private-use scheme (RFC 8252 section 7.1) has no origin: `com.example.app:/callback` opens the app that has registered
 // `com.example.app:`.
-function destination(redirectUri: string): string {
+function destination(redirectUri: string, text: Texts): string {
   const url = URL.parse(redirectUri);
   if (!url) return redirectUri;
-  return url.origin === 'null' ? url.protocol : url.origin;
+  if (url.origin !== 'null') return url.origin;
+  return plain(sentence(text['consent.destination.program'], { name: url.protocol }));
 }

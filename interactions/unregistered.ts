@@ -35,7 +35,8 @@ export function warningsFor(
     host === undefined
       ? sentence(text['consent.caution.dynamic'], names)
       : sentence(text['consent.caution.document'], { ...names, name: host });
-  const isOnDevice = isLoopback(URL.parse(redirectUri)?.hostname ?? '');
+  const url = URL.parse(redirectUri);
+  const isOnDevice = url !== null && (url.origin === 'null' || isLoopback(url.hostname));
   return isOnDevice ? [who, sentence(text['consent.caution.device'])] : [who];
 }
 

@@ -54,6 +54,7 @@ export const de: Readonly<Record<keyof typeof en, string>> = {
   'consent.user': 'Angemeldet als',
   'consent.switch': 'Nicht Sie?',
   'consent.destination': 'Danach geht es weiter zu',
+  'consent.destination.program': 'dem Programm auf diesem Gerät, das {name}-Links öffnet',
   'consent.authorize': 'Zugriff erlauben',
   'consent.deny': 'Ablehnen',
 
@@ -284,7 +285,7 @@ export const de: Readonly<Record<keyof typeof en, string>> = {
   'apps.problem.uri_insecure':
     'Sie muss mit https: beginnen. Ohne geht es nur für die Adresse des eigenen Computers, zum Beispiel http://localhost.',
   'apps.problem.uri_private_scheme':
-    'Ein eigenes Schema ist Ihr umgekehrter Domainname: com.example.app:/callback.',
+    'Verwenden Sie ein eigenes Schema, zum Beispiel com.example.app:/callback. Dieses gehört einem Protokoll, einem Browser oder einem System.',
   'apps.problem.uri_http_host':
     'Auf einem Computer oder Smartphone ist http: für 127.0.0.1, [::1] und localhost da. Alles andere braucht https:.',
   'apps.problem.uri_https_loopback': 'Verwenden Sie http: für die Adresse des eigenen Computers.',

@@ -50,6 +50,7 @@ export const en = {
   'consent.user': 'Signed in as',
   'consent.switch': 'Not you?',
   'consent.destination': 'You will be sent to',
+  'consent.destination.program': 'the program on this device that opens {name} links',
   'consent.authorize': 'Authorize',
   'consent.deny': 'Deny',
   'consent.quoted': '“{name}”',
@@ -269,7 +270,7 @@ export const en = {
   'apps.problem.uri_insecure':
     'It must begin with https:. Only this computer’s own address, such as http://localhost, works without.',
   'apps.problem.uri_private_scheme':
-    'A scheme of your own is a domain name of yours, reversed: com.example.app:/callback.',
+    'Use a scheme of your own, such as com.example.app:/callback. This one is that of a protocol, a browser or a system.',
   'apps.problem.uri_http_host':
     'On a computer or phone, http: is for 127.0.0.1, [::1] and localhost. Everything else needs https:.',
   'apps.problem.uri_https_loopback': 'Use http: for this computer’s own address.',

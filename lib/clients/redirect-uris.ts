@@ -1,11 +1,12 @@
 import type { Client } from '../contracts/index.ts';
 import { isLoopback } from '../contracts/loopback.ts';
 import type { Mistake } from '../contracts/field-errors.ts';
+import { isPrivateUse } from './uri-schemes.ts';
 
 const LONGEST_REDIRECT_URI = 2000;
 
-// A private-use scheme is a reversed domain name (RFC 8252 section 7.1), which excludes schemes such as `javascript:`.
-const PRIVATE_USE_SCHEME = /^[a-z][a-z0-9+-]*(?:\.[a-z0-9+-]+)+:$/;
+// A reversed domain name, as RFC 8252 section 7.1 has it, or a word, as editors have it: such a URI has to have a path.
+const PRIVATE_USE = /^(?:[a-z][a-z0-9+-]*(?:\.[a-z0-9+-]+)+:|[a-z][a-z0-9+-]*:\/)/i;
 
 /**
  * The mistake in a redirect URI; `undefined` when it can be registered (RFC 6749 section 3.1.2, RFC 9700 sections 2.1 and 2.6,
@@ -27,7 +28,9 @@ export function redirectUriMistake(uri: unknown, { native }: { native: boolean }
     return native ? nativeWebMistake(url) : webMistake(url);
   }
   if (!native) return ['uri_scheme'];
-  return PRIVATE_USE_SCHEME.test(url.protocol) ? undefined : ['uri_private_scheme'];
+  return PRIVATE_USE.test(uri) && isPrivateUse(url.protocol.slice(0, -1))
+    ? undefined
+    : ['uri_private_scheme'];
 }
 
 // Over http, the network can read the authorization code, except on a loopback address.

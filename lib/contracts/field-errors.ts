@@ -46,7 +46,7 @@ const MISTAKES = {
   uri_insecure:
     'use https; http is for loopback addresses only, such as http://localhost (RFC 9700 section 2.6)',
   uri_private_scheme:
-    'a scheme of your own is a reversed domain name, such as com.example.app:/callback (RFC 8252 section 7.1)',
+    'use a scheme of your own, such as com.example.app:/callback (RFC 8252 section 7.1), and none of a protocol, a browser or a system',
   uri_http_host: 'a native app uses http on 127.0.0.1, [::1] or localhost only (RFC 8252 section 7.3)',
   uri_https_loopback: 'use http on a loopback address (RFC 8252 section 7.3)',
 

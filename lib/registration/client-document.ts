@@ -1,10 +1,10 @@
 import { isIP } from 'node:net';
 
 import type { Client, ClientKeys, ClientMetadataDocument } from '../contracts/index.ts';
-import { isLoopback } from '../contracts/loopback.ts';
 import { ClientMetadataError } from '../errors.ts';
 import { checkClientFields, isStrings } from '../clients/fields.ts';
 import { PRIVATE_MEMBERS } from '../clients/public-keys.ts';
+import { isOnDevice } from '../clients/redirect-uris.ts';
 import { inMetadata, lacking } from './registration-metadata.ts';
 
 /*
@@ -96,19 +96,11 @@ function toFields({
   redirectUris,
 }: Pick<DocumentFields, 'confidential' | 'keys' | 'name' | 'redirectUris'>): DocumentFields {
   // The port of a loopback redirect URI is free (RFC 8252 section 7.3), which the client type decides here.
-  const native = redirectUris.some(isLoopbackUri);
+  const native = redirectUris.some((uri) => isOnDevice(uri) && !uri.startsWith('https:'));
   const given = { name, grantType: 'authorization_code', redirectUris, confidential, native, keys } as const;
   const { checked, mistakes } = checkClientFields(given, {});
   if (mistakes) throw invalid(mistakes.map(inMetadata));
-  // Any app of a device can register a scheme of its own, and receive the response there.
-  const other = redirectUris.find((uri) => !/^https?:/i.test(uri));
-  if (other !== undefined) throw invalid(['redirect_uris: use https, or http on a loopback address']);
   return { name: checked.name, redirectUris: checked.redirectUris, confidential, keys: checked.keys, native };
-}
-
-function isLoopbackUri(uri: string): boolean {
-  const url = URL.parse(uri);
-  return url?.protocol === 'http:' && isLoopback(url.hostname);
 }
 
 function hasPrivateKey(jwks: unknown): boolean {

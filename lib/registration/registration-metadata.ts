@@ -202,10 +202,11 @@ function readApplication(
       'token_endpoint_auth_method: an app of the application_type native cannot keep a secret; give none',
     );
   }
-  // A native app may not redirect to a loopback address over https, a web app may.
-  const isInstalled =
-    type === undefined &&
-    redirectUris.some((uri) => isOnDevice(uri) && URL.parse(uri)?.protocol !== 'https:');
+  // A native app may not redirect to a loopback address over https, a web app may. Editors call themselves `web`, or nothing.
+  const isInstalled = redirectUris.some((uri) => {
+    const protocol = URL.parse(uri)?.protocol ?? 'https:';
+    return protocol === 'http:' ? type === undefined && isOnDevice(uri) : protocol !== 'https:';
+  });
   return {
     authMethod: authMethod as RegisteredAuthMethod,
     native: authMethod === 'none' && (type === 'native' || isInstalled),

@@ -249,7 +249,7 @@ test('without --yes, import prints what it would do and changes nothing; it can 
  3. It has no permissions yet, because Passport has none for clients. Add them with \`gatehouse client permissions\`.
  4. It keeps the authorization code grant only. If it also uses client credentials, register another client for that.
  5. redirectUris[1]: a redirect URI has no fragment (RFC 6749 section 3.1.2) (https://no.example/#here)
- 6. redirectUris[2]: a scheme of your own is a reversed domain name, such as com.example.app:/callback (RFC 8252 section 7.1) (ftp://no.example/)
+ 6. redirectUris[2]: use a scheme of your own, such as com.example.app:/callback (RFC 8252 section 7.1), and none of a protocol, a browser or a system (ftp://no.example/)
  7. It was revoked in Passport, so it is disabled.
 
 3 to import, 0 already present, 2 skipped, 1 refused.

@@ -129,7 +129,7 @@ test('refuses documents with mistakes, and says what is wrong', async (t) => {
     [{ redirect_uris: ['http://agent.example/'] }, /redirect_uris\[0\]: use https/],
     [{ redirect_uris: ['https://agent.example/*'] }, /redirect_uris\[0\]: wildcards/],
     [{ redirect_uris: ['javascript:alert(1)'] }, /redirect_uris\[0\]/],
-    [{ redirect_uris: [LOOPBACK, 'com.example.app:/callback'] }, /redirect_uris: use https, or http on a/],
+    [{ redirect_uris: [LOOPBACK, 'intent://app.example/'] }, /redirect_uris\[1\]: use a scheme of your own/],
     [{ client_secret: secret }, /client_secret: a document that anybody can read/],
     [{ client_secret_expires_at: 0 }, /client_secret_expires_at/],
     [{ token_endpoint_auth_method: 'client_secret_basic' }, /token_endpoint_auth_method: use none/],
@@ -395,13 +395,21 @@ async function askGerman(platform: Platform, id: string): Promise<Page> {
   return browser.follow(await browser.submit(page, 'Anmelden', { login, password }));
 }
 
-test('a loopback redirect is free in its port alone, warned of, and asked for each time', async (t) => {
+test('a redirect to the device is warned of and asked for each time; a loopback one is free in its port alone', async (t) => {
   const platform = await startWithDocuments(t);
-  const site = await serveApp(t, { redirect_uris: [LOOPBACK, 'http://localhost:4711/'] });
+  const site = await serveApp(t, {
+    redirect_uris: [LOOPBACK, 'http://localhost:4711/', 'editor://callback'],
+  });
   const browser = new Browser();
   const authorize = async (redirect_uri: string): Promise<Page> =>
     askConsent(browser, requestOf(platform, site.id, { redirect_uri }));
-  for (const uri of [LOOPBACK, 'http://127.0.0.1:1234/callback', 'http://localhost:4711/', LOOPBACK]) {
+  for (const uri of [
+    LOOPBACK,
+    'http://127.0.0.1:1234/callback',
+    'http://localhost:4711/',
+    LOOPBACK,
+    'editor://callback',
+  ]) {
     const page = await authorize(uri);
     t.true(page.html.includes('Authorize</button>'), page.text);
     t.regex(page.text, /a program on the device that you are using/);

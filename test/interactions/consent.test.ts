@@ -77,9 +77,9 @@ test('a user without email is shown by name, without name by id', async (t) => {
   t.true((await bare.get(PAGE)).text.includes('Signed in as u1'));
 });
 
-test('the redirect target of a native or loopback client is shown as it is', async (t) => {
+test('the redirect target is shown as a host, or as the program that a scheme opens', async (t) => {
   const destinations = {
-    'com.example.reports:/callback': 'com.example.reports:',
+    'com.example.reports:/callback': 'the program on this device that opens com.example.reports: links',
     'http://127.0.0.1:51234/callback': 'http://127.0.0.1:51234',
     // A Cyrillic letter.
     'https://rep\u043Erts.example/': 'https://xn--reprts-yqf.example',

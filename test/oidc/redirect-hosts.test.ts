@@ -92,7 +92,12 @@ onEachDatabase(
   async (t, _, address) => {
     const platform = await platformOn(t, address);
     const browser = await signedIn(platform, t);
-    const uris = ['http://127.0.0.1/callback', 'http://127.0.0.1:8400/callback', 'com.example.one:/callback'];
+    const uris = [
+      'http://127.0.0.1/callback',
+      'http://127.0.0.1:8400/callback',
+      'com.example.one:/callback',
+      'cursor://one/callback',
+    ];
     for (const firstParty of [false, true]) {
       const app = await registerNative(platform, uris, firstParty);
       for (const redirect_uri of [

@@ -103,18 +103,56 @@ test('other schemes, relative URIs, wildcards, fragments and user names are refu
   }
 });
 
-test('native apps may register a private-use scheme that is a reversed domain name', async (t) => {
+test('native apps may register a private-use scheme: a reversed domain name, or a word', async (t) => {
   for (const uri of [
     'com.example.app:/callback',
     'com.example.app://callback',
+    'cursor://anysphere.cursor-mcp/oauth/callback',
+    'vscode://vscode.mcp/oauth',
+    'vscode-insiders://vscode.mcp/oauth',
+    'myapp:/callback',
     'http://127.0.0.1/callback',
   ]) {
     t.is(await registrationError(uri, NATIVE), undefined, uri);
   }
-  for (const uri of ['javascript:alert(1)', 'data:text/html,x', 'file:///x', 'blob:x', 'myapp:/callback']) {
+  for (const uri of [
+    'javascript:alert(1)',
+    'javascript://app.example/%0aalert(1)',
+    'JavaScript:/alert(1)',
+    'vbscript:/x',
+    'data:text/html,x',
+    'data:/text/html,x',
+    'file:///x',
+    'blob:x',
+    'blob:/x',
+    'about:/blank',
+    'view-source:/x',
+    'chrome-extension://x/y',
+    'ws://app.example/',
+    'wss://app.example/',
+    'ftp://app.example/',
+    'mailto:/ann@app.example',
+    'tel:/1',
+    'sms:/1',
+    'urn:/x',
+    'intent://app.example/x',
+    'android-app://com.example.app/https',
+    'ms-settings:/privacy',
+    'ms-word:/x',
+    'microsoft-edge:/x',
+    'search-ms:/x',
+    'shell:/x',
+    'itms-services://x',
+    'x-apple.systempreferences:/x',
+    'ssh://app.example/',
+    'smb://app.example/x',
+    'soap.beep://app.example/',
+    'c:/callback',
+    'myapp:callback',
+  ]) {
     t.is(
       await registrationError(uri, NATIVE),
-      'redirectUris[0]: a scheme of your own is a reversed domain name, such as com.example.app:/callback (RFC 8252 section 7.1)',
+      'redirectUris[0]: use a scheme of your own, such as com.example.app:/callback (RFC 8252 section 7.1), and none of a protocol, a browser or a system',
       uri,
     );
   }

@@ -2,10 +2,11 @@ import test from 'ava';
 import { createMetrics } from 'koa-gatehouse/metrics';
 
 import { Browser } from '../harness/browser.ts';
-import { authorize, authorizeUrl, runCodeFlow, startPlatform } from '../harness/platform.ts';
+import { authorize, authorizeUrl, runCodeFlow, signIn, startPlatform } from '../harness/platform.ts';
 import { pkce } from '../harness/pkce.ts';
 import { send } from '../harness/requests.ts';
 import { serve } from '../harness/serve.ts';
+import { COMMON_AGENTS } from './common-agents.ts';
 import { AGENT, appOf, CALLBACK, eventsOf, register, registered, startOpen } from './apps.ts';
 
 const INITIAL = 'an initial access token of the partner';
@@ -116,9 +117,17 @@ const REFUSED: [sent: unknown, error: string, description: RegExp][] = [
   [
     { redirect_uris: ['javascript:alert(1)'], token_endpoint_auth_method: 'none' },
     'invalid_redirect_uri',
-    /reversed domain name/,
+    /^redirect_uris\[0\]: use a scheme of your own/,
   ],
   [{ redirect_uris: ['com.example.app:/callback'] }, 'invalid_redirect_uri', /use https/],
+  [
+    {
+      redirect_uris: [CALLBACK, 'cursor://callback', 'intent://a.example/'],
+      token_endpoint_auth_method: 'none',
+    },
+    'invalid_redirect_uri',
+    /^redirect_uris\[2\]: use a scheme of your own, [^;]*$/,
+  ],
   [{ redirect_uris: ['not a uri'] }, 'invalid_redirect_uri', /percent-encode/],
   [{ ...AGENT, client_name: 1 }, 'invalid_client_metadata', /^client_name: give a string/],
   [{ ...AGENT, client_name: 'x'.repeat(101) }, 'invalid_client_metadata', /^client_name: .* 1 to 100/],
@@ -194,6 +203,37 @@ test('what is no JSON object of a bounded size and depth is refused', async (t) 
   const { body, headers, status } = await send(url, { method: 'GET' });
   t.deepEqual([status, headers.get('allow'), body!['error']], [405, 'POST, OPTIONS', 'invalid_request']);
   t.is((await register(platform, { ...AGENT, __proto__: null, constructor: 1 })).status, 201);
+});
+
+for (const [name, metadata] of Object.entries(COMMON_AGENTS)) {
+  test(`an app registers as ${name} does, and is authorized at each of its redirect URIs`, async (t) => {
+    const platform = await startOpen(t, { registration: { defaultScopes: ['schools:read'] } });
+    const registration = await registered(platform, metadata);
+    t.deepEqual(registration.redirect_uris, metadata.redirect_uris);
+    t.is(registration['scope'], 'schools:read');
+    const app = await appOf(platform, registration);
+    for (const redirect_uri of metadata.redirect_uris) {
+      const callback = await authorize(platform, app, { parameters: { ...pkce().parameters, redirect_uri } });
+      t.truthy(callback.get('code'), redirect_uri);
+    }
+  });
+}
+
+test('the consent page names the program that a scheme opens, and no such consent is remembered', async (t) => {
+  const platform = await startOpen(t, { registration: { defaultScopes: ['schools:read'] } });
+  const app = await appOf(platform, await registered(platform, COMMON_AGENTS['Cursor']));
+  const browser = new Browser();
+  for (const attempt of [1, 2]) {
+    const start = await browser.open(authorizeUrl(platform, app, pkce().parameters));
+    const page = attempt === 1 ? await browser.follow(await signIn(browser, start)) : start;
+    t.regex(page.text, /You will be sent to the program on this device that opens cursor: links/);
+    t.regex(
+      page.text,
+      /It leads to a program on the device that you are using\. Any program there can pass itself off/,
+    );
+    const end = await browser.follow(await browser.submit(page, 'Authorize'));
+    t.true(end.location?.href.startsWith('cursor://anysphere.cursor-mcp/oauth/callback?code='));
+  }
 });
 
 test('only what can be honoured is registered, and the answer says so', async (t) => {
