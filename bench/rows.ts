@@ -41,6 +41,7 @@ export function grant(id: string): Grant {
     expiresAt: FUTURE,
     revokedAt: undefined,
     sequence: 0,
+    origin: undefined,
   };
 }
 

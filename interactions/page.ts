@@ -113,8 +113,29 @@ export interface AuthorizedAppRow {
   readonly lastUsed: Moment | undefined;
   /** The tools that it has called lately, the last one first. */
   readonly tools: readonly { readonly name: string; readonly lastUsed: Moment }[];
+  readonly connections: Connections;
   readonly isDisabled: boolean;
   readonly disconnect: string;
+}
+
+/** The connections of an app, the last used ones first. */
+export interface Connections {
+  /** Such as "3 connections". */
+  readonly heading: Sentence;
+  readonly recent: readonly ConnectionRow[];
+  readonly others: readonly ConnectionRow[];
+  /** Such as "7 more", to open the others with; empty when there are none. */
+  readonly more: Sentence;
+}
+
+/** A connection of an authorized app: one machine or browser. */
+export interface ConnectionRow {
+  /** Such as "Windows, 203.0.113.7". */
+  readonly place: string;
+  readonly since: Moment;
+  readonly lastUsed: Moment | undefined;
+  /** URL of the page that asks for confirmation before the connection is ended. */
+  readonly end: string;
 }
 
 /** A detail in small print below a notice, such as an error code. */

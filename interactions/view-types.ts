@@ -18,6 +18,8 @@ export type {
   Access,
   AuthorizedAppRow,
   AuthorizedAppsView,
+  ConnectionRow,
+  Connections,
   Detail,
   PageFrame,
   FieldProblem,

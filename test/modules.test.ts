@@ -25,7 +25,8 @@ const MODULES: Readonly<Record<string, string>> = {
   'lib/clients': 'lib/contracts lib/errors lib/http lib/keys bcryptjs lru-cache unhomoglyph',
   'lib/engine':
     'lib/clients lib/contracts lib/errors lib/http lib/keys lib/options oidc-provider jose keygrip koa-compose',
-  'lib/token': 'lib/clients lib/contracts lib/engine lib/errors lib/keys lib/options jose type:oidc-provider',
+  'lib/token':
+    'lib/clients lib/contracts lib/engine lib/errors lib/http/sender lib/keys lib/options jose type:oidc-provider',
   'lib/login':
     'lib/clients lib/contracts lib/engine lib/errors lib/http lib/keys lib/options lib/token type:oidc-provider',
   'lib/devices':

@@ -6,6 +6,7 @@ import type {
   GrantPrerequisites,
   GrantSelector,
   GrantStore,
+  UsableGrant,
 } from '../../lib/contracts/index.ts';
 import { copy, copyWithPayload, isLive, keyOf, throwIfTaken } from './tables.ts';
 import type { CredentialRow, Tables } from './tables.ts';
@@ -59,6 +60,19 @@ export function grantStore(tables: Tables): GrantStore {
       credentials.set(keyOf(kind, id), { ...credential, ...spent });
       return { outcome: 'redeemed' };
     },
+    async list(of, { now: at, limit }) {
+      return [...grants.values()]
+        .filter(
+          ({ grant, neededUntil }) => isSelected(grant, of) && isLive(tables, grant) && neededUntil > at,
+        )
+        .map(({ grant, lastUsedAt }) => Object.assign(copy(grant), { lastUsedAt }))
+        .toSorted((a, b) => usedAt(b) - usedAt(a) || (a.id < b.id ? -1 : 1))
+        .slice(0, limit);
+    },
+    async touch(id, at) {
+      const row = grants.get(id);
+      if (row) row.lastUsedAt = Math.max(row.lastUsedAt ?? 0, at);
+    },
     async revoke(selector, at) {
       const live = [...grants.values()].filter(
         ({ grant }) => grant.revokedAt === undefined && isSelected(grant, selector),
@@ -76,6 +90,10 @@ function toFound({ successorId: _id, ...credential }: CredentialRow): Omit<Found
     expiresIn: expiresAt - now(),
     spentFor: consumedAt === undefined ? undefined : Date.now() - consumedAt,
   };
+}
+
+function usedAt({ createdAt, lastUsedAt }: UsableGrant): number {
+  return lastUsedAt ?? createdAt;
 }
 
 function isSelected(grant: Grant, selector: GrantSelector): boolean {

@@ -29,7 +29,7 @@ export interface Tables {
   /** By user and client. */
   readonly consents: Map<string, Consent>;
   /** `neededUntil`: when the grant and all credentials that were issued from it have expired. */
-  readonly grants: Map<string, { grant: Grant; neededUntil: number }>;
+  readonly grants: Map<string, { grant: Grant; neededUntil: number; lastUsedAt?: number }>;
   /** By kind and id. */
   readonly credentials: Map<string, CredentialRow>;
   /** By the `jti`. */

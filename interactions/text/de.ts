@@ -133,6 +133,18 @@ export const de: Readonly<Record<keyof typeof en, string>> = {
     'Die App verliert sofort den Zugriff auf Ihr Konto. Um sie wieder zu nutzen, erlauben Sie ihr den Zugriff erneut.',
   'authorizedApps.done.disconnected': 'Die App ist getrennt. Sie hat keinen Zugriff mehr auf Ihr Konto.',
 
+  'connections.heading.one': '{count} Verbindung:',
+  'connections.heading.other': '{count} Verbindungen:',
+  'connections.more.one': '{count} weitere',
+  'connections.more.other': '{count} weitere',
+  'connections.since': 'seit',
+  'connections.unknownPlace': 'Unbekannter Ort',
+  'connections.end': 'Beenden',
+  'connections.endHeading': 'Diese Verbindung von {client} beenden?',
+  'connections.endLead':
+    '{name}, seit {label}. Sie verliert sofort den Zugriff auf Ihr Konto. Andere Verbindungen der App bleiben bestehen.',
+  'connections.done': 'Die Verbindung ist beendet. Sie hat keinen Zugriff mehr auf Ihr Konto.',
+
   'apps.lead': 'Die Apps, die Sie angelegt haben.',
   'apps.allLead':
     'Die Apps aller Personen, auch die, die niemand angelegt hat. Ihre eigenen sind mit „Von Ihnen“ gekennzeichnet.',

@@ -124,6 +124,18 @@ export const en = {
     'It loses its access to your account at once. To use it again, you authorize it again.',
   'authorizedApps.done.disconnected': 'The app is disconnected. It has no access to your account any more.',
 
+  'connections.heading.one': '{count} connection:',
+  'connections.heading.other': '{count} connections:',
+  'connections.more.one': '{count} more',
+  'connections.more.other': '{count} more',
+  'connections.since': 'since',
+  'connections.unknownPlace': 'Unknown place',
+  'connections.end': 'End',
+  'connections.endHeading': 'End this connection of {client}?',
+  'connections.endLead':
+    '{name}, since {label}. It loses its access to your account at once. Other connections of the app stay.',
+  'connections.done': 'The connection is ended. It has no access to your account any more.',
+
   'apps.lead': 'The apps that you have registered.',
   'apps.allLead':
     'The apps of all people, also those that nobody has registered. Your own are marked “Yours”.',

@@ -46,6 +46,7 @@ export function createAuthorizedApps({
     if (!stored) return undefined;
     const { client } = stored;
     const granted = consentsByResource(consent);
+    const usable = await grants.list(consent, { now: now(), limit: MOST_CONNECTIONS });
     return {
       client,
       ...describeScopes(granted.find(({ resource }) => resource === undefined) ?? NOTHING, client),
@@ -63,6 +64,12 @@ export function createAuthorizedApps({
       createdAt: consent.createdAt,
       lastUsedAt: consent.lastUsedAt,
       tools: toolsOf(client.id, calls),
+      connections: usable.map(({ createdAt, id, lastUsedAt, origin }) => ({
+        id,
+        createdAt,
+        lastUsedAt,
+        origin,
+      })),
     };
   }
 
@@ -93,8 +100,7 @@ export function createAuthorizedApps({
         return described.filter((app) => app !== undefined);
       },
       async disconnect(clientId) {
-        // The id comes from a request, and PostgreSQL refuses a NUL character in text.
-        if (clientId.length > 255 || clientId.includes('\0')) return false;
+        if (!isId(clientId)) return false;
         const consent = await consents.find(user.id, clientId);
         const at = now();
         // The grants before the consent: after a crash in between, the app is still listed and can be disconnected again.
@@ -110,9 +116,29 @@ export function createAuthorizedApps({
         }
         return removed || revoked.length > 0;
       },
+      async endConnection(clientId, connectionId) {
+        if (!isId(connectionId)) return false;
+        const grant = await grants.find(connectionId);
+        if (grant?.userId !== user.id || grant.clientId !== clientId) return false;
+        const revoked = await grants.revoke({ id: grant.id }, now());
+        if (revoked.length === 0) return false;
+        audit.record(
+          { type: 'tokens_revoked', target: 'grant', clientId, userId: user.id, grantId: grant.id },
+          { ...origin, actorId: user.id },
+        );
+        return true;
+      },
     };
   };
 }
+
+/** Whether a text of a request can be an id: PostgreSQL refuses a NUL character in text. */
+function isId(text: string): boolean {
+  return text.length <= 255 && !text.includes('\0');
+}
+
+// Of an app: a site to which the user signs in every day has one for each time.
+const MOST_CONNECTIONS = 50;
 
 // Of all apps of a user: those of one app may be missing while another one calls many.
 const LATEST_CALLS = 200;

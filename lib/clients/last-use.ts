@@ -2,7 +2,7 @@ import { LRUCache } from 'lru-cache';
 
 import { CACHE_BOUND } from '../contracts/cache-bound.ts';
 import { now } from '../contracts/clock.ts';
-import type { ClientSecret, Logger, Storage } from '../contracts/index.ts';
+import type { ClientSecret, Grant, Logger, Storage } from '../contracts/index.ts';
 
 // In seconds. "Last used" is shown with this precision: a client may authenticate, or act for a user, many times a second.
 const SECRET_INTERVAL = 60;
@@ -21,8 +21,13 @@ const MOST_WAITING = 10_000;
 export interface LastUses {
   /** Records that a client has authenticated with a secret, at most once a minute. Never throws. */
   readonly secretUsed: (clientId: string, secret: Pick<ClientSecret, 'id' | 'lastUsedAt'>) => void;
-  /** Records that a client acts for a user, at most once an hour. Never throws. */
-  readonly appUsed: (userId: string, clientId: string) => void;
+  /**
+   * Records that a client acts for a user, at most once an hour. Never throws.
+   *
+   * @param since - when the grant, or its access token, was issued, in seconds since 1970: a use within an hour of that is none that has
+   * to be recorded, so that a login writes nothing more
+   */
+  readonly appUsed: (grant: Pick<Grant, 'id' | 'userId' | 'clientId'>, since: number) => void;
   /** Resolves when the recorded uses are written. Those after one that fails are left. */
   written(): Promise<void>;
 }
@@ -34,11 +39,12 @@ interface WaitingUse {
 }
 
 export function createLastUses(
-  { clients, consents }: Pick<Storage, 'clients' | 'consents'>,
+  { clients, consents, grants }: Pick<Storage, 'clients' | 'consents' | 'grants'>,
   logger: Logger,
 ): LastUses {
   const secretsUsedAt = new LRUCache<string, number>(CACHE_BOUND);
   const appsUsedAt = new LRUCache<string, number>(CACHE_BOUND);
+  const grantsUsedAt = new LRUCache<string, number>(CACHE_BOUND);
   const waiting: WaitingUse[] = [];
   let timer: NodeJS.Timeout | undefined;
   let writing: Promise<void> | undefined;
@@ -80,13 +86,20 @@ export function createLastUses(
       const write = async (): Promise<void> => clients.touchSecret(clientId, id, at);
       add({ clientId, what: 'a client secret', write });
     },
-    appUsed(userId, clientId) {
-      const key = `${clientId} ${userId}`;
+    appUsed({ clientId, id, userId }, since) {
       const at = now();
-      if (at - (appsUsedAt.get(key) ?? 0) < APP_INTERVAL || waiting.length >= MOST_WAITING) return;
-      appsUsedAt.set(key, at);
-      const write = async (): Promise<void> => consents.touch(userId, clientId, at);
-      add({ clientId, what: 'an authorized app', write });
+      const recordUse = (
+        used: LRUCache<string, number>,
+        key: string,
+        before: number,
+        write: () => Promise<void>,
+      ): void => {
+        if (at - (used.get(key) ?? before) < APP_INTERVAL || waiting.length >= MOST_WAITING) return;
+        used.set(key, at);
+        add({ clientId, what: 'an authorized app', write });
+      };
+      recordUse(appsUsedAt, `${clientId} ${userId}`, 0, async () => consents.touch(userId, clientId, at));
+      recordUse(grantsUsedAt, id, since, async () => grants.touch(id, at));
     },
     async written() {
       await writing;

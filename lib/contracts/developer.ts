@@ -1,6 +1,7 @@
 import type { AuditQuery, AuditRecord } from './audit.ts';
 import type { ClientChanges, ClientFields, NewSecret } from './client-registry.ts';
 import type { Client, ClientQuery, ClientSecret } from './clients.ts';
+import type { GrantOrigin } from './grants.ts';
 import type { User } from './people.ts';
 
 /**
@@ -135,6 +136,19 @@ export interface AuthorizedApp {
   readonly lastUsedAt: number | undefined;
   /** The tools that it has called lately as an agent, the last one first. */
   readonly tools: readonly ToolUse[];
+  /** The authorizations that it can still use, at most 50, the last used one first: each machine or browser has its own. */
+  readonly connections: readonly Connection[];
+}
+
+/** One authorization of an app by a user: a grant. Times are in seconds since 1970. */
+export interface Connection {
+  /** The id of the grant, as in the `grant_id` claim. */
+  readonly id: string;
+  readonly createdAt: number;
+  /** To the hour; `undefined`: not used after its first hour. */
+  readonly lastUsedAt: number | undefined;
+  /** Where the user has authorized it; `undefined` when that was not stored. */
+  readonly origin: GrantOrigin | undefined;
 }
 
 /** A tool that an app has called for a user. */
@@ -151,4 +165,9 @@ export interface AuthorizedApps {
   list(): Promise<readonly AuthorizedApp[]>;
   /** Withdraws the consent and revokes every token of the app for this user. Resolves to `false` when there was no consent. */
   disconnect(clientId: string): Promise<boolean>;
+  /**
+   * Revokes every token of one connection. The other connections and the consent stay. Resolves to `false` when the app has no such
+   * connection with the user, or it had ended before.
+   */
+  endConnection(clientId: string, connectionId: string): Promise<boolean>;
 }

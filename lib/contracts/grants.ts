@@ -20,6 +20,22 @@ export interface Grant {
    * client, or all of them, have been ended with a greater number.
    */
   readonly sequence: number;
+  /** Where it was authorized; `undefined` for one of `auth.issueToken()`, and for those from before this was stored. */
+  readonly origin: GrantOrigin | undefined;
+}
+
+/** Where a user has authorized a client: what the user recognizes the grant by. */
+export interface GrantOrigin {
+  /** The IP address of the authorization request; of a device, that of the device's own request. Empty when a proxy sent none. */
+  readonly address: string;
+  /** The `User-Agent` of that request, of at most 120 characters; empty when it had none. */
+  readonly userAgent: string;
+}
+
+/** A grant that a client can still use. */
+export interface UsableGrant extends Grant {
+  /** In seconds since 1970, to the hour. `undefined`: only within the first hour, or never. */
+  readonly lastUsedAt: number | undefined;
 }
 
 /** The grants to revoke: one, or all of a user for a client. */
@@ -110,6 +126,17 @@ export interface GrantStore {
       neededUntil?: number | undefined;
     },
   ): Promise<Redemption>;
+  /**
+   * Lists the grants of a user for a client, those that were used last first: without the revoked and ended ones, and those whose
+   * credentials have all expired.
+   */
+  list(
+    of: { readonly userId: string; readonly clientId: string },
+    /** `now` is in seconds since 1970. */
+    page: { readonly now: number; readonly limit: number },
+  ): Promise<readonly UsableGrant[]>;
+  /** Records that the client used a grant, in seconds since 1970. May lose a record; no request waits for it. */
+  touch(id: string, at: number): Promise<void>;
   /**
    * Marks grants as revoked.
    *

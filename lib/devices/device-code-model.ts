@@ -3,6 +3,7 @@ import type { Adapter, AdapterPayload } from 'oidc-provider';
 import { now } from '../contracts/clock.ts';
 import type { DeviceAttempt, DeviceCode, DeviceCodeStore, Limiter } from '../contracts/index.ts';
 import { TooManyAttemptsError } from '../errors.ts';
+import { userAgentOf } from '../http/sender.ts';
 import { hashCredential } from '../keys/hash.ts';
 import { currentRequest } from '../engine/request.ts';
 import type { EngineRequest } from '../engine/request.ts';
@@ -53,7 +54,7 @@ export function deviceCodeAdapter(
       payload: toDevicePayload(payload.params ?? {}, {
         isLimited: request.isLimitedToNoScope === true,
         address: host.ip,
-        userAgent: host.get('User-Agent'),
+        userAgent: userAgentOf(host),
       }),
       createdAt: now(),
       expiresAt: payload.exp!,
@@ -85,29 +86,20 @@ export interface DevicePayload {
   readonly userAgent: string;
 }
 
-// For a page: enough to recognize a program by.
-const LONGEST_USER_AGENT = 120;
-
 /** @param parameters - of the device authorization request, as the engine has checked them */
 function toDevicePayload(
   parameters: Readonly<Record<string, unknown>>,
-  { userAgent, ...others }: Pick<DevicePayload, 'isLimited' | 'address' | 'userAgent'>,
+  device: Pick<DevicePayload, 'isLimited' | 'address' | 'userAgent'>,
 ): Record<string, unknown> {
   const { resource, scope } = parameters;
   const payload: DevicePayload = {
     resource: String(resource),
     scopes: scopeNames(scope),
-    ...others,
-    userAgent: shortened(userAgent),
+    ...device,
   };
   return { ...payload };
 }
 
 export function readDevicePayload({ payload }: Pick<DeviceCode, 'payload'>): DevicePayload {
   return payload as unknown as DevicePayload;
-}
-
-function shortened(userAgent: string): string {
-  const text = userAgent.replaceAll(/[\p{C}\s]+/gu, ' ').trim();
-  return text.length > LONGEST_USER_AGENT ? `${text.slice(0, LONGEST_USER_AGENT - 1)}…` : text;
 }

@@ -28,6 +28,7 @@ import { readDevicePayload } from './device-code-model.ts';
 import type { DevicePayload } from './device-code-model.ts';
 import { besidesDefault } from '../engine/resource-parameter.ts';
 import { originOf } from '../http/request-id.ts';
+import { knownAddress } from '../http/sender.ts';
 import { displayedUserCode, userCodeOf } from './user-codes.ts';
 import type { UserCodeIds } from './user-codes.ts';
 
@@ -95,8 +96,7 @@ export function createDeviceFlow(options: ResolvedOptions, parts: DeviceFlowPart
       client,
       ...describeAccess(askedBy(payload), options),
       requestedAt: code.createdAt,
-      // As people know it: Node gives an IPv4 address the form of IPv6 where it listens for both.
-      address: payload.address.replace(/^::ffff:/, ''),
+      address: knownAddress(payload.address),
       isSameNetwork: isSameNetwork(payload.address, ctx.ip),
       userAgent: payload.userAgent === '' ? undefined : payload.userAgent,
     };
@@ -169,6 +169,7 @@ export function createDeviceFlow(options: ResolvedOptions, parts: DeviceFlowPart
         expiresAt: code.expiresAt,
         revokedAt: undefined,
         sequence: login.sequence,
+        origin: { address: knownAddress(payload.address), userAgent: payload.userAgent },
       };
       const prerequisites = { consent, ...('sessionId' in login ? { sessionId: login.sessionId } : {}) };
       const credential = credentialOf(code, grant, { resource: payload.resource, scopes });

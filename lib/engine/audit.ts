@@ -2,6 +2,7 @@ import { errors, Provider } from 'oidc-provider';
 import type { AccessToken, ClientCredentials, KoaContextWithOIDC } from 'oidc-provider';
 
 import type { LastUses } from '../clients/last-use.ts';
+import { now } from '../contracts/clock.ts';
 import { isPollAnswer } from '../contracts/devices.ts';
 import type { AuditEvent, AuditLog } from '../contracts/index.ts';
 import { originOf, requestIdOf } from '../http/request-id.ts';
@@ -25,7 +26,7 @@ import { TooManyAttempts } from './response.ts';
  */
 export function recordEvents(provider: Provider, audit: AuditLog, appUsed: LastUses['appUsed']): void {
   provider.on('grant.success', (ctx) => {
-    const { issued, reused } = requestOf(ctx);
+    const { credential, issued, reused } = requestOf(ctx);
     // Of a grant type of the host.
     const { AccessToken: token, ClientCredentials: own } = ctx.oidc.entities;
     const { clientId } = ctx.oidc.client!;
@@ -36,7 +37,8 @@ export function recordEvents(provider: Provider, audit: AuditLog, appUsed: LastU
     const about = { clientId, userId, grantId, resource };
     record(ctx, { type: 'token_issued', ...about, grantType: grantTypeOf(ctx)! });
     if (reused) record(ctx, { type: 'refresh_token_reused', ...about, ...reused });
-    if (userId !== undefined) appUsed(userId, clientId);
+    if (userId !== undefined && grantId !== undefined)
+      appUsed({ id: grantId, userId, clientId }, credential?.grant.createdAt ?? now());
   });
   provider.on('grant.error', (ctx, error) => {
     const refused = refuse(ctx, error);

@@ -6,6 +6,7 @@ import type { ClientDirectory } from '../clients/directory.ts';
 import { now } from '../contracts/clock.ts';
 import type { AccessTokenClaims, Credential, Grant, GrantStore, Storage } from '../contracts/index.ts';
 import { currentRequest } from '../engine/request.ts';
+import { senderOf } from '../http/sender.ts';
 import { hashCredential } from '../keys/hash.ts';
 import type { ResolvedOptions } from '../options/resolved-options.ts';
 import { hostClaimsOf } from './access-token.ts';
@@ -19,7 +20,8 @@ export function codeAdapter(grants: Pick<GrantStore, 'insert'>): Partial<Adapter
       const request = currentRequest();
       if (!request?.session) throw new Error('A code is issued only in a login session');
       const { consent, isLimitedToNoScope: limited = false, session: found } = request;
-      const grant = approvedGrant(payload, { limited, sequence: found.sequence });
+      const origin = senderOf(request.host);
+      const grant = approvedGrant(payload, { limited, origin, sequence: found.sequence });
       const basis = { consent, sessionId: found.session.id };
       if (await grants.insert(grant, toCode(value, payload), basis)) return;
       request.mustRestart = true;
@@ -72,7 +74,7 @@ function toCode(value: string, payload: AdapterPayload): Credential {
 /** The grant of the current authorization request, made by `createLoadGrant` (see consent.ts). */
 function approvedGrant(
   payload: AdapterPayload,
-  { limited, sequence }: { limited: boolean; sequence: number },
+  { limited, origin, sequence }: { limited: boolean } & Pick<Grant, 'origin' | 'sequence'>,
 ): Grant {
   const grant = Provider.ctx?.oidc.entities.Grant;
   if (!grant || grant.jti !== payload.grantId) {
@@ -88,6 +90,7 @@ function approvedGrant(
     expiresAt: payload.exp!,
     revokedAt: undefined,
     sequence,
+    origin,
   };
 }
 

@@ -92,6 +92,7 @@ export function createIsTokenActive(
   return async function isTokenActive({
     client_id: clientId,
     grant_id: grantId,
+    iat,
     jti: id,
     principal,
     revocation_sequence: sequence = 0,
@@ -99,7 +100,7 @@ export function createIsTokenActive(
   }) {
     const grant = principal === 'user' ? { id: grantId ?? '', userId: sub } : undefined;
     const isActive = await revocations.isValid({ id, clientId, grant, sequence });
-    if (isActive && grant) appUsed?.(sub, clientId);
+    if (isActive && grant) appUsed?.({ ...grant, clientId }, iat);
     return isActive;
   };
 }

@@ -3,6 +3,7 @@ export type {
   AuthorizedApp,
   AuthorizedApps,
   AuthorizedResource,
+  Connection,
   Developer,
   DeviceFlow,
   DeviceRequest,

@@ -17,6 +17,7 @@ export type {
   FoundCredential,
   FoundSession,
   Grant,
+  GrantOrigin,
   GrantPrerequisites,
   GrantSelector,
   GrantStore,
@@ -42,4 +43,5 @@ export type {
   StoredRequest,
   StoredSession,
   TokenInQuestion,
+  UsableGrant,
 } from '../contracts/index.ts';

@@ -1,6 +1,9 @@
 import test from 'ava';
 import type { ExecutionContext } from 'ava';
 
+import { memoryStorage } from 'koa-gatehouse/adapters/memory';
+import { decodeJwt } from 'jose';
+
 import { Browser } from '../harness/browser.ts';
 import type { Page } from '../harness/browser.ts';
 import { runCodeFlow } from '../harness/platform.ts';
@@ -35,12 +38,14 @@ test('an app is listed with its scopes, and disconnected after a confirmation pa
     parameters: { scope: 'schools:read' },
   });
   let page = await list();
-  t.true(page.text.includes('Reports Disconnect Reports It can: See your schools Authorized'));
+  t.regex(page.text, /Reports Disconnect Reports Authorized \w+ \d+, \d{4} · .* It can: See your schools/);
   await until(async () => {
     page = await list();
     return page.text.includes('Last used');
   });
   t.regex(page.text, /Authorized \w+ \d+, \d{4} · Last used \w+ \d+, \d{4}/);
+  // There is no other one that could stay.
+  t.regex(page.text, /1 connection: node, 127\.0\.0\.1 · since \w+ \d+, \d{4}$/);
   t.is((await platform.api('/identity', body.access_token)).status, 200);
 
   const link = /href="([^"]+\/disconnect)"/.exec(page.html)?.[1] ?? '';
@@ -73,6 +78,74 @@ test('an app without scopes may do everything; a disabled app is shown as disabl
   t.true(page.html.includes('<bdi>&lt;b&gt;Reports</bdi>'));
 });
 
+test('an app on several machines is one entry, and each connection is ended alone', async (t) => {
+  const storage = memoryStorage();
+  const platform = await openAuthorizedApps(t, { storage });
+  const { browser, list, registerFor } = platform;
+  const app = await registerFor('dora', REPORTS);
+  const laptop = (await runCodeFlow(platform, app, { browser })).body;
+  const phone = (await runCodeFlow(platform, app, { browser })).body;
+  await storage.grants.insert(
+    {
+      id: 'third',
+      userId: 'ann',
+      clientId: app.client.id,
+      scopes: undefined,
+      createdAt: 1_750_000_000,
+      expiresAt: 9_999_999_999,
+      revokedAt: undefined,
+      sequence: Number.MAX_SAFE_INTEGER,
+      origin: { address: '2001:db8::7', userAgent: 'Mozilla/5.0 (Linux; Android 14) <b>' },
+    },
+    {
+      kind: 'code',
+      id: 'of the third',
+      grantId: 'third',
+      payload: {},
+      expiresAt: 0,
+      consumedAt: 1,
+      sealedSuccessor: undefined,
+    },
+  );
+  await storage.grants.touch('third', 1_750_086_400);
+  const page = await list();
+  t.is(page.html.split('<bdi>Reports</bdi>').length, 2);
+  t.regex(page.text, /3 connections: node, 127\.0\.0\.1 · since/);
+  t.regex(page.text, /Android, 2001:db8::7 · since Jun 15, 2025 · Last used Jun 16, 2025 End/);
+
+  const links = [...page.html.matchAll(/href="([^"]+\/end)"/g)].map(([, href]) => new URL(href!, page.url));
+  t.is(links.length, 3);
+  const grantOfPhone = decodeJwt(phone.access_token)['grant_id'] as string;
+  const link = links.find(({ pathname }) => pathname.includes(grantOfPhone))!;
+  const question = await browser.open(link);
+  t.is(question.heading, 'End this connection of Reports ?');
+  t.regex(question.text, /node, 127\.0\.0\.1 , since .* Other connections of the app stay\./);
+  const done = await browser.submit(question, 'End');
+  t.is(done.location?.href, platform.url('/account/apps?done=ended').href);
+  const after = await browser.follow(done);
+  t.true(after.text.startsWith('The connection is ended.'));
+  t.true(after.text.includes('2 connections:'));
+  t.is((await platform.api('/identity', phone.access_token)).status, 401);
+  t.is((await platform.api('/identity', laptop.access_token)).status, 200);
+
+  // A second click, a link that was stored, and ids that are none.
+  t.is((await browser.submit(question, 'End')).status, 303);
+  t.is((await browser.get(link)).location?.pathname, '/account/apps');
+  for (const id of ['%00', 'x'.repeat(2000), '%FF', 'third%00'])
+    t.true(
+      (
+        await browser.post(
+          platform.url(`/account/apps/${app.client.id}/connections/${id}/end`),
+          new URLSearchParams(),
+        )
+      ).status < 500,
+      id,
+    );
+  const [revoked, ...others] = await platform.auth.audit.list({ types: ['tokens_revoked'] });
+  t.like(revoked, { target: 'grant', grantId: grantOfPhone, userId: 'ann', actorId: 'ann' });
+  t.is(others.length, 0);
+});
+
 test('a user cannot disconnect an app for another user, and a form of another site is refused', async (t) => {
   const platform = await openAuthorizedApps(t);
   const { browser, signInAs, registerFor, url } = platform;
@@ -80,9 +153,13 @@ test('a user cannot disconnect an app for another user, and a form of another si
   const emils = await signInAs('emil');
   const { body } = await runCodeFlow(platform, app, { browser: emils });
   const address = url(`/account/apps/${app.client.id}/disconnect`);
+  const connection = decodeJwt(body.access_token)['grant_id'] as string;
+  const ofConnection = url(`/account/apps/${app.client.id}/connections/${connection}/end`);
 
-  t.is((await browser.get(address)).location?.pathname, '/account/apps');
-  t.is((await browser.post(address, new URLSearchParams())).status, 303);
+  for (const one of [address, ofConnection]) {
+    t.is((await browser.get(one)).location?.pathname, '/account/apps');
+    t.is((await browser.post(one, new URLSearchParams())).status, 303);
+  }
   const crossed = await emils.post(address, new URLSearchParams(), { 'sec-fetch-site': 'cross-site' });
   t.is(crossed.status, 403);
   await emils.get(address);

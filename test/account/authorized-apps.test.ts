@@ -1,4 +1,5 @@
 import test from 'ava';
+import { decodeJwt } from 'jose';
 import { memoryStorage } from 'koa-gatehouse/adapters/memory';
 
 import { authorizeUrl, runCodeFlow } from '../harness/platform.ts';
@@ -109,6 +110,46 @@ test('disconnecting revokes the tokens of the app for this user only', async (t)
     address: '192.0.2.1',
     scopes: [],
   });
+});
+
+test('a connection that ends while another node refreshes it stays ended, and the others stay', async (t) => {
+  const { storage, pause } = pausable(memoryStorage());
+  const platform = await openDeveloperPlatform(t, { storage });
+  const reports = await platform.registerFor('dora', REPORTS);
+  const [phone, desk] = [
+    await authorizeAs(platform, 'ann', reports),
+    await authorizeAs(platform, 'ann', reports),
+  ];
+  const anns = platform.flow.authorizedApps(requestFrom('192.0.2.1'), userOf('ann'));
+  const refresh = async ({ refresh_token }: typeof phone): ReturnType<typeof platform.token> =>
+    platform.token({
+      grant_type: 'refresh_token',
+      client_id: reports.client.id,
+      client_secret: reports.secret,
+      refresh_token,
+    });
+  const id = decodeJwt(phone.access_token)['grant_id'] as string;
+  const { reached, resume } = pause('grants.redeem');
+  const late = refresh(phone);
+  await reached;
+  t.true(await anns.endConnection(reports.client.id, id));
+  t.false(await anns.endConnection(reports.client.id, id));
+  resume();
+  t.is((await late).body.error, 'invalid_grant');
+  t.false(await works(platform, phone.access_token));
+  t.true(await works(platform, desk.access_token));
+  t.is((await refresh(desk)).status, 200);
+  t.deepEqual(
+    (await anns.list()).map(({ connections }) => connections.length),
+    [1],
+  );
+
+  // Neither of another user nor of another app.
+  const other = decodeJwt(desk.access_token)['grant_id'] as string;
+  const emils = platform.flow.authorizedApps(requestFrom('192.0.2.1'), userOf('emil'));
+  t.false(await emils.endConnection(reports.client.id, other));
+  t.false(await anns.endConnection('another', other));
+  t.true(await works(platform, desk.access_token));
 });
 
 test('after disconnecting consent is asked for again', async (t) => {

@@ -44,6 +44,7 @@ const LATER = [
   '0015_consent_index',
   CLIENT_NAMES,
   '0017_successor',
+  '0018_grant_origin',
 ];
 
 const cluster = startCluster(4);
@@ -72,7 +73,13 @@ async function assertMigrated(t: ExecutionContext, host: Knex): Promise<void> {
   t.deepEqual(await clients.list({ search: 'timeta' }), [aClient()]);
   t.deepEqual(await consents.list('ann'), [aConsent({ hosts: {} })]);
   const { credential, grant } = (await grants.findCredential('code', aCode().id))!;
-  t.deepEqual({ credential, grant }, { credential: aCode(), grant: aGrant({ sequence: 0 }) });
+  t.deepEqual(
+    { credential, grant },
+    { credential: aCode(), grant: aGrant({ sequence: 0, origin: undefined }) },
+  );
+  await grants.touch(grant.id, NOW + 5);
+  const inUse = await grants.list(aGrant(), { now: NOW, limit: 1 });
+  t.deepEqual(inUse, [{ ...grant, lastUsedAt: NOW + 5 }]);
 
   await consents.touch('ann', 'timetable', NOW + 5);
   t.deepEqual(await consents.find('ann', 'timetable'), aConsent({ hosts: {}, lastUsedAt: NOW + 5 }));

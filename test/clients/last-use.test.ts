@@ -10,7 +10,7 @@ const unused = { lastUsedAt: undefined };
 
 /** A storage that records which secrets and apps were used; `fail` is called before each write. */
 function recording(fail: () => void = () => {}): {
-  readonly storage: Pick<Storage, 'clients' | 'consents'>;
+  readonly storage: Pick<Storage, 'clients' | 'consents' | 'grants'>;
   readonly touched: string[];
 } {
   const touched: string[] = [];
@@ -18,30 +18,47 @@ function recording(fail: () => void = () => {}): {
     fail();
     touched.push(`${first} ${second}`);
   };
-  const stores = { clients: { touchSecret: touch }, consents: { touch } };
-  return { storage: stores as unknown as Pick<Storage, 'clients' | 'consents'>, touched };
+  const grants = { touch: async (id: string) => touch('grant', id) };
+  const stores = { clients: { touchSecret: touch }, consents: { touch }, grants };
+  return { storage: stores as unknown as Pick<Storage, 'clients' | 'consents' | 'grants'>, touched };
 }
+
+/** A grant of a user for the app. */
+function grantOf(userId: string, id = userId): { id: string; userId: string; clientId: string } {
+  return { id, userId, clientId: 'app' };
+}
+
+const now = (): number => Math.floor(Date.now() / 1000);
 
 test('each use is written once, in the order of the uses', async (t) => {
   const { storage, touched } = recording();
   const uses = createLastUses(storage, recordingLogger());
   for (let time = 0; time < 3; time += 1) {
     uses.secretUsed('app', { id: 'secret', ...unused });
-    uses.appUsed('ann', 'app');
-    uses.appUsed('bob', 'app');
+    uses.appUsed(grantOf('ann'), now());
+    uses.appUsed(grantOf('bob'), now());
   }
   t.deepEqual(touched, [], 'no request waits for them');
   await uses.written();
   t.deepEqual(touched, ['app secret', 'ann app', 'bob app']);
-  uses.appUsed('ann', 'app');
+  uses.appUsed(grantOf('ann'), now());
   await uses.written();
   t.is(touched.length, 3, 'at most once an hour');
+});
+
+test('the use of a grant is written once an hour, and not within an hour of its begin', async (t) => {
+  const { storage, touched } = recording();
+  const uses = createLastUses(storage, recordingLogger());
+  for (const id of ['phone', 'laptop', 'phone']) uses.appUsed(grantOf('ann', id), now() - 3600);
+  uses.appUsed(grantOf('ann', 'new'), now() - 3500);
+  await uses.written();
+  t.deepEqual(touched, ['ann app', 'grant phone', 'grant laptop']);
 });
 
 test('a secret that another node has recorded is not recorded again within a minute', async (t) => {
   const { storage, touched } = recording();
   const uses = createLastUses(storage, recordingLogger());
-  const at = Math.floor(Date.now() / 1000);
+  const at = now();
   uses.secretUsed('app', { id: 'recent', lastUsedAt: at });
   uses.secretUsed('app', { id: 'earlier', lastUsedAt: at - 61 });
   await uses.written();
@@ -51,10 +68,10 @@ test('a secret that another node has recorded is not recorded again within a min
 test('at most 10,000 uses wait, and a use that did not is recorded later', async (t) => {
   const { storage, touched } = recording();
   const uses = createLastUses(storage, recordingLogger());
-  for (let user = 0; user <= MOST; user += 1) uses.appUsed(String(user), 'app');
+  for (let user = 0; user <= MOST; user += 1) uses.appUsed(grantOf(String(user)), now());
   await uses.written();
   t.is(touched.length, MOST);
-  uses.appUsed(String(MOST), 'app');
+  uses.appUsed(grantOf(String(MOST)), now());
   await uses.written();
   t.is(touched.at(-1), `${MOST} app`);
 });
@@ -66,7 +83,7 @@ test('after a write that fails the others wait, so that close() waits for one ti
   });
   const logger = recordingLogger();
   const uses = createLastUses(storage, logger);
-  for (const user of ['ann', 'bob', 'eve']) uses.appUsed(user, 'app');
+  for (const user of ['ann', 'bob', 'eve']) uses.appUsed(grantOf(user), now());
   await uses.written();
   t.is(logger.lines.length, 1);
   t.like(logger.lines[0], {

@@ -201,7 +201,10 @@ test.serial('the app is on the page of connected apps, and disconnecting it ends
   await answer(platform, browser, userCode);
   const { body } = await poll(platform, device, code);
   const connected = await browser.open(platform.url('/account/apps'));
-  t.regex(connected.text, /Gate CLI It can: See your schools/);
+  t.regex(
+    connected.text,
+    /Gate CLI Disconnect Gate CLI .* It can: See your schools 1 connection: node, 127\.0\.0\.1 · since/,
+  );
   const page = await browser.open(platform.url(`/account/apps/${device.client.id}/disconnect`));
   await browser.submit(page, 'Disconnect');
   const refreshed = await platform.token({

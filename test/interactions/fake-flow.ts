@@ -110,7 +110,11 @@ export function fakeFlow(
     developer: async () => {
       throw new PermissionMissingError('manage_apps', 'Missing permission to manage apps.');
     },
-    authorizedApps: () => ({ list: async () => [], disconnect: async () => false }),
+    authorizedApps: () => ({
+      list: async () => [],
+      disconnect: async () => false,
+      endConnection: async () => false,
+    }),
     ...change.flow,
   };
 }

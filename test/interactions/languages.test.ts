@@ -122,6 +122,7 @@ test('dates and numbers have the format of the language', async (t) => {
     createdAt: 1_777_766_400,
     lastUsedAt: undefined,
     tools: [{ name: 'rename_school', at: 1_777_800_000_000 }],
+    connections: [],
   };
   for (const [count, english, german] of [
     [1, 'One app can use your Acme account.', 'Eine App kann auf Ihr Konto bei Acme zugreifen.'],
@@ -132,7 +133,11 @@ test('dates and numbers have the format of the language', async (t) => {
     const flow = fakeFlow({
       flow: {
         accountPath: '/account/apps',
-        authorizedApps: () => ({ list: async () => list, disconnect: async () => false }),
+        authorizedApps: () => ({
+          list: async () => list,
+          disconnect: async () => false,
+          endConnection: async () => false,
+        }),
       },
     });
     const site = await servePages(t, flow, BOTH);

@@ -223,6 +223,11 @@ export const migrations: readonly Migration[] = [
     name: '0017_successor',
     up: (dialect) => addColumns(dialect, 'gatehouse_credentials', { successor_id: 'id' }),
   },
+  {
+    // Where a grant was authorized, and when it was last used. Both are unknown for grants from before.
+    name: '0018_grant_origin',
+    up: (dialect) => addColumns(dialect, 'gatehouse_grants', { origin: 'text', last_used_at: 'integer' }),
+  },
 ];
 
 /** Names of the migrations that have not run, in order. On a database without Gatehouse's tables, all of them. */

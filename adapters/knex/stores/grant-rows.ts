@@ -1,4 +1,4 @@
-import type { Credential, Grant } from '../../../lib/contracts/index.ts';
+import type { Credential, Grant, GrantOrigin, UsableGrant } from '../../../lib/contracts/index.ts';
 import { correctedTime, timeValues } from '../clock.ts';
 import type { Value } from '../statements.ts';
 import { toStrings } from './column-values.ts';
@@ -57,7 +57,7 @@ const SCOPES: Column<Grant['scopes']> = {
   },
 };
 
-export const GRANTS: RowMapping<Grant> = mapRows<Grant>('gatehouse_grants', {
+const GRANT_COLUMNS = {
   id: text('id'),
   userId: text('user_id'),
   clientId: text('client_id'),
@@ -66,6 +66,14 @@ export const GRANTS: RowMapping<Grant> = mapRows<Grant>('gatehouse_grants', {
   expiresAt: integer('expires_at'),
   revokedAt: optional(integer('revoked_at')),
   sequence: integer('sequence'),
+  origin: optional(json<GrantOrigin>('origin')),
+} as const;
+
+export const GRANTS: RowMapping<Grant> = mapRows<Grant>('gatehouse_grants', GRANT_COLUMNS);
+
+export const USABLE_GRANTS: RowMapping<UsableGrant> = mapRows<UsableGrant>('gatehouse_grants', {
+  ...GRANT_COLUMNS,
+  lastUsedAt: optional(integer('last_used_at')),
 });
 
 export const CREDENTIALS: RowMapping<Credential> = mapRows<Credential>('gatehouse_credentials', {

@@ -2,11 +2,12 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 
 import type { Credential, FoundCredential, GrantSelector, GrantStore } from '../../../lib/contracts/index.ts';
 import type { Database } from '../database.ts';
-import { inList, toOptionalNumber } from './column-values.ts';
+import { inList, isStorable, toOptionalNumber } from './column-values.ts';
 import type { Integer } from './column-values.ts';
-import { CREDENTIALS, GRANTS, WITH_LIVE_GRANT } from './grant-rows.ts';
+import { CREDENTIALS, GRANTS, USABLE_GRANTS, WITH_LIVE_GRANT } from './grant-rows.ts';
 import { insertAtOnce, insertInSteps } from './insert-grant.ts';
 import { redeemAtOnce, redeemInSteps } from './redemption.ts';
+import { GRANT_IS_LIVE } from './revocations.ts';
 import type { Row } from './rows.ts';
 
 // SQLite blocks the thread while it updates a batch, and a server locks its rows. A power of two, see inList().
@@ -73,6 +74,14 @@ export function grantStore(database: Database): GrantStore {
       const rows = await database.all<FoundRow>(findChain, [id, REFRESH_TOKEN, id, REFRESH_TOKEN, limit]);
       return rows.map(toFound);
     },
+    async list({ userId, clientId }, { now, limit }) {
+      if (![userId, clientId].every(isStorable)) return [];
+      const rows = await database.all<Row>(LIST, [userId, clientId, now, limit]);
+      return rows.map(USABLE_GRANTS.read);
+    },
+    async touch(id, at) {
+      await database.run(TOUCH, [at, id, at]);
+    },
     redeem: canChangeInQueries ? redeemAtOnce(database) : redeemInSteps(database),
     async revoke(selector, at) {
       const revoked: string[] = [];
@@ -109,6 +118,15 @@ const FIND = `select ${GRANTS.columns} from gatehouse_grants where id = ?`;
 
 // `coalesce` keeps the databases from using the index on the client, which would read the grants of all its users.
 const OF_USER = `user_id = ? and coalesce(client_id, '') = ?`;
+
+const LIST = `
+  select ${USABLE_GRANTS.columns} from gatehouse_grants g
+  where ${OF_USER} and ${GRANT_IS_LIVE} and needed_until > ?
+  order by coalesce(last_used_at, created_at) desc, id limit ?`;
+
+// Conditional, because a later time may have been written first.
+const TOUCH = `
+  update gatehouse_grants set last_used_at = ? where id = ? and (last_used_at is null or last_used_at < ?)`;
 
 function toCondition(selector: GrantSelector): { readonly condition: string; readonly values: string[] } {
   return 'id' in selector

@@ -1,7 +1,7 @@
 import { inspect } from 'node:util';
 
 import type { GrantSelector, Storage } from '../../contracts/index.ts';
-import { aCode, aGrant, aRefreshToken, LOOKALIKES, NOW } from './rows.ts';
+import { aCode, aGrant, aRefreshToken, HOUR, LOOKALIKES, NOW } from './rows.ts';
 import { testsOf } from '../test-runner.ts';
 import type { StorageTest } from '../test-runner.ts';
 
@@ -79,6 +79,36 @@ export function grantContract(register: StorageTest): void {
       t.deepEqual(await grants.revoke({ id: `${id}-1` }, NOW), [], id);
     }
     t.deepEqual(await grants.revoke({ userId: 'Id', clientId: '1' }, NOW), ['Id-1']);
+  });
+
+  test('grants: list returns those that the client can use, the last used one first', async (t, grants, storage) => {
+    const of = { userId: 'ann', clientId: '1' };
+    for (const id of ['ann-1-a', 'ann-1-b', 'ann-1-c', 'ann-1-d', 'ann-2', 'bob-1'])
+      await startGrant(storage, id);
+    const page = { now: NOW, limit: 10 };
+    const ids = async (at = NOW): Promise<string[]> =>
+      (await grants.list(of, { ...page, now: at })).map(({ id }) => id);
+    t.deepEqual(await ids(), ['ann-1-a', 'ann-1-b', 'ann-1-c', 'ann-1-d']);
+    await grants.touch('ann-1-c', NOW + 20);
+    await grants.touch('ann-1-c', NOW + 10);
+    await grants.touch('ann-1-b', NOW + 5);
+    await grants.touch('unknown', NOW);
+    const [first, ...others] = await grants.list(of, { ...page, limit: 2 });
+    t.deepEqual(first, { ...aGrant(), ...of, id: 'ann-1-c', lastUsedAt: NOW + 20 });
+    t.deepEqual(
+      others.map((grant) => [grant.id, grant.lastUsedAt]),
+      [['ann-1-b', NOW + 5]],
+    );
+    await grants.revoke({ id: 'ann-1-a' }, NOW);
+    t.deepEqual(await ids(), ['ann-1-c', 'ann-1-b', 'ann-1-d']);
+    // When its last credential expires, which is the successor of the code of the first.
+    const successor = aRefreshToken({ grantId: 'ann-1-d', expiresAt: NOW + 48 * HOUR });
+    await grants.redeem({ kind: 'code', id: 'code of ann-1-d' }, { successor });
+    t.deepEqual(await ids(NOW + 24 * HOUR + 10), ['ann-1-d']);
+    t.deepEqual(await ids(NOW + 48 * HOUR), []);
+    await storage.revocations.revokeAllOf({ userId: 'ann' });
+    t.deepEqual(await ids(), []);
+    for (const userId of [...LOOKALIKES, '\0']) t.deepEqual(await grants.list({ ...of, userId }, page), []);
   });
 
   test('grants: codes and refresh tokens of a revoked grant are not found and cannot be redeemed', async (t, grants, storage) => {

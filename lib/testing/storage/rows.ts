@@ -74,6 +74,7 @@ export const aGrant: RowOf<Grant> = rowOf<Grant>({
   expiresAt: NOW + 24 * HOUR,
   revokedAt: undefined,
   sequence: 1000,
+  origin: { address: '2001:db8::1', userAgent: 'Mozilla/5.0 (X11; Linux x86_64)' },
 });
 
 export const aCode: RowOf<Credential> = rowOf<Credential>({
