@@ -124,14 +124,14 @@ export async function createMcpEndpoint<
   if (isLimited) requireMembersFor('limits', storage);
   const perform = createPerformAction(createAnswerOnce(storage.idempotency, logger), logger);
   const callTool = createCallTool({ audit, gate, logger, path, perform, resource: url, trace });
+  const { name } = api;
+  const answerAgent = await createProtocol({ url, name, version, instructions, tools, logger, callTool });
   if (!admitsAgents) {
     logger.warn(
       { path, remedy: 'clients: { agents: true }' },
       'no agent can connect unless somebody registers it',
     );
   }
-  const { name } = api;
-  const answerAgent = await createProtocol({ url, name, version, instructions, tools, logger, callTool });
 
   // A call over a limit, or without a permission that another token of the same user or client would have, is answered with 429, or
   // 403 with a challenge: clients act on an HTTP response and not on a result of the tool.
