@@ -9,6 +9,13 @@ export function clientStore(tables: Tables): ClientStore {
 
   const secretsOf = (clientId: string) => clients.get(clientId)?.secrets;
 
+  function update(client: Client, ifUpdatedAt: number | undefined) {
+    const row = clients.get(client.id);
+    if (!row || row.client.updatedAt !== (ifUpdatedAt ?? row.client.updatedAt)) return undefined;
+    row.client = copy(client);
+    return row;
+  }
+
   return {
     async find(id) {
       const row = clients.get(id);
@@ -22,10 +29,16 @@ export function clientStore(tables: Tables): ClientStore {
       insertClient(tables, client, secrets);
     },
     async update(client, ifUpdatedAt) {
-      const row = clients.get(client.id);
-      if (!row || row.client.updatedAt !== (ifUpdatedAt ?? row.client.updatedAt)) return false;
-      row.client = copy(client);
-      return true;
+      return update(client, ifUpdatedAt) !== undefined;
+    },
+    async updateLogo(client, picture, ifUpdatedAt) {
+      const row = update(client, ifUpdatedAt);
+      if (row) row.logo = copy(picture);
+      return row !== undefined;
+    },
+    async findLogo(clientId, hash) {
+      const row = clients.get(clientId);
+      return row?.client.logo === hash ? copy(row.logo) : undefined;
     },
     async delete(id, ifUpdatedAt) {
       if (ifUpdatedAt !== undefined && clients.get(id)?.client.updatedAt !== ifUpdatedAt) return false;

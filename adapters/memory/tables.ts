@@ -21,7 +21,10 @@ export type CredentialRow = Credential & { readonly successorId?: string | undef
 
 /** The tables of a storage, shared by its stores because some of them change each other's rows. */
 export interface Tables {
-  readonly clients: Map<string, { client: Client; readonly secrets: Map<string, ClientSecret> }>;
+  readonly clients: Map<
+    string,
+    { client: Client; logo?: Uint8Array | undefined; readonly secrets: Map<string, ClientSecret> }
+  >;
   /** By client. */
   readonly registrations: Map<string, StoredRegistration>;
   /** By client that registered itself: the user who alone has consented to it; empty for several. */

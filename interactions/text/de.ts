@@ -197,7 +197,7 @@ export const de: Readonly<Record<keyof typeof en, string>> = {
   'apps.firstParty': 'First-Party-App',
   'apps.firstPartyHint': 'Sie gehört zur Plattform selbst: Niemand wird gefragt, ob sie zugreifen darf.',
   'apps.firstPartyFixed':
-    'Diese App gehört zur Plattform selbst. Ihren Namen, ihre Redirect-URIs und wo sie läuft, ändert nur die Administration.',
+    'Diese App gehört zur Plattform selbst. Ihren Namen, ihre Website, ihr Logo, ihre Redirect-URIs und wo sie läuft, ändert nur die Administration.',
   'apps.documentFixed':
     'Diese App beschreibt sich in einem Dokument unter der Adresse, die ihre Client-ID ist. Name und Redirect-URIs werden dort geändert.',
   'apps.registration': 'Angemeldet',
@@ -265,7 +265,7 @@ export const de: Readonly<Record<keyof typeof en, string>> = {
     'Der Name enthält unsichtbare Zeichen. Geben Sie ihn ohne diese noch einmal ein.',
   'apps.problem.grant_type_unknown': 'Wählen Sie, wie die App ihre Tokens bekommt.',
   'apps.problem.administrators_only':
-    'Welche Apps First-Party-Apps sind, entscheidet nur die Administration.',
+    'Welche Apps First-Party-Apps oder geprüft sind, entscheidet nur die Administration.',
   'apps.problem.first_party_fixed': 'Das ändert bei einer First-Party-App nur die Administration.',
   'apps.problem.name_reserved':
     'Dieser Name, oder einer, der so aussieht, gehört der Plattform. Wählen Sie einen anderen.',

@@ -188,7 +188,7 @@ export const en = {
   'apps.firstParty': 'First-party',
   'apps.firstPartyHint': 'It belongs to the platform itself: people are not asked to authorize it.',
   'apps.firstPartyFixed':
-    'This app belongs to the platform itself. Only an administrator changes its name, its redirect URIs, and where it runs.',
+    'This app belongs to the platform itself. Only an administrator changes its name, its homepage, its logo, its redirect URIs, and where it runs.',
   'apps.documentFixed':
     'This app describes itself in a document at the address that is its client ID. Its name and its redirect URIs are changed there.',
   'apps.registration': 'Registered',
@@ -252,7 +252,7 @@ export const en = {
   'apps.problem.control_characters':
     'The name has characters that cannot be seen. Type it again without them.',
   'apps.problem.grant_type_unknown': 'Choose how the app gets its tokens.',
-  'apps.problem.administrators_only': 'Only an administrator decides which apps are first-party.',
+  'apps.problem.administrators_only': 'Only an administrator decides which apps are first-party or verified.',
   'apps.problem.first_party_fixed': 'Only an administrator changes this of a first-party app.',
   'apps.problem.name_reserved':
     'This name, or one that looks like it, belongs to the platform. Choose another one.',

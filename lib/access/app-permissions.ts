@@ -90,17 +90,18 @@ export function checkAssigned(
 }
 
 /**
- * Refuses changes that only an administrator may make: whether an app is first-party; and of a first-party app, its name, its
- * type, its redirect URIs and further scopes, because users are not asked for consent before a code is sent to it.
+ * Refuses changes that only an administrator may make: whether an app is first-party, and whether it is verified; and of a first-party
+ * app, its name, its homepage, its type, its redirect URIs and further scopes, because users are not asked for consent before a code is sent to it.
  *
  * @param client - the app before the change; `undefined` for a new app
  * @throws ClientInvalidError with one entry for each refused field
  */
-export function refuseFirstPartyChanges(changes: Partial<ClientFields>, client?: Client): void {
+export function refuseAdministratorChanges(changes: Partial<ClientFields>, client?: Client): void {
   const isFirstParty = client?.firstParty ?? false;
   const errors: FieldError[] = [];
-  if ('firstParty' in changes && (changes.firstParty ?? false) !== isFirstParty) {
-    errors.push(fieldError('firstParty', 'administrators_only'));
+  for (const field of ['firstParty', 'verified'] as const) {
+    if (field in changes && (changes[field] ?? false) !== (client?.[field] ?? false))
+      errors.push(fieldError(field, 'administrators_only'));
   }
   if (client && isFirstParty) {
     for (const field of FIRST_PARTY_FIXED) {
@@ -113,7 +114,7 @@ export function refuseFirstPartyChanges(changes: Partial<ClientFields>, client?:
   if (errors.length > 0) throw new ClientInvalidError(errors);
 }
 
-const FIRST_PARTY_FIXED = ['name', 'redirectUris', 'confidential', 'native'] as const;
+const FIRST_PARTY_FIXED = ['name', 'clientUri', 'redirectUris', 'confidential', 'native'] as const;
 
 /** Whether a change of the scopes adds one. `undefined` stands for every scope. */
 function addsScope(requested: Client['scopes'], before: Client['scopes']): boolean {

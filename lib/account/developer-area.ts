@@ -27,7 +27,7 @@ import {
 } from '../errors.ts';
 import { begin, digest } from '../http/idempotency.ts';
 import type { CheckAppName } from '../clients/app-names.ts';
-import { checkAssigned, findAssignable, refuseFirstPartyChanges } from '../access/app-permissions.ts';
+import { checkAssigned, findAssignable, refuseAdministratorChanges } from '../access/app-permissions.ts';
 
 /** What `createDeveloperArea()` takes. */
 export interface DeveloperAreaPorts {
@@ -108,12 +108,12 @@ export function createDeveloperArea(
       owner: async ({ ownerId }) => (ownerId === undefined ? undefined : users.find(ownerId)),
       async create(fields, onceKey) {
         if (!administrator) {
-          refuseFirstPartyChanges(fields);
+          refuseAdministratorChanges(fields);
           refuseConfusableName(fields.name, await ports.loadNameCheck());
         }
         return once([user.id, 'create', onceKey], async () => {
           if (!administrator) await refuseTooManyApps(registry, user.id);
-          const given = withoutAdministratorFields(fields);
+          const given = withoutAdministratorFields(fields, administrator);
           return registry.create({
             ...given,
             ...checkAssigned(undefined, fields, assignable),
@@ -122,15 +122,22 @@ export function createDeveloperArea(
         });
       },
       async update(id, changes, { ifUpdatedAt } = {}) {
-        const rest = withoutAdministratorFields(changes);
+        const rest = withoutAdministratorFields(changes, administrator);
         const checkName =
           administrator || changes.name === undefined ? undefined : await ports.loadNameCheck();
         return registry.update(id, (client) => {
           refuseIfNotOwn(client);
           if (client.updatedAt !== (ifUpdatedAt ?? client.updatedAt)) throw new ClientChangedError();
-          if (!administrator) refuseFirstPartyChanges(changes, client);
+          if (!administrator) refuseAdministratorChanges(changes, client);
           if (checkName && changes.name !== client.name) refuseConfusableName(changes.name, checkName);
           return { ...rest, ...checkAssigned(client, changes, assignable) };
+        });
+      },
+      async setLogo(id, picture) {
+        return registry.setLogo(id, picture, (client) => {
+          refuseIfNotOwn(client);
+          if (client.firstParty && !administrator)
+            throw new ClientInvalidError([fieldError('logo', 'first_party_fixed')]);
         });
       },
       disable: async (id) => registry.setDisabled(id, true, refuseIfNotOwn),
@@ -173,11 +180,14 @@ export function createDeveloperArea(
 
 /**
  * Removes the fields that developers may not set: the owner and the token lifetimes. The types exclude them, but a host's own
- * pages in JavaScript may pass on every posted field.
+ * pages in JavaScript may pass on every posted field. A change by a developer does not keep the mark of a verified app either.
  */
-function withoutAdministratorFields<F extends ClientChanges>(given: F): Omit<F, 'ownerId' | 'lifetimes'> {
-  const { lifetimes: _lifetimes, ownerId: _ownerId, ...rest } = given;
-  return rest;
+function withoutAdministratorFields<F extends ClientChanges>(
+  given: F,
+  administrator: boolean,
+): Omit<F, 'ownerId' | 'lifetimes' | 'verified'> & Pick<ClientChanges, 'verified'> {
+  const { lifetimes: _lifetimes, ownerId: _ownerId, verified, ...rest } = given;
+  return administrator && verified !== undefined ? { ...rest, verified } : rest;
 }
 
 function refuseConfusableName(name: unknown, check: CheckAppName): void {

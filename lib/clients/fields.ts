@@ -13,7 +13,7 @@ import type { Checked, FieldError, FieldErrorCode, Mistake } from '../contracts/
 import { checkLifetimes } from './lifetimes.ts';
 import type { CompleteLifetimes } from './lifetimes.ts';
 import { checkClientKeys, lacksKeyIds } from './public-keys.ts';
-import { redirectUriMistake } from './redirect-uris.ts';
+import { LONGEST_URI, redirectUriMistake } from './redirect-uris.ts';
 
 /*
  * What a client may be, whoever registers it: a program, a developer, an import, the app itself, or its metadata document. Each of
@@ -75,7 +75,7 @@ export interface KnownNames {
 /** The fields of a client, complete. */
 export type CheckedFields = Omit<
   Client,
-  'id' | 'registration' | 'createdAt' | 'updatedAt' | 'disabled' | 'disabledBy'
+  'id' | 'logo' | 'registration' | 'createdAt' | 'updatedAt' | 'disabled' | 'disabledBy'
 >;
 
 /**
@@ -90,8 +90,9 @@ export function checkClientFields(
 ): Checked<CheckedFields> {
   // A caller in JavaScript can leave the argument out.
   const fields: Partial<ClientFields> = given ?? {};
-  const { confidential = true, firstParty = false, native = false, grantType, ownerId } = fields;
-  const flags = { confidential, firstParty, native };
+  const { confidential = true, firstParty = false, native = false, verified = false } = fields;
+  const { clientUri, grantType, ownerId } = fields;
+  const flags = { confidential, firstParty, native, verified };
   const name = typeof fields.name === 'string' ? fields.name.trim() : '';
   const lists = {
     redirectUris: list(fields.redirectUris),
@@ -103,6 +104,7 @@ export function checkClientFields(
   const lifetimes = checkLifetimes(fields.lifetimes, known.lifetimes, registered?.lifetimes);
   const checked = {
     name,
+    clientUri,
     grantType,
     ...flags,
     ...lists,
@@ -119,6 +121,9 @@ export function checkClientFields(
       .filter((field) => !Object.hasOwn(checked, field))
       .map((field) => fieldError(field, 'unknown_field')),
     ...nameMistakes(name),
+    ...(clientUri === undefined || redirectUriMistake(clientUri, { native: false }) === undefined
+      ? []
+      : [fieldError('clientUri', 'client_uri_form', { most: LONGEST_URI })]),
     ...Object.entries(flags)
       .filter(([, value]) => typeof value !== 'boolean')
       .map(([field]) => fieldError(field, 'not_boolean')),

@@ -3,7 +3,8 @@ import { isLoopback } from '../contracts/loopback.ts';
 import type { Mistake } from '../contracts/field-errors.ts';
 import { isPrivateUse } from './uri-schemes.ts';
 
-const LONGEST_REDIRECT_URI = 2000;
+/** In characters. */
+export const LONGEST_URI = 2000;
 
 // A reversed domain name, as RFC 8252 section 7.1 has it, or a word, as editors have it: such a URI has to have a path.
 const PRIVATE_USE = /^(?:[a-z][a-z0-9+-]*(?:\.[a-z0-9+-]+)+:|[a-z][a-z0-9+-]*:\/)/i;
@@ -14,7 +15,7 @@ const PRIVATE_USE = /^(?:[a-z][a-z0-9+-]*(?:\.[a-z0-9+-]+)+:|[a-z][a-z0-9+-]*:\/
  */
 export function redirectUriMistake(uri: unknown, { native }: { native: boolean }): Mistake | undefined {
   if (typeof uri !== 'string' || uri === '') return ['uri_empty'];
-  if (uri.length > LONGEST_REDIRECT_URI) return ['uri_length', { most: LONGEST_REDIRECT_URI }];
+  if (uri.length > LONGEST_URI) return ['uri_length', { most: LONGEST_URI }];
   if (/[^\x21-\x7e]/.test(uri)) return ['uri_characters'];
   const url = URL.parse(uri);
   if (!url) return ['uri_relative'];

@@ -17,6 +17,7 @@ import { ClientInvalidError } from '../errors.ts';
 import type { Checked, FieldError } from '../contracts/field-errors.ts';
 import { checkClientFields } from './fields.ts';
 import type { CheckedFields, KnownNames } from './fields.ts';
+import { checkLogo } from './logo.ts';
 import { createSecretRegistry, makeSecret, requireClient, secretEvent } from './secrets.ts';
 import type { RegistryChanges } from './secrets.ts';
 
@@ -37,6 +38,8 @@ export function createClientRegistry(
   async function change(
     id: string,
     apply: (client: Client) => Partial<Client>,
+    save: (client: Client, ifUpdatedAt: number) => Promise<boolean> = async (...client) =>
+      store.update(...client),
   ): Promise<{ client: Client; fields: readonly string[] }> {
     for (;;) {
       const { client: before } = await requireClient(store, id);
@@ -46,7 +49,7 @@ export function createClientRegistry(
       // written all the same: it may show what another request has changed, and is not sure yet to last.
       const isSame = fields.length === 0;
       const client = isSame ? before : { ...after, updatedAt: Math.max(now(), before.updatedAt + 1) };
-      if (await store.update(client, before.updatedAt)) {
+      if (await save(client, before.updatedAt)) {
         if (!isSame) onChange(id);
         return { client, fields };
       }
@@ -97,10 +100,28 @@ export function createClientRegistry(
       find: async (id) => (await store.find(id))?.client,
       list: async (query = {}) => store.list(checkClientQuery(query)),
       async update(id, changes) {
-        const { client, fields } = await change(id, (before) =>
-          requireValid(
-            checkClientChanges(before, typeof changes === 'function' ? changes(before) : changes, names),
-          ),
+        const { client, fields } = await change(id, (before) => {
+          const given = typeof changes === 'function' ? changes(before) : changes;
+          const checked = requireValid(checkClientChanges(before, given, names));
+          const isKept =
+            given?.verified === true ||
+            VOUCHED_FOR.every((field) => isDeepStrictEqual(checked[field], before[field]));
+          return { ...checked, verified: checked.verified && isKept };
+        });
+        if (fields.length > 0) record({ type: 'client_updated', clientId: id, fields });
+        return client;
+      },
+      async setLogo(id, picture, check) {
+        const logo = picture === undefined ? undefined : requireValid(checkLogo(picture));
+        const { client, fields } = await change(
+          id,
+          (before) => {
+            check?.(before);
+            if (before.registration !== 'manual')
+              throw new ClientInvalidError([fieldError('logo', 'unregistered_app')]);
+            return logo?.hash === before.logo ? {} : { logo: logo?.hash, verified: false };
+          },
+          async (changed, ifUpdatedAt) => store.updateLogo(changed, logo?.picture, ifUpdatedAt),
         );
         if (fields.length > 0) record({ type: 'client_updated', clientId: id, fields });
         return client;
@@ -129,6 +150,9 @@ export function createClientRegistry(
   };
 }
 
+/** What `verified` is about, besides the logo. */
+const VOUCHED_FOR = ['name', 'clientUri', 'redirectUris'] as const;
+
 /** The checked fields. @throws ClientInvalidError with one entry per mistake */
 function requireValid<T>({ checked, mistakes }: Checked<T>): T {
   if (mistakes) throw new ClientInvalidError(mistakes);
@@ -145,6 +169,7 @@ export function newClient(
   return {
     ...fields,
     id,
+    logo: undefined,
     registration,
     disabled: false,
     disabledBy: undefined,
@@ -164,7 +189,13 @@ export function checkClientChanges(
   known: KnownNames,
 ): Checked<CheckedFields> {
   const { id: _id, createdAt: _createdAt, updatedAt: _updatedAt, ...rest } = client;
-  const { disabled: _disabled, disabledBy: _disabledBy, registration: _registration, ...fields } = rest;
+  const {
+    disabled: _disabled,
+    disabledBy: _disabledBy,
+    logo: _logo,
+    registration: _registration,
+    ...fields
+  } = rest;
   // `changes` may be a copy of the whole client, so that unchanged fields, such as the grant type, are no mistake.
   const changed = Object.entries(changes ?? {}).filter(
     ([field, value]) => !isDeepStrictEqual(value, client[field as keyof Client]),
@@ -182,7 +213,9 @@ function fixedFields({ registration }: Client, changed: ReadonlyMap<string, unkn
   if (registration === 'manual') return [];
   const ofDocument = registration === 'metadata_document' ? FROM_DOCUMENT : [];
   const hasAllScopes = changed.has('scopes') && changed.get('scopes') === undefined;
+  const isAbout = (field: string): boolean => Boolean(changed.get(field));
   return [
+    ...['clientUri', 'verified'].filter(isAbout).map((field) => fieldError(field, 'unregistered_app')),
     ...ofDocument.filter((field) => changed.has(field)).map((field) => fieldError(field, 'from_document')),
     ...(changed.get('firstParty') === true ? [fieldError('firstParty', 'unregistered_first_party')] : []),
     ...(hasAllScopes ? [fieldError('scopes', 'unregistered_scopes')] : []),

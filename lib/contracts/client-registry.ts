@@ -12,6 +12,18 @@ import type { Duration } from './duration.ts';
 export interface ClientFields<P extends string = string, R extends string = string> {
   /** The name that users see on the consent page: 1 to 100 characters. */
   readonly name: string;
+  /**
+   * The URL of its homepage (RFC 7591 section 2): https, or http on a loopback address, at most 2000 characters, without user name,
+   * password and fragment. Users see its host.
+   * @default none
+   */
+  readonly clientUri?: string | undefined;
+  /**
+   * The platform vouches for the name, the homepage and the logo. A change of one of them, or of the redirect URIs, sets it to `false`,
+   * unless the same change says `true` again.
+   * @default false
+   */
+  readonly verified?: boolean;
   /** How it gets tokens; cannot be changed later. */
   readonly grantType: ClientGrantType;
   /** 1 to 100 for `authorization_code`, refused for the others. Matched as exact strings (RFC 9700 section 2.1). */
@@ -92,6 +104,14 @@ export interface ClientRegistry<P extends string = string, R extends string = st
     changes: ClientChanges<P, R> | ((client: Client) => ClientChanges<P, R>),
   ): Promise<Client>;
   /**
+   * Replaces the logo of the client, which is not verified then. Users see it once the client is `verified`, or `firstParty`.
+   *
+   * @param picture - a PNG or JPEG of at most 64 KiB, and 1024 pixels wide and high. `undefined` removes the logo
+   * @throws ClientInvalidError for another picture, and for a client that nobody registered
+   * @throws ClientNotFoundError when there is no such client
+   */
+  setLogo(id: string, picture: Uint8Array | undefined): Promise<Client>;
+  /**
    * Disables the client: it gets no tokens, and its tokens are refused, until it is enabled again.
    * @throws ClientNotFoundError when there is no such client
    */
@@ -147,4 +167,6 @@ export interface CheckedClientRegistry extends ClientRegistry {
    * nothing is saved when it throws
    */
   setDisabled(id: string, disabled: boolean, check: (client: Client) => void): Promise<Client>;
+  /** As `setLogo()`, with a check as of `setDisabled()`. */
+  setLogo(id: string, picture: Uint8Array | undefined, check?: (client: Client) => void): Promise<Client>;
 }

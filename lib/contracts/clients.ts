@@ -54,6 +54,15 @@ export interface Client {
    */
   readonly id: string;
   readonly name: string;
+  /** The URL of its homepage (RFC 7591 section 2). */
+  readonly clientUri: string | undefined;
+  /** The SHA-256 of its logo, base64url: the picture is read by `ClientStore.findLogo`. `undefined`: it has none. */
+  readonly logo: string | undefined;
+  /**
+   * The platform vouches for its name, its homepage and its logo, which users then see as the platform's word. Without it, users see
+   * the host of the homepage as not verified, and no logo.
+   */
+  readonly verified: boolean;
   readonly registration: ClientRegistration;
   readonly grantType: ClientGrantType;
   /** Compared as exact strings (RFC 9700 section 2.1). Empty unless the grant type is `authorization_code`. */
@@ -159,10 +168,17 @@ export interface ClientStore {
    */
   insert(client: Client, secrets: readonly ClientSecret[]): Promise<void>;
   /**
-   * Replaces the client's fields. Resolves to `false` when there is no such client, or when its `updatedAt` is not
+   * Replaces the client's fields; its `logo` is the stored one. Resolves to `false` when there is no such client, or when its `updatedAt` is not
    * `ifUpdatedAt`, because a concurrent request has changed it.
    */
   update(client: Client, ifUpdatedAt?: number): Promise<boolean>;
+  /**
+   * Replaces the client's fields as `update` does and, in the same step, its logo, whose hash is the new `logo`; without a picture it has
+   * no logo any more.
+   */
+  updateLogo(client: Client, picture: Uint8Array | undefined, ifUpdatedAt?: number): Promise<boolean>;
+  /** Finds the logo of a client by its hash, the client's `logo`. No other method reads or returns logos. */
+  findLogo(clientId: string, hash: string): Promise<Uint8Array | undefined>;
   /**
    * Deletes the client with its secrets and its registration, and ends it (see `RevocationStore.revokeAllOf`) in one step; then deletes its consents and
    * grants in batches. After an error, a second call deletes the rest (and resolves to `false`).

@@ -51,7 +51,8 @@ export interface Developer {
   ): Promise<{ client: Client; secret: NewSecret | undefined } | undefined>;
   /**
    * Changes the given fields. Roles and permissions that the app has and that the user may not give stay unchanged. Only an
-   * administrator can change the name, the redirect URIs and the kind of a first-party app, or add scopes to it.
+   * administrator can change the name, the homepage, the redirect URIs and the kind of a first-party app, or add scopes to it, and only
+   * an administrator can mark an app as first-party or verified.
    *
    * @param options.ifUpdatedAt - the `updatedAt` of the app that the user saw, in seconds since 1970: nothing is changed when
    * the app has been updated since
@@ -63,6 +64,11 @@ export interface Developer {
     changes: Omit<ClientChanges, 'ownerId' | 'lifetimes'>,
     options?: { ifUpdatedAt?: number | undefined },
   ): Promise<Client>;
+  /**
+   * Replaces or removes the logo of an app, which is not verified then: see `ClientRegistry.setLogo`. Only an administrator can replace
+   * that of a first-party app.
+   */
+  setLogo(id: string, picture: Uint8Array | undefined): Promise<Client>;
   /** Disables an app: it gets no tokens, and its tokens are refused, until it is enabled again. */
   disable(id: string): Promise<Client>;
   /** Whether the user may enable an app again: an owner only when the owner has disabled it. */

@@ -10,6 +10,10 @@ const MISTAKES = {
 
   name_length: 'give a name of 1 to {most} characters',
   control_characters: 'leave out control characters',
+  client_uri_form:
+    'give an https URL of at most {most} characters, without user name, password, fragment and spaces; http is for loopback addresses only',
+  logo_form: 'give a PNG or JPEG picture of at most {most} pixels in width and height',
+  logo_size: 'give a file of at most {most} bytes',
   grant_type_unknown: 'choose authorization_code, client_credentials or device_code',
   grant_type_fixed: 'cannot be changed; register another client',
   device_code_off: 'set the option clients.devices of the server first',
@@ -26,6 +30,8 @@ const MISTAKES = {
     'use the letters of one script; letters of different scripts can look the same (UTS 39)',
   from_document: 'comes from the metadata document of the client, and is changed there',
   unregistered_first_party: 'nobody has registered this client, so users are always asked for consent',
+  unregistered_app:
+    'nobody has registered this client, so it has no homepage, no logo and is not verified; register it to give it them',
   unregistered_scopes: 'list the scopes; a client that nobody registered cannot have all',
   disabled_document:
     'a disabled client with a metadata document would come back with its next request; leave it disabled, or enable it first',

@@ -26,7 +26,7 @@ const METHODS: readonly Methods<Storage>[] = [
 const SECRETS = ['addSecret', 'deleteSecret', 'expireSecret', 'touchSecret', 'rehashSecret'] as const;
 
 const EVERY_SERVER: Members = {
-  clients: ['find', 'insert', 'update', 'delete', 'list', ...SECRETS],
+  clients: ['find', 'insert', 'update', 'delete', 'list', 'updateLogo', 'findLogo', ...SECRETS],
   consents: ['find', 'add', 'touch', 'delete', 'deleteAll', 'list'],
   grants: ['insert', 'find', 'findCredential', 'redeem', 'list', 'touch', 'revoke'],
   revocations: ['revokeToken', 'revokeAllOf', 'latestSequence', 'isValid'],

@@ -250,6 +250,8 @@ function changeEvent({ id, name, redirectUris }: Client, fields: readonly string
 function toStored(id: string, fields: DocumentFields, scopes: readonly string[]): StoredClient {
   const client: CheckedFields = {
     ...fields,
+    clientUri: undefined,
+    verified: false,
     grantType: 'authorization_code',
     firstParty: false,
     scopes,

@@ -134,7 +134,7 @@ test('values that a form does not offer are refused', async (t) => {
   }
   const service = { once: ONCE, name: 'Mine', grantType: 'client_credentials' };
   const people = { once: ONCE, ...REPORTS, redirectUris: REPORTS.redirectUris[0], place: 'server' };
-  const firstParty = 'Only an administrator decides which apps are first-party.';
+  const firstParty = 'Only an administrator decides which apps are first-party or verified.';
   t.true((await post('/new', { ...people, firstParty: 'yes' })).text.includes(firstParty));
   t.is((await post(`/${client.id}`, { version, name: 'Mine', firstParty: 'yes' })).status, 422);
   const forReports = { ...people, version: String(reports.client.updatedAt), firstParty: 'yes' };

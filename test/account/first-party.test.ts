@@ -14,6 +14,7 @@ const CHANGES = [
   ['redirectUris', { redirectUris: [...REPORTS.redirectUris, EVIL] }],
   ['redirectUris', { redirectUris: [EVIL] }],
   ['name', { name: 'Acme Bank' }],
+  ['clientUri', { clientUri: 'https://evil.example' }],
   ['native', { native: true, confidential: false }],
   ['confidential', { confidential: false }],
   ['scopes', { scopes: undefined }],
@@ -72,7 +73,9 @@ onEachDatabase(
     const doras = await signInAs('dora');
     const page = await doras.open(url(`/developer/apps/${client.id}`));
     t.true(
-      page.text.includes('Only an administrator changes its name, its redirect URIs, and where it runs.'),
+      page.text.includes(
+        'Only an administrator changes its name, its homepage, its logo, its redirect URIs, and where it runs.',
+      ),
     );
     t.true(page.text.includes('Redirect URIs https://reports.example/callback'));
     t.false(page.html.includes('<textarea'));

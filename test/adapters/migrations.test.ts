@@ -45,6 +45,7 @@ const LATER = [
   CLIENT_NAMES,
   '0017_successor',
   '0018_grant_origin',
+  '0019_client_homepage_and_logo',
 ];
 
 const cluster = startCluster(4);
@@ -197,6 +198,28 @@ onEachEmptyDatabase(
       t.deepEqual((await clients.find(id))?.client.lifetimes, {});
       t.deepEqual((await consents.find('eve', id))?.hosts, {});
     }
+  },
+);
+
+onEachEmptyDatabase(
+  'a client that a node of the version before has changed is not verified any more',
+  async (t, database, address) => {
+    const host = await onFirstVersion(t, database, address);
+    const { clients, ...storage } = knexStorage(host);
+    await storage.migrate();
+    const verified = aClient({
+      id: 'a',
+      verified: true,
+      logo: 'hash',
+      clientUri: 'https://timetable.example',
+    });
+    await clients.insert(verified, []);
+    t.deepEqual((await clients.find('a'))?.client, verified);
+    await host('gatehouse_clients')
+      .where({ id: 'a' })
+      .update({ name: 'Bank', updated_at: NOW + 1 });
+    t.like((await clients.find('a'))?.client, { name: 'Bank', verified: false });
+    t.like(await clients.list({ search: 'a' }), [{ verified: false }]);
   },
 );
 

@@ -3,6 +3,9 @@ import type { Client } from 'koa-gatehouse';
 /** Completes a client, for tests that need one that is not registered. */
 export function completeClient(given: Pick<Client, 'id' | 'name'> & Partial<Client>): Client {
   return {
+    clientUri: undefined,
+    logo: undefined,
+    verified: false,
     registration: 'manual',
     grantType: 'authorization_code',
     redirectUris: [],

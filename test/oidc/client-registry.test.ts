@@ -6,6 +6,8 @@ import { knexStorage } from 'koa-gatehouse/adapters/knex';
 import { memoryStorage } from 'koa-gatehouse/adapters/memory';
 
 import { onEachDatabase } from '../adapters/databases.ts';
+import { completeClient } from '../harness/client.ts';
+import { jpeg, png } from '../harness/pictures.ts';
 import { startPlatform } from '../harness/platform.ts';
 import type { Platform } from '../harness/platform.ts';
 import { around, pausable } from '../harness/storage.ts';
@@ -36,6 +38,24 @@ test('all invalid fields are reported in one error', async (t) => {
     [{ name: 'a\u202Eb' }, ['name: leave out control characters']],
     [{ name: 7 }, ['name: give a name of 1 to 100 characters']],
     [{ confidential: 'yes' }, ['confidential: give true or false']],
+    [{ verified: 'yes' }, ['verified: give true or false']],
+    ...[
+      '',
+      7,
+      'reports.example',
+      'http://reports.example',
+      'javascript:alert(1)',
+      'data:text/html,x',
+      'https://ann:secret@reports.example',
+      'https://reports.example/#top',
+      'https://reports.example/ü',
+      `https://reports.example/${'x'.repeat(2000)}`,
+    ].map((clientUri): [object, string[]] => [
+      { clientUri },
+      [
+        'clientUri: give an https URL of at most 2000 characters, without user name, password, fragment and spaces; http is for loopback addresses only',
+      ],
+    ]),
     [{ ownerId: '' }, ["ownerId: give a user's id"]],
     [{ ownerId: 'x'.repeat(256) }, ["ownerId: give a user's id"]],
     [{ ownerId: 'a\0b' }, ["ownerId: give a user's id"]],
@@ -101,6 +121,86 @@ test('each invalid field has a code and the parameters of its message', async (t
       parameters: { name: 'unheard-of' },
     },
   ]);
+});
+
+test('a logo is a PNG or JPEG by its content, within its bounds', async (t) => {
+  const { client } = await clients.create(CODE);
+  t.is(client.logo, undefined);
+  const refused = [
+    ...[
+      '<svg xmlns="http://www.w3.org/2000/svg"/>',
+      'GIF89a',
+      '\x89PNG\r\n\x1a\n',
+      '\xff\xd8\xff\xe0',
+      '',
+    ].map((text) => Buffer.from(text, 'latin1')),
+    png({ width: 1025 }),
+    png({ height: 1025 }),
+    png().fill(0, 16, 24),
+    jpeg({ height: 1025 }),
+    jpeg({ width: 0 }),
+    'data:image/png;base64,',
+    new ArrayBuffer(8),
+  ];
+  for (const picture of refused) {
+    await t.throwsAsync(clients.setLogo(client.id, picture as never), {
+      code: 'ERR_CLIENT_INVALID',
+      message: 'logo: give a PNG or JPEG picture of at most 1024 pixels in width and height',
+    });
+  }
+  await t.throwsAsync(clients.setLogo(client.id, Buffer.concat([png(), Buffer.alloc(65_536)])), {
+    code: 'ERR_CLIENT_INVALID',
+    message: 'logo: give a file of at most 65536 bytes',
+  });
+  await t.throwsAsync(clients.setLogo('gone', png()), { code: 'ERR_CLIENT_NOT_FOUND' });
+  t.deepEqual(await clients.find(client.id), client, 'nothing is changed');
+  const [first, second] = [await clients.setLogo(client.id, png()), await clients.setLogo(client.id, jpeg())];
+  t.regex(first.logo!, /^[\w-]{43}$/);
+  t.not(first.logo, second.logo);
+  t.is((await clients.setLogo(client.id, undefined)).logo, undefined);
+  t.like((await recordsOf(platform, client.id)).at(-1), { type: 'client_updated', fields: ['logo'] });
+});
+
+test('a change of what users see takes the mark of a verified client away, unless it sets it again', async (t) => {
+  const homepage = { clientUri: 'https://reports.example' };
+  const { client } = await clients.create({ ...CODE, ...homepage, verified: true });
+  t.true(client.verified);
+  const verify = async () => clients.update(client.id, { verified: true });
+  await clients.setLogo(client.id, png());
+  for (const change of [
+    async () => clients.update(client.id, { name: 'Report' }),
+    async () => clients.update(client.id, { clientUri: 'http://localhost:8080' }),
+    async () => clients.update(client.id, { clientUri: undefined }),
+    async () => clients.update(client.id, () => ({ redirectUris: ['https://report.example/callback'] })),
+    async () => clients.setLogo(client.id, jpeg()),
+    async () => clients.setLogo(client.id, undefined),
+    async () => clients.update(client.id, { verified: false }),
+  ]) {
+    t.true((await verify()).verified);
+    t.false((await change()).verified);
+    const [last] = await platform.auth.audit.list({ clientId: client.id, limit: 1 });
+    t.true((last as { fields?: string[] }).fields?.includes('verified'));
+  }
+  t.true((await clients.update(client.id, { name: 'Reports', verified: true })).verified);
+  for (const change of [{ name: ' Reports' }, { scopes: [] }, { ownerId: 'ann' }, { lifetimes: {} }])
+    t.true((await clients.update(client.id, change)).verified);
+  t.true((await clients.disable(client.id)).verified);
+});
+
+test('a client that nobody registered has no homepage, no logo and no mark', async (t) => {
+  const storage = memoryStorage();
+  await using server = await startPlatform({ storage });
+  const { clients: registry } = server.auth;
+  const own = completeClient({ id: 'of-itself', name: 'Agent', registration: 'dynamic', scopes: [] });
+  await storage.clients.insert(own, []);
+  for (const field of [{ clientUri: 'https://agent.example' }, { verified: true }])
+    await t.throwsAsync(registry.update(own.id, field), {
+      message: /: nobody has registered this client, so/,
+    });
+  await t.throwsAsync(registry.setLogo(own.id, png()), {
+    message: /^logo: nobody has registered this client, so/,
+  });
+  t.deepEqual(await registry.find(own.id), own);
 });
 
 test('the grant type cannot be changed', async (t) => {

@@ -228,6 +228,18 @@ export const migrations: readonly Migration[] = [
     name: '0018_grant_origin',
     up: (dialect) => addColumns(dialect, 'gatehouse_grants', { origin: 'text', last_used_at: 'integer' }),
   },
+  {
+    // What users see of a client besides its name. The picture is in its row, so that it is deleted with it by nodes of the version
+    // before too.
+    name: '0019_client_homepage_and_logo',
+    up: (dialect) =>
+      addColumns(dialect, 'gatehouse_clients', {
+        client_uri: 'text',
+        logo: 'id',
+        logo_image: 'text',
+        verified_at: 'integer',
+      }),
+  },
 ];
 
 /** Names of the migrations that have not run, in order. On a database without Gatehouse's tables, all of them. */

@@ -3,9 +3,18 @@ import type { Integer } from './column-values.ts';
 import { added, flag, integer, json, mapRows, optional, text } from './rows.ts';
 import type { Row, RowMapping } from './rows.ts';
 
-export const CLIENTS: RowMapping<Client> = mapRows<Client>('gatehouse_clients', {
+/**
+ * The mark `verified` is stored as the `updatedAt` of the client that has it. A node of the version before it does not write it: after its
+ * change of the client, the two differ, and the mark is gone.
+ */
+type ClientRow = Omit<Client, 'verified'> & { readonly verifiedAt: number | undefined };
+
+const ROWS: RowMapping<ClientRow> = mapRows<ClientRow>('gatehouse_clients', {
   id: text('id'),
   name: text('name'),
+  clientUri: optional(text('client_uri')),
+  logo: optional(text('logo')),
+  verifiedAt: optional(integer('verified_at')),
   registration: added(text('registration'), 'manual'),
   grantType: text('grant_type'),
   redirectUris: json('redirect_uris'),
@@ -24,7 +33,21 @@ export const CLIENTS: RowMapping<Client> = mapRows<Client>('gatehouse_clients', 
   updatedAt: integer('updated_at'),
 });
 
-export const CLIENTS_AS_C: Pick<RowMapping<Client>, 'columns' | 'read'> = CLIENTS.of('c');
+export const CLIENTS: Pick<RowMapping<Client>, 'names' | 'insertWith' | 'values'> = {
+  ...ROWS,
+  values: ({ verified, ...client }) =>
+    ROWS.values({ ...client, verifiedAt: verified ? client.updatedAt : undefined }),
+};
+
+const ROWS_AS_C = ROWS.of('c');
+
+export const CLIENTS_AS_C: Pick<RowMapping<Client>, 'columns' | 'read'> = {
+  columns: ROWS_AS_C.columns,
+  read(row) {
+    const { verifiedAt, ...client } = ROWS_AS_C.read(row);
+    return { ...client, verified: verifiedAt === client.updatedAt };
+  },
+};
 
 export const SECRETS: RowMapping<ClientSecret> = mapRows<ClientSecret>('gatehouse_client_secrets', {
   id: text('id'),

@@ -25,16 +25,22 @@ export function clientStore(database: Database): ClientStore {
       );
     },
     async update(client, ifUpdatedAt) {
-      const [id, ...others] = toValues(client);
-      const values = [...others, id!];
+      return database.transaction(async (statements) =>
+        updateClient(statements, database.dialect, client, ifUpdatedAt),
+      );
+    },
+    async updateLogo(client, picture, ifUpdatedAt) {
+      const image = picture ? Buffer.from(picture).toString('base64') : null;
       return database.transaction(async (statements) => {
-        const changed =
-          ifUpdatedAt === undefined
-            ? await statements.run(UPDATE, values)
-            : await statements.run(`${UPDATE} and updated_at = ?`, [...values, ifUpdatedAt]);
-        if (changed > 0) await writeNames(statements, database.dialect, client);
-        return changed > 0;
+        const isChanged = await updateClient(statements, database.dialect, client, ifUpdatedAt);
+        if (isChanged) await statements.run(SET_IMAGE, [image, client.id]);
+        return isChanged;
       });
+    },
+    async findLogo(clientId, hash) {
+      if (![clientId, hash].every(isStorable)) return undefined;
+      const found = await database.get<{ image: string | null }>(FIND_IMAGE, [clientId, hash]);
+      return found?.image ? Buffer.from(found.image, 'base64') : undefined;
     },
     async delete(id, ifUpdatedAt) {
       // First and in one transaction: without its row and its secrets, the client gets no token any more.
@@ -78,6 +84,23 @@ export function clientStore(database: Database): ClientStore {
       return insertUnlessStored(database, INSERT_ASSERTION, [id, expiresAt]);
     },
   };
+}
+
+/** Replaces the fields of a client; runs inside a transaction. Resolves to `false` as `ClientStore.update` does. */
+async function updateClient(
+  statements: Statements,
+  dialect: Dialect,
+  client: Client,
+  ifUpdatedAt: number | undefined,
+): Promise<boolean> {
+  const [id, ...others] = toValues(client);
+  const values = [...others, id!];
+  const changed =
+    ifUpdatedAt === undefined
+      ? await statements.run(UPDATE, values)
+      : await statements.run(`${UPDATE} and updated_at = ?`, [...values, ifUpdatedAt]);
+  if (changed > 0) await writeNames(statements, dialect, client);
+  return changed > 0;
 }
 
 /** Inserts a client with its secrets; runs inside a transaction. */
@@ -160,6 +183,11 @@ const UPDATE = `
     .map((name) => `${name} = ?`)
     .join(', ')}, ${SORT_NAME} = ?
   where id = ?`;
+
+// Not among the columns of a client, so that the queries that find clients do not read it.
+const SET_IMAGE = 'update gatehouse_clients set logo_image = ? where id = ?';
+
+const FIND_IMAGE = 'select logo_image as image from gatehouse_clients where id = ? and logo = ?';
 
 /** The values of {@link INSERT}. */
 function toValues(client: Client): Value[] {

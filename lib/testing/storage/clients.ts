@@ -10,6 +10,8 @@ export function clientContract(register: StorageTest): void {
   test('clients: find returns the inserted client with its secrets', async (t, clients) => {
     const client = aClient({
       name: 'Timetable “ü” 🎒',
+      clientUri: `https://timetable.example/${'x'.repeat(1974)}`,
+      verified: true,
       redirectUris: [],
       grantType: 'client_credentials',
       registration: 'dynamic',
@@ -84,6 +86,61 @@ export function clientContract(register: StorageTest): void {
     t.true(await clients.update(changed));
     t.deepEqual(await clients.find(changed.id), { client: changed, secrets: [aSecret()], sequence: 0 });
     t.deepEqual(await clients.list({ search: 'renam' }), [changed]);
+  });
+
+  test('clients: verified is stored, and kept or removed with each update', async (t, clients) => {
+    await clients.insert(aClient({ verified: true }), []);
+    for (const [at, verified] of [true, false, true].entries()) {
+      const changed = aClient({ verified, disabled: true, updatedAt: NOW + at });
+      t.true(await clients.update(changed));
+      t.deepEqual((await clients.find(changed.id))?.client, changed);
+      t.deepEqual(await clients.list({}), [changed]);
+    }
+  });
+
+  test('clients: updateLogo stores a logo with the fields, which findLogo finds by its hash only', async (t, clients) => {
+    const picture = Uint8Array.from({ length: 65_536 }, (_, index) => index % 256);
+    await clients.insert(aClient(), [aSecret()]);
+    t.is(await clients.findLogo(aClient().id, 'hash'), undefined);
+    const changed = aClient({ name: 'Renamed', logo: 'hash', updatedAt: NOW + 1 });
+    t.true(await clients.updateLogo(changed, picture, NOW));
+    t.deepEqual(await clients.find(changed.id), { client: changed, secrets: [aSecret()], sequence: 0 });
+    t.deepEqual(Uint8Array.from((await clients.findLogo(changed.id, 'hash'))!), picture);
+    for (const [id, hash] of [
+      [changed.id, 'Hash'],
+      [changed.id, 'hash\0'],
+      ['other', 'hash'],
+      ['\0', 'hash'],
+    ] as const)
+      t.is(await clients.findLogo(id, hash), undefined);
+    // Other changes leave it where it is.
+    t.true(await clients.update({ ...changed, disabled: true, updatedAt: NOW + 2 }, NOW + 1));
+    t.is((await clients.findLogo(changed.id, 'hash'))?.byteLength, picture.byteLength);
+    t.true(
+      await clients.updateLogo(
+        { ...changed, logo: 'other', updatedAt: NOW + 3 },
+        picture.subarray(1),
+        NOW + 2,
+      ),
+    );
+    t.is(await clients.findLogo(changed.id, 'hash'), undefined);
+    t.is((await clients.findLogo(changed.id, 'other'))?.byteLength, picture.byteLength - 1);
+    t.true(await clients.updateLogo(aClient({ updatedAt: NOW + 4 }), undefined, NOW + 3));
+    t.is(await clients.findLogo(changed.id, 'other'), undefined);
+    t.is((await clients.find(changed.id))?.client.logo, undefined);
+  });
+
+  test('clients: updateLogo changes nothing for another version, and delete removes the logo', async (t, clients) => {
+    await clients.insert(aClient(), []);
+    const [one, two] = [Uint8Array.of(1), Uint8Array.of(2)];
+    t.true(await clients.updateLogo(aClient({ logo: 'one', updatedAt: NOW + 1 }), one, NOW));
+    t.false(await clients.updateLogo(aClient({ logo: 'two', updatedAt: NOW + 2 }), two, NOW));
+    t.false(await clients.updateLogo(aClient({ id: 'gone', logo: 'two' }), two));
+    t.deepEqual(Uint8Array.from((await clients.findLogo(aClient().id, 'one'))!), one);
+    await clients.delete(aClient().id);
+    t.is(await clients.findLogo(aClient().id, 'one'), undefined);
+    await clients.insert(aClient({ logo: 'one' }), []);
+    t.is(await clients.findLogo(aClient().id, 'one'), undefined);
   });
 
   test('clients: update returns false and stores nothing for a client that does not exist', async (t, clients) => {

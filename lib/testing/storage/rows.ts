@@ -161,6 +161,9 @@ export function completeClient(given: Partial<Client>, grantType: ClientGrantTyp
   return {
     id: randomUUID(),
     name: 'Test client',
+    clientUri: undefined,
+    logo: undefined,
+    verified: false,
     registration: 'manual',
     grantType,
     redirectUris: [],
