@@ -1,4 +1,5 @@
 import type { AuthorizedApp, Connection, InteractionFlow, User } from '../lib/contracts/index.ts';
+import { aboutApp } from './about-app.ts';
 import { pathParameter, queryText, seeOther } from './navigation.ts';
 import type { AuthorizedAppRow, ConnectionRow, Connections } from './page.ts';
 import { askToConfirm } from './page-request.ts';
@@ -66,6 +67,7 @@ function describe(
     named.map((scope) => nameOf('scope', scope, resource));
   return {
     name: titleOfApp(client, text),
+    about: aboutApp(client, request),
     scopes: namesOf(scopes),
     limited,
     resources: resources.map(({ limited: isLimited, name, resource, scopes: ofResource }) => ({

@@ -1,5 +1,6 @@
 import type { Interaction } from '../lib/contracts/index.ts';
 import { readForm } from '../lib/http/form.ts';
+import { aboutApp } from './about-app.ts';
 import { checkedBoxes, describeAccess, isNothingLeft, nothingLeft } from './access.ts';
 import type { FieldProblem } from './page.ts';
 import type { PageRequest } from './page-request.ts';
@@ -43,6 +44,7 @@ function showConsent(
     heading: sentence(text['consent.heading'], names),
     lead: sentence(text[access.consented.length > 0 ? 'consent.leadMore' : 'consent.lead'], names),
     formsStayHere: false,
+    about: aboutApp(client, request),
     warnings: warningsFor(interaction, request),
     action,
     ...access,

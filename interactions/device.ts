@@ -1,6 +1,7 @@
 import type { DeviceFlow, DeviceRequest, InteractionFlow, User } from '../lib/contracts/index.ts';
 import { InteractionExpiredError, TooManyAttemptsError } from '../lib/errors.ts';
 import { readForm } from '../lib/http/form.ts';
+import { aboutApp } from './about-app.ts';
 import { checkedBoxes, describeAccess, isNothingLeft, nothingLeft } from './access.ts';
 import { queryText, seeOther, withQuery } from './navigation.ts';
 import type { FieldProblem } from './page.ts';
@@ -178,6 +179,7 @@ function showRequest(
     heading: sentence(text['device.requestHeading'], { client: client.name }),
     lead: sentence(text['device.requestLead'], { client: client.name, brand }),
     action: home,
+    about: aboutApp(client, request),
     userCode,
     userId: user.id,
     user: displayName(user),

@@ -24,6 +24,7 @@ export type View =
   | (Access & {
       readonly view: 'consent';
       readonly action: string;
+      readonly about: AboutApp | undefined;
       /** For an app that nobody registered: what the user has to know first. */
       readonly warnings: readonly Sentence[];
       /** The name of the API that the app asks for; `undefined` for the default one. */
@@ -39,6 +40,7 @@ export type View =
   | (Access & {
       readonly view: 'device/request';
       readonly action: string;
+      readonly about: AboutApp | undefined;
       /** The code as the device shows it. It is a hidden field of both forms, as the id of the user is. */
       readonly userCode: string;
       readonly userId: string;
@@ -67,6 +69,18 @@ export type View =
   | { readonly view: 'confirm'; readonly action: string; readonly button: string; readonly cancel: Link }
   | AppView
   | AuthorizedAppsView;
+
+/** The homepage and the logo of an app, as the part `about-app` shows them. */
+export interface AboutApp {
+  /** URL of the logo, on this server. */
+  readonly logo: string | undefined;
+  /** The host of the homepage, in ASCII. */
+  readonly host: string | undefined;
+  /** URL of the homepage; `undefined` when there is none, or the platform does not vouch for it. */
+  readonly homepage: string | undefined;
+  /** Whether the platform has verified them, in words. */
+  readonly whoseWord: string;
+}
 
 /** The access that an app asks for, as the part `access` shows it. */
 export interface Access {
@@ -99,6 +113,7 @@ export interface AuthorizedAppsView {
 /** An app that the user has authorized. */
 export interface AuthorizedAppRow {
   readonly name: string;
+  readonly about: AboutApp | undefined;
   /** The labels of its scopes. */
   readonly scopes: readonly string[];
   /** Whether the scopes limit the app. `false`: it may do everything that the user may. With `true` and no scopes, nothing. */

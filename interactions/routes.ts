@@ -1,6 +1,7 @@
 import type { Middleware } from 'koa';
 import type { Interaction, InteractionFlow } from '../lib/contracts/index.ts';
 import { InteractionExpiredError } from '../lib/errors.ts';
+import { LOGO_ROUTE, serveLogo } from './about-app.ts';
 import { addAppRoutes } from './apps/routes.ts';
 import type { Assets } from './assets.ts';
 import { addAuthorizedAppRoutes } from './authorized-apps.ts';
@@ -16,7 +17,7 @@ import { PageRouter } from './page-router.ts';
 type InteractionStep = (request: PageRequest, interaction: Interaction) => Promise<string | undefined>;
 
 /**
- * Routes below `/oauth/interaction`, `/oauth/login`, `/oauth/logout` and `/oauth/assets`, the page for the codes of devices, the
+ * Routes below `/oauth/interaction`, `/oauth/login`, `/oauth/logout`, `/oauth/assets` and `/oauth/logos`, the page for the codes of devices, the
  * developer area and the authorized apps; other requests fall through.
  */
 export function pageRoutes(flow: InteractionFlow, requestFor: RequestFor, assets: Assets): Middleware {
@@ -52,7 +53,8 @@ export function pageRoutes(flow: InteractionFlow, requestFor: RequestFor, assets
     .form('/oauth/login', submitSignIn)
     .page('/oauth/logout', askForLogout)
     .form('/oauth/logout', submitLogout)
-    .file('/oauth/assets/:hash/:name', assets.serve);
+    .file('/oauth/assets/:hash/:name', assets.serve)
+    .file(LOGO_ROUTE, serveLogo(flow));
   const { accountPath, developerPath, devices } = flow;
   if (devices !== undefined) addDeviceRoutes(router, devices, flow);
   if (developerPath !== undefined) addAppRoutes(router, developerPath, flow);

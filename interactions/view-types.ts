@@ -15,6 +15,7 @@ export type {
 export type { Moment } from './language.ts';
 export type { Link } from './navigation.ts';
 export type {
+  AboutApp,
   Access,
   AuthorizedAppRow,
   AuthorizedAppsView,

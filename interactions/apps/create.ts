@@ -5,7 +5,7 @@ import { seeOther } from '../navigation.ts';
 import { sentence } from '../sentence.ts';
 import { nameOfArea } from '../viewer.ts';
 import { connectOf } from './connect.ts';
-import { fieldsForPeople, readAppForm, formErrorOf } from './form.ts';
+import { fieldsForPeople, formErrorOf, homepageOf, readAppForm } from './form.ts';
 import type { FormError } from './form.ts';
 import type { AppForm } from './views.ts';
 import { afterwards, appPath, readOnce } from './developer-request.ts';
@@ -15,6 +15,8 @@ import type { DeveloperRequest } from './developer-request.ts';
 export async function askForNewApp(request: DeveloperRequest): Promise<void> {
   const form: AppForm = {
     name: '',
+    clientUri: '',
+    verified: false,
     grantType: 'authorization_code',
     place: 'server',
     redirectUris: '',
@@ -51,6 +53,7 @@ function fieldsOf(form: AppForm): Omit<ClientFields, 'ownerId'> {
   const grantType = form.grantType as ClientGrantType;
   return {
     name,
+    ...homepageOf(form),
     grantType,
     // Those of another kind are hidden, so what was typed before the kind was changed is no part of the app.
     ...(grantType === 'authorization_code'

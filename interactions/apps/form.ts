@@ -30,9 +30,19 @@ function isPlace(text: string): text is AppPlace {
 
 /** The posted form of an app. */
 export function readAppForm(posted: Readonly<Record<string, string>>): AppForm {
-  const { name = '', grantType = '', place = '', redirectUris = '', firstParty } = posted;
+  const {
+    clientUri,
+    name = '',
+    grantType = '',
+    place = '',
+    redirectUris = '',
+    firstParty,
+    verified,
+  } = posted;
   return {
     name,
+    clientUri,
+    verified: verified !== undefined,
     grantType,
     place: isPlace(place) ? place : '',
     redirectUris,
@@ -45,11 +55,18 @@ export function formOf(client: Client): AppForm {
   const kind = kindOf(client);
   return {
     name: printable(client.name),
+    clientUri: client.clientUri ?? '',
+    verified: client.verified,
     grantType: client.grantType,
     place: isPlace(kind) ? kind : '',
     redirectUris: client.redirectUris.join('\n'),
     firstParty: client.firstParty,
   };
+}
+
+/** The homepage of an app, from its form; empty when the form has no field for it. */
+export function homepageOf({ clientUri }: AppForm): Pick<ClientFields, 'clientUri'> {
+  return clientUri === undefined ? {} : { clientUri: clientUri.trim() === '' ? undefined : clientUri.trim() };
 }
 
 /** The client fields of an app with the authorization code grant, from its form. */
@@ -127,6 +144,6 @@ function wordsOf({ code, message, parameters = {} }: FieldError, text: Texts): s
 
 /** The fields that forms show, by their names in the registry; a problem of another field is about the form as a whole. */
 const FORM_FIELDS: ReadonlyMap<string, string> = new Map([
-  ...['name', 'grantType', 'redirectUris', 'label'].map((name) => [name, name] as const),
+  ...['name', 'clientUri', 'logo', 'grantType', 'redirectUris', 'label'].map((name) => [name, name] as const),
   ['keys.jwksUri', 'jwksUri'],
 ]);

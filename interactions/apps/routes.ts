@@ -11,6 +11,7 @@ import type { AppRequest, DeveloperRequest } from './developer-request.ts';
 import { askToRemoveKeys, removeKeys, saveKeys, showKeys } from './keys.ts';
 import { askBefore, change, deleteApp } from './lifecycle.ts';
 import { listApps } from './list.ts';
+import { removeLogo, saveLogo } from './logo.ts';
 import { savePermissions, showPermissions } from './permissions.ts';
 import { addSecret, askToDeleteSecret, deleteSecret, showSecrets } from './secrets.ts';
 import { saveSettings, showSettings } from './settings.ts';
@@ -37,8 +38,18 @@ export function addAppRoutes(router: PageRouter, path: string, { basePath }: Int
     .page(path, run(listApps))
     .page(`${path}/new`, run(askForNewApp))
     .form(`${path}/new`, run(createApp))
-    .page(app, ofApp(showSettings))
+    .page(
+      app,
+      ofApp(async (request) => showSettings(request)),
+    )
     .form(app, ofApp(saveSettings))
+    // After a posted form, its URL is in the address bar; it may be opened again by a GET.
+    .page(
+      [`${app}/logo`, `${app}/logo/remove`, `${app}/enable`],
+      run(({ ctx }) => seeOther(ctx, appPath(home, pathParameter(ctx, 'id')))),
+    )
+    .form(`${app}/logo`, ofApp(saveLogo))
+    .form(`${app}/logo/remove`, ofApp(removeLogo))
     .page(`${app}/permissions`, ofApp(showPermissions))
     .form(`${app}/permissions`, ofApp(savePermissions))
     .page(`${app}/secrets`, ofApp(showSecrets))
@@ -57,11 +68,6 @@ export function addAppRoutes(router: PageRouter, path: string, { basePath }: Int
     )
     .page(`${app}/disable`, ofApp(askBefore('disable')))
     .form(`${app}/disable`, ofApp(change('disabled', async (developer, id) => developer.disable(id))))
-    // After a posted form, its URL is in the address bar; it may be opened again by a GET.
-    .page(
-      `${app}/enable`,
-      run(({ ctx }) => seeOther(ctx, appPath(home, pathParameter(ctx, 'id')))),
-    )
     .form(`${app}/enable`, ofApp(change('enabled', async (developer, id) => developer.enable(id))))
     .page(`${app}/delete`, ofApp(askBefore('delete')))
     .form(`${app}/delete`, ofApp(deleteApp));

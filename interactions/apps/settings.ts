@@ -1,18 +1,14 @@
 import type { ClientFields } from '../../lib/contracts/index.ts';
 import { readForm } from '../../lib/http/form.ts';
 import { printable } from '../sentence.ts';
+import { logoUrl } from '../about-app.ts';
 import { displayName } from '../viewer.ts';
 import { connectOf } from './connect.ts';
 import { frameOf, readDone, saveApp } from './developer-request.ts';
 import type { AppRequest } from './developer-request.ts';
-import { fieldsForPeople, formOf, kindOf, readAppForm, versionOf } from './form.ts';
+import { fieldsForPeople, formOf, homepageOf, kindOf, readAppForm, versionOf } from './form.ts';
 import type { FormError } from './form.ts';
 import type { AppForm } from './views.ts';
-
-/** Shows an app: its client id, the form of its settings, and how to connect it. */
-export async function showSettings(request: AppRequest): Promise<void> {
-  await show(request, { form: formOf(request.client) });
-}
 
 /** Saves the form. */
 export async function saveSettings(request: AppRequest): Promise<void> {
@@ -22,7 +18,7 @@ export async function saveSettings(request: AppRequest): Promise<void> {
     posted,
     changes: changesOf(form, request),
     page: request.path,
-    showAgain: async (stored, wrong) => show(stored, { form, ...wrong }),
+    showAgain: async (stored, wrong) => showSettings(stored, { form, ...wrong }),
   });
 }
 
@@ -30,26 +26,37 @@ function changesOf(
   form: AppForm,
   { client, developer }: AppRequest,
 ): Partial<Omit<ClientFields, 'grantType' | 'ownerId'>> {
-  const { firstParty, name } = form;
-  if (client.grantType !== 'authorization_code') return firstParty ? { name, firstParty } : { name };
+  const { firstParty, verified } = form;
+  const ofAll = {
+    name: form.name,
+    ...homepageOf(form),
+    // Only administrators have the boxes in their form; without the box, an unchecked value means no change.
+    ...(developer.administrator || verified ? { verified } : {}),
+  };
+  if (client.grantType !== 'authorization_code') return firstParty ? { ...ofAll, firstParty } : ofAll;
   const { confidential, native = client.native, redirectUris } = fieldsForPeople(form);
   return {
-    name,
+    ...ofAll,
     redirectUris: redirectUris ?? [],
     // A confidential client stays confidential; a public one can change between browser and device.
     native: !client.confidential && confidential !== true && native,
-    // Only administrators have the box in their form; without the box, an unchecked value means no change.
     ...(developer.administrator || firstParty ? { firstParty } : {}),
   };
 }
 
-async function show(request: AppRequest, page: { form: AppForm } & Partial<FormError>): Promise<void> {
+/** Shows an app: its client id, the form of its settings, and how to connect it. */
+export async function showSettings(
+  request: AppRequest,
+  page: { form: AppForm } & Partial<FormError> = { form: formOf(request.client) },
+): Promise<void> {
   const { client, clock, developer, flow, path, text } = request;
   const owner = developer.administrator ? await developer.owner(client) : undefined;
   const mayEnable = client.disabled && (await developer.canEnable(client.id));
   // Only administrators may change a first-party app, so other developers get no form.
   const isOfDocument = client.registration === 'metadata_document';
   const isFixed = isOfDocument || (client.firstParty && !developer.administrator);
+  const isManual = client.registration === 'manual';
+  const isSeen = isManual && client.grantType !== 'client_credentials';
   const kind = text[`apps.kind.${kindOf(client)}.name`];
   request.show({
     view: 'apps/settings',
@@ -57,7 +64,10 @@ async function show(request: AppRequest, page: { form: AppForm } & Partial<FormE
     done: readDone(request),
     action: path,
     version: versionOf(client),
-    mayBeFirstParty: developer.administrator && client.registration === 'manual',
+    mayBeFirstParty: developer.administrator && isManual,
+    mayVerify: developer.administrator && isSeen,
+    isManual,
+    logoForm: isSeen ? { action: `${path}/logo`, logo: logoUrl(client, flow) } : undefined,
     fixed: isFixed ? text[isOfDocument ? 'apps.documentFixed' : 'apps.firstPartyFixed'] : undefined,
     hasPeople: client.grantType === 'authorization_code',
     hasPlace: client.grantType === 'authorization_code' && !client.confidential,
@@ -74,6 +84,9 @@ async function show(request: AppRequest, page: { form: AppForm } & Partial<FormE
           ]),
       { label: text['apps.created'], value: clock.day(client.createdAt).words },
       ...(owner ? [{ label: text['apps.owner'], value: displayName(owner) }] : []),
+      ...(isSeen && !client.firstParty
+        ? [{ label: text['apps.verified'], value: text[`apps.verified.${client.verified}`] }]
+        : []),
       ...(isFixed ? client.redirectUris : []).map((value) => ({ label: text['apps.redirectUris'], value })),
     ],
     clientId: client.id,

@@ -41,6 +41,18 @@ export type AppView =
       readonly version: string;
       readonly form: AppForm;
       readonly mayBeFirstParty: boolean;
+      /** Whether the user may mark the app as verified. */
+      readonly mayVerify: boolean;
+      /** Whether somebody has registered the app, so that it has a homepage. */
+      readonly isManual: boolean;
+      /** The form of the logo; `undefined` for an app that has none, because no user sees it. */
+      readonly logoForm:
+        | {
+            readonly action: string;
+            /** URL of the logo. */
+            readonly logo: string | undefined;
+          }
+        | undefined;
       /** Why the app cannot be changed here; `undefined` when it can. */
       readonly fixed: string | undefined;
       readonly hasPeople: boolean;
@@ -135,6 +147,9 @@ export type AppPlace = 'server' | 'browser' | 'device';
 /** The fields of the form of an app. */
 export interface AppForm {
   readonly name: string;
+  /** `undefined`: a form without this field was posted. */
+  readonly clientUri: string | undefined;
+  readonly verified: boolean;
   readonly grantType: string;
   readonly place: AppPlace | '';
   readonly redirectUris: string;

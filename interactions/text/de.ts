@@ -39,6 +39,9 @@ export const de: Readonly<Record<keyof typeof en, string>> = {
     'Zu viele Anmeldeversuche. Versuchen Sie es in {count} Sekunden noch einmal.',
   'login.submit': 'Anmelden',
 
+  'app.verified': 'Von {brand} geprüft',
+  'app.notVerified': 'Von {brand} nicht geprüft',
+
   'consent.heading': 'Zugriff für {client} erlauben?',
   'consent.lead': '{client} möchte auf Ihr Konto bei {brand} zugreifen.',
   'consent.leadMore': '{client} möchte weiteren Zugriff auf Ihr Konto bei {brand}.',
@@ -166,6 +169,20 @@ export const de: Readonly<Record<keyof typeof en, string>> = {
 
   'apps.name': 'Name',
   'apps.nameHint': 'Er steht auf der Seite, auf der Personen der App den Zugriff erlauben.',
+  'apps.clientUri': 'Website',
+  'apps.clientUriHint':
+    'Freiwillig. Ihr Host, etwa app.example, steht auf der Seite, auf der Personen der App den Zugriff erlauben.',
+  'apps.verified': 'Geprüft',
+  'apps.verifiedHint':
+    'Sie stehen für Namen, Website und Logo ein: Alle sehen, dass sie geprüft sind. Wird etwas davon oder eine Redirect-URI geändert, gilt das nicht mehr.',
+  'apps.verified.true':
+    'Ja. Wird der Name, die Website, das Logo oder eine Redirect-URI geändert, gilt das nicht mehr.',
+  'apps.verified.false': 'Nein. Der Host der Website wird als nicht geprüft gezeigt, das Logo gar nicht.',
+  'apps.logo': 'Logo',
+  'apps.logoHint':
+    'Eine PNG- oder JPEG-Datei mit höchstens 64 KiB, die höchstens 1024 Pixel breit und hoch ist. Sie wird gezeigt, sobald die Administration die App geprüft hat.',
+  'apps.logoSave': 'Logo speichern',
+  'apps.logoRemove': 'Logo entfernen',
   'apps.grantType': 'Wie bekommt die App ihre Tokens?',
   'apps.grantTypeHint': 'Das lässt sich später nicht mehr ändern.',
   'apps.grantType.authorization_code': 'Authorization Code',
@@ -261,6 +278,13 @@ export const de: Readonly<Record<keyof typeof en, string>> = {
   'apps.done.keysRemoved': 'Die Schlüssel sind entfernt.',
 
   'apps.problem.name_length': 'Geben Sie einen Namen mit 1 bis {most} Zeichen ein.',
+  'apps.problem.client_uri_form':
+    'Geben Sie die Website als https://host/pfad an, mit höchstens {most} ASCII-Zeichen, ohne Benutzernamen, Passwort und Fragment.',
+  'apps.problem.logo_form':
+    'Wählen Sie eine PNG- oder JPEG-Datei, die höchstens {most} Pixel breit und hoch ist.',
+  'apps.problem.logo_size': 'Wählen Sie eine Datei mit höchstens {most} Bytes.',
+  'apps.problem.unregistered_app':
+    'Diese App hat niemand registriert. Sie hat weder Website noch Logo und ist nicht geprüft.',
   'apps.problem.control_characters':
     'Der Name enthält unsichtbare Zeichen. Geben Sie ihn ohne diese noch einmal ein.',
   'apps.problem.grant_type_unknown': 'Wählen Sie, wie die App ihre Tokens bekommt.',

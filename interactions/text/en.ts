@@ -35,6 +35,9 @@ export const en = {
   'login.throttledSeconds.other': 'Too many attempts to sign in. Try again in {count} seconds.',
   'login.submit': 'Sign in',
 
+  'app.verified': 'Verified by {brand}',
+  'app.notVerified': 'Not verified by {brand}',
+
   'consent.heading': 'Authorize {client}',
   'consent.lead': '{client} is asking for access to your {brand} account.',
   'consent.leadMore': '{client} is asking for more access to your {brand} account.',
@@ -157,6 +160,19 @@ export const en = {
 
   'apps.name': 'Name',
   'apps.nameHint': 'People see it when they authorize the app.',
+  'apps.clientUri': 'Homepage',
+  'apps.clientUriHint': 'Optional. People see its host, such as app.example, when they authorize the app.',
+  'apps.verified': 'Verified',
+  'apps.verifiedHint':
+    'You vouch for the name, the homepage and the logo: people see that they are verified. A change of one of them, or of the redirect URIs, takes this away.',
+  'apps.verified.true':
+    'Yes. A change of the name, the homepage, the logo or the redirect URIs takes this away.',
+  'apps.verified.false': 'No. People see the host of the homepage as not verified, and no logo.',
+  'apps.logo': 'Logo',
+  'apps.logoHint':
+    'A PNG or JPEG file of at most 64 KiB, and 1024 pixels wide and high. People see it once an administrator has verified the app.',
+  'apps.logoSave': 'Save the logo',
+  'apps.logoRemove': 'Remove the logo',
   'apps.grantType': 'How does it get its tokens?',
   'apps.grantTypeHint': 'This cannot be changed later.',
   'apps.grantType.authorization_code': 'Authorization code',
@@ -249,6 +265,12 @@ export const en = {
   'apps.done.keysRemoved': 'The keys are removed.',
 
   'apps.problem.name_length': 'Give a name of 1 to {most} characters.',
+  'apps.problem.client_uri_form':
+    'Give the homepage as https://host/path of at most {most} characters of ASCII, without a user name, a password and a fragment.',
+  'apps.problem.logo_form': 'Choose a PNG or JPEG file of at most {most} pixels in width and height.',
+  'apps.problem.logo_size': 'Choose a file of at most {most} bytes.',
+  'apps.problem.unregistered_app':
+    'Nobody has registered this app, so it has no homepage, no logo, and is not verified.',
   'apps.problem.control_characters':
     'The name has characters that cannot be seen. Type it again without them.',
   'apps.problem.grant_type_unknown': 'Choose how the app gets its tokens.',

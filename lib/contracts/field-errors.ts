@@ -11,7 +11,7 @@ const MISTAKES = {
   name_length: 'give a name of 1 to {most} characters',
   control_characters: 'leave out control characters',
   client_uri_form:
-    'give an https URL of at most {most} characters, without user name, password, fragment and spaces; http is for loopback addresses only',
+    'give an https URL of at most {most} characters, of ASCII without spaces, and without user name, password and fragment; http is for loopback addresses only',
   logo_form: 'give a PNG or JPEG picture of at most {most} pixels in width and height',
   logo_size: 'give a file of at most {most} bytes',
   grant_type_unknown: 'choose authorization_code, client_credentials or device_code',

@@ -148,6 +148,14 @@ export interface InteractionFlow {
   readonly developerPath: string | undefined;
   /** Path of the page of authorized apps; `undefined` when there is none. */
   readonly accountPath: string | undefined;
+  /**
+   * Finds the logo of a client by its hash, the client's `logo`, with the media type to serve it as. The bundled pages serve it at
+   * `/oauth/logos/<client id>/<hash>`. Resolves to `undefined` when the client has another logo, or none.
+   */
+  logo(
+    clientId: string,
+    hash: string,
+  ): Promise<{ readonly picture: Uint8Array; readonly type: 'image/png' | 'image/jpeg' } | undefined>;
   /** The developer area of the given user. @throws PermissionMissingError when the user may not use it */
   developer(ctx: Context, user: User): Promise<Developer>;
   /** The apps that the given user has authorized. */
@@ -174,7 +182,7 @@ export interface PageError {
 /** The HTML pages of the server, mounted by `auth.middleware()`. */
 export interface Pages {
   /**
-   * Serves the paths below `/oauth/interaction`, `/oauth/login`, `/oauth/logout`, `/oauth/assets`, `/oauth/device` where there is
+   * Serves the paths below `/oauth/interaction`, `/oauth/login`, `/oauth/logout`, `/oauth/assets`, `/oauth/logos`, `/oauth/device` where there is
    * {@link InteractionFlow.devices}, the developer area and the page of authorized apps; calls `next()` for every other path.
    *
    * `error()` shows the errors that it throws: a client error, such as of `ctx.throw(400)` or of this package, with its own

@@ -49,6 +49,7 @@ const PLACES: readonly (readonly [RegExp, EndpointPlace])[] = [
   [/^\/oauth\/authorize(?:\/|$)/i, { work: 'authorization', hasEngine: true }],
   // The engine has a page of its own for user codes.
   [/^\/oauth\/device(?:\/|$)/i, PAGE],
+  [/^\/oauth\/logos\//i, PAGE],
   [/^\/oauth\/(?:interaction|login|logout)(?:\/|$)/i, { work: 'page', hasEngine: true }],
   [/^/, { work: undefined, hasEngine: true }],
 ];

@@ -38,14 +38,13 @@ export type Body = { readonly type: string } & (
  */
 export async function readBody(ctx: Context, rules: BodyRules): Promise<Body | undefined> {
   const { req } = ctx;
-  const { limit, name, types } = rules;
+  const { name, types } = rules;
   const type = ctx.request.type.trim().toLowerCase();
   const isAccepted = types?.includes(type) ?? true;
   if (!isAccepted && type !== '' && hasBodyField(ctx)) throw discardRest(ctx, unsupportedType(rules));
   let found: { bytes: Buffer } | ReturnType<typeof readParsed>;
   if (isUnread(req)) {
-    const tracked = admit(ctx, rules);
-    const bytes = takeArrived(req) ?? (await receive(ctx, rules, tracked, () => collect(req, limit)));
+    const bytes = await readBytes(ctx, rules);
     if (!isUtf8(bytes)) throw new BodyError(`The ${name} is not UTF-8.`);
     found = bytes.length === 0 ? undefined : { bytes };
   } else {
@@ -54,6 +53,17 @@ export async function readBody(ctx: Context, rules: BodyRules): Promise<Body | u
   if (found === undefined) return undefined;
   if (!isAccepted) throw unsupportedType(rules);
   return { type, ...found };
+}
+
+/**
+ * Reads the bytes of a body that no reader has begun to read.
+ *
+ * @throws BodyError - as {@link readBody}, which also checks the content type and that the bytes are UTF-8
+ */
+export async function readBytes(ctx: Context, rules: BodyRules): Promise<Buffer> {
+  const { req } = ctx;
+  const tracked = admit(ctx, rules);
+  return takeArrived(req) ?? receive(ctx, rules, tracked, () => collect(req, rules.limit));
 }
 
 /**

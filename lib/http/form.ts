@@ -1,7 +1,7 @@
 import type { Context } from 'koa';
 
 import { BodyError } from '../errors.ts';
-import { FORM, readBody, textOf } from './body.ts';
+import { discardRest, FORM, isUnread, readBody, readBytes, textOf } from './body.ts';
 import type { Body, BodyRules } from './body.ts';
 
 const PAGE_FORM: BodyRules = { limit: 16 * 1024, name: 'form', types: [FORM] };
@@ -17,6 +17,31 @@ export async function readForm(ctx: Context): Promise<Record<string, string>> {
   // Middleware that reads the same request later finds the fields here.
   Object.assign(ctx.request, { body: fields });
   return fields;
+}
+
+// Larger than the files that are accepted, so that the page says so of those that are not.
+const FILE_FORM: BodyRules = { limit: 256 * 1024, name: 'form' };
+
+/**
+ * Reads the file of a posted page form with one field, at most 256 KiB of `multipart/form-data`. Empty when no file was chosen.
+ *
+ * @throws BodyError - as {@link readBody}; 400 for a form that is malformed, or has no file, or several, in the field
+ */
+export async function readFormFile(ctx: Context, name: string): Promise<Uint8Array> {
+  if (ctx.request.type !== 'multipart/form-data')
+    throw discardRest(ctx, new BodyError('Send the form as multipart/form-data.', { status: 415 }));
+  if (!isUnread(ctx.req)) throw new BodyError('The form was already read by another middleware.');
+  const bytes = await readBytes(ctx, FILE_FORM);
+  const response = new Response(new Uint8Array(bytes), {
+    headers: { 'Content-Type': ctx.get('Content-Type') },
+  });
+  const fields = await response.formData().catch((cause: unknown) => {
+    throw new BodyError('The form is malformed.', { cause });
+  });
+  const [file, ...others] = fields.getAll(name);
+  if (!(file instanceof File) || others.length > 0)
+    throw new BodyError(`Send one file in the field ${name}.`);
+  return file.bytes();
 }
 
 function formEntries(body: Body): [string, unknown][] {

@@ -2,6 +2,7 @@ import type { Context } from 'koa';
 import type { Provider } from 'oidc-provider';
 
 import type { ClientDirectory } from '../clients/directory.ts';
+import { typeOfLogo } from '../clients/logo.ts';
 import type { Interaction, InteractionFlow, User } from '../contracts/index.ts';
 import { InteractionExpiredError } from '../errors.ts';
 import type { ResolvedOptions } from '../options/resolved-options.ts';
@@ -44,6 +45,10 @@ export function createInteractionFlow(options: ResolvedOptions, parts: Interacti
     devices,
     developerPath: paths.developer,
     accountPath: paths.account,
+    async logo(clientId, hash) {
+      const picture = await storage.clients.findLogo(clientId, hash);
+      return picture && { picture, type: typeOfLogo(picture) };
+    },
     developer,
     authorizedApps,
     currentUser: sessions.currentUser,

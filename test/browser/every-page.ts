@@ -10,6 +10,7 @@ import { beginOn } from '../devices/device.ts';
 import type { DeveloperPlatform, Member } from '../account/developers.ts';
 import { authorizeUrl, runCodeFlow } from '../harness/platform.ts';
 import type { RegisteredApp } from '../harness/platform.ts';
+import { png } from '../harness/pictures.ts';
 import { ON_LOOPBACK } from '../harness/public-server.ts';
 
 /** The steps that lead to a page. */
@@ -27,6 +28,8 @@ const PEOPLE = {
 } as const;
 const LOOPBACK = 'http://127.0.0.1/callback';
 const LONG_NAME = `An app with a name of the greatest allowed length, which is ${'andon'.repeat(8)}`;
+
+const LONG_HOMEPAGE = `https://${'reports-of-'.repeat(5)}schools.example/`;
 
 /** Another API, without a name, and with a URL that does not fit on one line. */
 const LIBRARY = 'https://library-of-all-schools.example/of-the-northern-and-southern-districts/v1';
@@ -104,9 +107,14 @@ export async function startEveryPage(): Promise<EveryPage> {
     ON_LOOPBACK,
   );
   const { auth, registerFor } = platform;
-  const reports = await registerFor('dora', { name: 'Reports', ...PEOPLE });
+  const reports = await registerFor('dora', {
+    name: 'Reports',
+    clientUri: LONG_HOMEPAGE,
+    ...PEOPLE,
+  });
   const device = await registerFor('dora', {
     name: LONG_NAME,
+    clientUri: LONG_HOMEPAGE,
     ...PEOPLE,
     redirectUris: ['com.example.reports:/callback'],
     confidential: false,
@@ -171,10 +179,19 @@ export async function startEveryPage(): Promise<EveryPage> {
   const ownFirstParty = await registerFor('dora', { name: 'Portal', ...PEOPLE, firstParty: true });
   const television = await registerFor('dora', {
     name: 'Television of the staff room',
+    clientUri: LONG_HOMEPAGE,
     grantType: 'device_code',
     confidential: false,
   });
-  const withConsent = await registerFor(undefined, { name: 'Timetable', ...PEOPLE });
+  const withConsent = await registerFor(undefined, {
+    name: 'Timetable',
+    clientUri: 'https://timetable.example',
+    ...PEOPLE,
+  });
+  for (const { client } of [reports, withConsent]) {
+    await auth.clients.setLogo(client.id, png());
+    await auth.clients.update(client.id, { verified: true });
+  }
   return {
     platform,
     steps: {

@@ -107,6 +107,7 @@ export function fakeFlow(
     devices: undefined,
     developerPath: undefined,
     accountPath: undefined,
+    logo: async () => undefined,
     developer: async () => {
       throw new PermissionMissingError('manage_apps', 'Missing permission to manage apps.');
     },

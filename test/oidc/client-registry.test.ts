@@ -53,7 +53,7 @@ test('all invalid fields are reported in one error', async (t) => {
     ].map((clientUri): [object, string[]] => [
       { clientUri },
       [
-        'clientUri: give an https URL of at most 2000 characters, without user name, password, fragment and spaces; http is for loopback addresses only',
+        'clientUri: give an https URL of at most 2000 characters, of ASCII without spaces, and without user name, password and fragment; http is for loopback addresses only',
       ],
     ]),
     [{ ownerId: '' }, ["ownerId: give a user's id"]],

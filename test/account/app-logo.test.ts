@@ -1,0 +1,242 @@
+import { createHash } from 'node:crypto';
+
+import test from 'ava';
+import type { ExecutionContext } from 'ava';
+import { pages } from 'koa-gatehouse/interactions';
+
+import { beginOn, enter } from '../devices/device.ts';
+import type { Browser, Page } from '../harness/browser.ts';
+import { jpeg, png } from '../harness/pictures.ts';
+import { authorizeUrl, runCodeFlow } from '../harness/platform.ts';
+import { openArea, REPORTS, valueOf } from './area.ts';
+import { openDeveloperPlatform } from './developers.ts';
+import type { DeveloperPlatform } from './developers.ts';
+
+const HOST = 'www.xn--bcher-kva.example';
+const HOMEPAGE = `https://${HOST}/about?lang=de`;
+
+/** Posts the form of a logo. */
+async function upload(browser: Browser, settings: URL, file: Blob | string, name = 'logo'): Promise<Page> {
+  const form = new FormData();
+  if (typeof file === 'string') form.append(name, file);
+  else form.append(name, file, 'logo.png');
+  return browser.post(new URL(`${settings.href}/logo`), form);
+}
+
+const blob = (bytes: Buffer): Blob => new Blob([new Uint8Array(bytes)], { type: 'image/png' });
+
+/** The URLs of the pictures of apps on a page. */
+function logosOn({ html, url }: Page): readonly URL[] {
+  return [...html.matchAll(/<img[^>]* src="([^"]*\/oauth\/logos\/[^"]*)" alt=""/g)].map(
+    ([, path]) => new URL(path!, url),
+  );
+}
+
+test('a developer uploads a logo, which this server serves by its hash, and removes it', async (t) => {
+  const { auth, browser, reach, registerFor, url } = await openArea(t, 'dora', {}, '/platform');
+  const { client } = await registerFor('dora', REPORTS);
+  const settings = url(`/developer/apps/${client.id}`);
+  const picture = png();
+  t.deepEqual(logosOn(await browser.open(settings)), []);
+  const page = await browser.follow(await upload(browser, settings, blob(picture)));
+  t.true(page.text.startsWith('Saved.'));
+  const [logo] = logosOn(page);
+  const hash = createHash('sha256').update(picture).digest('base64url');
+  t.is(logo?.href, url(`/oauth/logos/${client.id}/${hash}`).href);
+  t.is((await auth.clients.find(client.id))?.logo, hash);
+
+  const served = await fetch(reach(logo!));
+  t.is(served.status, 200);
+  t.deepEqual(Buffer.from(await served.arrayBuffer()), picture);
+  t.like(Object.fromEntries(served.headers), {
+    'content-type': 'image/png',
+    'content-security-policy': "default-src 'none'; style-src 'unsafe-inline'; sandbox",
+    'x-content-type-options': 'nosniff',
+    'cross-origin-resource-policy': 'same-origin',
+    'cache-control': 'public, max-age=31536000, immutable',
+  });
+  // The type is that of the content, whatever the browser has sent.
+  await upload(browser, settings, blob(jpeg()));
+  t.is((await fetch(reach(logo!))).status, 404, 'the one before');
+  const [second] = logosOn(await browser.open(settings));
+  t.is((await fetch(reach(second!))).headers.get('content-type'), 'image/jpeg');
+
+  const removed = await browser.post(new URL(`${settings.href}/logo/remove`), new URLSearchParams());
+  t.deepEqual(logosOn(await browser.follow(removed)), []);
+  t.is((await fetch(reach(second!))).status, 404);
+  // The URLs of posted forms can be opened again.
+  for (const path of ['/logo', '/logo/remove'])
+    t.is((await browser.get(new URL(settings.href + path))).location?.href, settings.href);
+});
+
+test('another file is refused with what is wrong, and changes nothing', async (t) => {
+  const { auth, browser, registerFor, url } = await openArea(t);
+  const { client } = await registerFor('dora', REPORTS);
+  const settings = url(`/developer/apps/${client.id}`);
+  const wrongType = 'Choose a PNG or JPEG file of at most 1024 pixels in width and height.';
+  for (const [file, problem] of [
+    [Buffer.from('<svg xmlns="http://www.w3.org/2000/svg"><script>alert(1)</script></svg>'), wrongType],
+    [Buffer.alloc(0), wrongType],
+    [png({ width: 1025 }), wrongType],
+    [Buffer.concat([png(), Buffer.alloc(65_536)]), 'Choose a file of at most 65536 bytes.'],
+  ] as const) {
+    const page = await upload(browser, settings, blob(file));
+    t.is(page.status, 422);
+    t.true(page.text.includes(problem), page.text);
+    t.regex(page.html, /id="logo"[^>]*aria-invalid="true"/);
+  }
+  const refused: [Promise<Page>, number, string][] = [
+    [upload(browser, settings, blob(Buffer.alloc(300_000))), 413, 'The form is larger than 262144 bytes.'],
+    [upload(browser, settings, 'text'), 400, 'Send one file in the field logo.'],
+    [upload(browser, settings, blob(png()), 'other'), 400, 'Send one file in the field logo.'],
+    [
+      browser.post(new URL(`${settings.href}/logo`), new URLSearchParams({ logo: 'x' })),
+      415,
+      'Send the form as multipart/form-data.',
+    ],
+    [
+      browser.post(new URL(`${settings.href}/logo`), new URLSearchParams({ logo: 'x' }), {
+        'content-type': 'multipart/form-data; boundary=other',
+      }),
+      400,
+      'The form is malformed.',
+    ],
+    [
+      browser.post(new URL(`${settings.href}/logo/remove`), new URLSearchParams(), {
+        origin: 'https://evil.example',
+        'sec-fetch-site': 'cross-site',
+      }),
+      403,
+      '',
+    ],
+  ];
+  for (const [answered, status, message] of refused) {
+    const page = await answered;
+    t.is(page.status, status, page.text);
+    t.true(page.text.includes(message), page.text);
+  }
+  const others = await registerFor('emil', REPORTS);
+  t.is((await upload(browser, url(`/developer/apps/${others.client.id}`), blob(png()))).status, 404);
+  t.deepEqual(await auth.clients.find(client.id), client);
+  t.deepEqual(await auth.clients.find(others.client.id), others.client);
+});
+
+test('only an administrator verifies an app and changes what users see of a first-party app', async (t) => {
+  const { auth, browser, developer, registerFor, signInAs, url } = await openArea(t);
+  const { client } = await registerFor('dora', { ...REPORTS, clientUri: HOMEPAGE });
+  const settings = url(`/developer/apps/${client.id}`);
+  const own = await browser.open(settings);
+  t.true(own.text.includes('Verified No. People see the host of the homepage as not verified, and no logo.'));
+  t.false(own.html.includes('name="verified"'));
+  t.is((await browser.submit(own, 'Save', { ...formOf(own), verified: 'yes' })).status, 422);
+  t.like(await auth.clients.find(client.id), { clientUri: HOMEPAGE, verified: false });
+
+  const roots = await signInAs('root');
+  const page = await roots.open(settings);
+  t.is((await roots.submit(page, 'Save', { ...formOf(page), verified: 'yes' })).status, 303);
+  t.true((await auth.clients.find(client.id))?.verified);
+  t.true((await browser.open(settings)).text.includes('Verified Yes. A change of the name, the homepage'));
+
+  const dora = await developer('dora');
+  const root = await developer('root');
+  // Also not by a change that has the mark, as a copy of the app has.
+  t.false((await dora.update(client.id, { name: 'Bank', verified: true })).verified);
+  t.true((await root.update(client.id, { name: 'Reports', verified: true })).verified);
+  t.false((await dora.setLogo(client.id, png())).verified);
+
+  // A form without the field, such as one of the host's own view, leaves the homepage.
+  const { clientUri: _, ...without } = formOf(await browser.open(settings));
+  await browser.submit(await browser.open(settings), 'Save', without);
+  t.is((await auth.clients.find(client.id))?.clientUri, HOMEPAGE);
+  await browser.submit(await browser.open(settings), 'Save', { ...without, clientUri: ' ' });
+  t.is((await auth.clients.find(client.id))?.clientUri, undefined);
+  const wrong = await browser.submit(await browser.open(settings), 'Save', { ...without, clientUri: 'x' });
+  t.is(wrong.status, 422);
+  t.true(wrong.text.includes('Give the homepage as https://host/path of at most 2000 characters'));
+
+  const marked = await root.update(client.id, { firstParty: true });
+  t.is((await upload(browser, settings, blob(jpeg()))).status, 422);
+  await t.throwsAsync(dora.setLogo(client.id, undefined), {
+    code: 'ERR_CLIENT_INVALID',
+    message: 'logo: only an administrator can change this of a first-party client',
+  });
+  t.deepEqual(await auth.clients.find(client.id), marked);
+  t.is((await root.setLogo(client.id, undefined)).logo, undefined);
+});
+
+function formOf(page: Page): Record<string, string> {
+  return {
+    name: valueOf(page, 'name'),
+    clientUri: valueOf(page, 'clientUri'),
+    redirectUris: REPORTS.redirectUris[0],
+  };
+}
+
+test('a new app may have a homepage', async (t) => {
+  const { auth, browser, open } = await openArea(t);
+  const fields = { ...REPORTS, redirectUris: REPORTS.redirectUris[0], place: 'server' };
+  await browser.submit(await open('/new'), 'Create app', { ...fields, clientUri: HOMEPAGE });
+  t.like((await auth.clients.list({ search: 'Reports' }))[0], { clientUri: HOMEPAGE, verified: false });
+});
+
+/** The pages on which users see an app: consent, the request of a device, and their connected apps. */
+async function seenBy(
+  t: ExecutionContext,
+  platform: DeveloperPlatform,
+  apps: { readonly ofPeople: string; readonly ofDevice: string },
+): Promise<readonly Page[]> {
+  const browser = await platform.signInAs('ann');
+  const app = { redirectUri: REPORTS.redirectUris[0], secret: '' };
+  const find = async (id: string) => ({ ...app, client: (await platform.auth.clients.find(id))! });
+  const consent = await browser.open(authorizeUrl(platform, await find(apps.ofPeople)));
+  t.is(consent.heading, 'Authorize Reports');
+  const { user_code: code } = await beginOn(platform, await find(apps.ofDevice));
+  const device = await enter(platform, browser, code);
+  t.is(device.heading, 'Connect Reports on a device?');
+  return [consent, device, await browser.open(platform.url('/account/apps'))];
+}
+
+test('users see the host of a homepage as not verified, and a verified one with its logo', async (t) => {
+  const platform = await openDeveloperPlatform(t, {
+    clients: { devices: true },
+    interactions: pages({ brand: { name: 'Acme Schools' }, language: ['en', 'de'] }),
+  });
+  const { auth, registerFor, signInAs } = platform;
+  const fields = { name: 'Reports', clientUri: HOMEPAGE };
+  const { client: ofPeople } = await registerFor('dora', { ...REPORTS, ...fields });
+  const device = { grantType: 'device_code', redirectUris: [], confidential: false } as const;
+  const { client: ofDevice } = await registerFor('dora', { ...fields, ...device });
+  const connected = await registerFor('dora', { ...REPORTS, ...fields });
+  await runCodeFlow(platform, connected, { browser: await signInAs('ann') });
+  const ids = [ofPeople.id, ofDevice.id, connected.client.id];
+  const apps = { ofPeople: ofPeople.id, ofDevice: ofDevice.id };
+  for (const id of ids) await auth.clients.setLogo(id, png());
+
+  for (const page of await seenBy(t, platform, apps)) {
+    t.true(page.text.includes(`${HOST} Not verified by Acme Schools`), page.text);
+    t.deepEqual(logosOn(page), []);
+    t.false(page.html.includes(`href="${HOMEPAGE}`));
+  }
+  for (const id of ids) await auth.clients.update(id, { verified: true });
+  for (const [index, page] of (await seenBy(t, platform, apps)).entries()) {
+    t.true(page.text.includes(`${HOST} Verified by Acme Schools`), page.text);
+    t.true(page.html.includes(`<a href="${HOMEPAGE}" target="_blank" rel="noopener noreferrer">`));
+    t.deepEqual(
+      logosOn(page).map(({ origin, pathname }) => [origin, pathname.split('/')[3]]),
+      [[platform.url('/').origin, ids[index]]],
+    );
+    // Nothing is loaded from another server.
+    t.regex(page.response.headers.get('content-security-policy')!, /(?:^|; )img-src 'self'(?:;|$)/);
+  }
+  const browser = await signInAs('ann');
+  const inGerman = await browser.open(
+    authorizeUrl(platform, connected, { prompt: 'consent', ui_locales: 'de' }),
+  );
+  t.true(inGerman.text.includes(`${HOST} Von Acme Schools geprüft`), inGerman.text);
+
+  // Of an app without a homepage nothing is said, unless it is verified.
+  for (const id of ids) await auth.clients.update(id, { clientUri: undefined });
+  for (const page of await seenBy(t, platform, apps)) t.false(page.text.includes('erified by'), page.text);
+  for (const id of ids) await auth.clients.update(id, { verified: true });
+  for (const page of await seenBy(t, platform, apps)) t.true(page.text.includes('Verified by'), page.text);
+});
