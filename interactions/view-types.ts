@@ -12,6 +12,8 @@ export type {
   SecretRow,
   Tabbed,
 } from './apps/views.ts';
+export type { Example } from '../lib/first-call/first-call.ts';
+export type { ExampleStep } from '../lib/first-call/steps.ts';
 export type { Moment } from './language.ts';
 export type { Link } from './navigation.ts';
 export type {

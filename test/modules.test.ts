@@ -17,6 +17,7 @@ const MODULES: Readonly<Record<string, string>> = {
   'lib/errors': 'lib/contracts/field-errors',
   'lib/options': 'lib/contracts lib/errors type:oidc-provider',
   'lib/http': 'lib/contracts lib/errors',
+  'lib/first-call': 'lib/contracts',
   'lib/record': 'lib/contracts lib/errors lib/http lru-cache @opentelemetry/api',
   'lib/record/metrics':
     'lib/contracts lib/record/signing-key-age lib/errors lib/http lib/options/declare prom-client #runtime',
@@ -37,7 +38,7 @@ const MODULES: Readonly<Record<string, string>> = {
     'lib/clients lib/contracts lib/errors lib/http lib/limits lib/options/declare lib/token/cache-invalidation lib/token/revoke',
   'lib/account': 'lib/access lib/clients lib/contracts lib/errors lib/http',
   'lib/api':
-    'lib/access lib/contracts lib/errors lib/http lib/limits lib/options koa-compose koa-router lru-cache lazy:formidable lazy:qs type:@standard-schema/spec',
+    'lib/access lib/contracts lib/errors lib/first-call lib/http lib/limits lib/options koa-compose koa-router lru-cache lazy:formidable lazy:qs type:@standard-schema/spec',
   'lib/mcp':
     'lib/access/challenge lib/api lib/contracts lib/errors lib/http lib/limits lib/options/declare lib/options/storage-members lib/options/values koa-compose lazy:@modelcontextprotocol/server type:@modelcontextprotocol/server #runtime',
   'lib/server':
@@ -56,7 +57,8 @@ const MODULES: Readonly<Record<string, string>> = {
   'adapters/memory': 'lib/contracts lib/errors #runtime',
   'adapters/knex': 'lib/contracts lib/errors lib/options/declare lib/options/values type:knex #runtime',
   'adapters/knex/load-driver': 'lib/errors adapters/knex/dialects knex better-sqlite3',
-  interactions: 'lib/contracts lib/errors lib/http lib/options/declare ejs koa-router #runtime',
+  interactions:
+    'lib/contracts lib/errors lib/first-call lib/http lib/options/declare ejs koa-router #runtime',
   examples: 'public *',
   test: 'public examples *',
   bench: 'public test *',

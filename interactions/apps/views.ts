@@ -1,4 +1,5 @@
 import type { ClientGrantType } from '../../lib/contracts/index.ts';
+import type { Example } from '../../lib/first-call/first-call.ts';
 import type { Moment } from '../language.ts';
 import type { Link } from '../navigation.ts';
 import type { Sentence } from '../sentence.ts';
@@ -156,14 +157,14 @@ export interface AppForm {
   readonly firstParty: boolean;
 }
 
-/** The URLs and the command that a developer needs to connect an app. */
+/** The URLs that a developer needs to connect an app, and how it gets a token and makes a first call. */
 export interface Connect {
   /** `undefined` for an app with the client credentials grant. */
   readonly authorizeUrl: string | undefined;
   /** The device authorization endpoint, for an app that gets its tokens for device codes. */
   readonly deviceUrl: string | undefined;
   readonly tokenUrl: string;
-  readonly curl: string;
+  readonly examples: readonly Example[];
 }
 
 /** A checkbox. */

@@ -227,11 +227,26 @@ export const de: Readonly<Record<keyof typeof en, string>> = {
   'apps.createdHeading': '{client} ist angelegt',
   'apps.secretOnce':
     'Kopieren Sie das Secret jetzt. Es wird nur dieses eine Mal angezeigt und kann später nicht mehr gelesen werden.',
-  'apps.connect': 'App verbinden',
+  'apps.connect': 'Ein Token holen und die API zum ersten Mal aufrufen',
   'apps.authorizeUrl': 'Autorisierungs-URL',
   'apps.deviceUrl': 'URL der Geräteautorisierung',
   'apps.tokenUrl': 'Token-URL',
-  'apps.curl': 'Ein Token mit curl holen',
+  'apps.firstCall.secret': 'Diese Zeile fragt nach dem Secret der App und legt es in eine Umgebungsvariable.',
+  'apps.firstCall.assertion':
+    'Diese Zeile fragt nach einer Assertion, die die App signiert hat, und legt sie in eine Umgebungsvariable.',
+  'apps.firstCall.token': 'Holen Sie ein Token.',
+  'apps.firstCall.authorize':
+    'Erzeugen Sie die Adresse, unter der eine Person der App den Zugriff erlaubt, und öffnen Sie sie in einem Browser. Danach wird der Browser zur Redirect-URI geleitet: Kopieren Sie diese ganze Adresse; die letzte Zeile fragt danach.',
+  'apps.firstCall.code': 'Tauschen Sie den Code darin gegen Tokens.',
+  'apps.firstCall.device':
+    'Beginnen Sie. Öffnen Sie die Adresse verification_uri_complete der Antwort in einem Browser, melden Sie sich an und verbinden Sie das Gerät.',
+  'apps.firstCall.poll':
+    'Holen Sie dann die Tokens. Bei authorization_pending hat noch niemand geantwortet: Senden Sie dies noch einmal.',
+  'apps.firstCall.call': 'Rufen Sie die API auf: Sie sagt, für wen das Token spricht.',
+  'apps.firstCall.javascript':
+    'Speichern Sie dies als first-call.mjs, und starten Sie es mit node first-call.mjs.',
+  'apps.firstCall.python':
+    'Speichern Sie dies als first_call.py, und starten Sie es mit python3 first_call.py.',
   'apps.givePermissions': 'Berechtigungen geben',
   'apps.goToApp': 'Zur App',
 

@@ -1,3 +1,5 @@
+import { STEPS } from '../../lib/first-call/steps.ts';
+
 /** The pages in English: the language that says which sentences there are. */
 export const en = {
   'page.problem': 'There is a problem',
@@ -216,11 +218,20 @@ export const en = {
   'apps.create': 'Create app',
   'apps.createdHeading': '{client} is created',
   'apps.secretOnce': 'Copy the secret now. It is shown only once and cannot be read again.',
-  'apps.connect': 'Connect it',
+  'apps.connect': 'Get a token and make a first call',
   'apps.authorizeUrl': 'Authorization URL',
   'apps.deviceUrl': 'Device authorization URL',
   'apps.tokenUrl': 'Token URL',
-  'apps.curl': 'Get a token with curl',
+  'apps.firstCall.secret': STEPS.secret,
+  'apps.firstCall.assertion': STEPS.assertion,
+  'apps.firstCall.token': STEPS.token,
+  'apps.firstCall.authorize': STEPS.authorize,
+  'apps.firstCall.code': STEPS.code,
+  'apps.firstCall.device': STEPS.device,
+  'apps.firstCall.poll': STEPS.poll,
+  'apps.firstCall.call': STEPS.call,
+  'apps.firstCall.javascript': STEPS.javascript,
+  'apps.firstCall.python': STEPS.python,
   'apps.givePermissions': 'Give it permissions',
   'apps.goToApp': 'Go to the app',
 

@@ -123,7 +123,8 @@ export function createApiRouter<
 >(options: ApiRouterOptions<P, U, S, A>): ApiRouter<P, U, S> {
   const given = readOptions(apiRouterOptions<P, U, S, A>(), options);
   const { auth, bodyLimit, bulk } = given;
-  const { concurrencyLimit, limitCallers, logger, mountPath, resources, storage } = internalsOf(auth);
+  const { apis, concurrencyLimit, hasDevices, limitCallers, logger, mountPath, resources, storage } =
+    internalsOf(auth);
   const { gate, issuer } = auth;
   const guard = auth.guard(given.resource === undefined ? {} : { resource: given.resource });
   const resource: string = given.resource ?? issuer;
@@ -139,6 +140,7 @@ export function createApiRouter<
   const { scopes } = resources.get(resource)!;
   const baseUrl =
     resource === issuer || given.prefix !== undefined ? baseUrlOf({ issuer, mountPath }, prefix) : resource;
+  if (!apis.has(resource)) apis.set(resource, baseUrl);
   const answerOnce = createAnswerOnce(storage.idempotency, logger);
   const perform = createPerformAction(answerOnce, logger);
 
@@ -167,7 +169,17 @@ export function createApiRouter<
   );
   router.get(OBJECT_PATHS, notImplemented);
   if (given.openapi) {
-    const described = { actions: actions.all, gate, issuer, resource, baseUrl, scopes, maximum, isLimited };
+    const described = {
+      actions: actions.all,
+      gate,
+      issuer,
+      resource,
+      baseUrl,
+      scopes,
+      maximum,
+      hasDevices,
+      isLimited,
+    };
     for (const [path, { handler, isPublic }] of Object.entries(serveDescription(described, given.openapi))) {
       if (isPublic) router.addPublic(path, handler);
       else router.get(path, handler);

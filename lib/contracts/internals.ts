@@ -14,7 +14,11 @@ export const INTERNALS: unique symbol = Symbol('koa-gatehouse.internals');
 export interface ServerInternals {
   /** Whether apps connect that nobody registered. */
   readonly admitsAgents: boolean;
+  /** The URL of each API for which this process has made a router, by its resource. The pages name that of the default one. */
+  readonly apis: Map<string, string>;
   readonly audit: Pick<AuditLog, 'record'>;
+  /** Whether there is the device authorization grant. */
+  readonly hasDevices: boolean;
   /** Limits and counts the running requests, including those to the API. */
   readonly concurrencyLimit: Pick<ConcurrencyLimit, 'run' | 'count' | 'admitStream'>;
   /** For the limits of APIs. */

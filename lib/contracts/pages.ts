@@ -146,6 +146,8 @@ export interface InteractionFlow {
   readonly devices: DeviceFlow | undefined;
   /** Path of the developer area below {@link InteractionFlow.basePath}; `undefined` when there is none. */
   readonly developerPath: string | undefined;
+  /** URL of the API that `createApiRouter()` serves in this process for tokens without `resource`; `undefined` without one. */
+  readonly apiUrl: string | undefined;
   /** Path of the page of authorized apps; `undefined` when there is none. */
   readonly accountPath: string | undefined;
   /**

@@ -4,6 +4,7 @@ import type { Provider } from 'oidc-provider';
 import type { ClientDirectory } from '../clients/directory.ts';
 import { typeOfLogo } from '../clients/logo.ts';
 import type { Interaction, InteractionFlow, User } from '../contracts/index.ts';
+import type { ServerInternals } from '../contracts/internals.ts';
 import { InteractionExpiredError } from '../errors.ts';
 import type { ResolvedOptions } from '../options/resolved-options.ts';
 import type { EndMissingUser } from '../token/revoke.ts';
@@ -24,6 +25,7 @@ import { originOf } from '../http/request-id.ts';
 /** The parts of the server that the interactions need. */
 export interface InteractionParts
   extends AuthenticationParts, Pick<InteractionFlow, 'authorizedApps' | 'developer'> {
+  readonly apis: ServerInternals['apis'];
   readonly provider: () => Provider;
   readonly clients: ClientDirectory;
   readonly endMissingUser: EndMissingUser;
@@ -33,7 +35,7 @@ export interface InteractionParts
 
 /** Makes the flow that the pages use; `InteractionFlow` documents each step. */
 export function createInteractionFlow(options: ResolvedOptions, parts: InteractionParts): InteractionFlow {
-  const { audit, clients, authorizedApps, developer, devices, provider, requests } = parts;
+  const { apis, audit, clients, authorizedApps, developer, devices, provider, requests } = parts;
   const { basePath, login, logger, origin, paths } = options;
   const { storage, users } = options;
   const browserRequestOf = createBrowserRequestOf(provider);
@@ -48,6 +50,10 @@ export function createInteractionFlow(options: ResolvedOptions, parts: Interacti
     async logo(clientId, hash) {
       const picture = await storage.clients.findLogo(clientId, hash);
       return picture && { picture, type: typeOfLogo(picture) };
+    },
+    // The routers are made after the server.
+    get apiUrl() {
+      return apis.get(options.issuer);
     },
     developer,
     authorizedApps,

@@ -90,8 +90,10 @@ export async function createServer<
   const access = createAccess(options, { clients, concurrencyLimit, invalidation, record, tokens });
   await invalidation.subscribe();
 
+  const apis = new Map<string, string>();
   const { engine, pages } = await startEngine(options, {
     access,
+    apis,
     clients,
     invalidation,
     keys,
@@ -170,8 +172,10 @@ export async function createServer<
     },
     [INTERNALS]: {
       admitsAgents: options.clients.documents !== undefined || options.clients.registration !== undefined,
+      apis,
       audit,
       concurrencyLimit,
+      hasDevices: options.clients.devices !== undefined,
       limitCallers: limiters.limitCallers,
       logger,
       mountPath: options.paths.mount,

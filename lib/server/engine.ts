@@ -1,6 +1,7 @@
 import { createAuthorizedApps } from '../account/authorized-apps.ts';
 import { createDeveloperArea } from '../account/developer-area.ts';
 import type { InteractionFlow, Pages, User } from '../contracts/index.ts';
+import type { ServerInternals } from '../contracts/internals.ts';
 import { createDeviceFlow } from '../devices/device-flow.ts';
 import { devicePart } from '../devices/engine-part.ts';
 import { createUserCodeIds } from '../devices/user-codes.ts';
@@ -32,6 +33,7 @@ export interface ServerEngine {
 /** What the engine and the pages are made of. */
 export interface EngineParts<U extends User> extends Pick<ServerStorage, 'invalidation'> {
   readonly access: Pick<ServerAccess<string, string, U>, 'clientPermissions' | 'userAssignments'>;
+  readonly apis: ServerInternals['apis'];
   readonly clients: ServerClients;
   readonly keys: ServerKeys;
   readonly limiters: ServerLimiters;
@@ -94,7 +96,7 @@ export async function startEngine<U extends User>(
 /** Makes what the pages can do: log in, consent, answer devices, and what users see and change of apps. */
 function createFlow<U extends User>(
   options: ResolvedOptions,
-  { access, clients, limiters, record: { audit }, tokens }: EngineParts<U>,
+  { access, apis, clients, limiters, record: { audit }, tokens }: EngineParts<U>,
   {
     engine: { provider },
     requests,
@@ -121,6 +123,7 @@ function createFlow<U extends User>(
   });
   const authorizedAppsOf = createAuthorizedApps({ ...options, audit });
   return createInteractionFlow(options, {
+    apis,
     audit,
     browsers: limiters.browsers,
     clients: clients.directory,

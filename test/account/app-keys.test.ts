@@ -49,7 +49,7 @@ test('a developer gives an app keys, rotates them, and removes the secret', asyn
     (await open(`/${client.id}/secrets`)).text.includes('It has no secret. It authenticates with its keys.'),
   );
   t.false((await open(`/${client.id}/keys`)).text.includes('also has secrets'));
-  t.true((await open(`/${client.id}`)).text.includes('client_assertion="$CLIENT_ASSERTION"'));
+  t.true((await open(`/${client.id}`)).text.includes('"client_assertion=$CLIENT_ASSERTION"'));
 
   const confirm = await open(`/${client.id}/keys/remove`);
   t.is(confirm.heading, 'Remove the keys of Nightly import ?');

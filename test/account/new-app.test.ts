@@ -165,7 +165,11 @@ test('each error of a redirect URI is shown in the language of the page', async 
     ['server', 'https://ann@a.example/', 'Sie darf weder Benutzernamen noch Passwort enthalten.'],
     ['server', 'https:a.example', 'Schreiben Sie sie in der Form https://host/pfad.'],
     ['server', 'com.example.app:/callback', 'Sie muss mit https: oder http: beginnen.'],
-    ['device', 'myapp:/callback', 'Ein eigenes Schema ist Ihr umgekehrter Domainname'],
+    [
+      'device',
+      'mailto:/callback',
+      'Verwenden Sie ein eigenes Schema, zum Beispiel com.example.app:/callback.',
+    ],
     ['device', 'http://a.example/', 'Auf einem Computer oder Smartphone ist http: für'],
     ['device', 'https://localhost/', 'Verwenden Sie http: für die Adresse des eigenen Computers.'],
   ] as const) {

@@ -50,8 +50,10 @@ export function authOf(
     requires,
     [INTERNALS]: {
       admitsAgents: true,
+      apis: new Map(),
       audit: { record() {} },
       concurrencyLimit,
+      hasDevices: false,
       limitCallers,
       logger,
       mountPath,

@@ -20,6 +20,9 @@ for (const [colorScheme, width] of [
     });
     await using page = await openTab({ colorScheme, viewport: { width, height: 800 }, bypassCSP: true });
     await page.goto(`${origin}/api/v1/docs`);
+    for (const summary of ['An app on a server', 'JavaScript'])
+      await page.locator('summary', { hasText: summary }).locator('visible=true').first().click();
+    t.is(await page.getByText('Save this as first-call.mjs').locator('visible=true').count(), 1);
     await page.addScriptTag({ content: axe.source });
     const { violations } = await page.evaluate<AxeResults>('axe.run()');
     t.deepEqual(
@@ -58,6 +61,8 @@ for (const confidential of [false, true]) {
     await page.goto(docs);
     await page.getByText('to see the operations that your app may call').waitFor();
     t.is(await page.locator('.opblock').count(), 0, 'nothing of the API without a token');
+    const firstCall = page.locator('.first-call').first();
+    t.true((await firstCall.textContent())?.includes('client_id=YOUR_CLIENT_ID'));
 
     await page.getByRole('button', { name: 'Authorize' }).click();
     const form = page.locator('.auth-container', { hasText: 'authorizationCode' });
@@ -74,6 +79,7 @@ for (const confidential of [false, true]) {
     await closed;
     await page.getByRole('button', { name: 'Close' }).last().click();
 
+    t.true((await firstCall.textContent())?.includes(`client_id=${client.id}`));
     const identity = page.locator('.opblock', { hasText: '/identity' });
     await identity.getByRole('button', { name: 'get /identity' }).first().click();
     await identity.getByRole('button', { name: 'Try it out' }).click();

@@ -21,7 +21,9 @@ test('without a viewer, the page lists each operation, and says how to get a tok
     text,
     /<dt>Rename a school<\/dt>\s*<dd><code>POST \/actions\/school\/\{id\}\/rename-school-action<\/code>/,
   );
-  t.true(text.includes('curl &#39;https://platform.example/oauth/token&#39;'));
+  t.true(text.includes('curl -sS &#39;https://platform.example/oauth/token&#39;'));
+  t.false(text.includes('device code'), 'there is no such grant here');
+  t.true(text.indexOf('Get a token and make a first call') < text.indexOf('Rename a school'));
 });
 
 test('the page has no script and no external resource, and its Content-Security-Policy forbids them', async (t) => {

@@ -108,6 +108,7 @@ export function fakeFlow(
     developerPath: undefined,
     accountPath: undefined,
     logo: async () => undefined,
+    apiUrl: undefined,
     developer: async () => {
       throw new PermissionMissingError('manage_apps', 'Missing permission to manage apps.');
     },

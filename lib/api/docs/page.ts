@@ -1,17 +1,14 @@
 import { isPart, METHODS } from '../openapi/components.ts';
 import type { OpenApiDocument } from '../openapi/document.ts';
-
-export interface DescriptionUrls {
-  readonly issuer: string;
-  /** The URL of the API. */
-  readonly baseUrl: string;
-}
+import { FIRST_CALL_STYLE, firstCallSection } from './first-call.ts';
+import type { ApiAccess } from './first-call.ts';
+import { html } from './html.ts';
+import type { Html } from './html.ts';
 
 /** Writes the page of an API without a viewer: how to get a token, and the operations. It has no scripts. */
-export function docsPage(document: OpenApiDocument, { issuer, baseUrl }: DescriptionUrls): string {
+export function docsPage(document: OpenApiDocument, access: ApiAccess): string {
   const { info } = document;
-  const root = new URL(baseUrl).pathname;
-  const credentials = '{"grant_type":"client_credentials","client_id":"…","client_secret":"…"}';
+  const root = new URL(access.baseUrl).pathname;
   return html`<!doctype html>
     <html lang="en">
       <head>
@@ -30,16 +27,7 @@ export function docsPage(document: OpenApiDocument, { issuer, baseUrl }: Descrip
           ${info.description !== undefined && html`<p>${info.description}</p>`}
         </header>
         <main>
-          <h2>Access</h2>
-          <p>
-            Every request carries an access token. An app gets one for itself with its client id and secret;
-            an app that acts for a person sends that person to <code>${issuer}/oauth/authorize</code>.
-          </p>
-          <pre tabindex="0"><code>${`curl '${issuer}/oauth/token' \\\n  --json '${credentials}'`}</code></pre>
-          <p>Then, with the <code>access_token</code> of the answer:</p>
-          <pre
-            tabindex="0"
-          ><code>${`curl '${baseUrl}/identity' \\\n  --header 'Authorization: Bearer TOKEN'`}</code></pre>
+          ${firstCallSection(access)}
           <h2>Operations</h2>
           <dl>${operationsOf(document)}</dl>
         </main>
@@ -101,28 +89,5 @@ pre { padding: 0.875rem 1rem; overflow-x: auto; overflow-wrap: normal; backgroun
 dl { margin-top: 0.75rem; border-top: 1px solid var(--line); }
 dt { padding-top: 0.5rem; }
 dd { padding-bottom: 0.5rem; border-bottom: 1px solid var(--line); }
-`;
-
-/** HTML in which all inserted texts are escaped. */
-export class Html {
-  readonly text: string;
-
-  constructor(text: string) {
-    this.text = text;
-  }
-}
-
-/** A value for an HTML template: text is escaped, `undefined` and `false` are omitted. */
-export type HtmlValue = Html | readonly Html[] | string | number | false | undefined;
-
-/** Makes HTML of a template. Attributes that hold a value must be quoted. */
-export function html(texts: TemplateStringsArray, ...values: readonly HtmlValue[]): Html {
-  return new Html(String.raw({ raw: texts }, ...values.map(toText)));
-}
-
-function toText(value: HtmlValue): string {
-  if (value === undefined || value === false) return '';
-  if (value instanceof Html) return value.text;
-  if (typeof value === 'object') return value.map(({ text }) => text).join('');
-  return String(value).replaceAll(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`);
-}
+summary:focus-visible { outline: 3px solid var(--accent); outline-offset: 2px; }
+${FIRST_CALL_STYLE}`;

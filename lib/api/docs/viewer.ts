@@ -3,7 +3,9 @@ import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 
 import type { OpenApiDocument } from '../openapi/document.ts';
-import { html } from './page.ts';
+import { CLIENT_ID, FIRST_CALL_STYLE, firstCallSection } from './first-call.ts';
+import type { ApiAccess } from './first-call.ts';
+import { html } from './html.ts';
 
 // A bundle in the format CommonJS has no `import.meta.url`.
 const require = createRequire(import.meta.url ?? __filename);
@@ -26,17 +28,8 @@ export interface DocsViewer {
  *
  * @returns `undefined` where it is not installed
  */
-export function createViewer({
-  baseUrl,
-  isPublic,
-  resource,
-}: {
-  /** The URL of the API. */
-  readonly baseUrl: string;
-  readonly isPublic: boolean;
-  /** The API as tokens name it. */
-  readonly resource: string;
-}): DocsViewer | undefined {
+export function createViewer(access: ApiAccess, isPublic: boolean): DocsViewer | undefined {
+  const { baseUrl, resource } = access;
   const folder = findSwaggerUi();
   if (folder === undefined) return undefined;
   const read = (name: string) => (): string => readFileSync(join(folder, name), 'utf8');
@@ -58,12 +51,14 @@ export function createViewer({
             <script src="${root}/docs/viewer.js" defer></script>
           </head>
           <body>
+            ${firstCallSection(access)}
             <div
               id="viewer"
               data-root="${root}"
               data-description="${isPublic ? 'openapi.json' : 'docs/access.json'}"
               data-redirect-uri="${redirectUri}"
               data-resource="${resource}"
+              data-client-id="${CLIENT_ID}"
             >
               <noscript
                 >This page needs JavaScript. Programs read
@@ -110,7 +105,7 @@ export function accessDescription({ info, servers, components, ...document }: Op
 // In the browser. The token of "Authorize" reads the description again: it shows what its caller may do.
 const SCRIPT = `
 const element = document.getElementById('viewer');
-const { root, description, redirectUri, resource } = element.dataset;
+const { root, description, redirectUri, resource, clientId } = element.dataset;
 const scheme = matchMedia('(prefers-color-scheme: dark)');
 const setScheme = () => document.documentElement.classList.toggle('dark-mode', scheme.matches);
 scheme.addEventListener('change', setScheme);
@@ -125,6 +120,11 @@ const describedBy = (tokenOf) => (authorize) => (payload) => {
   describe(tokenOf(payload));
   return done;
 };
+function fillIn(id) {
+  if (!/^[\\w.:/-]+$/.test(id ?? '')) return;
+  for (const code of document.querySelectorAll('.first-call code'))
+    code.textContent = code.textContent.replaceAll(clientId, id);
+}
 const viewer = SwaggerUIBundle({
   domNode: element,
   url: root + '/' + description,
@@ -139,7 +139,10 @@ const viewer = SwaggerUIBundle({
         auth: {
           wrapActions: {
             authorize: describedBy((schemes) => Object.values(schemes)[0]?.value),
-            authorizeOauth2: describedBy(({ token }) => token?.access_token),
+            authorizeOauth2: describedBy(({ auth, token }) => {
+              fillIn(auth?.clientId);
+              return token?.access_token;
+            }),
           },
         },
       },
@@ -153,8 +156,11 @@ viewer.initOAuth({
 `;
 
 const STYLE = `
-body { margin: 0; }
-html.dark-mode { background: #131316; color-scheme: dark; }
-.swagger-ui .wrapper { max-width: 60rem; padding: 0 1.25rem; }
+:root { color-scheme: light; --page: #ffffff; --text: #1b1b1f; --line: #e4e5ea; --wash: #f6f6f8; }
+:root.dark-mode { color-scheme: dark; --page: #1c2022; --text: #e4e6e6; --line: #3a3f42; --wash: #131316; }
+body { margin: 0; color: var(--text); background: var(--page); }
+.swagger-ui .wrapper, .first-call { max-width: 60rem; padding: 0 1.25rem; margin: 0 auto; }
+.first-call { padding-top: 2rem; font: 1rem/1.5 system-ui, sans-serif; }
+.first-call pre { padding: 0.875rem 1rem; font-size: 0.875rem; background: var(--wash); border-radius: 0.5rem; }
 noscript { display: block; padding: 2rem; font: 1rem/1.5 system-ui, sans-serif; }
-`;
+${FIRST_CALL_STYLE}`;

@@ -40,6 +40,8 @@ export interface DescribedApi {
   readonly scopes: ReadonlyMap<string, { readonly description: string }>;
   /** The largest number of items of a bulk. */
   readonly maximum: (action: Action) => number;
+  /** Whether there is the device authorization grant. */
+  readonly hasDevices: boolean;
   /** Whether the API limits the number of requests. */
   readonly isLimited: boolean;
   /** Where the viewer of the description receives authorization responses. `undefined`: there is none. */

@@ -42,8 +42,7 @@ export function serveDescription(
 ): Readonly<Record<string, DescriptionRoute>> {
   checkPaths(options.paths, api.gate);
   const isPublic = options.access === 'public';
-  const { baseUrl, issuer, resource } = api;
-  const viewer = options.viewer === false ? undefined : createViewer({ baseUrl, isPublic, resource });
+  const viewer = options.viewer === false ? undefined : createViewer(api, isPublic);
   if (options.viewer === true && !viewer)
     throw new ConfigError('openapi.viewer', 'install swagger-ui-dist, or leave the option out');
   const described = { ...api, redirectUri: viewer?.redirectUri };
@@ -68,7 +67,7 @@ export function serveDescription(
         '/docs': {
           handler: sendDescription(
             'text/html; charset=utf-8',
-            textOf((document) => docsPage(document, { baseUrl, issuer })),
+            textOf((document) => docsPage(document, api)),
             (ctx) => setPageHeaders(ctx),
           ),
           isPublic,

@@ -1,0 +1,100 @@
+import test from 'ava';
+import type { ExecutionContext } from 'ava';
+import type { Client, ClientFields } from 'koa-gatehouse';
+
+import { openArea } from '../account/area.ts';
+import type { Area } from '../account/area.ts';
+import { passwordOf } from '../account/developers.ts';
+import type { DeveloperPlatform } from '../account/developers.ts';
+import { answer, signedIn } from '../devices/device.ts';
+import { Browser } from '../harness/browser.ts';
+import { assertionParameters, makeKeyPair } from '../harness/client-keys.ts';
+import { signIn } from '../harness/platform.ts';
+import { cannotRun, linesIn, runLines } from './copied-lines.ts';
+import type { Language, Person } from './copied-lines.ts';
+
+const { email, password } = passwordOf('ann');
+
+/** Ann, who authorizes each app. */
+function ann(platform: DeveloperPlatform, secret: string): Person {
+  return {
+    secret,
+    async authorize(address) {
+      const browser = new Browser(platform.reach);
+      const consent = await signIn(browser, await browser.open(address), email, password);
+      const page = await browser.follow(await browser.submit(consent, 'Authorize'));
+      return page.location!.href;
+    },
+    async connect(address) {
+      const code = new URL(address).searchParams.get('user_code')!;
+      const page = await answer(platform, await signedIn(platform, email, password), code);
+      if (page.heading !== 'Your device is connected') throw new Error(page.text);
+    },
+  };
+}
+
+const LANGUAGES: readonly Language[] = ['curl', 'JavaScript', 'Python'];
+
+const PEOPLE = { grantType: 'authorization_code', redirectUris: ['https://reports.example/back'] } as const;
+
+/** In the order in which the documentation of the API has them. */
+const APPS: Readonly<Record<string, Partial<ClientFields>>> = {
+  'with client credentials': {},
+  'on a server': PEOPLE,
+  'on a computer': {
+    ...PEOPLE,
+    redirectUris: ['http://127.0.0.1/callback'],
+    confidential: false,
+    native: true,
+  },
+  'on a device': { grantType: 'device_code', confidential: false },
+};
+
+const runs = cannotRun === undefined ? test : test.skip;
+if (cannotRun !== undefined) test(`SKIPPED: ${cannotRun}`, (t) => t.pass());
+
+async function openAreaWithDevices(t: ExecutionContext): Promise<Area> {
+  return openArea(t, 'dora', { clients: { devices: { interval: '1 second' }, keys: true } }, '/auth');
+}
+
+function saysWhoCalls(t: ExecutionContext, printed: string, { grantType, id }: Client): void {
+  t.regex(printed, new RegExp(`['"]?client_id['"]?: ?['"]${id}['"]`), printed);
+  const type = grantType === 'client_credentials' ? 'client' : 'user';
+  t.regex(printed, new RegExp(`['"]?type['"]?: ?['"]${type}['"]`), printed);
+}
+
+for (const language of LANGUAGES) {
+  // The second redirect URI has characters that mean something in a shell, in a query and in a program.
+  const odd = { ...PEOPLE, redirectUris: [`https://reports.example/it's/$HOME/back?a=b&c=%20d`] };
+  for (const [kind, fields] of Object.entries({ ...APPS, 'with an odd redirect URI': odd }))
+    runs(`an app ${kind}: the lines of its page, copied one by one, call the API: ${language}`, async (t) => {
+      const area = await openAreaWithDevices(t);
+      const { client, secret } = await area.registerFor('dora', fields);
+      const { html } = await area.open(`/${client.id}`);
+      saysWhoCalls(t, await runLines(linesIn(html, language), language, ann(area, secret)), client);
+    });
+
+  runs(`an app with keys: the lines of its page ask for an assertion: ${language}`, async (t) => {
+    const area = await openAreaWithDevices(t);
+    const pair = await makeKeyPair();
+    const { client } = await area.registerFor('dora', { keys: { jwks: { keys: [pair.publicJwk] } } });
+    const { html } = await area.open(`/${client.id}`);
+    const { client_assertion: assertion } = await assertionParameters(client.id, area.auth.issuer, pair);
+    saysWhoCalls(t, await runLines(linesIn(html, language), language, ann(area, assertion)), client);
+  });
+}
+
+for (const [index, [kind, fields]] of Object.entries(APPS).entries())
+  runs(
+    `an app ${kind}: the lines of the API's documentation work with its client id and redirect URI`,
+    async (t) => {
+      const area = await openAreaWithDevices(t);
+      const { client, redirectUri, secret } = await area.registerFor('dora', fields);
+      const docs = await new Browser(area.reach).open(area.url('/api/v1/docs'));
+      const [, ...kinds] = docs.html.split('<details name="kind">');
+      const html = kinds[index]!.replaceAll('YOUR_CLIENT_ID', client.id)
+        .replaceAll('https://app.example/callback', redirectUri)
+        .replaceAll(encodeURIComponent('https://app.example/callback'), encodeURIComponent(redirectUri));
+      saysWhoCalls(t, await runLines(linesIn(html, 'curl'), 'curl', ann(area, secret)), client);
+    },
+  );
