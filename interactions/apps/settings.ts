@@ -84,7 +84,7 @@ export async function showSettings(
           ]),
       { label: text['apps.created'], value: clock.day(client.createdAt).words },
       ...(owner ? [{ label: text['apps.owner'], value: displayName(owner) }] : []),
-      ...(isSeen && !client.firstParty
+      ...(isSeen && !client.firstParty && !developer.administrator
         ? [{ label: text['apps.verified'], value: text[`apps.verified.${client.verified}`] }]
         : []),
       ...(isFixed ? client.redirectUris : []).map((value) => ({ label: text['apps.redirectUris'], value })),

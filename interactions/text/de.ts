@@ -40,7 +40,7 @@ export const de: Readonly<Record<keyof typeof en, string>> = {
   'login.submit': 'Anmelden',
 
   'app.verified': 'Von {brand} geprüft',
-  'app.notVerified': 'Von {brand} nicht geprüft',
+  'app.notVerified': 'Website, von {brand} nicht geprüft',
 
   'consent.heading': 'Zugriff für {client} erlauben?',
   'consent.lead': '{client} möchte auf Ihr Konto bei {brand} zugreifen.',

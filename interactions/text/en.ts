@@ -38,7 +38,7 @@ export const en = {
   'login.submit': 'Sign in',
 
   'app.verified': 'Verified by {brand}',
-  'app.notVerified': 'Not verified by {brand}',
+  'app.notVerified': 'Homepage not verified by {brand}',
 
   'consent.heading': 'Authorize {client}',
   'consent.lead': '{client} is asking for access to your {brand} account.',

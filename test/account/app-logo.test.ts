@@ -213,7 +213,7 @@ test('users see the host of a homepage as not verified, and a verified one with 
   for (const id of ids) await auth.clients.setLogo(id, png());
 
   for (const page of await seenBy(t, platform, apps)) {
-    t.true(page.text.includes(`${HOST} Not verified by Acme Schools`), page.text);
+    t.true(page.text.includes(`${HOST} Homepage not verified by Acme Schools`), page.text);
     t.deepEqual(logosOn(page), []);
     t.false(page.html.includes(`href="${HOMEPAGE}`));
   }
