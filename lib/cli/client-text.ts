@@ -9,6 +9,9 @@ export function clientText(client: Client): string {
   return properties([
     ['Client ID', client.id],
     ['Name', client.name],
+    ...(client.clientUri === undefined ? [] : ([['Homepage', client.clientUri]] as const)),
+    ...(client.logo === undefined ? [] : ([['Logo', `SHA-256 ${client.logo}`]] as const)),
+    ...(client.verified ? ([['Verified', 'yes']] as const) : []),
     ...(client.registration === 'manual'
       ? []
       : ([['Registered', REGISTRATION[client.registration]]] as const)),

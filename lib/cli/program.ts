@@ -5,6 +5,7 @@ import { Command, CommanderError, Option } from 'commander';
 import { addClientChanges } from './commands/client-changes.ts';
 import { addClientCreate, addClientUpdate } from './commands/client-fields.ts';
 import { addClientList, addClientShow } from './commands/client-list.ts';
+import { addClientLogo } from './commands/client-logo.ts';
 import { addClientPermissions } from './commands/client-permissions.ts';
 import { addClientSecrets } from './commands/client-secrets.ts';
 import { addDoctor } from './commands/doctor.ts';
@@ -99,6 +100,7 @@ function addClientCommands(program: Command): void {
   addClientList(client);
   addClientShow(client);
   addClientUpdate(client);
+  addClientLogo(client);
   addClientPermissions(client);
   addClientSecrets(client);
   addClientChanges(client);

@@ -26,7 +26,7 @@ export function print({ json, text, notes, exitCode = 0 }: Report, { asJson }: {
 }
 
 /**
- * A client as `--json` prints it: `client_id`, `name`, `registration` (`manual`, `dynamic` or `metadata_document`), `grant_type`,
+ * A client as `--json` prints it: `client_id`, `name`, `client_uri`, `logo` (its SHA-256), `verified`, `registration` (`manual`, `dynamic` or `metadata_document`), `grant_type`,
  * `redirect_uris`, `confidential`, `keys` (`kid`, `kind`, `alg`, `thumbprint` of each; `null`: none, or those at `jwks_uri`),
  * `jwks_uri`, `native`, `first_party`, `scopes` (`null`: all), `roles`, `permissions`, `owner_id`, `disabled`, `disabled_by`, `lifetimes`
  * (`access_token`, `refresh_token`, `refresh_token_absolute`, in seconds; `null`: the server's), `created_at`, `updated_at`.
@@ -35,6 +35,9 @@ export function clientJson(client: Client): Record<string, unknown> {
   return {
     client_id: client.id,
     name: client.name,
+    client_uri: client.clientUri ?? null,
+    logo: client.logo ?? null,
+    verified: client.verified,
     registration: client.registration,
     grant_type: client.grantType,
     redirect_uris: client.redirectUris,

@@ -8,6 +8,7 @@ import { knexStorage } from 'koa-gatehouse/adapters/knex';
 
 import { temporaryFile } from '../adapters/temporary-file.ts';
 import { makeKeyPair } from '../harness/client-keys.ts';
+import { png } from '../harness/pictures.ts';
 import { startPlatform } from '../harness/platform.ts';
 import { gatehouse, gatehouseJson, gatehouseProcess } from './gatehouse.ts';
 
@@ -48,6 +49,9 @@ test('a client created on the command line gets tokens; its secret is shown once
   t.is(at, updated);
   t.deepEqual(fields, {
     name: 'Nightly',
+    client_uri: null,
+    logo: null,
+    verified: false,
     registration: 'manual',
     grant_type: 'client_credentials',
     redirect_uris: [],
@@ -226,6 +230,49 @@ test('update changes only the given fields', async (t) => {
   const nothing = await gatehouse(['client', 'update', id], { DATABASE_URL: given.address });
   t.is(nothing.code, 2);
   t.is(nothing.errors, 'Give a field to change; `gatehouse client update --help` lists the options.\n');
+});
+
+test('a client gets a homepage, a logo and the mark of a verified one', async (t) => {
+  await using given = await database();
+  const redirect = ['--grant-type', 'authorization_code', '--redirect-uri', 'https://a.example/'];
+  const homepage = ['--client-uri', 'https://a.example', '--verified'];
+  const made = await client(given.address, 'create', '--name', 'Portal', ...redirect, ...homepage);
+  t.like(made.client, { client_uri: 'https://a.example', logo: null, verified: true });
+  const { client_id: id } = made.client;
+  const file = temporaryFile();
+  writeFileSync(file, png());
+  const withLogo = await client(given.address, 'logo', id, file);
+  t.regex(String(withLogo.client['logo']), /^[\w-]{43}$/);
+  t.false(withLogo.client['verified']);
+  t.deepEqual(withLogo.notes, [`Users see it after \`gatehouse client update ${id} --verified\`.`]);
+  t.like((await client(given.address, 'update', id, '--verified')).client, { verified: true });
+  const { output } = await gatehouse(['client', 'show', id], { DATABASE_URL: given.address });
+  t.regex(output, /\nName +Portal\nHomepage +https:\/\/a\.example\nLogo +SHA-256 [\w-]{43}\nVerified +yes\n/);
+  const renamed = await client(
+    given.address,
+    'update',
+    id,
+    '--name',
+    'Gate',
+    '--verified',
+    '--no-client-uri',
+  );
+  t.like(renamed.client, { name: 'Gate', client_uri: null, verified: true });
+  t.like((await client(given.address, 'update', id, '--no-verified')).client, { verified: false });
+  t.like((await client(given.address, 'logo', id, '--remove')).client, { logo: null });
+
+  writeFileSync(file, '<svg xmlns="http://www.w3.org/2000/svg"/>');
+  for (const [more, code, message] of [
+    [[file], 2, /logo: give a PNG or JPEG picture of at most 1024 pixels in width and height/],
+    [[`${file}-none`], 2, /^There is no file .*-none\.\n$/],
+    [[], 2, /^Give a file, or --remove\.\n$/],
+    [[file, '--remove'], 2, /^Give a file, or --remove\.\n$/],
+  ] as const) {
+    const words = ['client', 'logo', id, ...more];
+    const refused = await gatehouse(words, { DATABASE_URL: given.address });
+    t.is(refused.code, code, refused.errors);
+    t.regex(refused.errors, message);
+  }
 });
 
 test('lifetimes are set, changed one at a time and removed', async (t) => {

@@ -14,6 +14,8 @@ import { withSession } from '../session.ts';
 
 interface CreateOptions extends LifetimeOptions, KeyOptions {
   readonly name: string;
+  readonly clientUri?: string;
+  readonly verified?: true;
   readonly grantType: ClientGrantType;
   readonly redirectUri?: readonly string[];
   readonly public?: true;
@@ -42,6 +44,8 @@ export function addClientCreate(client: Command): void {
         .choices(['authorization_code', 'client_credentials', 'device_code'])
         .makeOptionMandatory(),
     )
+    .option('--client-uri <url>', 'its homepage, whose host the consent page shows')
+    .option('--verified', 'you vouch for its name and its homepage: users see that they are verified')
     .option('--redirect-uri <uri>', 'redirect URI, for authorization_code; can be repeated', repeated)
     .option('--public', 'public client, such as a browser app or a command line, without a secret')
     .option('--native', 'installed app: a public client whose loopback redirect URIs match on any port')
@@ -67,6 +71,8 @@ const create = withSession(async ({ administration, names }, options: CreateOpti
   const keys = await readKeys(options);
   const { client, secret } = await administration.clients.create({
     name: options.name,
+    clientUri: options.clientUri,
+    verified: options.verified ?? false,
     grantType: options.grantType,
     redirectUris: options.redirectUri ?? [],
     confidential: !options.public && !options.native,
@@ -94,6 +100,8 @@ const create = withSession(async ({ administration, names }, options: CreateOpti
 interface UpdateOptions extends LifetimeOptions, KeyOptions {
   readonly removeKeys?: true;
   readonly name?: string;
+  readonly clientUri?: string | false;
+  readonly verified?: boolean;
   readonly redirectUri?: readonly string[];
   readonly firstParty?: boolean;
   readonly owner?: string | false;
@@ -111,6 +119,10 @@ export function addClientUpdate(client: Command): void {
       'Change the given fields of a client. The grant type and the kind of a client cannot be changed.',
     )
     .option('--name <name>')
+    .option('--client-uri <url>', 'its homepage')
+    .option('--no-client-uri', 'remove the homepage')
+    .option('--verified', 'you vouch for its name, its homepage and its logo')
+    .option('--no-verified', 'as after a change of one of them, or of the redirect URIs')
     .option('--redirect-uri <uri>', 'replaces all existing ones; can be repeated', repeated)
     .option('--first-party', 'users are not asked for consent')
     .option('--no-first-party', 'users are asked for consent')
@@ -152,10 +164,13 @@ function isChange(options: UpdateOptions): boolean {
 }
 
 function toChanges(options: UpdateOptions, before: Client): ClientTypes.ClientChanges {
-  const { allScopes, firstParty, name, owner, redirectUri, scope, serverLifetimes } = options;
+  const { allScopes, clientUri, firstParty, name, owner } = options;
+  const { redirectUri, scope, serverLifetimes, verified } = options;
   const lifetimes = changedLifetimes(options, serverLifetimes ? {} : before.lifetimes);
   return {
     ...(name === undefined ? {} : { name }),
+    ...(clientUri === undefined ? {} : { clientUri: clientUri === false ? undefined : clientUri }),
+    ...(verified === undefined ? {} : { verified }),
     ...(redirectUri === undefined ? {} : { redirectUris: redirectUri }),
     ...(firstParty === undefined ? {} : { firstParty }),
     ...(owner === undefined ? {} : { ownerId: owner === false ? undefined : owner }),
