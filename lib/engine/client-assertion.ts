@@ -16,9 +16,9 @@ import type { PresentedAssertion } from './request.ts';
  * section 2.2). The engine verifies them; the following is what it leaves open.
  */
 
-// In seconds: how far ahead the expiry of an assertion may be. It bounds how long an intercepted one can be used, and how many
-// used ones are stored.
-const LONGEST_LIFETIME = 600;
+// In seconds: how far ahead the expiry of an assertion may be. It bounds how long one that was intercepted and not used can be used,
+// and how many used ones are stored. Libraries make assertions for a minute to an hour.
+const LONGEST_LIFETIME = 3600;
 
 // In seconds, for clients whose clock differs: the engine's default for the same purpose.
 const CLOCK_TOLERANCE = 15;
@@ -159,11 +159,11 @@ function claimMistake(
     return 'the iss and the sub of the client assertion are the client_id';
   if (typeof jti !== 'string' || jti === '')
     return 'the client assertion has a jti, a new one for each request';
-  if (typeof exp !== 'number') return 'the client assertion has an exp, a time within the next 10 minutes';
+  if (typeof exp !== 'number') return 'the client assertion has an exp, a time within the next hour';
   if (exp <= now() - CLOCK_TOLERANCE)
     return 'the client assertion has expired (exp); make a new one for each request, and check the clock of the client';
   if (exp > now() + CLOCK_TOLERANCE + LONGEST_LIFETIME)
-    return 'the client assertion expires too late; its exp is at most 10 minutes ahead';
+    return 'the client assertion expires too late; its exp is at most an hour ahead';
   if (nbf !== undefined && nbf > now() + CLOCK_TOLERANCE)
     return 'the client assertion is not valid yet (nbf); check the clock of the client';
   // With another server among them, that server could use the assertion here.

@@ -105,6 +105,31 @@ test('without --json, the secret is printed below the client', async (t) => {
   t.is(errors, 'Note: Not checked, because --gate is missing: schools:read.\n');
 });
 
+test('--gate knows the scopes of all APIs, as that of the example exports them', async (t) => {
+  await using given = await database();
+  const gate = new URL('../../examples/server/gate.ts', import.meta.url).pathname;
+  const create = async (...scopes: string[]) =>
+    gatehouse(
+      [
+        '--gate',
+        gate,
+        'client',
+        'create',
+        '--name',
+        'Agent',
+        '--grant-type',
+        'device_code',
+        '--public',
+      ].concat(scopes.flatMap((scope) => ['--scope', scope])),
+      { DATABASE_URL: given.address },
+    );
+  const known = await create('profile', 'statistics:read', 'schools:close');
+  t.deepEqual([known.code, known.errors], [0, '']);
+  t.regex(known.output, /^Scopes {9}profile\n {15}statistics:read\n {15}schools:close\n/m);
+  const unknown = await create('statistics:write');
+  t.deepEqual([unknown.code, unknown.errors], [2, 'scopes: there is no scope "statistics:write"\n']);
+});
+
 test('public and native clients have no secret', async (t) => {
   await using given = await database();
   const code = ['create', '--name', 'App', '--grant-type', 'authorization_code', '--redirect-uri'];
