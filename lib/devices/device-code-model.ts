@@ -53,6 +53,7 @@ export function deviceCodeAdapter(
       clientId: client.client.id,
       payload: toDevicePayload(payload.params ?? {}, {
         isLimited: request.isLimitedToNoScope === true,
+        hasOfflineAccess: request.hasOfflineAccess === true,
         address: host.ip,
         userAgent: userAgentOf(host),
       }),
@@ -80,6 +81,8 @@ export interface DevicePayload {
   readonly scopes: readonly string[];
   /** The request names no scope and the client is registered for none: the consent is limited to no scope. */
   readonly isLimited: boolean;
+  /** The request names `offline_access`, which is none of the scopes. */
+  readonly hasOfflineAccess: boolean;
   /** Koa's `ctx.ip` of the device's request. */
   readonly address: string;
   /** The `User-Agent` of the device's request, shortened; empty when it sent none. */
@@ -89,7 +92,7 @@ export interface DevicePayload {
 /** @param parameters - of the device authorization request, as the engine has checked them */
 function toDevicePayload(
   parameters: Readonly<Record<string, unknown>>,
-  device: Pick<DevicePayload, 'isLimited' | 'address' | 'userAgent'>,
+  device: Pick<DevicePayload, 'isLimited' | 'hasOfflineAccess' | 'address' | 'userAgent'>,
 ): Record<string, unknown> {
   const { resource, scope } = parameters;
   const payload: DevicePayload = {

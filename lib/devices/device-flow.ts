@@ -172,7 +172,7 @@ export function createDeviceFlow(options: ResolvedOptions, parts: DeviceFlowPart
         origin: { address: knownAddress(payload.address), userAgent: payload.userAgent },
       };
       const prerequisites = { consent, ...('sessionId' in login ? { sessionId: login.sessionId } : {}) };
-      const credential = credentialOf(code, grant, { resource: payload.resource, scopes });
+      const credential = credentialOf(code, grant, { ...payload, scopes });
       if (!(await storage.deviceCodes.approve(grant, credential, prerequisites, now()))) return false;
       record(ctx, 'device_authorized', { user, open, scopes });
       return true;
@@ -190,7 +190,7 @@ export function createDeviceFlow(options: ResolvedOptions, parts: DeviceFlowPart
 function credentialOf(
   { expiresAt, id }: DeviceCode,
   { clientId, createdAt, id: grantId, userId }: Grant,
-  { resource, scopes }: { resource: string; scopes: readonly string[] },
+  { hasOfflineAccess, resource, scopes }: Pick<DevicePayload, 'hasOfflineAccess' | 'resource' | 'scopes'>,
 ): Credential {
   return {
     kind: 'device_code',
@@ -205,6 +205,7 @@ function credentialOf(
       grantId,
       resource,
       scope: scopes.join(' '),
+      ...(hasOfflineAccess && { offlineAccess: true }),
     },
     expiresAt,
     consumedAt: undefined,

@@ -35,7 +35,8 @@ export function serverMetadata(
     ...members,
     ...(clients.registration ? { registration_endpoint: issuer + ENDPOINTS.registration } : {}),
     response_modes_supported: [...RESPONSE_MODES],
-    scopes_supported: [...scopes.keys()],
+    // Some clients refresh only where `offline_access` is announced. That of an API never is (RFC 9728): it permits nothing there.
+    scopes_supported: [...scopes.keys(), 'offline_access'],
     revocation_endpoint_auth_methods_supported: [...confidential, 'none'],
     introspection_endpoint_auth_methods_supported: confidential,
     ...(clients.keys && {

@@ -44,6 +44,8 @@ export interface EngineRequest {
   accessTokenClaims?: AccessTokenClaims | undefined;
   /** The request names no scope and the client is registered for none, so its tokens are valid for no scope. */
   isLimitedToNoScope?: boolean;
+  /** The request names the scope `offline_access`, which is in none of the engine's parameters. */
+  hasOfflineAccess?: boolean | undefined;
   /** The login session of the browser, which a code depends on. Absent: no user is logged in on it. */
   session?: FoundSession | undefined;
   /** The consent that a code depends on. Absent: the client needs none, or the user has not given it yet. */

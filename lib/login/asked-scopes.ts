@@ -7,7 +7,7 @@ import { ConsentInvalidError, InteractionExpiredError } from '../errors.ts';
 import type { ResolvedOptions } from '../options/resolved-options.ts';
 import type { AuthorizationRequest } from './authorization-request.ts';
 import { requestOf } from '../engine/request.ts';
-import { scopeNames } from '../token/scopes.ts';
+import { requestedScopes, scopeNames, toScope } from '../token/scopes.ts';
 
 /**
  * What the consent page of a request asks for. It is stored with the request, so that the consent is the one that the page showed
@@ -36,6 +36,12 @@ export function consentQuestion(
   };
 }
 
+/** The parameters of an authorization request as they are to be sent again: with `offline_access`, which the engine's do not have. */
+export function parametersOf(ctx: KoaContextWithOIDC): Readonly<Record<string, string | undefined>> {
+  const parameters = ctx.oidc.params as Readonly<Record<string, string | undefined>>;
+  return { ...parameters, scope: toScope(scopeNames(parameters['scope']), requestOf(ctx)) };
+}
+
 /** The access that a user is asked to consent to, by an authorization request of a browser or by a device. */
 export interface AskedAccess {
   /** The URL of the API. */
@@ -56,7 +62,13 @@ export function askedAccess(
   issuer: string,
 ): AskedAccess {
   const { resource = issuer, scope } = parameters;
-  return { resource, scopes: scopeNames(scope), isLimitedToNone: limited === true, consented, optional };
+  return {
+    resource,
+    scopes: requestedScopes(scope).scopes ?? [],
+    isLimitedToNone: limited === true,
+    consented,
+    optional,
+  };
 }
 
 /**

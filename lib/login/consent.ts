@@ -9,6 +9,7 @@ import { isOnDevice, redirectHost } from '../clients/redirect-uris.ts';
 import { now } from '../contracts/clock.ts';
 import type { Client, Consent, Storage } from '../contracts/index.ts';
 import { InteractionExpiredError } from '../errors.ts';
+import { parametersOf } from './asked-scopes.ts';
 import type { AuthorizationRequest, AuthorizationRequests } from './authorization-request.ts';
 import { requestOf } from '../engine/request.ts';
 import { besidesDefault } from '../engine/resource-parameter.ts';
@@ -74,14 +75,15 @@ export function createLoadGrant({
   }
 
   function hasJustConsented(ctx: KoaContextWithOIDC): boolean {
-    const { params = {}, session } = ctx.oidc;
+    const { session } = ctx.oidc;
+    const parameters = parametersOf(ctx);
     const sent = ctx.query[CONSENT_PROOF];
     const proof = typeof sent === 'string' ? requests.read(sent) : undefined;
     return (
       proof?.reasons[0] === CONSENTED &&
       proof.session === session!.uid &&
       (proof.limited ?? false) === (requestOf(ctx).isLimitedToNoScope === true) &&
-      BOUND_PARAMETERS.every((name) => proof.parameters[name] === params[name])
+      BOUND_PARAMETERS.every((name) => proof.parameters[name] === parameters[name])
     );
   }
 }

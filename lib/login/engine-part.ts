@@ -9,7 +9,7 @@ import { requestOf } from '../engine/request.ts';
 import type { ResolvedOptions } from '../options/resolved-options.ts';
 import type { ClientDirectory } from '../clients/directory.ts';
 import type { EndMissingUser } from '../token/revoke.ts';
-import { consentQuestion } from './asked-scopes.ts';
+import { consentQuestion, parametersOf } from './asked-scopes.ts';
 import type { AuthorizationRequest, AuthorizationRequests } from './authorization-request.ts';
 import { createLoadGrant, isConsentMissing } from './consent.ts';
 import { hasHostLoginChanged } from './login-session.ts';
@@ -41,11 +41,11 @@ export function loginPart(
       loadExistingGrant: createLoadGrant({ clients, issuer, requests }),
       interactions: {
         policy: createPrompts(options.login.currentUser),
-        url: async (ctx, { params, prompt, session }) =>
+        url: async (ctx, { prompt, session }) =>
           `${basePath}${ENDPOINTS.interaction}/${requests.write({
             prompt: prompt.name as AuthorizationRequest['prompt'],
             reasons: prompt.reasons,
-            parameters: params as Record<string, string>,
+            parameters: parametersOf(ctx) as Record<string, string>,
             ...(prompt.name === 'consent' ? consentQuestion(ctx, options) : {}),
             ...(session?.accountId !== undefined && { session: session.uid }),
           })}`,

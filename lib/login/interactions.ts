@@ -10,6 +10,7 @@ import type { ResolvedOptions } from '../options/resolved-options.ts';
 import type { EndMissingUser } from '../token/revoke.ts';
 import { redirectHost } from '../clients/redirect-uris.ts';
 import type { ScopeLimit } from '../clients/consents.ts';
+import { requestedScopes, toScope } from '../token/scopes.ts';
 import { askedAccess, decideConsent, describeAccess } from './asked-scopes.ts';
 import { createAuthenticate } from './authenticate.ts';
 import type { AuthenticationParts } from './authenticate.ts';
@@ -191,7 +192,11 @@ export function createInteractionFlow(options: ResolvedOptions, parts: Interacti
 /** The request with the granted scopes only: it continues as if the client had not requested those that the user has declined. */
 function withScopes(request: AuthorizationRequest, granted: readonly string[]): AuthorizationRequest {
   if (granted.length === 0) return request;
-  return { ...request, parameters: { ...request.parameters, scope: granted.join(' ') } };
+  const { parameters } = request;
+  return {
+    ...request,
+    parameters: { ...parameters, scope: toScope(granted, requestedScopes(parameters['scope']))! },
+  };
 }
 
 /** The redirect URI with an `access_denied` response (RFC 6749 section 4.1.2.1, RFC 9207). */

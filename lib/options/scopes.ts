@@ -52,7 +52,7 @@ function checkScopeName(place: string, name: string): void {
   if (name === 'openid' || name === 'offline_access') {
     throw new ConfigError(
       place,
-      'this name belongs to OpenID Connect, whose tokens this server does not issue; every authorization-code client gets a refresh token without it',
+      'this name belongs to OpenID Connect; clients may request offline_access, and get a refresh token without it too',
     );
   }
 }

@@ -13,6 +13,7 @@ import { ExternalSigningKey } from '../engine/oidc-provider.ts';
 import type { AuthenticatedTokenRequest } from '../engine/part.ts';
 import type { SigningAlgorithm } from '../options/tokens.ts';
 import type { ResolvedOptions, ResolvedResource } from '../options/resolved-options.ts';
+import { toScope } from './scopes.ts';
 
 /** What an access token says. */
 export interface AccessTokenContent {
@@ -129,20 +130,24 @@ export function respond(
   {
     accessToken,
     content,
+    hasOfflineAccess,
     refreshToken,
   }: {
     readonly accessToken: string;
     readonly content: AccessTokenContent;
     readonly refreshToken?: string | undefined;
+    /** The client has asked for `offline_access`. */
+    readonly hasOfflineAccess?: boolean;
   },
 ): void {
-  const { lifetime, scopes } = content;
+  const { lifetime, scopes = [] } = content;
+  const scope = toScope(scopes, { hasOfflineAccess });
   request.issued = content;
   ctx.body = {
     access_token: accessToken,
     expires_in: lifetime,
     ...(refreshToken !== undefined && { refresh_token: refreshToken }),
-    ...(scopes && scopes.length > 0 && { scope: scopes.join(' ') }),
+    ...(scope !== undefined && { scope }),
     token_type: 'Bearer',
   };
 }

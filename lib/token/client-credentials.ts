@@ -15,7 +15,9 @@ export const clientCredentialsGrant = ({ options, signAccessToken }: GrantParts)
     if (!api) throw unknownResource(String(resource));
     const { client } = request.client;
     const allowed = allowedScopes(client, api, options);
-    const scopes = decideScopes(scopeNames(scope), api, allowed, { isForItself: true });
+    const names = scopeNames(scope);
+    const requested = names.length > 0 ? names : undefined;
+    const scopes = decideScopes(requested, api, allowed, { isForItself: true });
     const lifetime = effectiveLifetimes(client, api.lifetimes).accessToken;
     const sequence = request.clientSequence;
     const content = { api, client, grant: undefined, lifetime, scopes, sequence };

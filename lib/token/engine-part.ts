@@ -20,7 +20,7 @@ import { clientCredentialsGrant } from './client-credentials.ts';
 import type { GrantParts } from './exchange.ts';
 import { accessTokenAdapter, codeAdapter, grantAdapter, refreshTokenAdapter } from './models.ts';
 import { refreshTokenGrant } from './refresh-token.ts';
-import { allowedScopes, decideScopes, scopeNames } from './scopes.ts';
+import { allowedScopes, decideScopes, requestedScopes, toScope } from './scopes.ts';
 
 /** What the token endpoint needs besides the options. */
 export interface TokenParts extends Omit<GrantParts, 'options'> {
@@ -59,7 +59,7 @@ export function tokenPart(options: ResolvedOptions, parts: TokenParts): EnginePa
         introspection: { enabled: true, allowedPolicy: createIntrospectionPolicy(options, parts) },
         resourceIndicators: {
           enabled: true,
-          defaultResource: () => issuer,
+          defaultResource: createDefaultResource(options),
           getResourceServerInfo: createResourceServerInfo(options),
         },
       },
@@ -89,6 +89,23 @@ function createHostTokenClaims(
 }
 
 /**
+ * Makes the function that chooses the API of an authorization or a device authorization without `resource`.
+ *
+ * It is the default one, except for a client that nobody has registered, such as an agent that is older than the parameter: its
+ * scopes may all belong to one API only.
+ */
+function createDefaultResource({ issuer, resources }: ResolvedOptions): (ctx: KoaContextWithOIDC) => string {
+  return (ctx) => {
+    const { registration, scopes: registered = [] } = requestOf(ctx).client!.client;
+    if (registration === 'manual') return issuer;
+    const { scopes: requested = [] } = requestedScopes(sentScope(ctx));
+    const names = requested.length > 0 ? requested : registered;
+    const fitting = [...resources.values()].filter(({ scopes }) => names.every((name) => scopes.has(name)));
+    return names.length > 0 && fitting.length === 1 ? fitting[0]!.resource : issuer;
+  };
+}
+
+/**
  * Describes the API that an authorization or a device authorization is requested for, and decides on the requested scopes.
  *
  * The engine drops unknown scopes silently; here they are `invalid_scope` (RFC 6749 section 4.1.2.1). It calls this before it asks
@@ -103,9 +120,11 @@ function createResourceServerInfo(
     if (!api) throw new errors.InvalidTarget();
     const request = requestOf(ctx);
     const allowed = allowedScopes(request.client!.client, api, options);
-    const scopes = decideScopes(requestedScopes(ctx), api, allowed);
-    ctx.oidc.params!['scope'] = scopes?.join(' ') || undefined;
+    const { hasOfflineAccess, scopes: requested } = requestedScopes(sentScope(ctx));
+    const scopes = decideScopes(requested, api, allowed);
+    ctx.oidc.params!['scope'] = toScope(scopes ?? []);
     if (scopes?.length === 0) request.isLimitedToNoScope = true;
+    request.hasOfflineAccess = hasOfflineAccess;
     return {
       scope: allowed.scopes.join(' '),
       audience: resource,
@@ -115,10 +134,9 @@ function createResourceServerInfo(
   };
 }
 
-/** The scopes that a request names. The engine removes `offline_access` from those of an authorization request; here it is unknown. */
-function requestedScopes(ctx: KoaContextWithOIDC): string[] {
-  const sent = ctx.oidc.route === 'authorization' ? ctx.query['scope'] : ctx.oidc.params?.['scope'];
-  return scopeNames(sent);
+/** The parameter `scope` as it was sent: the engine removes `offline_access` from that of an authorization request. */
+function sentScope(ctx: KoaContextWithOIDC): unknown {
+  return ctx.oidc.route === 'authorization' ? ctx.query['scope'] : ctx.oidc.params?.['scope'];
 }
 
 type Token = AccessToken | ClientCredentials | RefreshToken;

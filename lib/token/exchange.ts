@@ -79,7 +79,7 @@ export async function refuseReplay(
  * Exchanges a credential that has passed the checks of its kind for an access token and the next refresh token. Everything that can
  * refuse the request comes before the credential is spent.
  *
- * @param given.requested - the scopes that the request is limited to; empty: all that were granted
+ * @param given.requested - the scopes that the request is limited to; `undefined`: all that were granted
  * @throws errors of the engine, for its answer (RFC 6749 section 5.2)
  */
 export async function exchange(
@@ -88,11 +88,11 @@ export async function exchange(
   {
     parts,
     request,
-    requested = [],
+    requested,
   }: {
     readonly parts: GrantParts;
     readonly request: AuthenticatedTokenRequest;
-    readonly requested?: readonly string[];
+    readonly requested?: readonly string[] | undefined;
   },
 ): Promise<void> {
   const { options, signAccessToken } = parts;
@@ -117,7 +117,8 @@ export async function exchange(
         })
       : await findCurrent(options.storage, presented);
   if (generations > 0) request.reused = { generations };
-  respond(ctx, request, { accessToken, content, refreshToken });
+  const hasOfflineAccess = presented.credential.payload['offlineAccess'] === true;
+  respond(ctx, request, { accessToken, content, refreshToken, hasOfflineAccess });
 }
 
 /** A user who was removed is ended with all others of the user's tokens, because the id may be given to somebody else. */

@@ -6,6 +6,7 @@ import type { ClientDirectory } from '../clients/directory.ts';
 import { now } from '../contracts/clock.ts';
 import type { AccessTokenClaims, Credential, Grant, GrantStore, Storage } from '../contracts/index.ts';
 import { currentRequest } from '../engine/request.ts';
+import type { EngineRequest } from '../engine/request.ts';
 import { senderOf } from '../http/sender.ts';
 import { hashCredential } from '../keys/hash.ts';
 import type { ResolvedOptions } from '../options/resolved-options.ts';
@@ -23,7 +24,8 @@ export function codeAdapter(grants: Pick<GrantStore, 'insert'>): Partial<Adapter
       const origin = senderOf(request.host);
       const grant = approvedGrant(payload, { limited, origin, sequence: found.sequence });
       const basis = { consent, sessionId: found.session.id };
-      if (await grants.insert(grant, toCode(value, payload), basis)) return;
+      const code = toCode(value, payload, { hasOfflineAccess: request.hasOfflineAccess });
+      if (await grants.insert(grant, code, basis)) return;
       request.mustRestart = true;
       throw new errors.AccessDenied('the consent or the login session has ended meanwhile');
     },
@@ -58,13 +60,17 @@ export function refreshTokenAdapter(
   };
 }
 
-function toCode(value: string, payload: AdapterPayload): Credential {
+function toCode(
+  value: string,
+  payload: AdapterPayload,
+  { hasOfflineAccess }: Pick<EngineRequest, 'hasOfflineAccess'>,
+): Credential {
   const { jti: _value, ...rest } = payload;
   return {
     kind: 'code',
     id: hashCredential(value),
     grantId: payload.grantId!,
-    payload: rest,
+    payload: { ...rest, ...(hasOfflineAccess && { offlineAccess: true }) },
     expiresAt: payload.exp!,
     consumedAt: undefined,
     sealedSuccessor: undefined,

@@ -1,7 +1,7 @@
 import { errors } from '../engine/oidc-provider.ts';
 
 import type { GrantType } from '../engine/part.ts';
-import { scopeNames } from './scopes.ts';
+import { requestedScopes } from './scopes.ts';
 import { exchange, findOwn, refuseExpired, refuseReplay, requireParameters } from './exchange.ts';
 import type { GrantParts } from './exchange.ts';
 
@@ -13,8 +13,8 @@ export const refreshTokenGrant = (parts: GrantParts): GrantType => ({
     const { refresh_token: value, scope } = requireParameters(ctx, 'refresh_token');
     const presented = await findOwn(request, parts, { kind: 'refresh_token', value });
     refuseExpired(presented);
-    const requested = scopeNames(scope);
-    const missing = requested.filter((name) => !presented.scopes.includes(name));
+    const { scopes: requested } = requestedScopes(scope);
+    const missing = requested?.filter((name) => !presented.scopes.includes(name)) ?? [];
     if (missing.length > 0) {
       const scopes = missing.length === 1 ? 'scope' : 'scopes';
       throw new errors.InvalidScope(`refresh token missing requested ${scopes}`, missing.join(' '));

@@ -9,6 +9,33 @@ export function scopeNames(scope: unknown): string[] {
   return typeof scope === 'string' ? [...new Set(scope.split(' ').filter(Boolean))] : [];
 }
 
+/**
+ * The scope with which clients ask for a refresh token (OpenID Connect Core section 11). Users' clients get one without it; many ask for
+ * it always, and refresh only if it was granted. It permits nothing.
+ */
+const OFFLINE_ACCESS = 'offline_access';
+
+/** What a parameter `scope` requests, where refresh tokens are issued. */
+export interface RequestedScopes {
+  /** Without `offline_access`. `undefined`: no scope is named. Empty: only `offline_access` is, which permits nothing. */
+  readonly scopes: readonly string[] | undefined;
+  readonly hasOfflineAccess: boolean;
+}
+
+export function requestedScopes(scope: unknown): RequestedScopes {
+  const names = scopeNames(scope);
+  const scopes = names.filter((name) => name !== OFFLINE_ACCESS);
+  return { scopes: names.length > 0 ? scopes : undefined, hasOfflineAccess: scopes.length < names.length };
+}
+
+/** The parameter `scope` with these names. `undefined`: there are none. */
+export function toScope(
+  names: readonly string[],
+  { hasOfflineAccess = false }: { readonly hasOfflineAccess?: boolean | undefined } = {},
+): string | undefined {
+  return (hasOfflineAccess ? [...names, OFFLINE_ACCESS] : names).join(' ') || undefined;
+}
+
 /** The scopes that an API has and a client may ask for. */
 export interface AllowedScopes {
   readonly scopes: readonly string[];
@@ -37,27 +64,41 @@ export function allowedScopes(
  * Apps of Laravel Passport request the scope `*` for all that they may have. Unless the API defines it, it decides for client
  * credentials, whatever other scopes are requested, and is ignored otherwise, as in Passport.
  *
+ * @param requested - `undefined`: none is named. Empty: none besides `offline_access`
  * @throws InvalidScope of the engine for a scope that the client may not have
  */
 export function decideScopes(
-  requested: readonly string[],
+  requested: readonly string[] | undefined,
   { scopes: known }: Pick<ResolvedResource, 'scopes'>,
   { defaults, isInformed, isListed, scopes: allowed }: AllowedScopes,
   { isForItself = false }: { readonly isForItself?: boolean } = {},
 ): ScopeLimit {
-  const isForAll = requested.includes('*') && !known.has('*');
-  let scopes = isForAll ? requested.filter((scope) => scope !== '*') : requested;
+  if (requested?.length === 0) return [];
+  const isForAll = requested?.includes('*') === true && !known.has('*');
+  let scopes = isForAll ? requested.filter((scope) => scope !== '*') : (requested ?? []);
   let refused = scopes.filter((scope) => !allowed.includes(scope));
   // It requests all scopes that the metadata or a challenge names. The token response says what was granted (RFC 6749 section 3.3).
   if (!isInformed && refused.length < scopes.length && refused.every((scope) => known.has(scope))) {
     scopes = scopes.filter((scope) => allowed.includes(scope));
     refused = [];
   }
-  if (refused.length > 0) throw new errors.InvalidScope('requested scope is not allowed', refused.join(' '));
+  if (refused.length > 0) throw notAllowed(refused);
   if (isForAll && isForItself) scopes = [];
   if (scopes.length > 0) return scopes;
   return isListed ? defaults : undefined;
 }
+
+/** For the log the names are left out, because a request may have anything there. */
+function notAllowed(scopes: readonly string[]): errors.InvalidScope {
+  const text = 'requested scope is not allowed';
+  return new errors.InvalidScope(
+    `${text}: ${scopes.join(' ').slice(0, LONGEST_NAMES)}`,
+    scopes.join(' '),
+    text,
+  );
+}
+
+const LONGEST_NAMES = 200;
 
 /**
  * The scopes of the next token of a grant. `undefined`: it is not limited to scopes. Empty: limited to none.
@@ -66,16 +107,17 @@ export function decideScopes(
  * permissions of its user, so when none is left the request is refused. When the client was registered with a list of scopes since a
  * grant without scopes, the token is limited to that list.
  *
+ * @param requested - `undefined`: all that were granted. Empty: none besides `offline_access`
  * @throws InvalidScope of the engine
  */
 export function remainingScopes(
   { grant, scopes: granted }: { readonly grant: Pick<Grant, 'scopes'>; readonly scopes: readonly string[] },
-  requested: readonly string[],
+  requested: readonly string[] | undefined,
   { isListed, scopes: allowed }: AllowedScopes,
 ): ScopeLimit {
-  if (grant.scopes?.length === 0) return [];
+  if (grant.scopes?.length === 0 || requested?.length === 0) return [];
   if (granted.length === 0) return isListed ? allowed : undefined;
-  const wanted = requested.length > 0 ? requested : granted;
+  const wanted = requested ?? granted;
   const scopes = wanted.filter((scope) => allowed.includes(scope) && grant.scopes?.includes(scope));
   if (scopes.length > 0) return scopes;
   throw new errors.InvalidScope('the scopes of this grant are not allowed any more', wanted.join(' '));

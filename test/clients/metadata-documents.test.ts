@@ -428,7 +428,7 @@ test('a redirect to the device is warned of and asked for each time; a loopback 
 });
 
 test('a document of one user is not a matter of another', async (t) => {
-  const platform = await startWithDocuments(t);
+  const platform = await startWithDocuments(t, {}, { tokens: { refreshGrace: 0 } });
   const site = await serveApp(t);
   const anns = await connect(platform, site.id);
   const browser = new Browser();

@@ -42,7 +42,7 @@ for (const [name, mounting] of Object.entries(SERVERS)) {
     t.is(server.issuer, platform.auth.issuer);
     t.true(server.supportsPKCE());
     t.is(server.authorization_response_iss_parameter_supported, true);
-    t.deepEqual(server.scopes_supported, ['schools:read']);
+    t.deepEqual(server.scopes_supported, ['schools:read', 'offline_access']);
   });
 
   for (const method of ['secret in the body', 'secret by HTTP Basic', 'no secret'] as const) {

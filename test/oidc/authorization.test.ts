@@ -131,7 +131,7 @@ test('state is absent when none was sent', async (t) => {
     t.deepEqual([...location!.searchParams.keys()], ['code', 'iss']);
     t.deepEqual(await errorOf(urlWith(app, { state, scope: 'unknown' })), {
       error: 'invalid_scope',
-      error_description: 'requested scope is not allowed',
+      error_description: 'requested scope is not allowed: unknown',
       scope: 'unknown',
       iss: platform.origin,
     });
@@ -224,12 +224,13 @@ test('parameters of OpenID Connect are ignored, because client libraries send th
 test('an unknown scope is refused', async (t) => {
   const app = await platform.registerApp();
   for (const scope of ['unknown', 'schools:read unknown', 'SCHOOLS:READ', 'openid', 'offline', '**']) {
-    const { scope: _refused, ...answer } = await errorOf(urlWith(app, { scope }));
+    const refused = scope.split(' ').at(-1);
     t.deepEqual(
-      answer,
+      await errorOf(urlWith(app, { scope })),
       {
         error: 'invalid_scope',
-        error_description: 'requested scope is not allowed',
+        error_description: `requested scope is not allowed: ${refused}`,
+        scope: refused,
         state: 'xyz',
         iss: platform.origin,
       },
@@ -242,20 +243,6 @@ test('an unknown scope is refused', async (t) => {
       error_description: 'scope contains invalid characters',
     });
   }
-});
-
-test('offline_access is refused like any unknown scope', async (t) => {
-  const app = await platform.registerApp();
-  for (const scope of ['offline_access', 'schools:read offline_access', 'offline_access unknown']) {
-    for (const prompt of ['', 'consent']) {
-      t.like(await errorOf(urlWith(app, { scope, prompt })), {
-        error: 'invalid_scope',
-        error_description: 'requested scope is not allowed',
-      });
-    }
-  }
-  const { body } = await runCodeFlow(platform, app);
-  t.is(typeof body.refresh_token, 'string', 'a refresh token is issued without it');
 });
 
 test('without a session an error is shown on a page, except with prompt=none', async (t) => {

@@ -188,31 +188,6 @@ onEachDatabase('removing scopes from a client narrows its existing tokens', asyn
   }
 });
 
-onEachDatabase(
-  'offline_access is refused, and never treated as a request without scopes',
-  async (t, _, address) => {
-    const platform = await platformOn(t, address);
-    const browser = await asCleo(platform);
-    const app = await platform.registerApp({ scopes: ['schools:read'], firstParty: true });
-    const { body } = await runCodeFlow(platform, app, { browser });
-    const page = await browser.get(authorizeUrl(platform, app, { scope: 'offline_access' }));
-    t.is(page.location?.searchParams.get('error'), 'invalid_scope');
-    t.is(page.location?.searchParams.get('code'), null);
-    t.is(
-      (await serviceToken(platform, await service(platform, undefined), 'offline_access')).body.error,
-      'invalid_scope',
-    );
-    const refused = await platform.token({
-      grant_type: 'refresh_token',
-      client_id: app.client.id,
-      client_secret: app.secret,
-      refresh_token: body.refresh_token,
-      scope: 'offline_access',
-    });
-    t.is(refused.body.error, 'invalid_scope');
-  },
-);
-
 const SCOPES = {
   'schools:read': { description: 'See your schools', permissions: ['view_schools'] },
   'schools:write': { description: 'Change your schools', permissions: ['edit_schools'] },

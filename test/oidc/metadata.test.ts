@@ -31,7 +31,7 @@ function documentOf(issuer: string): object {
     revocation_endpoint_auth_methods_supported: ['client_secret_basic', 'client_secret_post', 'none'],
     introspection_endpoint_auth_methods_supported: ['client_secret_basic', 'client_secret_post'],
     authorization_response_iss_parameter_supported: true,
-    scopes_supported: ['schools:read'],
+    scopes_supported: ['schools:read', 'offline_access'],
   };
 }
 

@@ -33,7 +33,7 @@ test('JSON and form bodies get the same responses', async (t) => {
         status: 400,
         body: {
           error: 'invalid_scope',
-          error_description: 'requested scope is not allowed',
+          error_description: 'requested scope is not allowed: unknown',
           scope: 'unknown',
         },
       },

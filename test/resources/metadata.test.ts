@@ -101,5 +101,7 @@ test('programs in browsers can read it, and other methods are refused', async (t
 test('the scopes of all APIs are in the metadata of the authorization server', async (t) => {
   await using platform = await startPlatform(APIS);
   const response = await fetch(platform.url('/.well-known/oauth-authorization-server'));
-  t.like(await response.json(), { scopes_supported: ['schools:read', 'schools:write', 'read', 'write'] });
+  t.like(await response.json(), {
+    scopes_supported: ['schools:read', 'schools:write', 'read', 'write', 'offline_access'],
+  });
 });

@@ -10,6 +10,7 @@ import { ARCHIVE, DOCUMENTS, authorizeFor, credentialsOf, refresh, startNodes, s
 
 const ONE = 'a token is for one resource: send the parameter resource once';
 const UNKNOWN = 'resource indicator is missing, or unknown';
+const NOT_ALLOWED = 'requested scope is not allowed';
 const NOT_GRANTED = 'this was granted for another resource: authorize the client for the resource first';
 
 async function redeem(
@@ -121,9 +122,9 @@ onEachDatabase(
     const browser = new Browser();
     await authorize(here, app, { browser });
     const refusals: [Record<string, string>, string, string][] = [
-      [{ resource: DOCUMENTS, scope: 'schools:read' }, 'invalid_scope', 'requested scope is not allowed'],
-      [{ resource: ARCHIVE, scope: 'write' }, 'invalid_scope', 'requested scope is not allowed'],
-      [{ scope: 'read' }, 'invalid_scope', 'requested scope is not allowed'],
+      [{ resource: DOCUMENTS, scope: 'schools:read' }, 'invalid_scope', `${NOT_ALLOWED}: schools:read`],
+      [{ resource: ARCHIVE, scope: 'write' }, 'invalid_scope', `${NOT_ALLOWED}: write`],
+      [{ scope: 'read' }, 'invalid_scope', `${NOT_ALLOWED}: read`],
       [{ resource: 'https://documents.example/v2' }, 'invalid_target', UNKNOWN],
       [{ resource: `${DOCUMENTS}/` }, 'invalid_target', UNKNOWN],
       [
