@@ -143,6 +143,8 @@ test('only an administrator verifies an app and changes what users see of a firs
   t.false((await dora.update(client.id, { name: 'Bank', verified: true })).verified);
   t.true((await root.update(client.id, { name: 'Reports', verified: true })).verified);
   t.false((await dora.setLogo(client.id, png())).verified);
+  const emil = await developer('emil');
+  await t.throwsAsync(emil.setLogo(client.id, undefined), { code: 'ERR_CLIENT_NOT_FOUND' });
 
   // A form without the field, such as one of the host's own view, leaves the homepage.
   const { clientUri: _, ...without } = formOf(await browser.open(settings));
