@@ -136,9 +136,10 @@ test('a token that another revocation did not end', (t) => {
 });
 
 test('a refusal that only an operation under way could explain, which then did not end it', (t) => {
-  const { begin, does, end, found } = startConnected();
+  const { begin, does, end, found, pass } = startConnected();
   does(REFRESH, refreshed(2));
   does({ kind: 'refresh', token: 2 }, refreshed(3));
+  pass(GRACE + 1000);
   const reuse = begin(REFRESH);
   does(USE, REVOKED);
   t.deepEqual(found(), []);
@@ -216,9 +217,10 @@ test('the refusal of a code that may have expired need not end its family', (t) 
 });
 
 test('a reuse that is refused during a revocation at another node need not be what ended the family', (t) => {
-  const { begin, does, end, found } = startConnected();
+  const { begin, does, end, found, pass } = startConnected();
   does(REFRESH, refreshed(2));
   does({ kind: 'refresh', token: 2 }, refreshed(3));
+  pass(GRACE + 1000);
   const revocation = begin({ kind: 'revoke user', user: 7 }, 0);
   does(REFRESH, INVALID, 1);
   does(USE, GOOD, 1);

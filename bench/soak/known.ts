@@ -17,14 +17,11 @@ export interface Family extends Made {
 
 export interface RefreshToken {
   readonly family: Family;
-  readonly predecessor: RefreshToken | undefined;
   successor: number | undefined;
   /** When it was first presented. */
   firstBegin: number;
   /** When the first answer with a successor arrived. */
   redeemedAt: number;
-  /** Without an answer yet. */
-  readonly refreshes: Set<Open>;
 }
 
 export interface AccessToken extends Made {

@@ -101,7 +101,7 @@ async function refreshSome(world: World): Promise<void> {
     if (chance < 60) await refreshTwice(world, connection);
     // Its answer was lost; within the grace it is repeated.
     else if (chance < 80 && latest) await refreshAgain(world, connection, latest);
-    // Stolen: the successor has been used.
+    // Another process of the client has it, or a thief.
     else if (chance < 86 && earlier) await refreshAgain(world, connection, earlier);
     else await refresh(world, connection);
   });

@@ -30,6 +30,8 @@ const auth = await createAuthServer({
   },
   storage: knexStorage(address),
   secrets: { keyEncryptionKey: KEY_ENCRYPTION_KEY },
+  // A family is refreshed all the time.
+  limits: { refreshes: 0 },
   tokens: {
     revocationLag: REVOCATION_LAG,
     refreshGrace: REFRESH_GRACE,

@@ -54,7 +54,7 @@ export class TokenRules {
       this.#expectNewRefreshToken(begun, ended);
       family.exchangedAt = Math.min(family.exchangedAt, ended.at);
       family.grant ??= ended.owner?.grant;
-      this.#takeTokens(family, undefined, begun, ended);
+      this.#takeTokens(family, begun, ended);
     } else if (ended.status === 400) {
       const mayBeExpired = ended.at >= family.from + codeLifetime - CODE_MARGIN;
       this.#verdicts.expectInvalidGrant(begun, ended);
@@ -69,36 +69,28 @@ export class TokenRules {
 
   beginRefresh(open: Open, begun: BegunAs<'refresh'>): void {
     const token = this.#known.refreshTokens.get(begun.token)!;
-    const isSuccessorPresented = (this.#successorOf(token)?.firstBegin ?? Infinity) < Infinity;
     // The grace may end while the request is under way.
     const late = token.firstBegin + this.#settings.refreshGrace - CLOCK_MARGIN;
-    if (isSuccessorPresented) mayEnd(token.family, open, begun.at);
-    else if (late < Infinity) mayEnd(token.family, open, Math.max(begun.at, late));
-    if (token.firstBegin === Infinity) {
-      token.firstBegin = begun.at;
-      // The predecessor, presented again, is a reuse once this request has been carried out.
-      for (const other of token.predecessor?.refreshes ?? []) mayEnd(token.family, other, begun.at);
-    }
-    token.refreshes.add(open);
+    if (late < Infinity) mayEnd(token.family, open, Math.max(begun.at, late));
+    token.firstBegin = Math.min(token.firstBegin, begun.at);
   }
 
   endRefresh(open: Open, begun: BegunAs<'refresh'>, ended: Ended): void {
     const token = this.#known.refreshTokens.get(begun.token)!;
     const scopes = this.#known.scopesOf(token.family);
-    token.refreshes.delete(open);
-    const isReuse =
-      (this.#successorOf(token)?.redeemedAt ?? Infinity) <= begun.at ||
-      begun.at >= token.redeemedAt + this.#settings.refreshGrace + CLOCK_MARGIN;
+    const isReuse = begun.at >= token.redeemedAt + this.#settings.refreshGrace + CLOCK_MARGIN;
     if (ended.status === 200) {
       open.ending?.settle('none', ended.at);
       if (isReuse) this.#verdicts.report('nothing revived', 'a reuse after the grace', begun, ended);
       this.#verdicts.expectNotEnded(scopes, begun, ended);
-      if (token.successor === undefined) this.#expectNewRefreshToken(begun, ended);
-      else if (token.successor !== ended.refresh)
+      this.#expectOwnRefreshToken(token.family, begun, ended);
+      // When its successor was presented too, it leads to a later one.
+      const isSuccessorPresented = (this.#successorOf(token)?.firstBegin ?? Infinity) < ended.at;
+      if (token.successor !== undefined && token.successor !== ended.refresh && !isSuccessorPresented)
         this.#verdicts.report('one winner', `its successor is ${token.successor}`, begun, ended);
       token.redeemedAt = Math.min(token.redeemedAt, ended.at);
       token.successor ??= ended.refresh;
-      this.#takeTokens(token.family, token, begun, ended);
+      this.#takeTokens(token.family, begun, ended);
     } else if (ended.status === 400) {
       this.#verdicts.expectInvalidGrant(begun, ended);
       // Also when its own reuse has ended the family.
@@ -140,7 +132,13 @@ export class TokenRules {
       this.#verdicts.report('own data only', 'the refresh token of another answer', begun, ended);
   }
 
-  #takeTokens(family: Family, predecessor: RefreshToken | undefined, begun: Begun, ended: Ended): void {
+  #expectOwnRefreshToken(family: Family, begun: Begun, ended: Ended): void {
+    const known = ended.refresh === undefined ? undefined : this.#known.refreshTokens.get(ended.refresh);
+    if (known && known.family !== family)
+      this.#verdicts.report('own data only', 'the refresh token of another authorization', begun, ended);
+  }
+
+  #takeTokens(family: Family, begun: Begun, ended: Ended): void {
     const { user, client, grant } = family;
     this.#verdicts.expectOwner({ user, client, grant }, begun, ended);
     this.#takeAccessToken(family, client, begun, ended);
@@ -149,11 +147,9 @@ export class TokenRules {
     } else if (!this.#known.refreshTokens.has(ended.refresh)) {
       this.#known.refreshTokens.set(ended.refresh, {
         family,
-        predecessor,
         successor: undefined,
         firstBegin: Infinity,
         redeemedAt: Infinity,
-        refreshes: new Set(),
       });
     }
   }

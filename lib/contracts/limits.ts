@@ -54,6 +54,13 @@ export interface DeviceAttempt {
   readonly address: string;
 }
 
+/** A refresh of an authorization. */
+export interface RefreshAttempt {
+  readonly grantId: string;
+  /** Of the access token, in seconds. */
+  readonly lifetime: number;
+}
+
 /** Recognizes the browsers in which an account has logged in before, by a cookie. */
 export interface KnownBrowsers {
   /** The identifier of the browser, if this account has logged in with it. */

@@ -1,4 +1,10 @@
-import type { ClientAttempt, DeviceAttempt, LoginAttempt, UserCodeAttempt } from '../contracts/index.ts';
+import type {
+  ClientAttempt,
+  DeviceAttempt,
+  LoginAttempt,
+  RefreshAttempt,
+  UserCodeAttempt,
+} from '../contracts/index.ts';
 import type { ResolvedOptions } from '../options/resolved-options.ts';
 import type { Limit } from './limiter.ts';
 import { perNetwork } from './networks.ts';
@@ -90,6 +96,26 @@ export function deviceRequestLimit(options: AttemptOptions<'deviceRequests'>): L
       confidential
         ? [{ key: ['device client', id], limit: perClient }]
         : perNetwork(address, { key: ['device address'], limit: perAddress }),
+  };
+}
+
+// In seconds.
+const REFRESH_WINDOW = 3600;
+
+// Ten processes of an agent share an authorization, each of which needs an access token of its own.
+const REFRESHES = 60;
+const REFRESHES_PER_TOKEN = 10;
+
+/** Refreshes of an authorization. @param most - `undefined`: as many as the lifetime of its access tokens, in seconds, can need */
+export function refreshLimit(most: number | undefined): Limit<RefreshAttempt> {
+  return {
+    window: REFRESH_WINDOW,
+    keysOf: ({ grantId, lifetime }) => [
+      {
+        key: [grantId],
+        limit: most ?? Math.max(REFRESHES, Math.ceil((REFRESH_WINDOW / lifetime) * REFRESHES_PER_TOKEN)),
+      },
+    ],
   };
 }
 

@@ -79,6 +79,12 @@ const LIMITS = {
    */
   bodyTimeout: optional(duration(1), '30 seconds'),
   /**
+   * How often an authorization can be refreshed in an hour, against clients that refresh in a loop. Over it, the response is 429 with
+   * `Retry-After`, and nothing is revoked. Each node counts for itself. `0`: no limit.
+   * @default 60, or ten for each access token that expires within the hour, whichever is more
+   */
+  refreshes: optional(integer(1, { zero: 'no limit' })),
+  /**
    * Limits of failed authentications of users and clients. `false`: none, for hosts with limits in front of the app.
    * @default the limits that are documented at each member
    */

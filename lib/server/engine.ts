@@ -64,11 +64,11 @@ export async function startEngine<U extends User>(
   const { engine, requests, userCodeIds } = shared;
   const { clientPermissions } = parts.access;
   const { directory } = clients;
-  const { deviceRequests } = limiters;
+  const { countRefresh, deviceRequests } = limiters;
   const modules = [
     loginPart(options, { ...tokens, clients: directory, requests }),
-    tokenPart(options, { ...tokens, clients: directory, clientPermissions }),
-    devicePart(options, { ...tokens, deviceRequests, userCodeIds }),
+    tokenPart(options, { ...tokens, clients: directory, clientPermissions, countRefresh }),
+    devicePart(options, { ...tokens, countRefresh, deviceRequests, userCodeIds }),
   ];
   engine.start(() =>
     createProvider(

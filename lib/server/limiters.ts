@@ -6,14 +6,21 @@ import type {
   LimitCallers,
   Limiter,
   LoginAttempt,
+  RefreshAttempt,
   UserCodeAttempt,
 } from '../contracts/index.ts';
 import type { Secrets } from '../keys/secrets.ts';
 import { createLimitCallers } from '../limits/caller-limits.ts';
 import { createKnownBrowsers } from '../limits/known-browsers.ts';
-import { createAttemptIds, createLimiter } from '../limits/limiter.ts';
+import { createAttemptIds, createLimiter, createNodeLimiter } from '../limits/limiter.ts';
 import type { Limit } from '../limits/limiter.ts';
-import { clientLimit, deviceRequestLimit, loginLimit, userCodeLimit } from '../limits/limits.ts';
+import {
+  clientLimit,
+  deviceRequestLimit,
+  loginLimit,
+  refreshLimit,
+  userCodeLimit,
+} from '../limits/limits.ts';
 import { networksOf } from '../limits/networks.ts';
 import type { ResolvedOptions } from '../options/resolved-options.ts';
 import type { ServerRecord } from './record.ts';
@@ -26,6 +33,8 @@ export interface ServerLimiters {
   readonly clients: Limiter<ClientAttempt> | undefined;
   readonly userCodes: Limiter<UserCodeAttempt> | undefined;
   readonly deviceRequests: Limiter<DeviceAttempt> | undefined;
+  /** Counts a refresh, on this node. @throws TooManyAttemptsError */
+  readonly countRefresh: ((refresh: RefreshAttempt) => void) | undefined;
   /** For the limits of APIs. */
   readonly limitCallers: LimitCallers;
   readonly limiterOf: <S>(limit: Limit<S>) => Limiter<S>;
@@ -34,7 +43,11 @@ export interface ServerLimiters {
 }
 
 export function createLimiters(
-  { limits: { attempts }, logger, storage }: Pick<ResolvedOptions, 'limits' | 'logger' | 'storage'>,
+  {
+    limits: { attempts, refreshes },
+    logger,
+    storage,
+  }: Pick<ResolvedOptions, 'limits' | 'logger' | 'storage'>,
   { record: { observers }, secrets }: { readonly record: ServerRecord; readonly secrets: Secrets },
 ): ServerLimiters {
   const store = storage.attempts;
@@ -47,6 +60,7 @@ export function createLimiters(
     clients: clientAuthentication && limiterOf(clientLimit(clientAuthentication)),
     userCodes: userCodes && limiterOf(userCodeLimit(userCodes)),
     deviceRequests: deviceRequests && limiterOf(deviceRequestLimit(deviceRequests)),
+    countRefresh: refreshes === 0 ? undefined : createNodeLimiter(refreshLimit(refreshes)),
     limitCallers: createLimitCallers(store, { ids, onRefused: () => observers.guarded?.(TOO_MANY_REQUESTS) }),
     limiterOf,
     networkOf: (address) => ids()(['registration network', networksOf(address).at(-1)!.name]),

@@ -5,11 +5,13 @@ import type { KoaContextWithOIDC } from 'oidc-provider';
 
 import type { CompleteLifetimes } from '../clients/lifetimes.ts';
 import { now } from '../contracts/clock.ts';
-import type { Credential, User } from '../contracts/index.ts';
+import type { Credential, RefreshAttempt, User } from '../contracts/index.ts';
+import { TooManyAttemptsError } from '../errors.ts';
 import { hashCredential } from '../keys/hash.ts';
 import { effectiveLifetimes, respond } from './access-token.ts';
 import { findCurrent, findPresented, isReplay, redeem, refreshGraceOf } from './redemption.ts';
 import type { PresentedCredential } from '../engine/request.ts';
+import { TooManyAttempts } from '../engine/response.ts';
 import { checkGrantedResource } from '../engine/resource-parameter.ts';
 import { allowedScopes, remainingScopes } from './scopes.ts';
 import type { AuthenticatedTokenRequest } from '../engine/part.ts';
@@ -22,6 +24,8 @@ export interface GrantParts {
   readonly options: ResolvedOptions;
   readonly endMissingUser: EndMissingUser;
   readonly signAccessToken: SignAccessToken;
+  /** Counts a refresh. @throws TooManyAttemptsError. `undefined`: there is no limit */
+  readonly countRefresh: ((refresh: RefreshAttempt) => void) | undefined;
 }
 
 /** What the description of a refusal calls each kind of credential. */
@@ -105,6 +109,7 @@ export async function exchange(
   const scopes = remainingScopes(presented, requested, allowedScopes(client, api, options));
   const lifetimes = effectiveLifetimes(client, api.lifetimes);
   const lifetime = lifetimes.accessToken;
+  if (presented.credential.kind === 'refresh_token') refuseLoop({ grantId: grant.id, lifetime }, parts);
   const content = { api, client, grant: { id: grant.id, user }, lifetime, scopes, sequence };
   const accessToken = await signAccessToken(content);
   const at = now();
@@ -119,6 +124,17 @@ export async function exchange(
   if (generations > 0) request.reused = { generations };
   const hasOfflineAccess = presented.credential.payload['offlineAccess'] === true;
   respond(ctx, request, { accessToken, content, refreshToken, hasOfflineAccess });
+}
+
+/** @throws TooManyAttempts for the response, when the authorization was refreshed too often */
+function refuseLoop(refresh: RefreshAttempt, { countRefresh }: Pick<GrantParts, 'countRefresh'>): void {
+  try {
+    countRefresh?.(refresh);
+  } catch (error) {
+    throw error instanceof TooManyAttemptsError
+      ? new TooManyAttempts(error, 'refreshes of this authorization')
+      : error;
+  }
 }
 
 /** A user who was removed is ended with all others of the user's tokens, because the id may be given to somebody else. */

@@ -102,6 +102,7 @@ const IN_WORDS: Readonly<Record<string, boolean>> = {
   'secrets.keyEncryptionKey': server.secrets.keyEncryptionKey.length === 0,
   'limits.attempts':
     server.limits.attempts!.login !== undefined && server.limits.attempts!.clientAuthentication !== undefined,
+  'limits.refreshes': server.limits.refreshes === undefined,
   logger: typeof server.logger.warn === 'function',
   'htmlPdf.executablePath': true,
   'htmlPdf.maxConcurrency': htmlPdf.maxConcurrency === availableParallelism(),
