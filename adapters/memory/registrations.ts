@@ -30,6 +30,10 @@ export function registrationStore(tables: Tables): RegistrationStore {
     async find(clientId) {
       return copy(registrations.get(clientId));
     },
+    async removeToken(clientId) {
+      const registration = registrations.get(clientId);
+      if (registration) registrations.set(clientId, { ...registration, tokenHash: '' });
+    },
     async addConsent(consent) {
       const { clientId, updatedAt, userId } = consent;
       const registration = registrations.get(clientId);

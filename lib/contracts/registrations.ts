@@ -7,7 +7,7 @@ export type RegisteredAuthMethod = 'none' | 'client_secret_basic' | 'client_secr
 /** The registration of a client that registered itself. Times are in seconds since 1970. */
 export interface StoredRegistration {
   readonly clientId: string;
-  /** SHA-256 of the registration access token (RFC 7592 section 1.2), base64url. */
+  /** SHA-256 of the registration access token (RFC 7592 section 1.2), base64url; `''`: none. */
   readonly tokenHash: string;
   readonly authMethod: RegisteredAuthMethod;
   /** From when on the client is removed if it is unused. A consent moves it to `unusedAfter` later. */
@@ -54,6 +54,8 @@ export interface RegistrationStore {
   ): Promise<readonly Pick<Client, 'id' | 'name'>[] | undefined>;
   /** Finds the registration of a client. `ClientStore.delete` deletes it together with the client. */
   find(clientId: string): Promise<StoredRegistration | undefined>;
+  /** Makes the `tokenHash` of a registration empty, so that no token manages the client any more. */
+  removeToken(clientId: string): Promise<void>;
   /**
    * Adds a consent to the client, as `ConsentStore.add` does, and moves `removableAt` of its registration to `unusedAfter` after the
    * consent, unless that is later already: both or neither. When there is no registration, because the client was deleted, nothing is

@@ -44,9 +44,12 @@ const REGISTRATION = {
   maxClients: optional(integer(1), 1000),
   /**
    * How many apps may be registered from one address in an hour, on all nodes together; for its networks as in the option
-   * `limits.attempts`. Further ones get 429 with `Retry-After`. @default 20
+   * `limits.attempts`. Further ones get 429 with `Retry-After`. A public app that is registered again from its address before a user
+   * has authorized it, with the same name and redirect URIs, gets the same `client_id` and does not count.
+   *
+   * @default 100
    */
-  perAddress: optional(integer(1), 20),
+  perAddress: optional(integer(1), 100),
   /**
    * After what time an app is removed that no user has authorized: at least an hour, because a user has to sign in
    * first. @default '1 day'

@@ -43,7 +43,7 @@ const FEATURES = {
   users: { assignments: ['find', 'save', 'delete'] },
   'retention.audit': { audit: ['append', 'list'] },
   'clients.devices': { deviceCodes: ['insert', 'find', 'findByUserCode', 'poll', 'approve', 'deny'] },
-  'clients.registration': { registrations: ['insert', 'find'] },
+  'clients.registration': { registrations: ['insert', 'find', 'removeToken'] },
   'clients.keys': { clients: ['redeemAssertion'] },
   actions: IDEMPOTENCY,
   'paths.developer': IDEMPOTENCY,

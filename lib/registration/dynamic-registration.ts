@@ -31,10 +31,14 @@ import {
   toClientMetadata,
   unavailable,
 } from './registration-metadata.ts';
+import { createFindRepeated } from './repeated-registration.ts';
+import type { RepetitionPorts } from './repeated-registration.ts';
 
 /** The parts of the server that a registration needs. */
 export interface RegistrationParts {
   readonly audit: Pick<AuditLog, 'record'>;
+  /** Makes the id of a public client from its address and its metadata. */
+  readonly idOf: RepetitionPorts['idOf'];
   readonly loadNameCheck: () => Promise<CheckAppName>;
   readonly names: KnownNames;
   /** Called with each app that has given way to another one. */
@@ -66,8 +70,8 @@ export interface Registered {
   readonly metadata: ClientMetadata;
   /** The value of the client's secret, where it is known: when it was just made, or when the client has sent it. */
   readonly secret?: string | undefined;
-  /** The registration access token, which is stored as a hash only. */
-  readonly token: string;
+  /** The registration access token, which is stored as a hash only. `undefined`: no token manages the client. */
+  readonly token?: string | undefined;
 }
 
 /** The registration access token is not that of an existing client. */
@@ -93,9 +97,10 @@ type Sent = Readonly<Record<string, unknown>>;
  */
 export function createDynamicRegistration(
   policy: ResolvedRegistration,
-  { audit, loadNameCheck, names, onRemoved, registryFor, storage, limiters }: RegistrationParts,
+  { audit, idOf, loadNameCheck, names, onRemoved, registryFor, storage, limiters }: RegistrationParts,
 ) {
   const { clients, registrations } = storage;
+  const findRepeated = createFindRepeated({ idOf, storage, unauthorizedAfter: policy.unauthorizedAfter });
 
   async function checkName(name: string): Promise<void> {
     const mistake = (await loadNameCheck())(name);
@@ -108,6 +113,20 @@ export function createDynamicRegistration(
     // Anything but `true` refuses: a policy in JavaScript may forget to return.
     if (isAllowed === true) return;
     throw invalidMetadata('the policy of this server refuses this app');
+  }
+
+  /** Stores a registration, unless the same one has been stored by another request meanwhile. */
+  async function insertOnce(
+    ...[registered, places]: Parameters<typeof registrations.insert>
+  ): Promise<Awaited<ReturnType<typeof registrations.insert>> | 'repeated'> {
+    const { confidential, id } = registered.client;
+    try {
+      return await registrations.insert(registered, places);
+    } catch (error) {
+      if (confidential || !(await registrations.find(id))) throw error;
+      await registrations.removeToken(id);
+      return 'repeated';
+    }
   }
 
   /** The client of a token, with its secrets. */
@@ -133,12 +152,14 @@ export function createDynamicRegistration(
       const isNone = named.length === 0 && defaultScopes.length > 0;
       const scopes = isNone ? defaultScopes : permittedScopes(requested, policy.scopes, defaultScopes);
       const fields = requireValid(checkClientFields({ ...requested.fields, scopes }, names));
-      const client = newClient(fields, 'dynamic');
-      const { createdAt: at } = client;
-      await checkName(client.name);
-      const metadata = toClientMetadata(client, authMethod);
-      await limiters.registered.take(address);
+      await checkName(fields.name);
+      const metadata = toClientMetadata(fields, authMethod);
+      const repeated = fields.confidential ? undefined : await findRepeated(address, fields);
+      if (!repeated?.existing) await limiters.registered.take(address);
       await requireAllowed({ metadata, sent, address, clientId: undefined });
+      if (repeated?.existing) return { client: repeated.existing, metadata };
+      const client = newClient(fields, 'dynamic', repeated?.id);
+      const { createdAt: at } = client;
       const token = TOKEN_PREFIX + randomBytes(32).toString('base64url');
       const secret = client.confidential ? makeSecret({ label: 'registered' }) : undefined;
       const registration = {
@@ -151,7 +172,8 @@ export function createDynamicRegistration(
       };
       const secrets = secret ? [secret.stored] : [];
       const places = { limit: policy.maxClients, perUser: PER_USER, unusedSince: at - UNUSED, now: at };
-      const displaced = await registrations.insert({ client, secrets, registration }, places);
+      const displaced = await insertOnce({ client, secrets, registration }, places);
+      if (displaced === 'repeated') return { client, metadata };
       if (!displaced) throw unavailable('no more apps can be registered at the moment', 503, RETRY_WHEN_FULL);
       for (const removed of displaced) onRemoved(removed);
       const { id: clientId, name } = client;

@@ -71,8 +71,12 @@ export function createRegistrationEndpoint(
       client_id: client.id,
       client_id_issued_at: client.createdAt,
       ...(secret === undefined ? {} : { client_secret: secret, client_secret_expires_at: 0 }),
-      registration_access_token: token,
-      registration_client_uri: `${issuer}${ENDPOINTS.registration}/${client.id}`,
+      ...(token === undefined
+        ? {}
+        : {
+            registration_access_token: token,
+            registration_client_uri: `${issuer}${ENDPOINTS.registration}/${client.id}`,
+          }),
       ...metadata,
     };
   }

@@ -38,6 +38,8 @@ export interface ServerLimiters {
   /** For the limits of APIs. */
   readonly limitCallers: LimitCallers;
   readonly limiterOf: <S>(limit: Limit<S>) => Limiter<S>;
+  /** Makes the id of a client out of the address and the metadata that it is registered with: a UUID (RFC 9562 section 5.8). */
+  readonly clientIdOf: (address: string, metadata: string) => string;
   /** A keyed hash of the widest network of an address. */
   readonly networkOf: (address: string) => string;
 }
@@ -63,8 +65,18 @@ export function createLimiters(
     countRefresh: refreshes === 0 ? undefined : createNodeLimiter(refreshLimit(refreshes)),
     limitCallers: createLimitCallers(store, { ids, onRefused: () => observers.guarded?.(TOO_MANY_REQUESTS) }),
     limiterOf,
+    clientIdOf: (address, metadata) =>
+      uuidOf(ids()(['registration id', networksOf(address)[0].name, metadata])),
     networkOf: (address) => ids()(['registration network', networksOf(address).at(-1)!.name]),
   };
+}
+
+/** A UUID of a hash, which is base64url. */
+function uuidOf(hash: string): string {
+  const bytes = Buffer.from(hash, 'base64url').subarray(0, 16);
+  bytes[6] = (bytes[6]! & 0x0f) | 0x80;
+  bytes[8] = (bytes[8]! & 0x3f) | 0x80;
+  return bytes.toString('hex').replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-');
 }
 
 const TOO_MANY_REQUESTS: GuardOutcome = Object.freeze({ admitted: false, code: 'too_many_requests' });

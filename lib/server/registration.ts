@@ -11,7 +11,7 @@ export function createRegistration(
   options: ResolvedOptions,
   {
     clients: { loadNameCheck, onRemoved, registryFor },
-    limiters: { limiterOf, networkOf },
+    limiters: { clientIdOf, limiterOf, networkOf },
     record: { audit },
   }: {
     readonly clients: ServerClients;
@@ -25,6 +25,7 @@ export function createRegistration(
   return createRegistrationEndpoint(policy, {
     issuer,
     audit,
+    idOf: clientIdOf,
     limiters: {
       registered: limiterOf(registrationLimit(policy)),
       changed: limiterOf(changeLimit(policy)),

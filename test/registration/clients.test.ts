@@ -124,7 +124,7 @@ test('openid-client registers itself, is authorized, and refreshes', async (t) =
     { algorithm: 'oauth2', execute: [openid.allowInsecureRequests] },
   );
   const metadata = config.clientMetadata();
-  t.is(metadata['scope'], 'profile schools:read');
+  t.is(metadata['scope'], 'schools:read');
   const verifier = openid.randomPKCECodeVerifier();
   const url = openid.buildAuthorizationUrl(config, {
     redirect_uri: redirectUri,

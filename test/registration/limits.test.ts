@@ -7,6 +7,7 @@ import { createAdministration } from 'koa-gatehouse';
 import { onEachDatabase, onEachDatabaseInSeries } from '../adapters/databases.ts';
 import { Browser } from '../harness/browser.ts';
 import { passTime } from '../harness/clock.ts';
+import { pkce } from '../harness/pkce.ts';
 import { authorizeUrl, runCodeFlow, signIn } from '../harness/platform.ts';
 import type { Platform, RegisteredApp } from '../harness/platform.ts';
 import { postJson, send } from '../harness/requests.ts';
@@ -55,7 +56,11 @@ async function connect(
   person: typeof ANN | typeof BOB,
 ): Promise<void> {
   const browser = new Browser();
-  const page = await signIn(browser, await browser.open(authorizeUrl(platform, app)), ...person);
+  const page = await signIn(
+    browser,
+    await browser.open(authorizeUrl(platform, app, pkce().parameters)),
+    ...person,
+  );
   await browser.follow(await browser.submit(page, 'Authorize'));
 }
 
@@ -152,6 +157,78 @@ onEachDatabase('two nodes together count the apps of an address', async (t, _dat
     error_description: `too many apps were registered from this address; try again in ${seconds} seconds`,
   });
   t.is((await register(here, { redirect_uris: [] })).status, 429, 'refused before the body is read');
+});
+
+const PUBLIC = { ...AGENT, token_endpoint_auth_method: 'none' };
+
+onEachDatabase(
+  'a public app that registers again from its address adds no row until a user has authorized it',
+  async (t, _database, address) => {
+    const { here, there } = await startNodes(t, address);
+    const ids: string[] = [];
+    for (const person of [ANN, BOB, ANN, BOB]) {
+      const answers = await Promise.all(
+        Array.from({ length: 8 }, async (_, index) => registered([here, there][index % 2]!, PUBLIC)),
+      );
+      const found = new Set(answers.map(({ client_id: id }) => id));
+      t.is(found.size, 1, 'also of those that arrive at once');
+      ids.push(...found);
+      t.is(answers.filter((answer) => 'registration_access_token' in answer).length, 1);
+      t.is((await here.auth.clients.list()).length, ids.length);
+      await connect(here, await appOf(here, answers[0]!), person);
+    }
+    t.is(new Set(ids).size, 4, 'an app that was authorized is not handed out');
+  },
+);
+
+test('a repeated registration does not count for its address', async (t) => {
+  const platform = await startOpen(t, { registration: { perAddress: 1 } });
+  const { client_id: id } = await registered(platform, PUBLIC);
+  for (let count = 0; count < 3; count += 1) t.is((await registered(platform, PUBLIC)).client_id, id);
+  t.is((await register(platform, AGENT)).status, 429);
+});
+
+function sentFrom(address: string): Record<string, string> {
+  return { 'x-forwarded-for': address };
+}
+
+test('nobody manages a registration that two programs have, and a secret is for one of them alone', async (t) => {
+  const platform = await startOpen(t, {
+    trustProxy: true,
+    mounting: { app: ({ auth }) => auth.callback() },
+  });
+  const one = await registered(platform, PUBLIC, sentFrom('192.0.2.1'));
+  const status = async (method: string) => (await manage(one, method)).status;
+  t.is(await status('GET'), 200);
+  const again = await registered(platform, PUBLIC, sentFrom('192.0.2.1'));
+  t.is(again.client_id, one.client_id);
+  t.false('registration_access_token' in again);
+  t.false('registration_client_uri' in again);
+  for (const method of ['GET', 'DELETE']) t.is(await status(method), 401, method);
+
+  const other = { ...PUBLIC, client_name: 'Another agent' };
+  for (const [metadata, address] of [
+    [PUBLIC, '192.0.2.2'],
+    [other, '192.0.2.1'],
+    [{ ...PUBLIC, redirect_uris: ['https://agent.example/other'] }, '192.0.2.1'],
+  ] as const)
+    t.not((await registered(platform, metadata, sentFrom(address))).client_id, one.client_id);
+
+  const secrets = [
+    await registered(platform, AGENT, sentFrom('192.0.2.1')),
+    await registered(platform, AGENT, sentFrom('192.0.2.1')),
+  ];
+  t.is(new Set(secrets.map(({ client_id: id }) => id)).size, 2);
+  t.is(new Set(secrets.map(({ client_secret: secret }) => secret)).size, 2);
+
+  const changed = await registered(platform, other, sentFrom('192.0.2.3'));
+  const body = { ...other, client_id: changed.client_id, redirect_uris: ['https://evil.example/'] };
+  t.is((await manage(changed, 'PUT', body)).status, 200);
+  const after = await registered(platform, other, sentFrom('192.0.2.3'));
+  t.not(after.client_id, changed.client_id, 'one that was changed is not handed out');
+  t.deepEqual(after.redirect_uris, other.redirect_uris);
+  await platform.auth.clients.disable(after.client_id);
+  t.not((await registered(platform, other, sentFrom('192.0.2.3'))).client_id, after.client_id);
 });
 
 test.serial('an address can register again after an hour; wrong metadata does not count', async (t) => {

@@ -53,6 +53,9 @@ export function registrationStore(database: Database): RegistrationStore {
       const row = await database.get<Row>(FIND, [clientId]);
       return row && REGISTRATIONS.read(row);
     },
+    async removeToken(clientId) {
+      if (isStorable(clientId)) await database.run(REMOVE_TOKEN, [clientId]);
+    },
     async addConsent(consent) {
       const { clientId, updatedAt, userId } = consent;
       return database.transaction(async (statements) => {
@@ -160,6 +163,8 @@ const INSERT = REGISTRATIONS.insertWith('lock_count');
 
 const FIND = `
   select ${REGISTRATIONS.columns} from gatehouse_registrations where client_id = ? and client_id <> ''`;
+
+const REMOVE_TOKEN = "update gatehouse_registrations set token_hash = '' where client_id = ?";
 
 const FIND_REMOVABLE = `
   select client_id, unused_after from gatehouse_registrations where removable_at < ?

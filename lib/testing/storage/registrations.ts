@@ -54,6 +54,13 @@ export function registrationContract(register: StorageTest): void {
     for (const id of ['', 'A', 'b', 'a\0', 'x'.repeat(1000)]) t.is(await registrations.find(id), undefined);
   });
 
+  test('registrations: removeToken empties the token hash of one registration', async (t, registrations) => {
+    for (const id of ['a', 'b']) await registrations.insert(aRegistered(id), places(2));
+    for (const id of ['a', 'a', 'c', 'a\0']) await registrations.removeToken(id);
+    t.is((await registrations.find('a'))?.tokenHash, '');
+    t.is((await registrations.find('b'))?.tokenHash, 'hash of b');
+  });
+
   test('registrations: insert stores nothing when no place is left, until a client is deleted', async (t, registrations, storage) => {
     const { clients } = storage;
     await clients.insert(aClient(), []);
