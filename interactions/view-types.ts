@@ -4,6 +4,7 @@ export type {
   AppForm,
   AppRow,
   AppView,
+  Chart,
   Choice,
   Connect,
   KeyForm,
@@ -11,6 +12,8 @@ export type {
   AppPlace,
   SecretRow,
   Tabbed,
+  Usage,
+  UsageRow,
 } from './apps/views.ts';
 export type { Example } from '../lib/first-call/first-call.ts';
 export type { ExampleStep } from '../lib/first-call/steps.ts';

@@ -20,8 +20,24 @@ export function auditStore({ audit }: Tables): AuditStore {
         .slice(0, query.limit ?? 50)
         .map(copy);
     },
+    async countByDay({ clientId, most, since, type }) {
+      const counts = new Map<number, number>();
+      const found = [...audit.values()]
+        .map(({ record }) => record)
+        .filter((record) => record.at >= since && matches(record, { clientId, types: [type] }))
+        .toSorted(newestFirst)
+        .slice(0, most);
+      for (const { at } of found) {
+        const day = at - (at % DAY);
+        counts.set(day, (counts.get(day) ?? 0) + 1);
+      }
+      return [...counts].map(([day, count]) => ({ day, count }));
+    },
   };
 }
+
+// In milliseconds.
+const DAY = 24 * 60 * 60 * 1000;
 
 function matches(record: AuditRecord, { clientId, userId, types, before }: AuditQuery): boolean {
   return (

@@ -1,30 +1,75 @@
-import type { AuditQuery, AuditRecord } from '../../lib/contracts/index.ts';
+import type { ActivityRecord, AuditEventType, AuditQuery, AuditRecord } from '../../lib/contracts/index.ts';
 import { queryText, withQuery } from '../navigation.ts';
 import { printable, sentence } from '../sentence.ts';
 import type { Sentence } from '../sentence.ts';
 import { isTextKey } from '../text.ts';
 import type { TextKey, Texts } from '../text.ts';
+import { displayName } from '../viewer.ts';
 import type { ActivityRow } from './views.ts';
 import { frameOf } from './developer-request.ts';
 import type { AppRequest } from './developer-request.ts';
 
 const PAGE_SIZE = 30;
 
+/** The kinds of events that the page can be limited to. */
+const KINDS = {
+  tokens: ['token_issued', 'refresh_token_reused', 'tokens_revoked'],
+  refused: ['token_refused', 'authorization_refused'],
+  people: ['consent_given', 'consent_denied', 'consent_withdrawn', 'device_authorized', 'device_denied'],
+  changes: [
+    'client_created',
+    'client_updated',
+    'client_disabled',
+    'client_enabled',
+    'client_withdrawn',
+    'secret_added',
+    'secret_deleted',
+  ],
+} as const satisfies Readonly<Record<string, readonly AuditEventType[]>>;
+
+const KIND_NAMES = Object.keys(KINDS) as (keyof typeof KINDS)[];
+
 /** Lists the audit records of an app, newest first: issued tokens, refused requests with their reasons, and changes. */
 export async function showActivity(request: AppRequest): Promise<void> {
-  const { client, ctx, developer, path, show } = request;
+  const { client, ctx, developer, path, show, text } = request;
   const before = readBefore(queryText(ctx, 'before'));
-  const found = await developer.activity(client.id, { limit: PAGE_SIZE + 1, before });
+  const kind = KIND_NAMES.find((name) => name === queryText(ctx, 'kind'));
+  const userId = queryText(ctx, 'user');
+  const found = await developer.activity(client.id, {
+    limit: PAGE_SIZE + 1,
+    before,
+    ...(kind ? { types: KINDS[kind] } : {}),
+    ...(userId === '' ? {} : { userId }),
+  });
   const records = found.slice(0, PAGE_SIZE);
   const last = found.length > PAGE_SIZE ? records.at(-1) : undefined;
-  const first = `${path}/activity`;
+  const action = `${path}/activity`;
+  const filter = { kind: kind ?? '', user: userId };
+  const person = records.find(({ user }) => user !== undefined)?.user;
+  const isFiltered = kind !== undefined || userId !== '' || before !== undefined;
+  const none = isFiltered ? 'activity.noneOfKind' : 'activity.none';
   show({
     view: 'apps/activity',
     ...frameOf(request, 'activity'),
-    records: records.map((record) => describeRecord(record, request)),
+    action,
+    kinds: [
+      { value: '', label: text['activity.kind.all'] },
+      ...KIND_NAMES.map((value) => ({ value, label: text[`activity.kind.${value}`] })),
+    ],
+    kind: filter.kind,
+    user:
+      userId === ''
+        ? undefined
+        : {
+            id: userId,
+            name: person ? displayName(person) : userId,
+            all: withQuery(action, { kind: filter.kind }),
+          },
+    records: records.map((record) => describeRecord(record, { request, filter })),
+    none: text[developer.storesEvents ? none : 'activity.notStored'],
     isFirst: before === undefined,
-    first,
-    next: last && withQuery(first, { before: writeBefore(last) }),
+    first: withQuery(action, filter),
+    next: last && withQuery(action, { ...filter, before: writeBefore(last) }),
   });
 }
 
@@ -38,15 +83,18 @@ function readBefore(text: string): AuditQuery['before'] {
   return id === '' ? undefined : { at: Number(at), id };
 }
 
-/** The row of a record: a sentence about the event, and the details that records of its type have. */
-function describeRecord(record: AuditRecord, request: AppRequest): ActivityRow {
-  const { clock, text } = request;
+/** The row of a record: a sentence about the event, who and what it is about, and the details that records of its type have. */
+function describeRecord(
+  record: ActivityRecord,
+  { filter, request }: { readonly request: AppRequest; readonly filter: { kind: string; user: string } },
+): ActivityRow {
+  const { clock, path, text } = request;
+  const userId = 'userId' in record ? record.userId : undefined;
+  const person = record.user ? displayName(record.user) : userId;
   const details: [TextKey, string | undefined][] = [
-    ['activity.tool', 'tool' in record ? record.tool : undefined],
-    ['activity.grantType', 'grantType' in record ? record.grantType : undefined],
-    ['activity.error', 'error' in record ? record.error : undefined],
     ['activity.reason', 'reason' in record ? record.reason : undefined],
-    ['activity.user', 'userId' in record ? record.userId : undefined],
+    ['activity.grantType', 'grantType' in record ? record.grantType : undefined],
+    ['activity.user', person],
     ['activity.resource', 'resource' in record ? record.resource : undefined],
     ['activity.scopes', 'scopes' in record ? record.scopes.join(' ') : undefined],
     ['activity.fields', 'fields' in record ? record.fields.join(', ') : undefined],
@@ -58,9 +106,16 @@ function describeRecord(record: AuditRecord, request: AppRequest): ActivityRow {
     at: clock.minute(record.at),
     what: eventSentence(record, text),
     isRefused: record.type === 'token_refused' || record.type === 'authorization_refused',
+    brief: ['error' in record ? record.error : undefined, person].flatMap((value) =>
+      value ? [printable(value)] : [],
+    ),
     details: details.flatMap(([label, value]) =>
       value ? [{ label: text[label], value: printable(value) }] : [],
     ),
+    ofUser:
+      filter.user === '' && userId !== undefined
+        ? withQuery(`${path}/activity`, { ...filter, user: userId })
+        : undefined,
   };
 }
 
@@ -70,8 +125,11 @@ function eventSentence(record: AuditRecord, text: Texts): Sentence {
   return sentence(isTextKey(key) ? text[key] : record.type, names);
 }
 
-function actorOf({ actorId }: AuditRecord, { client, developer, text }: AppRequest): string | undefined {
-  if (actorId === undefined) return undefined;
+/** Who caused an event, unless its user did. Only an administrator sees the names of the others. */
+function actorOf(record: ActivityRecord, { client, developer, text }: AppRequest): string | undefined {
+  const { actor, actorId } = record;
+  if (actorId === undefined || ('userId' in record && record.userId === actorId)) return undefined;
   if (actorId === developer.user.id) return text['activity.you'];
+  if (developer.administrator && actor) return displayName(actor);
   return actorId === client.ownerId ? text['activity.owner'] : text['activity.administrator'];
 }

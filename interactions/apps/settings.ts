@@ -8,6 +8,7 @@ import { frameOf, readDone, saveApp } from './developer-request.ts';
 import type { AppRequest } from './developer-request.ts';
 import { fieldsForPeople, formOf, homepageOf, kindOf, readAppForm, versionOf } from './form.ts';
 import type { FormError } from './form.ts';
+import { usageOf } from './usage.ts';
 import type { AppForm } from './views.ts';
 
 /** Saves the form. */
@@ -90,6 +91,7 @@ export async function showSettings(
       ...(isFixed ? client.redirectUris : []).map((value) => ({ label: text['apps.redirectUris'], value })),
     ],
     clientId: client.id,
+    usage: await usageOf(request),
     connect: connectOf(client, flow),
     enable: mayEnable ? `${path}/enable` : undefined,
     revoke: `${path}/revoke`,

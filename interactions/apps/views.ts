@@ -61,6 +61,7 @@ export type AppView =
       readonly hasPlace: boolean;
       readonly facts: readonly { readonly label: string; readonly value: string }[];
       readonly clientId: string;
+      readonly usage: Usage | undefined;
       readonly connect: Connect;
       readonly isDisabled: boolean;
       /** URL of the form that enables the app again; `undefined` when the developer may not. */
@@ -117,7 +118,16 @@ export type AppView =
   | { readonly view: 'apps/new-secret'; readonly secret: string; readonly back: Link }
   | (Tabbed & {
       readonly view: 'apps/activity';
+      /** URL of the page without a filter, to which the form of the filter is sent by GET. */
+      readonly action: string;
+      /** The kinds of events to choose from. */
+      readonly kinds: readonly { readonly value: string; readonly label: string }[];
+      readonly kind: string;
+      /** The user whose events alone are shown, and the URL of the page with those of all. */
+      readonly user: { readonly id: string; readonly name: string; readonly all: string } | undefined;
       readonly records: readonly ActivityRow[];
+      /** What the page says when there are no records. */
+      readonly none: string;
       readonly isFirst: boolean;
       readonly first: string;
       readonly next: string | undefined;
@@ -211,5 +221,38 @@ export interface ActivityRow {
   readonly at: Moment;
   readonly what: Sentence;
   readonly isRefused: boolean;
+  /** The most important details, without labels: an error code, a person. */
+  readonly brief: readonly string[];
   readonly details: readonly { readonly label: string; readonly value: string }[];
+  /** URL of the page with the events of this user alone. */
+  readonly ofUser: string | undefined;
+}
+
+/** The last days of an app. */
+export interface Usage {
+  /** Such as "The last 30 days". */
+  readonly heading: Sentence;
+  readonly charts: readonly Chart[];
+  /** The days on which something happened. */
+  readonly rows: readonly UsageRow[];
+  /** Why there are fewer days or events; may be empty. */
+  readonly note: Sentence;
+}
+
+/** Bars, one for each day. */
+export interface Chart {
+  readonly kind: 'issued' | 'refused';
+  /** Such as "1,204 tokens issued". */
+  readonly label: Sentence;
+  /** The greatest number of a day, in words; `undefined` when all are 0. */
+  readonly most: Sentence | undefined;
+  /** The heights, 0 to 1. */
+  readonly bars: readonly number[];
+}
+
+/** The numbers of a day. */
+export interface UsageRow {
+  readonly day: Moment;
+  readonly issued: number;
+  readonly refused: number;
 }

@@ -2,11 +2,8 @@ import { randomUUID } from 'node:crypto';
 
 import type {
   Assignment,
-  AuditEventType,
   AuditLog,
   AuditOrigin,
-  AuditQuery,
-  AuditRecord,
   CheckedClientRegistry,
   Client,
   ClientChanges,
@@ -28,12 +25,15 @@ import {
 import { begin, digest } from '../http/idempotency.ts';
 import type { CheckAppName } from '../clients/app-names.ts';
 import { checkAssigned, findAssignable, refuseAdministratorChanges } from '../access/app-permissions.ts';
+import { countUsage, listActivity } from './app-activity.ts';
 
 /** What `createDeveloperArea()` takes. */
 export interface DeveloperAreaPorts {
   /** The client registry whose audit events have `origin`. */
   readonly registryFor: (origin: AuditOrigin) => CheckedClientRegistry;
-  readonly audit: Pick<AuditLog, 'list'>;
+  readonly audit: Pick<AuditLog, 'countByDay' | 'list'>;
+  /** How long audit events are stored, in seconds. 0: they are not. */
+  readonly retention: number;
   readonly gate: Pick<Gate, 'effective' | 'permissions' | 'roles'>;
   readonly scopes: ReadonlyMap<string, { readonly description: string }>;
   readonly users: Pick<UserStore, 'find'>;
@@ -99,6 +99,7 @@ export function createDeveloperArea(
       user,
       administrator,
       acceptsKeys: ports.privateKeyJwt,
+      storesEvents: ports.retention > 0,
       ...assignable,
       async list(query = {}) {
         if (query.after !== undefined && !(await findOwn(query.after))) return [];
@@ -172,7 +173,10 @@ export function createDeveloperArea(
         return registry.deleteSecret(id, secretId);
       },
       async activity(id, query = {}) {
-        return listActivity(audit, await requireOwn(id), { ...query, administrator });
+        return listActivity({ audit, users }, await requireOwn(id), { ...query, administrator });
+      },
+      async usage(id) {
+        return countUsage({ audit, retention: ports.retention }, await requireOwn(id));
       },
     };
   };
@@ -239,42 +243,4 @@ function createOnce(store: IdempotencyStore): Once {
     await store.finish(attempt, { status: 201, body: '{}' }).catch(() => false);
     return result;
   };
-}
-
-/** The events of an app that its owner may see. Logins are not among them, because they belong to the users. */
-const APP_EVENTS: readonly AuditEventType[] = [
-  'token_issued',
-  'token_refused',
-  'authorization_refused',
-  'consent_given',
-  'consent_denied',
-  'consent_withdrawn',
-  'device_authorized',
-  'device_denied',
-  'client_created',
-  'client_updated',
-  'client_disabled',
-  'client_enabled',
-  'client_withdrawn',
-  'secret_added',
-  'secret_deleted',
-  'tokens_revoked',
-];
-
-/** The audit events of an app, newest first. Its owner does not see the IP addresses of its users. */
-async function listActivity(
-  audit: Pick<AuditLog, 'list'>,
-  client: Client,
-  { administrator, ...query }: Pick<AuditQuery, 'before' | 'limit'> & { administrator: boolean },
-): Promise<readonly AuditRecord[]> {
-  const records = await audit.list({ ...query, clientId: client.id, types: APP_EVENTS });
-  if (administrator) return records;
-  return records.map((record) => {
-    // A client-credentials app runs at the developer's address; in any other event the address is that of a user's browser.
-    if (client.grantType === 'client_credentials' && record.actorId === undefined) return record;
-    const { address: _address, ...rest } = record;
-    if (!('deviceAddress' in rest)) return rest;
-    const { deviceAddress: _deviceAddress, ...withoutAddresses } = rest;
-    return withoutAddresses;
-  });
 }

@@ -171,6 +171,23 @@ export interface AuditQuery {
   readonly limit?: number | undefined;
 }
 
+/** Selects events to count: those of one type of a client, on whole days in UTC. */
+export interface AuditDayQuery {
+  readonly clientId: string;
+  readonly type: AuditEventType;
+  /** In milliseconds since 1970: none before this is counted. */
+  readonly since: number;
+  /** Only so many events are counted, the newest ones: a bound for the rows that a database reads. */
+  readonly most: number;
+}
+
+/** The number of events on a day. */
+export interface AuditDay {
+  /** When the day begins in UTC, in milliseconds since 1970. */
+  readonly day: number;
+  readonly count: number;
+}
+
 /** Stores the audit log: the `audit` of a {@link Storage}. */
 export interface AuditStore {
   /**
@@ -181,6 +198,8 @@ export interface AuditStore {
   append(records: readonly AuditRecord[], expiresAt: number): Promise<void>;
   /** Lists records newest first: by time, then by id. */
   list(query: AuditQuery): Promise<readonly AuditRecord[]>;
+  /** Counts records by day, newest day first; days without any are left out. */
+  countByDay(query: AuditDayQuery): Promise<readonly AuditDay[]>;
 }
 
 /** The audit log: records events, notifies listeners and lists what was recorded. */
@@ -215,6 +234,13 @@ export interface AuditLog {
    * @throws StorageError when the storage cannot be reached
    */
   list(query?: AuditQuery): Promise<readonly AuditRecord[]>;
+  /**
+   * Counts the stored events of every node by day, newest day first; days without any are left out. Includes the events that this
+   * node has just recorded.
+   *
+   * @throws StorageError when the storage cannot be reached
+   */
+  countByDay(query: AuditDayQuery): Promise<readonly AuditDay[]>;
   /**
    * Resolves when every event recorded so far is written.
    *

@@ -14,6 +14,8 @@ export interface Developer {
   readonly administrator: boolean;
   /** Whether apps can authenticate with keys: the server's option `clients.keys`. */
   readonly acceptsKeys: boolean;
+  /** Whether there is an activity: the server's option `retention.audit` is not 0. */
+  readonly storesEvents: boolean;
   /**
    * Every role of the gate, with the descriptions of its permissions. `assignable`: the user holds it and may give it to an
    * app.
@@ -107,8 +109,39 @@ export interface Developer {
   ): Promise<NewSecret | undefined>;
   /** Deletes a secret; requests with it are refused at once. Resolves to `false` when the app has no such secret. */
   deleteSecret(id: string, secretId: string): Promise<boolean>;
-  /** Lists the events of an app, newest first. Only administrators see the addresses of the app's users, not just their ids. */
-  activity(id: string, query?: Pick<AuditQuery, 'before' | 'limit'>): Promise<readonly AuditRecord[]>;
+  /**
+   * Lists the events of an app, newest first. Only administrators see the addresses of the app's users, and who has not given it
+   * access.
+   */
+  activity(id: string, query?: ActivityQuery): Promise<readonly ActivityRecord[]>;
+  /** Counts what the app did on each of the last 30 days. `undefined` when audit events are not stored. */
+  usage(id: string): Promise<AppUsage | undefined>;
+}
+
+/** Selects events of an app, one page, newest first. */
+export type ActivityQuery = Pick<AuditQuery, 'before' | 'limit' | 'types' | 'userId'>;
+
+/** An event of an app, with the people in it whom the user store finds. */
+export type ActivityRecord = AuditRecord & {
+  /** The user of `userId`. */
+  readonly user: User | undefined;
+  /** The user of `actorId`. */
+  readonly actor: User | undefined;
+};
+
+/** What an app did lately. */
+export interface AppUsage {
+  /** Whether the app had so many events that only the newest 20,000 of a type were counted, and the days before are left out. */
+  readonly limited: boolean;
+  /** The last 30 days in UTC, today last: fewer where it is `limited`, and where events are stored for a shorter time. */
+  readonly days: readonly {
+    /** When the day begins, in seconds since 1970. */
+    readonly at: number;
+    /** Tokens issued. */
+    readonly issued: number;
+    /** Token and authorization requests that were refused. */
+    readonly refused: number;
+  }[];
 }
 
 /** An API besides the default, as pages show it. */

@@ -41,7 +41,7 @@ const IDEMPOTENCY: Members = { idempotency: ['begin', 'extend', 'finish', 'aband
 const FEATURES = {
   // Assignments are of the storage when the user store has no permissions and no roles.
   users: { assignments: ['find', 'save', 'delete'] },
-  'retention.audit': { audit: ['append', 'list'] },
+  'retention.audit': { audit: ['append', 'list', 'countByDay'] },
   'clients.devices': { deviceCodes: ['insert', 'find', 'findByUserCode', 'poll', 'approve', 'deny'] },
   'clients.registration': { registrations: ['insert', 'find', 'removeToken'] },
   'clients.keys': { clients: ['redeemAssertion'] },

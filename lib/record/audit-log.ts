@@ -85,6 +85,10 @@ export function createAuditLog(
       await writer.flush().catch(() => {});
       return store.list(query);
     },
+    async countByDay(query) {
+      await writer.flush().catch(() => {});
+      return store.countByDay(query);
+    },
     flush: () => writer.flush(),
   };
 }

@@ -111,6 +111,7 @@ function createFlow<U extends User>(
   const developerOf = createDeveloperArea({
     registryFor: clients.registryFor,
     audit,
+    retention: options.retention.audit,
     gate,
     scopes,
     users,

@@ -1,5 +1,8 @@
 /** What pages of your own are given. */
 export type {
+  ActivityQuery,
+  ActivityRecord,
+  AppUsage,
   AuthorizedApp,
   AuthorizedApps,
   AuthorizedResource,

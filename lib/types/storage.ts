@@ -5,6 +5,8 @@ export type {
   AttemptCounter,
   AttemptStore,
   AttemptWindow,
+  AuditDay,
+  AuditDayQuery,
   AuditStore,
   ChangeFeed,
   ClientStore,

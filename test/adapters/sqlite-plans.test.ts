@@ -133,6 +133,7 @@ test('no statement reads a whole table', async (t) => {
     await storage.audit.list(query);
     await storage.audit.list({ ...query, before: aRecord({ id: 'a' }) });
   }
+  await storage.audit.countByDay({ clientId: id, type: 'token_issued', since: NOW, most: 100 });
   await storage.diagnose();
   await storage.prune(NOW, 100);
   await storage.clients.delete(id);
@@ -148,9 +149,9 @@ test('no statement reads a whole table', async (t) => {
       [],
       sql,
     );
-    // Audit records are read in the order of an index, not sorted; only a union of pages is.
+    // Audit records are read in the order of an index, not sorted; only a union of pages is, and the days of those that are counted.
     const isSorted = plan.some(({ detail }) => /TEMP B-TREE/.test(detail));
-    t.false(sql.includes(' gatehouse_audit') && !sql.includes('union all') && isSorted, sql);
+    t.false(sql.includes(' gatehouse_audit') && !/union all|count\(/.test(sql) && isSorted, sql);
     // So are pages of clients, and of their names.
     t.false(/ from gatehouse_client(s c|_names n)\n.* order by /s.test(sql) && isSorted, sql);
     // Without `revoked_at` in the index, a revocation would read all grants revoked before.

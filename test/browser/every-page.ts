@@ -227,6 +227,11 @@ export async function startEveryPage(): Promise<EveryPage> {
         ...appsOfDora({ service, reports, device, disabled, atUri, firstParty: ownFirstParty, television }),
         'authorized-apps': at('/account/apps?done=disconnected'),
         disconnect: at(`/account/apps/${reports.client.id}/disconnect`),
+        async 'connection-end'(page, open) {
+          await open('/account/apps');
+          await page.locator('.connections a').first().click();
+          await page.locator('button.danger').waitFor();
+        },
         logout: at('/oauth/logout'),
         async 'signed-out-in-a-form'(page, open) {
           await open(`/developer/apps/${service.client.id}`);
@@ -379,7 +384,10 @@ function appsOfDora(
       await page.locator('.copied:not(:empty)').waitFor();
     },
     'settings-service': at(`${pathOf('service')}?done=saved`),
-    'settings-people': at(pathOf('reports')),
+    async 'settings-people'(page, open) {
+      await open(pathOf('reports'));
+      await page.locator('summary').first().click();
+    },
     'settings-device': at(pathOf('device')),
     'settings-device-code': at(pathOf('television')),
     'permissions-device-code': at(pathOf('television', '/permissions')),
@@ -436,6 +444,10 @@ function appsOfDora(
     'keys-remove': at(pathOf('service', '/keys/remove')),
     'secrets-none-but-keys': at(pathOf('atUri', '/secrets')),
     activity: at(pathOf('service', '/activity')),
+    async 'activity-of-a-person'(page, open) {
+      await open(pathOf('reports', '/activity?kind=tokens&user=dora'));
+      await page.locator('summary').first().click();
+    },
     'activity-none': at(pathOf('device', '/activity')),
     revoke: at(pathOf('service', '/revoke')),
     disable: at(pathOf('service', '/disable')),

@@ -203,7 +203,7 @@ test.serial('the app is on the page of connected apps, and disconnecting it ends
   const connected = await browser.open(platform.url('/account/apps'));
   t.regex(
     connected.text,
-    /Gate CLI Disconnect Gate CLI .* It can: See your schools 1 connection: node, 127\.0\.0\.1 · since/,
+    /Gate CLI Disconnect Gate CLI .* It can: See your schools 1 connection: node, 127\.0\.0\.1 since/,
   );
   const page = await browser.open(platform.url(`/account/apps/${device.client.id}/disconnect`));
   await browser.submit(page, 'Disconnect');

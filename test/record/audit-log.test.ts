@@ -28,6 +28,7 @@ function start({ retention = DAY } = {}): {
   const connection = { isUnreachable: false, tries: 0, paused: undefined as Promise<unknown> | undefined };
   const watched: StorageTypes.AuditStore = {
     list: async (query) => store.list(query),
+    countByDay: async (query) => store.countByDay(query),
     async append(records, expiresAt) {
       await connection.paused;
       connection.tries += 1;

@@ -1,4 +1,11 @@
-import type { AuditEvent, AuditOrigin, AuditQuery, AuditRecord, AuditStore } from '../../contracts/index.ts';
+import type {
+  AuditDayQuery,
+  AuditEvent,
+  AuditOrigin,
+  AuditQuery,
+  AuditRecord,
+  AuditStore,
+} from '../../contracts/index.ts';
 import { aClient, aRecord, aSecret, HOUR, LOOKALIKES, NOW } from './rows.ts';
 import { testsOf } from '../test-runner.ts';
 import type { StorageTest } from '../test-runner.ts';
@@ -187,6 +194,50 @@ export function auditPageContract(register: StorageTest): void {
     );
     t.is((await audit.list({})).length, 50);
     t.is((await audit.list({ limit: 51 })).length, 51);
+  });
+
+  test('audit: countByDay counts the newest records of a client and a type on each day in UTC', async (t, audit) => {
+    const day = Date.UTC(2025, 5, 15);
+    const issued = { type: 'token_issued', clientId: 'Id', grantType: 'refresh_token' } as const;
+    const times = [
+      day - 1,
+      day,
+      day + 1,
+      day + 24 * HOUR * 1000 - 1,
+      day + 24 * HOUR * 1000,
+      day + 96 * HOUR * 1000,
+    ];
+    const records = times.map((at, index) => aRecord({ id: `${index}`, at }, issued));
+    const others = ['id', 'Íd'].map((clientId) =>
+      aRecord({ id: clientId, at: day }, { ...issued, clientId }),
+    );
+    const refused = {
+      type: 'token_refused',
+      clientId: 'Id',
+      error: 'invalid_client',
+      reason: 'unknown',
+    } as const;
+    await audit.append([...records, ...others, aRecord({ id: 'refused', at: day }, refused)], LATER);
+    const count = async (query: Partial<AuditDayQuery>): Promise<readonly (readonly number[])[]> =>
+      (await audit.countByDay({ clientId: 'Id', type: 'token_issued', since: 0, most: 100, ...query })).map(
+        (found) => [(found.day - day) / (24 * HOUR * 1000), found.count],
+      );
+    const all = [
+      [4, 1],
+      [1, 1],
+      [0, 3],
+      [-1, 1],
+    ];
+    t.deepEqual(await count({}), all);
+    t.deepEqual(await count({ since: day }), all.slice(0, 3));
+    t.deepEqual(await count({ since: day + 1, most: 3 }), [
+      [4, 1],
+      [1, 1],
+      [0, 1],
+    ]);
+    t.deepEqual(await count({ type: 'token_refused' }), [[0, 1]]);
+    for (const clientId of ['unknown', '', 'Id\0', 'x'.repeat(100_000)])
+      t.deepEqual(await count({ clientId }), []);
   });
 
   test('audit: list returns nothing for an empty list of types', async (t, audit) => {

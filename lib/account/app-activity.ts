@@ -1,0 +1,120 @@
+import type {
+  ActivityQuery,
+  ActivityRecord,
+  AppUsage,
+  AuditEventType,
+  AuditLog,
+  AuditRecord,
+  Client,
+  User,
+  UserStore,
+} from '../contracts/index.ts';
+
+/** The events of an app that its owner may see. Logins are not among them, because they belong to the users. */
+const APP_EVENTS: readonly AuditEventType[] = [
+  'token_issued',
+  'refresh_token_reused',
+  'token_refused',
+  'authorization_refused',
+  'consent_given',
+  'consent_denied',
+  'consent_withdrawn',
+  'device_authorized',
+  'device_denied',
+  'client_created',
+  'client_updated',
+  'client_disabled',
+  'client_enabled',
+  'client_withdrawn',
+  'secret_added',
+  'secret_deleted',
+  'tokens_revoked',
+];
+
+/** The events of users who may not have given the app access: only administrators see who they are. */
+const WITHOUT_ACCESS: ReadonlySet<AuditEventType> = new Set([
+  'authorization_refused',
+  'consent_denied',
+  'device_denied',
+]);
+
+/** The audit events of an app, newest first. Its owner does not see the IP addresses of its users. */
+export async function listActivity(
+  { audit, users }: { readonly audit: Pick<AuditLog, 'list'>; readonly users: Pick<UserStore, 'find'> },
+  client: Client,
+  { administrator, types = APP_EVENTS, ...query }: ActivityQuery & { readonly administrator: boolean },
+): Promise<readonly ActivityRecord[]> {
+  const isShown = (type: AuditEventType): boolean =>
+    types.includes(type) && (administrator || query.userId === undefined || !WITHOUT_ACCESS.has(type));
+  const found = await audit.list({ ...query, clientId: client.id, types: APP_EVENTS.filter(isShown) });
+  const records = administrator ? found : found.map((record) => forOwner(record, client));
+  const ids = new Set(records.flatMap((record) => [userOf(record), record.actorId]));
+  // Each person once, however many events of theirs are on the page.
+  const people = new Map<string | undefined, User>();
+  await Promise.all(
+    [...ids].map(async (id) => {
+      const user = id === undefined ? undefined : await users.find(id);
+      if (user) people.set(id, user);
+    }),
+  );
+  return records.map((record) =>
+    Object.assign({}, record, { user: people.get(userOf(record)), actor: people.get(record.actorId) }),
+  );
+}
+
+function userOf(record: AuditRecord): string | undefined {
+  return 'userId' in record ? record.userId : undefined;
+}
+
+function forOwner(record: AuditRecord, { grantType }: Client): AuditRecord {
+  // A client-credentials app runs at the developer's address; in any other event the address is that of a user's browser.
+  const isOfApp = grantType === 'client_credentials' && record.actorId === undefined;
+  const hidden = new Set([
+    ...(isOfApp ? [] : ['address', 'deviceAddress']),
+    ...(WITHOUT_ACCESS.has(record.type) ? ['userId'] : []),
+  ]);
+  const shown = Object.entries(record).filter(([name]) => !hidden.has(name));
+  return Object.fromEntries(shown) as unknown as AuditRecord;
+}
+
+// In milliseconds.
+const DAY = 24 * 60 * 60 * 1000;
+
+const MOST_DAYS = 30;
+
+// Of each type. A database reads so many entries of an index in some milliseconds.
+const MOST_COUNTED = 20_000;
+
+/**
+ * The tokens issued and the requests refused on each of the last days.
+ *
+ * @param parts.retention - in seconds
+ */
+export async function countUsage(
+  { audit, retention }: { readonly audit: Pick<AuditLog, 'countByDay'>; readonly retention: number },
+  { id: clientId }: Client,
+): Promise<AppUsage | undefined> {
+  if (retention === 0) return undefined;
+  const now = Date.now();
+  const today = now - (now % DAY);
+  const length = Math.min(MOST_DAYS, Math.max(1, Math.floor((retention * 1000) / DAY)));
+  const first = today - (length - 1) * DAY;
+  const [issued, ...refused] = await Promise.all(
+    (['token_issued', 'token_refused', 'authorization_refused'] as const).map(async (type) => {
+      const days = await audit.countByDay({ clientId, type, since: first, most: MOST_COUNTED });
+      const total = days.reduce((sum, { count }) => sum + count, 0);
+      const isComplete = total < MOST_COUNTED;
+      // The oldest of the counted events need not be all of their day.
+      const since = isComplete ? first : Math.min(today, days.at(-1)!.day + DAY);
+      return { isComplete, since, counts: new Map(days.map(({ count, day }) => [day, count])) };
+    }),
+  );
+  const since = Math.max(...[issued!, ...refused].map((counted) => counted.since));
+  const days = Array.from({ length: (today - since) / DAY + 1 }, (_, index) => {
+    const at = since + index * DAY;
+    const sum = (all: readonly (typeof issued)[]): number =>
+      all.reduce((total, counted) => total + (counted!.counts.get(at) ?? 0), 0);
+    return { at: at / 1000, issued: sum([issued]), refused: sum(refused) };
+  });
+  return { days, limited: [issued!, ...refused].some(({ isComplete }) => !isComplete) };
+}
