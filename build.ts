@@ -7,9 +7,10 @@ import { build } from 'esbuild';
 
 const root = import.meta.dirname;
 const folder = resolve(process.argv[2] ?? join(root, 'dist'));
-const { bin, exports } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as {
+const { bin, exports, imports } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as {
   bin: Record<string, string>;
   exports: Record<string, string | { 'gatehouse:source': string }>;
+  imports: Record<string, string | { 'gatehouse:source': string }>;
 };
 
 rmSync(folder, { recursive: true, force: true });
@@ -25,7 +26,7 @@ execFileSync(join(root, 'node_modules/.bin/tsc'), ['-p', 'lib', '--outDir', fold
 await build({
   absWorkingDir: root,
   entryPoints: [
-    ...Object.values(exports).flatMap((entry) =>
+    ...Object.values({ ...exports, ...imports }).flatMap((entry) =>
       typeof entry === 'string' ? [] : entry['gatehouse:source'],
     ),
     ...Object.values(bin).map((file) => file.replace('./dist/', './').replace(/\.js$/, '.ts')),

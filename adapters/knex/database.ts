@@ -3,6 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { StorageState } from '../../lib/contracts/index.ts';
 import { acquireConnection, interruptAfter } from './bounded-waits.ts';
 import type { ConnectionPool } from './bounded-waits.ts';
+import type { Checkpoints } from './checkpoints.ts';
 import type { Dialect } from './dialect.ts';
 import { errorKind } from './error-kinds.ts';
 import type { ErrorKind } from './error-kinds.ts';
@@ -59,13 +60,13 @@ type RunWork = <T>(work: QueryWork<T>, longest: number) => Promise<T>;
 
 /**
  * @param timeout - in milliseconds: how long a call waits for a connection and for locks before it throws `StorageError`
- * @param reader - a second, read-only connection, used while a transaction of the host has the single one
+ * @param options.reader - a second, read-only connection, used while a transaction of the host has the single one
  */
 export function createDatabase(
   pool: ConnectionPool,
   dialect: Dialect,
   timeout: number,
-  reader?: () => Statements,
+  { reader, checkpoints }: { readonly reader?: () => Statements; readonly checkpoints?: Checkpoints } = {},
 ): Database {
   const { interruption } = dialect;
   let failure: { readonly reason: StorageState['failing']; readonly at: number } | undefined;
@@ -194,7 +195,7 @@ export function createDatabase(
 
   // With a single connection, transactions wait for each other anyway, so they share commits.
   const transactions: Transactions = pool.acquireIfFree
-    ? createGroupCommit(dialect, { withRetries, explain })
+    ? createGroupCommit(dialect, { withRetries, explain, checkpoints })
     : { transact: transactAlone, async settled() {} };
 
   return {
@@ -204,18 +205,25 @@ export function createDatabase(
     },
     get: async (sql, values) => reading(async (statements) => statements.get(sql, values)),
     all: async (sql, values) => reading(async (statements) => statements.all(sql, values)),
-    run: async (sql, values) =>
-      withRetries(async (statements) => {
+    run: async (sql, values) => {
+      await checkpoints?.paused();
+      return withRetries(async (statements) => {
         const changed = await statements.run(sql, values);
         // The caller may rely on what another call has changed. That call may still wait, or have failed to wait.
         if (changed === 0) await confirmIn(statements);
+        else checkpoints?.committed();
         return changed;
-      }),
+      });
+    },
     connection: async (work) => withRetries(work),
     transaction: async (work, longest = timeout) => transactions.transact(work, longest),
     confirm: async () => withRetries(confirmIn),
     settled: async () => transactions.settled(),
-    withConnection: async (work) => withRetries(work, timeout, { attempt: borrowForHost }),
+    async withConnection(work) {
+      const result = await withRetries(work, timeout, { attempt: borrowForHost });
+      checkpoints?.committed();
+      return result;
+    },
     bounded,
     explain,
   };

@@ -1,5 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 
+import type { Checkpoints } from './checkpoints.ts';
 import type { Dialect } from './dialect.ts';
 import type { Statements } from './statements.ts';
 
@@ -41,6 +42,7 @@ export function createGroupCommit(
   {
     withRetries,
     explain,
+    checkpoints,
   }: {
     withRetries: (
       work: (statements: Statements, connection: unknown) => Promise<void>,
@@ -48,6 +50,7 @@ export function createGroupCommit(
       options: { readonly waited: number },
     ) => Promise<void>;
     explain: (error: unknown) => Promise<unknown>;
+    checkpoints: Checkpoints | undefined;
   },
 ): Transactions {
   const waiting: QueuedTransaction[] = [];
@@ -102,12 +105,16 @@ export function createGroupCommit(
       return;
     }
     for (const settle of settlers) settle();
+    checkpoints?.committed();
   }
 
   async function runAll(): Promise<void> {
     // Node parses the next request that has arrived only after this one waits, so without this pause the group would be empty.
     await nextTurn();
-    for (let first = waiting.shift(); first; first = waiting.shift()) await runTogether(first);
+    for (let first = waiting.shift(); first; first = waiting.shift()) {
+      await checkpoints?.paused();
+      await runTogether(first);
+    }
     running = undefined;
   }
 

@@ -101,7 +101,7 @@ export function knexStorage(
 ): Storage {
   const { create, listen, timeout } = readOptions(KNEX_STORAGE, options, 'knexStorage()');
   const source = openDatabase(database, timeout, create);
-  const opened = createDatabase(source.pool, source.dialect, timeout, source.reader);
+  const opened = createDatabase(source.pool, source.dialect, timeout, source);
   const listener = typeof listen === 'string' ? openListenerAt(listen) : source;
   const changes =
     opened.dialect.name === 'postgresql'

@@ -5,6 +5,8 @@ import type { Knex } from 'knex';
 
 import { ConfigError } from '../../lib/errors.ts';
 import type { ConnectionPool } from './bounded-waits.ts';
+import { checkpointsInThread } from './checkpoints.ts';
+import type { Checkpoints } from './checkpoints.ts';
 import type { ListeningConnection } from './changes.ts';
 import { setUpFile, withConnectionSettings } from './connection-settings.ts';
 import type { Dialect } from './dialect.ts';
@@ -31,6 +33,8 @@ export interface OpenedDatabase {
   readonly durable: boolean;
   /** A second, read-only connection, which does not wait for writers; absent where the pool has several connections. */
   readonly reader?: (this: void) => Statements;
+  /** Absent where the connections are not those of a file that was opened here. */
+  readonly checkpoints?: Checkpoints;
   /** The host's Knex instance, or an own one that is created at the first call. */
   knex(): Knex;
   /**
@@ -112,6 +116,7 @@ function openFile(config: Knex.Config, filename: string, timeout: number): Opene
   const dialect = sqliteDialect();
   const isDurable = isPersistent(filename);
   let isClosed = false;
+  let writing: SqliteConnection | undefined;
   let reading: SqliteConnection | undefined;
   let knex: Knex | undefined;
 
@@ -133,18 +138,22 @@ function openFile(config: Knex.Config, filename: string, timeout: number): Opene
   }
 
   const sole = new SoleConnection({
-    acquireConnection: async () => open(),
+    acquireConnection: async () => (writing = open()),
     releaseConnection: async (file) => void file.close(),
   });
+  const checkpoints = isDurable
+    ? checkpointsInThread(filename, () => (isClosed ? undefined : writing))
+    : undefined;
   return {
     pool: sole,
     dialect,
     durable: isDurable,
     // A database in memory can be reached by its own connection only.
-    ...(isDurable && { reader }),
+    ...(checkpoints && { reader, checkpoints }),
     knex: () => (knex ??= connect(withConnectionSettings(config, timeout))),
     async close() {
       isClosed = true;
+      await checkpoints?.close();
       reading?.close();
       await sole.returnToPool();
       await knex?.destroy();
