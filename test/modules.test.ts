@@ -69,7 +69,8 @@ const MODULES: Readonly<Record<string, string>> = {
   'bench/trials': 'public lib/testing test *',
   'test/harness/public-server': 'public test * lib/server/create-auth-server',
   'test/generated-client': 'public examples * test computed',
-  'test/docs': 'public examples * test lib/api/limits lib/html-pdf/options lib/options lib/pdf/options',
+  'test/docs':
+    'public examples * test lib/api/limits lib/contracts/duration lib/html-pdf/options lib/options lib/pdf/options',
   'test/doctor': 'public * test lib/contracts lib/errors lib/keys lib/server',
   'test/oidc':
     'public * test lib/clients lib/contracts lib/engine lib/errors lib/http lib/keys lib/login lib/token',
