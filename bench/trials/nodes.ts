@@ -5,12 +5,24 @@ import { createInterface } from 'node:readline';
 /** A node in a process of its own. */
 export interface Node extends AsyncDisposable {
   readonly origin: string;
+  /** Ends it at once, whatever it is doing. */
+  kill(this: void): void;
 }
 
-/** Starts a node; see node.ts. */
-export async function startNode(database: string, issuer: string): Promise<Node> {
-  const program = new URL('node.ts', import.meta.url).pathname;
-  const child = spawn(process.execPath, ['--conditions=gatehouse:source', program, database, issuer], {
+/**
+ * Starts a node; see node.ts.
+ *
+ * @param options.program - another program, in this folder
+ * @param options.given - its further arguments
+ */
+export async function startNode(
+  database: string,
+  issuer: string,
+  { given = [], program = 'node.ts' }: { readonly given?: readonly string[]; readonly program?: string } = {},
+): Promise<Node> {
+  const { pathname } = new URL(program, import.meta.url);
+  const words = ['--conditions=gatehouse:source', pathname, database, issuer, ...given];
+  const child = spawn(process.execPath, words, {
     stdio: ['pipe', 'pipe', 'inherit'],
   });
   const ended = once(child, 'exit');
@@ -19,9 +31,44 @@ export async function startNode(database: string, issuer: string): Promise<Node>
   if (!said) throw new Error('a node has not started');
   return {
     origin: String(said[0]),
+    kill: () => void child.kill('SIGKILL'),
     async [Symbol.asyncDispose]() {
       child.stdin.end();
       await ended;
     },
   };
+}
+
+/** Two nodes of a server, each of which may be killed and started again. */
+export class Nodes implements AsyncDisposable {
+  readonly issuer: string;
+  readonly #start: () => Promise<Node>;
+  readonly #nodes: Node[] = [];
+
+  constructor(issuer: string, start: () => Promise<Node>) {
+    this.issuer = issuer;
+    this.#start = start;
+  }
+
+  async begin(): Promise<void> {
+    this.#nodes.push(await this.#start(), await this.#start());
+  }
+
+  /** The URL at a node of a URL of the issuer. */
+  at(url: string | URL, node: number): URL {
+    const { pathname, search } = new URL(url);
+    return new URL(pathname + search, this.#nodes[node]!.origin);
+  }
+
+  async restart(node: number): Promise<void> {
+    this.#nodes[node] = await this.#start();
+  }
+
+  kill(node: number): void {
+    this.#nodes[node]!.kill();
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await Promise.all(this.#nodes.map(async (node) => node[Symbol.asyncDispose]()));
+  }
 }
