@@ -159,7 +159,7 @@ export async function createMcpEndpoint<
   ]);
   return async function mcp(ctx, next: Next) {
     if (ctx.path !== path) return next();
-    return run(ctx, next);
+    return trace('gatehouse.mcp', async () => run(ctx, next), path);
   };
 }
 

@@ -165,14 +165,10 @@ export function createCallTool({
         );
       },
     };
-    const answer = await trace(
-      'gatehouse.tool',
-      async (span) => {
-        span?.set({ 'gen_ai.tool.name': name, 'oauth.client_id': principal.client.id });
-        return perform(call);
-      },
-      path,
-    ).catch((error: unknown) =>
+    const answer = await trace('gatehouse.tool', async (span) => {
+      span?.set({ 'gen_ai.tool.name': name, 'oauth.client_id': principal.client.id });
+      return perform(call);
+    }).catch((error: unknown) =>
       problemAnswer(explainError(error, logger, { request_id: requestId, tool: name })),
     );
     return { result: resultOf(answer), refusal: isForHttp(answer) ? answer : undefined };

@@ -7,6 +7,8 @@ import type { ReadableSpan } from '@opentelemetry/sdk-trace-base';
 import test from 'ava';
 import { memoryStorage } from 'koa-gatehouse/adapters/memory';
 import Koa from 'koa';
+import type { Middleware } from 'koa';
+import { createMcpEndpoint } from 'koa-gatehouse/mcp';
 
 import { asClient } from '../oidc/families.ts';
 import { Browser } from '../harness/browser.ts';
@@ -24,7 +26,7 @@ const tracer = trace.getTracer('the host');
 const { serial } = test;
 
 /** An app whose requests are spans, as with HTTP instrumentation. */
-function instrumented({ auth, api }: AppParts) {
+function instrumented({ auth, api }: Pick<AppParts, 'api' | 'auth'>, ...more: readonly Middleware[]) {
   const host = new Koa();
   host.silent = true;
   host.use(async (ctx, next) => {
@@ -34,6 +36,7 @@ function instrumented({ auth, api }: AppParts) {
     });
   });
   host.use(auth.middleware()).use(api.routes());
+  for (const middleware of more) host.use(middleware);
   host.use(async (ctx) => {
     ctx.body = trace.getSpan(context.active())?.spanContext().spanId;
   });
@@ -120,6 +123,35 @@ serial("the host's span of a request gets the route of the endpoint", async (t) 
     t.is(host?.attributes['http.route'], route);
   }
 });
+
+serial(
+  "the host's span of each request to an endpoint for agents has its path, also of one that is refused",
+  async (t) => {
+    let mcp = '';
+    await using platform = await startPlatform(
+      {
+        get resources() {
+          return { [mcp]: { name: 'Schools for agents' } };
+        },
+      },
+      {
+        inFront: (origin) => {
+          mcp = `${origin}/mcp`;
+          return origin;
+        },
+        async app({ auth, api }) {
+          const { actions } = toolOf(() => ({}));
+          return instrumented({ auth, api }, await createMcpEndpoint({ auth: auth as never, actions }));
+        },
+      },
+    );
+    for (const method of ['GET', 'POST', 'DELETE']) {
+      const made = await spans.during(async () => send(platform.url('/mcp?PLANTED'), { method }));
+      t.is(named(made, method)?.attributes['http.route'], '/mcp', method);
+      t.truthy(named(made, 'gatehouse.mcp'), method);
+    }
+  },
+);
 
 serial('a tool call is a span with the name of the tool, and what the tool does is within it', async (t) => {
   const schools = toolOf(() => {
