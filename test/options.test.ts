@@ -154,7 +154,13 @@ const mistakes: [given: Record<string, unknown>, option: string, remedy: string 
   [{ tokens: { claims: { tenant: 'north' } } }, 'tokens.claims', 'pass a function, or leave it out'],
   [{ migrate: 'always' }, 'migrate', 'pass true or false'],
 
-  [{ clients: { agents: 'yes' } }, 'clients.agents', 'pass true or false'],
+  [{ clients: { agents: 'yes' } }, 'clients.agents', /^pass true, or the URLs of the APIs for agents/],
+  [{ clients: { agents: [] } }, 'clients.agents', /^pass true, or the URLs of the APIs for agents/],
+  [
+    { clients: { agents: ['https://x.example/mcp'] } },
+    'clients.agents',
+    'the option resources has no API with the URL https://x.example/mcp',
+  ],
   [
     { clients: { agents: true } },
     'clients.agents',

@@ -1,4 +1,5 @@
 import { Browser } from '../../test/harness/browser.ts';
+import { pkce } from '../../test/harness/pkce.ts';
 import type { Announced } from '../../test/examples/running-example.ts';
 
 /** The user of the agents, who signs in and consents with the pages of the example server. */
@@ -12,6 +13,36 @@ export class AgentUser {
 
   /** Authorizes an agent and follows the redirect to it. Resolves to what the consent page says. */
   async authorize(url: string): Promise<string> {
+    const { said, target } = await this.#consent(url);
+    const answer = await fetch(target);
+    if (!answer.ok) throw new Error(`the agent has answered its redirect with ${answer.status}`);
+    await answer.body?.cancel();
+    return said;
+  }
+
+  /** Authorizes an agent that is not running. Resolves to the code of its redirect. */
+  async authorizeAt({
+    client,
+    redirectUri,
+    resource,
+  }: {
+    readonly client: Readonly<Record<string, unknown>>;
+    readonly redirectUri: string;
+    readonly resource: string;
+  }): Promise<string | null> {
+    const url = new URL('/oauth/authorize', this.#announced.base_url);
+    url.search = new URLSearchParams({
+      client_id: String(client['client_id']),
+      redirect_uri: redirectUri,
+      response_type: 'code',
+      resource,
+      ...pkce().parameters,
+    }).toString();
+    const { target } = await this.#consent(url.href);
+    return target.href.startsWith(redirectUri) ? target.searchParams.get('code') : null;
+  }
+
+  async #consent(url: string): Promise<{ readonly said: string; readonly target: URL }> {
     const { login, password } = this.#announced.users.find(({ permissions }) =>
       permissions.includes('edit_schools'),
     )!;
@@ -21,12 +52,9 @@ export class AgentUser {
       page = await browser.follow(await browser.submit(page, 'Sign in', { login, password }));
     }
     const said = page.text;
-    page = await browser.follow(await browser.submit(page, 'Authorize'));
+    if (page.location === undefined) page = await browser.follow(await browser.submit(page, 'Authorize'));
     if (page.location === undefined) throw new Error(`the consent has led to: ${page.text}`);
-    const answer = await fetch(page.location);
-    if (!answer.ok) throw new Error(`the agent has answered its redirect with ${answer.status}`);
-    await answer.body?.cancel();
-    return said;
+    return { said, target: page.location };
   }
 
   /** Disconnects the app of a name on the page of connected apps. */

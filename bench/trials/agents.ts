@@ -10,7 +10,8 @@ import { join } from 'node:path';
 import { startForScripts } from '../../test/examples/running-example.ts';
 import { clientToken } from '../../test/examples/tokens.ts';
 import { freePort } from '../../test/harness/free-port.ts';
-import { send } from '../../test/harness/requests.ts';
+import { postJson, send } from '../../test/harness/requests.ts';
+import { COMMON_AGENTS } from '../../test/registration/common-agents.ts';
 import { runConformance } from './agents-conformance.ts';
 import { installAgents } from './agents-install.ts';
 import { startAgent } from './agents-program.ts';
@@ -18,7 +19,15 @@ import { expect, Transcript } from './agents-transcript.ts';
 import { AgentUser } from './agents-user.ts';
 import { temporaryFolder } from './servers.ts';
 
-const SDK = '@modelcontextprotocol/sdk';
+const SDKS = [
+  ['1.12', 'mcp-sdk-1.12'],
+  ['1.32', '@modelcontextprotocol/sdk'],
+  ['2.4', '@modelcontextprotocol/client'],
+] as const;
+const FRAMEWORKS = [
+  ['@ai-sdk/mcp', 'ai-sdk.js'],
+  ['@langchain/mcp-adapters', 'langchain.js'],
+] as const;
 const INSPECTOR = '@modelcontextprotocol/inspector';
 const CONFORMANCE = '@modelcontextprotocol/conformance';
 const UNCHECKED = 'Nobody has checked this app';
@@ -38,7 +47,7 @@ interface Result {
 
 /** What agents/sdk-client.js prints. */
 interface SdkResults extends Tools {
-  readonly revision: string;
+  readonly revision?: string;
   readonly renamed: Result;
   readonly wrong: Result;
   readonly unknown: { readonly code?: number; readonly message?: string };
@@ -88,6 +97,11 @@ async function expectRenamed({ structuredContent }: Result, name: string): Promi
   const found = await schoolAtApi();
   expect('the new name at the API', found === name, found);
   return `\`rename_school\`: ${SCHOOL} is “${name}” now, at \`/api/v1/schools\` too`;
+}
+
+/** The results that a program prints as one line of JSON. */
+function resultsIn(output: string): unknown {
+  return JSON.parse(/^\{.*\}$/m.exec(output)?.[0] ?? '{}');
 }
 
 async function authorize(url: string): Promise<string> {
@@ -146,21 +160,47 @@ await transcript.program(agents.named('mcp-remote'), async (done) => {
   );
 });
 
-await transcript.program(agents.named(SDK), async (done) => {
-  const name = 'Harbour School of the SDK';
-  const command = [agents.file('sdk-client.js'), endpoint.href, name];
-  await using client = startAgent(await homeOf('sdk'), command);
-  const [, url = ''] = await client.printed(/Authorize at (\S+)\s/);
-  done(await authorize(url));
-  const output = await client.succeeded();
-  const said = JSON.parse(/^\{.*\}$/m.exec(output)?.[0] ?? '{}') as SdkResults;
-  done(`connected: revision ${said.revision}`);
-  done(`list: ${expectTools(said)}`);
-  done(await expectRenamed(said.renamed, name));
-  expect('isError', said.wrong.isError === true, said.wrong);
-  done(`an empty name: \`isError\`, “${said.wrong.content[0]?.text.replaceAll('\n', ' ')}”`);
-  expect('-32602', said.unknown.code === -32_602, said.unknown);
-  done(`an unknown tool: “${said.unknown.message}”`);
+for (const [generation, program] of SDKS) {
+  await transcript.program(agents.named(program), async (done) => {
+    const name = `Harbour School of the SDK ${generation}`;
+    const command = [agents.file('sdk-client.js'), endpoint.href, name, generation];
+    await using client = startAgent(await homeOf(`sdk-${generation}`), command);
+    const [, url = ''] = await client.printed(/Authorize at (\S+)\s/);
+    done(await authorize(url));
+    const said = resultsIn(await client.succeeded()) as SdkResults;
+    done(`connected: revision ${said.revision ?? 'not told by this version'}`);
+    done(`list: ${expectTools(said)}`);
+    done(await expectRenamed(said.renamed, name));
+    expect('isError', said.wrong.isError === true, said.wrong);
+    done(`an empty name: \`isError\`, “${said.wrong.content[0]?.text.replaceAll('\n', ' ')}”`);
+    expect('-32602', said.unknown.code === -32_602, said.unknown);
+    done(`an unknown tool: “${said.unknown.message}”`);
+  });
+}
+
+for (const [program, file] of FRAMEWORKS) {
+  await transcript.program(agents.named(program), async (done) => {
+    const name = `Harbour School of ${program}`;
+    await using client = startAgent(await homeOf(file), [agents.file(file), endpoint.href, name]);
+    const [, url = ''] = await client.printed(/Authorize at (\S+)\s/);
+    done(await authorize(url));
+    const said = resultsIn(await client.succeeded()) as Tools;
+    done(`list: ${expectTools(said)}`);
+    done(await expectRenamed({ structuredContent: { id: SCHOOL, name }, content: [] }, name));
+  });
+}
+
+await transcript.program('Registrations as common agents send them', async (done) => {
+  for (const [agent, metadata] of Object.entries(COMMON_AGENTS)) {
+    const { body, status, text } = await postJson(`${announced.base_url}/oauth/register`, metadata);
+    expect(`${agent} registered`, status === 201, text);
+    expect('its redirect URIs', String(body!['redirect_uris']) === String(metadata.redirect_uris), text);
+    for (const redirectUri of metadata.redirect_uris) {
+      const code = await user.authorizeAt({ client: body!, redirectUri, resource: endpoint.href });
+      expect(`a code at ${redirectUri}`, code !== null);
+    }
+    done(`${agent}: a code at ${metadata.redirect_uris.map((uri) => `\`${uri}\``).join(', ')}`);
+  }
 });
 
 await transcript.program(`${agents.named(INSPECTOR)} --cli`, async (done) => {
@@ -187,6 +227,28 @@ await transcript.program(`${agents.named(INSPECTOR)} --cli`, async (done) => {
     const output = await calling.succeeded();
     done(`\`--protocol-era ${era}\`, ${await expectRenamed(JSON.parse(output) as Result, name)}`);
   }
+});
+
+await transcript.program(`${agents.named(CONFORMANCE)} authorization`, async (done) => {
+  const program = agents.file(`node_modules/${CONFORMANCE}/dist/index.js`);
+  const port = await freePort();
+  const registered = await postJson(`${announced.base_url}/oauth/register`, {
+    client_name: 'Conformance suite',
+    redirect_uris: [`http://127.0.0.1:${port}/callback`],
+    token_endpoint_auth_method: 'none',
+  });
+  const { client_id: id } = registered.body as { client_id: string };
+  const words = ['authorization', '--url', announced.base_url, '--client-id', id, '--port', String(port)];
+  await using suite = startAgent(await homeOf('authorization'), [
+    program,
+    ...words,
+    '--resource',
+    endpoint.href,
+  ]);
+  const [, url = ''] = await suite.printed(/(http:\S+\/oauth\/authorize\?\S+)/);
+  await authorize(url);
+  const output = await suite.succeeded();
+  for (const [line] of output.matchAll(/^.*\bpassed\b.*$/gim)) done(line.trim());
 });
 
 await transcript.program(`${agents.named(CONFORMANCE)} server`, async () => {

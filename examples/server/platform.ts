@@ -17,7 +17,7 @@ import { CONNECTION_LIMITS } from './connection-limits.ts';
 import { migrateDatabase, openDatabase } from './database.ts';
 import { pdfAccess } from './documents/pdf-service.ts';
 import { germanLabels } from './german.ts';
-import { gate, resourcesAt, scopes } from './gate.ts';
+import { agentsUrl, gate, resourcesAt, scopes } from './gate.ts';
 import type { Permission, Role } from './gate.ts';
 import { keyEncryptionKeyIn } from './key-encryption-key.ts';
 import { createLetters } from './letters/letters.ts';
@@ -120,7 +120,7 @@ export async function preparePlatform({
       // Apps may sign assertions instead of sending a secret.
       keys: true,
       // What an agent may do is what its user checks on the consent page.
-      agents: true,
+      agents: [agentsUrl(baseUrl)],
       devices: true,
     },
     secrets: {

@@ -3,6 +3,8 @@ import { ConfigError } from '../errors.ts';
 import { isObject, object, optional, readOptions } from './declare.ts';
 import type { Check, Given, Values } from './declare.ts';
 import { registration } from './registration.ts';
+import { scopesOfAll } from './resources.ts';
+import type { ResolvedResource } from './resources.ts';
 import { scopeNames } from './scopes.ts';
 import { boolean, duration, fn, names } from './values.ts';
 
@@ -54,17 +56,31 @@ export const deviceAuthorization: Check<
   return readOptions(DEVICE_AUTHORIZATION, given === true ? {} : given, place);
 };
 
+/** URLs of APIs. */
+const agents: Check<boolean | readonly string[]> = (place, given) => {
+  if (
+    typeof given === 'boolean' ||
+    (Array.isArray(given) && given.length > 0 && given.every((url) => typeof url === 'string'))
+  )
+    return given;
+  throw new ConfigError(
+    place,
+    "pass true, or the URLs of the APIs for agents, such as ['https://platform.example/mcp']",
+  );
+};
+
 export const CLIENTS = {
   /**
    * Whether the agents of your users connect on their own, for `createMcpEndpoint()`: sets `documents` and `registration`, where they
    * are left out, so that every app may connect and be granted the scopes of the APIs in `resources`, each of which its user is asked
-   * for. The limits are those of `registration`.
+   * for. The limits are those of `registration`. Where not all of `resources` are for agents, list the URLs of those that are.
    *
    *     clients: { agents: true }
+   *     clients: { agents: ['https://platform.example/mcp'] }
    *
    * @default false
    */
-  agents: optional(boolean, false),
+  agents: optional(agents, false),
   /**
    * Whether confidential clients can be registered with public keys, and authenticate by assertions that they sign, instead of a
    * secret: `private_key_jwt` (RFC 7523, OpenID Connect Core 1.0 section 9). An assertion is for this server (its `aud`), expires
@@ -116,10 +132,18 @@ export const CLIENTS = {
 /**
  * The options with what `agents` sets.
  *
- * @param scopes - of the APIs besides the default one
+ * @param resources - the APIs besides the default one
  */
-export function withAgents<C extends Values<typeof CLIENTS>>(clients: C, scopes: readonly string[]): C {
-  if (!clients.agents) return clients;
+export function withAgents<C extends Values<typeof CLIENTS>>(
+  clients: C,
+  resources: readonly Pick<ResolvedResource, 'resource' | 'scopes'>[],
+): C {
+  if (clients.agents === false) return clients;
+  const listed = clients.agents === true ? resources.map(({ resource }) => resource) : clients.agents;
+  const unknown = listed.find((url) => !resources.some(({ resource }) => resource === url));
+  if (unknown !== undefined)
+    throw new ConfigError('clients.agents', `the option resources has no API with the URL ${unknown}`);
+  const scopes = [...scopesOfAll(resources.filter(({ resource }) => listed.includes(resource))).keys()];
   if (scopes.length === 0) {
     throw new ConfigError(
       'clients.agents',

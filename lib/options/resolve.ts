@@ -47,7 +47,7 @@ export function resolveOptions<
   });
   const scopes = scopesOfAll(resources.values());
   const further = [...resources.values()].filter(({ resource }) => resource !== issuer);
-  const clients = withAgents(options.clients, [...scopesOfAll(further).keys()]);
+  const clients = withAgents(options.clients, further);
   if (clients.devices) requireMembersFor('clients.devices', storage);
   if (clients.registration) requireMembersFor('clients.registration', storage);
   if (clients.keys) requireMembersFor('clients.keys', storage);

@@ -141,7 +141,7 @@ serial(
         },
         async app({ auth, api }) {
           const { actions } = toolOf(() => ({}));
-          return instrumented({ auth, api }, await createMcpEndpoint({ auth: auth as never, actions }));
+          return instrumented({ auth, api }, await createMcpEndpoint({ auth, actions: actions as never }));
         },
       },
     );

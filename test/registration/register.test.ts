@@ -280,8 +280,11 @@ test('an app without scopes gets the default ones, of which there are none by de
 test('with clients.agents apps register and publish documents, for the scopes of the further APIs', async (t) => {
   const scopes = { 'tools:use': { description: 'Use the tools', permissions: ['view_schools'] } } as const;
   await using platform = await startPlatform({
-    resources: { 'https://platform.example/mcp': { scopes } },
-    clients: { agents: true },
+    resources: {
+      'https://platform.example/mcp': { scopes },
+      'https://platform.example/other': { scopes: { other: { description: 'Other', permissions: [] } } },
+    },
+    clients: { agents: ['https://platform.example/mcp'] },
   });
   const { scope: _, ...withoutScope } = AGENT;
   for (const metadata of [

@@ -1,59 +1,42 @@
-// The client of the revisions of 2025, with its own OAuth: prints where to authorize it, then its results as JSON.
-import { once } from 'node:events';
-import { createServer } from 'node:http';
+// The clients of the SDK, of each generation, with their own OAuth: prints where to authorize it, then its results as JSON.
+import { startProvider } from './provider.js';
 
-import { Client } from '@modelcontextprotocol/sdk/client/index.js';
-import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
+const [, , address, name, generation] = process.argv;
+const url = new URL(address);
 
-const url = new URL(process.argv[2]);
-
-const listener = createServer().listen(0, '127.0.0.1');
-await once(listener, 'listening');
-const redirectUrl = `http://127.0.0.1:${listener.address().port}/callback`;
-
-const stored = {};
-const authProvider = {
-  redirectUrl,
-  clientMetadata: {
-    client_name: 'SDK client',
-    redirect_uris: [redirectUrl],
-    token_endpoint_auth_method: 'none',
-  },
-  clientInformation: () => stored.client,
-  saveClientInformation(client) {
-    stored.client = client;
-  },
-  tokens: () => stored.tokens,
-  saveTokens(tokens) {
-    stored.tokens = tokens;
-  },
-  redirectToAuthorization: (address) => console.log(`Authorize at ${address.href}`),
-  saveCodeVerifier(verifier) {
-    stored.verifier = verifier;
-  },
-  codeVerifier: () => stored.verifier,
+/** The client and the transport of a generation: the packages have other names and entry points. */
+const GENERATIONS = {
+  1.12: async () => ({
+    ...(await import('mcp-sdk-1.12/client/index.js')),
+    ...(await import('mcp-sdk-1.12/client/streamableHttp.js')),
+  }),
+  1.32: async () => ({
+    ...(await import('@modelcontextprotocol/sdk/client/index.js')),
+    ...(await import('@modelcontextprotocol/sdk/client/streamableHttp.js')),
+  }),
+  2.4: async () => import('@modelcontextprotocol/client'),
 };
+const { Client, StreamableHTTPClientTransport } = await GENERATIONS[generation]();
 
+const { authorized, provider: authProvider } = await startProvider(`SDK ${generation} client`);
 const open = () => new StreamableHTTPClientTransport(url, { authProvider });
 const first = open();
-const redirected = once(listener, 'request');
 try {
   await new Client({ name: 'sdk-client', version: '1' }).connect(first);
 } catch (error) {
   if (error?.constructor?.name !== 'UnauthorizedError') throw error;
 }
-const [request, response] = await redirected;
-response.end('done');
-listener.close();
-await first.finishAuth(new URL(request.url, redirectUrl).searchParams.get('code'));
+const parameters = await authorized();
+// The newer one compares the issuer too (RFC 9207).
+await first.finishAuth(generation === '2.4' ? parameters : parameters.get('code'));
 
 const client = new Client({ name: 'sdk-client', version: '1' });
 const transport = open();
 await client.connect(transport);
 
-const call = (name, given) => client.callTool({ name, arguments: given });
+const call = (tool, given) => client.callTool({ name: tool, arguments: given });
 const { tools } = await client.listTools();
-const renamed = await call('rename_school', { id: 'harbour', input: { name: process.argv[3] } });
+const renamed = await call('rename_school', { id: 'harbour', input: { name } });
 const wrong = await call('rename_school', { id: 'harbour', input: { name: '' } });
 const unknown = await call('burn_school', {}).catch(({ code, message }) => ({ code, message }));
 await client.close();
