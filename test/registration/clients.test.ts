@@ -5,6 +5,7 @@ import * as oauth from 'oauth4webapi';
 import * as openid from 'openid-client';
 
 import { startForScripts, temporaryDirectory } from '../examples/running-example.ts';
+import { message, post } from '../mcp/agents.ts';
 import { Agent } from '../harness/agent.ts';
 import { Browser } from '../harness/browser.ts';
 
@@ -18,7 +19,7 @@ test.after.always(async () => {
 });
 
 const ISSUER = announced.base_url;
-const STATISTICS = `${ISSUER}/statistics`;
+const MCP = `${ISSUER}/mcp`;
 const SCHOOLS = `${ISSUER}/api/v1/schools`;
 const user = announced.users.find(({ permissions }) => permissions.length === 1)!;
 
@@ -43,20 +44,19 @@ for (const [kind, redirectUri, metadata] of [
 ] as const) {
   test(`the client of the MCP SDK registers itself ${kind}, is authorized, and refreshes`, async (t) => {
     const agent = new Agent(redirectUri, { metadata: { client_name: 'MCP agent', ...metadata } });
-    t.is(await auth(agent, { serverUrl: STATISTICS }), 'REDIRECT');
+    t.is(await auth(agent, { serverUrl: MCP }), 'REDIRECT');
     t.truthy(agent.registered?.client_id);
     t.is('client_secret' in agent.registered!, kind === 'on the web');
     const callback = await authorizeAt(agent.authorizationUrl!, 'MCP agent');
     const { code, iss } = Object.fromEntries(callback.searchParams);
-    t.is(await auth(agent, { serverUrl: STATISTICS, authorizationCode: code!, iss: iss! }), 'AUTHORIZED');
+    t.is(await auth(agent, { serverUrl: MCP, authorizationCode: code!, iss: iss! }), 'AUTHORIZED');
     const claims = decodeJwt(agent.stored!.access_token);
-    t.like(claims, { aud: STATISTICS, scope: 'statistics:read', client_id: agent.registered!.client_id });
-    const answer = await fetch(`${STATISTICS}/schools`, {
-      headers: { authorization: `Bearer ${agent.stored!.access_token}` },
-    });
+    t.like(claims, { aud: MCP, client_id: agent.registered!.client_id });
+    t.regex(String(claims['scope']), /^schools:read\b/);
+    const answer = await post({ url: MCP }, agent.stored!.access_token, message('tools/list'));
     t.is(answer.status, 200);
     const { refresh_token: first } = agent.stored!;
-    t.is(await auth(agent, { serverUrl: STATISTICS }), 'AUTHORIZED');
+    t.is(await auth(agent, { serverUrl: MCP }), 'AUTHORIZED');
     t.not(agent.stored!.refresh_token, first);
   });
 }
