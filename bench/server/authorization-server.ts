@@ -31,8 +31,6 @@ export async function startAuthServer(
     interactions: pages({ brand: { name: 'Acme Schools' } }),
     gate,
     secrets: { keyEncryptionKey: 'a key-encryption key for the benchmark only' },
-    // Each connection refreshes one authorization all the time.
-    limits: { refreshes: 0 },
     scopes: { [SCOPE]: { description: 'Your schools', permissions: ['view_schools', 'edit_schools'] } },
   });
   return {

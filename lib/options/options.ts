@@ -79,8 +79,8 @@ const LIMITS = {
    */
   bodyTimeout: optional(duration(1), '30 seconds'),
   /**
-   * How often an authorization can be refreshed in an hour, against clients that refresh in a loop. Over it, the response is 429 with
-   * `Retry-After`, and nothing is revoked. Each node counts for itself. `0`: no limit.
+   * How often a public client can refresh an authorization in an hour, against programs that do so in a loop. Over it, the response is
+   * 429 with `Retry-After`, and nothing is revoked. Each node counts for itself. `0`: no limit.
    * @default 60, or ten for each access token that expires within the hour, whichever is more
    */
   refreshes: optional(integer(1, { zero: 'no limit' })),

@@ -109,7 +109,9 @@ export async function exchange(
   const scopes = remainingScopes(presented, requested, allowedScopes(client, api, options));
   const lifetimes = effectiveLifetimes(client, api.lifetimes);
   const lifetime = lifetimes.accessToken;
-  if (presented.credential.kind === 'refresh_token') refuseLoop({ grantId: grant.id, lifetime }, parts);
+  // Programs of strangers; of a confidential client, the platform knows the developer.
+  if (presented.credential.kind === 'refresh_token' && !client.confidential)
+    refuseLoop({ grantId: grant.id, lifetime }, parts);
   const content = { api, client, grant: { id: grant.id, user }, lifetime, scopes, sequence };
   const accessToken = await signAccessToken(content);
   const at = now();

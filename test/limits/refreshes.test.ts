@@ -2,7 +2,8 @@ import test from 'ava';
 import type { ExecutionContext } from 'ava';
 
 import { passTime, stopClock } from '../harness/clock.ts';
-import { runCodeFlow, startPlatform } from '../harness/platform.ts';
+import { authorize, startPlatform } from '../harness/platform.ts';
+import { pkce } from '../harness/pkce.ts';
 import type { Platform, RegisteredApp, TokenAnswer } from '../harness/platform.ts';
 
 type Options = NonNullable<Parameters<typeof startPlatform>[0]>;
@@ -13,7 +14,7 @@ async function start(
 ): Promise<{ platform: Platform; app: RegisteredApp }> {
   const platform = await startPlatform(given);
   t.teardown(async () => platform[Symbol.asyncDispose]());
-  return { platform, app: await platform.registerApp({ firstParty: true }) };
+  return { platform, app: await platform.registerApp({ firstParty: true, confidential: false }) };
 }
 
 async function refresh(platform: Platform, app: RegisteredApp, token: string): Promise<TokenAnswer> {
@@ -37,7 +38,17 @@ async function refreshInLoop(platform: Platform, app: RegisteredApp, first: stri
 }
 
 async function newToken(platform: Platform, app: RegisteredApp): Promise<string> {
-  return (await runCodeFlow(platform, app)).body.refresh_token;
+  const { parameters, verifier } = pkce();
+  const callback = await authorize(platform, app, { parameters });
+  const { body } = await platform.token({
+    grant_type: 'authorization_code',
+    client_id: app.client.id,
+    client_secret: app.secret,
+    redirect_uri: app.redirectUri,
+    code: callback.get('code'),
+    code_verifier: verifier,
+  });
+  return body.refresh_token;
 }
 
 test.serial(
@@ -81,6 +92,12 @@ test.serial(
     t.is((await refresh(platform, app, first)).body.error, 'invalid_grant', 'reuse after the grace');
   },
 );
+
+test('a confidential client, which its developer answers for, is not limited', async (t) => {
+  const { platform } = await start(t, { limits: { refreshes: 3 } });
+  const app = await platform.registerApp({ firstParty: true });
+  t.is((await refreshInLoop(platform, app, await newToken(platform, app), 10)).answer, undefined);
+});
 
 test('short access tokens can be refreshed more often', async (t) => {
   const { app, platform } = await start(t, { tokens: { lifetimes: { accessToken: '5 minutes' } } });
