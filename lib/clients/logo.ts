@@ -56,10 +56,16 @@ function sidesOf(picture: Buffer): readonly number[] | undefined {
 /** Goes from segment to segment to the frame header, in which they are (ITU-T T.81, annex B.2.2). */
 function sidesOfJpeg(picture: Buffer): readonly number[] | undefined {
   for (let at = 2; at + 9 <= picture.length && picture[at] === 0xff; at += 2 + picture.readUInt16BE(at + 2)) {
-    if (FRAME_HEADERS.has(picture[at + 1]!))
-      return [picture.readUInt16BE(at + 5), picture.readUInt16BE(at + 7)];
+    const marker = picture[at + 1]!;
+    if (FRAME_HEADERS.has(marker)) return [picture.readUInt16BE(at + 5), picture.readUInt16BE(at + 7)];
+    if (!hasLength(marker)) return undefined;
   }
   return undefined;
+}
+
+/** Whether a segment with its length follows a marker (table B.1). A browser skips the others, and would find another frame header. */
+function hasLength(marker: number): boolean {
+  return marker >= 0xc0 && marker < 0xff && !(marker >= 0xd0 && marker <= 0xd9);
 }
 
 // SOF0 to SOF2: the frames that browsers show.

@@ -57,7 +57,7 @@ export interface DeviceRequest {
   /** Whether the client is limited to these scopes, as in {@link Interaction}. */
   readonly limited: boolean;
   readonly requestedAt: number;
-  /** The IP address that the device's request came from. */
+  /** The IP address that the device's request came from; empty when a proxy sent none. */
   readonly address: string;
   /** Whether that address and the browser's belong to one subscriber, as those of a home do. */
   readonly isSameNetwork: boolean;

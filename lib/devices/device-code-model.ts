@@ -3,6 +3,7 @@ import type { Adapter, AdapterPayload } from 'oidc-provider';
 import { now } from '../contracts/clock.ts';
 import type { DeviceAttempt, DeviceCode, DeviceCodeStore, Limiter } from '../contracts/index.ts';
 import { TooManyAttemptsError } from '../errors.ts';
+import { addressOf } from '../http/address.ts';
 import { userAgentOf } from '../http/sender.ts';
 import { hashCredential } from '../keys/hash.ts';
 import { currentRequest } from '../engine/request.ts';
@@ -54,7 +55,7 @@ export function deviceCodeAdapter(
       payload: toDevicePayload(payload.params ?? {}, {
         isLimited: request.isLimitedToNoScope === true,
         hasOfflineAccess: request.hasOfflineAccess === true,
-        address: host.ip,
+        address: addressOf(host.ip) ?? '',
         userAgent: userAgentOf(host),
       }),
       createdAt: now(),
@@ -83,7 +84,7 @@ export interface DevicePayload {
   readonly isLimited: boolean;
   /** The request names `offline_access`, which is none of the scopes. */
   readonly hasOfflineAccess: boolean;
-  /** Koa's `ctx.ip` of the device's request. */
+  /** The IP address of the device's request; empty when a proxy sent none. */
   readonly address: string;
   /** The `User-Agent` of the device's request, shortened; empty when it sent none. */
   readonly userAgent: string;

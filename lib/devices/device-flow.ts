@@ -28,6 +28,7 @@ import { readDevicePayload } from './device-code-model.ts';
 import type { DevicePayload } from './device-code-model.ts';
 import { besidesDefault } from '../engine/resource-parameter.ts';
 import { originOf } from '../http/request-id.ts';
+import { addressOf } from '../http/address.ts';
 import { knownAddress } from '../http/sender.ts';
 import { displayedUserCode, userCodeOf } from './user-codes.ts';
 import type { UserCodeIds } from './user-codes.ts';
@@ -139,7 +140,7 @@ export function createDeviceFlow(options: ResolvedOptions, parts: DeviceFlowPart
       clientId: client.id,
       scopes: about.scopes,
       resource: besidesDefault(payload.resource, issuer),
-      deviceAddress: payload.address,
+      deviceAddress: addressOf(payload.address),
     };
     audit.record(event, originOf(ctx));
   }

@@ -28,7 +28,7 @@ const FILE_FORM: BodyRules = { limit: 256 * 1024, name: 'form' };
  * @throws BodyError - as {@link readBody}; 400 for a form that is malformed, or has no file, or several, in the field
  */
 export async function readFormFile(ctx: Context, name: string): Promise<Uint8Array> {
-  if (ctx.request.type !== 'multipart/form-data')
+  if (ctx.request.type.trim().toLowerCase() !== 'multipart/form-data')
     throw discardRest(ctx, new BodyError('Send the form as multipart/form-data.', { status: 415 }));
   if (!isUnread(ctx.req)) throw new BodyError('The form was already read by another middleware.');
   const bytes = await readBytes(ctx, FILE_FORM);

@@ -61,7 +61,7 @@ export class Browser {
 
   async post(
     url: URL,
-    body: URLSearchParams | FormData,
+    body: URLSearchParams | FormData | Uint8Array<ArrayBuffer>,
     headers: Record<string, string> = {},
   ): Promise<Page> {
     return this.#send(url, {
