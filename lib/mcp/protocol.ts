@@ -1,4 +1,6 @@
 /** The only door to the SDK of the Model Context Protocol. */
+import type { JSONRPCMessage, JSONRPCRequest, MessageClassification } from '@modelcontextprotocol/server';
+
 import { sendAnswer } from '../api/actions/answer.ts';
 import type { ActionContext, Answer } from '../api/actions/answer.ts';
 import type { Logger } from '../contracts/index.ts';
@@ -32,18 +34,21 @@ export async function createProtocol({
   url,
   version,
 }: ProtocolOptions): Promise<(ctx: ActionContext, message: unknown) => Promise<void>> {
-  const { createMcpHandler, ProtocolError, ProtocolErrorCode, Server } = await loadSdk();
+  const sdk = await loadSdk();
+  const { createMcpHandler, PerRequestHTTPServerTransport, ProtocolError, ProtocolErrorCode, Server } = sdk;
   const exchanges = new WeakMap<Request, AgentExchange>();
   const handler = createMcpHandler(({ requestInfo }) => serverFor(exchanges.get(requestInfo!)!), {
     // Refused messages and faults of the protocol; those of actions are logged where they are explained.
     onerror: (err) => logger.debug({ err }, 'mcp message refused'),
   });
 
-  function serverFor(exchange: AgentExchange): InstanceType<typeof Server> {
+  /** @param revision - of 2026 or later, when the exchange does not come from the handler, which sets it itself */
+  function serverFor(exchange: AgentExchange, { revision }: Partial<MessageClassification> = {}) {
     const { ctx } = exchange;
     const server = new Server(
       { name, version },
       {
+        ...(revision === undefined ? {} : { supportedProtocolVersions: [revision] }),
         // Not `listChanged`: the list changes with permissions, of which nobody is told, and a stream of changes would stay open.
         capabilities: { tools: {} },
         ...(instructions === undefined ? {} : { instructions }),
@@ -58,6 +63,7 @@ export async function createProtocol({
     server.setRequestHandler('tools/call', async ({ params }) => {
       const tool = tools.get(params.name);
       if (!tool) throw new ProtocolError(ProtocolErrorCode.InvalidParams, `There is no tool ${params.name}.`);
+      exchange.isCalled = true;
       const { refusal, result } = await callTool(ctx, tool, params.arguments ?? {});
       exchange.refusal = refusal;
       return server.projectCallToolResult(result, tool.definition.outputSchema);
@@ -65,31 +71,95 @@ export async function createProtocol({
     return server;
   }
 
+  /**
+   * Answers a call of a tool as the handler does, but without Web requests, responses and streams, which cost more than most actions.
+   * `false`: nothing was called, so the handler can refuse the message.
+   */
+  async function answerCall(ctx: ActionContext, { classification, message }: AdmittedCall): Promise<boolean> {
+    const exchange: AgentExchange = { ctx, isCalled: false, refusal: undefined };
+    const transport = new PerRequestHTTPServerTransport({ classification });
+    const answered = Promise.withResolvers<JSONRPCMessage>();
+    transport.send = async (answer) => answered.resolve(answer);
+    await serverFor(exchange, classification).connect(transport);
+    transport.onmessage?.(message, { classification });
+    const answer = JSON.stringify(await answered.promise);
+    if (!exchange.isCalled) return false;
+    if (exchange.refusal) sendAnswer(ctx, exchange.refusal);
+    else if (classification.era === 'modern') sendText(ctx, answer, 'application/json');
+    else sendText(ctx, `event: message\ndata: ${answer}\n\n`, 'text/event-stream');
+    return true;
+  }
+
   return async function answerAgent(ctx, message) {
+    const call = admittedCall(sdk, ctx, message);
+    if (call && (await answerCall(ctx, call))) return;
     const request = new Request(url, { method: ctx.method, headers: protocolHeaders(ctx) });
-    const exchange: AgentExchange = { ctx, refusal: undefined };
+    const exchange: AgentExchange = { ctx, isCalled: false, refusal: undefined };
     exchanges.set(request, exchange);
     const response = await handler.fetch(request, { parsedBody: message });
     // Read in any case: the answer to a client of 2025 is a stream, which ends with the result.
     const text = await response.text();
     if (exchange.refusal) return sendAnswer(ctx, exchange.refusal);
-    ctx.body = text === '' ? null : text;
+    sendText(ctx, text, response.headers.get('content-type'));
     ctx.status = response.status;
-    for (const field of ['content-type', 'allow']) {
-      const value = response.headers.get(field);
-      if (value !== null) ctx.set(field, value);
-    }
-    ctx.set(NOT_STORED);
+    const allow = response.headers.get('allow');
+    if (allow !== null) ctx.set('allow', allow);
   };
 }
 
-/** A request of an agent, and the answer that is sent instead of the one of the protocol. */
+function sendText(ctx: ActionContext, text: string, type: string | null): void {
+  ctx.body = text === '' ? null : text;
+  if (type !== null) ctx.set('content-type', type);
+  ctx.set(NOT_STORED);
+}
+
+/** A call of a tool that the handler would pass on to the server. */
+interface AdmittedCall {
+  readonly message: JSONRPCRequest;
+  readonly classification: MessageClassification;
+}
+
+/**
+ * Checks a call as the handler does before it makes a server, which checks the rest. `undefined`: the message is no call of a tool, or
+ * the handler may refuse it.
+ */
+function admittedCall(
+  { classifyInboundRequest, isJSONRPCRequest, isJsonContentType, SUPPORTED_PROTOCOL_VERSIONS }: Sdk,
+  { headers, method }: ActionContext,
+  message: unknown,
+): AdmittedCall | undefined {
+  if (method !== 'POST' || !isJSONRPCRequest(message) || message.method !== 'tools/call') return undefined;
+  const { accept = '', 'content-type': type = '', 'mcp-protocol-version': revision } = headers;
+  if (!isJsonContentType(type)) return undefined;
+  const outcome = classifyInboundRequest({
+    httpMethod: method,
+    body: message,
+    ...(typeof revision === 'string' && { protocolVersionHeader: revision }),
+  });
+  if (outcome.kind === 'modern') {
+    const { classification } = outcome;
+    const isNamed =
+      headers['mcp-method'] === message.method && headers['mcp-name'] === message.params?.['name'];
+    return isNamed && revision === classification.revision ? { message, classification } : undefined;
+  }
+  const isLegacy = outcome.kind === 'legacy' && outcome.reason === 'no-claim';
+  const isAcceptable = accept.includes('application/json') && accept.includes('text/event-stream');
+  const isKnown = revision === undefined || SUPPORTED_PROTOCOL_VERSIONS.includes(String(revision));
+  return isLegacy && isAcceptable && isKnown ? { message, classification: { era: 'legacy' } } : undefined;
+}
+
+/** A request of an agent. */
 interface AgentExchange {
   readonly ctx: ActionContext;
+  /** Whether a tool was called, which must not happen twice. */
+  isCalled: boolean;
+  /** The answer that is sent instead of the one of the protocol. */
   refusal: Answer | undefined;
 }
 
-async function loadSdk(): Promise<typeof import('@modelcontextprotocol/server')> {
+type Sdk = typeof import('@modelcontextprotocol/server');
+
+async function loadSdk(): Promise<Sdk> {
   try {
     return await import('@modelcontextprotocol/server');
   } catch (error) {

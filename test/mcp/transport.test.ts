@@ -3,10 +3,18 @@ import { request } from 'node:http';
 import test from 'ava';
 
 import { send } from '../harness/requests.ts';
-import { message, post, startAgentServer } from './agents.ts';
+import { callTool, message, post, startAgentServer } from './agents.ts';
 import type { AgentServer } from './agents.ts';
 
 const LIST = message('tools/list');
+
+/** A call as a client of 2025 sends it. */
+const CALL_OF_2025 = {
+  jsonrpc: '2.0',
+  id: 'a',
+  method: 'tools/call',
+  params: { name: 'school_list', arguments: {} },
+};
 
 /** Sends a list with a `Host` of its own, which fetch does not permit. Resolves to the status. */
 async function statusWithHost(server: AgentServer, token: string, host: string): Promise<number> {
@@ -98,6 +106,13 @@ test.serial('the SDK gets the header fields of the protocol, and no credentials'
   const headers = { cookie: 'session=secret', 'x-api-key': 'secret' };
   t.is((await post(server, await server.token(), LIST, headers)).status, 200);
   t.deepEqual(passed, [['accept', 'content-type', 'mcp-method', 'mcp-protocol-version']]);
+  // A call needs no such request, which costs more than most actions.
+  t.is((await callTool(server, await server.token(), 'school_list')).status, 200);
+  t.is(
+    (await post(server, await server.token(), CALL_OF_2025, { 'mcp-protocol-version': '2025-11-25' })).status,
+    200,
+  );
+  t.is(passed.length, 1);
 });
 
 test('GET, DELETE and other methods are 405, and other paths are passed on', async (t) => {
@@ -153,17 +168,73 @@ test('header fields that disagree with the body are 400, -32020', async (t) => {
   t.deepEqual(server.schools.ran, []);
 });
 
+test('a call of 2025 is answered with a stream, to a client that accepts it and names a revision that is known', async (t) => {
+  const server = await startAgentServer(t);
+  const token = await server.token();
+  const revision = { 'mcp-protocol-version': '2025-11-25' };
+  const { headers, text } = await post(server, token, CALL_OF_2025, revision);
+  t.is(headers.get('content-type'), 'text/event-stream');
+  t.regex(text, /^event: message\ndata: \{.*"id":"a"\}\n\n$/);
+  t.deepEqual(server.schools.ran, ['list']);
+  const notAcceptable = 'Not Acceptable: Client must accept both application/json and text/event-stream';
+  const cases: [Record<string, string>, number, RegExp][] = [
+    [{ ...revision, accept: 'application/json' }, 406, new RegExp(`"${notAcceptable}"`)],
+    [{ ...revision, accept: 'text/event-stream' }, 406, new RegExp(`"${notAcceptable}"`)],
+    [
+      { 'mcp-protocol-version': '2025-01-01' },
+      400,
+      /"Bad Request: Unsupported protocol version: 2025-01-01 /,
+    ],
+    [
+      { 'mcp-protocol-version': '2026-07-28' },
+      400,
+      /"Invalid params: .* names protocol revision 2026-07-28, /,
+    ],
+  ];
+  for (const [refused, status, expected] of cases) {
+    const answer = await post(server, token, CALL_OF_2025, refused);
+    t.is(answer.status, status, JSON.stringify(refused));
+    t.regex(answer.text, expected);
+  }
+  t.deepEqual(server.schools.ran, ['list']);
+});
+
+test('a call without the header fields of its revision is 400, -32020', async (t) => {
+  const server = await startAgentServer(t);
+  const all = {
+    'content-type': 'application/json',
+    authorization: `Bearer ${await server.token()}`,
+    'mcp-protocol-version': '2026-07-28',
+    'mcp-method': 'tools/call',
+    'mcp-name': 'school_list',
+  };
+  const body = JSON.stringify(message('tools/call', { name: 'school_list', arguments: {} }));
+  for (const left of ['mcp-protocol-version', 'mcp-method', 'mcp-name']) {
+    const headers = Object.entries(all).filter(([name]) => name !== left);
+    const answer = await send(server.url, { method: 'POST', headers, body });
+    t.is(answer.status, 400, left);
+    t.like(answer.body, { error: { code: -32_020 } });
+  }
+  t.deepEqual(server.schools.ran, []);
+  t.is((await send(server.url, { method: 'POST', headers: all, body })).status, 200);
+});
+
 test('an unknown revision is 400, -32022 with those that are known, and an unknown method 404', async (t) => {
   const server = await startAgentServer(t);
   const token = await server.token();
-  const unknown = await post(server, token, message('tools/list', {}, '2030-01-01'), {
-    'mcp-protocol-version': '2030-01-01',
-  });
-  t.is(unknown.status, 400);
-  t.like(unknown.body?.['error'], {
-    code: -32_022,
-    data: { supported: ['2026-07-28'], requested: '2030-01-01' },
-  });
+  const later = '2030-01-01';
+  for (const sent of [
+    message('tools/list', {}, later),
+    message('tools/call', { name: 'school_list', arguments: {} }, later),
+  ]) {
+    const unknown = await post(server, token, sent, { 'mcp-protocol-version': later });
+    t.is(unknown.status, 400);
+    t.like(unknown.body?.['error'], {
+      code: -32_022,
+      data: { supported: ['2026-07-28'], requested: later },
+    });
+  }
+  t.deepEqual(server.schools.ran, []);
   const method = await post(server, token, message('schools/list'));
   t.is(method.status, 404);
   t.like(method.body?.['error'], { code: -32_601 });
@@ -208,12 +279,13 @@ test('answers are not stored, and an answer to a notification is empty', async (
 test('a message of a stranger that is not understood is no fault of the server', async (t) => {
   const server = await startAgentServer(t);
   const token = await server.token();
+  const atStart = server.logger.lines.length;
   await post(server, token, { jsonrpc: '2.0', id: {}, method: 5 });
   await post(server, token, { jsonrpc: '2.0', id: 1, method: 'tools/call', params: null });
   await post(server, token, message('tools/call', { name: 5 }));
   await post(server, token, { jsonrpc: '2.0', id: 1, result: {} }, { 'mcp-protocol-version': '2025-11-25' });
   t.deepEqual(
-    server.logger.lines.filter(({ level }) => level !== 'debug' && level !== 'info'),
+    server.logger.lines.slice(atStart).filter(({ level }) => level !== 'debug' && level !== 'info'),
     [],
   );
 });
