@@ -195,7 +195,7 @@ export class TokenCache<P extends string = string, U extends User = User> {
 
 /** The user whose permissions limit the token: its own user, or the owner of a client that acts for itself. */
 function userOf(claims: AccessTokenClaims, { client }: Principal): string | undefined {
-  return claims.principal === 'user' ? claims.sub : client.ownerId;
+  return claims.principal === 'user' ? claims.sub : client?.ownerId;
 }
 
 // A Map hashes its whole key on every lookup, which for a whole token is most of the guard's cost. The last characters of a

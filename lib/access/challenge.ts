@@ -119,7 +119,7 @@ export function insufficientScope(
   const needed = api ? permissions.map((permission) => scopeFor(permission, principal, api)) : [];
   const known = needed.filter((scope) => scope !== undefined);
   // A client without a list of scopes can request a token without scopes, which has all permissions.
-  if (known.length < needed.length && principal.client.scopes !== undefined) return undefined;
+  if (known.length < needed.length && principal.client?.scopes !== undefined) return undefined;
   const scopes = known.length < needed.length ? [] : [...new Set(known)];
   return {
     challenge: challenge(
@@ -140,7 +140,7 @@ function scopeFor(
   const allowing = [...scopes]
     .filter(
       ([name, { permissions }]) =>
-        permissions.includes(permission) && client.scopes?.includes(name) !== false,
+        permissions.includes(permission) && client?.scopes?.includes(name) !== false,
     )
     .toSorted(([, a], [, b]) => a.permissions.length - b.permissions.length)
     .map(([name]) => name);

@@ -18,9 +18,10 @@ import { sendError, sendProblem } from '../http/problem.ts';
 import type { Problem } from '../http/problem.ts';
 import { isUnavailable } from '../http/unavailable.ts';
 import { createAuthenticator } from './authenticator.ts';
-import type { AuthenticatorOptions, VerifiedToken } from './authenticator.ts';
+import type { AuthenticatorOptions } from './authenticator.ts';
 import { AUTH_FAILURES, unauthorized } from './challenge.ts';
 import type { AuthFailure, ChallengedApi } from './challenge.ts';
+import type { AuthenticateSession } from './session.ts';
 
 /** What `createGuard()` takes. */
 export interface GuardOptions<P extends string = string, U extends User = User> extends AuthenticatorOptions<
@@ -30,7 +31,7 @@ export interface GuardOptions<P extends string = string, U extends User = User> 
   /** The API that the tokens are for. */
   readonly api: ChallengedApi;
   readonly logger: Logger;
-  /** Traces the verification of tokens. @default none */
+  /** Traces the verification of tokens, and what is read for sessions. @default none */
   readonly trace?: Trace;
   /** `guarded` is called with the outcome of each request. @default none */
   readonly observers?: { readonly guarded: ((outcome: GuardOutcome) => void) | undefined };
@@ -61,6 +62,8 @@ export type Guard<P extends string = string, U extends User = User> = GuardMiddl
    * stored. Without a match, all tokens are removed.
    */
   forget(match?: StoredChange): void;
+  /** The same guard, which also accepts requests without a token that the function authenticates. */
+  withSessions(authenticateSession: AuthenticateSession<P, U>): GuardMiddleware<P, U>;
 };
 
 /**
@@ -80,11 +83,16 @@ export function createGuard<P extends string, U extends User>(options: GuardOpti
     return undefined;
   }
 
-  async function authenticate(token: string, ctx: GuardContext<P, U>, next: Next): Promise<unknown> {
+  /** @param load - reads the principal, or the problem to answer with */
+  async function authenticate(
+    ctx: GuardContext<P, U>,
+    next: Next,
+    load: () => Promise<Principal<P, U> | Problem>,
+  ): Promise<unknown> {
     const startedAt = performance.now();
     let result;
     try {
-      result = await verifyInTrace(token);
+      result = trace ? await loadInTrace(trace, load) : await load();
     } catch (error) {
       observers?.guarded?.({ admitted: false, code: codeOf(error) });
       // An error of the host's user store is left to the host's error handler, unless its database is away.
@@ -92,22 +100,16 @@ export function createGuard<P extends string, U extends User>(options: GuardOpti
       sendError(ctx, error, logger);
       return undefined;
     }
-    if (!('claims' in result)) return refuse(ctx, unauthorized(api, result));
+    if ('status' in result) return refuse(ctx, result);
     const seconds = (performance.now() - startedAt) / 1000;
     observers?.guarded?.({ admitted: true, remembered: false, seconds });
-    setPrincipal(ctx.state, result.principal);
+    setPrincipal(ctx.state, result);
     return next();
   }
 
-  async function verifyInTrace(token: string): Promise<VerifiedToken<P, U> | AuthFailure> {
-    if (!trace) return authenticator.authenticate(token);
-    return trace('gatehouse.guard', async (span) => {
-      const result = await authenticator.authenticate(token);
-      span?.set(
-        'claims' in result ? { 'oauth.client_id': result.claims.client_id } : { 'error.type': result.code },
-      );
-      return result;
-    });
+  async function loadToken(token: string): Promise<Principal<P, U> | Problem> {
+    const result = await authenticator.authenticate(token);
+    return 'claims' in result ? result.principal : unauthorized(api, result);
   }
 
   // Not async: a cached token needs no additional promise.
@@ -117,13 +119,37 @@ export function createGuard<P extends string, U extends User>(options: GuardOpti
     const token = readBearerToken(ctx.req);
     if (typeof token !== 'string') return refuse(ctx, unauthorized(api, token));
     const known = authenticator.findCached(token);
-    if (known === undefined) return authenticate(token, ctx, next);
+    if (known === undefined) return authenticate(ctx, next, async () => loadToken(token));
     observers?.guarded?.(CACHED);
     setPrincipal(ctx.state, known.principal);
     return next();
   }
 
-  return Object.assign(guard, { forget: (match?: StoredChange) => authenticator.forget(match) });
+  return Object.assign(guard, {
+    forget: (match?: StoredChange) => authenticator.forget(match),
+    withSessions: (authenticateSession: AuthenticateSession<P, U>) =>
+      function guardWithSessions(ctx: GuardContext<P, U>, next: Next): unknown {
+        ctx.vary(['Authorization', 'Cookie']);
+        // A request with a token is that of the token, however wrong the token is.
+        if (ctx.headers.authorization !== undefined || IN_URL.test(ctx.url)) return guard(ctx, next);
+        const refusal = server?.refusal;
+        if (refusal !== undefined) return refuse(ctx, overloadProblem(refusal));
+        // A route may set another value.
+        ctx.set('Cache-Control', 'no-store');
+        return authenticate(ctx, next, async () => authenticateSession(ctx));
+      },
+  });
+}
+
+async function loadInTrace<P extends string, U extends User>(
+  trace: Trace,
+  load: () => Promise<Principal<P, U> | Problem>,
+): Promise<Principal<P, U> | Problem> {
+  return trace('gatehouse.guard', async (span) => {
+    const result = await load();
+    span?.set('status' in result ? { 'error.type': result.code } : { 'oauth.client_id': result.client?.id });
+    return result;
+  });
 }
 
 const CACHED: GuardOutcome = Object.freeze({ admitted: true, remembered: true });

@@ -59,12 +59,12 @@ export function createPrincipalLoader<P extends string, U extends User>({
     const granted = scopesOf(claims, client, api);
     const principal = holder
       ? makePrincipal<P, U, UserIdentity<U>>(
-          { type: 'user', user: holder.user, client },
+          { type: 'user', user: holder.user, client, credential: 'access_token' },
           effectivePermissions(holder.assignment, gate),
           { gate, granted, scopes: api.scopes },
         )
       : makePrincipal<P, U, ClientIdentity>(
-          { type: 'client', user: undefined, client },
+          { type: 'client', user: undefined, client, credential: 'access_token' },
           await clientPermissions(client),
           { gate, granted, scopes: api.scopes },
         );
@@ -126,19 +126,21 @@ export function effectivePermissions<P extends string>(
   return { roles, sources: gate.effective({ permissions, roles }) };
 }
 
-/** The user and the client that presented the token, or the client alone. */
+/** The user, with the client that presented the token unless a session did, or the client alone. */
 export type PrincipalIdentity<U extends User = User> = UserIdentity<U> | ClientIdentity;
 
 interface UserIdentity<U extends User> {
   readonly type: 'user';
   readonly user: U;
-  readonly client: Client;
+  readonly client: Client | undefined;
+  readonly credential: Principal['credential'];
 }
 
 interface ClientIdentity {
   readonly type: 'client';
   readonly user: undefined;
   readonly client: Client;
+  readonly credential: 'access_token';
 }
 
 /** The members of a principal about its permissions. */

@@ -126,9 +126,9 @@ export function createAnswerOnce(store: IdempotencyStore, logger: Logger): Answe
   }
 }
 
-// Keys are separate for each user and client: two apps of one user may send the same key.
+// Keys are separate for each user and client, and for a user's sessions: two apps of one user may send the same key.
 function storedRequestId({ client, type, user }: Principal, key: string): string {
-  return digest([type, client.id, user?.id, key]);
+  return digest([type, client?.id, user?.id, key]);
 }
 
 function storableAnswer(answer: Answer): StoredAnswer {

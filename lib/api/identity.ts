@@ -18,8 +18,8 @@ export interface Identity {
   /** Permissions of the user or the client that the scopes of this token exclude, sorted. */
   readonly withheld_permissions: readonly string[];
   readonly scopes: readonly string[];
-  /** The client that presented the token. */
-  readonly client_id: string;
+  /** The client that presented the token; `null` for a user in a login session. */
+  readonly client_id: string | null;
 }
 
 /** Answers `GET /identity`. */
@@ -33,7 +33,7 @@ function identityOf(principal: Principal): Identity {
   const permissions = [...principal.permissions].toSorted();
   return {
     type: principal.type,
-    id: user ? user.id : client.id,
+    id: user ? user.id : principal.client.id,
     name: user ? (user.name ?? null) : client.name,
     email: user?.email ?? null,
     roles: principal.roles,
@@ -41,6 +41,6 @@ function identityOf(principal: Principal): Identity {
     permission_sources: Object.fromEntries(permissions.map((name) => [name, sources.get(name) ?? []])),
     withheld_permissions: [...sources.keys()].filter((name) => !principal.permissions.has(name)).toSorted(),
     scopes: principal.scopes,
-    client_id: client.id,
+    client_id: client?.id ?? null,
   };
 }

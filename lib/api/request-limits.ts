@@ -53,7 +53,7 @@ export function createRequestLimits(
 
   const requestLimits: readonly AppliedLimit[] = [
     ...(user ? [limitOf({ name: 'user', ...user }, (principal) => principal.user?.id)] : []),
-    ...(client ? [limitOf({ name: 'client', ...client }, (principal) => principal.client.id)] : []),
+    ...(client ? [limitOf({ name: 'client', ...client }, (principal) => principal.client?.id)] : []),
   ];
   const runLimits = new Map<Action, AppliedLimit>();
   for (const action of actions) {

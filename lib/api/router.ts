@@ -39,8 +39,8 @@ export interface ApiAuth<
   /** The server's identity and base URL, on which the URLs in the API's description are based. */
   readonly issuer: string;
   readonly gate: Pick<Gate<P>, 'has' | 'permissions'>;
-  /** Returns the middleware that authenticates requests by their access token. */
-  guard(options?: { readonly resource?: A }): GuardMiddleware<P, U, S>;
+  /** Returns the middleware that authenticates requests by their access token, and with `session` by a login session. */
+  guard(options?: { readonly resource?: A; readonly session?: boolean }): GuardMiddleware<P, U, S>;
   /** Creates a middleware that requires permissions. */
   readonly requires: Requires<P>;
   /** @internal */
@@ -57,6 +57,12 @@ function apiRouterOptions<P extends string, U extends User, S extends object, A 
      * @default the issuer, to which requests without `resource` apply
      */
     resource: optional(unchecked<NoInfer<A>>),
+    /**
+     * Whether the platform's own pages, which send no token, are accepted by the login session of their user: see
+     * {@link AuthServer.guard}.
+     * @default false
+     */
+    session: optional(boolean, false),
     /** The path of the API, without parameters. @default that of `resource`, else `/api/v1` below the server's mount path */
     prefix: optional(unchecked<string>),
     /** The actions of the API: `[defineAction({ ... }), ...]`. @default [] */
@@ -122,11 +128,11 @@ export function createApiRouter<
   A extends string = string,
 >(options: ApiRouterOptions<P, U, S, A>): ApiRouter<P, U, S> {
   const given = readOptions(apiRouterOptions<P, U, S, A>(), options);
-  const { auth, bodyLimit, bulk } = given;
+  const { auth, bodyLimit, bulk, session } = given;
   const { apis, concurrencyLimit, hasDevices, limitCallers, logger, mountPath, resources, storage } =
     internalsOf(auth);
   const { gate, issuer } = auth;
-  const guard = auth.guard(given.resource === undefined ? {} : { resource: given.resource });
+  const guard = auth.guard({ session, ...(given.resource !== undefined && { resource: given.resource }) });
   const resource: string = given.resource ?? issuer;
   const { prefix = resource === issuer ? `${mountPath}/api/v1` : pathOf(resource, { issuer, mountPath }) } =
     given;

@@ -5,8 +5,11 @@ import type { User } from './people.ts';
 export type PermissionSource = { readonly type: 'direct' } | { readonly type: 'role'; readonly role: string };
 
 interface PrincipalBase<P extends string, S extends object> {
-  /** The client that presented the token. */
-  readonly client: Client;
+  /**
+   * What the request was authenticated with: an access token, or the login session of the user's browser, which only guards with
+   * `session: true` accept. A session has no client and no scopes, so that all permissions of the user apply.
+   */
+  readonly credential: 'access_token' | 'session';
   /**
    * The scopes of the token, without those that the client may no longer request. For an empty list see
    * {@link UserPrincipal.limited}.
@@ -14,7 +17,7 @@ interface PrincipalBase<P extends string, S extends object> {
   readonly scopes: readonly string[];
   /**
    * Whether scopes limit the permissions of the caller. `false`: the client is registered without a list of scopes and
-   * requested none. With `true` and no scopes, the caller has no permissions.
+   * requested none, or there is no token but a session. With `true` and no scopes, the caller has no permissions.
    */
   readonly limited: boolean;
   /** The roles of the user or the client. To decide about access call `can()`, which also considers the scopes. */
@@ -37,7 +40,7 @@ interface PrincipalBase<P extends string, S extends object> {
   can<K extends P & keyof S>(permission: K, resource: S[K]): boolean;
 }
 
-/** A user acting through a client (authorization code, refresh token). */
+/** A user acting through a client (authorization code, refresh token), or in the user's own browser (login session). */
 export interface UserPrincipal<
   P extends string = string,
   U extends User = User,
@@ -45,6 +48,8 @@ export interface UserPrincipal<
 > extends PrincipalBase<P, S> {
   readonly type: 'user';
   readonly user: U;
+  /** The client that presented the token. `undefined`: the request was authenticated with a session. */
+  readonly client: Client | undefined;
 }
 
 /** A client acting for itself (client credentials). */
@@ -54,9 +59,10 @@ export interface ClientPrincipal<P extends string = string, S extends object = o
 > {
   readonly type: 'client';
   readonly user: undefined;
+  readonly client: Client;
 }
 
-/** The user or the client that a token speaks for. Told apart by `type`, never by comparing ids. */
+/** The user or the client that a request is made for. Told apart by `type`, never by comparing ids. */
 export type Principal<P extends string = string, U extends User = User, S extends object = object> =
   | UserPrincipal<P, U, S>
   | ClientPrincipal<P, S>;

@@ -7,7 +7,6 @@ import type { Interaction, InteractionFlow, User } from '../contracts/index.ts';
 import type { ServerInternals } from '../contracts/internals.ts';
 import { InteractionExpiredError } from '../errors.ts';
 import type { ResolvedOptions } from '../options/resolved-options.ts';
-import type { EndMissingUser } from '../token/revoke.ts';
 import { redirectHost } from '../clients/redirect-uris.ts';
 import type { ScopeLimit } from '../clients/consents.ts';
 import { requestedScopes, toScope } from '../token/scopes.ts';
@@ -18,8 +17,8 @@ import { withoutPrompts } from './authorization-request.ts';
 import type { AuthorizationRequest, AuthorizationRequests } from './authorization-request.ts';
 import { CONSENT_PROOF, storeConsent, toConsentProof } from './consent.ts';
 import { ENDPOINTS } from '../engine/endpoints.ts';
-import { createLoginSessions, createBrowserRequestOf, HOST_LOGIN } from './login-session.ts';
-import type { OpenInteraction } from './login-session.ts';
+import { HOST_LOGIN } from './login-session.ts';
+import type { BrowserRequestOf, LoginSessions, OpenInteraction } from './login-session.ts';
 import { besidesDefault } from '../engine/resource-parameter.ts';
 import { originOf } from '../http/request-id.ts';
 
@@ -27,20 +26,20 @@ import { originOf } from '../http/request-id.ts';
 export interface InteractionParts
   extends AuthenticationParts, Pick<InteractionFlow, 'authorizedApps' | 'developer'> {
   readonly apis: ServerInternals['apis'];
+  readonly browserRequestOf: BrowserRequestOf;
   readonly provider: () => Provider;
+  readonly sessions: LoginSessions;
   readonly clients: ClientDirectory;
-  readonly endMissingUser: EndMissingUser;
   readonly requests: AuthorizationRequests;
   readonly devices: InteractionFlow['devices'];
 }
 
 /** Makes the flow that the pages use; `InteractionFlow` documents each step. */
 export function createInteractionFlow(options: ResolvedOptions, parts: InteractionParts): InteractionFlow {
-  const { apis, audit, clients, authorizedApps, developer, devices, provider, requests } = parts;
+  const { apis, audit, browserRequestOf, clients, authorizedApps, developer, devices } = parts;
+  const { provider, requests, sessions } = parts;
   const { basePath, login, logger, origin, paths } = options;
   const { storage, users } = options;
-  const browserRequestOf = createBrowserRequestOf(provider);
-  const sessions = createLoginSessions(options, { ...parts, browserRequestOf });
 
   return {
     origin,
@@ -82,7 +81,7 @@ export function createInteractionFlow(options: ResolvedOptions, parts: Interacti
         canSwitchUser: login.currentUser === undefined,
       };
     },
-    authenticate: createAuthenticate(options, { ...parts, browserRequestOf }),
+    authenticate: createAuthenticate(options, parts),
     login: async (ctx, { uid }, user) => finishLogin(ctx, await open(ctx, uid, 'login'), user),
     async consent(ctx, { uid }, chosen) {
       const found = await open(ctx, uid, 'consent');

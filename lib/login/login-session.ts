@@ -61,6 +61,11 @@ export interface LoginSessions extends Pick<
   /** The login session of the browser as its cookie names it. `undefined`: no user is logged in. */
   find(this: void, page: BrowserRequest): Promise<LoginSession | undefined>;
   /**
+   * The login of the browser, at the host or here, for requests to the API. `undefined`: nobody is logged in. `user`: as the user
+   * store has it now; `undefined` when it does not find the user.
+   */
+  findUser(this: void, ctx: Context): Promise<{ readonly user: User | undefined } | undefined>;
+  /**
    * Logs a user in: stores a session with a new id, sets its cookie on the response, and deletes the browser's previous
    * session.
    *
@@ -127,18 +132,26 @@ export function createLoginSessions(
     return session;
   }
 
+  /** The user of the session here, where the host names none. */
+  async function findOwnUser(ctx: Context): Promise<{ readonly user: User | undefined } | undefined> {
+    const session = await find(browserRequestOf(ctx));
+    if (!session) return undefined;
+    // The session began with a login at the host, and the user has logged out there.
+    if (currentUser && hasHostLoginChanged(undefined, session)) return undefined;
+    const user = await users.find(session.accountId);
+    if (!user) await endMissingUser(session.accountId);
+    return { user };
+  }
+
   return {
     find,
-    async currentUser(ctx) {
+    async findUser(ctx) {
       const hostUser = await currentUser?.(ctx);
-      if (hostUser) return hostUser;
-      const session = await find(browserRequestOf(ctx));
-      if (!session) return undefined;
-      // The session began with a login at the host, and the user has logged out there.
-      if (currentUser && hasHostLoginChanged(hostUser, session)) return undefined;
-      const user = await users.find(session.accountId);
-      if (!user) await endMissingUser(session.accountId);
-      return user;
+      // The host's session may have outlived its user, which the pages leave to the host.
+      return hostUser ? { user: await users.find(hostUser.id) } : findOwnUser(ctx);
+    },
+    async currentUser(ctx) {
+      return (await currentUser?.(ctx)) ?? (await findOwnUser(ctx))?.user;
     },
     loginUrl(returnTo) {
       const path = pathHere(returnTo, origin);

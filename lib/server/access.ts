@@ -1,12 +1,14 @@
 import { createAssignments } from '../access/assignments.ts';
 import { createGuard } from '../access/guard.ts';
-import type { Guard } from '../access/guard.ts';
+import type { Guard, GuardMiddleware } from '../access/guard.ts';
 import {
   createFindClientPermissions,
   createPrincipalLoader,
   createUserAssignments,
 } from '../access/principal.ts';
 import type { FindClientPermissions, UserAssignments } from '../access/principal.ts';
+import { createAuthenticateSession } from '../access/session.ts';
+import type { FindSessionUser } from '../access/session.ts';
 import type { Assignments, ConcurrencyLimit, User } from '../contracts/index.ts';
 import { requireResource } from '../options/resources.ts';
 import type { ResolvedOptions, ResolvedResource } from '../options/resolved-options.ts';
@@ -20,10 +22,15 @@ import type { ServerTokens } from './tokens.ts';
 export interface ServerAccess<P extends string, R extends string, U extends User> {
   readonly assignments: Assignments<P, R>;
   /**
-   * The guard of an API. @default that of the issuer
-   * @throws ConfigError when the server does not have it
+   * The guard of an API, by default of that of the issuer.
+   *
+   * @param findSessionUser - accepts login sessions. @default tokens only
+   * @throws ConfigError when the server does not have the API
    */
-  readonly guardFor: (resource: string | undefined) => Guard<P, U>;
+  readonly guardFor: (
+    resource: string | undefined,
+    findSessionUser?: FindSessionUser,
+  ) => GuardMiddleware<P, U>;
   readonly clientPermissions: FindClientPermissions<P>;
   readonly userAssignments: UserAssignments<U>;
 }
@@ -79,8 +86,13 @@ export function createAccess<P extends string, R extends string, U extends User>
       audit: record.audit,
       onChange: (userId) => invalidation.announce({ userId }),
     }),
-    guardFor: (resource = issuer) =>
-      guards.get(requireResource('guard({ resource })', resource, resources).resource)!,
+    guardFor(resource = issuer, findSessionUser) {
+      const api = requireResource('guard({ resource })', resource, resources);
+      const guard = guards.get(api.resource)!;
+      return findSessionUser
+        ? guard.withSessions(createAuthenticateSession<P, U>({ api, gate, findSessionUser, userAssignments }))
+        : guard;
+    },
     clientPermissions,
     userAssignments,
   };

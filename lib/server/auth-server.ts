@@ -66,11 +66,16 @@ export interface AuthServer<
    * Returns the middleware that accepts requests with a valid access token and sets the user or the client on `ctx.state` (RFC
    * 6750). Other requests get 401 with a `WWW-Authenticate` challenge, or 503 when the storage cannot be reached.
    *
+   * With `session`, requests without a token are accepted too, if a page of the API's own origin made them (`Sec-Fetch-Site`,
+   * `Origin`; else 403) and its user is logged in, at the host (`login.currentUser`) or here: `ctx.state.user` is that user with
+   * all permissions, and `ctx.state.principal.client` is undefined. Nothing of a session is cached.
+   *
    * @param options.resource - the API whose tokens are accepted, one of the option `resources`. @default the issuer, to which
    * requests without `resource` apply
+   * @param options.session - whether login sessions are accepted. @default false
    * @throws ConfigError for a resource that the server does not have
    */
-  guard(options?: { readonly resource?: A }): GuardMiddleware<P, U, S>;
+  guard(options?: { readonly resource?: A; readonly session?: boolean }): GuardMiddleware<P, U, S>;
   /** Returns the middleware that accepts callers with all of the given permissions. It runs behind `guard()`. */
   requires: Requires<P>;
   /**

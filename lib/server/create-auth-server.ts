@@ -14,7 +14,7 @@ import { optional, readOptions, unchecked } from '../options/declare.ts';
 import type { AuthServerOptions } from '../options/options.ts';
 import { resolveOptions } from '../options/resolve.ts';
 import type { ResolvedOptions } from '../options/resolved-options.ts';
-import { duration } from '../options/values.ts';
+import { boolean, duration } from '../options/values.ts';
 import { signingKeyAge } from '../record/signing-key-age.ts';
 import { createAccess } from './access.ts';
 import type { AuthServer } from './auth-server.ts';
@@ -31,7 +31,7 @@ import { createClose } from './shutdown.ts';
 import { openStorage } from './storage.ts';
 import { createTokens } from './tokens.ts';
 
-const GUARD = { resource: optional(unchecked<string>) };
+const GUARD = { resource: optional(unchecked<string>), session: optional(boolean, false) };
 const ROTATION = { after: optional(duration(0)) };
 
 /**
@@ -91,7 +91,7 @@ export async function createServer<
   await invalidation.subscribe();
 
   const apis = new Map<string, string>();
-  const { engine, pages } = await startEngine(options, {
+  const { engine, pages, sessions } = await startEngine(options, {
     access,
     apis,
     clients,
@@ -139,7 +139,10 @@ export async function createServer<
     audit,
     middleware: () => mount,
     callback: () => createCallback(options, health, mount),
-    guard: (guarded = {}) => access.guardFor(readOptions(GUARD, guarded, 'guard()').resource),
+    guard(guarded = {}) {
+      const { resource, session } = readOptions(GUARD, guarded, 'guard()');
+      return access.guardFor(resource, session ? sessions.findUser : undefined);
+    },
     requires: createRequires<P>({ gate, realm: issuer, observers }),
     issueToken: tokens.issueToken,
     revoke: tokens.revokeFor(),

@@ -13,6 +13,8 @@ import { createAuthorizationRequests } from '../login/authorization-request.ts';
 import type { AuthorizationRequests } from '../login/authorization-request.ts';
 import { loginPart } from '../login/engine-part.ts';
 import { createInteractionFlow } from '../login/interactions.ts';
+import { createBrowserRequestOf, createLoginSessions } from '../login/login-session.ts';
+import type { BrowserRequestOf, LoginSessions } from '../login/login-session.ts';
 import { checkPages } from '../options/ports.ts';
 import type { ResolvedOptions } from '../options/resolved-options.ts';
 import { tokenPart } from '../token/engine-part.ts';
@@ -24,10 +26,11 @@ import type { ServerRecord } from './record.ts';
 import type { ServerStorage } from './storage.ts';
 import type { ServerTokens } from './tokens.ts';
 
-/** The engine of a server, and the pages that its users see. */
+/** The engine of a server, the pages that its users see, and their login sessions. */
 export interface ServerEngine {
   readonly engine: Engine;
   readonly pages: Pages;
+  readonly sessions: Pick<LoginSessions, 'findUser'>;
 }
 
 /** What the engine and the pages are made of. */
@@ -47,9 +50,18 @@ export async function startEngine<U extends User>(
   parts: EngineParts<U>,
 ): Promise<ServerEngine> {
   const { clients, invalidation, keys, limiters, record, tokens } = parts;
+  const engine = new Engine();
+  const { provider } = engine;
+  const { audit } = record;
+  const { endMissingUser } = tokens;
+  const browserRequestOf = createBrowserRequestOf(provider);
+  const sessions = createLoginSessions(options, { audit, browserRequestOf, endMissingUser, provider });
+  const requests = createAuthorizationRequests(options, keys.secrets);
   const shared = {
-    engine: new Engine(),
-    requests: createAuthorizationRequests(options, keys.secrets),
+    provider,
+    browserRequestOf,
+    sessions,
+    requests,
     userCodeIds: createUserCodeIds(keys.secrets),
   };
   // They call the engine, which calls them: it starts after they have been made.
@@ -61,7 +73,7 @@ export async function startEngine<U extends User>(
       'scopes without a translation: add them to the option text of pages()',
     );
 
-  const { engine, requests, userCodeIds } = shared;
+  const { userCodeIds } = shared;
   const { clientPermissions } = parts.access;
   const { directory } = clients;
   const { countRefresh, deviceRequests } = limiters;
@@ -74,7 +86,7 @@ export async function startEngine<U extends User>(
     createProvider(
       options,
       {
-        audit: record.audit,
+        audit,
         clients: directory,
         limiter: limiters.clients,
         pages,
@@ -90,7 +102,7 @@ export async function startEngine<U extends User>(
     engine.restart();
     invalidation.notify();
   });
-  return { engine, pages };
+  return { engine, pages, sessions };
 }
 
 /** Makes what the pages can do: log in, consent, answer devices, and what users see and change of apps. */
@@ -98,11 +110,15 @@ function createFlow<U extends User>(
   options: ResolvedOptions,
   { access, apis, clients, limiters, record: { audit }, tokens }: EngineParts<U>,
   {
-    engine: { provider },
+    browserRequestOf,
+    provider,
     requests,
+    sessions,
     userCodeIds,
   }: {
-    readonly engine: Engine;
+    readonly provider: Engine['provider'];
+    readonly browserRequestOf: BrowserRequestOf;
+    readonly sessions: LoginSessions;
     readonly requests: AuthorizationRequests;
     readonly userCodeIds: UserCodeIds;
   },
@@ -137,9 +153,10 @@ function createFlow<U extends User>(
         userCodeIds,
         userCodes: limiters.userCodes,
       }),
-    endMissingUser: tokens.endMissingUser,
+    browserRequestOf,
     logins: limiters.logins,
     requests,
+    sessions,
     provider,
     developer: async (ctx, user) => developerOf(user, originOf(ctx)),
     authorizedApps: (ctx, user) => authorizedAppsOf(user, originOf(ctx)),

@@ -42,7 +42,7 @@ const SERVER_METADATA = `${WELL_KNOWN}oauth-authorization-server`;
  */
 export function createMount(
   options: ResolvedOptions,
-  parts: ServerEngine & {
+  parts: Pick<ServerEngine, 'engine' | 'pages'> & {
     readonly concurrencyLimit: Pick<ConcurrencyLimit, 'isDraining' | 'run'>;
     /** Removes what was revoked from the caches of this node. */
     readonly invalidate: (revoked: StoredChange) => void;

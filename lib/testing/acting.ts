@@ -104,7 +104,12 @@ export function actingAsUser(
 ): Promise<Acting> | UserPrincipal {
   if (!('state' in target)) return actInApp(target, { ...(options as ActingUserOptions), user });
   const client = completeClient(options.client ?? {}, 'authorization_code');
-  return actInContext(target, options, { type: 'user', user, client }, { permissions: [], roles: [] });
+  return actInContext(
+    target,
+    options,
+    { type: 'user', user, client, credential: 'access_token' },
+    { permissions: [], roles: [] },
+  );
 }
 
 /**
@@ -145,7 +150,12 @@ export function actingAsClient(
     return actInApp(target, { ...(options as ActingOptions), client: given as Client });
   }
   const client = completeClient(given, 'client_credentials');
-  return actInContext(target, options, { type: 'client', user: undefined, client }, client);
+  return actInContext(
+    target,
+    options,
+    { type: 'client', user: undefined, client, credential: 'access_token' },
+    client,
+  );
 }
 
 // The tokens of the users and clients that act in an app, in the order in which they began.

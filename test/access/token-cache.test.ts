@@ -32,7 +32,13 @@ function known(token: string, claims: Partial<AccessTokenClaims> = {}): Verified
   return {
     token,
     claims: { ...common, principal: 'user', ...claims },
-    principal: { type: 'client', user: undefined, client: app(), ...noPermissions },
+    principal: {
+      type: 'client',
+      user: undefined,
+      client: app(),
+      credential: 'access_token',
+      ...noPermissions,
+    },
     loadedAt: 0,
     expiresAt: 1000,
     visited: false,

@@ -176,7 +176,7 @@ test('run gets the principal: a user or a client', async (t) => {
     output: z.object({ type: z.string(), name: z.string().optional(), edits: z.boolean() }),
     run: ({ principal }) => ({
       type: principal.type,
-      name: principal.user?.name ?? principal.client.name,
+      name: principal.user?.name ?? principal.client?.name,
       edits: principal.can('edit_schools'),
     }),
   });

@@ -113,7 +113,10 @@ const IDENTITY = {
     },
     withheld_permissions: { ...texts, description: 'The permissions that the scopes of this token exclude.' },
     scopes: texts,
-    client_id: { ...text, description: 'The client that presented the token.' },
+    client_id: {
+      ...textOrNull,
+      description: 'The client that presented the token. `null`: the request was made in a login session.',
+    },
   },
   additionalProperties: false,
 };

@@ -1,0 +1,100 @@
+import type { Context } from 'koa';
+
+import type { Gate, Principal, User } from '../contracts/index.ts';
+import type { Problem } from '../http/problem.ts';
+import { unauthorized } from './challenge.ts';
+import type { AuthFailure, ChallengedApi } from './challenge.ts';
+import { effectivePermissions, makePrincipal } from './principal.ts';
+import type { UserAssignments } from './principal.ts';
+
+/**
+ * Finds the login session of the request's browser, at the host or here. `undefined`: nobody is logged in. `user`: as the user
+ * store has it now; `undefined` when it does not find the user.
+ */
+export type FindSessionUser = (ctx: Context) => Promise<{ readonly user: User | undefined } | undefined>;
+
+/** What `createAuthenticateSession()` takes. */
+export interface AuthenticateSessionOptions<P extends string = string, U extends User = User> {
+  readonly api: ChallengedApi;
+  readonly gate: Pick<Gate<P>, 'effective' | 'can'>;
+  readonly findSessionUser: FindSessionUser;
+  readonly userAssignments: Pick<UserAssignments<U>, 'of'>;
+}
+
+/** Authenticates a request without a token. Resolves to the problem to answer with when it may not use a session or has none. */
+export type AuthenticateSession<P extends string = string, U extends User = User> = (
+  ctx: Context,
+) => Promise<Principal<P, U> | Problem>;
+
+/**
+ * Authenticates the requests that the pages of the API's own origin make, by the login session of the browser. Nothing is cached: a
+ * session that has ended, on any node, and a permission that was taken away are gone with the next request.
+ *
+ * Browsers send cookies with the requests of every page, so that each request, whatever its method, must say that a page of the same
+ * origin made it. Pages can set neither `Sec-Fetch-Site` nor `Origin`.
+ */
+export function createAuthenticateSession<P extends string, U extends User>({
+  api,
+  findSessionUser,
+  gate,
+  userAssignments,
+}: AuthenticateSessionOptions<P, U>): AuthenticateSession<P, U> {
+  const { origin } = new URL(api.resource);
+
+  return async function authenticateSession(ctx) {
+    const sender = senderOf(ctx, origin);
+    if (sender !== 'own page') {
+      // Without cookies, it is a request of a program that needs the challenge to find out how to get a token.
+      if (ctx.headers.cookie === undefined) return unauthorized(api, LOGIN_REQUIRED);
+      return sender === 'unknown' ? ORIGIN_UNKNOWN : originNotAllowed(origin);
+    }
+    const session = await findSessionUser(ctx);
+    if (!session) return unauthorized(api, LOGIN_REQUIRED);
+    if (!session.user) return unauthorized(api, USER_GONE);
+    // The user store of this server has found it.
+    const user = session.user as U;
+    return makePrincipal<P, U, { type: 'user'; user: U; client: undefined; credential: 'session' }>(
+      { type: 'user', user, client: undefined, credential: 'session' },
+      effectivePermissions(await userAssignments.of(user), gate),
+      { gate, granted: undefined, scopes: new Map() },
+    );
+  };
+}
+
+/**
+ * Who made a request, by what its browser says (Fetch Metadata; RFC 6454). A sibling subdomain is `same-site`, a navigation from the
+ * address bar `none`. Browsers send `Origin` with each request whose method is not GET or HEAD, and `null` for a sandboxed frame.
+ */
+function senderOf({ headers, method }: Context, origin: string): 'own page' | 'other' | 'unknown' {
+  const { 'sec-fetch-site': site, origin: sender } = headers;
+  if (sender !== undefined && sender !== origin) return 'other';
+  if (site !== undefined && site !== 'same-origin') return 'other';
+  const isKnown = site !== undefined && (sender !== undefined || method === 'GET' || method === 'HEAD');
+  return isKnown ? 'own page' : 'unknown';
+}
+
+const LOGIN_REQUIRED: AuthFailure = {
+  code: 'login_required',
+  detail:
+    'Log in to this site, whose own pages need no token. Other callers need an access token in the header field Authorization: Bearer.',
+};
+
+const USER_GONE: AuthFailure = {
+  code: 'session_user_gone',
+  detail: 'The user who is logged in was removed or disabled.',
+};
+
+const ORIGIN_UNKNOWN: Problem = {
+  status: 403,
+  code: 'origin_unknown',
+  detail:
+    'The request has a cookie, but does not say which page made it: browsers do with Sec-Fetch-Site, and with Origin unless the method is GET. Send an access token in the header field Authorization: Bearer instead.',
+};
+
+function originNotAllowed(origin: string): Problem {
+  return {
+    status: 403,
+    code: 'origin_not_allowed',
+    detail: `Without an access token, only pages of ${origin} may send requests here.`,
+  };
+}

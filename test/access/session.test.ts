@@ -1,0 +1,421 @@
+import test from 'ava';
+import type { ExecutionContext } from 'ava';
+import Koa from 'koa';
+import { createApiRouter, defineAction } from 'koa-gatehouse';
+import type { ApiRouterOptions, AuthServerOptions } from 'koa-gatehouse';
+import { memoryStorage } from 'koa-gatehouse/adapters/memory';
+import { createMcpEndpoint } from 'koa-gatehouse/mcp';
+import { issueToken } from 'koa-gatehouse/testing';
+import { z } from 'zod';
+
+import { Browser } from '../harness/browser.ts';
+import { gate, listenerOf, signIn, startPlatform } from '../harness/platform.ts';
+import type { Mounting, Person, Platform } from '../harness/platform.ts';
+
+/** What a browser says of the requests that a page of the API's own origin makes. */
+const ownPage = (origin: string): Record<string, string> => ({ 'sec-fetch-site': 'same-origin', origin });
+
+/** An API of another origin than the issuer. */
+const AGENTS = 'https://agents.example/mcp';
+
+interface Init extends RequestInit {
+  readonly headers?: Record<string, string>;
+}
+
+interface Schools {
+  readonly platform: Platform;
+  /** The names that the action was run with. */
+  readonly renamed: string[];
+  /** Sends a request of a page of the own origin, unless other headers say otherwise. */
+  readonly send: (path: string, cookie: string, init?: Init) => Promise<Answer>;
+  /** Runs the action. */
+  readonly rename: (name: string, headers: Record<string, string>) => Promise<Answer>;
+}
+
+interface Answer {
+  readonly status: number;
+  readonly code: unknown;
+  readonly headers: Headers;
+  readonly body: Record<string, unknown>;
+}
+
+/** A platform whose API accepts sessions. With `login`, the host's own session is the cookie `host=<id of the user>`. */
+async function start(
+  t: ExecutionContext,
+  {
+    api: given,
+    options,
+    ...mounting
+  }: {
+    api?: Partial<ApiRouterOptions<'view_schools' | 'edit_schools', Person>>;
+    options?: Partial<AuthServerOptions<'view_schools' | 'edit_schools', 'registrar', Person>>;
+  } & Pick<Mounting, 'inFront' | 'reach'> = {},
+): Promise<Schools> {
+  const renamed: string[] = [];
+  const rename = defineAction({
+    gate,
+    type: 'school',
+    name: 'rename-school-action',
+    level: 'instance',
+    title: 'Rename',
+    permission: 'edit_schools',
+    mcp: true,
+    input: z.object({ name: z.string() }),
+    output: z.object({ by: z.string(), credential: z.string() }),
+    run({ input, principal }) {
+      renamed.push(input.name);
+      return { by: principal.user?.id ?? '', credential: principal.credential };
+    },
+  });
+  const resources = { [AGENTS]: { name: 'Agents' } };
+  const platform = await startPlatform(
+    { resources, ...options },
+    {
+      ...mounting,
+      async app({ auth }) {
+        const app = new Koa();
+        app.silent = true;
+        app.use(auth.middleware());
+        app.use(createApiRouter({ auth, actions: [rename], session: true, ...given }).routes());
+        app.use(await createMcpEndpoint({ auth, actions: [rename], resource: AGENTS }));
+        const guards = {
+          '/guarded': auth.guard({ session: true }),
+          '/guarded-agents': auth.guard({ resource: AGENTS, session: true }),
+          '/tokens': auth.guard(),
+        };
+        app.use((ctx, next) => {
+          const guard = guards[ctx.path as keyof typeof guards];
+          return guard ? guard(ctx, next) : next();
+        });
+        app.use((ctx) => {
+          const { client, principal, user } = ctx.state;
+          ctx.body = { ...principal, user: user.id, state: client, permissions: [...principal.permissions] };
+        });
+        return listenerOf(app);
+      },
+    },
+  );
+  t.teardown(() => platform[Symbol.asyncDispose]());
+
+  async function request(path: string, init: RequestInit): Promise<Answer> {
+    const response = await fetch(platform.reach(new URL(path, platform.origin)), init);
+    const body = (await response.json()) as Record<string, unknown>;
+    return { status: response.status, code: body['code'], headers: response.headers, body };
+  }
+
+  return {
+    platform,
+    renamed,
+    send: (path, cookie, init = {}) =>
+      request(path, {
+        ...init,
+        headers: { ...ownPage(platform.origin), ...(cookie && { cookie }), ...init.headers },
+      }),
+    rename: (name, headers) =>
+      request('/api/v1/actions/school/1/rename-school-action', {
+        method: 'POST',
+        body: JSON.stringify({ name }),
+        headers: { 'content-type': 'application/json', ...headers },
+      }),
+  };
+}
+
+/** Signs a user in on the login page, and returns the browser and its `Cookie` field. */
+async function login(
+  platform: Platform,
+  person = 'cleo@school.example',
+  password = 'open sesame',
+): Promise<{ browser: Browser; cookie: string }> {
+  const browser = new Browser(platform.reach);
+  await signIn(browser, await browser.open(platform.url('/oauth/login')), person, password);
+  return { browser, cookie: browser.cookies.map(({ name, value }) => `${name}=${value}`).join('; ') };
+}
+
+test('the first request after the login is the user, with all permissions and without a client', async (t) => {
+  const { platform, rename, send } = await start(t);
+  const { cookie } = await login(platform);
+  const { status, body, headers } = await send('/api/v1/identity', cookie);
+  t.is(status, 200);
+  t.like(body['data'], {
+    type: 'user',
+    id: '3',
+    name: 'Cleo',
+    roles: ['registrar'],
+    permissions: ['edit_schools', 'view_schools'],
+    withheld_permissions: [],
+    scopes: [],
+    client_id: null,
+  });
+  t.false([...headers.keys()].some((name) => name.startsWith('access-control-')));
+
+  const renamed = await rename('Hill', { cookie, ...ownPage(platform.origin) });
+  t.is(renamed.status, 200);
+  t.deepEqual(renamed.body['data'], { by: '3', credential: 'session' });
+});
+
+test('the user of the host’s own login is accepted too, as the user store has it', async (t) => {
+  const { platform, rename, send } = await start(t, { options: { login: hostLogin } });
+  const { status, body, headers } = await send('/guarded', 'host=1');
+  t.is(status, 200);
+  t.like(body, {
+    user: '1',
+    type: 'user',
+    credential: 'session',
+    limited: false,
+    permissions: ['view_schools'],
+  });
+  t.is(body['client'], undefined);
+  t.is(body['state'], undefined);
+  t.is(headers.get('cache-control'), 'no-store');
+  t.is(headers.get('vary'), 'Authorization, Cookie');
+
+  const refused = await rename('Hill', { cookie: 'host=1', ...ownPage(platform.origin) });
+  t.is(refused.status, 403);
+  t.is(refused.body['detail'], 'Missing permission to edit schools.');
+  t.is(refused.code, 'missing_permission');
+
+  const gone = await send('/guarded', 'host=9');
+  t.is(gone.status, 401);
+  t.is(gone.code, 'session_user_gone');
+  t.is(gone.body['detail'], 'The user who is logged in was removed or disabled.');
+});
+
+/** The host's session is a cookie with the id of its user. */
+const hostLogin: NonNullable<AuthServerOptions<never, never, Person>['login']> = {
+  currentUser(ctx) {
+    const id = ctx.cookies.get('host');
+    return id === undefined ? undefined : ({ id } as Person);
+  },
+};
+
+test('requests that no page of the own origin has made: 403, and nothing runs', async (t) => {
+  const { platform, rename, renamed, send } = await start(t);
+  const { cookie } = await login(platform);
+  const { origin } = platform;
+  const sibling = 'https://blog.school.example';
+  const attacks: Record<string, [Record<string, string>, code: string]> = {
+    'a form of another site': [
+      {
+        'sec-fetch-site': 'cross-site',
+        'sec-fetch-mode': 'navigate',
+        'content-type': 'application/x-www-form-urlencoded',
+        origin: 'https://evil.example',
+      },
+      'origin_not_allowed',
+    ],
+    'a script of another origin': [
+      { 'sec-fetch-site': 'cross-site', origin: 'https://evil.example' },
+      'origin_not_allowed',
+    ],
+    'a script of a sibling subdomain': [
+      { 'sec-fetch-site': 'same-site', origin: sibling },
+      'origin_not_allowed',
+    ],
+    'no-cors': [
+      {
+        'sec-fetch-site': 'cross-site',
+        'sec-fetch-mode': 'no-cors',
+        'content-type': 'text/plain',
+        origin: sibling,
+      },
+      'origin_not_allowed',
+    ],
+    'a sandboxed frame': [{ 'sec-fetch-site': 'cross-site', origin: 'null' }, 'origin_not_allowed'],
+    'another port': [{ 'sec-fetch-site': 'same-site', origin: 'http://localhost:1' }, 'origin_not_allowed'],
+    'an Origin that contradicts': [
+      { 'sec-fetch-site': 'same-origin', origin: 'https://evil.example' },
+      'origin_not_allowed',
+    ],
+    'the address bar': [{ 'sec-fetch-site': 'none', origin }, 'origin_not_allowed'],
+    'a repeated field': [{ 'sec-fetch-site': 'same-origin, same-origin', origin }, 'origin_not_allowed'],
+    'an old browser of another site': [{ origin: 'https://evil.example' }, 'origin_not_allowed'],
+    'an old browser, from the own page': [{ origin }, 'origin_unknown'],
+    'no field at all': [{}, 'origin_unknown'],
+    'no Origin with a POST': [{ 'sec-fetch-site': 'same-origin' }, 'origin_unknown'],
+  };
+  for (const [attack, [headers, code]] of Object.entries(attacks)) {
+    const posted = await rename('Evil', { ...headers, cookie });
+    t.is(posted.status, 403, attack);
+    t.is(posted.code, code, attack);
+    t.is(posted.headers.get('cache-control'), 'no-store');
+    t.is(posted.headers.get('access-control-allow-origin'), null);
+  }
+  t.deepEqual(renamed, []);
+
+  for (const site of ['cross-site', 'same-site', 'none']) {
+    const { code, status, body } = await send('/guarded', cookie, { headers: { 'sec-fetch-site': site } });
+    t.is(status, 403, site);
+    t.is(code, 'origin_not_allowed');
+    t.is(body['detail'], `Without an access token, only pages of ${origin} may send requests here.`);
+  }
+  const read = await fetch(`${origin}/guarded`, { headers: { cookie } });
+  t.is(read.status, 403, 'a GET says it too');
+  t.is(((await read.json()) as { code: string }).code, 'origin_unknown');
+  const fetched = await fetch(`${origin}/guarded`, { headers: { cookie, 'sec-fetch-site': 'same-origin' } });
+  t.is(fetched.status, 200, 'browsers send no Origin with a GET');
+});
+
+test('the pages of an API of another origin are those of its own origin', async (t) => {
+  const { platform, send } = await start(t, { options: { login: hostLogin } });
+  const own = await send('/guarded-agents', 'host=1', { headers: { origin: 'https://agents.example' } });
+  t.is(own.status, 200);
+  const other = await send('/guarded-agents', 'host=1', { headers: { origin: platform.origin } });
+  t.is(other.status, 403);
+  t.is(other.code, 'origin_not_allowed');
+});
+
+test('without a cookie, a program gets the challenge, wherever it comes from', async (t) => {
+  const { rename } = await start(t);
+  for (const headers of [{}, { 'sec-fetch-site': 'cross-site', origin: 'https://evil.example' }]) {
+    const { code, headers: received, status } = await rename('Hill', headers);
+    t.is(status, 401);
+    t.is(code, 'login_required');
+    t.regex(received.get('www-authenticate') ?? '', /^Bearer realm="[^"]+", scope=/);
+  }
+});
+
+test('a planted cookie is nobody', async (t) => {
+  const { platform, send } = await start(t);
+  const { browser, cookie } = await login(platform);
+  const { name, value } = browser.cookies.find((one) => one.name.includes('session'))!;
+  const planted = [
+    `${name}=x; ${name}.sig=x`,
+    cookie.replace(value, `${value.slice(0, -1)}${value.endsWith('A') ? 'B' : 'A'}`),
+    `${name}=; ${name}.sig=`,
+    'unrelated=1',
+  ];
+  for (const field of planted) {
+    const { code, status, body } = await send('/guarded', field);
+    t.is(status, 401, field);
+    t.is(code, 'login_required');
+    t.regex(String(body['detail']), /^Log in to this site/);
+  }
+});
+
+test('a token beside a session wins, and a wrong one does not fall back to the session', async (t) => {
+  const { platform, send } = await start(t);
+  const { cookie } = await login(platform);
+  const { client } = await platform.registerApp({ scopes: ['schools:read'] });
+  const token = await issueToken(platform.auth, { client, user: { id: '1' }, scopes: ['schools:read'] });
+  const { body } = await send('/guarded', cookie, { headers: { authorization: `Bearer ${token}` } });
+  t.like(body, { user: '1', credential: 'access_token', limited: true, permissions: ['view_schools'] });
+
+  const wrong: Record<string, string> = {
+    Bearer: 'token_malformed',
+    'Bearer x': 'token_malformed',
+    [`Bearer ${token.slice(0, -4)}AAAA`]: 'token_invalid',
+    'Basic YW5uOnNlY3JldA==': 'token_missing',
+    'DPoP x': 'token_missing',
+    '': 'token_missing',
+  };
+  for (const [authorization, expected] of Object.entries(wrong)) {
+    const { code, status } = await send('/guarded', cookie, { headers: { authorization } });
+    t.is(status, 401, authorization);
+    t.is(code, expected, authorization);
+  }
+  const inUrl = await send(`/guarded?access_token=${token}`, cookie);
+  t.is(inUrl.status, 401);
+  t.is(inUrl.code, 'token_misplaced');
+
+  // From another origin, a token needs no cookie and no page.
+  const other = {
+    origin: 'https://app.example',
+    'sec-fetch-site': 'cross-site',
+    authorization: `Bearer ${token}`,
+  };
+  t.is((await send('/guarded', cookie, { headers: other })).status, 200);
+});
+
+test('off unless it is set, and never at the endpoint for agents', async (t) => {
+  const { platform, send } = await start(t);
+  const { cookie } = await login(platform);
+  const { code, status } = await send('/tokens', cookie);
+  t.is(status, 401);
+  t.is(code, 'token_missing');
+  const called = await send('/mcp', cookie, {
+    method: 'POST',
+    body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/list' }),
+    headers: {
+      'content-type': 'application/json',
+      accept: 'application/json, text/event-stream',
+      origin: new URL(AGENTS).origin,
+    },
+  });
+  t.is(called.status, 401);
+  t.is(called.code, 'token_missing');
+});
+
+test('a session that has ended, or whose user has, stops at once, on another node too', async (t) => {
+  const storage = memoryStorage();
+  const first = await start(t, { options: { storage } });
+  const { origin } = first.platform;
+  let own = '';
+  const second = await start(t, {
+    options: { storage },
+    inFront(listening) {
+      own = listening;
+      return origin;
+    },
+    reach: (url) => new URL(url.pathname + url.search, own),
+  });
+  const nodes = [first, second];
+
+  async function statuses(cookie: string): Promise<unknown[]> {
+    return Promise.all(nodes.map(async ({ send }) => (await send('/guarded', cookie)).code ?? 'ok'));
+  }
+
+  const { browser, cookie } = await login(first.platform);
+  t.deepEqual(await statuses(cookie), ['ok', 'ok']);
+  await browser.submit(await browser.open(first.platform.url('/oauth/logout')), 'Sign out');
+  t.deepEqual(await statuses(cookie), ['login_required', 'login_required']);
+
+  const again = await login(first.platform);
+  await first.platform.auth.revoke({ user: '3' });
+  t.deepEqual(await statuses(again.cookie), ['login_required', 'login_required']);
+
+  const ann = await login(first.platform, 'ann@school.example', 'correct horse');
+  const { users } = second.platform;
+  users.all[0] = { ...users.all[0]!, permissions: [] };
+  t.deepEqual((await second.send('/guarded', ann.cookie)).body['permissions'], [], 'permissions of now');
+  users.all.shift();
+  t.is((await second.send('/guarded', ann.cookie)).code, 'session_user_gone');
+  t.deepEqual(await statuses(ann.cookie), ['login_required', 'login_required'], 'the session was ended');
+});
+
+test('a key of a session is not that of the user’s apps', async (t) => {
+  const { platform, rename, renamed } = await start(t);
+  const { cookie } = await login(platform);
+  const { client } = await platform.registerApp();
+  const token = await issueToken(platform.auth, { client, user: { id: '3' } });
+  const key = { 'idempotency-key': 'one' };
+  const bySession = { cookie, ...ownPage(platform.origin), ...key };
+  t.like((await rename('Hill', bySession)).body['data'], { credential: 'session' });
+  const byApp = await rename('Hill', { authorization: `Bearer ${token}`, ...key });
+  t.like(byApp.body['data'], { credential: 'access_token' });
+  const repeated = await rename('Hill', bySession);
+  t.is(repeated.status, 200);
+  t.like(repeated.body['data'], { credential: 'session' });
+  t.deepEqual(renamed, ['Hill', 'Hill']);
+});
+
+test('a user’s limit counts sessions and apps together; a client’s counts no session', async (t) => {
+  const limits = { user: { requests: 3, per: '1 hour' }, client: { requests: 1, per: '1 hour' } } as const;
+  const { platform, send } = await start(t, { api: { limits } });
+  const { cookie } = await login(platform);
+  const { client } = await platform.registerApp();
+  const token = await issueToken(platform.auth, { client, user: { id: '3' } });
+  const statuses = [];
+  for (const headers of [{}, { authorization: `Bearer ${token}` }, {}, {}]) {
+    statuses.push((await send('/api/v1/identity', cookie, { headers })).status);
+  }
+  t.deepEqual(statuses, [200, 200, 200, 429]);
+});
+
+test('a server that is being closed answers 503 to sessions too', async (t) => {
+  const { platform, send } = await start(t);
+  const { cookie } = await login(platform);
+  await platform.auth.close();
+  const { code, status } = await send('/guarded', cookie);
+  t.is(status, 503);
+  t.is(code, 'temporarily_unavailable');
+});
