@@ -1,4 +1,4 @@
-import type { ActivityRecord, AuditEventType, AuditQuery, AuditRecord } from '../../lib/contracts/index.ts';
+import type { ActivityKind, ActivityRecord, AuditQuery, AuditRecord } from '../../lib/contracts/index.ts';
 import { queryText, withQuery } from '../navigation.ts';
 import { printable, sentence } from '../sentence.ts';
 import type { Sentence } from '../sentence.ts';
@@ -11,35 +11,19 @@ import type { AppRequest } from './developer-request.ts';
 
 const PAGE_SIZE = 30;
 
-/** The kinds of events that the page can be limited to. */
-const KINDS = {
-  tokens: ['token_issued', 'refresh_token_reused', 'tokens_revoked'],
-  refused: ['token_refused', 'authorization_refused'],
-  people: ['consent_given', 'consent_denied', 'consent_withdrawn', 'device_authorized', 'device_denied'],
-  changes: [
-    'client_created',
-    'client_updated',
-    'client_disabled',
-    'client_enabled',
-    'client_withdrawn',
-    'secret_added',
-    'secret_deleted',
-  ],
-} as const satisfies Readonly<Record<string, readonly AuditEventType[]>>;
-
-const KIND_NAMES = Object.keys(KINDS) as (keyof typeof KINDS)[];
+const KINDS = ['tokens', 'refused', 'people', 'changes'] as const satisfies readonly ActivityKind[];
 
 /** Lists the audit records of an app, newest first: issued tokens, refused requests with their reasons, and changes. */
 export async function showActivity(request: AppRequest): Promise<void> {
   const { client, ctx, developer, path, show, text } = request;
   const before = readBefore(queryText(ctx, 'before'));
-  const kind = KIND_NAMES.find((name) => name === queryText(ctx, 'kind'));
+  const kind = KINDS.find((name) => name === queryText(ctx, 'kind'));
   const userId = queryText(ctx, 'user');
   const found = await developer.activity(client.id, {
     limit: PAGE_SIZE + 1,
     before,
-    ...(kind ? { types: KINDS[kind] } : {}),
-    ...(userId === '' ? {} : { userId }),
+    kind,
+    userId: userId === '' ? undefined : userId,
   });
   const records = found.slice(0, PAGE_SIZE);
   const last = found.length > PAGE_SIZE ? records.at(-1) : undefined;
@@ -54,7 +38,7 @@ export async function showActivity(request: AppRequest): Promise<void> {
     action,
     kinds: [
       { value: '', label: text['activity.kind.all'] },
-      ...KIND_NAMES.map((value) => ({ value, label: text[`activity.kind.${value}`] })),
+      ...KINDS.map((value) => ({ value, label: text[`activity.kind.${value}`] })),
     ],
     kind: filter.kind,
     user:

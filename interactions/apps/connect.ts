@@ -1,10 +1,10 @@
 import type { Client, InteractionFlow } from '../../lib/contracts/index.ts';
-import { firstCall, proofOf } from '../../lib/first-call/first-call.ts';
+import { firstCall } from '../../lib/first-call/first-call.ts';
 import type { Connect } from './views.ts';
 
 /** The URLs that an app needs, and how it gets a token and makes a first call. */
 export function connectOf(client: Client, { apiUrl, basePath, origin }: InteractionFlow): Connect {
-  const { grantType, id, redirectUris } = client;
+  const { confidential, grantType, id, keys, redirectUris } = client;
   const issuer = origin + basePath;
   return {
     authorizeUrl: grantType === 'authorization_code' ? `${issuer}/oauth/authorize` : undefined,
@@ -14,7 +14,7 @@ export function connectOf(client: Client, { apiUrl, basePath, origin }: Interact
       issuer,
       clientId: id,
       grantType,
-      proof: proofOf(client),
+      proof: confidential ? (keys ? 'assertion' : 'secret') : 'none',
       redirectUri: redirectUris[0] ?? '',
       apiUrl,
     }),

@@ -1,4 +1,5 @@
 import type {
+  ActivityKind,
   ActivityQuery,
   ActivityRecord,
   AppUsage,
@@ -11,25 +12,20 @@ import type {
 } from '../contracts/index.ts';
 
 /** The events of an app that its owner may see. Logins are not among them, because they belong to the users. */
-const APP_EVENTS: readonly AuditEventType[] = [
-  'token_issued',
-  'refresh_token_reused',
-  'token_refused',
-  'authorization_refused',
-  'consent_given',
-  'consent_denied',
-  'consent_withdrawn',
-  'device_authorized',
-  'device_denied',
-  'client_created',
-  'client_updated',
-  'client_disabled',
-  'client_enabled',
-  'client_withdrawn',
-  'secret_added',
-  'secret_deleted',
-  'tokens_revoked',
-];
+const APP_EVENTS: Readonly<Record<ActivityKind, readonly AuditEventType[]>> = {
+  tokens: ['token_issued', 'refresh_token_reused', 'tokens_revoked'],
+  refused: ['token_refused', 'authorization_refused'],
+  people: ['consent_given', 'consent_denied', 'consent_withdrawn', 'device_authorized', 'device_denied'],
+  changes: [
+    'client_created',
+    'client_updated',
+    'client_disabled',
+    'client_enabled',
+    'client_withdrawn',
+    'secret_added',
+    'secret_deleted',
+  ],
+};
 
 /** The events of users who may not have given the app access: only administrators see who they are. */
 const WITHOUT_ACCESS: ReadonlySet<AuditEventType> = new Set([
@@ -42,11 +38,12 @@ const WITHOUT_ACCESS: ReadonlySet<AuditEventType> = new Set([
 export async function listActivity(
   { audit, users }: { readonly audit: Pick<AuditLog, 'list'>; readonly users: Pick<UserStore, 'find'> },
   client: Client,
-  { administrator, types = APP_EVENTS, ...query }: ActivityQuery & { readonly administrator: boolean },
+  { administrator, kind, ...query }: ActivityQuery & { readonly administrator: boolean },
 ): Promise<readonly ActivityRecord[]> {
-  const isShown = (type: AuditEventType): boolean =>
-    types.includes(type) && (administrator || query.userId === undefined || !WITHOUT_ACCESS.has(type));
-  const found = await audit.list({ ...query, clientId: client.id, types: APP_EVENTS.filter(isShown) });
+  const ofKind = kind ? APP_EVENTS[kind] : Object.values(APP_EVENTS).flat();
+  const types =
+    administrator || query.userId === undefined ? ofKind : ofKind.filter((type) => !WITHOUT_ACCESS.has(type));
+  const found = await audit.list({ ...query, clientId: client.id, types });
   const records = administrator ? found : found.map((record) => forOwner(record, client));
   const ids = new Set(records.flatMap((record) => [userOf(record), record.actorId]));
   // Each person once, however many events of theirs are on the page.

@@ -119,7 +119,13 @@ export interface Developer {
 }
 
 /** Selects events of an app, one page, newest first. */
-export type ActivityQuery = Pick<AuditQuery, 'before' | 'limit' | 'types' | 'userId'>;
+export interface ActivityQuery extends Pick<AuditQuery, 'before' | 'limit' | 'userId'> {
+  /** @default all kinds */
+  readonly kind?: ActivityKind | undefined;
+}
+
+/** The kinds of events of an app: its tokens, refused requests, what its users answered, and changes of the app itself. */
+export type ActivityKind = 'tokens' | 'refused' | 'people' | 'changes';
 
 /** An event of an app, with the people in it whom the user store finds. */
 export type ActivityRecord = AuditRecord & {

@@ -1,4 +1,3 @@
-import type { Client } from '../contracts/index.ts';
 import { curlSteps, proofSteps } from './curl.ts';
 import { javascript } from './javascript.ts';
 import { python } from './python.ts';
@@ -22,13 +21,4 @@ export function firstCall(app: ConnectedApp): readonly Example[] {
     { language: 'JavaScript', steps: [...proof, { about: 'javascript', code: javascript(requests) }] },
     { language: 'Python', steps: [...proof, { about: 'python', code: python(requests) }] },
   ];
-}
-
-/** How a registered app authenticates. */
-export function proofOf({
-  confidential,
-  keys,
-}: Pick<Client, 'confidential' | 'keys'>): ConnectedApp['proof'] {
-  if (!confidential) return 'none';
-  return keys ? 'assertion' : 'secret';
 }

@@ -1,5 +1,6 @@
 /** What pages of your own are given. */
 export type {
+  ActivityKind,
   ActivityQuery,
   ActivityRecord,
   AppUsage,
