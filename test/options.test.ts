@@ -216,7 +216,12 @@ const mistakes: [given: Record<string, unknown>, option: string, remedy: string 
   [
     { clients: { documents: true } },
     'clients.documents',
-    'pass an object with some of allow, scopes, defaultScopes',
+    'pass an object with some of allow, scopes, defaultScopes, loopback',
+  ],
+  [
+    { clients: { documents: { allow, scopes: [], loopback: true } } },
+    'clients.documents.loopback',
+    /^leave it out: it is for trying an app on one machine/,
   ],
   [
     { clients: { documents: { scopes: [] } } },
@@ -252,7 +257,7 @@ const mistakes: [given: Record<string, unknown>, option: string, remedy: string 
   [
     { clients: { documents: { allow, scopes: [], scope: 'read' } } },
     'clients.documents.scope',
-    'there is no such option; did you mean scopes? The options are allow, scopes, defaultScopes',
+    'there is no such option; did you mean scopes? The options are allow, scopes, defaultScopes, loopback',
   ],
 
   ...[null, [], 'https://api.example', new Map()].map((resources): (typeof mistakes)[number] => [

@@ -1,9 +1,11 @@
 import { Resolver } from 'node:dns/promises';
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
-import { Agent, request } from 'node:https';
+import http from 'node:http';
+import https from 'node:https';
 import { isIP } from 'node:net';
 import type { LookupFunction } from 'node:net';
 
+import { isLoopback } from '../contracts/loopback.ts';
 import { parseIJson } from './json.ts';
 import { createPlaces } from './places.ts';
 import { isPublicAddress } from './address.ts';
@@ -74,9 +76,16 @@ export interface Network {
   readonly isPublic: (address: string) => boolean;
   /** The certificates of authorities in PEM. `undefined`: those of Node. */
   readonly ca: string | undefined;
+  /** Whether http URLs on loopback are fetched too, on the machine of a developer. */
+  readonly loopback: boolean;
 }
 
-const INTERNET: Network = { resolve: resolveNames, isPublic: isPublicAddress, ca: undefined };
+const INTERNET: Network = {
+  resolve: resolveNames,
+  isPublic: isPublicAddress,
+  ca: undefined,
+  loopback: false,
+};
 
 /** The limits of a {@link PublicFetch}. */
 const LIMITS = {
@@ -87,12 +96,13 @@ const LIMITS = {
   maxRunningPerOrigin: 2,
 };
 
-/** @param network - for tests; no option and no environment variable replaces it */
-export function createPublicFetch(network: Network = INTERNET, limits = LIMITS): PublicFetch {
+/** @param given - but for `loopback`, for tests; no option and no environment variable replaces it */
+export function createPublicFetch(given: Partial<Network> = {}, limits = LIMITS): PublicFetch {
+  const network = { ...INTERNET, ...given };
   const takePlaces = createPlaces();
 
   return async function publicFetch(text, { maxBytes }) {
-    const url = checkUrl(text);
+    const url = checkUrl(text, network);
     const leavePlaces = takePlaces([
       { id: 'all', limit: limits.maxRunning },
       { id: url.origin, limit: limits.maxRunningPerOrigin },
@@ -116,12 +126,14 @@ export function createPublicFetch(network: Network = INTERNET, limits = LIMITS):
   };
 }
 
-function checkUrl(text: string): URL {
+function checkUrl(text: string, { loopback }: Pick<Network, 'loopback'>): URL {
   const url = URL.parse(text);
-  const { protocol, username, password, hostname } = url ?? {};
-  if (!url || protocol !== 'https:' || username !== '' || password !== '') throw new PublicFetchError('url');
+  const { protocol, username, password, hostname = '' } = url ?? {};
+  const isOnLoopback = loopback && protocol === 'http:' && isLoopback(hostname);
+  if (!url || (protocol !== 'https:' && !isOnLoopback) || username !== '' || password !== '')
+    throw new PublicFetchError('url');
   // A final dot would make another origin of the same host.
-  if (text.includes('#') || hostname!.endsWith('.')) throw new PublicFetchError('url');
+  if (text.includes('#') || hostname.endsWith('.')) throw new PublicFetchError('url');
   return url;
 }
 
@@ -146,10 +158,11 @@ async function get(
 const MOST_ADDRESSES = 4;
 
 async function findPublicAddresses(
-  { hostname }: URL,
+  { hostname, protocol }: URL,
   { isPublic, resolve }: Network,
   signal: AbortSignal,
 ): Promise<string[]> {
+  if (protocol === 'http:') return hostname === '[::1]' ? ['::1'] : ['127.0.0.1', '::1'];
   // `URL` has turned all notations of an IPv4 address, such as `0x7f.1`, into the usual one.
   const literal = hostname.replace(/^\[(.*)\]$/, '$1');
   let found: readonly string[] = [literal];
@@ -186,6 +199,7 @@ async function send(
   };
   const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
   let isSecure = false;
+  const { Agent, request } = url.protocol === 'http:' ? http : https;
   const outgoing = request(url, {
     // Not the global agent, which can have been told to use a proxy.
     agent: new Agent({ keepAlive: false }),

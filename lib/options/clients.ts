@@ -25,6 +25,12 @@ const CLIENT_ID_METADATA = {
   scopes: scopeNames,
   /** The scopes that a request without `scope` gets. @default none: the app learns who the user is, and nothing else */
   defaultScopes: optional(scopeNames, []),
+  /**
+   * Whether documents at `http://localhost` or a loopback address, with any port, are accepted too, to try an app on one machine. Only
+   * with an issuer there, and not with `NODE_ENV=production`.
+   * @default false
+   */
+  loopback: optional(boolean, false),
 };
 
 /** Which apps that nobody registered may connect, and what they may request. */
@@ -84,7 +90,7 @@ export const CLIENTS = {
   /**
    * Whether confidential clients can be registered with public keys, and authenticate by assertions that they sign, instead of a
    * secret: `private_key_jwt` (RFC 7523, OpenID Connect Core 1.0 section 9). An assertion is for this server (its `aud`), expires
-   * within 10 minutes, and is accepted once on all nodes (its `jti`). When `false`, such clients cannot authenticate with their
+   * within an hour, and is accepted once on all nodes (its `jti`). When `false`, such clients cannot authenticate with their
    * keys.
    * @default false
    */

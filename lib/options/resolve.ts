@@ -1,3 +1,4 @@
+import { isLoopback } from '../contracts/loopback.ts';
 import type { Gate, Storage, User } from '../contracts/index.ts';
 import { ConfigError } from '../errors.ts';
 import { withAgents } from './clients.ts';
@@ -51,6 +52,7 @@ export function resolveOptions<
   if (clients.devices) requireMembersFor('clients.devices', storage);
   if (clients.registration) requireMembersFor('clients.registration', storage);
   if (clients.keys) requireMembersFor('clients.keys', storage);
+  checkLoopbackDocuments(issuer, clients.documents);
   requireScopes('clients.registration', clients.registration, [...scopes.keys()]);
   requireScopes('clients.documents', clients.documents, [...scopes.keys()]);
   return Object.freeze({
@@ -67,6 +69,16 @@ export function resolveOptions<
     secrets: { ...secrets, keyEncryptionKey: secrets.keyEncryptionKey ?? [] },
     paths: { ...paths, mount: paths.mount ?? basePath, developer },
   });
+}
+
+/** @throws ConfigError where others than the developer can reach the server, so that programs beside it would become apps */
+function checkLoopbackDocuments(issuer: string, documents: { readonly loopback: boolean } | undefined): void {
+  const isForTrial = isLoopback(new URL(issuer).hostname) && process.env['NODE_ENV'] !== 'production';
+  if (!documents?.loopback || isForTrial) return;
+  throw new ConfigError(
+    'clients.documents.loopback',
+    'leave it out: it is for trying an app on one machine, with an issuer such as http://localhost:3000 and without NODE_ENV=production',
+  );
 }
 
 /**

@@ -1,5 +1,6 @@
 import { isIP } from 'node:net';
 
+import { isLoopback } from '../contracts/loopback.ts';
 import type { Client, ClientKeys, ClientMetadataDocument } from '../contracts/index.ts';
 import { ClientMetadataError } from '../errors.ts';
 import { checkClientFields, isStrings } from '../clients/fields.ts';
@@ -15,9 +16,17 @@ import { inMetadata, lacking } from './registration-metadata.ts';
 /** The fields of a client that its document decides. */
 export type DocumentFields = Pick<Client, 'name' | 'redirectUris' | 'confidential' | 'keys' | 'native'>;
 
+/** Which URLs of documents are accepted besides those of the internet. */
+export interface DocumentUrlPolicy {
+  /** The issuer's. */
+  readonly own: Pick<URL, 'host' | 'hostname'>;
+  /** Whether documents at http URLs on loopback are accepted. */
+  readonly loopback: boolean;
+}
+
 /** Whether a `client_id` is meant as the URL of a document. */
-export function isDocumentUrl(id: string): boolean {
-  return id.startsWith('https://');
+export function isDocumentUrl(id: string, { loopback }: Pick<DocumentUrlPolicy, 'loopback'>): boolean {
+  return id.startsWith('https://') || (loopback && id.startsWith('http://'));
 }
 
 // Of the columns that hold ids.
@@ -27,24 +36,28 @@ const LONGEST_ID = 255;
  * Checks a `client_id` before anything is fetched. The URL has to be in its normal form, so that one document has one id: no
  * credentials, no dot segments, no default port, no upper case in the host.
  *
- * @param ownHost - of the issuer: documents that users could upload there would look like the platform's own app
+ * @param policy - documents that users could upload to the issuer's own host would look like the platform's own app
  * @throws ClientMetadataError with the mistake
  */
-export function checkDocumentUrl(id: string, ownHost: string): void {
-  const mistake = urlMistake(id, ownHost);
+export function checkDocumentUrl(id: string, policy: DocumentUrlPolicy): void {
+  const mistake = urlMistake(id, policy);
   if (mistake !== undefined) throw new ClientMetadataError('invalid', `the client_id ${mistake}`);
 }
 
-function urlMistake(id: string, ownHost: string): string | undefined {
+function urlMistake(id: string, { own }: DocumentUrlPolicy): string | undefined {
   if (id.length > LONGEST_ID) return `is longer than ${LONGEST_ID} characters`;
   const url = URL.parse(id);
   if (url?.href !== id) return 'is not an https URL in its normal form (RFC 3986 section 6.2)';
   if (url.username !== '' || url.password !== '') return 'contains credentials';
   if (id.includes('#')) return 'contains a fragment';
   if (url.pathname === '/') return 'has no path';
+  if (url.protocol === 'http:') {
+    if (!isLoopback(url.hostname)) return 'is neither an https URL nor on loopback';
+    return url.host === own.host ? 'is a URL of this server' : undefined;
+  }
   const host = url.hostname.replace(/^\[(.*)\]$/, '$1');
   if (isIP(host) !== 0 || host.endsWith('.')) return 'has no host name that users could recognize';
-  return host === ownHost ? 'is a URL of this server' : undefined;
+  return host === own.hostname ? 'is a URL of this server' : undefined;
 }
 
 /**

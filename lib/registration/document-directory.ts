@@ -28,9 +28,9 @@ export interface DocumentPorts extends DocumentFetchPorts {
   readonly policy: {
     readonly allow: (url: string, document: ClientMetadataDocument) => boolean | Promise<boolean>;
     readonly scopes: readonly string[];
+    readonly loopback: boolean;
   };
-  /** The host name of the issuer. */
-  readonly ownHost: string;
+  readonly issuer: string;
   readonly audit: Pick<AuditLog, 'record'>;
   readonly logger: Logger;
   /** Called when a stored client has changed. */
@@ -57,6 +57,7 @@ export function createDocumentDirectory(directory: ClientDirectory, ports: Docum
     MOST_DOCUMENTS,
   );
   const documents = createDocumentFetch(ports);
+  const urls = { own: new URL(ports.issuer), loopback: policy.loopback };
   /** When the documents of stored clients have to be fetched again. */
   const checkedUntil = new LRUCache<string, number>(CACHE_BOUND);
   const notStored = new WeakSet<StoredClient>();
@@ -165,12 +166,12 @@ export function createDocumentDirectory(directory: ClientDirectory, ports: Docum
 
   return {
     ...directory,
-    find: (id) => (isDocumentUrl(id) ? findDocument(id) : directory.find(id)),
+    find: (id) => (isDocumentUrl(id, urls) ? findDocument(id) : directory.find(id)),
     async resolve(id, address) {
       const stored = await directory.find(id);
-      if (!isDocumentUrl(id) || (stored && !isOfDocument(stored.client)) || stored?.client.disabled)
+      if (!isDocumentUrl(id, urls) || (stored && !isOfDocument(stored.client)) || stored?.client.disabled)
         return stored;
-      checkDocumentUrl(id, ports.ownHost);
+      checkDocumentUrl(id, urls);
       const isAllowed = await isAllowedByUrl(id);
       if (!stored) {
         const found = await discover(id, address);

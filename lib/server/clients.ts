@@ -97,7 +97,7 @@ function withDocuments(
     store: storage.clients,
     countFetch: createNodeLimiter(FETCH_LIMIT),
     policy,
-    ownHost: new URL(issuer).hostname,
+    issuer,
     privateKeyJwt,
     logger,
   });

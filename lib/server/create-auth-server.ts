@@ -72,7 +72,7 @@ export async function createServer<
   U extends User,
   S extends object,
   A extends string,
->(given: AuthServerOptions<P, R, U, S, A>, network?: Network): Promise<AuthServer<P, R, U, S, A>> {
+>(given: AuthServerOptions<P, R, U, S, A>, network?: Partial<Network>): Promise<AuthServer<P, R, U, S, A>> {
   const resolved = resolveOptions(given, defineGate<P, R>({ permissions: {} as Record<P, string> }));
   const { invalidation, storage } = await openStorage(resolved);
   const options = { ...resolved, storage };
@@ -84,7 +84,10 @@ export async function createServer<
   const keys = await createServerKeys(options, record);
   const limiters = createLimiters(options, { record, secrets: keys.secrets });
 
-  const publicFetch = createPublicFetch(network);
+  const publicFetch = createPublicFetch({
+    ...network,
+    loopback: options.clients.documents?.loopback === true,
+  });
   const clients = createClients(options, { invalidation, publicFetch, record });
   const tokens = createTokens(options, { clients, invalidation, keys, record });
   const access = createAccess(options, { clients, concurrencyLimit, invalidation, record, tokens });

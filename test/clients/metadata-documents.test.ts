@@ -8,11 +8,14 @@ import type { Page } from '../harness/browser.ts';
 import { assertionParameters, makeKeyPair } from '../harness/client-keys.ts';
 import { json } from '../harness/public-server.ts';
 import { send } from '../harness/requests.ts';
+import { serve } from '../harness/serve.ts';
+import { startPlatform } from '../harness/platform.ts';
 import type { Platform } from '../harness/platform.ts';
 import {
   askConsent,
   CALLBACK,
   connect,
+  documentOptions,
   refresh,
   requestOf,
   serveApp,
@@ -48,6 +51,31 @@ test('an app that nobody registered connects, refreshes and is used', async (t) 
   const events = await platform.auth.audit.list({ clientId: site.id, types: ['client_created'] });
   t.like(events, [{ name: 'Agent', registration: 'metadata_document', address: '127.0.0.1' }]);
   t.is(events.length, 1);
+});
+
+test('on one machine, an app connects with a document on loopback, where the option says so', async (t) => {
+  const document = { client_name: 'Agent', redirect_uris: [CALLBACK] };
+  await using site = await serve(
+    () => (request, response) =>
+      json({ ...document, client_id: `http://${request.headers.host}${request.url}` })(request, response),
+  );
+  const { port } = new URL(site.origin);
+  const ids = ['127.0.0.1', 'localhost'].map((host) => `http://${host}:${port}/client.json`);
+  await using platform = await startPlatform(documentOptions({ loopback: true }));
+  for (const id of ids) {
+    const answer = await connect(platform, id);
+    t.like(decodeJwt(answer.body.access_token), { client_id: id });
+  }
+  await refusedPage(t, platform, `${platform.origin}/client.json`, {
+    code: 'client_metadata_invalid',
+    details: /is a URL of this server/,
+  });
+  await refusedPage(t, platform, `http://apps.example:${port}/client.json`, {
+    code: 'client_metadata_invalid',
+    details: /is neither an https URL nor on loopback/,
+  });
+  await using without = await startPlatform(documentOptions());
+  await refusedPage(t, without, ids[0]!, { code: 'invalid_client' });
 });
 
 test('the metadata of the server announces it', async (t) => {

@@ -140,3 +140,11 @@ test('a storage in memory needs no key-encryption key', async (t) => {
     );
   }
 });
+
+test('in production no app connects with a document on loopback', async (t) => {
+  const documents = { allow: () => true, scopes: [], loopback: true };
+  await t.throwsAsync(startPlatform({ storage: memoryStorage(), clients: { documents } }), {
+    instanceOf: ConfigError,
+    message: /^clients.documents.loopback: leave it out: it is for trying an app on one machine/,
+  });
+});
