@@ -224,12 +224,13 @@ const OPERATIONS: readonly {
   {
     name: 'add a consent',
     run: async ({ consents }) => consents.add(aConsent({ userId: 'bob' })),
-    statements: { pg: 4, mysql2: 4 },
+    statements: { pg: 1, mysql2: 1 },
   },
   {
     name: 'add scopes to a consent',
     run: async ({ consents }) => consents.add(aConsent({ userId: 'bob', scopes: ['schools:write'] })),
-    statements: { pg: 5, mysql2: 5 },
+    // PostgreSQL also waits until the consent lasts that is stored already.
+    statements: { pg: 7, mysql2: 6 },
   },
   {
     name: 'a transaction of the host',

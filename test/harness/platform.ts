@@ -269,10 +269,12 @@ export async function authorize(
   {
     browser = new Browser(platform.reach),
     parameters = {},
-  }: { browser?: Browser; parameters?: Record<string, string> } = {},
+    person,
+    password,
+  }: { browser?: Browser; parameters?: Record<string, string>; person?: string; password?: string } = {},
 ): Promise<URLSearchParams> {
   let page = await browser.open(authorizeUrl(platform, app, parameters));
-  if (page.html.includes('type="password"')) page = await signIn(browser, page);
+  if (page.html.includes('type="password"')) page = await signIn(browser, page, person, password);
   if (page.html.includes('Authorize</button>'))
     page = await browser.follow(await browser.submit(page, 'Authorize'));
   if (page.location === undefined) throw new Error(`No redirect to the app, but: ${page.text}`);

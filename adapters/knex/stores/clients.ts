@@ -15,6 +15,8 @@ import { end } from './revocations.ts';
 
 /** Registered clients and their secrets. */
 export function clientStore(database: Database): ClientStore {
+  const insertAssertion = insertUnlessStored(database, INSERT_ASSERTION);
+
   return {
     async find(id) {
       return isStorable(id) ? toStoredClient(await database.all<StoredClientRow>(FIND, [id])) : undefined;
@@ -81,7 +83,7 @@ export function clientStore(database: Database): ClientStore {
       return (await database.run(REHASH_SECRET, [to, clientId, secretId, from])) > 0;
     },
     async redeemAssertion(id, expiresAt) {
-      return insertUnlessStored(database, INSERT_ASSERTION, [id, expiresAt]);
+      return insertAssertion([id, expiresAt]);
     },
   };
 }

@@ -4,21 +4,26 @@ import { errorKind } from '../error-kinds.ts';
 import type { Value } from '../statements.ts';
 
 /**
- * Inserts a row. Resolves to `false` when one with the same key is stored, which lasts then. The insert decides, because after a query
- * another node could insert the same key.
+ * Makes the function that inserts a row with these values. It resolves to `false` when one with the same key is stored, which lasts
+ * then. The insert decides, because after a query another node could insert the same key.
  */
-export async function insertUnlessStored(
+export function insertUnlessStored(
   database: Database,
-  sql: string,
-  values: readonly Value[],
-): Promise<boolean> {
-  try {
-    await database.run(sql, values);
-    return true;
-  } catch (error) {
-    const isStored = error instanceof StorageError && errorKind(error.cause) === 'duplicate key';
-    if (!isStored) throw error;
-    await database.confirm();
-    return false;
+  insert: string,
+): (values: readonly Value[]) => Promise<boolean> {
+  if (database.dialect.countsConflicts) {
+    const sql = `${insert} on conflict do nothing`;
+    return async (values) => (await database.run(sql, values)) > 0;
   }
+  return async (values) => {
+    try {
+      await database.run(insert, values);
+      return true;
+    } catch (error) {
+      const isStored = error instanceof StorageError && errorKind(error.cause) === 'duplicate key';
+      if (!isStored) throw error;
+      await database.confirm();
+      return false;
+    }
+  };
 }

@@ -6,12 +6,14 @@ import type { Row } from './rows.ts';
 
 /** Signing and cookie keys of the server. */
 export function keyStore(database: Database): KeyStore {
+  const insert = insertUnlessStored(database, KEYS.insert);
+
   return {
     async list(use) {
       return (await database.all<Row>(LIST, [use])).map(KEYS.read);
     },
     async insert(key) {
-      return insertUnlessStored(database, KEYS.insert, KEYS.values(key));
+      return insert(KEYS.values(key));
     },
     async retire(id, retiresAt) {
       await database.run(RETIRE, [retiresAt, retiresAt, id]);
