@@ -15,40 +15,27 @@ const VARIABLES: Readonly<Record<Variable, string>> = {
 /** Puts the credential into the environment, and not into the history of the shell. */
 export function proofSteps(kind: ConnectedApp['proof']): readonly ExampleStep[] {
   if (kind === 'none') return [];
-  return [
-    {
-      about: kind,
-      code: `printf '${kind === 'secret' ? 'Secret' : 'Assertion'}: '; read -r ${VARIABLES[kind]}; export ${VARIABLES[kind]}`,
-    },
-  ];
+  const name = VARIABLES[kind];
+  const prompt = kind === 'secret' ? 'Secret' : 'Assertion';
+  return [{ about: kind, code: `printf '${prompt}: '; read -r ${name}; export ${name}` }];
 }
 
 /** Gets a token, and calls the API with it. */
-export function curlSteps({
-  authorize,
-  device,
-  identityUrl,
-  token,
-  tokenUrl,
-}: Requests): readonly ExampleStep[] {
+export function curlSteps(requests: Requests): readonly ExampleStep[] {
+  const { identityUrl } = requests;
+  if (identityUrl === undefined) return tokenSteps(requests);
+  const call = `${fromAnswer('ACCESS_TOKEN', 'access_token')}
+curl -sS ${quoted(identityUrl)} -H "Authorization: Bearer $ACCESS_TOKEN"`;
+  return [...tokenSteps(requests), { about: 'call', code: call }];
+}
+
+function tokenSteps({ authorize, device, token, tokenUrl }: Requests): readonly ExampleStep[] {
   const request = answerOf(tokenUrl, token);
+  if (authorize) return authorizationSteps(authorize.url, authorize.parameters, request);
+  if (!device) return [{ about: 'token', code: request }];
   return [
-    ...(authorize ? authorizationSteps(authorize.url, authorize.parameters, request) : []),
-    ...(device
-      ? [
-          { about: 'device' as const, code: answerOf(device.url, device.parameters) },
-          { about: 'poll' as const, code: `${fromAnswer('DEVICE_CODE', 'device_code')}\n${request}` },
-        ]
-      : []),
-    ...(authorize || device ? [] : [{ about: 'token' as const, code: request }]),
-    ...(identityUrl === undefined
-      ? []
-      : [
-          {
-            about: 'call' as const,
-            code: `${fromAnswer('ACCESS_TOKEN', 'access_token')}\ncurl -sS ${quoted(identityUrl)} -H "Authorization: Bearer $ACCESS_TOKEN"`,
-          },
-        ]),
+    { about: 'device', code: answerOf(device.url, device.parameters) },
+    { about: 'poll', code: `${fromAnswer('DEVICE_CODE', 'device_code')}\n${request}` },
   ];
 }
 

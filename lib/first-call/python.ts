@@ -13,17 +13,19 @@ const VARIABLES: Readonly<Record<Variable, string>> = {
 export function python({ authorize, app, device, identityUrl, token, tokenUrl }: Requests): string {
   const request = `send(${literal(tokenUrl)}, ${dictionary(token)})`;
   const modules = [
-    ...(authorize ? ['base64', 'hashlib'] : []),
+    authorize && ['base64', 'hashlib'],
     'json',
-    ...(app.proof === 'none' ? [] : ['os']),
-    ...(authorize ? ['secrets'] : []),
-    ...(device ? ['time'] : []),
-    'urllib.error',
-    'urllib.parse',
-    'urllib.request',
+    app.proof === 'none' ? undefined : 'os',
+    authorize && 'secrets',
+    device && 'time',
+    ['urllib.error', 'urllib.parse', 'urllib.request'],
   ];
   const parts = [
-    modules.map((name) => `import ${name}`).join('\n'),
+    modules
+      .flat()
+      .filter((name) => name !== undefined)
+      .map((name) => `import ${name}`)
+      .join('\n'),
     `
 def send(url, fields=None, token=None):
     data = urllib.parse.urlencode(fields).encode() if fields else None
@@ -33,17 +35,14 @@ def send(url, fields=None, token=None):
     except urllib.error.HTTPError as error:
         return json.load(error)
 `,
-    ...(authorize
-      ? [
-          `verifier = secrets.token_urlsafe(32)
+    authorize &&
+      `verifier = secrets.token_urlsafe(32)
 digest = hashlib.sha256(verifier.encode()).digest()
 challenge = base64.urlsafe_b64encode(digest).rstrip(b"=").decode()
 query = urllib.parse.urlencode(${dictionary(authorize.parameters)})
 print("Authorize the app at ${authorize.url}?" + query)
 address = input("Then paste the address that the browser was sent to: ")
 code = urllib.parse.parse_qs(urllib.parse.urlsplit(address).query)["code"][0]`,
-        ]
-      : []),
     device
       ? `device = send(${literal(device.url)}, ${dictionary(device.parameters)})
 print("Connect the device at", device["verification_uri_complete"], flush=True)
@@ -57,11 +56,9 @@ while True:
         break`
       : `tokens = ${request}`,
     'print(tokens)',
-    ...(identityUrl === undefined
-      ? []
-      : [`print(send(${literal(identityUrl)}, token=tokens["access_token"]))`]),
+    identityUrl && `print(send(${literal(identityUrl)}, token=tokens["access_token"]))`,
   ];
-  return parts.join('\n\n');
+  return parts.filter((part) => part !== undefined).join('\n\n');
 }
 
 function dictionary(parameters: Parameters): string {
