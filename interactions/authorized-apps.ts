@@ -58,10 +58,8 @@ const DONE: ReadonlyMap<string, TextKey> = new Map<string, TextKey>([
   ['ended', 'connections.done'],
 ]);
 
-function describe(
-  { client, connections, createdAt, lastUsedAt, limited, resources, scopes, tools }: AuthorizedApp,
-  request: AccountRequest,
-): AuthorizedAppRow {
+function describe(authorizedApp: AuthorizedApp, request: AccountRequest): AuthorizedAppRow {
+  const { client, createdAt, lastUsedAt, limited, resources, scopes, tools } = authorizedApp;
   const { clock, nameOf, text } = request;
   const namesOf = (named: AuthorizedApp['scopes'], resource?: string): string[] =>
     named.map((scope) => nameOf('scope', scope, resource));
@@ -78,7 +76,7 @@ function describe(
     since: clock.day(createdAt),
     lastUsed: lastUsedAt === undefined ? undefined : clock.day(lastUsedAt),
     tools: tools.map(({ at, name }) => ({ name, lastUsed: clock.minute(at) })),
-    connections: describeConnections(client.id, connections, request),
+    connections: describeConnections(authorizedApp, request),
     isDisabled: client.disabled,
     disconnect: `${pathOf(client.id, request)}/disconnect`,
   };
@@ -117,15 +115,16 @@ async function disconnect({ ctx, flow, home, user }: AccountRequest): Promise<vo
 const SHOWN = 3;
 
 function describeConnections(
-  clientId: string,
-  connections: readonly Connection[],
+  { client, connections, hasMoreConnections }: AuthorizedApp,
   request: AccountRequest,
 ): Connections {
-  const rows = connections.map((connection) => describeConnection(clientId, connection, request));
-  const { count } = request;
+  const rows = connections.map((connection) => describeConnection(client.id, connection, request));
+  const { count, text } = request;
   const others = rows.slice(SHOWN);
   return {
-    heading: count('connections.heading', rows.length),
+    heading: hasMoreConnections
+      ? sentence(text['connections.headingMany'], { count: String(rows.length) })
+      : count('connections.heading', rows.length),
     recent: rows.slice(0, SHOWN),
     others,
     more: others.length > 0 ? count('connections.more', others.length) : [],

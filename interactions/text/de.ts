@@ -138,6 +138,7 @@ export const de: Readonly<Record<keyof typeof en, string>> = {
 
   'connections.heading.one': '{count} Verbindung:',
   'connections.heading.other': '{count} Verbindungen:',
+  'connections.headingMany': 'Mehr als {count} Verbindungen. Die zuletzt benutzten:',
   'connections.more.one': '{count} weitere',
   'connections.more.other': '{count} weitere',
   'connections.since': 'seit',

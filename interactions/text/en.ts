@@ -131,6 +131,7 @@ export const en = {
 
   'connections.heading.one': '{count} connection:',
   'connections.heading.other': '{count} connections:',
+  'connections.headingMany': 'More than {count} connections. Those used last:',
   'connections.more.one': '{count} more',
   'connections.more.other': '{count} more',
   'connections.since': 'since',

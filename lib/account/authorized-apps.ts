@@ -46,7 +46,7 @@ export function createAuthorizedApps({
     if (!stored) return undefined;
     const { client } = stored;
     const granted = consentsByResource(consent);
-    const usable = await grants.list(consent, { now: now(), limit: MOST_CONNECTIONS });
+    const usable = await grants.list(consent, { now: now(), limit: MOST_CONNECTIONS + 1 });
     return {
       client,
       ...describeScopes(granted.find(({ resource }) => resource === undefined) ?? NOTHING, client),
@@ -64,12 +64,13 @@ export function createAuthorizedApps({
       createdAt: consent.createdAt,
       lastUsedAt: consent.lastUsedAt,
       tools: toolsOf(client.id, calls),
-      connections: usable.map(({ createdAt, id, lastUsedAt, origin }) => ({
+      connections: usable.slice(0, MOST_CONNECTIONS).map(({ createdAt, id, lastUsedAt, origin }) => ({
         id,
         createdAt,
         lastUsedAt,
         origin,
       })),
+      hasMoreConnections: usable.length > MOST_CONNECTIONS,
     };
   }
 

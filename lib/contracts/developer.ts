@@ -183,6 +183,8 @@ export interface AuthorizedApp {
   readonly tools: readonly ToolUse[];
   /** The authorizations that it can still use, at most 50, the last used one first: each machine or browser has its own. */
   readonly connections: readonly Connection[];
+  /** Whether it has more than these. */
+  readonly hasMoreConnections: boolean;
 }
 
 /** One authorization of an app by a user: a grant. Times are in seconds since 1970. */

@@ -3,6 +3,7 @@ import type { ExecutionContext } from 'ava';
 
 import { memoryStorage } from 'koa-gatehouse/adapters/memory';
 import { decodeJwt } from 'jose';
+import type { Storage } from 'koa-gatehouse';
 
 import { Browser } from '../harness/browser.ts';
 import type { Page } from '../harness/browser.ts';
@@ -78,18 +79,17 @@ test('an app without scopes may do everything; a disabled app is shown as disabl
   t.true(page.html.includes('<bdi>&lt;b&gt;Reports</bdi>'));
 });
 
-test('an app on several machines is one entry, and each connection is ended alone', async (t) => {
-  const storage = memoryStorage();
-  const platform = await openAuthorizedApps(t, { storage });
-  const { browser, list, registerFor } = platform;
-  const app = await registerFor('dora', REPORTS);
-  const laptop = (await runCodeFlow(platform, app, { browser })).body;
-  const phone = (await runCodeFlow(platform, app, { browser })).body;
-  await storage.grants.insert(
+/** Adds a connection of Ann's phone. */
+async function addConnection(
+  { grants }: Pick<Storage, 'grants'>,
+  clientId: string,
+  id: string,
+): Promise<void> {
+  await grants.insert(
     {
-      id: 'third',
+      id,
       userId: 'ann',
-      clientId: app.client.id,
+      clientId,
       scopes: undefined,
       createdAt: 1_750_000_000,
       expiresAt: 9_999_999_999,
@@ -99,14 +99,38 @@ test('an app on several machines is one entry, and each connection is ended alon
     },
     {
       kind: 'code',
-      id: 'of the third',
-      grantId: 'third',
+      id: `of ${id}`,
+      grantId: id,
       payload: {},
       expiresAt: 0,
       consumedAt: 1,
       sealedSuccessor: undefined,
     },
   );
+}
+
+test('of an app with more than 50 connections those used last are listed', async (t) => {
+  const storage = memoryStorage();
+  const platform = await openAuthorizedApps(t, { storage });
+  const { browser, list, registerFor } = platform;
+  const app = await registerFor('dora', REPORTS);
+  await runCodeFlow(platform, app, { browser });
+  for (let number = 1; number < 50; number += 1) await addConnection(storage, app.client.id, String(number));
+  t.true((await list()).text.includes(' 50 connections: node, 127.0.0.1 since'));
+  await addConnection(storage, app.client.id, '50');
+  const { html, text } = await list();
+  t.true(text.includes('More than 50 connections. Those used last: node, 127.0.0.1 since'), text);
+  t.is(html.split('/end"').length - 1, 50);
+});
+
+test('an app on several machines is one entry, and each connection is ended alone', async (t) => {
+  const storage = memoryStorage();
+  const platform = await openAuthorizedApps(t, { storage });
+  const { browser, list, registerFor } = platform;
+  const app = await registerFor('dora', REPORTS);
+  const laptop = (await runCodeFlow(platform, app, { browser })).body;
+  const phone = (await runCodeFlow(platform, app, { browser })).body;
+  await addConnection(storage, app.client.id, 'third');
   await storage.grants.touch('third', 1_750_086_400);
   const page = await list();
   t.is(page.html.split('<bdi>Reports</bdi>').length, 2);

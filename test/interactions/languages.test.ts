@@ -123,6 +123,7 @@ test('dates and numbers have the format of the language', async (t) => {
     lastUsedAt: undefined,
     tools: [{ name: 'rename_school', at: 1_777_800_000_000 }],
     connections: [],
+    hasMoreConnections: false,
   };
   for (const [count, english, german] of [
     [1, 'One app can use your Acme account.', 'Eine App kann auf Ihr Konto bei Acme zugreifen.'],
