@@ -80,7 +80,9 @@ export async function createProtocol({
     const transport = new PerRequestHTTPServerTransport({ classification });
     const answered = Promise.withResolvers<JSONRPCMessage>();
     transport.send = async (answer) => answered.resolve(answer);
-    await serverFor(exchange, classification).connect(transport);
+    const server = serverFor(exchange, classification);
+    await server.connect(transport);
+    if (server.getNegotiatedProtocolVersion() !== classification.revision) return false;
     transport.onmessage?.(message, { classification });
     const answer = JSON.stringify(await answered.promise);
     if (!exchange.isCalled) return false;
@@ -121,31 +123,26 @@ interface AdmittedCall {
 
 /**
  * Checks a call as the handler does before it makes a server, which checks the rest. `undefined`: the message is no call of a tool, or
- * the handler may refuse it.
+ * the handler may refuse it. Not with the classification of the SDK, which compares a message with those that clients never send.
  */
 function admittedCall(
-  { classifyInboundRequest, isJSONRPCRequest, isJsonContentType, SUPPORTED_PROTOCOL_VERSIONS }: Sdk,
+  { isJSONRPCRequest, isJsonContentType, PROTOCOL_VERSION_META_KEY, SUPPORTED_PROTOCOL_VERSIONS }: Sdk,
   { headers, method }: ActionContext,
   message: unknown,
 ): AdmittedCall | undefined {
   if (method !== 'POST' || !isJSONRPCRequest(message) || message.method !== 'tools/call') return undefined;
   const { accept = '', 'content-type': type = '', 'mcp-protocol-version': revision } = headers;
   if (!isJsonContentType(type)) return undefined;
-  const outcome = classifyInboundRequest({
-    httpMethod: method,
-    body: message,
-    ...(typeof revision === 'string' && { protocolVersionHeader: revision }),
-  });
-  if (outcome.kind === 'modern') {
-    const { classification } = outcome;
-    const isNamed =
-      headers['mcp-method'] === message.method && headers['mcp-name'] === message.params?.['name'];
-    return isNamed && revision === classification.revision ? { message, classification } : undefined;
+  const { _meta: meta, name } = message.params ?? {};
+  if (meta && PROTOCOL_VERSION_META_KEY in meta) {
+    const isNamed = headers['mcp-method'] === message.method && headers['mcp-name'] === name;
+    if (!isNamed || typeof revision !== 'string' || revision !== meta[PROTOCOL_VERSION_META_KEY])
+      return undefined;
+    return { message, classification: { era: 'modern', revision } };
   }
-  const isLegacy = outcome.kind === 'legacy' && outcome.reason === 'no-claim';
   const isAcceptable = accept.includes('application/json') && accept.includes('text/event-stream');
   const isKnown = revision === undefined || SUPPORTED_PROTOCOL_VERSIONS.includes(String(revision));
-  return isLegacy && isAcceptable && isKnown ? { message, classification: { era: 'legacy' } } : undefined;
+  return isAcceptable && isKnown ? { message, classification: { era: 'legacy' } } : undefined;
 }
 
 /** A request of an agent. */

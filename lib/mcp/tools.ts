@@ -1,4 +1,4 @@
-import { callerSignal, problemAnswer } from '../api/actions/answer.ts';
+import { callerSignal, dataIn, problemAnswer } from '../api/actions/answer.ts';
 import type { ActionContext, Answer } from '../api/actions/answer.ts';
 import type { Action } from '../api/actions/define-action.ts';
 import { inputInvalid, isObjectId, OBJECT_ID_RULE } from '../api/actions/perform-action.ts';
@@ -210,8 +210,7 @@ function isForHttp({ headers = {}, status }: Answer): boolean {
 function resultOf({ body, status }: Answer): ToolResult {
   const document = JSON.parse(body) as { readonly data?: unknown } & ProblemDocument;
   if (status < 400) {
-    const { data } = document;
-    return { content: [{ type: 'text', text: JSON.stringify(data) }], structuredContent: data };
+    return { content: [{ type: 'text', text: dataIn(body) }], structuredContent: document.data };
   }
   // An error that the agent reads and can correct.
   const { code, detail, errors = [], reference } = document;

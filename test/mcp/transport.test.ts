@@ -219,20 +219,40 @@ test('a call without the header fields of its revision is 400, -32020', async (t
   t.is((await send(server.url, { method: 'POST', headers: all, body })).status, 200);
 });
 
+test('a call whose envelope has mistakes is 400, -32602', async (t) => {
+  const server = await startAgentServer(t);
+  const token = await server.token();
+  const call = message('tools/call', { name: 'school_list', arguments: {} }) as {
+    params: { _meta: Record<string, unknown> };
+  };
+  for (const wrong of [
+    { clientCapabilities: undefined },
+    { clientCapabilities: 'all' },
+    { clientInfo: { name: 5 } },
+    { protocolVersion: 20_260_728 },
+  ]) {
+    const members = Object.entries(wrong).map(([name, value]) => [`io.modelcontextprotocol/${name}`, value]);
+    const _meta = { ...call.params._meta, ...Object.fromEntries(members) };
+    const answer = await post(server, token, { ...call, params: { ...call.params, _meta } });
+    t.is(answer.status, 400, JSON.stringify(wrong));
+    t.like(answer.body, { error: { code: -32_602 } });
+  }
+  t.deepEqual(server.schools.ran, []);
+});
+
 test('an unknown revision is 400, -32022 with those that are known, and an unknown method 404', async (t) => {
   const server = await startAgentServer(t);
   const token = await server.token();
-  const later = '2030-01-01';
-  for (const sent of [
-    message('tools/list', {}, later),
-    message('tools/call', { name: 'school_list', arguments: {} }, later),
-  ]) {
-    const unknown = await post(server, token, sent, { 'mcp-protocol-version': later });
-    t.is(unknown.status, 400);
-    t.like(unknown.body?.['error'], {
-      code: -32_022,
-      data: { supported: ['2026-07-28'], requested: later },
-    });
+  for (const [requested, method] of [
+    ['2030-01-01', 'tools/list'],
+    ['2030-01-01', 'tools/call'],
+    ['2025-11-25', 'tools/call'],
+    ['2023-01-01', 'tools/call'],
+  ] as const) {
+    const sent = message(method, { name: 'school_list', arguments: {} }, requested);
+    const unknown = await post(server, token, sent, { 'mcp-protocol-version': requested });
+    t.is(unknown.status, 400, requested);
+    t.like(unknown.body?.['error'], { code: -32_022, data: { supported: ['2026-07-28'], requested } });
   }
   t.deepEqual(server.schools.ran, []);
   const method = await post(server, token, message('schools/list'));

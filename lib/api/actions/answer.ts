@@ -25,7 +25,14 @@ export interface Answer extends StoredAnswer {
 
 /** A 200 with `data`, which is JSON text. */
 export function dataAnswer(data: string): Answer {
-  return { status: 200, body: `{"data":${data}}` };
+  return { status: 200, body: `${DATA}${data}}` };
+}
+
+const DATA = '{"data":';
+
+/** The JSON text that {@link dataAnswer} got. */
+export function dataIn(body: string): string {
+  return body.slice(DATA.length, -1);
 }
 
 export function problemAnswer(problem: Problem): Answer {
