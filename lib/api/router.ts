@@ -129,7 +129,7 @@ export function createApiRouter<
 >(options: ApiRouterOptions<P, U, S, A>): ApiRouter<P, U, S> {
   const given = readOptions(apiRouterOptions<P, U, S, A>(), options);
   const { auth, bodyLimit, bulk, session } = given;
-  const { apis, concurrencyLimit, hasDevices, limitCallers, logger, mountPath, resources, storage } =
+  const { apis, concurrencyLimit, hasDevices, limitCallers, logger, mountPath, resources, sessionCookie, storage } =
     internalsOf(auth);
   const { gate, issuer } = auth;
   const guard = auth.guard({ session, ...(given.resource !== undefined && { resource: given.resource }) });
@@ -185,6 +185,7 @@ export function createApiRouter<
       maximum,
       hasDevices,
       isLimited,
+      sessionCookie: session ? sessionCookie : undefined,
     };
     for (const [path, { handler, isPublic }] of Object.entries(serveDescription(described, given.openapi))) {
       if (isPublic) router.addPublic(path, handler);

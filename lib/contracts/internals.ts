@@ -31,6 +31,8 @@ export interface ServerInternals {
     string,
     { readonly name: string; readonly scopes: ReadonlyMap<string, { readonly description: string }> }
   >;
+  /** The name of the cookie of a login session. */
+  readonly sessionCookie: string;
   readonly storage: Pick<Storage, 'attempts' | 'idempotency' | 'transaction'>;
   readonly trace: Trace;
 }

@@ -4,7 +4,7 @@ import type { Pages } from '../contracts/index.ts';
 import type { Secrets } from '../keys/secrets.ts';
 import type { ResolvedOptions } from '../options/resolved-options.ts';
 import { ASSERTION_CONFIGURATION } from './client-assertion.ts';
-import { cookieScope, createCookieKeys } from './cookie-keys.ts';
+import { cookieScope, createCookieKeys, sessionCookie } from './cookie-keys.ts';
 import { ENDPOINTS } from './endpoints.ts';
 import type { EnginePart } from './part.ts';
 import { createRenderError } from './render-error.ts';
@@ -16,14 +16,14 @@ export function engineConfiguration(
 ): Configuration {
   const { clients, secure, tokens } = options;
   const cookie = { httpOnly: true, sameSite: 'lax', signed: true, secure } as const;
-  const { path, prefix, suffix } = cookieScope(options);
+  const { path } = cookieScope(options);
   return {
     // The page for user codes is not the engine's (see lib/server/mount.ts); this is the URL of `verification_uri`.
     routes: { ...ENDPOINTS, code_verification: ENDPOINTS.device },
     cookies: {
       keys: createCookieKeys(secrets),
       names: {
-        session: `${prefix}gatehouse_session${suffix}`,
+        session: sessionCookie(options),
         // These two are never sent: a request that waits for the user is in the URL of its page.
         interaction: 'gatehouse_interaction',
         resume: 'gatehouse_resume',

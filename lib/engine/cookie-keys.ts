@@ -45,6 +45,12 @@ export interface CookieScope {
   readonly secure: boolean;
 }
 
+/** The name of the cookie of a login session. */
+export function sessionCookie(options: ResolvedOptions): string {
+  const { prefix, suffix } = cookieScope(options);
+  return `${prefix}gatehouse_session${suffix}`;
+}
+
 export function cookieScope({ basePath, issuer, secure }: ResolvedOptions): CookieScope {
   const port = secure ? '' : `_${new URL(issuer).port}`;
   return {

@@ -7,6 +7,7 @@ import { defineGate } from '../access/gate.ts';
 import { createRequires } from '../access/requires.ts';
 import type { User } from '../contracts/index.ts';
 import { INTERNALS } from '../contracts/internals.ts';
+import { sessionCookie } from '../engine/cookie-keys.ts';
 import { createPublicFetch } from '../http/public-fetch.ts';
 import type { Network } from '../http/public-fetch.ts';
 import { createConcurrencyLimit } from '../limits/concurrency-limit.ts';
@@ -186,6 +187,7 @@ export async function createServer<
       logger,
       mountPath: options.paths.mount,
       resources,
+      sessionCookie: sessionCookie(options),
       storage,
       trace: record.trace,
     },

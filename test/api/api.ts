@@ -58,6 +58,7 @@ export function authOf(
       logger,
       mountPath,
       resources,
+      sessionCookie: 'gatehouse_session',
       storage,
       trace: async (_name, work) => work(),
     },

@@ -47,7 +47,7 @@ test('an independent validator accepts the document', async (t) => {
   for (const document of [
     await documentOf(t),
     await documentOf(t, { openapi: { paths: { '/schools': SCHOOLS }, description: 'Schools.' } }),
-    await documentOf(t, { actions: [] }),
+    await documentOf(t, { actions: [], session: true }),
   ]) {
     const validator = new Validator();
     const { valid, errors } = await validator.validate(
@@ -80,6 +80,17 @@ test('the document has all paths except the Objects API', async (t) => {
     Object.values(methods).map(({ operationId }) => operationId),
   );
   t.is(new Set(ids).size, ids.length);
+});
+
+test('only an API that accepts login sessions names their cookie', async (t) => {
+  const tokensOnly = await documentOf(t);
+  t.false('session' in tokensOnly.components['securitySchemes']!);
+
+  const { security, components } = await documentOf(t, { session: true });
+  t.deepEqual(security, [{ oauth2: [] }, { bearer: [] }, { session: [] }]);
+  t.like(components['securitySchemes'], {
+    session: { type: 'apiKey', in: 'cookie', name: 'gatehouse_session' },
+  });
 });
 
 test("the document has the server's URL and the OAuth flows", async (t) => {

@@ -44,6 +44,8 @@ export interface DescribedApi {
   readonly hasDevices: boolean;
   /** Whether the API limits the number of requests. */
   readonly isLimited: boolean;
+  /** The name of the cookie of a login session. `undefined`: the API accepts tokens only. */
+  readonly sessionCookie: string | undefined;
   /** Where the viewer of the description receives authorization responses. `undefined`: there is none. */
   readonly redirectUri?: string | undefined;
 }
@@ -54,9 +56,10 @@ export interface DescribedApi {
  * @throws ConfigError when `paths` contains a path of the API itself
  */
 export function describeApi(
-  { actions, gate, issuer, baseUrl, scopes, maximum, isLimited, redirectUri }: DescribedApi,
+  described: DescribedApi,
   { description, paths, title, version }: Description,
 ): OpenApiDocument {
+  const { actions, gate, baseUrl, maximum, isLimited, sessionCookie } = described;
   const ownPaths = { ...OWN_PATHS, ...actionPaths(actions, { gate, maximum }) };
   const conflict = Object.keys(paths).find((path) => path in ownPaths);
   if (conflict !== undefined)
@@ -69,13 +72,13 @@ export function describeApi(
     openapi: '3.1.1',
     info: { title, version, ...(description !== undefined && { description }) },
     servers: [{ url: baseUrl }],
-    security: [{ oauth2: [] }, { bearer: [] }],
+    security: [{ oauth2: [] }, { bearer: [] }, ...(sessionCookie === undefined ? [] : [{ session: [] }])],
     paths: isLimited ? addResponses(allPaths, TOO_MANY_REQUESTS) : allPaths,
     components: {
       schemas: { ...SCHEMAS, ...actionSchemas(actions) },
       parameters: PARAMETERS,
       responses: isLimited ? { ...RESPONSES, TooManyRequests: TOO_MANY_REQUESTS_RESPONSE } : RESPONSES,
-      securitySchemes: securitySchemes(issuer, scopes, redirectUri),
+      securitySchemes: securitySchemes(described),
     },
   };
 }
@@ -197,12 +200,8 @@ function reading({
   };
 }
 
-/** The security schemes: how to get an access token, and how to send it. */
-function securitySchemes(
-  issuer: string,
-  scopes: ReadonlyMap<string, { readonly description: string }>,
-  redirectUri: string | undefined,
-): OpenApiPart {
+/** The security schemes: how to get an access token, how to send it, and who needs none. */
+function securitySchemes({ issuer, redirectUri, scopes, sessionCookie }: DescribedApi): OpenApiPart {
   const descriptions = Object.fromEntries(
     Array.from(scopes, ([name, { description }]) => [name, description]),
   );
@@ -230,5 +229,14 @@ function securitySchemes(
       bearerFormat: 'JWT',
       description: 'An access token that you already have.',
     },
+    ...(sessionCookie !== undefined && {
+      session: {
+        type: 'apiKey',
+        in: 'cookie',
+        name: sessionCookie,
+        description:
+          'For the pages of the platform itself: their browser sends the login session of its user, whose cookie may have another name.',
+      },
+    }),
   };
 }
