@@ -21,6 +21,7 @@ export interface ApiOptions {
 export function createApi({ auth, knex, letters }: ApiOptions): ApiRouter<Permission> {
   const api = createApiRouter({
     auth,
+    session: true, // for the page /schools, which sends no token
     actions: platformActions(knex),
     openapi: {
       access: 'public', // so that a browser, which sends no token, can open /docs

@@ -5,7 +5,7 @@ import Router from 'koa-router';
 
 import type { Render } from './views.ts';
 
-const FILES = ['style.css', 'logo.svg', 'portal.svg'].map(
+const FILES = ['style.css', 'logo.svg', 'portal.svg', 'schools.js'].map(
   (name) => [name, readFileSync(resolve(import.meta.dirname, 'public', name))] as const,
 );
 
@@ -17,11 +17,13 @@ export interface PagesOptions {
   readonly agentsUrl: string;
 }
 
-/** The platform's own pages: the start page, the page that shows a code to copy, and their static files. */
+/** The platform's own pages: the start page, the schools, the page that shows a code to copy, and their static files. */
 export function createPages({ agentsUrl, metrics, render }: PagesOptions): Router {
   const router = new Router();
 
   router.get('/', (ctx) => render(ctx, 'start', { title: 'Larkfield Schools', metrics, agentsUrl }));
+
+  router.get('/schools', (ctx) => render(ctx, 'schools', { title: 'Schools' }));
 
   // The redirect URI of apps without their own server, such as curl in a terminal.
   router.get('/code', (ctx) => {

@@ -13,6 +13,7 @@ export type Render = (
 
 export type View =
   | 'start'
+  | 'schools'
   | 'code'
   | 'not-found'
   | 'portal'
@@ -22,6 +23,9 @@ export type View =
 
 const POLICY =
   "default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
+
+// The only page with a script.
+const SCHOOLS_POLICY = `${POLICY}; script-src 'self'; connect-src 'self'`;
 
 function load(name: View | 'layout', folder: string = 'views'): (page: object) => string {
   const text = readFileSync(resolve(import.meta.dirname, folder, `${name}.ejs`), 'utf8');
@@ -33,6 +37,7 @@ export function loadViews(): Render {
   const layout = load('layout');
   const views: Readonly<Record<View, (page: object) => string>> = {
     start: load('start'),
+    schools: load('schools'),
     code: load('code'),
     'not-found': load('not-found'),
     portal: load('portal'),
@@ -42,7 +47,7 @@ export function loadViews(): Render {
   };
   return function render(ctx, view, page) {
     ctx.set({
-      'Content-Security-Policy': POLICY,
+      'Content-Security-Policy': view === 'schools' ? SCHOOLS_POLICY : POLICY,
       'Referrer-Policy': 'no-referrer',
       'X-Content-Type-Options': 'nosniff',
     });

@@ -129,8 +129,17 @@ export function createApiRouter<
 >(options: ApiRouterOptions<P, U, S, A>): ApiRouter<P, U, S> {
   const given = readOptions(apiRouterOptions<P, U, S, A>(), options);
   const { auth, bodyLimit, bulk, session } = given;
-  const { apis, concurrencyLimit, hasDevices, limitCallers, logger, mountPath, resources, sessionCookie, storage } =
-    internalsOf(auth);
+  const {
+    apis,
+    concurrencyLimit,
+    hasDevices,
+    limitCallers,
+    logger,
+    mountPath,
+    resources,
+    sessionCookie,
+    storage,
+  } = internalsOf(auth);
   const { gate, issuer } = auth;
   const guard = auth.guard({ session, ...(given.resource !== undefined && { resource: given.resource }) });
   const resource: string = given.resource ?? issuer;
