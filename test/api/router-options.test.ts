@@ -13,7 +13,7 @@ const { rename } = schoolActions();
 const mistakes: readonly [given: object, message: string][] = [
   [
     { action: [] },
-    'action: there is no such option; did you mean actions? The options are auth, resource, prefix, actions, bodyLimit, bulk, uploads, limits, parseBodies, openapi',
+    'action: there is no such option; did you mean actions? The options are auth, resource, session, prefix, actions, bodyLimit, bulk, uploads, limits, parseBodies, openapi',
   ],
   [{ auth: undefined }, 'auth: pass the server that createAuthServer() resolved to'],
   [{ auth: null }, 'auth: pass the server that createAuthServer() resolved to'],
@@ -128,7 +128,7 @@ test('options that are no object are refused', (t) => {
   for (const options of [undefined, null, 5, [authOf(createPlatform())]]) {
     t.throws(() => Reflect.apply(createApiRouter, undefined, [options]), {
       instanceOf: ConfigError,
-      message: /^options: pass an object with some of auth, resource, prefix, /,
+      message: /^options: pass an object with some of auth, resource, session, prefix, /,
     });
   }
 });

@@ -24,17 +24,23 @@ export function grantStore(database: Database): GrantStore {
     select ${FOUND_CREDENTIAL.columns}, ${FOUND_GRANT.columns}, ${clock} as clock
     ${WITH_LIVE_GRANT}`;
 
+  // PostgreSQL would read the whole table for each row where it knows nothing of the table, but for a subquery of one row.
+  const next = canChangeInQueries
+    ? `cross join lateral (
+         select * from gatehouse_credentials where id = chain.id and kind = '${REFRESH_TOKEN}' limit 1
+       ) c`
+    : `join gatehouse_credentials c on c.id = chain.id and c.kind = '${REFRESH_TOKEN}'`;
   // Each row leads to the next by the primary key; an index of the credentials of a grant would cost a write with each refresh.
   const findChain = `
     with recursive chain (id, place) as (
       select c.id, 1 ${WITH_LIVE_GRANT}
       union all
       select c.successor_id, chain.place + 1
-      from chain join gatehouse_credentials c on c.id = chain.id and c.kind = '${REFRESH_TOKEN}'
+      from chain ${next}
       where c.successor_id is not null and chain.place < ?
     )
     select ${FOUND_CREDENTIAL.columns}, ${clock} as clock
-    from chain join gatehouse_credentials c on c.id = chain.id and c.kind = '${REFRESH_TOKEN}'
+    from chain ${next}
     order by chain.place`;
 
   async function revokeSome(selector: GrantSelector, at: number): Promise<readonly string[]> {
