@@ -9,7 +9,7 @@ export async function reopenSchool(
   baseUrl: string,
   { accessToken, name, key }: { accessToken: string; name: string; key: string },
 ): Promise<{
-  caller: string;
+  caller: string | null;
   created: School;
   renamed: School;
   refused: { status: number; pointers: (string | undefined)[] };
