@@ -1,7 +1,7 @@
 import test from 'ava';
 import type { ExecutionContext } from 'ava';
 import Koa from 'koa';
-import { createApiRouter, defineAction } from 'koa-gatehouse';
+import { createApiRouter, defineAction, StorageError } from 'koa-gatehouse';
 import type { ApiRouterOptions, AuthServerOptions } from 'koa-gatehouse';
 import { memoryStorage } from 'koa-gatehouse/adapters/memory';
 import { createMcpEndpoint } from 'koa-gatehouse/mcp';
@@ -11,6 +11,7 @@ import { z } from 'zod';
 import { Browser } from '../harness/browser.ts';
 import { gate, listenerOf, signIn, startPlatform } from '../harness/platform.ts';
 import type { Mounting, Person, Platform } from '../harness/platform.ts';
+import { around } from '../harness/storage.ts';
 
 /** What a browser says of the requests that a page of the API's own origin makes. */
 const ownPage = (origin: string): Record<string, string> => ({ 'sec-fetch-site': 'same-origin', origin });
@@ -409,6 +410,22 @@ test('a user’s limit counts sessions and apps together; a client’s counts no
     statuses.push((await send('/api/v1/identity', cookie, { headers })).status);
   }
   t.deepEqual(statuses, [200, 200, 200, 429]);
+});
+
+test('without its database, the server answers 503 and not that nobody is logged in', async (t) => {
+  let isAway = false;
+  const storage = around(memoryStorage(), async (name, call) => {
+    if (isAway && name === 'sessions.find') throw new StorageError('connect ECONNREFUSED db');
+    return call();
+  });
+  const { platform, send } = await start(t, { options: { storage } });
+  const { cookie } = await login(platform);
+  isAway = true;
+  const { code, status } = await send('/guarded', cookie);
+  t.is(status, 503);
+  t.is(code, 'temporarily_unavailable');
+  isAway = false;
+  t.is((await send('/guarded', cookie)).status, 200);
 });
 
 test('a server that is being closed answers 503 to sessions too', async (t) => {
