@@ -9,6 +9,10 @@ export interface ConnectionPool<Connection = unknown> {
   /** A free connection without a wait; `undefined` when there is none. */
   acquireIfFree?(): Connection | undefined;
   releaseConnection(connection: Connection): Promise<void> | undefined;
+  /** Releases a connection that may not be usable. Absent where `releaseConnection` checks all. */
+  discardConnection?(connection: Connection): Promise<void> | undefined;
+  /** There is one connection, so that transactions wait for each other. */
+  readonly isSole?: true;
 }
 
 /**
@@ -37,6 +41,13 @@ export async function acquireConnection<Connection>(
   }
 }
 
+const interrupted = new WeakSet<object>();
+
+/** Whether the connection was closed because work on it took too long, although the work may have been done. */
+export function wasInterrupted(connection: unknown): boolean {
+  return interrupted.has(connection as object);
+}
+
 // In milliseconds: for the server to stop the statement and to report that.
 const GRACE = 1000;
 // In milliseconds, between two requests to stop.
@@ -63,6 +74,7 @@ export async function interruptAfter<Connection, T>(
     await nextTurn();
     if (progress.isOver) return;
     progress.isInterrupted = true;
+    interrupted.add(connection as object);
     timer = setTimeout(
       () => noAnswer.reject(new CodedError('NO_ANSWER', 'the server did not answer')),
       GRACE,

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 
 import type { StorageState } from '../../lib/contracts/index.ts';
-import { acquireConnection, interruptAfter } from './bounded-waits.ts';
+import { acquireConnection, interruptAfter, wasInterrupted } from './bounded-waits.ts';
 import type { ConnectionPool } from './bounded-waits.ts';
 import type { Checkpoints } from './checkpoints.ts';
 import type { Dialect } from './dialect.ts';
@@ -117,12 +117,15 @@ export function createDatabase(
     const deadline = performance.now() + longest;
     if (queue && !isOfHost) queue.calls += 1;
     const connection = pool.acquireIfFree?.() ?? (await acquireConnection(pool, longest));
+    let isUsable = false;
     try {
       const statements = dialect.enter(connection);
       try {
         const working = work(statements, connection);
         if (isOfHost || !interruption) return await working;
-        return await bounded(working, connection, Math.max(deadline - performance.now(), 0));
+        const result = await bounded(working, connection, Math.max(deadline - performance.now(), 0));
+        isUsable = !wasInterrupted(connection);
+        return result;
       } catch (error) {
         // The server that the connection has reached does not become the primary by waiting.
         if (errorKind(error) === 'read only') await interruption?.abandon(connection);
@@ -131,7 +134,10 @@ export function createDatabase(
         dialect.leave?.(connection);
       }
     } finally {
-      const released = pool.releaseConnection(connection);
+      const released =
+        isUsable || !pool.discardConnection
+          ? pool.releaseConnection(connection)
+          : pool.discardConnection(connection);
       if (released) await released;
     }
   }
@@ -194,7 +200,7 @@ export function createDatabase(
   }
 
   // With a single connection, transactions wait for each other anyway, so they share commits.
-  const transactions: Transactions = pool.acquireIfFree
+  const transactions: Transactions = pool.isSole
     ? createGroupCommit(dialect, { withRetries, explain, checkpoints })
     : { transact: transactAlone, async settled() {} };
 

@@ -14,11 +14,15 @@ import { mysqlDialect } from './dialects/mysql.ts';
 import { postgresqlDialect } from './dialects/postgresql.ts';
 import { sqliteDialect } from './dialects/sqlite.ts';
 import type { SqliteConnection } from './dialects/sqlite.ts';
+import { KeptConnections } from './kept-connections.ts';
 import { loadBetterSqlite3, loadKnex, missing } from './load-driver.ts';
 import { SoleConnection } from './sole-connection.ts';
 import type { Statements } from './statements.ts';
 
 const OPTION = 'storage';
+
+// The largest number of connections in a pool of Knex whose configuration has none.
+const KNEX_POOL = 10;
 
 const DRIVERS = ['better-sqlite3', 'pg', 'mysql2'];
 
@@ -59,7 +63,7 @@ export function openDatabase(
     if (database.isTransaction === true) {
       throw new ConfigError(OPTION, 'pass the Knex instance, not a transaction');
     }
-    return { ...fromKnex(database), async close() {} };
+    return { ...fromKnex(database, { isShared: true }), async close() {} };
   }
   if (typeof database !== 'string' && (typeof database !== 'object' || (database as unknown) === null)) {
     throw new ConfigError(
@@ -75,13 +79,16 @@ export function openDatabase(
   return filename === undefined ? openKnex(config, timeout) : openFile(config, filename, timeout);
 }
 
-function fromKnex(knex: Knex): Omit<OpenedDatabase, 'close'> {
+function fromKnex(knex: Knex, { isShared }: { readonly isShared: boolean }): Omit<OpenedDatabase, 'close'> {
   const { filename } = Object(knex.client.connectionSettings) as { readonly filename?: unknown };
   const { client } = knex;
   const dialect = dialectOf(knex);
   const canListen = dialect.name === 'postgresql' && client.config.connectionPool === undefined;
   return {
-    pool: client,
+    pool:
+      dialect.name === 'sqlite'
+        ? client
+        : new KeptConnections(client, { isShared, most: client.config.pool?.max ?? KNEX_POOL }),
     dialect,
     durable: isPersistent(filename),
     knex: () => knex,
@@ -98,7 +105,7 @@ export function openListenerAt(address: string): Required<Pick<OpenedDatabase, '
 
 function openKnex(config: Knex.Config, timeout: number): OpenedDatabase {
   const knex = connect(withConnectionSettings(config, timeout));
-  const opened = fromKnex(knex);
+  const opened = fromKnex(knex, { isShared: false });
   const sole = opened.dialect.name === 'sqlite' ? new SoleConnection(knex.client) : undefined;
   return {
     ...opened,

@@ -5,6 +5,7 @@ import type { ConnectionPool } from './bounded-waits.ts';
  * for each call takes several times as long as most statements on an SQLite file.
  */
 export class SoleConnection<Connection> implements ConnectionPool<Connection> {
+  readonly isSole = true;
   readonly #pool: ConnectionPool<Connection>;
   readonly #waiting: (() => void)[] = [];
   #connection: Connection | undefined;
