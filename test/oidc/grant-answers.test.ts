@@ -29,6 +29,8 @@ class Rows extends Map<string, AdapterPayload> {
 
 const platform = await startPlatform({
   limits: { attempts: false },
+  // The reference has no grace.
+  tokens: { refreshGrace: 0 },
   scopes: SCOPES,
   resources: { [OTHER_API]: { name: 'Reports', scopes: {} } },
 });

@@ -152,7 +152,7 @@ test('the guard and the router of an API that the server does not have are refus
   t.throws(() => platform.auth.guard(unknown), error);
   t.throws(() => createApiRouter({ auth: platform.auth, ...unknown }), error);
   t.throws(() => platform.auth.guard({ audience: DOCUMENTS } as object), {
-    message: 'guard({ audience }): there is no such option; the options are resource',
+    message: 'guard({ audience }): there is no such option; the options are resource, session',
   });
 });
 

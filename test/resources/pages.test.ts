@@ -48,7 +48,7 @@ test('the list of authorized apps names each API, and disconnecting ends all of 
   const list = async (): Promise<string> => (await browser.open(platform.url('/account/apps'))).text;
   await authorize(platform, app, { browser, parameters: { resource: ARCHIVE, scope: 'read' } });
   const archive = await list();
-  t.regex(archive, /https:\/\/archive\.example\s+It can:\s+Read the archive\s+Authorized/);
+  t.regex(archive, /https:\/\/archive\.example\s+It can:\s+Read the archive\s+1 connection:/);
   t.false(archive.includes('It can do nothing else'), archive);
 
   await authorize(platform, app, { browser, parameters: { resource: DOCUMENTS } });
