@@ -1,5 +1,5 @@
-import { auth, OAuthError, refreshAuthorization } from '@modelcontextprotocol/client';
-import type { OAuthTokens } from '@modelcontextprotocol/client';
+import { auth } from '@modelcontextprotocol/client';
+import type { OAuthTokens, refreshAuthorization } from '@modelcontextprotocol/client';
 import type { Knex } from 'knex';
 
 import { Agent } from '../../test/harness/agent.ts';
@@ -12,6 +12,9 @@ import type { Nodes } from './nodes.ts';
 const MINUTE = 60;
 const DAY = 24 * 60 * MINUTE;
 const SESSIONS = 10;
+
+/** How a generation of the SDK refreshes. */
+export type Refresh = typeof refreshAuthorization;
 
 /** What happens to one refresh. */
 interface Fate {
@@ -26,6 +29,7 @@ export class Week {
   readonly #random: Random;
   readonly #nodes: Nodes;
   readonly #host: Knex;
+  readonly #generations: readonly Refresh[];
   readonly #agent = new Agent('https://agent.example/callback', {
     metadata: { token_endpoint_auth_method: 'none' },
   });
@@ -34,9 +38,10 @@ export class Week {
   logins = 0;
   #now = 0;
 
-  constructor(nodes: Nodes, host: Knex, seed: number) {
+  constructor(nodes: Nodes, host: Knex, generations: readonly Refresh[], seed: number) {
     this.#nodes = nodes;
     this.#host = host;
+    this.#generations = generations;
     this.#random = new Random(seed);
   }
 
@@ -111,7 +116,8 @@ export class Week {
     const metadata = this.#agent.discoveryState()!.authorizationServerMetadata!;
     let tokens: OAuthTokens;
     try {
-      tokens = await refreshAuthorization(issuer, {
+      const refresh = this.#generations[this.#random.below(this.#generations.length)]!;
+      tokens = await refresh(issuer, {
         metadata,
         clientInformation: this.#agent.registered!,
         refreshToken: this.#agent.stored!.refresh_token!,
@@ -125,8 +131,11 @@ export class Week {
         },
       });
     } catch (error) {
-      if (error instanceof OAuthError && error.code === 'invalid_grant') await this.#logIn();
-      else if (error instanceof OAuthError) this.#report(`a refresh was refused: ${error.code}`);
+      // The two generations name it differently. Any other error is that of a request without an answer.
+      const { code, errorCode = code } = error as { code?: unknown; errorCode?: unknown };
+      if (errorCode === 'invalid_grant') await this.#logIn();
+      else if (errorCode === 'invalid_client' || errorCode === 'temporarily_unavailable')
+        this.#report(`a refresh was refused: ${errorCode}`);
       return;
     }
     this.#agent.saveTokens({ ...tokens, issuer });

@@ -6,20 +6,24 @@
  *     npm run trial -- refresh-week.ts --seed 1
  *
  * Time passes by moving what is stored into the past, so that the clock of each database is used as it is. The agent logs in and
- * refreshes with the client of the MCP SDK. When a session refreshes is decided here, because programs that use the SDK have clocks of
+ * refreshes with the clients of the MCP SDK 2 and 1, which is that of mcp-remote and of the Inspector too. When a session refreshes is decided here, because programs that use the SDK have clocks of
  * their own. As in those, a session reads what is stored before it refreshes, and after a lost response or a late write a session
  * refreshes within the hour, which is what the server promises. The seed repeats these decisions, not the races between requests.
  */
+import { pathToFileURL } from 'node:url';
 import { parseArgs } from 'node:util';
 
+import { refreshAuthorization } from '@modelcontextprotocol/client';
 import knex from 'knex';
 import { knexStorage } from 'koa-gatehouse/adapters/knex';
 
 import { createOwnDatabase } from '../../test/adapters/own-database.ts';
 import { findServer, MARIADB, POSTGRESQL } from '../../test/adapters/servers.ts';
 import { freePort } from '../../test/harness/free-port.ts';
+import { installAgents } from './agents-install.ts';
 import { Nodes, startNode } from './nodes.ts';
 import { Week } from './refresh-sessions.ts';
+import type { Refresh } from './refresh-sessions.ts';
 import { report } from './report.ts';
 import type { Finding } from './report.ts';
 import { temporaryFolder } from './servers.ts';
@@ -75,7 +79,7 @@ async function runWeek(
     await host('gatehouse_credentials').delete();
     await host('gatehouse_grants').delete();
     await nodes.begin();
-    const week = new Week(nodes, host, seed);
+    const week = new Week(nodes, host, generations, seed);
     await week.run(days);
     return week;
   } finally {
@@ -87,6 +91,14 @@ async function runWeek(
 const { values } = parseArgs({
   options: { seed: { type: 'string', default: '1' }, days: { type: 'string', default: '7' } },
 });
+const folder = temporaryFolder();
+process.on('exit', () => folder[Symbol.dispose]());
+const agents = await installAgents(folder.path);
+const first = agents.file('node_modules/@modelcontextprotocol/sdk/dist/esm/client/auth.js');
+const generations = [
+  refreshAuthorization,
+  ((await import(pathToFileURL(first).href)) as { refreshAuthorization: Refresh }).refreshAuthorization,
+];
 const settings = { seed: Number(values.seed), days: Number(values.days) };
 const findings: Finding[] = [];
 for await (const database of databases()) {
