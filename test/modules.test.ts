@@ -66,7 +66,7 @@ const MODULES: Readonly<Record<string, string>> = {
   bench: 'public test *',
   'bench/server/peer': 'bench computed',
   'bench/soak': 'public bench test *',
-  'bench/trials': 'public lib/testing bench/soak/random test *',
+  'bench/trials': 'public lib/testing bench/soak/random test computed *',
   'test/harness/public-server': 'public test * lib/server/create-auth-server',
   'test/generated-client': 'public examples * test computed',
   'test/docs':
