@@ -2,7 +2,6 @@ import type { Adapter, AdapterPayload } from 'oidc-provider';
 
 import { now } from '../contracts/clock.ts';
 import type { DeviceAttempt, DeviceCode, DeviceCodeStore, Limiter } from '../contracts/index.ts';
-import { TooManyAttemptsError } from '../errors.ts';
 import { addressOf } from '../http/address.ts';
 import { userAgentOf } from '../http/sender.ts';
 import { hashCredential } from '../keys/hash.ts';
@@ -41,8 +40,7 @@ export function deviceCodeAdapter(
     try {
       await deviceRequests?.take({ client: client.client, address: host.ip });
     } catch (error) {
-      if (!(error instanceof TooManyAttemptsError)) throw error;
-      throw new TooManyAttempts(error, 'device authorization requests');
+      throw TooManyAttempts.instead(error, 'device authorization requests');
     }
   }
 

@@ -88,7 +88,7 @@ export function createProvider(
         limiter?.check({ clientId, address: host.ip }),
       );
     } catch (error) {
-      throw error instanceof TooManyAttemptsError ? new TooManyAttempts(error) : error;
+      throw TooManyAttempts.instead(error);
     }
   };
 
@@ -194,8 +194,7 @@ async function assertionOf(
   try {
     return await presentedAssertion(client, { address, remoteKeys });
   } catch (error) {
-    if (!(error instanceof TooManyAttemptsError)) throw error;
-    throw new TooManyAttempts(error, 'requests that wait for the keys of clients');
+    throw TooManyAttempts.instead(error, 'requests that wait for the keys of clients');
   }
 }
 

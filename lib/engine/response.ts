@@ -62,8 +62,8 @@ function answerUnavailable(ctx: KoaContextWithOIDC): void {
 }
 
 /**
- * A client that failed to authenticate too often, or made too many device authorization requests, gets 429 (RFC 6585 section 4) with
- * `Retry-After`. RFC 6749 section 5.2 has no code for that: `invalid_client` would mean that the secret is wrong, but the secret was
+ * A client that failed to authenticate too often, made too many device authorization requests, or refreshed an authorization too often,
+ * gets 429 (RFC 6585 section 4) with `Retry-After`. RFC 6749 section 5.2 has no code for that: `invalid_client` would mean that the secret is wrong, but the secret was
  * not compared. `temporarily_unavailable` is the code of the same RFC for a server that cannot answer now (section 4.1.2.1).
  */
 export class TooManyAttempts extends errors.CustomOIDCProviderError {
@@ -75,6 +75,11 @@ export class TooManyAttempts extends errors.CustomOIDCProviderError {
   constructor({ retryAfter }: TooManyAttemptsError, what = 'attempts to authenticate this client') {
     super('temporarily_unavailable', `too many ${what}; try again in ${retryAfter} seconds`);
     this.retryAfter = retryAfter;
+  }
+
+  /** What the engine answers with instead of the error of a limit. Any other error stays as it is. */
+  static instead(error: unknown, what?: string): unknown {
+    return error instanceof TooManyAttemptsError ? new TooManyAttempts(error, what) : error;
   }
 }
 

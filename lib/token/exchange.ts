@@ -6,7 +6,6 @@ import type { KoaContextWithOIDC } from 'oidc-provider';
 import type { CompleteLifetimes } from '../clients/lifetimes.ts';
 import { now } from '../contracts/clock.ts';
 import type { Credential, RefreshAttempt, User } from '../contracts/index.ts';
-import { TooManyAttemptsError } from '../errors.ts';
 import { hashCredential } from '../keys/hash.ts';
 import { effectiveLifetimes, respond } from './access-token.ts';
 import { findCurrent, findPresented, isReplay, redeem, refreshGraceOf } from './redemption.ts';
@@ -133,9 +132,7 @@ function refuseLoop(refresh: RefreshAttempt, { countRefresh }: Pick<GrantParts, 
   try {
     countRefresh?.(refresh);
   } catch (error) {
-    throw error instanceof TooManyAttemptsError
-      ? new TooManyAttempts(error, 'refreshes of this authorization')
-      : error;
+    throw TooManyAttempts.instead(error, 'refreshes of this authorization');
   }
 }
 
