@@ -17,8 +17,8 @@ import { PageRouter } from './page-router.ts';
 type InteractionStep = (request: PageRequest, interaction: Interaction) => Promise<string | undefined>;
 
 /**
- * Routes below `/oauth/interaction`, `/oauth/login`, `/oauth/logout`, `/oauth/assets` and `/oauth/logos`, the page for the codes of devices, the
- * developer area and the authorized apps; other requests fall through.
+ * Routes below `/oauth/interaction`, `/oauth/login`, `/oauth/logout`, `/oauth/assets` and `/oauth/logos`, the page for the codes of
+ * devices, the developer area and the authorized apps; other requests fall through.
  */
 export function pageRoutes(flow: InteractionFlow, requestFor: RequestFor, assets: Assets): Middleware {
   const follow =

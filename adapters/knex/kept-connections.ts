@@ -38,10 +38,7 @@ export class KeptConnections<Connection extends EventEmitter> implements Connect
   ) {
     this.#pool = pool;
     this.#most = most;
-    const returnFree = (): void => {
-      this.#isReturning = false;
-      this.#returnFree();
-    };
+    const returnFree = (): void => this.#returnFree();
     this.#returnLater = () => void (isShared ? setImmediate(returnFree) : setTimeout(returnFree, LONGEST));
   }
 
@@ -115,6 +112,7 @@ export class KeptConnections<Connection extends EventEmitter> implements Connect
   }
 
   #returnFree(): void {
+    this.#isReturning = false;
     const free = this.#free;
     this.#free = [];
     for (const connection of free) void this.discardConnection(connection);

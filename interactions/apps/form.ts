@@ -66,7 +66,7 @@ export function formOf(client: Client): AppForm {
 
 /** The homepage of an app, from its form; empty when the form has no field for it. */
 export function homepageOf({ clientUri }: AppForm): Pick<ClientFields, 'clientUri'> {
-  return clientUri === undefined ? {} : { clientUri: clientUri.trim() === '' ? undefined : clientUri.trim() };
+  return clientUri === undefined ? {} : { clientUri: clientUri.trim() || undefined };
 }
 
 /** The client fields of an app with the authorization code grant, from its form. */

@@ -91,7 +91,8 @@ export function checkAssigned(
 
 /**
  * Refuses changes that only an administrator may make: whether an app is first-party, and whether it is verified; and of a first-party
- * app, its name, its homepage, its type, its redirect URIs and further scopes, because users are not asked for consent before a code is sent to it.
+ * app, its name, its homepage, its type, its redirect URIs and further scopes, because users are not asked for consent before a code is
+ * sent to it.
  *
  * @param client - the app before the change; `undefined` for a new app
  * @throws ClientInvalidError with one entry for each refused field

@@ -42,11 +42,11 @@ export function createAuthenticateSession<P extends string, U extends User>({
   const { origin } = new URL(api.resource);
 
   return async function authenticateSession(ctx) {
-    const sender = senderOf(ctx, origin);
-    if (sender !== 'own page') {
+    const initiator = initiatorOf(ctx, origin);
+    if (initiator !== 'own page') {
       // Without cookies, it is a request of a program that needs the challenge to find out how to get a token.
       if (ctx.headers.cookie === undefined) return unauthorized(api, LOGIN_REQUIRED);
-      return sender === 'unknown' ? ORIGIN_UNKNOWN : originNotAllowed(origin);
+      return initiator === 'unknown' ? ORIGIN_UNKNOWN : originNotAllowed(origin);
     }
     const session = await findSessionUser(ctx);
     if (!session) return unauthorized(api, LOGIN_REQUIRED);
@@ -62,10 +62,10 @@ export function createAuthenticateSession<P extends string, U extends User>({
 }
 
 /**
- * Who made a request, by what its browser says (Fetch Metadata; RFC 6454). A sibling subdomain is `same-site`, a navigation from the
+ * What page made a request, by what its browser says (Fetch Metadata; RFC 6454). A sibling subdomain is `same-site`, a navigation from the
  * address bar `none`. Browsers send `Origin` with each request whose method is not GET or HEAD, and `null` for a sandboxed frame.
  */
-function senderOf({ headers, method }: Context, origin: string): 'own page' | 'other' | 'unknown' {
+function initiatorOf({ headers, method }: Context, origin: string): 'own page' | 'other' | 'unknown' {
   const { 'sec-fetch-site': site, origin: sender } = headers;
   if (sender !== undefined && sender !== origin) return 'other';
   if (site !== undefined && site !== 'same-origin') return 'other';

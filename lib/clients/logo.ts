@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import { fieldError } from '../contracts/field-errors.ts';
 import type { Checked, Mistake } from '../contracts/field-errors.ts';
 
-/** The logo of a client. Browsers get it from this server, never from the client's: that would learn who is about to authorize it. */
+/* The logo of a client. Browsers get it from this server, never from the client's: that would learn who is about to authorize it. */
 
 // In bytes: the length of its row, and of what a page loads.
 const LARGEST = 64 * 1024;

@@ -38,8 +38,8 @@ export function createClientRegistry(
   async function change(
     id: string,
     apply: (client: Client) => Partial<Client>,
-    save: (client: Client, ifUpdatedAt: number) => Promise<boolean> = async (...client) =>
-      store.update(...client),
+    save: (client: Client, ifUpdatedAt: number) => Promise<boolean> = async (client, ifUpdatedAt) =>
+      store.update(client, ifUpdatedAt),
   ): Promise<{ client: Client; fields: readonly string[] }> {
     for (;;) {
       const { client: before } = await requireClient(store, id);

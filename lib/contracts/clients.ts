@@ -168,8 +168,8 @@ export interface ClientStore {
    */
   insert(client: Client, secrets: readonly ClientSecret[]): Promise<void>;
   /**
-   * Replaces the client's fields; its `logo` is the stored one. Resolves to `false` when there is no such client, or when its `updatedAt` is not
-   * `ifUpdatedAt`, because a concurrent request has changed it.
+   * Replaces the client's fields; its `logo` is the stored one. Resolves to `false` when there is no such client, or when its
+   * `updatedAt` is not `ifUpdatedAt`, because a concurrent request has changed it.
    */
   update(client: Client, ifUpdatedAt?: number): Promise<boolean>;
   /**

@@ -184,8 +184,8 @@ export interface PageError {
 /** The HTML pages of the server, mounted by `auth.middleware()`. */
 export interface Pages {
   /**
-   * Serves the paths below `/oauth/interaction`, `/oauth/login`, `/oauth/logout`, `/oauth/assets`, `/oauth/logos`, `/oauth/device` where there is
-   * {@link InteractionFlow.devices}, the developer area and the page of authorized apps; calls `next()` for every other path.
+   * Serves the paths below `/oauth/interaction`, `/oauth/login`, `/oauth/logout`, `/oauth/assets`, `/oauth/logos`, `/oauth/device` where
+   * there is {@link InteractionFlow.devices}, the developer area and the page of authorized apps; calls `next()` for every other path.
    *
    * `error()` shows the errors that it throws: a client error, such as of `ctx.throw(400)` or of this package, with its own
    * status; every other one with 500, and a line in the log.

@@ -45,7 +45,7 @@ const steps = ({ clock }: Dialect): string => `
     select g.id ${LIVE_GRANT} for update
   ),
   spent as (
-    update gatehouse_credentials c 
+    update gatehouse_credentials c
     set consumed_at = coalesce(${clock}, ?), sealed_successor = ?, successor_id = ? from live
     where c.id = ? and c.kind = ? and c.grant_id = live.id and c.consumed_at is null
     returning c.grant_id
@@ -64,7 +64,7 @@ const FIND_SPENT = `
 export function redeemInSteps(database: Database): GrantStore['redeem'] {
   const { clock, forUpdate, returnsUpdatedRows } = database.dialect;
   const spend = `
-    update gatehouse_credentials 
+    update gatehouse_credentials
     set consumed_at = coalesce(${clock}, ?), sealed_successor = ?, successor_id = ?
     where id = ? and kind = ? and consumed_at is null`;
   const spendOfLiveGrant = `${spend} and exists (select 1 ${LIVE_GRANT}) returning ${SPENT_COLUMNS}`;
