@@ -22,6 +22,7 @@ import { deviceCodeStore } from './stores/device-codes.ts';
 import { grantStore } from './stores/grants.ts';
 import { idempotencyStore } from './stores/idempotency.ts';
 import { keyStore } from './stores/keys.ts';
+import { logoutStore } from './stores/logouts.ts';
 import { registrationStore } from './stores/registrations.ts';
 import { revocationStore } from './stores/revocations.ts';
 import { sessionStore } from './stores/sessions.ts';
@@ -122,6 +123,7 @@ export function knexStorage(
     idempotency: idempotencyStore(opened),
     attempts: attemptStore(opened),
     deviceCodes: deviceCodeStore(opened),
+    logouts: logoutStore(opened),
     ...(changes && { changes }),
     transaction: async (work) => transact(opened, source.knex(), work),
     migrate: async () => migrate(opened),

@@ -8,6 +8,7 @@ import type {
   GrantStore,
   UsableGrant,
 } from '../../lib/contracts/index.ts';
+import { revokeGrants } from './logouts.ts';
 import { copy, copyWithPayload, isLive, keyOf, throwIfTaken } from './tables.ts';
 import type { CredentialRow, Tables } from './tables.ts';
 
@@ -73,13 +74,8 @@ export function grantStore(tables: Tables): GrantStore {
       const row = grants.get(id);
       if (row) row.lastUsedAt = Math.max(row.lastUsedAt ?? 0, at);
     },
-    async revoke(selector, at) {
-      const live = [...grants.values()].filter(
-        ({ grant }) => grant.revokedAt === undefined && isSelected(grant, selector),
-      );
-      for (const row of live) row.grant = { ...row.grant, revokedAt: at };
-      return live.map(({ grant }) => grant.id);
-    },
+    revoke: async (selector, at, notice) =>
+      revokeGrants(tables, (grant) => isSelected(grant, selector), { at, notice }),
   };
 }
 

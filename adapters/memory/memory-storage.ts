@@ -14,6 +14,7 @@ import { consentStore } from './consents.ts';
 import { deviceCodeStore } from './devices.ts';
 import { grantStore } from './grants.ts';
 import { idempotencyStore } from './idempotency.ts';
+import { logoutStore, signOut } from './logouts.ts';
 import { registrationStore } from './registrations.ts';
 import { revocationStore } from './revocations.ts';
 import { changeRow, copy, copyWithPayload, emptyTables, endOfUser, keyOf, throwIfTaken } from './tables.ts';
@@ -41,6 +42,7 @@ export function memoryStorage(): Storage {
     idempotency: idempotencyStore(tables),
     attempts: attemptStore(tables),
     deviceCodes: deviceCodeStore(tables),
+    logouts: logoutStore(tables),
     transaction: async (work) => work(undefined),
     async migrate() {},
     pendingMigrations: async () => [],
@@ -73,8 +75,10 @@ function sessionStore(tables: Tables): SessionStore {
     async update({ id, payload, expiresAt }) {
       return changeRow(sessions, id, () => copyWithPayload({ payload, expiresAt }));
     },
-    async delete(id) {
+    async delete(id, notice) {
+      const session = sessions.get(id);
       sessions.delete(id);
+      if (session && notice) signOut(tables, session, notice);
     },
     async deleteOfUser(userId) {
       const ids = [...sessions.values()].filter((session) => session.userId === userId).map(({ id }) => id);
@@ -186,8 +190,8 @@ interface ExpiringRow {
 
 function* expiring(tables: Tables): Generator<ExpiringRow> {
   const { assertions, attempts, audit, credentials, deviceCodes, grants, keys, requests, sessions } = tables;
-  const { revokedTokens } = tables;
-  for (const rows of [sessions, credentials, revokedTokens, requests, audit, attempts, assertions]) {
+  const { logouts, revokedTokens } = tables;
+  for (const rows of [sessions, credentials, revokedTokens, requests, audit, attempts, assertions, logouts]) {
     for (const [key, { expiresAt }] of rows) yield { rows, key, expiresAt };
   }
   for (const [key, { keptUntil }] of deviceCodes) yield { rows: deviceCodes, key, expiresAt: keptUntil };

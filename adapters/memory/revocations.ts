@@ -1,4 +1,5 @@
-import type { RevocationStore } from '../../lib/contracts/index.ts';
+import type { Grant, RevocationStore, RevokedParty } from '../../lib/contracts/index.ts';
+import { revokeGrants } from './logouts.ts';
 import { copy, end, endOfClient, isLive } from './tables.ts';
 import type { Tables } from './tables.ts';
 
@@ -17,8 +18,9 @@ export function revocationStore(tables: Tables): RevocationStore {
         }),
       );
     },
-    async revokeAllOf(party) {
+    async revokeAllOf(party, notice) {
       end(tables, party);
+      if (notice) revokeGrants(tables, (grant) => isSignIn(grant, party), { at: notice.createdAt, notice });
     },
     async latestSequence() {
       return ends.latest;
@@ -30,4 +32,10 @@ export function revocationStore(tables: Tables): RevocationStore {
       return found?.userId === grant.userId && found.clientId === clientId && isLive(tables, found);
     },
   };
+}
+
+function isSignIn({ clientId, sid, userId }: Grant, party: RevokedParty): boolean {
+  if (sid === undefined) return false;
+  if ('all' in party) return true;
+  return 'userId' in party ? userId === party.userId : clientId === party.clientId;
 }

@@ -8,6 +8,7 @@ import type {
   DeviceCode,
   RevokedParty,
   Grant,
+  LogoutDelivery,
   RevokedToken,
   StoredKey,
   StoredRegistration,
@@ -18,6 +19,13 @@ import { StorageError } from '../../lib/errors.ts';
 
 /** A credential, and the id of the refresh token that it was redeemed for. */
 export type CredentialRow = Credential & { readonly successorId?: string | undefined };
+
+/** `neededUntil`: when the grant and all credentials that were issued from it have expired. */
+export interface GrantRow {
+  grant: Grant;
+  neededUntil: number;
+  lastUsedAt?: number;
+}
 
 /** The tables of a storage, shared by its stores because some of them change each other's rows. */
 export interface Tables {
@@ -31,8 +39,7 @@ export interface Tables {
   readonly soleUsers: Map<string, string>;
   /** By user and client. */
   readonly consents: Map<string, Consent>;
-  /** `neededUntil`: when the grant and all credentials that were issued from it have expired. */
-  readonly grants: Map<string, { grant: Grant; neededUntil: number; lastUsedAt?: number }>;
+  readonly grants: Map<string, GrantRow>;
   /** By kind and id. */
   readonly credentials: Map<string, CredentialRow>;
   /** By the `jti`. */
@@ -53,6 +60,7 @@ export interface Tables {
   readonly attempts: Map<string, { readonly count: number; readonly expiresAt: number }>;
   readonly assertions: Map<string, { readonly expiresAt: number }>;
   readonly deviceCodes: Map<string, DeviceCode>;
+  readonly logouts: Map<string, LogoutDelivery>;
 }
 
 export function emptyTables(): Tables {
@@ -73,6 +81,7 @@ export function emptyTables(): Tables {
     attempts: new Map(),
     assertions: new Map(),
     deviceCodes: new Map(),
+    logouts: new Map(),
   };
 }
 

@@ -115,7 +115,14 @@ export function refuseAdministratorChanges(changes: Partial<ClientFields>, clien
   if (errors.length > 0) throw new ClientInvalidError(errors);
 }
 
-const FIRST_PARTY_FIXED = ['name', 'clientUri', 'redirectUris', 'confidential', 'native'] as const;
+const FIRST_PARTY_FIXED = [
+  'name',
+  'clientUri',
+  'redirectUris',
+  'backchannelLogoutUri',
+  'confidential',
+  'native',
+] as const;
 
 /** Whether a change of the scopes adds one. `undefined` stands for every scope. */
 function addsScope(requested: Client['scopes'], before: Client['scopes']): boolean {

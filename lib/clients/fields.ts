@@ -9,6 +9,7 @@ import type {
   Gate,
 } from '../contracts/index.ts';
 import { fieldError } from '../contracts/field-errors.ts';
+import { isLoopback } from '../contracts/loopback.ts';
 import type { Checked, FieldError, FieldErrorCode, Mistake } from '../contracts/field-errors.ts';
 import { checkLifetimes } from './lifetimes.ts';
 import type { CompleteLifetimes } from './lifetimes.ts';
@@ -36,6 +37,7 @@ const BY_GRANT_TYPE: Readonly<
     required: { confidential: 'secret_required' },
     forbidden: {
       redirectUris: 'redirect_uri_unused',
+      backchannelLogoutUri: 'authorization_code_only',
       native: 'authorization_code_only',
       firstParty: 'authorization_code_only',
       'lifetimes.refreshToken': 'authorization_code_only',
@@ -46,6 +48,7 @@ const BY_GRANT_TYPE: Readonly<
     required: {},
     forbidden: {
       redirectUris: 'redirect_uri_unused',
+      backchannelLogoutUri: 'authorization_code_only',
       native: 'authorization_code_only',
       // Anybody can begin a request of a device, so each is asked about, also that of the platform's own app.
       firstParty: 'authorization_code_only',
@@ -91,7 +94,7 @@ export function checkClientFields(
   // A caller in JavaScript can leave the argument out.
   const fields: Partial<ClientFields> = given ?? {};
   const { confidential = true, firstParty = false, native = false, verified = false } = fields;
-  const { clientUri, grantType, ownerId } = fields;
+  const { backchannelLogoutUri, clientUri, grantType, ownerId } = fields;
   const flags = { confidential, firstParty, native, verified };
   const name = typeof fields.name === 'string' ? fields.name.trim() : '';
   const lists = {
@@ -108,6 +111,7 @@ export function checkClientFields(
     grantType,
     ...flags,
     ...lists,
+    backchannelLogoutUri,
     ownerId,
     keys: keys.checked,
     lifetimes: lifetimes.checked ?? {},
@@ -124,6 +128,7 @@ export function checkClientFields(
     ...(clientUri === undefined || redirectUriMistake(clientUri, { native: false }) === undefined
       ? []
       : [fieldError('clientUri', 'client_uri_form', { most: LONGEST_URI })]),
+    ...(backchannelLogoutUri === undefined ? [] : logoutUriMistakes(backchannelLogoutUri)),
     ...Object.entries(flags)
       .filter(([, value]) => typeof value !== 'boolean')
       .map(([field]) => fieldError(field, 'not_boolean')),
@@ -202,6 +207,16 @@ function redirectUriMistakes(
   return uris.length > most
     ? [fieldError('redirectUris', 'too_many_redirect_uris', { most }), ...ofEach]
     : ofEach;
+}
+
+function logoutUriMistakes(uri: string): readonly FieldError[] {
+  if (redirectUriMistake(uri, { native: false }) !== undefined)
+    return [fieldError('backchannelLogoutUri', 'logout_uri_form', { most: LONGEST_URI })];
+  const { hostname, protocol } = new URL(uri);
+  // What else is private is refused when it is connected to, because a host name does not show it. On http, see redirectUriMistake().
+  return protocol === 'https:' && isLoopback(hostname)
+    ? [fieldError('backchannelLogoutUri', 'logout_uri_private')]
+    : [];
 }
 
 function keysMistakes(

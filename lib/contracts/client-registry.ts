@@ -28,6 +28,12 @@ export interface ClientFields<P extends string = string, R extends string = stri
   readonly grantType: ClientGrantType;
   /** 1 to 100 for `authorization_code`, refused for the others. Matched as exact strings (RFC 9700 section 2.1). */
   readonly redirectUris?: readonly string[];
+  /**
+   * The URL to which the server posts that a user was signed out (OpenID Connect Back-Channel Logout 1.0 section 2.2): https, or http on
+   * a loopback address, at most 2000 characters, without user name, password and fragment. For `authorization_code` only.
+   * @default none: it is not told
+   */
+  readonly backchannelLogoutUri?: string | undefined;
   /** `false`: it cannot store a secret (a browser or installed app), and must use PKCE. @default true */
   readonly confidential?: boolean;
   /**

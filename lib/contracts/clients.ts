@@ -67,6 +67,11 @@ export interface Client {
   readonly grantType: ClientGrantType;
   /** Compared as exact strings (RFC 9700 section 2.1). Empty unless the grant type is `authorization_code`. */
   readonly redirectUris: readonly string[];
+  /**
+   * The https URL to which the server posts that a user was signed out (OpenID Connect Back-Channel Logout 1.0 section 2.2).
+   * `undefined`: it is not told.
+   */
+  readonly backchannelLogoutUri: string | undefined;
   /** `true`: it authenticates with a secret or a key. `false`: a public client, which has to use PKCE. */
   readonly confidential: boolean;
   /**

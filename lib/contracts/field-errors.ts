@@ -12,6 +12,9 @@ const MISTAKES = {
   control_characters: 'leave out control characters',
   client_uri_form:
     'give an https URL of at most {most} characters, of ASCII without spaces, and without user name, password and fragment; http is for loopback addresses only',
+  logout_uri_form:
+    'give an https URL of at most {most} characters, of ASCII without spaces, and without user name, password and fragment; http is for loopback addresses only',
+  logout_uri_private: 'give a public address, which this server can connect to',
   logo_form: 'give a PNG or JPEG picture of at most {most} pixels in width and height',
   logo_size: 'give a file of at most {most} bytes',
   grant_type_unknown: 'choose authorization_code, client_credentials or device_code',

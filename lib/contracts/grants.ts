@@ -1,4 +1,5 @@
 import type { Consent } from './consents.ts';
+import type { LogoutNotice } from './logouts.ts';
 
 /**
  * One authorization of a client by a user: the parent of one code and of every token issued from it (the "family"). Times are
@@ -11,7 +12,10 @@ export interface Grant {
   /** The scopes that it is limited to. Empty: it permits nothing. `undefined`: no limit, it permits all that the user may do. */
   readonly scopes: readonly string[] | undefined;
   readonly createdAt: number;
-  /** When its code expires. A storage keeps the grant until the last of its credentials has expired. */
+  /**
+   * When its code expires; with a `sid`, when the login session ends at the latest. A storage keeps the grant until then, and until the last
+   * of its credentials has expired.
+   */
   readonly expiresAt: number;
   /** When it was revoked, with every code and token of it; `undefined` when it was not. */
   readonly revokedAt: number | undefined;
@@ -22,6 +26,11 @@ export interface Grant {
   readonly sequence: number;
   /** Where it was authorized; `undefined` for one of `auth.issueToken()`, and for those from before this was stored. */
   readonly origin: GrantOrigin | undefined;
+  /**
+   * The `sid` of its ID tokens (OpenID Connect Front-Channel Logout 1.0 section 3): the {@link StoredSession.uid} of the login session.
+   * `undefined`: the user does not sign in at the client by it, or was signed out there.
+   */
+  readonly sid: string | undefined;
 }
 
 /** Where a user has authorized a client: what the user recognizes the grant by. */
@@ -141,7 +150,8 @@ export interface GrantStore {
    * Marks grants as revoked.
    *
    * @param at - in seconds since 1970
+   * @param notice - the clients at which the user is signed in by the grants are told, see {@link LogoutStore}. `undefined`: nobody is told
    * @returns the ids of the grants that were not revoked before
    */
-  revoke(selector: GrantSelector, at: number): Promise<readonly string[]>;
+  revoke(selector: GrantSelector, at: number, notice?: LogoutNotice): Promise<readonly string[]>;
 }

@@ -11,6 +11,7 @@ export type * from './registrations.ts';
 export type * from './consents.ts';
 export type * from './grants.ts';
 export type * from './revocations.ts';
+export type * from './logouts.ts';
 export type * from './devices.ts';
 export type * from './audit.ts';
 export type * from './storage.ts';

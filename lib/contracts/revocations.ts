@@ -1,3 +1,5 @@
+import type { LogoutNotice } from './logouts.ts';
+
 /** An access token that was revoked before it expired. Times are in seconds since 1970. */
 export interface RevokedToken {
   /** Its `jti`. */
@@ -44,8 +46,11 @@ export interface RevocationStore {
   /**
    * Ends all sessions, grants and tokens of a user, of a client, or of all until now. The row is never pruned, because an id may
    * be reused.
+   *
+   * @param notice - the clients at which users are signed in by what is ended are told, see {@link LogoutStore}; those of many users in
+   * batches, after the end. After an error, a second call tells the rest. `undefined`: nobody is told
    */
-  revokeAllOf(party: RevokedParty): Promise<void>;
+  revokeAllOf(party: RevokedParty, notice?: LogoutNotice): Promise<void>;
   /** The number of the latest end. */
   latestSequence(): Promise<number>;
   /**

@@ -5,6 +5,7 @@ import type { Consent, ConsentStore } from './consents.ts';
 import type { DeviceCodeStore } from './devices.ts';
 import type { GrantStore } from './grants.ts';
 import type { IdempotencyStore } from './idempotency.ts';
+import type { LogoutNotice, LogoutStore } from './logouts.ts';
 import type { AssignmentStore } from './people.ts';
 import type { RegistrationStore } from './registrations.ts';
 import type { RevocationStore } from './revocations.ts';
@@ -117,6 +118,7 @@ export interface Storage {
   readonly idempotency: IdempotencyStore;
   readonly attempts: AttemptStore;
   readonly deviceCodes: DeviceCodeStore;
+  readonly logouts: LogoutStore;
   /** Tells other nodes of changes at once; absent where the storage has no means for that. */
   readonly changes?: ChangeFeed;
   /**
@@ -201,8 +203,13 @@ export interface SessionStore {
   find(id: string, clientId?: string): Promise<FoundSession | undefined>;
   /** Changes an existing session. Resolves to `false` when it does not exist any more. */
   update(session: Pick<StoredSession, 'id' | 'payload' | 'expiresAt'>): Promise<boolean>;
-  /** Deletes a session, if it exists. */
-  delete(id: string): Promise<void>;
+  /**
+   * Deletes a session, if it exists.
+   *
+   * @param notice - the clients at which the user is signed in by the session are told, see {@link LogoutStore}; their grants stay, without
+   * the `sid`. `undefined`: nobody is told
+   */
+  delete(id: string, notice?: LogoutNotice): Promise<void>;
   /** Deletes all sessions of a user. Resolves to their number. */
   deleteOfUser(userId: string): Promise<number>;
 }

@@ -252,6 +252,7 @@ function toStored(id: string, fields: DocumentFields, scopes: readonly string[])
   const client: CheckedFields = {
     ...fields,
     clientUri: undefined,
+    backchannelLogoutUri: undefined,
     verified: false,
     grantType: 'authorization_code',
     firstParty: false,

@@ -15,6 +15,7 @@ import { grantContract } from './storage/grants.ts';
 import { idempotencyContract, leaseContract } from './storage/idempotency.ts';
 import { keyContract } from './storage/keys.ts';
 import { diagnosisContract, pruneContract } from './storage/prune.ts';
+import { logoutContract } from './storage/logouts.ts';
 import { redemptionContract } from './storage/redemption.ts';
 import { revocationContract } from './storage/revocations.ts';
 import { aClient } from './storage/rows.ts';
@@ -59,6 +60,7 @@ export function storageContract(test: RegisterTest, makeStorage: () => Storage |
   deviceCodeContract(onStorage);
   revocationContract(onStorage);
   sessionContract(onStorage);
+  logoutContract(onStorage);
   keyContract(onStorage);
   assignmentContract(onStorage);
   auditContract(onStorage);

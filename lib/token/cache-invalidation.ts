@@ -1,4 +1,4 @@
-import type { ChangeFeed, RevokedParty, RevokedToken, Storage, StoredChange } from '../contracts/index.ts';
+import type { ChangeFeed, RevokedToken, Storage, StoredChange } from '../contracts/index.ts';
 
 // How many changes are sent by name; more of them are sent as any change.
 const MAX_NAMED = 100;
@@ -82,8 +82,8 @@ export function observeRevocations(storage: Storage, onRevoked: (revoked?: Store
     ...bindMembers(storage),
     grants: {
       ...bindMembers(grants),
-      async revoke(selector: Parameters<typeof grants.revoke>[0], at: number) {
-        const revoked = await grants.revoke(selector, at);
+      async revoke(...[selector, at, notice]: Parameters<typeof grants.revoke>) {
+        const revoked = await grants.revoke(selector, at, notice);
         // Also when nothing was left to revoke: another node may have revoked it a moment ago, and this node has it cached.
         onRevoked('id' in selector ? { grantId: selector.id } : { userId: selector.userId });
         return revoked;
@@ -95,8 +95,8 @@ export function observeRevocations(storage: Storage, onRevoked: (revoked?: Store
         await revocations.revokeToken(token);
         onRevoked({ tokenId: token.id });
       },
-      async revokeAllOf(party: RevokedParty) {
-        await revocations.revokeAllOf(party);
+      async revokeAllOf(...[party, notice]: Parameters<typeof revocations.revokeAllOf>) {
+        await revocations.revokeAllOf(party, notice);
         if ('all' in party) onRevoked();
         else onRevoked(party);
       },

@@ -43,7 +43,7 @@ export function tokenPart(options: ResolvedOptions, parts: TokenParts): EnginePa
   return {
     models: {
       Grant: grantAdapter(storage.grants, issuer),
-      AuthorizationCode: codeAdapter(storage.grants),
+      AuthorizationCode: codeAdapter(storage.grants, options.tokens),
       RefreshToken: refreshTokenAdapter(storage, options),
       AccessToken: accessTokenAdapter('user', storage, clients, options),
       ClientCredentials: accessTokenAdapter('client', storage, clients, options),

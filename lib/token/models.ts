@@ -4,7 +4,14 @@ import type { Adapter, AdapterPayload } from 'oidc-provider';
 import { scopeLimit, scopesOf } from '../clients/consents.ts';
 import type { ClientDirectory } from '../clients/directory.ts';
 import { now } from '../contracts/clock.ts';
-import type { AccessTokenClaims, Credential, Grant, GrantStore, Storage } from '../contracts/index.ts';
+import type {
+  AccessTokenClaims,
+  Credential,
+  Grant,
+  GrantStore,
+  Storage,
+  StoredSession,
+} from '../contracts/index.ts';
 import { currentRequest } from '../engine/request.ts';
 import type { EngineRequest } from '../engine/request.ts';
 import { senderOf } from '../http/sender.ts';
@@ -12,18 +19,24 @@ import { hashCredential } from '../keys/hash.ts';
 import type { ResolvedOptions } from '../options/resolved-options.ts';
 import { hostClaimsOf } from './access-token.ts';
 import { findPresented, isReplay, refreshGraceOf } from './redemption.ts';
+import { scopeNames } from './scopes.ts';
 import { createIsTokenActive } from './verify-access-token.ts';
 
 /** Authorization codes, which the authorization endpoint of the engine saves. They are redeemed in authorization-code.ts. */
-export function codeAdapter(grants: Pick<GrantStore, 'insert'>): Partial<Adapter> {
+export function codeAdapter(
+  grants: Pick<GrantStore, 'insert'>,
+  { lifetimes }: Pick<ResolvedOptions['tokens'], 'lifetimes'>,
+): Partial<Adapter> {
   return {
     async upsert(value, payload) {
       const request = currentRequest();
       if (!request?.session) throw new Error('A code is issued only in a login session');
       const { consent, isLimitedToNoScope: limited = false, session: found } = request;
       const origin = senderOf(request.host);
-      const grant = approvedGrant(payload, { limited, origin, sequence: found.sequence });
-      const basis = { consent, sessionId: found.session.id };
+      const { sequence, session } = found;
+      const approved = approvedGrant(payload, { limited, origin, sequence });
+      const grant = signsIn(payload) ? signInGrant(approved, session, lifetimes.sessionAbsolute) : approved;
+      const basis = { consent, sessionId: session.id };
       const code = toCode(value, payload, { hasOfflineAccess: request.hasOfflineAccess });
       if (await grants.insert(grant, code, basis)) return;
       request.mustRestart = true;
@@ -97,7 +110,19 @@ function approvedGrant(
     revokedAt: undefined,
     sequence,
     origin,
+    sid: undefined,
   };
+}
+
+/** Whether the client gets an ID token (OpenID Connect Core 1.0 section 3.1.2.1). */
+function signsIn({ scope }: AdapterPayload): boolean {
+  return scopeNames(scope).includes('openid');
+}
+
+/** A grant by which the user is signed in at the client: it is stored until the session ends, at which the client is told of it. */
+function signInGrant(grant: Grant, { payload, uid }: StoredSession, sessionAbsolute: number): Grant {
+  const begun = (payload['loginTs'] as number | undefined) ?? grant.createdAt;
+  return { ...grant, sid: uid, expiresAt: Math.max(grant.expiresAt, begun + sessionAbsolute) };
 }
 
 /**

@@ -15,6 +15,7 @@ const CHANGES = [
   ['redirectUris', { redirectUris: [EVIL] }],
   ['name', { name: 'Acme Bank' }],
   ['clientUri', { clientUri: 'https://evil.example' }],
+  ['backchannelLogoutUri', { backchannelLogoutUri: 'https://evil.example/logout' }],
   ['native', { native: true, confidential: false }],
   ['confidential', { confidential: false }],
   ['scopes', { scopes: undefined }],

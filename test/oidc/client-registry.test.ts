@@ -50,12 +50,18 @@ test('all invalid fields are reported in one error', async (t) => {
       'https://reports.example/#top',
       'https://reports.example/ü',
       `https://reports.example/${'x'.repeat(2000)}`,
-    ].map((clientUri): [object, string[]] => [
-      { clientUri },
-      [
-        'clientUri: give an https URL of at most 2000 characters, of ASCII without spaces, and without user name, password and fragment; http is for loopback addresses only',
-      ],
-    ]),
+    ].flatMap((uri): [object, string[]][] =>
+      ['clientUri', 'backchannelLogoutUri'].map((field) => [
+        { [field]: uri },
+        [
+          `${field}: give an https URL of at most 2000 characters, of ASCII without spaces, and without user name, password and fragment; http is for loopback addresses only`,
+        ],
+      ]),
+    ),
+    [
+      { backchannelLogoutUri: 'https://127.0.0.1/logout' },
+      ['backchannelLogoutUri: give a public address, which this server can connect to'],
+    ],
     [{ ownerId: '' }, ["ownerId: give a user's id"]],
     [{ ownerId: 'x'.repeat(256) }, ["ownerId: give a user's id"]],
     [{ ownerId: 'a\0b' }, ["ownerId: give a user's id"]],

@@ -240,6 +240,32 @@ export const migrations: readonly Migration[] = [
         verified_at: 'integer',
       }),
   },
+  {
+    // Which users are signed in at which clients, and the clients that have to be told that they were signed out.
+    name: '0021_back_channel_logout',
+    up: (dialect) => [
+      ...addColumns(dialect, 'gatehouse_clients', { backchannel_logout_uri: 'text' }),
+      ...addColumns(dialect, 'gatehouse_grants', { sid: 'id' }),
+      ...createTable(dialect, {
+        name: 'gatehouse_logouts',
+        columns: {
+          id: 'id',
+          client_id: 'id',
+          user_id: 'id',
+          sid: 'id',
+          created_at: 'integer',
+          // Null when the client was told, or is not told any more.
+          due_at: 'integer?',
+          attempts: 'integer',
+          attempt: 'id?',
+          answered_at: 'integer?',
+          error: 'id?',
+          expires_at: 'integer',
+        },
+        indexes: [['due_at'], ['client_id', 'created_at'], ['user_id'], ['expires_at']],
+      }),
+    ],
+  },
 ];
 
 /** Names of the migrations that have not run, in order. On a database without Gatehouse's tables, all of them. */

@@ -1,23 +1,20 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
-
 import type { Credential, FoundCredential, GrantSelector, GrantStore } from '../../../lib/contracts/index.ts';
 import type { Database } from '../database.ts';
-import { inList, isStorable, toOptionalNumber } from './column-values.ts';
+import type { Condition } from '../dialect.ts';
+import { isStorable, toOptionalNumber } from './column-values.ts';
 import type { Integer } from './column-values.ts';
 import { CREDENTIALS, GRANTS, USABLE_GRANTS, WITH_LIVE_GRANT } from './grant-rows.ts';
 import { insertAtOnce, insertInSteps } from './insert-grant.ts';
 import { redeemAtOnce, redeemInSteps } from './redemption.ts';
 import { GRANT_IS_LIVE } from './revocations.ts';
+import { revokeGrants } from './revoke-grants.ts';
 import type { Row } from './rows.ts';
-
-// SQLite blocks the thread while it updates a batch, and a server locks its rows. A power of two, see inList().
-const BATCH = 256;
 
 const REFRESH_TOKEN: Credential['kind'] = 'refresh_token';
 
 /** Grants with their credentials. */
 export function grantStore(database: Database): GrantStore {
-  const { canChangeInQueries, clock, forUpdate } = database.dialect;
+  const { canChangeInQueries, clock } = database.dialect;
   const insertGrant = canChangeInQueries ? insertAtOnce(database) : insertInSteps(database);
 
   const findCredential = `
@@ -42,24 +39,6 @@ export function grantStore(database: Database): GrantStore {
     select ${FOUND_CREDENTIAL.columns}, ${clock} as clock
     from chain ${next}
     order by chain.place`;
-
-  async function revokeSome(selector: GrantSelector, at: number): Promise<readonly string[]> {
-    const { condition, values } = toCondition(selector);
-    return database.transaction(async (statements) => {
-      const live = await statements.all<{ id: string }>(
-        `select id from gatehouse_grants where ${condition} and revoked_at is null limit ?${forUpdate}`,
-        [...values, BATCH],
-      );
-      const ids = live.map(({ id }) => id);
-      if (ids.length > 0) {
-        const marked = inList(ids);
-        // With the condition, because for a list of ids alone PostgreSQL may read the whole table.
-        const sql = `update gatehouse_grants set revoked_at = ? where ${condition} and id in ${marked.placeholders}`;
-        await statements.run(sql, [at, ...values, ...marked.values]);
-      }
-      return ids;
-    });
-  }
 
   return {
     async insert(grant, credential, prerequisites = {}) {
@@ -89,15 +68,7 @@ export function grantStore(database: Database): GrantStore {
       await database.run(TOUCH, [at, id, at]);
     },
     redeem: canChangeInQueries ? redeemAtOnce(database) : redeemInSteps(database),
-    async revoke(selector, at) {
-      const revoked: string[] = [];
-      for (;;) {
-        const batch = await revokeSome(selector, at);
-        revoked.push(...batch);
-        if (batch.length < BATCH) return revoked;
-        await nextTurn();
-      }
-    },
+    revoke: async (selector, at, notice) => revokeGrants(database, toCondition(selector), { at, notice }),
   };
 }
 
@@ -134,8 +105,8 @@ const LIST = `
 const TOUCH = `
   update gatehouse_grants set last_used_at = ? where id = ? and (last_used_at is null or last_used_at < ?)`;
 
-function toCondition(selector: GrantSelector): { readonly condition: string; readonly values: string[] } {
+function toCondition(selector: GrantSelector): Condition {
   return 'id' in selector
-    ? { condition: 'id = ?', values: [selector.id] }
-    : { condition: OF_USER, values: [selector.userId, selector.clientId] };
+    ? { sql: 'id = ?', values: [selector.id] }
+    : { sql: OF_USER, values: [selector.userId, selector.clientId] };
 }

@@ -4,6 +4,7 @@ import type { Database } from '../database.ts';
 import type { Dialect } from '../dialect.ts';
 import type { Statements } from '../statements.ts';
 import type { Integer } from './column-values.ts';
+import { revokeSignIns, revokeSome, signInsOf } from './revoke-grants.ts';
 
 /** Revoked access tokens, and the ends of users, of clients and of all, whose tokens, grants and sessions were ended. */
 export function revocationStore(database: Database): RevocationStore {
@@ -21,8 +22,14 @@ export function revocationStore(database: Database): RevocationStore {
     async revokeToken({ id, revokedAt, expiresAt }) {
       await database.run(revokeToken, [id, revokedAt, expiresAt]);
     },
-    async revokeAllOf(party) {
-      await database.transaction(async (statements) => end(statements, dialect, party));
+    async revokeAllOf(party, notice) {
+      await database.transaction(async (statements) => {
+        await end(statements, dialect, party);
+        if (!notice || !('userId' in party)) return;
+        await revokeSome(statements, dialect, signInsOf(party.userId), { at: notice.createdAt, notice });
+      });
+      // Also of one user: a grant may have been stored before the end was visible.
+      if (notice) await revokeSignIns(database, party, notice);
     },
     async latestSequence() {
       const row = await database.get<{ sequence: Integer }>(SEQUENCE);

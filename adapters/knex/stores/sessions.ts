@@ -3,12 +3,14 @@ import type { Database } from '../database.ts';
 import { isStorable, toOptionalNumber } from './column-values.ts';
 import type { Integer } from './column-values.ts';
 import { HOSTS } from './consents.ts';
+import { signOut } from './logouts.ts';
 import { notEnded, SEQUENCE } from './revocations.ts';
 import { integer, json, mapRows, text } from './rows.ts';
 import type { Row } from './rows.ts';
 
 /** Login sessions of browsers. */
 export function sessionStore(database: Database): SessionStore {
+  const { forUpdate } = database.dialect;
   return {
     async insert(session) {
       await database.run(SESSIONS.insert, SESSIONS.values(session));
@@ -29,8 +31,16 @@ export function sessionStore(database: Database): SessionStore {
     async update({ id, payload, expiresAt }) {
       return (await database.run(UPDATE, [JSON.stringify(payload), expiresAt, id])) > 0;
     },
-    async delete(id) {
-      await database.run('delete from gatehouse_sessions where id = ?', [id]);
+    async delete(id, notice) {
+      if (!notice) {
+        await database.run(DELETE, [id]);
+        return;
+      }
+      await database.transaction(async (statements) => {
+        const session = await statements.get<EndedRow>(`${FIND_ENDED}${forUpdate}`, [id]);
+        await statements.run(DELETE, [id]);
+        if (session) await signOut(statements, forUpdate, session, notice);
+      });
     },
     async deleteOfUser(userId) {
       return database.run('delete from gatehouse_sessions where user_id = ?', [userId]);
@@ -61,6 +71,15 @@ const FIND_WITH_CONSENT = `
   select ${SESSION}, (select c.created_at ${OF_CLIENT}) as consented_at, (select c.hosts ${OF_CLIENT}) as hosts ${IS_FOUND}`;
 
 const UPDATE = 'update gatehouse_sessions set payload = ?, expires_at = ? where id = ?';
+
+const DELETE = 'delete from gatehouse_sessions where id = ?';
+
+const FIND_ENDED = 'select uid, user_id from gatehouse_sessions where id = ? and user_id is not null';
+
+interface EndedRow {
+  readonly uid: string;
+  readonly user_id: string;
+}
 
 interface SessionRow extends Row {
   readonly user_id: string;

@@ -75,6 +75,7 @@ export const aGrant: RowOf<Grant> = rowOf<Grant>({
   revokedAt: undefined,
   sequence: 1000,
   origin: { address: '2001:db8::1', userAgent: 'Mozilla/5.0 (X11; Linux x86_64)' },
+  sid: undefined,
 });
 
 export const aCode: RowOf<Credential> = rowOf<Credential>({
@@ -167,6 +168,7 @@ export function completeClient(given: Partial<Client>, grantType: ClientGrantTyp
     registration: 'manual',
     grantType,
     redirectUris: [],
+    backchannelLogoutUri: undefined,
     confidential: true,
     keys: undefined,
     native: false,

@@ -1,0 +1,170 @@
+import type { LogoutDelivery, LogoutNotice, LogoutStore } from '../../../lib/contracts/index.ts';
+import type { Database } from '../database.ts';
+import type { Statements, Value } from '../statements.ts';
+import { inList, isStorable } from './column-values.ts';
+import { integer, mapRows, optional, text } from './rows.ts';
+import type { Row } from './rows.ts';
+
+/** Clients that have to be told that users were signed out. */
+export function logoutStore(database: Database): LogoutStore {
+  return {
+    async take(attempt, { except, leasedUntil, limit, now, perClient }) {
+      for (;;) {
+        const due = await database.all<DueRow>(...findDue({ except, limit: limit * FURTHER, now }));
+        if (due.length === 0) return [];
+        const { placeholders, values } = inList(chooseFew(due, { limit, perClient }));
+        const taken = await database.run(
+          `update gatehouse_logouts set attempt = ?, due_at = ?, attempts = attempts + 1
+           where id in ${placeholders} and due_at <= ?`,
+          [attempt, leasedUntil, ...values, now],
+        );
+        // Another node was faster: look further.
+        if (taken === 0) continue;
+        const rows = await database.all<Row>(
+          `select ${LOGOUTS.columns} from gatehouse_logouts where id in ${placeholders} and attempt = ?`,
+          [...values, attempt],
+        );
+        return rows.map(LOGOUTS.read);
+      }
+    },
+    async finish(attempts, { answeredAt, dueAt, error }) {
+      for (let start = 0; start < attempts.length; start += BATCH) {
+        const batch = attempts.slice(start, start + BATCH);
+        const ids = inList(batch.map(({ id }) => id));
+        const own = inList([...new Set(batch.map(({ attempt }) => attempt ?? ''))]);
+        await database.run(
+          `update gatehouse_logouts set answered_at = ?, due_at = ?, error = ?
+           where id in ${ids.placeholders} and attempt in ${own.placeholders}`,
+          [answeredAt ?? null, dueAt ?? null, error ?? null, ...ids.values, ...own.values],
+        );
+      }
+    },
+    async findLatest({ clientId, userId }) {
+      if (![clientId, userId ?? ''].every(isStorable)) return undefined;
+      const row =
+        userId === undefined
+          ? await database.get<Row>(LATEST_OF_CLIENT, [clientId])
+          : await database.get<Row>(LATEST_OF_USER, [userId, clientId]);
+      return row && LOGOUTS.read(row);
+    },
+  };
+}
+
+// Rows of one statement, a power of two, see inList().
+const BATCH = 256;
+
+// So many times as many rows are read as are taken, because only a few of each client are taken.
+const FURTHER = 4;
+
+const LOGOUTS = mapRows<LogoutDelivery>('gatehouse_logouts', {
+  id: text('id'),
+  clientId: text('client_id'),
+  userId: text('user_id'),
+  sid: text('sid'),
+  createdAt: integer('created_at'),
+  dueAt: optional(integer('due_at')),
+  attempts: integer('attempts'),
+  attempt: optional(text('attempt')),
+  answeredAt: optional(integer('answered_at')),
+  error: optional(text('error')),
+  expiresAt: integer('expires_at'),
+});
+
+interface DueRow {
+  readonly id: string;
+  readonly client_id: string;
+}
+
+function findDue({
+  except,
+  limit,
+  now,
+}: {
+  readonly except: readonly string[];
+  readonly limit: number;
+  readonly now: number;
+}): [sql: string, values: readonly Value[]] {
+  const left = except.length > 0 ? inList(except) : undefined;
+  return [
+    `select id, client_id from gatehouse_logouts
+     where due_at <= ? ${left ? `and client_id not in ${left.placeholders}` : ''} order by due_at, id limit ?`,
+    [now, ...(left?.values ?? []), limit],
+  ];
+}
+
+/** The ids of the first ones, of each client a few. */
+function chooseFew(
+  due: readonly DueRow[],
+  { limit, perClient }: { readonly limit: number; readonly perClient: number },
+): readonly string[] {
+  const counts = new Map<string, number>();
+  const few = due.filter(({ client_id: clientId }) => {
+    const count = (counts.get(clientId) ?? 0) + 1;
+    counts.set(clientId, count);
+    return count <= perClient;
+  });
+  return few.slice(0, limit).map(({ id }) => id);
+}
+
+const LATEST = 'order by created_at desc, id desc limit 1';
+const LATEST_OF_CLIENT = `select ${LOGOUTS.columns} from gatehouse_logouts where client_id = ? ${LATEST}`;
+// `coalesce` keeps the databases from using the index on the client, which would read the rows of all its users.
+const LATEST_OF_USER = `
+  select ${LOGOUTS.columns} from gatehouse_logouts where user_id = ? and coalesce(client_id, '') = ? ${LATEST}`;
+
+/** A row of a grant, by which a user may be signed in at its client. */
+export interface SignInRow {
+  readonly id: string;
+  readonly client_id: string;
+  /** `null`: the user is not signed in by it. */
+  readonly sid: string | null;
+}
+
+/** The columns of {@link SignInRow}. */
+export const SIGN_IN = 'id, client_id, sid';
+
+/**
+ * Stores which clients have to be told that their users are signed out: of each session one delivery to a client that has a
+ * `backchannelLogoutUri`. Runs in the transaction that ends the grants, whose rows it has locked.
+ */
+export async function insertLogouts(
+  statements: Statements,
+  grants: readonly SignInRow[],
+  { createdAt, expiresAt }: LogoutNotice,
+): Promise<void> {
+  const signIns = grants.filter(({ sid }) => sid !== null);
+  const first = new Map(signIns.map(({ client_id: clientId, id, sid }) => [`${sid} ${clientId}`, id]));
+  const ids = [...first.values()];
+  for (let start = 0; start < ids.length; start += BATCH) {
+    const { placeholders, values } = inList(ids.slice(start, start + BATCH));
+    await statements.run(
+      `insert into gatehouse_logouts (id, client_id, user_id, sid, created_at, due_at, attempts, expires_at)
+       select g.id, g.client_id, g.user_id, g.sid, ?, ?, 0, ? from gatehouse_grants g
+       join gatehouse_clients c on c.id = g.client_id and c.backchannel_logout_uri is not null
+       where g.id in ${placeholders}`,
+      [createdAt, createdAt, expiresAt, ...values],
+    );
+  }
+}
+
+/** Signs a user out where the grants of a session have signed the user in; runs in the transaction that deletes the session. */
+export async function signOut(
+  statements: Statements,
+  forUpdate: string,
+  { uid, user_id: userId }: { readonly uid: string; readonly user_id: string },
+  notice: LogoutNotice,
+): Promise<void> {
+  const grants = await statements.all<SignInRow>(
+    `select ${SIGN_IN} from gatehouse_grants where user_id = ? and revoked_at is null and sid = ?${forUpdate}`,
+    [userId, uid],
+  );
+  if (grants.length === 0) return;
+  await insertLogouts(statements, grants, notice);
+  for (let start = 0; start < grants.length; start += BATCH) {
+    const { placeholders, values } = inList(grants.slice(start, start + BATCH).map(({ id }) => id));
+    await statements.run(
+      `update gatehouse_grants set sid = null where user_id = ? and id in ${placeholders}`,
+      [userId, ...values],
+    );
+  }
+}

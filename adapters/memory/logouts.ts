@@ -1,0 +1,91 @@
+import type {
+  Grant,
+  LogoutDelivery,
+  LogoutNotice,
+  LogoutStore,
+  StoredSession,
+} from '../../lib/contracts/index.ts';
+import { changeRow, copy } from './tables.ts';
+import type { GrantRow, Tables } from './tables.ts';
+
+/** Clients that have to be told that users were signed out. */
+export function logoutStore({ logouts }: Pick<Tables, 'logouts'>): LogoutStore {
+  return {
+    async take(attempt, { except, leasedUntil, limit, now, perClient }) {
+      const counts = new Map<string, number>();
+      const isLeftOut = new Set(except);
+      const taken = [...logouts.values()]
+        .filter(({ clientId, dueAt = Infinity }) => dueAt <= now && !isLeftOut.has(clientId))
+        .toSorted((a, b) => a.dueAt! - b.dueAt! || (a.id < b.id ? -1 : 1))
+        .filter(({ clientId }) => {
+          const count = (counts.get(clientId) ?? 0) + 1;
+          counts.set(clientId, count);
+          return count <= perClient;
+        })
+        .slice(0, limit)
+        .map((row) => Object.assign(copy(row), { attempt, dueAt: leasedUntil, attempts: row.attempts + 1 }));
+      for (const row of taken) logouts.set(row.id, row);
+      return taken.map(copy);
+    },
+    async finish(attempts, { answeredAt, dueAt, error }) {
+      for (const { attempt, id } of attempts)
+        changeRow(logouts, id, (row) => row.attempt === attempt && { answeredAt, dueAt, error });
+    },
+    async findLatest({ clientId, userId }) {
+      const [latest] = [...logouts.values()]
+        .filter((row) => row.clientId === clientId && row.userId === (userId ?? row.userId))
+        .toSorted((a, b) => b.createdAt - a.createdAt || (b.id < a.id ? -1 : 1));
+      return copy(latest);
+    },
+  };
+}
+
+/** Marks grants as revoked. Returns their ids. */
+export function revokeGrants(
+  tables: Tables,
+  isSelected: (grant: Grant) => boolean,
+  { at, notice }: { readonly at: number; readonly notice: LogoutNotice | undefined },
+): readonly string[] {
+  const live = [...tables.grants.values()].filter(
+    ({ grant }) => grant.revokedAt === undefined && isSelected(grant),
+  );
+  if (notice) insertLogouts(tables, live, notice);
+  for (const row of live) row.grant = { ...row.grant, revokedAt: at };
+  return live.map(({ grant }) => grant.id);
+}
+
+/** Signs a user out where the grants of a session have signed the user in. */
+export function signOut(tables: Tables, { uid, userId }: StoredSession, notice: LogoutNotice): void {
+  const signIns = [...tables.grants.values()].filter(
+    ({ grant }) => grant.userId === userId && grant.sid === uid && grant.revokedAt === undefined,
+  );
+  insertLogouts(tables, signIns, notice);
+  for (const row of signIns) row.grant = { ...row.grant, sid: undefined };
+}
+
+/** Stores which clients have to be told: of each session one delivery to a client that has a `backchannelLogoutUri`. */
+function insertLogouts(
+  { clients, logouts }: Tables,
+  rows: readonly GrantRow[],
+  { createdAt, expiresAt }: LogoutNotice,
+): void {
+  const deliveries = new Map<string, LogoutDelivery>();
+  for (const { grant } of rows) {
+    const { clientId, id, sid, userId } = grant;
+    if (sid === undefined || clients.get(clientId)?.client.backchannelLogoutUri === undefined) continue;
+    deliveries.set(JSON.stringify([sid, clientId]), {
+      id,
+      clientId,
+      userId,
+      sid,
+      createdAt,
+      dueAt: createdAt,
+      attempts: 0,
+      attempt: undefined,
+      answeredAt: undefined,
+      error: undefined,
+      expiresAt,
+    });
+  }
+  for (const delivery of deliveries.values()) logouts.set(delivery.id, delivery);
+}

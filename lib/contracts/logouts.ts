@@ -1,0 +1,66 @@
+/**
+ * A client that has to be told that a user was signed out (OpenID Connect Back-Channel Logout 1.0). Times are in seconds since 1970.
+ */
+export interface LogoutDelivery {
+  /** The id of a grant, by which the user was signed in at the client. */
+  readonly id: string;
+  readonly clientId: string;
+  readonly userId: string;
+  /** The {@link Grant.sid} of the grant. */
+  readonly sid: string;
+  /** When the session or the grant was ended. */
+  readonly createdAt: number;
+  /** When the client is told, or told again; `undefined`: it was told, or is not told any more. */
+  readonly dueAt: number | undefined;
+  /** How often a node has begun to tell the client. */
+  readonly attempts: number;
+  /** A random id of the last attempt: another node may take over what a node that died has begun. */
+  readonly attempt: string | undefined;
+  /** When the last attempt ended; `undefined` before. */
+  readonly answeredAt: number | undefined;
+  /** Why the last attempt failed, such as `timeout`; `undefined`: it did not. */
+  readonly error: string | undefined;
+  /** The row can be pruned then. */
+  readonly expiresAt: number;
+}
+
+/** What an end of a session or of grants stores for the clients that are told of it, in the same write. In seconds since 1970. */
+export type LogoutNotice = Pick<LogoutDelivery, 'createdAt' | 'expiresAt'>;
+
+/**
+ * Stores which clients have to be told of a logout: the `logouts` of a {@link Storage}. Rows are added by the methods that end sessions
+ * and grants, when they are given a {@link LogoutNotice}: one for each client and `sid`, of the clients that have a `backchannelLogoutUri`.
+ */
+export interface LogoutStore {
+  /**
+   * Takes deliveries that are due, those that were due first before the others, and makes each of them due again at `leasedUntil`. Of
+   * concurrent callers, on any number of nodes, exactly one gets a delivery. Empty: none is due, but of clients in `except`.
+   *
+   * @param page.perClient - so many of one client at most
+   * @param page.except - ids of clients whose deliveries are left out, at most 255
+   */
+  take(
+    attempt: string,
+    page: {
+      readonly now: number;
+      readonly leasedUntil: number;
+      readonly limit: number;
+      readonly perClient: number;
+      readonly except: readonly string[];
+    },
+  ): Promise<readonly LogoutDelivery[]>;
+  /**
+   * Stores how attempts have ended. Changes nothing of a delivery of which another attempt has begun since.
+   *
+   * @param result.dueAt - when the client is told again. `undefined`: not any more
+   */
+  finish(
+    attempts: readonly Pick<LogoutDelivery, 'id' | 'attempt'>[],
+    result: Pick<LogoutDelivery, 'answeredAt' | 'dueAt' | 'error'>,
+  ): Promise<void>;
+  /** Finds the latest delivery to a client, of all users or of one. */
+  findLatest(of: {
+    readonly clientId: string;
+    readonly userId?: string | undefined;
+  }): Promise<LogoutDelivery | undefined>;
+}

@@ -1,0 +1,178 @@
+import type { LogoutDelivery, LogoutStore, Storage } from '../../contracts/index.ts';
+import { aClient, aCode, aGrant, aSession, HOUR, NOW } from './rows.ts';
+import { atOnce, testsOf } from '../test-runner.ts';
+import type { StorageTest } from '../test-runner.ts';
+
+const NOTICE = { createdAt: NOW, expiresAt: NOW + 48 * HOUR };
+
+/** Signs Ann in, by default at the client `told` in the session `uid-1`. */
+async function signIn({ grants }: Storage, id: string, fields: Partial<ReturnType<typeof aGrant>> = {}) {
+  const grant = aGrant({ id, clientId: 'told', sid: 'uid-1', sequence: Number.MAX_SAFE_INTEGER, ...fields });
+  await grants.insert(grant, aCode({ id: `code of ${id}`, grantId: id }));
+}
+
+async function addClients({ clients }: Storage): Promise<void> {
+  for (const id of ['told', 'other'])
+    await clients.insert(aClient({ id, backchannelLogoutUri: `https://${id}.example/logout` }), []);
+  await clients.insert(aClient({ id: 'silent' }), []);
+}
+
+/** Takes everything that is due, as one attempt. */
+async function takeAll(logouts: LogoutStore, page: Partial<Parameters<LogoutStore['take']>[1]> = {}) {
+  const asked = { now: NOW, leasedUntil: NOW + 30, limit: 100, perClient: 100, except: [], ...page };
+  const taken = await logouts.take(`attempt at ${asked.now}`, asked);
+  return taken.toSorted((a, b) => (a.id < b.id ? -1 : 1));
+}
+
+const idsOf = (rows: readonly LogoutDelivery[]) => rows.map(({ id }) => id);
+
+export function logoutContract(register: StorageTest): void {
+  const test = testsOf(register, 'logouts');
+
+  test('logouts: the end of a session is told to the clients of that session with a URI, each once', async (t, logouts, storage) => {
+    const { grants, sessions } = storage;
+    await addClients(storage);
+    await sessions.insert(aSession());
+    await signIn(storage, 'a');
+    await signIn(storage, 'b', { clientId: 'other' });
+    await signIn(storage, 'other session', { sid: 'uid-2' });
+    await signIn(storage, 'no sign-in', { sid: undefined });
+    await signIn(storage, 'no URI', { clientId: 'silent' });
+    await signIn(storage, 'other user', { userId: 'bob' });
+    await signIn(storage, 'revoked', { revokedAt: NOW });
+    await sessions.delete('unknown', NOTICE);
+    t.deepEqual(await takeAll(logouts), []);
+    await Promise.all([sessions.delete('session-1', NOTICE), sessions.delete('session-1', NOTICE)]);
+    const first = {
+      userId: 'ann',
+      sid: 'uid-1',
+      ...NOTICE,
+      dueAt: NOW + 30,
+      attempts: 1,
+      attempt: `attempt at ${NOW}`,
+      answeredAt: undefined,
+      error: undefined,
+    };
+    t.deepEqual(await takeAll(logouts), [
+      { ...first, id: 'a', clientId: 'told' },
+      { ...first, id: 'b', clientId: 'other' },
+    ]);
+    t.is((await grants.find('a'))?.revokedAt, undefined);
+    t.is((await grants.find('a'))?.sid, undefined);
+    t.is((await grants.find('other session'))?.sid, 'uid-2');
+    await grants.revoke({ userId: 'ann', clientId: 'told' }, NOW, NOTICE);
+    t.deepEqual(idsOf(await takeAll(logouts)), ['other session'], 'those who were told are not told again');
+  });
+
+  test('logouts: of two grants of a session, the client is told once; without a notice, nobody', async (t, logouts, storage) => {
+    const { grants, revocations, sessions } = storage;
+    await addClients(storage);
+    await sessions.insert(aSession());
+    for (const id of ['a', 'b', 'c']) await signIn(storage, id);
+    await signIn(storage, 'd', { sid: 'uid-2' });
+    await sessions.delete('session-1');
+    await grants.revoke({ id: 'c' }, NOW);
+    t.deepEqual(await takeAll(logouts), []);
+    await grants.revoke({ userId: 'ann', clientId: 'told' }, NOW, NOTICE);
+    t.deepEqual((await takeAll(logouts)).map(({ sid }) => sid).toSorted(), ['uid-1', 'uid-2']);
+    await signIn(storage, 'e');
+    await revocations.revokeAllOf({ userId: 'ann' });
+    t.deepEqual(await takeAll(logouts), []);
+  });
+
+  test('logouts: the end of a user, a client or all is told to each client of its grants, and again to none', async (t, logouts, storage) => {
+    const { grants, revocations } = storage;
+    await addClients(storage);
+    const parties = [{ userId: 'ann' }, { clientId: 'told' }, { all: true }] as const;
+    const told = [
+      ['a', 'b'],
+      ['a', 'c'],
+      ['a', 'b', 'c'],
+    ];
+    for (const [index, party] of parties.entries()) {
+      const of = (id: string) => `${index} ${id}`;
+      await signIn(storage, of('a'), { sid: of('a') });
+      await signIn(storage, of('b'), { sid: of('b'), clientId: 'other' });
+      await signIn(storage, of('c'), { sid: of('c'), userId: 'bob' });
+      await signIn(storage, of('d'), { sid: undefined });
+      await Promise.all([revocations.revokeAllOf(party, NOTICE), revocations.revokeAllOf(party, NOTICE)]);
+      t.deepEqual(idsOf(await takeAll(logouts)), told[index]!.map(of));
+      await revocations.revokeAllOf({ all: true }, NOTICE);
+      await takeAll(logouts);
+      t.is((await grants.find(of('d')))?.revokedAt, undefined);
+    }
+  });
+
+  test('logouts: a client with a thousand users is told of each of them', async (t, logouts, storage) => {
+    await addClients(storage);
+    await atOnce(1000, async (index) => signIn(storage, `${index}`, { userId: `${index}`, sid: `${index}` }));
+    await storage.revocations.revokeAllOf({ clientId: 'told' }, NOTICE);
+    const all = [];
+    for (let rows = await takeAll(logouts); rows.length > 0; rows = await takeAll(logouts)) all.push(...rows);
+    t.is(new Set(idsOf(all)).size, 1000);
+  });
+
+  test('logouts: of many nodes, one takes a delivery, until its lease ends; a late result changes nothing', async (t, logouts, storage) => {
+    await addClients(storage);
+    for (let index = 0; index < 30; index += 1)
+      await signIn(storage, `${index}`, { sid: `${index}`, clientId: index < 20 ? 'told' : 'other' });
+    await storage.revocations.revokeAllOf({ userId: 'ann' }, NOTICE);
+    const page = { now: NOW, leasedUntil: NOW + 30, limit: 10, perClient: 3, except: [] };
+    const few = await logouts.take('few', page);
+    t.deepEqual(
+      [few.length <= 10, few.filter(({ clientId }) => clientId === 'told').length <= 3],
+      [true, true],
+    );
+    t.deepEqual(
+      (await logouts.take('others', { ...page, except: ['told', 'unknown'] })).filter(
+        ({ clientId }) => clientId === 'told',
+      ),
+      [],
+    );
+    const taken = await atOnce(20, async (index) =>
+      logouts.take(`node ${index}`, { ...page, perClient: 10 }),
+    );
+    const ids = [few, ...taken].flat().map(({ id }) => id);
+    t.is(new Set(ids).size, ids.length);
+    while ((await takeAll(logouts)).length > 0);
+    t.deepEqual(await takeAll(logouts, { now: NOW + 29 }), []);
+    const [again] = await takeAll(logouts, { now: NOW + 30, leasedUntil: NOW + 60, limit: 1 });
+    t.is(again?.attempts, 2);
+    const end = { answeredAt: NOW + 31, dueAt: undefined, error: undefined };
+    await logouts.finish([{ id: again!.id, attempt: 'few' }], { ...end, error: 'late' });
+    const find = async () => logouts.findLatest({ clientId: again!.clientId, userId: 'ann' });
+    t.is((await find())?.error, undefined);
+    await logouts.finish([again!, { id: 'unknown', attempt: 'x' }], end);
+    const rest = await takeAll(logouts, { now: NOW + 24 * HOUR });
+    t.false(idsOf(rest).includes(again!.id), 'what was delivered is not due any more');
+    await logouts.finish(rest, { answeredAt: NOW, dueAt: NOW + 48 * HOUR, error: 'timeout' });
+    t.deepEqual(await takeAll(logouts, { now: NOW + 47 * HOUR }), []);
+    t.is((await takeAll(logouts, { now: NOW + 48 * HOUR }))[0]?.error, 'timeout');
+  });
+
+  test('logouts: findLatest returns the newest of a client, or of a client and a user; prune deletes it in time', async (t, logouts, storage) => {
+    await addClients(storage);
+    for (const [index, userId] of ['ann', 'bob', 'ann'].entries()) {
+      await signIn(storage, `${index}`, { userId, sid: `${index}` });
+      await storage.grants.revoke({ id: `${index}` }, NOW, { createdAt: NOW + index, expiresAt: NOW + HOUR });
+    }
+    await signIn(storage, 'other', { clientId: 'other' });
+    await storage.grants.revoke({ id: 'other' }, NOW, NOTICE);
+    const latest = async (clientId: string, userId?: string) =>
+      (await logouts.findLatest({ clientId, userId }))?.id;
+    t.deepEqual(
+      [
+        await latest('told'),
+        await latest('told', 'bob'),
+        await latest('other'),
+        await latest('other', 'bob'),
+      ],
+      ['2', '1', 'other', undefined],
+    );
+    for (const id of ['', 'a\0b', 'x'.repeat(5000)]) t.is(await latest(id, id), undefined);
+    await storage.prune(NOW + HOUR, 100);
+    t.is(await latest('told'), '2');
+    await storage.prune(NOW + HOUR + 1, 100);
+    t.deepEqual([await latest('told'), await latest('other')], [undefined, 'other']);
+  });
+}
