@@ -69,7 +69,8 @@ function describe(authorizedApp: AuthorizedApp, request: AccountRequest): Author
     scopes: namesOf(scopes),
     limited,
     resources: resources.map(({ limited: isLimited, name, resource, scopes: ofResource }) => ({
-      name,
+      // The userinfo endpoint is no API that users know.
+      name: ofResource.some(({ aboutUser }) => aboutUser) ? '' : name,
       scopes: namesOf(ofResource, resource),
       limited: isLimited,
     })),

@@ -9,6 +9,7 @@ import type { Page, PageData, Viewer } from './page.ts';
 import type { Link } from './navigation.ts';
 import { plain, sentence } from './sentence.ts';
 import type { Sentence } from './sentence.ts';
+import { isTextKey } from './text.ts';
 import type { Language, Texts } from './text.ts';
 import type { Views } from './views.ts';
 
@@ -37,6 +38,8 @@ export interface PageRequest {
 interface Named {
   readonly name: string;
   readonly description: string;
+  /** Whether it is a scope of OpenID Connect, whose API is none that the user knows. */
+  readonly aboutUser?: boolean;
 }
 
 /** A step of the pages: shows one, or redirects to another one. */
@@ -114,8 +117,12 @@ export function requestsIn(
     homePage: { href: home, label: plain(sentence(text['page.home'], { brand })) },
     count: countIn(language, text),
     clock: clockIn(language),
-    nameOf: (kind, { name, description }, resource) =>
-      text[`${kind}.${resource === undefined ? name : `${resource} ${name}`}`] ?? description,
+    nameOf(kind, { aboutUser = false, description, name }, resource) {
+      const isOfDefault = resource === undefined || aboutUser;
+      const own = text[`${kind}.${isOfDefault ? name : `${resource} ${name}`}`];
+      const key = `aboutUser.${name}`;
+      return own ?? (aboutUser && isTextKey(key) ? text[key] : description);
+    },
   };
   return (ctx) => ({ ...shared, ctx, show: (page) => show(ctx, page) });
 }

@@ -32,6 +32,8 @@ const MODULES: Readonly<Record<string, string>> = {
     'lib/clients lib/contracts lib/engine lib/errors lib/http/sender lib/keys lib/options jose type:oidc-provider',
   'lib/login':
     'lib/clients lib/contracts lib/engine lib/errors lib/http lib/keys lib/options lib/token type:oidc-provider',
+  'lib/openid':
+    'lib/clients lib/contracts lib/engine lib/errors lib/http lib/keys lib/login lib/options lib/token jose',
   'lib/devices':
     'lib/clients lib/contracts lib/engine lib/errors lib/http lib/keys lib/login lib/options lib/token type:oidc-provider',
   'lib/registration':
@@ -44,7 +46,7 @@ const MODULES: Readonly<Record<string, string>> = {
   'lib/mcp':
     'lib/access/challenge lib/api lib/contracts lib/errors lib/http lib/limits lib/options/declare lib/options/storage-members lib/options/values koa-compose lazy:@modelcontextprotocol/server type:@modelcontextprotocol/server #runtime',
   'lib/server':
-    'lib/access lib/account lib/clients lib/contracts lib/devices lib/engine lib/errors lib/http lib/keys lib/limits lib/login lib/options lib/record lib/registration lib/token koa type:oidc-provider lazy:koa-gatehouse/interactions',
+    'lib/access lib/account lib/clients lib/contracts lib/devices lib/engine lib/errors lib/http lib/keys lib/limits lib/login lib/openid lib/options lib/record lib/registration lib/token koa type:oidc-provider lazy:koa-gatehouse/interactions',
   'lib/contracts/runtime': '',
   'lib/types': 'lib/api lib/clients lib/contracts lib/options lib/server',
   'lib/index':
@@ -79,7 +81,7 @@ const MODULES: Readonly<Record<string, string>> = {
 
 /** Modules whose tests (`test/access/**`, `test/options.test.ts`) may import the module and what it may import. */
 const TESTED_FROM_INSIDE = ['interactions'].concat(
-  'access account api cli clients devices engine errors html-pdf http keys limits login options pdf record registration server token'
+  'access account api cli clients devices engine errors html-pdf http keys limits login openid options pdf record registration server token'
     .split(' ')
     .map((name) => `lib/${name}`),
 );

@@ -27,7 +27,7 @@ export const EXPIRING: readonly { table: string; key: readonly string[]; column:
 const RETIRED_KEYS = {
   table: 'gatehouse_keys',
   key: ['id'],
-  condition: "purpose in ('token', 'cookie') and retires_at < ?",
+  condition: "purpose in ('token', 'id_token', 'cookie') and retires_at < ?",
 };
 
 /** Where a run goes on: the index of a table in {@link EXPIRING}, and the expiry of the last row that was removed from it. */

@@ -53,6 +53,9 @@ export const de: Readonly<Record<keyof typeof en, string>> = {
   'consent.noScopes': 'Die App kann dann in Ihrem Namen handeln, mit allen Berechtigungen, die Sie haben.',
   'consent.nothing':
     'Die App erfährt, wer Sie sind: Ihren Namen und Ihre E-Mail-Adresse. Sonst darf sie nichts.',
+  'aboutUser.openid': 'Sie anmelden und beim nächsten Mal wiedererkennen',
+  'aboutUser.profile': 'Ihren Namen, Ihr Bild und Ihre Sprache sehen',
+  'aboutUser.email': 'Ihre E-Mail-Adresse sehen',
   'consent.resource': 'Zugriff auf',
   'consent.user': 'Angemeldet als',
   'consent.switch': 'Nicht Sie?',

@@ -51,6 +51,9 @@ export const en = {
   'consent.noScopes': 'It will be able to act on your behalf, with the permissions that you have.',
   'consent.nothing':
     'It will learn who you are: your name and your email address. It will be able to do nothing else.',
+  'aboutUser.openid': 'Sign you in, and recognize you the next time',
+  'aboutUser.profile': 'See your name, your picture and your language',
+  'aboutUser.email': 'See your email address',
   'consent.resource': 'Access to',
   'consent.user': 'Signed in as',
   'consent.switch': 'Not you?',

@@ -21,6 +21,8 @@ export interface AuthorizedAppsPorts {
   readonly issuer: string;
   /** The APIs with their scopes, by URL. */
   readonly resources: ReadonlyMap<string, DescribedResource>;
+  /** `undefined`: OpenID Connect is off. */
+  readonly openid: (Pick<DescribedResource, 'scopes'> & { readonly resource: string }) | undefined;
   readonly audit: Pick<AuditLog, 'record' | 'list'>;
 }
 
@@ -33,6 +35,7 @@ interface DescribedResource {
 export function createAuthorizedApps({
   audit,
   issuer,
+  openid,
   resources,
   storage,
 }: AuthorizedAppsPorts): (user: User, origin?: Omit<AuditOrigin, 'actorId'>) => AuthorizedApps {
@@ -79,13 +82,20 @@ export function createAuthorizedApps({
     client: Client,
     resource?: string,
   ): Pick<AuthorizedApp, 'scopes' | 'limited'> {
-    const known = resources.get(resource ?? issuer)?.scopes;
-    const ofClient = client.scopes?.filter((name) => resource === undefined || known?.has(name));
+    const isAboutUser = openid !== undefined && resource === openid.resource;
+    const known = (isAboutUser ? openid : resources.get(resource ?? issuer))?.scopes;
+    const ofClient = client.scopes?.filter((name) =>
+      resource === undefined ? openid?.scopes.has(name) !== true : known?.has(name),
+    );
     const names = limit ?? ofClient;
     return {
       // A scope that is no longer defined is listed by its name: without it, an empty list could be read as an unlimited
       // consent.
-      scopes: (names ?? []).map((name) => ({ name, description: known?.get(name)?.description ?? name })),
+      scopes: (names ?? []).map((name) => ({
+        name,
+        description: known?.get(name)?.description ?? name,
+        aboutUser: isAboutUser,
+      })),
       limited: names !== undefined,
     };
   }

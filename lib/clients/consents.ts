@@ -22,6 +22,23 @@ export interface ConsentedAccess {
   readonly limit: ScopeLimit;
 }
 
+/**
+ * The same by what it is for: the scopes of OpenID Connect are those of the userinfo endpoint, whatever API they are requested with, so
+ * that a consent to them is none to the API, and the reverse.
+ */
+export function consentParts(
+  { limit, resource }: ConsentedAccess,
+  openid: { readonly resource: string; readonly scopes: ReadonlyMap<string, unknown> } | undefined,
+): readonly ConsentedAccess[] {
+  const aboutUser = limit?.filter((name) => openid?.scopes.has(name)) ?? [];
+  if (!openid || aboutUser.length === 0) return [{ limit, resource }];
+  const ofApi = limit!.filter((name) => !aboutUser.includes(name));
+  return [
+    { limit: aboutUser, resource: openid.resource },
+    ...(ofApi.length > 0 ? [{ limit: ofApi, resource }] : []),
+  ];
+}
+
 // Stands for a request without limit among the scopes of a consent, which others are added to. No scope is empty (RFC 6749 section 3.3).
 const WITHOUT_LIMIT = '';
 

@@ -158,10 +158,18 @@ export interface NamedResource {
   readonly name: string;
 }
 
-/** An API besides the default, and what an app may do there. */
+/** A scope that a user has consented to. */
+export interface AuthorizedScope {
+  readonly name: string;
+  readonly description: string;
+  /** Whether it is one of OpenID Connect, such as `email`: it tells the app who the user is, and permits nothing. */
+  readonly aboutUser: boolean;
+}
+
+/** An API besides the default, or the userinfo endpoint, and what an app may do there. */
 export interface AuthorizedResource extends NamedResource {
-  /** The scopes that the user has consented to, with their descriptions. */
-  readonly scopes: readonly { readonly name: string; readonly description: string }[];
+  /** The scopes that the user has consented to. */
+  readonly scopes: readonly AuthorizedScope[];
   /** `false`: it has all permissions of the user. With `true` and no scopes, it has none. */
   readonly limited: boolean;
 }
@@ -170,10 +178,10 @@ export interface AuthorizedResource extends NamedResource {
 export interface AuthorizedApp {
   readonly client: Client;
   /** The scopes that the user has consented to, with their descriptions: those of the default API, the server's own. */
-  readonly scopes: readonly { readonly name: string; readonly description: string }[];
+  readonly scopes: readonly AuthorizedScope[];
   /** `false`: it has all permissions of the user at the default API. With `true` and no scopes, it has none. */
   readonly limited: boolean;
-  /** What the user has consented to at other APIs: see the option `resources`. */
+  /** What the user has consented to at other APIs (see the option `resources`), and at the userinfo endpoint. */
   readonly resources: readonly AuthorizedResource[];
   /** When the user first consented. */
   readonly createdAt: number;

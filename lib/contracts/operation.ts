@@ -29,8 +29,8 @@ export type ClientEndpoint = 'token' | 'revocation' | 'introspection' | 'device_
 
 /** The result of a request to an endpoint for clients. No member is text from the request. */
 export interface EndpointOutcome {
-  /** `registration`: with the option `clients.registration` only. */
-  readonly endpoint: ClientEndpoint | 'registration';
+  /** `registration`: with the option `clients.registration` only. `userinfo`: with the option `openid` only. */
+  readonly endpoint: ClientEndpoint | 'registration' | 'userinfo';
   /** The id that `requestIdOf()` returns. */
   readonly requestId: string;
   /** `undefined` when no client has the `client_id` of the request. */

@@ -39,6 +39,8 @@ export interface Interaction {
 export interface InteractionScope {
   readonly name: string;
   readonly description: string;
+  /** Whether it is one of OpenID Connect, such as `email`: it tells the client who the user is, and permits nothing at the API. */
+  readonly aboutUser: boolean;
   /** Whether the user can decline it, by the third parameter of {@link InteractionFlow.consent}. */
   readonly optional: boolean;
   /** Whether the user has consented to it before, so that the page asks for the other scopes only. */

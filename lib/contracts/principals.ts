@@ -116,7 +116,8 @@ export interface Gate<P extends string = string, R extends string = string, S ex
 /** The claims of a verified access token (RFC 9068 section 2.2). Times are in seconds since 1970. */
 export interface AccessTokenClaims {
   readonly iss: string;
-  readonly aud: string;
+  /** The API; the userinfo endpoint for a token with no other scopes than those of OpenID Connect; both, the API first. */
+  readonly aud: string | string[];
   readonly sub: string;
   readonly client_id: string;
   readonly iat: number;

@@ -218,7 +218,8 @@ export interface SessionStore {
 export interface StoredKey {
   /** The `kid` of a signing key. */
   readonly id: string;
-  readonly use: 'token' | 'cookie';
+  /** `id_token`: it signs those of OpenID Connect, where they have another algorithm than access tokens. */
+  readonly use: 'token' | 'id_token' | 'cookie';
   /** 1, 2, 3 ... per use. The unique number lets only one of two nodes add a key when both create one at the same time. */
   readonly generation: number;
   /** The JWK as JSON text, or that text encrypted with the key-encryption key. */

@@ -157,7 +157,7 @@ export function createDeviceFlow(options: ResolvedOptions, parts: DeviceFlowPart
       const { client, code, payload } = open;
       const { granted: scopes, limit } = decideConsent(askedBy(payload), chosen);
       const resource = besidesDefault(payload.resource, issuer);
-      await storeConsent(storage, { userId: user.id, client, resource, limit, host: DEVICE_HOST });
+      await storeConsent(options, { userId: user.id, client, resource, limit, host: DEVICE_HOST });
       const consent = await storage.consents.find(user.id, client.id);
       // It was withdrawn meanwhile.
       if (!consent) throw new InteractionExpiredError();

@@ -9,6 +9,7 @@ export const ENDPOINTS = {
   introspection: '/oauth/introspect',
   registration: '/oauth/register',
   jwks: '/oauth/jwks',
+  userinfo: '/oauth/userinfo',
   interaction: '/oauth/interaction',
   login: '/oauth/login',
   end_session: '/oauth/logout',
@@ -17,7 +18,7 @@ export const ENDPOINTS = {
 } as const;
 
 /** An endpoint whose requests are logged. */
-export type Endpoint = EngineEndpoint | 'registration';
+export type Endpoint = EngineEndpoint | 'registration' | 'userinfo';
 
 /** The same, of the engine. */
 export type EngineEndpoint = ClientEndpoint | 'authorization';
@@ -56,15 +57,16 @@ const PLACES: readonly (readonly [RegExp, EndpointPlace])[] = [
 
 /** Makes the function that says where a request with a path goes; `undefined`: to the host. */
 export function createPlaceOf(
-  { clients, paths }: ResolvedOptions,
+  { clients, openid, paths }: ResolvedOptions,
   isRegistrationOpen: boolean,
 ): (path: string) => EndpointPlace | undefined {
   const areas = [paths.developer, paths.account].filter((area) => area !== undefined);
   return (path) => {
-    if (!ENGINE_PATH.test(path) || OPENID_METADATA.test(path) || ENGINE_LOGOUT.test(path)) {
+    if (!ENGINE_PATH.test(path) || (!openid && OPENID_METADATA.test(path)) || ENGINE_LOGOUT.test(path)) {
       return areas.some((area) => path === area || path.startsWith(`${area}/`)) ? PAGE : undefined;
     }
     if (!clients.devices && DEVICE.test(path)) return undefined;
+    if (USERINFO.test(path)) return openid && { work: 'userinfo', hasEngine: false };
     const registration = isRegistrationOpen ? REGISTRATION.exec(path) : undefined;
     if (registration) return { work: 'registration', hasEngine: false, clientId: registration[1] };
     return PLACES.find(([pattern]) => pattern.test(path))![1];
@@ -76,6 +78,8 @@ const ENGINE_PATH = /^\/(?:oauth|\.well-known)\//i;
 // Without OpenID Connect there is no such document: clients that ask for it first expect members that only an OpenID provider has,
 // and take the metadata of RFC 8414 where this is not found.
 const OPENID_METADATA = /^\/\.well-known\/openid-configuration\/?$/i;
+
+const USERINFO = /^\/oauth\/userinfo\/?$/i;
 
 // The form target of the engine's logout page, which it shows when the user changes. This server never shows that page, so
 // requests to its target fall through to the host.

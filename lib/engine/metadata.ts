@@ -20,12 +20,15 @@ const SUPPORTED_MEMBERS = [
 ] as const;
 
 /**
- * The authorization server's metadata (RFC 8414 section 2). The engine announces OpenID Connect features too, which this server
- * does not offer; only the members that apply are taken over.
+ * The authorization server's metadata (RFC 8414 section 2). The engine announces features that this server does not offer; only the
+ * members that apply are taken over.
+ *
+ * @param ofOpenId - the members about OpenID Connect. `undefined`: it is off
  */
 export function serverMetadata(
   announced: Readonly<Record<string, unknown>>,
   { clients, issuer, scopes }: ResolvedOptions,
+  ofOpenId: object | undefined,
 ): Record<string, unknown> {
   const members = Object.fromEntries(SUPPORTED_MEMBERS.map((name) => [name, announced[name]]));
   const secret = ['client_secret_basic', 'client_secret_post'];
@@ -45,6 +48,7 @@ export function serverMetadata(
       introspection_endpoint_auth_signing_alg_values_supported: algorithms,
     }),
     ...(clients.documents && { client_id_metadata_document_supported: true }),
+    ...ofOpenId,
   };
 }
 
@@ -79,12 +83,21 @@ export function withoutOpenIdParameters(form: URLSearchParams): URLSearchParams 
  * Refused is what the engine would accept: the response mode `form_post`, whose page runs an inline script and has none of the
  * headers of the other pages, and a response type that repeats a value, such as `code code` (RFC 6749 section 3.1.1).
  *
- * The parameters of OpenID Connect are removed. The engine refuses them without the scope `openid`, but an OAuth 2.0 server must
- * ignore unknown parameters (RFC 6749 section 3.1). Some client libraries send a `nonce` always.
+ * Without the scope `openid`, or the option, the parameters of OpenID Connect are removed. The engine would refuse them, but an OAuth
+ * 2.0 server must ignore unknown parameters (RFC 6749 section 3.1). Some client libraries send a `nonce` always.
+ *
+ * With it, the prompt `select_account` is `login`: a browser has one login session, and the user who logs in is the selected one.
  */
-export function adaptQuery(ctx: Context, nameResources: NameResources | undefined): void {
+export function adaptQuery(
+  ctx: Context,
+  {
+    hasOpenId,
+    nameResources,
+  }: { readonly hasOpenId: boolean; readonly nameResources: NameResources | undefined },
+): void {
   const { query } = ctx;
-  const { resource, response_mode: mode, response_type: type } = query;
+  const { prompt, resource, response_mode: mode, response_type: type, scope } = query;
+  const isOpenId = hasOpenId && typeof scope === 'string' && scope.split(' ').includes('openid');
   const changed: Record<string, string> = {};
   if (mode === 'form_post') changed['response_mode'] = UNSUPPORTED;
   if (typeof type === 'string' && /\b(\w+) +\1\b/.test(type)) changed['response_type'] = UNSUPPORTED;
@@ -92,8 +105,11 @@ export function adaptQuery(ctx: Context, nameResources: NameResources | undefine
     const parameters = new URLSearchParams({ resource });
     if (nameResources(parameters)) changed['resource'] = parameters.get('resource')!;
   }
-  if (Object.keys(changed).length === 0 && !Object.keys(query).some(isOpenIdOnly)) return;
-  const kept = Object.entries(query).filter(([name]) => !isOpenIdOnly(name));
+  if (isOpenId && typeof prompt === 'string' && prompt.includes('select_account'))
+    changed['prompt'] = prompt.replaceAll(/\bselect_account\b/g, 'login');
+  const isRemoved = (name: string): boolean => !isOpenId && isOpenIdOnly(name);
+  if (Object.keys(changed).length === 0 && !Object.keys(query).some(isRemoved)) return;
+  const kept = Object.entries(query).filter(([name]) => !isRemoved(name));
   ctx.query = { ...Object.fromEntries(kept), ...changed };
 }
 

@@ -85,3 +85,22 @@ function isSameOrigin(ctx: Context, origin: string): boolean {
   // none of the three does not support SameSite either, and a defence for it would refuse programs as well.
   return true;
 }
+
+/**
+ * Lets pages of every origin call an endpoint that reads no cookie, so that a page can do nothing there that its own server could not
+ * do (Fetch standard). When the host has set CORS header fields itself, they are left unchanged.
+ */
+export function allowEveryOrigin(ctx: Context, methods: string): void {
+  if (Object.keys(ctx.response.headers).some((name) => name.startsWith('access-control-'))) return;
+  ctx.set({
+    'Access-Control-Allow-Origin': '*',
+    'Access-Control-Expose-Headers': 'Retry-After, WWW-Authenticate',
+  });
+  if (ctx.method !== 'OPTIONS') return;
+  ctx.set({
+    'Access-Control-Allow-Methods': methods,
+    // The wildcard does not include `Authorization` (Fetch standard).
+    'Access-Control-Allow-Headers': '*, Authorization',
+    'Access-Control-Max-Age': '600',
+  });
+}

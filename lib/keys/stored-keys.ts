@@ -1,5 +1,6 @@
 import { now } from '../contracts/clock.ts';
 import type { KeyStore, StoredKey } from '../contracts/index.ts';
+import { signingAlgorithm } from '../options/tokens.ts';
 import type { SigningAlgorithm } from '../options/tokens.ts';
 import { addKey } from './keys.ts';
 import type { KeyMaterial } from './material.ts';
@@ -17,7 +18,7 @@ export interface SigningKey {
   readonly retiresAt: number | undefined;
 }
 
-const USES: readonly StoredKey['use'][] = ['token', 'cookie'];
+const USES: readonly StoredKey['use'][] = ['token', 'id_token', 'cookie'];
 
 /** A key as operators see it. @param activeId - of the key that signs */
 export function describeKey(
@@ -86,16 +87,29 @@ export async function revokeKeys(
   algorithm: SigningAlgorithm,
 ): Promise<{ readonly added: StoredKey; readonly revoked: readonly StoredKey[] }> {
   const { added, former } = await replaceAll(store, material, { use: 'token', algorithm });
-  // Where cookies are signed with keys of the configuration, none is stored.
-  const cookies =
-    (await store.list('cookie')).length > 0 ? [await replaceAll(store, material, { use: 'cookie' })] : [];
-  return { added, revoked: [...former, ...cookies.flatMap((replaced) => replaced.former)].filter(isLive) };
+  const others = [];
+  // Not every server has keys of its own for ID tokens and for cookies.
+  for (const use of ['id_token', 'cookie'] as const) {
+    const newest = (await store.list(use)).at(-1);
+    if (newest) others.push(await replaceAll(store, material, await kindOf(newest, material)));
+  }
+  return { added, revoked: [...former, ...others.flatMap((replaced) => replaced.former)].filter(isLive) };
+}
+
+/** The use of a key, and the algorithm of one that signs tokens. */
+export async function kindOf(
+  { material: stored, use }: StoredKey,
+  material: KeyMaterial,
+): Promise<{ readonly use: StoredKey['use']; readonly algorithm: SigningAlgorithm | undefined }> {
+  if (use === 'cookie') return { use, algorithm: undefined };
+  const { alg } = await material.read(stored);
+  return { use, algorithm: signingAlgorithm('tokens.algorithm', alg as SigningAlgorithm) };
 }
 
 async function replaceAll(
   store: KeyStore,
   material: KeyMaterial,
-  kind: { readonly use: StoredKey['use']; readonly algorithm?: SigningAlgorithm },
+  kind: { readonly use: StoredKey['use']; readonly algorithm?: SigningAlgorithm | undefined },
 ): Promise<{ readonly added: StoredKey; readonly former: readonly StoredKey[] }> {
   for (;;) {
     const former = await store.list(kind.use);

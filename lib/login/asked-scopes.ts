@@ -7,7 +7,7 @@ import { ConsentInvalidError, InteractionExpiredError } from '../errors.ts';
 import type { ResolvedOptions } from '../options/resolved-options.ts';
 import type { AuthorizationRequest } from './authorization-request.ts';
 import { requestOf } from '../engine/request.ts';
-import { requestedScopes, scopeNames, toScope } from '../token/scopes.ts';
+import { isAboutUser, requestedScopes, scopeNames, toScope } from '../token/scopes.ts';
 
 /**
  * What the consent page of a request asks for. It is stored with the request, so that the consent is the one that the page showed
@@ -78,7 +78,7 @@ export function askedAccess(
  */
 export function describeAccess(
   { consented, isLimitedToNone, optional, resource, scopes }: AskedAccess,
-  { issuer, resources }: ResolvedOptions,
+  { issuer, openid, resources }: ResolvedOptions,
 ): Pick<Interaction, 'resource' | 'scopes' | 'limited'> {
   const api = resources.get(resource);
   if (!api) throw new InteractionExpiredError();
@@ -88,7 +88,8 @@ export function describeAccess(
     scopes: scopes.map((name) => ({
       name,
       // Another node may define scopes that this one does not.
-      description: api.scopes.get(name)?.description ?? name,
+      description: (api.scopes.get(name) ?? openid?.scopes.get(name))?.description ?? name,
+      aboutUser: isAboutUser(name, openid),
       optional: optional.includes(name),
       consented: consented.includes(name),
     })),

@@ -2,13 +2,14 @@ import { randomUUID } from 'node:crypto';
 
 import type { Configuration, Grant, KoaContextWithOIDC } from 'oidc-provider';
 
-import { consentScopes, ofResource, scopeLimit } from '../clients/consents.ts';
+import { consentParts, consentScopes, ofResource, scopeLimit } from '../clients/consents.ts';
 import type { ConsentedAccess } from '../clients/consents.ts';
 import type { ClientDirectory } from '../clients/directory.ts';
 import { isOnDevice, redirectHost } from '../clients/redirect-uris.ts';
 import { now } from '../contracts/clock.ts';
-import type { Client, Consent, Storage } from '../contracts/index.ts';
+import type { Client, Consent } from '../contracts/index.ts';
 import { InteractionExpiredError } from '../errors.ts';
+import type { ResolvedOptions } from '../options/resolved-options.ts';
 import { parametersOf } from './asked-scopes.ts';
 import type { AuthorizationRequest, AuthorizationRequests } from './authorization-request.ts';
 import { requestOf } from '../engine/request.ts';
@@ -24,25 +25,29 @@ import { besidesDefault } from '../engine/resource-parameter.ts';
 export function createLoadGrant({
   clients,
   issuer,
+  openid,
   requests,
-}: {
+}: Pick<ResolvedOptions, 'issuer' | 'openid'> & {
   clients: Pick<ClientDirectory, 'isStored'>;
-  issuer: string;
   requests: Pick<AuthorizationRequests, 'read'>;
 }): NonNullable<Configuration['loadExistingGrant']> {
   return async (ctx) => {
-    const { account, client, provider, requestParamScopes } = ctx.oidc;
+    const { account, client, provider } = ctx.oidc;
     const requested = requestedConsent(ctx);
-    const consented = consentedScopes(ctx, requested);
+    const parts = consentParts(requested, openid);
+    const consented = consentedScopes(ctx, parts);
     if (!consented) return undefined;
     // A token without scopes may do more than one with scopes, so a consent to some scopes does not cover it.
     if (requested.limit === undefined && consented !== 'all' && !includesAll(consented, requested))
       return undefined;
     const grant = new provider.Grant({ accountId: account!.accountId, clientId: client!.clientId });
     grant.jti = randomUUID();
-    const granted = [...requestParamScopes].filter(
-      (scope) => consented === 'all' || consented.includes(ofResource(requested.resource, scope)),
-    );
+    const granted = parts
+      .flatMap(({ limit = [], resource }) =>
+        limit.map((scope) => ({ scope, stored: ofResource(resource, scope) })),
+      )
+      .filter(({ stored }) => consented === 'all' || consented.includes(stored))
+      .map(({ scope }) => scope);
     if (granted.length > 0) grant.addResourceScope(requested.resource ?? issuer, granted.join(' '));
     allowEmptyScope(grant);
     return grant;
@@ -57,21 +62,23 @@ export function createLoadGrant({
 
   function consentedScopes(
     ctx: KoaContextWithOIDC,
-    requested: ConsentedAccess,
+    parts: readonly ConsentedAccess[],
   ): readonly string[] | 'all' | undefined {
     const request = requestOf(ctx);
-    const { client: stored, session: found } = request;
-    if (!stored || !found) throw new Error('A consent is only looked for when client and session were found');
+    const { client: stored, session } = request;
+    if (!stored || !session)
+      throw new Error('A consent is only looked for when client and session were found');
     const redirectUri = ctx.oidc.params!['redirect_uri'] as string;
     // Without a secret, another program on the device could redeem the code itself.
     if (stored.client.firstParty && (stored.client.confidential || !isOnDevice(redirectUri))) return 'all';
-    const { consent } = found;
+    const { consent } = session;
     // A client that was deleted and is known again by its document begins anew, whatever the deletion has left.
     if (!clients.isStored(stored) || consent?.clientId !== stored.client.id) return undefined;
     request.consent = consent;
     const host = redirectHost(redirectUri, stored.client);
-    if (host !== undefined) return consent.hosts[ofResource(requested.resource, host)];
-    return hasJustConsented(ctx) ? consentScopes(requested) : undefined;
+    if (host === undefined) return hasJustConsented(ctx) ? parts.flatMap(consentScopes) : undefined;
+    const found = parts.map(({ resource }) => consent.hosts[ofResource(resource, host)]);
+    return found.some((scopes) => scopes !== undefined) ? found.flatMap((scopes) => scopes ?? []) : undefined;
   }
 
   function hasJustConsented(ctx: KoaContextWithOIDC): boolean {
@@ -113,17 +120,20 @@ function includesAll(stored: readonly string[], requested: ConsentedAccess): boo
  * @throws InteractionExpiredError when the client registered itself and was removed
  */
 export async function storeConsent(
-  { consents, registrations }: Pick<Storage, 'consents' | 'registrations'>,
+  { openid, storage: { consents, registrations } }: Pick<ResolvedOptions, 'openid' | 'storage'>,
   consented: ConsentedAccess & { userId: string; client: Client; host: string | undefined },
 ): Promise<void> {
-  const { client, host, resource, userId } = consented;
-  const scopes = consentScopes(consented);
+  const { client, host, userId } = consented;
+  const parts = consentParts(consented, openid);
   const at = now();
   const consent: Consent = {
     userId,
     clientId: client.id,
-    scopes,
-    hosts: host === undefined ? {} : { [ofResource(resource, host)]: scopes },
+    scopes: parts.flatMap(consentScopes),
+    hosts:
+      host === undefined
+        ? {}
+        : Object.fromEntries(parts.map((part) => [ofResource(part.resource, host), consentScopes(part)])),
     createdAt: at,
     updatedAt: at,
     lastUsedAt: undefined,

@@ -3,7 +3,7 @@ import type { FindAccount, KoaContextWithOIDC } from 'oidc-provider';
 import { now } from '../contracts/clock.ts';
 import type { UserStore } from '../contracts/index.ts';
 import { ENDPOINTS } from '../engine/endpoints.ts';
-import { interactionPolicy } from '../engine/oidc-provider.ts';
+import { errors, interactionPolicy } from '../engine/oidc-provider.ts';
 import type { EnginePart } from '../engine/part.ts';
 import { requestOf } from '../engine/request.ts';
 import type { ResolvedOptions } from '../options/resolved-options.ts';
@@ -28,7 +28,7 @@ export function loginPart(
     readonly requests: AuthorizationRequests;
   },
 ): EnginePart {
-  const { basePath, issuer, storage, users } = options;
+  const { basePath, storage, users } = options;
   const { lifetimes } = options.tokens;
   return {
     models: {
@@ -38,7 +38,7 @@ export function loginPart(
     },
     configuration: {
       findAccount: createFindAccount(users, endMissingUser),
-      loadExistingGrant: createLoadGrant({ clients, issuer, requests }),
+      loadExistingGrant: createLoadGrant({ ...options, clients, requests }),
       interactions: {
         policy: createPrompts(options.login.currentUser),
         url: async (ctx, { prompt, session }) =>
@@ -79,6 +79,10 @@ function createPrompts(
   const policy = base();
   const login = policy.get('login')!;
   const consent = policy.get('consent')!;
+  // Logging in again would not give another one: the host decides.
+  login.checks.remove('essential_acr');
+  login.checks.remove('essential_acrs');
+  login.checks.add(new Check('acr_unmet', 'the acr cannot be met', 'login_required', refuseUnmetAcr));
   login.checks.add(
     new Check('user_gone', 'the user does not exist any more', 'login_required', isUserMissing),
   );
@@ -89,6 +93,9 @@ function createPrompts(
       ),
     );
   }
+  // The scopes of OpenID Connect are consented to as those of an API are, and claims are given with their scopes only.
+  consent.checks.remove('op_scopes_missing');
+  consent.checks.remove('op_claims_missing');
   // RFC 9396 is not offered. The check for native clients requires consent at each request, but a stored consent is valid for
   // them too.
   consent.checks.remove('rar_prompt');
@@ -97,6 +104,23 @@ function createPrompts(
     new Check('no_consent', 'consent was never given', 'consent_required', isConsentMissing),
   );
   return policy;
+}
+
+/**
+ * Refuses a request whose essential `acr` (OpenID Connect Core 1.0 section 5.5.1.1) the login session does not have.
+ *
+ * @throws CustomOIDCProviderError of OpenID Connect Core Error Code unmet_authentication_requirements 1.0
+ */
+function refuseUnmetAcr({ oidc: { acr, claims, session } }: KoaContextWithOIDC): boolean {
+  const wanted: unknown = (claims as { id_token?: { acr?: unknown } }).id_token?.acr;
+  const { essential, value, values } = Object(wanted) as { [name: string]: unknown };
+  const named = Array.isArray(values) ? values : value === undefined ? [] : [value];
+  if (essential !== true || session?.accountId === undefined || named.length === 0 || named.includes(acr))
+    return false;
+  throw new errors.CustomOIDCProviderError(
+    'unmet_authentication_requirements',
+    'the user has not logged in with the acr that the request names as essential',
+  );
 }
 
 /** Without this check the engine would look for the grant of a deleted user, and fail. */

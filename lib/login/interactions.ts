@@ -95,7 +95,7 @@ export function createInteractionFlow(options: ResolvedOptions, parts: Interacti
       await clients.keep(stored, originOf(ctx));
       const host = redirectHost(request.parameters['redirect_uri']!, stored.client);
       const resource = besidesDefault(asked.resource, options.issuer);
-      await storeConsent(storage, {
+      await storeConsent(options, {
         userId: found.userId!,
         client: stored.client,
         resource,

@@ -8,6 +8,7 @@ import { now } from '../contracts/clock.ts';
 import type { AuditLog, InteractionFlow, StoredClient, User } from '../contracts/index.ts';
 import { ConfigError } from '../errors.ts';
 import { hashCredential } from '../keys/hash.ts';
+import type { Authentication } from '../options/openid.ts';
 import type { ResolvedOptions } from '../options/resolved-options.ts';
 import type { EndMissingUser } from '../token/revoke.ts';
 import { ENDPOINTS } from '../engine/endpoints.ts';
@@ -69,8 +70,8 @@ export interface LoginSessions extends Pick<
    * Logs a user in: stores a session with a new id, sets its cookie on the response, and deletes the browser's previous
    * session.
    *
-   * @param amr - the authentication methods (RFC 8176). By default none, except a mark of another user at the host
-   * @throws ConfigError when the user's id is not a string, or empty
+   * @param amr - the marks of a login at the host. By default none, except one of another user there
+   * @throws ConfigError when the user's id is not a string, or empty, or the option `openid.authentication` returned something wrong
    */
   begin(ctx: Context, user: User, amr?: readonly string[]): Promise<void>;
 }
@@ -89,7 +90,7 @@ export function createLoginSessions(
     readonly provider: () => Provider;
   },
 ): LoginSessions {
-  const { basePath, origin, secure, storage, users } = options;
+  const { basePath, openid, origin, secure, storage, users } = options;
   const { currentUser, signOut, url: loginUrl } = options.login;
   const { lifetimes } = options.tokens;
   const cookieOf = ({ cookies }: BrowserRequest): string | undefined =>
@@ -168,11 +169,18 @@ export function createLoginSessions(
     async begin(ctx, user, givenAmr) {
       checkUser(user);
       const page = browserRequestOf(ctx);
-      const amr = givenAmr ?? (currentUser && (await amrBesideHost(ctx, user)));
+      const marks = givenAmr ?? (currentUser && (await amrBesideHost(ctx, user))) ?? [];
+      const { acr, amr: methods = [] } = checkAuthentication(await openid?.authentication?.(ctx, user));
+      const amr = [...marks, ...methods];
       const sequence = page.sequence ?? (await storage.revocations.latestSequence());
       const id = newId();
       const at = now();
-      const login = { accountId: user.id, loginTs: at, ...(amr ? { amr } : {}) };
+      const login = {
+        accountId: user.id,
+        loginTs: at,
+        ...(acr !== undefined && { acr }),
+        ...(amr.length > 0 && { amr }),
+      };
       const expiresAt = sessionEnd(login, lifetimes);
       const previous = await removeSession(page);
       // A consent page is bound to the `uid`: pages of the same user in other tabs stay valid.
@@ -216,6 +224,20 @@ function checkUser({ id }: User): void {
   );
 }
 
+/** @throws ConfigError */
+function checkAuthentication(said: Authentication = {}): Authentication {
+  const { acr, amr = [] } = said;
+  const isRight =
+    (acr === undefined || typeof acr === 'string') &&
+    Array.isArray(amr) &&
+    amr.every((method) => typeof method === 'string' && !isHostMark(method));
+  if (isRight) return said;
+  throw new ConfigError(
+    'openid.authentication',
+    "return { acr, amr }: a string, and a list of strings such as ['pwd', 'otp'], none of which is 'host'",
+  );
+}
+
 // The path is percent-encoded into a `Location` field, and proxies accept only some kilobytes of header fields.
 const MAX_PATH_LENGTH = 2000;
 
@@ -247,4 +269,13 @@ export function hasHostLoginChanged(
   return hostUser
     ? hostUser.id !== accountId && !amr.includes(otherHostUserAmr(hostUser))
     : amr.includes(HOST_LOGIN);
+}
+
+function isHostMark(method: string): boolean {
+  return method === HOST_LOGIN || method.startsWith(`${HOST_LOGIN}:`);
+}
+
+/** The authentication methods of a login session (RFC 8176), without the marks of this server. */
+export function authenticationMethods(amr: readonly string[] = []): readonly string[] {
+  return amr.filter((method) => !isHostMark(method));
 }

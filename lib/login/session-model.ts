@@ -72,6 +72,16 @@ export function toLoginSession({ id, payload }: StoredSession): LoginSession {
   return { ...(payload as unknown as LoginSession), id };
 }
 
+/**
+ * The claim `sid`: what a client knows a login session by (OpenID Connect Back-Channel Logout 1.0 section 2.1). It stays the same when
+ * the same user logs in again in the same browser, and is another one for each client.
+ *
+ * @param uid - of the session
+ */
+export function sidOf(uid: string, clientId: string): string {
+  return hashCredential(JSON.stringify([uid, clientId]));
+}
+
 type SessionContent = Readonly<Record<string, unknown>>;
 
 /** Whether the stored session may stay as it is. */

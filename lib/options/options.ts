@@ -8,6 +8,7 @@ import type { ClientOptions } from './clients.ts';
 import { object, optional } from './declare.ts';
 import type { Check, Given, Values } from './declare.ts';
 import { issuerUrl, loginUrl, mountPath, pagePath } from './paths.ts';
+import { openid } from './openid.ts';
 import { checkGate, interactions, logger, storage, userStore } from './ports.ts';
 import { apis } from './resources.ts';
 import { scopes } from './scopes.ts';
@@ -194,6 +195,16 @@ export function authServerOptions<
     clients: optional(group<ClientOptions, typeof CLIENTS>(CLIENTS), {}),
     /** What is in tokens, how long they live, and how they are signed and checked. */
     tokens: optional(group<TokenOptions<U>, ReturnType<typeof tokens<U>>>(tokens<U>()), {}),
+    /**
+     * OpenID Connect: apps sign users in with their account here, by a discovery URL, a client id and a secret. `true`, or an object
+     * with settings. Apps ask for `scope=openid`, with `profile` and `email` if they need these, which tells them who the user is and
+     * permits nothing else; one that also calls an API names scopes of the API too.
+     *
+     *     openid: { claims: (user) => ({ groups: user.groups }), scopes: { groups: { description, claims: ['groups'] } } }
+     *
+     * @default false
+     */
+    openid: optional(openid<NoInfer<U>>, false),
     /** What encrypts and signs for the server, the same on every node. */
     secrets: optional(group<SecretOptions, typeof SECRETS>(SECRETS), {}),
     /** What requests may use, and how often a login, a secret or a code may be tried. */

@@ -4,6 +4,7 @@ import { ConfigError } from '../errors.ts';
 import { withAgents } from './clients.ts';
 import { readOptions } from './declare.ts';
 import { authServerOptions } from './options.ts';
+import { resolveOpenId } from './openid.ts';
 import type { AuthServerOptions } from './options.ts';
 import type { ResolvedOptions } from './resolved-options.ts';
 import { resolveResources, scopesOfAll } from './resources.ts';
@@ -46,7 +47,8 @@ export function resolveOptions<
     refreshGrace: tokens.refreshGrace,
     scopes: options.scopes,
   });
-  const scopes = scopesOfAll(resources.values());
+  const openid = resolveOpenId<U>(options.openid, issuer + USERINFO, resources.values());
+  const scopes = scopesOfAll([...resources.values(), ...(openid ? [openid] : [])]);
   const further = [...resources.values()].filter(({ resource }) => resource !== issuer);
   const clients = withAgents(options.clients, further);
   if (clients.devices) requireMembersFor('clients.devices', storage);
@@ -64,12 +66,16 @@ export function resolveOptions<
     gate,
     scopes,
     resources,
+    openid,
     login: { ...login, url: login.url && new URL(login.url, issuer).href },
     tokens: { ...tokens, claims: tokens.claims as TokenClaims | undefined },
     secrets: { ...secrets, keyEncryptionKey: secrets.keyEncryptionKey ?? [] },
     paths: { ...paths, mount: paths.mount ?? basePath, developer },
   });
 }
+
+// The path of the userinfo endpoint.
+const USERINFO = '/oauth/userinfo';
 
 /** @throws ConfigError where others than the developer can reach the server, so that programs beside it would become apps */
 function checkLoopbackDocuments(issuer: string, documents: { readonly loopback: boolean } | undefined): void {

@@ -1,10 +1,12 @@
 import type { Gate, User } from '../contracts/index.ts';
 import type { Values } from './declare.ts';
+import type { ResolvedOpenId } from './openid.ts';
 import type { authServerOptions } from './options.ts';
 import type { ResolvedResource } from './resources.ts';
 import type { Scope } from './scopes.ts';
 import type { TokenClaims } from './tokens.ts';
 
+export type { ResolvedOpenId } from './openid.ts';
 export type { ResolvedResource } from './resources.ts';
 
 type CheckedOptions<P extends string, R extends string, U extends User, S extends object> = Values<
@@ -17,7 +19,10 @@ export interface ResolvedOptions<
   R extends string = string,
   U extends User = User,
   S extends object = object,
-> extends Omit<CheckedOptions<P, R, U, S>, 'gate' | 'paths' | 'resources' | 'scopes' | 'secrets' | 'tokens'> {
+> extends Omit<
+  CheckedOptions<P, R, U, S>,
+  'gate' | 'openid' | 'paths' | 'resources' | 'scopes' | 'secrets' | 'tokens'
+> {
   readonly origin: string;
   /** The issuer's path without a trailing slash, in front of the paths of all URLs of the server: `''` or `/auth`. */
   readonly basePath: string;
@@ -25,10 +30,12 @@ export interface ResolvedOptions<
   readonly gate: Gate<P, R, S>;
   /** `mount` is the prefix that is removed from the path of a request. */
   readonly paths: CheckedOptions<P, R, U, S>['paths'] & { readonly mount: string };
-  /** The scopes of all APIs, each name once: those that clients can be registered for. */
+  /** The scopes of all APIs and those of OpenID Connect, each name once: those that clients can be registered for. */
   readonly scopes: ReadonlyMap<string, Scope<P>>;
   /** All APIs by URL, the default one first. */
   readonly resources: ReadonlyMap<string, ResolvedResource<P>>;
+  /** `undefined`: off. */
+  readonly openid: ResolvedOpenId | undefined;
   /** `secrets.keyEncryptionKey` is empty where the keys are stored unencrypted. */
   readonly secrets: CheckedOptions<P, R, U, S>['secrets'] & { readonly keyEncryptionKey: readonly string[] };
   /** `claims` is called with users of the option `users` only, which makes dropping the type parameter `U` safe. */

@@ -45,16 +45,26 @@ export function scopes<P extends string>(
   );
 }
 
-function checkScopeName(place: string, name: string): void {
+/** @throws ConfigError for a name that no scope can have */
+export function checkName(place: string, name: string): void {
   if (!/^[\x21\x23-\x5b\x5d-\x7e]+$/.test(name)) {
     throw new ConfigError(place, 'a scope name has no spaces, quotes or backslashes (RFC 6749 section 3.3)');
   }
-  if (name === 'openid' || name === 'offline_access') {
+  if (name === 'offline_access') {
     throw new ConfigError(
       place,
-      'this name belongs to OpenID Connect; clients may request offline_access, and get a refresh token without it too',
+      'this name belongs to OpenID Connect; clients may request it, and get a refresh token without it too',
     );
   }
+}
+
+function checkScopeName(place: string, name: string): void {
+  checkName(place, name);
+  if (name !== 'openid') return;
+  throw new ConfigError(
+    place,
+    'this name belongs to OpenID Connect; leave it out, and set the option openid',
+  );
 }
 
 /** @throws ConfigError for a scope with a permission that the gate does not have */

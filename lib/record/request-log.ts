@@ -31,7 +31,8 @@ export function createReport(
  * - `error`: a failure of the server, with `err`
  * - `warn`: a spent code or refresh token was presented again, and its grant was revoked
  * - `info`: a token was issued or revoked, or the request was refused
- * - `debug`: a device polled and has to wait, or a token was introspected, which a resource server may do for each of its own requests
+ * - `debug`: a device polled and has to wait, a token was introspected, which a resource server may do for each of its own requests, or
+ *   the userinfo endpoint was read
  */
 function logOutcome(
   logger: Logger,
@@ -63,6 +64,7 @@ function logOutcome(
     case 'token':
       return write('info', 'issued');
     case 'introspection':
+    case 'userinfo':
       return write('debug', 'answered');
     case 'authorization':
       return undefined;

@@ -6,6 +6,7 @@ import { errorOfFailure } from '../engine/request.ts';
 import type { EngineRequest } from '../engine/request.ts';
 import { BodyError, TooManyAttemptsError } from '../errors.ts';
 import { discardRest, readJson } from '../http/body.ts';
+import { allowEveryOrigin } from '../http/headers.ts';
 import { isUnavailable } from '../http/unavailable.ts';
 import { matchesHash } from '../keys/hash.ts';
 import type { ResolvedRegistration } from '../options/registration.ts';
@@ -104,7 +105,7 @@ export function createRegistrationEndpoint(
   return async function answer(ctx, request, clientId) {
     const methods = clientId === undefined ? 'POST' : 'GET, PUT, DELETE';
     ctx.set({ 'Cache-Control': 'no-store', Pragma: 'no-cache' });
-    allowOrigins(ctx, methods);
+    allowEveryOrigin(ctx, methods);
     if (ctx.method === 'OPTIONS') {
       ctx.status = 204;
       ctx.set('Allow', `${methods}, OPTIONS`);
@@ -148,21 +149,4 @@ function callerOf(ctx: Context): RegistrationCaller {
 
 function bearerTokenOf(ctx: Context): string | undefined {
   return /^bearer +([\w.~+/-]+=*) *$/i.exec(ctx.get('authorization'))?.[1];
-}
-
-/**
- * Lets pages of every origin register and manage apps: an app that runs in the browser has no origin that this server knows before
- * it is registered. No cookie is read here, so a page can do nothing that its own server could not do. When the host has set CORS
- * header fields itself, they are left unchanged.
- */
-function allowOrigins(ctx: Context, methods: string): void {
-  if (Object.keys(ctx.response.headers).some((name) => name.startsWith('access-control-'))) return;
-  ctx.set({ 'Access-Control-Allow-Origin': '*', 'Access-Control-Expose-Headers': 'Retry-After' });
-  if (ctx.method !== 'OPTIONS') return;
-  ctx.set({
-    'Access-Control-Allow-Methods': methods,
-    // The wildcard does not include `Authorization` (Fetch standard).
-    'Access-Control-Allow-Headers': '*, Authorization',
-    'Access-Control-Max-Age': '600',
-  });
 }

@@ -9,7 +9,7 @@ import { createKeyRing } from '../keys/key-ring.ts';
 import { addKey } from '../keys/keys.ts';
 import { createKeyMaterial } from '../keys/material.ts';
 import type { KeyMaterial } from '../keys/material.ts';
-import { describeKey, encryptKeys, listSigningKeys, revokeKeys } from '../keys/stored-keys.ts';
+import { describeKey, encryptKeys, kindOf, listSigningKeys, revokeKeys } from '../keys/stored-keys.ts';
 import type { SigningKey } from '../keys/stored-keys.ts';
 import { object, optional, pick, readOptions } from '../options/declare.ts';
 import type { Given, Values } from '../options/declare.ts';
@@ -202,6 +202,7 @@ export function createAdministration<P extends string, R extends string>(
           audit,
         });
         if (!newest) return ring.list()[0]!;
+        await rotateIdTokenKey(storage.keys, material, delay);
         await rotateCookieKey(storage.keys, material, delay);
         return ring.rotate(delay);
       },
@@ -266,6 +267,15 @@ export function createAdministration<P extends string, R extends string>(
 // In seconds, with the servers' default `tokens.revocationLag`. A cookie key never signs at once: see `ServerKeys`.
 const READ_BY_ALL = 60;
 
+/** Where ID tokens have keys of their own. The servers retire the former one, because they know how long it is needed. */
+async function rotateIdTokenKey(store: KeyStore, material: KeyMaterial, delay: number): Promise<void> {
+  const stored = await store.list('id_token');
+  const newest = stored.at(-1);
+  if (!newest) return;
+  const kind = await kindOf(newest, material);
+  await addKey(store, material, { ...kind, after: stored, activeAt: now() + delay });
+}
+
 /** The servers retire the former key, because they know how long cookies are valid. */
 async function rotateCookieKey(store: KeyStore, material: KeyMaterial, delay: number): Promise<void> {
   const stored = await store.list('cookie');
@@ -294,7 +304,5 @@ async function serverAlgorithm(
   newest: StoredKey | undefined,
   material: KeyMaterial,
 ): Promise<SigningAlgorithm> {
-  return newest
-    ? signingAlgorithm('tokens.algorithm', (await material.read(newest.material)).alg as SigningAlgorithm)
-    : 'ES256';
+  return (newest && (await kindOf(newest, material)).algorithm) ?? 'ES256';
 }

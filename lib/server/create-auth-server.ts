@@ -91,6 +91,8 @@ export async function createServer<
   });
   const clients = createClients(options, { invalidation, publicFetch, record });
   const tokens = createTokens(options, { clients, invalidation, keys, record });
+  // Imported on demand, so that a server without the option loads none of it.
+  const openid = options.openid && (await import('./openid.ts')).createOpenId(options, { clients, tokens });
   const access = createAccess(options, { clients, concurrencyLimit, invalidation, record, tokens });
   await invalidation.subscribe();
 
@@ -102,6 +104,7 @@ export async function createServer<
     invalidation,
     keys,
     limiters,
+    openid,
     record,
     tokens,
   });
@@ -110,6 +113,7 @@ export async function createServer<
     engine,
     invalidate: invalidation.notify,
     limiter: limiters.clients,
+    openid,
     pages,
     record,
     registration: createRegistration(options, { clients, limiters, record }),

@@ -15,6 +15,7 @@ import { loginPart } from '../login/engine-part.ts';
 import { createInteractionFlow } from '../login/interactions.ts';
 import { createBrowserRequestOf, createLoginSessions } from '../login/login-session.ts';
 import type { BrowserRequestOf, LoginSessions } from '../login/login-session.ts';
+import { STANDARD_SCOPES } from '../options/openid.ts';
 import { checkPages } from '../options/ports.ts';
 import type { ResolvedOptions } from '../options/resolved-options.ts';
 import { tokenPart } from '../token/engine-part.ts';
@@ -22,6 +23,7 @@ import type { ServerAccess } from './access.ts';
 import type { ServerClients } from './clients.ts';
 import type { ServerKeys } from './keys.ts';
 import type { ServerLimiters } from './limiters.ts';
+import type { ServerOpenId } from './openid.ts';
 import type { ServerRecord } from './record.ts';
 import type { ServerStorage } from './storage.ts';
 import type { ServerTokens } from './tokens.ts';
@@ -40,6 +42,7 @@ export interface EngineParts<U extends User> extends Pick<ServerStorage, 'invali
   readonly clients: ServerClients;
   readonly keys: ServerKeys;
   readonly limiters: ServerLimiters;
+  readonly openid: ServerOpenId | undefined;
   readonly record: ServerRecord;
   readonly tokens: ServerTokens;
 }
@@ -77,10 +80,11 @@ export async function startEngine<U extends User>(
   const { clientPermissions } = parts.access;
   const { directory } = clients;
   const { countRefresh, deviceRequests } = limiters;
+  const ofGrants = { ...tokens, countRefresh, issueIdToken: parts.openid?.issueIdToken };
   const modules = [
     loginPart(options, { ...tokens, clients: directory, requests }),
-    tokenPart(options, { ...tokens, clients: directory, clientPermissions, countRefresh }),
-    devicePart(options, { ...tokens, countRefresh, deviceRequests, userCodeIds }),
+    tokenPart(options, { ...ofGrants, clients: directory, clientPermissions }),
+    devicePart(options, { ...ofGrants, deviceRequests, userCodeIds }),
   ];
   engine.start(() =>
     createProvider(
@@ -98,10 +102,11 @@ export async function startEngine<U extends User>(
       modules,
     ),
   );
-  keys.tokens.onChange(() => {
-    engine.restart();
-    invalidation.notify();
-  });
+  for (const ring of new Set([keys.tokens, keys.idTokens]))
+    ring?.onChange(() => {
+      engine.restart();
+      invalidation.notify();
+    });
   return { engine, pages, sessions };
 }
 
@@ -164,10 +169,17 @@ function createFlow<U extends User>(
 }
 
 /** The names of the labels of all scopes, see {@link Pages.untranslated}. */
-function scopeLabels({ issuer, resources }: Pick<ResolvedOptions, 'issuer' | 'resources'>): string[] {
-  return [...resources.values()].flatMap(({ resource, scopes }) =>
+function scopeLabels({
+  issuer,
+  openid,
+  resources,
+}: Pick<ResolvedOptions, 'issuer' | 'openid' | 'resources'>): string[] {
+  const ofApis = [...resources.values()].flatMap(({ resource, scopes }) =>
     [...scopes.keys()].map((name) => `scope.${resource === issuer ? '' : `${resource} `}${name}`),
   );
+  // The pages have texts for the others.
+  const ofHost = [...(openid?.scopes.keys() ?? [])].filter((name) => !STANDARD_SCOPES.has(name));
+  return [...ofApis, ...ofHost.map((name) => `scope.${name}`)];
 }
 
 async function createPages(

@@ -19,6 +19,8 @@ export interface ServerKeys {
   /** Reads and encrypts stored keys. */
   readonly material: KeyMaterial;
   readonly tokens: KeyRing;
+  /** Those that sign ID tokens: the same where both have the same algorithm. `undefined`: none are issued. */
+  readonly idTokens: KeyRing | undefined;
   readonly secrets: Secrets;
   /** Reads all keys again. */
   read(): Promise<void>;
@@ -37,16 +39,29 @@ export async function createServerKeys(
   const { cookieKeys, keyEncryptionKey } = options.secrets;
   const store = options.storage.keys;
   const material = createKeyMaterial(keyEncryptionKey);
+  const { openid } = options;
+  // A former ID token is a hint at whom an app means, also after it has expired (OpenID Connect RP-Initiated Logout 1.0 section 4).
+  const idTokenLifetime = openid ? Math.max(openid.idTokenLifetime, lifetimes.sessionAbsolute) : 0;
+  const isShared = openid?.algorithm === algorithm;
   const tokens = await createKeyRing(store, material, {
     use: 'token',
     algorithm,
-    lifetime: lifetimes.accessToken,
+    lifetime: isShared ? Math.max(lifetimes.accessToken, idTokenLifetime) : lifetimes.accessToken,
     audit,
   });
+  const ownIdTokens =
+    openid && !isShared
+      ? await createKeyRing(store, material, {
+          use: 'id_token',
+          algorithm: openid.algorithm,
+          lifetime: idTokenLifetime,
+          audit,
+        })
+      : undefined;
   const cookies = cookieKeys
     ? undefined
     : await createKeyRing(store, material, { use: 'cookie', lifetime: cookieLifetime(options) });
-  const rings = cookies ? [tokens, cookies] : [tokens];
+  const rings = [tokens, ownIdTokens, cookies].filter((ring) => ring !== undefined);
 
   // A new key signs after this delay. By then every node has read it, also one whose clock is some seconds ahead, and verifiers
   // elsewhere can fetch it when they first see it: jose fetches a JWK Set at most every 30 seconds.
@@ -55,6 +70,7 @@ export async function createServerKeys(
   return {
     material,
     tokens,
+    idTokens: isShared ? tokens : ownIdTokens,
     secrets: cookies
       ? derivedFromEach(
           () => cookies.signing,
@@ -68,11 +84,13 @@ export async function createServerKeys(
       await Promise.all(rings.map(async (ring) => ring.retireFormer()));
       if (keyRotation === 0) return;
       await tokens.rotateOlderThan(keyRotation, readByAll);
+      await ownIdTokens?.rotateOlderThan(keyRotation, readByAll);
       await cookies?.rotateOlderThan(Math.max(keyRotation, COOKIE_KEY_AGE), readByAll);
     },
     async rotate(delay = readByAll) {
       // Never at once: for a cookie with an unknown signature no node reads the keys again, and the user would be logged out.
       await cookies?.rotateOlderThan(COOKIE_KEY_AGE, Math.max(delay, readByAll));
+      await ownIdTokens?.rotate(delay);
       return tokens.rotate(delay);
     },
   };

@@ -17,7 +17,7 @@ import { logFailure } from '../http/unavailable.ts';
 import type { ResolvedOptions } from '../options/resolved-options.ts';
 import { createReport } from '../record/request-log.ts';
 import { createPlaceOf, ENDPOINTS, isForClients } from '../engine/endpoints.ts';
-import type { EngineEndpoint, EndpointPlace } from '../engine/endpoints.ts';
+import type { Endpoint, EngineEndpoint, EndpointPlace } from '../engine/endpoints.ts';
 import { createEngineContext, createRunEngine } from '../engine/run.ts';
 import { outcomeOf, overloadedOutcome, startRequest } from '../engine/request.ts';
 import type { EngineRequest } from '../engine/request.ts';
@@ -29,10 +29,12 @@ import type { RegistrationEndpoint } from '../registration/registration-endpoint
 import { createUnwrapToken } from '../engine/request-body.ts';
 import { completeResponse } from '../engine/response.ts';
 import type { ServerEngine } from './engine.ts';
+import type { ServerOpenId } from './openid.ts';
 import type { ServerRecord } from './record.ts';
 
 const WELL_KNOWN = '/.well-known/';
 const SERVER_METADATA = `${WELL_KNOWN}oauth-authorization-server`;
+const OPENID_METADATA = `${WELL_KNOWN}openid-configuration`;
 
 /**
  * Makes the middleware with the OAuth endpoints and the pages. Any other request falls through to the host unchanged.
@@ -47,16 +49,20 @@ export function createMount(
     /** Removes what was revoked from the caches of this node. */
     readonly invalidate: (revoked: StoredChange) => void;
     readonly limiter: Limiter<ClientAttempt> | undefined;
+    readonly openid: Pick<ServerOpenId, 'metadata' | 'userinfo'> | undefined;
     readonly record: ServerRecord;
     /** `undefined`: apps cannot register themselves. */
     readonly registration: RegistrationEndpoint | undefined;
     readonly verify: VerifyAccessToken;
   },
 ): Middleware {
-  const { basePath, logger, paths } = options;
+  const { logger, paths } = options;
   const { concurrencyLimit, engine, invalidate, limiter, pages, record, registration } = parts;
   const report = createReport(logger, record.observers);
-  const run = createRunEngine(createUnwrapToken(parts.verify), createNameResources(options));
+  const run = createRunEngine(createUnwrapToken(parts.verify), {
+    hasOpenId: parts.openid !== undefined,
+    nameResources: createNameResources(options),
+  });
   const serveResourceMetadata = createResourceMetadata(options);
   const placeOf = createPlaceOf(options, registration !== undefined);
 
@@ -65,7 +71,7 @@ export function createMount(
     // For the host's own routes too, which come after this middleware.
     if (concurrencyLimit.isDraining) ctx.set('Connection', 'close');
     if (ctx.path.startsWith(WELL_KNOWN) && serveResourceMetadata?.(ctx)) return sendRequestId(ctx);
-    const path = pathBelow(paths.mount, ctx.path) ?? insertedWellKnown(basePath, ctx.path);
+    const path = pathBelow(paths.mount, ctx.path) ?? insertedWellKnown(options, ctx.path);
     const place = path === undefined ? undefined : placeOf(path);
     return place === undefined ? next() : handle(ctx, next, path!, place);
   };
@@ -100,7 +106,10 @@ export function createMount(
     { clientId, hasEngine, work }: EndpointPlace,
     span?: WorkSpan,
   ): Promise<boolean> {
-    if (work === 'registration') return answerRegistration(ctx, clientId, span);
+    if (work === 'registration')
+      return answerItself(ctx, work, span, async (request) => registration!(ctx, request, clientId));
+    if (work === 'userinfo')
+      return answerItself(ctx, work, span, async (request) => parts.openid!.userinfo(ctx, request));
     if (work !== undefined && work !== 'page') return runEngine(ctx, work, span);
     return (await showPage(ctx, span)) || (hasEngine && runEngine(ctx, undefined, span));
   }
@@ -124,13 +133,15 @@ export function createMount(
     }
   }
 
-  async function answerRegistration(
+  /** Answers at an endpoint that is not the engine's. */
+  async function answerItself(
     ctx: Context,
-    clientId: string | undefined,
+    endpoint: Exclude<Endpoint, EngineEndpoint>,
     span: WorkSpan | undefined,
+    respond: (request: EngineRequest) => Promise<void>,
   ): Promise<true> {
-    const request = startRequest(ctx, ctx, 'registration');
-    await registration!(ctx, request, clientId);
+    const request = startRequest(ctx, ctx, endpoint);
+    await respond(request);
     report(outcomeOf(ctx, request), span);
     return true;
   }
@@ -189,7 +200,11 @@ export function createMount(
 
   async function complete(engineContext: KoaContextWithOIDC, request: EngineRequest): Promise<void> {
     if (engineContext.oidc.route === 'discovery') {
-      engineContext.body = serverMetadata(engineContext.body as Record<string, unknown>, options);
+      engineContext.body = serverMetadata(
+        engineContext.body as Record<string, unknown>,
+        options,
+        parts.openid?.metadata,
+      );
     } else {
       await completeResponse(engineContext, request, limiter);
       if (engineContext.oidc.route === 'device_authorization' && engineContext.status === 200)
@@ -245,8 +260,13 @@ function pathBelow(mountPath: string, path: string): string | undefined {
 }
 
 /** RFC 8414 section 3.1 appends the issuer's path to the well-known path, so such a URL is not below the mount path. */
-function insertedWellKnown(basePath: string, path: string): string | undefined {
-  return basePath !== '' && path === SERVER_METADATA + basePath ? SERVER_METADATA : undefined;
+function insertedWellKnown(
+  { basePath, openid }: Pick<ResolvedOptions, 'basePath' | 'openid'>,
+  path: string,
+): string | undefined {
+  if (basePath === '' || !path.endsWith(basePath)) return undefined;
+  const wellKnown = path.slice(0, -basePath.length);
+  return wellKnown === SERVER_METADATA || (openid && wellKnown === OPENID_METADATA) ? wellKnown : undefined;
 }
 
 /** Answers a request that exceeds the limit: clients get an OAuth error (RFC 6749 section 5.2), users a page. */

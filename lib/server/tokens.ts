@@ -1,4 +1,5 @@
 import type { AuditOrigin, VerifyAccessToken } from '../contracts/index.ts';
+import type { KeyRing } from '../keys/key-ring.ts';
 import { derivedFromEach } from '../keys/secrets.ts';
 import type { ResolvedOptions } from '../options/resolved-options.ts';
 import { createSignAccessToken, TokenKey } from '../token/access-token.ts';
@@ -14,7 +15,10 @@ import type { ServerStorage } from './storage.ts';
 
 /** The functions that sign, issue, verify and revoke the tokens of a server. */
 export interface ServerTokens {
+  /** The keys of access tokens, and those of ID tokens that are others. */
   readonly signingKeys: TokenKeys;
+  /** `undefined`: no ID tokens are issued. */
+  readonly idTokenKeys: TokenKeys | undefined;
   readonly signAccessToken: SignAccessToken;
   readonly issueToken: ReturnType<typeof createIssueToken>;
   /** Verifies tokens for any API of the server. */
@@ -31,7 +35,7 @@ export function createTokens(
   {
     clients: { directory },
     invalidation,
-    keys: { tokens: keyRing },
+    keys: { idTokens: idTokenRing, tokens: keyRing },
     record: { audit },
   }: Pick<ServerStorage, 'invalidation'> & {
     readonly clients: ServerClients;
@@ -39,16 +43,20 @@ export function createTokens(
     readonly record: ServerRecord;
   },
 ): ServerTokens {
-  const { issuer, resources, storage } = options;
-  const signingKeys = derivedFromEach(
-    () => keyRing.signing,
-    (jwk) => new TokenKey(jwk, storage),
-  );
-  const signAccessToken = createSignAccessToken(options, signingKeys);
+  const { issuer, openid, resources, storage } = options;
+  const keysOf = (ring: KeyRing): TokenKeys =>
+    derivedFromEach(
+      () => ring.signing,
+      (jwk) => new TokenKey(jwk, storage),
+    );
+  const accessTokenKeys = keysOf(keyRing);
+  const idTokenKeys = idTokenRing && (idTokenRing === keyRing ? accessTokenKeys : keysOf(idTokenRing));
+  const signAccessToken = createSignAccessToken(options, accessTokenKeys);
 
   const verifyFor = (audience: string | string[]): VerifyAccessToken =>
     createVerifyAccessToken({ issuer, audience, keys: keyRing });
-  const verify = verifyFor(resources.size > 1 ? [...resources.keys()] : issuer);
+  const audiences = [...resources.keys(), ...(openid ? [openid.resource] : [])];
+  const verify = verifyFor(audiences.length > 1 ? audiences : issuer);
 
   const revokeFor: ServerTokens['revokeFor'] = (origin) =>
     createRevoke(storage, {
@@ -58,7 +66,11 @@ export function createTokens(
     });
 
   return {
-    signingKeys,
+    signingKeys: () =>
+      idTokenKeys && idTokenKeys !== accessTokenKeys
+        ? [...accessTokenKeys(), ...idTokenKeys()]
+        : accessTokenKeys(),
+    idTokenKeys,
     signAccessToken,
     issueToken: createIssueToken(options, { audit, clients: directory, signAccessToken, storage }),
     verify,

@@ -13,7 +13,7 @@ import { ExternalSigningKey } from '../engine/oidc-provider.ts';
 import type { AuthenticatedTokenRequest } from '../engine/part.ts';
 import type { SigningAlgorithm } from '../options/tokens.ts';
 import type { ResolvedOptions, ResolvedResource } from '../options/resolved-options.ts';
-import { toScope } from './scopes.ts';
+import { audienceOf, toScope } from './scopes.ts';
 
 /** What an access token says. */
 export interface AccessTokenContent {
@@ -33,7 +33,7 @@ export type SignAccessToken = (content: AccessTokenContent) => Promise<string>;
 
 /** Makes the function that signs all access tokens of a server: JWTs with the claims of RFC 9068 section 2.2, and those of the host. */
 export function createSignAccessToken(
-  { issuer, tokens }: ResolvedOptions,
+  { issuer, openid, tokens }: ResolvedOptions,
   signingKeys: TokenKeys,
 ): SignAccessToken {
   return async ({ api, client, grant, lifetime, scopes, sequence }) => {
@@ -58,7 +58,7 @@ export function createSignAccessToken(
       ...(named.length > 0 && { scope: named.join(' ') }),
       client_id: client.id,
       iss: issuer,
-      aud: api.resource,
+      aud: audienceOf(scopes, api, openid),
     };
     return signingKeys()[0]!.signJwt(claims, 'at+jwt');
   };
@@ -123,7 +123,7 @@ export function effectiveLifetimes(
   };
 }
 
-/** The response with the tokens (RFC 6749 section 5.1). */
+/** The response with the tokens (RFC 6749 section 5.1, OpenID Connect Core 1.0 section 3.1.3.3). */
 export function respond(
   ctx: KoaContextWithOIDC,
   request: AuthenticatedTokenRequest,
@@ -131,11 +131,13 @@ export function respond(
     accessToken,
     content,
     hasOfflineAccess,
+    idToken,
     refreshToken,
   }: {
     readonly accessToken: string;
     readonly content: AccessTokenContent;
     readonly refreshToken?: string | undefined;
+    readonly idToken?: string | undefined;
     /** The client has asked for `offline_access`. */
     readonly hasOfflineAccess?: boolean;
   },
@@ -146,6 +148,7 @@ export function respond(
   ctx.body = {
     access_token: accessToken,
     expires_in: lifetime,
+    ...(idToken !== undefined && { id_token: idToken }),
     ...(refreshToken !== undefined && { refresh_token: refreshToken }),
     ...(scope !== undefined && { scope }),
     token_type: 'Bearer',
@@ -160,7 +163,7 @@ const PARAMETERS: Readonly<Record<SigningAlgorithm, { readonly name: string; rea
 };
 
 /**
- * A key that signs access tokens (RFC 7515). It is imported once: jose and the engine would check a JWK, and describe it to WebCrypto,
+ * A key that signs access tokens or ID tokens (RFC 7515). It is imported once: jose and the engine would check a JWK, and describe it to WebCrypto,
  * for each token. The engine gets its public part only, and signs with it what a grant type of the host issues.
  */
 export class TokenKey extends ExternalSigningKey {

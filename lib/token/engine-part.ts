@@ -20,7 +20,7 @@ import { clientCredentialsGrant } from './client-credentials.ts';
 import type { GrantParts } from './exchange.ts';
 import { accessTokenAdapter, codeAdapter, grantAdapter, refreshTokenAdapter } from './models.ts';
 import { refreshTokenGrant } from './refresh-token.ts';
-import { allowedScopes, decideScopes, requestedScopes, toScope } from './scopes.ts';
+import { allowedScopes, decideScopes, isAboutUser, requestedScopes, toScope } from './scopes.ts';
 
 /** What the token endpoint needs besides the options. */
 export interface TokenParts extends Omit<GrantParts, 'options'> {
@@ -94,12 +94,18 @@ function createHostTokenClaims(
  * It is the default one, except for a client that nobody has registered, such as an agent that is older than the parameter: its
  * scopes may all belong to one API only.
  */
-function createDefaultResource({ issuer, resources }: ResolvedOptions): (ctx: KoaContextWithOIDC) => string {
+function createDefaultResource({
+  issuer,
+  openid,
+  resources,
+}: ResolvedOptions): (ctx: KoaContextWithOIDC) => string {
   return (ctx) => {
     const { registration, scopes: registered = [] } = requestOf(ctx).client!.client;
     if (registration === 'manual') return issuer;
     const { scopes: requested = [] } = requestedScopes(sentScope(ctx));
-    const names = requested.length > 0 ? requested : registered;
+    const names = (requested.length > 0 ? requested : registered).filter(
+      (name) => !isAboutUser(name, openid),
+    );
     const fitting = [...resources.values()].filter(({ scopes }) => names.every((name) => scopes.has(name)));
     return names.length > 0 && fitting.length === 1 ? fitting[0]!.resource : issuer;
   };
@@ -121,17 +127,35 @@ function createResourceServerInfo(
     const request = requestOf(ctx);
     const allowed = allowedScopes(request.client!.client, api, options);
     const { hasOfflineAccess, scopes: requested } = requestedScopes(sentScope(ctx));
-    const scopes = decideScopes(requested, api, allowed);
+    const scopes = decideScopes(requested, api, allowed, options);
+    if (resource !== options.issuer) requireScopeOf(resource, scopes, options);
     ctx.oidc.params!['scope'] = toScope(scopes ?? []);
     if (scopes?.length === 0) request.isLimitedToNoScope = true;
     request.hasOfflineAccess = hasOfflineAccess;
     return {
-      scope: allowed.scopes.join(' '),
+      scope: [...allowed.scopes, ...allowed.identity].join(' '),
       audience: resource,
       accessTokenFormat: 'jwt',
       jwt: { sign: { alg: options.tokens.algorithm } },
     };
   };
+}
+
+/**
+ * A token for a resource that the client has named would not be for it when all of the scopes are about the user.
+ *
+ * @throws InvalidScope of the engine
+ */
+function requireScopeOf(
+  resource: string,
+  scopes: readonly string[] | undefined,
+  { openid }: Pick<ResolvedOptions, 'openid'>,
+): void {
+  if (!scopes?.length || !scopes.every((name) => isAboutUser(name, openid))) return;
+  throw new errors.InvalidScope(
+    `name a scope of the resource ${resource} too, or leave the parameter resource out`,
+    scopes.join(' '),
+  );
 }
 
 /** The parameter `scope` as it was sent: the engine removes `offline_access` from that of an authorization request. */

@@ -5,24 +5,39 @@ import type { KoaContextWithOIDC } from 'oidc-provider';
 
 import type { CompleteLifetimes } from '../clients/lifetimes.ts';
 import { now } from '../contracts/clock.ts';
-import type { Credential, RefreshAttempt, User } from '../contracts/index.ts';
+import type { Client, Credential, RefreshAttempt, User } from '../contracts/index.ts';
 import { hashCredential } from '../keys/hash.ts';
 import { effectiveLifetimes, respond } from './access-token.ts';
 import { findCurrent, findPresented, isReplay, redeem, refreshGraceOf } from './redemption.ts';
 import type { PresentedCredential } from '../engine/request.ts';
 import { TooManyAttempts } from '../engine/response.ts';
 import { checkGrantedResource } from '../engine/resource-parameter.ts';
-import { allowedScopes, remainingScopes } from './scopes.ts';
+import { allowedScopes, OPENID, remainingScopes } from './scopes.ts';
 import type { AuthenticatedTokenRequest } from '../engine/part.ts';
 import type { ResolvedOptions } from '../options/resolved-options.ts';
 import type { EndMissingUser } from './revoke.ts';
 import type { SignAccessToken } from './access-token.ts';
+
+/** What an ID token says, besides the claims about the user (OpenID Connect Core 1.0 section 2). */
+export interface IdTokenContent {
+  readonly client: Client;
+  readonly user: User;
+  readonly scopes: readonly string[];
+  /** The credential of the request, with what is known of the login. */
+  readonly credential: Credential;
+  /** The access token of the same response. */
+  readonly accessToken: string;
+}
+
+export type IssueIdToken = (content: IdTokenContent) => Promise<string>;
 
 /** What the grants need. */
 export interface GrantParts {
   readonly options: ResolvedOptions;
   readonly endMissingUser: EndMissingUser;
   readonly signAccessToken: SignAccessToken;
+  /** `undefined`: no ID tokens are issued, and no grant has the scope for one. */
+  readonly issueIdToken: IssueIdToken | undefined;
   /** Counts a refresh. @throws TooManyAttemptsError. `undefined`: there is no limit */
   readonly countRefresh: ((refresh: RefreshAttempt) => void) | undefined;
 }
@@ -113,6 +128,9 @@ export async function exchange(
     refuseLoop({ grantId: grant.id, lifetime }, parts);
   const content = { api, client, grant: { id: grant.id, user }, lifetime, scopes, sequence };
   const accessToken = await signAccessToken(content);
+  const idToken = scopes?.includes(OPENID)
+    ? await parts.issueIdToken!({ client, user, scopes, credential: presented.credential, accessToken })
+    : undefined;
   const at = now();
   const { generations, value: refreshToken } =
     presented.spentFor === undefined
@@ -124,7 +142,7 @@ export async function exchange(
       : await findCurrent(options.storage, presented);
   if (generations > 0) request.reused = { generations };
   const hasOfflineAccess = presented.credential.payload['offlineAccess'] === true;
-  respond(ctx, request, { accessToken, content, refreshToken, hasOfflineAccess });
+  respond(ctx, request, { accessToken, content, idToken, refreshToken, hasOfflineAccess });
 }
 
 /** @throws TooManyAttempts for the response, when the authorization was refreshed too often */
@@ -153,7 +171,8 @@ function successorOf(
   { refreshToken, refreshTokenAbsolute }: CompleteLifetimes,
   at: number,
 ): { value: string; credential: Credential } {
-  const { codeChallenge: _c, codeChallengeMethod: _m, redirectUri: _r, ...kept } = payload;
+  // An ID token of a refresh has no `nonce` (OpenID Connect Core 1.0 section 12.2).
+  const { codeChallenge: _c, codeChallengeMethod: _m, nonce: _n, redirectUri: _r, ...kept } = payload;
   const value = randomBytes(32).toString('base64url');
   const familyEnd = grant.createdAt + refreshTokenAbsolute;
   const expiresAt = Math.max(Math.min(at + refreshToken, familyEnd), at + 1);

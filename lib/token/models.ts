@@ -167,7 +167,7 @@ export function accessTokenAdapter(
   principal: AccessTokenClaims['principal'],
   storage: Pick<Storage, 'confirm' | 'revocations'>,
   clients: Pick<ClientDirectory, 'find'>,
-  { resources, tokens: { lifetimes } }: ResolvedOptions,
+  { openid, resources, tokens: { lifetimes } }: ResolvedOptions,
 ): Partial<Adapter> {
   const isActive = createIsTokenActive(storage.revocations);
   return {
@@ -181,7 +181,8 @@ export function accessTokenAdapter(
         return undefined;
       }
       const stored = await clients.find(claims.client_id);
-      const api = resources.get(claims.aud);
+      const [audience] = [claims.aud].flat();
+      const api = audience === openid?.resource ? openid : resources.get(audience!);
       return stored && api && toTokenPayload(claims, scopesOf(claims, stored.client, api));
     },
     async destroy(id) {

@@ -15,6 +15,33 @@ export function scopeNames(scope: unknown): string[] {
  */
 const OFFLINE_ACCESS = 'offline_access';
 
+/** The scope of OpenID Connect Core 1.0 section 3.1.2.1: the response has an ID token. */
+export const OPENID = 'openid';
+
+/**
+ * Whether a scope is about who the user is, and permits nothing.
+ *
+ * @param openid - the option. `undefined`: no scope is
+ */
+export function isAboutUser(scope: string, openid: ResolvedOptions['openid']): boolean {
+  return openid?.scopes.has(scope) === true;
+}
+
+/**
+ * The audience of a token with scopes (RFC 9068 section 2.2, RFC 8707 section 2): the API; with only scopes of OpenID Connect the userinfo
+ * endpoint, so that each API refuses the token; with both kinds the two, the API first. No two of them have a scope with the same name, so
+ * that none of the scopes is valid at both (RFC 9068 section 5).
+ */
+export function audienceOf(
+  scopes: readonly string[] | undefined,
+  api: Pick<ResolvedResource, 'resource'>,
+  openid: ResolvedOptions['openid'],
+): string | readonly [string, string] {
+  const aboutUser = (scopes ?? []).filter((scope) => isAboutUser(scope, openid)).length;
+  if (!openid || aboutUser === 0) return api.resource;
+  return aboutUser === scopes!.length ? openid.resource : [api.resource, openid.resource];
+}
+
 /** What a parameter `scope` requests, where refresh tokens are issued. */
 export interface RequestedScopes {
   /** Without `offline_access`. `undefined`: no scope is named. Empty: only `offline_access` is, which permits nothing. */
@@ -39,6 +66,11 @@ export function toScope(
 /** The scopes that an API has and a client may ask for. */
 export interface AllowedScopes {
   readonly scopes: readonly string[];
+  /**
+   * The scopes of OpenID Connect that the client may ask for beside them. They are among the scopes of a grant and of a token, so that
+   * one which has no other is never without scopes, which stands for all that the user may do.
+   */
+  readonly identity: readonly string[];
   /** Those that a request without `scope` gets when the client is registered with a list. */
   readonly defaults: readonly string[];
   /** Whether the client is registered with a list of scopes. */
@@ -48,14 +80,18 @@ export interface AllowedScopes {
 }
 
 export function allowedScopes(
-  { registration, scopes: registered }: Client,
+  { grantType, registration, scopes: registered }: Client,
   { scopes: known }: Pick<ResolvedResource, 'scopes'>,
-  { clients: { documents } }: ResolvedOptions,
+  { clients: { documents }, openid }: ResolvedOptions,
 ): AllowedScopes {
-  const scopes = [...known.keys()].filter((scope) => registered === undefined || registered.includes(scope));
+  const ofClient = (names: Iterable<string>): string[] =>
+    [...names].filter((scope) => registered === undefined || registered.includes(scope));
+  const scopes = ofClient(known.keys());
+  // OpenID Connect defines the code flow for a user with a browser.
+  const identity = openid && grantType === 'authorization_code' ? ofClient(openid.scopes.keys()) : [];
   const isInformed = registration !== 'metadata_document';
   const defaults = isInformed ? scopes : scopes.filter((scope) => documents?.defaultScopes.includes(scope));
-  return { scopes, defaults, isListed: registered !== undefined, isInformed };
+  return { scopes, identity, defaults, isListed: registered !== undefined, isInformed };
 }
 
 /**
@@ -65,24 +101,29 @@ export function allowedScopes(
  * credentials, whatever other scopes are requested, and is ignored otherwise, as in Passport.
  *
  * @param requested - `undefined`: none is named. Empty: none besides `offline_access`
- * @throws InvalidScope of the engine for a scope that the client may not have
+ * @throws InvalidScope of the engine for a scope that the client may not have, and for one of OpenID Connect without `openid`
  */
 export function decideScopes(
   requested: readonly string[] | undefined,
-  { scopes: known }: Pick<ResolvedResource, 'scopes'>,
-  { defaults, isInformed, isListed, scopes: allowed }: AllowedScopes,
-  { isForItself = false }: { readonly isForItself?: boolean } = {},
+  api: Pick<ResolvedResource, 'scopes'>,
+  { defaults, identity, isInformed, isListed, scopes: ofApi }: AllowedScopes,
+  { isForItself = false, openid }: { readonly isForItself?: boolean } & Pick<ResolvedOptions, 'openid'>,
 ): ScopeLimit {
   if (requested?.length === 0) return [];
+  const known = new Set([...api.scopes.keys(), ...(openid?.scopes.keys() ?? [])]);
+  const allowed = new Set([...ofApi, ...identity]);
   const isForAll = requested?.includes('*') === true && !known.has('*');
   let scopes = isForAll ? requested.filter((scope) => scope !== '*') : (requested ?? []);
-  let refused = scopes.filter((scope) => !allowed.includes(scope));
+  let refused = scopes.filter((scope) => !allowed.has(scope));
   // It requests all scopes that the metadata or a challenge names. The token response says what was granted (RFC 6749 section 3.3).
   if (!isInformed && refused.length < scopes.length && refused.every((scope) => known.has(scope))) {
-    scopes = scopes.filter((scope) => allowed.includes(scope));
+    scopes = scopes.filter((scope) => allowed.has(scope));
     refused = [];
   }
   if (refused.length > 0) throw notAllowed(refused);
+  const aboutUser = scopes.find((scope) => isAboutUser(scope, openid));
+  if (aboutUser !== undefined && !scopes.includes(OPENID))
+    throw new errors.InvalidScope(`the scope ${aboutUser} needs the scope ${OPENID}`, aboutUser);
   if (isForAll && isForItself) scopes = [];
   if (scopes.length > 0) return scopes;
   return isListed ? defaults : undefined;
@@ -113,12 +154,17 @@ const LONGEST_NAMES = 200;
 export function remainingScopes(
   { grant, scopes: granted }: { readonly grant: Pick<Grant, 'scopes'>; readonly scopes: readonly string[] },
   requested: readonly string[] | undefined,
-  { isListed, scopes: allowed }: AllowedScopes,
+  { identity, isListed, scopes: ofApi }: AllowedScopes,
 ): ScopeLimit {
   if (grant.scopes?.length === 0 || requested?.length === 0) return [];
-  if (granted.length === 0) return isListed ? allowed : undefined;
+  if (granted.length === 0) return isListed ? ofApi : undefined;
   const wanted = requested ?? granted;
-  const scopes = wanted.filter((scope) => allowed.includes(scope) && grant.scopes?.includes(scope));
+  // The others of OpenID Connect are about an ID token.
+  const allowed = new Set([
+    ...ofApi,
+    ...(wanted.includes(OPENID) && identity.includes(OPENID) ? identity : []),
+  ]);
+  const scopes = wanted.filter((scope) => allowed.has(scope) && grant.scopes?.includes(scope));
   if (scopes.length > 0) return scopes;
   throw new errors.InvalidScope('the scopes of this grant are not allowed any more', wanted.join(' '));
 }

@@ -70,7 +70,7 @@ function isAccessTokenClaims(claims: AccessTokenClaims): boolean {
   const { sub, client_id: clientId, jti, aud, scope, principal, grant_id: grantId } = claims;
   const { revocation_sequence: sequence = 0 } = claims;
   return (
-    [sub, clientId, jti, aud].every((claim) => typeof claim === 'string' && claim !== '') &&
+    [sub, clientId, jti, ...[aud].flat()].every((claim) => typeof claim === 'string' && claim !== '') &&
     (scope === undefined || typeof scope === 'string') &&
     Number.isSafeInteger(sequence) &&
     (principal === 'user' ? typeof grantId === 'string' : principal === 'client' && grantId === undefined)

@@ -11,6 +11,13 @@ export type {
 export type { ClientIdMetadata, ClientOptions, DeviceAuthorization } from '../options/clients.ts';
 export type { LifetimePreset, Lifetimes } from '../options/lifetimes.ts';
 export type {
+  Authentication,
+  IdentityScope,
+  OpenIdClaims,
+  OpenIdClaimsContext,
+  OpenIdOptions,
+} from '../options/openid.ts';
+export type {
   LimitOptions,
   LoginOptions,
   PathOptions,

@@ -7,6 +7,7 @@ export type {
   AuthorizedApp,
   AuthorizedApps,
   AuthorizedResource,
+  AuthorizedScope,
   Connection,
   Developer,
   DeviceFlow,

@@ -20,7 +20,7 @@ export const reports: Client = completeClient({
 export function asked(
   scope: Pick<InteractionScope, 'name' | 'description'> & Partial<InteractionScope>,
 ): InteractionScope {
-  return { optional: false, consented: false, ...scope };
+  return { aboutUser: false, optional: false, consented: false, ...scope };
 }
 
 export interface FakeFlow extends InteractionFlow {

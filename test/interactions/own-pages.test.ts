@@ -132,9 +132,21 @@ test('own pages can pass which of the optional scopes the user grants', async (t
   t.is(await scopeFor(all, ['profile', 'profile', 'schools:read']), 'schools:read profile');
   t.is(await scopeFor(all, undefined), all);
   t.deepEqual(shown.at(-1), [
-    { name: 'schools:read', description: 'See your schools', optional: false, consented: true },
-    { name: 'schools:write', description: 'Change your schools', optional: true, consented: false },
-    { name: 'profile', description: 'See your name', optional: false, consented: true },
+    {
+      name: 'schools:read',
+      description: 'See your schools',
+      aboutUser: false,
+      optional: false,
+      consented: true,
+    },
+    {
+      name: 'schools:write',
+      description: 'Change your schools',
+      aboutUser: false,
+      optional: true,
+      consented: false,
+    },
+    { name: 'profile', description: 'See your name', aboutUser: false, optional: false, consented: true },
   ]);
   t.deepEqual(
     platform.logger.lines.filter(({ level }) => level !== 'info'),

@@ -13,6 +13,7 @@ export async function* checkKeys(server: CheckedServer): Findings {
   const { cookieKeys, keyRotation, storage } = server;
   const signing = describeKeys(await storage.keys.list('token'));
   const cookie = cookieKeys === undefined ? describeKeys(await storage.keys.list('cookie')) : [];
+  const idToken = describeKeys(await storage.keys.list('id_token'));
   if (signing.length === 0) {
     yield warning(
       'signing_key_missing',
@@ -20,7 +21,7 @@ export async function* checkKeys(server: CheckedServer): Findings {
       'Start a server, which creates one, or run `gatehouse keys rotate`.',
     );
   }
-  yield* checkEncryption(server, [...signing, ...cookie]);
+  yield* checkEncryption(server, [...signing, ...idToken, ...cookie]);
 
   const age = now() - Math.max(...signing.map(({ createdAt }) => createdAt));
   // One day of tolerance for servers that were not running when the rotation was due.

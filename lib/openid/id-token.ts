@@ -1,0 +1,60 @@
+// `hash` through the default export, as in lib/keys/hash.ts.
+import crypto from 'node:crypto';
+
+import { now } from '../contracts/clock.ts';
+import type { Client } from '../contracts/index.ts';
+import { authenticationMethods } from '../login/login-session.ts';
+import { sidOf } from '../login/session-model.ts';
+import type { ResolvedOpenId } from '../options/resolved-options.ts';
+import type { TokenKeys } from '../token/access-token.ts';
+import type { IssueIdToken } from '../token/exchange.ts';
+import type { FindClaims } from './claims.ts';
+
+/** Makes the function that issues the ID tokens of a server (OpenID Connect Core 1.0 section 2). */
+export function createIssueIdToken(
+  { idTokenClaims, idTokenLifetime, issuer }: ResolvedOpenId & { readonly issuer: string },
+  { findClaims, idTokenKeys }: { readonly findClaims: FindClaims; readonly idTokenKeys: TokenKeys },
+): IssueIdToken {
+  return async ({ accessToken, client, credential: { payload }, scopes, user }) => {
+    const named = requestedClaims(payload['claims']);
+    const isWanted = (name: string): boolean => idTokenClaims || Object.hasOwn(named, name);
+    const key = idTokenKeys()[0]!;
+    const iat = now();
+    const claims = {
+      ...(await findClaims(user, { client, scopes }, isWanted)),
+      ...authenticationOf(payload, client),
+      at_hash: halfHash(accessToken, key.alg),
+      sub: user.id,
+      iat,
+      exp: iat + idTokenLifetime,
+      iss: issuer,
+      aud: client.id,
+    };
+    return key.signJwt(claims, 'JWT');
+  };
+}
+
+/** The members of the parameter `claims` for the ID token (section 5.5), which the authorization endpoint has parsed. */
+function requestedClaims(claims: unknown): object {
+  const { id_token: named } = Object(claims) as { readonly id_token?: unknown };
+  return Object(named) as object;
+}
+
+/** What is known of the login, as the authorization endpoint has stored it with the code. */
+function authenticationOf(payload: Readonly<Record<string, unknown>>, client: Client): object {
+  const { acr, authTime, nonce, sessionUid } = payload;
+  const amr = authenticationMethods(payload['amr'] as readonly string[] | undefined);
+  return {
+    auth_time: authTime,
+    ...(nonce !== undefined && { nonce }),
+    ...(acr !== undefined && { acr }),
+    ...(amr.length > 0 && { amr }),
+    sid: sidOf(String(sessionUid), client.id),
+  };
+}
+
+/** The claim `at_hash` (section 3.1.3.6): the left half of the hash that belongs to the algorithm of the ID token. */
+function halfHash(token: string, algorithm: string): string {
+  const digest = crypto.hash(algorithm === 'EdDSA' ? 'sha512' : 'sha256', token, 'buffer');
+  return digest.subarray(0, digest.length / 2).toString('base64url');
+}

@@ -1,0 +1,24 @@
+import { ENDPOINTS } from '../engine/endpoints.ts';
+import type { ResolvedOptions } from '../options/resolved-options.ts';
+
+/** The members of the server's metadata that are about OpenID Connect (OpenID Connect Discovery 1.0 section 3, RP-Initiated Logout 1.0 section 2.1). */
+export function openIdMetadata({ issuer, openid }: Pick<ResolvedOptions, 'issuer' | 'openid'>): object {
+  const { algorithm, authentication, scopes } = openid!;
+  const ofLogin = authentication ? ['acr', 'amr'] : [];
+  const ofScopes = [...scopes.values()].flatMap(({ claims }) => claims);
+  return {
+    userinfo_endpoint: issuer + ENDPOINTS.userinfo,
+    end_session_endpoint: issuer + ENDPOINTS.end_session,
+    subject_types_supported: ['public'],
+    id_token_signing_alg_values_supported: [algorithm],
+    claim_types_supported: ['normal'],
+    claims_supported: [...new Set([...OF_EACH_LOGIN, ...ofLogin, ...ofScopes])],
+    claims_parameter_supported: true,
+    prompt_values_supported: ['none', 'login', 'consent', 'select_account'],
+    request_parameter_supported: false,
+    // Left out it would mean that they are (Discovery 1.0 section 3).
+    request_uri_parameter_supported: false,
+  };
+}
+
+const OF_EACH_LOGIN = ['iss', 'sub', 'aud', 'exp', 'iat', 'auth_time', 'sid'] as const;

@@ -1,0 +1,133 @@
+import type { Context } from 'koa';
+
+import { scopesOf } from '../clients/consents.ts';
+import type { ClientDirectory } from '../clients/directory.ts';
+import type { AccessTokenClaims, User, VerifyAccessToken } from '../contracts/index.ts';
+import { errorOfFailure } from '../engine/request.ts';
+import type { EngineRequest } from '../engine/request.ts';
+import { BodyError } from '../errors.ts';
+import { FORM, discardRest } from '../http/body.ts';
+import { readForm } from '../http/form.ts';
+import { allowEveryOrigin } from '../http/headers.ts';
+import type { ResolvedOptions } from '../options/resolved-options.ts';
+import type { EndMissingUser } from '../token/revoke.ts';
+import { OPENID } from '../token/scopes.ts';
+import type { IsTokenActive } from '../token/verify-access-token.ts';
+import type { FindClaims } from './claims.ts';
+
+/** Answers a request to the userinfo endpoint. Never throws. */
+export type UserinfoEndpoint = (ctx: Context, request: EngineRequest) => Promise<void>;
+
+/** What the userinfo endpoint needs. */
+export interface UserinfoParts {
+  readonly clients: Pick<ClientDirectory, 'find'>;
+  readonly endMissingUser: EndMissingUser;
+  readonly findClaims: FindClaims;
+  readonly isActive: IsTokenActive;
+  /** Of tokens that may read the endpoint. */
+  readonly verify: VerifyAccessToken;
+}
+
+/**
+ * Makes the endpoint that tells an app who the user of its token is (OpenID Connect Core 1.0 section 5.3). Pages of every origin may call
+ * it: they need a token, and no cookie is read.
+ */
+export function createUserinfoEndpoint(
+  { issuer, openid, users }: Pick<ResolvedOptions, 'issuer' | 'openid' | 'users'>,
+  { clients, endMissingUser, findClaims, isActive, verify }: UserinfoParts,
+): UserinfoEndpoint {
+  async function answer(ctx: Context, request: EngineRequest): Promise<object> {
+    const claims = await verify(await accessTokenOf(ctx));
+    if (claims?.principal !== 'user' || !(await isActive(claims))) throw new Refused(...INVALID);
+    request.clientId = claims.client_id;
+    const stored = await clients.find(claims.client_id);
+    if (!stored || stored.client.disabled) throw new Refused(...INVALID);
+    const { client } = (request.client = stored);
+    const scopes = scopesOf(claims, client, openid!) ?? [];
+    if (!scopes.includes(OPENID))
+      throw new Refused(403, 'insufficient_scope', `the access token needs the scope ${OPENID}`);
+    const user = await findUser(claims);
+    return { ...(await findClaims(user, { client, scopes })), sub: user.id };
+  }
+
+  async function findUser({ sub }: AccessTokenClaims): Promise<User> {
+    const user = await users.find(sub);
+    if (user) return user;
+    await endMissingUser(sub);
+    throw new Refused(...INVALID);
+  }
+
+  return async function userinfo(ctx, request) {
+    allowEveryOrigin(ctx, 'GET, POST');
+    ctx.set('Cache-Control', 'no-store');
+    if (ctx.method === 'OPTIONS') {
+      ctx.status = 204;
+      return;
+    }
+    try {
+      ctx.body = await answer(ctx, request);
+    } catch (error) {
+      refuse(ctx, request, error);
+    }
+  };
+
+  function refuse(ctx: Context, request: EngineRequest, error: unknown): void {
+    if (!(error instanceof Refused || error instanceof BodyError)) {
+      request.failure = error;
+      const code = errorOfFailure(error);
+      ctx.status = code === 'server_error' ? 500 : 503;
+      if (ctx.status === 503) ctx.set('Retry-After', '1');
+      ctx.body = { error: code, error_description: 'the server failed; try again later' };
+      return;
+    }
+    const { message, status } = error;
+    const code = error instanceof Refused ? error.error : 'invalid_request';
+    request.refused = { error: code ?? 'invalid_token', reason: message };
+    ctx.status = status;
+    // Without a token the challenge has no error code (RFC 6750 section 3.1).
+    const about = code === undefined ? '' : `, error="${code}", error_description="${message}"`;
+    if (status === 401 || status === 403) ctx.set('WWW-Authenticate', `Bearer realm="${issuer}"${about}`);
+    if (status === 405) ctx.set('Allow', 'GET, POST, OPTIONS');
+    ctx.body = { error: code ?? 'invalid_token', error_description: message };
+    discardRest(ctx, error);
+  }
+}
+
+/** A refusal of RFC 6750 section 3.1. @param error - its code; `undefined`: no token was sent */
+class Refused extends Error {
+  readonly status: number;
+  readonly error: string | undefined;
+
+  constructor(status: number, error: string | undefined, message: string) {
+    super(message);
+    this.status = status;
+    this.error = error;
+  }
+}
+
+const INVALID = [
+  401,
+  'invalid_token',
+  'the access token has expired, was revoked, or was not issued by this server for the userinfo endpoint',
+] as const;
+
+/** The access token, from the header field or from a posted form (RFC 6750 sections 2.1 and 2.2). */
+async function accessTokenOf(ctx: Context): Promise<string> {
+  const { method } = ctx;
+  if (method !== 'GET' && method !== 'HEAD' && method !== 'POST')
+    throw new Refused(405, 'invalid_request', 'the userinfo endpoint takes GET and POST requests only');
+  if ('access_token' in ctx.query)
+    throw new Refused(
+      400,
+      'invalid_request',
+      'send the access token in the Authorization header field, never in the URL',
+    );
+  const posted = method === 'POST' && ctx.is(FORM) ? (await readForm(ctx))['access_token'] : undefined;
+  const header = ctx.get('Authorization');
+  if (posted !== undefined && header !== '')
+    throw new Refused(400, 'invalid_request', 'send the access token either in the header or in the form');
+  const token = posted ?? /^bearer ([\w.-]+)$/i.exec(header)?.[1];
+  if (token !== undefined) return token;
+  if (header !== '') throw new Refused(...INVALID);
+  throw new Refused(401, undefined, 'an access token is required: send it as Authorization: Bearer');
+}

@@ -1,0 +1,289 @@
+import test from 'ava';
+import { decodeJwt, SignJWT, generateKeyPair } from 'jose';
+
+import { Browser } from '../harness/browser.ts';
+import { authorizeUrl, runCodeFlow, signIn, startPlatform } from '../harness/platform.ts';
+import type { Platform, RegisteredApp, TokenAnswer } from '../harness/platform.ts';
+
+const MCP = 'https://platform.example/mcp';
+
+const OPTIONS = {
+  openid: {
+    scopes: { groups: { description: 'See your groups', claims: ['groups'] } },
+    claims: () => ({ groups: ['staff'], email_verified: 1, nickname: 'Annie', iss: 'https://evil.example' }),
+  },
+  resources: {
+    [MCP]: { scopes: { 'tools:use': { description: 'Use tools', permissions: ['view_schools'] } } },
+  },
+} as const;
+
+async function userinfo(
+  platform: Platform,
+  token: string,
+  init: RequestInit = {},
+): Promise<{ status: number; headers: Headers; body: Record<string, unknown> }> {
+  const response = await fetch(platform.url('/oauth/userinfo'), {
+    headers: { authorization: `Bearer ${token}` },
+    ...init,
+  });
+  return {
+    status: response.status,
+    headers: response.headers,
+    body: JSON.parse((await response.text()) || '{}') as Record<string, unknown>,
+  };
+}
+
+async function tokensFor(
+  platform: Platform,
+  app: RegisteredApp,
+  scope: string,
+  more: Record<string, string> = {},
+): Promise<TokenAnswer['body'] & { id_token?: string }> {
+  return (await runCodeFlow(platform, app, { parameters: { scope, ...more } })).body;
+}
+
+test('openid gives who the user is, and nothing else, also to an app that may have all permissions', async (t) => {
+  await using platform = await startPlatform(OPTIONS);
+  const app = await platform.registerApp();
+  const all = await tokensFor(platform, app, '');
+  t.is((await platform.api('/schools', all.access_token)).status, 200);
+  t.is(all.id_token, undefined);
+
+  const tokens = await tokensFor(platform, app, 'openid email *');
+  t.is(tokens.scope, 'openid email');
+  t.is(decodeJwt(tokens.access_token).aud, String(platform.url('/oauth/userinfo')));
+  for (const path of ['/schools', '/identity']) {
+    const refused = await platform.api(path, tokens.access_token);
+    t.is(refused.status, 401);
+    t.like(refused.body, {
+      code: 'token_invalid',
+      message: 'The access token has expired, or was not issued by this server for this API.',
+    });
+  }
+  const refresh = { grant_type: 'refresh_token', client_id: app.client.id, client_secret: app.secret };
+  const refreshed = await platform.token({
+    ...refresh,
+    refresh_token: tokens.refresh_token,
+    scope: 'openid',
+  });
+  t.is(refreshed.body.scope, 'openid');
+  t.is((await platform.api('/schools', refreshed.body.access_token)).status, 401);
+  const wider = await platform.token({
+    ...refresh,
+    refresh_token: refreshed.body.refresh_token,
+    scope: 'openid schools:read',
+  });
+  t.like(wider, { status: 400, body: { error: 'invalid_scope' } });
+  // An ID token has to be asked for.
+  const withoutId = await platform.token({
+    ...refresh,
+    refresh_token: refreshed.body.refresh_token,
+    scope: 'email',
+  });
+  t.like(withoutId, { status: 400, body: { error: 'invalid_scope' } });
+
+  const introspected = await fetch(platform.url('/oauth/introspect'), {
+    method: 'POST',
+    body: new URLSearchParams({
+      token: tokens.access_token,
+      client_id: app.client.id,
+      client_secret: app.secret,
+    }),
+  });
+  t.like(await introspected.json(), {
+    active: true,
+    scope: 'openid email',
+    aud: String(platform.url('/oauth/userinfo')),
+  });
+});
+
+test('an app that asks for both gets a token for the API that also reads userinfo', async (t) => {
+  await using platform = await startPlatform(OPTIONS);
+  const app = await platform.registerApp();
+  const both = await tokensFor(platform, app, 'openid groups schools:read');
+  const claims = decodeJwt(both.access_token);
+  t.deepEqual(claims.aud, [platform.auth.issuer, String(platform.url('/oauth/userinfo'))]);
+  for (const name of ['nonce', 'auth_time', 'sid', 'amr', 'email', 'groups', 'at_hash'])
+    t.false(name in claims);
+  t.is((await platform.api('/schools', both.access_token)).status, 200);
+  t.deepEqual((await userinfo(platform, both.access_token)).body, { sub: '1', groups: ['staff'] });
+  // No scope of openid permits anything there.
+  t.like((await platform.api('/identity', both.access_token)).body['data'], {
+    id: '1',
+    permissions: ['view_schools'],
+    scopes: ['openid', 'groups', 'schools:read'],
+  });
+  // The scope of the API is taken away: what remains is not valid there.
+  await platform.auth.clients.update(app.client.id, { scopes: ['openid', 'groups'] });
+  const refreshed = await platform.token({
+    grant_type: 'refresh_token',
+    client_id: app.client.id,
+    client_secret: app.secret,
+    refresh_token: both.refresh_token,
+  });
+  t.is(refreshed.body.scope, 'openid groups');
+  t.is((await platform.api('/schools', refreshed.body.access_token)).status, 401);
+
+  const mcp = await tokensFor(platform, await platform.registerApp(), 'openid tools:use', { resource: MCP });
+  t.deepEqual(decodeJwt(mcp.access_token).aud, [MCP, String(platform.url('/oauth/userinfo'))]);
+});
+
+test('consent to openid is none to the API, and the reverse', async (t) => {
+  await using platform = await startPlatform(OPTIONS);
+  const app = await platform.registerApp();
+  const browser = new Browser(platform.reach);
+  const asked = async (scope: string): Promise<string | undefined> => {
+    let page = await browser.open(authorizeUrl(platform, app, { scope }));
+    if (page.heading === 'Sign in') page = await signIn(browser, page);
+    if (page.location) return undefined;
+    const items = /<ul>.*?<\/ul>/s
+      .exec(page.html)?.[0]
+      .replaceAll(/<[^>]+>/g, '')
+      .trim()
+      .split(/\s*\n\s*/);
+    await browser.submit(page, 'Authorize');
+    return items?.join('; ') ?? page.text;
+  };
+  t.is(await asked('openid email'), 'Sign you in, and recognize you the next time; See your email address');
+  t.is(await asked('openid email'), undefined);
+  t.is(await asked('openid schools:read'), 'See your schools');
+  t.is(await asked('openid groups schools:read'), 'See your groups');
+  t.regex((await asked('')) ?? '', /act on your behalf, with the permissions that you have/);
+  t.is(await asked('openid profile schools:read'), 'See your name, your picture and your language');
+  t.is(await asked('openid profile email groups schools:read'), undefined);
+
+  const other = await platform.registerApp();
+  await browser.submit(await browser.open(authorizeUrl(platform, other)), 'Authorize');
+  const page = await browser.open(authorizeUrl(platform, other, { scope: 'openid' }));
+  t.is(page.heading, 'Authorize Reports');
+
+  // The user sees both kinds, and ends both.
+  const list = await browser.open(platform.url('/account/apps'));
+  t.regex(list.text, /Sign you in, and recognize you the next time/);
+});
+
+test('scopes that an app may not have, or that do not belong together, are refused', async (t) => {
+  await using platform = await startPlatform({ ...OPTIONS, clients: { devices: true } });
+  const limited = await platform.registerApp({ scopes: ['openid', 'schools:read'] });
+  const refused = async (app: RegisteredApp, parameters: Record<string, string>): Promise<string> => {
+    const browser = new Browser(platform.reach);
+    await signIn(browser, await browser.open(platform.url('/oauth/login')));
+    const { location } = await browser.open(authorizeUrl(platform, app, parameters));
+    t.is(location?.searchParams.get('error'), 'invalid_scope');
+    return location!.searchParams.get('error_description')!;
+  };
+  t.is(await refused(limited, { scope: 'openid email' }), 'requested scope is not allowed: email');
+  const app = await platform.registerApp();
+  t.is(await refused(app, { scope: 'email' }), 'the scope email needs the scope openid');
+  t.is(
+    await refused(app, { scope: 'openid', resource: MCP }),
+    `name a scope of the resource ${MCP} too, or leave the parameter resource out`,
+  );
+  // Without scopes, an app with a list gets those of the API.
+  const { body } = await runCodeFlow(platform, limited);
+  t.is(body.scope, 'schools:read');
+
+  const service = await platform.registerService(['view_schools']);
+  const own = { client_id: service.client.id, client_secret: service.secret, scope: 'openid' };
+  t.like(await platform.token({ grant_type: 'client_credentials', ...own }), {
+    status: 400,
+    body: { error: 'invalid_scope', error_description: 'requested scope is not allowed: openid' },
+  });
+  const device = await platform.registerApp({ grantType: 'device_code', redirectUris: [] });
+  const started = await fetch(platform.url('/oauth/device_authorization'), {
+    method: 'POST',
+    body: new URLSearchParams({ client_id: device.client.id, client_secret: device.secret, scope: 'openid' }),
+  });
+  t.like(await started.json(), { error: 'invalid_scope' });
+});
+
+test('userinfo is for access tokens with openid, and an ID token is for its app alone', async (t) => {
+  await using platform = await startPlatform(OPTIONS);
+  const app = await platform.registerApp();
+  const tokens = await tokensFor(platform, app, 'openid email');
+  // `email_verified` is no boolean, and the other claims belong to no granted scope.
+  const expected = { sub: '1', email: 'ann@school.example' };
+  const post = {
+    method: 'POST',
+    headers: {},
+    body: new URLSearchParams({ access_token: tokens.access_token }),
+  };
+  for (const answer of [
+    await userinfo(platform, tokens.access_token),
+    await userinfo(platform, tokens.access_token, {
+      method: 'POST',
+      headers: { authorization: `bearer ${tokens.access_token}` },
+    }),
+    await userinfo(platform, '', post),
+  ]) {
+    t.is(answer.status, 200);
+    t.deepEqual(answer.body, expected);
+    t.is(answer.headers.get('access-control-allow-origin'), '*');
+    t.regex(answer.headers.get('content-type')!, /^application\/json/);
+    t.is(answer.headers.get('cache-control'), 'no-store');
+  }
+  const preflight = await userinfo(platform, '', { method: 'OPTIONS', headers: {} });
+  t.is(preflight.status, 204);
+  t.regex(preflight.headers.get('access-control-allow-headers')!, /authorization/i);
+
+  const ofApi = (await tokensFor(platform, app, 'schools:read')).access_token;
+  const ofService = await platform.registerService(['view_schools']);
+  const credentials = { client_id: ofService.client.id, client_secret: ofService.secret };
+  const own = (await platform.token({ grant_type: 'client_credentials', ...credentials })).body.access_token;
+  const { privateKey } = await generateKeyPair('RS256');
+  const claims = decodeJwt(tokens.access_token);
+  const forged = await new SignJWT(claims)
+    .setProtectedHeader({ alg: 'RS256', typ: 'at+jwt' })
+    .sign(privateKey);
+  const jwks = (await (await fetch(platform.url('/oauth/jwks'))).json()) as {
+    keys: { kid: string; n?: string }[];
+  };
+  const rsa = jwks.keys.find(({ n }) => n !== undefined)!;
+  const confused = await new SignJWT(claims)
+    .setProtectedHeader({ alg: 'HS256', typ: 'at+jwt', kid: rsa.kid })
+    .sign(Buffer.from(JSON.stringify(rsa)));
+  const unsigned = `${Buffer.from('{"alg":"none","typ":"at+jwt"}').toString('base64url')}.${tokens.access_token.split('.')[1]}.`;
+  for (const wrong of [ofApi, own, tokens.id_token!, tokens.refresh_token, forged, confused, unsigned, 'x']) {
+    const answer = await userinfo(platform, wrong);
+    t.is(answer.status, 401);
+    t.is(answer.body['error'], 'invalid_token');
+    t.regex(answer.headers.get('www-authenticate')!, /^Bearer realm=".*", error="invalid_token"/);
+    t.is((await platform.api('/schools', wrong)).status, [ofApi, own].includes(wrong) ? 200 : 401);
+  }
+  t.like(await userinfo(platform, '', { headers: {} }), {
+    status: 401,
+    body: { error_description: 'an access token is required: send it as Authorization: Bearer' },
+  });
+  const inUrl = await fetch(platform.url(`/oauth/userinfo?access_token=${tokens.access_token}`));
+  t.is(inUrl.status, 400);
+  const twice = await userinfo(platform, tokens.access_token, {
+    ...post,
+    headers: { authorization: `Bearer ${tokens.access_token}` },
+  });
+  t.is(twice.status, 400);
+  t.is((await userinfo(platform, '', { method: 'DELETE', headers: {} })).status, 405);
+
+  await platform.auth.clients.update(app.client.id, { scopes: ['schools:read'] });
+  const taken = await userinfo(platform, tokens.access_token);
+  t.like(taken, { status: 403, body: { error: 'insufficient_scope' } });
+  await platform.auth.clients.update(app.client.id, { scopes: ['openid', 'email'] });
+  t.is((await userinfo(platform, tokens.access_token)).status, 200);
+  platform.users.all.shift();
+  t.is((await userinfo(platform, tokens.access_token)).status, 401);
+});
+
+test('off, nothing of it is there', async (t) => {
+  await using platform = await startPlatform();
+  const app = await platform.registerApp();
+  for (const path of ['/.well-known/openid-configuration', '/oauth/userinfo'])
+    t.is((await fetch(platform.url(path))).status, 404);
+  const jwks = (await (await fetch(platform.url('/oauth/jwks'))).json()) as { keys: { kty: string }[] };
+  t.deepEqual(
+    jwks.keys.map(({ kty }) => kty),
+    ['EC'],
+  );
+  const browser = new Browser(platform.reach);
+  await signIn(browser, await browser.open(platform.url('/oauth/login')));
+  const { location } = await browser.open(authorizeUrl(platform, app, { scope: 'openid' }));
+  t.is(location?.searchParams.get('error'), 'invalid_scope');
+});
