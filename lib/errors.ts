@@ -10,6 +10,7 @@ export const ERRORS = {
   ERR_CLIENT_METADATA: { status: 400, problem: 'client_metadata' },
   ERR_CLIENT_NOT_FOUND: { status: 404, problem: 'client_not_found' },
   ERR_ASSIGNMENT_INVALID: { status: 422, problem: 'assignment_invalid' },
+  ERR_PERSONAL_TOKEN_INVALID: { status: 422, problem: 'personal_token_invalid' },
   ERR_PERMISSION_MISSING: { status: 403, problem: 'missing_permission' },
   ERR_INTERACTION_EXPIRED: { status: 400, problem: 'interaction_expired' },
   ERR_CONSENT_INVALID: { status: 422, problem: 'consent_invalid' },
@@ -129,6 +130,20 @@ export class AssignmentInvalidError extends GatehouseError {
 
   constructor(fields: readonly FieldError[]) {
     super('ERR_ASSIGNMENT_INVALID', fields.map(({ field, message }) => `${field}: ${message}`).join('; '));
+    this.fields = fields;
+  }
+}
+
+/** The fields of a personal access token are invalid, or its user has as many as allowed. */
+export class PersonalTokenInvalidError extends GatehouseError {
+  /** One entry per invalid field. */
+  readonly fields: readonly FieldError[];
+
+  constructor(fields: readonly FieldError[]) {
+    super(
+      'ERR_PERSONAL_TOKEN_INVALID',
+      fields.map(({ field, message }) => `${field}: ${message}`).join('; '),
+    );
     this.fields = fields;
   }
 }

@@ -53,9 +53,11 @@ export type {
   InteractionFlow,
   Interactions,
   Logger,
+  NewPersonalToken,
   Observer,
   Pages,
   PermissionSource,
+  PersonalToken,
   Principal,
   Storage,
   ToolUse,
@@ -65,6 +67,7 @@ export type {
 } from './contracts/index.ts';
 export { createAuthServer } from './server/create-auth-server.ts';
 export type { Duration, DurationUnit } from './contracts/duration.ts';
+export type { PersonalTokenOptions } from './personal-tokens/personal-tokens.ts';
 export type { IssueTokenOptions } from './token/issue-token.ts';
 export type { SigningKey } from './keys/stored-keys.ts';
 export type { RevocationTarget } from './token/revoke.ts';
@@ -83,6 +86,7 @@ export {
   InteractionExpiredError,
   MigrationsPendingError,
   PermissionMissingError,
+  PersonalTokenInvalidError,
   StorageError,
   TooManyAttemptsError,
 } from './errors.ts';

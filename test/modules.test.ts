@@ -25,11 +25,12 @@ const MODULES: Readonly<Record<string, string>> = {
     'lib/contracts lib/record/signing-key-age lib/errors lib/http lib/options/declare prom-client #runtime',
   'lib/keys': 'lib/contracts lib/errors lib/options jose',
   'lib/limits': 'lib/contracts lib/errors lib/http lib/keys lib/options lru-cache',
+  'lib/personal-tokens': 'lib/contracts lib/errors lib/keys/hash lib/options/declare',
   'lib/clients': 'lib/contracts lib/errors lib/http lib/keys bcryptjs lru-cache unhomoglyph',
   'lib/engine':
-    'lib/clients lib/contracts lib/errors lib/http lib/keys lib/options oidc-provider jose keygrip koa-compose',
+    'lib/clients lib/contracts lib/errors lib/http lib/keys lib/options lib/personal-tokens/value oidc-provider jose keygrip koa-compose',
   'lib/token':
-    'lib/clients lib/contracts lib/engine lib/errors lib/http/sender lib/keys lib/options jose type:oidc-provider',
+    'lib/clients lib/contracts lib/engine lib/errors lib/http/sender lib/keys lib/options lib/personal-tokens jose type:oidc-provider',
   'lib/login':
     'lib/clients lib/contracts lib/engine lib/errors lib/http lib/keys lib/options lib/token type:oidc-provider',
   'lib/openid':
@@ -39,18 +40,18 @@ const MODULES: Readonly<Record<string, string>> = {
   'lib/registration':
     'lib/clients lib/contracts lib/engine lib/errors lib/http lib/keys lib/options lru-cache',
   'lib/access':
-    'lib/clients lib/contracts lib/errors lib/http lib/limits lib/options/declare lib/token/cache-invalidation lib/token/revoke',
+    'lib/clients lib/contracts lib/errors lib/http lib/keys/hash lib/limits lib/options/declare lib/personal-tokens/value lib/token/cache-invalidation lib/token/revoke',
   'lib/account': 'lib/access lib/clients lib/contracts lib/errors lib/http',
   'lib/api':
     'lib/access lib/contracts lib/errors lib/first-call lib/http lib/limits lib/options koa-compose koa-router lru-cache lazy:formidable lazy:qs type:@standard-schema/spec',
   'lib/mcp':
     'lib/access/challenge lib/api lib/contracts lib/errors lib/http lib/limits lib/options/declare lib/options/storage-members lib/options/values koa-compose lazy:@modelcontextprotocol/server type:@modelcontextprotocol/server #runtime',
   'lib/server':
-    'lib/access lib/account lib/clients lib/contracts lib/devices lib/engine lib/errors lib/http lib/keys lib/limits lib/login lib/openid lib/options lib/record lib/registration lib/token koa type:oidc-provider lazy:koa-gatehouse/interactions',
+    'lib/access lib/account lib/clients lib/contracts lib/devices lib/engine lib/errors lib/http lib/keys lib/limits lib/login lib/openid lib/options lib/personal-tokens lib/record lib/registration lib/token koa type:oidc-provider lazy:koa-gatehouse/interactions',
   'lib/contracts/runtime': '',
   'lib/types': 'lib/api lib/clients lib/contracts lib/options lib/server',
   'lib/index':
-    'lib/access lib/api lib/clients lib/contracts lib/errors lib/http lib/keys lib/options lib/server lib/token lib/types #runtime',
+    'lib/personal-tokens lib/access lib/api lib/clients lib/contracts lib/errors lib/http lib/keys lib/options lib/server lib/token lib/types #runtime',
   'lib/pdf': 'lib/contracts/duration lib/errors lib/options/declare lib/options/values got #runtime',
   'lib/html-pdf':
     'lib/contracts/duration lib/errors lib/options/declare lib/options/values lib/pdf type:playwright-core lazy:playwright-core #runtime',
@@ -81,7 +82,7 @@ const MODULES: Readonly<Record<string, string>> = {
 
 /** Modules whose tests (`test/access/**`, `test/options.test.ts`) may import the module and what it may import. */
 const TESTED_FROM_INSIDE = ['interactions'].concat(
-  'access account api cli clients devices engine errors html-pdf http keys limits login openid options pdf record registration server token'
+  'access account api cli clients devices engine errors html-pdf http keys limits login openid options pdf personal-tokens record registration server token'
     .split(' ')
     .map((name) => `lib/${name}`),
 );

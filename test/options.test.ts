@@ -83,6 +83,21 @@ const mistakes: [given: Record<string, unknown>, option: string, remedy: string 
     'Issuer',
     /^there is no such option; did you mean issuer\? The options are issuer, /,
   ],
+  [
+    { tokens: { personal: 'yes' } },
+    'tokens.personal',
+    "give true, or an object such as { maxLifetime: '90 days' }",
+  ],
+  [
+    { tokens: { personal: { maxLifetime: '2 years' } } },
+    'tokens.personal.maxLifetime',
+    'give at most 31536000 s',
+  ],
+  [
+    { tokens: { personal: true }, login: { url: '/login', currentUser: () => undefined } },
+    'login.authenticatedAt',
+    'pass a function that returns when the user of the request has logged in at login.url: personal access tokens (tokens.personal) are created after a fresh login only',
+  ],
   [{ refreshGarce: 60 }, 'refreshGarce', /^there is no such option; did you mean tokens\.refreshGrace\? /],
 
   ...[
@@ -693,6 +708,7 @@ const featuresOfStorage: readonly [option: string, member: string, on: object, o
     { gate: developers },
     { gate: developers, paths: { developer: false } },
   ],
+  ['tokens.personal', 'personalTokens', { tokens: { personal: true } }, {}],
   ['clients.devices', 'deviceCodes', { clients: { devices: true } }, {}],
   ['clients.devices', 'deviceCodes.deny', { clients: { devices: true } }, {}],
   ['clients.registration', 'registrations.insert', { clients: { registration: { scopes: [] } } }, {}],

@@ -23,6 +23,7 @@ import { grantStore } from './stores/grants.ts';
 import { idempotencyStore } from './stores/idempotency.ts';
 import { keyStore } from './stores/keys.ts';
 import { logoutStore } from './stores/logouts.ts';
+import { personalTokenStore } from './stores/personal-tokens.ts';
 import { registrationStore } from './stores/registrations.ts';
 import { revocationStore } from './stores/revocations.ts';
 import { sessionStore } from './stores/sessions.ts';
@@ -124,6 +125,7 @@ export function knexStorage(
     attempts: attemptStore(opened),
     deviceCodes: deviceCodeStore(opened),
     logouts: logoutStore(opened),
+    personalTokens: personalTokenStore(opened),
     ...(changes && { changes }),
     transaction: async (work) => transact(opened, source.knex(), work),
     migrate: async () => migrate(opened),

@@ -16,6 +16,7 @@ import { grantStore } from './grants.ts';
 import { idempotencyStore } from './idempotency.ts';
 import { logoutStore, signOut } from './logouts.ts';
 import { registrationStore } from './registrations.ts';
+import { personalTokenStore } from './personal-tokens.ts';
 import { revocationStore } from './revocations.ts';
 import { changeRow, copy, copyWithPayload, emptyTables, endOfUser, keyOf, throwIfTaken } from './tables.ts';
 import type { Tables } from './tables.ts';
@@ -43,6 +44,7 @@ export function memoryStorage(): Storage {
     attempts: attemptStore(tables),
     deviceCodes: deviceCodeStore(tables),
     logouts: logoutStore(tables),
+    personalTokens: personalTokenStore(tables),
     transaction: async (work) => work(undefined),
     async migrate() {},
     pendingMigrations: async () => [],
@@ -190,8 +192,9 @@ interface ExpiringRow {
 
 function* expiring(tables: Tables): Generator<ExpiringRow> {
   const { assertions, attempts, audit, credentials, deviceCodes, grants, keys, requests, sessions } = tables;
-  const { logouts, revokedTokens } = tables;
-  for (const rows of [sessions, credentials, revokedTokens, requests, audit, attempts, assertions, logouts]) {
+  const { logouts, personalTokens, revokedTokens } = tables;
+  const withExpiry = [sessions, credentials, revokedTokens, requests, audit, attempts, assertions, logouts];
+  for (const rows of [...withExpiry, personalTokens]) {
     for (const [key, { expiresAt }] of rows) yield { rows, key, expiresAt };
   }
   for (const [key, { keptUntil }] of deviceCodes) yield { rows: deviceCodes, key, expiresAt: keptUntil };

@@ -9,6 +9,8 @@ import type {
   RevokedParty,
   Grant,
   LogoutDelivery,
+  NewPersonalTokenRow,
+  PersonalToken,
   RevokedToken,
   StoredKey,
   StoredRegistration,
@@ -26,6 +28,8 @@ export interface GrantRow {
   neededUntil: number;
   lastUsedAt?: number;
 }
+/** A personal access token, with the networks that it was used from. */
+export type PersonalTokenRow = NewPersonalTokenRow & PersonalToken & { readonly networks: readonly string[] };
 
 /** The tables of a storage, shared by its stores because some of them change each other's rows. */
 export interface Tables {
@@ -61,6 +65,7 @@ export interface Tables {
   readonly assertions: Map<string, { readonly expiresAt: number }>;
   readonly deviceCodes: Map<string, DeviceCode>;
   readonly logouts: Map<string, LogoutDelivery>;
+  readonly personalTokens: Map<string, PersonalTokenRow>;
 }
 
 export function emptyTables(): Tables {
@@ -82,6 +87,7 @@ export function emptyTables(): Tables {
     assertions: new Map(),
     deviceCodes: new Map(),
     logouts: new Map(),
+    personalTokens: new Map(),
   };
 }
 

@@ -80,7 +80,7 @@ function describeRecord(
     ['activity.grantType', 'grantType' in record ? record.grantType : undefined],
     ['activity.user', person],
     ['activity.resource', 'resource' in record ? record.resource : undefined],
-    ['activity.scopes', 'scopes' in record ? record.scopes.join(' ') : undefined],
+    ['activity.scopes', 'scopes' in record ? record.scopes?.join(' ') : undefined],
     ['activity.fields', 'fields' in record ? record.fields.join(', ') : undefined],
     ['activity.actor', actorOf(record, request)],
     ['activity.address', record.address],

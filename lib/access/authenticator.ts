@@ -5,6 +5,7 @@ import type {
   User,
   VerifyAccessToken,
 } from '../contracts/index.ts';
+import { isPersonalToken, looksLikePersonalToken } from '../personal-tokens/value.ts';
 import { AUTH_FAILURES } from './challenge.ts';
 import type { AuthFailure } from './challenge.ts';
 import type { LoadPrincipal } from './principal.ts';
@@ -15,6 +16,8 @@ export interface AuthenticatorOptions<P extends string = string, U extends User 
   /** Whether neither the token, nor its grant, its user or its client was revoked. */
   readonly isActive: (claims: AccessTokenClaims) => Promise<boolean>;
   readonly loadPrincipal: LoadPrincipal<P, U>;
+  /** Loads personal access tokens. @default they are malformed tokens */
+  readonly loadPersonal?: LoadPersonalToken<P, U> | undefined;
   /** Called with the user of an active token for which there is no principal. @default nothing is done */
   readonly onMissing?: (userId: string) => Promise<void>;
   /**
@@ -41,7 +44,7 @@ export interface Authenticator<P extends string = string, U extends User = User>
 export function createAuthenticator<P extends string, U extends User>(
   options: AuthenticatorOptions<P, U>,
 ): Authenticator<P, U> {
-  const { verify, isActive, loadPrincipal, onMissing, revocationLag, cachedTokens } = options;
+  const { verify, isActive, loadPersonal, loadPrincipal, onMissing, revocationLag, cachedTokens } = options;
   // `Date.now` is read at each call, because tests replace it.
   const { now = () => Date.now() } = options;
   const lag = revocationLag * 1000;
@@ -50,6 +53,10 @@ export function createAuthenticator<P extends string, U extends User>(
 
   async function load(token: string): Promise<VerifiedToken<P, U> | AuthFailure> {
     const startedAt = now();
+    if (loadPersonal && looksLikePersonalToken(token)) {
+      const loaded = await loadPersonal(token, startedAt);
+      return 'principal' in loaded ? { token, loadedAt: startedAt, visited: false, ...loaded } : loaded;
+    }
     const claims = cache.get(token)?.claims ?? (await verify(token));
     if (!claims) return AUTH_FAILURES.invalid;
     const expiresAt = claims.exp * 1000;
@@ -63,7 +70,14 @@ export function createAuthenticator<P extends string, U extends User>(
     const { principal, readAt = startedAt } = loaded;
     // A cached client is not used for longer in a cached principal.
     const loadedAt = Math.min(startedAt, readAt);
-    return { token, claims, principal, loadedAt, expiresAt, visited: false };
+    const subject = {
+      tokenId: claims.jti,
+      grantId: claims.grant_id,
+      // The user whose permissions limit the token: its own user, or the owner of a client that acts for itself.
+      userId: claims.principal === 'user' ? claims.sub : principal.client?.ownerId,
+      clientId: claims.client_id,
+    };
+    return { token, claims, subject, principal, loadedAt, expiresAt, visited: false };
   }
 
   async function loadOnce(token: string): Promise<VerifiedToken<P, U> | AuthFailure> {
@@ -73,7 +87,7 @@ export function createAuthenticator<P extends string, U extends User>(
       const result = await loading;
       // `forget()` has cleared the map: something was revoked in the meantime, and this result may predate it.
       if (pending.get(token) === loading) {
-        if ('claims' in result) cache.set(result);
+        if ('principal' in result) cache.set(result);
         else cache.delete(token);
       }
       return result;
@@ -94,7 +108,7 @@ export function createAuthenticator<P extends string, U extends User>(
       return known;
     },
     async authenticate(token) {
-      if (!isCompactJws(token)) return AUTH_FAILURES.malformed;
+      if (!isCompactJws(token) && !(loadPersonal && isPersonalToken(token))) return AUTH_FAILURES.malformed;
       return pending.get(token) ?? loadOnce(token);
     },
     forget(match) {
@@ -117,16 +131,36 @@ function isCompactJws(token: string): boolean {
 }
 
 /** An active token and its principal. Times are in milliseconds. */
-export interface VerifiedToken<P extends string = string, U extends User = User> {
+export interface VerifiedToken<P extends string = string, U extends User = User> extends LoadedToken<P, U> {
   readonly token: string;
-  readonly claims: AccessTokenClaims;
-  readonly principal: Principal<P, U>;
+  /** `undefined`: it is a personal access token. */
+  readonly claims?: AccessTokenClaims;
   /** When the principal began to be read: it includes every earlier change. */
   readonly loadedAt: number;
-  readonly expiresAt: number;
   /** Set on each use; cleared when the entry is considered for eviction and stays. */
   visited: boolean;
 }
+
+/** What a cached token was loaded as. */
+export interface LoadedToken<P extends string = string, U extends User = User> {
+  /** The changes that concern it. */
+  readonly subject: StoredChange;
+  readonly principal: Principal<P, U>;
+  /** In milliseconds. */
+  readonly expiresAt: number;
+  /** Called with the address of each request, where that is recorded. */
+  readonly onUse?: (address: string) => void;
+}
+
+/**
+ * Loads a personal access token with the principal that it speaks for.
+ *
+ * @param at - in milliseconds: the time at which it has not expired
+ */
+export type LoadPersonalToken<P extends string = string, U extends User = User> = (
+  token: string,
+  at: number,
+) => Promise<LoadedToken<P, U> | AuthFailure>;
 
 /**
  * A bounded cache of active tokens. Invalid tokens are never added, so unauthenticated requests cannot evict valid entries.
@@ -167,16 +201,9 @@ export class TokenCache<P extends string = string, U extends User = User> {
       this.#tokens.clear();
       return;
     }
-    const { tokenId, grantId, userId, clientId } = match;
-    for (const [key, { claims, principal }] of this.#tokens) {
-      if (
-        claims.jti === tokenId ||
-        (grantId !== undefined && claims.grant_id === grantId) ||
-        (userId !== undefined && userId === userOf(claims, principal)) ||
-        claims.client_id === clientId
-      ) {
+    for (const [key, { subject }] of this.#tokens) {
+      if (SUBJECTS.some((name) => match[name] !== undefined && match[name] === subject[name]))
         this.#tokens.delete(key);
-      }
     }
   }
 
@@ -193,10 +220,7 @@ export class TokenCache<P extends string = string, U extends User = User> {
   }
 }
 
-/** The user whose permissions limit the token: its own user, or the owner of a client that acts for itself. */
-function userOf(claims: AccessTokenClaims, { client }: Principal): string | undefined {
-  return claims.principal === 'user' ? claims.sub : client?.ownerId;
-}
+const SUBJECTS = ['tokenId', 'grantId', 'userId', 'clientId'] as const;
 
 // A Map hashes its whole key on every lookup, which for a whole token is most of the guard's cost. The last characters of a
 // token are those of its signature and differ between tokens; the comparison with the whole token decides.

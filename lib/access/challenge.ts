@@ -11,7 +11,16 @@ export interface AuthFailure {
   readonly detail: string;
 }
 
-type AuthFailureReason = 'missing' | 'misplaced' | 'repeated' | 'malformed' | 'invalid' | 'revoked' | 'gone';
+type AuthFailureReason =
+  | 'missing'
+  | 'misplaced'
+  | 'repeated'
+  | 'malformed'
+  | 'invalid'
+  | 'revoked'
+  | 'personal'
+  | 'notAllowed'
+  | 'gone';
 
 /** All reasons. Each is answered with 401, because the client needs another token. */
 export const AUTH_FAILURES: Readonly<Record<AuthFailureReason, AuthFailure>> = {
@@ -45,6 +54,16 @@ export const AUTH_FAILURES: Readonly<Record<AuthFailureReason, AuthFailure>> = {
     code: 'token_revoked',
     error: 'invalid_token',
     detail: 'The access token was revoked.',
+  },
+  personal: {
+    code: 'token_invalid',
+    error: 'invalid_token',
+    detail: 'The personal access token has expired or was ended, or is for another API.',
+  },
+  notAllowed: {
+    code: 'token_not_allowed',
+    error: 'invalid_token',
+    detail: 'The user of the personal access token may not use such tokens any more.',
   },
   gone: {
     code: 'token_holder_gone',

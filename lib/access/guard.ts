@@ -107,9 +107,11 @@ export function createGuard<P extends string, U extends User>(options: GuardOpti
     return next();
   }
 
-  async function loadToken(token: string): Promise<Principal<P, U> | Problem> {
+  async function loadToken(token: string, ctx: GuardContext<P, U>): Promise<Principal<P, U> | Problem> {
     const result = await authenticator.authenticate(token);
-    return 'claims' in result ? result.principal : unauthorized(api, result);
+    if (!('principal' in result)) return unauthorized(api, result);
+    result.onUse?.(ctx.ip);
+    return result.principal;
   }
 
   // Not async: a cached token needs no additional promise.
@@ -119,7 +121,8 @@ export function createGuard<P extends string, U extends User>(options: GuardOpti
     const token = readBearerToken(ctx.req);
     if (typeof token !== 'string') return refuse(ctx, unauthorized(api, token));
     const known = authenticator.findCached(token);
-    if (known === undefined) return authenticate(ctx, next, async () => loadToken(token));
+    if (known === undefined) return authenticate(ctx, next, async () => loadToken(token, ctx));
+    known.onUse?.(ctx.ip);
     observers?.guarded?.(CACHED);
     setPrincipal(ctx.state, known.principal);
     return next();

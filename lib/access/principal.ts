@@ -88,24 +88,29 @@ export interface EffectivePermissions<P extends string = string> {
  * Makes the principal of a user or a client. A list of scopes limits a principal to the permissions that the scopes allow; a
  * scope that is no longer defined allows none. Without a list, the principal has all permissions of the user or the client.
  *
+ * @param limits.chosen - the permissions that a personal access token is limited to; `undefined`: no limit
  * @param limits.granted - the list of scopes; `undefined`: no limit
  */
 export function makePrincipal<P extends string, U extends User, W extends PrincipalIdentity<U>>(
   identity: W,
   { roles, sources }: EffectivePermissions<P>,
   {
+    chosen,
     gate: given,
     granted,
     scopes,
   }: {
+    readonly chosen?: readonly string[] | undefined;
     readonly gate: PrincipalGate<P>;
     readonly granted: readonly string[] | undefined;
     readonly scopes: ScopePermissions<P>;
   },
 ): W & PrincipalPermissions<P> {
   const gate: AnyResourceGate<P> = given;
-  const allowed = new Set(granted?.flatMap((scope) => scopes.get(scope)?.permissions ?? []));
-  const limited = granted !== undefined;
+  const allowed = new Set<string>(
+    chosen ?? granted?.flatMap((scope) => scopes.get(scope)?.permissions ?? []),
+  );
+  const limited = (chosen ?? granted) !== undefined;
   const principal: W & PrincipalPermissions<P> = {
     ...identity,
     scopes: Object.freeze([...(granted ?? [])]),
@@ -134,6 +139,7 @@ interface UserIdentity<U extends User> {
   readonly user: U;
   readonly client: Client | undefined;
   readonly credential: Principal['credential'];
+  readonly personalToken?: Principal['personalToken'];
 }
 
 interface ClientIdentity {

@@ -53,7 +53,7 @@ export function createRequestLimits(
 
   const requestLimits: readonly AppliedLimit[] = [
     ...(user ? [limitOf({ name: 'user', ...user }, (principal) => principal.user?.id)] : []),
-    ...(client ? [limitOf({ name: 'client', ...client }, (principal) => principal.client?.id)] : []),
+    ...(client ? [limitOf({ name: 'client', ...client }, programOf)] : []),
   ];
   const runLimits = new Map<Action, AppliedLimit>();
   for (const action of actions) {
@@ -100,6 +100,10 @@ interface AppliedLimit {
 /** Whose requests are counted together: a user's with all clients, or those of a client for itself. */
 export const partyOf = ({ user, client }: Principal): string =>
   user ? `user ${user.id}` : `client ${client.id}`;
+
+/** The program that sends a request: a client for all of its users, or what has a personal access token. */
+const programOf = ({ client, personalToken }: Principal): string | undefined =>
+  client?.id ?? personalToken?.id;
 
 /** Requests to count under a limit. */
 interface CountedRequests {

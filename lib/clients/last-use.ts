@@ -2,11 +2,22 @@ import { LRUCache } from 'lru-cache';
 
 import { CACHE_BOUND } from '../contracts/cache-bound.ts';
 import { now } from '../contracts/clock.ts';
-import type { ClientSecret, Grant, Logger, Storage } from '../contracts/index.ts';
+import type {
+  AuditLog,
+  ClientSecret,
+  Grant,
+  Logger,
+  PersonalToken,
+  PersonalTokenUse,
+  Storage,
+} from '../contracts/index.ts';
+import { addressOf } from '../http/address.ts';
+import { knownAddress } from '../http/sender.ts';
 
 // In seconds. "Last used" is shown with this precision: a client may authenticate, or act for a user, many times a second.
 const SECRET_INTERVAL = 60;
 const APP_INTERVAL = 3600;
+const PERSONAL_TOKEN_INTERVAL = 3600;
 
 // In milliseconds, until recorded uses are written.
 const DELAY = 1000;
@@ -28,23 +39,35 @@ export interface LastUses {
    * to be recorded, so that a login writes nothing more
    */
   readonly appUsed: (grant: Pick<Grant, 'id' | 'userId' | 'clientId'>, since: number) => void;
+  /** Records that a personal access token was used, at most once an hour for each network. Never throws. */
+  readonly personalTokenUsed: (
+    token: Pick<PersonalToken, 'id' | 'name' | 'userId'>,
+    from: Pick<PersonalTokenUse, 'address' | 'network'>,
+  ) => void;
   /** Resolves when the recorded uses are written. Those after one that fails are left. */
   written(): Promise<void>;
 }
 
 interface WaitingUse {
-  readonly clientId: string;
-  readonly what: 'a client secret' | 'an authorized app';
+  /** What names it in the log. */
+  readonly about: Readonly<Record<string, string>>;
+  readonly what: 'a client secret' | 'an authorized app' | 'a personal access token';
   readonly write: () => Promise<void>;
 }
 
 export function createLastUses(
-  { clients, consents, grants }: Pick<Storage, 'clients' | 'consents' | 'grants'>,
-  logger: Logger,
+  {
+    clients,
+    consents,
+    grants,
+    personalTokens,
+  }: Pick<Storage, 'clients' | 'consents' | 'grants' | 'personalTokens'>,
+  { audit, logger }: { readonly audit: Pick<AuditLog, 'record'>; readonly logger: Logger },
 ): LastUses {
   const secretsUsedAt = new LRUCache<string, number>(CACHE_BOUND);
   const appsUsedAt = new LRUCache<string, number>(CACHE_BOUND);
   const grantsUsedAt = new LRUCache<string, number>(CACHE_BOUND);
+  const tokensUsedAt = new LRUCache<string, number>(CACHE_BOUND);
   const waiting: WaitingUse[] = [];
   let timer: NodeJS.Timeout | undefined;
   let writing: Promise<void> | undefined;
@@ -66,11 +89,11 @@ export function createLastUses(
 
   async function writeWaiting(): Promise<void> {
     for (let use = waiting.shift(); use; use = waiting.shift()) {
-      const { clientId, what, write } = use;
+      const { about, what, write } = use;
       try {
         await write();
       } catch (error) {
-        logger.warn({ err: error, client_id: clientId }, `recording the last use of ${what} failed`);
+        logger.warn({ err: error, ...about }, `recording the last use of ${what} failed`);
         // The storage may be unreachable, and then each write would wait for it. The others are written after the next use.
         return;
       }
@@ -84,7 +107,7 @@ export function createLastUses(
       if (at - before < SECRET_INTERVAL || waiting.length >= MOST_WAITING) return;
       secretsUsedAt.set(id, at);
       const write = async (): Promise<void> => clients.touchSecret(clientId, id, at);
-      add({ clientId, what: 'a client secret', write });
+      add({ about: { client_id: clientId }, what: 'a client secret', write });
     },
     appUsed({ clientId, id, userId }, since) {
       const at = now();
@@ -96,10 +119,23 @@ export function createLastUses(
       ): void => {
         if (at - (used.get(key) ?? before) < APP_INTERVAL || waiting.length >= MOST_WAITING) return;
         used.set(key, at);
-        add({ clientId, what: 'an authorized app', write });
+        add({ about: { client_id: clientId }, what: 'an authorized app', write });
       };
       recordUse(appsUsedAt, `${clientId} ${userId}`, 0, async () => consents.touch(userId, clientId, at));
       recordUse(grantsUsedAt, id, since, async () => grants.touch(id, at));
+    },
+    personalTokenUsed({ id, name, userId }, { address, network }) {
+      const at = now();
+      const key = `${id} ${network}`;
+      const before = tokensUsedAt.get(key) ?? 0;
+      if (at - before < PERSONAL_TOKEN_INTERVAL || waiting.length >= MOST_WAITING) return;
+      tokensUsedAt.set(key, at);
+      const write = async (): Promise<void> => {
+        const known = addressOf(address) ?? '';
+        const isNew = await personalTokens.recordUse(id, { at, address: knownAddress(known), network });
+        if (isNew) audit.record({ type: 'personal_token_used', userId, tokenId: id, name }, { address });
+      };
+      add({ about: { token_id: id }, what: 'a personal access token', write });
     },
     async written() {
       await writing;

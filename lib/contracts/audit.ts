@@ -103,6 +103,26 @@ export type AuditEvent =
       readonly grantId?: string | undefined;
     }
   | {
+      readonly type: 'personal_token_created';
+      readonly userId: string;
+      readonly tokenId: string;
+      readonly name: string;
+      /** The API that the token is for; absent for the default. */
+      readonly resource?: string | undefined;
+      readonly scopes?: readonly string[] | undefined;
+      /** What limits it where its API has no scopes. */
+      readonly permissions?: readonly string[] | undefined;
+      /** In seconds since 1970. */
+      readonly expiresAt: number;
+    }
+  /** `personal_token_used`: for the first time from the network (IPv4 /24, IPv6 /48) of the record's `address`. */
+  | {
+      readonly type: 'personal_token_used' | 'personal_token_ended';
+      readonly userId: string;
+      readonly tokenId: string;
+      readonly name: string;
+    }
+  | {
       readonly type: 'assignment_changed';
       readonly userId: string;
       readonly roles: readonly string[];
@@ -111,7 +131,10 @@ export type AuditEvent =
   /** An agent has run an action as a tool: see `koa-gatehouse/mcp`. A repeated call that gets its stored result is none. */
   | {
       readonly type: 'tool_called';
-      readonly clientId: string;
+      /** Absent when the agent has a personal access token. */
+      readonly clientId?: string | undefined;
+      /** The personal access token of the agent. */
+      readonly tokenId?: string | undefined;
       readonly userId?: string | undefined;
       /** Such as `rename_school`. */
       readonly tool: string;

@@ -67,6 +67,13 @@ const MISTAKES = {
   assignment_field: 'there is no such field; give roles and permissions',
   user_id_length: "give a user's id, 1 to {most} characters",
 
+  unknown_user: 'users.find() finds no user with this id',
+  unknown_resource: 'the server has no such API; give the URL of one of the option resources',
+  too_many_tokens: 'a user can have at most {most} personal access tokens; end one first',
+  scope_missing: 'choose at least one scope',
+  permissions_of_scopes: 'this API has scopes; give scopes',
+  lifetime_longer: 'at most {most} s, which is tokens.personal.maxLifetime',
+
   keys_form: "give { jwks: { keys: [...] } } or { jwksUri: 'https://...' }",
   keys_not_accepted: 'this server accepts no keys of clients; switch on its option clients.keys',
   keys_of_public_client: 'a public client does not authenticate; keys are for confidential clients',

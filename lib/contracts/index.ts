@@ -19,6 +19,7 @@ export type * from './idempotency.ts';
 export type * from './attempts.ts';
 export type * from './limits.ts';
 export type * from './principals.ts';
+export type * from './personal-tokens.ts';
 export type * from './pages.ts';
 export type * from './developer.ts';
 export type * from './operation.ts';

@@ -1,23 +1,27 @@
 import type { Client } from './clients.ts';
 import type { User } from './people.ts';
+import type { PersonalToken } from './personal-tokens.ts';
 
 /** The source of a permission: assigned directly, or through a role. */
 export type PermissionSource = { readonly type: 'direct' } | { readonly type: 'role'; readonly role: string };
 
 interface PrincipalBase<P extends string, S extends object> {
   /**
-   * What the request was authenticated with: an access token, or the login session of the user's browser, which only guards with
-   * `session: true` accept. A session has no client and no scopes, so that all permissions of the user apply.
+   * What the request was authenticated with: an access token of a client, a personal access token of the user (`tokens.personal`), or the
+   * login session of the user's browser, which only guards with `session: true` accept. Only the first has a client. A session has no
+   * scopes, so that all permissions of the user apply.
    */
-  readonly credential: 'access_token' | 'session';
+  readonly credential: 'access_token' | 'personal_token' | 'session';
+  /** The personal access token of the user that the request was authenticated with, if it was. */
+  readonly personalToken?: Pick<PersonalToken, 'id' | 'name'> | undefined;
   /**
    * The scopes of the token, without those that the client may no longer request. For an empty list see
    * {@link UserPrincipal.limited}.
    */
   readonly scopes: readonly string[];
   /**
-   * Whether scopes limit the permissions of the caller. `false`: the client is registered without a list of scopes and
-   * requested none, or there is no token but a session. With `true` and no scopes, the caller has no permissions.
+   * Whether scopes, or the permissions that were chosen for a personal access token, limit the permissions of the caller. `false`: the
+   * client is registered without a list of scopes and requested none, or there is no token but a session. With `true` and no scopes, the caller has no permissions.
    */
   readonly limited: boolean;
   /** The roles of the user or the client. To decide about access call `can()`, which also considers the scopes. */
@@ -40,7 +44,10 @@ interface PrincipalBase<P extends string, S extends object> {
   can<K extends P & keyof S>(permission: K, resource: S[K]): boolean;
 }
 
-/** A user acting through a client (authorization code, refresh token), or in the user's own browser (login session). */
+/**
+ * A user acting through a client (authorization code, refresh token), by a script (personal access token), or in the user's own browser
+ * (login session).
+ */
 export interface UserPrincipal<
   P extends string = string,
   U extends User = User,
@@ -48,7 +55,7 @@ export interface UserPrincipal<
 > extends PrincipalBase<P, S> {
   readonly type: 'user';
   readonly user: U;
-  /** The client that presented the token. `undefined`: the request was authenticated with a session. */
+  /** The client that presented the token. `undefined`: the request was authenticated with a personal access token, or a session. */
   readonly client: Client | undefined;
 }
 

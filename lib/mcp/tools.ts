@@ -140,8 +140,8 @@ export function createCallTool({
   return async function callTool(ctx, tool, given) {
     const { action, name } = tool;
     const { principal } = ctx.state;
-    // The guard of the endpoint accepts tokens only.
-    const clientId = principal.client!.id;
+    const clientId = principal.client?.id;
+    const tokenId = principal.personalToken?.id;
     const requestId = requestIdOf(ctx);
     if (!principal.permissions.has(action.permission))
       return { result: failure([gate.permissions[action.permission]!.message]) };
@@ -159,7 +159,7 @@ export function createCallTool({
       signal: callerSignal(ctx),
       ran(error, inputWas) {
         const called = { tool: name, action: `${action.type}/${action.name}`, objectId: id };
-        const caller = { clientId, userId: principal.user?.id };
+        const caller = { clientId, tokenId, userId: principal.user?.id };
         const readOnly = action.readOnly || inputWas === 'refused' ? true : undefined;
         audit.record(
           { type: 'tool_called', ...caller, ...called, error, readOnly, resource },

@@ -1,6 +1,6 @@
 import type { ClientMetadataDocument } from '../contracts/index.ts';
 import { ConfigError } from '../errors.ts';
-import { isObject, object, optional, readOptions } from './declare.ts';
+import { object, objectOrBoolean, optional } from './declare.ts';
 import type { Check, Given, Values } from './declare.ts';
 import { registration } from './registration.ts';
 import { scopesOfAll } from './resources.ts';
@@ -54,13 +54,10 @@ export interface DeviceAuthorization extends Given<typeof DEVICE_AUTHORIZATION> 
 export const deviceAuthorization: Check<
   boolean | DeviceAuthorization,
   Values<typeof DEVICE_AUTHORIZATION> | undefined
-> = (place, given) => {
-  if (given === false) return undefined;
-  if (given !== true && !isObject(given)) {
-    throw new ConfigError(place, "give true, or an object such as { lifetime: '10 minutes' }");
-  }
-  return readOptions(DEVICE_AUTHORIZATION, given === true ? {} : given, place);
-};
+> = objectOrBoolean<DeviceAuthorization, typeof DEVICE_AUTHORIZATION>(
+  DEVICE_AUTHORIZATION,
+  "{ lifetime: '10 minutes' }",
+);
 
 /** URLs of APIs. */
 const agents: Check<boolean | readonly string[]> = (place, given) => {

@@ -28,6 +28,12 @@ function login<U extends User>() {
     /** Returns the user of the host's own login session. Users who are logged in there see no login page. */
     currentUser: optional(fn<(ctx: Context) => NoInfer<U> | undefined | Promise<NoInfer<U> | undefined>>()),
     /**
+     * Returns when the user of the host's own login session has given the password, in seconds since 1970; `undefined`: not known, as for
+     * a login that was remembered. Pages for which a user has to have logged in a short time ago ask it (`tokens.personal`).
+     * @default users give the password on a page of this server, by `users.authenticate()`
+     */
+    authenticatedAt: optional(fn<(ctx: Context) => number | undefined | Promise<number | undefined>>()),
+    /**
      * The host's own login page, a path or URL. Users are redirected to it with `?return_to=`. Requires `currentUser`, from which
      * the server learns who has logged in.
      * @default the bundled login page
@@ -104,6 +110,11 @@ const PATHS = {
    * @default '/account/apps'
    */
   account: optional(pagePath, '/account/apps'),
+  /**
+   * The path of the page on which users create and end personal access tokens, with the option `tokens.personal`. `false`: no page.
+   * @default '/account/tokens'
+   */
+  tokens: optional(pagePath, '/account/tokens'),
   /**
    * The path of the developer area, where users register and manage apps, below the issuer's path. It exists when the gate has
    * the permission `manage_apps`; users with `manage_all_apps` too see the apps of all users. `false`: no developer area.

@@ -36,9 +36,16 @@ export function resolveOptions<
       'also pass login.currentUser, which returns the user who has logged in there',
     );
   }
+  if (tokens.personal && login.url !== undefined && !login.authenticatedAt) {
+    throw new ConfigError(
+      'login.authenticatedAt',
+      'pass a function that returns when the user of the request has logged in at login.url: personal access tokens (tokens.personal) are created after a fresh login only',
+    );
+  }
   if (options.retention.audit > 0) requireMembersFor('retention.audit', storage);
   if (!options.users.permissions && !options.users.roles) requireMembersFor('users', storage);
   const developer = gate.has('manage_apps') ? paths.developer : undefined;
+  if (tokens.personal) requireMembersFor('tokens.personal', storage);
   if (developer) requireMembersFor('paths.developer', storage);
   const resources = resolveResources(options.resources, {
     gate,

@@ -45,6 +45,10 @@ const FEATURES = {
   'clients.devices': { deviceCodes: ['insert', 'find', 'findByUserCode', 'poll', 'approve', 'deny'] },
   'clients.registration': { registrations: ['insert', 'find', 'removeToken'] },
   'clients.keys': { clients: ['redeemAssertion'] },
+  'tokens.personal': {
+    personalTokens: ['insert', 'findByHash', 'find', 'list', 'delete', 'recordUse'],
+    ...IDEMPOTENCY,
+  },
   actions: IDEMPOTENCY,
   'paths.developer': IDEMPOTENCY,
   limits: { attempts: ['reserve'] },

@@ -128,8 +128,15 @@ function sharesOf(record: AuditRecord): readonly Share[] {
       return [{ of: [type, record.userId, record.clientId], rate: REPEATED }];
     case 'user_code_refused':
       return [{ of: [type, record.userId], rate: REPEATED }];
+    case 'personal_token_created':
+    case 'personal_token_ended':
+      return [{ of: [type, record.userId], rate: REPEATED }];
+    case 'personal_token_used':
+      return [{ of: [type, record.tokenId], rate: REPEATED }];
     case 'tool_called':
-      return record.readOnly ? [{ of: [type, record.clientId, record.userId], rate: FLOOD }] : [];
+      return record.readOnly
+        ? [{ of: [type, record.clientId ?? record.tokenId, record.userId], rate: FLOOD }]
+        : [];
     default:
       return [];
   }
@@ -264,6 +271,9 @@ const TYPES: Readonly<Record<AuditEventType, true>> = {
   device_denied: true,
   user_code_refused: true,
   user_code_throttled: true,
+  personal_token_created: true,
+  personal_token_used: true,
+  personal_token_ended: true,
   client_created: true,
   client_updated: true,
   client_disabled: true,

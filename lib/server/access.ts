@@ -10,6 +10,7 @@ import type { FindClientPermissions, UserAssignments } from '../access/principal
 import { createAuthenticateSession } from '../access/session.ts';
 import type { FindSessionUser } from '../access/session.ts';
 import type { Assignments, ConcurrencyLimit, User } from '../contracts/index.ts';
+import { createLoadPersonalToken } from '../access/personal-token.ts';
 import { requireResource } from '../options/resources.ts';
 import type { ResolvedOptions, ResolvedResource } from '../options/resolved-options.ts';
 import { createIsTokenActive } from '../token/verify-access-token.ts';
@@ -65,6 +66,17 @@ export function createAccess<P extends string, R extends string, U extends User>
         // The principal may be missing because the client was removed.
         if (!(await users.find(userId))) await tokens.endMissingUser(userId);
       },
+      loadPersonal:
+        options.tokens.personal &&
+        createLoadPersonalToken({
+          api,
+          gate,
+          issuer,
+          onMissing: tokens.endMissingUser,
+          store: storage.personalTokens,
+          tokenUsed: clients.lastUses.personalTokenUsed,
+          userAssignments,
+        }),
       loadPrincipal: createPrincipalLoader({
         userAssignments,
         clientPermissions,

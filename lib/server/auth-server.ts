@@ -12,12 +12,14 @@ import type {
   Finding,
   Gate,
   Observer,
+  PersonalTokens,
   User,
 } from '../contracts/index.ts';
 import type { Duration } from '../contracts/duration.ts';
 import { INTERNALS } from '../contracts/internals.ts';
 import type { ServerInternals } from '../contracts/internals.ts';
 import type { IssueTokenOptions } from '../token/issue-token.ts';
+import type { PersonalTokenOptions } from '../personal-tokens/personal-tokens.ts';
 import type { SigningKey } from '../keys/stored-keys.ts';
 import type { RevocationTarget } from '../token/revoke.ts';
 import type { Readiness } from './health.ts';
@@ -90,6 +92,11 @@ export interface AuthServer<
    * @throws StorageError when the storage cannot be reached; no token was issued
    */
   issueToken(options: IssueTokenOptions): Promise<string>;
+  /**
+   * The personal access tokens of users, for a settings page of your own: with the option `tokens.personal`, without which each method
+   * throws a `ConfigError`.
+   */
+  readonly personalTokens: PersonalTokens<PersonalTokenOptions>;
   /**
    * Revokes tokens: at once on this node, within `tokens.revocationLag` on the others.
    * @throws ConfigError when the target has none of the known forms

@@ -51,7 +51,7 @@ export function createClients(
   const { gate, logger, scopes, storage, tokens } = options;
   const { devices, keys: privateKeyJwt } = options.clients;
   const onChange = (clientId: string): void => invalidation.announce({ clientId });
-  const lastUses = createLastUses(storage, logger);
+  const lastUses = createLastUses(storage, { audit, logger });
   const waits = createRemoteWaits(options.limits);
   const reservedNames = new Set(options.clients.reservedNames);
   const loadNameCheck = createAppNameCheck(reservedNames);

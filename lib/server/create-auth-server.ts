@@ -26,6 +26,7 @@ import { PAUSES, PRUNE, pruneExpired, serverJobs, startJobs } from './jobs.ts';
 import { createServerKeys } from './keys.ts';
 import { createLimiters } from './limiters.ts';
 import { createMount } from './mount.ts';
+import { createServerPersonalTokens } from './personal-tokens.ts';
 import { createRecord } from './record.ts';
 import { createRegistration } from './registration.ts';
 import { createClose } from './shutdown.ts';
@@ -94,6 +95,7 @@ export async function createServer<
   // Imported on demand, so that a server without the option loads none of it.
   const openid = options.openid && (await import('./openid.ts')).createOpenId(options, { clients, tokens });
   const access = createAccess(options, { clients, concurrencyLimit, invalidation, record, tokens });
+  const personalTokens = createServerPersonalTokens(options, { access, audit });
   await invalidation.subscribe();
 
   const apis = new Map<string, string>();
@@ -153,6 +155,11 @@ export async function createServer<
     },
     requires: createRequires<P>({ gate, realm: issuer, observers }),
     issueToken: tokens.issueToken,
+    personalTokens: {
+      create: async (token) => personalTokens.create(token),
+      list: personalTokens.list,
+      revoke: async (id) => personalTokens.revoke(id),
+    },
     revoke: tokens.revokeFor(),
     keys: {
       list: () => keys.tokens.list(),

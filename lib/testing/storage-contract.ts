@@ -14,6 +14,7 @@ import { deviceCodeContract } from './storage/device-codes.ts';
 import { grantContract } from './storage/grants.ts';
 import { idempotencyContract, leaseContract } from './storage/idempotency.ts';
 import { keyContract } from './storage/keys.ts';
+import { personalTokenContract } from './storage/personal-tokens.ts';
 import { diagnosisContract, pruneContract } from './storage/prune.ts';
 import { logoutContract } from './storage/logouts.ts';
 import { redemptionContract } from './storage/redemption.ts';
@@ -58,6 +59,7 @@ export function storageContract(test: RegisterTest, makeStorage: () => Storage |
   credentialContract(onStorage);
   redemptionContract(onStorage);
   deviceCodeContract(onStorage);
+  personalTokenContract(onStorage);
   revocationContract(onStorage);
   sessionContract(onStorage);
   logoutContract(onStorage);

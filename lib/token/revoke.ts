@@ -2,15 +2,17 @@ import { now } from '../contracts/clock.ts';
 import type { AuditLog, ConsentStore, Grant, Storage, VerifyAccessToken } from '../contracts/index.ts';
 import { ConfigError } from '../errors.ts';
 import { hashCredential } from '../keys/hash.ts';
+import { createEndPersonalToken } from '../personal-tokens/end.ts';
+import { isPersonalToken } from '../personal-tokens/value.ts';
 
 /** What to revoke: one token, a grant, a user, a client, or everything. */
 export type RevocationTarget =
-  /** An access token is revoked alone; a refresh token or a code with its whole family. */
+  /** An access token, a personal one too, is revoked alone; a refresh token or a code with its whole family. */
   | { readonly token: string }
   /** A grant id, as in the `grant_id` claim. */
   | { readonly grant: string }
   /**
-   * The id of a user: all tokens of the user at all clients, the user's login sessions, and every login and authorization in
+   * The id of a user: all tokens of the user at all clients, the user's personal access tokens and login sessions, and every login and authorization in
    * progress. Call it when a password changes, and when a user is removed.
    */
   | { readonly user: string }
@@ -41,6 +43,10 @@ export function createRevoke(
     verify: VerifyAccessToken;
   },
 ): (target: RevocationTarget) => Promise<void> {
+  // A storage may be older than they are.
+  const personal =
+    'personalTokens' in storage ? createEndPersonalToken(storage.personalTokens, audit) : undefined;
+
   return async function revoke(target) {
     checkTarget(target);
     const at = now();
@@ -72,6 +78,7 @@ export function createRevoke(
   }
 
   async function revokeToken(token: string, at: number): Promise<void> {
+    if (isPersonalToken(token) && (await personal?.byValue(token))) return;
     const claims = await verify(token);
     if (claims) {
       const { client_id: clientId, exp: expiresAt, grant_id: grantId, jti, principal, sub } = claims;

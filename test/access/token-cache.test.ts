@@ -29,9 +29,10 @@ function known(token: string, claims: Partial<AccessTokenClaims> = {}): Verified
     sources: new Map<string, []>(),
     can: () => false,
   };
+  const { client_id: clientId, grant_id: grantId, jti: tokenId, sub } = { ...common, ...claims };
   return {
     token,
-    claims: { ...common, principal: 'user', ...claims },
+    subject: { tokenId, grantId, clientId, userId: claims.principal === 'client' ? app().ownerId : sub },
     principal: {
       type: 'client',
       user: undefined,

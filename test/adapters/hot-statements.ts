@@ -10,6 +10,7 @@ import {
   aDeviceCode,
   aGrant,
   anApproved,
+  aPersonalToken,
   aRecord,
   aRefreshToken,
   aRequest,
@@ -48,6 +49,7 @@ export const BIG_TABLES: readonly string[] = [
   'device_codes',
   'grants',
   'idempotency',
+  'personal_tokens',
   'registrations',
   'revocations',
   'sessions',
@@ -82,6 +84,8 @@ export async function fill(
       select concat('of ', i), concat('of ', i), '${ID}', '[]', 0, ${NOW} - n, ${NOW} - n, ${LATEST} from ${series}`,
     `gatehouse_idempotency (id, fingerprint, attempt, leased_until, expires_at)
       select concat('of ', i), 'f', 'a', ${NOW} + n, ${NOW} + n from ${series}`,
+    `gatehouse_personal_tokens (user_id, place, id, hash, name, created_at, expires_at, sequence)
+      select concat('of ', i), 0, concat('of ', i), concat('of ', i), '', 0, 9999999999, ${LATEST} from ${series}`,
     `gatehouse_registrations (client_id, token_hash, auth_method, removable_at, unused_after, lock_count)
       select concat('of ', i), '', '', ${NOW} + n, 0, 0 from ${series}`,
     `gatehouse_revocations (kind, value, revoked_at, expires_at, sequence)
@@ -168,6 +172,12 @@ const OPERATIONS: Readonly<Record<string, Operation>> = {
   'an approval of a device': async ({ deviceCodes }) =>
     deviceCodes.approve(aGrant({ id: 'new 4' }), anApproved({ id: ID }), PREREQUISITES, NOW),
   'a refusal of a device': async ({ deviceCodes }) => deviceCodes.deny('of 4', NOW),
+  'a new personal token': async ({ personalTokens }) =>
+    personalTokens.insert(aPersonalToken(), { limit: 3, now: NOW }),
+  'a personal token': async ({ personalTokens }) => personalTokens.findByHash(ID),
+  'a use of a personal token': async ({ personalTokens }) =>
+    personalTokens.recordUse(ID, { at: NOW, address: '', network: '' }),
+  'the end of a personal token': async ({ personalTokens }) => personalTokens.delete('of 4'),
   'an assignment': async ({ assignments }) => assignments.find(ID),
   'a change of an assignment': async ({ assignments }) =>
     assignments.save(ID, { roles: [], permissions: [] }),

@@ -46,6 +46,7 @@ const LATER = [
   '0017_successor',
   '0018_grant_origin',
   '0019_client_homepage_and_logo',
+  '0020_personal_tokens',
   '0021_back_channel_logout',
 ];
 

@@ -11,6 +11,7 @@ import {
   aGrant,
   anApproved,
   aKey,
+  aPersonalToken,
   aRecord,
   aRefreshToken,
   aRequest,
@@ -128,6 +129,12 @@ test('no statement reads a whole table', async (t) => {
   );
   await storage.deviceCodes.approve(aGrant({ id: 'device' }), anApproved({ grantId: 'device' }), {}, NOW);
   await storage.deviceCodes.deny(aDeviceCode().id, NOW);
+  await storage.personalTokens.insert(aPersonalToken(), { limit: 3, now: NOW });
+  await storage.personalTokens.findByHash('a');
+  await storage.personalTokens.find('a');
+  await storage.personalTokens.list('ann', NOW);
+  await storage.personalTokens.recordUse(aPersonalToken().id, { at: NOW, address: '', network: '' });
+  await storage.personalTokens.delete('a');
   await storage.audit.append([aRecord({ id: 'a' }), aRecord({ id: 'b' })], NOW);
   for (const query of AUDIT_QUERIES) {
     await storage.audit.list(query);

@@ -1,7 +1,6 @@
 import test from 'ava';
 
 import { createLastUses } from '../../lib/clients/last-use.ts';
-import type { Storage } from '../../lib/contracts/index.ts';
 import { recordingLogger } from '../harness/platform.ts';
 
 const MOST = 10_000;
@@ -10,7 +9,7 @@ const unused = { lastUsedAt: undefined };
 
 /** A storage that records which secrets and apps were used; `fail` is called before each write. */
 function recording(fail: () => void = () => {}): {
-  readonly storage: Pick<Storage, 'clients' | 'consents' | 'grants'>;
+  readonly storage: Parameters<typeof createLastUses>[0];
   readonly touched: string[];
 } {
   const touched: string[] = [];
@@ -20,7 +19,7 @@ function recording(fail: () => void = () => {}): {
   };
   const grants = { touch: async (id: string) => touch('grant', id) };
   const stores = { clients: { touchSecret: touch }, consents: { touch }, grants };
-  return { storage: stores as unknown as Pick<Storage, 'clients' | 'consents' | 'grants'>, touched };
+  return { storage: stores as unknown as Parameters<typeof createLastUses>[0], touched };
 }
 
 /** A grant of a user for the app. */
@@ -32,7 +31,7 @@ const now = (): number => Math.floor(Date.now() / 1000);
 
 test('each use is written once, in the order of the uses', async (t) => {
   const { storage, touched } = recording();
-  const uses = createLastUses(storage, recordingLogger());
+  const uses = createLastUses(storage, { logger: recordingLogger(), audit: { record() {} } });
   for (let time = 0; time < 3; time += 1) {
     uses.secretUsed('app', { id: 'secret', ...unused });
     uses.appUsed(grantOf('ann'), now());
@@ -48,7 +47,7 @@ test('each use is written once, in the order of the uses', async (t) => {
 
 test('the use of a grant is written once an hour, and not within an hour of its begin', async (t) => {
   const { storage, touched } = recording();
-  const uses = createLastUses(storage, recordingLogger());
+  const uses = createLastUses(storage, { logger: recordingLogger(), audit: { record() {} } });
   for (const id of ['phone', 'laptop', 'phone']) uses.appUsed(grantOf('ann', id), now() - 3600);
   uses.appUsed(grantOf('ann', 'new'), now() - 3500);
   await uses.written();
@@ -57,7 +56,7 @@ test('the use of a grant is written once an hour, and not within an hour of its 
 
 test('a secret that another node has recorded is not recorded again within a minute', async (t) => {
   const { storage, touched } = recording();
-  const uses = createLastUses(storage, recordingLogger());
+  const uses = createLastUses(storage, { logger: recordingLogger(), audit: { record() {} } });
   const at = now();
   uses.secretUsed('app', { id: 'recent', lastUsedAt: at });
   uses.secretUsed('app', { id: 'earlier', lastUsedAt: at - 61 });
@@ -67,7 +66,7 @@ test('a secret that another node has recorded is not recorded again within a min
 
 test('at most 10,000 uses wait, and a use that did not is recorded later', async (t) => {
   const { storage, touched } = recording();
-  const uses = createLastUses(storage, recordingLogger());
+  const uses = createLastUses(storage, { logger: recordingLogger(), audit: { record() {} } });
   for (let user = 0; user <= MOST; user += 1) uses.appUsed(grantOf(String(user)), now());
   await uses.written();
   t.is(touched.length, MOST);
@@ -82,7 +81,7 @@ test('after a write that fails the others wait, so that close() waits for one ti
     if (isFailing) throw new Error('unreachable');
   });
   const logger = recordingLogger();
-  const uses = createLastUses(storage, logger);
+  const uses = createLastUses(storage, { logger, audit: { record() {} } });
   for (const user of ['ann', 'bob', 'eve']) uses.appUsed(grantOf(user), now());
   await uses.written();
   t.is(logger.lines.length, 1);

@@ -11,6 +11,7 @@ import { parseDuration } from '../../lib/contracts/duration.ts';
 import { readOptions } from '../../lib/options/declare.ts';
 import { deviceAuthorization } from '../../lib/options/clients.ts';
 import { readConverterSettings } from '../../lib/html-pdf/options.ts';
+import { personalTokens } from '../../lib/options/personal-tokens.ts';
 import { registration } from '../../lib/options/registration.ts';
 import { resolveOptions } from '../../lib/options/resolve.ts';
 import type { LifetimePreset } from '../../lib/options/lifetimes.ts';
@@ -51,6 +52,7 @@ const DEFAULTS: ReadonlyMap<string, unknown> = new Map([
   ...entries('limits.attempts.clientAuthentication.', server.limits.attempts!.clientAuthentication!),
   ...entries('limits.attempts.userCodes.', server.limits.attempts!.userCodes!),
   ...entries('limits.attempts.deviceRequests.', server.limits.attempts!.deviceRequests!),
+  ...entries('tokens.personal.', personalTokens('', true)!),
   ...entries('clients.devices.', deviceAuthorization('', true)!),
   ...entries('clients.registration.', registration('', { scopes: [] })),
   ...entries('api.', api),
@@ -92,7 +94,13 @@ const NONE = new Set([
 ]);
 
 /** Options whose default becomes another value at the start; as root, Chromium has no sandbox. */
-const COMPUTED = new Set(['clients.devices', 'tokens.lifetimes', 'limits.refreshes', 'htmlPdf.sandbox']);
+const COMPUTED = new Set([
+  'clients.devices',
+  'tokens.lifetimes',
+  'tokens.personal',
+  'limits.refreshes',
+  'htmlPdf.sandbox',
+]);
 
 /** Whether the text of a `@default` is a literal with this value; `undefined` if it is not a literal. */
 function agrees(text: string, value: unknown): boolean | undefined {

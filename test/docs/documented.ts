@@ -27,6 +27,7 @@ export const SERVER_OPTIONS: readonly Place[] = [
   ['lib/options/attempts.ts', 'UserCodeLimits', 'limits.attempts.userCodes.'],
   ['lib/options/attempts.ts', 'DeviceRequestLimits', 'limits.attempts.deviceRequests.'],
   ['lib/options/clients.ts', 'DeviceAuthorization', 'clients.devices.'],
+  ['lib/options/personal-tokens.ts', 'PersonalTokenSettings', 'tokens.personal.'],
   ['lib/options/registration.ts', 'DynamicRegistrationOptions', 'clients.registration.'],
 ];
 

@@ -241,6 +241,35 @@ export const migrations: readonly Migration[] = [
       }),
   },
   {
+    // Personal access tokens of users.
+    name: '0020_personal_tokens',
+    up: (dialect) =>
+      createTable(dialect, {
+        name: 'gatehouse_personal_tokens',
+        columns: {
+          user_id: 'id',
+          // Of those that a user may have.
+          place: 'integer',
+          id: 'id',
+          hash: 'id',
+          name: 'id',
+          resource: 'id?',
+          scopes: 'text?',
+          permissions: 'text?',
+          created_at: 'integer',
+          expires_at: 'integer',
+          sequence: 'integer',
+          last_used_at: 'integer?',
+          last_used_from: 'id?',
+          // From which it was used.
+          networks: 'text?',
+        },
+        key: ['user_id', 'place'],
+        unique: [['id'], ['hash']],
+        indexes: [['expires_at']],
+      }),
+  },
+  {
     // Which users are signed in at which clients, and the clients that have to be told that they were signed out.
     name: '0021_back_channel_logout',
     up: (dialect) => [

@@ -13,6 +13,7 @@ import type {
   DeviceCode,
   FoundCredential,
   Grant,
+  NewPersonalTokenRow,
   RevokedToken,
   StoredKey,
   StoredRequest,
@@ -53,6 +54,19 @@ export const aSecret: RowOf<ClientSecret> = rowOf<ClientSecret>({
   createdAt: NOW,
   expiresAt: undefined,
   lastUsedAt: undefined,
+});
+
+export const aPersonalToken: RowOf<NewPersonalTokenRow> = rowOf<NewPersonalTokenRow>({
+  id: 'personal-1',
+  hash: 'personal-hash-1',
+  userId: 'ann',
+  name: 'Nightly import',
+  resource: undefined,
+  scopes: ['schools:read'],
+  permissions: undefined,
+  createdAt: NOW,
+  expiresAt: NOW + 30 * 24 * HOUR,
+  sequence: 0,
 });
 
 export const aConsent: RowOf<Consent> = rowOf<Consent>({

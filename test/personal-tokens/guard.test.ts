@@ -1,0 +1,334 @@
+import test from 'ava';
+import Koa from 'koa';
+import { createApiRouter, defineAction, defineGate } from 'koa-gatehouse';
+import { memoryStorage } from 'koa-gatehouse/adapters/memory';
+import { fakeClock } from 'koa-gatehouse/testing';
+import { z } from 'zod';
+
+import { isPersonalToken, makePersonalTokenValue } from '../../lib/personal-tokens/value.ts';
+import { onEachDatabase } from '../adapters/databases.ts';
+import { clusterOn } from '../harness/cluster.ts';
+import { gate, listenerOf, startPlatform } from '../harness/platform.ts';
+import type { Platform } from '../harness/platform.ts';
+import { around } from '../harness/storage.ts';
+import { until } from '../harness/until.ts';
+
+const personal = { tokens: { personal: true } } as const;
+const NIGHTLY = { user: '1', name: 'Nightly import', lifetime: '30 days', scopes: ['schools:read'] } as const;
+
+/** The status and the code of the answer to a token. */
+async function answerTo(platform: Platform, token: string, path = '/identity'): Promise<string> {
+  const { body, status } = await platform.api(path, token);
+  return [status, body['code']].filter(Boolean).join(' ');
+}
+
+test('a token speaks for its user, with its scopes and what the user has at each request', async (t) => {
+  await using platform = await startPlatform({ tokens: { personal: true, revocationLag: 1 } });
+  const { auth, users } = platform;
+  const created = await auth.personalTokens.create(NIGHTLY);
+  t.regex(created.value, /^gatehouse_pat_[0-9A-Za-z]{49}$/);
+  t.like((await platform.api('/identity', created.value)).body['data'], {
+    type: 'user',
+    id: '1',
+    client_id: null,
+    permissions: ['view_schools'],
+    scopes: ['schools:read'],
+  });
+  t.is(await answerTo(platform, created.value, '/schools'), '200');
+  t.deepEqual(await auth.personalTokens.list('1'), [omitValue(created)]);
+
+  users.all[0] = { ...users.all[0]!, permissions: [], roles: [] };
+  await until(async () => (await answerTo(platform, created.value, '/schools')) === '403 missing_permission');
+  users.all[0] = { ...users.all[0], roles: ['registrar'] };
+  await until(async () => (await answerTo(platform, created.value, '/schools')) === '200');
+  const { body } = await platform.api('/identity', created.value);
+  t.like(body['data'], { permissions: ['view_schools'], withheld_permissions: ['edit_schools'] });
+});
+
+function omitValue<T extends { readonly value: string }>({ value: _value, ...rest }: T): Omit<T, 'value'> {
+  return rest;
+}
+
+test('a wrong checksum, another API and a token without the option are refused without a statement', async (t) => {
+  const called: string[] = [];
+  const storage = around(memoryStorage(), async (name, call) => {
+    if (!name.startsWith('audit.')) called.push(name);
+    return call();
+  });
+  await using platform = await startPlatform({ storage, ...personal });
+  const { value } = await platform.auth.personalTokens.create(NIGHTLY);
+  called.length = 0;
+  const last = value.at(-1) === 'a' ? 'b' : 'a';
+  const forged = [
+    value.slice(0, -1) + last,
+    `${value}0`,
+    value.slice(0, -1),
+    'gatehouse_pat_',
+    `${value}\u00e9`,
+  ];
+  for (const token of forged) t.is(await answerTo(platform, token), '401 token_malformed');
+  t.deepEqual(called, []);
+  t.is(await answerTo(platform, makePersonalTokenValue()), '401 token_invalid');
+  t.deepEqual(called, ['personalTokens.findByHash']);
+  called.length = 0;
+  t.is(await answerTo(platform, value), '200');
+  for (let index = 0; index < 5; index += 1) t.is(await answerTo(platform, value), '200');
+  t.deepEqual(called, ['personalTokens.findByHash'], 'a known token needs no statement');
+
+  await using off = await startPlatform({ storage });
+  called.length = 0;
+  t.is(await answerTo(off, value), '401 token_malformed');
+  t.deepEqual(called, []);
+  await t.throwsAsync(off.auth.personalTokens.list('1'), {
+    code: 'ERR_CONFIG',
+    message: 'tokens.personal: set it to true: there are no personal access tokens without it',
+  });
+});
+
+test('the value has a checksum, as those of GitHub', (t) => {
+  const values = Array.from({ length: 200 }, makePersonalTokenValue);
+  t.is(new Set(values).size, 200);
+  for (const value of values) {
+    t.true(isPersonalToken(value));
+    const at = 14 + Math.floor(Math.random() * 49);
+    t.false(isPersonalToken(value.slice(0, at) + (value[at] === 'x' ? 'y' : 'x') + value.slice(at + 1)));
+  }
+});
+
+test('where the gate has use_personal_tokens, a user needs it; without scopes, permissions limit a token', async (t) => {
+  const withPermission = defineGate({
+    permissions: { view_schools: 'View', edit_schools: 'Edit', use_personal_tokens: 'Use personal tokens' },
+    roles: { registrar: ['view_schools', 'edit_schools'] },
+  });
+  await using platform = await startPlatform({
+    gate: withPermission as unknown as typeof gate,
+    scopes: {},
+    tokens: { personal: true, revocationLag: 1 },
+  });
+  const { auth, users } = platform;
+  const { personalTokens } = auth;
+  const token = { user: '3', name: 'a', lifetime: '1 day', permissions: ['view_schools'] } as const;
+  const { value } = await personalTokens.create(token);
+  t.is(await answerTo(platform, value), '401 token_not_allowed');
+  users.all[2] = { ...users.all[2]!, permissions: ['use_personal_tokens' as 'view_schools'] };
+  t.is(await answerTo(platform, value, '/schools'), '200');
+  t.like((await platform.api('/identity', value)).body['data'], {
+    permissions: ['view_schools'],
+    scopes: [],
+  });
+  const none = await personalTokens.create({ user: '3', name: 'b', lifetime: '1 day' });
+  t.is(await answerTo(platform, none.value, '/schools'), '403 insufficient_scope');
+});
+
+test('create says what is wrong with each field, and allows as many as perUser', async (t) => {
+  await using platform = await startPlatform({
+    tokens: { personal: { perUser: 2, maxLifetime: '90 days' } },
+  });
+  const { create, revoke } = platform.auth.personalTokens;
+  const mistakes: [object, string][] = [
+    [{ user: 'nobody' }, 'user: users.find() finds no user with this id'],
+    [{ user: '' }, 'user: users.find() finds no user with this id'],
+    [{ name: ' ' }, 'name: give a name of 1 to 100 characters'],
+    [{ name: 'a\u202eb' }, 'name: leave out control characters'],
+    [{ lifetime: '91 days' }, 'lifetime: at most 7776000 s, which is tokens.personal.maxLifetime'],
+    [{ lifetime: 'soon' }, "lifetime: give seconds, or a number and a unit such as '1 hour'"],
+    [{ lifetime: 0 }, 'lifetime: give at least 1 s'],
+    [{ scopes: [] }, 'scopes: choose at least one scope'],
+    [{ scopes: undefined }, 'scopes: choose at least one scope'],
+    [{ scopes: 'schools:read' }, 'scopes: give an array of strings'],
+    [{ scopes: ['all'] }, 'scopes: there is no scope "all"'],
+    [{ permissions: ['view_schools'] }, 'permissions: this API has scopes; give scopes'],
+    [
+      { resource: 'https://other.example' },
+      'resource: the server has no such API; give the URL of one of the option resources',
+    ],
+  ];
+  for (const [wrong, message] of mistakes)
+    await t.throwsAsync(create({ ...NIGHTLY, ...wrong }), { code: 'ERR_PERSONAL_TOKEN_INVALID', message });
+  await t.throwsAsync(create({ ...NIGHTLY, expires: 1 } as typeof NIGHTLY), { code: 'ERR_CONFIG' });
+  const first = await create(NIGHTLY);
+  await create(NIGHTLY);
+  const tooMany = { message: 'user: a user can have at most 2 personal access tokens; end one first' };
+  await t.throwsAsync(create(NIGHTLY), tooMany);
+  t.true(await revoke(first.id));
+  t.false(await revoke(first.id));
+  t.is(await answerTo(platform, first.value), '401 token_invalid');
+  await create(NIGHTLY);
+});
+
+test('a token is for its API alone', async (t) => {
+  const API = 'https://api.example/v1';
+  const scopes = { read: { description: 'Read', permissions: ['view_schools'] as const } };
+  await using platform = await startPlatform(
+    { ...personal, resources: { [API]: { scopes } } },
+    {
+      async app({ auth }) {
+        const app = new Koa();
+        const [own, other] = [auth.guard(), auth.guard({ resource: API })];
+        app.use((ctx, next) => (ctx.path === '/other' ? other(ctx, next) : own(ctx, next)));
+        app.use((ctx) => (ctx.body = ctx.state['principal']));
+        return listenerOf(app);
+      },
+    },
+  );
+  const { create } = platform.auth.personalTokens;
+  const [here, there] = [
+    await create(NIGHTLY),
+    await create({ ...NIGHTLY, resource: API, scopes: ['read'] }),
+  ];
+  const get = async (path: string, { value }: typeof here): Promise<[number, unknown]> => {
+    const response = await fetch(new URL(path, platform.origin), {
+      headers: { authorization: `Bearer ${value}` },
+    });
+    const body = (await response.json()) as Record<string, unknown>;
+    return [response.status, body['code'] ?? [body['credential'], body['personalToken']]];
+  };
+  t.deepEqual(await get('/', here), [200, ['personal_token', { id: here.id, name: 'Nightly import' }]]);
+  t.deepEqual(await get('/other', there), [
+    200,
+    ['personal_token', { id: there.id, name: 'Nightly import' }],
+  ]);
+  t.deepEqual(await get('/other', here), [401, 'token_invalid']);
+  t.deepEqual(await get('/', there), [401, 'token_invalid']);
+});
+
+test.serial('a token ends at its time', async (t) => {
+  await using platform = await startPlatform(personal);
+  const { value } = await platform.auth.personalTokens.create({ ...NIGHTLY, lifetime: '1 hour' });
+  using clock = fakeClock();
+  clock.advance('59 minutes');
+  t.is(await answerTo(platform, value), '200');
+  clock.advance('1 minute');
+  t.is(await answerTo(platform, value), '401 token_invalid');
+  t.deepEqual(await platform.auth.personalTokens.list('1'), []);
+});
+
+test('a removed or ended user, and the end of all, end tokens; a user who comes back does not get them again', async (t) => {
+  await using platform = await startPlatform({ tokens: { personal: true, revocationLag: 1 } });
+  const { auth, users } = platform;
+  const create = async (): Promise<string> => (await auth.personalTokens.create(NIGHTLY)).value;
+  for (const target of [{ user: '1' }, { all: true }] as const) {
+    const value = await create();
+    t.is(await answerTo(platform, value), '200');
+    await auth.revoke(target);
+    t.is(await answerTo(platform, value), '401 token_invalid');
+  }
+  const value = await create();
+  await auth.revoke({ token: value });
+  t.is(await answerTo(platform, value), '401 token_invalid');
+  const kept = await create();
+  t.is(await answerTo(platform, kept), '200');
+  const [ann] = users.all.splice(0, 1);
+  await until(async () => (await answerTo(platform, kept)) === '401 token_holder_gone');
+  users.all.unshift(ann!);
+  t.is(await answerTo(platform, kept), '401 token_invalid');
+  t.is(await answerTo(platform, await create()), '200');
+});
+
+test('idempotency keys and limits of programs are those of each token', async (t) => {
+  const renamed: string[] = [];
+  const rename = defineAction({
+    gate,
+    type: 'school',
+    name: 'rename-school-action',
+    level: 'instance',
+    title: 'Rename',
+    permission: 'view_schools',
+    input: z.object({ name: z.string() }),
+    output: z.object({}),
+    run({ input }) {
+      renamed.push(input.name);
+      return {};
+    },
+  });
+  const api = {
+    actions: [rename],
+    limits: { client: { requests: 2, per: '1 hour' } },
+  } as const;
+  await using platform = await startPlatform(personal, {
+    app({ auth }) {
+      const app = new Koa();
+      app.use(createApiRouter({ auth, ...api }).routes());
+      return listenerOf(app);
+    },
+  });
+  const send = async (token: string, name: string): Promise<number> => {
+    const response = await fetch(platform.url('/api/v1/actions/school/1/rename-school-action'), {
+      method: 'POST',
+      body: JSON.stringify({ name }),
+      headers: {
+        authorization: `Bearer ${token}`,
+        'content-type': 'application/json',
+        'idempotency-key': '1c9a4d1e-0000-4000-8000-000000000000',
+      },
+    });
+    return response.status;
+  };
+  const { create } = platform.auth.personalTokens;
+  const [one, two] = [await create(NIGHTLY), await create(NIGHTLY)];
+  t.deepEqual([await send(one.value, 'A'), await send(one.value, 'A')], [200, 200]);
+  t.is(await send(two.value, 'B'), 200);
+  t.deepEqual(renamed, ['A', 'B']);
+  t.is(await send(one.value, 'A'), 429);
+  t.is(await send(two.value, 'B'), 200);
+});
+
+test('events tell of the creation, the first use from each network and the end, and no line has the token', async (t) => {
+  await using platform = await startPlatform(personal, {
+    app({ auth }) {
+      const app = new Koa({ proxy: true });
+      app.use(createApiRouter({ auth }).routes());
+      return listenerOf(app);
+    },
+  });
+  const { auth, logger } = platform;
+  const events: string[] = [];
+  auth.events.on('*', (event) => events.push(`${event.type} ${event.address ?? ''}`.trim()));
+  const { id, value } = await auth.personalTokens.create(NIGHTLY);
+  const call = async (address: string): Promise<number> => {
+    const headers = { authorization: `Bearer ${value}`, 'x-forwarded-for': address };
+    return (await fetch(platform.url('/api/v1/identity'), { headers })).status;
+  };
+  for (const address of ['198.51.100.7', '198.51.100.8', '2001:db8::1', '198.51.100.7', '2001:db8:0:ffff::2'])
+    t.is(await call(address), 200);
+  await until(() => events.length === 3);
+  t.is((await auth.personalTokens.list('1'))[0]?.lastUsedFrom, '2001:db8::1');
+  await auth.personalTokens.revoke(id);
+  t.deepEqual(events, [
+    'personal_token_created',
+    'personal_token_used 198.51.100.7',
+    'personal_token_used 2001:db8::1',
+    'personal_token_ended',
+  ]);
+  const stored = JSON.stringify(await auth.audit.list({ userId: '1' }));
+  t.true(stored.includes(id));
+  t.false(`${stored}${JSON.stringify(logger.lines)}`.includes('gatehouse_pat_'));
+});
+
+onEachDatabase(
+  'what one node ends, the other refuses; sixty creations share the places of a user',
+  async (t, { name }, address) => {
+    const cluster = clusterOn(t, address);
+    const tokens = { personal: { perUser: 5 }, revocationLag: name === 'PostgreSQL' ? 3600 : 1 };
+    const [one, two] = [await cluster.start({ tokens }), await cluster.start({ tokens })];
+    const results = await Promise.allSettled(
+      Array.from({ length: 60 }, async (_, index) =>
+        (index % 2 ? one : two).auth.personalTokens.create(NIGHTLY),
+      ),
+    );
+    const created = results.filter((result) => result.status === 'fulfilled').map(({ value }) => value);
+    t.is(created.length, 5);
+    for (const { reason } of results.filter((result) => result.status === 'rejected'))
+      t.is(reason.code, 'ERR_PERSONAL_TOKEN_INVALID');
+    const [first, second] = created as [(typeof created)[0], (typeof created)[0]];
+    for (const { value } of created) t.is(await answerTo(two, value), '200');
+    await one.auth.personalTokens.revoke(first.id);
+    t.is(await answerTo(one, first.value), '401 token_invalid');
+    await until(async () => (await answerTo(two, first.value)) === '401 token_invalid');
+    t.is(await answerTo(two, second.value), '200');
+    await one.auth.revoke({ user: '1' });
+    await until(async () => (await answerTo(two, second.value)) === '401 token_invalid');
+    t.deepEqual(await two.auth.personalTokens.list('1'), []);
+    await two.auth.personalTokens.create(NIGHTLY);
+  },
+);
