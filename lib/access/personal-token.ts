@@ -9,7 +9,7 @@ import { hashCredential } from '../keys/hash.ts';
 import { networksOf } from '../limits/networks.ts';
 
 /** Where the gate has this permission, a user needs it to create and to use personal access tokens. */
-export const USE_PERSONAL_TOKENS = 'use_personal_tokens';
+const USE_PERSONAL_TOKENS = 'use_personal_tokens';
 
 /** What `createLoadPersonalToken()` takes. */
 export interface LoadPersonalTokenPorts<P extends string = string, U extends User = User> {

@@ -3,7 +3,7 @@ import type { Given } from './declare.ts';
 import { duration, integer } from './values.ts';
 
 // In seconds, a year. A token that nobody remembers ends by itself.
-export const LONGEST_PERSONAL_TOKEN = 31_536_000;
+const LONGEST_PERSONAL_TOKEN = 31_536_000;
 
 const PERSONAL_TOKENS = {
   /** The longest lifetime that a user can choose: 1 day to 1 year. @default '1 year' */

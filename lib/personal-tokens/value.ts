@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 import zlib from 'node:zlib';
 
 /** What each value begins with, so that secret scanners, and people, recognize one. */
-export const PERSONAL_TOKEN_PREFIX = 'gatehouse_pat_';
+const PERSONAL_TOKEN_PREFIX = 'gatehouse_pat_';
 
 const DIGITS = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 
