@@ -10,4 +10,5 @@ export { backupSqlite } from './backup.ts';
 export { knexStorage } from './knex-storage.ts';
 export type { KnexStorageOptions } from './knex-storage.ts';
 export { passportSource } from './passport.ts';
-export type { PassportClient, PassportSource } from './passport.ts';
+export type { PassportSourceOptions } from './passport.ts';
+export type { PassportClient, PassportSource } from '../../lib/contracts/index.ts';

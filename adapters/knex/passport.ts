@@ -1,127 +1,154 @@
 import type { Knex } from 'knex';
 
+import type { PassportClient, PassportSource } from '../../lib/contracts/index.ts';
 import { ConfigError, GatehouseError, StorageError } from '../../lib/errors.ts';
+import { object, optional, readOptions } from '../../lib/options/declare.ts';
+import type { Given } from '../../lib/options/declare.ts';
+import { boolean, text as nonEmpty } from '../../lib/options/values.ts';
 import { codeOf } from './error-kinds.ts';
 import { named } from './explain-error.ts';
-import { connect, parseUrl } from './open-database.ts';
+import { connect, filenameOf, parseUrl, requireFile } from './open-database.ts';
+import { flag, isOfType, list, text, time } from './passport-tables.ts';
+import type { PassportRow, PassportTable, TimedQuery } from './passport-tables.ts';
+import { passportTokens } from './passport-tokens.ts';
 
-/** A client of Laravel Passport, in one form for all of its versions. */
-export interface PassportClient {
-  /** A number as text, or a UUID. */
-  readonly id: string;
-  readonly name: string;
-  /** As it is stored: in plain text, or hashed. `undefined`: a public client. */
-  readonly secret: string | undefined;
-  readonly redirectUris: readonly string[];
-  /** From version 13 on. `undefined`: the grant types follow from the other members. */
-  readonly grantTypes: readonly string[] | undefined;
-  /** Whether it issues personal access tokens. Used before version 13; from then on it is in `grantTypes`. */
-  readonly personalAccess: boolean;
-  /** Whether it uses the password grant (RFC 6749 section 4.3). Used before version 13; from then on it is in `grantTypes`. */
-  readonly password: boolean;
-  readonly scopes: readonly string[] | undefined;
-  /** The name of the user provider, when the app has several. */
-  readonly provider: string | undefined;
-  readonly owner: { readonly id: string; readonly type: string | undefined } | undefined;
-  readonly revoked: boolean;
-  /** In seconds since 1970. */
-  readonly createdAt: number | undefined;
-}
-
-/**
- * The clients of a Laravel app that uses Passport, versions 8 to 13. Nothing is written to its database.
- *
- * Reading throws `ConfigError` when the database has no table of Passport, and `StorageError` when it cannot be read.
- */
-export interface PassportSource {
-  /** How many clients there are, revoked ones too. */
-  count(): Promise<number>;
-  /** All clients in the order of their ids, read 500 at a time. */
-  clients(): AsyncIterable<PassportClient>;
-  /** Closes the connection that was opened here; a Knex instance of the host stays open. */
-  close(): Promise<void>;
-}
-
-const TABLE = 'oauth_clients';
 const PAGE = 500;
 
-/**
- * Opens the database of a Laravel app to read its OAuth clients: an address as for `knexStorage()`, a Knex configuration,
- * or a Knex instance, which stays open.
- *
- * @throws ConfigError for an address that cannot be understood or a driver that is not installed
- */
-export function passportSource(database: Knex | Knex.Config | string): PassportSource {
-  const owned = typeof database !== 'function';
-  const knex = owned ? open(database) : database;
-  let columns: Promise<ReadonlySet<string>> | undefined;
+// In milliseconds, for a connection and for a statement.
+const TIMEOUT = 5000;
 
-  async function findColumns(): Promise<ReadonlySet<string>> {
-    columns ??= withStorageErrors(async () => new Set(Object.keys(await knex(TABLE).columnInfo())));
-    const found = await columns;
-    if (!found.has('id') || !(found.has('redirect') || found.has('redirect_uris'))) {
-      throw new ConfigError(
-        'source',
-        found.size === 0
-          ? `this database has no table ${TABLE}; pass the database of the Laravel app`
-          : `the table ${TABLE} of this database is not Passport's: it has no redirect URIs`,
-      );
-    }
-    return found;
+const TABLES = {
+  /** @default 'oauth_clients' */
+  clients: optional(nonEmpty(), 'oauth_clients'),
+  /** @default 'oauth_access_tokens' */
+  accessTokens: optional(nonEmpty(), 'oauth_access_tokens'),
+  /** @default 'oauth_refresh_tokens' */
+  refreshTokens: optional(nonEmpty(), 'oauth_refresh_tokens'),
+};
+
+const PASSPORT_SOURCE = {
+  /** The `prefix` of the connection in Laravel's `config/database.php`. @default none */
+  prefix: optional(nonEmpty()),
+  /** The tables of models that the app has replaced, without the prefix. */
+  tables: optional(object(TABLES), {}),
+  /**
+   * The user provider of Laravel's `config/auth.php` whose users are those of the server. Tokens of users of other providers are
+   * refused: they may have the same ids.
+   * @default 'users'
+   */
+  provider: optional(nonEmpty(), 'users'),
+  /** `true`: nothing is written, whatever the database would allow. @default false */
+  readOnly: optional(boolean, false),
+};
+
+/** Where the tables of Passport are, and whose they are. */
+export interface PassportSourceOptions extends Given<typeof PASSPORT_SOURCE> {}
+
+const REQUIRED: Readonly<Record<PassportTable, readonly string[]>> = {
+  clients: ['id', 'revoked'],
+  accessTokens: ['id', 'user_id', 'client_id', 'scopes', 'revoked'],
+  refreshTokens: ['id', 'access_token_id', 'revoked'],
+};
+
+/**
+ * Opens the database of a Laravel app that uses Passport: an address as for `knexStorage()`, a Knex configuration, or a Knex
+ * instance, which stays open. `gatehouse client import` reads its clients; a server with the option `passport` also accepts its
+ * tokens, and marks those that it revokes, if the user of the database may change rows.
+ *
+ * @throws ConfigError for an address that cannot be understood, a driver that is not installed or a wrong option
+ */
+export function passportSource(
+  database: Knex | Knex.Config | string,
+  options: PassportSourceOptions = {},
+): PassportSource {
+  const {
+    prefix = '',
+    provider,
+    readOnly,
+    tables,
+  } = readOptions(PASSPORT_SOURCE, options, 'passportSource()');
+  const owned = typeof database !== 'function';
+  const knex = owned ? open(database, readOnly) : database;
+  const names = {
+    clients: prefix + tables.clients,
+    accessTokens: prefix + tables.accessTokens,
+    refreshTokens: prefix + tables.refreshTokens,
+  };
+  const found = new Map<string, Promise<Readonly<Record<string, string>>>>();
+
+  async function readColumns(table: PassportTable): Promise<Readonly<Record<string, string>>> {
+    const name = names[table];
+    const info = await run(() => timed(knex(name).columnInfo()));
+    const types = Object.entries(info).map(([column, { type }]) => [column, type] as const);
+    const byName = Object.fromEntries(types);
+    const hasUris = table !== 'clients' || 'redirect' in byName || 'redirect_uris' in byName;
+    if (hasUris && REQUIRED[table].every((column) => column in byName)) return byName;
+    throw new ConfigError(
+      'source',
+      types.length === 0
+        ? `this database has no table ${name}; pass the database of the Laravel app, and the prefix of its tables if they have one`
+        : `the table ${name} of this database is not Passport's: it has no column ${hasUris ? REQUIRED[table].find((column) => !(column in byName)) : 'redirect'}`,
+    );
   }
 
-  async function readPage(after: unknown): Promise<readonly PassportRow[]> {
-    const found = await findColumns();
+  // Forgotten when it fails, so that a database that was away is read again.
+  async function columns(table: PassportTable): Promise<Readonly<Record<string, string>>> {
+    const reading = found.get(table) ?? readColumns(table);
+    found.set(table, reading);
+    return reading.catch((error: unknown) => {
+      found.delete(table);
+      throw error;
+    });
+  }
+
+  async function readClients(narrow: (query: Knex.QueryBuilder) => unknown): Promise<readonly PassportRow[]> {
+    const { created_at: created } = await columns('clients');
     // Read as text, because drivers interpret a time without a zone in this machine's zone.
-    const created = found.has('created_at') ? [knex.raw('cast(created_at as char(19)) as created_text')] : [];
-    const afterLast = (query: Knex.QueryBuilder): unknown =>
-      after === undefined ? query : query.where('id', '>', after as string);
-    return withStorageErrors(async () =>
-      knex(TABLE)
-        .select('*', ...created)
-        .where(afterLast)
+    const createdText =
+      created === undefined ? [] : [knex.raw('cast(created_at as char(19)) as created_text')];
+    return run(() =>
+      knex(names.clients)
+        .select('*', ...createdText)
+        .where((query) => void narrow(query))
         .orderBy('id')
         .limit(PAGE),
     );
   }
 
+  async function findClient(id: string): Promise<PassportClient | undefined> {
+    const { id: type = '' } = await columns('clients');
+    if (!isOfType(id, type)) return undefined;
+    const [row] = await readClients((query) => query.where('id', id));
+    return row && toPassportClient(row);
+  }
+
   return {
     async count() {
-      await findColumns();
-      const rows = await withStorageErrors(async () => knex(TABLE).count({ count: '*' }));
+      await columns('clients');
+      const rows = await run(() => knex(names.clients).count({ count: '*' }));
       return Number(rows[0]?.['count']);
     },
     async *clients() {
       for (let after: unknown; ;) {
-        const page = await readPage(after);
+        const page = await readClients((query) =>
+          after === undefined ? query : query.where('id', '>', after as string),
+        );
         for (const row of page) yield toPassportClient(row);
         if (page.length < PAGE) return;
         after = page.at(-1)!['id'];
       }
     },
+    ...passportTokens({ knex, names, provider, isReadOnly: readOnly, columns, run, findClient }),
     async close() {
       if (owned) await knex.destroy();
     },
   };
 }
 
-function open(database: Knex.Config | string): Knex {
-  const config = typeof database === 'string' ? parseUrl(database) : database;
-  // Read-only, because SQLite would otherwise create a missing file.
-  const { connection } = config;
-  const isFile = typeof connection === 'object' && 'filename' in connection;
-  return connect({
-    useNullAsDefault: true,
-    acquireConnectionTimeout: 5000,
-    pool: { min: 0, max: 1 },
-    ...config,
-    ...(isFile ? { connection: { ...connection, options: { readonly: true } } } : {}),
-  });
-}
-
-async function withStorageErrors<T>(read: () => Promise<T>): Promise<T> {
+/** Runs a query within the time limit. @throws StorageError when it fails */
+async function run<T>(query: () => TimedQuery<T>): Promise<T> {
   try {
-    return await read();
+    return await query().timeout(TIMEOUT);
   } catch (error) {
     if (error instanceof GatehouseError) throw error;
     // Without a code, not its message, which may have values of rows.
@@ -130,7 +157,24 @@ async function withStorageErrors<T>(read: () => Promise<T>): Promise<T> {
   }
 }
 
-type PassportRow = Readonly<Record<string, unknown>>;
+/** `columnInfo()` returns a promise that has no time limit. */
+function timed<T>(promise: Promise<T>): TimedQuery<T> {
+  return { timeout: () => promise };
+}
+
+function open(database: Knex.Config | string, isReadOnly: boolean): Knex {
+  const config = typeof database === 'string' ? parseUrl(database) : database;
+  const filename = filenameOf(config);
+  // Otherwise SQLite would create it.
+  if (filename !== undefined && !isReadOnly) requireFile(filename, 'pass the database of the Laravel app');
+  return connect({
+    useNullAsDefault: true,
+    acquireConnectionTimeout: TIMEOUT,
+    ...config,
+    pool: { min: 0, max: filename === undefined ? 5 : 1, ...config.pool },
+    ...(filename === undefined ? {} : { connection: { filename, options: { readonly: isReadOnly } } }),
+  });
+}
 
 /** Reads a row of `oauth_clients`. */
 function toPassportClient(row: PassportRow): PassportClient {
@@ -139,8 +183,8 @@ function toPassportClient(row: PassportRow): PassportClient {
     id: text(row['id']) ?? '',
     name: text(row['name']) ?? '',
     secret: text(row['secret']),
-    redirectUris: list(row['redirect_uris'] ?? row['redirect']) ?? [],
-    grantTypes: list(row['grant_types']),
+    redirectUris: list(row['redirect_uris'] || row['redirect']) ?? [],
+    grantTypes: list(row['grant_types'] || undefined),
     personalAccess: flag(row['personal_access_client']),
     password: flag(row['password_client']),
     scopes: list(row['scopes']),
@@ -149,41 +193,4 @@ function toPassportClient(row: PassportRow): PassportClient {
     revoked: flag(row['revoked']),
     createdAt: time(row['created_text']),
   };
-}
-
-/** Passport treats an empty string like null. */
-function text(value: unknown): string | undefined {
-  if (typeof value === 'number' || typeof value === 'bigint') return String(value);
-  return typeof value === 'string' && value !== '' ? value : undefined;
-}
-
-/** JSON from version 13 on, separated by commas before; a database that was upgraded by hand may have both. */
-function list(value: unknown): readonly string[] | undefined {
-  const parsed = typeof value === 'string' ? parse(value) : value;
-  if (Array.isArray(parsed)) return parsed.filter((entry) => typeof entry === 'string');
-  if (typeof parsed !== 'string') return undefined;
-  return parsed
-    .split(',')
-    .map((entry) => entry.trim())
-    .filter(Boolean);
-}
-
-function parse(json: string): unknown {
-  try {
-    return JSON.parse(json);
-  } catch {
-    return json;
-  }
-}
-
-/** Booleans are numbers on SQLite and MySQL. */
-function flag(value: unknown): boolean {
-  return value === true || Number(value) === 1;
-}
-
-/** Laravel stores times without a zone, in UTC unless the app is configured otherwise. */
-function time(value: unknown): number | undefined {
-  const milliseconds =
-    typeof value === 'string' ? Date.parse(`${value.slice(0, 19).replace(' ', 'T')}Z`) : NaN;
-  return Number.isNaN(milliseconds) ? undefined : Math.floor(milliseconds / 1000);
 }

@@ -18,6 +18,7 @@ export type * from './storage.ts';
 export type * from './idempotency.ts';
 export type * from './attempts.ts';
 export type * from './limits.ts';
+export type * from './passport.ts';
 export type * from './principals.ts';
 export type * from './personal-tokens.ts';
 export type * from './pages.ts';

@@ -13,7 +13,6 @@ import type { Assignments, ConcurrencyLimit, User } from '../contracts/index.ts'
 import { createLoadPersonalToken } from '../access/personal-token.ts';
 import { requireResource } from '../options/resources.ts';
 import type { ResolvedOptions, ResolvedResource } from '../options/resolved-options.ts';
-import { createIsTokenActive } from '../token/verify-access-token.ts';
 import type { ServerClients } from './clients.ts';
 import type { ServerRecord } from './record.ts';
 import type { ServerStorage } from './storage.ts';
@@ -61,7 +60,7 @@ export function createAccess<P extends string, R extends string, U extends User>
       revocationLag: options.tokens.revocationLag,
       cachedTokens: options.tokens.cached,
       verify: tokens.verifyFor(api.resource),
-      isActive: createIsTokenActive(storage.revocations, clients.lastUses.appUsed),
+      isActive: tokens.isActiveFor(clients.lastUses.appUsed),
       async onMissing(userId) {
         // The principal may be missing because the client was removed.
         if (!(await users.find(userId))) await tokens.endMissingUser(userId);

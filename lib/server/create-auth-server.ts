@@ -26,6 +26,7 @@ import { PAUSES, PRUNE, pruneExpired, serverJobs, startJobs } from './jobs.ts';
 import { createServerKeys } from './keys.ts';
 import { createLimiters } from './limiters.ts';
 import { createMount } from './mount.ts';
+import { openPassport } from './passport.ts';
 import { createServerPersonalTokens } from './personal-tokens.ts';
 import { createRecord } from './record.ts';
 import { createRegistration } from './registration.ts';
@@ -76,7 +77,9 @@ export async function createServer<
   A extends string,
 >(given: AuthServerOptions<P, R, U, S, A>, network?: Partial<Network>): Promise<AuthServer<P, R, U, S, A>> {
   const resolved = resolveOptions(given, defineGate<P, R>({ permissions: {} as Record<P, string> }));
-  const { invalidation, storage } = await openStorage(resolved);
+  const { invalidation, storage: opened } = await openStorage(resolved);
+  const passport = await openPassport({ ...resolved, storage: opened });
+  const storage = passport?.storage ?? opened;
   const options = { ...resolved, storage };
   const { gate, issuer, logger, resources, scopes } = options;
 
@@ -91,7 +94,7 @@ export async function createServer<
     loopback: options.clients.documents?.loopback === true,
   });
   const clients = createClients(options, { invalidation, publicFetch, record });
-  const tokens = createTokens(options, { clients, invalidation, keys, record });
+  const tokens = createTokens(options, { clients, invalidation, keys, passport, record });
   // Imported on demand, so that a server without the option loads none of it.
   const openid = options.openid && (await import('./openid.ts')).createOpenId(options, { clients, tokens });
   const access = createAccess(options, { clients, concurrencyLimit, invalidation, record, tokens });

@@ -1,13 +1,16 @@
+import type { LastUses } from '../clients/last-use.ts';
 import type { AuditOrigin, VerifyAccessToken } from '../contracts/index.ts';
 import type { KeyRing } from '../keys/key-ring.ts';
 import { derivedFromEach } from '../keys/secrets.ts';
 import type { ResolvedOptions } from '../options/resolved-options.ts';
+import type { Passport } from '../passport/passport.ts';
 import { createSignAccessToken, TokenKey } from '../token/access-token.ts';
 import type { SignAccessToken, TokenKeys } from '../token/access-token.ts';
 import { createIssueToken } from '../token/issue-token.ts';
 import { createEndMissingUser, createRevoke } from '../token/revoke.ts';
 import type { EndMissingUser } from '../token/revoke.ts';
-import { createVerifyAccessToken } from '../token/verify-access-token.ts';
+import { createIsTokenActive, createVerifyAccessToken } from '../token/verify-access-token.ts';
+import type { IsTokenActive } from '../token/verify-access-token.ts';
 import type { ServerClients } from './clients.ts';
 import type { ServerKeys } from './keys.ts';
 import type { ServerRecord } from './record.ts';
@@ -25,6 +28,8 @@ export interface ServerTokens {
   readonly verify: VerifyAccessToken;
   /** Makes the verification of tokens for one API. */
   readonly verifyFor: (audience: string) => VerifyAccessToken;
+  /** Makes the check whether a verified token was revoked. */
+  readonly isActiveFor: (appUsed?: LastUses['appUsed']) => IsTokenActive;
   /** The revocation whose audit events have an origin. */
   readonly revokeFor: (origin?: AuditOrigin) => ReturnType<typeof createRevoke>;
   readonly endMissingUser: EndMissingUser;
@@ -36,10 +41,12 @@ export function createTokens(
     clients: { directory },
     invalidation,
     keys: { idTokens: idTokenRing, tokens: keyRing },
+    passport,
     record: { audit },
   }: Pick<ServerStorage, 'invalidation'> & {
     readonly clients: ServerClients;
     readonly keys: ServerKeys;
+    readonly passport: Passport | undefined;
     readonly record: ServerRecord;
   },
 ): ServerTokens {
@@ -53,10 +60,21 @@ export function createTokens(
   const idTokenKeys = idTokenRing && (idTokenRing === keyRing ? accessTokenKeys : keysOf(idTokenRing));
   const signAccessToken = createSignAccessToken(options, accessTokenKeys);
 
-  const verifyFor = (audience: string | string[]): VerifyAccessToken =>
-    createVerifyAccessToken({ issuer, audience, keys: keyRing });
+  function verifyFor(audience: string | string[]): VerifyAccessToken {
+    const own = createVerifyAccessToken({ issuer, audience, keys: keyRing });
+    const foreign = [audience].flat().includes(issuer) ? passport?.accessTokens : undefined;
+    return foreign ? async (token) => (foreign.hasForm(token) ? foreign.verify(token) : own(token)) : own;
+  }
   const audiences = [...resources.keys(), ...(openid ? [openid.resource] : [])];
   const verify = verifyFor(audiences.length > 1 ? audiences : issuer);
+
+  function isActiveFor(appUsed?: LastUses['appUsed']): IsTokenActive {
+    const own = createIsTokenActive(storage.revocations, appUsed);
+    const foreign = passport?.accessTokens;
+    return foreign
+      ? async (claims) => (foreign.isOwn(claims) ? foreign.isActive(claims, appUsed) : own(claims))
+      : own;
+  }
 
   const revokeFor: ServerTokens['revokeFor'] = (origin) =>
     createRevoke(storage, {
@@ -75,6 +93,7 @@ export function createTokens(
     issueToken: createIssueToken(options, { audit, clients: directory, signAccessToken, storage }),
     verify,
     verifyFor,
+    isActiveFor,
     revokeFor,
     endMissingUser: createEndMissingUser(revokeFor(), storage.consents),
   };

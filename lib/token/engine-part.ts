@@ -21,10 +21,12 @@ import type { GrantParts } from './exchange.ts';
 import { accessTokenAdapter, codeAdapter, grantAdapter, refreshTokenAdapter } from './models.ts';
 import { refreshTokenGrant } from './refresh-token.ts';
 import { allowedScopes, decideScopes, isAboutUser, requestedScopes, toScope } from './scopes.ts';
+import type { IsTokenActive } from './verify-access-token.ts';
 
 /** What the token endpoint needs besides the options. */
 export interface TokenParts extends Omit<GrantParts, 'options'> {
   readonly clients: ClientDirectory;
+  readonly isActiveFor: () => IsTokenActive;
   /** Finds the permissions that a client has for itself at this moment. */
   readonly clientPermissions: (
     client: StoredClient['client'],
@@ -40,13 +42,14 @@ export function tokenPart(options: ResolvedOptions, parts: TokenParts): EnginePa
   const { issuer, storage } = options;
   const { lifetimes } = options.tokens;
   const ofGrants = { ...parts, options };
+  const isActive = parts.isActiveFor();
   return {
     models: {
       Grant: grantAdapter(storage.grants, issuer),
       AuthorizationCode: codeAdapter(storage.grants, options.tokens),
       RefreshToken: refreshTokenAdapter(storage, options),
-      AccessToken: accessTokenAdapter('user', storage, clients, options),
-      ClientCredentials: accessTokenAdapter('client', storage, clients, options),
+      AccessToken: accessTokenAdapter('user', storage, clients, options, isActive),
+      ClientCredentials: accessTokenAdapter('client', storage, clients, options, isActive),
     },
     grants: [authorizationCodeGrant(ofGrants), refreshTokenGrant(ofGrants), clientCredentialsGrant(ofGrants)],
     configuration: {

@@ -20,7 +20,7 @@ import type { ResolvedOptions } from '../options/resolved-options.ts';
 import { hostClaimsOf } from './access-token.ts';
 import { findPresented, isReplay, refreshGraceOf } from './redemption.ts';
 import { scopeNames } from './scopes.ts';
-import { createIsTokenActive } from './verify-access-token.ts';
+import type { IsTokenActive } from './verify-access-token.ts';
 
 /** Authorization codes, which the authorization endpoint of the engine saves. They are redeemed in authorization-code.ts. */
 export function codeAdapter(
@@ -168,8 +168,8 @@ export function accessTokenAdapter(
   storage: Pick<Storage, 'confirm' | 'revocations'>,
   clients: Pick<ClientDirectory, 'find'>,
   { openid, resources, tokens: { lifetimes } }: ResolvedOptions,
+  isActive: IsTokenActive,
 ): Partial<Adapter> {
-  const isActive = createIsTokenActive(storage.revocations);
   return {
     async find(id) {
       const request = currentRequest();
@@ -199,8 +199,9 @@ function toTokenPayload(claims: AccessTokenClaims, scopes: readonly string[] | u
   return {
     kind: claims.principal === 'user' ? 'AccessToken' : 'ClientCredentials',
     jti: claims.jti,
-    iat: claims.iat,
-    exp: claims.exp,
+    // Whole seconds (RFC 7662 section 2.2), which those of Passport are not.
+    iat: Math.floor(claims.iat),
+    exp: Math.floor(claims.exp),
     aud: claims.aud,
     clientId: claims.client_id,
     scope: scopes?.join(' ') || undefined,

@@ -24,6 +24,7 @@ export type {
   RetentionOptions,
   SecretOptions,
 } from '../options/options.ts';
+export type { PassportOptions } from '../options/passport.ts';
 export type { PersonalTokenSettings } from '../options/personal-tokens.ts';
 export type { DynamicRegistrationOptions, RegistrationRequest } from '../options/registration.ts';
 export type { TokenClaimsContext, TokenOptions } from '../options/tokens.ts';

@@ -473,7 +473,7 @@ for (const [what, prepare, expected, message] of [
     'a database without the table',
     async () => migrated(),
     2,
-    'source: this database has no table oauth_clients; pass the database of the Laravel app.\n',
+    'source: this database has no table oauth_clients; pass the database of the Laravel app, and the prefix of its tables if they have one.\n',
   ],
   [
     'a file that is not there',

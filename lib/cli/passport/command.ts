@@ -7,6 +7,7 @@ import { importClients, importReport } from './import.ts';
 import { withSession } from '../session.ts';
 
 interface Options {
+  readonly prefix?: string;
   readonly source?: string;
   readonly yes?: boolean;
 }
@@ -29,6 +30,7 @@ export function addClientImport(client: Command): void {
         'PASSPORT_DATABASE_URL',
       ),
     )
+    .option('--prefix <text>', 'the prefix of the tables of the Laravel app')
     .addOption(new Option('--dry-run', 'print what it would do (the default)').conflicts('yes'))
     .option('--yes', 'import')
     .addHelpText(
@@ -41,14 +43,14 @@ export function addClientImport(client: Command): void {
     .action(run);
 }
 
-const run = withSession(async ({ administration }, { source: url, yes = false }: Options) => {
+const run = withSession(async ({ administration }, { prefix, source: url, yes = false }: Options) => {
   if (!url) {
     throw new UsageError(
       'Give the database of the Laravel app: --source URL, or the environment variable PASSPORT_DATABASE_URL.',
     );
   }
   const { passportSource } = await import('koa-gatehouse/adapters/knex');
-  const source = passportSource(url);
+  const source = passportSource(url, { prefix, readOnly: true });
   const dryRun = !yes;
   try {
     const { interrupted, result } = await interruptible(

@@ -1,0 +1,87 @@
+/** A client of Laravel Passport, in one form for all of its versions. */
+export interface PassportClient {
+  /** A number as text, or a UUID. */
+  readonly id: string;
+  readonly name: string;
+  /** As it is stored: in plain text, or hashed. `undefined`: a public client. */
+  readonly secret: string | undefined;
+  readonly redirectUris: readonly string[];
+  /** From version 13 on. `undefined`: the grant types follow from the other members. */
+  readonly grantTypes: readonly string[] | undefined;
+  /** Whether it issues personal access tokens. Used before version 13; from then on it is in `grantTypes`. */
+  readonly personalAccess: boolean;
+  /** Whether it uses the password grant (RFC 6749 section 4.3). Used before version 13; from then on it is in `grantTypes`. */
+  readonly password: boolean;
+  readonly scopes: readonly string[] | undefined;
+  /** The name of the user provider, when the app has several. */
+  readonly provider: string | undefined;
+  readonly owner: { readonly id: string; readonly type: string | undefined } | undefined;
+  readonly revoked: boolean;
+  /** In seconds since 1970. */
+  readonly createdAt: number | undefined;
+}
+
+/** What the tables of Passport say of an access token. */
+export interface PassportAccessToken {
+  readonly clientId: string;
+  /** `undefined`: a token of the client for itself. */
+  readonly userId: string | undefined;
+  /** A personal access token: it has a name. */
+  readonly isPersonal: boolean;
+  /** Neither it nor its client is revoked, and its client is for the users of the source's `provider`. */
+  readonly isLive: boolean;
+}
+
+/** What the tables of Passport say of a refresh token. */
+export interface PassportRefreshToken {
+  /** Neither it nor its client is revoked, and its client is for the users of the source's `provider`. */
+  readonly isLive: boolean;
+  /**
+   * Not before this time was it issued, in seconds since 1970: Laravel stores times without their zone. `undefined`: the row of
+   * its access token was purged.
+   */
+  readonly issuedAfter: number | undefined;
+}
+
+/** The tokens of a user for a client that are not revoked. */
+export interface PassportConnection {
+  readonly clientId: string;
+  /** The scopes of each of them: different lists, each once. */
+  readonly scopes: readonly (readonly string[])[];
+  /** When the first one was issued, in seconds since 1970; as exact as the zone of Laravel's times is UTC. */
+  readonly since: number;
+}
+
+/** Which rows of Passport to mark as revoked: an access token with its refresh tokens, or all of a user, a client, or both. */
+export type PassportSelector =
+  | { readonly accessTokenId: string }
+  | { readonly userId?: string | undefined; readonly clientId?: string | undefined };
+
+/**
+ * The clients and tokens of a Laravel app that uses Passport, versions 8 to 13. Ids are text, as the app has them.
+ *
+ * Every method throws `ConfigError` when the database has no tables of Passport, and `StorageError` when it cannot be read.
+ */
+export interface PassportSource {
+  /** How many clients there are, revoked ones too. */
+  count(): Promise<number>;
+  /** All clients in the order of their ids, read 500 at a time. */
+  clients(): AsyncIterable<PassportClient>;
+  /** Checks the tables of the tokens, and finds out whether their rows may be changed. */
+  check(): Promise<{ readonly isWritable: boolean }>;
+  findAccessToken(id: string): Promise<PassportAccessToken | undefined>;
+  findRefreshToken(id: string, clientId: string): Promise<PassportRefreshToken | undefined>;
+  /** Lists the clients that have tokens of a user which are not revoked. */
+  connections(userId: string, clientId?: string): Promise<readonly PassportConnection[]>;
+  /**
+   * Marks a refresh token and its access token as revoked. Of all callers, exactly one ever gets `true`, the app itself included as
+   * far as it marks them in one conditional write too.
+   */
+  redeemRefreshToken(id: string, accessTokenId: string): Promise<boolean>;
+  /** Marks tokens as revoked. Can be repeated. */
+  revoke(selector: PassportSelector): Promise<void>;
+  /** Marks a client as revoked or not. */
+  setClientRevoked(id: string, revoked: boolean): Promise<void>;
+  /** Closes the connections that were opened here; a Knex instance of the host stays open. */
+  close(): Promise<void>;
+}

@@ -1,0 +1,184 @@
+import { randomUUID } from 'node:crypto';
+
+import { compactVerify } from 'jose';
+
+import type { ScopeLimit } from '../clients/consents.ts';
+import type { LastUses } from '../clients/last-use.ts';
+import type {
+  AccessTokenClaims,
+  PassportAccessToken,
+  Storage,
+  VerifyAccessToken,
+} from '../contracts/index.ts';
+import { now } from '../contracts/clock.ts';
+import type { ResolvedOptions } from '../options/resolved-options.ts';
+import type { ResolvedPassport } from '../options/passport.ts';
+import { accessTokenGrantId, ID, mapScopes, sequenceAt } from './identifiers.ts';
+import type { ImportGrant } from './import-grant.ts';
+
+// In seconds, for the difference between the clocks of two machines.
+const LEEWAY = 5;
+
+/** The access tokens of Passport. */
+export interface PassportAccessTokens {
+  /** Whether a token has their form: a JWT of the type `JWT` that is signed with RS256, where this server's have the type `at+jwt`. */
+  readonly hasForm: (token: string) => boolean;
+  readonly verify: VerifyAccessToken;
+  /** Whether verified claims are those of such a token. */
+  readonly isOwn: (claims: Pick<AccessTokenClaims, 'jti'>) => boolean;
+  /** Whether neither a token, nor its client, its user or its connection was revoked, here or there. */
+  readonly isActive: (claims: AccessTokenClaims, appUsed?: LastUses['appUsed']) => Promise<boolean>;
+}
+
+/** What Passport writes in an access token. */
+interface PassportClaims {
+  readonly clientId: string;
+  readonly id: string;
+  readonly sub: unknown;
+  readonly issuedAt: number;
+  /** With microseconds. */
+  readonly expiresAt: number;
+  readonly scopes: ScopeLimit;
+}
+
+export function createAccessTokens(
+  {
+    passport: { publicKey: keys, source, until },
+    ...options
+  }: ResolvedOptions & { passport: ResolvedPassport },
+  { importGrant, storage }: { readonly importGrant: ImportGrant; readonly storage: Storage },
+): PassportAccessTokens {
+  const { issuer } = options;
+  const api = options.resources.get(issuer)!;
+  // The first check of a token follows its verification, which has just read its row.
+  const readJustNow = new WeakMap<AccessTokenClaims, PassportAccessToken>();
+
+  async function readClaims(token: string): Promise<PassportClaims | undefined> {
+    for (const key of keys) {
+      try {
+        const { payload } = await compactVerify(token, key, { algorithms: ['RS256'] });
+        return toClaims(JSON.parse(new TextDecoder().decode(payload)), (names) => mapScopes(names, api));
+      } catch {
+        // Signed with another key, or no JSON.
+      }
+    }
+    return undefined;
+  }
+
+  async function isStored(claims: AccessTokenClaims): Promise<boolean> {
+    const { client_id: clientId, grant_id: id, jti, revocation_sequence: sequence = 0, sub: userId } = claims;
+    const question = { id: jti, clientId, sequence, grant: id === undefined ? undefined : { id, userId } };
+    return storage.revocations.isValid(question);
+  }
+
+  /** Stores the grant of a token of a user that is used here for the first time. */
+  async function isImported(claims: AccessTokenClaims): Promise<boolean> {
+    const { client_id: clientId, exp, grant_id: grantId, iat, jti, limited, scope, sub: userId } = claims;
+    // One that is stored was revoked.
+    if (grantId === undefined || (await storage.grants.find(grantId))) return false;
+    const scopes = scope === undefined ? (limited ? [] : undefined) : scope.split(' ');
+    const expiresAt = Math.ceil(exp);
+    const isDone = await importGrant(
+      {
+        id: grantId,
+        userId,
+        clientId,
+        scopes,
+        createdAt: Math.floor(iat),
+        expiresAt,
+        sequence: sequenceAt(iat),
+      },
+      {
+        // A grant is stored with a credential: one that nobody has.
+        credential: { kind: 'code', id: `passport ${randomUUID()}`, payload: {}, consumedAt: Date.now() },
+        isLive: async () => (await source.findAccessToken(jti))?.isLive === true,
+        isOrphan: false,
+      },
+    );
+    return isDone && isStored(claims);
+  }
+
+  return {
+    hasForm: hasPassportForm,
+    isOwn: ({ jti }) => ID.test(jti),
+    async verify(token) {
+      if (now() >= until) return undefined;
+      const claims = await readClaims(token);
+      if (!claims) return undefined;
+      const { clientId, expiresAt, id, issuedAt, scopes, sub } = claims;
+      const row = await source.findAccessToken(id);
+      if (row?.clientId !== clientId) return undefined;
+      // Never by `sub` alone, which in a token of version 13 is the id of the client when there is no user.
+      const userId = sub === '' ? undefined : row.userId;
+      const verified: AccessTokenClaims = {
+        iss: issuer,
+        aud: issuer,
+        sub: userId ?? clientId,
+        client_id: clientId,
+        iat: issuedAt,
+        exp: expiresAt,
+        jti: id,
+        ...(scopes?.length === 0 && { limited: true }),
+        ...(scopes && scopes.length > 0 && { scope: scopes.join(' ') }),
+        ...(userId === undefined
+          ? { principal: 'client', revocation_sequence: sequenceAt(issuedAt) }
+          : { principal: 'user', grant_id: accessTokenGrantId(id) }),
+      };
+      readJustNow.set(verified, row);
+      return verified;
+    },
+    async isActive(claims, appUsed) {
+      if (now() >= until) return false;
+      const row = readJustNow.get(claims) ?? (await source.findAccessToken(claims.jti));
+      readJustNow.delete(claims);
+      if (!row?.isLive || !((await isStored(claims)) || (await isImported(claims)))) return false;
+      const { client_id: clientId, grant_id: id, iat, sub: userId } = claims;
+      if (id !== undefined) appUsed?.({ id, userId, clientId }, iat);
+      return true;
+    },
+  };
+}
+
+function hasPassportForm(token: string): boolean {
+  const [header = ''] = token.split('.', 1);
+  const { alg, typ } = parseObject(Buffer.from(header, 'base64url').toString());
+  return alg === 'RS256' && typ === 'JWT';
+}
+
+function parseObject(json: string): Readonly<Record<string, unknown>> {
+  try {
+    return Object(JSON.parse(json)) as Readonly<Record<string, unknown>>;
+  } catch {
+    return {};
+  }
+}
+
+/** Reads the claims as Passport's library does. `undefined`: they are not those of a valid token. */
+function toClaims(
+  payload: unknown,
+  toLimit: (names: readonly string[]) => ScopeLimit,
+): PassportClaims | undefined {
+  const { aud: clientId, exp, iat, jti: id, nbf, scopes, sub } = Object(payload) as Record<string, unknown>;
+  const issuedAt = toTime(iat);
+  const expiresAt = toTime(exp);
+  const time = Date.now() / 1000;
+  const isWellFormed =
+    typeof clientId === 'string' &&
+    typeof id === 'string' &&
+    ID.test(id) &&
+    issuedAt !== undefined &&
+    expiresAt !== undefined &&
+    Array.isArray(scopes) &&
+    scopes.every((scope) => typeof scope === 'string');
+  if (!isWellFormed) return undefined;
+  const startsAt = nbf === undefined ? issuedAt : toTime(nbf);
+  const isCurrent =
+    startsAt !== undefined && Math.max(issuedAt, startsAt) <= time + LEEWAY && time < expiresAt;
+  return isCurrent ? { clientId, id, sub, issuedAt, expiresAt, scopes: toLimit(scopes) } : undefined;
+}
+
+/** Whole seconds, a fraction, or the text of one, which lcobucci/jwt 4.0 and 4.1 have written. */
+function toTime(value: unknown): number | undefined {
+  const isTime = typeof value === 'number' || (typeof value === 'string' && /^\d+(?:\.\d+)?$/.test(value));
+  return isTime && Number.isFinite(Number(value)) ? Number(value) : undefined;
+}

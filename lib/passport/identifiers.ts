@@ -1,0 +1,48 @@
+import type { ScopeLimit } from '../clients/consents.ts';
+import { hashCredential } from '../keys/hash.ts';
+
+/** The id of a token of Passport: 40 random bytes. */
+export const ID: RegExp = /^[\da-f]{80}$/;
+
+// No id of this server has this form: its grants have UUIDs, its credentials hashes.
+const ACCESS = 'passport-access-';
+const REFRESH = 'passport-refresh-';
+
+/** The grant of an access token of Passport, and of the refresh token that is exchanged: each is imported once, on all nodes. */
+export const accessTokenGrantId = (id: string): string => ACCESS + id;
+export const refreshTokenGrantId = (id: string): string => REFRESH + id;
+
+/** The id of the access token of a grant. */
+export function accessTokenOf(grantId: string): string | undefined {
+  return grantId.startsWith(ACCESS) ? grantId.slice(ACCESS.length) : undefined;
+}
+
+/** Under this id it is stored, as a revoked token, that a user has disconnected a client. */
+export function disconnectionId(userId: string, clientId: string): string {
+  return `passport-${hashCredential(JSON.stringify([userId, clientId]))}`;
+}
+
+// In seconds. The storage lets the clocks of nodes differ by as much.
+const CLOCK_DIFFERENCE = 5;
+
+/**
+ * The place of a token among the ends of users, clients and all, whose numbers are at least the time in microseconds (see
+ * `RevocationStore`). A token that was issued some seconds after an end is ended too, because the clock of another machine says when.
+ *
+ * @param issuedAt - in seconds since 1970
+ */
+export function sequenceAt(issuedAt: number): number {
+  return Math.max(Math.floor((issuedAt - CLOCK_DIFFERENCE) * 1_000_000), 0);
+}
+
+/**
+ * The scopes here for those of Passport. `*`, and none, is all that the user may do; scopes that the API does not define permit
+ * nothing.
+ */
+export function mapScopes(
+  names: readonly string[],
+  { scopes: known }: { readonly scopes: ReadonlyMap<string, unknown> },
+): ScopeLimit {
+  if (names.length === 0 || names.includes('*')) return undefined;
+  return [...new Set(names)].filter((name) => known.has(name));
+}

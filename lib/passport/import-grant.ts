@@ -1,0 +1,145 @@
+import { consentScopes } from '../clients/consents.ts';
+import type { ScopeLimit } from '../clients/consents.ts';
+import { isOnDevice } from '../clients/redirect-uris.ts';
+import { now } from '../contracts/clock.ts';
+import type { Client, Consent, Credential, Grant, Storage } from '../contracts/index.ts';
+import { StorageError } from '../errors.ts';
+import type { ResolvedOptions } from '../options/resolved-options.ts';
+import type { ResolvedPassport } from '../options/passport.ts';
+import { disconnectionId, mapScopes, sequenceAt } from './identifiers.ts';
+
+/** The grant of a token of Passport, and its first credential. */
+type ImportedGrant = Pick<
+  Grant,
+  'id' | 'userId' | 'clientId' | 'scopes' | 'createdAt' | 'expiresAt' | 'sequence'
+>;
+
+/**
+ * Stores the grant of a token of Passport with the consent that it stands for. Resolves to `false` when its user has disconnected the
+ * client, or the token is not live any more; to `true` when it is stored, also when another request was first.
+ */
+export type ImportGrant = (
+  grant: ImportedGrant,
+  of: {
+    readonly credential: Pick<Credential, 'consumedAt' | 'id' | 'kind' | 'payload'>;
+    /** Whether the token is live at Passport. */
+    readonly isLive: () => Promise<boolean>;
+    /** Passport has no row by which it would know the user of the token. */
+    readonly isOrphan: boolean;
+  },
+) => Promise<boolean>;
+
+/** The consents that users have given at Passport. */
+export interface PassportConsents {
+  /** Imports those of a user that are not stored yet: for all clients, or for one. */
+  readonly importOf: (userId: string, clientId?: string) => Promise<void>;
+  readonly importGrant: ImportGrant;
+}
+
+/**
+ * Makes what imports grants and consents.
+ *
+ * Whoever disconnects a client marks its tokens at Passport, or, where nothing can be written, the disconnection here; deletes the
+ * consent; and revokes the grants. An import goes the other way: it stores the consent, then looks whether the token is live, and
+ * then stores the grant if the consent is still there. Whatever the order, no grant survives the disconnection.
+ */
+export function createConsents(
+  options: ResolvedOptions & { readonly passport: ResolvedPassport },
+  { isWritable, storage }: { readonly isWritable: boolean; readonly storage: Storage },
+): PassportConsents {
+  const { clients, consents, grants, revocations } = storage;
+  const { source } = options.passport;
+  const api = options.resources.get(options.issuer)!;
+
+  /** Whether the user has disconnected the client, or the client or all were ended, since a token was issued. */
+  async function isEnded(
+    { clientId, sequence, userId }: Pick<Grant, 'clientId' | 'sequence' | 'userId'>,
+    isOrphan: boolean,
+  ): Promise<boolean> {
+    // Where Passport's rows are marked, they say it, and tokens that Passport issues afterwards are not meant.
+    const id = isWritable && !isOrphan ? 'passport' : disconnectionId(userId, clientId);
+    return !(await revocations.isValid({ id, clientId, grant: undefined, sequence }));
+  }
+
+  /** @returns whether it was not stored before */
+  async function addConsent(
+    client: Client,
+    userId: string,
+    { limits, since }: { readonly limits: readonly ScopeLimit[]; readonly since: number },
+  ): Promise<boolean> {
+    if (await consents.find(userId, client.id)) return false;
+    const scopes = [...new Set(limits.flatMap((limit) => consentScopes({ limit })))].toSorted();
+    const hosts = hostsOf(client).map((host) => [host, scopes] as const);
+    await consents.add({
+      userId,
+      clientId: client.id,
+      scopes,
+      hosts: Object.fromEntries(hosts),
+      createdAt: since,
+      updatedAt: now(),
+      lastUsedAt: undefined,
+    });
+    return true;
+  }
+
+  async function importOne(
+    userId: string,
+    connection: { readonly clientId: string; readonly limits: readonly ScopeLimit[]; readonly since: number },
+  ): Promise<void> {
+    const { clientId, since } = connection;
+    const stored = await clients.find(clientId);
+    const grant = { userId, clientId, sequence: sequenceAt(since) };
+    if (!stored || (await isEnded(grant, false))) return;
+    const isAdded = await addConsent(stored.client, userId, connection);
+    // The user may have disconnected the client since its tokens were read.
+    const isLive = (await source.connections(userId, clientId)).length > 0 && !(await isEnded(grant, false));
+    if (isAdded && !isLive) await consents.delete(userId, clientId);
+  }
+
+  return {
+    async importOf(userId, clientId) {
+      if (now() >= options.passport.until) return;
+      const known = new Set((await consents.list(userId)).map((consent: Consent) => consent.clientId));
+      for (const connection of await source.connections(userId, clientId)) {
+        if (known.has(connection.clientId)) continue;
+        const limits = connection.scopes.map((names) => mapScopes(names, api));
+        await importOne(userId, { ...connection, limits });
+      }
+    },
+    async importGrant(given, { credential, isLive, isOrphan }) {
+      const { clientId, expiresAt, id, scopes, userId } = given;
+      const stored = await clients.find(clientId);
+      if (!stored || (await isEnded(given, isOrphan))) return false;
+      const [known] = await source.connections(userId, clientId);
+      const limits = known?.scopes.map((names) => mapScopes(names, api)) ?? [scopes];
+      const isAdded = await addConsent(stored.client, userId, {
+        limits,
+        since: known?.since ?? given.createdAt,
+      });
+      const consent = await consents.find(userId, clientId);
+      if (!consent) return false;
+      if (!(await isLive()) || (await isEnded(given, isOrphan))) {
+        if (isAdded) await consents.delete(userId, clientId);
+        return false;
+      }
+      const grant: Grant = { ...given, revokedAt: undefined, origin: undefined, sid: undefined };
+      try {
+        return await grants.insert(
+          grant,
+          { ...credential, grantId: id, expiresAt, sealedSuccessor: undefined },
+          { consent },
+        );
+      } catch (error) {
+        // Another request may have stored it.
+        if (error instanceof StorageError && (await grants.find(id))) return true;
+        throw error;
+      }
+    },
+  };
+}
+
+/** The hosts at which Passport has asked for the consent: those of the redirect URIs whose consent is remembered. */
+function hostsOf({ grantType, redirectUris }: Client): readonly string[] {
+  if (grantType === 'device_code') return [];
+  return [...new Set(redirectUris.filter((uri) => !isOnDevice(uri)).map((uri) => new URL(uri).origin))];
+}

@@ -1,0 +1,48 @@
+import type { Storage } from '../contracts/index.ts';
+import { ConfigError } from '../errors.ts';
+import type { ResolvedOptions } from '../options/resolved-options.ts';
+import type { ResolvedPassport } from '../options/passport.ts';
+import { createAccessTokens } from './access-tokens.ts';
+import type { PassportAccessTokens } from './access-tokens.ts';
+import { connectStorage } from './connected-storage.ts';
+import { createConsents } from './import-grant.ts';
+
+/** The tokens of a Laravel app, which a server accepts beside its own. */
+export interface Passport {
+  /** The storage of the server, through which what ends a token here ends it there too. */
+  readonly storage: Storage;
+  readonly accessTokens: PassportAccessTokens;
+}
+
+/**
+ * Connects a server to the tables of Passport.
+ *
+ * @throws ConfigError when the tables are not Passport's
+ * @throws StorageError when they cannot be read
+ */
+export async function createPassport(
+  options: ResolvedOptions & { readonly passport: ResolvedPassport },
+): Promise<Passport> {
+  const { logger, passport, storage } = options;
+  const { source } = passport;
+  const isWritable = await checkSource(passport);
+  if (!isWritable)
+    logger.warn(
+      {},
+      'tokens that are revoked here stay valid at the Laravel app, because its tables cannot be written: close its /oauth/token before it and this server exchange the same refresh token',
+    );
+  const { importGrant, importOf } = createConsents(options, { isWritable, storage });
+  return {
+    storage: connectStorage(storage, { importOf, isWritable, source }),
+    accessTokens: createAccessTokens(options, { importGrant, storage }),
+  };
+}
+
+async function checkSource({ source }: ResolvedPassport): Promise<boolean> {
+  try {
+    return (await source.check()).isWritable;
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error;
+    throw new ConfigError('passport.source', error.message.replace(/^.*?: /, ''), { cause: error });
+  }
+}

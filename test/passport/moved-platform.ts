@@ -1,0 +1,104 @@
+import type { Knex } from 'knex';
+import { createAdministration } from 'koa-gatehouse';
+import type { AuthServerOptions, Storage } from 'koa-gatehouse';
+import { knexStorage, passportSource } from 'koa-gatehouse/adapters/knex';
+import type { PassportSource } from 'koa-gatehouse/adapters/knex';
+
+import type { TestDatabase } from '../adapters/databases.ts';
+import { temporaryFile } from '../adapters/temporary-file.ts';
+import { startPlatform } from '../harness/platform.ts';
+import type { Mounting, Platform } from '../harness/platform.ts';
+import { APP_KEY, CLIENTS, connectLaravel, createTables, insertVectors, SECRET, vectors } from './laravel.ts';
+import type { PassportVersion } from './laravel.ts';
+
+/** The tables of Passport with the tokens of the vectors, and their client. */
+export interface Laravel extends AsyncDisposable {
+  readonly database: Knex;
+  readonly clientId: string;
+  readonly source: PassportSource;
+}
+
+export async function startLaravel(
+  version: PassportVersion,
+  {
+    address = `sqlite:${temporaryFile('laravel.sqlite')}`,
+    client = 'better-sqlite3',
+    options = {},
+  }: {
+    address?: string;
+    client?: TestDatabase['client'];
+    options?: Parameters<typeof passportSource>[1];
+  } = {},
+): Promise<Laravel> {
+  const database = connectLaravel(client, address);
+  await createTables(database, version, options.prefix);
+  await insertVectors(database, version, options.prefix);
+  return {
+    database,
+    clientId: CLIENTS[version],
+    source: passportSource(database, options),
+    async [Symbol.asyncDispose]() {
+      await database.destroy();
+    },
+  };
+}
+
+export const scopes: AuthServerOptions<'edit_schools' | 'view_schools'>['scopes'] = {
+  'orders:read': { description: 'See schools', permissions: ['view_schools'] },
+  'orders:write': { description: 'Edit schools', permissions: ['edit_schools'] },
+};
+
+/** A platform that has moved in: the client is imported, and the users have the ids that they have in Laravel. */
+export async function moveIn(
+  laravel: Laravel,
+  {
+    grantType = 'authorization_code',
+    mounting,
+    passport,
+    storage,
+    ...given
+  }: {
+    grantType?: 'authorization_code' | 'client_credentials';
+    mounting?: Mounting;
+    passport?: Partial<NonNullable<AuthServerOptions['passport']>>;
+    storage?: Storage;
+  } & Omit<NonNullable<Parameters<typeof startPlatform>[0]>, 'passport'> = {},
+): Promise<Platform> {
+  const own = storage ?? knexStorage(`sqlite:${temporaryFile()}`);
+  await own.migrate();
+  const administration = createAdministration({ storage: { ...own, close: async () => {} } });
+  await administration.importClient({
+    id: laravel.clientId,
+    name: 'Demo',
+    grantType,
+    redirectUris: grantType === 'authorization_code' ? ['https://client.example/cb'] : [],
+    secret: { value: SECRET },
+  });
+  await administration.close();
+  const platform = await startPlatform(
+    {
+      storage: own,
+      scopes,
+      tokens: { revocationLag: 1 },
+      passport: {
+        publicKey: vectors.rsa_public_key_pem,
+        appKey: [APP_KEY, 'base64:rkSKyGxOjk3sZFcpcI70GHOuecbf+E7/czYJiUh/COU='],
+        source: laravel.source,
+        until: '2119-12-31',
+        ...passport,
+      },
+      ...given,
+    },
+    mounting,
+  );
+  const ids = ['7', '42', '0192a7b4-6c1e-7a10-9d33-5b2f4c8e1a01'];
+  for (const id of ids)
+    platform.users.all.push({
+      id,
+      name: `User ${id}`,
+      email: `${id}@school.example`,
+      password: `password of ${id}`,
+      permissions: ['view_schools', 'edit_schools'],
+    });
+  return platform;
+}

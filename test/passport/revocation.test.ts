@@ -1,0 +1,163 @@
+import test from 'ava';
+
+import { onEachEmptyDatabase } from '../adapters/databases.ts';
+import { Browser } from '../harness/browser.ts';
+import { signIn } from '../harness/platform.ts';
+import type { Platform } from '../harness/platform.ts';
+import { postForm } from '../harness/requests.ts';
+import { until } from '../harness/until.ts';
+import { issue, SECRET } from './laravel.ts';
+import { moveIn, startLaravel } from './moved-platform.ts';
+import type { Laravel } from './moved-platform.ts';
+
+const CREDENTIALS = { client_id: '7', client_secret: SECRET };
+
+async function codeOf(platform: Platform, token: string): Promise<unknown> {
+  return (await platform.api('/identity', token)).body['code'];
+}
+
+/** Whether the rows of a token are marked at the old server. */
+async function isMarked(
+  { database }: Laravel,
+  { id, refreshId }: { id: string; refreshId: string },
+): Promise<boolean[]> {
+  const [access] = await database('oauth_access_tokens').where({ id });
+  const [refresh] = await database('oauth_refresh_tokens').where({ id: refreshId });
+  return [Boolean(access.revoked), Boolean(refresh.revoked)];
+}
+
+async function disconnect(platform: Platform): Promise<void> {
+  const browser = new Browser(platform.reach);
+  let page = await browser.open(platform.url('/account/apps'));
+  page = await signIn(browser, page, '42@school.example', 'password of 42');
+  const link = /href="([^"]+\/disconnect)"/.exec(page.html)?.[1] ?? '';
+  await browser.submit(await browser.open(new URL(link, page.url)), 'Disconnect');
+}
+
+type Revoke = (platform: Platform, token: string) => Promise<unknown>;
+
+const WAYS: Readonly<Record<string, { revoke: Revoke; code: string }>> = {
+  'auth.revoke({ token })': {
+    revoke: async ({ auth }, token) => auth.revoke({ token }),
+    code: 'token_revoked',
+  },
+  'auth.revoke({ user })': { revoke: async ({ auth }) => auth.revoke({ user: '42' }), code: 'token_revoked' },
+  'auth.revoke({ client })': {
+    revoke: async ({ auth }) => auth.revoke({ client: '7' }),
+    code: 'token_revoked',
+  },
+  'the revocation endpoint': {
+    revoke: async ({ origin }, token) => postForm(`${origin}/oauth/revoke`, { ...CREDENTIALS, token }),
+    code: 'token_revoked',
+  },
+  'disconnecting the app': { revoke: disconnect, code: 'token_revoked' },
+};
+
+for (const [way, { code, revoke }] of Object.entries(WAYS)) {
+  for (const used of [true, false]) {
+    const whether = used ? 'used before' : 'not used yet';
+    onEachEmptyDatabase(
+      `${way} ends a token that was ${whether}, here and at the old server`,
+      async (t, { client }, address) => {
+        await using laravel = await startLaravel('11', { client, address });
+        await using platform = await moveIn(laravel);
+        const issuedAt = Date.now() / 1000 - 60;
+        const token = await issue(laravel.database, {
+          clientId: 7,
+          userId: 42,
+          issuedAt: Math.floor(issuedAt),
+        });
+        const ofOther = await issue(laravel.database, {
+          clientId: 7,
+          userId: 7,
+          issuedAt: Math.floor(issuedAt),
+        });
+        if (used) t.is(await codeOf(platform, token.accessToken), undefined);
+        await revoke(platform, token.accessToken);
+        t.is(await codeOf(platform, token.accessToken), code);
+        t.deepEqual(await isMarked(laravel, token), [true, true]);
+
+        const isWholeClient = way === 'auth.revoke({ client })';
+        t.is(await codeOf(platform, ofOther.accessToken), isWholeClient ? code : undefined);
+        t.deepEqual(await isMarked(laravel, ofOther), [isWholeClient, isWholeClient]);
+        // One that the old server issues afterwards. By its clock the end of a user or a client lasts some seconds longer.
+        const next = await issue(laravel.database, { clientId: 7, userId: 42 });
+        if (!/user|client/.test(way)) t.is(await codeOf(platform, next.accessToken), undefined);
+      },
+    );
+  }
+}
+
+test('where the old tables are read only, tokens are ended here', async (t) => {
+  for (const [way, { code, revoke }] of Object.entries(WAYS)) {
+    await using laravel = await startLaravel('11', { options: { readOnly: true } });
+    await using platform = await moveIn(laravel);
+    const issuedAt = Math.floor(Date.now() / 1000) - 60;
+    const used = await issue(laravel.database, { clientId: 7, userId: 42, issuedAt });
+    const unused = await issue(laravel.database, { clientId: 7, userId: 42, issuedAt });
+    t.is(await codeOf(platform, used.accessToken), undefined);
+    await revoke(platform, used.accessToken);
+    t.is(await codeOf(platform, used.accessToken), code, way);
+    t.deepEqual(await isMarked(laravel, used), [false, false]);
+    const isOne = way.includes('token') || way.includes('endpoint');
+    t.is(await codeOf(platform, unused.accessToken), isOne ? undefined : code, way);
+    t.regex(JSON.stringify(platform.logger.lines), /tables cannot be written/);
+  }
+});
+
+test('a grant, a disabled app, a user who was removed, and introspection', async (t) => {
+  await using laravel = await startLaravel('11');
+  await using platform = await moveIn(laravel);
+  const { accessToken: token, id } = await issue(laravel.database, {
+    clientId: 7,
+    userId: 42,
+    scopes: ['orders:read'],
+  });
+  const introspect = async (): Promise<Record<string, unknown> | undefined> =>
+    (await postForm(`${platform.origin}/oauth/introspect`, { ...CREDENTIALS, token })).body;
+  const found = await introspect();
+  t.like(found, { active: true, client_id: '7', sub: '42', scope: 'orders:read', principal: 'user' });
+  t.is(found?.['iss'], platform.origin);
+  t.true(Number.isInteger(found?.['exp']) && Number.isInteger(found?.['iat']));
+
+  await platform.auth.clients.disable('7');
+  t.is(await codeOf(platform, token), 'token_holder_gone');
+  t.is((await laravel.database('oauth_clients').where({ id: 7 }))[0].revoked, 1);
+  await platform.auth.clients.enable('7');
+  t.is(await codeOf(platform, token), undefined);
+  t.is((await laravel.database('oauth_clients').where({ id: 7 }))[0].revoked, 0);
+
+  await platform.auth.revoke({ grant: `passport-access-${id}` });
+  t.is(await codeOf(platform, token), 'token_revoked');
+  t.deepEqual(await introspect(), { active: false });
+
+  const other = await issue(laravel.database, { clientId: 7, userId: 42 });
+  t.is(await codeOf(platform, other.accessToken), undefined);
+  platform.users.all.splice(
+    platform.users.all.findIndex((user) => user.id === '42'),
+    1,
+  );
+  await until(async () => (await codeOf(platform, other.accessToken)) === 'token_holder_gone');
+  await until(async () => (await isMarked(laravel, other))[0] === true);
+});
+
+test('the app is listed with its date before it has called anything', async (t) => {
+  await using laravel = await startLaravel('11');
+  await using platform = await moveIn(laravel);
+  await laravel.database('oauth_access_tokens').delete();
+  await issue(laravel.database, {
+    clientId: 7,
+    userId: 42,
+    issuedAt: Date.UTC(2025, 4, 6) / 1000,
+    expiresIn: 1e9,
+    scopes: ['orders:read'],
+  });
+  const browser = new Browser(platform.reach);
+  const page = await signIn(
+    browser,
+    await browser.open(platform.url('/account/apps')),
+    '42@school.example',
+    'password of 42',
+  );
+  t.regex(page.text, /Demo Authorized May 6, 2025 .* It can: See schools/);
+});
