@@ -100,11 +100,11 @@ function openIdOptions<U extends User>() {
         >(),
       ),
     /**
-     * Whether the claims of the scopes are in the ID token too, for apps that do not ask the userinfo endpoint. Each is then as old as the
-     * token. An app gets single ones by the parameter `claims` (section 5.5) in any case.
-     * @default false
+     * Whether the claims of the scopes are in the ID token too, because many apps do not ask the userinfo endpoint (Auth.js). Each is as
+     * old as the token. With `false`, an app gets single ones by the parameter `claims` (section 5.5).
+     * @default true
      */
-    idTokenClaims: optional(boolean, false),
+    idTokenClaims: optional(boolean, true),
     /** How long an ID token is valid: apps check it once, when they get it. @default '1 hour' */
     idTokenLifetime: optional(lifetimeCheck, '1 hour'),
     /**

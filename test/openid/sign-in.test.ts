@@ -37,7 +37,7 @@ for (const [name, mounting] of Object.entries(SERVERS)) {
     const { iss, sub, aud, name: named, email, sid } = tokens.claims()!;
     t.deepEqual(
       [iss, sub, aud, named, email],
-      [platform.auth.issuer, '1', app.client.id, undefined, undefined],
+      [platform.auth.issuer, '1', app.client.id, 'Ann', 'ann@school.example'],
     );
     t.regex(sid as string, /^[\w-]{43}$/);
     t.like(decodeProtectedHeader(tokens.id_token!), { alg: 'RS256', typ: 'JWT' });
