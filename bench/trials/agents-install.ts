@@ -3,7 +3,6 @@ import { cp, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 
-const SOURCE = join(import.meta.dirname, 'agents');
 const LIMIT = 300_000;
 
 /** The programs in the versions of agents/package.json, which is the only place that names them. */
@@ -15,8 +14,9 @@ export interface InstalledAgents {
 }
 
 /** Installs the programs in a folder, without their install scripts. They are no dependencies of this project. */
-export async function installAgents(folder: string): Promise<InstalledAgents> {
-  await cp(SOURCE, folder, { recursive: true });
+export async function installAgents(folder: string, of = 'agents'): Promise<InstalledAgents> {
+  const source = join(import.meta.dirname, of);
+  await cp(source, folder, { recursive: true });
   const words = [
     'install',
     '--prefer-offline',
@@ -26,7 +26,7 @@ export async function installAgents(folder: string): Promise<InstalledAgents> {
     '--no-progress',
   ];
   await promisify(execFile)('npm', words, { cwd: folder, timeout: LIMIT });
-  const { dependencies } = JSON.parse(await readFile(join(SOURCE, 'package.json'), 'utf8')) as {
+  const { dependencies } = JSON.parse(await readFile(join(source, 'package.json'), 'utf8')) as {
     dependencies: Record<string, string>;
   };
   return {
