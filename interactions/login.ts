@@ -1,7 +1,7 @@
 import type { Interaction, User } from '../lib/contracts/index.ts';
 import { TooManyAttemptsError } from '../lib/errors.ts';
 import { readForm } from '../lib/http/form.ts';
-import { seeOther } from './navigation.ts';
+import { queryText, seeOther } from './navigation.ts';
 import type { Link } from './navigation.ts';
 import type { FieldProblem } from './page.ts';
 import type { PageRequest } from './page-request.ts';
@@ -37,12 +37,13 @@ function showLoginOf({ action, client }: Interaction, request: PageRequest, form
   showLogin(request, { ...form, action: `${action}/login`, lead });
 }
 
-/** The login page outside an authorization request, for the pages of this server. Redirects a user who is signed in already. */
+/** The login page outside an authorization request, for the pages of this server. Redirects a user who is signed in already, unless `prompt=login` asks for the password again. */
 export async function askToSignIn(request: PageRequest): Promise<void> {
   const { ctx, flow } = request;
   const target = returnTo(request);
-  const loginUrl = flow.loginUrl(target);
-  if (await flow.currentUser(ctx)) seeOther(ctx, target);
+  const again = queryText(ctx, 'prompt') === 'login' ? 'again' : undefined;
+  const loginUrl = flow.loginUrl(target, again);
+  if (!again && (await flow.currentUser(ctx))) seeOther(ctx, target);
   else if (isElsewhere(loginUrl, request)) seeOther(ctx, loginUrl);
   else showSignIn(request, { login: '', problems: [] });
 }
@@ -82,7 +83,7 @@ function ownPage({ flow }: PageRequest): string {
 }
 
 /** Whether the login page is one of the host. */
-function isElsewhere(loginUrl: string, { flow }: PageRequest): boolean {
+export function isElsewhere(loginUrl: string, { flow }: PageRequest): boolean {
   const { origin, pathname } = new URL(loginUrl, flow.origin);
   return origin !== flow.origin || pathname !== flow.basePath + LOGIN;
 }

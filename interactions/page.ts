@@ -68,7 +68,8 @@ export type View =
   /** Asks for confirmation of an action. */
   | { readonly view: 'confirm'; readonly action: string; readonly button: string; readonly cancel: Link }
   | AppView
-  | AuthorizedAppsView;
+  | AuthorizedAppsView
+  | PersonalTokensView;
 
 /** The homepage and the logo of an app, as the part `about-app` shows them. */
 export interface AboutApp {
@@ -102,6 +103,45 @@ export interface ScopeChoice {
   readonly name: string;
   readonly label: string;
   readonly isChecked: boolean;
+}
+
+/** The data of the views of personal access tokens. */
+export type PersonalTokensView =
+  | {
+      readonly view: 'personal-tokens/list';
+      readonly tokens: readonly PersonalTokenRow[];
+      /** Why the user can create none; `undefined`: the user can. */
+      readonly whyNone: string | undefined;
+      /** The forms for a new one, one for each API. */
+      readonly create: readonly Link[];
+    }
+  | {
+      readonly view: 'personal-tokens/new';
+      readonly action: string;
+      readonly once: string;
+      /** The API, a hidden field; empty for the default one. */
+      readonly api: string;
+      readonly form: { readonly name: string; readonly lifetime: string };
+      readonly lifetimes: readonly { readonly value: string; readonly label: string }[];
+      /** The scopes or permissions to choose from. */
+      readonly access: readonly ScopeChoice[];
+      readonly cancel: string;
+    }
+  | { readonly view: 'personal-tokens/created'; readonly value: string; readonly back: Link };
+
+/** A personal access token of the user. */
+export interface PersonalTokenRow {
+  readonly name: string;
+  /** The name of its API; empty when there is only one. */
+  readonly resource: string;
+  /** The labels of its scopes or permissions. */
+  readonly access: readonly string[];
+  readonly created: Moment;
+  readonly expires: Moment;
+  readonly lastUsed: Moment | undefined;
+  /** The IP address of the last use, or empty. */
+  readonly lastUsedFrom: string;
+  readonly end: string;
 }
 
 /** The data of the list of authorized apps. */

@@ -11,6 +11,7 @@ import { askForLogin, askToSignIn, submitLogin, submitSignIn } from './login.ts'
 import { askForLogout, submitLogout } from './logout.ts';
 import { pathParameter, seeOther } from './navigation.ts';
 import type { PageRequest, RequestFor, Step } from './page-request.ts';
+import { addPersonalTokenRoutes } from './personal-tokens.ts';
 import { PageRouter } from './page-router.ts';
 
 /** A step of an open interaction. Shows a page, or resolves to the URL to redirect to. */
@@ -55,10 +56,11 @@ export function pageRoutes(flow: InteractionFlow, requestFor: RequestFor, assets
     .form('/oauth/logout', submitLogout)
     .file('/oauth/assets/:hash/:name', assets.serve)
     .file(LOGO_ROUTE, serveLogo(flow));
-  const { accountPath, developerPath, devices } = flow;
+  const { accountPath, developerPath, devices, tokensPath } = flow;
   if (devices !== undefined) addDeviceRoutes(router, devices, flow);
   if (developerPath !== undefined) addAppRoutes(router, developerPath, flow);
   if (accountPath !== undefined) addAuthorizedAppRoutes(router, accountPath, flow);
+  if (tokensPath !== undefined) addPersonalTokenRoutes(router, tokensPath, flow);
   return router.routes();
 }
 

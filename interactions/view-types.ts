@@ -24,6 +24,8 @@ export type {
   Access,
   AuthorizedAppRow,
   AuthorizedAppsView,
+  PersonalTokensView,
+  PersonalTokenRow,
   ConnectionRow,
   Connections,
   Detail,

@@ -17,9 +17,10 @@ export async function describeViewer(
   user: User,
   developing?: Developer,
 ): Promise<Viewer> {
-  const { accountPath, basePath, developerPath } = flow;
+  const { accountPath, basePath, developerPath, tokensPath } = flow;
   const links: { path: string; label: string }[] = [];
   if (accountPath !== undefined) links.push({ path: accountPath, label: text['page.authorizedApps'] });
+  if (tokensPath !== undefined) links.push({ path: tokensPath, label: text['page.tokens'] });
   const developer = developerPath === undefined ? undefined : (developing ?? (await findDeveloper()));
   if (developerPath !== undefined && developer) {
     links.push({ path: developerPath, label: nameOfArea(developer, text) });
@@ -67,22 +68,22 @@ export function signedIn(step: (request: PageRequest, user: User) => Promise<voi
         showExpectedError(request, error, await describeViewer(request, user));
       }
     } else if (ctx.method === 'POST') {
-      askToSignInAgain(request);
+      askToSignInAgain(request, flow.basePath + ctx.path);
     } else {
       seeOther(ctx, flow.loginUrl(flow.basePath + ctx.path + ctx.search));
     }
   };
 }
 
-// The session ended while the form was open. A redirect would lose the posted fields; after a sign-in in another tab, reloading
+// The session ended, or grew too old, while the form was open. A redirect would lose the posted fields; after a sign-in in another tab, reloading
 // this page posts them again.
-function askToSignInAgain({ ctx, flow, show, text }: PageRequest): void {
+export function askToSignInAgain({ flow, show, text }: PageRequest, returnTo: string, again?: 'again'): void {
   show({
     view: 'notice',
     status: 403,
     heading: sentence(text['signedOut.heading']),
     lead: sentence(text['signedOut.lead']),
     details: [],
-    beside: { href: flow.loginUrl(flow.basePath + ctx.path), label: text['signedOut.signIn'] },
+    beside: { href: flow.loginUrl(returnTo, again), label: text['signedOut.signIn'] },
   });
 }

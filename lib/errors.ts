@@ -12,6 +12,7 @@ export const ERRORS = {
   ERR_ASSIGNMENT_INVALID: { status: 422, problem: 'assignment_invalid' },
   ERR_PERSONAL_TOKEN_INVALID: { status: 422, problem: 'personal_token_invalid' },
   ERR_PERMISSION_MISSING: { status: 403, problem: 'missing_permission' },
+  ERR_LOGIN_REQUIRED: { status: 403, problem: 'login_required' },
   ERR_INTERACTION_EXPIRED: { status: 400, problem: 'interaction_expired' },
   ERR_CONSENT_INVALID: { status: 422, problem: 'consent_invalid' },
   ERR_TOO_MANY_ATTEMPTS: { status: 429, problem: 'too_many_attempts' },
@@ -190,6 +191,13 @@ export class PermissionMissingError extends GatehouseError {
 /** The message for a missing permission, unless the gate defines one. */
 export function missingPermission(permission: string): string {
   return `Missing permission to ${permission.replaceAll('_', ' ')}.`;
+}
+
+/** The user has to give the password again: the last time was too long ago, or is not known. */
+export class LoginRequiredError extends GatehouseError {
+  constructor() {
+    super('ERR_LOGIN_REQUIRED', 'Sign in again: this needs a login of a short time ago.');
+  }
 }
 
 /** The login or consent of a page has ended: it expired, was finished in another tab, or belongs to another browser. */

@@ -84,6 +84,7 @@ export {
   ConsentInvalidError,
   GatehouseError,
   InteractionExpiredError,
+  LoginRequiredError,
   MigrationsPendingError,
   PermissionMissingError,
   PersonalTokenInvalidError,

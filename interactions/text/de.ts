@@ -9,6 +9,7 @@ export const de: Readonly<Record<keyof typeof en, string>> = {
   'page.skip': 'Zum Inhalt springen',
   'page.menu': 'Ihre Seiten',
   'page.authorizedApps': 'Verbundene Apps',
+  'page.tokens': 'Zugriffstokens',
   'page.apps': 'Ihre Apps',
   'page.allApps': 'Alle Apps',
   'page.signOut': 'Abmelden',
@@ -151,6 +152,47 @@ export const de: Readonly<Record<keyof typeof en, string>> = {
   'connections.endLead':
     '{name}, seit {label}. Sie verliert sofort den Zugriff auf Ihr Konto. Andere Verbindungen der App bleiben bestehen.',
   'connections.done': 'Die Verbindung ist beendet. Sie hat keinen Zugriff mehr auf Ihr Konto.',
+
+  'tokens.lead.one':
+    'Mit diesem Token kann ein Skript von Ihnen auf Ihr Konto bei {brand} zugreifen. Wer ihn kennt, kann es auch.',
+  'tokens.lead.other':
+    'Mit diesen {count} Tokens können Skripte von Ihnen auf Ihr Konto bei {brand} zugreifen. Wer einen kennt, kann es auch.',
+  'tokens.none':
+    'Kein Skript kann auf Ihr Konto bei {brand} zugreifen. Mit einem Token kann es eines von Ihnen, ohne Ihr Passwort.',
+  'tokens.askAdministrator': 'Sie können keine Tokens erstellen. Die Verwaltung kann es Ihnen erlauben.',
+  'tokens.tooMany.one':
+    'Sie haben so viele Tokens, wie Sie haben können: {count}. Beenden Sie ihn, um einen anderen zu erstellen.',
+  'tokens.tooMany.other':
+    'Sie haben so viele Tokens, wie Sie haben können: {count}. Beenden Sie einen, um einen anderen zu erstellen.',
+  'tokens.create': 'Token erstellen',
+  'tokens.createFor': 'Token für {name} erstellen',
+  'tokens.newLead': 'Für ein Skript von Ihnen, das {brand} nutzt.',
+  'tokens.name': 'Name',
+  'tokens.nameHint': 'Wofür er ist, zum Beispiel „Nächtlicher Import“.',
+  'tokens.nameProblem': 'Geben Sie einen Namen von 1 bis 100 Zeichen an.',
+  'tokens.lifetime': 'Endet',
+  'tokens.lifetimeProblem': 'Wählen Sie, wann der Token endet.',
+  'tokens.days.one': 'In {count} Tag',
+  'tokens.days.other': 'In {count} Tagen',
+  'tokens.access': 'Er darf:',
+  'tokens.accessHint': 'Wählen Sie so wenig, wie das Skript braucht. Er darf nie mehr als Sie.',
+  'tokens.accessProblem': 'Wählen Sie, was er darf.',
+  'tokens.nothing': 'Er sagt nur, wer Sie sind.',
+  'tokens.created': 'Erstellt am',
+  'tokens.expires': 'Endet am',
+  'tokens.createdHeading': 'Ihr neuer Token',
+  'tokens.createdLead': 'Kopieren Sie ihn jetzt. Er wird nicht noch einmal angezeigt.',
+  'tokens.value': 'Token',
+  'tokens.back': 'Zurück zu den Tokens',
+  'tokens.end': 'Beenden',
+  'tokens.endHeading': 'Den Token {name} beenden?',
+  'tokens.endLead': 'Skripte, die ihn noch benutzen, verlieren sofort den Zugriff auf Ihr Konto.',
+  'tokens.done.ended': 'Der Token ist beendet. Er hat keinen Zugriff mehr auf Ihr Konto.',
+  'tokens.done.createdBefore':
+    'Der Token wurde bereits erstellt und wird nicht noch einmal angezeigt. Wenn Sie ihn nicht kopiert haben, beenden Sie ihn und erstellen Sie einen anderen.',
+  'tokens.loginHeading': 'Noch einmal anmelden',
+  'tokens.loginLead': 'Um einen Token zu erstellen, müssen Sie sich vor Kurzem angemeldet haben.',
+  'tokens.login': 'Anmelden',
 
   'apps.lead': 'Die Apps, die Sie angelegt haben.',
   'apps.allLead':

@@ -9,6 +9,7 @@ export const en = {
   'page.skip': 'Skip to the content',
   'page.menu': 'Your pages',
   'page.authorizedApps': 'Connected apps',
+  'page.tokens': 'Access tokens',
   'page.apps': 'Your apps',
   'page.allApps': 'All apps',
   'page.signOut': 'Sign out',
@@ -144,6 +145,45 @@ export const en = {
   'connections.endLead':
     '{name}, since {label}. It loses its access to your account at once. Other connections of the app stay.',
   'connections.done': 'The connection is ended. It has no access to your account any more.',
+
+  'tokens.lead.one':
+    'With this token, a script of yours can use your {brand} account. Whoever knows it can too.',
+  'tokens.lead.other':
+    'With these {count} tokens, scripts of yours can use your {brand} account. Whoever knows one can too.',
+  'tokens.none':
+    'No script can use your {brand} account. A token lets one of yours do so, without your password.',
+  'tokens.askAdministrator': 'You cannot create tokens. An administrator can allow you to.',
+  'tokens.tooMany.one': 'You have as many tokens as you can have: {count}. End it to create another one.',
+  'tokens.tooMany.other': 'You have as many tokens as you can have: {count}. End one to create another.',
+  'tokens.create': 'Create a token',
+  'tokens.createFor': 'Create a token for {name}',
+  'tokens.newLead': 'For a script of yours that uses {brand}.',
+  'tokens.name': 'Name',
+  'tokens.nameHint': 'What it is for, such as “Nightly import”.',
+  'tokens.nameProblem': 'Give it a name of 1 to 100 characters.',
+  'tokens.lifetime': 'Ends',
+  'tokens.lifetimeProblem': 'Choose when the token ends.',
+  'tokens.days.one': 'In {count} day',
+  'tokens.days.other': 'In {count} days',
+  'tokens.access': 'It can:',
+  'tokens.accessHint': 'Choose as little as the script needs. It can never do more than you can.',
+  'tokens.accessProblem': 'Choose what it can do.',
+  'tokens.nothing': 'It only says who you are.',
+  'tokens.created': 'Created',
+  'tokens.expires': 'Ends',
+  'tokens.createdHeading': 'Your new token',
+  'tokens.createdLead': 'Copy it now. It is not shown again.',
+  'tokens.value': 'Token',
+  'tokens.back': 'Back to the tokens',
+  'tokens.end': 'End',
+  'tokens.endHeading': 'End the token {name}?',
+  'tokens.endLead': 'Scripts that still use it lose their access to your account at once.',
+  'tokens.done.ended': 'The token is ended. It has no access to your account any more.',
+  'tokens.done.createdBefore':
+    'The token was created already, and its value is not shown again. If you did not copy it, end it and create another one.',
+  'tokens.loginHeading': 'Sign in again',
+  'tokens.loginLead': 'To create a token, you have to have signed in a short time ago.',
+  'tokens.login': 'Sign in',
 
   'apps.lead': 'The apps that you have registered.',
   'apps.allLead':

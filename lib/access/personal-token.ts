@@ -2,59 +2,62 @@ import type { LoadedToken, LoadPersonalToken } from './authenticator.ts';
 import { apiOf, AUTH_FAILURES } from './challenge.ts';
 import type { AuthFailure, ChallengedApi } from './challenge.ts';
 import { effectivePermissions, makePrincipal } from './principal.ts';
-import type { UserAssignments } from './principal.ts';
+import type { EffectivePermissions, UserAssignments } from './principal.ts';
 import type { LastUses } from '../clients/last-use.ts';
-import type { Gate, PersonalTokenStore, Principal, User } from '../contracts/index.ts';
+import type {
+  Gate,
+  IntrospectedPersonalToken,
+  PersonalTokenStore,
+  Principal,
+  User,
+} from '../contracts/index.ts';
 import { hashCredential } from '../keys/hash.ts';
 import { networksOf } from '../limits/networks.ts';
 
 /** Where the gate has this permission, a user needs it to create and to use personal access tokens. */
-const USE_PERSONAL_TOKENS = 'use_personal_tokens';
+export const USE_PERSONAL_TOKENS = 'use_personal_tokens';
+
+interface HolderPorts<P extends string, U extends User> {
+  readonly gate: Pick<Gate<P>, 'effective' | 'can' | 'has'>;
+  /** Called with the user of a token whom the user store does not find. */
+  readonly onMissing: (userId: string) => Promise<void>;
+  readonly userAssignments: Pick<UserAssignments<U>, 'find'>;
+}
 
 /** What `createLoadPersonalToken()` takes. */
-export interface LoadPersonalTokenPorts<P extends string = string, U extends User = User> {
+export interface LoadPersonalTokenPorts<P extends string = string, U extends User = User> extends HolderPorts<
+  P,
+  U
+> {
   /** The API that the tokens are for. */
   readonly api: ChallengedApi & {
     readonly scopes: ReadonlyMap<string, { readonly permissions: readonly P[] }>;
   };
-  readonly gate: Pick<Gate<P>, 'effective' | 'can' | 'has'>;
   readonly issuer: string;
-  /** Called with the user of a token whom the user store does not find. */
-  readonly onMissing: (userId: string) => Promise<void>;
   readonly store: Pick<PersonalTokenStore, 'findByHash'>;
   readonly tokenUsed: LastUses['personalTokenUsed'];
-  readonly userAssignments: Pick<UserAssignments<U>, 'find'>;
 }
 
 /**
  * Creates the function that loads a personal access token for the guard of an API: one read by the hash of its value, and the user with
  * the permissions that the user has now. A token of another API is as unknown as one that was ended.
  */
-export function createLoadPersonalToken<P extends string, U extends User>({
-  api,
-  gate,
-  issuer,
-  onMissing,
-  store,
-  tokenUsed,
-  userAssignments,
-}: LoadPersonalTokenPorts<P, U>): LoadPersonalToken<P, U> {
+export function createLoadPersonalToken<P extends string, U extends User>(
+  ports: LoadPersonalTokenPorts<P, U>,
+): LoadPersonalToken<P, U> {
+  const { api, gate, issuer, store, tokenUsed } = ports;
+  const findHolder = createFindHolder(ports);
   return async function loadPersonalToken(value, at): Promise<LoadedToken<P, U> | AuthFailure> {
     const token = await store.findByHash(hashCredential(value));
     if (!token || token.expiresAt * 1000 <= at || (token.resource ?? issuer) !== api.resource)
       return AUTH_FAILURES.personal;
     const { id, name, permissions, scopes, userId } = token;
-    const holder = await userAssignments.find(userId);
-    if (!holder) {
-      await onMissing(userId);
-      return AUTH_FAILURES.gone;
-    }
-    const effective = effectivePermissions(holder.assignment, gate);
-    if (gate.has(USE_PERSONAL_TOKENS) && !effective.sources.has(USE_PERSONAL_TOKENS))
-      return AUTH_FAILURES.notAllowed;
+    const holder = await findHolder(userId);
+    if ('code' in holder) return holder;
+    const { effective, user } = holder;
     const personalToken = Object.freeze({ id, name });
     const principal: Principal<P, U> = makePrincipal<P, U, Holder<U>>(
-      { type: 'user', user: holder.user, client: undefined, credential: 'personal_token', personalToken },
+      { type: 'user', user, client: undefined, credential: 'personal_token', personalToken },
       effective,
       { gate, granted: scopes, scopes: api.scopes, chosen: scopes ? undefined : permissions },
     );
@@ -71,6 +74,56 @@ export function createLoadPersonalToken<P extends string, U extends User>({
         tokenUsed(token, { address, network: networksOf(address).at(-1)!.name });
       },
     };
+  };
+}
+
+/**
+ * Creates the function that finds a personal access token for introspection, of any API. Resolves to `undefined` for one that the guard
+ * of its API would refuse.
+ */
+export function createIntrospectPersonalToken<P extends string, U extends User>({
+  issuer,
+  resources,
+  store,
+  ...ports
+}: HolderPorts<P, U> &
+  Pick<LoadPersonalTokenPorts<P, U>, 'issuer' | 'store'> & {
+    readonly resources: ReadonlyMap<string, { readonly scopes: ReadonlyMap<string, unknown> }>;
+  }): (value: string) => Promise<IntrospectedPersonalToken | undefined> {
+  const findHolder = createFindHolder(ports);
+  return async function introspectPersonalToken(value) {
+    const token = await store.findByHash(hashCredential(value));
+    const audience = token?.resource ?? issuer;
+    const api = resources.get(audience);
+    if (!token || !api) return undefined;
+    const holder = await findHolder(token.userId);
+    if ('code' in holder) return undefined;
+    return {
+      ...token,
+      audience,
+      scopes: token.scopes?.filter((name) => api.scopes.has(name)),
+      permissions: token.permissions?.filter((name) => holder.effective.sources.has(name as P)),
+    };
+  };
+}
+
+/** Creates the function that finds the user of a token, with the permissions that the user has now. */
+function createFindHolder<P extends string, U extends User>({
+  gate,
+  onMissing,
+  userAssignments,
+}: HolderPorts<P, U>): (
+  userId: string,
+) => Promise<{ readonly user: U; readonly effective: EffectivePermissions<P> } | AuthFailure> {
+  return async function findHolder(userId) {
+    const holder = await userAssignments.find(userId);
+    if (!holder) {
+      await onMissing(userId);
+      return AUTH_FAILURES.gone;
+    }
+    const effective = effectivePermissions(holder.assignment, gate);
+    const isAllowed = !gate.has(USE_PERSONAL_TOKENS) || effective.sources.has(USE_PERSONAL_TOKENS);
+    return isAllowed ? { user: holder.user, effective } : AUTH_FAILURES.notAllowed;
   };
 }
 

@@ -1,5 +1,3 @@
-import { randomUUID } from 'node:crypto';
-
 import type {
   Assignment,
   AuditLog,
@@ -22,10 +20,10 @@ import {
   missingPermission,
   PermissionMissingError,
 } from '../errors.ts';
-import { begin, digest } from '../http/idempotency.ts';
 import type { CheckAppName } from '../clients/app-names.ts';
 import { checkAssigned, findAssignable, refuseAdministratorChanges } from '../access/app-permissions.ts';
 import { countUsage, listActivity } from './app-activity.ts';
+import { createOnce } from './once.ts';
 
 /** What `createDeveloperArea()` takes. */
 export interface DeveloperAreaPorts {
@@ -212,35 +210,4 @@ function permissionMissing(
 ): PermissionMissingError {
   const text = Object.hasOwn(permissions, permission) ? permissions[permission] : undefined;
   return new PermissionMissingError(permission, text?.message ?? missingPermission(permission));
-}
-
-// In seconds: how long a page may stay open, or a browser may return to it and post its form again.
-const RETENTION = 24 * 60 * 60;
-// In seconds: longer than any operation here takes. After a crash, the same form can be posted again when it has passed.
-const LEASE = 60;
-
-/**
- * Runs the operation of a form once, however often and to however many nodes the form is posted.
- *
- * @param parts - the user's id, the operation, and the random string in the form
- * @returns `undefined` when an earlier call has run the operation, or is running it
- */
-export type Once = <T>(parts: readonly string[], run: () => Promise<T>) => Promise<T | undefined>;
-
-function createOnce(store: IdempotencyStore): Once {
-  return async function once(parts, run) {
-    const id = digest(['form', ...parts]);
-    const attempt = { id, fingerprint: id, attempt: randomUUID() };
-    if (await begin(store, attempt, { lease: LEASE, retention: RETENTION })) return undefined;
-    let result;
-    try {
-      result = await run();
-    } catch (error) {
-      await store.abandon(attempt);
-      throw error;
-    }
-    // The result is returned even if this fails: a new secret cannot be shown later.
-    await store.finish(attempt, { status: 201, body: '{}' }).catch(() => false);
-    return result;
-  };
 }

@@ -3,6 +3,7 @@ import type { Context, Middleware } from 'koa';
 import type { Client } from './clients.ts';
 import type { AuthorizedApps, Developer, NamedResource } from './developer.ts';
 import type { User } from './people.ts';
+import type { OwnPersonalTokens } from './personal-tokens.ts';
 
 /** An open login or consent, with the data that its page shows. */
 export interface Interaction {
@@ -130,8 +131,10 @@ export interface InteractionFlow {
   /**
    * The URL of the login page outside an authorization: the host's own page or `/oauth/login`. It sends the user to `returnTo`
    * afterwards, a path of this server.
+   *
+   * @param again - asks users who are logged in for the password too: with the parameter `prompt=login`
    */
-  loginUrl(returnTo: string): string;
+  loginUrl(returnTo: string, again?: 'again'): string;
   /** The path of a requested redirect, such as of `?return_to=`, normalized; `undefined` when it leads to another server. */
   pathHere(path: string): string | undefined;
   /** Logs a user in on this browser, outside an authorization. The session gets a new id. */
@@ -164,6 +167,10 @@ export interface InteractionFlow {
   developer(ctx: Context, user: User): Promise<Developer>;
   /** The apps that the given user has authorized. */
   authorizedApps(ctx: Context, user: User): AuthorizedApps;
+  /** Path of the page of personal access tokens; `undefined` when there is none. */
+  readonly tokensPath: string | undefined;
+  /** The personal access tokens of the given user. `undefined` without the option `tokens.personal`. */
+  readonly personalTokens: ((ctx: Context, user: User) => Promise<OwnPersonalTokens>) | undefined;
 }
 
 /** The content of the error page. */

@@ -76,6 +76,58 @@ export interface NewPersonalToken extends PersonalToken {
   readonly value: string;
 }
 
+/** A personal access token that works, as introspection describes it. */
+export interface IntrospectedPersonalToken extends PersonalToken {
+  /** The URL of its API. */
+  readonly audience: string;
+}
+
+/** A scope or a permission that a personal access token can be limited to. */
+export interface TokenChoice {
+  readonly name: string;
+  readonly description: string;
+}
+
+/** The personal access tokens of one user, for the pages. Durations are in seconds. */
+export interface OwnPersonalTokens {
+  /** `false`: the gate has the permission `use_personal_tokens`, and the user does not hold it. */
+  readonly mayUse: boolean;
+  readonly maxLifetime: number;
+  readonly perUser: number;
+  /** The APIs that a token can be for, the default one first, with what it can be limited to. */
+  readonly apis: readonly {
+    /** `undefined`: the default one. */
+    readonly resource: string | undefined;
+    readonly name: string;
+    /** Whether these are scopes of the API, or, where it has none, permissions of the user. */
+    readonly kind: 'scope' | 'permission';
+    readonly choices: readonly TokenChoice[];
+  }[];
+  /** Whether the user has given the password a short time ago (`tokens.personal.loginAge`). */
+  isLoginFresh(): Promise<boolean>;
+  list(): Promise<readonly PersonalToken[]>;
+  /**
+   * Creates a token.
+   *
+   * @param token.chosen - the names of choices of its API
+   * @param once - a random string in the form, by which a form that is posted several times creates one token only
+   * @returns `undefined` when an earlier post of the form has created the token, or is about to
+   * @throws PersonalTokenInvalidError with one entry per mistake; LoginRequiredError without a fresh login; PermissionMissingError
+   * unless the user may use such tokens
+   */
+  create(
+    token: {
+      readonly name: string;
+      readonly lifetime: number;
+      readonly resource: string | undefined;
+      readonly chosen: readonly string[];
+    },
+    once: string,
+  ): Promise<NewPersonalToken | undefined>;
+  /** Ends a token of the user. Resolves to `false` when there is none. */
+  end(id: string): Promise<boolean>;
+}
+
 /** The personal access tokens of users: `auth.personalTokens`. */
 export interface PersonalTokens<Options extends object = object> {
   /**

@@ -60,7 +60,7 @@ export function createPlaceOf(
   { clients, openid, paths }: ResolvedOptions,
   isRegistrationOpen: boolean,
 ): (path: string) => EndpointPlace | undefined {
-  const areas = [paths.developer, paths.account].filter((area) => area !== undefined);
+  const areas = [paths.developer, paths.account, paths.tokens].filter((area) => area !== undefined);
   return (path) => {
     if (!ENGINE_PATH.test(path) || (!openid && OPENID_METADATA.test(path)) || ENGINE_LOGOUT.test(path)) {
       return areas.some((area) => path === area || path.startsWith(`${area}/`)) ? PAGE : undefined;

@@ -3,11 +3,14 @@ import { IncomingMessage } from 'node:http';
 
 import type { Context } from 'koa';
 
-import type { VerifyAccessToken } from '../contracts/index.ts';
+import type { IntrospectedPersonalToken, VerifyAccessToken } from '../contracts/index.ts';
 import { BodyError } from '../errors.ts';
 import { FORM, JSON_TYPE, readBody, textOf } from '../http/body.ts';
 import { parseJson, refuseDuplicates } from '../http/json.ts';
+import { isUnavailable } from '../http/unavailable.ts';
+import { isPersonalToken } from '../personal-tokens/value.ts';
 import { requestOf } from './request.ts';
+import { answerUnavailable } from './response.ts';
 import { withoutOpenIdParameters } from './metadata.ts';
 import type { NameResources } from './resource-parameter.ts';
 
@@ -40,8 +43,14 @@ export async function readTokenBody(
   const hostRequest = ctx.req;
   let form: Form;
   try {
-    form = await adaptForm(ctx, await receiveForm(ctx), changes);
+    const adapted = await adaptForm(ctx, await receiveForm(ctx), changes);
+    if (adapted === undefined) return undefined;
+    form = adapted;
   } catch (error) {
+    if (isUnavailable(error)) {
+      requestOf(ctx).failure = error;
+      return answerUnavailable(ctx);
+    }
     if (!(error instanceof BodyError)) throw error;
     // RFC 6749 section 5.2 defines 400 only for a malformed request. 408 tells the client that it may send the request again.
     return refuse(ctx, error.status === 408 ? 408 : 400, error.message);
@@ -54,18 +63,19 @@ export async function readTokenBody(
   }
 }
 
+/** @returns `undefined`: the request is answered */
 async function adaptForm(
   ctx: Context,
   form: Form,
   { nameResources, unwrapToken }: Pick<Parameters<typeof readTokenBody>[1], 'nameResources' | 'unwrapToken'>,
-): Promise<Form> {
+): Promise<Form | undefined> {
   const { endpoint } = requestOf(ctx);
   if (endpoint === 'token' && !nameResources) return form;
   const sent = new URLSearchParams(String(form));
   if (endpoint === 'token') return nameResources!(sent) ? String(sent) : form;
   const parameters = endpoint === 'device_authorization' ? withoutOpenIdParameters(sent) : sent;
   if (endpoint === 'device_authorization') nameResources?.(parameters);
-  else await unwrapToken(ctx, parameters);
+  else if ((await unwrapToken(ctx, parameters)) === 'answered') return undefined;
   return String(parameters);
 }
 
@@ -118,21 +128,49 @@ function objectToForm(value: unknown): string {
 // Three parts of base64url with dots between them. Refresh tokens of this server contain no dot.
 const LOOKS_LIKE_JWT = /^[\w-]+\.[\w-]*\.[\w-]*$/;
 
-/** Replaces a signed access token with an id that the engine's adapter finds. */
-export type UnwrapToken = (ctx: Context, form: URLSearchParams) => Promise<void>;
+/** Replaces an access token with an id that the engine's adapter finds; or the request is answered. */
+export type UnwrapToken = (ctx: Context, form: URLSearchParams) => Promise<'answered' | undefined>;
+
+/** What the revocation and introspection endpoints do with personal access tokens, which are no tokens of a client. */
+export interface PresentedPersonalTokens {
+  /** Ends a token by its value, if there is one. */
+  end(value: string, ctx: Context): Promise<unknown>;
+  introspect(value: string): Promise<IntrospectedPersonalToken | undefined>;
+}
 
 /**
  * Lets the revocation and introspection endpoints accept signed access tokens, which the engine refuses. A valid token is
  * replaced by its `jti`, for which the adapter finds its claims; an invalid token is replaced by a random id that does not
  * exist, which both endpoints answer as RFC 7009 section 2.2 and RFC 7662 section 2.2 require.
+ *
+ * Whoever has the value of a personal access token can revoke it, without the authentication of a client: it was issued to none, and a
+ * scanner that has found it in a public place is none.
  */
-export function createUnwrapToken(verify: VerifyAccessToken): UnwrapToken {
+export function createUnwrapToken(
+  verify: VerifyAccessToken,
+  personal: PresentedPersonalTokens | undefined,
+): UnwrapToken {
   return async (ctx, form) => {
     const token = form.get('token');
-    if (!token || form.getAll('token').length > 1 || !LOOKS_LIKE_JWT.test(token)) return;
+    if (!token || form.getAll('token').length > 1) return undefined;
+    if (personal && isPersonalToken(token)) {
+      const request = requestOf(ctx);
+      if (request.endpoint === 'revocation') {
+        await personal.end(token, request.host);
+        ctx.status = 200;
+        ctx.set('Cache-Control', 'no-store');
+        ctx.body = {};
+        return 'answered';
+      }
+      request.personalToken = await personal.introspect(token);
+      form.set('token', request.personalToken?.id ?? randomUUID());
+      return undefined;
+    }
+    if (!LOOKS_LIKE_JWT.test(token)) return undefined;
     const claims = await verify(token);
     requestOf(ctx).accessTokenClaims = claims;
     form.set('token', claims?.jti ?? randomUUID());
+    return undefined;
   };
 }
 

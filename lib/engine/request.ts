@@ -8,6 +8,7 @@ import type {
   AccessTokenClaims,
   FoundCredential,
   FoundSession,
+  IntrospectedPersonalToken,
   RequestOutcome,
   StoredClient,
   User,
@@ -42,6 +43,8 @@ export interface EngineRequest {
   credential?: PresentedCredential | undefined;
   /** The verified claims of the access token that the request introspects or revokes. */
   accessTokenClaims?: AccessTokenClaims | undefined;
+  /** The personal access token that the request introspects. */
+  personalToken?: IntrospectedPersonalToken | undefined;
   /** The request names no scope and the client is registered for none, so its tokens are valid for no scope. */
   isLimitedToNoScope?: boolean;
   /** The request names the scope `offline_access`, which is in none of the engine's parameters. */

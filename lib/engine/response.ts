@@ -55,7 +55,8 @@ async function countGuess(
   }
 }
 
-function answerUnavailable(ctx: KoaContextWithOIDC): void {
+/** Answers a request that the storage cannot be reached for. */
+export function answerUnavailable(ctx: Context): void {
   ctx.status = 503;
   ctx.set('Retry-After', '1');
   ctx.body = { error: 'temporarily_unavailable', error_description: 'the server cannot reach its storage' };

@@ -24,7 +24,7 @@ import { originOf } from '../http/request-id.ts';
 
 /** The parts of the server that the interactions need. */
 export interface InteractionParts
-  extends AuthenticationParts, Pick<InteractionFlow, 'authorizedApps' | 'developer'> {
+  extends AuthenticationParts, Pick<InteractionFlow, 'authorizedApps' | 'developer' | 'personalTokens'> {
   readonly apis: ServerInternals['apis'];
   readonly browserRequestOf: BrowserRequestOf;
   readonly provider: () => Provider;
@@ -57,6 +57,8 @@ export function createInteractionFlow(options: ResolvedOptions, parts: Interacti
     },
     developer,
     authorizedApps,
+    personalTokens: parts.personalTokens,
+    tokensPath: paths.tokens,
     currentUser: sessions.currentUser,
     loginUrl: sessions.loginUrl,
     pathHere: sessions.pathHere,

@@ -67,6 +67,11 @@ export interface LoginSessions extends Pick<
    */
   findUser(this: void, ctx: Context): Promise<{ readonly user: User | undefined } | undefined>;
   /**
+   * When the user of a browser has given the password, here or, by `login.authenticatedAt`, at the host: in seconds since 1970, from a
+   * new read of the session. `undefined`: not known, or it is another user's browser.
+   */
+  authenticatedAt(this: void, ctx: Context, user: User): Promise<number | undefined>;
+  /**
    * Logs a user in: stores a session with a new id, sets its cookie on the response, and deletes the browser's previous
    * session.
    *
@@ -154,15 +159,32 @@ export function createLoginSessions(
     async currentUser(ctx) {
       return (await currentUser?.(ctx)) ?? (await findOwnUser(ctx))?.user;
     },
-    loginUrl(returnTo) {
+    async authenticatedAt(ctx, user) {
+      const hostUser = await currentUser?.(ctx);
+      if (hostUser && hostUser.id !== user.id) return undefined;
+      const own = await read(browserRequestOf(ctx));
+      // A session that began with a login at the host says nothing of when that was.
+      const isOwn = own?.accountId === user.id && own.amr?.includes(HOST_LOGIN) !== true;
+      const times = [
+        isOwn ? own.loginTs : undefined,
+        hostUser && (await options.login.authenticatedAt?.(ctx)),
+      ];
+      const known = times.filter((at) => at !== undefined);
+      return known.length === 0 ? undefined : Math.max(...known);
+    },
+    loginUrl(returnTo, again) {
       const path = pathHere(returnTo, origin);
       if (loginUrl === undefined) {
-        const query = path === undefined ? '' : `?${new URLSearchParams({ return_to: path }).toString()}`;
-        return basePath + ENDPOINTS.login + query;
+        const query = new URLSearchParams({
+          ...(path !== undefined && { return_to: path }),
+          ...(again && { prompt: 'login' }),
+        }).toString();
+        return basePath + ENDPOINTS.login + (query && `?${query}`);
       }
       const url = new URL(loginUrl);
       // A full URL, because the host's login page may be on another origin.
       if (path !== undefined) url.searchParams.set('return_to', origin + path);
+      if (again) url.searchParams.set('prompt', 'login');
       return url.href;
     },
     pathHere: (path) => pathHere(path, origin),

@@ -54,6 +54,8 @@ export interface LoginSession {
   readonly id: string;
   readonly uid: string;
   readonly accountId: string;
+  /** When the user has logged in, in seconds since 1970. */
+  readonly loginTs?: number | undefined;
   /** Authentication methods (RFC 8176), and marks of a login at the host. */
   readonly amr?: string[] | undefined;
 }

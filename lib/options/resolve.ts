@@ -77,7 +77,12 @@ export function resolveOptions<
     login: { ...login, url: login.url && new URL(login.url, issuer).href },
     tokens: { ...tokens, claims: tokens.claims as TokenClaims | undefined },
     secrets: { ...secrets, keyEncryptionKey: secrets.keyEncryptionKey ?? [] },
-    paths: { ...paths, mount: paths.mount ?? basePath, developer },
+    paths: {
+      ...paths,
+      mount: paths.mount ?? basePath,
+      developer,
+      tokens: tokens.personal ? paths.tokens : undefined,
+    },
   });
 }
 

@@ -98,7 +98,9 @@ export async function createServer<
   // Imported on demand, so that a server without the option loads none of it.
   const openid = options.openid && (await import('./openid.ts')).createOpenId(options, { clients, tokens });
   const access = createAccess(options, { clients, concurrencyLimit, invalidation, record, tokens });
-  const personalTokens = createServerPersonalTokens(options, { access, audit });
+  const { endMissingUser } = tokens;
+  const personal = createServerPersonalTokens(options, { access, audit, endMissingUser });
+  const personalTokens = personal.managed;
   await invalidation.subscribe();
 
   const apis = new Map<string, string>();
@@ -109,6 +111,7 @@ export async function createServer<
     invalidation,
     keys,
     limiters,
+    personalTokens,
     openid,
     record,
     tokens,
@@ -120,6 +123,7 @@ export async function createServer<
     limiter: limiters.clients,
     openid,
     pages,
+    personalTokens: personal.presented,
     record,
     registration: createRegistration(options, { clients, limiters, record }),
     verify: tokens.verify,

@@ -1,4 +1,5 @@
 import { createAuthorizedApps } from '../account/authorized-apps.ts';
+import { createOwnTokens } from '../account/own-tokens.ts';
 import { createDeveloperArea } from '../account/developer-area.ts';
 import type { InteractionFlow, Pages, User } from '../contracts/index.ts';
 import type { ServerInternals } from '../contracts/internals.ts';
@@ -19,6 +20,7 @@ import { STANDARD_SCOPES } from '../options/openid.ts';
 import { checkPages } from '../options/ports.ts';
 import type { ResolvedOptions } from '../options/resolved-options.ts';
 import { tokenPart } from '../token/engine-part.ts';
+import type { ManagedPersonalTokens } from '../personal-tokens/personal-tokens.ts';
 import type { ServerAccess } from './access.ts';
 import type { ServerClients } from './clients.ts';
 import type { ServerKeys } from './keys.ts';
@@ -42,6 +44,7 @@ export interface EngineParts<U extends User> extends Pick<ServerStorage, 'invali
   readonly clients: ServerClients;
   readonly keys: ServerKeys;
   readonly limiters: ServerLimiters;
+  readonly personalTokens: ManagedPersonalTokens;
   readonly openid: ServerOpenId | undefined;
   readonly record: ServerRecord;
   readonly tokens: ServerTokens;
@@ -113,7 +116,7 @@ export async function startEngine<U extends User>(
 /** Makes what the pages can do: log in, consent, answer devices, and what users see and change of apps. */
 function createFlow<U extends User>(
   options: ResolvedOptions,
-  { access, apis, clients, limiters, record: { audit }, tokens }: EngineParts<U>,
+  { access, apis, clients, limiters, personalTokens, record: { audit }, tokens }: EngineParts<U>,
   {
     browserRequestOf,
     provider,
@@ -143,6 +146,19 @@ function createFlow<U extends User>(
     idempotency: storage.idempotency,
     privateKeyJwt: options.clients.keys,
   });
+  const { personal } = options.tokens;
+  const ownTokensOf =
+    personal &&
+    createOwnTokens({
+      ...options,
+      assignmentOf: async (user) => access.userAssignments.of(user as U),
+      authenticatedAt: sessions.authenticatedAt,
+      idempotency: storage.idempotency,
+      latestSequence: async () => storage.revocations.latestSequence(),
+      originOf,
+      settings: personal,
+      tokens: personalTokens,
+    });
   const authorizedAppsOf = createAuthorizedApps({ ...options, audit });
   return createInteractionFlow(options, {
     apis,
@@ -164,6 +180,7 @@ function createFlow<U extends User>(
     sessions,
     provider,
     developer: async (ctx, user) => developerOf(user, originOf(ctx)),
+    personalTokens: ownTokensOf,
     authorizedApps: (ctx, user) => authorizedAppsOf(user, originOf(ctx)),
   });
 }

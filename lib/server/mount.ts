@@ -27,6 +27,7 @@ import { createResourceMetadata } from '../engine/resource-metadata.ts';
 import { clientErrorStatus, showError } from '../engine/render-error.ts';
 import type { RegistrationEndpoint } from '../registration/registration-endpoint.ts';
 import { createUnwrapToken } from '../engine/request-body.ts';
+import type { PresentedPersonalTokens } from '../engine/request-body.ts';
 import { completeResponse } from '../engine/response.ts';
 import type { ServerEngine } from './engine.ts';
 import type { ServerOpenId } from './openid.ts';
@@ -53,13 +54,14 @@ export function createMount(
     readonly record: ServerRecord;
     /** `undefined`: apps cannot register themselves. */
     readonly registration: RegistrationEndpoint | undefined;
+    readonly personalTokens: PresentedPersonalTokens | undefined;
     readonly verify: VerifyAccessToken;
   },
 ): Middleware {
   const { logger, paths } = options;
   const { concurrencyLimit, engine, invalidate, limiter, pages, record, registration } = parts;
   const report = createReport(logger, record.observers);
-  const run = createRunEngine(createUnwrapToken(parts.verify), {
+  const run = createRunEngine(createUnwrapToken(parts.verify, parts.personalTokens), {
     hasOpenId: parts.openid !== undefined,
     nameResources: createNameResources(options),
   });

@@ -1,24 +1,41 @@
+import { createIntrospectPersonalToken } from '../access/personal-token.ts';
 import type { AuditLog, User } from '../contracts/index.ts';
+import type { PresentedPersonalTokens } from '../engine/request-body.ts';
 import { ConfigError } from '../errors.ts';
+import { originOf } from '../http/request-id.ts';
 import type { ResolvedOptions } from '../options/resolved-options.ts';
+import { createEndPersonalToken } from '../personal-tokens/end.ts';
 import { createPersonalTokens } from '../personal-tokens/personal-tokens.ts';
 import type { ManagedPersonalTokens } from '../personal-tokens/personal-tokens.ts';
+import type { EndMissingUser } from '../token/revoke.ts';
 import type { ServerAccess } from './access.ts';
 
-/** The personal access tokens of a server. Each method throws a `ConfigError` without the option `tokens.personal`. */
+/** The personal access tokens of a server. */
+export interface ServerPersonalTokens {
+  /** Each method throws a `ConfigError` without the option `tokens.personal`. */
+  readonly managed: ManagedPersonalTokens;
+  /** Those that are presented at the endpoints for clients. `undefined`: there are none. */
+  readonly presented: PresentedPersonalTokens | undefined;
+}
+
 export function createServerPersonalTokens<P extends string, R extends string, U extends User>(
-  { gate, issuer, resources, storage, tokens: { personal } }: ResolvedOptions<P, R, U>,
+  options: ResolvedOptions<P, R, U>,
   {
     access: { userAssignments },
     audit,
+    endMissingUser,
   }: {
     readonly access: Pick<ServerAccess<P, R, U>, 'userAssignments'>;
     readonly audit: Pick<AuditLog, 'record'>;
+    readonly endMissingUser: EndMissingUser;
   },
-): ManagedPersonalTokens {
-  if (!personal) return { create: refuse, list: refuse, revoke: refuse };
-  return createPersonalTokens({
-    store: storage.personalTokens,
+): ServerPersonalTokens {
+  const { gate, issuer, resources, storage } = options;
+  const { personal } = options.tokens;
+  if (!personal) return { managed: { create: refuse, list: refuse, revoke: refuse }, presented: undefined };
+  const store = storage.personalTokens;
+  const managed = createPersonalTokens({
+    store,
     audit,
     latestSequence: async () => storage.revocations.latestSequence(),
     issuer,
@@ -30,6 +47,21 @@ export function createServerPersonalTokens<P extends string, R extends string, U
     maxLifetime: personal.maxLifetime,
     perUser: personal.perUser,
   });
+  const { byValue } = createEndPersonalToken(store, audit);
+  return {
+    managed,
+    presented: {
+      end: async (value, ctx) => byValue(value, originOf(ctx)),
+      introspect: createIntrospectPersonalToken<P, U>({
+        gate,
+        issuer,
+        onMissing: endMissingUser,
+        resources,
+        store,
+        userAssignments,
+      }),
+    },
+  };
 }
 
 async function refuse(): Promise<never> {

@@ -9,6 +9,7 @@ import type {
   Credential,
   Grant,
   GrantStore,
+  IntrospectedPersonalToken,
   Storage,
   StoredSession,
 } from '../contracts/index.ts';
@@ -173,7 +174,8 @@ export function accessTokenAdapter(
   return {
     async find(id) {
       const request = currentRequest();
-      const claims = request?.accessTokenClaims;
+      const { accessTokenClaims: claims, personalToken } = request ?? {};
+      if (principal === 'user' && personalToken?.id === id) return toPersonalPayload(personalToken);
       if (claims?.jti !== id || claims.principal !== principal) return undefined;
       if (!(await isActive(claims))) {
         // It may have been revoked by an earlier request, which was answered with an error.
@@ -191,6 +193,25 @@ export function accessTokenAdapter(
       await storage.revocations.revokeToken({ id, revokedAt: at, expiresAt });
     },
     async revokeByGrantId() {},
+  };
+}
+
+/** Of a personal access token, which has no client: the engine would look for it. */
+function toPersonalPayload(token: IntrospectedPersonalToken): AdapterPayload {
+  const { audience: aud, createdAt: iat, expiresAt: exp, id: jti, permissions, scopes, userId: sub } = token;
+  return {
+    kind: 'AccessToken',
+    jti,
+    iat,
+    exp,
+    aud,
+    scope: scopes?.join(' ') || undefined,
+    extra: {
+      sub,
+      principal: 'user',
+      ...(permissions && { permissions }),
+      ...((scopes ?? []).length === 0 ? { limited: true } : {}),
+    },
   };
 }
 

@@ -15,5 +15,7 @@ export type {
   Interaction,
   InteractionScope,
   NamedResource,
+  OwnPersonalTokens,
   PageError,
+  TokenChoice,
 } from '../contracts/index.ts';

@@ -107,6 +107,8 @@ export function fakeFlow(
     devices: undefined,
     developerPath: undefined,
     accountPath: undefined,
+    tokensPath: undefined,
+    personalTokens: undefined,
     logo: async () => undefined,
     apiUrl: undefined,
     developer: async () => {
