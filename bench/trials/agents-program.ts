@@ -20,11 +20,21 @@ export interface AgentProgram extends AsyncDisposable {
 }
 
 /**
- * Starts a program of JavaScript for an empty home, with nothing else of this process's environment. The browser that it opens
- * is `true`, which ends at once: the trial opens the URLs that the program prints.
+ * Starts a program for an empty home, with nothing else of this process's environment. The browser that it opens is `true`, which ends
+ * at once: the trial opens the URLs that the program prints.
+ *
+ * @param options.program - @default Node.js
+ * @param options.environment - further variables
  */
-export function startAgent(home: string, command: readonly string[]): AgentProgram {
-  const child = spawn(process.execPath, command, {
+export function startAgent(
+  home: string,
+  command: readonly string[],
+  {
+    environment = {},
+    program = process.execPath,
+  }: { readonly environment?: Readonly<Record<string, string>>; readonly program?: string } = {},
+): AgentProgram {
+  const child = spawn(program, command, {
     cwd: home,
     env: {
       PATH: process.env['PATH'] ?? '',
@@ -33,6 +43,7 @@ export function startAgent(home: string, command: readonly string[]): AgentProgr
       // Of the inspector: it opens a browser although nobody sits at a terminal, and stores its tokens in its home.
       MCP_AUTO_OPEN_ENABLED: 'true',
       MCP_INSPECTOR_SECRET_STORE: 'file',
+      ...environment,
     },
     stdio: ['pipe', 'pipe', 'pipe'],
   });

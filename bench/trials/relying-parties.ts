@@ -1,113 +1,178 @@
 /**
  * Applications that sign users in with libraries and servers that nobody here wrote, which get a discovery URL, an id and a secret:
- * a user logs in and consents, the application reads the claims and userinfo and refreshes. Prints a transcript in Markdown. Installs the libraries from npm into a temporary folder.
+ * in Chromium a user logs in and consents, the application reads the claims and userinfo, and refreshes as far as its library can.
+ * Prints a transcript in Markdown. Installs the libraries from npm into a temporary folder; those of Debian are left out where they
+ * are missing.
  *
- *     npm run trial -- relying-parties.ts
+ *     npm run trial -- relying-parties.ts [LIBRARY]
  */
-import { Browser } from '../../test/harness/browser.ts';
-import type { Page } from '../../test/harness/browser.ts';
+import { existsSync } from 'node:fs';
+import { cp, mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+
+import { chromium } from 'playwright-core';
+import type { Page } from 'playwright-core';
+
 import { freePort } from '../../test/harness/free-port.ts';
-import { signIn, startPlatform } from '../../test/harness/platform.ts';
-import type { Platform } from '../../test/harness/platform.ts';
+import { startPlatform } from '../../test/harness/platform.ts';
+import { CHROMIUM } from '../chromium.ts';
 import { installAgents } from './agents-install.ts';
 import { startAgent } from './agents-program.ts';
 import { expect, Transcript } from './agents-transcript.ts';
 import { temporaryFolder } from './servers.ts';
 
-/** What an application can do with its library, besides to sign a user in. */
+/** An application, and what it can do with its library besides to sign a user in. */
 interface RelyingParty {
   readonly library: string;
+  /** The package of Debian that the library is in, with a file of it. @default one of npm */
+  readonly debian?: { readonly name: string; readonly file: string };
   readonly program: string;
+  /** How the program is run, with its file and with what it has to know. @default with Node.js, as an argument each */
+  readonly run?: (file: string, given: readonly string[]) => readonly [string, ...string[]];
   /** The path that its library redirects the user back to. */
   readonly callback?: string;
+  readonly isPublic?: boolean;
   readonly refreshes?: boolean;
 }
 
-const RELYING_PARTIES: readonly RelyingParty[] = [
+const ALL: readonly RelyingParty[] = [
   { library: 'openid-client', program: 'openid-client.js', refreshes: true },
   { library: 'openid-client-5', program: 'openid-client-5.js', refreshes: true },
   { library: 'oauth4webapi', program: 'oauth4webapi.js', refreshes: true },
-  {
-    library: 'express-openid-connect',
-    program: 'express-openid-connect.js',
-  },
+  { library: 'oidc-client-ts', program: 'oidc-client-ts.js', isPublic: true, refreshes: true },
+  { library: 'express-openid-connect', program: 'express-openid-connect.js' },
   { library: 'passport-openidconnect', program: 'passport-openidconnect.js' },
   { library: '@auth/core', program: 'auth-core.js', callback: '/auth/callback/gatehouse' },
   { library: 'better-auth', program: 'better-auth.js', callback: '/api/auth/callback/gatehouse' },
+  {
+    library: 'Authlib',
+    debian: { name: 'python3-authlib python3-flask', file: '/usr/lib/python3/dist-packages/authlib' },
+    program: 'flask-authlib.py',
+    run: (file, given) => ['/usr/bin/python3', file, ...given],
+  },
+  {
+    library: 'mod_auth_openidc',
+    debian: {
+      name: 'libapache2-mod-auth-openidc',
+      file: '/usr/lib/apache2/modules/mod_auth_openidc.so',
+    },
+    program: 'mod_auth_openidc.conf',
+    // It takes them from the environment.
+    run: (file) => ['/usr/sbin/apache2', '-X', '-f', file],
+  },
 ];
+const [only] = process.argv.slice(2);
+const RELYING_PARTIES = ALL.filter(({ library }) => only === undefined || library === only);
 const ANN = 'ann@school.example';
 
-/** Follows redirects, also between the application and the server, as browsers do. */
-async function open(browser: Browser, url: string | URL): Promise<Page> {
-  let page = await browser.get(url);
-  for (let hops = 0; page.location !== undefined; hops += 1) {
-    if (hops > 20) throw new Error(`too many redirects after ${String(url)}`);
-    page = await browser.get(page.location);
-  }
-  return page;
-}
-
-/** Submits a form, and follows its redirects. */
-async function press(browser: Browser, page: Page, button: string): Promise<Page> {
-  const next = await browser.submit(page, button);
-  return next.location === undefined ? next : open(browser, next.location);
-}
-
-/** What an application says of its user. */
-function userOn(page: Page): {
-  readonly claims?: Record<string, unknown>;
-  readonly userinfo?: Record<string, unknown>;
-} {
-  expect('status 200', page.status === 200, page.html.slice(0, 1000));
-  return JSON.parse(page.html) as ReturnType<typeof userOn>;
-}
-
+if (CHROMIUM === undefined) throw new Error('the trial needs Chromium: apt-get install chromium');
 const folder = temporaryFolder();
 process.on('exit', () => folder[Symbol.dispose]());
 const installed = await installAgents(folder.path, 'relying-parties');
+// The file that Apache protects.
+await mkdir(join(folder.path, 'html'));
+await cp(installed.file('mod_auth_openidc.html'), join(folder.path, 'html/user'));
 const transcript = new Transcript();
-await using platform: Platform = await startPlatform({ openid: true });
+await using platform = await startPlatform({ openid: true });
+const browser = await chromium.launch({ executablePath: CHROMIUM, args: ['--no-sandbox', '--disable-gpu'] });
 transcript.line('# Sign in with: libraries of others');
 
-for (const { callback = '/callback', library, program, refreshes } of RELYING_PARTIES) {
-  await transcript.program(installed.named(library), async (done) => {
-    const origin = `http://localhost:${await freePort()}`;
+function runNode(file: string, given: readonly string[]): readonly [string, ...string[]] {
+  return [process.execPath, file, ...given];
+}
+
+/** Waits until the application listens. @throws Error when that takes 20 s */
+async function listens(url: string): Promise<void> {
+  const deadline = performance.now() + 20_000;
+  for (;;) {
+    try {
+      await (await fetch(url)).body?.cancel();
+      return;
+    } catch (error) {
+      if (performance.now() > deadline) throw error;
+      await delay(50);
+    }
+  }
+}
+
+/** What an application says of its user. */
+async function userOn(page: Page): Promise<{
+  readonly claims?: Record<string, unknown>;
+  readonly userinfo?: Record<string, unknown>;
+}> {
+  await page.waitForURL('**/user');
+  return JSON.parse(await page.locator('body').innerText()) as Awaited<ReturnType<typeof userOn>>;
+}
+
+for (const {
+  callback = '/callback',
+  debian,
+  isPublic,
+  library,
+  program,
+  refreshes,
+  run = runNode,
+} of RELYING_PARTIES) {
+  const name = debian ? `${library} of ${debian.name}` : installed.named(library);
+  if (debian && !existsSync(debian.file)) {
+    console.warn(`SKIPPED, ${library}: apt-get install ${debian.name}`);
+    continue;
+  }
+  await transcript.program(name, async (done) => {
+    const port = await freePort();
+    // Another host name than that of the server, so that the two share no cookies.
+    const origin = `http://localhost:${port}`;
     const { client, secret } = await platform.registerApp({
       name: library,
       redirectUris: [origin + callback],
+      ...(isPublic ? { confidential: false } : {}),
     });
-    const given = [platform.origin, client.id, secret, new URL(origin).port];
-    await using app = startAgent(folder.path, [installed.file(program), ...given]);
-    await app.printed(/^listening$/m);
+    const given = {
+      ISSUER: platform.origin,
+      CLIENT_ID: client.id,
+      CLIENT_SECRET: secret,
+      PORT: `${port}`,
+    };
+    const [executable, ...words] = run(installed.file(program), Object.values(given));
+    const environment = { ...given, FOLDER: folder.path };
+    await using _app = startAgent(folder.path, words, { environment, program: executable });
+    await listens(`${origin}/left`);
 
-    const browser = new Browser();
-    let page = await open(browser, `${origin}/login`);
-    expect('the login page', page.html.includes('type="password"'), page.text);
-    page = await signIn(browser, page, ANN);
-    expect('the consent page', page.html.includes('Authorize</button>'), page.text);
-    const said = page.text;
+    const context = await browser.newContext();
+    const page = await context.newPage();
+    page.setDefaultTimeout(20_000);
+    await page.goto(`${origin}/login`);
+    await page.getByLabel('Email').fill(ANN);
+    await page.getByLabel('Password').fill('correct horse');
+    await page.getByRole('button', { name: 'Sign in' }).click();
+    const authorize = page.getByRole('button', { name: 'Authorize' });
+    await authorize.waitFor();
+    const said = await page.locator('main').innerText();
     expect('what the app asks for', /email address/i.test(said), said);
-    page = await press(browser, page, 'Authorize');
-    expect('an answer of the app', page.status < 400, page.html.slice(0, 1000));
-    const { claims, userinfo } = userOn(
-      page.url.pathname === '/user' ? page : await open(browser, `${origin}/user`),
-    );
+    await authorize.click();
+    const { claims, userinfo } = await userOn(page);
     expect('sub', claims?.['sub'] === '1', claims);
     expect('the email of userinfo', userinfo?.['email'] === ANN, userinfo);
     done(
       `signs in: sub \`${String(claims?.['sub'])}\`, \`${String(userinfo?.['name'])}\`, \`${String(userinfo?.['email'])}\``,
     );
 
-    page = await open(browser, `${origin}/login`);
-    if (page.url.pathname !== '/user') page = await open(browser, `${origin}/user`);
-    expect('signed in again without a page', userOn(page).claims?.['sub'] === '1', page.html);
-    done('signs in again without a page');
+    await page.goto(`${origin}/login`);
+    await Promise.any([authorize.waitFor(), page.waitForURL('**/user')]);
+    // A consent to an app on the user's own machine is not remembered. Some libraries keep their own session.
+    if (await authorize.isVisible()) await authorize.click();
+    const again = await userOn(page);
+    expect('the same user', again.claims?.['sub'] === '1', again);
+    done('signs in again without a login');
 
     if (refreshes) {
-      page = await open(browser, `${origin}/refresh`);
-      expect('another refresh token', page.html === '{"refreshed":true}', page.html);
+      await page.goto(`${origin}/refresh`);
+      await page.getByText('{"refreshed":true}').waitFor();
       done('refreshes');
     }
+    await context.close();
   });
 }
+await browser.close();
 process.exitCode = transcript.status;

@@ -32,7 +32,8 @@ app.get('/login', async (request, response) => {
   const csrf = await answer('/auth/csrf', request.headers);
   const { csrfToken } = await csrf.json();
   const cookies = csrf.headers.getSetCookie();
-  const cookie = cookies.map((line) => line.split(';', 1)[0]).join('; ');
+  const sent = request.headers.cookie ?? '';
+  const cookie = [sent, ...cookies.map((line) => line.split(';', 1)[0])].filter(Boolean).join('; ');
   const body = new URLSearchParams({ csrfToken, callbackUrl: `${origin}/user` });
   const signIn = await answer('/auth/signin/gatehouse', { cookie, method: 'POST', body });
   for (const line of cookies) response.append('set-cookie', line);
