@@ -14,6 +14,7 @@ const LONG = new Set(
     'test/together/package.test.ts',
     'test/adapters/{confirmation,galera,lost-standby,many-grants,mariadb-servers,pgbouncer,read-only-server}.test.ts',
     'test/oidc/repeated-revocations.test.ts',
+    'test/openid/thousand-apps.test.ts',
     'test/browser/pages.test.ts',
     'test/security/sweep.test.ts',
   ]),

@@ -42,7 +42,7 @@ export function grant(id: string): Grant {
     revokedAt: undefined,
     sequence: 0,
     origin: undefined,
-    sid: undefined,
+    sessionUid: undefined,
   };
 }
 

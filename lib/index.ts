@@ -53,6 +53,7 @@ export type {
   InteractionFlow,
   Interactions,
   Logger,
+  LogoutOutcome,
   NewPersonalToken,
   Observer,
   Pages,

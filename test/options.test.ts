@@ -713,6 +713,8 @@ const featuresOfStorage: readonly [option: string, member: string, on: object, o
   ['clients.devices', 'deviceCodes.deny', { clients: { devices: true } }, {}],
   ['clients.registration', 'registrations.insert', { clients: { registration: { scopes: [] } } }, {}],
   ['clients.keys', 'clients.redeemAssertion', { clients: { keys: true } }, {}],
+  ['openid', 'logouts', { openid: true }, {}],
+  ['openid', 'logouts.take', { openid: true }, {}],
 ];
 for (const [option, member, on, off] of featuresOfStorage) {
   test(`${option} with a storage without ${member} is refused at start, and without ${option} it starts`, async (t) => {

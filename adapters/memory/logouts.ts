@@ -9,7 +9,7 @@ import { changeRow, copy } from './tables.ts';
 import type { GrantRow, Tables } from './tables.ts';
 
 /** Clients that have to be told that users were signed out. */
-export function logoutStore({ logouts }: Pick<Tables, 'logouts'>): LogoutStore {
+export function logoutStore({ clients, logouts }: Pick<Tables, 'clients' | 'logouts'>): LogoutStore {
   return {
     async take(attempt, { except, leasedUntil, limit, now, perClient }) {
       const counts = new Map<string, number>();
@@ -25,7 +25,9 @@ export function logoutStore({ logouts }: Pick<Tables, 'logouts'>): LogoutStore {
         .slice(0, limit)
         .map((row) => Object.assign(copy(row), { attempt, dueAt: leasedUntil, attempts: row.attempts + 1 }));
       for (const row of taken) logouts.set(row.id, row);
-      return taken.map(copy);
+      return taken.map((row) =>
+        Object.assign(copy(row), { uri: clients.get(row.clientId)?.client.backchannelLogoutUri }),
+      );
     },
     async finish(attempts, { answeredAt, dueAt, error }) {
       for (const { attempt, id } of attempts)
@@ -57,10 +59,10 @@ export function revokeGrants(
 /** Signs a user out where the grants of a session have signed the user in. */
 export function signOut(tables: Tables, { uid, userId }: StoredSession, notice: LogoutNotice): void {
   const signIns = [...tables.grants.values()].filter(
-    ({ grant }) => grant.userId === userId && grant.sid === uid && grant.revokedAt === undefined,
+    ({ grant }) => grant.userId === userId && grant.sessionUid === uid && grant.revokedAt === undefined,
   );
   insertLogouts(tables, signIns, notice);
-  for (const row of signIns) row.grant = { ...row.grant, sid: undefined };
+  for (const row of signIns) row.grant = { ...row.grant, sessionUid: undefined };
 }
 
 /** Stores which clients have to be told: of each session one delivery to a client that has a `backchannelLogoutUri`. */
@@ -71,13 +73,14 @@ function insertLogouts(
 ): void {
   const deliveries = new Map<string, LogoutDelivery>();
   for (const { grant } of rows) {
-    const { clientId, id, sid, userId } = grant;
-    if (sid === undefined || clients.get(clientId)?.client.backchannelLogoutUri === undefined) continue;
-    deliveries.set(JSON.stringify([sid, clientId]), {
+    const { clientId, id, sessionUid, userId } = grant;
+    if (sessionUid === undefined || clients.get(clientId)?.client.backchannelLogoutUri === undefined)
+      continue;
+    deliveries.set(JSON.stringify([sessionUid, clientId]), {
       id,
       clientId,
       userId,
-      sid,
+      sessionUid,
       createdAt,
       dueAt: createdAt,
       attempts: 0,

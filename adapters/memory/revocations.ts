@@ -34,8 +34,8 @@ export function revocationStore(tables: Tables): RevocationStore {
   };
 }
 
-function isSignIn({ clientId, sid, userId }: Grant, party: RevokedParty): boolean {
-  if (sid === undefined) return false;
+function isSignIn({ clientId, sessionUid, userId }: Grant, party: RevokedParty): boolean {
+  if (sessionUid === undefined) return false;
   if ('all' in party) return true;
   return 'userId' in party ? userId === party.userId : clientId === party.clientId;
 }

@@ -530,6 +530,7 @@ export const de: Readonly<Record<keyof typeof en, string>> = {
   'activity.consent_given': 'Eine Person hat den Zugriff erlaubt',
   'activity.consent_denied': 'Eine Person hat den Zugriff abgelehnt',
   'activity.consent_withdrawn': 'Eine Person hat die App getrennt',
+  'activity.logout_undelivered': 'Der App konnte nicht mitgeteilt werden, dass eine Person abgemeldet wurde',
   'activity.device_authorized': 'Eine Person hat ein Gerät verbunden',
   'activity.device_denied': 'Eine Person hat ein Gerät abgelehnt',
   'activity.client_created': 'App angelegt',

@@ -499,6 +499,7 @@ export const en = {
   'activity.consent_given': 'A person authorized the app',
   'activity.consent_denied': 'A person did not authorize the app',
   'activity.consent_withdrawn': 'A person disconnected the app',
+  'activity.logout_undelivered': 'The app could not be told that a person was signed out',
   'activity.device_authorized': 'A person connected a device',
   'activity.device_denied': 'A person did not connect a device',
   'activity.client_created': 'App created',

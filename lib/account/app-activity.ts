@@ -15,7 +15,14 @@ import type {
 const APP_EVENTS: Readonly<Record<ActivityKind, readonly AuditEventType[]>> = {
   tokens: ['token_issued', 'refresh_token_reused', 'tokens_revoked'],
   refused: ['token_refused', 'authorization_refused'],
-  people: ['consent_given', 'consent_denied', 'consent_withdrawn', 'device_authorized', 'device_denied'],
+  people: [
+    'consent_given',
+    'consent_denied',
+    'consent_withdrawn',
+    'device_authorized',
+    'device_denied',
+    'logout_undelivered',
+  ],
   changes: [
     'client_created',
     'client_updated',

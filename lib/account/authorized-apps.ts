@@ -9,6 +9,7 @@ import type {
   AuthorizedApps,
   Client,
   Consent,
+  LogoutNotices,
   Storage,
   ToolUse,
   User,
@@ -24,6 +25,8 @@ export interface AuthorizedAppsPorts {
   /** `undefined`: OpenID Connect is off. */
   readonly openid: (Pick<DescribedResource, 'scopes'> & { readonly resource: string }) | undefined;
   readonly audit: Pick<AuditLog, 'record' | 'list'>;
+  /** `undefined`: no app is told that a user was signed out. */
+  readonly logouts: LogoutNotices | undefined;
 }
 
 interface DescribedResource {
@@ -35,6 +38,7 @@ interface DescribedResource {
 export function createAuthorizedApps({
   audit,
   issuer,
+  logouts,
   openid,
   resources,
   storage,
@@ -115,10 +119,11 @@ export function createAuthorizedApps({
         const consent = await consents.find(user.id, clientId);
         const at = now();
         // The grants before the consent: after a crash in between, the app is still listed and can be disconnected again.
-        const revoked = await grants.revoke({ userId: user.id, clientId }, at);
+        const revoked = await grants.revoke({ userId: user.id, clientId }, at, logouts?.create());
         const removed = await consents.delete(user.id, clientId);
         // Again, because a concurrent authorization may have read the consent and created a grant between the two writes.
-        await grants.revoke({ userId: user.id, clientId }, at);
+        await grants.revoke({ userId: user.id, clientId }, at, logouts?.create());
+        logouts?.stored();
         if (consent && removed) {
           audit.record(
             { type: 'consent_withdrawn', userId: user.id, clientId, scopes: namedScopes(consent) },
@@ -131,8 +136,9 @@ export function createAuthorizedApps({
         if (!isId(connectionId)) return false;
         const grant = await grants.find(connectionId);
         if (grant?.userId !== user.id || grant.clientId !== clientId) return false;
-        const revoked = await grants.revoke({ id: grant.id }, now());
+        const revoked = await grants.revoke({ id: grant.id }, now(), logouts?.create());
         if (revoked.length === 0) return false;
+        logouts?.stored();
         audit.record(
           { type: 'tokens_revoked', target: 'grant', clientId, userId: user.id, grantId: grant.id },
           { ...origin, actorId: user.id },

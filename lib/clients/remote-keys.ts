@@ -4,8 +4,8 @@ import { LRUCache } from 'lru-cache';
 
 import { now } from '../contracts/clock.ts';
 import type { Logger, RemoteWaits } from '../contracts/index.ts';
-import { PublicFetchError } from '../http/public-fetch.ts';
 import type { PublicDocument, PublicFetch } from '../http/public-fetch.ts';
+import { PublicFetchError } from '../http/public-request.ts';
 import { LONGEST_KEY_SET, usableKeys } from './public-keys.ts';
 import type { PublicKey } from './public-keys.ts';
 

@@ -43,6 +43,14 @@ export type AuditEvent =
       /** The client of the authorization request; absent outside an authorization. */
       readonly clientId?: string | undefined;
     }
+  /** An app was not told of a logout within a day (OpenID Connect Back-Channel Logout 1.0). */
+  | {
+      readonly type: 'logout_undelivered';
+      readonly userId: string;
+      readonly clientId: string;
+      /** Why the last attempt failed, such as `timeout` or `status 500`. */
+      readonly error: string;
+    }
   | { readonly type: 'login_failed'; readonly clientId?: string | undefined }
   /** Refused before the password was checked, because too many logins have failed: see the option `limits.attempts`. */
   | { readonly type: 'login_throttled' }

@@ -13,7 +13,7 @@ export interface Grant {
   readonly scopes: readonly string[] | undefined;
   readonly createdAt: number;
   /**
-   * When its code expires; with a `sid`, when the login session ends at the latest. A storage keeps the grant until then, and until the last
+   * When its code expires; with a `sessionUid`, when the login session ends at the latest. A storage keeps the grant until then, and until the last
    * of its credentials has expired.
    */
   readonly expiresAt: number;
@@ -27,10 +27,10 @@ export interface Grant {
   /** Where it was authorized; `undefined` for one of `auth.issueToken()`, and for those from before this was stored. */
   readonly origin: GrantOrigin | undefined;
   /**
-   * The `sid` of its ID tokens (OpenID Connect Front-Channel Logout 1.0 section 3): the {@link StoredSession.uid} of the login session.
-   * `undefined`: the user does not sign in at the client by it, or was signed out there.
+   * The {@link StoredSession.uid} of the login session in which the user has signed in at the client by it (OpenID Connect Core 1.0).
+   * `undefined`: the client has got no ID token, or the user was signed out there.
    */
-  readonly sid: string | undefined;
+  readonly sessionUid: string | undefined;
 }
 
 /** Where a user has authorized a client: what the user recognizes the grant by. */

@@ -1,3 +1,5 @@
+import { now } from './clock.ts';
+
 /**
  * A client that has to be told that a user was signed out (OpenID Connect Back-Channel Logout 1.0). Times are in seconds since 1970.
  */
@@ -6,8 +8,8 @@ export interface LogoutDelivery {
   readonly id: string;
   readonly clientId: string;
   readonly userId: string;
-  /** The {@link Grant.sid} of the grant. */
-  readonly sid: string;
+  /** The {@link Grant.sessionUid} of the grant. */
+  readonly sessionUid: string;
   /** When the session or the grant was ended. */
   readonly createdAt: number;
   /** When the client is told, or told again; `undefined`: it was told, or is not told any more. */
@@ -24,12 +26,34 @@ export interface LogoutDelivery {
   readonly expiresAt: number;
 }
 
+/** A delivery that a node has taken. */
+export interface TakenLogout extends LogoutDelivery {
+  /** The `backchannelLogoutUri` of the client at this moment; `undefined`: the client was deleted, or is not told any more. */
+  readonly uri: string | undefined;
+}
+
 /** What an end of a session or of grants stores for the clients that are told of it, in the same write. In seconds since 1970. */
 export type LogoutNotice = Pick<LogoutDelivery, 'createdAt' | 'expiresAt'>;
 
+// In seconds: a day in which the client is told again, and a day in which the result is shown.
+const KEPT = 172_800;
+
+export function newLogoutNotice(): LogoutNotice {
+  const createdAt = now();
+  return { createdAt, expiresAt: createdAt + KEPT };
+}
+
+/** Tells clients of logouts, for what ends sessions and grants. */
+export interface LogoutNotices {
+  /** Makes what is passed to the write that ends them. */
+  create(this: void): LogoutNotice;
+  /** Sends what such a write has stored. Call it after the write; nothing waits for it. */
+  stored(this: void): void;
+}
+
 /**
  * Stores which clients have to be told of a logout: the `logouts` of a {@link Storage}. Rows are added by the methods that end sessions
- * and grants, when they are given a {@link LogoutNotice}: one for each client and `sid`, of the clients that have a `backchannelLogoutUri`.
+ * and grants, when they are given a {@link LogoutNotice}: one for each client and session, of the clients that have a `backchannelLogoutUri`.
  */
 export interface LogoutStore {
   /**
@@ -48,7 +72,7 @@ export interface LogoutStore {
       readonly perClient: number;
       readonly except: readonly string[];
     },
-  ): Promise<readonly LogoutDelivery[]>;
+  ): Promise<readonly TakenLogout[]>;
   /**
    * Stores how attempts have ended. Changes nothing of a delivery of which another attempt has begun since.
    *

@@ -6,12 +6,12 @@
  * A line about a request has its id as `request_id`, and a line about an error has the error as `err`.
  *
  * - `error`: `request failed`, `page failed`, `api request failed`
- * - `warn`: `token refused` with `revoked_grant_id`, where a code or a refresh token was reused; `job failed`. A message with
+ * - `warn`: `token refused` with `revoked_grant_id`, where a code or a refresh token was reused; `logout not delivered`; `job failed`. A message with
  *   ` again` has the `count` of further failures of the same cause in ten seconds
  * - `info`: `token issued`, `token refused`, `authorization refused`, `revocation answered`, `revocation refused`,
  *   `introspection refused`, `device_authorization answered`, `device_authorization refused`, `login`, `login failed`,
  *   `login throttled`, `logout`; `authorization server started`, and once a day `running`
- * - `debug`: `introspection answered`, `token polled`
+ * - `debug`: `introspection answered`, `token polled`, `logout delivered`, `logout not delivered yet`
  */
 export interface Logger {
   /** Details for the developer who sets up an app. */
@@ -73,6 +73,18 @@ export type GuardOutcome =
       readonly code: string;
     };
 
+/** How an attempt to tell a client that a user was signed out has ended (OpenID Connect Back-Channel Logout 1.0). */
+export interface LogoutOutcome {
+  readonly clientId: string;
+  /** 1 for the first attempt to tell the client of this logout. */
+  readonly attempt: number;
+  /** Why it failed, such as `timeout` or `status 500`; `undefined`: the client has confirmed it. */
+  readonly error: string | undefined;
+  /** `false`: the client is told again. */
+  readonly isLast: boolean;
+  readonly seconds: number;
+}
+
 /**
  * Receives the results of requests, for metrics. The methods are called synchronously during requests, so they should be short;
  * an error that they throw is logged and does not fail the request.
@@ -85,6 +97,8 @@ export interface Observer {
    * is called twice: when the guard accepts the token, and when `requires()` or the limit refuses the request.
    */
   guarded?(outcome: GuardOutcome): void;
+  /** Called when this node has told a client of a logout, or has tried to. */
+  toldOfLogout?(outcome: LogoutOutcome): void;
 }
 
 /** The attributes of a span. They hold no credential, and no text of a caller that was not authenticated. */

@@ -209,7 +209,7 @@ export interface SessionStore {
    * Deletes a session, if it exists.
    *
    * @param notice - the clients at which the user is signed in by the session are told, see {@link LogoutStore}; their grants stay, without
-   * the `sid`. `undefined`: nobody is told
+   * the `sessionUid`. `undefined`: nobody is told
    */
   delete(id: string, notice?: LogoutNotice): Promise<void>;
   /** Deletes all sessions of a user. Resolves to their number. */

@@ -170,7 +170,7 @@ export function createDeviceFlow(options: ResolvedOptions, parts: DeviceFlowPart
         expiresAt: code.expiresAt,
         revokedAt: undefined,
         sequence: login.sequence,
-        sid: undefined,
+        sessionUid: undefined,
         origin: { address: knownAddress(payload.address), userAgent: payload.userAgent },
       };
       const prerequisites = { consent, ...('sessionId' in login ? { sessionId: login.sessionId } : {}) };

@@ -5,7 +5,7 @@ import type { Context } from 'koa';
 import type { Provider } from 'oidc-provider';
 
 import { now } from '../contracts/clock.ts';
-import type { AuditLog, InteractionFlow, StoredClient, User } from '../contracts/index.ts';
+import type { AuditLog, InteractionFlow, LogoutNotices, StoredClient, User } from '../contracts/index.ts';
 import { ConfigError } from '../errors.ts';
 import { hashCredential } from '../keys/hash.ts';
 import type { Authentication } from '../options/openid.ts';
@@ -87,11 +87,14 @@ export function createLoginSessions(
     audit,
     endMissingUser,
     browserRequestOf,
+    logouts,
     provider,
   }: {
     readonly audit: Pick<AuditLog, 'record'>;
     readonly endMissingUser: EndMissingUser;
     readonly browserRequestOf: BrowserRequestOf;
+    /** `undefined`: no client is told of a logout. */
+    readonly logouts: LogoutNotices | undefined;
     readonly provider: () => Provider;
   },
 ): LoginSessions {
@@ -130,11 +133,20 @@ export function createLoginSessions(
     return hostUser && hostUser.id !== user.id ? [otherHostUserAmr(hostUser)] : undefined;
   }
 
-  /** Deletes the browser's session. Resolves to what it was; `undefined` when no user was logged in. */
-  async function removeSession(page: BrowserRequest): Promise<LoginSession | undefined> {
+  /**
+   * Deletes the browser's session. Resolves to what it was; `undefined` when no user was logged in.
+   *
+   * @param next - the user who logs in: the same one stays signed in at the clients
+   */
+  async function removeSession(page: BrowserRequest, next?: User): Promise<LoginSession | undefined> {
     const session = await find(page);
     page.session = undefined;
-    if (session) await storage.sessions.delete(session.id);
+    if (!session) return undefined;
+    if (!logouts || session.accountId === next?.id) await storage.sessions.delete(session.id);
+    else {
+      await storage.sessions.delete(session.id, logouts.create());
+      logouts.stored();
+    }
     return session;
   }
 
@@ -204,7 +216,7 @@ export function createLoginSessions(
         ...(amr.length > 0 && { amr }),
       };
       const expiresAt = sessionEnd(login, lifetimes);
-      const previous = await removeSession(page);
+      const previous = await removeSession(page, user);
       // A consent page is bound to the `uid`: pages of the same user in other tabs stay valid.
       const uid = previous?.accountId === user.id ? previous.uid : newId();
       await storage.sessions.insert({

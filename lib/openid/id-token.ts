@@ -3,6 +3,7 @@ import crypto from 'node:crypto';
 
 import { now } from '../contracts/clock.ts';
 import type { Client } from '../contracts/index.ts';
+import { hashCredential } from '../keys/hash.ts';
 import { authenticationMethods } from '../login/login-session.ts';
 import { sidOf } from '../login/session-model.ts';
 import type { ResolvedOpenId } from '../options/resolved-options.ts';
@@ -49,7 +50,7 @@ function authenticationOf(payload: Readonly<Record<string, unknown>>, client: Cl
     ...(nonce !== undefined && { nonce }),
     ...(acr !== undefined && { acr }),
     ...(amr.length > 0 && { amr }),
-    sid: sidOf(String(sessionUid), client.id),
+    sid: sidOf(hashCredential(String(sessionUid)), client.id),
   };
 }
 

@@ -13,6 +13,9 @@ export function openIdMetadata({ issuer, openid }: Pick<ResolvedOptions, 'issuer
     id_token_signing_alg_values_supported: [algorithm],
     claim_types_supported: ['normal'],
     claims_supported: [...new Set([...OF_EACH_LOGIN, ...ofLogin, ...ofScopes])],
+    // Back-Channel Logout 1.0 section 2.
+    backchannel_logout_supported: true,
+    backchannel_logout_session_supported: true,
     claims_parameter_supported: true,
     prompt_values_supported: ['none', 'login', 'consent', 'select_account'],
     request_parameter_supported: false,

@@ -58,6 +58,7 @@ export function resolveOptions<
   const scopes = scopesOfAll([...resources.values(), ...(openid ? [openid] : [])]);
   const further = [...resources.values()].filter(({ resource }) => resource !== issuer);
   const clients = withAgents(options.clients, further);
+  if (openid) requireMembersFor('openid', storage);
   if (clients.devices) requireMembersFor('clients.devices', storage);
   if (clients.registration) requireMembersFor('clients.registration', storage);
   if (clients.keys) requireMembersFor('clients.keys', storage);

@@ -50,6 +50,7 @@ const FEATURES = {
     ...IDEMPOTENCY,
   },
   actions: IDEMPOTENCY,
+  openid: { logouts: ['take', 'finish', 'findLatest'] },
   'paths.developer': IDEMPOTENCY,
   limits: { attempts: ['reserve'] },
 } as const satisfies Readonly<Record<string, Members>>;

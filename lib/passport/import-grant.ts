@@ -122,7 +122,7 @@ export function createConsents(
         if (isAdded) await consents.delete(userId, clientId);
         return false;
       }
-      const grant: Grant = { ...given, revokedAt: undefined, origin: undefined, sid: undefined };
+      const grant: Grant = { ...given, revokedAt: undefined, origin: undefined, sessionUid: undefined };
       try {
         return await grants.insert(
           grant,

@@ -125,6 +125,7 @@ function sharesOf(record: AuditRecord): readonly Share[] {
     case 'consent_withdrawn':
     case 'login':
     case 'logout':
+    case 'logout_undelivered':
       return [{ of: [type, record.userId, record.clientId], rate: REPEATED }];
     case 'user_code_refused':
       return [{ of: [type, record.userId], rate: REPEATED }];
@@ -264,6 +265,7 @@ const TYPES: Readonly<Record<AuditEventType, true>> = {
   login_failed: true,
   login_throttled: true,
   logout: true,
+  logout_undelivered: true,
   consent_given: true,
   consent_denied: true,
   consent_withdrawn: true,

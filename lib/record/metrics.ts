@@ -9,7 +9,14 @@ import type { Middleware } from 'koa';
 import { Counter, Gauge, Histogram, Registry } from 'prom-client';
 import type { OpenMetricsContentType } from 'prom-client';
 
-import type { AuditLog, AuditRecord, EndpointOutcome, GuardOutcome, Observer } from '../contracts/index.ts';
+import type {
+  AuditLog,
+  AuditRecord,
+  EndpointOutcome,
+  GuardOutcome,
+  LogoutOutcome,
+  Observer,
+} from '../contracts/index.ts';
 import { INTERNALS, internalsOf } from '../contracts/internals.ts';
 import type { ServerInternals } from '../contracts/internals.ts';
 import { ConfigError } from '../errors.ts';
@@ -76,6 +83,8 @@ export interface Metrics {
  * - `gatehouse_guard_cold_duration_seconds`: a histogram of the verification of tokens that are not in the cache
  * - `gatehouse_logins_total{outcome}`: `succeeded`, `failed`, `throttled`
  * - `gatehouse_revocations_total{target}`: `token`, `grant`, `user`, `client`
+ * - `gatehouse_logouts_told_total{outcome}`: attempts to tell an app that a user was signed out: `delivered`, `failed`, of which the app is
+ *   told again, and `given_up`
  * - `gatehouse_requests_in_progress`: the number of running requests
  * - `gatehouse_signing_key_age_seconds`: for how long the active signing key has been signing
  *
@@ -95,6 +104,7 @@ export function createMetrics(auth: ObservedServer, options: MetricsOptions = {}
       else if (outcome.endpoint === 'registration') countRegistration(outcome);
     },
     guarded: guardCounter(create),
+    toldOfLogout: logoutCounter(create),
   });
   const stopListening = auth.events.on('*', eventCounter(create));
   create.gauge('gatehouse_requests_in_progress', 'Requests in progress.', () => concurrencyLimit.count);
@@ -166,6 +176,17 @@ function eventCounter({ counter }: Creator): (record: AuditRecord) => void {
     if (outcome !== undefined) logins.inc({ outcome });
     else if (record.type === 'tokens_revoked') revocations.inc({ target: record.target });
   };
+}
+
+function logoutCounter({ counter }: Creator): (outcome: LogoutOutcome) => void {
+  const told = counter(
+    'gatehouse_logouts_told_total',
+    'Attempts to tell an app that a user was signed out.',
+    'outcome',
+  );
+  for (const outcome of ['delivered', 'failed', 'given_up']) told.inc({ outcome }, 0);
+  return ({ error, isLast }) =>
+    told.inc({ outcome: error === undefined ? 'delivered' : isLast ? 'given_up' : 'failed' });
 }
 
 function guardCounter({ counter, histogram }: Creator): (outcome: GuardOutcome) => void {

@@ -1,4 +1,4 @@
-import type { EndpointOutcome, GuardOutcome, Logger, Observer } from '../contracts/index.ts';
+import type { EndpointOutcome, GuardOutcome, Logger, LogoutOutcome, Observer } from '../contracts/index.ts';
 
 /**
  * The observers of one server. A member is `undefined` without observers of it, so that a request only makes one comparison.
@@ -6,6 +6,7 @@ import type { EndpointOutcome, GuardOutcome, Logger, Observer } from '../contrac
 export interface Observers {
   readonly answered: ((outcome: EndpointOutcome) => void) | undefined;
   readonly guarded: ((outcome: GuardOutcome) => void) | undefined;
+  readonly toldOfLogout: ((outcome: LogoutOutcome) => void) | undefined;
 }
 
 /** Creates the list of observers. The function that `add` returns removes the observer. */
@@ -17,11 +18,13 @@ export function createObservers(
   const observers: { -readonly [Name in keyof Observers]: Observers[Name] } = {
     answered: undefined,
     guarded: undefined,
+    toldOfLogout: undefined,
   };
 
   function refresh(): void {
     observers.answered = createNotifier('answered');
     observers.guarded = createNotifier('guarded');
+    observers.toldOfLogout = createNotifier('toldOfLogout');
   }
 
   function createNotifier<Name extends keyof Observers>(

@@ -3,6 +3,7 @@ import { createClientImport } from '../clients/import.ts';
 import type { ImportedClient, ImportOutcome } from '../clients/import.ts';
 import { createClientRegistry } from '../clients/registry.ts';
 import { now } from '../contracts/clock.ts';
+import { newLogoutNotice } from '../contracts/logouts.ts';
 import type { ClientRegistry, Finding, Gate, KeyStore, StoredKey, User } from '../contracts/index.ts';
 import { ConfigError } from '../errors.ts';
 import { createKeyRing } from '../keys/key-ring.ts';
@@ -235,6 +236,8 @@ export function createAdministration<P extends string, R extends string>(
         verify: async () => undefined,
         audit,
         invalidate: invalidation.notify,
+        // Running servers send them.
+        logouts: { create: newLogoutNotice, stored() {} },
       });
       await revoke(target);
     },

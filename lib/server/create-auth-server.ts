@@ -6,10 +6,11 @@ import type { Context, Middleware } from 'koa';
 import { defineGate } from '../access/gate.ts';
 import { createRequires } from '../access/requires.ts';
 import type { User } from '../contracts/index.ts';
+import { newLogoutNotice } from '../contracts/logouts.ts';
 import { INTERNALS } from '../contracts/internals.ts';
 import { sessionCookie } from '../engine/cookie-keys.ts';
 import { createPublicFetch } from '../http/public-fetch.ts';
-import type { Network } from '../http/public-fetch.ts';
+import type { Network } from '../http/public-request.ts';
 import { createConcurrencyLimit } from '../limits/concurrency-limit.ts';
 import { optional, readOptions, unchecked } from '../options/declare.ts';
 import type { AuthServerOptions } from '../options/options.ts';
@@ -89,14 +90,19 @@ export async function createServer<
   const keys = await createServerKeys(options, record);
   const limiters = createLimiters(options, { record, secrets: keys.secrets });
 
-  const publicFetch = createPublicFetch({
-    ...network,
-    loopback: options.clients.documents?.loopback === true,
-  });
+  const internet = { ...network, loopback: options.clients.documents?.loopback === true };
+  const publicFetch = createPublicFetch(internet);
   const clients = createClients(options, { invalidation, publicFetch, record });
-  const tokens = createTokens(options, { clients, invalidation, keys, passport, record });
+  // The sender signs with a key of the tokens, whose revocations wake it.
+  const logouts = options.openid && {
+    create: newLogoutNotice,
+    stored: () => openid!.logoutSender.wake(),
+  };
+  const tokens = createTokens(options, { clients, invalidation, keys, logouts, passport, record });
   // Imported on demand, so that a server without the option loads none of it.
-  const openid = options.openid && (await import('./openid.ts')).createOpenId(options, { clients, tokens });
+  const openid =
+    options.openid &&
+    (await import('./openid.ts')).createOpenId(options, { clients, internet, record, tokens });
   const access = createAccess(options, { clients, concurrencyLimit, invalidation, record, tokens });
   const { endMissingUser } = tokens;
   const personal = createServerPersonalTokens(options, { access, audit, endMissingUser });
@@ -112,6 +118,7 @@ export async function createServer<
     keys,
     limiters,
     personalTokens,
+    logouts,
     openid,
     record,
     tokens,
@@ -132,7 +139,9 @@ export async function createServer<
   const pruned = { storage, onRemoved: clients.onRemoved };
   const { ready, watch } = createReadiness({ storage, server: concurrencyLimit, logger });
   await watch();
-  const stopJobs = startJobs(serverJobs(options, { keys, pruned, watch }), logger);
+  const sender = openid?.logoutSender;
+  const stopJobs = startJobs(serverJobs(options, { keys, pruned, sender, watch }), logger);
+  sender?.wake();
   logger.info(
     {
       issuer,
@@ -191,7 +200,15 @@ export async function createServer<
     },
     ready,
     health: () => health,
-    close: createClose({ concurrencyLimit, audit, invalidation, lastUses, logger, stopJobs, storage }),
+    close: createClose({
+      concurrencyLimit,
+      audit,
+      invalidation,
+      lastUses,
+      logger,
+      stopJobs: async () => void (await Promise.all([stopJobs(), sender?.stop()])),
+      storage,
+    }),
     get provider() {
       return engine.provider();
     },

@@ -1,7 +1,7 @@
 import { createAuthorizedApps } from '../account/authorized-apps.ts';
 import { createOwnTokens } from '../account/own-tokens.ts';
 import { createDeveloperArea } from '../account/developer-area.ts';
-import type { InteractionFlow, Pages, User } from '../contracts/index.ts';
+import type { InteractionFlow, LogoutNotices, Pages, User } from '../contracts/index.ts';
 import type { ServerInternals } from '../contracts/internals.ts';
 import { createDeviceFlow } from '../devices/device-flow.ts';
 import { devicePart } from '../devices/engine-part.ts';
@@ -44,6 +44,8 @@ export interface EngineParts<U extends User> extends Pick<ServerStorage, 'invali
   readonly clients: ServerClients;
   readonly keys: ServerKeys;
   readonly limiters: ServerLimiters;
+  /** `undefined`: no client is told of a logout. */
+  readonly logouts: LogoutNotices | undefined;
   readonly personalTokens: ManagedPersonalTokens;
   readonly openid: ServerOpenId | undefined;
   readonly record: ServerRecord;
@@ -55,13 +57,19 @@ export async function startEngine<U extends User>(
   options: ResolvedOptions,
   parts: EngineParts<U>,
 ): Promise<ServerEngine> {
-  const { clients, invalidation, keys, limiters, record, tokens } = parts;
+  const { clients, invalidation, keys, limiters, logouts, record, tokens } = parts;
   const engine = new Engine();
   const { provider } = engine;
   const { audit } = record;
   const { endMissingUser } = tokens;
   const browserRequestOf = createBrowserRequestOf(provider);
-  const sessions = createLoginSessions(options, { audit, browserRequestOf, endMissingUser, provider });
+  const sessions = createLoginSessions(options, {
+    audit,
+    browserRequestOf,
+    endMissingUser,
+    logouts,
+    provider,
+  });
   const requests = createAuthorizationRequests(options, keys.secrets);
   const shared = {
     provider,
@@ -116,7 +124,7 @@ export async function startEngine<U extends User>(
 /** Makes what the pages can do: log in, consent, answer devices, and what users see and change of apps. */
 function createFlow<U extends User>(
   options: ResolvedOptions,
-  { access, apis, clients, limiters, personalTokens, record: { audit }, tokens }: EngineParts<U>,
+  { access, apis, clients, limiters, logouts, personalTokens, record: { audit }, tokens }: EngineParts<U>,
   {
     browserRequestOf,
     provider,
@@ -159,7 +167,7 @@ function createFlow<U extends User>(
       settings: personal,
       tokens: personalTokens,
     });
-  const authorizedAppsOf = createAuthorizedApps({ ...options, audit });
+  const authorizedAppsOf = createAuthorizedApps({ ...options, audit, logouts });
   return createInteractionFlow(options, {
     apis,
     audit,

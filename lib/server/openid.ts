@@ -1,5 +1,9 @@
+import { createPublicPost } from '../http/public-post.ts';
+import type { Network } from '../http/public-request.ts';
 import { createFindClaims } from '../openid/claims.ts';
 import { createIssueIdToken } from '../openid/id-token.ts';
+import { ANSWER_TIMEOUT, createLogoutSender } from '../openid/logout-sender.ts';
+import type { LogoutSender } from '../openid/logout-sender.ts';
 import { openIdMetadata } from '../openid/metadata.ts';
 import { createUserinfoEndpoint } from '../openid/userinfo.ts';
 import type { UserinfoEndpoint } from '../openid/userinfo.ts';
@@ -7,11 +11,13 @@ import type { ResolvedOptions } from '../options/resolved-options.ts';
 import type { IssueIdToken } from '../token/exchange.ts';
 import { createIsTokenActive } from '../token/verify-access-token.ts';
 import type { ServerClients } from './clients.ts';
+import type { ServerRecord } from './record.ts';
 import type { ServerTokens } from './tokens.ts';
 
 /** OpenID Connect: what is issued, served and announced where it is on. */
 export interface ServerOpenId {
   readonly issueIdToken: IssueIdToken;
+  readonly logoutSender: LogoutSender;
   readonly metadata: object;
   readonly userinfo: UserinfoEndpoint;
 }
@@ -21,14 +27,32 @@ export function createOpenId(
   options: ResolvedOptions,
   {
     clients: { directory, lastUses },
+    internet,
+    record: { audit, observers },
     tokens,
-  }: { readonly clients: ServerClients; readonly tokens: ServerTokens },
+  }: {
+    readonly clients: ServerClients;
+    /** In which the clients are told of logouts. */
+    readonly internet: Partial<Network>;
+    readonly record: ServerRecord;
+    readonly tokens: ServerTokens;
+  },
 ): ServerOpenId {
-  const { issuer, storage } = options;
+  const { issuer, logger, storage } = options;
+  const idTokenKeys = tokens.idTokenKeys!;
   const openid = options.openid!;
   const findClaims = createFindClaims(openid);
   return {
-    issueIdToken: createIssueIdToken({ ...openid, issuer }, { findClaims, idTokenKeys: tokens.idTokenKeys! }),
+    issueIdToken: createIssueIdToken({ ...openid, issuer }, { findClaims, idTokenKeys }),
+    logoutSender: createLogoutSender({
+      audit,
+      issuer,
+      logger,
+      logouts: storage.logouts,
+      onAttempt: (outcome) => observers.toldOfLogout?.(outcome),
+      post: createPublicPost(internet, ANSWER_TIMEOUT),
+      sign: async (claims, type) => idTokenKeys()[0]!.signJwt(claims, type),
+    }),
     metadata: openIdMetadata(options),
     userinfo: createUserinfoEndpoint(options, {
       clients: directory,

@@ -1,5 +1,5 @@
 import type { LastUses } from '../clients/last-use.ts';
-import type { AuditOrigin, VerifyAccessToken } from '../contracts/index.ts';
+import type { AuditOrigin, LogoutNotices, VerifyAccessToken } from '../contracts/index.ts';
 import type { KeyRing } from '../keys/key-ring.ts';
 import { derivedFromEach } from '../keys/secrets.ts';
 import type { ResolvedOptions } from '../options/resolved-options.ts';
@@ -41,11 +41,14 @@ export function createTokens(
     clients: { directory },
     invalidation,
     keys: { idTokens: idTokenRing, tokens: keyRing },
+    logouts,
     passport,
     record: { audit },
   }: Pick<ServerStorage, 'invalidation'> & {
     readonly clients: ServerClients;
     readonly keys: ServerKeys;
+    /** `undefined`: no client is told that its users were signed out. */
+    readonly logouts: LogoutNotices | undefined;
     readonly passport: Passport | undefined;
     readonly record: ServerRecord;
   },
@@ -80,6 +83,7 @@ export function createTokens(
     createRevoke(storage, {
       verify,
       invalidate: invalidation.notify,
+      logouts,
       audit: origin ? { ...audit, record: (event) => audit.record(event, origin) } : audit,
     });
 

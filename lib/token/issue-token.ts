@@ -190,7 +190,7 @@ async function startGrant(
   const createdAt = now();
   const expiresAt = createdAt + lifetime;
   await grants.insert(
-    { ...about, id, createdAt, expiresAt, revokedAt: undefined, sid: undefined, origin: undefined },
+    { ...about, id, createdAt, expiresAt, revokedAt: undefined, sessionUid: undefined, origin: undefined },
     {
       kind: 'code',
       id: hashCredential(randomBytes(32).toString('base64url')),

@@ -20,7 +20,7 @@ import { hashCredential } from '../keys/hash.ts';
 import type { ResolvedOptions } from '../options/resolved-options.ts';
 import { hostClaimsOf } from './access-token.ts';
 import { findPresented, isReplay, refreshGraceOf } from './redemption.ts';
-import { scopeNames } from './scopes.ts';
+import { OPENID, scopeNames } from './scopes.ts';
 import type { IsTokenActive } from './verify-access-token.ts';
 
 /** Authorization codes, which the authorization endpoint of the engine saves. They are redeemed in authorization-code.ts. */
@@ -111,19 +111,19 @@ function approvedGrant(
     revokedAt: undefined,
     sequence,
     origin,
-    sid: undefined,
+    sessionUid: undefined,
   };
 }
 
 /** Whether the client gets an ID token (OpenID Connect Core 1.0 section 3.1.2.1). */
 function signsIn({ scope }: AdapterPayload): boolean {
-  return scopeNames(scope).includes('openid');
+  return scopeNames(scope).includes(OPENID);
 }
 
 /** A grant by which the user is signed in at the client: it is stored until the session ends, at which the client is told of it. */
 function signInGrant(grant: Grant, { payload, uid }: StoredSession, sessionAbsolute: number): Grant {
   const begun = (payload['loginTs'] as number | undefined) ?? grant.createdAt;
-  return { ...grant, sid: uid, expiresAt: Math.max(grant.expiresAt, begun + sessionAbsolute) };
+  return { ...grant, sessionUid: uid, expiresAt: Math.max(grant.expiresAt, begun + sessionAbsolute) };
 }
 
 /**

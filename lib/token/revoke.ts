@@ -1,5 +1,13 @@
 import { now } from '../contracts/clock.ts';
-import type { AuditLog, ConsentStore, Grant, Storage, VerifyAccessToken } from '../contracts/index.ts';
+import type {
+  AuditLog,
+  ConsentStore,
+  Grant,
+  LogoutNotice,
+  LogoutNotices,
+  Storage,
+  VerifyAccessToken,
+} from '../contracts/index.ts';
 import { ConfigError } from '../errors.ts';
 import { hashCredential } from '../keys/hash.ts';
 import { createEndPersonalToken } from '../personal-tokens/end.ts';
@@ -35,11 +43,14 @@ export function createRevoke(
   {
     audit,
     invalidate,
+    logouts,
     verify,
   }: {
     audit: AuditLog;
     /** Empties the caches of this node. */
     invalidate: () => void;
+    /** `undefined`: no client is told that its users were signed out. */
+    logouts: LogoutNotices | undefined;
     verify: VerifyAccessToken;
   },
 ): (target: RevocationTarget) => Promise<void> {
@@ -53,26 +64,27 @@ export function createRevoke(
     if ('token' in target) {
       await revokeToken(target.token, at);
     } else if ('grant' in target) {
-      await revokeGrant(await storage.grants.find(target.grant), at);
+      await revokeGrant(await storage.grants.find(target.grant), at, logouts?.create());
     } else if ('user' in target) {
-      await storage.revocations.revokeAllOf({ userId: target.user });
+      await storage.revocations.revokeAllOf({ userId: target.user }, logouts?.create());
       // The sessions are invalid already; their rows are deleted to save space.
       await storage.sessions.deleteOfUser(target.user);
       audit.record({ type: 'tokens_revoked', target: 'user', userId: target.user });
     } else if ('all' in target) {
-      await storage.revocations.revokeAllOf({ all: true });
+      await storage.revocations.revokeAllOf({ all: true }, logouts?.create());
       await storage.consents.deleteAll();
       audit.record({ type: 'tokens_revoked', target: 'all' });
     } else {
-      await storage.revocations.revokeAllOf({ clientId: target.client });
+      await storage.revocations.revokeAllOf({ clientId: target.client }, logouts?.create());
       audit.record({ type: 'tokens_revoked', target: 'client', clientId: target.client });
     }
+    logouts?.stored();
   };
 
-  async function revokeGrant(grant: Grant | undefined, at: number): Promise<void> {
+  async function revokeGrant(grant: Grant | undefined, at: number, notice?: LogoutNotice): Promise<void> {
     if (!grant) return storage.confirm?.();
     const { clientId, id: grantId, userId } = grant;
-    const revoked = await storage.grants.revoke({ id: grantId }, at);
+    const revoked = await storage.grants.revoke({ id: grantId }, at, notice);
     if (revoked.length > 0)
       audit.record({ type: 'tokens_revoked', target: 'grant', clientId, userId, grantId });
   }

@@ -50,6 +50,7 @@ export type {
   StoredRegistration,
   StoredRequest,
   StoredSession,
+  TakenLogout,
   TokenInQuestion,
   UsableGrant,
 } from '../contracts/index.ts';

@@ -95,7 +95,7 @@ async function addConnection(
       expiresAt: 9_999_999_999,
       revokedAt: undefined,
       sequence: Number.MAX_SAFE_INTEGER,
-      sid: undefined,
+      sessionUid: undefined,
       origin: { address: '2001:db8::7', userAgent: 'Mozilla/5.0 (Linux; Android 14) <b>' },
     },
     {

@@ -49,6 +49,7 @@ export const BIG_TABLES: readonly string[] = [
   'device_codes',
   'grants',
   'idempotency',
+  'logouts',
   'personal_tokens',
   'registrations',
   'revocations',
@@ -84,6 +85,8 @@ export async function fill(
       select concat('of ', i), concat('of ', i), '${ID}', '[]', 0, ${NOW} - n, ${NOW} - n, ${LATEST} from ${series}`,
     `gatehouse_idempotency (id, fingerprint, attempt, leased_until, expires_at)
       select concat('of ', i), 'f', 'a', ${NOW} + n, ${NOW} + n from ${series}`,
+    `gatehouse_logouts (id, client_id, user_id, session_uid, created_at, due_at, attempts, expires_at)
+      select concat('of ', i), concat('of ', i), concat('of ', i), 's', ${NOW}, ${NOW} + n, 0, ${NOW} + n from ${series}`,
     `gatehouse_personal_tokens (user_id, place, id, hash, name, created_at, expires_at, sequence)
       select concat('of ', i), 0, concat('of ', i), concat('of ', i), '', 0, 9999999999, ${LATEST} from ${series}`,
     `gatehouse_registrations (client_id, token_hash, auth_method, removable_at, unused_after, lock_count)
@@ -103,6 +106,7 @@ const CONSENT = aConsent({ userId: ID, clientId: ID });
 const PREREQUISITES = { consent: CONSENT, sessionId: ID };
 const COUNTERS = ['a', ID, 'of 4'].map((id) => ({ id, limit: 5 }));
 const WINDOW = { now: NOW, expiresAt: NOW + HOUR };
+const NOTICE = { createdAt: NOW, expiresAt: NOW + HOUR };
 const REQUEST = aRequest({ id: ID, attempt: 'a', fingerprint: 'f' });
 
 type Operation = (storage: Storage) => Promise<unknown>;
@@ -124,6 +128,22 @@ const OPERATIONS: Readonly<Record<string, Operation>> = {
   'a session with a consent': async ({ sessions }) => sessions.find(ID, ID),
   'a change of a session': async ({ sessions }) => sessions.update(aSession({ id: ID })),
   'the end of a session': async ({ sessions }) => sessions.delete('of 1'),
+  'the end of a session of which apps are told': async ({ sessions }) => sessions.delete('of 6', NOTICE),
+  'the end of a user of which apps are told': async ({ revocations }) =>
+    revocations.revokeAllOf({ userId: 'of 7' }, NOTICE),
+  'logouts that apps have to be told of': async ({ logouts }) =>
+    logouts.take('a', {
+      now: NOW + 2,
+      leasedUntil: NOW + 15,
+      limit: 5,
+      perClient: 2,
+      except: ['of 1'],
+    }),
+  'an answer of an app': async ({ logouts }) =>
+    logouts.finish([{ id: 'of 1', attempt: 'a' }], { answeredAt: NOW, dueAt: undefined, error: undefined }),
+  'the latest logout at an app': async ({ logouts }) => logouts.findLatest({ clientId: ID }),
+  'the latest logout of a user at an app': async ({ logouts }) =>
+    logouts.findLatest({ clientId: ID, userId: ID }),
   'the end of the sessions of a user': async ({ sessions }) => sessions.deleteOfUser('of 2'),
   'a consent': async ({ consents }) => consents.find(ID, ID),
   'a consent again': async ({ consents }) => consents.add(CONSENT),

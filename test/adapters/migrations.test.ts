@@ -336,7 +336,7 @@ onEachEmptyDatabase(
   async (t, database, address) => {
     const host = await onFirstVersion(t, database, address);
     let stops = 0;
-    for (let last = 1; last < 80; last += 1) {
+    for (let last = 1; last < 120; last += 1) {
       let count = 0;
       let isBroken = true;
       const stopping = watchedKnex(database.client, address, (sql) => {

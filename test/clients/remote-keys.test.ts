@@ -2,7 +2,7 @@ import test from 'ava';
 
 import { createRemoteKeys } from '../../lib/clients/remote-keys.ts';
 import type { RemoteKeys } from '../../lib/clients/remote-keys.ts';
-import { PublicFetchError } from '../../lib/http/public-fetch.ts';
+import { PublicFetchError } from '../../lib/http/public-request.ts';
 import type { PublicDocument } from '../../lib/http/public-fetch.ts';
 import { makeKeyPair } from '../harness/client-keys.ts';
 import { passTime, stopClock } from '../harness/clock.ts';

@@ -8,8 +8,10 @@ import test from 'ava';
 import type { ExecutionContext } from 'ava';
 
 import { isPublicAddress } from '../../lib/http/address.ts';
-import { createPublicFetch, PublicFetchError } from '../../lib/http/public-fetch.ts';
-import type { Network, PublicFetch, PublicFetchReason } from '../../lib/http/public-fetch.ts';
+import { createPublicFetch } from '../../lib/http/public-fetch.ts';
+import type { PublicFetch } from '../../lib/http/public-fetch.ts';
+import { PublicFetchError } from '../../lib/http/public-request.ts';
+import type { Network, PublicFetchReason } from '../../lib/http/public-request.ts';
 import { CERTIFICATE, json, loopbackNetwork, servePublic } from '../harness/public-server.ts';
 
 const KILOBYTES_5 = { maxBytes: 5 * 1024 };

@@ -11,6 +11,7 @@ import { knexStorage } from 'koa-gatehouse/adapters/knex';
 
 import { bareApp, startPlatform } from '../harness/platform.ts';
 import type { Platform } from '../harness/platform.ts';
+import { ON_LOOPBACK } from '../harness/public-server.ts';
 import { around } from '../harness/storage.ts';
 import { stopOf } from './nodes.ts';
 import type { NodeSettings, Command, Stop } from './nodes.ts';
@@ -67,11 +68,13 @@ async function open({ address, kill, ...options }: NodeSettings): Promise<string
       redeemed += 1;
       if (redeemed === kill?.redeemed) killProcess();
     }
+    if (name === 'sessions.delete' && kill?.signedOut) killProcess();
     return isStop(request.stop, number, 'after') ? stop(request) : result;
   });
   const node = await startPlatform(
     { storage, ...options },
     {
+      ...ON_LOOPBACK,
       app(parts) {
         const listener = bareApp(parts);
         return (message, response) => {

@@ -13,8 +13,9 @@ export interface NodeSettings {
   readonly issuer: string;
   readonly tokens?: { readonly refreshGrace: number };
   readonly clients?: { readonly devices: true };
-  /** The number of stopped requests, or of redeemed credentials, at which the process kills itself. */
-  readonly kill?: { readonly stopped?: number; readonly redeemed?: number };
+  readonly openid?: true;
+  /** The number of stopped requests, or of redeemed credentials, at which the process kills itself, or when it has ended a session. */
+  readonly kill?: { readonly stopped?: number; readonly redeemed?: number; readonly signedOut?: true };
 }
 
 /** A call of the storage at which a request stops for good. */

@@ -274,14 +274,14 @@ export const migrations: readonly Migration[] = [
     name: '0021_back_channel_logout',
     up: (dialect) => [
       ...addColumns(dialect, 'gatehouse_clients', { backchannel_logout_uri: 'text' }),
-      ...addColumns(dialect, 'gatehouse_grants', { sid: 'id' }),
+      ...addColumns(dialect, 'gatehouse_grants', { session_uid: 'id' }),
       ...createTable(dialect, {
         name: 'gatehouse_logouts',
         columns: {
           id: 'id',
           client_id: 'id',
           user_id: 'id',
-          sid: 'id',
+          session_uid: 'id',
           created_at: 'integer',
           // Null when the client was told, or is not told any more.
           due_at: 'integer?',

@@ -67,7 +67,7 @@ const GRANT_COLUMNS = {
   revokedAt: optional(integer('revoked_at')),
   sequence: integer('sequence'),
   origin: optional(json<GrantOrigin>('origin')),
-  sid: optional(text('sid')),
+  sessionUid: optional(text('session_uid')),
 } as const;
 
 export const GRANTS: RowMapping<Grant> = mapRows<Grant>('gatehouse_grants', GRANT_COLUMNS);

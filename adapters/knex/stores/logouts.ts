@@ -20,11 +20,13 @@ export function logoutStore(database: Database): LogoutStore {
         );
         // Another node was faster: look further.
         if (taken === 0) continue;
-        const rows = await database.all<Row>(
-          `select ${LOGOUTS.columns} from gatehouse_logouts where id in ${placeholders} and attempt = ?`,
+        const rows = await database.all<TakenRow>(
+          `select ${TAKEN.columns}, c.backchannel_logout_uri as uri
+           from gatehouse_logouts l left join gatehouse_clients c on c.id = l.client_id
+           where l.id in ${placeholders} and l.attempt = ?`,
           [...values, attempt],
         );
-        return rows.map(LOGOUTS.read);
+        return rows.map((row) => Object.assign(TAKEN.read(row), { uri: row.uri ?? undefined }));
       }
     },
     async finish(attempts, { answeredAt, dueAt, error }) {
@@ -60,7 +62,7 @@ const LOGOUTS = mapRows<LogoutDelivery>('gatehouse_logouts', {
   id: text('id'),
   clientId: text('client_id'),
   userId: text('user_id'),
-  sid: text('sid'),
+  sessionUid: text('session_uid'),
   createdAt: integer('created_at'),
   dueAt: optional(integer('due_at')),
   attempts: integer('attempts'),
@@ -69,6 +71,12 @@ const LOGOUTS = mapRows<LogoutDelivery>('gatehouse_logouts', {
   error: optional(text('error')),
   expiresAt: integer('expires_at'),
 });
+
+const TAKEN = LOGOUTS.of('l');
+
+interface TakenRow extends Row {
+  readonly uri: string | null;
+}
 
 interface DueRow {
   readonly id: string;
@@ -117,11 +125,11 @@ export interface SignInRow {
   readonly id: string;
   readonly client_id: string;
   /** `null`: the user is not signed in by it. */
-  readonly sid: string | null;
+  readonly session_uid: string | null;
 }
 
 /** The columns of {@link SignInRow}. */
-export const SIGN_IN = 'id, client_id, sid';
+export const SIGN_IN = 'id, client_id, session_uid';
 
 /**
  * Stores which clients have to be told that their users are signed out: of each session one delivery to a client that has a
@@ -132,14 +140,16 @@ export async function insertLogouts(
   grants: readonly SignInRow[],
   { createdAt, expiresAt }: LogoutNotice,
 ): Promise<void> {
-  const signIns = grants.filter(({ sid }) => sid !== null);
-  const first = new Map(signIns.map(({ client_id: clientId, id, sid }) => [`${sid} ${clientId}`, id]));
+  const signIns = grants.filter(({ session_uid }) => session_uid !== null);
+  const first = new Map(
+    signIns.map(({ client_id: clientId, id, session_uid }) => [`${session_uid} ${clientId}`, id]),
+  );
   const ids = [...first.values()];
   for (let start = 0; start < ids.length; start += BATCH) {
     const { placeholders, values } = inList(ids.slice(start, start + BATCH));
     await statements.run(
-      `insert into gatehouse_logouts (id, client_id, user_id, sid, created_at, due_at, attempts, expires_at)
-       select g.id, g.client_id, g.user_id, g.sid, ?, ?, 0, ? from gatehouse_grants g
+      `insert into gatehouse_logouts (id, client_id, user_id, session_uid, created_at, due_at, attempts, expires_at)
+       select g.id, g.client_id, g.user_id, g.session_uid, ?, ?, 0, ? from gatehouse_grants g
        join gatehouse_clients c on c.id = g.client_id and c.backchannel_logout_uri is not null
        where g.id in ${placeholders}`,
       [createdAt, createdAt, expiresAt, ...values],
@@ -155,7 +165,7 @@ export async function signOut(
   notice: LogoutNotice,
 ): Promise<void> {
   const grants = await statements.all<SignInRow>(
-    `select ${SIGN_IN} from gatehouse_grants where user_id = ? and revoked_at is null and sid = ?${forUpdate}`,
+    `select ${SIGN_IN} from gatehouse_grants where user_id = ? and revoked_at is null and session_uid = ?${forUpdate}`,
     [userId, uid],
   );
   if (grants.length === 0) return;
@@ -163,7 +173,7 @@ export async function signOut(
   for (let start = 0; start < grants.length; start += BATCH) {
     const { placeholders, values } = inList(grants.slice(start, start + BATCH).map(({ id }) => id));
     await statements.run(
-      `update gatehouse_grants set sid = null where user_id = ? and id in ${placeholders}`,
+      `update gatehouse_grants set session_uid = null where user_id = ? and id in ${placeholders}`,
       [userId, ...values],
     );
   }

@@ -58,7 +58,7 @@ export async function revokeSome(
 
 /** The grants by which a user is signed in. */
 export function signInsOf(userId: string): Condition {
-  return { sql: 'user_id = ? and sid is not null', values: [userId] };
+  return { sql: 'user_id = ? and session_uid is not null', values: [userId] };
 }
 
 /** Revokes the grants by which users are signed in, after they were ended together, and stores which clients are told. */
@@ -76,7 +76,11 @@ export async function revokeSignIns(
     ? database.all<{ id: string }>(`${TOLD_CLIENTS} and id = ?`, [party.clientId])
     : database.all<{ id: string }>(TOLD_CLIENTS));
   for (const { id } of clients)
-    await revokeGrants(database, { sql: 'client_id = ? and sid is not null', values: [id] }, revocation);
+    await revokeGrants(
+      database,
+      { sql: 'client_id = ? and session_uid is not null', values: [id] },
+      revocation,
+    );
 }
 
 const TOLD_CLIENTS = 'select id from gatehouse_clients where backchannel_logout_uri is not null';

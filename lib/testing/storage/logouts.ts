@@ -7,7 +7,13 @@ const NOTICE = { createdAt: NOW, expiresAt: NOW + 48 * HOUR };
 
 /** Signs Ann in, by default at the client `told` in the session `uid-1`. */
 async function signIn({ grants }: Storage, id: string, fields: Partial<ReturnType<typeof aGrant>> = {}) {
-  const grant = aGrant({ id, clientId: 'told', sid: 'uid-1', sequence: Number.MAX_SAFE_INTEGER, ...fields });
+  const grant = aGrant({
+    id,
+    clientId: 'told',
+    sessionUid: 'uid-1',
+    sequence: Number.MAX_SAFE_INTEGER,
+    ...fields,
+  });
   await grants.insert(grant, aCode({ id: `code of ${id}`, grantId: id }));
 }
 
@@ -35,8 +41,8 @@ export function logoutContract(register: StorageTest): void {
     await sessions.insert(aSession());
     await signIn(storage, 'a');
     await signIn(storage, 'b', { clientId: 'other' });
-    await signIn(storage, 'other session', { sid: 'uid-2' });
-    await signIn(storage, 'no sign-in', { sid: undefined });
+    await signIn(storage, 'other session', { sessionUid: 'uid-2' });
+    await signIn(storage, 'no sign-in', { sessionUid: undefined });
     await signIn(storage, 'no URI', { clientId: 'silent' });
     await signIn(storage, 'other user', { userId: 'bob' });
     await signIn(storage, 'revoked', { revokedAt: NOW });
@@ -45,7 +51,7 @@ export function logoutContract(register: StorageTest): void {
     await Promise.all([sessions.delete('session-1', NOTICE), sessions.delete('session-1', NOTICE)]);
     const first = {
       userId: 'ann',
-      sid: 'uid-1',
+      sessionUid: 'uid-1',
       ...NOTICE,
       dueAt: NOW + 30,
       attempts: 1,
@@ -54,12 +60,12 @@ export function logoutContract(register: StorageTest): void {
       error: undefined,
     };
     t.deepEqual(await takeAll(logouts), [
-      { ...first, id: 'a', clientId: 'told' },
-      { ...first, id: 'b', clientId: 'other' },
+      { ...first, id: 'a', clientId: 'told', uri: 'https://told.example/logout' },
+      { ...first, id: 'b', clientId: 'other', uri: 'https://other.example/logout' },
     ]);
     t.is((await grants.find('a'))?.revokedAt, undefined);
-    t.is((await grants.find('a'))?.sid, undefined);
-    t.is((await grants.find('other session'))?.sid, 'uid-2');
+    t.is((await grants.find('a'))?.sessionUid, undefined);
+    t.is((await grants.find('other session'))?.sessionUid, 'uid-2');
     await grants.revoke({ userId: 'ann', clientId: 'told' }, NOW, NOTICE);
     t.deepEqual(idsOf(await takeAll(logouts)), ['other session'], 'those who were told are not told again');
   });
@@ -69,12 +75,12 @@ export function logoutContract(register: StorageTest): void {
     await addClients(storage);
     await sessions.insert(aSession());
     for (const id of ['a', 'b', 'c']) await signIn(storage, id);
-    await signIn(storage, 'd', { sid: 'uid-2' });
+    await signIn(storage, 'd', { sessionUid: 'uid-2' });
     await sessions.delete('session-1');
     await grants.revoke({ id: 'c' }, NOW);
     t.deepEqual(await takeAll(logouts), []);
     await grants.revoke({ userId: 'ann', clientId: 'told' }, NOW, NOTICE);
-    t.deepEqual((await takeAll(logouts)).map(({ sid }) => sid).toSorted(), ['uid-1', 'uid-2']);
+    t.deepEqual((await takeAll(logouts)).map(({ sessionUid }) => sessionUid).toSorted(), ['uid-1', 'uid-2']);
     await signIn(storage, 'e');
     await revocations.revokeAllOf({ userId: 'ann' });
     t.deepEqual(await takeAll(logouts), []);
@@ -91,10 +97,10 @@ export function logoutContract(register: StorageTest): void {
     ];
     for (const [index, party] of parties.entries()) {
       const of = (id: string) => `${index} ${id}`;
-      await signIn(storage, of('a'), { sid: of('a') });
-      await signIn(storage, of('b'), { sid: of('b'), clientId: 'other' });
-      await signIn(storage, of('c'), { sid: of('c'), userId: 'bob' });
-      await signIn(storage, of('d'), { sid: undefined });
+      await signIn(storage, of('a'), { sessionUid: of('a') });
+      await signIn(storage, of('b'), { sessionUid: of('b'), clientId: 'other' });
+      await signIn(storage, of('c'), { sessionUid: of('c'), userId: 'bob' });
+      await signIn(storage, of('d'), { sessionUid: undefined });
       await Promise.all([revocations.revokeAllOf(party, NOTICE), revocations.revokeAllOf(party, NOTICE)]);
       t.deepEqual(idsOf(await takeAll(logouts)), told[index]!.map(of));
       await revocations.revokeAllOf({ all: true }, NOTICE);
@@ -105,7 +111,9 @@ export function logoutContract(register: StorageTest): void {
 
   test('logouts: a client with a thousand users is told of each of them', async (t, logouts, storage) => {
     await addClients(storage);
-    await atOnce(1000, async (index) => signIn(storage, `${index}`, { userId: `${index}`, sid: `${index}` }));
+    await atOnce(1000, async (index) =>
+      signIn(storage, `${index}`, { userId: `${index}`, sessionUid: `${index}` }),
+    );
     await storage.revocations.revokeAllOf({ clientId: 'told' }, NOTICE);
     const all = [];
     for (let rows = await takeAll(logouts); rows.length > 0; rows = await takeAll(logouts)) all.push(...rows);
@@ -115,7 +123,7 @@ export function logoutContract(register: StorageTest): void {
   test('logouts: of many nodes, one takes a delivery, until its lease ends; a late result changes nothing', async (t, logouts, storage) => {
     await addClients(storage);
     for (let index = 0; index < 30; index += 1)
-      await signIn(storage, `${index}`, { sid: `${index}`, clientId: index < 20 ? 'told' : 'other' });
+      await signIn(storage, `${index}`, { sessionUid: `${index}`, clientId: index < 20 ? 'told' : 'other' });
     await storage.revocations.revokeAllOf({ userId: 'ann' }, NOTICE);
     const page = { now: NOW, leasedUntil: NOW + 30, limit: 10, perClient: 3, except: [] };
     const few = await logouts.take('few', page);
@@ -153,7 +161,7 @@ export function logoutContract(register: StorageTest): void {
   test('logouts: findLatest returns the newest of a client, or of a client and a user; prune deletes it in time', async (t, logouts, storage) => {
     await addClients(storage);
     for (const [index, userId] of ['ann', 'bob', 'ann'].entries()) {
-      await signIn(storage, `${index}`, { userId, sid: `${index}` });
+      await signIn(storage, `${index}`, { userId, sessionUid: `${index}` });
       await storage.grants.revoke({ id: `${index}` }, NOW, { createdAt: NOW + index, expiresAt: NOW + HOUR });
     }
     await signIn(storage, 'other', { clientId: 'other' });

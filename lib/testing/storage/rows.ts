@@ -89,7 +89,7 @@ export const aGrant: RowOf<Grant> = rowOf<Grant>({
   revokedAt: undefined,
   sequence: 1000,
   origin: { address: '2001:db8::1', userAgent: 'Mozilla/5.0 (X11; Linux x86_64)' },
-  sid: undefined,
+  sessionUid: undefined,
 });
 
 export const aCode: RowOf<Credential> = rowOf<Credential>({

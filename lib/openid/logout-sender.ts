@@ -1,0 +1,208 @@
+import { randomUUID } from 'node:crypto';
+
+import { now } from '../contracts/clock.ts';
+import type {
+  AuditLog,
+  Logger,
+  LogoutDelivery,
+  LogoutOutcome,
+  LogoutStore,
+  TakenLogout,
+} from '../contracts/index.ts';
+import type { PublicPost } from '../http/public-post.ts';
+import { PublicFetchError } from '../http/public-request.ts';
+import { logFailure } from '../http/unavailable.ts';
+import { createLogoutToken } from './logout-token.ts';
+import type { SignJwt } from './logout-token.ts';
+
+/** In milliseconds: how long a client may take to answer. */
+export const ANSWER_TIMEOUT = 5000;
+
+// In seconds. Longer than an attempt takes: then the node that began it has died.
+const LEASE = 15;
+
+// How many clients a node tells at once. A client that does not answer has one of the places for `ANSWER_TIMEOUT`.
+const PLACES = 128;
+
+// Of these, a client has so many, so that one with many users does not take those of the others.
+const PLACES_OF_CLIENT = 4;
+
+// More is taken when so many are free, because each time takes three statements.
+const FEWEST = 32;
+
+// In seconds: the pause after the first attempt, three times as long after each further one, and at most the longest.
+const PAUSE = { first: 10, longest: 10_800 };
+
+// How long a client is told again, in seconds.
+const TOLD_FOR = 86_400;
+
+/** What the sender needs. */
+export interface LogoutSenderParts {
+  readonly audit: Pick<AuditLog, 'record'>;
+  readonly issuer: string;
+  readonly logger: Logger;
+  readonly logouts: Pick<LogoutStore, 'finish' | 'take'>;
+  /** Called with each attempt, for metrics. */
+  readonly onAttempt: (outcome: LogoutOutcome) => void;
+  readonly post: PublicPost;
+  readonly sign: SignJwt;
+}
+
+/** Tells clients of logouts (OpenID Connect Back-Channel Logout 1.0 section 2.5). */
+export interface LogoutSender {
+  /** Sends what is due at this time, with the other nodes. Returns at once. */
+  wake(this: void): void;
+  /** Takes nothing more. Resolves when the running attempts have ended. */
+  stop(this: void): Promise<void>;
+}
+
+/** How an attempt has ended. */
+type Result = Pick<LogoutDelivery, 'dueAt' | 'error'>;
+
+export function createLogoutSender(parts: LogoutSenderParts): LogoutSender {
+  const { audit, logger, logouts, onAttempt, post } = parts;
+  const attempts = new Set<Promise<void>>();
+  /** The number of running attempts, by client. */
+  const running = new Map<string, number>();
+  /** Clients of which more may be due than was taken. */
+  const held = new Set<string>();
+  let isStopped = false;
+  let isWoken = false;
+  let isTaking = false;
+  let unstored: { readonly delivery: LogoutDelivery; readonly result: Result }[] = [];
+  let storing: Promise<void> | undefined;
+
+  function wake(): void {
+    isWoken = true;
+    if (!isTaking) void takeDue();
+  }
+
+  /** Takes what is due, as far as there are places. Never rejects. */
+  async function takeDue(): Promise<void> {
+    isTaking = true;
+    try {
+      // After the writes of this turn.
+      await Promise.resolve();
+      while (isWoken && mayTake()) await takeSome();
+    } catch (error) {
+      // The job wakes again.
+      logFailure(logger, { err: error }, 'logouts not sent', 'warn');
+    } finally {
+      isTaking = false;
+    }
+  }
+
+  function mayTake(): boolean {
+    return !isStopped && PLACES - attempts.size >= FEWEST;
+  }
+
+  async function takeSome(): Promise<void> {
+    isWoken = false;
+    const at = now();
+    const limit = PLACES - attempts.size;
+    const except = [...running.keys()];
+    const taken = await logouts.take(randomUUID(), {
+      now: at,
+      leasedUntil: at + LEASE,
+      limit,
+      perClient: PLACES_OF_CLIENT,
+      except,
+    });
+    for (const clientId of except) if (running.has(clientId)) held.add(clientId);
+    for (const delivery of taken) start(delivery);
+    const isLimited = taken.some(({ clientId }) => running.get(clientId)! >= PLACES_OF_CLIENT);
+    if (taken.length >= limit || isLimited) isWoken = true;
+  }
+
+  function start(delivery: TakenLogout): void {
+    const { clientId } = delivery;
+    running.set(clientId, (running.get(clientId) ?? 0) + 1);
+    const attempt = tell(delivery).finally(() => {
+      attempts.delete(attempt);
+      const left = running.get(clientId)! - 1;
+      if (left > 0) running.set(clientId, left);
+      else running.delete(clientId);
+      // `isWoken`: there was no place.
+      if (isWoken || (left === 0 && held.delete(clientId))) wake();
+    });
+    attempts.add(attempt);
+  }
+
+  /** Never rejects. */
+  async function tell(delivery: TakenLogout): Promise<void> {
+    // The client was deleted, or is not told any more.
+    if (delivery.uri === undefined) return finish(delivery, { dueAt: undefined, error: 'no_uri' });
+    const startedAt = performance.now();
+    let error: string | undefined;
+    try {
+      await post(delivery.uri, { logout_token: await createLogoutToken(delivery, parts) });
+    } catch (cause) {
+      error = reasonOf(cause);
+      if (!(cause instanceof PublicFetchError))
+        logFailure(logger, { err: cause, client_id: delivery.clientId }, 'logout not sent', 'warn');
+    }
+    const dueAt = error === undefined ? undefined : nextAttempt(delivery);
+    finish(delivery, { dueAt, error });
+    report(delivery, { error, isLast: dueAt === undefined, seconds: (performance.now() - startedAt) / 1000 });
+  }
+
+  function report(
+    { attempts: attempt, clientId, userId }: LogoutDelivery,
+    { error, isLast, seconds }: Pick<LogoutOutcome, 'error' | 'isLast' | 'seconds'>,
+  ): void {
+    onAttempt({ clientId, attempt, error, isLast, seconds });
+    const fields = { client_id: clientId, attempt, duration_ms: Math.round(seconds * 1000) };
+    if (error === undefined) return logger.debug(fields, 'logout delivered');
+    if (!isLast) return logger.debug({ ...fields, error }, 'logout not delivered yet');
+    audit.record({ type: 'logout_undelivered', clientId, userId, error });
+    return logger.warn({ ...fields, error }, 'logout not delivered');
+  }
+
+  function finish(delivery: LogoutDelivery, result: Result): void {
+    unstored.push({ delivery, result });
+    storing ??= storeResults().finally(() => (storing = undefined));
+  }
+
+  /** Stores the results that have come in together by few writes. */
+  async function storeResults(): Promise<void> {
+    await Promise.resolve();
+    while (unstored.length > 0) {
+      const results = unstored;
+      unstored = [];
+      const answeredAt = now();
+      for (const [, alike] of Map.groupBy(results, ({ result }) => `${result.dueAt} ${result.error}`)) {
+        const [{ result }] = alike as [(typeof alike)[number]];
+        await logouts
+          .finish(
+            alike.map(({ delivery }) => delivery),
+            { ...result, answeredAt },
+          )
+          // The lease ends, and the clients are told again.
+          .catch((error: unknown) =>
+            logFailure(logger, { err: error }, 'results of logouts not stored', 'warn'),
+          );
+      }
+    }
+  }
+
+  return {
+    wake,
+    async stop() {
+      isStopped = true;
+      while (attempts.size > 0) await Promise.all(attempts);
+      await storing;
+    },
+  };
+}
+
+/** When the client is told again, in seconds since 1970. `undefined`: not any more. */
+function nextAttempt({ attempts, createdAt }: LogoutDelivery): number | undefined {
+  const dueAt = now() + Math.min(PAUSE.first * 3 ** (attempts - 1), PAUSE.longest);
+  return dueAt > createdAt + TOLD_FOR ? undefined : dueAt;
+}
+
+/** Such as `timeout`, or `status 500`. */
+function reasonOf(cause: unknown): string {
+  if (!(cause instanceof PublicFetchError)) return 'failure';
+  return cause.status === undefined ? cause.reason : `status ${cause.status}`;
+}

@@ -1,0 +1,351 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+
+import test from 'ava';
+import type { ExecutionContext } from 'ava';
+import { createLocalJWKSet, decodeJwt, jwtVerify } from 'jose';
+import type { JSONWebKeySet, JWTPayload } from 'jose';
+import { createAdministration } from 'koa-gatehouse';
+import { memoryStorage } from 'koa-gatehouse/adapters/memory';
+import { knexStorage } from 'koa-gatehouse/adapters/knex';
+
+import { onEachDatabase } from '../adapters/databases.ts';
+import { Browser } from '../harness/browser.ts';
+import { passTime } from '../harness/clock.ts';
+import { authorize, authorizeUrl, runCodeFlow, signIn, startPlatform } from '../harness/platform.ts';
+import type { Platform, RegisteredApp } from '../harness/platform.ts';
+import { ON_LOOPBACK, servePublic } from '../harness/public-server.ts';
+import type { PublicServer } from '../harness/public-server.ts';
+import { postForm } from '../harness/requests.ts';
+import { until } from '../harness/until.ts';
+import { startProcess } from '../oidc/nodes.ts';
+
+/** Apps at which users sign in, and the logout tokens that each has got. */
+class Apps implements AsyncDisposable {
+  readonly #tokens = new Map<string, string[]>();
+  #server!: PublicServer;
+  /** Resolves when the apps may answer. */
+  open: Promise<void> = Promise.resolve();
+
+  static async start(): Promise<Apps> {
+    const apps = new Apps();
+    apps.#server = await servePublic((request, response) => void apps.#receive(request, response));
+    return apps;
+  }
+
+  async #receive(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const chunks = await Array.fromAsync(request as AsyncIterable<Buffer>);
+    const token = new URLSearchParams(Buffer.concat(chunks).toString()).get('logout_token') ?? '';
+    const name = request.url!.slice(1);
+    this.#tokens.set(name, [...this.tokensOf(name), token]);
+    await this.open;
+    response.writeHead(200).end();
+  }
+
+  tokensOf(name: string): readonly string[] {
+    return this.#tokens.get(name) ?? [];
+  }
+
+  uriOf(name: string): string {
+    return `${this.#server.at('told.apps.example')}/${name}`;
+  }
+
+  /** The number of logout tokens of each app, by name. */
+  get counts(): Readonly<Record<string, number>> {
+    return Object.fromEntries([...this.#tokens].map(([name, tokens]) => [name, tokens.length]));
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#server[Symbol.asyncDispose]();
+  }
+}
+
+interface Setup extends AsyncDisposable {
+  readonly platform: Platform;
+  readonly apps: Apps;
+  /** Registers an app that is told of logouts. */
+  register(this: void, name: string, fields?: Parameters<Platform['registerApp']>[0]): Promise<RegisteredApp>;
+}
+
+async function setUp(given: Parameters<typeof startPlatform>[0] = {}): Promise<Setup> {
+  const apps = await Apps.start();
+  const platform = await startPlatform({ openid: true, ...given }, ON_LOOPBACK);
+  return {
+    platform,
+    apps,
+    register: async (name, fields = {}) =>
+      platform.registerApp({ name, backchannelLogoutUri: apps.uriOf(name), ...fields }),
+    async [Symbol.asyncDispose]() {
+      await platform[Symbol.asyncDispose]();
+      await apps[Symbol.asyncDispose]();
+    },
+  };
+}
+
+function onEach(
+  title: string,
+  run: (t: ExecutionContext, setup: Setup, address: string) => Promise<void>,
+): void {
+  onEachDatabase(title, async (t, _database, address) => {
+    const storage = knexStorage(address);
+    t.teardown(async () => storage.close());
+    await using setup = await setUp({ storage });
+    await run(t, setup, address);
+  });
+}
+
+/** Signs the user of a browser in at an app. Resolves to the tokens, with the claims of the ID token. */
+async function signInAt(
+  { platform }: Pick<Setup, 'platform'>,
+  app: RegisteredApp,
+  browser: Browser,
+  scope = 'openid',
+) {
+  const { body } = await runCodeFlow(platform, app, { browser, parameters: { scope } });
+  const { id_token: idToken } = body as unknown as { id_token?: string };
+  const claims: JWTPayload = idToken === undefined ? {} : decodeJwt(idToken);
+  return { ...body, claims };
+}
+
+async function signOut(platform: Platform, browser: Browser): Promise<void> {
+  const page = await browser.submit(await browser.open(platform.url('/oauth/logout')), 'Sign out');
+  if (page.status >= 400) throw new Error(page.text);
+}
+
+async function keysOf(platform: Platform): Promise<JSONWebKeySet> {
+  return (await (await fetch(platform.url('/oauth/jwks'))).json()) as JSONWebKeySet;
+}
+
+onEach('a logout is told to the apps of that session, in which the user has signed in', async (t, setup) => {
+  const { apps, platform, register } = setup;
+  const [first, second, third] = [await register('first'), await register('second'), await register('third')];
+  const silent = await platform.registerApp();
+  const [browser, other] = [new Browser(), new Browser()];
+  const { claims, ...tokens } = await signInAt(setup, first, browser);
+  t.is((await signInAt(setup, first, browser)).claims['sid'], claims['sid']);
+  await signInAt(setup, second, browser, 'openid email');
+  await signInAt(setup, third, browser, 'schools:read');
+  await signInAt(setup, silent, browser);
+  const elsewhere = await signInAt(setup, first, other);
+  t.not(elsewhere.claims['sid'], claims['sid']);
+
+  await signOut(platform, browser);
+  await until(() => apps.tokensOf('first').length + apps.tokensOf('second').length === 2);
+  const [token] = apps.tokensOf('first');
+  const { payload, protectedHeader } = await jwtVerify(token!, createLocalJWKSet(await keysOf(platform)), {
+    issuer: platform.auth.issuer,
+    audience: first.client.id,
+    typ: 'logout+jwt',
+    algorithms: ['RS256'],
+  });
+  t.is(protectedHeader.typ, 'logout+jwt');
+  t.deepEqual([payload.sub, payload['sid'], payload['nonce']], ['1', claims['sid'], undefined]);
+  t.like(decodeJwt(apps.tokensOf('second')[0]!), { sub: '1', aud: second.client.id });
+  t.is((await platform.api('/identity', token)).status, 401, 'a logout token gives no access');
+
+  // The same again, with another page and without a session.
+  await browser.post(platform.url('/oauth/logout'), new URLSearchParams());
+  // The authorization stays, as the access token does.
+  t.is((await platform.token(refreshBy(first, tokens.refresh_token))).status, 200);
+  // In the other browser, the user is signed in.
+  t.is((await signInAt(setup, first, other)).claims['sid'], elsewhere.claims['sid']);
+  const again = await signInAt(setup, first, browser);
+  t.not(again.claims['sid'], claims['sid']);
+  await signOut(platform, browser);
+  await until(() => apps.tokensOf('first').length === 2);
+  t.is(decodeJwt(apps.tokensOf('first')[1]!)['sid'], again.claims['sid']);
+  t.deepEqual(apps.counts, { first: 2, second: 1 });
+});
+
+function refreshBy({ client, secret }: RegisteredApp, token: string): Record<string, string> {
+  return { grant_type: 'refresh_token', client_id: client.id, client_secret: secret, refresh_token: token };
+}
+
+/** What ends a sign-in, and how often each of the apps is told: `one` in two browsers, `two` in the first of them. */
+const ENDS: readonly [
+  title: string,
+  told: Readonly<Record<string, number>>,
+  end: (
+    setup: Setup,
+    held: {
+      readonly browser: Browser;
+      readonly one: RegisteredApp;
+      readonly grant: string;
+      readonly address: string;
+    },
+  ) => Promise<unknown>,
+][] = [
+  [
+    'disconnecting the app',
+    { one: 2 },
+    async ({ platform }, { browser, one }) => {
+      const page = await browser.open(platform.url('/account/apps'));
+      const [, link] = new RegExp(`href="([^"]*${one.client.id}/disconnect)"`).exec(page.html) ?? [];
+      if (link === undefined) return page;
+      const question = await browser.open(new URL(link, page.url));
+      return browser.submit(question, 'Disconnect');
+    },
+  ],
+  ['auth.revoke({ user })', { one: 2, two: 1 }, async ({ platform: { auth } }) => auth.revoke({ user: '1' })],
+  [
+    'auth.revoke({ client })',
+    { one: 2 },
+    async ({ platform: { auth } }, { one }) => auth.revoke({ client: one.client.id }),
+  ],
+  ['auth.revoke({ grant })', { one: 1 }, async ({ platform: { auth } }, { grant }) => auth.revoke({ grant })],
+  ['auth.revoke({ all })', { one: 2, two: 1 }, async ({ platform: { auth } }) => auth.revoke({ all: true })],
+  [
+    'the command line',
+    { one: 2, two: 1 },
+    async (_setup, { address }) => {
+      const administration = createAdministration({ storage: knexStorage(address) });
+      await administration.revoke({ user: '1' });
+      await administration.close();
+    },
+  ],
+  [
+    'the removal of the user',
+    { one: 2, two: 1 },
+    async ({ platform }, { browser, one }) => {
+      platform.users.all.shift();
+      await browser.open(authorizeUrl(platform, one, { scope: 'openid' }));
+    },
+  ],
+  [
+    'a login of another user in the browser',
+    { one: 1, two: 1 },
+    async ({ platform }, { browser, one }) => {
+      const page = await browser.open(authorizeUrl(platform, one, { scope: 'openid', prompt: 'login' }));
+      return signIn(browser, page, 'bob@school.example', 'battery staple');
+    },
+  ],
+  [
+    'a login of the same user',
+    {},
+    async ({ platform }, { browser, one }) => {
+      const page = await browser.open(authorizeUrl(platform, one, { scope: 'openid', prompt: 'login' }));
+      return signIn(browser, page);
+    },
+  ],
+];
+for (const [title, told, end] of ENDS) {
+  onEach(`${title} is told to exactly the apps whose users it signs out, once`, async (t, setup, address) => {
+    const { apps, platform, register } = setup;
+    const [one, two, other] = [await register('one'), await register('two'), await register('other')];
+    const [browser, second, bobs] = [new Browser(), new Browser(), new Browser()];
+    const { access_token: token } = await signInAt(setup, one, browser);
+    await signInAt(setup, two, browser);
+    await signInAt(setup, one, second);
+    const asBob = { person: 'bob@school.example', password: 'battery staple' };
+    await authorize(platform, other, { browser: bobs, parameters: { scope: 'openid' }, ...asBob });
+    const held = { browser, one, grant: String(decodeJwt(token)['grant_id']), address };
+    await end(setup, held);
+    if (title !== 'the removal of the user') await end(setup, held);
+    const expected = title === 'auth.revoke({ all })' ? { ...told, other: 1 } : told;
+    const total = Object.values(expected).reduce((sum, count) => sum + count, 0);
+    await until(() => Object.values(apps.counts).reduce((sum, count) => sum + count, 0) >= total);
+    // Whoever is told besides has been told by the time that one more is.
+    const last = await register('last');
+    await signInAt(setup, last, bobs);
+    await signOut(platform, bobs);
+    await until(() => apps.tokensOf('last').length === 1);
+    const { last: _last, other: _other, ...counts } = apps.counts;
+    t.deepEqual(counts, told);
+  });
+}
+
+test('an app that revokes its own token, and a code that is sent again, sign nobody out', async (t) => {
+  await using setup = await setUp();
+  const { apps, platform, register } = setup;
+  const app = await register('app');
+  const browser = new Browser();
+  const tokens = await signInAt(setup, app, browser);
+  const asApp = { client_id: app.client.id, client_secret: app.secret };
+  await postForm(platform.url('/oauth/revoke'), { ...asApp, token: tokens.refresh_token });
+  const code = (await authorize(platform, app, { browser, parameters: { scope: 'openid' } })).get('code')!;
+  const exchange = { grant_type: 'authorization_code', ...asApp, redirect_uri: app.redirectUri, code };
+  t.is((await platform.token(exchange)).status, 200);
+  t.is((await platform.token(exchange)).status, 400);
+  await signInAt(setup, app, browser);
+  await signOut(platform, browser);
+  await until(() => apps.tokensOf('app').length > 0);
+  t.is(apps.tokensOf('app').length, 1);
+});
+
+test('a logout is answered while the apps do not, and nothing else waits for them', async (t) => {
+  const storage = knexStorage('sqlite::memory:');
+  await using setup = await setUp({ storage });
+  const { apps, platform, register } = setup;
+  const app = await register('app');
+  const browser = new Browser();
+  await signInAt(setup, app, browser);
+  const { promise, resolve } = Promise.withResolvers<void>();
+  apps.open = promise;
+  await signOut(platform, browser);
+  await until(() => apps.tokensOf('app').length === 1);
+  // The one connection of the database is free.
+  t.truthy((await signInAt(setup, app, new Browser())).claims.sub);
+  t.is((await storage.logouts.findLatest({ clientId: app.client.id }))?.answeredAt, undefined);
+  resolve();
+  await until(
+    async () => (await storage.logouts.findLatest({ clientId: app.client.id }))?.dueAt === undefined,
+  );
+});
+
+test.serial(
+  'an app is told of the end of a session whose access and refresh tokens have expired',
+  async (t) => {
+    await using setup = await setUp({
+      storage: memoryStorage(),
+      tokens: { lifetimes: { accessToken: 60, refreshToken: 120, refreshTokenAbsolute: 240 } },
+    });
+    const { apps, platform, register } = setup;
+    const app = await register('app');
+    const browser = new Browser();
+    const { claims } = await signInAt(setup, app, browser);
+    passTime(86_400);
+    await platform.auth.prune();
+    await signOut(platform, browser);
+    await until(() => apps.tokensOf('app').length === 1);
+    t.is(decodeJwt(apps.tokensOf('app')[0]!)['sid'], claims['sid']);
+  },
+);
+
+onEach(
+  'a node that is killed when it has ended the session: another one tells the apps',
+  async (t, setup, address) => {
+    const { apps, platform, register } = setup;
+    let origin = platform.origin;
+    const browser = new Browser((url) => new URL(url.pathname + url.search, origin));
+    await signInAt(setup, await register('one'), browser);
+    await signInAt(setup, await register('two'), browser);
+    const killed = startProcess();
+    const node = await killed.open({
+      address,
+      issuer: platform.auth.issuer,
+      openid: true,
+      kill: { signedOut: true },
+    });
+    ({ origin } = node);
+    await t.throwsAsync(signOut(platform, browser));
+    t.is(await killed.end, 'SIGKILL');
+    await until(() => apps.tokensOf('one').length + apps.tokensOf('two').length === 2);
+    ({ origin } = platform);
+    // The session has ended.
+    t.regex((await browser.open(authorizeUrl(platform, await register('three')))).html, /type="password"/);
+    t.deepEqual(apps.counts, { one: 1, two: 1 });
+  },
+);
+
+test('the metadata announce it with the option openid, and without there is none', async (t) => {
+  const members = ['backchannel_logout_supported', 'backchannel_logout_session_supported'];
+  for (const openid of [true, false]) {
+    await using platform = await startPlatform({ openid });
+    const metadata = (await (
+      await fetch(platform.url('/.well-known/oauth-authorization-server'))
+    ).json()) as object;
+    t.deepEqual(
+      Object.fromEntries(Object.entries(metadata).filter(([name]) => members.includes(name))),
+      openid ? { [members[0]!]: true, [members[1]!]: true } : {},
+    );
+  }
+});

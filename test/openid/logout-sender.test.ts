@@ -1,0 +1,153 @@
+import test from 'ava';
+import { decodeJwt, decodeProtectedHeader, jwtVerify } from 'jose';
+import { memoryStorage } from 'koa-gatehouse/adapters/memory';
+
+import { createPublicPost } from '../../lib/http/public-post.ts';
+import { ANSWER_TIMEOUT } from '../../lib/openid/logout-sender.ts';
+import { passTime } from '../harness/clock.ts';
+import { until } from '../harness/until.ts';
+import { confirm, HOUR, ISSUER, KEYS, signOut, startApps, startNode, takeDue } from './told-apps.ts';
+import type { Answer } from './told-apps.ts';
+
+test.serial(
+  'a logout token says who was signed out of which session, and is for one app and two minutes',
+  async (t) => {
+    const storage = memoryStorage();
+    await using apps = await startApps(confirm);
+    await signOut(storage, apps, ['/app']);
+    startNode(t, storage).wake();
+    await until(() => apps.received.length === 1);
+    const [token] = apps.tokensOf('/app');
+    const { kid, ...header } = decodeProtectedHeader(token!);
+    t.deepEqual([header, kid], [{ alg: 'RS256', typ: 'logout+jwt' }, 'k']);
+    const { payload } = await jwtVerify(token!, KEYS.publicKey, {
+      issuer: ISSUER,
+      audience: '/app',
+    });
+    const { iat, jti, ...claims } = payload;
+    t.true(typeof jti === 'string' && typeof iat === 'number');
+    t.deepEqual(claims, {
+      iss: ISSUER,
+      sub: 'ann',
+      aud: '/app',
+      exp: iat! + 120,
+      events: { 'http://schemas.openid.net/event/backchannel-logout': {} },
+      sid: 'uid of s',
+    });
+  },
+);
+
+test.serial(
+  'an app that fails is told again, with a new token and longer pauses, until it confirms',
+  async (t) => {
+    const storage = memoryStorage();
+    await using other = await startApps(confirm);
+    const answers: Answer[] = [
+      (_path, response) => void response.writeHead(500).end('x'.repeat(100_000)),
+      (_path, response) => void response.writeHead(302, { location: `${other.origin}/elsewhere` }).end(),
+      (_path, response) => void response.destroy(),
+      (_path, response) => void response.writeHead(400).end('{"error":"invalid_request"}'),
+      confirm,
+    ];
+    await using apps = await startApps((path, response, count) => answers[count - 1]!(path, response, count));
+    await signOut(storage, apps, ['/app']);
+    const node = startNode(t, storage);
+    node.wake();
+    for (const [index, pause] of [0, 10, 30, 90, 270].entries()) {
+      if (pause > 0) {
+        passTime(pause - 2);
+        t.deepEqual(await takeDue(storage), [], 'not before the pause is over');
+        passTime(2);
+        node.wake();
+      }
+      await until(() => node.outcomes.length === index + 1);
+    }
+    t.deepEqual(
+      node.outcomes.map(({ attempt, error, isLast }) => [attempt, error, isLast]),
+      [
+        [1, 'status 500', false],
+        [2, 'status 302', false],
+        [3, 'connection', false],
+        [4, 'status 400', false],
+        [5, undefined, true],
+      ],
+    );
+    t.is(other.received.length, 0, 'redirects are not followed');
+    t.is(new Set(apps.tokensOf('/app').map((token) => decodeJwt(token).jti)).size, 5);
+    passTime(24 * HOUR);
+    t.deepEqual(await takeDue(storage), []);
+    t.deepEqual(node.events, []);
+  },
+);
+
+test.serial('after a day an app is not told any more, which is an event and a line in the log', async (t) => {
+  const storage = memoryStorage();
+  await using apps = await startApps((_path, response) => void response.writeHead(503).end());
+  await signOut(storage, apps, ['/app']);
+  const node = startNode(t, storage);
+  node.wake();
+  for (let attempt = 1; node.events.length === 0; attempt += 1) {
+    await until(() => node.outcomes.length === attempt);
+    passTime(3 * HOUR);
+    node.wake();
+  }
+  t.true(node.outcomes.length >= 8, `${node.outcomes.length} attempts`);
+  t.deepEqual(node.events, [
+    { type: 'logout_undelivered', clientId: '/app', userId: 'ann', error: 'status 503' },
+  ]);
+  t.true(node.outcomes.at(-1)!.isLast);
+  t.deepEqual(
+    node.logger.lines.filter(({ level }) => level === 'warn').map(({ message }) => message),
+    ['logout not delivered'],
+  );
+  await node.stop();
+  const { dueAt, error } = (await storage.logouts.findLatest({ clientId: '/app' }))!;
+  t.deepEqual([dueAt, error], [undefined, 'status 503']);
+});
+
+test.serial('what a node has begun and not ended is sent by another one, after its lease', async (t) => {
+  const storage = memoryStorage();
+  await using apps = await startApps(confirm);
+  await signOut(storage, apps, ['/app']);
+  t.is((await takeDue(storage)).length, 1, 'a node takes it, and dies');
+  const node = startNode(t, storage);
+  passTime(13);
+  node.wake();
+  t.deepEqual(await takeDue(storage), []);
+  passTime(2);
+  node.wake();
+  await until(() => apps.received.length === 1);
+  await node.stop();
+  t.is((await storage.logouts.findLatest({ clientId: '/app' }))?.attempts, 2);
+});
+
+test.serial(
+  'an app with many users that does not answer has four places, and one without a URI is not told',
+  async (t) => {
+    const storage = memoryStorage();
+    await using apps = await startApps((path, response) => {
+      if (path !== '/slow') response.writeHead(200).end();
+    });
+    for (let session = 0; session < 200; session += 1) await signOut(storage, apps, ['/slow'], `${session}`);
+    await signOut(storage, apps, ['/gone', '/app'], 'last');
+    const { client } = (await storage.clients.find('/gone'))!;
+    await storage.clients.update({ ...client, backchannelLogoutUri: undefined });
+    const node = startNode(t, storage);
+    node.wake();
+    await until(() => apps.tokensOf('/app').length === 1);
+    await until(() => apps.tokensOf('/slow').length === 4);
+    await node.stop();
+    t.is(apps.tokensOf('/slow').length, 4);
+    t.is(apps.tokensOf('/gone').length, 0);
+    t.is((await storage.logouts.findLatest({ clientId: '/gone' }))?.error, 'no_uri');
+  },
+);
+
+test.serial('a URI on loopback is not connected to, except on the machine of a developer', async (t) => {
+  await using apps = await startApps(confirm);
+  const post = createPublicPost({}, ANSWER_TIMEOUT);
+  const secure = apps.origin.replace('http:', 'https:');
+  await t.throwsAsync(post(apps.origin, {}), { name: 'PublicFetchError', message: /must be an https URL/ });
+  await t.throwsAsync(post(secure, {}), { name: 'PublicFetchError', message: /no public address/ });
+  t.is(apps.received.length, 0);
+});

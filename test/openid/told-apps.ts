@@ -1,0 +1,131 @@
+import { createServer } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+
+import type { ExecutionContext } from 'ava';
+import { generateKeyPair, SignJWT } from 'jose';
+import type { CryptoKey } from 'jose';
+import type { Storage } from 'koa-gatehouse';
+
+import type { LogoutOutcome } from '../../lib/contracts/index.ts';
+import { createPublicPost } from '../../lib/http/public-post.ts';
+import { ANSWER_TIMEOUT, createLogoutSender } from '../../lib/openid/logout-sender.ts';
+import type { LogoutSender } from '../../lib/openid/logout-sender.ts';
+import { completeClient } from '../harness/client.ts';
+import { recordingLogger } from '../harness/platform.ts';
+
+export const KEYS: { readonly privateKey: CryptoKey; readonly publicKey: CryptoKey } =
+  await generateKeyPair('RS256');
+export const ISSUER: string = 'https://platform.example';
+export const HOUR: number = 3600;
+
+/** Apps, each at a path of its own, and the logout tokens that they were sent. */
+export interface Apps extends AsyncDisposable {
+  readonly origin: string;
+  readonly received: { readonly path: string; readonly token: string; readonly at: number }[];
+  tokensOf(path: string): readonly string[];
+}
+
+export type Answer = (path: string, response: ServerResponse, count: number) => void;
+
+export async function startApps(answer: Answer): Promise<Apps> {
+  const received: Apps['received'] = [];
+  async function receive(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const chunks = await Array.fromAsync(request as AsyncIterable<Buffer>);
+    const form = new URLSearchParams(Buffer.concat(chunks).toString());
+    const path = request.url!;
+    received.push({ path, token: form.get('logout_token') ?? '', at: performance.now() });
+    answer(path, response, tokensOf(path).length);
+  }
+  const tokensOf = (path: string): string[] =>
+    received.filter((one) => one.path === path).map(({ token }) => token);
+  const server = createServer((request, response) => void receive(request, response));
+  await new Promise<void>((resolve) => {
+    server.listen(0, '127.0.0.1', resolve);
+  });
+  return {
+    origin: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    received,
+    tokensOf,
+    async [Symbol.asyncDispose]() {
+      server.closeAllConnections();
+      await new Promise((resolve) => {
+        server.close(resolve);
+      });
+    },
+  };
+}
+
+export const confirm: Answer = (_path, response) => void response.writeHead(200).end();
+
+export interface Node extends LogoutSender {
+  readonly logger: ReturnType<typeof recordingLogger>;
+  readonly outcomes: LogoutOutcome[];
+  readonly events: object[];
+}
+
+/** A node that sends. */
+export function startNode(t: ExecutionContext, storage: Storage): Node {
+  const logger = recordingLogger();
+  const outcomes: LogoutOutcome[] = [];
+  const events: object[] = [];
+  const sender = createLogoutSender({
+    audit: { record: (event) => events.push(event) },
+    issuer: ISSUER,
+    logger,
+    logouts: storage.logouts,
+    onAttempt: (outcome) => outcomes.push(outcome),
+    post: createPublicPost({ loopback: true }, ANSWER_TIMEOUT),
+    sign: async (claims, type) =>
+      new SignJWT(claims).setProtectedHeader({ alg: 'RS256', kid: 'k', typ: type }).sign(KEYS.privateKey),
+  });
+  t.teardown(sender.stop);
+  return { ...sender, logger, outcomes, events };
+}
+
+/** Signs Ann in at apps in one session, and out of all of them. */
+export async function signOut(
+  storage: Storage,
+  apps: Apps,
+  paths: readonly string[],
+  session = 's',
+): Promise<void> {
+  const at = seconds();
+  const sequence = Number.MAX_SAFE_INTEGER;
+  const expiresAt = at + HOUR;
+  const uid = `uid of ${session}`;
+  await storage.sessions.insert({ id: session, uid, userId: 'ann', payload: {}, expiresAt, sequence });
+  for (const path of paths) {
+    const client = completeClient({ id: path, name: path, backchannelLogoutUri: apps.origin + path });
+    if (!(await storage.clients.find(path))) await storage.clients.insert(client, []);
+    const grant = {
+      id: `${session} ${path}`,
+      userId: 'ann',
+      clientId: path,
+      scopes: [],
+      createdAt: at,
+      expiresAt,
+    };
+    await storage.grants.insert(
+      { ...grant, revokedAt: undefined, sequence, origin: undefined, sessionUid: uid },
+      {
+        kind: 'code',
+        id: `code ${grant.id}`,
+        grantId: grant.id,
+        payload: {},
+        expiresAt,
+        consumedAt: undefined,
+        sealedSuccessor: undefined,
+      },
+    );
+  }
+  await storage.sessions.delete(session, { createdAt: at, expiresAt: at + 48 * HOUR });
+}
+
+const seconds = (): number => Math.floor(Date.now() / 1000);
+
+/** What a node would take now. */
+export async function takeDue({ logouts }: Storage): ReturnType<Storage['logouts']['take']> {
+  const now = seconds();
+  return logouts.take('test', { now, leasedUntil: now + 15, limit: 10, perClient: 10, except: [] });
+}
