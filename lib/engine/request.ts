@@ -106,7 +106,28 @@ export interface PresentedCredential extends FoundCredential {
   readonly resource: string | undefined;
   /** Empty: none was granted. */
   readonly scopes: readonly string[];
+  /** The server that has issued it. Left out: this one. */
+  readonly server?: 'passport';
 }
+
+/**
+ * Finds a refresh token that another server has issued, and stores its grant where that is not done yet. `undefined`: it has not the
+ * form of one.
+ *
+ * @throws InvalidGrant of the engine when it is not valid
+ * @throws TooManyAttempts when too many are wrong, or too many requests wait for it
+ */
+export type ImportRefreshToken = (
+  value: string,
+  by: {
+    /** The client that presents it. `undefined`: the host does. */
+    readonly clientId: string | undefined;
+    /** Whether it is exchanged or revoked next, so that the other server must not accept it any more. */
+    readonly isClaim: boolean;
+    /** Counts values that nobody has issued. `undefined`: there is no limit. */
+    readonly limit: { check(): void; failed(): Promise<void> } | undefined;
+  },
+) => Promise<PresentedCredential | undefined>;
 
 /** What is known of a client assertion (RFC 7523) and its client. */
 export interface PresentedAssertion {

@@ -84,6 +84,12 @@ export class TooManyAttempts extends errors.CustomOIDCProviderError {
   }
 }
 
+/** The same, when it is the server that has too much to do: 503. */
+export class TooBusy extends TooManyAttempts {
+  override status = 503;
+  override statusCode = 503;
+}
+
 /** Replaces the engine's response with this refusal. */
 function answerTooManyAttempts(ctx: KoaContextWithOIDC, cause: TooManyAttemptsError): void {
   const { error, error_description: description = '', retryAfter } = new TooManyAttempts(cause);

@@ -6,14 +6,19 @@ export const ID: RegExp = /^[\da-f]{80}$/;
 
 // No id of this server has this form: its grants have UUIDs, its credentials hashes.
 const ACCESS = 'passport-access-';
+const REFRESH = 'passport-refresh-';
 
-/** The grant of an access token of Passport: it is imported once, on all nodes. */
+/** The grant of an access token of Passport, and of the refresh token that is exchanged: each is imported once, on all nodes. */
 export const accessTokenGrantId = (id: string): string => ACCESS + id;
+export const refreshTokenGrantId = (id: string): string => REFRESH + id;
 
 /** The id of the access token of a grant. */
 export function accessTokenOf(grantId: string): string | undefined {
   return grantId.startsWith(ACCESS) ? grantId.slice(ACCESS.length) : undefined;
 }
+
+/** Under this id it is stored, as a revoked token, that this server has marked the row of a refresh token at Passport. */
+export const claimId = (id: string): string => `passport-claim-${id}`;
 
 /** Under this id it is stored, as a revoked token, that a user has disconnected a client. */
 export function disconnectionId(userId: string, clientId: string): string {

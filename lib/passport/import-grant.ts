@@ -119,7 +119,8 @@ export function createConsents(
       const consent = await consents.find(userId, clientId);
       if (!consent) return false;
       if (!(await isLive()) || (await isEnded(given, isOrphan))) {
-        if (isAdded) await consents.delete(userId, clientId);
+        // Another request may have stored the grant, and then claimed the token.
+        if (isAdded && !(await grants.find(id))) await consents.delete(userId, clientId);
         return false;
       }
       const grant: Grant = { ...given, revokedAt: undefined, origin: undefined, sessionUid: undefined };

@@ -1,4 +1,6 @@
-import type { Storage } from '../contracts/index.ts';
+import type { Grant, Storage } from '../contracts/index.ts';
+import { errors } from '../engine/oidc-provider.ts';
+import type { ImportRefreshToken } from '../engine/request.ts';
 import { ConfigError } from '../errors.ts';
 import type { ResolvedOptions } from '../options/resolved-options.ts';
 import type { ResolvedPassport } from '../options/passport.ts';
@@ -6,12 +8,16 @@ import { createAccessTokens } from './access-tokens.ts';
 import type { PassportAccessTokens } from './access-tokens.ts';
 import { connectStorage } from './connected-storage.ts';
 import { createConsents } from './import-grant.ts';
+import { createImportRefreshToken } from './refresh-tokens.ts';
 
 /** The tokens of a Laravel app, which a server accepts beside its own. */
 export interface Passport {
   /** The storage of the server, through which what ends a token here ends it there too. */
   readonly storage: Storage;
   readonly accessTokens: PassportAccessTokens;
+  readonly importRefreshToken: ImportRefreshToken;
+  /** Finds the grant of a refresh token that the host revokes. */
+  readonly findGrant: (token: string) => Promise<Grant | undefined>;
 }
 
 /**
@@ -32,9 +38,24 @@ export async function createPassport(
       'tokens that are revoked here stay valid at the Laravel app, because its tables cannot be written: close its /oauth/token before it and this server exchange the same refresh token',
     );
   const { importGrant, importOf } = createConsents(options, { isWritable, storage });
+  const importRefreshToken = createImportRefreshToken(options, { importGrant, isWritable, storage });
   return {
     storage: connectStorage(storage, { importOf, isWritable, source }),
     accessTokens: createAccessTokens(options, { importGrant, storage }),
+    importRefreshToken,
+    async findGrant(token) {
+      try {
+        const found = await importRefreshToken(token, {
+          clientId: undefined,
+          isClaim: true,
+          limit: undefined,
+        });
+        return found?.grant;
+      } catch (error) {
+        if (error instanceof errors.InvalidGrant) return undefined;
+        throw error;
+      }
+    },
   };
 }
 

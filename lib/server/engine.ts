@@ -20,6 +20,7 @@ import { STANDARD_SCOPES } from '../options/openid.ts';
 import { checkPages } from '../options/ports.ts';
 import type { ResolvedOptions } from '../options/resolved-options.ts';
 import { tokenPart } from '../token/engine-part.ts';
+import type { GrantParts } from '../token/exchange.ts';
 import type { ManagedPersonalTokens } from '../personal-tokens/personal-tokens.ts';
 import type { ServerAccess } from './access.ts';
 import type { ServerClients } from './clients.ts';
@@ -91,7 +92,12 @@ export async function startEngine<U extends User>(
   const { clientPermissions } = parts.access;
   const { directory } = clients;
   const { countRefresh, deviceRequests } = limiters;
-  const ofGrants = { ...tokens, countRefresh, issueIdToken: parts.openid?.issueIdToken };
+  const ofGrants = {
+    ...tokens,
+    countRefresh,
+    findForeign: createFindForeign(tokens, limiters),
+    issueIdToken: parts.openid?.issueIdToken,
+  };
   const modules = [
     loginPart(options, { ...tokens, clients: directory, requests }),
     tokenPart(options, { ...ofGrants, clients: directory, clientPermissions }),
@@ -119,6 +125,25 @@ export async function startEngine<U extends User>(
       invalidation.notify();
     });
   return { engine, pages, sessions };
+}
+
+/** Makes the look-up of refresh tokens that another server has issued, with the limits of failed authentications. */
+function createFindForeign(
+  { importRefreshToken }: ServerTokens,
+  { clients: limiter }: ServerLimiters,
+): GrantParts['findForeign'] {
+  return (
+    importRefreshToken &&
+    (async (value, { client, host }, isClaim) => {
+      const clientId = client!.client.id;
+      const attempt = { clientId, address: host.ip };
+      const limit = limiter && {
+        check: () => limiter.check(attempt),
+        failed: async () => limiter.take(attempt),
+      };
+      return importRefreshToken(value, { clientId, isClaim, limit });
+    })
+  );
 }
 
 /** Makes what the pages can do: log in, consent, answer devices, and what users see and change of apps. */

@@ -3,6 +3,7 @@ import type { AuditOrigin, LogoutNotices, VerifyAccessToken } from '../contracts
 import type { KeyRing } from '../keys/key-ring.ts';
 import { derivedFromEach } from '../keys/secrets.ts';
 import type { ResolvedOptions } from '../options/resolved-options.ts';
+import type { ImportRefreshToken } from '../engine/request.ts';
 import type { Passport } from '../passport/passport.ts';
 import { createSignAccessToken, TokenKey } from '../token/access-token.ts';
 import type { SignAccessToken, TokenKeys } from '../token/access-token.ts';
@@ -33,6 +34,7 @@ export interface ServerTokens {
   /** The revocation whose audit events have an origin. */
   readonly revokeFor: (origin?: AuditOrigin) => ReturnType<typeof createRevoke>;
   readonly endMissingUser: EndMissingUser;
+  readonly importRefreshToken: ImportRefreshToken | undefined;
 }
 
 export function createTokens(
@@ -82,6 +84,7 @@ export function createTokens(
   const revokeFor: ServerTokens['revokeFor'] = (origin) =>
     createRevoke(storage, {
       verify,
+      findForeignGrant: passport?.findGrant,
       invalidate: invalidation.notify,
       logouts,
       audit: origin ? { ...audit, record: (event) => audit.record(event, origin) } : audit,
@@ -99,6 +102,7 @@ export function createTokens(
     verifyFor,
     isActiveFor,
     revokeFor,
+    importRefreshToken: passport?.importRefreshToken,
     endMissingUser: createEndMissingUser(revokeFor(), storage.consents),
   };
 }

@@ -47,7 +47,7 @@ export function tokenPart(options: ResolvedOptions, parts: TokenParts): EnginePa
     models: {
       Grant: grantAdapter(storage.grants, issuer),
       AuthorizationCode: codeAdapter(storage.grants, options.tokens),
-      RefreshToken: refreshTokenAdapter(storage, options),
+      RefreshToken: refreshTokenAdapter(storage, options, parts.findForeign),
       AccessToken: accessTokenAdapter('user', storage, clients, options, isActive),
       ClientCredentials: accessTokenAdapter('client', storage, clients, options, isActive),
     },

@@ -9,7 +9,7 @@ import type { Client, Credential, RefreshAttempt, User } from '../contracts/inde
 import { hashCredential } from '../keys/hash.ts';
 import { effectiveLifetimes, respond } from './access-token.ts';
 import { findCurrent, findPresented, isReplay, redeem, refreshGraceOf } from './redemption.ts';
-import type { PresentedCredential } from '../engine/request.ts';
+import type { EngineRequest, PresentedCredential } from '../engine/request.ts';
 import { TooManyAttempts } from '../engine/response.ts';
 import { checkGrantedResource } from '../engine/resource-parameter.ts';
 import { allowedScopes, OPENID, remainingScopes } from './scopes.ts';
@@ -40,7 +40,16 @@ export interface GrantParts {
   readonly issueIdToken: IssueIdToken | undefined;
   /** Counts a refresh. @throws TooManyAttemptsError. `undefined`: there is no limit */
   readonly countRefresh: ((refresh: RefreshAttempt) => void) | undefined;
+  /** Finds a refresh token of another server (see `ImportRefreshToken`). `undefined`: this server accepts none */
+  readonly findForeign: FindForeign | undefined;
 }
+
+/** @param isClaim - whether it is exchanged or revoked next */
+export type FindForeign = (
+  value: string,
+  request: EngineRequest,
+  isClaim: boolean,
+) => Promise<PresentedCredential | undefined>;
 
 /** What the description of a refusal calls each kind of credential. */
 const NAMES: Readonly<Record<Credential['kind'], string>> = {
@@ -56,10 +65,11 @@ const NAMES: Readonly<Record<Credential['kind'], string>> = {
  */
 export async function findOwn(
   request: AuthenticatedTokenRequest,
-  { options: { storage } }: Pick<GrantParts, 'options'>,
+  { findForeign, options: { storage } }: Pick<GrantParts, 'findForeign' | 'options'>,
   { kind, value }: { readonly kind: Credential['kind']; readonly value: string },
 ): Promise<PresentedCredential> {
-  const presented = await findPresented(storage.grants, kind, value);
+  const foreign = kind === 'refresh_token' ? await findForeign?.(value, request, true) : undefined;
+  const presented = foreign ?? (await findPresented(storage.grants, kind, value));
   if (!presented) throw new errors.InvalidGrant(`${NAMES[kind]} not found`);
   request.credential = presented;
   if (presented.grant.clientId !== request.client.client.id) throw new errors.InvalidGrant('client mismatch');

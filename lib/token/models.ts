@@ -14,11 +14,12 @@ import type {
   StoredSession,
 } from '../contracts/index.ts';
 import { currentRequest } from '../engine/request.ts';
-import type { EngineRequest } from '../engine/request.ts';
+import type { EngineRequest, PresentedCredential } from '../engine/request.ts';
 import { senderOf } from '../http/sender.ts';
 import { hashCredential } from '../keys/hash.ts';
 import type { ResolvedOptions } from '../options/resolved-options.ts';
 import { hostClaimsOf } from './access-token.ts';
+import type { FindForeign } from './exchange.ts';
 import { findPresented, isReplay, refreshGraceOf } from './redemption.ts';
 import { OPENID, scopeNames } from './scopes.ts';
 import type { IsTokenActive } from './verify-access-token.ts';
@@ -52,11 +53,25 @@ export function codeAdapter(
 export function refreshTokenAdapter(
   storage: Pick<Storage, 'confirm' | 'grants'>,
   options: ResolvedOptions,
+  findForeign: FindForeign | undefined,
 ): Partial<Adapter> {
+  async function findForeignFor(
+    request: EngineRequest,
+    value: string,
+  ): Promise<PresentedCredential | undefined> {
+    try {
+      return await findForeign?.(value, request, request.endpoint === 'revocation');
+    } catch (error) {
+      if (error instanceof errors.InvalidGrant) return undefined;
+      throw error;
+    }
+  }
+
   return {
     async find(value) {
       const request = currentRequest();
-      const presented = await findPresented(storage.grants, 'refresh_token', value);
+      const foreign = request && findForeign ? await findForeignFor(request, value) : undefined;
+      const presented = foreign ?? (await findPresented(storage.grants, 'refresh_token', value));
       if (!presented) {
         // It may have been revoked by an earlier request, which was answered with an error.
         if (request?.endpoint === 'revocation' && !request.accessTokenClaims) await storage.confirm?.();

@@ -13,7 +13,10 @@ export const refreshTokenGrant = (parts: GrantParts): GrantType => ({
     const { refresh_token: value, scope } = requireParameters(ctx, 'refresh_token');
     const presented = await findOwn(request, parts, { kind: 'refresh_token', value });
     refuseExpired(presented);
-    const { scopes: requested } = requestedScopes(scope);
+    const { scopes: named } = requestedScopes(scope);
+    // As in an authorization request: apps of Laravel Passport repeat it for all that was granted.
+    const isForAll = named?.includes('*') === true && !presented.scopes.includes('*');
+    const requested = isForAll ? undefined : named;
     const missing = requested?.filter((name) => !presented.scopes.includes(name)) ?? [];
     if (missing.length > 0) {
       const scopes = missing.length === 1 ? 'scope' : 'scopes';

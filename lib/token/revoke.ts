@@ -43,6 +43,7 @@ export function createRevoke(
   {
     audit,
     invalidate,
+    findForeignGrant,
     logouts,
     verify,
   }: {
@@ -52,6 +53,8 @@ export function createRevoke(
     /** `undefined`: no client is told that its users were signed out. */
     logouts: LogoutNotices | undefined;
     verify: VerifyAccessToken;
+    /** Finds the grant of a refresh token of another server, which must not accept it any more. @default there is none */
+    findForeignGrant?: ((token: string) => Promise<Grant | undefined>) | undefined;
   },
 ): (target: RevocationTarget) => Promise<void> {
   // A storage may be older than they are.
@@ -99,6 +102,8 @@ export function createRevoke(
       audit.record({ type: 'tokens_revoked', target: 'token', clientId, userId, grantId });
       return;
     }
+    const foreign = await findForeignGrant?.(token);
+    if (foreign) return revokeGrant(foreign, at);
     for (const kind of ['refresh_token', 'code'] as const) {
       const found = await storage.grants.findCredential(kind, hashCredential(token));
       if (found) return revokeGrant(found.grant, at);

@@ -156,7 +156,7 @@ export async function insertVectors(database: Knex, version: PassportVersion, pr
 export const accessVectors = (version: PassportVersion): Vectors['access_tokens'] =>
   vectors.access_tokens.filter(({ expect }) => expect.client_id === CLIENTS[version]);
 
-const refreshVectors = (version: PassportVersion): Vectors['refresh_tokens'] =>
+export const refreshVectors = (version: PassportVersion): Vectors['refresh_tokens'] =>
   vectors.refresh_tokens.filter(({ expect }) => expect.client_id === CLIENTS[version]);
 
 const FLAGS = new Set(['revoked', 'personal_access_client', 'password_client']);
@@ -181,7 +181,7 @@ export function signPassport(claims: object, header: object = { typ: 'JWT', alg:
 }
 
 /** A payload, encrypted as defuse/php-encryption does it with a password. */
-function encryptPassport(payload: object, appKey: string = APP_KEY): string {
+export function encryptPassport(payload: object, appKey: string = APP_KEY): string {
   const salt = randomBytes(32);
   const password = createHash('sha256')
     .update(Buffer.from(appKey.replace('base64:', ''), 'base64'))

@@ -1,0 +1,349 @@
+import crypto from 'node:crypto';
+import { syncBuiltinESMExports } from 'node:module';
+
+import test from 'ava';
+import type { Storage } from 'koa-gatehouse';
+import { knexStorage } from 'koa-gatehouse/adapters/knex';
+import type { PassportSource } from 'koa-gatehouse/adapters/knex';
+
+import { onEachDatabase, onEachEmptyDatabase } from '../adapters/databases.ts';
+import { temporaryFile } from '../adapters/temporary-file.ts';
+import { Browser } from '../harness/browser.ts';
+import { passTime } from '../harness/clock.ts';
+import { authorizeUrl, signIn } from '../harness/platform.ts';
+import type { Platform, TokenAnswer } from '../harness/platform.ts';
+import { postForm } from '../harness/requests.ts';
+import { APP_KEY, encryptPassport, issue, refreshVectors, SECRET, vectors, VERSIONS } from './laravel.ts';
+import { moveIn, startLaravel } from './moved-platform.ts';
+import type { Laravel } from './moved-platform.ts';
+
+// Counts the derivations of keys. Before a server loads the module that derives them.
+let derivations = 0;
+let running = 0;
+let mostRunning = 0;
+const { pbkdf2 } = crypto;
+crypto.pbkdf2 = (...given: Parameters<typeof pbkdf2>) => {
+  const done = given.pop() as Parameters<typeof pbkdf2>[5];
+  derivations += 1;
+  running += 1;
+  mostRunning = Math.max(mostRunning, running);
+  pbkdf2(...(given as unknown as [string, string, number, number, string]), (error, key) => {
+    running -= 1;
+    done(error, key);
+  });
+};
+syncBuiltinESMExports();
+
+const REFUSED = { status: 400, body: { error: 'invalid_grant' } };
+
+async function refresh(
+  platform: Platform,
+  { clientId }: Laravel,
+  token: string,
+  more: object = {},
+): Promise<TokenAnswer> {
+  const client = { client_id: clientId, client_secret: SECRET };
+  return platform.token({ grant_type: 'refresh_token', ...client, refresh_token: token, ...more });
+}
+
+const APP_KEYS = [...new Set(vectors.refresh_tokens.map(({ app_key: key }) => key))];
+
+for (const version of VERSIONS) {
+  onEachEmptyDatabase(
+    `a refresh token of Passport ${version} is exchanged once, for a family of this server`,
+    async (t, { client }, address) => {
+      await using laravel = await startLaravel(version, { client, address });
+      await using platform = await moveIn(laravel, { passport: { appKey: APP_KEYS } });
+      for (const { expect, name, refresh_token: token, row_of_oauth_refresh_tokens: row } of refreshVectors(
+        version,
+      )) {
+        const answer = await refresh(platform, laravel, token);
+        if (!expect.live_at_2026) {
+          t.like(answer, { status: 400, body: { error: 'invalid_grant' } }, name);
+          continue;
+        }
+        t.is(answer.status, 200, `${name} ${JSON.stringify(answer.body)}`);
+        const known = expect.scopes.filter((scope) => scope.startsWith('orders:'));
+        t.is(answer.body.scope, known.length > 0 ? known.join(' ') : undefined, name);
+        const identity = (await platform.api('/identity', answer.body.access_token)).body['data'] as {
+          id: string;
+        };
+        t.is(identity.id, expect.user_id, name);
+        const [stored] = await laravel.database('oauth_refresh_tokens').where({ id: row['id'] });
+        t.true(Boolean(stored.revoked), name);
+        // The answer may have been lost: the same one again.
+        t.is(
+          (await refresh(platform, laravel, token.toUpperCase())).body.refresh_token,
+          answer.body.refresh_token,
+          name,
+        );
+        const next = await refresh(platform, laravel, answer.body.refresh_token, { scope: '*' });
+        t.is(next.status, 200, name);
+      }
+    },
+  );
+}
+
+onEachDatabase(
+  'of twenty exchanges of one token at once on two nodes, all get the same family',
+  async (t, _, address) => {
+    await using laravel = await startLaravel('11');
+    const storages = [knexStorage(address), knexStorage(address)];
+    await using one = await moveIn(laravel, { storage: storages[0]! });
+    await using other = await moveIn(laravel, { storage: storages[1]! });
+    for (let round = 0; round < 3; round += 1) {
+      const { refreshToken } = await issue(laravel.database, { clientId: 7, userId: 42 });
+      const answers = await Promise.all(
+        Array.from({ length: 20 }, async (_entry, index) =>
+          refresh(index % 2 === 0 ? one : other, laravel, refreshToken),
+        ),
+      );
+      t.is(new Set(answers.map(({ body, status }) => `${status} ${body.refresh_token}`)).size, 1);
+      t.is(answers[0]!.status, 200);
+    }
+    const grants = await storages[0]!.grants.list(
+      { userId: '42', clientId: '7' },
+      { now: Math.floor(Date.now() / 1000), limit: 50 },
+    );
+    t.is(grants.length, 3);
+  },
+);
+
+/** The storage and the source, whose nth change ends like the process: before it, or after it and before what follows. */
+function dying(
+  storage: Storage,
+  source: PassportSource,
+  dies: { at: number; isDone: boolean },
+): {
+  storage: Storage;
+  source: PassportSource;
+} {
+  let count = 0;
+  const wrap = <T extends object>(store: T, ...names: readonly (keyof T)[]): T => ({
+    ...store,
+    ...Object.fromEntries(
+      names.map((name) => [
+        name,
+        async (...given: readonly unknown[]) => {
+          count += 1;
+          const isNow = count === dies.at;
+          if (isNow && !dies.isDone) throw new Error('killed');
+          const result = await (store[name] as (...all: readonly unknown[]) => Promise<unknown>)(...given);
+          if (isNow) throw new Error('killed');
+          return result;
+        },
+      ]),
+    ),
+  });
+  return {
+    source: wrap(source, 'redeemRefreshToken'),
+    storage: {
+      ...storage,
+      consents: wrap(storage.consents, 'add'),
+      grants: wrap(storage.grants, 'insert', 'revoke', 'redeem'),
+      revocations: wrap(storage.revocations, 'revokeToken'),
+    },
+  };
+}
+
+test.serial('a process that dies between any two steps of an exchange logs nobody out', async (t) => {
+  const file = `sqlite:${temporaryFile()}`;
+  await using laravel = await startLaravel('11');
+  await using healthy = await moveIn(laravel, { storage: knexStorage(file) });
+  let deaths = 0;
+  for (const isLate of [false, true]) {
+    for (let at = 1; at <= 7; at += 1) {
+      for (const isDone of [false, true]) {
+        const { id, refreshId, refreshToken } = await issue(laravel.database, { clientId: 7, userId: 42 });
+        const storage = knexStorage(file);
+        const parts = dying(storage, laravel.source, { at, isDone });
+        await using mortal = await moveIn({ ...laravel, source: parts.source }, { storage: parts.storage });
+        const died = (await refresh(mortal, laravel, refreshToken)).status !== 200;
+        if (died) deaths += 1;
+        // Later than the grace, unless the first one was exchanged: then it is reused.
+        const stored = await storage.grants.findCredential('refresh_token', `passport-refresh-${refreshId}`);
+        const [row] = await laravel.database('oauth_refresh_tokens').where({ id: refreshId });
+        const claim = await storage.revocations.isValid({
+          id: `passport-claim-${refreshId}`,
+          clientId: '7',
+          grant: undefined,
+          sequence: Number.MAX_SAFE_INTEGER,
+        });
+        const isUnknown = Boolean(row.revoked) && claim;
+        if (isLate && stored?.spentFor === undefined) passTime(120);
+        const answer = await refresh(healthy, laravel, refreshToken);
+        const where = `${at} ${isDone ? 'after' : 'before'} ${isLate ? 'late' : 'at once'}`;
+        // The one moment that only the grace covers: the old row is marked, and that it was this server is not stored yet.
+        t.is(answer.status, isLate && isUnknown ? 400 : 200, where);
+        const families = await storage.grants.list(
+          { userId: '42', clientId: '7' },
+          { now: Math.floor(Date.now() / 1000), limit: 99 },
+        );
+        t.true(
+          families.filter((grant) => grant.id.endsWith(refreshId) || grant.id.endsWith(id)).length <= 1,
+          where,
+        );
+      }
+    }
+  }
+  t.true(deaths >= 20, String(deaths));
+});
+
+test('what is not live any more is refused', async (t) => {
+  await using laravel = await startLaravel('11');
+  await using platform = await moveIn(laravel);
+  const { database } = laravel;
+  const issued = async (): ReturnType<typeof issue> => issue(database, { clientId: 7, userId: 42 });
+  const tokens = database('oauth_refresh_tokens');
+
+  const exchangedThere = await issued();
+  await tokens.clone().where({ id: exchangedThere.refreshId }).update({ revoked: true });
+  t.like(await refresh(platform, laravel, exchangedThere.refreshToken), REFUSED);
+  const purged = await issued();
+  await tokens.clone().where({ id: purged.refreshId }).delete();
+  t.like(await refresh(platform, laravel, purged.refreshToken), REFUSED);
+  const payload = {
+    client_id: '7',
+    user_id: 42,
+    scopes: [],
+    access_token_id: purged.id,
+    refresh_token_id: purged.refreshId,
+  };
+  const encrypted = encryptPassport({ ...payload, expire_time: Math.floor(Date.now() / 1000) - 1 });
+  t.like(await refresh(platform, laravel, encrypted), REFUSED);
+
+  const other = await platform.registerApp();
+  const ofOther = await issued();
+  const { client, secret } = other;
+  const stolen = { grant_type: 'refresh_token', refresh_token: ofOther.refreshToken };
+  t.like(await platform.token({ ...stolen, client_id: client.id, client_secret: secret }), REFUSED);
+  t.like(await platform.token({ ...stolen, client_id: '7', client_secret: 'wrong' }), { status: 401 });
+  t.is((await refresh(platform, laravel, ofOther.refreshToken)).status, 200);
+
+  // The row of its access token was purged: it is known from the token alone.
+  const orphan = await issued();
+  const second = await issued();
+  await database('oauth_access_tokens').whereIn('id', [orphan.id, second.id]).delete();
+  t.is((await refresh(platform, laravel, orphan.refreshToken)).status, 200);
+  await platform.auth.revoke({ user: '42' });
+  t.like(await refresh(platform, laravel, second.refreshToken), REFUSED);
+
+  await database('oauth_clients').where({ id: 7 }).update({ provider: 'admins' });
+  t.like(
+    await refresh(platform, laravel, (await issue(database, { clientId: 7, userId: 7 })).refreshToken),
+    REFUSED,
+  );
+  await using closed = await moveIn(laravel, { passport: { until: new Date(Date.now() - 1000) } });
+  t.like(await refresh(closed, laravel, (await issued()).refreshToken), REFUSED);
+});
+
+test.serial('the token is the client’s once, and reuse after the grace ends the family', async (t) => {
+  await using laravel = await startLaravel('11');
+  await using platform = await moveIn(laravel);
+  const { accessToken, refreshToken } = await issue(laravel.database, { clientId: 7, userId: 42 });
+  t.is((await platform.api('/identity', accessToken)).status, 200);
+  const { body } = await refresh(platform, laravel, refreshToken);
+  t.is((await platform.api('/identity', accessToken)).body['code'], 'token_revoked');
+  t.is((await platform.api('/identity', body.access_token)).status, 200);
+  passTime(61);
+  t.like(await refresh(platform, laravel, refreshToken), REFUSED);
+  t.is((await platform.api('/identity', body.access_token)).body['code'], 'token_revoked');
+  t.like(await refresh(platform, laravel, body.refresh_token), REFUSED);
+});
+
+test('revocation and introspection know a refresh token that was not exchanged', async (t) => {
+  await using laravel = await startLaravel('11');
+  await using platform = await moveIn(laravel);
+  const credentials = { client_id: '7', client_secret: SECRET };
+  const introspect = async (token: string): Promise<unknown> =>
+    (await postForm(`${platform.origin}/oauth/introspect`, { ...credentials, token })).body;
+  const ways: readonly ((token: string) => Promise<unknown>)[] = [
+    async (token) => postForm(`${platform.origin}/oauth/revoke`, { ...credentials, token }),
+    async (token) => platform.auth.revoke({ token }),
+  ];
+  for (const revoke of ways) {
+    const { refreshId, refreshToken } = await issue(laravel.database, {
+      clientId: 7,
+      userId: 42,
+      scopes: ['orders:read'],
+    });
+    t.like(await introspect(refreshToken), { active: true, client_id: '7', sub: '42', scope: 'orders:read' });
+    const row = laravel.database('oauth_refresh_tokens').where({ id: refreshId });
+    t.is((await row.clone())[0].revoked, 0, 'it can still be exchanged by either server');
+    await revoke(refreshToken);
+    t.is((await row.clone())[0].revoked, 1);
+    t.deepEqual(await introspect(refreshToken), { active: false });
+    t.like(await refresh(platform, laravel, refreshToken), REFUSED);
+    await revoke(refreshToken);
+  }
+});
+
+test('nobody is asked again for what they gave, and who disconnects the app is', async (t) => {
+  await using laravel = await startLaravel('11');
+  await using platform = await moveIn(laravel);
+  await laravel.database('oauth_access_tokens').delete();
+  const { refreshToken } = await issue(laravel.database, {
+    clientId: 7,
+    userId: 42,
+    scopes: ['orders:read'],
+  });
+  const client = (await platform.auth.clients.find('7'))!;
+  const app = { client, secret: SECRET, redirectUri: 'https://client.example/cb' };
+  const browser = new Browser(platform.reach);
+  const ask = async (scope: string): Promise<string> => {
+    let page = await browser.open(authorizeUrl(platform, app, { scope }));
+    if (page.html.includes('type="password"'))
+      page = await signIn(browser, page, '42@school.example', 'password of 42');
+    return page.location?.origin ?? page.text;
+  };
+  t.is(await ask('orders:read'), 'https://client.example');
+  t.regex(await ask('orders:read orders:write'), /Authorize/);
+  const { body } = await refresh(platform, laravel, refreshToken);
+
+  const unused = await issue(laravel.database, { clientId: 7, userId: 42, scopes: ['orders:read'] });
+  const orphan = await issue(laravel.database, { clientId: 7, userId: 42, scopes: ['orders:read'] });
+  await laravel.database('oauth_access_tokens').where({ id: orphan.id }).delete();
+  const list = await browser.open(platform.url('/account/apps'));
+  const link = /href="([^"]+\/disconnect)"/.exec(list.html)?.[1] ?? '';
+  await browser.submit(await browser.open(new URL(link, list.url)), 'Disconnect');
+  for (const token of [refreshToken, body.refresh_token, unused.refreshToken, orphan.refreshToken])
+    t.like(await refresh(platform, laravel, token), REFUSED);
+  t.regex(await ask('orders:read'), /Authorize/);
+});
+
+const rubbish = (): string => `def50200${crypto.randomBytes(400).toString('hex')}`;
+
+test.serial('what was not encrypted by Passport is refused, at a bounded cost', async (t) => {
+  await using laravel = await startLaravel('12 with UUIDs');
+  await using platform = await moveIn(laravel, {
+    passport: { appKey: APP_KEY },
+    limits: { attempts: false },
+  });
+  for (const { app_key: key, must_fail_at: at, name, refresh_token: token } of vectors.must_fail) {
+    derivations = 0;
+    await using own = await moveIn(laravel, { passport: { appKey: key } });
+    t.like(await refresh(own, laravel, token), REFUSED, name);
+    t.is(derivations, at === 'MAC' ? 1 : 0, name);
+  }
+  derivations = mostRunning = 0;
+  const answers = await Promise.all(
+    Array.from({ length: 120 }, async () => refresh(platform, laravel, rubbish())),
+  );
+  const busy = answers.filter(({ status }) => status === 503);
+  t.true(busy.length > 0);
+  t.deepEqual([derivations, mostRunning], [120 - busy.length, 2]);
+  t.deepEqual([busy[0]!.body.error, busy[0]!.headers.get('retry-after')], ['temporarily_unavailable', '1']);
+  const good = vectors.refresh_tokens.find(({ name }) => name === 'p12-user-uuid-client')!.refresh_token;
+  t.is((await refresh(platform, laravel, good)).status, 200, 'and works again afterwards');
+
+  // A client of this address has ten attempts, and no more cost any work.
+  await using limited = await moveIn(laravel);
+  derivations = 0;
+  for (let attempt = 0; attempt < 10; attempt += 1)
+    t.like(await refresh(limited, laravel, rubbish()), REFUSED);
+  t.like(await refresh(limited, laravel, rubbish()), {
+    status: 429,
+    body: { error: 'temporarily_unavailable' },
+  });
+  t.is(derivations, 20, 'two keys');
+});
