@@ -16,6 +16,7 @@ const ERROR_PAGES: Partial<Record<GatehouseErrorCode, ErrorName>> = {
   ERR_CROSS_SITE: 'cross_site',
   ERR_BODY: 'unreadable_form',
   ERR_CONSENT_INVALID: 'unreadable_form',
+  ERR_LOGOUT_REQUEST: 'invalid_request',
   ERR_CLIENT_NOT_FOUND: 'app_not_found',
   ERR_PERMISSION_MISSING: 'not_permitted',
 };
@@ -25,6 +26,7 @@ const WITH_MESSAGE: Partial<Record<GatehouseErrorCode, 'error.description' | 'er
   ERR_BODY: 'error.description',
   ERR_CLIENT_METADATA: 'error.description',
   ERR_CONSENT_INVALID: 'error.description',
+  ERR_LOGOUT_REQUEST: 'error.description',
   ERR_PERMISSION_MISSING: 'error.message',
 };
 

@@ -15,6 +15,7 @@ export const ERRORS = {
   ERR_LOGIN_REQUIRED: { status: 403, problem: 'login_required' },
   ERR_INTERACTION_EXPIRED: { status: 400, problem: 'interaction_expired' },
   ERR_CONSENT_INVALID: { status: 422, problem: 'consent_invalid' },
+  ERR_LOGOUT_REQUEST: { status: 400, problem: 'logout_request_invalid' },
   ERR_TOO_MANY_ATTEMPTS: { status: 429, problem: 'too_many_attempts' },
   ERR_BODY: { status: 400, problem: 'body_invalid' },
   ERR_ACTION: { status: 400, problem: 'action_refused' },
@@ -215,6 +216,13 @@ export class InteractionExpiredError extends GatehouseError {
 export class ConsentInvalidError extends GatehouseError {
   constructor(message: string) {
     super('ERR_CONSENT_INVALID', message);
+  }
+}
+
+/** The request of an app to sign a user out is wrong (OpenID Connect RP-Initiated Logout 1.0 section 4). Nobody was signed out. */
+export class LogoutRequestError extends GatehouseError {
+  constructor(message: string, options?: ErrorOptions) {
+    super('ERR_LOGOUT_REQUEST', message, options);
   }
 }
 

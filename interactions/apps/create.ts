@@ -20,6 +20,7 @@ export async function askForNewApp(request: DeveloperRequest): Promise<void> {
     grantType: 'authorization_code',
     place: 'server',
     redirectUris: '',
+    postLogoutRedirectUris: undefined,
     firstParty: false,
   };
   showForm(request, form, { once: randomUUID() });

@@ -4,7 +4,7 @@ import type { FieldError } from '../../lib/contracts/field-errors.ts';
 import type { FieldProblem } from '../page.ts';
 import { plain, printable, sentence } from '../sentence.ts';
 import { isTextKey } from '../text.ts';
-import type { Texts } from '../text.ts';
+import type { TextKey, Texts } from '../text.ts';
 import type { AppForm, AppPlace } from './views.ts';
 
 /** The kind of an app as the form shows it: the developer chooses where the app runs, which decides the client's type. */
@@ -35,6 +35,7 @@ export function readAppForm(posted: Readonly<Record<string, string>>): AppForm {
     name = '',
     grantType = '',
     place = '',
+    postLogoutRedirectUris,
     redirectUris = '',
     firstParty,
     verified,
@@ -46,6 +47,7 @@ export function readAppForm(posted: Readonly<Record<string, string>>): AppForm {
     grantType,
     place: isPlace(place) ? place : '',
     redirectUris,
+    postLogoutRedirectUris,
     firstParty: firstParty !== undefined,
   };
 }
@@ -60,6 +62,7 @@ export function formOf(client: Client): AppForm {
     grantType: client.grantType,
     place: isPlace(kind) ? kind : '',
     redirectUris: client.redirectUris.join('\n'),
+    postLogoutRedirectUris: client.postLogoutRedirectUris.join('\n'),
     firstParty: client.firstParty,
   };
 }
@@ -72,9 +75,11 @@ export function homepageOf({ clientUri }: AppForm): Pick<ClientFields, 'clientUr
 /** The client fields of an app with the authorization code grant, from its form. */
 export function fieldsForPeople(
   form: AppForm,
-): Pick<ClientFields, 'redirectUris' | 'confidential' | 'native'> {
+): Pick<ClientFields, 'redirectUris' | 'postLogoutRedirectUris' | 'confidential' | 'native'> {
+  const { postLogoutRedirectUris: afterLogout } = form;
   return {
     redirectUris: linesOf(form.redirectUris),
+    ...(afterLogout !== undefined && { postLogoutRedirectUris: linesOf(afterLogout) }),
     ...(form.place === '' ? {} : fieldsOfPlace(form.place)),
   };
 }
@@ -129,8 +134,10 @@ function problemsOf(errors: readonly FieldError[], text: Texts): readonly FieldP
     if (field === undefined) return { message };
     if (index === undefined) return { field, message };
     const names = { number: String(Number(index) + 1), problem: message };
-    const numbered = text[field === 'jwks' ? 'apps.problem.key' : 'apps.problem.redirectUri'];
-    return { field, message: plain(sentence(numbered, names)) };
+    return {
+      field,
+      message: plain(sentence(text[NUMBERED.get(field) ?? 'apps.problem.redirectUri'], names)),
+    };
   });
   return [...new Map(problems.map((problem) => [problem.message, problem])).values()];
 }
@@ -142,8 +149,16 @@ function wordsOf({ code, message, parameters = {} }: FieldError, text: Texts): s
   return plain(sentence(text[key], Object.fromEntries(names)));
 }
 
+/** The texts for a problem of one of several entries, besides redirect URIs. */
+const NUMBERED: ReadonlyMap<string, TextKey> = new Map<string, TextKey>([
+  ['jwks', 'apps.problem.key'],
+  ['postLogoutRedirectUris', 'apps.problem.postLogoutRedirectUri'],
+]);
+
 /** The fields that forms show, by their names in the registry; a problem of another field is about the form as a whole. */
 const FORM_FIELDS: ReadonlyMap<string, string> = new Map([
-  ...['name', 'clientUri', 'logo', 'grantType', 'redirectUris', 'label'].map((name) => [name, name] as const),
+  ...['name', 'clientUri', 'logo', 'grantType', 'redirectUris', 'postLogoutRedirectUris', 'label'].map(
+    (name) => [name, name] as const,
+  ),
   ['keys.jwksUri', 'jwksUri'],
 ]);

@@ -35,10 +35,11 @@ function changesOf(
     ...(developer.administrator || verified ? { verified } : {}),
   };
   if (client.grantType !== 'authorization_code') return firstParty ? { ...ofAll, firstParty } : ofAll;
-  const { confidential, native = client.native, redirectUris } = fieldsForPeople(form);
+  const { confidential, native = client.native, redirectUris, ...afterLogout } = fieldsForPeople(form);
   return {
     ...ofAll,
     redirectUris: redirectUris ?? [],
+    ...afterLogout,
     // A confidential client stays confidential; a public one can change between browser and device.
     native: !client.confidential && confidential !== true && native,
     ...(developer.administrator || firstParty ? { firstParty } : {}),
@@ -71,6 +72,7 @@ export async function showSettings(
     logoForm: isSeen ? { action: `${path}/logo`, logo: logoUrl(client, flow) } : undefined,
     fixed: isFixed ? text[isOfDocument ? 'apps.documentFixed' : 'apps.firstPartyFixed'] : undefined,
     hasPeople: client.grantType === 'authorization_code',
+    hasLogout: client.grantType === 'authorization_code' && developer.signsIn,
     hasPlace: client.grantType === 'authorization_code' && !client.confidential,
     facts: [
       { label: text['apps.kind'], value: kind },

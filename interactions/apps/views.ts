@@ -59,6 +59,8 @@ export type AppView =
       readonly hasPeople: boolean;
       /** Whether the app may change between browser and device. */
       readonly hasPlace: boolean;
+      /** Whether users can sign in to it (OpenID Connect), so that it can ask for a logout. */
+      readonly hasLogout: boolean;
       readonly facts: readonly { readonly label: string; readonly value: string }[];
       readonly clientId: string;
       readonly usage: Usage | undefined;
@@ -164,6 +166,8 @@ export interface AppForm {
   readonly grantType: string;
   readonly place: AppPlace | '';
   readonly redirectUris: string;
+  /** `undefined`: the form has no field for them. */
+  readonly postLogoutRedirectUris: string | undefined;
   readonly firstParty: boolean;
 }
 

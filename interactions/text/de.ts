@@ -109,6 +109,7 @@ export const de: Readonly<Record<keyof typeof en, string>> = {
 
   'logout.heading': 'Bei {brand} abmelden?',
   'logout.lead': 'Sie sind als {user} angemeldet.',
+  'logout.leadOfApp': '{client} möchte Sie abmelden. Sie sind als {user} angemeldet.',
   'logout.doneHeading': 'Sie sind abgemeldet',
   'logout.doneLead':
     'Sie können diese Seite schließen. Apps, denen Sie den Zugriff erlaubt haben, bleiben verbunden.',
@@ -244,6 +245,9 @@ export const de: Readonly<Record<keyof typeof en, string>> = {
   'apps.redirectUris': 'Redirect-URIs',
   'apps.redirectUrisHint':
     'Eine pro Zeile, zum Beispiel https://app.example/callback. Nach der Anmeldung geht es genau an eine dieser Adressen zurück.',
+  'apps.postLogoutRedirectUris': 'Adressen nach dem Abmelden',
+  'apps.postLogoutRedirectUrisHint':
+    'Freiwillig, eine pro Zeile. Dorthin darf es gehen, wenn sich jemand über die App abmeldet.',
   'apps.place': 'Wo läuft die App?',
   'apps.kind.service.name': 'Client Credentials',
   'apps.kind.device_code.name': 'Device Code',
@@ -368,6 +372,7 @@ export const de: Readonly<Record<keyof typeof en, string>> = {
   'apps.problem.redirect_uri_missing': 'Geben Sie mindestens eine Redirect-URI ein.',
   'apps.problem.too_many_redirect_uris': 'Geben Sie höchstens {most} Redirect-URIs ein.',
   'apps.problem.redirectUri': 'Redirect-URI {number}: {problem}',
+  'apps.problem.postLogoutRedirectUri': 'Adresse nach dem Abmelden {number}: {problem}',
   'apps.problem.uri_length': 'Sie ist länger als {most} Zeichen.',
   'apps.problem.uri_characters':
     'Sie enthält Leerzeichen oder Zeichen außerhalb von ASCII. Kodieren Sie diese, ein Leerzeichen etwa als %20.',

@@ -105,6 +105,7 @@ export const en = {
 
   'logout.heading': 'Sign out of {brand}?',
   'logout.lead': 'You are signed in as {user}.',
+  'logout.leadOfApp': '{client} wants to sign you out. You are signed in as {user}.',
   'logout.doneHeading': 'You are signed out',
   'logout.doneLead': 'You can close this page. Apps that you have authorized stay connected.',
   'logout.stillSignedInHeading': 'You are still signed in to {brand}',
@@ -234,6 +235,9 @@ export const en = {
   'apps.redirectUris': 'Redirect URIs',
   'apps.redirectUrisHint':
     'One per line, such as https://app.example/callback. People return to exactly these addresses.',
+  'apps.postLogoutRedirectUris': 'Addresses after logout',
+  'apps.postLogoutRedirectUrisHint':
+    'Optional, one per line. Where people may be sent when they sign out by the app.',
   'apps.place': 'Where does it run?',
   'apps.kind.service.name': 'Client credentials',
   'apps.kind.device_code.name': 'Device code',
@@ -346,6 +350,7 @@ export const en = {
   'apps.problem.redirect_uri_missing': 'Give at least one redirect URI.',
   'apps.problem.too_many_redirect_uris': 'Give at most {most} redirect URIs.',
   'apps.problem.redirectUri': 'Redirect URI {number}: {problem}',
+  'apps.problem.postLogoutRedirectUri': 'Address after logout {number}: {problem}',
   'apps.problem.uri_length': 'It is longer than {most} characters.',
   'apps.problem.uri_characters':
     'It has spaces, or characters that are not ASCII. Encode them, such as %20 for a space.',

@@ -119,6 +119,7 @@ const FIRST_PARTY_FIXED = [
   'name',
   'clientUri',
   'redirectUris',
+  'postLogoutRedirectUris',
   'backchannelLogoutUri',
   'confidential',
   'native',

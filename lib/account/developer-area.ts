@@ -46,6 +46,8 @@ export interface DeveloperAreaPorts {
   readonly idempotency: IdempotencyStore;
   /** Whether apps can authenticate with keys. */
   readonly privateKeyJwt: boolean;
+  /** Whether users can sign in to apps (OpenID Connect). */
+  readonly signsIn: boolean;
 }
 
 // Bounds the rows that one user can add by a form; far more than a user needs. Concurrent requests may exceed it by a few,
@@ -97,6 +99,7 @@ export function createDeveloperArea(
       user,
       administrator,
       acceptsKeys: ports.privateKeyJwt,
+      signsIn: ports.signsIn,
       storesEvents: ports.retention > 0,
       ...assignable,
       async list(query = {}) {

@@ -35,10 +35,19 @@ export const REGISTRATION: Readonly<Record<Client['registration'], string>> = {
   metadata_document: 'by its metadata document',
 };
 
-function ownRows({ firstParty, grantType, permissions, redirectUris, roles }: Client): TextRow[] {
+function ownRows({
+  firstParty,
+  grantType,
+  permissions,
+  postLogoutRedirectUris,
+  redirectUris,
+  roles,
+}: Client): TextRow[] {
+  const afterLogout: TextRow[] =
+    postLogoutRedirectUris.length > 0 ? [['After logout', postLogoutRedirectUris]] : [];
   const consent: TextRow = ['Consent', firstParty ? 'not asked: first-party' : 'asked'];
   const rows: Readonly<Record<Client['grantType'], TextRow[]>> = {
-    authorization_code: [['Redirect URIs', redirectUris], consent],
+    authorization_code: [['Redirect URIs', redirectUris], ...afterLogout, consent],
     client_credentials: [
       ['Roles', roles],
       ['Permissions', permissions],

@@ -37,6 +37,7 @@ const BY_GRANT_TYPE: Readonly<
     required: { confidential: 'secret_required' },
     forbidden: {
       redirectUris: 'redirect_uri_unused',
+      postLogoutRedirectUris: 'authorization_code_only',
       backchannelLogoutUri: 'authorization_code_only',
       native: 'authorization_code_only',
       firstParty: 'authorization_code_only',
@@ -48,6 +49,7 @@ const BY_GRANT_TYPE: Readonly<
     required: {},
     forbidden: {
       redirectUris: 'redirect_uri_unused',
+      postLogoutRedirectUris: 'authorization_code_only',
       backchannelLogoutUri: 'authorization_code_only',
       native: 'authorization_code_only',
       // Anybody can begin a request of a device, so each is asked about, also that of the platform's own app.
@@ -99,6 +101,7 @@ export function checkClientFields(
   const name = typeof fields.name === 'string' ? fields.name.trim() : '';
   const lists = {
     redirectUris: list(fields.redirectUris),
+    postLogoutRedirectUris: list(fields.postLogoutRedirectUris),
     scopes: fields.scopes === undefined ? undefined : list(fields.scopes),
     roles: list(fields.roles),
     permissions: list(fields.permissions),
@@ -132,12 +135,13 @@ export function checkClientFields(
     ...Object.entries(flags)
       .filter(([, value]) => typeof value !== 'boolean')
       .map(([field]) => fieldError(field, 'not_boolean')),
-    ...(['redirectUris', 'scopes', 'roles', 'permissions'] as const)
+    ...(['redirectUris', 'postLogoutRedirectUris', 'scopes', 'roles', 'permissions'] as const)
       .filter((field) => fields[field] !== undefined && !isStrings(fields[field]))
       .map((field) => fieldError(field, 'not_strings')),
     ...(ownerId === undefined || isUserId(ownerId) ? [] : [fieldError('ownerId', 'user_id')]),
     ...unknownNames(lists, known),
-    ...redirectUriMistakes(lists.redirectUris, { native }, registered),
+    ...redirectUriMistakes('redirectUris', lists, { native }, registered),
+    ...redirectUriMistakes('postLogoutRedirectUris', lists, { native }, registered),
     ...(keys.mistakes ?? keysMistakes(keys.checked, { confidential }, known, registered)),
     ...(lifetimes.mistakes ?? []),
     ...(native && confidential ? [fieldError('native', 'native_with_secret')] : []),
@@ -192,8 +196,11 @@ function nameMistakes(name: string): readonly FieldError[] {
   ];
 }
 
+type UriLists = Pick<Client, 'redirectUris' | 'postLogoutRedirectUris'>;
+
 function redirectUriMistakes(
-  uris: readonly string[],
+  field: keyof UriLists,
+  { [field]: uris }: UriLists,
   client: { readonly native: boolean },
   registered: Pick<Client, 'redirectUris'> | undefined,
 ): readonly FieldError[] {
@@ -202,11 +209,9 @@ function redirectUriMistakes(
     const mistake: Mistake | undefined = redirectUriMistake(uri, client);
     // Those that were registered before http was refused stay valid, also when other fields of the client are changed.
     const isKept = mistake?.[0] === 'uri_insecure' && registered?.redirectUris.includes(uri);
-    return mistake && !isKept ? [fieldError(`redirectUris[${index}]`, ...mistake)] : [];
+    return mistake && !isKept ? [fieldError(`${field}[${index}]`, ...mistake)] : [];
   });
-  return uris.length > most
-    ? [fieldError('redirectUris', 'too_many_redirect_uris', { most }), ...ofEach]
-    : ofEach;
+  return uris.length > most ? [fieldError(field, 'too_many_redirect_uris', { most }), ...ofEach] : ofEach;
 }
 
 function logoutUriMistakes(uri: string): readonly FieldError[] {

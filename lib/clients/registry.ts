@@ -205,7 +205,15 @@ export function checkClientChanges(
   return checkClientFields({ ...fields, ...Object.fromEntries(changed) }, known, client);
 }
 
-const FROM_DOCUMENT = ['name', 'redirectUris', 'backchannelLogoutUri', 'confidential', 'keys', 'native'];
+const FROM_DOCUMENT = [
+  'name',
+  'redirectUris',
+  'postLogoutRedirectUris',
+  'backchannelLogoutUri',
+  'confidential',
+  'keys',
+  'native',
+];
 
 /** What nobody can change: the grant type, and of a client that nobody registered what decides whom users trust. */
 function fixedFields({ registration }: Client, changed: ReadonlyMap<string, unknown>): readonly FieldError[] {

@@ -29,6 +29,12 @@ export interface ClientFields<P extends string = string, R extends string = stri
   /** 1 to 100 for `authorization_code`, refused for the others. Matched as exact strings (RFC 9700 section 2.1). */
   readonly redirectUris?: readonly string[];
   /**
+   * Where it may send the browser after a logout that it asked for (OpenID Connect RP-Initiated Logout 1.0 section 3.1): at most 100 URIs
+   * of the form of redirect URIs, for `authorization_code` only. Matched as exact strings.
+   * @default none: the browser stays on a page of the server
+   */
+  readonly postLogoutRedirectUris?: readonly string[];
+  /**
    * The URL to which the server posts that a user was signed out (OpenID Connect Back-Channel Logout 1.0 section 2.2): https, or http on
    * a loopback address, at most 2000 characters, without user name, password and fragment. For `authorization_code` only.
    * @default none: it is not told

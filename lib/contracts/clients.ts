@@ -68,6 +68,11 @@ export interface Client {
   /** Compared as exact strings (RFC 9700 section 2.1). Empty unless the grant type is `authorization_code`. */
   readonly redirectUris: readonly string[];
   /**
+   * Where it may send the browser after a logout that it asked for (OpenID Connect RP-Initiated Logout 1.0 section 3.1). Compared as
+   * exact strings.
+   */
+  readonly postLogoutRedirectUris: readonly string[];
+  /**
    * The https URL to which the server posts that a user was signed out (OpenID Connect Back-Channel Logout 1.0 section 2.2).
    * `undefined`: it is not told.
    */

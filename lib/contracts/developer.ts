@@ -14,6 +14,8 @@ export interface Developer {
   readonly administrator: boolean;
   /** Whether apps can authenticate with keys: the server's option `clients.keys`. */
   readonly acceptsKeys: boolean;
+  /** Whether users can sign in to apps: the option `openid`. */
+  readonly signsIn: boolean;
   /** Whether there is an activity: the server's option `retention.audit` is not 0. */
   readonly storesEvents: boolean;
   /**

@@ -91,6 +91,16 @@ export interface DeviceFlow {
   deny(ctx: Context, user: User, userCode: string): Promise<boolean>;
 }
 
+/** The request of an app to sign the user of this browser out (OpenID Connect RP-Initiated Logout 1.0). */
+export interface LogoutRequest {
+  /** `undefined`: the request does not say which app it is of. */
+  readonly client: Client | undefined;
+  /** Whether it is about the login session of this browser, or there is none. Otherwise ask the user first (section 2). */
+  readonly isOfSession: boolean;
+  /** The URL to send the browser to afterwards. `undefined`: say on a page that the user is signed out. */
+  readonly next: string | undefined;
+}
+
 /** The server, for the pages. Each step of an interaction resolves to the URL to redirect to with 303. */
 export interface InteractionFlow {
   /** The server's origin, such as `https://platform.example`: from the issuer, never from the `Host` header. */
@@ -139,6 +149,13 @@ export interface InteractionFlow {
   pathHere(path: string): string | undefined;
   /** Logs a user in on this browser, outside an authorization. The session gets a new id. */
   signIn(ctx: Context, user: User): Promise<void>;
+  /**
+   * Reads the query of the page at `/oauth/logout`. Resolves to `undefined` when no app asks for the logout, and without the option
+   * `openid`.
+   *
+   * @throws LogoutRequestError when the request is wrong: its URL is not registered, or its ID token is none of this server
+   */
+  logoutRequest(ctx: Context): Promise<LogoutRequest | undefined>;
   /**
    * Ends the login session: deletes it from the storage and its cookie from the browser, and calls the host's `login.signOut`. Resolves to
    * whether the host's own session continues, because there is no `login.signOut`.

@@ -82,6 +82,8 @@ export interface RegistrationStore {
 export interface ClientMetadata {
   readonly client_name: string;
   readonly redirect_uris: readonly string[];
+  /** Absent: none (OpenID Connect RP-Initiated Logout 1.0 section 3.1). */
+  readonly post_logout_redirect_uris?: readonly string[];
   readonly token_endpoint_auth_method: RegisteredAuthMethod;
   readonly grant_types: readonly string[];
   readonly response_types: readonly string[];

@@ -32,6 +32,8 @@ export interface InteractionParts
   readonly clients: ClientDirectory;
   readonly requests: AuthorizationRequests;
   readonly devices: InteractionFlow['devices'];
+  /** `undefined`: OpenID Connect is off. */
+  readonly logoutRequest: InteractionFlow['logoutRequest'] | undefined;
 }
 
 /** Makes the flow that the pages use; `InteractionFlow` documents each step. */
@@ -62,6 +64,7 @@ export function createInteractionFlow(options: ResolvedOptions, parts: Interacti
     currentUser: sessions.currentUser,
     loginUrl: sessions.loginUrl,
     pathHere: sessions.pathHere,
+    logoutRequest: async (ctx) => parts.logoutRequest?.(ctx),
     logout: sessions.logout,
     async signIn(ctx, user) {
       await sessions.begin(ctx, user);

@@ -252,6 +252,7 @@ function toStored(id: string, fields: DocumentFields, scopes: readonly string[])
   const client: CheckedFields = {
     ...fields,
     clientUri: undefined,
+    postLogoutRedirectUris: [],
     backchannelLogoutUri: undefined,
     verified: false,
     grantType: 'authorization_code',

@@ -34,7 +34,10 @@ export function unavailable(message: string, status: number, retryAfter: number)
 /** What an app asks to be registered as; its fields are still to be checked as those of every client. */
 export interface RequestedRegistration {
   readonly fields: Required<
-    Pick<ClientFields, 'name' | 'grantType' | 'redirectUris' | 'confidential' | 'native'>
+    Pick<
+      ClientFields,
+      'name' | 'grantType' | 'redirectUris' | 'postLogoutRedirectUris' | 'confidential' | 'native'
+    >
   >;
   readonly authMethod: RegisteredAuthMethod;
   /** Empty: it names none. */
@@ -53,7 +56,7 @@ export function readMetadata(
   registered?: RegisteredAuthMethod,
 ): RequestedRegistration {
   refuseSoftwareStatement(sent['software_statement']);
-  const redirectUris = readRedirectUris(sent['redirect_uris']);
+  const redirectUris = readRedirectUris(sent, 'redirect_uris', 1) as readonly [string, ...string[]];
   for (const { member, value } of lacking(sent)) {
     throw invalidMetadata(
       `${member}: give an array with ${value}, or leave it out; apps that register themselves get tokens for users only`,
@@ -67,6 +70,7 @@ export function readMetadata(
       name,
       grantType: 'authorization_code',
       redirectUris,
+      postLogoutRedirectUris: readRedirectUris(sent, 'post_logout_redirect_uris', 0),
       confidential: authMethod !== 'none',
       native,
     },
@@ -93,12 +97,19 @@ export function permittedScopes<Preset extends Client['scopes']>(
 
 /** The metadata as registered, for the response (RFC 7591 section 3.2.1). */
 export function toClientMetadata(
-  { name, native, redirectUris, scopes }: Pick<Client, 'name' | 'native' | 'redirectUris' | 'scopes'>,
+  {
+    name,
+    native,
+    postLogoutRedirectUris,
+    redirectUris,
+    scopes,
+  }: Pick<Client, 'name' | 'native' | 'postLogoutRedirectUris' | 'redirectUris' | 'scopes'>,
   authMethod: RegisteredAuthMethod,
 ): ClientMetadata {
   return {
     client_name: name,
     redirect_uris: redirectUris,
+    ...(postLogoutRedirectUris.length > 0 && { post_logout_redirect_uris: postLogoutRedirectUris }),
     token_endpoint_auth_method: authMethod,
     // Every client of the authorization code grant gets refresh tokens.
     grant_types: ['authorization_code', 'refresh_token'],
@@ -112,6 +123,7 @@ export function toClientMetadata(
 const MEMBERS: readonly (readonly [field: RegExp, member: string])[] = [
   [/^name$/, 'client_name'],
   [/^redirectUris/, 'redirect_uris'],
+  [/^postLogoutRedirectUris/, 'post_logout_redirect_uris'],
   [/^native$/, 'application_type'],
   [/^keys\.jwksUri/, 'jwks_uri'],
   [/^keys(?:\.jwks)?/, 'jwks'],
@@ -162,15 +174,17 @@ function refuseSoftwareStatement(statement: unknown): void {
   );
 }
 
-function readRedirectUris(uris: unknown): readonly [string, ...string[]] {
+function readRedirectUris(
+  sent: Readonly<Record<string, unknown>>,
+  member: 'redirect_uris' | 'post_logout_redirect_uris',
+  least: 0 | 1,
+): readonly string[] {
   const most = MOST_REDIRECT_URIS.selfRegistered;
-  if (!isStrings(uris) || uris.length === 0 || uris.length > most) {
-    throw new RegistrationRefused(
-      'invalid_redirect_uri',
-      `redirect_uris: give an array of 1 to ${most} URIs`,
-    );
-  }
-  return uris as [string, ...string[]];
+  const uris = sent[member] ?? [];
+  if (isStrings(uris) && uris.length >= least && uris.length <= most) return uris;
+  // RFC 7591 section 3.2.2 has an error code of its own for redirect URIs.
+  const error = member === 'redirect_uris' ? 'invalid_redirect_uri' : 'invalid_client_metadata';
+  throw new RegistrationRefused(error, `${member}: give an array of ${least} to ${most} URIs`);
 }
 
 const AUTH_METHODS: ReadonlySet<unknown> = new Set<RegisteredAuthMethod>([

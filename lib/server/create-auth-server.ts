@@ -102,7 +102,7 @@ export async function createServer<
   // Imported on demand, so that a server without the option loads none of it.
   const openid =
     options.openid &&
-    (await import('./openid.ts')).createOpenId(options, { clients, internet, record, tokens });
+    (await import('./openid.ts')).createOpenId(options, { clients, internet, keys, record, tokens });
   const access = createAccess(options, { clients, concurrencyLimit, invalidation, record, tokens });
   const { endMissingUser } = tokens;
   const personal = createServerPersonalTokens(options, { access, audit, endMissingUser });

@@ -149,7 +149,17 @@ function createFindForeign(
 /** Makes what the pages can do: log in, consent, answer devices, and what users see and change of apps. */
 function createFlow<U extends User>(
   options: ResolvedOptions,
-  { access, apis, clients, limiters, logouts, personalTokens, record: { audit }, tokens }: EngineParts<U>,
+  {
+    access,
+    apis,
+    clients,
+    limiters,
+    logouts,
+    openid,
+    personalTokens,
+    record: { audit },
+    tokens,
+  }: EngineParts<U>,
   {
     browserRequestOf,
     provider,
@@ -178,6 +188,7 @@ function createFlow<U extends User>(
     loadNameCheck: clients.loadNameCheck,
     idempotency: storage.idempotency,
     privateKeyJwt: options.clients.keys,
+    signsIn: options.openid !== undefined,
   });
   const { personal } = options.tokens;
   const ownTokensOf =
@@ -208,6 +219,7 @@ function createFlow<U extends User>(
         userCodes: limiters.userCodes,
       }),
     browserRequestOf,
+    logoutRequest: openid?.logoutRequestOf({ browserRequestOf, sessions }),
     logins: limiters.logins,
     requests,
     sessions,

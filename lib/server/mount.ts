@@ -50,7 +50,7 @@ export function createMount(
     /** Removes what was revoked from the caches of this node. */
     readonly invalidate: (revoked: StoredChange) => void;
     readonly limiter: Limiter<ClientAttempt> | undefined;
-    readonly openid: Pick<ServerOpenId, 'metadata' | 'userinfo'> | undefined;
+    readonly openid: Pick<ServerOpenId, 'metadata' | 'redirectPosted' | 'userinfo'> | undefined;
     readonly record: ServerRecord;
     /** `undefined`: apps cannot register themselves. */
     readonly registration: RegistrationEndpoint | undefined;
@@ -112,13 +112,20 @@ export function createMount(
       return answerItself(ctx, work, span, async (request) => registration!(ctx, request, clientId));
     if (work === 'userinfo')
       return answerItself(ctx, work, span, async (request) => parts.openid!.userinfo(ctx, request));
+    if (parts.openid && ctx.method === 'POST' && !isForClients(work)) {
+      if (await showPage(ctx, span, parts.openid.redirectPosted)) return true;
+    }
     if (work !== undefined && work !== 'page') return runEngine(ctx, work, span);
     return (await showPage(ctx, span)) || (hasEngine && runEngine(ctx, undefined, span));
   }
 
-  async function showPage(ctx: Context, span: WorkSpan | undefined): Promise<boolean> {
+  async function showPage(
+    ctx: Context,
+    span: WorkSpan | undefined,
+    show: Middleware = pages.middleware,
+  ): Promise<boolean> {
     try {
-      const isShown = await isHandled((fallThrough) => pages.middleware(ctx, fallThrough));
+      const isShown = await isHandled(async (fallThrough) => show(ctx, fallThrough));
       if (isShown)
         span?.set({ 'http.response.status_code': ctx.status, 'gatehouse.request_id': requestIdOf(ctx) });
       return isShown;

@@ -1,16 +1,23 @@
+import type { Middleware } from 'koa';
+
+import type { InteractionFlow } from '../contracts/index.ts';
 import { createPublicPost } from '../http/public-post.ts';
 import type { Network } from '../http/public-request.ts';
 import { createFindClaims } from '../openid/claims.ts';
 import { createIssueIdToken } from '../openid/id-token.ts';
+import { createReadLogoutRequest } from '../openid/logout.ts';
+import type { LogoutParts } from '../openid/logout.ts';
 import { ANSWER_TIMEOUT, createLogoutSender } from '../openid/logout-sender.ts';
 import type { LogoutSender } from '../openid/logout-sender.ts';
 import { openIdMetadata } from '../openid/metadata.ts';
+import { createRedirectPosted } from '../openid/posted-request.ts';
 import { createUserinfoEndpoint } from '../openid/userinfo.ts';
 import type { UserinfoEndpoint } from '../openid/userinfo.ts';
 import type { ResolvedOptions } from '../options/resolved-options.ts';
 import type { IssueIdToken } from '../token/exchange.ts';
 import { createIsTokenActive } from '../token/verify-access-token.ts';
 import type { ServerClients } from './clients.ts';
+import type { ServerKeys } from './keys.ts';
 import type { ServerRecord } from './record.ts';
 import type { ServerTokens } from './tokens.ts';
 
@@ -19,6 +26,10 @@ export interface ServerOpenId {
   readonly issueIdToken: IssueIdToken;
   readonly logoutSender: LogoutSender;
   readonly metadata: object;
+  readonly redirectPosted: Middleware;
+  readonly logoutRequestOf: (
+    login: Pick<LogoutParts, 'browserRequestOf' | 'sessions'>,
+  ) => InteractionFlow['logoutRequest'];
   readonly userinfo: UserinfoEndpoint;
 }
 
@@ -28,12 +39,14 @@ export function createOpenId(
   {
     clients: { directory, lastUses },
     internet,
+    keys,
     record: { audit, observers },
     tokens,
   }: {
     readonly clients: ServerClients;
     /** In which the clients are told of logouts. */
     readonly internet: Partial<Network>;
+    readonly keys: ServerKeys;
     readonly record: ServerRecord;
     readonly tokens: ServerTokens;
   },
@@ -54,6 +67,9 @@ export function createOpenId(
       sign: async (claims, type) => idTokenKeys()[0]!.signJwt(claims, type),
     }),
     metadata: openIdMetadata(options),
+    redirectPosted: createRedirectPosted(options),
+    logoutRequestOf: (login) =>
+      createReadLogoutRequest(options, { ...login, clients: directory, idTokens: keys.idTokens! }),
     userinfo: createUserinfoEndpoint(options, {
       clients: directory,
       endMissingUser: tokens.endMissingUser,

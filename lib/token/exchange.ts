@@ -139,7 +139,13 @@ export async function exchange(
   const content = { api, client, grant: { id: grant.id, user }, lifetime, scopes, sequence };
   const accessToken = await signAccessToken(content);
   const idToken = scopes?.includes(OPENID)
-    ? await parts.issueIdToken!({ client, user, scopes, credential: presented.credential, accessToken })
+    ? await parts.issueIdToken!({
+        client,
+        user,
+        scopes,
+        credential: presented.credential,
+        accessToken,
+      })
     : undefined;
   const at = now();
   const { generations, value: refreshToken } =

@@ -14,6 +14,7 @@ export type {
   DeviceRequest,
   Interaction,
   InteractionScope,
+  LogoutRequest,
   NamedResource,
   OwnPersonalTokens,
   PageError,

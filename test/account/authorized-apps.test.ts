@@ -40,7 +40,10 @@ test('the list has the scopes of each app and the time of the consent', async (t
   const list = await platform.flow.authorizedApps(requestFrom('192.0.2.1'), userOf('ann')).list();
   const described = list.map(({ client, scopes }) => [client.name, { scopes, disabled: client.disabled }]);
   t.deepEqual(Object.fromEntries(described), {
-    Reports: { disabled: false, scopes: [{ name: 'schools:read', description: 'See your schools' }] },
+    Reports: {
+      disabled: false,
+      scopes: [{ name: 'schools:read', description: 'See your schools', aboutUser: false }],
+    },
     Off: { disabled: true, scopes: [] },
   });
   const now = Date.now() / 1000;
@@ -62,7 +65,9 @@ test('a scope that is no longer defined is listed by its name', async (t) => {
     lastUsedAt: 3600,
   });
   const [authorizedApp] = await platform.flow.authorizedApps(requestFrom('192.0.2.1'), userOf('ann')).list();
-  t.deepEqual(authorizedApp?.scopes, [{ name: 'schools:write', description: 'schools:write' }]);
+  t.deepEqual(authorizedApp?.scopes, [
+    { name: 'schools:write', description: 'schools:write', aboutUser: false },
+  ]);
   t.like(authorizedApp, { createdAt: 1, lastUsedAt: 3600 });
 });
 

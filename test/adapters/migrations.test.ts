@@ -48,6 +48,7 @@ const LATER = [
   '0019_client_homepage_and_logo',
   '0020_personal_tokens',
   '0021_back_channel_logout',
+  '0022_post_logout_redirect_uris',
 ];
 
 const cluster = startCluster(4);

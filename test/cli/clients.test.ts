@@ -55,6 +55,7 @@ test('a client created on the command line gets tokens; its secret is shown once
     registration: 'manual',
     grant_type: 'client_credentials',
     redirect_uris: [],
+    post_logout_redirect_uris: [],
     confidential: true,
     keys: null,
     jwks_uri: null,

@@ -96,6 +96,7 @@ const NONE = new Set([
 /** Options whose default becomes another value at the start; as root, Chromium has no sandbox. */
 const COMPUTED = new Set([
   'clients.devices',
+  'openid',
   'tokens.lifetimes',
   'tokens.personal',
   'limits.refreshes',

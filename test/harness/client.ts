@@ -9,6 +9,7 @@ export function completeClient(given: Pick<Client, 'id' | 'name'> & Partial<Clie
     registration: 'manual',
     grantType: 'authorization_code',
     redirectUris: [],
+    postLogoutRedirectUris: [],
     backchannelLogoutUri: undefined,
     confidential: true,
     keys: undefined,

@@ -100,6 +100,7 @@ export function fakeFlow(
     signIn: async (_ctx, user) => {
       calls.push(`signIn ${user.id}`);
     },
+    logoutRequest: async () => undefined,
     logout: async () => {
       calls.push('logout');
       return { hostSessionContinues: false };

@@ -295,6 +295,11 @@ export const migrations: readonly Migration[] = [
       }),
     ],
   },
+  {
+    // Null in rows of nodes of the version before: none.
+    name: '0022_post_logout_redirect_uris',
+    up: (dialect) => addColumns(dialect, 'gatehouse_clients', { post_logout_redirect_uris: 'text' }),
+  },
 ];
 
 /** Names of the migrations that have not run, in order. On a database without Gatehouse's tables, all of them. */

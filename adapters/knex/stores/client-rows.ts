@@ -18,6 +18,7 @@ const ROWS: RowMapping<ClientRow> = mapRows<ClientRow>('gatehouse_clients', {
   registration: added(text('registration'), 'manual'),
   grantType: text('grant_type'),
   redirectUris: json('redirect_uris'),
+  postLogoutRedirectUris: added(json('post_logout_redirect_uris'), '[]'),
   backchannelLogoutUri: optional(text('backchannel_logout_uri')),
   confidential: flag('confidential'),
   keys: optional(json('public_keys')),

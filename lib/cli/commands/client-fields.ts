@@ -18,6 +18,7 @@ interface CreateOptions extends LifetimeOptions, KeyOptions {
   readonly verified?: true;
   readonly grantType: ClientGrantType;
   readonly redirectUri?: readonly string[];
+  readonly postLogoutRedirectUri?: readonly string[];
   readonly public?: true;
   readonly native?: true;
   readonly firstParty?: true;
@@ -47,6 +48,11 @@ export function addClientCreate(client: Command): void {
     .option('--client-uri <url>', 'its homepage, whose host the consent page shows')
     .option('--verified', 'you vouch for its name and its homepage: users see that they are verified')
     .option('--redirect-uri <uri>', 'redirect URI, for authorization_code; can be repeated', repeated)
+    .option(
+      '--post-logout-redirect-uri <uri>',
+      'where it may send the browser after a logout; can be repeated',
+      repeated,
+    )
     .option('--public', 'public client, such as a browser app or a command line, without a secret')
     .option('--native', 'installed app: a public client whose loopback redirect URIs match on any port')
     .option('--first-party', 'app of the platform itself: users are not asked for consent')
@@ -75,6 +81,7 @@ const create = withSession(async ({ administration, names }, options: CreateOpti
     verified: options.verified ?? false,
     grantType: options.grantType,
     redirectUris: options.redirectUri ?? [],
+    postLogoutRedirectUris: options.postLogoutRedirectUri ?? [],
     confidential: !options.public && !options.native,
     native: options.native ?? false,
     firstParty: options.firstParty ?? false,
@@ -103,6 +110,7 @@ interface UpdateOptions extends LifetimeOptions, KeyOptions {
   readonly clientUri?: string | false;
   readonly verified?: boolean;
   readonly redirectUri?: readonly string[];
+  readonly postLogoutRedirectUri?: readonly string[] | false;
   readonly firstParty?: boolean;
   readonly owner?: string | false;
   readonly scope?: readonly string[];
@@ -124,6 +132,12 @@ export function addClientUpdate(client: Command): void {
     .option('--verified', 'you vouch for its name, its homepage and its logo')
     .option('--no-verified', 'as after a change of one of them, or of the redirect URIs')
     .option('--redirect-uri <uri>', 'replaces all existing ones; can be repeated', repeated)
+    .option(
+      '--post-logout-redirect-uri <uri>',
+      'where it may send the browser after a logout; replaces all existing ones; can be repeated',
+      repeated,
+    )
+    .option('--no-post-logout-redirect-uri', 'remove them')
     .option('--first-party', 'users are not asked for consent')
     .option('--no-first-party', 'users are asked for consent')
     .option('--owner <user-id>')
@@ -165,13 +179,16 @@ function isChange(options: UpdateOptions): boolean {
 
 function toChanges(options: UpdateOptions, before: Client): ClientTypes.ClientChanges {
   const { allScopes, clientUri, firstParty, name, owner } = options;
-  const { redirectUri, scope, serverLifetimes, verified } = options;
+  const { postLogoutRedirectUri, redirectUri, scope, serverLifetimes, verified } = options;
   const lifetimes = changedLifetimes(options, serverLifetimes ? {} : before.lifetimes);
   return {
     ...(name === undefined ? {} : { name }),
     ...(clientUri === undefined ? {} : { clientUri: clientUri === false ? undefined : clientUri }),
     ...(verified === undefined ? {} : { verified }),
     ...(redirectUri === undefined ? {} : { redirectUris: redirectUri }),
+    ...(postLogoutRedirectUri === undefined
+      ? {}
+      : { postLogoutRedirectUris: postLogoutRedirectUri === false ? [] : postLogoutRedirectUri }),
     ...(firstParty === undefined ? {} : { firstParty }),
     ...(owner === undefined ? {} : { ownerId: owner === false ? undefined : owner }),
     ...(scope === undefined && !allScopes ? {} : { scopes: allScopes ? undefined : scope }),

@@ -71,7 +71,7 @@ export function addClientShow(client: Command): void {
     .addHelpText(
       'after',
       '\nJSON: {"client": {"client_id", "name", "client_uri", "logo" (its SHA-256), "verified", "registration",\n' +
-        '  "grant_type", "redirect_uris", "confidential",\n' +
+        '  "grant_type", "redirect_uris", "post_logout_redirect_uris", "confidential",\n' +
         '  "keys": [{"kid", "kind", "alg", "thumbprint"}] | null, "jwks_uri", "native", "first_party",\n' +
         '  "scopes" (null: all), "roles", "permissions", "owner_id", "disabled", "disabled_by",\n' +
         '  "lifetimes": {"access_token", "refresh_token", "refresh_token_absolute"} (in seconds, null: the server\'s),\n' +

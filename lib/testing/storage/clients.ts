@@ -13,6 +13,7 @@ export function clientContract(register: StorageTest): void {
       clientUri: `https://timetable.example/${'x'.repeat(1974)}`,
       verified: true,
       redirectUris: [],
+      postLogoutRedirectUris: ['https://timetable.example/bye'],
       backchannelLogoutUri: 'https://timetable.example/logout',
       grantType: 'client_credentials',
       registration: 'dynamic',

@@ -182,6 +182,7 @@ export function completeClient(given: Partial<Client>, grantType: ClientGrantTyp
     registration: 'manual',
     grantType,
     redirectUris: [],
+    postLogoutRedirectUris: [],
     backchannelLogoutUri: undefined,
     confidential: true,
     keys: undefined,

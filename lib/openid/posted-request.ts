@@ -1,0 +1,26 @@
+import type { Middleware } from 'koa';
+
+import { ENDPOINTS } from '../engine/endpoints.ts';
+import { readForm } from '../http/form.ts';
+import type { ResolvedOptions } from '../options/resolved-options.ts';
+
+/** The endpoints for browsers to which apps may post (OpenID Connect Core 1.0 section 3.1.2.1, RP-Initiated Logout 1.0 section 2). */
+const POSTED: ReadonlySet<string> = new Set([ENDPOINTS.authorization, ENDPOINTS.end_session]);
+
+/**
+ * Makes the middleware that sends a browser which an app has made post a request on to the same URL, with the parameters in the query,
+ * because browsers send the cookie of the login session with no post of another site. Any other request passes; the form of the logout
+ * page has no fields.
+ */
+export function createRedirectPosted({ issuer }: Pick<ResolvedOptions, 'issuer'>): Middleware {
+  return async function redirectPosted(ctx, next) {
+    const path = ctx.path.toLowerCase().replace(/\/$/, '');
+    if (ctx.method !== 'POST' || !POSTED.has(path)) return next();
+    const query = new URLSearchParams(await readForm(ctx)).toString();
+    if (query === '') return next();
+    ctx.set('Cache-Control', 'no-store');
+    ctx.status = 303;
+    ctx.redirect(`${issuer}${path}?${query}`);
+    return undefined;
+  };
+}

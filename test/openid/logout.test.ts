@@ -1,0 +1,212 @@
+import test from 'ava';
+import { decodeJwt, generateKeyPair, SignJWT } from 'jose';
+
+import { pages } from 'koa-gatehouse/interactions';
+
+import { Browser } from '../harness/browser.ts';
+import type { Page } from '../harness/browser.ts';
+import { authorizeUrl, runCodeFlow, signIn, startPlatform } from '../harness/platform.ts';
+import type { Platform, RegisteredApp } from '../harness/platform.ts';
+
+const BYE = 'https://reports.example/bye?from=acme';
+
+const registerApp = async (platform: Platform, fields = {}): Promise<RegisteredApp> =>
+  platform.registerApp({ postLogoutRedirectUris: [BYE], ...fields });
+
+/** Signs a user in to an app, and returns the ID token. */
+async function idTokenFor(
+  platform: Platform,
+  app: RegisteredApp,
+  browser: Browser,
+  more: Partial<Parameters<typeof runCodeFlow>[2]> = {},
+): Promise<string> {
+  const { body } = await runCodeFlow(platform, app, { browser, parameters: { scope: 'openid' }, ...more });
+  return (body as unknown as { id_token: string }).id_token;
+}
+
+function logoutUrl(platform: Platform, parameters: Record<string, string>): URL {
+  const url = platform.url('/oauth/logout');
+  url.search = String(new URLSearchParams(parameters));
+  return url;
+}
+
+/** Whether the browser is still logged in. */
+async function isLoggedIn(platform: Platform, app: RegisteredApp, browser: Browser): Promise<boolean> {
+  const url = authorizeUrl(platform, app, { scope: 'openid', prompt: 'none' });
+  const { location } = await browser.open(url);
+  const error = location!.searchParams.get('error');
+  return error === null || error === 'consent_required';
+}
+
+for (const path of ['', '/auth']) {
+  test(`an app signs its user out with the ID token of the session: issuer with path "${path}"`, async (t) => {
+    await using platform = await startPlatform({ openid: true }, { path });
+    const app = await registerApp(platform);
+    const [browser, other] = [new Browser(), new Browser()];
+    const hint = await idTokenFor(platform, app, browser);
+    const elsewhere = await idTokenFor(platform, app, other);
+    const state = 'a b&c=d#e';
+    const { status, location } = await browser.open(
+      logoutUrl(platform, { id_token_hint: hint, post_logout_redirect_uri: BYE, state }),
+    );
+    t.is(status, 303);
+    t.is(location!.href, `${BYE}&state=a%20b%26c%3Dd%23e`);
+    t.false(await isLoggedIn(platform, app, browser));
+    // The logout of one browser is none of the other.
+    t.true(await isLoggedIn(platform, app, other));
+    t.not(decodeJwt(elsewhere)['sid'], decodeJwt(hint)['sid']);
+
+    // Repeated, as by the back button: nobody is logged in any more.
+    const again = await browser.open(
+      logoutUrl(platform, { id_token_hint: hint, client_id: app.client.id, post_logout_redirect_uri: BYE }),
+    );
+    t.is(again.location!.href, BYE);
+
+    // Posted from the site of the app, whose posts come without cookies: the browser sends them with the redirect.
+    const posted = await new Browser().post(
+      platform.url('/oauth/logout'),
+      new URLSearchParams({ id_token_hint: elsewhere, post_logout_redirect_uri: BYE }),
+      { origin: 'https://reports.example', 'sec-fetch-site': 'cross-site' },
+    );
+    t.is(posted.status, 303);
+    t.is((await other.open(posted.location!)).location!.href, BYE);
+    t.false(await isLoggedIn(platform, app, other));
+  });
+}
+
+test('without an ID token of the session, the user is asked', async (t) => {
+  await using platform = await startPlatform({
+    openid: true,
+    interactions: pages({ brand: { name: 'Acme Schools' }, language: ['en', 'de'] }),
+  });
+  const app = await registerApp(platform);
+  const browser = new Browser();
+  const hint = await idTokenFor(platform, app, browser);
+  const ofBob = await idTokenFor(platform, app, new Browser(), {
+    person: 'bob@school.example',
+    password: 'battery staple',
+  });
+  const ofOtherBrowser = await idTokenFor(platform, app, new Browser());
+  const asked = async (parameters: Record<string, string>): Promise<Page> => {
+    const page = await browser.open(logoutUrl(platform, parameters));
+    t.is(page.status, 200);
+    t.is(page.heading, 'Sign out of Acme Schools?');
+    t.true(await isLoggedIn(platform, app, browser));
+    return page;
+  };
+  const back = { post_logout_redirect_uri: BYE, state: 's' };
+  for (const id_token_hint of [ofBob, ofOtherBrowser]) {
+    const page = await asked({ id_token_hint, ...back });
+    t.regex(page.text, /Reports wants to sign you out\. You are signed in as ann@school\.example/);
+    // The form leads to the app.
+    t.notRegex(page.response.headers.get('content-security-policy')!, /form-action/);
+  }
+  const byId = await asked({ client_id: app.client.id, ...back });
+  await asked({ state: 's' });
+  // Without an app, the URL belongs to nobody: the browser stays here.
+  const ofNobody = await asked(back);
+  t.regex(ofNobody.response.headers.get('content-security-policy')!, /form-action 'self'/);
+  t.is((await browser.submit(ofNobody, 'Sign out')).heading, 'You are signed out');
+  t.false(await isLoggedIn(platform, app, browser));
+
+  await signIn(browser, await browser.open(platform.url('/oauth/login')));
+  t.is((await browser.submit(byId, 'Sign out')).location!.href, `${BYE}&state=s`);
+  t.false(await isLoggedIn(platform, app, browser));
+
+  // Another site cannot press the button.
+  await signIn(browser, await browser.open(platform.url('/oauth/login')));
+  const forged = await browser.post(platform.url('/oauth/logout'), new URLSearchParams(), {
+    origin: 'https://evil.example',
+    'sec-fetch-site': 'cross-site',
+  });
+  t.is(forged.status, 403);
+  t.true(await isLoggedIn(platform, app, browser));
+  // The session is another one now, which the ID token is not of.
+  await asked({ id_token_hint: hint });
+  const german = await browser.open(logoutUrl(platform, { client_id: app.client.id, ui_locales: 'de' }));
+  t.regex(german.text, /Reports möchte Sie abmelden\. Sie sind als ann@school.example angemeldet/);
+});
+
+test('a wrong request is refused on a page of the server, and signs nobody out', async (t) => {
+  await using platform = await startPlatform({ openid: true });
+  const app = await registerApp(platform);
+  const other = await registerApp(platform, { postLogoutRedirectUris: ['https://other.example/'] });
+  const browser = new Browser();
+  const hint = await idTokenFor(platform, app, browser);
+  const { body: tokens } = await runCodeFlow(platform, app, { browser, parameters: { scope: 'openid' } });
+  const { privateKey } = await generateKeyPair('RS256');
+  const forged = await new SignJWT(decodeJwt(hint))
+    .setProtectedHeader({ alg: 'RS256', typ: 'JWT' })
+    .sign(privateKey);
+  const unsigned = `${Buffer.from('{"alg":"none","typ":"JWT"}').toString('base64url')}.${hint.split('.')[1]}.`;
+  const noToken = 'the id_token_hint is no ID token of this server';
+  const noUri = 'the post_logout_redirect_uri is not registered for the client';
+  const wrong: [parameters: Record<string, string>, description: string][] = [
+    [{ id_token_hint: hint, post_logout_redirect_uri: 'https://evil.example/' }, noUri],
+    [{ id_token_hint: hint, post_logout_redirect_uri: `${BYE}&more` }, noUri],
+    [{ id_token_hint: hint, post_logout_redirect_uri: 'https://other.example/' }, noUri],
+    [{ id_token_hint: hint, post_logout_redirect_uri: app.redirectUri }, noUri],
+    [{ client_id: other.client.id, post_logout_redirect_uri: BYE }, noUri],
+    [{ id_token_hint: forged, post_logout_redirect_uri: BYE }, noToken],
+    [{ id_token_hint: unsigned, post_logout_redirect_uri: BYE }, noToken],
+    [{ id_token_hint: tokens.access_token, post_logout_redirect_uri: BYE }, noToken],
+    [{ id_token_hint: 'x' }, noToken],
+    [
+      { id_token_hint: hint, client_id: other.client.id },
+      'the id_token_hint is of another client than the client_id',
+    ],
+    [{ client_id: 'unknown' }, 'the client is not known here'],
+  ];
+  for (const [parameters, description] of wrong) {
+    const page = await browser.open(logoutUrl(platform, parameters));
+    t.deepEqual([page.status, page.location], [400, undefined], description);
+    t.is(page.heading, 'This link is incomplete');
+    t.true(page.text.includes(description), page.text);
+  }
+  const twice = logoutUrl(platform, { id_token_hint: hint, post_logout_redirect_uri: BYE });
+  twice.searchParams.append('post_logout_redirect_uri', 'https://evil.example/');
+  t.is((await browser.open(twice)).status, 400);
+  await platform.auth.clients.disable(other.client.id);
+  t.is((await browser.open(logoutUrl(platform, { client_id: other.client.id }))).status, 400);
+  t.true(await isLoggedIn(platform, app, browser));
+});
+
+test('after the ID token has expired, and a key was rotated, it still says which session is meant', async (t) => {
+  await using platform = await startPlatform({ openid: { idTokenLifetime: 1 } });
+  const app = await registerApp(platform);
+  const browser = new Browser();
+  const hint = await idTokenFor(platform, app, browser);
+  await platform.auth.keys.rotate({ after: 0 });
+  await platform.auth.keys.rotate({ after: 0 });
+  const { body } = await runCodeFlow(platform, app, { browser, parameters: { scope: 'openid' } });
+  t.is(decodeJwt((body as unknown as { id_token: string }).id_token)['sid'], decodeJwt(hint)['sid']);
+  const { location } = await browser.open(
+    logoutUrl(platform, { id_token_hint: hint, post_logout_redirect_uri: BYE }),
+  );
+  t.is(location!.href, BYE);
+});
+
+test('the logout also ends the session of the host, as the own page does', async (t) => {
+  let signedOut = 0;
+  await using platform = await startPlatform({
+    openid: true,
+    login: { currentUser: () => undefined, signOut: () => void (signedOut += 1) },
+  });
+  const app = await registerApp(platform);
+  const browser = new Browser();
+  const hint = await idTokenFor(platform, app, browser);
+  await browser.open(logoutUrl(platform, { id_token_hint: hint }));
+  t.is(signedOut, 1);
+});
+
+test('off, the parameters of an app are ignored', async (t) => {
+  await using platform = await startPlatform();
+  const app = await registerApp(platform);
+  const browser = new Browser();
+  await signIn(browser, await browser.open(platform.url('/oauth/login')));
+  const page = await browser.open(
+    logoutUrl(platform, { client_id: app.client.id, post_logout_redirect_uri: BYE }),
+  );
+  const done = await browser.submit(page, 'Sign out');
+  t.deepEqual([done.status, done.heading, done.location], [200, 'You are signed out', undefined]);
+});
