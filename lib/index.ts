@@ -63,6 +63,9 @@ export type {
   Storage,
   ToolUse,
   User,
+  UserData,
+  UserExport,
+  UserGrants,
   UserPrincipal,
   UserStore,
 } from './contracts/index.ts';

@@ -27,6 +27,7 @@ import { personalTokenStore } from './stores/personal-tokens.ts';
 import { registrationStore } from './stores/registrations.ts';
 import { revocationStore } from './stores/revocations.ts';
 import { sessionStore } from './stores/sessions.ts';
+import { userDataStore } from './stores/user-data.ts';
 import { transact } from './transact.ts';
 
 const listenAddress: Check<boolean | string> = (place, listen: unknown) => {
@@ -126,6 +127,7 @@ export function knexStorage(
     deviceCodes: deviceCodeStore(opened),
     logouts: logoutStore(opened),
     personalTokens: personalTokenStore(opened),
+    userData: userDataStore(opened),
     ...(changes && { changes }),
     transaction: async (work) => transact(opened, source.knex(), work),
     migrate: async () => migrate(opened),

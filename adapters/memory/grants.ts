@@ -61,14 +61,19 @@ export function grantStore(tables: Tables): GrantStore {
       credentials.set(keyOf(kind, id), { ...credential, ...spent });
       return { outcome: 'redeemed' };
     },
-    async list(of, { now: at, limit }) {
+    async list(userId, { now: at, limit }) {
+      const counts = new Map<string, number>();
       return [...grants.values()]
         .filter(
-          ({ grant, neededUntil }) => isSelected(grant, of) && isLive(tables, grant) && neededUntil > at,
+          ({ grant, neededUntil }) => grant.userId === userId && isLive(tables, grant) && neededUntil > at,
         )
         .map(({ grant, lastUsedAt }) => Object.assign(copy(grant), { lastUsedAt }))
         .toSorted((a, b) => usedAt(b) - usedAt(a) || (a.id < b.id ? -1 : 1))
-        .slice(0, limit);
+        .filter(({ clientId }) => {
+          const count = (counts.get(clientId) ?? 0) + 1;
+          counts.set(clientId, count);
+          return count <= limit;
+        });
     },
     async touch(id, at) {
       const row = grants.get(id);

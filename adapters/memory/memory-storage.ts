@@ -18,6 +18,7 @@ import { logoutStore, signOut } from './logouts.ts';
 import { registrationStore } from './registrations.ts';
 import { personalTokenStore } from './personal-tokens.ts';
 import { revocationStore } from './revocations.ts';
+import { userDataStore } from './user-data.ts';
 import { changeRow, copy, copyWithPayload, emptyTables, endOfUser, keyOf, throwIfTaken } from './tables.ts';
 import type { Tables } from './tables.ts';
 
@@ -45,6 +46,7 @@ export function memoryStorage(): Storage {
     deviceCodes: deviceCodeStore(tables),
     logouts: logoutStore(tables),
     personalTokens: personalTokenStore(tables),
+    userData: userDataStore(tables),
     transaction: async (work) => work(undefined),
     async migrate() {},
     pendingMigrations: async () => [],

@@ -12,6 +12,7 @@ import type {
   LogoutNotices,
   Storage,
   ToolUse,
+  UsableGrant,
   User,
 } from '../contracts/index.ts';
 
@@ -42,18 +43,21 @@ export function createAuthorizedApps({
   openid,
   resources,
   storage,
-}: AuthorizedAppsPorts): (user: User, origin?: Omit<AuditOrigin, 'actorId'>) => AuthorizedApps {
+}: AuthorizedAppsPorts): (user: Pick<User, 'id'>, origin?: Omit<AuditOrigin, 'actorId'>) => AuthorizedApps {
   const { clients, consents, grants } = storage;
 
   async function describe(
     consent: Consent,
-    calls: readonly AuditRecord[],
+    {
+      calls,
+      granted: all,
+    }: { readonly calls: readonly AuditRecord[]; readonly granted: readonly UsableGrant[] },
   ): Promise<AuthorizedApp | undefined> {
     const stored = await clients.find(consent.clientId);
     if (!stored) return undefined;
     const { client } = stored;
     const granted = consentsByResource(consent);
-    const usable = await grants.list(consent, { now: now(), limit: MOST_CONNECTIONS + 1 });
+    const usable = all.filter((grant) => grant.clientId === client.id);
     return {
       client,
       ...describeScopes(granted.find(({ resource }) => resource === undefined) ?? NOTHING, client),
@@ -107,11 +111,14 @@ export function createAuthorizedApps({
   return function authorizedAppsOf(user, origin = {}) {
     return {
       async list() {
-        const [found, calls] = await Promise.all([
+        const [found, calls, granted] = await Promise.all([
           consents.list(user.id),
           audit.list({ userId: user.id, types: ['tool_called'], limit: LATEST_CALLS }),
+          grants.list(user.id, { now: now(), limit: MOST_CONNECTIONS + 1 }),
         ]);
-        const described = await Promise.all(found.map(async (consent) => describe(consent, calls)));
+        const described = await Promise.all(
+          found.map(async (consent) => describe(consent, { calls, granted })),
+        );
         return described.filter((app) => app !== undefined);
       },
       async disconnect(clientId) {
@@ -135,12 +142,18 @@ export function createAuthorizedApps({
       async endConnection(clientId, connectionId) {
         if (!isId(connectionId)) return false;
         const grant = await grants.find(connectionId);
-        if (grant?.userId !== user.id || grant.clientId !== clientId) return false;
+        if (grant?.userId !== user.id || grant.clientId !== (clientId ?? grant.clientId)) return false;
         const revoked = await grants.revoke({ id: grant.id }, now(), logouts?.create());
         if (revoked.length === 0) return false;
         logouts?.stored();
         audit.record(
-          { type: 'tokens_revoked', target: 'grant', clientId, userId: user.id, grantId: grant.id },
+          {
+            type: 'tokens_revoked',
+            target: 'grant',
+            clientId: grant.clientId,
+            userId: user.id,
+            grantId: grant.id,
+          },
           { ...origin, actorId: user.id },
         );
         return true;

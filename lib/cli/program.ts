@@ -12,6 +12,8 @@ import { addDoctor } from './commands/doctor.ts';
 import { addKeysCommands } from './commands/keys.ts';
 import { addRevoke } from './commands/revoke.ts';
 import { addBackup, addMigrate, addPrune } from './commands/storage.ts';
+import { addTokenCommands } from './commands/tokens.ts';
+import { addUserCommands } from './commands/users.ts';
 import { redact, reportFailure } from './failure.ts';
 import { addClientImport } from './passport/command.ts';
 
@@ -74,6 +76,8 @@ function createProgram(): Command {
   addBackup(program);
   addClientCommands(program);
   addKeysCommands(program);
+  addTokenCommands(program);
+  addUserCommands(program);
   addRevoke(program);
   addPrune(program);
   addDoctor(program);

@@ -88,7 +88,7 @@ export function keyJson(key: SigningKey): Record<string, unknown> {
 }
 
 /** A time in ISO 8601; `null` for none. */
-function timeJson(seconds: number | undefined): string | null {
+export function timeJson(seconds: number | undefined): string | null {
   return seconds === undefined ? null : new Date(seconds * 1000).toISOString();
 }
 

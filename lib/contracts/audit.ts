@@ -130,6 +130,8 @@ export type AuditEvent =
       readonly tokenId: string;
       readonly name: string;
     }
+  /** What was stored of a user was erased: the user is in no record. */
+  | { readonly type: 'user_erased' }
   | {
       readonly type: 'assignment_changed';
       readonly userId: string;

@@ -225,6 +225,8 @@ export interface AuthorizedApps {
   /**
    * Revokes every token of one connection. The other connections and the consent stay. Resolves to `false` when the app has no such
    * connection with the user, or it had ended before.
+   *
+   * @param clientId - `undefined`: of whatever app it is
    */
-  endConnection(clientId: string, connectionId: string): Promise<boolean>;
+  endConnection(clientId: string | undefined, connectionId: string): Promise<boolean>;
 }

@@ -136,12 +136,12 @@ export interface GrantStore {
     },
   ): Promise<Redemption>;
   /**
-   * Lists the grants of a user for a client, those that were used last first: without the revoked and ended ones, and those whose
-   * credentials have all expired.
+   * Lists the grants of a user, those that were used last first: without the revoked and ended ones, and those whose credentials have all
+   * expired.
    */
   list(
-    of: { readonly userId: string; readonly clientId: string },
-    /** `now` is in seconds since 1970. */
+    userId: string,
+    /** `now` is in seconds since 1970. `limit`: so many for each client at most. */
     page: { readonly now: number; readonly limit: number },
   ): Promise<readonly UsableGrant[]>;
   /** Records that the client used a grant, in seconds since 1970. May lose a record; no request waits for it. */

@@ -21,6 +21,7 @@ export type * from './limits.ts';
 export type * from './passport.ts';
 export type * from './principals.ts';
 export type * from './personal-tokens.ts';
+export type * from './user-data.ts';
 export type * from './pages.ts';
 export type * from './developer.ts';
 export type * from './operation.ts';

@@ -10,6 +10,7 @@ import type { AssignmentStore } from './people.ts';
 import type { PersonalTokenStore } from './personal-tokens.ts';
 import type { RegistrationStore } from './registrations.ts';
 import type { RevocationStore } from './revocations.ts';
+import type { UserDataStore } from './user-data.ts';
 
 /** A problem that `auth.check()` or `gatehouse doctor` has found, with its remedy. */
 export interface Finding {
@@ -121,6 +122,7 @@ export interface Storage {
   readonly deviceCodes: DeviceCodeStore;
   readonly logouts: LogoutStore;
   readonly personalTokens: PersonalTokenStore;
+  readonly userData: UserDataStore;
   /** Tells other nodes of changes at once; absent where the storage has no means for that. */
   readonly changes?: ChangeFeed;
   /**

@@ -49,6 +49,7 @@ const FEATURES = {
     personalTokens: ['insert', 'findByHash', 'find', 'list', 'delete', 'recordUse'],
     ...IDEMPOTENCY,
   },
+  userData: { userData: ['sessions', 'read', 'erase'] },
   actions: IDEMPOTENCY,
   openid: { logouts: ['take', 'finish', 'findLatest'] },
   'paths.developer': IDEMPOTENCY,

@@ -276,6 +276,7 @@ const TYPES: Readonly<Record<AuditEventType, true>> = {
   personal_token_created: true,
   personal_token_used: true,
   personal_token_ended: true,
+  user_erased: true,
   client_created: true,
   client_updated: true,
   client_disabled: true,

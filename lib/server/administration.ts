@@ -4,7 +4,16 @@ import type { ImportedClient, ImportOutcome } from '../clients/import.ts';
 import { createClientRegistry } from '../clients/registry.ts';
 import { now } from '../contracts/clock.ts';
 import { newLogoutNotice } from '../contracts/logouts.ts';
-import type { ClientRegistry, Finding, Gate, KeyStore, StoredKey, User } from '../contracts/index.ts';
+import type {
+  ClientRegistry,
+  Finding,
+  Gate,
+  KeyStore,
+  PersonalTokens,
+  StoredKey,
+  User,
+  UserData,
+} from '../contracts/index.ts';
 import { ConfigError } from '../errors.ts';
 import { createKeyRing } from '../keys/key-ring.ts';
 import { addKey } from '../keys/keys.ts';
@@ -27,6 +36,10 @@ import type { Scope } from '../options/scopes.ts';
 import { requireMembersFor } from '../options/storage-members.ts';
 import { lifetimeCheck } from '../options/lifetimes.ts';
 import { duration } from '../options/values.ts';
+import { createUserData } from '../account/user-data.ts';
+import { LONGEST_PERSONAL_TOKEN, MOST_PERSONAL_TOKENS } from '../options/personal-tokens.ts';
+import { createPersonalTokens } from '../personal-tokens/personal-tokens.ts';
+import type { PersonalTokenOptions } from '../personal-tokens/personal-tokens.ts';
 import { CacheInvalidation, observeRevocations } from '../token/cache-invalidation.ts';
 import { createRevoke } from '../token/revoke.ts';
 import type { RevocationTarget } from '../token/revoke.ts';
@@ -143,6 +156,13 @@ export interface Administration<P extends string = string, R extends string = st
    */
   revoke(target: Exclude<RevocationTarget, { readonly token: string }>): Promise<void>;
   /**
+   * The personal access tokens of users. Whether there is a user, and whether the user may have so many, is not known here; a lifetime is
+   * a year at most.
+   */
+  readonly personalTokens: PersonalTokens<PersonalTokenOptions>;
+  /** What is stored of a user: its export and its erasure. */
+  readonly userData: UserData;
+  /**
    * Deletes expired rows, and apps that registered themselves and are unused, in small batches. Resolves to their number.
    */
   prune(options?: PruneOptions): Promise<number>;
@@ -181,6 +201,14 @@ export function createAdministration<P extends string, R extends string>(
     privateKeyJwt: undefined,
   };
   const onRemoved = createOnRemoved(audit, (clientId) => invalidation.announce({ clientId }));
+
+  const revokeHere = createRevoke(storage, {
+    verify: async () => undefined,
+    audit,
+    invalidate: invalidation.notify,
+    // Running servers send them.
+    logouts: { create: newLogoutNotice, stored() {} },
+  });
 
   return {
     clients: createClientRegistry(storage.clients, names, {
@@ -229,17 +257,32 @@ export function createAdministration<P extends string, R extends string>(
         return { key: describeKey(added, added.id), revoked: revoked.map(({ id }) => id) };
       },
     },
+    get personalTokens() {
+      requireMembersFor('tokens.personal', storage);
+      return createPersonalTokens({
+        store: storage.personalTokens,
+        audit,
+        latestSequence: async () => storage.revocations.latestSequence(),
+        issuer: undefined,
+        scopesOf: (resource) =>
+          (resource === undefined ? given.scopes : given.resources?.get(resource)?.scopes) ?? 'unknown',
+        permissionsOf: async () => 'unknown',
+        maxLifetime: LONGEST_PERSONAL_TOKEN,
+        perUser: MOST_PERSONAL_TOKENS,
+      });
+    },
+    userData: createUserData({
+      audit,
+      announce: () => invalidation.announce(),
+      hasPersonalTokens: 'personalTokens' in storage,
+      requireStore: () => requireMembersFor('userData', storage),
+      revoke: async (target) => revokeHere(target),
+      storage,
+    }),
     async revoke(target) {
       if ('token' in target)
         throw new ConfigError('revoke()', 'pass one of { client }, { user }, { grant } and { all: true }');
-      const revoke = createRevoke(storage, {
-        verify: async () => undefined,
-        audit,
-        invalidate: invalidation.notify,
-        // Running servers send them.
-        logouts: { create: newLogoutNotice, stored() {} },
-      });
-      await revoke(target);
+      await revokeHere(target);
     },
     prune: async (pruning = {}) => pruneExpired({ storage, onRemoved }, pruning, PAUSES.command),
     check: async ({ issuer } = {}) => {

@@ -14,6 +14,8 @@ import type {
   Observer,
   PersonalTokens,
   User,
+  UserData,
+  UserGrantsRegistry,
 } from '../contracts/index.ts';
 import type { Duration } from '../contracts/duration.ts';
 import { INTERNALS } from '../contracts/internals.ts';
@@ -97,6 +99,10 @@ export interface AuthServer<
    * throws a `ConfigError`.
    */
   readonly personalTokens: PersonalTokens<PersonalTokenOptions>;
+  /** What users have let act in their names: apps, devices, personal access tokens and logins, for a settings page of your own. */
+  readonly grants: UserGrantsRegistry;
+  /** What is stored of a user: its export and its erasure. */
+  readonly userData: UserData;
   /**
    * Revokes tokens: at once on this node, within `tokens.revocationLag` on the others.
    * @throws ConfigError when the target has none of the known forms

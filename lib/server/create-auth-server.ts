@@ -28,6 +28,7 @@ import { createServerKeys } from './keys.ts';
 import { createLimiters } from './limiters.ts';
 import { createMount } from './mount.ts';
 import { openPassport } from './passport.ts';
+import { createServerUserData } from './user-data.ts';
 import { createServerPersonalTokens } from './personal-tokens.ts';
 import { createRecord } from './record.ts';
 import { createRegistration } from './registration.ts';
@@ -107,6 +108,13 @@ export async function createServer<
   const { endMissingUser } = tokens;
   const personal = createServerPersonalTokens(options, { access, audit, endMissingUser });
   const personalTokens = personal.managed;
+  const { grants, userData } = createServerUserData(options, {
+    audit,
+    invalidation,
+    logouts,
+    personalTokens,
+    tokens,
+  });
   await invalidation.subscribe();
 
   const apis = new Map<string, string>();
@@ -176,6 +184,8 @@ export async function createServer<
       list: personalTokens.list,
       revoke: async (id) => personalTokens.revoke(id),
     },
+    grants,
+    userData,
     revoke: tokens.revokeFor(),
     keys: {
       list: () => keys.tokens.list(),

@@ -20,6 +20,7 @@ import { logoutContract } from './storage/logouts.ts';
 import { redemptionContract } from './storage/redemption.ts';
 import { revocationContract } from './storage/revocations.ts';
 import { aClient } from './storage/rows.ts';
+import { userDataContract } from './storage/user-data.ts';
 import { sessionContract } from './storage/sessions.ts';
 import type { RegisterTest, StorageTest } from './test-runner.ts';
 
@@ -60,6 +61,7 @@ export function storageContract(test: RegisterTest, makeStorage: () => Storage |
   redemptionContract(onStorage);
   deviceCodeContract(onStorage);
   personalTokenContract(onStorage);
+  userDataContract(onStorage);
   revocationContract(onStorage);
   sessionContract(onStorage);
   logoutContract(onStorage);

@@ -50,7 +50,10 @@ export type {
   StoredRegistration,
   StoredRequest,
   StoredSession,
+  StoredUserData,
   TakenLogout,
   TokenInQuestion,
   UsableGrant,
+  UserDataStore,
+  UserSession,
 } from '../contracts/index.ts';

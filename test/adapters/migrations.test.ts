@@ -82,7 +82,7 @@ async function assertMigrated(t: ExecutionContext, host: Knex): Promise<void> {
     { credential: aCode(), grant: aGrant({ sequence: 0, origin: undefined }) },
   );
   await grants.touch(grant.id, NOW + 5);
-  const inUse = await grants.list(aGrant(), { now: NOW, limit: 1 });
+  const inUse = await grants.list(aGrant().userId, { now: NOW, limit: 1 });
   t.deepEqual(inUse, [{ ...grant, lastUsedAt: NOW + 5 }]);
 
   await consents.touch('ann', 'timetable', NOW + 5);

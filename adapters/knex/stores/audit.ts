@@ -150,7 +150,7 @@ interface DayRow {
   readonly count: Integer;
 }
 
-interface AuditRow {
+export interface AuditRow {
   readonly id: string;
   readonly at: Integer;
   readonly type: AuditRecord['type'];
@@ -159,7 +159,7 @@ interface AuditRow {
   readonly payload: string;
 }
 
-function toRecord(row: AuditRow): AuditRecord {
+export function toRecord(row: AuditRow): AuditRecord {
   const record: unknown = {
     id: row.id,
     at: Number(row.at),

@@ -59,9 +59,9 @@ export function grantStore(database: Database): GrantStore {
       const rows = await database.all<FoundRow>(findChain, [id, REFRESH_TOKEN, id, REFRESH_TOKEN, limit]);
       return rows.map(toFound);
     },
-    async list({ userId, clientId }, { now, limit }) {
-      if (![userId, clientId].every(isStorable)) return [];
-      const rows = await database.all<Row>(LIST, [userId, clientId, now, limit]);
+    async list(userId, { now, limit }) {
+      if (!isStorable(userId)) return [];
+      const rows = await database.all<Row>(LIST, [userId, now, limit]);
       return rows.map(USABLE_GRANTS.read);
     },
     async touch(id, at) {
@@ -96,10 +96,15 @@ const FIND = `select ${GRANTS.columns} from gatehouse_grants where id = ?`;
 // `coalesce` keeps the databases from using the index on the client, which would read the grants of all its users.
 const OF_USER = `user_id = ? and coalesce(client_id, '') = ?`;
 
+// Read once for all clients of the user, of which one may have many.
+const LAST_USED = 'coalesce(last_used_at, created_at) desc, id';
 const LIST = `
-  select ${USABLE_GRANTS.columns} from gatehouse_grants g
-  where ${OF_USER} and ${GRANT_IS_LIVE} and needed_until > ?
-  order by coalesce(last_used_at, created_at) desc, id limit ?`;
+  select ${USABLE_GRANTS.columns} from (
+    select ${USABLE_GRANTS.columns}, row_number() over (partition by client_id order by ${LAST_USED}) as place
+    from gatehouse_grants g
+    where user_id = ? and ${GRANT_IS_LIVE} and needed_until > ?
+  ) usable
+  where place <= ? order by ${LAST_USED}`;
 
 // Conditional, because a later time may have been written first.
 const TOUCH = `

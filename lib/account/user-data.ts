@@ -1,0 +1,89 @@
+import type { AuditLog, Storage, UserData, UserExport } from '../contracts/index.ts';
+import { now } from '../contracts/clock.ts';
+import { ERASED_USER } from '../contracts/user-data.ts';
+import { ConfigError } from '../errors.ts';
+
+/** What `createUserData()` takes. */
+export interface UserDataPorts {
+  readonly audit: Pick<AuditLog, 'flush' | 'record'>;
+  /** Invalidates the caches of all nodes. */
+  readonly announce: () => void;
+  /** Whether the storage has personal access tokens. */
+  readonly hasPersonalTokens: boolean;
+  /** @throws ConfigError when the storage is older than this */
+  readonly requireStore: () => void;
+  readonly revoke: (target: { readonly user: string }) => Promise<void>;
+  readonly storage: Pick<Storage, 'assignments' | 'clients' | 'consents' | 'personalTokens' | 'userData'>;
+}
+
+/** Creates the export of what is stored of a user, and its erasure. */
+export function createUserData(ports: UserDataPorts): UserData {
+  const { announce, audit, hasPersonalTokens, revoke, storage } = ports;
+
+  return {
+    async export(userId) {
+      checkId('userData.export()', userId);
+      ports.requireStore();
+      // The events that this node has just recorded.
+      await audit.flush();
+      const read = { sessions: [], grants: [], audit: [] } as {
+        -readonly [K in 'sessions' | 'grants' | 'audit']: UserExport[K][number][];
+      };
+      await storage.userData.read(userId, (page) => {
+        if (page.kind === 'sessions') read.sessions.push(...page.rows);
+        else if (page.kind === 'grants') read.grants.push(...page.rows);
+        else read.audit.push(...page.rows);
+      });
+      return {
+        userId,
+        assignment: await storage.assignments.find(userId),
+        consents: await storage.consents.list(userId),
+        personalTokens: hasPersonalTokens ? await storage.personalTokens.list(userId, now()) : [],
+        apps: await appsOf(userId),
+        ...read,
+      };
+    },
+    async erase(userId, { onProgress, signal } = {}) {
+      checkId('userData.erase()', userId);
+      ports.requireStore();
+      // First: what is under way, on any node, is of no use from here on.
+      await revoke({ user: userId });
+      await audit.flush();
+      let total = 0;
+      for (let round = 0; round < MOST_ROUNDS; round += 1) {
+        let changed = 0;
+        await storage.userData.erase(userId, (rows) => {
+          changed += rows;
+          onProgress?.(total + changed);
+          return !signal?.aborted;
+        });
+        total += changed;
+        if (signal?.aborted) return total;
+        // Again until nothing is left: requests that were under way have finished meanwhile.
+        if (changed === 0) break;
+      }
+      audit.record({ type: 'user_erased' });
+      announce();
+      return total;
+    },
+  };
+
+  async function appsOf(ownerId: string): Promise<readonly string[]> {
+    const ids: string[] = [];
+    for (let after: string | undefined; ; after = ids.at(-1)) {
+      const page = await storage.clients.list({ ownerId, after, limit: MOST });
+      ids.push(...page.map(({ id }) => id));
+      if (page.length < MOST) return ids;
+    }
+  }
+}
+
+const MOST = 200;
+
+// A user who was not removed from the user table may log in again, each time.
+const MOST_ROUNDS = 5;
+
+function checkId(call: string, userId: unknown): void {
+  if (typeof userId === 'string' && userId !== '' && userId !== ERASED_USER) return;
+  throw new ConfigError(call, "pass a user's id");
+}

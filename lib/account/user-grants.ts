@@ -1,0 +1,88 @@
+import type {
+  AuditLog,
+  AuthorizedApps,
+  LogoutNotices,
+  PersonalToken,
+  Storage,
+  User,
+  UserGrantsRegistry,
+  UserGrantTarget,
+} from '../contracts/index.ts';
+import { now } from '../contracts/clock.ts';
+import { ConfigError } from '../errors.ts';
+
+/** What `createUserGrants()` takes. */
+export interface UserGrantsPorts {
+  readonly audit: Pick<AuditLog, 'record'>;
+  readonly authorizedAppsOf: (user: Pick<User, 'id'>) => AuthorizedApps;
+  /** `undefined`: no client is told of logouts. */
+  readonly logouts: LogoutNotices | undefined;
+  /** `undefined`: there are none. */
+  readonly personalTokens:
+    | {
+        list(userId: string): Promise<readonly PersonalToken[]>;
+        revoke(id: string): Promise<boolean>;
+      }
+    | undefined;
+  /** @throws ConfigError when the storage is older than this */
+  readonly requireStore: () => void;
+  readonly storage: Pick<Storage, 'sessions' | 'userData'>;
+}
+
+/** Creates `auth.grants`: what the pages of a user show and end, for a settings page of the host's own. */
+export function createUserGrants({
+  audit,
+  authorizedAppsOf,
+  logouts,
+  personalTokens,
+  requireStore,
+  storage,
+}: UserGrantsPorts): UserGrantsRegistry {
+  const { sessions, userData } = storage;
+
+  async function endSession(userId: string, id: string): Promise<boolean> {
+    const own = await userData.sessions(userId, now());
+    if (!own.some((session) => session.id === id)) return false;
+    await sessions.delete(id, logouts?.create());
+    logouts?.stored();
+    audit.record({ type: 'logout', userId });
+    return true;
+  }
+
+  return {
+    async list(userId) {
+      requireStore();
+      const [apps, tokens, found] = await Promise.all([
+        authorizedAppsOf({ id: userId }).list(),
+        personalTokens?.list(userId) ?? [],
+        userData.sessions(userId, now()),
+      ]);
+      return { apps, personalTokens: tokens, sessions: found };
+    },
+    async revoke(userId, target) {
+      checkTarget(target);
+      requireStore();
+      const apps = authorizedAppsOf({ id: userId });
+      if ('app' in target) return apps.disconnect(target.app);
+      if ('session' in target) return endSession(userId, target.session);
+      if ('connection' in target) return apps.endConnection(undefined, target.connection);
+      const own = (await personalTokens?.list(userId)) ?? [];
+      return (
+        own.some(({ id }) => id === target.personalToken) && personalTokens!.revoke(target.personalToken)
+      );
+    },
+  };
+}
+
+// A misspelt target would end nothing without an error.
+function checkTarget(target: UserGrantTarget): void {
+  const [entry, ...more] = Object.entries(target ?? {});
+  const [kind, value]: [string, unknown] = entry ?? ['', ''];
+  if (more.length === 0 && KINDS.has(kind) && typeof value === 'string' && value !== '') return;
+  throw new ConfigError(
+    'grants.revoke()',
+    'pass one of { app }, { connection }, { personalToken } and { session }, with an id of grants.list()',
+  );
+}
+
+const KINDS: ReadonlySet<string> = new Set(['app', 'connection', 'personalToken', 'session']);

@@ -1,0 +1,116 @@
+import type { Command } from 'commander';
+import type { PersonalToken } from 'koa-gatehouse';
+
+import { duration } from '../arguments.ts';
+import { timeJson } from '../report.ts';
+import { withSession } from '../session.ts';
+import { table } from '../table.ts';
+import { confirm } from '../terminal.ts';
+
+interface NewToken {
+  readonly user: string;
+  readonly name: string;
+  readonly expires: number;
+  readonly resource?: string;
+  readonly scope: readonly string[];
+  readonly permission: readonly string[];
+}
+
+/** `gatehouse token list | create | revoke` */
+export function addTokenCommands(program: Command): void {
+  const token = program
+    .command('token')
+    .helpCommand(false)
+    .summary('list, create and revoke personal access tokens')
+    .description(
+      'List, create and revoke the personal access tokens of a user (the option tokens.personal of the servers).',
+    );
+  token
+    .command('list <user-id>')
+    .summary('list the tokens of a user')
+    .description('List the personal access tokens of a user, newest first. Their values are not stored.')
+    .addHelpText(
+      'after',
+      '\nJSON: {"tokens": [{"id", "user_id", "name", "resource", "scopes", "permissions", "created_at", "expires_at",\n  "last_used_at", "last_used_from"}]}',
+    )
+    .action(list);
+  token
+    .command('create')
+    .summary('create a token for a user')
+    .description(
+      'Create a personal access token. It is shown only once. Its permissions are at most those of the user at each request.',
+    )
+    .requiredOption('--user <user-id>', 'the user; whether there is one is not checked')
+    .requiredOption('--name <text>', 'what it is for')
+    .requiredOption('--expires <duration>', 'how long it works, such as "30 days"; a year at most', duration)
+    .option('--resource <url>', 'the API (default: that of the issuer)')
+    .option('--scope <name...>', 'the scopes that it is limited to', [])
+    .option('--permission <name...>', 'the permissions, for an API without scopes', [])
+    .addHelpText('after', '\nJSON: {"token": {...}, "value": "..."}, a token as in `token list`')
+    .action(create);
+  token
+    .command('revoke <token-id>')
+    .summary('end a token')
+    .description('End a personal access token. Running servers refuse it within seconds.')
+    .option('--yes', 'do not ask')
+    .addHelpText('after', '\nJSON: {"revoked": "<token-id>" | null}')
+    .action(revoke);
+}
+
+const list = withSession(async ({ administration }, _options: object, userId: string) => {
+  const tokens = await administration.personalTokens.list(userId);
+  const rows = tokens.map(({ expiresAt, id, lastUsedAt, name }) => [
+    id,
+    name,
+    timeJson(expiresAt)!,
+    timeJson(lastUsedAt) ?? 'never',
+  ]);
+  return {
+    json: { tokens: tokens.map(tokenJson) },
+    text:
+      tokens.length === 0 ? 'No tokens.' : table(['Token ID', 'Name', 'Expires', 'Last used'], rows, 'Name'),
+  };
+});
+
+const create = withSession(async ({ administration }, given: NewToken) => {
+  const { expires: lifetime, name, permission, resource, scope, user } = given;
+  const token = await administration.personalTokens.create({
+    user,
+    name,
+    lifetime,
+    resource,
+    ...(scope.length > 0 && { scopes: scope }),
+    ...(permission.length > 0 && { permissions: permission }),
+  });
+  return {
+    json: { token: tokenJson(token), value: token.value },
+    text: `${token.value}\n\nIt is not shown again.`,
+  };
+});
+
+const revoke = withSession(async ({ administration }, options: { yes?: boolean }, id: string) => {
+  await confirm(`End the token ${id}? Scripts that use it lose their access.`, options);
+  const isEnded = await administration.personalTokens.revoke(id);
+  return {
+    json: { revoked: isEnded ? id : null },
+    text: isEnded
+      ? `Ended the token ${id}. Running servers apply it within seconds.`
+      : `There is no token ${id}.`,
+    exitCode: isEnded ? 0 : 1,
+  };
+});
+
+function tokenJson(token: PersonalToken): Record<string, unknown> {
+  return {
+    id: token.id,
+    user_id: token.userId,
+    name: token.name,
+    resource: token.resource ?? null,
+    scopes: token.scopes ?? null,
+    permissions: token.permissions ?? null,
+    created_at: timeJson(token.createdAt),
+    expires_at: timeJson(token.expiresAt),
+    last_used_at: timeJson(token.lastUsedAt),
+    last_used_from: token.lastUsedFrom ?? null,
+  };
+}

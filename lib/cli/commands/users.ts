@@ -1,0 +1,52 @@
+import type { Command } from 'commander';
+
+import { withSession } from '../session.ts';
+import { confirm, INTERRUPTED, interruptible } from '../terminal.ts';
+
+/** `gatehouse user export | erase` */
+export function addUserCommands(program: Command): void {
+  const user = program
+    .command('user')
+    .helpCommand(false)
+    .summary('export or erase what is stored of a user')
+    .description(
+      'Export or erase what is stored of a user, for data protection. The user table of your app is not touched.',
+    );
+  user
+    .command('export <user-id>')
+    .summary('print all that is stored, as JSON')
+    .description(
+      'Print all that is stored of a user, as one JSON document. Times are in seconds since 1970, those of events in milliseconds.',
+    )
+    .addHelpText(
+      'after',
+      '\nJSON: {"userId", "assignment", "sessions", "consents", "grants", "personalTokens", "apps", "audit"}',
+    )
+    .action(exportUser);
+  user
+    .command('erase <user-id>')
+    .summary('end all access, and delete what is stored')
+    .description(
+      'End all logins, tokens and grants of a user, and delete what is stored, in small batches. In audit records and as owner of apps, the user becomes "(erased)". Remove the user from your app first. It can be stopped and repeated.',
+    )
+    .option('--yes', 'do not ask')
+    .addHelpText('after', '\nJSON: {"erased": "<user-id>" | null, "rows": <number>}')
+    .action(erase);
+}
+
+const exportUser = withSession(async ({ administration }, _options: object, id: string) => {
+  const stored = await administration.userData.export(id);
+  return { json: { ...stored }, text: JSON.stringify(stored, undefined, 2) };
+});
+
+const erase = withSession(async ({ administration }, options: { yes?: boolean }, id: string) => {
+  await confirm(`Erase all that is stored of the user ${id}?`, options);
+  const { interrupted, result: rows } = await interruptible({ label: 'Erasing' }, async (running) =>
+    administration.userData.erase(id, running),
+  );
+  return {
+    json: { erased: interrupted ? null : id, rows },
+    text: interrupted ? `Stopped after ${rows} rows. Run it again.` : `Erased the user ${id}: ${rows} rows.`,
+    exitCode: interrupted ? INTERRUPTED : 0,
+  };
+});

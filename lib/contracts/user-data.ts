@@ -1,0 +1,122 @@
+import type { AuditRecord } from './audit.ts';
+import type { Consent } from './consents.ts';
+import type { AuthorizedApp } from './developer.ts';
+import type { Grant } from './grants.ts';
+import type { Assignment } from './people.ts';
+import type { PersonalToken } from './personal-tokens.ts';
+
+/** What stands for a user whose data was erased, where a row stays: as the owner of an app, and in audit records. */
+export const ERASED_USER = '(erased)';
+
+/** Rows of one kind that are stored of a user, a page of them. */
+export type StoredUserData =
+  | { readonly kind: 'sessions'; readonly rows: readonly UserSession[] }
+  | { readonly kind: 'grants'; readonly rows: readonly Grant[] }
+  | { readonly kind: 'audit'; readonly rows: readonly AuditRecord[] };
+
+/**
+ * Reads and erases what is stored of one user, wherever it is: the `userData` of a {@link Storage}. Both read large tables in pages of
+ * bounded size, with other work in between.
+ */
+export interface UserDataStore {
+  /** Lists the login sessions of a user that have not expired at `now` and were not ended, newest first. */
+  sessions(userId: string, now: number): Promise<readonly UserSession[]>;
+  /** Reads the rows that no other store lists: sessions and grants, ended ones included, and the events that the user is in. */
+  read(userId: string, onPage: (page: StoredUserData) => void): Promise<void>;
+  /**
+   * Deletes the sessions, grants with their credentials, consents, personal access tokens, assignments and told logouts of a user. In
+   * apps and audit records the user becomes {@link ERASED_USER}: see {@link withoutUser}. It can be repeated after an error or a crash, and finds what is left.
+   *
+   * @param onBatch - called after each batch with the number of rows; with `false` it stops
+   *
+   * Call it after the user was ended (`RevocationStore.revokeAllOf`): what is inserted meanwhile is of no use then.
+   */
+  erase(userId: string, onBatch: (rows: number) => boolean): Promise<void>;
+}
+
+/** A login session, for its user. Times are in seconds since 1970. */
+export interface UserSession {
+  /** Not a credential: a hash of it. */
+  readonly id: string;
+  /** When the user logged in. */
+  readonly createdAt: number;
+  readonly expiresAt: number;
+}
+
+/** Whether an audit record names a user: as the one that it is about, or as the one who caused it. */
+export function isAboutUser(record: AuditRecord, userId: string): boolean {
+  return record.actorId === userId || ('userId' in record && record.userId === userId);
+}
+
+/**
+ * An audit record that a user is in, without the user: {@link ERASED_USER} instead of the id, no addresses, and no name that the user gave
+ * a personal access token. What happened, when, and at which app stays.
+ */
+export function withoutUser(record: AuditRecord, userId: string): AuditRecord {
+  const { address: _address, ...rest } = record;
+  const kept: Record<string, unknown> = { ...rest };
+  delete kept['deviceAddress'];
+  for (const member of ['userId', 'actorId']) if (kept[member] === userId) kept[member] = ERASED_USER;
+  if (record.type.startsWith('personal_token_')) kept['name'] = '';
+  return kept as unknown as AuditRecord;
+}
+
+/** What a user has let act in the user's name, for a settings page. */
+export interface UserGrants {
+  /** The apps, devices among them, each with its connections: one for each machine or browser. */
+  readonly apps: readonly AuthorizedApp[];
+  readonly personalTokens: readonly PersonalToken[];
+  /** The logins at this server's own pages. */
+  readonly sessions: readonly UserSession[];
+}
+
+/** What to end of a user's grants: by an id of {@link UserGrants}. */
+export type UserGrantTarget =
+  /** A `client_id`: the consent, and all connections. */
+  | { readonly app: string }
+  | { readonly connection: string }
+  | { readonly personalToken: string }
+  | { readonly session: string };
+
+/** The grants of users, for a settings page of the host's own: `auth.grants`. */
+export interface UserGrantsRegistry {
+  list(this: void, userId: string): Promise<UserGrants>;
+  /**
+   * Ends one, as the user would on the pages. Resolves to `false` when the user has none with this id.
+   * @throws ConfigError when the target has none of the known forms
+   */
+  revoke(this: void, userId: string, target: UserGrantTarget): Promise<boolean>;
+}
+
+/** All that is stored of a user, as JSON. Times are in seconds since 1970, those of events in milliseconds. */
+export interface UserExport {
+  readonly userId: string;
+  readonly assignment: Assignment;
+  readonly sessions: readonly UserSession[];
+  readonly consents: readonly Consent[];
+  /** Ended ones included. */
+  readonly grants: readonly Grant[];
+  readonly personalTokens: readonly PersonalToken[];
+  /** The `client_id`s of the apps that the user owns. */
+  readonly apps: readonly string[];
+  /** The events that the user is in. */
+  readonly audit: readonly AuditRecord[];
+}
+
+/** Data protection: what is stored of users. */
+export interface UserData {
+  /** Reads all that is stored of a user. What the host stores itself, such as the user table, is not part of it. */
+  export(this: void, userId: string): Promise<UserExport>;
+  /**
+   * Erases a user: ends all logins, tokens and grants, and deletes what is stored, in small batches. What requests under way insert
+   * meanwhile is of no use, and never lets the user in. In audit records, and as owner of apps, the user becomes `(erased)`. Remove the
+   * user from your user table first; repeat a call that has failed, or that `signal` has stopped. Resolves to the number of rows.
+   *
+   * @throws ConfigError for an id that is empty; StorageError when the storage cannot be reached
+   */
+  erase(
+    this: void,
+    userId: string,
+    options?: { readonly onProgress?: (rows: number) => void; readonly signal?: AbortSignal },
+  ): Promise<number>;
+}

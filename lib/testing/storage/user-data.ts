@@ -1,0 +1,120 @@
+import { ERASED_USER } from '../../contracts/user-data.ts';
+import type { Storage, StoredUserData } from '../../contracts/index.ts';
+import {
+  aClient,
+  aCode,
+  aConsent,
+  aGrant,
+  aPersonalToken,
+  aRecord,
+  aRefreshToken,
+  aSession,
+  HOUR,
+  NOW,
+} from './rows.ts';
+import { testsOf } from '../test-runner.ts';
+import type { StorageTest } from '../test-runner.ts';
+
+export function userDataContract(register: StorageTest): void {
+  const test = testsOf(register, 'userData');
+
+  test('user data: read and erase find all of one user and nothing of another, and erase can be repeated', async (t, userData, storage) => {
+    for (const userId of ['ann', 'bob']) await fill(storage, userId);
+    const before = await readAll(storage, 'ann');
+    t.deepEqual([before.sessions.length, before.grants.length, before.audit.length], [1, 1, 3]);
+    const bob = await readAll(storage, 'bob');
+    t.deepEqual(
+      (await userData.sessions('ann', NOW)).map(({ createdAt, id }) => [createdAt, id]),
+      [[NOW, 'session of ann']],
+    );
+    t.deepEqual(await userData.sessions('ann', NOW + 10_000 * HOUR), []);
+
+    let rows = 0;
+    await userData.erase('ann', (changed) => {
+      rows += changed;
+      return true;
+    });
+    t.true(rows >= 11);
+    const again: number[] = [];
+    await userData.erase('ann', (changed) => again.push(changed) > 0);
+    t.deepEqual(again, []);
+    t.deepEqual(await readAll(storage, 'ann'), { sessions: [], grants: [], audit: [] });
+    t.is(await storage.grants.find('ann-1'), undefined);
+    t.is(await storage.grants.findCredential('refresh_token', 'refresh of ann'), undefined);
+    t.deepEqual(await storage.consents.list('ann'), []);
+    t.deepEqual(await storage.personalTokens.list('ann', NOW), []);
+    t.deepEqual(await storage.assignments.find('ann'), { roles: [], permissions: [] });
+    const { client } = (await storage.clients.find('app of ann'))!;
+    t.deepEqual([client.ownerId, client.disabledBy], [ERASED_USER, ERASED_USER]);
+    t.deepEqual(await storage.clients.list({ ownerId: 'ann', limit: 5 }), []);
+    const records = await storage.audit.list({ limit: 50 });
+    t.is(records.length, 6, 'no record is deleted');
+    t.false(JSON.stringify(records.filter(({ id }) => id.startsWith('ann'))).includes('"ann"'));
+    t.false(JSON.stringify(records).includes('192.0.2.ann'));
+    t.deepEqual(
+      records.filter(({ id }) => id === 'ann-token'),
+      [
+        aRecord(
+          { id: 'ann-token' },
+          { type: 'personal_token_ended', userId: ERASED_USER, tokenId: 'token of ann', name: '' },
+        ),
+      ],
+    );
+
+    t.deepEqual(await readAll(storage, 'bob'), bob);
+    t.is((await storage.grants.findCredential('code', 'code of bob'))?.grant.userId, 'bob');
+    t.is((await storage.clients.find('app of bob'))?.client.ownerId, 'bob');
+    t.is((await storage.personalTokens.list('bob', NOW)).length, 1);
+    for (const other of ['unknown', 'a\0b', 'x'.repeat(5000)]) {
+      await userData.erase(other, (changed) => again.push(changed) > 0);
+      t.deepEqual(await readAll(storage, other), { sessions: [], grants: [], audit: [] });
+    }
+    t.deepEqual(again, []);
+  });
+}
+
+/** Stores something of a user in each table. */
+async function fill(storage: Storage, userId: string): Promise<void> {
+  const owned = { id: `app of ${userId}`, ownerId: userId, disabled: true, disabledBy: userId };
+  await storage.clients.insert(aClient(owned), []);
+  const grant = aGrant({ id: `${userId}-1`, userId });
+  await storage.grants.insert(grant, aCode({ id: `code of ${userId}`, grantId: grant.id }));
+  if (userId === 'ann') {
+    await storage.grants.redeem(
+      { kind: 'code', id: 'code of ann' },
+      { successor: aRefreshToken({ id: 'refresh of ann', grantId: grant.id }) },
+    );
+  }
+  const session = aSession({ id: `session of ${userId}`, uid: `uid of ${userId}`, userId });
+  await storage.sessions.insert(session);
+  await storage.consents.add(aConsent({ userId }));
+  await storage.assignments.save(userId, { roles: ['registrar'], permissions: [] });
+  const token = aPersonalToken({ id: `token of ${userId}`, hash: `hash of ${userId}`, userId });
+  await storage.personalTokens.insert(token, { limit: 3, now: NOW });
+  await storage.audit.append(
+    [
+      aRecord(
+        { id: `${userId}-login` },
+        { type: 'login', userId, clientId: 'timetable', address: `192.0.2.${userId}` },
+      ),
+      aRecord(
+        { id: `${userId}-actor` },
+        { type: 'client_disabled', clientId: owned.id, name: 'App', actorId: userId },
+      ),
+      aRecord(
+        { id: `${userId}-token` },
+        { type: 'personal_token_ended', userId, tokenId: token.id, name: 'Mine' },
+      ),
+    ],
+    NOW + HOUR,
+  );
+}
+
+async function readAll(
+  { userData }: Storage,
+  userId: string,
+): Promise<Record<StoredUserData['kind'], readonly unknown[]>> {
+  const read: Record<StoredUserData['kind'], unknown[]> = { sessions: [], grants: [], audit: [] };
+  await userData.read(userId, ({ kind, rows }) => read[kind].push(...rows));
+  return read;
+}

@@ -1,0 +1,124 @@
+import test from 'ava';
+import { knexStorage } from 'koa-gatehouse/adapters/knex';
+
+import { onEachDatabase } from '../adapters/databases.ts';
+import { Browser } from '../harness/browser.ts';
+import { runCodeFlow, signIn, startPlatform } from '../harness/platform.ts';
+import type { Platform } from '../harness/platform.ts';
+import { pausable } from '../harness/storage.ts';
+
+const TOKEN = { user: '1', name: 'Nightly import', lifetime: '1 day', scopes: ['schools:read'] } as const;
+
+/** An app with a connection, a login session and a personal access token of Ann. */
+async function useEverything(
+  platform: Platform,
+): Promise<{ access: string; refresh: string; value: string }> {
+  const app = await platform.registerApp();
+  const { body } = await runCodeFlow(platform, app);
+  const { value } = await platform.auth.personalTokens.create(TOKEN);
+  return { access: body.access_token, refresh: body.refresh_token, value };
+}
+
+async function works(platform: Platform, ...tokens: readonly string[]): Promise<boolean[]> {
+  return Promise.all(tokens.map(async (token) => (await platform.api('/identity', token)).status === 200));
+}
+
+test('grants lists what acts for a user, and ends each of them', async (t) => {
+  await using platform = await startPlatform({ tokens: { personal: true } });
+  const { access, value } = await useEverything(platform);
+  const { grants } = platform.auth;
+  const listed = await grants.list('1');
+  t.deepEqual(
+    [
+      listed.apps.length,
+      listed.apps[0]!.connections.length,
+      listed.personalTokens.length,
+      listed.sessions.length,
+    ],
+    [1, 1, 1, 1],
+  );
+  t.deepEqual(await grants.list('2'), { apps: [], personalTokens: [], sessions: [] });
+  const targets = [
+    { connection: listed.apps[0]!.connections[0]!.id },
+    { personalToken: listed.personalTokens[0]!.id },
+    { session: listed.sessions[0]!.id },
+    { app: listed.apps[0]!.client.id },
+  ] as const;
+  for (const target of targets) t.false(await grants.revoke('2', target));
+  t.deepEqual(await works(platform, access, value), [true, true]);
+  for (const target of targets) t.true(await grants.revoke('1', target));
+  for (const target of targets) t.false(await grants.revoke('1', target));
+  t.deepEqual(await works(platform, access, value), [false, false]);
+  t.deepEqual(await grants.list('1'), { apps: [], personalTokens: [], sessions: [] });
+  for (const wrong of [{}, { user: '1' }, { app: '' }, { app: 'a', session: 'b' }])
+    await t.throwsAsync(grants.revoke('1', wrong as never), {
+      code: 'ERR_CONFIG',
+      message: /grants\.revoke\(\)/,
+    });
+});
+
+onEachDatabase(
+  'an erased user is nowhere, and a login under way does not bring the user back',
+  async (t, _database, address) => {
+    const { pause, storage } = pausable(knexStorage(address));
+    await using platform = await startPlatform({ storage, tokens: { personal: true } });
+    const { auth, users } = platform;
+    const { access, refresh, value } = await useEverything(platform);
+    await auth.issueToken({ client: (await platform.registerApp()).client.id, user: '2' });
+    const exported = await auth.userData.export('1');
+    t.like(exported, { userId: '1', apps: [] });
+    t.deepEqual(
+      [exported.sessions, exported.consents, exported.grants, exported.personalTokens].map(
+        ({ length }) => length,
+      ),
+      [1, 1, 1, 1],
+    );
+    t.true(exported.audit.some(({ type }) => type === 'personal_token_created'));
+    for (const secret of [access, refresh, value]) t.false(JSON.stringify(exported).includes(secret));
+
+    // A login that has checked the password, and a token that is being created.
+    const { reached, resume } = pause('sessions.insert');
+    const browser = new Browser(platform.reach);
+    const login = signIn(browser, await browser.open(platform.url('/account/tokens')));
+    await reached;
+    const creation = pause('personalTokens.insert');
+    const creating = auth.personalTokens.create(TOKEN);
+    await creation.reached;
+    const [ann] = users.all.splice(0, 1);
+    t.true((await auth.userData.erase('1')) > 5);
+    resume();
+    creation.resume();
+    const page = await login;
+    t.is(page.heading, 'Sign in');
+    const { value: late } = await creating;
+    t.deepEqual(await works(platform, access, value, late), [false, false, false]);
+
+    // What they have inserted is of no use, and gone with a repetition.
+    await auth.userData.erase('1');
+    users.all.unshift(ann!);
+    t.is((await browser.open(platform.url('/account/tokens'))).heading, 'Sign in');
+    t.deepEqual(await works(platform, access, value, late), [false, false, false]);
+    const { audit, ...rest } = await auth.userData.export('1');
+    t.deepEqual(rest, {
+      userId: '1',
+      assignment: { roles: [], permissions: [] },
+      sessions: [],
+      consents: [],
+      grants: [],
+      personalTokens: [],
+      apps: [],
+    });
+    t.deepEqual(
+      audit.map(({ type }) => type).filter((type) => type !== 'login_failed'),
+      [],
+    );
+    t.true((await auth.audit.list({ types: ['user_erased'] })).length >= 1);
+    t.is((await auth.userData.export('2')).grants.length, 1);
+    await t.throwsAsync(auth.userData.erase(''), { code: 'ERR_CONFIG' });
+    t.is(
+      (await works(platform, (await auth.personalTokens.create(TOKEN)).value))[0],
+      true,
+      'the id may be used again',
+    );
+  },
+);
