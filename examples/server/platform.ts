@@ -123,6 +123,8 @@ export async function preparePlatform({
       agents: [agentsUrl(baseUrl)],
       devices: true,
     },
+    // Users create tokens for their scripts at /account/tokens.
+    tokens: { personal: true },
     secrets: {
       keyEncryptionKey:
         keyEncryptionKeys.length > 0 ? keyEncryptionKeys : await keyEncryptionKeyIn(keyEncryptionKeyFile),

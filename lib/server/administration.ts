@@ -264,8 +264,12 @@ export function createAdministration<P extends string, R extends string>(
         audit,
         latestSequence: async () => storage.revocations.latestSequence(),
         issuer: undefined,
-        scopesOf: (resource) =>
-          (resource === undefined ? given.scopes : given.resources?.get(resource)?.scopes) ?? 'unknown',
+        scopesOf(resource) {
+          if (scopes === undefined) return 'unknown';
+          return resource === undefined
+            ? given.scopes
+            : (given.resources?.get(resource)?.scopes ?? 'unknown');
+        },
         permissionsOf: async () => 'unknown',
         maxLifetime: LONGEST_PERSONAL_TOKEN,
         perUser: MOST_PERSONAL_TOKENS,
