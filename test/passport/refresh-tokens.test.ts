@@ -101,10 +101,7 @@ onEachDatabase(
       t.is(new Set(answers.map(({ body, status }) => `${status} ${body.refresh_token}`)).size, 1);
       t.is(answers[0]!.status, 200);
     }
-    const grants = await storages[0]!.grants.list(
-      { userId: '42', clientId: '7' },
-      { now: Math.floor(Date.now() / 1000), limit: 50 },
-    );
+    const grants = await storages[0]!.grants.list('42', { now: Math.floor(Date.now() / 1000), limit: 50 });
     t.is(grants.length, 3);
   },
 );
@@ -175,10 +172,7 @@ test.serial('a process that dies between any two steps of an exchange logs nobod
         const where = `${at} ${isDone ? 'after' : 'before'} ${isLate ? 'late' : 'at once'}`;
         // The one moment that only the grace covers: the old row is marked, and that it was this server is not stored yet.
         t.is(answer.status, isLate && isUnknown ? 400 : 200, where);
-        const families = await storage.grants.list(
-          { userId: '42', clientId: '7' },
-          { now: Math.floor(Date.now() / 1000), limit: 99 },
-        );
+        const families = await storage.grants.list('42', { now: Math.floor(Date.now() / 1000), limit: 99 });
         t.true(
           families.filter((grant) => grant.id.endsWith(refreshId) || grant.id.endsWith(id)).length <= 1,
           where,
