@@ -58,7 +58,7 @@ const MODULES: Readonly<Record<string, string>> = {
     'lib/contracts/duration lib/errors lib/options/declare lib/options/values lib/pdf type:playwright-core lazy:playwright-core #runtime',
   'lib/testing': 'lib/access lib/clients lib/contracts lib/errors lib/options lib/server public koa #runtime',
   'lib/cli':
-    'public lib/contracts/duration lib/contracts/key-thumbprint lib/contracts/loopback lib/errors lib/server/administration #runtime commander string-width',
+    'public lib/contracts/devices lib/contracts/duration lib/contracts/key-thumbprint lib/contracts/loopback lib/errors lib/server/administration #runtime commander string-width',
   'lib/cli/gate-file': 'lib/cli public computed',
   'adapters/memory': 'lib/contracts lib/errors #runtime',
   'adapters/knex': 'lib/contracts lib/errors lib/options/declare lib/options/values type:knex #runtime',

@@ -237,22 +237,22 @@ test('without --yes, import prints what it would do and changes nothing; it can 
   t.is(
     dry.output,
     `Client ID  Name      Result     Grant type          Notes
-1          Personal  skipped                        1
-2          Password  skipped                        2
+1          Personal  to import  device_code         1
+2          Password  to import  device_code         2
 3          Nightly   to import  client_credentials  3
 4          Portal    to import  authorization_code  4
 5          Broken    refused    authorization_code  5, 6
 6          Old       to import  authorization_code  7
 
- 1. A personal access client: personal access tokens are not supported.
- 2. A password client: the password grant is not supported (RFC 9700 section 2.4).
+ 1. A personal access client: its tokens are accepted with the option passport. Users make new ones with the option tokens.personal.
+ 2. A password client: its tokens are accepted and refreshed with the option passport. The password grant is not supported (RFC 9700 section 2.4): users who log in anew use a device code, or another client with authorization codes.
  3. It has no permissions yet, because Passport has none for clients. Add them with \`gatehouse client permissions\`.
  4. It keeps the authorization code grant only. If it also uses client credentials, register another client for that.
  5. redirectUris[1]: a redirect URI has no fragment (RFC 6749 section 3.1.2) (https://no.example/#here)
  6. redirectUris[2]: use a scheme of your own, such as com.example.app:/callback (RFC 8252 section 7.1), and none of a protocol, a browser or a system (ftp://no.example/)
  7. It was revoked in Passport, so it is disabled.
 
-3 to import, 0 already present, 2 skipped, 1 refused.
+5 to import, 0 already present, 0 skipped, 1 refused.
 Correct the refused clients in Passport, and run it again.
 Nothing was changed. Run it again with --yes to import.
 `,
@@ -261,19 +261,19 @@ Nothing was changed. Run it again with --yes to import.
 
   t.like(await gatehouseJson<ImportDocument>(importArguments(database, source, '--yes')), {
     dry_run: false,
-    imported: 3,
+    imported: 5,
     present: 0,
-    skipped: 2,
+    skipped: 0,
     refused: 1,
   });
   t.like(await gatehouseJson<ImportDocument>(importArguments(database, source, '--yes')), {
     imported: 0,
-    present: 3,
+    present: 5,
   });
   t.like(await gatehouseJson<ImportDocument>(importArguments(database, source)), {
     dry_run: true,
     imported: 0,
-    present: 3,
+    present: 5,
   });
 });
 
@@ -379,7 +379,8 @@ test('each client of Passport 13, or of an upgrade to it, is imported or skipped
       ];
     }),
   );
-  const PERSONAL = 'A personal access client: personal access tokens are not supported.';
+  const PERSONAL =
+    'A personal access client: its tokens are accepted with the option passport. Users make new ones with the option tokens.personal.';
   t.deepEqual(results, {
     both: [
       'imported',
@@ -387,20 +388,16 @@ test('each client of Passport 13, or of an upgrade to it, is imported or skipped
       'It keeps the authorization code grant only. If it also uses client credentials, register another client for that.',
       'It loses grants that are not supported: implicit, urn:ietf:params:oauth:grant-type:device_code.',
     ],
-    upgradedPersonal: ['skipped', null, PERSONAL],
+    upgradedPersonal: ['imported', 'device_code', PERSONAL],
     upgradedPassword: [
-      'skipped',
-      null,
-      'A password client: the password grant is not supported (RFC 9700 section 2.4).',
+      'imported',
+      'device_code',
+      'A password client: its tokens are accepted and refreshed with the option passport. The password grant is not supported (RFC 9700 section 2.4): users who log in anew use a device code, or another client with authorization codes.',
     ],
     passwordToo: ['imported', 'authorization_code', 'It loses grants that are not supported: password.'],
-    personal: ['skipped', null, PERSONAL],
+    personal: ['imported', 'device_code', PERSONAL],
     implicit: ['skipped', null, 'Its grants are not supported: implicit.'],
-    device: [
-      'skipped',
-      null,
-      'Its grants are not supported: urn:ietf:params:oauth:grant-type:device_code, refresh_token.',
-    ],
+    device: ['imported', 'device_code'],
     machineWithoutSecret: ['skipped', null, 'It uses client credentials without a secret.'],
     argon: [
       'imported',
@@ -416,7 +413,7 @@ test('each client of Passport 13, or of an upgrade to it, is imported or skipped
     admins: [
       'imported',
       'authorization_code',
-      'It was for the users of the provider "admins" only; here it is for all.',
+      'It was for the users of the provider "admins" only; here it is for all, and its tokens are not accepted.',
     ],
     damaged: ['refused', 'authorization_code', 'name: leave out control characters'],
     commas: ['imported', 'authorization_code'],

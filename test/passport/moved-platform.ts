@@ -58,7 +58,7 @@ export async function moveIn(
     storage,
     ...given
   }: {
-    grantType?: 'authorization_code' | 'client_credentials';
+    grantType?: 'authorization_code' | 'device_code';
     mounting?: Mounting;
     passport?: Partial<NonNullable<AuthServerOptions['passport']>>;
     storage?: Storage;

@@ -183,6 +183,26 @@ test.serial('a process that dies between any two steps of an exchange logs nobod
   t.true(deaths >= 20, String(deaths));
 });
 
+test('a client of a grant that is not supported here keeps its tokens, and gets no others', async (t) => {
+  await using laravel = await startLaravel('11');
+  await using platform = await moveIn(laravel, { grantType: 'device_code' });
+  const personal = await issue(laravel.database, {
+    clientId: 7,
+    userId: 42,
+    name: 'my phone',
+    scopes: ['*'],
+  });
+  t.is((await platform.api('/schools', personal.accessToken)).status, 200);
+  const { body } = await refresh(platform, laravel, personal.refreshToken);
+  t.is((await platform.api('/schools', body.access_token)).status, 200);
+  t.is((await refresh(platform, laravel, body.refresh_token)).status, 200);
+  const password = { grant_type: 'password', client_id: '7', client_secret: SECRET };
+  t.like(await platform.token({ ...password, username: '42@school.example', password: 'password of 42' }), {
+    status: 400,
+    body: { error: 'unsupported_grant_type' },
+  });
+});
+
 test('what is not live any more is refused', async (t) => {
   await using laravel = await startLaravel('11');
   await using platform = await moveIn(laravel);

@@ -1,6 +1,7 @@
 import type { ClientGrantType, ClientTypes } from 'koa-gatehouse';
 import type { PassportClient } from 'koa-gatehouse/adapters/knex';
 
+import { DEVICE_GRANT } from '../../contracts/devices.ts';
 import { isLoopback } from '../../contracts/loopback.ts';
 
 /** The client to import for a client of Passport, with notes for its developers; or the reason to skip it. */
@@ -10,10 +11,9 @@ export type MappedClient =
 
 /** Maps a client of Laravel Passport. A client has one grant type here, so the notes list the grants that it loses. */
 export function mapClient(row: PassportClient): MappedClient {
-  const kind = unsupportedKind(row);
-  if (kind !== undefined) return { skipped: kind };
+  const formerKind = formerKindOf(row);
   const grants = grantsOf(row);
-  const grantType = chooseGrant(row, grants);
+  const grantType = formerKind === undefined ? chooseGrant(row, grants) : 'device_code';
   if (grantType === undefined) return { skipped: reasonToSkip(row, grants) };
 
   const isCode = grantType === 'authorization_code';
@@ -39,8 +39,8 @@ export function mapClient(row: PassportClient): MappedClient {
       ...(createdAt === undefined ? {} : { createdAt }),
     },
     notes: [
-      ...lostGrants(grants, grantType),
-      ...(isCode ? [] : [NO_PERMISSIONS]),
+      ...(formerKind === undefined ? lostGrants(grants, grantType) : [FORMER_KINDS[formerKind]]),
+      ...(grantType === 'client_credentials' ? [NO_PERMISSIONS] : []),
       isCode ? insecureUrisNote(row.redirectUris.filter((uri) => !redirectUris.includes(uri))) : undefined,
       secretNote,
       ownerNote,
@@ -55,26 +55,29 @@ const NO_PERMISSIONS =
 // The redirect URI that Passport's own commands register for clients that need none.
 const PLACEHOLDER = 'http://localhost';
 
+// The tokens that such a client has are used and refreshed; new ones it gets by the grant type that it is imported with.
+const FORMER_KINDS = {
+  personal_access:
+    'A personal access client: its tokens are accepted with the option passport. Users make new ones with the option tokens.personal.',
+  password:
+    'A password client: its tokens are accepted and refreshed with the option passport. The password grant is not supported (RFC 9700 section 2.4): users who log in anew use a device code, or another client with authorization codes.',
+} as const;
+
 /**
- * The reason to skip a personal access or password client. An upgrade to Passport 13 gives such a client every grant that it
+ * Whether it is a personal access or password client. An upgrade to Passport 13 gives such a client every grant that it
  * could have had before, authorization codes and client credentials included. A client with a redirect URI other than the
- * placeholder also uses one of those, and is imported.
+ * placeholder also uses one of those, and is none.
  */
-function unsupportedKind({
+function formerKindOf({
   grantTypes,
   password,
   personalAccess,
   redirectUris,
-}: PassportClient): string | undefined {
+}: PassportClient): keyof typeof FORMER_KINDS | undefined {
   const has = (grant: string, flag: boolean): boolean =>
     grantTypes ? grantTypes.includes(grant) && redirectUris.every((uri) => uri === PLACEHOLDER) : flag;
-  if (has('personal_access', personalAccess)) {
-    return 'A personal access client: personal access tokens are not supported.';
-  }
-  if (has('password', password)) {
-    return 'A password client: the password grant is not supported (RFC 9700 section 2.4).';
-  }
-  return undefined;
+  if (has('personal_access', personalAccess)) return 'personal_access';
+  return has('password', password) ? 'password' : undefined;
 }
 
 /** The grants of a client. Before version 13 they follow from its redirect URIs and its secret. */
@@ -92,7 +95,8 @@ function chooseGrant(
   grants: readonly string[],
 ): ClientGrantType | undefined {
   if (grants.includes('authorization_code') && redirectUris.length > 0) return 'authorization_code';
-  return grants.includes('client_credentials') && secret !== undefined ? 'client_credentials' : undefined;
+  if (grants.includes('client_credentials') && secret !== undefined) return 'client_credentials';
+  return grants.includes(DEVICE_GRANT) ? 'device_code' : undefined;
 }
 
 function reasonToSkip({ secret }: PassportClient, grants: readonly string[]): string {
@@ -104,7 +108,8 @@ function reasonToSkip({ secret }: PassportClient, grants: readonly string[]): st
 }
 
 function lostGrants(grants: readonly string[], chosen: ClientGrantType): readonly string[] {
-  const lost = grants.filter((grant) => grant !== chosen && grant !== 'refresh_token');
+  const kept = chosen === 'device_code' ? DEVICE_GRANT : chosen;
+  const lost = grants.filter((grant) => grant !== kept && grant !== 'refresh_token');
   const others = lost.filter((grant) => grant !== 'client_credentials' && grant !== 'authorization_code');
   return [
     ...(lost.includes('client_credentials')
@@ -133,7 +138,7 @@ function isPrivateUse(uri: string): boolean {
 
 function providerNote({ provider }: PassportClient): string | undefined {
   if (provider === undefined || provider === 'users') return undefined;
-  return `It was for the users of the provider "${provider}" only; here it is for all.`;
+  return `It was for the users of the provider "${provider}" only; here it is for all, and its tokens are not accepted.`;
 }
 
 /**
