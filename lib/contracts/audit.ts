@@ -14,6 +14,8 @@ export type AuditEvent =
       readonly resource?: string | undefined;
       /** Such as `refresh_token`; `host` for a token from `auth.issueToken()`. */
       readonly grantType: string;
+      /** The other server whose refresh token was exchanged: see the option `passport`. */
+      readonly server?: 'passport' | undefined;
     }
   /** A spent refresh token was presented within `refreshGrace`, and led to the current one. Recorded beside `token_issued`. */
   | {

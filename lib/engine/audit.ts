@@ -35,7 +35,12 @@ export function recordEvents(provider: Provider, audit: AuditLog, appUsed: LastU
     const userId = issued?.grant?.user.id ?? token?.accountId;
     const grantId = issued?.grant?.id ?? token?.grantId;
     const about = { clientId, userId, grantId, resource };
-    record(ctx, { type: 'token_issued', ...about, grantType: grantTypeOf(ctx)! });
+    record(ctx, {
+      type: 'token_issued',
+      ...about,
+      grantType: grantTypeOf(ctx)!,
+      server: credential?.server,
+    });
     if (reused) record(ctx, { type: 'refresh_token_reused', ...about, ...reused });
     if (userId !== undefined && grantId !== undefined)
       appUsed({ id: grantId, userId, clientId }, credential?.grant.createdAt ?? now());

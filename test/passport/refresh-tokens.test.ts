@@ -257,6 +257,8 @@ test.serial('the token is the client’s once, and reuse after the grace ends th
   const { accessToken, refreshToken } = await issue(laravel.database, { clientId: 7, userId: 42 });
   t.is((await platform.api('/identity', accessToken)).status, 200);
   const { body } = await refresh(platform, laravel, refreshToken);
+  const [event] = await platform.auth.audit.list({ types: ['token_issued'] });
+  t.like(event, { clientId: '7', userId: '42', server: 'passport' });
   t.is((await platform.api('/identity', accessToken)).body['code'], 'token_revoked');
   t.is((await platform.api('/identity', body.access_token)).status, 200);
   passTime(61);
