@@ -1,6 +1,7 @@
 /**
  * Applications that sign users in with libraries and servers that nobody here wrote, which get a discovery URL, an id and a secret:
- * in Chromium a user logs in and consents, the application reads the claims and userinfo, and refreshes as far as its library can.
+ * in Chromium a user logs in and consents, the application reads the claims and userinfo, and refreshes and logs out at the server as far as its library can;
+ * an app with a back-channel logout learns when the user is signed out.
  * Prints a transcript in Markdown. Installs the libraries from npm into a temporary folder; those of Debian are left out where they
  * are missing.
  *
@@ -34,14 +35,23 @@ interface RelyingParty {
   readonly callback?: string;
   readonly isPublic?: boolean;
   readonly refreshes?: boolean;
+  /** Whether it sends the user to the server to log out. */
+  readonly logsOut?: boolean;
+  /** The path of its back-channel logout. */
+  readonly backChannel?: string;
 }
 
 const ALL: readonly RelyingParty[] = [
-  { library: 'openid-client', program: 'openid-client.js', refreshes: true },
-  { library: 'openid-client-5', program: 'openid-client-5.js', refreshes: true },
-  { library: 'oauth4webapi', program: 'oauth4webapi.js', refreshes: true },
-  { library: 'oidc-client-ts', program: 'oidc-client-ts.js', isPublic: true, refreshes: true },
-  { library: 'express-openid-connect', program: 'express-openid-connect.js' },
+  { library: 'openid-client', program: 'openid-client.js', refreshes: true, logsOut: true },
+  { library: 'openid-client-5', program: 'openid-client-5.js', refreshes: true, logsOut: true },
+  { library: 'oauth4webapi', program: 'oauth4webapi.js', refreshes: true, logsOut: true },
+  { library: 'oidc-client-ts', program: 'oidc-client-ts.js', isPublic: true, refreshes: true, logsOut: true },
+  {
+    library: 'express-openid-connect',
+    program: 'express-openid-connect.js',
+    logsOut: true,
+    backChannel: '/backchannel-logout',
+  },
   { library: 'passport-openidconnect', program: 'passport-openidconnect.js' },
   { library: '@auth/core', program: 'auth-core.js', callback: '/auth/callback/gatehouse' },
   { library: 'better-auth', program: 'better-auth.js', callback: '/api/auth/callback/gatehouse' },
@@ -58,6 +68,7 @@ const ALL: readonly RelyingParty[] = [
       file: '/usr/lib/apache2/modules/mod_auth_openidc.so',
     },
     program: 'mod_auth_openidc.conf',
+    logsOut: true,
     // It takes them from the environment.
     run: (file) => ['/usr/sbin/apache2', '-X', '-f', file],
   },
@@ -74,7 +85,10 @@ const installed = await installAgents(folder.path, 'relying-parties');
 await mkdir(join(folder.path, 'html'));
 await cp(installed.file('mod_auth_openidc.html'), join(folder.path, 'html/user'));
 const transcript = new Transcript();
-await using platform = await startPlatform({ openid: true });
+await using platform = await startPlatform({
+  openid: true,
+  clients: { documents: { allow: () => false, scopes: ['schools:read'], loopback: true } },
+});
 const browser = await chromium.launch({ executablePath: CHROMIUM, args: ['--no-sandbox', '--disable-gpu'] });
 transcript.line('# Sign in with: libraries of others');
 
@@ -96,6 +110,18 @@ async function listens(url: string): Promise<void> {
   }
 }
 
+/** Logs Ann in and authorizes the application. Resolves to what the consent page says. */
+async function logIn(page: Page): Promise<string> {
+  await page.getByLabel('Email').fill(ANN);
+  await page.getByLabel('Password').fill('correct horse');
+  await page.getByRole('button', { name: 'Sign in' }).click();
+  const authorize = page.getByRole('button', { name: 'Authorize' });
+  await authorize.waitFor();
+  const said = await page.locator('main').innerText();
+  await authorize.click();
+  return said;
+}
+
 /** What an application says of its user. */
 async function userOn(page: Page): Promise<{
   readonly claims?: Record<string, unknown>;
@@ -106,10 +132,12 @@ async function userOn(page: Page): Promise<{
 }
 
 for (const {
+  backChannel,
   callback = '/callback',
   debian,
   isPublic,
   library,
+  logsOut,
   program,
   refreshes,
   run = runNode,
@@ -126,7 +154,9 @@ for (const {
     const { client, secret } = await platform.registerApp({
       name: library,
       redirectUris: [origin + callback],
+      postLogoutRedirectUris: [`${origin}/left`],
       ...(isPublic ? { confidential: false } : {}),
+      ...(backChannel === undefined ? {} : { backchannelLogoutUri: origin + backChannel }),
     });
     const given = {
       ISSUER: platform.origin,
@@ -143,14 +173,8 @@ for (const {
     const page = await context.newPage();
     page.setDefaultTimeout(20_000);
     await page.goto(`${origin}/login`);
-    await page.getByLabel('Email').fill(ANN);
-    await page.getByLabel('Password').fill('correct horse');
-    await page.getByRole('button', { name: 'Sign in' }).click();
-    const authorize = page.getByRole('button', { name: 'Authorize' });
-    await authorize.waitFor();
-    const said = await page.locator('main').innerText();
+    const said = await logIn(page);
     expect('what the app asks for', /email address/i.test(said), said);
-    await authorize.click();
     const { claims, userinfo } = await userOn(page);
     expect('sub', claims?.['sub'] === '1', claims);
     expect('the email of userinfo', userinfo?.['email'] === ANN, userinfo);
@@ -159,6 +183,7 @@ for (const {
     );
 
     await page.goto(`${origin}/login`);
+    const authorize = page.getByRole('button', { name: 'Authorize' });
     await Promise.any([authorize.waitFor(), page.waitForURL('**/user')]);
     // A consent to an app on the user's own machine is not remembered. Some libraries keep their own session.
     if (await authorize.isVisible()) await authorize.click();
@@ -170,6 +195,23 @@ for (const {
       await page.goto(`${origin}/refresh`);
       await page.getByText('{"refreshed":true}').waitFor();
       done('refreshes');
+    }
+    if (backChannel !== undefined) {
+      await platform.auth.revoke({ user: '1' });
+      const deadline = performance.now() + 10_000;
+      do await page.goto(`${origin}/user`);
+      while (!(await page.content()).includes('{"signedIn":false}') && performance.now() < deadline);
+      expect('signed out by the server', (await page.content()).includes('{"signedIn":false}'));
+      done('is told over the back channel that the user is signed out');
+      await page.goto(`${origin}/login`);
+      await logIn(page);
+    }
+    if (logsOut) {
+      await page.goto(`${origin}/logout`);
+      await page.waitForURL(`${origin}/left**`);
+      await page.goto(`${origin}/login`);
+      await page.getByLabel('Password').waitFor();
+      done('logs out at the server, and comes back');
     }
     await context.close();
   });
