@@ -99,6 +99,7 @@ export async function startEveryPage(): Promise<EveryPage> {
         'schools:close': { description: 'Close your schools', permissions: ['close_schools'] },
       },
       clients: { ...documents.clients, keys: true, devices: true },
+      tokens: { personal: { perUser: 2 } },
       limits: {
         // The second wrong password exceeds the limit.
         attempts: { login: { perAccountAndAddress: 1 }, userCodes: { perUser: 1 } },
@@ -107,6 +108,18 @@ export async function startEveryPage(): Promise<EveryPage> {
     ON_LOOPBACK,
   );
   const { auth, registerFor } = platform;
+  for (const [name, token] of Object.entries({
+    'Nightly import': { scopes: ['schools:read', 'letters:write'] },
+    [LONG_NAME.replaceAll(' ', '')]: { scopes: ['books:read'], resource: LIBRARY },
+  }))
+    await auth.personalTokens.create({ user: 'dora', name, lifetime: '30 days', ...token });
+  const annsToken = {
+    user: 'ann',
+    name: 'Timetable',
+    lifetime: '30 days',
+    scopes: ['schools:read'],
+  } as const;
+  const { id: tokenId } = await auth.personalTokens.create(annsToken);
   const reports = await registerFor('dora', {
     name: 'Reports',
     clientUri: LONG_HOMEPAGE,
@@ -225,6 +238,7 @@ export async function startEveryPage(): Promise<EveryPage> {
         'consent-dynamic': at(authorize(ofNobody, 'schools:read')),
         ...devices(platform, television),
         ...appsOfDora({ service, reports, device, disabled, atUri, firstParty: ownFirstParty, television }),
+        'tokens-many': at('/account/tokens?done=ended'),
         'authorized-apps': at('/account/apps?done=disconnected'),
         disconnect: at(`/account/apps/${reports.client.id}/disconnect`),
         async 'connection-end'(page, open) {
@@ -251,6 +265,19 @@ export async function startEveryPage(): Promise<EveryPage> {
         'settings-dynamic': at(`/developer/apps/${ofNobody.client.id}`),
       },
       ann: {
+        'tokens-one': at('/account/tokens'),
+        'token-end': at(`/account/tokens/${tokenId}/end`),
+        'token-new': at('/account/tokens/new'),
+        'token-new-wrong': async (page, open) => {
+          await open('/account/tokens/new');
+          await page.getByRole('button').last().click();
+        },
+        'token-created': async (page, open) => {
+          await open('/account/tokens/new');
+          await page.getByRole('textbox').fill('Import');
+          await page.getByRole('checkbox').first().check();
+          await page.getByRole('button').last().click();
+        },
         'authorized-apps-one': at('/account/apps'),
         'not-permitted': at('/developer/apps'),
         async 'logout-done'(page, open) {

@@ -27,6 +27,7 @@ test('a token speaks for its user, with its scopes and what the user has at each
   const { auth, users } = platform;
   const created = await auth.personalTokens.create(NIGHTLY);
   t.regex(created.value, /^gatehouse_pat_[0-9A-Za-z]{49}$/);
+  t.deepEqual(await auth.personalTokens.list('1'), [omitValue(created)]);
   t.like((await platform.api('/identity', created.value)).body['data'], {
     type: 'user',
     id: '1',
@@ -35,7 +36,6 @@ test('a token speaks for its user, with its scopes and what the user has at each
     scopes: ['schools:read'],
   });
   t.is(await answerTo(platform, created.value, '/schools'), '200');
-  t.deepEqual(await auth.personalTokens.list('1'), [omitValue(created)]);
 
   users.all[0] = { ...users.all[0]!, permissions: [], roles: [] };
   await until(async () => (await answerTo(platform, created.value, '/schools')) === '403 missing_permission');
@@ -52,7 +52,7 @@ function omitValue<T extends { readonly value: string }>({ value: _value, ...res
 test('a wrong checksum, another API and a token without the option are refused without a statement', async (t) => {
   const called: string[] = [];
   const storage = around(memoryStorage(), async (name, call) => {
-    if (!name.startsWith('audit.')) called.push(name);
+    if (/^(personalTokens|revocations|sessions|grants)\./.test(name)) called.push(name);
     return call();
   });
   await using platform = await startPlatform({ storage, ...personal });
