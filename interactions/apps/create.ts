@@ -21,6 +21,7 @@ export async function askForNewApp(request: DeveloperRequest): Promise<void> {
     place: 'server',
     redirectUris: '',
     postLogoutRedirectUris: undefined,
+    backchannelLogoutUri: undefined,
     firstParty: false,
   };
   showForm(request, form, { once: randomUUID() });
@@ -85,7 +86,8 @@ function showForm(
   });
 }
 
-function showCreated({ flow, home, show, text }: DeveloperRequest, client: Client, secret: string): void {
+function showCreated(request: DeveloperRequest, client: Client, secret: string): void {
+  const { home, show, text } = request;
   const path = appPath(home, client.id);
   const isService = client.grantType === 'client_credentials';
   show({
@@ -94,7 +96,7 @@ function showCreated({ flow, home, show, text }: DeveloperRequest, client: Clien
     lead: sentence(text['apps.secretOnce']),
     clientId: client.id,
     secret,
-    connect: connectOf(client, flow),
+    connect: connectOf(client, request),
     next: [
       ...(isService ? [{ href: `${path}/permissions`, label: text['apps.givePermissions'] }] : []),
       { href: path, label: text['apps.goToApp'] },

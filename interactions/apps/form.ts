@@ -37,6 +37,7 @@ export function readAppForm(posted: Readonly<Record<string, string>>): AppForm {
     place = '',
     postLogoutRedirectUris,
     redirectUris = '',
+    backchannelLogoutUri,
     firstParty,
     verified,
   } = posted;
@@ -48,6 +49,7 @@ export function readAppForm(posted: Readonly<Record<string, string>>): AppForm {
     place: isPlace(place) ? place : '',
     redirectUris,
     postLogoutRedirectUris,
+    backchannelLogoutUri,
     firstParty: firstParty !== undefined,
   };
 }
@@ -63,6 +65,7 @@ export function formOf(client: Client): AppForm {
     place: isPlace(kind) ? kind : '',
     redirectUris: client.redirectUris.join('\n'),
     postLogoutRedirectUris: client.postLogoutRedirectUris.join('\n'),
+    backchannelLogoutUri: client.backchannelLogoutUri ?? '',
     firstParty: client.firstParty,
   };
 }
@@ -75,11 +78,15 @@ export function homepageOf({ clientUri }: AppForm): Pick<ClientFields, 'clientUr
 /** The client fields of an app with the authorization code grant, from its form. */
 export function fieldsForPeople(
   form: AppForm,
-): Pick<ClientFields, 'redirectUris' | 'postLogoutRedirectUris' | 'confidential' | 'native'> {
-  const { postLogoutRedirectUris: afterLogout } = form;
+): Pick<
+  ClientFields,
+  'redirectUris' | 'postLogoutRedirectUris' | 'backchannelLogoutUri' | 'confidential' | 'native'
+> {
+  const { backchannelLogoutUri: logoutUri, postLogoutRedirectUris: afterLogout } = form;
   return {
     redirectUris: linesOf(form.redirectUris),
     ...(afterLogout !== undefined && { postLogoutRedirectUris: linesOf(afterLogout) }),
+    ...(logoutUri !== undefined && { backchannelLogoutUri: logoutUri.trim() || undefined }),
     ...(form.place === '' ? {} : fieldsOfPlace(form.place)),
   };
 }
@@ -157,8 +164,15 @@ const NUMBERED: ReadonlyMap<string, TextKey> = new Map<string, TextKey>([
 
 /** The fields that forms show, by their names in the registry; a problem of another field is about the form as a whole. */
 const FORM_FIELDS: ReadonlyMap<string, string> = new Map([
-  ...['name', 'clientUri', 'logo', 'grantType', 'redirectUris', 'postLogoutRedirectUris', 'label'].map(
-    (name) => [name, name] as const,
-  ),
+  ...[
+    'name',
+    'clientUri',
+    'logo',
+    'grantType',
+    'redirectUris',
+    'postLogoutRedirectUris',
+    'backchannelLogoutUri',
+    'label',
+  ].map((name) => [name, name] as const),
   ['keys.jwksUri', 'jwksUri'],
 ]);

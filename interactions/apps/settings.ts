@@ -35,11 +35,11 @@ function changesOf(
     ...(developer.administrator || verified ? { verified } : {}),
   };
   if (client.grantType !== 'authorization_code') return firstParty ? { ...ofAll, firstParty } : ofAll;
-  const { confidential, native = client.native, redirectUris, ...afterLogout } = fieldsForPeople(form);
+  const { confidential, native = client.native, redirectUris, ...ofLogout } = fieldsForPeople(form);
   return {
     ...ofAll,
     redirectUris: redirectUris ?? [],
-    ...afterLogout,
+    ...ofLogout,
     // A confidential client stays confidential; a public one can change between browser and device.
     native: !client.confidential && confidential !== true && native,
     ...(developer.administrator || firstParty ? { firstParty } : {}),
@@ -94,7 +94,7 @@ export async function showSettings(
     ],
     clientId: client.id,
     usage: await usageOf(request),
-    connect: connectOf(client, flow),
+    connect: connectOf(client, request),
     enable: mayEnable ? `${path}/enable` : undefined,
     revoke: `${path}/revoke`,
     disable: `${path}/disable`,

@@ -1,5 +1,6 @@
 import type { ClientGrantType } from '../../lib/contracts/index.ts';
 import type { Example } from '../../lib/first-call/first-call.ts';
+import type { SignIn } from '../../lib/first-call/sign-in.ts';
 import type { Moment } from '../language.ts';
 import type { Link } from '../navigation.ts';
 import type { Sentence } from '../sentence.ts';
@@ -168,6 +169,8 @@ export interface AppForm {
   readonly redirectUris: string;
   /** `undefined`: the form has no field for them. */
   readonly postLogoutRedirectUris: string | undefined;
+  /** `undefined`: the form has no field for it. */
+  readonly backchannelLogoutUri: string | undefined;
   readonly firstParty: boolean;
 }
 
@@ -179,6 +182,10 @@ export interface Connect {
   readonly deviceUrl: string | undefined;
   readonly tokenUrl: string;
   readonly examples: readonly Example[];
+  /** The URL of the metadata; `undefined` for an app at which users cannot sign in. */
+  readonly discoveryUrl: string | undefined;
+  /** How to sign in to common products with the accounts here. Empty for an app without a secret, which these need. */
+  readonly signIn: readonly SignIn[];
 }
 
 /** A checkbox. */

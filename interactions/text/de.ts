@@ -245,6 +245,13 @@ export const de: Readonly<Record<keyof typeof en, string>> = {
   'apps.redirectUris': 'Redirect-URIs',
   'apps.redirectUrisHint':
     'Eine pro Zeile, zum Beispiel https://app.example/callback. Nach der Anmeldung geht es genau an eine dieser Adressen zurück.',
+  'apps.backchannelLogoutUri': 'Adresse für Abmeldungen',
+  'apps.backchannelLogoutUriHint':
+    'Optional. Dieser Server teilt ihr mit, wenn eine Person abgemeldet wird (OpenID Connect Back-Channel Logout).',
+  'apps.problem.logout_uri_form':
+    'Geben Sie sie als https://host/pfad an, mit höchstens {most} Zeichen aus ASCII, ohne Benutzernamen, Passwort und #.',
+  'apps.problem.logout_uri_private':
+    'Geben Sie eine öffentliche Adresse an, die dieser Server erreichen kann.',
   'apps.postLogoutRedirectUris': 'Adressen nach dem Abmelden',
   'apps.postLogoutRedirectUrisHint':
     'Freiwillig, eine pro Zeile. Dorthin darf es gehen, wenn sich jemand über die App abmeldet.',
@@ -278,6 +285,10 @@ export const de: Readonly<Record<keyof typeof en, string>> = {
   'apps.secretOnce':
     'Kopieren Sie das Secret jetzt. Es wird nur dieses eine Mal angezeigt und kann später nicht mehr gelesen werden.',
   'apps.connect': 'Ein Token holen und die API zum ersten Mal aufrufen',
+  'apps.signIn': 'Mit den Konten von hier anmelden',
+  'apps.signInHint':
+    'Fügen Sie dies in die Einstellungen ein, mit dem Secret dieser App. Registrieren Sie hier die Redirect-URI, mit Ihrem eigenen Host:',
+  'apps.discoveryUrl': 'Discovery-URL (OpenID Connect)',
   'apps.authorizeUrl': 'Autorisierungs-URL',
   'apps.deviceUrl': 'URL der Geräteautorisierung',
   'apps.tokenUrl': 'Token-URL',

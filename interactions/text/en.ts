@@ -235,6 +235,12 @@ export const en = {
   'apps.redirectUris': 'Redirect URIs',
   'apps.redirectUrisHint':
     'One per line, such as https://app.example/callback. People return to exactly these addresses.',
+  'apps.backchannelLogoutUri': 'Address for logouts',
+  'apps.backchannelLogoutUriHint':
+    'Optional. This server tells it when a person is signed out (OpenID Connect Back-Channel Logout).',
+  'apps.problem.logout_uri_form':
+    'Give it as https://host/path of at most {most} characters of ASCII, without a user name, a password and a fragment.',
+  'apps.problem.logout_uri_private': 'Give a public address, which this server can connect to.',
   'apps.postLogoutRedirectUris': 'Addresses after logout',
   'apps.postLogoutRedirectUrisHint':
     'Optional, one per line. Where people may be sent when they sign out by the app.',
@@ -267,6 +273,10 @@ export const en = {
   'apps.createdHeading': '{client} is created',
   'apps.secretOnce': 'Copy the secret now. It is shown only once and cannot be read again.',
   'apps.connect': 'Get a token and make a first call',
+  'apps.signIn': 'Sign in with the accounts here',
+  'apps.signInHint':
+    'Paste this into its settings, with the secret of this app. Register its redirect URI here, with your own host:',
+  'apps.discoveryUrl': 'Discovery URL (OpenID Connect)',
   'apps.authorizeUrl': 'Authorization URL',
   'apps.deviceUrl': 'Device authorization URL',
   'apps.tokenUrl': 'Token URL',

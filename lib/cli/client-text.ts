@@ -36,6 +36,7 @@ export const REGISTRATION: Readonly<Record<Client['registration'], string>> = {
 };
 
 function ownRows({
+  backchannelLogoutUri,
   firstParty,
   grantType,
   permissions,
@@ -45,9 +46,11 @@ function ownRows({
 }: Client): TextRow[] {
   const afterLogout: TextRow[] =
     postLogoutRedirectUris.length > 0 ? [['After logout', postLogoutRedirectUris]] : [];
+  const onLogout: TextRow[] =
+    backchannelLogoutUri === undefined ? [] : [['Told of logouts', backchannelLogoutUri]];
   const consent: TextRow = ['Consent', firstParty ? 'not asked: first-party' : 'asked'];
   const rows: Readonly<Record<Client['grantType'], TextRow[]>> = {
-    authorization_code: [['Redirect URIs', redirectUris], ...afterLogout, consent],
+    authorization_code: [['Redirect URIs', redirectUris], ...afterLogout, ...onLogout, consent],
     client_credentials: [
       ['Roles', roles],
       ['Permissions', permissions],

@@ -27,7 +27,7 @@ export function print({ json, text, notes, exitCode = 0 }: Report, { asJson }: {
 
 /**
  * A client as `--json` prints it: `client_id`, `name`, `client_uri`, `logo` (its SHA-256), `verified`, `registration` (`manual`, `dynamic`
- * or `metadata_document`), `grant_type`, `redirect_uris`, `post_logout_redirect_uris`,
+ * or `metadata_document`), `grant_type`, `redirect_uris`, `post_logout_redirect_uris`, `backchannel_logout_uri`,
  * `confidential`, `keys` (`kid`, `kind`, `alg`, `thumbprint` of each; `null`: none, or those at `jwks_uri`),
  * `jwks_uri`, `native`, `first_party`, `scopes` (`null`: all), `roles`, `permissions`, `owner_id`, `disabled`, `disabled_by`, `lifetimes`
  * (`access_token`, `refresh_token`, `refresh_token_absolute`, in seconds; `null`: the server's), `created_at`, `updated_at`.
@@ -43,6 +43,7 @@ export function clientJson(client: Client): Record<string, unknown> {
     grant_type: client.grantType,
     redirect_uris: client.redirectUris,
     post_logout_redirect_uris: client.postLogoutRedirectUris,
+    backchannel_logout_uri: client.backchannelLogoutUri ?? null,
     confidential: client.confidential,
     ...keysJson(client),
     native: client.native,

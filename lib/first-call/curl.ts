@@ -74,6 +74,6 @@ function fromAnswer(variable: string, member: string): string {
 }
 
 /** A quoted word of a POSIX shell, because a redirect URI may contain characters with a meaning in a shell. */
-function quoted(word: string): string {
+export function quoted(word: string): string {
   return `'${word.replaceAll("'", String.raw`'\''`)}'`;
 }

@@ -16,8 +16,8 @@ export const cannotRun: string | undefined =
 
 export type Language = 'curl' | 'JavaScript' | 'Python';
 
-/** The lines of a language in the HTML of a page, step by step. */
-export function linesIn(html: string, language: Language): readonly string[] {
+/** The lines of a language, or of a product, in the HTML of a page, step by step. */
+export function linesIn(html: string, language: string): readonly string[] {
   const [, inside = ''] = new RegExp(`<summary>${language}</summary>([^]*?)</details>`).exec(html) ?? [];
   return Array.from(inside.matchAll(/<code>([^]*?)<\/code>/g), ([, code]) =>
     code!

@@ -19,6 +19,7 @@ interface CreateOptions extends LifetimeOptions, KeyOptions {
   readonly grantType: ClientGrantType;
   readonly redirectUri?: readonly string[];
   readonly postLogoutRedirectUri?: readonly string[];
+  readonly backchannelLogoutUri?: string;
   readonly public?: true;
   readonly native?: true;
   readonly firstParty?: true;
@@ -53,6 +54,7 @@ export function addClientCreate(client: Command): void {
       'where it may send the browser after a logout; can be repeated',
       repeated,
     )
+    .option('--backchannel-logout-uri <url>', 'told when a user is signed out (OpenID Connect)')
     .option('--public', 'public client, such as a browser app or a command line, without a secret')
     .option('--native', 'installed app: a public client whose loopback redirect URIs match on any port')
     .option('--first-party', 'app of the platform itself: users are not asked for consent')
@@ -82,6 +84,7 @@ const create = withSession(async ({ administration, names }, options: CreateOpti
     grantType: options.grantType,
     redirectUris: options.redirectUri ?? [],
     postLogoutRedirectUris: options.postLogoutRedirectUri ?? [],
+    backchannelLogoutUri: options.backchannelLogoutUri,
     confidential: !options.public && !options.native,
     native: options.native ?? false,
     firstParty: options.firstParty ?? false,
@@ -111,6 +114,7 @@ interface UpdateOptions extends LifetimeOptions, KeyOptions {
   readonly verified?: boolean;
   readonly redirectUri?: readonly string[];
   readonly postLogoutRedirectUri?: readonly string[] | false;
+  readonly backchannelLogoutUri?: string | false;
   readonly firstParty?: boolean;
   readonly owner?: string | false;
   readonly scope?: readonly string[];
@@ -138,6 +142,8 @@ export function addClientUpdate(client: Command): void {
       repeated,
     )
     .option('--no-post-logout-redirect-uri', 'remove them')
+    .option('--backchannel-logout-uri <url>', 'told when a user is signed out (OpenID Connect)')
+    .option('--no-backchannel-logout-uri', 'it is not told')
     .option('--first-party', 'users are not asked for consent')
     .option('--no-first-party', 'users are asked for consent')
     .option('--owner <user-id>')
@@ -178,7 +184,7 @@ function isChange(options: UpdateOptions): boolean {
 }
 
 function toChanges(options: UpdateOptions, before: Client): ClientTypes.ClientChanges {
-  const { allScopes, clientUri, firstParty, name, owner } = options;
+  const { allScopes, backchannelLogoutUri, clientUri, firstParty, name, owner } = options;
   const { postLogoutRedirectUri, redirectUri, scope, serverLifetimes, verified } = options;
   const lifetimes = changedLifetimes(options, serverLifetimes ? {} : before.lifetimes);
   return {
@@ -189,6 +195,9 @@ function toChanges(options: UpdateOptions, before: Client): ClientTypes.ClientCh
     ...(postLogoutRedirectUri === undefined
       ? {}
       : { postLogoutRedirectUris: postLogoutRedirectUri === false ? [] : postLogoutRedirectUri }),
+    ...(backchannelLogoutUri === undefined
+      ? {}
+      : { backchannelLogoutUri: backchannelLogoutUri || undefined }),
     ...(firstParty === undefined ? {} : { firstParty }),
     ...(owner === undefined ? {} : { ownerId: owner === false ? undefined : owner }),
     ...(scope === undefined && !allScopes ? {} : { scopes: allScopes ? undefined : scope }),
