@@ -14,16 +14,26 @@ export interface Node extends AsyncDisposable {
  *
  * @param options.program - another program, in this folder
  * @param options.given - its further arguments
+ * @param options.environment - variables beside those of this process
  */
 export async function startNode(
   database: string,
   issuer: string,
-  { given = [], program = 'node.ts' }: { readonly given?: readonly string[]; readonly program?: string } = {},
+  {
+    given = [],
+    program = 'node.ts',
+    environment = {},
+  }: {
+    readonly given?: readonly string[];
+    readonly program?: string;
+    readonly environment?: Readonly<Record<string, string>>;
+  } = {},
 ): Promise<Node> {
   const { pathname } = new URL(program, import.meta.url);
   const words = ['--conditions=gatehouse:source', pathname, database, issuer, ...given];
   const child = spawn(process.execPath, words, {
     stdio: ['pipe', 'pipe', 'inherit'],
+    env: { ...process.env, ...environment },
   });
   const ended = once(child, 'exit');
   const lines = createInterface(child.stdout);

@@ -1,202 +1,210 @@
-import { auth } from '@modelcontextprotocol/client';
-import type { OAuthTokens, refreshAuthorization } from '@modelcontextprotocol/client';
 import type { Knex } from 'knex';
 
-import { Agent } from '../../test/harness/agent.ts';
 import { Browser } from '../../test/harness/browser.ts';
 import { signIn } from '../../test/harness/platform.ts';
 import { Random } from '../soak/random.ts';
 import type { Nodes } from './nodes.ts';
+import type { Outcome, Session, Sharing } from './refresh-programs.ts';
+import type { Fate, RefreshProxy } from './refresh-proxy.ts';
+import type { SimulatedClock } from './simulated-clock.ts';
 
 // In seconds.
 const MINUTE = 60;
 const DAY = 24 * 60 * MINUTE;
-const SESSIONS = 10;
 
-/** How a generation of the SDK refreshes. */
-export type Refresh = typeof refreshAuthorization;
-
-/** What happens to one refresh. */
-interface Fate {
-  readonly node: number;
-  /** Called before the request is sent, and before the response is read. */
-  readonly before?: () => Promise<void>;
-  readonly after?: () => Promise<void>;
+/** What a week is made of. */
+export interface WeekSettings {
+  readonly clock: SimulatedClock;
+  readonly host: Knex;
+  readonly nodes: Nodes;
+  readonly proxy: RefreshProxy;
+  readonly programs: readonly Sharing[];
+  readonly seed: number;
+  /** Whether the week ends with the first new login. */
+  readonly endsWithLogin: boolean;
 }
 
-/** A week of the sessions that share a credential, on one database. */
+/** A week of the sessions that share credentials, on one database. */
 export class Week {
+  readonly #settings: WeekSettings;
   readonly #random: Random;
-  readonly #nodes: Nodes;
-  readonly #host: Knex;
-  readonly #generations: readonly Refresh[];
-  readonly #agent = new Agent('https://agent.example/callback', {
-    metadata: { token_endpoint_auth_method: 'none' },
-  });
+  readonly #browser = new Browser();
   readonly broken: string[] = [];
-  refreshes = 0;
+  /** One for each program, and those that were not to be needed. */
   logins = 0;
+  calls = 0;
+  /** How often a program has asked for a login when a response was lost, without a refusal: no server prevents that. */
+  asked = 0;
   #now = 0;
 
-  constructor(nodes: Nodes, host: Knex, generations: readonly Refresh[], seed: number) {
-    this.#nodes = nodes;
-    this.#host = host;
-    this.#generations = generations;
-    this.#random = new Random(seed);
+  constructor(settings: WeekSettings) {
+    this.#settings = settings;
+    this.#random = new Random(settings.seed);
+  }
+
+  /** The logins that were not to be needed. */
+  get newLogins(): number {
+    return Math.max(0, this.logins - this.#settings.programs.length);
   }
 
   async run(days: number): Promise<void> {
-    await this.#logIn();
+    const { endsWithLogin, programs } = this.#settings;
+    for (const program of programs) {
+      const outcome = await this.#call(program.sessions[0]!, {}, true);
+      if (outcome !== 'answered') throw new Error(`${program.name} was not answered after its login`);
+    }
     for (let day = 0; day < days; day += 1) {
       const evening = day * DAY + 12 * 60 * MINUTE;
       while (this.#now < evening) {
-        await this.#disturb();
+        const program = this.#random.pick(programs);
+        this.#pass(this.#upTo(20 * MINUTE));
+        await this.#disturb(program);
+        this.#pass(this.#upTo(20 * MINUTE));
+        // The disturbance may have lost what it has stored. Within the hour, a session goes on.
+        if ((await this.#callOf(program)) === 'failed') this.#report(`${program.name}: a call has failed`);
         await this.#check();
-        await this.#pass(this.#upTo(20 * MINUTE));
-        await this.#session();
-        await this.#pass(this.#upTo(20 * MINUTE));
+        if (endsWithLogin && this.newLogins > 0) return;
       }
-      await this.#pass((day + 1) * DAY - this.#now);
-      await this.#session();
+      this.#pass((day + 1) * DAY - this.#now);
+      for (const program of programs) await this.#callOf(program);
     }
   }
 
-  async #disturb(): Promise<void> {
+  async #disturb(program: Sharing): Promise<void> {
     const node = this.#random.below(2);
-    // A node takes a second to start.
-    if (this.#random.isOnceIn(20)) return this.#killed(node);
-    switch (this.#random.below(4)) {
-      case 0: {
-        const sessions = 2 + this.#random.below(SESSIONS - 1);
-        await Promise.all(Array.from({ length: sessions }, async () => this.#session()));
-        return undefined;
-      }
+    switch (this.#random.below(6)) {
+      case 0:
+        await Promise.all(program.sessions.map(async (session) => this.#call(session)));
+        return;
       case 1:
-        return this.#session({ node, after: lost });
+        await this.#callOf(program, { node, isLost: true });
+        return;
       case 2:
-        return this.#late('before', node);
+        return this.#late(program, 'before');
+      case 3:
+        return this.#late(program, 'after');
+      case 4:
+        return this.#killProgram(program);
       default:
-        return this.#late('after', node);
+        return this.#killNode(program, node);
     }
   }
 
-  /** A session sends its request, or stores its tokens, after others have refreshed; a computer was asleep. */
-  async #late(when: 'before' | 'after', node: number): Promise<void> {
+  /** A session sends its request, or gets its tokens, after others have refreshed: a computer was asleep. */
+  async #late(program: Sharing, when: 'before' | 'after'): Promise<void> {
     const awake = Promise.withResolvers<void>();
     const asleep = Promise.withResolvers<void>();
-    const slow = this.#session({
-      node,
+    const [slow, ...others] = this.#shuffled(program.sessions);
+    const call = this.#call(slow!, {
       async [when]() {
         asleep.resolve();
         return awake.promise;
       },
     });
-    await asleep.promise;
-    for (let others = this.#random.below(3); others >= 0; others -= 1) {
-      await this.#session();
-      await this.#pass(this.#upTo(10 * MINUTE));
+    // It may have asked the server for nothing.
+    await Promise.race([asleep.promise, call]);
+    for (const other of others) {
+      await this.#call(other);
+      this.#pass(this.#upTo(10 * MINUTE));
     }
     awake.resolve();
-    await slow;
+    await call;
   }
 
-  /** A node is killed while it answers some sessions. */
-  async #killed(node: number): Promise<void> {
-    const sessions = Array.from({ length: 4 }, async () => this.#session({ node }));
-    await new Promise((resolve) => setTimeout(resolve, this.#random.below(8)));
-    this.#nodes.kill(node);
-    await Promise.all(sessions);
-    await this.#nodes.restart(node);
+  /** A program is killed while its refresh is answered. */
+  async #killProgram(program: Sharing): Promise<void> {
+    const asleep = Promise.withResolvers<void>();
+    const session = this.#random.pick(program.sessions);
+    const call = this.#call(session, {
+      async after() {
+        asleep.resolve();
+        return session.kill();
+      },
+    });
+    await Promise.race([asleep.promise, call]);
+    await call;
   }
 
-  /** A session refreshes with what is stored, and stores the answer. Without an answer, another one is to do so. */
-  async #session({ after, before, node = this.#random.below(2) }: Partial<Fate> = {}): Promise<void> {
-    this.refreshes += 1;
-    const { issuer } = this.#nodes;
-    const metadata = this.#agent.discoveryState()!.authorizationServerMetadata!;
-    let tokens: OAuthTokens;
-    try {
-      const refresh = this.#generations[this.#random.below(this.#generations.length)]!;
-      tokens = await refresh(issuer, {
-        metadata,
-        clientInformation: this.#agent.registered!,
-        refreshToken: this.#agent.stored!.refresh_token!,
-        resource: new URL(`${issuer}/mcp`),
-        fetchFn: async (url, given) => {
-          await before?.();
-          const response = await fetch(this.#nodes.at(url, node), given);
-          const body = await response.arrayBuffer();
-          await after?.();
-          return new Response(body, response);
-        },
-      });
-    } catch (error) {
-      // The two generations name it differently. Any other error is that of a request without an answer.
-      const { code, errorCode = code } = error as { code?: unknown; errorCode?: unknown };
-      if (errorCode === 'invalid_grant') await this.#logIn();
-      else if (errorCode === 'invalid_client' || errorCode === 'temporarily_unavailable')
-        this.#report(`a refresh was refused: ${errorCode}`);
-      return;
+  /** A node is killed while it answers a session, before or after it has stored what it answers. */
+  async #killNode(program: Sharing, node: number): Promise<void> {
+    const { nodes } = this.#settings;
+    const call = this.#callOf(program, {
+      node,
+      before: async () => {
+        setTimeout(() => nodes.kill(node), this.#random.below(8));
+      },
+    });
+    await call;
+    nodes.kill(node);
+    await nodes.restart(node);
+  }
+
+  async #callOf({ sessions }: Sharing, fate?: Fate): Promise<Outcome> {
+    return this.#call(this.#random.pick(sessions), fate);
+  }
+
+  /** A session calls the server. Its user authorizes it when it asks for that, and ends it when it asks without a reason. */
+  async #call(session: Session, fate?: Fate, isFirst = false): Promise<Outcome> {
+    const { proxy } = this.#settings;
+    this.calls += 1;
+    if (fate) proxy.fate = fate;
+    const { refused } = proxy;
+    let outcome = await session.call();
+    if (outcome instanceof URL) {
+      if (isFirst || proxy.refused > refused) outcome = await this.#logIn(session, outcome);
+      else {
+        this.asked += 1;
+        await session.kill();
+        outcome = 'failed';
+      }
     }
-    this.#agent.saveTokens({ ...tokens, issuer });
+    // The call may have needed no refresh.
+    if (proxy.fate === fate) proxy.fate = undefined;
+    return outcome;
   }
 
-  async #logIn(): Promise<void> {
+  async #logIn(session: Session, url: URL): Promise<Outcome> {
     this.logins += 1;
-    if (this.logins > 1) this.#report('a session needs a new login');
-    const { issuer } = this.#nodes;
-    const target = {
-      serverUrl: `${issuer}/mcp`,
-      fetchFn: async (url: string | URL, given?: RequestInit) => fetch(this.#nodes.at(url, 0), given),
-    };
-    this.#agent.stored = undefined;
-    await auth(this.#agent, target);
-    const browser = new Browser((url) => this.#nodes.at(url, 0));
-    let page = await signIn(browser, await browser.open(this.#agent.authorizationUrl!));
-    // A later consent is remembered.
+    if (this.newLogins > 0) this.#report('a session needs a new login');
+    const browser = this.#browser;
+    let page = await browser.open(url);
+    if (page.html.includes('type="password"')) page = await signIn(browser, page);
     if (page.location === undefined) page = await browser.follow(await browser.submit(page, 'Authorize'));
-    const { code, iss } = Object.fromEntries(page.location!.searchParams);
-    await auth(this.#agent, { ...target, authorizationCode: code!, iss: iss! });
+    // The callback may be that of a session which was killed.
+    const answer = await fetch(page.location!).catch(() => undefined);
+    await answer?.body?.cancel();
+    return session.authorized();
   }
 
   /** The rules of the server, by what is stored. */
   async #check(): Promise<void> {
-    const grants = await this.#host('gatehouse_grants').select('id', 'revoked_at');
+    const { host } = this.#settings;
+    const grants = await host('gatehouse_grants').select('id');
     if (grants.length !== this.logins) this.#report(`${grants.length} authorizations`);
-    for (const { id } of grants) {
-      const unspent = await this.#host('gatehouse_credentials')
-        .where({ grant_id: id, kind: 'refresh_token' })
-        .whereNull('consumed_at');
-      if (unspent.length > 1) this.#report(`${unspent.length} unspent refresh tokens`);
-    }
+    const unspent = await host('gatehouse_credentials')
+      .where({ kind: 'refresh_token' })
+      .whereNull('consumed_at')
+      .groupBy('grant_id')
+      .having(host.raw('count(*) > 1'))
+      .select('grant_id');
+    for (const _grant of unspent) this.#report('several unspent refresh tokens');
   }
 
-  /** Moves what is stored into the past. @param seconds - by so much */
-  async #pass(seconds: number): Promise<void> {
+  #pass(seconds: number): void {
     this.#now += seconds;
-    await this.#host.transaction(async (transaction) => {
-      for (const [table, columns] of [
-        ['gatehouse_credentials', ['expires_at']],
-        ['gatehouse_grants', ['created_at', 'expires_at', 'needed_until']],
-      ] as const)
-        await transaction(table).update(
-          Object.fromEntries(columns.map((name) => [name, transaction.raw('?? - ?', [name, seconds])])),
-        );
-      await transaction('gatehouse_credentials')
-        .whereNotNull('consumed_at')
-        .update({ consumed_at: transaction.raw('consumed_at - ?', [seconds * 1000]) });
-    });
+    this.#settings.clock.pass(seconds);
   }
 
   #upTo(seconds: number): number {
     return 1 + this.#random.below(seconds);
   }
 
+  #shuffled<T>(list: readonly T[]): T[] {
+    const left = [...list];
+    return Array.from(list, () => left.splice(this.#random.below(left.length), 1)[0]!);
+  }
+
   #report(breach: string): void {
     this.broken.push(`${(this.#now / DAY).toFixed(2)} days: ${breach}`);
   }
-}
-
-async function lost(): Promise<never> {
-  throw new TypeError('the response is lost');
 }

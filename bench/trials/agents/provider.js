@@ -39,5 +39,5 @@ export async function startProvider(name) {
     listener.close();
     return new URL(request.url, redirectUrl).searchParams;
   }
-  return { provider, authorized };
+  return { provider, authorized, close: () => listener.close() };
 }
