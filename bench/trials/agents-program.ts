@@ -1,5 +1,12 @@
 import { spawn } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
+
+// A trial that ends early leaves no program behind.
+const running = new Set<ChildProcess>();
+process.on('exit', () => {
+  for (const child of running) child.kill('SIGKILL');
+});
 
 // In milliseconds, for each thing that a program is waited for.
 const LIMIT = 60_000;
@@ -47,8 +54,7 @@ export function startAgent(
     },
     stdio: ['pipe', 'pipe', 'pipe'],
   });
-  const kill = (): void => void child.kill('SIGKILL');
-  process.on('exit', kill);
+  running.add(child);
   let output = '';
   let all = '';
   let read = 0;
@@ -64,7 +70,7 @@ export function startAgent(
   });
   // A program that has ended reads nothing more.
   child.stdin.on('error', () => {});
-  const exit = once(child, 'close').finally(() => process.off('exit', kill));
+  const exit = once(child, 'close').finally(() => running.delete(child));
   const hasEnded = (): boolean => child.exitCode !== null || child.signalCode !== null;
 
   async function within<T>(wanted: string, work: Promise<T>): Promise<T> {

@@ -49,12 +49,12 @@ export async function startSharing({
     new LastingSession(() => {
       const file = join(homes.sdk, 'credential.json');
       const command = [agents.file('shared-credential.js'), endpoint, generation, file];
-      return startAgent(homes.sdk, command, environment);
+      return startAgent(homes.sdk, command, { environment });
     }, LISTING);
   const remote = (): Session =>
     new LastingSession(() => {
       const program = agents.file('node_modules/mcp-remote/dist/proxy.js');
-      return startAgent(homes['mcp-remote'], [program, endpoint], environment);
+      return startAgent(homes['mcp-remote'], [program, endpoint], { environment });
     }, JSON_RPC);
   const inspector = (): Session =>
     new CallSession((callback) => {
@@ -63,7 +63,7 @@ export async function startSharing({
       );
       const words = ['--server-url', endpoint, '--transport', 'http', '--method', 'tools/list'];
       const command = [program, '--cli', ...words, '--callback-url', callback];
-      return startAgent(homes.inspector, command, environment);
+      return startAgent(homes.inspector, command, { environment });
     });
   return [
     { name: 'SDK', sessions: ['1.32', '2.4', '1.32', '2.4'].map(sdk) },

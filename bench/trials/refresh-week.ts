@@ -114,7 +114,7 @@ for await (const database of simulatedDatabases()) {
     what: `${open.name}, a minute of grace`,
     count: without.calls,
     broken: without.newLogins > 0 ? [] : ['no session needed a new login: the week shows nothing'],
-    note: `it ended with a new login`,
+    note: 'ended by a new login',
   });
 }
 process.exitCode = report(findings);
