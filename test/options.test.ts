@@ -1,3 +1,5 @@
+import { generateKeyPairSync } from 'node:crypto';
+
 import test from 'ava';
 import knex from 'knex';
 import Koa from 'koa';
@@ -23,6 +25,7 @@ import { runCodeFlow, gate, people, recordingLogger, startPlatform } from './har
 import type { Platform } from './harness/platform.ts';
 import { postJson, send } from './harness/requests.ts';
 import { serve } from './harness/serve.ts';
+import { APP_KEY, vectors } from './passport/laravel.ts';
 
 type Given = AuthServerOptions;
 
@@ -58,9 +61,26 @@ function resourceMistake(remedy: string): (resource: string) => (typeof mistakes
   return (resource) => [{ resources: { [resource]: {} } }, `resources['${resource}']`, remedy];
 }
 
-/** The options, the option that the error names, and its message. */
 const allow = (): boolean => true;
 
+const PASSPORT = {
+  publicKey: vectors.rsa_public_key_pem,
+  source: { findAccessToken: async () => undefined },
+  until: '2119-12-31',
+};
+const WRONG_PUBLIC_KEY =
+  'give the text of storage/oauth-public.key or PASSPORT_PUBLIC_KEY, an RSA key of at least 2048 bits, or a list of such keys';
+const WRONG_APP_KEY =
+  'give APP_KEY as it is in .env, with base64: in front, or a list of at most 3, the newest first';
+const WRONG_SOURCE = 'pass passportSource(knex) from koa-gatehouse/adapters/knex';
+
+function pem(kind: 'ed25519' | 'rsa', modulusLength = 2048): string {
+  const { publicKey } =
+    kind === 'rsa' ? generateKeyPairSync(kind, { modulusLength }) : generateKeyPairSync(kind);
+  return publicKey.export({ type: 'spki', format: 'pem' }).toString();
+}
+
+/** The options, the option that the error names, and its message. */
 const mistakes: [given: Record<string, unknown>, option: string, remedy: string | RegExp][] = [
   ...[
     ['privateKeyJwt', 'clients.keys'],
@@ -597,11 +617,38 @@ const mistakes: [given: Record<string, unknown>, option: string, remedy: string 
     'pass an object with debug, info, warn and error, as pino has; debug is missing',
   ]),
   [{ logger: { ...recordingLogger(), warn: undefined } }, 'logger', /; warn is missing$/],
+  ...(
+    [
+      [{ publicKey: undefined }, 'publicKey', WRONG_PUBLIC_KEY],
+      [{ publicKey: [] }, 'publicKey', WRONG_PUBLIC_KEY],
+      [{ publicKey: 'storage/oauth-public.key' }, 'publicKey', WRONG_PUBLIC_KEY],
+      [{ publicKey: [vectors.rsa_public_key_pem, pem('rsa', 1024)] }, 'publicKey', WRONG_PUBLIC_KEY],
+      [{ publicKey: pem('ed25519') }, 'publicKey', WRONG_PUBLIC_KEY],
+      [
+        { publicKey: vectors.rsa_private_key_pem },
+        'publicKey',
+        'this is the private key; give the public one, oauth-public.key',
+      ],
+      [{ appKey: 'base64:c2hvcnQ=' }, 'appKey', WRONG_APP_KEY],
+      [{ appKey: Array<string>(4).fill(APP_KEY) }, 'appKey', WRONG_APP_KEY],
+      [{ source: 'mysql://laravel@db.example/laravel' }, 'source', WRONG_SOURCE],
+      [{ source: undefined }, 'source', WRONG_SOURCE],
+      ...[undefined, '30.06.2027', '2027-06-30T12:00', '2027-13-01', 1_800_000_000, new Date('never')].map(
+        (until) =>
+          [{ until }, 'until', "give a date such as '2027-06-30', which begins in UTC, or a Date"] as const,
+      ),
+      [{ appkey: APP_KEY }, 'appkey', /^there is no such option; did you mean appKey\? /],
+    ] as const
+  ).map(([given, name, remedy]): (typeof mistakes)[number] => [
+    { passport: { ...PASSPORT, ...given } },
+    `passport.${name}`,
+    remedy,
+  ]),
 ];
 
 for (const [given, option, remedy] of mistakes) {
   const [name, value] = Object.entries(given)[0]!;
-  test(`a wrong option is a ConfigError with the remedy: ${name} ${show(value)} (${option} ${mistakes.findIndex((one) => one[0] === given)})`, async (t) => {
+  test(`a wrong option is a ConfigError with the remedy: ${name} ${show(value).slice(0, 80)} (${option} ${mistakes.findIndex((one) => one[0] === given)})`, async (t) => {
     const error = await t.throwsAsync(createAuthServer({ ...required(), ...given }), {
       instanceOf: ConfigError,
       code: 'ERR_CONFIG',

@@ -108,6 +108,8 @@ export function passportTokens({
   return {
     async check() {
       for (const table of ['clients', 'accessTokens', 'refreshTokens'] as const) await columns(table);
+      // The columns are read once, and the tables may be gone since.
+      for (const table of Object.values(names)) await run(() => knex(table).select('id').limit(1));
       if (isReadOnly) return { isWritable: false };
       try {
         // Changes nothing, and needs the privileges of a change.

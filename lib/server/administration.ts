@@ -302,6 +302,7 @@ export function createAdministration<P extends string, R extends string>(
         pruneInterval: 0,
         reportPlainKeys:
           options.secrets?.keyEncryptionKey === false || process.env['NODE_ENV'] === 'production',
+        passport: undefined,
         issuer: issuer === undefined ? undefined : issuerUrl('issuer', issuer),
       });
     },

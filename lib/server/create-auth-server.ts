@@ -205,6 +205,7 @@ export async function createServer<
         pruneInterval: options.retention.pruneInterval,
         reportPlainKeys:
           given.secrets?.keyEncryptionKey === false || process.env['NODE_ENV'] === 'production',
+        passport: options.passport,
         issuer: undefined,
       });
     },

@@ -1,5 +1,6 @@
 import type { Finding, Gate, Storage } from '../../contracts/index.ts';
 import type { Protection } from '../../keys/material.ts';
+import type { ResolvedPassport } from '../../options/passport.ts';
 
 /** The parts and the configuration of a server that the checks read. */
 export interface CheckedServer {
@@ -22,6 +23,8 @@ export interface CheckedServer {
   readonly pruneInterval: number;
   /** Whether unencrypted keys are reported: in production, or when the option `secrets.keyEncryptionKey` is `false`. */
   readonly reportPlainKeys: boolean;
+  /** `undefined`: not in use, or not known. */
+  readonly passport: Pick<ResolvedPassport, 'source' | 'until'> | undefined;
   /** The URL at which the server is probed over the network; `undefined`: it is not probed. */
   readonly issuer: string | undefined;
 }

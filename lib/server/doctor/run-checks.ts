@@ -6,6 +6,7 @@ import type { CheckedServer, Findings } from './check.ts';
 import { checkClients } from './clients.ts';
 import { checkIssuer } from './issuer.ts';
 import { checkKeys } from './keys.ts';
+import { checkPassport } from './passport.ts';
 
 /** Runs every check that the state of the storage permits. Resolves to the findings, errors first. */
 export async function runChecks(server: CheckedServer): Promise<readonly Finding[]> {
@@ -17,6 +18,7 @@ export async function runChecks(server: CheckedServer): Promise<readonly Finding
 async function* runAll(server: CheckedServer): Findings {
   yield* checkStored(server);
   yield* checkCookieKeys(server);
+  yield* checkPassport(server.passport);
   yield* checkIssuer(server);
 }
 

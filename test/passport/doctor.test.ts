@@ -1,0 +1,33 @@
+import test from 'ava';
+import { passportSource } from 'koa-gatehouse/adapters/knex';
+
+import { moveIn, startLaravel } from './moved-platform.ts';
+
+const inDays = (days: number): Date => new Date(Date.now() + days * 86_400_000);
+
+test('the doctor checks the option passport: the date and the tables', async (t) => {
+  await using laravel = await startLaravel('11');
+  for (const [until, found] of [
+    [inDays(60), []],
+    [inDays(13), [{ code: 'passport_ends_soon', severity: 'warning' }]],
+    [inDays(-1), [{ code: 'passport_ended', severity: 'warning' }]],
+  ] as const) {
+    await using platform = await moveIn(laravel, { passport: { until } });
+    const findings = await platform.auth.check();
+    t.like({ findings }, { findings: found });
+    t.is(findings.length, found.length);
+  }
+
+  const readOnly = { source: passportSource(laravel.database, { readOnly: true }) };
+  await using reader = await moveIn(laravel, { passport: readOnly });
+  t.like(await reader.auth.check(), [{ code: 'passport_read_only', severity: 'warning' }]);
+
+  await using platform = await moveIn(laravel);
+  const unreadable = [{ code: 'passport_unreadable', severity: 'error' }];
+  await laravel.database.schema.renameTable('oauth_refresh_tokens', 'moved');
+  t.like(await platform.auth.check(), unreadable);
+  await laravel.database.schema.renameTable('moved', 'oauth_refresh_tokens');
+  t.deepEqual(await platform.auth.check(), []);
+  await laravel.database.destroy();
+  t.like(await platform.auth.check(), unreadable);
+});
