@@ -94,16 +94,26 @@ function toCode(
   payload: AdapterPayload,
   { hasOfflineAccess }: Pick<EngineRequest, 'hasOfflineAccess'>,
 ): Credential {
-  const { jti: _value, ...rest } = payload;
+  const { claims, jti: _value, ...rest } = payload;
+  const named = namedClaims(claims);
   return {
     kind: 'code',
     id: hashCredential(value),
     grantId: payload.grantId!,
-    payload: { ...rest, ...(hasOfflineAccess && { offlineAccess: true }) },
+    payload: { ...rest, ...(named && { claims: named }), ...(hasOfflineAccess && { offlineAccess: true }) },
     expiresAt: payload.exp!,
     consumedAt: undefined,
     sealedSuccessor: undefined,
   };
+}
+
+/**
+ * The parameter `claims` (OpenID Connect Core 1.0 section 5.5) with the names that the ID token is to have, without what the client
+ * sent with them: it may be nested as deeply as a URL is long, and each refresh token has a copy.
+ */
+function namedClaims(claims: unknown): object | undefined {
+  const { id_token: named } = Object(claims) as { readonly id_token?: object };
+  return named && { id_token: Object.fromEntries(Object.keys(named).map((name) => [name, null])) };
 }
 
 /** The grant of the current authorization request, made by `createLoadGrant` (see consent.ts). */

@@ -221,8 +221,14 @@ test.serial('single claims are in the ID token on request, when their scope was 
   t.is(token['name'], 'Ann');
   t.false('email' in token);
   t.is((token['exp'] as number) - (token['iat'] as number), 3600);
+  // However deep a value is.
+  const deep = `{"id_token":{"name":null,"x":{"value":${'['.repeat(2500)}${']'.repeat(2500)}}}}`;
   const browser = new Browser();
   await signIn(browser, await browser.open(platform.url('/oauth/login')));
+  const parameters = { scope: 'openid profile' };
+  await authorize(platform, app, { browser, parameters });
+  const again = await authorize(platform, app, { browser, parameters: { ...parameters, claims: deep } });
+  t.is((await claimsOf(platform, app, again))['name'], 'Ann');
   for (const wrong of ['{', '[]', '{}', '{"userinfo":1}']) {
     const { location } = await ask(platform, app, browser, { claims: wrong });
     t.is(location!.searchParams.get('error'), 'invalid_request');
