@@ -16,6 +16,7 @@ export type {
   UsageRow,
 } from './apps/views.ts';
 export type { Example } from '../lib/first-call/first-call.ts';
+export type { SignIn } from '../lib/first-call/sign-in.ts';
 export type { ExampleStep } from '../lib/first-call/steps.ts';
 export type { Moment } from './language.ts';
 export type { Link } from './navigation.ts';

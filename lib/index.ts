@@ -54,24 +54,18 @@ export type {
   Interactions,
   Logger,
   LogoutOutcome,
-  NewPersonalToken,
   Observer,
   Pages,
   PermissionSource,
-  PersonalToken,
   Principal,
   Storage,
   ToolUse,
   User,
-  UserData,
-  UserExport,
-  UserGrants,
   UserPrincipal,
   UserStore,
 } from './contracts/index.ts';
 export { createAuthServer } from './server/create-auth-server.ts';
 export type { Duration, DurationUnit } from './contracts/duration.ts';
-export type { PersonalTokenOptions } from './personal-tokens/personal-tokens.ts';
 export type { IssueTokenOptions } from './token/issue-token.ts';
 export type { SigningKey } from './keys/stored-keys.ts';
 export type { RevocationTarget } from './token/revoke.ts';
@@ -103,6 +97,7 @@ export type { Resource } from './options/resources.ts';
 export type { Scope } from './options/scopes.ts';
 export { requestIdOf } from './http/request-id.ts';
 export type * as StorageTypes from './types/storage.ts';
+export type * as UserTypes from './types/users.ts';
 export type * as PageTypes from './types/pages.ts';
 export type * as ClientTypes from './types/clients.ts';
 export type * as OptionTypes from './types/options.ts';

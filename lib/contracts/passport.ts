@@ -69,7 +69,9 @@ export interface PassportSource {
   clients(): AsyncIterable<PassportClient>;
   /** Checks the tables of the tokens, and finds out whether their rows may be changed. */
   check(): Promise<{ readonly isWritable: boolean }>;
+  /** Finds an access token by its `jti`. `undefined`: there is no row of it, so it is revoked. */
   findAccessToken(id: string): Promise<PassportAccessToken | undefined>;
+  /** Finds a refresh token of a client. `undefined`: there is no row of it, so it is revoked. */
   findRefreshToken(id: string, clientId: string): Promise<PassportRefreshToken | undefined>;
   /** Lists the clients that have tokens of a user which are not revoked. */
   connections(userId: string, clientId?: string): Promise<readonly PassportConnection[]>;

@@ -62,7 +62,7 @@ export interface PersonalTokenStore {
   delete(id: string): Promise<boolean>;
   /**
    * Records a use of a token that still exists. Resolves to whether it is the first one from this network; of several at once, one is. The
-   * last {@link KEPT_NETWORKS} are kept.
+   * last 20 are kept.
    */
   recordUse(id: string, use: PersonalTokenUse): Promise<boolean>;
 }
@@ -105,6 +105,7 @@ export interface OwnPersonalTokens {
   }[];
   /** Whether the user has given the password a short time ago (`tokens.personal.loginAge`). */
   isLoginFresh(): Promise<boolean>;
+  /** Lists those that work, newest first. */
   list(): Promise<readonly PersonalToken[]>;
   /**
    * Creates a token.

@@ -25,7 +25,8 @@ export interface UserDataStore {
   read(userId: string, onPage: (page: StoredUserData) => void): Promise<void>;
   /**
    * Deletes the sessions, grants with their credentials, consents, personal access tokens, assignments and told logouts of a user. In
-   * apps and audit records the user becomes {@link ERASED_USER}: see {@link withoutUser}. It can be repeated after an error or a crash, and finds what is left.
+   * apps and audit records the user becomes `(erased)`; a record loses its addresses, and the name that the user gave a personal access
+   * token. It can be repeated after an error or a crash, and finds what is left.
    *
    * @param onBatch - called after each batch with the number of rows; with `false` it stops
    *

@@ -11,5 +11,9 @@ export type {
   ClientRegistration,
   ClientSecret,
   NewSecret,
+  PassportAccessToken,
+  PassportConnection,
+  PassportRefreshToken,
+  PassportSelector,
   RegisteredAuthMethod,
 } from '../contracts/index.ts';

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import type { PersonalToken } from 'koa-gatehouse';
+import type { UserTypes } from 'koa-gatehouse';
 
 import { duration } from '../arguments.ts';
 import { timeJson } from '../report.ts';
@@ -100,7 +100,7 @@ const revoke = withSession(async ({ administration }, options: { yes?: boolean }
   };
 });
 
-function tokenJson(token: PersonalToken): Record<string, unknown> {
+function tokenJson(token: UserTypes.PersonalToken): Record<string, unknown> {
   return {
     id: token.id,
     user_id: token.userId,
