@@ -95,12 +95,15 @@ export function createAuthorizationRequests(
   };
 }
 
-/** The parameters without the prompts that the user has answered. */
+/**
+ * The parameters without the prompts that the user has answered. A login also answers `max_age`: a user who is slower than that at the
+ * consent page would be asked to log in again, and lose a consent that is not remembered. `auth_time` tells the client the age.
+ */
 export function withoutPrompts(
   { parameters }: AuthorizationRequest,
   prompts: readonly Interaction['prompt'][],
 ): Record<string, string> {
-  const { prompt = '', ...rest } = parameters;
+  const { max_age: _answered, prompt = '', ...rest } = parameters;
   const remaining = prompt
     .split(' ')
     .filter((name) => name !== '' && !(prompts as readonly string[]).includes(name));

@@ -262,3 +262,26 @@ test.serial('a posted authorization request is answered as one in the URL', asyn
   );
   t.is(twice.status, 400);
 });
+
+test.serial('a user who is slower than max_age at the consent page logs in once', async (t) => {
+  await using platform = await startPlatform({ openid: true });
+  using _clock = stopClock();
+  // A consent for such a redirect URI is not remembered.
+  const app = await platform.registerApp({
+    redirectUris: ['com.example.app:/callback'],
+    confidential: false,
+    native: true,
+  });
+  const browser = new Browser();
+  const code_challenge = 'a'.repeat(43);
+  const login = await ask(platform, app, browser, {
+    max_age: '5',
+    code_challenge,
+    code_challenge_method: 'S256',
+  });
+  passTime(10);
+  const consent = await signIn(browser, login);
+  passTime(10);
+  const { location } = await browser.follow(await browser.submit(consent, 'Authorize'));
+  t.truthy(location?.searchParams.get('code'));
+});
