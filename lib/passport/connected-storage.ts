@@ -59,16 +59,16 @@ export function connectStorage(
     },
     grants: {
       ...grants,
-      async revoke(selector, at) {
+      async revoke(selector, at, notice) {
         if (!('id' in selector)) {
           const { clientId, userId } = selector;
           const id = disconnectionId(userId, clientId);
           await revocations.revokeToken({ id, revokedAt: now(), expiresAt: Number.MAX_SAFE_INTEGER });
-          const revoked = await grants.revoke(selector, at);
+          const revoked = await grants.revoke(selector, at, notice);
           await markRevoked({ userId, clientId });
           return revoked;
         }
-        const revoked = await grants.revoke(selector, at);
+        const revoked = await grants.revoke(selector, at, notice);
         const accessTokenId = accessTokenOf(selector.id);
         if (accessTokenId !== undefined) await markRevoked({ accessTokenId });
         return revoked;
@@ -80,8 +80,8 @@ export function connectStorage(
         await revocations.revokeToken({ ...token, expiresAt: Math.ceil(token.expiresAt) });
         if (ID.test(token.id)) await markRevoked({ accessTokenId: token.id });
       },
-      async revokeAllOf(party) {
-        await revocations.revokeAllOf(party);
+      async revokeAllOf(party, notice) {
+        await revocations.revokeAllOf(party, notice);
         if (!('all' in party)) await markRevoked(party);
       },
     },

@@ -2,8 +2,9 @@ import test from 'ava';
 
 import { onEachEmptyDatabase } from '../adapters/databases.ts';
 import { Browser } from '../harness/browser.ts';
-import { signIn } from '../harness/platform.ts';
+import { runCodeFlow, signIn } from '../harness/platform.ts';
 import type { Platform } from '../harness/platform.ts';
+import { ON_LOOPBACK, servePublic } from '../harness/public-server.ts';
 import { postForm } from '../harness/requests.ts';
 import { until } from '../harness/until.ts';
 import { issue, SECRET } from './laravel.ts';
@@ -161,3 +162,17 @@ test('the app is listed with its date before it has called anything', async (t) 
   );
   t.regex(page.text, /Demo Authorized May 6, 2025 .* It can: See schools/);
 });
+
+for (const target of ['user', 'app'] as const) {
+  test(`apps are told that their users were signed out here: ${target}`, async (t) => {
+    await using laravel = await startLaravel('11');
+    await using app = await servePublic((_request, response) => void response.writeHead(200).end());
+    await using platform = await moveIn(laravel, { openid: true, mounting: ON_LOOPBACK });
+    const told = await platform.registerApp({ backchannelLogoutUri: `${app.at('told.example')}/logout` });
+    await runCodeFlow(platform, told, { parameters: { scope: 'openid' } });
+    if (target === 'user') await platform.auth.revoke({ user: '1' });
+    else t.true(await platform.auth.grants.revoke('1', { app: told.client.id }));
+    await until(() => app.requests.length === 1);
+    t.is(app.requests.length, 1);
+  });
+}
