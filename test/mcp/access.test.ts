@@ -144,3 +144,24 @@ test('a permission that the user loses is gone from the list and the calls of a 
     },
   );
 });
+
+test('a personal access token of the endpoint calls its tools, until it is ended; one of the API is refused', async (t) => {
+  const server = await startAgentServer(t, { options: { tokens: { personal: true, revocationLag: 1 } } });
+  const { personalTokens } = server.auth;
+  const given = { user: 'ann', name: 'Agent', lifetime: '1 day', scopes: ['read'] } as const;
+  const ofApi = await personalTokens.create(given);
+  t.is((await post(server, ofApi.value, message('tools/list'))).status, 401);
+  const { id, value } = await personalTokens.create({ ...given, resource: server.url });
+  const client = await connect(t, server, value);
+  const { tools } = await client.listTools();
+  t.deepEqual(
+    tools.map(({ name }) => name),
+    ['school_list', 'school_break'],
+  );
+  const rename = ['rename_school', { id: '1', input: { name: 'Dale School' } }] as const;
+  t.like(await callTool(server, value, ...rename), { status: 403, body: { code: 'insufficient_scope' } });
+  t.is((await callTool(server, value, 'school_list', {})).status, 200);
+  t.deepEqual(server.schools.ran, ['list']);
+  await personalTokens.revoke(id);
+  t.like(await callTool(server, value, 'school_list', {}), { status: 401, body: { code: 'token_invalid' } });
+});

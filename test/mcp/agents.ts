@@ -191,7 +191,7 @@ export async function startAgentServer(
   }: {
     schools?: Schools;
     storage?: Storage;
-    options?: Pick<AuthServerOptions, 'limits'>;
+    options?: Pick<AuthServerOptions, 'limits' | 'tokens'>;
   } & Partial<Omit<McpEndpointOptions<Permission>, 'auth' | 'actions' | 'resource'>> = {},
 ): Promise<AgentServer> {
   const person: Person = { id: 'ann', name: 'Ann', email: 'ann@school.example', permissions: ALL };

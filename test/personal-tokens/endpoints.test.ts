@@ -1,6 +1,7 @@
 import test from 'ava';
 import { defineGate } from 'koa-gatehouse';
 import { memoryStorage } from 'koa-gatehouse/adapters/memory';
+import { fakeClock } from 'koa-gatehouse/testing';
 
 import { startPlatform } from '../harness/platform.ts';
 import type { gate, Platform, RegisteredApp } from '../harness/platform.ts';
@@ -126,4 +127,24 @@ test('a token gets no other one: as a secret, a code, a refresh token, an assert
   });
   t.is(registered.status, 401);
   t.false(JSON.stringify(platform.logger.lines).includes('gatehouse_pat_'));
+});
+
+test.serial('an expired token is not active, and one of another API has that audience', async (t) => {
+  const API = 'https://api.example/v1';
+  await using platform = await startPlatform({
+    gate: withIntrospection,
+    tokens: { personal: true },
+    resources: { [API]: { scopes: { read: { description: 'Read', permissions: ['view_schools'] } } } },
+  });
+  const api = await platform.registerService(['introspect_tokens' as 'view_schools']);
+  const { value } = await platform.auth.personalTokens.create({
+    ...NIGHTLY,
+    resource: API,
+    scopes: ['read'],
+  });
+  const introspect = async () => (await post(platform, '/oauth/introspect', { token: value }, api)).body;
+  t.like(await introspect(), { active: true, aud: API, scope: 'read' });
+  using clock = fakeClock();
+  clock.advance('25 hours');
+  t.deepEqual(await introspect(), { active: false });
 });

@@ -65,7 +65,7 @@ export function userDataContract(register: StorageTest): void {
     t.is((await storage.grants.findCredential('code', 'code of bob'))?.grant.userId, 'bob');
     t.is((await storage.clients.find('app of bob'))?.client.ownerId, 'bob');
     t.is((await storage.personalTokens.list('bob', NOW)).length, 1);
-    for (const other of ['unknown', 'a\0b', 'x'.repeat(5000)]) {
+    for (const other of ['unknown', 'BOB', 'bob ', 'bo', 'b\u00f3b', 'a\0b', 'x'.repeat(5000)]) {
       await userData.erase(other, (changed) => again.push(changed) > 0);
       t.deepEqual(await readAll(storage, other), { sessions: [], grants: [], audit: [] });
     }
