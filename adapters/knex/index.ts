@@ -11,4 +11,4 @@ export { knexStorage } from './knex-storage.ts';
 export type { KnexStorageOptions } from './knex-storage.ts';
 export { passportSource } from './passport.ts';
 export type { PassportSourceOptions } from './passport.ts';
-export type { PassportClient, PassportSource } from '../../lib/contracts/index.ts';
+export type { PassportClient, PassportSource, PassportTokenCount } from '../../lib/contracts/index.ts';

@@ -12,8 +12,8 @@ export interface PassportTables {
   readonly isReadOnly: boolean;
   /** The columns of a table with their types. @throws ConfigError when there is no such table, or it has no such columns */
   columns(this: void, table: PassportTable): Promise<Readonly<Record<string, string>>>;
-  /** Runs a query within the time limit. @throws StorageError when it fails */
-  run<T>(this: void, query: () => TimedQuery<T>): Promise<T>;
+  /** Runs a query within the time limit, in milliseconds. @throws StorageError when it fails */
+  run<T>(this: void, query: () => TimedQuery<T>, timeout?: number): Promise<T>;
   /** Reads a client by its id. */
   findClient(this: void, id: string): Promise<PassportClient | undefined>;
 }

@@ -8,6 +8,7 @@ import { boolean, text as nonEmpty } from '../../lib/options/values.ts';
 import { codeOf } from './error-kinds.ts';
 import { named } from './explain-error.ts';
 import { connect, filenameOf, parseUrl, requireFile } from './open-database.ts';
+import { passportCounts } from './passport-counts.ts';
 import { flag, isOfType, list, text, time } from './passport-tables.ts';
 import type { PassportRow, PassportTable, TimedQuery } from './passport-tables.ts';
 import { passportTokens } from './passport-tokens.ts';
@@ -139,6 +140,7 @@ export function passportSource(
       }
     },
     ...passportTokens({ knex, names, provider, isReadOnly: readOnly, columns, run, findClient }),
+    ...passportCounts({ knex, names, provider, isReadOnly: readOnly, columns, run, findClient }),
     async close() {
       if (owned) await knex.destroy();
     },
@@ -146,9 +148,9 @@ export function passportSource(
 }
 
 /** Runs a query within the time limit. @throws StorageError when it fails */
-async function run<T>(query: () => TimedQuery<T>): Promise<T> {
+async function run<T>(query: () => TimedQuery<T>, timeout: number = TIMEOUT): Promise<T> {
   try {
-    return await query().timeout(TIMEOUT);
+    return await query().timeout(timeout);
   } catch (error) {
     if (error instanceof GatehouseError) throw error;
     // Without a code, not its message, which may have values of rows.

@@ -52,6 +52,17 @@ export interface PassportConnection {
   readonly since: number;
 }
 
+/** The live tokens of a client and of a kind: neither revoked nor expired. */
+export interface PassportTokenCount {
+  /** `undefined`: refresh tokens whose access tokens were purged, so that no row says whose they are. */
+  readonly clientId: string | undefined;
+  /** An access token of a `user`, a `personal` one, or one of a `client` for itself; or a `refresh` token. */
+  readonly kind: 'client' | 'personal' | 'refresh' | 'user';
+  readonly count: number;
+  /** When the last one ends, in seconds since 1970; as exact as the zone of Laravel's times is UTC. */
+  readonly lastEnd: number;
+}
+
 /** Which rows of Passport to mark as revoked: an access token with its refresh tokens, or all of a user, a client, or both. */
 export type PassportSelector =
   | { readonly accessTokenId: string }
@@ -69,6 +80,8 @@ export interface PassportSource {
   clients(): AsyncIterable<PassportClient>;
   /** Checks the tables of the tokens, and finds out whether their rows may be changed. */
   check(): Promise<{ readonly isWritable: boolean }>;
+  /** Counts the live tokens by client and kind, those of revoked clients too. Reads the whole tables, for a minute each at most. */
+  countTokens(): Promise<readonly PassportTokenCount[]>;
   /** Finds an access token by its `jti`. `undefined`: there is no row of it, so it is revoked. */
   findAccessToken(id: string): Promise<PassportAccessToken | undefined>;
   /** Finds a refresh token of a client. `undefined`: there is no row of it, so it is revoked. */

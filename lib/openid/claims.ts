@@ -22,7 +22,10 @@ export function createFindClaims({
     const names = scopes.flatMap((scope) => known.get(scope)?.claims ?? []).filter(isWanted);
     if (names.length === 0) return {};
     const ofHost = hostClaims && checkClaims(await hostClaims(user, { client, scopes }));
-    const all: Readonly<Record<string, unknown>> = { ...claimsOfUser(user), ...ofHost };
+    const ofUser = claimsOfUser(user);
+    // Of another address than the user object's, it says nothing.
+    if (ofHost && Object.hasOwn(ofHost, 'email')) delete ofUser['email_verified'];
+    const all: Readonly<Record<string, unknown>> = { ...ofUser, ...ofHost };
     const found = Object.fromEntries(
       names.filter((name) => Object.hasOwn(all, name)).map((name) => [name, all[name]]),
     );

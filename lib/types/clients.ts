@@ -15,5 +15,6 @@ export type {
   PassportConnection,
   PassportRefreshToken,
   PassportSelector,
+  PassportTokenCount,
   RegisteredAuthMethod,
 } from '../contracts/index.ts';

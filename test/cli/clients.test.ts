@@ -49,6 +49,7 @@ test('a client created on the command line gets tokens; its secret is shown once
   t.is(at, updated);
   t.deepEqual(fields, {
     name: 'Nightly',
+    backchannel_logout_uri: null,
     client_uri: null,
     logo: null,
     verified: false,

@@ -252,6 +252,8 @@ test('without --yes, import prints what it would do and changes nothing; it can 
  6. redirectUris[2]: use a scheme of your own, such as com.example.app:/callback (RFC 8252 section 7.1), and none of a protocol, a browser or a system (ftp://no.example/)
  7. It was revoked in Passport, so it is disabled.
 
+The live tokens were not counted: source: this database has no table oauth_access_tokens; pass the database of the Laravel app, and the prefix of its tables if they have one
+
 5 to import, 0 already present, 0 skipped, 1 refused.
 Correct the refused clients in Passport, and run it again.
 Nothing was changed. Run it again with --yes to import.

@@ -2,7 +2,7 @@ import test from 'ava';
 import { decodeJwt, SignJWT, generateKeyPair } from 'jose';
 
 import { Browser } from '../harness/browser.ts';
-import { authorizeUrl, runCodeFlow, signIn, startPlatform } from '../harness/platform.ts';
+import { authorizeUrl, people, runCodeFlow, signIn, startPlatform } from '../harness/platform.ts';
 import type { Platform, RegisteredApp, TokenAnswer } from '../harness/platform.ts';
 
 const MCP = 'https://platform.example/mcp';
@@ -195,6 +195,19 @@ test('scopes that an app may not have, or that do not belong together, are refus
     body: new URLSearchParams({ client_id: device.client.id, client_secret: device.secret, scope: 'openid' }),
   });
   t.like(await started.json(), { error: 'invalid_scope' });
+});
+
+test('email_verified is about the address that it comes with', async (t) => {
+  const users = people();
+  Object.assign(users.all[0]!, { email_verified: true });
+  for (const [openid, expected] of [
+    [true, { sub: '1', email: 'ann@school.example', email_verified: true }],
+    [{ claims: () => ({ email: 'new@school.example' }) }, { sub: '1', email: 'new@school.example' }],
+  ] as const) {
+    await using platform = await startPlatform({ users, openid });
+    const { access_token: token } = await tokensFor(platform, await platform.registerApp(), 'openid email');
+    t.deepEqual((await userinfo(platform, token)).body, expected);
+  }
 });
 
 test('userinfo is for access tokens with openid, and an ID token is for its app alone', async (t) => {

@@ -4,6 +4,7 @@ import type { Command } from 'commander';
 import { UsageError } from '../failure.ts';
 import { interruptible } from '../terminal.ts';
 import { importClients, importReport } from './import.ts';
+import { countLiveTokens } from './live-tokens.ts';
 import { withSession } from '../session.ts';
 
 interface Options {
@@ -38,7 +39,9 @@ export function addClientImport(client: Command): void {
       '\nExits with 1 when clients were refused.\n\n' +
         'JSON: {"dry_run": true, "interrupted": false, "imported": 3, "present": 0, "skipped": 2, "refused": 1,\n' +
         '  "clients": [{"client_id", "name", "result": "imported" | "present" | "skipped" | "refused", "grant_type",\n' +
-        '  "disabled", "notes": [], "errors": [{"field", "message"}]}]}; on a dry run "imported" are those that would be',
+        '  "disabled", "notes": [], "errors": [{"field", "message"}], "tokens_refused"}]}; on a dry run "imported" are those that would be,\n' +
+        '  and "tokens" are the live ones: {"accepted": {"user", "personal", "client", "refresh"}, "last_end",\n' +
+        '  "refused": [{"reason", "count"}]}',
     )
     .action(run);
 }
@@ -57,7 +60,9 @@ const run = withSession(async ({ administration }, { prefix, source: url, yes = 
       { label: dryRun ? 'Checking' : 'Importing', total: await source.count() },
       async (running) => importClients(source, administration, { dryRun, ...running }),
     );
-    return importReport(result, { dryRun, interrupted });
+    const refusals = new Map(result.map((one) => [one.client_id, one.tokens_refused ?? undefined]));
+    const tokens = dryRun && !interrupted ? await countLiveTokens(source, refusals) : undefined;
+    return importReport(result, { dryRun, interrupted, tokens });
   } finally {
     await source.close();
   }

@@ -4,6 +4,8 @@ import type { PassportClient, PassportSource } from 'koa-gatehouse/adapters/knex
 import type { Report } from '../report.ts';
 import { table, wrap } from '../table.ts';
 import { formatCount, INTERRUPTED } from '../terminal.ts';
+import { liveTokensText } from './live-tokens.ts';
+import type { LiveTokens } from './live-tokens.ts';
 import { mapClient } from './map-client.ts';
 
 /** The result of the import of one client, as `--json` prints it; on a dry run, the expected result. */
@@ -19,6 +21,8 @@ interface ImportResult {
   readonly disabled: boolean;
   readonly notes: readonly string[];
   readonly errors: readonly FieldError[];
+  /** Why its live tokens are refused; `null`: the option `passport` accepts them. */
+  readonly tokens_refused: string | null;
 }
 
 /** Imports the clients one by one. Clients that exist already stay unchanged. */
@@ -34,17 +38,27 @@ export async function importClients(
   const results: ImportResult[] = [];
   for await (const row of source.clients()) {
     if (signal.aborted) break;
-    results.push(await importOne(row, administration, dryRun));
+    const result = await importOne(row, administration, dryRun);
+    results.push({ ...result, tokens_refused: refusalOf(row, result) });
     onProgress(results.length);
   }
   return results;
+}
+
+function refusalOf(
+  { provider = 'users', revoked }: PassportClient,
+  { result }: Pick<ImportResult, 'result'>,
+): string | null {
+  if (revoked) return 'the client is revoked';
+  if (provider !== 'users') return 'the client is for users of another provider';
+  return result === 'skipped' || result === 'refused' ? 'the client is not imported' : null;
 }
 
 async function importOne(
   row: PassportClient,
   administration: Administration,
   dryRun: boolean,
-): Promise<ImportResult> {
+): Promise<Omit<ImportResult, 'tokens_refused'>> {
   const { id, name, revoked: disabled } = row;
   const mapped = mapClient(row);
   const known = {
@@ -90,7 +104,16 @@ function withRedirectUri(error: FieldError, { redirectUris }: PassportClient): F
 /** The report of an import, whose exit code is 1 when clients were refused. */
 export function importReport(
   results: readonly ImportResult[],
-  { dryRun, interrupted }: { dryRun: boolean; interrupted: boolean },
+  {
+    dryRun,
+    interrupted,
+    tokens,
+  }: {
+    readonly dryRun: boolean;
+    readonly interrupted: boolean;
+    /** `undefined`: they were not counted. */
+    readonly tokens: LiveTokens | string | undefined;
+  },
 ): Report {
   const counts = { imported: 0, present: 0, skipped: 0, refused: 0 };
   for (const { result } of results) counts[result] += 1;
@@ -102,8 +125,18 @@ export function importReport(
     ...(dryRun && imported > 0 ? ['Nothing was changed. Run it again with --yes to import.'] : []),
   ];
   return {
-    json: { dry_run: dryRun, interrupted, ...counts, clients: results },
-    text: [...listed(results, dryRun), summary.join('\n')].join('\n\n'),
+    json: {
+      dry_run: dryRun,
+      interrupted,
+      ...counts,
+      clients: results,
+      ...(typeof tokens === 'object' && { tokens }),
+    },
+    text: [
+      ...listed(results, dryRun),
+      ...(tokens === undefined ? [] : [liveTokensText(tokens)]),
+      summary.join('\n'),
+    ].join('\n\n'),
     exitCode: interrupted ? INTERRUPTED : refused > 0 ? 1 : 0,
   };
 }

@@ -1,0 +1,74 @@
+import type { PassportSource, PassportTokenCount } from 'koa-gatehouse/adapters/knex';
+
+import { ConfigError, StorageError } from '../../errors.ts';
+import { wrap } from '../table.ts';
+import { formatCount } from '../terminal.ts';
+
+const KINDS = {
+  user: 'access tokens of users',
+  personal: 'personal access tokens',
+  client: 'access tokens of clients',
+  refresh: 'refresh tokens',
+} as const satisfies Record<PassportTokenCount['kind'], string>;
+
+/** The live tokens as `--json` prints them. */
+export interface LiveTokens {
+  /** The number of each kind that the option `passport` would accept. */
+  readonly accepted: Readonly<Record<PassportTokenCount['kind'], number>>;
+  /** When the last accepted one ends; `null`: there is none. */
+  readonly last_end: string | null;
+  readonly refused: readonly { readonly reason: string; readonly count: number }[];
+}
+
+/**
+ * Counts the live tokens of Passport that the option `passport` would accept, and the others by the reason.
+ *
+ * @param refusals - by the id of each client why its tokens are refused; `undefined`: they are accepted
+ * @returns a text when they cannot be counted: the reason
+ */
+export async function countLiveTokens(
+  source: Pick<PassportSource, 'countTokens'>,
+  refusals: ReadonlyMap<string, string | undefined>,
+): Promise<LiveTokens | string> {
+  let counts: readonly PassportTokenCount[];
+  try {
+    counts = await source.countTokens();
+  } catch (error) {
+    // Clients can be imported by a user of the database who may not read the tokens.
+    if (error instanceof ConfigError || error instanceof StorageError) return error.message;
+    throw error;
+  }
+  const accepted = { user: 0, personal: 0, client: 0, refresh: 0 };
+  const refused = new Map<string, number>();
+  let lastEnd = 0;
+  for (const { clientId, count, kind, lastEnd: end } of counts) {
+    const reason =
+      clientId === undefined || refusals.has(clientId)
+        ? refusals.get(clientId ?? '')
+        : 'the client was deleted';
+    if (reason === undefined) {
+      accepted[kind] += count;
+      lastEnd = Math.max(lastEnd, end);
+    } else refused.set(reason, (refused.get(reason) ?? 0) + count);
+  }
+  return {
+    accepted,
+    last_end: lastEnd === 0 ? null : new Date(lastEnd * 1000).toISOString(),
+    refused: Array.from(refused, ([reason, count]) => ({ reason, count })),
+  };
+}
+
+export function liveTokensText(tokens: LiveTokens | string): string {
+  if (typeof tokens === 'string') return wrap('', `The live tokens were not counted: ${tokens}`);
+  const { accepted, last_end: lastEnd, refused } = tokens;
+  const kinds = Object.entries(KINDS).map(
+    ([kind, name]) => `${formatCount(accepted[kind as PassportTokenCount['kind']])} ${name}`,
+  );
+  const ends = lastEnd === null ? '' : `; the last one ends on ${lastEnd.slice(0, 10)}`;
+  return [
+    wrap('', `Live tokens that the option passport accepts: ${kinds.join(', ')}${ends}.`),
+    ...refused.map(({ count, reason }) =>
+      wrap('', `Live tokens that cannot move: ${formatCount(count)}, because ${reason}.`),
+    ),
+  ].join('\n');
+}
