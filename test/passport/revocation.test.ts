@@ -168,7 +168,9 @@ for (const target of ['user', 'app'] as const) {
     await using laravel = await startLaravel('11');
     await using app = await servePublic((_request, response) => void response.writeHead(200).end());
     await using platform = await moveIn(laravel, { openid: true, mounting: ON_LOOPBACK });
-    const told = await platform.registerApp({ backchannelLogoutUri: `${app.at('told.apps.example')}/logout` });
+    const told = await platform.registerApp({
+      backchannelLogoutUri: `${app.at('told.apps.example')}/logout`,
+    });
     await runCodeFlow(platform, told, { parameters: { scope: 'openid' } });
     if (target === 'user') await platform.auth.revoke({ user: '1' });
     else t.true(await platform.auth.grants.revoke('1', { app: told.client.id }));
