@@ -81,6 +81,7 @@ export type UserGrantTarget =
 
 /** The grants of users, for a settings page of the host's own: `auth.grants`. */
 export interface UserGrantsRegistry {
+  /** Lists what lets apps and scripts act as the user, and the user's login sessions. */
   list(this: void, userId: string): Promise<UserGrants>;
   /**
    * Ends one, as the user would on the pages. Resolves to `false` when the user has none with this id.

@@ -15,6 +15,5 @@ export type {
   PassportConnection,
   PassportRefreshToken,
   PassportSelector,
-  PassportTokenCount,
   RegisteredAuthMethod,
 } from '../contracts/index.ts';

@@ -6,6 +6,7 @@ export type {
   PersonalTokens,
   UserData,
   UserExport,
+  UserGrantTarget,
   UserGrants,
   UserGrantsRegistry,
 } from '../contracts/index.ts';
