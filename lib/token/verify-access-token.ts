@@ -67,9 +67,11 @@ export function createVerifyAccessToken({
 }
 
 function isAccessTokenClaims(claims: AccessTokenClaims): boolean {
-  const { sub, client_id: clientId, jti, aud, scope, principal, grant_id: grantId } = claims;
+  const { iss, sub, client_id: clientId, jti, aud, scope, principal, grant_id: grantId } = claims;
   const { revocation_sequence: sequence = 0 } = claims;
   return (
+    // Two: the API, and then the userinfo endpoint.
+    (!Array.isArray(aud) || (aud.length === 2 && aud[1] === `${iss}/oauth/userinfo`)) &&
     [sub, clientId, jti, ...[aud].flat()].every((claim) => typeof claim === 'string' && claim !== '') &&
     (scope === undefined || typeof scope === 'string') &&
     Number.isSafeInteger(sequence) &&
