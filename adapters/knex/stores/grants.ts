@@ -1,14 +1,21 @@
-import type { Credential, FoundCredential, GrantSelector, GrantStore } from '../../../lib/contracts/index.ts';
+import type {
+  Credential,
+  FoundCredential,
+  GrantSelector,
+  GrantStore,
+  UsableGrant,
+} from '../../../lib/contracts/index.ts';
 import type { Database } from '../database.ts';
 import type { Condition } from '../dialect.ts';
-import { isStorable, toOptionalNumber } from './column-values.ts';
+import { inList, isStorable, toOptionalNumber } from './column-values.ts';
 import type { Integer } from './column-values.ts';
 import { CREDENTIALS, GRANTS, USABLE_GRANTS, WITH_LIVE_GRANT } from './grant-rows.ts';
 import { insertAtOnce, insertInSteps } from './insert-grant.ts';
 import { redeemAtOnce, redeemInSteps } from './redemption.ts';
 import { GRANT_IS_LIVE } from './revocations.ts';
 import { revokeGrants } from './revoke-grants.ts';
-import type { Row } from './rows.ts';
+import { firstOfEachClient } from './rows.ts';
+import type { Row, RowOfClient } from './rows.ts';
 
 const REFRESH_TOKEN: Credential['kind'] = 'refresh_token';
 
@@ -61,8 +68,8 @@ export function grantStore(database: Database): GrantStore {
     },
     async list(userId, { now, limit }) {
       if (!isStorable(userId)) return [];
-      const rows = await database.all<Row>(LIST, [userId, now, limit]);
-      return rows.map(USABLE_GRANTS.read);
+      const usable = await database.all<RowOfClient>(LIST, [userId, now]);
+      return readInOrder(database, firstOfEachClient(usable, limit));
     },
     async touch(id, at) {
       await database.run(TOUCH, [at, id, at]);
@@ -96,15 +103,27 @@ const FIND = `select ${GRANTS.columns} from gatehouse_grants where id = ?`;
 // `coalesce` keeps the databases from using the index on the client, which would read the grants of all its users.
 const OF_USER = `user_id = ? and coalesce(client_id, '') = ?`;
 
-// Read once for all clients of the user, of which one may have many.
-const LAST_USED = 'coalesce(last_used_at, created_at) desc, id';
+// Read once for all clients of the user. One of them may have many, so that only those that are listed are read whole.
 const LIST = `
-  select ${USABLE_GRANTS.columns} from (
-    select ${USABLE_GRANTS.columns}, row_number() over (partition by client_id order by ${LAST_USED}) as place
-    from gatehouse_grants g
-    where user_id = ? and ${GRANT_IS_LIVE} and needed_until > ?
-  ) usable
-  where place <= ? order by ${LAST_USED}`;
+  select id, client_id from gatehouse_grants g where user_id = ? and ${GRANT_IS_LIVE} and needed_until > ?
+  order by coalesce(last_used_at, created_at) desc, id`;
+
+// Rows of one statement, a power of two, see inList().
+const BATCH = 256;
+
+async function readInOrder(database: Database, ids: readonly string[]): Promise<UsableGrant[]> {
+  const found = new Map<string, UsableGrant>();
+  for (let start = 0; start < ids.length; start += BATCH) {
+    const { placeholders, values } = inList(ids.slice(start, start + BATCH));
+    const rows = await database.all<Row>(
+      `select ${USABLE_GRANTS.columns} from gatehouse_grants g where id in ${placeholders} and ${GRANT_IS_LIVE}`,
+      values,
+    );
+    for (const grant of rows.map(USABLE_GRANTS.read)) found.set(grant.id, grant);
+  }
+  // One may have been revoked meanwhile.
+  return ids.flatMap((id) => found.get(id) ?? []);
+}
 
 // Conditional, because a later time may have been written first.
 const TOUCH = `

@@ -2,17 +2,17 @@ import type { LogoutDelivery, LogoutNotice, LogoutStore } from '../../../lib/con
 import type { Database } from '../database.ts';
 import type { Statements, Value } from '../statements.ts';
 import { inList, isStorable } from './column-values.ts';
-import { integer, mapRows, optional, text } from './rows.ts';
-import type { Row } from './rows.ts';
+import { firstOfEachClient, integer, mapRows, optional, text } from './rows.ts';
+import type { Row, RowOfClient } from './rows.ts';
 
 /** Clients that have to be told that users were signed out. */
 export function logoutStore(database: Database): LogoutStore {
   return {
     async take(attempt, { except, leasedUntil, limit, now, perClient }) {
       for (;;) {
-        const due = await database.all<DueRow>(...findDue({ except, limit: limit * FURTHER, now }));
+        const due = await database.all<RowOfClient>(...findDue({ except, limit: limit * FURTHER, now }));
         if (due.length === 0) return [];
-        const { placeholders, values } = inList(chooseFew(due, { limit, perClient }));
+        const { placeholders, values } = inList(firstOfEachClient(due, perClient).slice(0, limit));
         const taken = await database.run(
           `update gatehouse_logouts set attempt = ?, due_at = ?, attempts = attempts + 1
            where id in ${placeholders} and due_at <= ?`,
@@ -78,11 +78,6 @@ interface TakenRow extends Row {
   readonly uri: string | null;
 }
 
-interface DueRow {
-  readonly id: string;
-  readonly client_id: string;
-}
-
 function findDue({
   except,
   limit,
@@ -100,20 +95,6 @@ function findDue({
   ];
 }
 
-/** The ids of the first ones, of each client a few. */
-function chooseFew(
-  due: readonly DueRow[],
-  { limit, perClient }: { readonly limit: number; readonly perClient: number },
-): readonly string[] {
-  const counts = new Map<string, number>();
-  const few = due.filter(({ client_id: clientId }) => {
-    const count = (counts.get(clientId) ?? 0) + 1;
-    counts.set(clientId, count);
-    return count <= perClient;
-  });
-  return few.slice(0, limit).map(({ id }) => id);
-}
-
 const LATEST = 'order by created_at desc, id desc limit 1';
 const LATEST_OF_CLIENT = `select ${LOGOUTS.columns} from gatehouse_logouts where client_id = ? ${LATEST}`;
 // `coalesce` keeps the databases from using the index on the client, which would read the rows of all its users.
@@ -121,9 +102,7 @@ const LATEST_OF_USER = `
   select ${LOGOUTS.columns} from gatehouse_logouts where user_id = ? and coalesce(client_id, '') = ? ${LATEST}`;
 
 /** A row of a grant, by which a user may be signed in at its client. */
-export interface SignInRow {
-  readonly id: string;
-  readonly client_id: string;
+export interface SignInRow extends RowOfClient {
   /** `null`: the user is not signed in by it. */
   readonly session_uid: string | null;
 }

@@ -98,3 +98,20 @@ export function optional<T>({ name, toMember, toValue }: Column<T>): Column<T | 
 export function added<T>({ name, toMember, toValue }: Column<T>, before: string): Column<T> {
   return { name, toValue, toMember: (value) => toMember(value ?? before) };
 }
+
+/** A row of which the id and the client are read. */
+export interface RowOfClient {
+  readonly id: string;
+  readonly client_id: string;
+}
+
+/** The ids of the first rows of each client, at most so many of one, in their order. */
+export function firstOfEachClient(rows: readonly RowOfClient[], most: number): string[] {
+  const counts = new Map<string, number>();
+  const first = rows.filter(({ client_id: clientId }) => {
+    const count = (counts.get(clientId) ?? 0) + 1;
+    counts.set(clientId, count);
+    return count <= most;
+  });
+  return first.map(({ id }) => id);
+}
