@@ -145,9 +145,9 @@ onEachEmptyDatabase(
   [mariadb],
 );
 
-// By whole keys, those of a user or a client that are few, or logouts that are due, which are taken in this order.
+// By whole keys, those of a user or a client that are few, or the first logouts of an index, in whose order they are read.
 const STEP_OF_FEW =
-  /\((due_at<\?|hash=\?|client_id=\?( AND user_id=\?)?|id=\?( AND kind=\?)?|kind=\? AND value=\?|user_code=\?|user_id=\?.*|client_id=\? AND (user_)?id=\?)\)|(secrets|registrations|names)_1 \(client_id=\?\)/;
+  /\((hash=\?|id=\?( AND kind=\?)?|kind=\? AND value=\?|user_code=\?|user_id=\?.*|client_id=\? AND (user_)?id=\?)\)|(secrets|registrations|names)_1 \(client_id=\?\)|gatehouse_logouts_(due_at \(due_at<\?|client_id_created_at \(client_id=\?)\)/;
 
 onEachEmptyDatabase(
   'in a database that was never analyzed, each statement of a request finds its rows by whole keys',
