@@ -1,4 +1,5 @@
 import type { ClientEndpoint } from '../contracts/index.ts';
+import { USERINFO } from '../options/openid.ts';
 import type { ResolvedOptions } from '../options/resolved-options.ts';
 
 /** The paths of the server's own endpoints, below the mount path. */
@@ -9,7 +10,7 @@ export const ENDPOINTS = {
   introspection: '/oauth/introspect',
   registration: '/oauth/register',
   jwks: '/oauth/jwks',
-  userinfo: '/oauth/userinfo',
+  userinfo: USERINFO,
   interaction: '/oauth/interaction',
   login: '/oauth/login',
   end_session: '/oauth/logout',
@@ -66,7 +67,7 @@ export function createPlaceOf(
       return areas.some((area) => path === area || path.startsWith(`${area}/`)) ? PAGE : undefined;
     }
     if (!clients.devices && DEVICE.test(path)) return undefined;
-    if (USERINFO.test(path)) return openid && { work: 'userinfo', hasEngine: false };
+    if (OF_USERINFO.test(path)) return openid && { work: 'userinfo', hasEngine: false };
     const registration = isRegistrationOpen ? REGISTRATION.exec(path) : undefined;
     if (registration) return { work: 'registration', hasEngine: false, clientId: registration[1] };
     return PLACES.find(([pattern]) => pattern.test(path))![1];
@@ -79,7 +80,7 @@ const ENGINE_PATH = /^\/(?:oauth|\.well-known)\//i;
 // and take the metadata of RFC 8414 where this is not found.
 const OPENID_METADATA = /^\/\.well-known\/openid-configuration\/?$/i;
 
-const USERINFO = /^\/oauth\/userinfo\/?$/i;
+const OF_USERINFO = /^\/oauth\/userinfo\/?$/i;
 
 // The form target of the engine's logout page, which it shows when the user changes. This server never shows that page, so
 // requests to its target fall through to the host.

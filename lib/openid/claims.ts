@@ -29,7 +29,7 @@ export function createFindClaims({
     const found = Object.fromEntries(
       names.filter((name) => Object.hasOwn(all, name)).map((name) => [name, all[name]]),
     );
-    // Relying parties give access by an address that counts as verified: nothing but the host's `true` does.
+    // Relying parties give access by an address that counts as verified: only what the host says counts.
     if (typeof found['email_verified'] === 'boolean' && typeof found['email'] === 'string') return found;
     const { email_verified: _unknown, ...others } = found;
     return others;

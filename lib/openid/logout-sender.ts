@@ -12,8 +12,7 @@ import type {
 import type { PublicPost } from '../http/public-post.ts';
 import { PublicFetchError } from '../http/public-request.ts';
 import { logFailure } from '../http/unavailable.ts';
-import { createLogoutToken } from './logout-token.ts';
-import type { SignJwt } from './logout-token.ts';
+import { sidOf } from '../login/session-model.ts';
 
 /** In milliseconds: how long a client may take to answer. */
 export const ANSWER_TIMEOUT = 5000;
@@ -35,6 +34,9 @@ const PAUSE = { first: 10, longest: 10_800 };
 
 // How long a client is told again, in seconds.
 const TOLD_FOR = 86_400;
+
+/** Signs the claims of a JWT with the key of ID tokens. */
+export type SignJwt = (claims: Readonly<Record<string, unknown>>, type: string) => Promise<string>;
 
 /** What the sender needs. */
 export interface LogoutSenderParts {
@@ -193,6 +195,30 @@ export function createLogoutSender(parts: LogoutSenderParts): LogoutSender {
       await storing;
     },
   };
+}
+
+// In seconds; the specification recommends two minutes at most.
+const TOKEN_LIFETIME = 120;
+
+const EVENT = 'http://schemas.openid.net/event/backchannel-logout';
+
+/** Makes the logout token of one attempt, with a `jti` of its own (OpenID Connect Back-Channel Logout 1.0 section 2.4). */
+async function createLogoutToken(
+  { clientId, sessionUid, userId }: Pick<LogoutDelivery, 'clientId' | 'sessionUid' | 'userId'>,
+  { issuer, sign }: { readonly issuer: string; readonly sign: SignJwt },
+): Promise<string> {
+  const iat = now();
+  const claims = {
+    iss: issuer,
+    sub: userId,
+    aud: clientId,
+    iat,
+    exp: iat + TOKEN_LIFETIME,
+    jti: randomUUID(),
+    events: { [EVENT]: {} },
+    sid: sidOf(sessionUid, clientId),
+  };
+  return sign(claims, 'logout+jwt');
 }
 
 /** When the client is told again, in seconds since 1970. `undefined`: not any more. */

@@ -152,6 +152,9 @@ export const STANDARD_SCOPES: ReadonlyMap<string, Values<typeof IDENTITY_SCOPE>>
   ['email', { description: 'See your email address', claims: ['email', 'email_verified'] }],
 ]);
 
+/** The path of the userinfo endpoint, below the mount path. */
+export const USERINFO = '/oauth/userinfo';
+
 /** OpenID Connect, with its defaults. */
 export interface ResolvedOpenId {
   /** The URL of the userinfo endpoint: the audience of tokens that may read it, and the name of it in consents. */
@@ -171,13 +174,14 @@ export interface ResolvedOpenId {
 
 /**
  * @param declared - the option `openid`. `undefined`: off
+ * @param issuer - below which the userinfo endpoint is
  * @param apis - with their scopes
  * @throws ConfigError when an API has a scope with a name of OpenID Connect
  */
 // oxlint-disable-next-line typescript/no-unnecessary-type-parameters -- without it, no function of the host's users is accepted
 export function resolveOpenId<U extends User>(
   declared: CheckedOpenId<U> | undefined,
-  resource: string,
+  issuer: string,
   apis: Iterable<{ readonly resource: string; readonly scopes: ReadonlyMap<string, unknown> }>,
 ): ResolvedOpenId | undefined {
   if (!declared) return undefined;
@@ -195,5 +199,5 @@ export function resolveOpenId<U extends User>(
         `rename the scope "${taken}" of the API ${api.resource}: with this option the name stands for a part of who the user is`,
       );
   }
-  return { ...(declared as unknown as ResolvedOpenId), resource, scopes };
+  return { ...(declared as unknown as ResolvedOpenId), resource: issuer + USERINFO, scopes };
 }

@@ -54,7 +54,7 @@ export function resolveOptions<
     refreshGrace: tokens.refreshGrace,
     scopes: options.scopes,
   });
-  const openid = resolveOpenId<U>(options.openid, issuer + USERINFO, resources.values());
+  const openid = resolveOpenId<U>(options.openid, issuer, resources.values());
   const scopes = scopesOfAll([...resources.values(), ...(openid ? [openid] : [])]);
   const further = [...resources.values()].filter(({ resource }) => resource !== issuer);
   const clients = withAgents(options.clients, further);
@@ -86,9 +86,6 @@ export function resolveOptions<
     },
   });
 }
-
-// The path of the userinfo endpoint.
-const USERINFO = '/oauth/userinfo';
 
 /** @throws ConfigError where others than the developer can reach the server, so that programs beside it would become apps */
 function checkLoopbackDocuments(issuer: string, documents: { readonly loopback: boolean } | undefined): void {

@@ -27,7 +27,6 @@ import { PAUSES, PRUNE, pruneExpired, serverJobs, startJobs } from './jobs.ts';
 import { createServerKeys } from './keys.ts';
 import { createLimiters } from './limiters.ts';
 import { createMount } from './mount.ts';
-import { openPassport } from './passport.ts';
 import { createServerUserData } from './user-data.ts';
 import { createServerPersonalTokens } from './personal-tokens.ts';
 import { createRecord } from './record.ts';
@@ -80,7 +79,12 @@ export async function createServer<
 >(given: AuthServerOptions<P, R, U, S, A>, network?: Partial<Network>): Promise<AuthServer<P, R, U, S, A>> {
   const resolved = resolveOptions(given, defineGate<P, R>({ permissions: {} as Record<P, string> }));
   const { invalidation, storage: opened } = await openStorage(resolved);
-  const passport = await openPassport({ ...resolved, storage: opened });
+  // Imported on demand, as OpenID Connect is below, so that a server without the option loads none of it.
+  const passport =
+    resolved.passport &&
+    (await (
+      await import('../passport/passport.ts')
+    ).createPassport({ ...resolved, passport: resolved.passport, storage: opened }));
   const storage = passport?.storage ?? opened;
   const options = { ...resolved, storage };
   const { gate, issuer, logger, resources, scopes } = options;

@@ -3,6 +3,7 @@ import type { JWK } from 'jose';
 
 import type { LastUses } from '../clients/last-use.ts';
 import type { AccessTokenClaims, RevocationStore, VerifyAccessToken } from '../contracts/index.ts';
+import { ENDPOINTS } from '../engine/endpoints.ts';
 import type { KeyRing } from '../keys/key-ring.ts';
 
 /**
@@ -71,7 +72,7 @@ function isAccessTokenClaims(claims: AccessTokenClaims): boolean {
   const { revocation_sequence: sequence = 0 } = claims;
   return (
     // Two: the API, and then the userinfo endpoint.
-    (!Array.isArray(aud) || (aud.length === 2 && aud[1] === `${iss}/oauth/userinfo`)) &&
+    (!Array.isArray(aud) || (aud.length === 2 && aud[1] === iss + ENDPOINTS.userinfo)) &&
     [sub, clientId, jti, ...[aud].flat()].every((claim) => typeof claim === 'string' && claim !== '') &&
     (scope === undefined || typeof scope === 'string') &&
     Number.isSafeInteger(sequence) &&
