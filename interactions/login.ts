@@ -37,7 +37,10 @@ function showLoginOf({ action, client }: Interaction, request: PageRequest, form
   showLogin(request, { ...form, action: `${action}/login`, lead });
 }
 
-/** The login page outside an authorization request, for the pages of this server. Redirects a user who is signed in already, unless `prompt=login` asks for the password again. */
+/**
+ * The login page outside an authorization request, for the pages of this server. Redirects a user who is signed in already, unless
+ * `prompt=login` asks for the password again.
+ */
 export async function askToSignIn(request: PageRequest): Promise<void> {
   const { ctx, flow } = request;
   const target = returnTo(request);

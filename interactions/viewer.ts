@@ -75,8 +75,8 @@ export function signedIn(step: (request: PageRequest, user: User) => Promise<voi
   };
 }
 
-// The session ended, or grew too old, while the form was open. A redirect would lose the posted fields; after a sign-in in another tab, reloading
-// this page posts them again.
+// The session ended, or grew too old, while the form was open. A redirect would lose the posted fields; after a sign-in in another tab,
+// reloading this page posts them again.
 export function askToSignInAgain({ flow, show, text }: PageRequest, returnTo: string, again?: 'again'): void {
   show({
     view: 'notice',

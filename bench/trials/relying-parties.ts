@@ -1,9 +1,8 @@
 /**
  * Applications that sign users in with libraries and servers that nobody here wrote, which get a discovery URL, an id and a secret:
- * in Chromium a user logs in and consents, the application reads the claims and userinfo, and refreshes and logs out at the server as far as its library can;
- * an app with a back-channel logout learns when the user is signed out.
- * Prints a transcript in Markdown. Installs the libraries from npm into a temporary folder; those of Debian are left out where they
- * are missing.
+ * in Chromium a user logs in and consents, the application reads the claims and userinfo, and refreshes and logs out at the server as far
+ * as its library can; an app with a back-channel logout learns when the user is signed out. Prints a transcript in Markdown. Installs the
+ * libraries from npm into a temporary folder; those of Debian are left out where they are missing.
  *
  *     npm run trial -- relying-parties.ts [LIBRARY]
  */

@@ -190,8 +190,8 @@ export interface ClientStore {
   /** Finds the logo of a client by its hash, the client's `logo`. No other method reads or returns logos. */
   findLogo(clientId: string, hash: string): Promise<Uint8Array | undefined>;
   /**
-   * Deletes the client with its secrets and its registration, and ends it (see `RevocationStore.revokeAllOf`) in one step; then deletes its consents and
-   * grants in batches. After an error, a second call deletes the rest (and resolves to `false`).
+   * Deletes the client with its secrets and its registration, and ends it (see `RevocationStore.revokeAllOf`) in one step; then deletes
+   * its consents and grants in batches. After an error, a second call deletes the rest (and resolves to `false`).
    *
    * @param ifUpdatedAt - nothing is deleted, and it resolves to `false`, when the client's `updatedAt` is another one, or there is no
    * such client

@@ -13,8 +13,8 @@ export interface Grant {
   readonly scopes: readonly string[] | undefined;
   readonly createdAt: number;
   /**
-   * When its code expires; with a `sessionUid`, when the login session ends at the latest. A storage keeps the grant until then, and until the last
-   * of its credentials has expired.
+   * When its code expires; with a `sessionUid`, when the login session ends at the latest. A storage keeps the grant until then, and
+   * until the last of its credentials has expired.
    */
   readonly expiresAt: number;
   /** When it was revoked, with every code and token of it; `undefined` when it was not. */

@@ -53,7 +53,8 @@ export interface LogoutNotices {
 
 /**
  * Stores which clients have to be told of a logout: the `logouts` of a {@link Storage}. Rows are added by the methods that end sessions
- * and grants, when they are given a {@link LogoutNotice}: one for each client and session, of the clients that have a `backchannelLogoutUri`.
+ * and grants, when they are given a {@link LogoutNotice}: one for each client and session, of the clients that have a
+ * `backchannelLogoutUri`.
  */
 export interface LogoutStore {
   /**

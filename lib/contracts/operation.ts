@@ -6,8 +6,8 @@
  * A line about a request has its id as `request_id`, and a line about an error has the error as `err`.
  *
  * - `error`: `request failed`, `page failed`, `api request failed`
- * - `warn`: `token refused` with `revoked_grant_id`, where a code or a refresh token was reused; `logout not delivered`; `job failed`. A message with
- *   ` again` has the `count` of further failures of the same cause in ten seconds
+ * - `warn`: `token refused` with `revoked_grant_id`, where a code or a refresh token was reused; `logout not delivered`; `job failed`.
+ *   A message with ` again` has the `count` of further failures of the same cause in ten seconds
  * - `info`: `token issued`, `token refused`, `authorization refused`, `revocation answered`, `revocation refused`,
  *   `introspection refused`, `device_authorization answered`, `device_authorization refused`, `login`, `login failed`,
  *   `login throttled`, `logout`; `authorization server started`, and once a day `running`

@@ -21,7 +21,8 @@ interface PrincipalBase<P extends string, S extends object> {
   readonly scopes: readonly string[];
   /**
    * Whether scopes, or the permissions that were chosen for a personal access token, limit the permissions of the caller. `false`: the
-   * client is registered without a list of scopes and requested none, or there is no token but a session. With `true` and no scopes, the caller has no permissions.
+   * client is registered without a list of scopes and requested none, or there is no token but a session. With `true` and no scopes, the
+   * caller has no permissions.
    */
   readonly limited: boolean;
   /** The roles of the user or the client. To decide about access call `can()`, which also considers the scopes. */

@@ -21,7 +21,10 @@ export interface DeviceCodeParts {
 // In seconds. A device that polls a little late is still told that its code has expired.
 const KEPT_AFTER_EXPIRY = 300;
 
-/** Device codes, which the device authorization endpoint of the engine saves (RFC 8628 section 3.2). They are redeemed in device-code-grant.ts. */
+/**
+ * Device codes, which the device authorization endpoint of the engine saves (RFC 8628 section 3.2). They are redeemed in
+ * device-code-grant.ts.
+ */
 export function deviceCodeAdapter(
   deviceCodes: Pick<DeviceCodeStore, 'insert'>,
   { deviceRequests, userCodeIds }: DeviceCodeParts,

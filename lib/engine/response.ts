@@ -64,8 +64,9 @@ export function answerUnavailable(ctx: Context): void {
 
 /**
  * A client that failed to authenticate too often, made too many device authorization requests, or refreshed an authorization too often,
- * gets 429 (RFC 6585 section 4) with `Retry-After`. RFC 6749 section 5.2 has no code for that: `invalid_client` would mean that the secret is wrong, but the secret was
- * not compared. `temporarily_unavailable` is the code of the same RFC for a server that cannot answer now (section 4.1.2.1).
+ * gets 429 (RFC 6585 section 4) with `Retry-After`. RFC 6749 section 5.2 has no code for that: `invalid_client` would mean that the
+ * secret is wrong, but the secret was not compared. `temporarily_unavailable` is the code of the same RFC for a server that cannot answer
+ * now (section 4.1.2.1).
  */
 export class TooManyAttempts extends errors.CustomOIDCProviderError {
   override status = 429;

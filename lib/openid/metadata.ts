@@ -1,7 +1,10 @@
 import { ENDPOINTS } from '../engine/endpoints.ts';
 import type { ResolvedOptions } from '../options/resolved-options.ts';
 
-/** The members of the server's metadata that are about OpenID Connect (OpenID Connect Discovery 1.0 section 3, RP-Initiated Logout 1.0 section 2.1). */
+/**
+ * The members of the server's metadata that are about OpenID Connect (OpenID Connect Discovery 1.0 section 3, RP-Initiated Logout 1.0
+ * section 2.1).
+ */
 export function openIdMetadata({ issuer, openid }: Pick<ResolvedOptions, 'issuer' | 'openid'>): object {
   const { algorithm, authentication, scopes } = openid!;
   const ofLogin = authentication ? ['acr', 'amr'] : [];

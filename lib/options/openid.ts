@@ -74,9 +74,9 @@ const ownScopes: Check<
 function openIdOptions<U extends User>() {
   return {
     /**
-     * Returns claims about a user, such as `({ groups }) => ({ groups })`, beside those that the user object has. An app gets those that the
-     * granted scopes name, and no others. Called for each userinfo request, and for an ID token that has such claims. When it throws, the app
-     * gets `server_error`, and the code or the refresh token can be used again.
+     * Returns claims about a user, such as `({ groups }) => ({ groups })`, beside those that the user object has. An app gets those that
+     * the granted scopes name, and no others. Called for each userinfo request, and for an ID token that has such claims. When it throws,
+     * the app gets `server_error`, and the code or the refresh token can be used again.
      * @default the members of the user that are named as a claim and have its type: `name`, `picture`, `locale` (strings), `email` (a
      * string) and `email_verified` (a boolean)
      */
@@ -90,8 +90,8 @@ function openIdOptions<U extends User>() {
      */
     scopes: optional(ownScopes, {}),
     /**
-     * Says how a user has logged in, when a login session begins: `(ctx, user) => ({ acr: 'urn:example:mfa', amr: ['pwd', 'otp'] })`. Without it,
-     * ID tokens have neither claim, and a request for which a certain `acr` is essential is refused.
+     * Says how a user has logged in, when a login session begins: `(ctx, user) => ({ acr: 'urn:example:mfa', amr: ['pwd', 'otp'] })`.
+     * Without it, ID tokens have neither claim, and a request for which a certain `acr` is essential is refused.
      */
     authentication:
       optional(

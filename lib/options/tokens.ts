@@ -42,8 +42,8 @@ export function tokens<U extends User>() {
      * token of the token endpoint and of `auth.issueToken()`. When it throws, no token is issued and the client gets
      * `server_error`; the code or the refresh token can be used again. Introspection returns the claims too. A claim stays in a
      * token until it expires, so add what rarely changes. Keep the claims small, because every request carries them, and free of
-     * secrets, because clients can read their tokens. The claim names of RFC 7519, RFC 9068, RFC 7662 and of this server are refused with a `ConfigError`; `roles`,
-     * `groups` and `entitlements` (RFC 9068 section 2.2.3.1) are available.
+     * secrets, because clients can read their tokens. The claim names of RFC 7519, RFC 9068, RFC 7662 and of this server are refused with
+     * a `ConfigError`; `roles`, `groups` and `entitlements` (RFC 9068 section 2.2.3.1) are available.
      *
      *     tokens: { claims: ({ user }) => ({ tenant: user?.tenant }) }
      *

@@ -53,8 +53,8 @@ export interface AuthServer<
    *
    * Traces need none: with `@opentelemetry/api` and an SDK there are the spans `gatehouse.token`, `gatehouse.revocation`,
    * `gatehouse.introspection`, `gatehouse.device_authorization`, `gatehouse.authorization`, `gatehouse.page`, `gatehouse.mcp`,
-   * `gatehouse.tool` with `gen_ai.tool.name`, and `gatehouse.guard` for tokens that are not cached, with `http.response.status_code`, `error.type`,
-   * `oauth.client_id`, `oauth.grant_type` and `gatehouse.request_id`. Your span of the request gets `http.route`.
+   * `gatehouse.tool` with `gen_ai.tool.name`, and `gatehouse.guard` for tokens that are not cached, with `http.response.status_code`,
+   * `error.type`, `oauth.client_id`, `oauth.grant_type` and `gatehouse.request_id`. Your span of the request gets `http.route`.
    */
   observe(this: void, observer: Observer): () => void;
   /** The stored events of all nodes, for `retention.audit`. */

@@ -163,8 +163,8 @@ const PARAMETERS: Readonly<Record<SigningAlgorithm, { readonly name: string; rea
 };
 
 /**
- * A key that signs access tokens or ID tokens (RFC 7515). It is imported once: jose and the engine would check a JWK, and describe it to WebCrypto,
- * for each token. The engine gets its public part only, and signs with it what a grant type of the host issues.
+ * A key that signs access tokens or ID tokens (RFC 7515). It is imported once: jose and the engine would check a JWK, and describe it to
+ * WebCrypto, for each token. The engine gets its public part only, and signs with it what a grant type of the host issues.
  */
 export class TokenKey extends ExternalSigningKey {
   readonly #kid: string;

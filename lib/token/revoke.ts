@@ -20,8 +20,8 @@ export type RevocationTarget =
   /** A grant id, as in the `grant_id` claim. */
   | { readonly grant: string }
   /**
-   * The id of a user: all tokens of the user at all clients, the user's personal access tokens and login sessions, and every login and authorization in
-   * progress. Call it when a password changes, and when a user is removed.
+   * The id of a user: all tokens of the user at all clients, the user's personal access tokens and login sessions, and every login and
+   * authorization in progress. Call it when a password changes, and when a user is removed.
    */
   | { readonly user: string }
   /**

@@ -110,14 +110,14 @@ export function decideScopes(
   { isForItself = false, openid }: { readonly isForItself?: boolean } & Pick<ResolvedOptions, 'openid'>,
 ): ScopeLimit {
   if (requested?.length === 0) return [];
-  const known = new Set([...api.scopes.keys(), ...(openid?.scopes.keys() ?? [])]);
-  const allowed = new Set([...ofApi, ...identity]);
-  const isForAll = requested?.includes('*') === true && !known.has('*');
+  const isKnown = (scope: string): boolean => api.scopes.has(scope) || isAboutUser(scope, openid);
+  const isAllowed = (scope: string): boolean => ofApi.includes(scope) || identity.includes(scope);
+  const isForAll = requested?.includes('*') === true && !isKnown('*');
   let scopes = isForAll ? requested.filter((scope) => scope !== '*') : (requested ?? []);
-  let refused = scopes.filter((scope) => !allowed.has(scope));
+  let refused = scopes.filter((scope) => !isAllowed(scope));
   // It requests all scopes that the metadata or a challenge names. The token response says what was granted (RFC 6749 section 3.3).
-  if (!isInformed && refused.length < scopes.length && refused.every((scope) => known.has(scope))) {
-    scopes = scopes.filter((scope) => allowed.has(scope));
+  if (!isInformed && refused.length < scopes.length && refused.every(isKnown)) {
+    scopes = scopes.filter(isAllowed);
     refused = [];
   }
   if (refused.length > 0) throw notAllowed(refused);
@@ -160,11 +160,10 @@ export function remainingScopes(
   if (granted.length === 0) return isListed ? ofApi : undefined;
   const wanted = requested ?? granted;
   // The others of OpenID Connect are about an ID token.
-  const allowed = new Set([
-    ...ofApi,
-    ...(wanted.includes(OPENID) && identity.includes(OPENID) ? identity : []),
-  ]);
-  const scopes = wanted.filter((scope) => allowed.has(scope) && grant.scopes?.includes(scope));
+  const aboutUser = wanted.includes(OPENID) && identity.includes(OPENID) ? identity : [];
+  const scopes = wanted.filter(
+    (scope) => (ofApi.includes(scope) || aboutUser.includes(scope)) && grant.scopes?.includes(scope),
+  );
   if (scopes.length > 0) return scopes;
   throw new errors.InvalidScope('the scopes of this grant are not allowed any more', wanted.join(' '));
 }
