@@ -1,7 +1,7 @@
 // Builds the published package: node build.ts [folder]. The default folder is dist.
 import { execFileSync } from 'node:child_process';
 import { globSync, readFileSync, rmSync } from 'node:fs';
-import { join, resolve } from 'node:path';
+import { dirname, join, relative, resolve } from 'node:path';
 
 import { build } from 'esbuild';
 
@@ -15,11 +15,16 @@ const { bin, exports, imports } = JSON.parse(readFileSync(join(root, 'package.js
 
 rmSync(folder, { recursive: true, force: true });
 
-// Declarations, one per source file, with the docstrings that editors show.
+// Declarations, one per source file, with the docstrings that editors show. Those that no entry point leads to are for nobody.
 execFileSync(join(root, 'node_modules/.bin/tsc'), ['-p', 'lib', '--outDir', folder], {
   cwd: root,
   stdio: 'inherit',
 });
+const reached = new Set<string>();
+for (const entry of Object.values(exports))
+  if (typeof entry !== 'string') addReached(declarationOf(entry['gatehouse:source'], root));
+for (const path of globSync('**/*.d.ts', { cwd: folder }))
+  if (!reached.has(join(folder, path))) rmSync(join(folder, path));
 
 // JavaScript, bundled to one file per entry point and the chunks that they share: a server that loads one file per source file takes
 // about a sixth longer to start. The pages need it too: their views become part of the module, so that hosts can bundle the package.
@@ -55,6 +60,20 @@ await build({
   banner: { js: "import '#runtime';" },
   logLevel: 'warning',
 });
+
+/** The declaration of a source file, by its path in a folder of the sources or of the declarations. */
+function declarationOf(path: string, from: string): string {
+  return join(folder, relative(root, resolve(from, path)).replace(/\.ts$/, '.d.ts'));
+}
+
+function addReached(file: string): void {
+  if (reached.has(file)) return;
+  reached.add(file);
+  const inSources = join(root, relative(folder, dirname(file)));
+  // What the compiler writes: `from './x.ts'`, `import './x.ts'` and `import("./x.ts")`.
+  for (const [, path] of readFileSync(file, 'utf8').matchAll(/(?:from|import)[ (]+["'](\.[^"']+)["']/g))
+    addReached(declarationOf(path!, inSources));
+}
 
 /** `interactions/files.ts` with the contents of the files: a bundle of the host has no folder to read them from. */
 function containedFiles(): string {
