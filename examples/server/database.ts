@@ -1,5 +1,6 @@
 import { mkdir } from 'node:fs/promises';
 import { dirname } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 
 import knex from 'knex';
 import type { Knex } from 'knex';
@@ -17,7 +18,7 @@ export async function openDatabase(url: string): Promise<Knex> {
       compileSqlOnError: false,
       ...(await configure(url)),
     });
-    await database.raw('select 1');
+    await connect(database);
     return database;
   } catch (error) {
     if (error instanceof SettingsError) throw error;
@@ -31,6 +32,23 @@ export async function openDatabase(url: string): Promise<Knex> {
     }
     const reason = error instanceof Error ? error.message.replaceAll(/\s+/g, ' ') : String(error);
     throw new SettingsError(`DATABASE_URL: the database cannot be opened: ${reason}`, { cause: error });
+  }
+}
+
+// 5 seconds.
+const ATTEMPTS = 100;
+const PAUSE = 50;
+
+/** Of two nodes that start at once, SQLite lets one put the new file into WAL mode, and refuses the other. */
+async function connect(database: Knex): Promise<void> {
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      await database.raw('select 1');
+      return;
+    } catch (error) {
+      if (attempt === ATTEMPTS || (error as { code?: unknown }).code !== 'SQLITE_BUSY') throw error;
+      await delay(PAUSE);
+    }
   }
 }
 
@@ -66,14 +84,20 @@ async function configureFile(filename: string): Promise<Knex.Config> {
     pool: {
       min: 1,
       max: 1,
-      afterCreate(connection: { pragma(source: string): unknown }, done: (error?: unknown) => void) {
+      afterCreate(
+        connection: { close(): void; pragma(source: string): unknown },
+        done: (error?: unknown) => void,
+      ) {
         try {
           // With WAL, readers do not wait for a writer; with busy_timeout, a second writer waits instead of failing.
-          connection.pragma('busy_timeout = 5000');
+          // SQLite does not always wait for WAL itself, and would block the thread: see `connect`.
+          connection.pragma('busy_timeout = 0');
           connection.pragma('journal_mode = WAL');
+          connection.pragma('busy_timeout = 5000');
           connection.pragma('synchronous = NORMAL');
           done();
         } catch (error) {
+          connection.close();
           done(error);
         }
       },

@@ -1,10 +1,13 @@
 import { readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 
 import test from 'ava';
 import { createAdministration } from 'koa-gatehouse';
 import { knexStorage } from 'koa-gatehouse/adapters/knex';
 
+import { loadBetterSqlite3 } from '../../adapters/knex/load-driver.ts';
+import { openDatabase } from '../../examples/server/database.ts';
 import { keyEncryptionKeyIn } from '../../examples/server/key-encryption-key.ts';
 import { runExample, startForScripts, temporaryDirectory } from './running-example.ts';
 import type { Announced } from './running-example.ts';
@@ -67,6 +70,20 @@ test('two nodes that start at once share one database, and one of them seeds it'
   t.is(one!.clientId, two!.clientId);
   t.not(one!.clientSecret, two!.clientSecret);
   await Promise.all(nodes.map((node) => node.stop()));
+});
+
+test('a node waits while another one puts a new file into WAL mode', async (t) => {
+  await using directory = await temporaryDirectory();
+  const file = join(directory.path, 'shared.sqlite');
+  const other = new (loadBetterSqlite3())(file);
+  t.teardown(() => other.close());
+  other.exec('create table t (a); begin; select * from t');
+  const opening = openDatabase(`sqlite:${file}`);
+  t.is(await Promise.race([opening, delay(200, 'waits')]), 'waits');
+  other.exec('commit');
+  const database = await opening;
+  t.teardown(async () => database.destroy());
+  t.deepEqual(await database.raw('pragma journal_mode'), [{ journal_mode: 'wal' }]);
 });
 
 test('the key that encrypts the signing keys is in a separate file, outside of the database', async (t) => {

@@ -3,6 +3,7 @@ import { knexStorage } from 'koa-gatehouse/adapters/knex';
 
 import { onEachDatabase } from '../adapters/databases.ts';
 import { until } from '../harness/until.ts';
+import type { LogoutOutcome } from '../../lib/contracts/index.ts';
 import { signOut, startApps, startNode } from './told-apps.ts';
 
 onEachDatabase(
@@ -12,30 +13,36 @@ onEachDatabase(
     t.teardown(async () => storage.close());
     await storage.migrate();
     await using apps = await startApps((path, response) => {
-      if (Number(path.slice(1)) % 20 !== 0) response.writeHead(204).end();
+      if (!path.startsWith('/silent')) response.writeHead(204).end();
     });
-    await signOut(
-      storage,
-      apps,
-      Array.from({ length: 1000 }, (_, index) => `/${index}`),
-    );
     const nodes = [startNode(t, storage), startNode(t, storage)];
-    const startedAt = performance.now();
-    for (const node of nodes) node.wake();
-    await until(() => nodes.flatMap(({ outcomes }) => outcomes).length >= 950);
-    const told = nodes.flatMap(({ outcomes }) => outcomes.filter(({ error }) => error === undefined));
-    const took = Math.max(...apps.received.map(({ at }) => at)) - startedAt;
-    t.log(
-      `${told.length} told after ${Math.round(took)} ms, ${nodes.map(({ outcomes }) => outcomes.length).join(' + ')}`,
+    /** In milliseconds, until the apps that answer have been told. */
+    async function tell(paths: readonly string[]): Promise<number> {
+      await signOut(storage, apps, paths, paths[0]);
+      const before = apps.received.length;
+      const answering = paths.filter((path) => !path.startsWith('/silent')).length;
+      const startedAt = performance.now();
+      for (const node of nodes) node.wake();
+      await until(() => told().length >= before + answering);
+      return Math.max(...apps.received.slice(before).map(({ at }) => at)) - startedAt;
+    }
+    const told = (): readonly LogoutOutcome[] =>
+      nodes.flatMap(({ outcomes }) => outcomes.filter(({ error }) => error === undefined));
+
+    const alone = await tell(Array.from({ length: 950 }, (_, index) => `/first/${index}`));
+    const took = await tell(
+      Array.from({ length: 1000 }, (_, index) => (index % 20 === 0 ? `/silent/${index}` : `/then/${index}`)),
     );
-    t.true(took < 5000);
-    t.is(told.length, 950);
+    t.log(`${Math.round(took)} ms, and ${Math.round(alone)} ms when all answer`);
+    // On a machine that has other things to do, all takes longer.
+    t.true(took < Math.max(5000, 2 * alone), `${took} ms, and ${alone} ms when all answer`);
+    t.is(told().length, 2 * 950);
     t.is(new Set(apps.received.map(({ path }) => path)).size, apps.received.length);
     t.is(new Set(apps.received.map(({ token }) => decodeJwt(token).jti)).size, apps.received.length);
     await Promise.all(nodes.map(async ({ stop }) => stop()));
     const late = nodes.flatMap(({ outcomes }) => outcomes).filter(({ error }) => error === 'timeout');
     t.is(late.length, 50);
-    t.is((await storage.logouts.findLatest({ clientId: '/1' }))?.dueAt, undefined);
-    t.is((await storage.logouts.findLatest({ clientId: '/0' }))?.error, 'timeout');
+    t.is((await storage.logouts.findLatest({ clientId: '/then/1' }))?.dueAt, undefined);
+    t.is((await storage.logouts.findLatest({ clientId: '/silent/0' }))?.error, 'timeout');
   },
 );
