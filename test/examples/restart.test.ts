@@ -3,10 +3,10 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 
 import test from 'ava';
+import knex from 'knex';
 import { createAdministration } from 'koa-gatehouse';
 import { knexStorage } from 'koa-gatehouse/adapters/knex';
 
-import { loadBetterSqlite3 } from '../../adapters/knex/load-driver.ts';
 import { openDatabase } from '../../examples/server/database.ts';
 import { keyEncryptionKeyIn } from '../../examples/server/key-encryption-key.ts';
 import { runExample, startForScripts, temporaryDirectory } from './running-example.ts';
@@ -75,12 +75,17 @@ test('two nodes that start at once share one database, and one of them seeds it'
 test('a node waits while another one puts a new file into WAL mode', async (t) => {
   await using directory = await temporaryDirectory();
   const file = join(directory.path, 'shared.sqlite');
-  const other = new (loadBetterSqlite3())(file);
-  t.teardown(() => other.close());
-  other.exec('create table t (a); begin; select * from t');
+  const other = knex({
+    client: 'better-sqlite3',
+    connection: { filename: file },
+    useNullAsDefault: true,
+  });
+  t.teardown(async () => other.destroy());
+  const transaction = await other.transaction();
+  await transaction.raw('create table t (a)');
   const opening = openDatabase(`sqlite:${file}`);
   t.is(await Promise.race([opening, delay(200, 'waits')]), 'waits');
-  other.exec('commit');
+  await transaction.commit();
   const database = await opening;
   t.teardown(async () => database.destroy());
   t.deepEqual(await database.raw('pragma journal_mode'), [{ journal_mode: 'wal' }]);
