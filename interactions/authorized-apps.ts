@@ -1,5 +1,6 @@
 import type { AuthorizedApp, Connection, InteractionFlow, User } from '../lib/contracts/index.ts';
 import { aboutApp } from './about-app.ts';
+import { describeLogout } from './last-logout.ts';
 import { pathParameter, queryText, seeOther } from './navigation.ts';
 import type { AuthorizedAppRow, ConnectionRow, Connections } from './page.ts';
 import { askToConfirm } from './page-request.ts';
@@ -59,7 +60,7 @@ const DONE: ReadonlyMap<string, TextKey> = new Map<string, TextKey>([
 ]);
 
 function describe(authorizedApp: AuthorizedApp, request: AccountRequest): AuthorizedAppRow {
-  const { client, createdAt, lastUsedAt, limited, resources, scopes, tools } = authorizedApp;
+  const { client, createdAt, lastLogout, lastUsedAt, limited, resources, scopes, tools } = authorizedApp;
   const { clock, nameOf, text } = request;
   const namesOf = (named: AuthorizedApp['scopes'], resource?: string): string[] =>
     named.map((scope) => nameOf('scope', scope, resource));
@@ -78,6 +79,7 @@ function describe(authorizedApp: AuthorizedApp, request: AccountRequest): Author
     lastUsed: lastUsedAt === undefined ? undefined : clock.day(lastUsedAt),
     tools: tools.map(({ at, name }) => ({ name, lastUsed: clock.minute(at) })),
     connections: describeConnections(authorizedApp, request),
+    lastLogout: lastLogout && describeLogout(lastLogout, 'user', request),
     isDisabled: client.disabled,
     disconnect: `${pathOf(client.id, request)}/disconnect`,
   };

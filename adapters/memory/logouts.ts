@@ -10,6 +10,10 @@ import type { GrantRow, Tables } from './tables.ts';
 
 /** Clients that have to be told that users were signed out. */
 export function logoutStore({ clients, logouts }: Pick<Tables, 'clients' | 'logouts'>): LogoutStore {
+  const newestFirst = (isSelected: (row: LogoutDelivery) => boolean): LogoutDelivery[] =>
+    [...logouts.values()]
+      .filter(isSelected)
+      .toSorted((a, b) => b.createdAt - a.createdAt || (b.id < a.id ? -1 : 1));
   return {
     async take(attempt, { except, leasedUntil, limit, now, perClient }) {
       const counts = new Map<string, number>();
@@ -33,11 +37,15 @@ export function logoutStore({ clients, logouts }: Pick<Tables, 'clients' | 'logo
       for (const { attempt, id } of attempts)
         changeRow(logouts, id, (row) => row.attempt === attempt && { answeredAt, dueAt, error });
     },
-    async findLatest({ clientId, userId }) {
-      const [latest] = [...logouts.values()]
-        .filter((row) => row.clientId === clientId && row.userId === (userId ?? row.userId))
-        .toSorted((a, b) => b.createdAt - a.createdAt || (b.id < a.id ? -1 : 1));
-      return copy(latest);
+    async findLatest(clientId) {
+      return copy(newestFirst((row) => row.clientId === clientId)[0]);
+    },
+    async listLatest(userId) {
+      const first = Map.groupBy(
+        newestFirst((row) => row.userId === userId),
+        ({ clientId }) => clientId,
+      );
+      return [...first.values()].map(([latest]) => copy(latest!));
     },
   };
 }

@@ -1,7 +1,8 @@
 import type { ClientFields } from '../../lib/contracts/index.ts';
 import { readForm } from '../../lib/http/form.ts';
-import { printable } from '../sentence.ts';
 import { logoUrl } from '../about-app.ts';
+import { describeLogout } from '../last-logout.ts';
+import { plain, printable } from '../sentence.ts';
 import { displayName } from '../viewer.ts';
 import { connectOf } from './connect.ts';
 import { frameOf, readDone, saveApp } from './developer-request.ts';
@@ -53,6 +54,7 @@ export async function showSettings(
 ): Promise<void> {
   const { client, clock, developer, flow, path, text } = request;
   const owner = developer.administrator ? await developer.owner(client) : undefined;
+  const lastLogout = await developer.lastLogout(client.id);
   const mayEnable = client.disabled && (await developer.canEnable(client.id));
   // Only administrators may change a first-party app, so other developers get no form.
   const isOfDocument = client.registration === 'metadata_document';
@@ -89,6 +91,14 @@ export async function showSettings(
       ...(owner ? [{ label: text['apps.owner'], value: displayName(owner) }] : []),
       ...(isSeen && !client.firstParty && !developer.administrator
         ? [{ label: text['apps.verified'], value: text[`apps.verified.${client.verified}`] }]
+        : []),
+      ...(lastLogout
+        ? [
+            {
+              label: text['apps.lastLogout'],
+              value: plain(describeLogout(lastLogout, 'developer', request)),
+            },
+          ]
         : []),
       ...(isFixed ? client.redirectUris : []).map((value) => ({ label: text['apps.redirectUris'], value })),
     ],

@@ -154,6 +154,21 @@ export const de: Readonly<Record<keyof typeof en, string>> = {
     '{name}, seit {label}. Sie verliert sofort den Zugriff auf Ihr Konto. Andere Verbindungen der App bleiben bestehen.',
   'connections.done': 'Die Verbindung ist beendet. Sie hat keinen Zugriff mehr auf Ihr Konto.',
 
+  'lastLogout.user.told': 'Über Ihre Abmeldung informiert am {label}.',
+  'lastLogout.user.due': 'Wird über Ihre Abmeldung vom {label} informiert.',
+  'lastLogout.user.again':
+    'Noch nicht über Ihre Abmeldung vom {label} informiert: {problem}. Der Server versucht es wieder.',
+  'lastLogout.user.failed': 'Konnte über Ihre Abmeldung vom {label} nicht informiert werden: {problem}.',
+  'lastLogout.developer.told': 'Die App wurde informiert am {label}',
+  'lastLogout.developer.due': 'Die App wird über die vom {label} informiert',
+  'lastLogout.developer.again':
+    'Die App ist über die vom {label} noch nicht informiert: {problem}. Der Server versucht es wieder.',
+  'lastLogout.developer.failed': 'Die App konnte über die vom {label} nicht informiert werden: {problem}',
+  'lastLogout.problem.status': 'Die App hat mit dem Status {number} geantwortet',
+  'lastLogout.problem.timeout': 'Die App hat nicht rechtzeitig geantwortet',
+  'lastLogout.problem.noUri': 'Die App hat keine Adresse für Abmeldungen mehr',
+  'lastLogout.problem.unreachable': 'Die App war nicht erreichbar',
+
   'tokens.lead.one':
     'Mit diesem Token kann ein Skript von Ihnen auf Ihr Konto bei {brand} zugreifen. Wer ihn kennt, kann es auch.',
   'tokens.lead.other':
@@ -248,6 +263,7 @@ export const de: Readonly<Record<keyof typeof en, string>> = {
   'apps.backchannelLogoutUri': 'Adresse für Abmeldungen',
   'apps.backchannelLogoutUriHint':
     'Optional. Dieser Server teilt ihr mit, wenn eine Person abgemeldet wird (OpenID Connect Back-Channel Logout).',
+  'apps.lastLogout': 'Letzte Abmeldung',
   'apps.problem.logout_uri_form':
     'Geben Sie sie als https://host/pfad an, mit höchstens {most} Zeichen aus ASCII, ohne Benutzernamen, Passwort und #.',
   'apps.problem.logout_uri_private':

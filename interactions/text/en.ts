@@ -147,6 +147,20 @@ export const en = {
     '{name}, since {label}. It loses its access to your account at once. Other connections of the app stay.',
   'connections.done': 'The connection is ended. It has no access to your account any more.',
 
+  'lastLogout.user.told': 'Told of your logout on {label}.',
+  'lastLogout.user.due': 'It is being told of your logout of {label}.',
+  'lastLogout.user.again': 'Not told yet of your logout of {label}: {problem}. This server tries again.',
+  'lastLogout.user.failed': 'Could not be told of your logout of {label}: {problem}.',
+  'lastLogout.developer.told': 'The app was told on {label}',
+  'lastLogout.developer.due': 'The app is being told of that of {label}',
+  'lastLogout.developer.again':
+    'The app was not told yet of that of {label}: {problem}. This server tries again.',
+  'lastLogout.developer.failed': 'The app could not be told of that of {label}: {problem}',
+  'lastLogout.problem.status': 'it answered with the status {number}',
+  'lastLogout.problem.timeout': 'it did not answer in time',
+  'lastLogout.problem.noUri': 'it has no address for logouts any more',
+  'lastLogout.problem.unreachable': 'it could not be reached',
+
   'tokens.lead.one':
     'With this token, a script of yours can use your {brand} account. Whoever knows it can too.',
   'tokens.lead.other':
@@ -238,6 +252,7 @@ export const en = {
   'apps.backchannelLogoutUri': 'Address for logouts',
   'apps.backchannelLogoutUriHint':
     'Optional. This server tells it when a person is signed out (OpenID Connect Back-Channel Logout).',
+  'apps.lastLogout': 'Last logout',
   'apps.problem.logout_uri_form':
     'Give it as https://host/path of at most {most} characters of ASCII, without a user name, a password and a fragment.',
   'apps.problem.logout_uri_private': 'Give a public address, which this server can connect to.',

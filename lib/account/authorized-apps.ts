@@ -9,6 +9,7 @@ import type {
   AuthorizedApps,
   Client,
   Consent,
+  LogoutDelivery,
   LogoutNotices,
   Storage,
   ToolUse,
@@ -18,7 +19,7 @@ import type {
 
 /** What `createAuthorizedApps()` takes. */
 export interface AuthorizedAppsPorts {
-  readonly storage: Pick<Storage, 'clients' | 'consents' | 'grants'>;
+  readonly storage: Pick<Storage, 'clients' | 'consents' | 'grants' | 'logouts'>;
   /** The server's issuer, which is the default API. */
   readonly issuer: string;
   /** The APIs with their scopes, by URL. */
@@ -51,7 +52,12 @@ export function createAuthorizedApps({
     {
       calls,
       granted: all,
-    }: { readonly calls: readonly AuditRecord[]; readonly granted: readonly UsableGrant[] },
+      told,
+    }: {
+      readonly calls: readonly AuditRecord[];
+      readonly granted: readonly UsableGrant[];
+      readonly told: readonly LogoutDelivery[];
+    },
   ): Promise<AuthorizedApp | undefined> {
     const stored = await clients.find(consent.clientId);
     if (!stored) return undefined;
@@ -82,6 +88,7 @@ export function createAuthorizedApps({
         origin,
       })),
       hasMoreConnections: usable.length > MOST_CONNECTIONS,
+      lastLogout: told.find(({ clientId }) => clientId === client.id),
     };
   }
 
@@ -111,13 +118,14 @@ export function createAuthorizedApps({
   return function authorizedAppsOf(user, origin = {}) {
     return {
       async list() {
-        const [found, calls, granted] = await Promise.all([
+        const [found, calls, granted, told] = await Promise.all([
           consents.list(user.id),
           audit.list({ userId: user.id, types: ['tool_called'], limit: LATEST_CALLS }),
           grants.list(user.id, { now: now(), limit: MOST_CONNECTIONS + 1 }),
+          logouts ? storage.logouts.listLatest(user.id) : [],
         ]);
         const described = await Promise.all(
-          found.map(async (consent) => describe(consent, { calls, granted })),
+          found.map(async (consent) => describe(consent, { calls, granted, told })),
         );
         return described.filter((app) => app !== undefined);
       },

@@ -9,6 +9,7 @@ import type {
   Developer,
   Gate,
   IdempotencyStore,
+  LogoutStore,
   User,
   UserStore,
 } from '../contracts/index.ts';
@@ -48,6 +49,7 @@ export interface DeveloperAreaPorts {
   readonly privateKeyJwt: boolean;
   /** Whether users can sign in to apps (OpenID Connect). */
   readonly signsIn: boolean;
+  readonly logouts: Pick<LogoutStore, 'findLatest'>;
 }
 
 // Bounds the rows that one user can add by a form; far more than a user needs. Concurrent requests may exceed it by a few,
@@ -178,6 +180,10 @@ export function createDeveloperArea(
       },
       async usage(id) {
         return countUsage({ audit, retention: ports.retention }, await requireOwn(id));
+      },
+      async lastLogout(id) {
+        await requireOwn(id);
+        return ports.signsIn ? ports.logouts.findLatest(id) : undefined;
       },
     };
   };

@@ -2,6 +2,7 @@ import type { AuditQuery, AuditRecord } from './audit.ts';
 import type { ClientChanges, ClientFields, NewSecret } from './client-registry.ts';
 import type { Client, ClientQuery, ClientSecret } from './clients.ts';
 import type { GrantOrigin } from './grants.ts';
+import type { LastLogout } from './logouts.ts';
 import type { User } from './people.ts';
 
 /**
@@ -118,6 +119,8 @@ export interface Developer {
   activity(id: string, query?: ActivityQuery): Promise<readonly ActivityRecord[]>;
   /** Counts what the app did on each of the last 30 days. `undefined` when audit events are not stored. */
   usage(id: string): Promise<AppUsage | undefined>;
+  /** How the app was told of the last logout of any of its users. `undefined`: not within the last two days. */
+  lastLogout(id: string): Promise<LastLogout | undefined>;
 }
 
 /** Selects events of an app, one page, newest first. */
@@ -195,6 +198,8 @@ export interface AuthorizedApp {
   readonly connections: readonly Connection[];
   /** Whether it has more than these. */
   readonly hasMoreConnections: boolean;
+  /** How it was told of the user's last logout. `undefined`: not within the last two days. */
+  readonly lastLogout: LastLogout | undefined;
 }
 
 /** One authorization of an app by a user: a grant. Times are in seconds since 1970. */

@@ -26,6 +26,9 @@ export interface LogoutDelivery {
   readonly expiresAt: number;
 }
 
+/** How an app was told of the last logout, as pages show it. */
+export type LastLogout = Pick<LogoutDelivery, 'answeredAt' | 'createdAt' | 'dueAt' | 'error'>;
+
 /** A delivery that a node has taken. */
 export interface TakenLogout extends LogoutDelivery {
   /** The `backchannelLogoutUri` of the client at this moment; `undefined`: the client was deleted, or is not told any more. */
@@ -83,9 +86,8 @@ export interface LogoutStore {
     attempts: readonly Pick<LogoutDelivery, 'id' | 'attempt'>[],
     result: Pick<LogoutDelivery, 'answeredAt' | 'dueAt' | 'error'>,
   ): Promise<void>;
-  /** Finds the latest delivery to a client, of all users or of one. */
-  findLatest(of: {
-    readonly clientId: string;
-    readonly userId?: string | undefined;
-  }): Promise<LogoutDelivery | undefined>;
+  /** Finds the latest delivery to a client, whatever its user. */
+  findLatest(clientId: string): Promise<LogoutDelivery | undefined>;
+  /** Lists the latest delivery to each client that was told of a user, the newest first. */
+  listLatest(userId: string): Promise<readonly LogoutDelivery[]>;
 }

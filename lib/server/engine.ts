@@ -189,6 +189,7 @@ function createFlow<U extends User>(
     idempotency: storage.idempotency,
     privateKeyJwt: options.clients.keys,
     signsIn: options.openid !== undefined,
+    logouts: storage.logouts,
   });
   const { personal } = options.tokens;
   const ownTokensOf =

@@ -14,6 +14,7 @@ export type {
   DeviceRequest,
   Interaction,
   InteractionScope,
+  LastLogout,
   LogoutRequest,
   NamedResource,
   OwnPersonalTokens,

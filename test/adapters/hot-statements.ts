@@ -141,9 +141,8 @@ const OPERATIONS: Readonly<Record<string, Operation>> = {
     }),
   'an answer of an app': async ({ logouts }) =>
     logouts.finish([{ id: 'of 1', attempt: 'a' }], { answeredAt: NOW, dueAt: undefined, error: undefined }),
-  'the latest logout at an app': async ({ logouts }) => logouts.findLatest({ clientId: ID }),
-  'the latest logout of a user at an app': async ({ logouts }) =>
-    logouts.findLatest({ clientId: ID, userId: ID }),
+  'the latest logout at an app': async ({ logouts }) => logouts.findLatest(ID),
+  'the latest logouts of a user': async ({ logouts }) => logouts.listLatest(ID),
   'the end of the sessions of a user': async ({ sessions }) => sessions.deleteOfUser('of 2'),
   'a consent': async ({ consents }) => consents.find(ID, ID),
   'a consent again': async ({ consents }) => consents.add(CONSENT),

@@ -124,6 +124,7 @@ test('dates and numbers have the format of the language', async (t) => {
     tools: [{ name: 'rename_school', at: 1_777_800_000_000 }],
     connections: [],
     hasMoreConnections: false,
+    lastLogout: { createdAt: 1_777_800_000, dueAt: undefined, answeredAt: 1_777_803_600, error: undefined },
   };
   for (const [count, english, german] of [
     [1, 'One app can use your Acme account.', 'Eine App kann auf Ihr Konto bei Acme zugreifen.'],
@@ -146,11 +147,16 @@ test('dates and numbers have the format of the language', async (t) => {
     t.true(text.includes(english), text);
     t.true(text.includes('Authorized May 3, 2026'), text);
     t.true(text.includes('What it did lately: rename_school May 3, 2026, 09:20 UTC'), text);
+    t.true(text.includes('Told of your logout on May 3, 2026, 10:20 UTC'), text);
     const translated = await site.get('/account/apps', { 'accept-language': 'de' });
     t.true(translated.text.includes(german), translated.text);
     t.true(translated.text.includes('Erlaubt am 03.05.2026'), translated.text);
     t.true(
       translated.text.includes('Was sie zuletzt getan hat: rename_school 3. Mai 2026, 09:20 UTC'),
+      translated.text,
+    );
+    t.true(
+      translated.text.includes('Über Ihre Abmeldung informiert am 3. Mai 2026, 10:20 UTC'),
       translated.text,
     );
   }

@@ -284,11 +284,9 @@ test('a logout is answered while the apps do not, and nothing else waits for the
   await until(() => apps.tokensOf('app').length === 1);
   // The one connection of the database is free.
   t.truthy((await signInAt(setup, app, new Browser())).claims.sub);
-  t.is((await storage.logouts.findLatest({ clientId: app.client.id }))?.answeredAt, undefined);
+  t.is((await storage.logouts.findLatest(app.client.id))?.answeredAt, undefined);
   resolve();
-  await until(
-    async () => (await storage.logouts.findLatest({ clientId: app.client.id }))?.dueAt === undefined,
-  );
+  await until(async () => (await storage.logouts.findLatest(app.client.id))?.dueAt === undefined);
 });
 
 test.serial(

@@ -102,7 +102,7 @@ test.serial('after a day an app is not told any more, which is an event and a li
     ['logout not delivered'],
   );
   await node.stop();
-  const { dueAt, error } = (await storage.logouts.findLatest({ clientId: '/app' }))!;
+  const { dueAt, error } = (await storage.logouts.findLatest('/app'))!;
   t.deepEqual([dueAt, error], [undefined, 'status 503']);
 });
 
@@ -119,7 +119,7 @@ test.serial('what a node has begun and not ended is sent by another one, after i
   node.wake();
   await until(() => apps.received.length === 1);
   await node.stop();
-  t.is((await storage.logouts.findLatest({ clientId: '/app' }))?.attempts, 2);
+  t.is((await storage.logouts.findLatest('/app'))?.attempts, 2);
 });
 
 test.serial(
@@ -140,7 +140,7 @@ test.serial(
     await node.stop();
     t.is(apps.tokensOf('/slow').length, 4);
     t.is(apps.tokensOf('/gone').length, 0);
-    t.is((await storage.logouts.findLatest({ clientId: '/gone' }))?.error, 'no_uri');
+    t.is((await storage.logouts.findLatest('/gone'))?.error, 'no_uri');
   },
 );
 

@@ -41,13 +41,16 @@ export function logoutStore(database: Database): LogoutStore {
         );
       }
     },
-    async findLatest({ clientId, userId }) {
-      if (![clientId, userId ?? ''].every(isStorable)) return undefined;
-      const row =
-        userId === undefined
-          ? await database.get<Row>(LATEST_OF_CLIENT, [clientId])
-          : await database.get<Row>(LATEST_OF_USER, [userId, clientId]);
+    async findLatest(clientId) {
+      if (!isStorable(clientId)) return undefined;
+      const row = await database.get<Row>(LATEST_OF_CLIENT, [clientId]);
       return row && LOGOUTS.read(row);
+    },
+    async listLatest(userId) {
+      if (!isStorable(userId)) return [];
+      const rows = await database.all<Row>(LATEST_OF_USER, [userId]);
+      const ofClients = Map.groupBy(rows.map(LOGOUTS.read), ({ clientId }) => clientId);
+      return [...ofClients.values()].map(([latest]) => latest!);
     },
   };
 }
@@ -95,11 +98,10 @@ function findDue({
   ];
 }
 
-const LATEST = 'order by created_at desc, id desc limit 1';
-const LATEST_OF_CLIENT = `select ${LOGOUTS.columns} from gatehouse_logouts where client_id = ? ${LATEST}`;
-// `coalesce` keeps the databases from using the index on the client, which would read the rows of all its users.
+const LATEST_OF_CLIENT = `
+  select ${LOGOUTS.columns} from gatehouse_logouts where client_id = ? order by created_at desc, id desc limit 1`;
 const LATEST_OF_USER = `
-  select ${LOGOUTS.columns} from gatehouse_logouts where user_id = ? and coalesce(client_id, '') = ? ${LATEST}`;
+  select ${LOGOUTS.columns} from gatehouse_logouts where user_id = ? order by created_at desc, id desc limit 1000`;
 
 /** A row of a grant, by which a user may be signed in at its client. */
 export interface SignInRow extends RowOfClient {

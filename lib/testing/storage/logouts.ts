@@ -148,7 +148,7 @@ export function logoutContract(register: StorageTest): void {
     t.is(again?.attempts, 2);
     const end = { answeredAt: NOW + 31, dueAt: undefined, error: undefined };
     await logouts.finish([{ id: again!.id, attempt: 'few' }], { ...end, error: 'late' });
-    const find = async () => logouts.findLatest({ clientId: again!.clientId, userId: 'ann' });
+    const find = async () => logouts.findLatest(again!.clientId);
     t.is((await find())?.error, undefined);
     await logouts.finish([again!, { id: 'unknown', attempt: 'x' }], end);
     const rest = await takeAll(logouts, { now: NOW + 24 * HOUR });
@@ -158,29 +158,25 @@ export function logoutContract(register: StorageTest): void {
     t.is((await takeAll(logouts, { now: NOW + 48 * HOUR }))[0]?.error, 'timeout');
   });
 
-  test('logouts: findLatest returns the newest of a client, or of a client and a user; prune deletes it in time', async (t, logouts, storage) => {
+  test('logouts: the latest of a client, and of each client of a user, the newest first; prune deletes them in time', async (t, logouts, storage) => {
     await addClients(storage);
-    for (const [index, userId] of ['ann', 'bob', 'ann'].entries()) {
-      await signIn(storage, `${index}`, { userId, sessionUid: `${index}` });
-      await storage.grants.revoke({ id: `${index}` }, NOW, { createdAt: NOW + index, expiresAt: NOW + HOUR });
-    }
-    await signIn(storage, 'other', { clientId: 'other' });
-    await storage.grants.revoke({ id: 'other' }, NOW, NOTICE);
-    const latest = async (clientId: string, userId?: string) =>
-      (await logouts.findLatest({ clientId, userId }))?.id;
-    t.deepEqual(
-      [
-        await latest('told'),
-        await latest('told', 'bob'),
-        await latest('other'),
-        await latest('other', 'bob'),
-      ],
-      ['2', '1', 'other', undefined],
-    );
-    for (const id of ['', 'a\0b', 'x'.repeat(5000)]) t.is(await latest(id, id), undefined);
-    await storage.prune(NOW + HOUR, 100);
-    t.is(await latest('told'), '2');
-    await storage.prune(NOW + HOUR + 1, 100);
-    t.deepEqual([await latest('told'), await latest('other')], [undefined, 'other']);
+    const signedOut = async (id: string, fields: Parameters<typeof signIn>[2], after: number) => {
+      await signIn(storage, id, { sessionUid: id, ...fields });
+      await storage.grants.revoke({ id }, NOW, { createdAt: NOW + after, expiresAt: NOW + HOUR + after });
+    };
+    await signedOut('0', {}, 0);
+    await signedOut('1', { userId: 'bob' }, 1);
+    await signedOut('2', {}, 2);
+    await signedOut('3', { clientId: 'other' }, 3);
+    const latest = async (clientId: string) => (await logouts.findLatest(clientId))?.id;
+    const of = async (userId: string) => idsOf(await logouts.listLatest(userId));
+    t.deepEqual([await latest('told'), await latest('other'), await latest('silent')], ['2', '3', undefined]);
+    t.deepEqual([await of('ann'), await of('bob'), await of('carol')], [['3', '2'], ['1'], []]);
+    for (const id of ['', 'a\0b', 'x'.repeat(5000)])
+      t.deepEqual([await latest(id), await of(id)], [undefined, []]);
+    await storage.prune(NOW + HOUR + 2, 100);
+    t.deepEqual([await latest('told'), await of('ann'), await of('bob')], ['2', ['3', '2'], []]);
+    await storage.prune(NOW + HOUR + 3, 100);
+    t.deepEqual([await latest('told'), await of('ann')], [undefined, ['3']]);
   });
 }

@@ -1,0 +1,123 @@
+import test from 'ava';
+import type { ExecutionContext } from 'ava';
+
+import { memoryStorage } from 'koa-gatehouse/adapters/memory';
+import { knexStorage } from 'koa-gatehouse/adapters/knex';
+import type { Storage } from 'koa-gatehouse';
+
+import { Browser } from '../harness/browser.ts';
+import type { Page } from '../harness/browser.ts';
+import { runCodeFlow, signIn } from '../harness/platform.ts';
+import type { RegisteredApp } from '../harness/platform.ts';
+import { ON_LOOPBACK, servePublic } from '../harness/public-server.ts';
+import type { PublicServer } from '../harness/public-server.ts';
+import { until } from '../harness/until.ts';
+import { openDeveloperPlatform, passwordOf } from '../account/developers.ts';
+import type { DeveloperPlatform } from '../account/developers.ts';
+import { countedKnex } from '../adapters/counted-knex.ts';
+import { temporaryFile } from '../adapters/temporary-file.ts';
+
+/** Apps that answer with the status in their path. */
+async function openApps(t: ExecutionContext): Promise<PublicServer> {
+  const apps = await servePublic((request, response) => {
+    request.resume();
+    response.writeHead(Number(request.url!.slice(1))).end();
+  });
+  t.teardown(async () => apps[Symbol.asyncDispose]());
+  return apps;
+}
+
+async function open(
+  t: ExecutionContext,
+  storage: Storage,
+): Promise<DeveloperPlatform & { readonly register: (status: number) => Promise<RegisteredApp> }> {
+  const apps = await openApps(t);
+  const platform = await openDeveloperPlatform(t, { openid: true, storage }, ON_LOOPBACK);
+  return {
+    ...platform,
+    register: async (status) =>
+      platform.registerFor('dora', {
+        name: `App ${status}`,
+        grantType: 'authorization_code',
+        redirectUris: ['https://reports.example/callback'],
+        backchannelLogoutUri: `${apps.at('told.apps.example')}/${status}`,
+      }),
+  };
+}
+
+/** Signs Ann in at the apps, out, and in again. */
+async function signInAndOut(platform: DeveloperPlatform, apps: readonly RegisteredApp[]): Promise<Browser> {
+  const browser = await platform.signInAs('ann');
+  for (const app of apps) await runCodeFlow(platform, app, { browser, parameters: { scope: 'openid' } });
+  await browser.submit(await browser.open(platform.url('/oauth/logout')), 'Sign out');
+  const { email, password } = passwordOf('ann');
+  await signIn(browser, await browser.open(platform.url('/oauth/login')), email, password);
+  return browser;
+}
+
+test('users see which apps were told of their logout, and developers see it of their app', async (t) => {
+  const storage = memoryStorage();
+  const platform = await open(t, storage);
+  const [fine, broken] = [await platform.register(200), await platform.register(500)];
+  const ann = await signInAndOut(platform, [fine, broken]);
+  const list = async (): Promise<Page> => ann.open(platform.url('/account/apps'));
+  let page = await list();
+  await until(async () => {
+    page = await list();
+    return page.text.includes('Told of') && page.text.includes('Not told yet of');
+  });
+  const at = String.raw`\w+ \d+, \d{4}, \d\d:\d\d UTC`;
+  t.regex(page.text, new RegExp(`App 200 .* Told of your logout on ${at} \\.`));
+  t.regex(
+    page.text,
+    new RegExp(`App 500 .* Not told yet of your logout of ${at} : it answered with the status 500 \\.`),
+  );
+  const dora = await platform.signInAs('dora');
+  const ofApp = async ({ client }: RegisteredApp): Promise<string> =>
+    (await dora.open(platform.url(`/developer/apps/${client.id}`))).text;
+  t.regex(await ofApp(fine), new RegExp(`Last logout The app was told on ${at}`));
+  t.regex(
+    await ofApp(broken),
+    new RegExp(`was not told yet of that of ${at}: it answered with the status 500`),
+  );
+
+  // Of a day in which it is told again, this is the end.
+  const failed = (await storage.logouts.findLatest(broken.client.id))!;
+  await storage.logouts.finish([failed], {
+    answeredAt: failed.createdAt,
+    dueAt: undefined,
+    error: 'timeout',
+  });
+  t.regex(
+    (await list()).text,
+    new RegExp(`App 500 .* Could not be told of your logout of ${at} : it did not answer in time`),
+  );
+  t.regex(await ofApp(broken), new RegExp(`could not be told of that of ${at}: it did not answer in time`));
+  // Another developer does not.
+  const emil = await platform.signInAs('emil');
+  t.is((await emil.open(platform.url(`/developer/apps/${broken.client.id}`))).status, 404);
+});
+
+for (const openid of [true, false]) {
+  test(`the page of a user's apps asks once for all apps with openid: ${openid}`, async (t) => {
+    const statements: string[] = [];
+    const database = countedKnex('better-sqlite3', `sqlite:${temporaryFile()}`, (sql) =>
+      statements.push(sql),
+    );
+    t.teardown(async () => database.destroy());
+    const platform = await openDeveloperPlatform(t, { openid, storage: knexStorage(database) });
+    const browser = await platform.signInAs('ann');
+    for (const name of ['One', 'Two', 'Three']) {
+      const app = await platform.registerFor('dora', {
+        name,
+        grantType: 'authorization_code',
+        redirectUris: ['https://reports.example/callback'],
+      });
+      await runCodeFlow(platform, app, { browser });
+    }
+    statements.length = 0;
+    t.true((await browser.open(platform.url('/account/apps'))).text.includes('Three'));
+    const asked = statements.filter((sql) => /select .* from gatehouse_logouts where user_id/s.test(sql));
+    t.is(asked.length, openid ? 1 : 0);
+  });
+}
