@@ -84,6 +84,10 @@ export interface ClientMetadata {
   readonly redirect_uris: readonly string[];
   /** Absent: none (OpenID Connect RP-Initiated Logout 1.0 section 3.1). */
   readonly post_logout_redirect_uris?: readonly string[];
+  /** Where it is told of logouts. Absent: nowhere (OpenID Connect Back-Channel Logout 1.0 section 2.2). */
+  readonly backchannel_logout_uri?: string;
+  /** Present with it: each logout token has the `sid` of the session. */
+  readonly backchannel_logout_session_required?: true;
   readonly token_endpoint_auth_method: RegisteredAuthMethod;
   readonly grant_types: readonly string[];
   readonly response_types: readonly string[];

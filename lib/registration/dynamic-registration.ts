@@ -44,6 +44,8 @@ export interface RegistrationParts {
   /** Called with each app that has given way to another one. */
   readonly onRemoved: (client: Pick<Client, 'id' | 'name'>) => void;
   readonly registryFor: RegistryFor;
+  /** Whether users can sign in to apps (OpenID Connect). */
+  readonly signsIn: boolean;
   readonly storage: Pick<Storage, 'clients' | 'registrations'>;
   readonly limiters: RegistrationLimiters;
 }
@@ -97,7 +99,17 @@ type Sent = Readonly<Record<string, unknown>>;
  */
 export function createDynamicRegistration(
   policy: ResolvedRegistration,
-  { audit, idOf, loadNameCheck, names, onRemoved, registryFor, storage, limiters }: RegistrationParts,
+  {
+    audit,
+    idOf,
+    loadNameCheck,
+    names,
+    onRemoved,
+    registryFor,
+    signsIn,
+    storage,
+    limiters,
+  }: RegistrationParts,
 ) {
   const { clients, registrations } = storage;
   const findRepeated = createFindRepeated({ idOf, storage, unauthorizedAfter: policy.unauthorizedAfter });
@@ -144,7 +156,7 @@ export function createDynamicRegistration(
 
   return {
     async register(sent: Sent, { address, origin }: RegistrationCaller): Promise<Registered> {
-      const requested = readMetadata(sent);
+      const requested = readMetadata(sent, { signsIn });
       const { authMethod } = requested;
       const { defaultScopes } = policy;
       // Some agents always name a scope of their own service, which is as good as none here.
@@ -193,7 +205,7 @@ export function createDynamicRegistration(
     ): Promise<Registered> {
       const { authMethod, client: before, secrets } = await authenticate(id, token);
       const secret = checkManagement(sent, before, secrets);
-      const requested = readMetadata(sent, authMethod);
+      const requested = readMetadata(sent, { registered: authMethod, signsIn });
       const { confidential: _confidential, grantType: _grantType, ...fields } = requested.fields;
       // It keeps or loses scopes and never gains one, so that it cannot undo what an administrator has taken away.
       const changesOf = ({ scopes }: Client) => {

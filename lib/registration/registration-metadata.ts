@@ -34,11 +34,9 @@ export function unavailable(message: string, status: number, retryAfter: number)
 /** What an app asks to be registered as; its fields are still to be checked as those of every client. */
 export interface RequestedRegistration {
   readonly fields: Required<
-    Pick<
-      ClientFields,
-      'name' | 'grantType' | 'redirectUris' | 'postLogoutRedirectUris' | 'confidential' | 'native'
-    >
-  >;
+    Pick<ClientFields, 'name' | 'grantType' | 'redirectUris' | 'confidential' | 'native'>
+  > &
+    Pick<ClientFields, 'postLogoutRedirectUris' | 'backchannelLogoutUri'>;
   readonly authMethod: RegisteredAuthMethod;
   /** Empty: it names none. */
   readonly scopes: readonly string[];
@@ -48,12 +46,16 @@ export interface RequestedRegistration {
  * Reads the metadata that an app sends (RFC 7591 section 2). Members that are not known are ignored, and neither stored nor
  * returned; so are `client_uri`, `logo_uri` and the other URIs of pages, which this server neither fetches nor shows.
  *
- * @param registered - how the client authenticates already, which cannot change
+ * @param known.registered - how the client authenticates already, which cannot change
+ * @param known.signsIn - whether users can sign in to apps (OpenID Connect); else the members about logouts are not known
  * @throws RegistrationRefused
  */
 export function readMetadata(
   sent: Readonly<Record<string, unknown>>,
-  registered?: RegisteredAuthMethod,
+  {
+    registered,
+    signsIn,
+  }: { readonly registered?: RegisteredAuthMethod | undefined; readonly signsIn: boolean },
 ): RequestedRegistration {
   refuseSoftwareStatement(sent['software_statement']);
   const redirectUris = readRedirectUris(sent, 'redirect_uris', 1) as readonly [string, ...string[]];
@@ -70,7 +72,7 @@ export function readMetadata(
       name,
       grantType: 'authorization_code',
       redirectUris,
-      postLogoutRedirectUris: readRedirectUris(sent, 'post_logout_redirect_uris', 0),
+      ...(signsIn && readLogout(sent)),
       confidential: authMethod !== 'none',
       native,
     },
@@ -100,16 +102,25 @@ export function toClientMetadata(
   {
     name,
     native,
+    backchannelLogoutUri,
     postLogoutRedirectUris,
     redirectUris,
     scopes,
-  }: Pick<Client, 'name' | 'native' | 'postLogoutRedirectUris' | 'redirectUris' | 'scopes'>,
+  }: Pick<
+    Client,
+    'name' | 'native' | 'backchannelLogoutUri' | 'postLogoutRedirectUris' | 'redirectUris' | 'scopes'
+  >,
   authMethod: RegisteredAuthMethod,
 ): ClientMetadata {
   return {
     client_name: name,
     redirect_uris: redirectUris,
     ...(postLogoutRedirectUris.length > 0 && { post_logout_redirect_uris: postLogoutRedirectUris }),
+    ...(backchannelLogoutUri !== undefined && {
+      backchannel_logout_uri: backchannelLogoutUri,
+      // Each logout token has a `sid`.
+      backchannel_logout_session_required: true,
+    }),
     token_endpoint_auth_method: authMethod,
     // Every client of the authorization code grant gets refresh tokens.
     grant_types: ['authorization_code', 'refresh_token'],
@@ -124,6 +135,7 @@ const MEMBERS: readonly (readonly [field: RegExp, member: string])[] = [
   [/^name$/, 'client_name'],
   [/^redirectUris/, 'redirect_uris'],
   [/^postLogoutRedirectUris/, 'post_logout_redirect_uris'],
+  [/^backchannelLogoutUri$/, 'backchannel_logout_uri'],
   [/^native$/, 'application_type'],
   [/^keys\.jwksUri/, 'jwks_uri'],
   [/^keys(?:\.jwks)?/, 'jwks'],
@@ -185,6 +197,19 @@ function readRedirectUris(
   // RFC 7591 section 3.2.2 has an error code of its own for redirect URIs.
   const error = member === 'redirect_uris' ? 'invalid_redirect_uri' : 'invalid_client_metadata';
   throw new RegistrationRefused(error, `${member}: give an array of ${least} to ${most} URIs`);
+}
+
+/** OpenID Connect RP-Initiated Logout 1.0 section 3.1, Back-Channel Logout 1.0 section 2.2. */
+function readLogout(
+  sent: Readonly<Record<string, unknown>>,
+): Pick<ClientFields, 'postLogoutRedirectUris' | 'backchannelLogoutUri'> {
+  const isRequired = sent['backchannel_logout_session_required'] ?? true;
+  if (typeof isRequired !== 'boolean')
+    throw invalidMetadata('backchannel_logout_session_required: give a boolean');
+  return {
+    postLogoutRedirectUris: readRedirectUris(sent, 'post_logout_redirect_uris', 0),
+    backchannelLogoutUri: readText(sent, 'backchannel_logout_uri'),
+  };
 }
 
 const AUTH_METHODS: ReadonlySet<unknown> = new Set<RegisteredAuthMethod>([

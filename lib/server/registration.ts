@@ -35,6 +35,7 @@ export function createRegistration(
     names: { ...options, lifetimes: tokens.lifetimes, privateKeyJwt: clients.keys },
     onRemoved,
     registryFor,
+    signsIn: options.openid !== undefined,
     storage,
   });
 }
