@@ -61,6 +61,17 @@ const ALL: readonly RelyingParty[] = [
     run: (file, given) => ['/usr/bin/python3', file, ...given],
   },
   {
+    library: 'python-social-auth',
+    debian: {
+      name: 'python3-social-django python3-jose',
+      file: '/usr/lib/python3/dist-packages/social_django',
+    },
+    program: 'django-social.py',
+    run: (file, given) => ['/usr/bin/python3', file, ...given],
+    callback: '/complete/oidc/',
+    refreshes: true,
+  },
+  {
     library: 'mod_auth_openidc',
     debian: {
       name: 'libapache2-mod-auth-openidc',
