@@ -23,6 +23,7 @@ import { grantStore } from './stores/grants.ts';
 import { idempotencyStore } from './stores/idempotency.ts';
 import { keyStore } from './stores/keys.ts';
 import { logoutStore } from './stores/logouts.ts';
+import { passportUseStore } from './stores/passport-uses.ts';
 import { personalTokenStore } from './stores/personal-tokens.ts';
 import { registrationStore } from './stores/registrations.ts';
 import { revocationStore } from './stores/revocations.ts';
@@ -127,6 +128,7 @@ export function knexStorage(
     deviceCodes: deviceCodeStore(opened),
     logouts: logoutStore(opened),
     personalTokens: personalTokenStore(opened),
+    passportUses: passportUseStore(opened),
     userData: userDataStore(opened),
     ...(changes && { changes }),
     transaction: async (work) => transact(opened, source.knex(), work),

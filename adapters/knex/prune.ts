@@ -22,6 +22,7 @@ export const EXPIRING: readonly { table: string; key: readonly string[]; column:
   { table: 'gatehouse_device_codes', key: ['id'], column: 'kept_until' },
   { table: 'gatehouse_logouts', key: ['id'], column: 'expires_at' },
   { table: 'gatehouse_personal_tokens', key: ['user_id', 'place'], column: 'expires_at' },
+  { table: 'gatehouse_passport_uses', key: ['id'], column: 'expires_at' },
 ];
 
 // Few, so that they have no index of their own; the uses are named so that the one of the generations finds them.

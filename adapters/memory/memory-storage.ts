@@ -16,6 +16,7 @@ import { grantStore } from './grants.ts';
 import { idempotencyStore } from './idempotency.ts';
 import { logoutStore, signOut } from './logouts.ts';
 import { registrationStore } from './registrations.ts';
+import { passportUseStore } from './passport-uses.ts';
 import { personalTokenStore } from './personal-tokens.ts';
 import { revocationStore } from './revocations.ts';
 import { userDataStore } from './user-data.ts';
@@ -46,6 +47,7 @@ export function memoryStorage(): Storage {
     deviceCodes: deviceCodeStore(tables),
     logouts: logoutStore(tables),
     personalTokens: personalTokenStore(tables),
+    passportUses: passportUseStore(tables),
     userData: userDataStore(tables),
     transaction: async (work) => work(undefined),
     async migrate() {},
@@ -194,9 +196,9 @@ interface ExpiringRow {
 
 function* expiring(tables: Tables): Generator<ExpiringRow> {
   const { assertions, attempts, audit, credentials, deviceCodes, grants, keys, requests, sessions } = tables;
-  const { logouts, personalTokens, revokedTokens } = tables;
+  const { logouts, passportUses, personalTokens, revokedTokens } = tables;
   const withExpiry = [sessions, credentials, revokedTokens, requests, audit, attempts, assertions, logouts];
-  for (const rows of [...withExpiry, personalTokens]) {
+  for (const rows of [...withExpiry, personalTokens, passportUses]) {
     for (const [key, { expiresAt }] of rows) yield { rows, key, expiresAt };
   }
   for (const [key, { keptUntil }] of deviceCodes) yield { rows: deviceCodes, key, expiresAt: keptUntil };

@@ -10,6 +10,7 @@ import type {
   Grant,
   LogoutDelivery,
   NewPersonalTokenRow,
+  PassportUse,
   PersonalToken,
   RevokedToken,
   StoredKey,
@@ -66,6 +67,7 @@ export interface Tables {
   readonly deviceCodes: Map<string, DeviceCode>;
   readonly logouts: Map<string, LogoutDelivery>;
   readonly personalTokens: Map<string, PersonalTokenRow>;
+  readonly passportUses: Map<string, PassportUse & { readonly expiresAt: number }>;
 }
 
 export function emptyTables(): Tables {
@@ -88,6 +90,7 @@ export function emptyTables(): Tables {
     deviceCodes: new Map(),
     logouts: new Map(),
     personalTokens: new Map(),
+    passportUses: new Map(),
   };
 }
 

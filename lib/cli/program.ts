@@ -16,6 +16,7 @@ import { addTokenCommands } from './commands/tokens.ts';
 import { addUserCommands } from './commands/users.ts';
 import { redact, reportFailure } from './failure.ts';
 import { addClientImport } from './passport/command.ts';
+import { addPassportCommands } from './passport/status.ts';
 
 const { version } = createRequire(import.meta.url)('koa-gatehouse/package.json') as { version: string };
 
@@ -77,6 +78,7 @@ function createProgram(): Command {
   addClientCommands(program);
   addKeysCommands(program);
   addTokenCommands(program);
+  addPassportCommands(program);
   addUserCommands(program);
   addRevoke(program);
   addPrune(program);

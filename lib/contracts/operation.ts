@@ -1,3 +1,5 @@
+import type { PassportUse } from './passport.ts';
+
 /**
  * A logger with the methods of pino. No line contains a credential.
  *
@@ -99,6 +101,8 @@ export interface Observer {
   guarded?(outcome: GuardOutcome): void;
   /** Called when this node has told a client of a logout, or has tried to. */
   toldOfLogout?(outcome: LogoutOutcome): void;
+  /** Called when a token of Passport was used at this node, for each once an hour: see the option `passport`. */
+  passportTokenUsed?(use: PassportUse): void;
 }
 
 /** The attributes of a span. They hold no credential, and no text of a caller that was not authenticated. */

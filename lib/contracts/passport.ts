@@ -63,6 +63,33 @@ export interface PassportTokenCount {
   readonly lastEnd: number;
 }
 
+/** The use of a token of Passport at this server. */
+export interface PassportUse {
+  /** The id of the token, which is no credential. */
+  readonly id: string;
+  readonly clientId: string;
+  readonly kind: PassportTokenCount['kind'];
+  /** In seconds since 1970. */
+  readonly at: number;
+}
+
+/** How many tokens of a client and of a kind were used. */
+export interface PassportUseCount extends Pick<PassportUse, 'clientId' | 'kind'> {
+  readonly lastDay: number;
+  readonly lastWeek: number;
+}
+
+/** Stores which tokens of Passport were used: the `passportUses` of a storage. */
+export interface PassportUseStore {
+  /** Records uses, of each token the latest. Can be repeated. They may be pruned after a week. */
+  record(uses: readonly PassportUse[]): Promise<void>;
+  /** Counts the tokens that were used within a day, and within a week, before `at`. */
+  count(at: number): Promise<readonly PassportUseCount[]>;
+}
+
+/** In seconds. */
+export const PASSPORT_USE_KEPT: number = 7 * 86_400;
+
 /** Which rows of Passport to mark as revoked: an access token with its refresh tokens, or all of a user, a client, or both. */
 export type PassportSelector =
   | { readonly accessTokenId: string }

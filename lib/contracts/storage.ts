@@ -7,6 +7,7 @@ import type { GrantStore } from './grants.ts';
 import type { IdempotencyStore } from './idempotency.ts';
 import type { LogoutNotice, LogoutStore } from './logouts.ts';
 import type { AssignmentStore } from './people.ts';
+import type { PassportUseStore } from './passport.ts';
 import type { PersonalTokenStore } from './personal-tokens.ts';
 import type { RegistrationStore } from './registrations.ts';
 import type { RevocationStore } from './revocations.ts';
@@ -122,6 +123,7 @@ export interface Storage {
   readonly deviceCodes: DeviceCodeStore;
   readonly logouts: LogoutStore;
   readonly personalTokens: PersonalTokenStore;
+  readonly passportUses: PassportUseStore;
   readonly userData: UserDataStore;
   /** Tells other nodes of changes at once; absent where the storage has no means for that. */
   readonly changes?: ChangeFeed;

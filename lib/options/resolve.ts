@@ -43,6 +43,7 @@ export function resolveOptions<
     );
   }
   if (options.retention.audit > 0) requireMembersFor('retention.audit', storage);
+  if (options.passport) requireMembersFor('passport', storage);
   if (!options.users.permissions && !options.users.roles) requireMembersFor('users', storage);
   const developer = gate.has('manage_apps') ? paths.developer : undefined;
   if (tokens.personal) requireMembersFor('tokens.personal', storage);

@@ -45,6 +45,7 @@ const FEATURES = {
   'clients.devices': { deviceCodes: ['insert', 'find', 'findByUserCode', 'poll', 'approve', 'deny'] },
   'clients.registration': { registrations: ['insert', 'find', 'removeToken'] },
   'clients.keys': { clients: ['redeemAssertion'] },
+  passport: { passportUses: ['record'] },
   'tokens.personal': {
     personalTokens: ['insert', 'findByHash', 'find', 'list', 'delete', 'recordUse'],
     ...IDEMPOTENCY,

@@ -7,6 +7,7 @@ import type { LastUses } from '../clients/last-use.ts';
 import type {
   AccessTokenClaims,
   PassportAccessToken,
+  PassportUse,
   Storage,
   VerifyAccessToken,
 } from '../contracts/index.ts';
@@ -15,6 +16,7 @@ import type { ResolvedOptions } from '../options/resolved-options.ts';
 import type { ResolvedPassport } from '../options/passport.ts';
 import { accessTokenGrantId, ID, mapScopes, sequenceAt } from './identifiers.ts';
 import type { ImportGrant } from './import-grant.ts';
+import type { TokenUses } from './token-uses.ts';
 
 // In seconds, for the difference between the clocks of two machines.
 const LEEWAY = 5;
@@ -46,7 +48,11 @@ export function createAccessTokens(
     passport: { publicKey: keys, source, until },
     ...options
   }: ResolvedOptions & { passport: ResolvedPassport },
-  { importGrant, storage }: { readonly importGrant: ImportGrant; readonly storage: Storage },
+  {
+    importGrant,
+    storage,
+    used,
+  }: Pick<TokenUses, 'used'> & { readonly importGrant: ImportGrant; readonly storage: Storage },
 ): PassportAccessTokens {
   const { issuer } = options;
   const api = options.resources.get(issuer)!;
@@ -133,10 +139,19 @@ export function createAccessTokens(
       readJustNow.delete(claims);
       if (!row?.isLive || !((await isStored(claims)) || (await isImported(claims)))) return false;
       const { client_id: clientId, grant_id: id, iat, sub: userId } = claims;
-      if (id !== undefined) appUsed?.({ id, userId, clientId }, iat);
+      // Without it, the check is no use of the token.
+      if (appUsed) {
+        used({ id: claims.jti, clientId, kind: kindOf(row) });
+        if (id !== undefined) appUsed({ id, userId, clientId }, iat);
+      }
       return true;
     },
   };
+}
+
+function kindOf({ isPersonal, userId }: PassportAccessToken): PassportUse['kind'] {
+  if (userId === undefined) return 'client';
+  return isPersonal ? 'personal' : 'user';
 }
 
 function hasPassportForm(token: string): boolean {

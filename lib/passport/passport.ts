@@ -1,4 +1,4 @@
-import type { Grant, Storage } from '../contracts/index.ts';
+import type { Grant, PassportUse, Storage } from '../contracts/index.ts';
 import { errors } from '../engine/oidc-provider.ts';
 import type { ImportRefreshToken } from '../engine/request.ts';
 import { ConfigError } from '../errors.ts';
@@ -9,6 +9,8 @@ import type { PassportAccessTokens } from './access-tokens.ts';
 import { connectStorage } from './connected-storage.ts';
 import { createConsents } from './import-grant.ts';
 import { createImportRefreshToken } from './refresh-tokens.ts';
+import { createTokenUses } from './token-uses.ts';
+import type { TokenUses } from './token-uses.ts';
 
 /** The tokens of a Laravel app, which a server accepts beside its own. */
 export interface Passport {
@@ -18,16 +20,20 @@ export interface Passport {
   readonly importRefreshToken: ImportRefreshToken;
   /** Finds the grant of a refresh token that the host revokes. */
   readonly findGrant: (token: string) => Promise<Grant | undefined>;
+  /** Resolves when it is written which tokens were used. */
+  readonly written: TokenUses['written'];
 }
 
 /**
  * Connects a server to the tables of Passport.
  *
+ * @param onUse - called with each use of a token that is recorded
  * @throws ConfigError when the tables are not Passport's
  * @throws StorageError when they cannot be read
  */
 export async function createPassport(
   options: ResolvedOptions & { readonly passport: ResolvedPassport },
+  onUse: (use: PassportUse) => void,
 ): Promise<Passport> {
   const { logger, passport, storage } = options;
   const { source } = passport;
@@ -37,11 +43,13 @@ export async function createPassport(
       {},
       'tokens that are revoked here stay valid at the Laravel app, because its tables cannot be written: close its /oauth/token before it and this server exchange the same refresh token',
     );
+  const { used, written } = createTokenUses(storage.passportUses, { logger, onUse });
   const { importGrant, importOf } = createConsents(options, { isWritable, storage });
-  const importRefreshToken = createImportRefreshToken(options, { importGrant, isWritable, storage });
+  const importRefreshToken = createImportRefreshToken(options, { importGrant, isWritable, storage, used });
   return {
     storage: connectStorage(storage, { importOf, isWritable, source }),
-    accessTokens: createAccessTokens(options, { importGrant, storage }),
+    accessTokens: createAccessTokens(options, { importGrant, storage, used }),
+    written,
     importRefreshToken,
     async findGrant(token) {
       try {

@@ -16,6 +16,7 @@ import { createDecrypt, hasRefreshTokenForm } from './decrypt.ts';
 import type { RefreshTokenPayload } from './decrypt.ts';
 import { accessTokenGrantId, claimId, mapScopes, refreshTokenGrantId, sequenceAt } from './identifiers.ts';
 import type { ImportGrant } from './import-grant.ts';
+import type { TokenUses } from './token-uses.ts';
 
 // How often a request looks whether another one, which has marked the row, has stored that, and how long it waits in between, in
 // milliseconds.
@@ -38,7 +39,12 @@ export function createImportRefreshToken(
     importGrant,
     isWritable,
     storage,
-  }: { readonly importGrant: ImportGrant; readonly isWritable: boolean; readonly storage: Storage },
+    used,
+  }: Pick<TokenUses, 'used'> & {
+    readonly importGrant: ImportGrant;
+    readonly isWritable: boolean;
+    readonly storage: Storage;
+  },
 ): ImportRefreshToken {
   const { appKey = [], source, until } = options.passport;
   const { grants, revocations } = storage;
@@ -154,6 +160,7 @@ export function createImportRefreshToken(
     if (!found) throw new errors.InvalidGrant('refresh token was revoked');
     if (isClaim && found.spentFor === undefined && !(await isClaimed(payload, found)))
       throw new errors.InvalidGrant('refresh token was revoked');
+    if (isClaim) used({ id: payload.id, clientId: payload.clientId, kind: 'refresh' });
     const scopes =
       typeof found.credential.payload['scope'] === 'string'
         ? found.credential.payload['scope'].split(' ')

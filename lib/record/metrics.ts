@@ -16,6 +16,7 @@ import type {
   GuardOutcome,
   LogoutOutcome,
   Observer,
+  PassportUse,
 } from '../contracts/index.ts';
 import { INTERNALS, internalsOf } from '../contracts/internals.ts';
 import type { ServerInternals } from '../contracts/internals.ts';
@@ -85,6 +86,8 @@ export interface Metrics {
  * - `gatehouse_revocations_total{target}`: `token`, `grant`, `user`, `client`
  * - `gatehouse_logouts_told_total{outcome}`: attempts to tell an app that a user was signed out: `delivered`, `failed`, of which the app is
  *   told again, and `given_up`
+ * - `gatehouse_passport_tokens_used_total{kind}`: tokens of Passport that were used, each once an hour: access tokens of a `user`, `personal`
+ *   ones, those of a `client` for itself, and `refresh` tokens
  * - `gatehouse_requests_in_progress`: the number of running requests
  * - `gatehouse_signing_key_age_seconds`: for how long the active signing key has been signing
  *
@@ -105,6 +108,7 @@ export function createMetrics(auth: ObservedServer, options: MetricsOptions = {}
     },
     guarded: guardCounter(create),
     toldOfLogout: logoutCounter(create),
+    passportTokenUsed: passportCounter(create),
   });
   const stopListening = auth.events.on('*', eventCounter(create));
   create.gauge('gatehouse_requests_in_progress', 'Requests in progress.', () => concurrencyLimit.count);
@@ -187,6 +191,16 @@ function logoutCounter({ counter }: Creator): (outcome: LogoutOutcome) => void {
   for (const outcome of ['delivered', 'failed', 'given_up']) told.inc({ outcome }, 0);
   return ({ error, isLast }) =>
     told.inc({ outcome: error === undefined ? 'delivered' : isLast ? 'given_up' : 'failed' });
+}
+
+function passportCounter({ counter }: Creator): (use: PassportUse) => void {
+  const used = counter(
+    'gatehouse_passport_tokens_used_total',
+    'Tokens of Passport that were used, each once an hour.',
+    'kind',
+  );
+  for (const kind of ['user', 'personal', 'client', 'refresh']) used.inc({ kind }, 0);
+  return ({ kind }) => used.inc({ kind });
 }
 
 function guardCounter({ counter, histogram }: Creator): (outcome: GuardOutcome) => void {

@@ -1,4 +1,11 @@
-import type { EndpointOutcome, GuardOutcome, Logger, LogoutOutcome, Observer } from '../contracts/index.ts';
+import type {
+  EndpointOutcome,
+  GuardOutcome,
+  Logger,
+  LogoutOutcome,
+  Observer,
+  PassportUse,
+} from '../contracts/index.ts';
 
 /**
  * The observers of one server. A member is `undefined` without observers of it, so that a request only makes one comparison.
@@ -7,6 +14,7 @@ export interface Observers {
   readonly answered: ((outcome: EndpointOutcome) => void) | undefined;
   readonly guarded: ((outcome: GuardOutcome) => void) | undefined;
   readonly toldOfLogout: ((outcome: LogoutOutcome) => void) | undefined;
+  readonly passportTokenUsed: ((use: PassportUse) => void) | undefined;
 }
 
 /** Creates the list of observers. The function that `add` returns removes the observer. */
@@ -19,12 +27,14 @@ export function createObservers(
     answered: undefined,
     guarded: undefined,
     toldOfLogout: undefined,
+    passportTokenUsed: undefined,
   };
 
   function refresh(): void {
     observers.answered = createNotifier('answered');
     observers.guarded = createNotifier('guarded');
     observers.toldOfLogout = createNotifier('toldOfLogout');
+    observers.passportTokenUsed = createNotifier('passportTokenUsed');
   }
 
   function createNotifier<Name extends keyof Observers>(

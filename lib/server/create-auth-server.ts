@@ -79,19 +79,21 @@ export async function createServer<
 >(given: AuthServerOptions<P, R, U, S, A>, network?: Partial<Network>): Promise<AuthServer<P, R, U, S, A>> {
   const resolved = resolveOptions(given, defineGate<P, R>({ permissions: {} as Record<P, string> }));
   const { invalidation, storage: opened } = await openStorage(resolved);
+  const record = createRecord({ ...resolved, storage: opened });
+  const { audit, observers } = record;
   // Imported on demand, as OpenID Connect is below, so that a server without the option loads none of it.
   const passport =
     resolved.passport &&
     (await (
       await import('../passport/passport.ts')
-    ).createPassport({ ...resolved, passport: resolved.passport, storage: opened }));
+    ).createPassport({ ...resolved, passport: resolved.passport, storage: opened }, (use) =>
+      observers.passportTokenUsed?.(use),
+    ));
   const storage = passport?.storage ?? opened;
   const options = { ...resolved, storage };
   const { gate, issuer, logger, resources, scopes } = options;
 
   const concurrencyLimit = createConcurrencyLimit(options.limits);
-  const record = createRecord(options);
-  const { audit, observers } = record;
   const keys = await createServerKeys(options, record);
   const limiters = createLimiters(options, { record, secrets: keys.secrets });
 
@@ -219,7 +221,9 @@ export async function createServer<
       concurrencyLimit,
       audit,
       invalidation,
-      lastUses,
+      lastUses: {
+        written: async () => void (await Promise.all([lastUses.written(), passport?.written()])),
+      },
       logger,
       stopJobs: async () => void (await Promise.all([stopJobs(), sender?.stop()])),
       storage,

@@ -14,6 +14,7 @@ import { deviceCodeContract } from './storage/device-codes.ts';
 import { grantContract } from './storage/grants.ts';
 import { idempotencyContract, leaseContract } from './storage/idempotency.ts';
 import { keyContract } from './storage/keys.ts';
+import { passportUseContract } from './storage/passport-uses.ts';
 import { personalTokenContract } from './storage/personal-tokens.ts';
 import { diagnosisContract, pruneContract } from './storage/prune.ts';
 import { logoutContract } from './storage/logouts.ts';
@@ -61,6 +62,7 @@ export function storageContract(test: RegisterTest, makeStorage: () => Storage |
   redemptionContract(onStorage);
   deviceCodeContract(onStorage);
   personalTokenContract(onStorage);
+  passportUseContract(onStorage);
   userDataContract(onStorage);
   revocationContract(onStorage);
   sessionContract(onStorage);

@@ -50,6 +50,7 @@ export const BIG_TABLES: readonly string[] = [
   'grants',
   'idempotency',
   'logouts',
+  'passport_uses',
   'personal_tokens',
   'registrations',
   'revocations',
@@ -87,6 +88,8 @@ export async function fill(
       select concat('of ', i), 'f', 'a', ${NOW} + n, ${NOW} + n from ${series}`,
     `gatehouse_logouts (id, client_id, user_id, session_uid, created_at, due_at, attempts, expires_at)
       select concat('of ', i), concat('of ', i), concat('of ', i), 's', ${NOW}, ${NOW} + n, 0, ${NOW} + n from ${series}`,
+    `gatehouse_passport_uses (id, client_id, kind, expires_at)
+      select concat('of ', i), '${ID}', 'user', ${NOW} + n from ${series}`,
     `gatehouse_personal_tokens (user_id, place, id, hash, name, created_at, expires_at, sequence)
       select concat('of ', i), 0, concat('of ', i), concat('of ', i), '', 0, 9999999999, ${LATEST} from ${series}`,
     `gatehouse_registrations (client_id, token_hash, auth_method, removable_at, unused_after, lock_count)
@@ -196,6 +199,8 @@ const OPERATIONS: Readonly<Record<string, Operation>> = {
   'a personal token': async ({ personalTokens }) => personalTokens.findByHash(ID),
   'a use of a personal token': async ({ personalTokens }) =>
     personalTokens.recordUse(ID, { at: NOW, address: '', network: '' }),
+  'uses of tokens of Passport': async ({ passportUses }) =>
+    passportUses.record([ID, 'new'].map((id) => ({ id, clientId: ID, kind: 'user', at: NOW }))),
   'the end of a personal token': async ({ personalTokens }) => personalTokens.delete('of 4'),
   'an assignment': async ({ assignments }) => assignments.find(ID),
   'a change of an assignment': async ({ assignments }) =>

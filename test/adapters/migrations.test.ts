@@ -49,6 +49,7 @@ const LATER = [
   '0020_personal_tokens',
   '0021_back_channel_logout',
   '0022_post_logout_redirect_uris',
+  '0023_passport_uses',
 ];
 
 const cluster = startCluster(4);

@@ -135,6 +135,8 @@ test('no statement reads a whole table', async (t) => {
   await storage.personalTokens.list('ann', NOW);
   await storage.personalTokens.recordUse(aPersonalToken().id, { at: NOW, address: '', network: '' });
   await storage.personalTokens.delete('a');
+  await storage.passportUses.record([{ id: 'a', clientId: id, kind: 'user', at: NOW }]);
+  await storage.passportUses.count(NOW);
   await storage.audit.append([aRecord({ id: 'a' }), aRecord({ id: 'b' })], NOW);
   for (const query of AUDIT_QUERIES) {
     await storage.audit.list(query);

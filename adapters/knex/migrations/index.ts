@@ -300,6 +300,16 @@ export const migrations: readonly Migration[] = [
     name: '0022_post_logout_redirect_uris',
     up: (dialect) => addColumns(dialect, 'gatehouse_clients', { post_logout_redirect_uris: 'text' }),
   },
+  {
+    // Which tokens of Laravel Passport were used within a week.
+    name: '0023_passport_uses',
+    up: (dialect) =>
+      createTable(dialect, {
+        name: 'gatehouse_passport_uses',
+        columns: { id: 'id', client_id: 'id', kind: 'id', expires_at: 'integer' },
+        indexes: [['expires_at']],
+      }),
+  },
 ];
 
 /** Names of the migrations that have not run, in order. On a database without Gatehouse's tables, all of them. */

@@ -1,21 +1,20 @@
 import { Option } from 'commander';
 import type { Command } from 'commander';
 
-import { UsageError } from '../failure.ts';
 import { interruptible } from '../terminal.ts';
 import { importClients, importReport } from './import.ts';
 import { countLiveTokens } from './live-tokens.ts';
 import { withSession } from '../session.ts';
+import { addSourceOptions, withSource } from './source.ts';
+import type { SourceOptions } from './source.ts';
 
-interface Options {
-  readonly prefix?: string;
-  readonly source?: string;
+interface Options extends SourceOptions {
   readonly yes?: boolean;
 }
 
 /** `gatehouse client import` */
 export function addClientImport(client: Command): void {
-  client
+  const command = client
     .command('import')
     .summary('import clients from Laravel Passport')
     .description(
@@ -25,13 +24,8 @@ export function addClientImport(client: Command): void {
       new Option('--from <server>', 'where the clients come from')
         .choices(['passport'])
         .makeOptionMandatory(),
-    )
-    .addOption(
-      new Option('--source <url>', 'the database of the Laravel app; nothing is written to it').env(
-        'PASSPORT_DATABASE_URL',
-      ),
-    )
-    .option('--prefix <text>', 'the prefix of the tables of the Laravel app')
+    );
+  addSourceOptions(command)
     .addOption(new Option('--dry-run', 'print what it would do (the default)').conflicts('yes'))
     .option('--yes', 'import')
     .addHelpText(
@@ -46,16 +40,9 @@ export function addClientImport(client: Command): void {
     .action(run);
 }
 
-const run = withSession(async ({ administration }, { prefix, source: url, yes = false }: Options) => {
-  if (!url) {
-    throw new UsageError(
-      'Give the database of the Laravel app: --source URL, or the environment variable PASSPORT_DATABASE_URL.',
-    );
-  }
-  const { passportSource } = await import('koa-gatehouse/adapters/knex');
-  const source = passportSource(url, { prefix, readOnly: true });
-  const dryRun = !yes;
-  try {
+const run = withSession(async ({ administration }, { yes = false, ...given }: Options) =>
+  withSource(given, async (source) => {
+    const dryRun = !yes;
     const { interrupted, result } = await interruptible(
       { label: dryRun ? 'Checking' : 'Importing', total: await source.count() },
       async (running) => importClients(source, administration, { dryRun, ...running }),
@@ -63,7 +50,5 @@ const run = withSession(async ({ administration }, { prefix, source: url, yes = 
     const refusals = new Map(result.map((one) => [one.client_id, one.tokens_refused ?? undefined]));
     const tokens = dryRun && !interrupted ? await countLiveTokens(source, refusals) : undefined;
     return importReport(result, { dryRun, interrupted, tokens });
-  } finally {
-    await source.close();
-  }
-});
+  }),
+);

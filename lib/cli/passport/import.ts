@@ -45,7 +45,8 @@ export async function importClients(
   return results;
 }
 
-function refusalOf(
+/** Why the option `passport` refuses the tokens of a client; `null`: it accepts them. */
+export function refusalOf(
   { provider = 'users', revoked }: PassportClient,
   { result }: Pick<ImportResult, 'result'>,
 ): string | null {

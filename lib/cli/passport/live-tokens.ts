@@ -4,7 +4,8 @@ import { ConfigError, StorageError } from '../../errors.ts';
 import { wrap } from '../table.ts';
 import { formatCount } from '../terminal.ts';
 
-const KINDS = {
+/** The kinds of tokens, in the order of lists. */
+export const KINDS = {
   user: 'access tokens of users',
   personal: 'personal access tokens',
   client: 'access tokens of clients',
