@@ -55,9 +55,11 @@ function showConsent(
   });
 }
 
-// A private-use scheme (RFC 8252 section 7.1) has no origin: `com.example.app:/callback` opens the app that has registered
-// `com.example.app:`.
-function destination(redirectUri: string, text: Texts): string {
+/**
+ * Where a redirect leads, in words. A private-use scheme (RFC 8252 section 7.1) has no origin: `com.example.app:/callback` opens the app
+ * that has registered `com.example.app:`.
+ */
+export function destination(redirectUri: string, text: Texts): string {
   const url = URL.parse(redirectUri);
   if (!url) return redirectUri;
   if (url.origin !== 'null') return url.origin;

@@ -1,8 +1,9 @@
 import type { LogoutRequest } from '../lib/contracts/index.ts';
+import { destination } from './consent.ts';
 import { linkToSignIn } from './login.ts';
 import { seeOther } from './navigation.ts';
 import type { PageRequest } from './page-request.ts';
-import { sentence } from './sentence.ts';
+import { plain, sentence } from './sentence.ts';
 import { nameOfApp } from './unregistered.ts';
 import { describeViewer, displayName } from './viewer.ts';
 
@@ -15,7 +16,7 @@ export async function askForLogout(request: PageRequest): Promise<void> {
   const asked = await flow.logoutRequest(ctx);
   if (asked?.isOfSession) return endSession(request, asked);
   const user = await flow.currentUser(ctx);
-  if (!user) return showNotice(request, 'logout.notSignedIn');
+  if (!user) return leave(request, 'logout.notSignedIn', asked);
   const names = { user: displayName(user), client: asked?.client ? nameOfApp(asked.client, text) : '' };
   show({
     view: 'logout',
@@ -31,27 +32,32 @@ export async function askForLogout(request: PageRequest): Promise<void> {
 
 /** Signs the user out. */
 export async function submitLogout(request: PageRequest): Promise<void> {
-  return endSession(request, await request.flow.logoutRequest(request.ctx));
+  const asked = await request.flow.logoutRequest(request.ctx);
+  // The user has seen which app it is, and has pressed the button.
+  return endSession(request, asked && { ...asked, mayReturn: true });
 }
 
-/** Returns to the app that has asked for it, or shows a notice, which says so if the user is still signed in to the host. */
 async function endSession(request: PageRequest, asked: LogoutRequest | undefined): Promise<void> {
-  const { ctx, flow } = request;
-  const { hostSessionContinues } = await flow.logout(ctx);
-  if (asked?.next !== undefined) return seeOther(ctx, asked.next);
-  return showNotice(request, hostSessionContinues ? 'logout.stillSignedIn' : 'logout.done');
+  const { hostSessionContinues } = await request.flow.logout(request.ctx);
+  return leave(request, hostSessionContinues ? 'logout.stillSignedIn' : 'logout.done', asked);
 }
 
-function showNotice(
+/** Returns to the app that has asked for the logout, or shows a notice, which says so if the user is still signed in to the host. */
+function leave(
   request: PageRequest,
   name: 'logout.notSignedIn' | 'logout.stillSignedIn' | 'logout.done',
+  { mayReturn, next }: Partial<LogoutRequest> = {},
 ): void {
-  const { brand, homePage, show, text } = request;
+  const { brand, ctx, homePage, show, text } = request;
+  if (next !== undefined && mayReturn) return seeOther(ctx, next);
+  const here = name === 'logout.stillSignedIn' ? [homePage] : [linkToSignIn(request), homePage];
+  const label = next && plain(sentence(text['logout.continue'], { name: destination(next, text) }));
   show({
     view: 'notice',
     details: [],
     heading: sentence(text[`${name}Heading`], { brand }),
     lead: sentence(text[`${name}Lead`], { brand }),
-    next: name === 'logout.stillSignedIn' ? [homePage] : [linkToSignIn(request), homePage],
+    next: next && label ? [{ href: next, label }, ...here] : here,
   });
+  return undefined;
 }

@@ -116,6 +116,7 @@ export const de: Readonly<Record<keyof typeof en, string>> = {
   'logout.stillSignedInHeading': 'Sie sind bei {brand} noch angemeldet',
   'logout.stillSignedInLead':
     'Melden Sie sich bei {brand} selbst ab, um Ihre Sitzung in diesem Browser zu beenden.',
+  'logout.continue': 'Weiter zu {name}',
   'logout.notSignedInHeading': 'Sie sind nicht angemeldet',
   'logout.notSignedInLead': 'In diesem Browser ist niemand angemeldet.',
 

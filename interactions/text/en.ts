@@ -110,6 +110,7 @@ export const en = {
   'logout.doneLead': 'You can close this page. Apps that you have authorized stay connected.',
   'logout.stillSignedInHeading': 'You are still signed in to {brand}',
   'logout.stillSignedInLead': 'Sign out of {brand} itself to end your session in this browser.',
+  'logout.continue': 'Continue to {name}',
   'logout.notSignedInHeading': 'You are not signed in',
   'logout.notSignedInLead': 'There is nothing to sign out of in this browser.',
 

@@ -95,10 +95,15 @@ export interface DeviceFlow {
 export interface LogoutRequest {
   /** `undefined`: the request does not say which app it is of. */
   readonly client: Client | undefined;
-  /** Whether it is about the login session of this browser, or there is none. Otherwise ask the user first (section 2). */
+  /** Whether it is about the login session of this browser and its user. Otherwise ask the user first (section 2). */
   readonly isOfSession: boolean;
   /** The URL to send the browser to afterwards. `undefined`: say on a page that the user is signed out. */
   readonly next: string | undefined;
+  /**
+   * Whether `next` may follow without a page, where nobody is signed in either: the app has shown an ID token of its own, and did not
+   * register itself. Otherwise show a page with a link that names the host of `next` (section 3).
+   */
+  readonly mayReturn: boolean;
 }
 
 /** The server, for the pages. Each step of an interaction resolves to the URL to redirect to with 303. */

@@ -40,7 +40,8 @@ interface Hint {
  * Makes the function that reads the request of an app to sign a user out (OpenID Connect RP-Initiated Logout 1.0 section 2).
  *
  * Any page can send a browser here. It ends the login session without a question only when the app shows an ID token of this session:
- * nobody else has one.
+ * nobody else has one. Where nobody is signed in, it goes on to an app only when that shows an ID token of its own (section 3): the
+ * server would send browsers to the addresses of strangers else.
  */
 export function createReadLogoutRequest(
   { issuer }: Pick<ResolvedOptions, 'issuer'>,
@@ -58,11 +59,13 @@ export function createReadLogoutRequest(
     const client = await findClient(clientId ?? hint?.aud);
     const next = client && nextOf(client, parameters);
     const session = await sessions.find(browserRequestOf(ctx));
-    const isOfSession = session
-      ? hint?.sub === session.accountId && hint.sid === sidOf(hashCredential(session.uid), hint.aud)
-      : // The host's own login may be that of a user whom the app does not mean.
-        (await sessions.currentUser(ctx)) === undefined;
-    return { client, isOfSession, next };
+    const isMeant =
+      session && hint?.sub === session.accountId && hint.sid === sidOf(hashCredential(session.uid), hint.aud);
+    // The host's own login, which ends with the session, may be that of a user whom the app does not mean.
+    const isOfSession = isMeant === true && ((await sessions.currentUser(ctx))?.id ?? hint.sub) === hint.sub;
+    // Everybody has an ID token of an app that everybody can register.
+    const mayReturn = isOfSession || (hint !== undefined && client?.registration === 'manual');
+    return { client, isOfSession, next, mayReturn };
   };
 
   async function findClient(id: string | undefined): Promise<Client | undefined> {

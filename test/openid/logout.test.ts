@@ -7,6 +7,7 @@ import { Browser } from '../harness/browser.ts';
 import type { Page } from '../harness/browser.ts';
 import { authorizeUrl, runCodeFlow, signIn, startPlatform } from '../harness/platform.ts';
 import type { Platform, RegisteredApp } from '../harness/platform.ts';
+import { appOf, registered } from '../registration/apps.ts';
 
 const BYE = 'https://reports.example/bye?from=acme';
 
@@ -184,6 +185,76 @@ test('after the ID token has expired, and a key was rotated, it still says which
     logoutUrl(platform, { id_token_hint: hint, post_logout_redirect_uri: BYE }),
   );
   t.is(location!.href, BYE);
+});
+
+test('where nobody is signed in, the browser goes on only to an app that shows an ID token of its own', async (t) => {
+  await using platform = await startPlatform({
+    openid: true,
+    clients: { registration: { scopes: ['openid'] } },
+  });
+  const app = await registerApp(platform);
+  const registration = await registered(platform, {
+    client_name: 'Agent',
+    redirect_uris: ['https://agent.example/callback'],
+    post_logout_redirect_uris: ['https://agent.example/bye'],
+    scope: 'openid',
+  });
+  const stranger = await appOf(platform, registration);
+  const browser = new Browser();
+  const [hint, own] = [
+    await idTokenFor(platform, app, browser),
+    await idTokenFor(platform, stranger, browser),
+  ];
+  const ofApp = { post_logout_redirect_uri: BYE, state: 's' };
+  const ofStranger = { post_logout_redirect_uri: 'https://agent.example/bye', state: 's' };
+  const open = async (parameters: Record<string, string>): Promise<Page> =>
+    new Browser().open(logoutUrl(platform, parameters));
+  t.is((await open({ ...ofApp, id_token_hint: hint })).location!.href, `${BYE}&state=s`);
+  for (const [parameters, label, href] of [
+    [{ ...ofApp, client_id: app.client.id }, 'Continue to https://reports.example', `${BYE}&amp;state=s`],
+    [
+      { ...ofStranger, client_id: stranger.client.id },
+      'Continue to https://agent.example',
+      'https://agent.example/bye?state=s',
+    ],
+    // The stranger has an ID token, of the own account.
+    [
+      { ...ofStranger, id_token_hint: own },
+      'Continue to https://agent.example',
+      'https://agent.example/bye?state=s',
+    ],
+  ] as const) {
+    const page = await open(parameters);
+    t.deepEqual([page.status, page.location, page.heading], [200, undefined, 'You are not signed in']);
+    t.true(page.html.includes(`<a class="button" href="${href}">${label}</a>`), page.html);
+  }
+  // Without a client, the URL is nobody's.
+  t.false((await open(ofApp)).html.includes('reports.example'));
+  // The user of the session has used the app.
+  const { location } = await browser.open(logoutUrl(platform, { ...ofStranger, id_token_hint: own }));
+  t.is(location!.href, 'https://agent.example/bye?state=s');
+});
+
+test('the ID token of the session does not end the login of another user at the host', async (t) => {
+  let signedOut = 0;
+  let hostUser: Platform['users']['all'][number] | undefined;
+  await using platform = await startPlatform({
+    openid: true,
+    login: { currentUser: () => hostUser, signOut: () => void (signedOut += 1) },
+  });
+  const app = await registerApp(platform);
+  const browser = new Browser();
+  const hint = await idTokenFor(platform, app, browser);
+  const url = logoutUrl(platform, { id_token_hint: hint, post_logout_redirect_uri: BYE });
+  hostUser = platform.users.all.find(({ id }) => id === '2');
+  for (const logout of [browser, new Browser()]) {
+    const page = await logout.open(url);
+    t.deepEqual([page.status, page.location, signedOut], [200, undefined, 0]);
+    t.regex(page.text, /Reports wants to sign you out\. You are signed in as bob@school\.example/);
+  }
+  hostUser = platform.users.all.find(({ id }) => id === '1');
+  t.is((await browser.open(url)).location!.href, BYE);
+  t.is(signedOut, 1);
 });
 
 test('the logout also ends the session of the host, as the own page does', async (t) => {
