@@ -43,6 +43,7 @@ export type ContestantName =
   | 'gatehouse-mariadb-million'
   | 'gatehouse-pruning'
   | 'gatehouse-open'
+  | 'gatehouse-openid'
   | 'plain'
   | 'plain-openid'
   | 'plain-knex'
@@ -143,6 +144,11 @@ export const CONTESTANTS: Readonly<Record<ContestantName, Contestant>> = {
     file: 'gatehouse.ts',
     database: 'SQLite',
     route: OPEN_ROUTE,
+  },
+  'gatehouse-openid': {
+    about: 'this package on SQLite, of an app that asks for OpenID Connect: with an ID token',
+    file: 'gatehouse-openid.ts',
+    database: 'SQLite',
   },
   plain: { about: 'oidc-provider alone, with a Map as storage', file: 'plain.ts' },
   'plain-openid': {

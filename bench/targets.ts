@@ -76,9 +76,10 @@ const ofOther = (
   other: ContestantName,
   figure: keyof typeof FIGURES,
   atMost: number,
+  contestant: ContestantName = 'gatehouse',
 ): Target => ({
   work,
-  contestant: 'gatehouse',
+  contestant,
   what: `${FIGURES[figure]}, of ${other}’s`,
   value(row, result) {
     const reference = findRow(result, other);
@@ -108,6 +109,7 @@ const TARGETS: readonly Target[] = [
     memory(work),
     ofOther(work, 'node-oauth2-server', 'cpu', 0.7),
   ]),
+  ofOther('code-exchange', 'plain-openid', 'cpu', 1, 'gatehouse-openid'),
   cpu('guard-1', 'gatehouse', 1.2),
   cpu('guard-1000', 'gatehouse', 1.2),
   ofOther('guard-1', 'jose', 'cpu', 1 / 4),

@@ -4,7 +4,15 @@ import type { Work } from './work.ts';
 export const codeFlow: Work = {
   name: 'code-flow',
   about: 'a new user logs in, consents and gets tokens',
-  contestants: ['plain', 'plain-openid', 'plain-knex', 'gatehouse', 'gatehouse-postgresql', 'floor'],
+  contestants: [
+    'plain',
+    'plain-openid',
+    'plain-knex',
+    'gatehouse',
+    'gatehouse-openid',
+    'gatehouse-postgresql',
+    'floor',
+  ],
   connections: 16,
   async prepare(client) {
     let people = 0;

@@ -7,6 +7,7 @@ export const SERVERS: readonly ContestantName[] = [
   'plain-openid',
   'plain-knex',
   'gatehouse',
+  'gatehouse-openid',
   'gatehouse-postgresql',
   'node-oauth2-server',
   'better-auth',
