@@ -18,6 +18,8 @@ export interface BenchArguments {
   /** One short round with two connections, and each server is started once for all works. The figures mean nothing. */
   readonly smoke: boolean;
   readonly rounds: number;
+  /** Ends a work before its last round when the ratios are sure. */
+  readonly untilSure: boolean;
   readonly seconds: number;
   readonly warmUp: number;
   /** The maximum number of connections. */
@@ -30,6 +32,8 @@ export interface BenchArguments {
   readonly json: boolean;
   /** Prints tables in Markdown. */
   readonly markdown: boolean;
+  /** The file of the picture in SVG. */
+  readonly picture: string | undefined;
   readonly profile: boolean;
   readonly help: boolean;
 }
@@ -44,6 +48,7 @@ rounds, in which the servers are measured in turn.
   --with CONTESTANT,...   ${CONTESTANT_NAMES.join(', ')};
                           the reference of the ratios is always included, node-oauth2-server and better-auth need --peers
   --rounds N              rounds (5)
+  --until-sure            fewer rounds, when the ratio of this package's CPU time to each other's is known to 5 %
   --seconds N             seconds per contestant and round (3)
   --smoke                 one short round, as a test of the benchmark itself
   --peers                 compare with node-oauth2-server and better-auth as well, which npm installs in the user's cache
@@ -51,6 +56,7 @@ rounds, in which the servers are measured in turn.
   --profile               show CPU profiles of the servers
   --json                  print one JSON object instead of tables
   --markdown              print the tables of docs/review/performance-tables.md
+  --picture FILE          write the picture of docs/review/performance.md, in SVG
   --help                  print this
 `;
 
@@ -62,6 +68,8 @@ export function readArguments(argv: readonly string[]): BenchArguments {
       only: { type: 'string' },
       with: { type: 'string' },
       rounds: { type: 'string', default: '5' },
+      'until-sure': { type: 'boolean', default: false },
+      picture: { type: 'string' },
       seconds: { type: 'string', default: '3' },
       smoke: { type: 'boolean', default: false },
       workers: { type: 'string', default: '2' },
@@ -82,6 +90,8 @@ export function readArguments(argv: readonly string[]): BenchArguments {
     ) as readonly ContestantName[],
     smoke,
     rounds: smoke ? 1 : amountOf('--rounds', values.rounds),
+    untilSure: values['until-sure'],
+    picture: values.picture,
     seconds: smoke ? 0.01 : amountOf('--seconds', values.seconds),
     batch: smoke ? 1 : 25,
     warmUp: smoke ? 0 : 8000,

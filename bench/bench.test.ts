@@ -8,10 +8,13 @@ import { temporaryDirectory } from '../test/examples/running-example.ts';
 import { compileCache } from '../test/harness/compile-cache.ts';
 import { readArguments, USAGE } from './arguments.ts';
 import { CONTESTANTS, findMissing } from './contestants.ts';
+import { isSure } from './comparison.ts';
 import { toMarkdown } from './markdown.ts';
 import type { Measurement } from './measurement.ts';
+import { toPicture } from './picture.ts';
 import { toResult } from './result.ts';
 import type { WorkResult } from './result.ts';
+import { intervalOfMedian } from './statistics.ts';
 import { checkTargets } from './targets.ts';
 import { warningsOf } from './warnings.ts';
 import { WORKS } from './works/index.ts';
@@ -149,14 +152,16 @@ test('the growth with several processes is compared with that of plain', (t) => 
   );
 });
 
-test('the first table in Markdown has a column for each server, and the ratios of this package', (t) => {
+test('the first table in Markdown has the ratios to others, as far as they are known', (t) => {
   const results = [
     toResult(
-      { name: 'client-credentials', about: 'a token' },
+      { name: 'refresh', about: 'a refresh' },
       new Map([
-        ['plain', [round(100)]],
-        ['gatehouse', [round(110)]],
-        ['gatehouse-json', [round(120)]],
+        ['plain', Array.from({ length: 6 }, () => round(100))],
+        ['plain-openid', Array.from({ length: 6 }, () => round(200))],
+        ['plain-knex', [150, 150, 160, 240, 150, 150].map((cpu) => round(cpu))],
+        ['gatehouse', [118, 119, 120, 120, 121, 122].map((cpu) => round(cpu))],
+        ['gatehouse-openid', Array.from({ length: 6 }, () => round(190))],
       ] as const),
     ),
     toResult(
@@ -173,19 +178,33 @@ test('the first table in Markdown has a column for each server, and the ratios o
   t.is(conditions, 'Measured.');
   t.is(
     first,
-    `| work | plain | gatehouse | gatehouse / plain |
-| --- | --: | --: | --: |
-| client-credentials: CPU µs (ops/s) | 100 (100) | 110 (100) | 1.10 (1.00) |
-| client-credentials: p50 / p99 ms | 1.0 / 2.0 | 1.0 / 2.0 | 1.00 / 1.00 |
-| client-credentials: peak memory, MB | 100 | 100 | 1.00 |
-| client-credentials, JSON: CPU µs (ops/s) | 100 (100) | 120 (100) | 1.20 (1.00) |
-| client-credentials, JSON: p50 / p99 ms | 1.0 / 2.0 | 1.0 / 2.0 | 1.00 / 1.00 |
-| client-credentials, JSON: peak memory, MB | 100 | 100 | 1.00 |`,
+    `|  | this package | oidc-provider in memory | oidc-provider on Knex and SQLite | Koa and koa-router alone |
+| --- | --: | --: | --: | --: |
+| a refresh: CPU time | 120 µs | 1.20 (1.18 to 1.22) | not sure |  |
+| operations per second | 100 | 1.00 (1.00 to 1.00) | 1.00 (1.00 to 1.00) |  |
+| a refresh, with an ID token: CPU time | 190 µs | 0.95 (0.95 to 0.95) |  |  |
+| operations per second | 100 | 1.00 (1.00 to 1.00) |  |  |
+| a route: CPU time | 60.0 µs |  |  | not sure |
+| operations per second | 100 |  |  | not sure |`,
   );
   t.deepEqual(
     others.filter((text) => text.startsWith('#')),
-    ['### client-credentials', '### guard-1', '### Targets'],
+    ['### refresh', '### guard-1', '### Targets'],
   );
+  t.false(isSure(results[0]!));
+  const picture = toPicture(results);
+  t.deepEqual(
+    Array.from(picture.matchAll(/class="ratio"[^>]*>([^<]+)/g), ([, ratio]) => ratio),
+    ['1.20', '0.95'],
+  );
+  t.true(picture.includes('>a refresh, with an ID token</text>'));
+});
+
+test('the interval of a median is that of the sign test', (t) => {
+  t.is(intervalOfMedian([1, 2, 3, 4, 5]), undefined);
+  t.deepEqual(intervalOfMedian([6, 5, 4, 3, 2, 1]), { low: 1, high: 6 });
+  // Tables of the sign test, such as those of W. J. Conover, Practical Nonparametric Statistics: of 20 values, the 6th and the 15th.
+  t.deepEqual(intervalOfMedian(Array.from({ length: 20 }, (_, index) => index + 1)), { low: 6, high: 15 });
 });
 
 test('--peers compares with other projects, which npm installs', async (t) => {

@@ -1,15 +1,18 @@
 // Compares this package with oidc-provider: npm run bench -- --help
 import { execFile } from 'node:child_process';
+import { writeFile } from 'node:fs/promises';
 import { availableParallelism, cpus } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 
 import { readArguments, USAGE } from './arguments.ts';
 import type { BenchArguments } from './arguments.ts';
+import { isSure } from './comparison.ts';
 import { findMissing } from './contestants.ts';
 import type { ContestantName } from './contestants.ts';
 import { installPeers, PeersError } from './install-peers.ts';
 import { toMarkdown } from './markdown.ts';
+import { toPicture } from './picture.ts';
 import type { ProfileSummary } from './profile.ts';
 import { reportProfile, reportTargets, reportWork } from './report.ts';
 import { toResult } from './result.ts';
@@ -18,7 +21,7 @@ import { runLoad, runStarts } from './run-rounds.ts';
 import type { RoundSettings } from './run-rounds.ts';
 import { Servers } from './servers.ts';
 import { checkTargets } from './targets.ts';
-import { warningsOf } from './warnings.ts';
+import { noiseOf, warningsOf } from './warnings.ts';
 import { WORKS } from './works/index.ts';
 import { STARTS } from './works/starts.ts';
 
@@ -57,6 +60,7 @@ async function bench(wanted: BenchArguments): Promise<void> {
     const settings: RoundSettings = {
       ...wanted,
       servers,
+      isSure: wanted.untilSure ? (rounds) => isSure(toResult(work, rounds)) : undefined,
       onMeasured(name, { cpu, perSecond }) {
         report(`${work.name} ${name}: ${cpu.toFixed(1)} us of CPU each, ${perSecond.toFixed(1)}/s`);
       },
@@ -76,12 +80,12 @@ async function bench(wanted: BenchArguments): Promise<void> {
     if (!wanted.json && !wanted.markdown) print(reportWork(result));
   }
 
+  if (wanted.picture !== undefined) await writeFile(wanted.picture, toPicture(results));
   const targets = wanted.smoke ? [] : checkTargets(results);
   if (wanted.json) {
     print(JSON.stringify({ machine: machine(), settings: wanted, results, targets, profiles, warnings }));
   } else if (wanted.markdown) {
     print(toMarkdown(conditionsOf(wanted, results), results, targets));
-    for (const warning of warnings) print(`\nToo noisy: ${warning}`);
   } else {
     if (targets.length > 0) print(reportTargets(targets));
     for (const warning of warnings) print(`Too noisy: ${warning}`);
@@ -99,12 +103,12 @@ function selectContestants(
 }
 
 /** How figures came about, in a sentence. */
-function conditionsOf({ rounds, seconds }: BenchArguments, results: readonly WorkResult[]): string {
+function conditionsOf({ seconds }: BenchArguments, results: readonly WorkResult[]): string {
   const { node, processor, processors } = machine();
-  const others = Math.max(0, ...results.flatMap(({ rows }) => rows.map((row) => row.others ?? 0)));
+  const rounds = results.flatMap(({ rows }) => rows.map((row) => row.rounds.length));
   return (
-    `Node.js ${node} on ${processors} processors (${processor}), ${rounds} rounds of ${seconds} s; ` +
-    `other processes used up to ${Math.round(others * 100)} % of the CPU time.`
+    `Node.js ${node} on ${processors} processors (${processor}), ${Math.min(...rounds)} to ${Math.max(...rounds)} rounds of ${seconds} s. ` +
+    noiseOf(results)
   );
 }
 

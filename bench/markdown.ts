@@ -1,61 +1,11 @@
+import { compare, OTHERS } from './comparison.ts';
+import type { Other, Ratio } from './comparison.ts';
 import { CONTESTANTS } from './contestants.ts';
-import type { ContestantName } from './contestants.ts';
 import { figures, HEADINGS, targetRows } from './report.ts';
-import { findRow, ratioOf } from './result.ts';
-import type { Compared, ResultRow, WorkResult } from './result.ts';
+import type { WorkResult } from './result.ts';
 import type { TargetResult } from './targets.ts';
 
-/** The columns of the first table. */
-const COLUMNS: readonly ContestantName[] = [
-  'floor',
-  'plain',
-  'plain-openid',
-  'plain-knex',
-  'node-oauth2-server',
-  'better-auth',
-  'gatehouse',
-];
-
-/** The columns with ratios of this package to others. */
-const COMPARED: readonly ContestantName[] = [
-  'plain',
-  'plain-openid',
-  'plain-knex',
-  'node-oauth2-server',
-  'better-auth',
-];
-
-/** A row of the first table for each work. */
-interface Line {
-  readonly what: string;
-  readonly cell: (row: ResultRow) => string;
-  readonly ratio: (own: ResultRow, other: ResultRow) => string;
-}
-
-const ratio = (figure: Compared) => (own: ResultRow, other: ResultRow) =>
-  ratioOf(figure, own, other).toFixed(2);
-
-const LINES: readonly Line[] = [
-  {
-    what: 'CPU µs (ops/s)',
-    cell: ({ cpu, perSecond }) => `${cpu.toFixed(0)} (${perSecond.toFixed(0)})`,
-    ratio: (own, other) => `${ratio('cpu')(own, other)} (${ratio('perSecond')(own, other)})`,
-  },
-  {
-    what: 'p50 / p99 ms',
-    cell: ({ p50, p99 }) => `${p50.toFixed(1)} / ${p99.toFixed(1)}`,
-    ratio: (own, other) => `${ratio('p50')(own, other)} / ${ratio('p99')(own, other)}`,
-  },
-  {
-    what: 'peak memory, MB',
-    cell: ({ peakMemory }) => peakMemory.toFixed(0),
-    ratio: ratio('peakMemory'),
-  },
-];
-
-const START: readonly Line[] = [{ what: 'ms', cell: ({ p50 }) => p50.toFixed(0), ratio: ratio('p50') }];
-
-/** The tables of docs/review/performance-tables.md: all operations at a glance, then each work and the targets. */
+/** The table of docs/review/performance.md, and behind it those of docs/review/performance-tables.md: each work, and the targets. */
 export function toMarkdown(
   conditions: string,
   results: readonly WorkResult[],
@@ -67,44 +17,29 @@ export function toMarkdown(
   });
   return [
     conditions,
-    overview(results.filter(({ reference }) => reference === 'plain')),
+    overview(results),
     ...works,
     `### Targets\n\n${table(['', 'value', 'target', ''], targetRows(targets))}`,
   ].join('\n\n');
 }
 
 function overview(results: readonly WorkResult[]): string {
-  const measured = new Set(results.flatMap(({ rows }) => rows.map(({ contestant }) => contestant)));
-  const columns = COLUMNS.filter((name) => measured.has(name));
-  const compared = COMPARED.filter((name) => measured.has(name));
-  const rows = results.flatMap((result) =>
-    (['gatehouse', 'gatehouse-json'] as const).flatMap((own) => {
-      const ownRow = findRow(result, own);
-      const name = own === 'gatehouse' ? result.name : `${result.name}, JSON`;
-      return ownRow ? linesOf(result, name, ownRow, { columns, compared }) : [];
-    }),
+  const comparisons = results.flatMap(compare);
+  const others = (Object.keys(OTHERS) as Other[]).filter((other) =>
+    comparisons.some(({ cpu }) => cpu.has(other)),
   );
-  return table(['work', ...columns, ...compared.map((name) => `gatehouse / ${name}`)], rows);
+  const rows = comparisons.flatMap(({ what, own, cpu, perSecond }) => [
+    [`${what}: CPU time`, `${own.cpu.toFixed(own.cpu < 100 ? 1 : 0)} µs`, ...others.map(cellOf(cpu))],
+    ['operations per second', own.perSecond.toFixed(0), ...others.map(cellOf(perSecond))],
+  ]);
+  return table(['', 'this package', ...others.map((other) => OTHERS[other])], rows);
 }
 
-function linesOf(
-  result: WorkResult,
-  name: string,
-  own: ResultRow,
-  { columns, compared }: { columns: readonly ContestantName[]; compared: readonly ContestantName[] },
-): string[][] {
-  return (name === 'start-up' ? START : LINES).map((line) => {
-    const cells = columns.map((column) => {
-      const row = column === 'gatehouse' ? own : findRow(result, column);
-      return row ? line.cell(row) : '';
-    });
-    const ratios = compared.map((other) => {
-      const row = findRow(result, other);
-      return row ? line.ratio(own, row) : '';
-    });
-    return [`${name}: ${line.what}`].concat(cells, ratios);
-  });
-}
+const cellOf = (ratios: ReadonlyMap<Other, Ratio>) => (other: Other) => {
+  const ratio = ratios.get(other);
+  if (ratio) return `${ratio.median.toFixed(2)} (${ratio.low.toFixed(2)} to ${ratio.high.toFixed(2)})`;
+  return ratios.has(other) ? 'not sure' : '';
+};
 
 function table(headings: readonly string[], rows: readonly (readonly string[])[]): string {
   const lines = [headings, headings.map((_, column) => (column === 0 ? '---' : '--:')), ...rows];

@@ -1,6 +1,7 @@
 import type { ContestantName } from './contestants.ts';
 import type { Measurement } from './measurement.ts';
-import { median } from './statistics.ts';
+import { intervalOfMedian, median } from './statistics.ts';
+import type { Interval } from './statistics.ts';
 
 /** The figures of all rounds of a work. */
 export interface WorkResult {
@@ -64,12 +65,24 @@ function toRow(
 }
 
 /** The median of the ratios of a figure to that of another contestant in the same round. */
-export function ratioOf(
-  figure: Compared,
-  { rounds }: Pick<ResultRow, 'rounds'>,
-  other: Pick<ResultRow, 'rounds'>,
-): number {
-  return median(rounds.map((round, index) => round[figure] / other.rounds[index]![figure]));
+export function ratioOf(figure: Compared, row: Measured, other: Measured): number {
+  return median(ratiosOf(figure, row, other));
+}
+
+/** Where the median of the ratios lies. `undefined`: it is not known well enough to say it. */
+export function sureIntervalOf(figure: Compared, row: Measured, other: Measured): Interval | undefined {
+  const ratios = ratiosOf(figure, row, other);
+  const interval = intervalOfMedian(ratios);
+  return interval && interval.high - interval.low <= SURE * median(ratios) ? interval : undefined;
+}
+
+type Measured = Pick<ResultRow, 'rounds'>;
+
+// The widest interval, of the ratio.
+const SURE = 0.05;
+
+function ratiosOf(figure: Compared, { rounds }: Measured, other: Measured): number[] {
+  return rounds.map((round, index) => round[figure] / other.rounds[index]![figure]);
 }
 
 export function findRow({ rows }: WorkResult, contestant: ContestantName): ResultRow | undefined {

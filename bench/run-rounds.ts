@@ -19,6 +19,8 @@ export interface RoundSettings {
   /** Whether the benchmark itself is tested, and nothing is measured. */
   readonly smoke: boolean;
   readonly rounds: number;
+  /** Ends before these rounds when the figures are sure. */
+  readonly isSure: ((rounds: Rounds) => boolean) | undefined;
   /** The length of a round of one contestant. */
   readonly seconds: number;
   /** The number of operations of each connection between two calls of `supply`. */
@@ -61,11 +63,11 @@ export async function runLoad(
     operations: fixed?.operations,
   };
   const before = Math.min(settings.warmUp, work.warmUp ?? Infinity);
-  const rounds = fixed?.rounds ?? settings.rounds;
+  const { rounds, isSure } = fixed ? { rounds: fixed.rounds } : settings;
   for (const { server, operations } of contestants) await warmUp(server, operations, load, before);
   const measured = await measureInTurn(
     contestants,
-    { ...settings, rounds },
+    { ...settings, rounds, isSure },
     async ({ name, server, operations }) => {
       if (!CONTESTANTS[name].prunes) return measureLoad(server, operations, load);
       await server.startPruning();
@@ -142,7 +144,7 @@ async function allOf<T>(making: readonly Promise<T>[]): Promise<T[]> {
 
 async function measureInTurn<One extends { readonly name: ContestantName }>(
   contestants: readonly One[],
-  { rounds, onMeasured }: RoundSettings,
+  { rounds, isSure, onMeasured }: RoundSettings,
   measure: (contestant: One) => Promise<Measurement>,
 ): Promise<Rounds> {
   const measured = new Map<ContestantName, Measurement[]>(contestants.map(({ name }) => [name, []]));
@@ -152,6 +154,7 @@ async function measureInTurn<One extends { readonly name: ContestantName }>(
       measured.get(contestant.name)!.push(measurement);
       onMeasured(contestant.name, measurement);
     }
+    if (isSure?.(measured)) break;
   }
   return measured;
 }
