@@ -71,6 +71,7 @@ const MODULES: Readonly<Record<string, string>> = {
   'bench/server/peer': 'bench computed',
   'bench/soak': 'public bench test *',
   'bench/trials': 'public lib/testing bench/chromium bench/soak/random test computed *',
+  'test/harness/platform': 'public test * lib/testing/test-server',
   'test/harness/public-server': 'public test * lib/server/create-auth-server',
   'test/generated-client': 'public examples * test computed',
   'test/docs':

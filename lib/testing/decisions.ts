@@ -22,7 +22,7 @@ export interface Decisions {
 }
 
 const HEADER = 'gatehouse-test-decision';
-const INTERACTION = /^\/oauth\/interaction\/([^/]+)$/;
+const INTERACTION = /\/oauth\/interaction\/([^/]+)$/;
 
 export function createDecisions(given: Interactions | undefined): Decisions {
   const decisions = new Map<string, Decision>();

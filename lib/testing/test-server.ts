@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import { createServer } from 'node:http';
+import type { RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
 import Koa from 'koa';
@@ -14,13 +15,18 @@ import { authorize, deny } from './authorize.ts';
 import type { Authorization, AuthorizeOptions, RegisteredClient } from './authorize.ts';
 import { createDecisions } from './decisions.ts';
 
-/** Options of `testServer()`: those of `createAuthServer()` that it does not set itself, all optional. */
+/** Options of `testServer()`: those of `createAuthServer()`, all optional. */
 export interface TestServerOptions<
   P extends string = string,
   R extends string = string,
   U extends User = User,
   S extends object = object,
-> extends Partial<Omit<AuthServerOptions<P, R, U, S>, 'issuer' | 'login' | 'paths' | 'users'>> {
+> extends Partial<Omit<AuthServerOptions<P, R, U, S>, 'issuer' | 'users'>> {
+  /**
+   * The issuer of a server below a path or behind a proxy, or what makes it from the origin that the server listens on:
+   * `(origin) => origin + '/auth'`. @default the origin
+   */
+  readonly issuer?: string | ((origin: string) => string | Promise<string>);
   /** A user store, or a list of users with their roles and permissions, who log in with any password. @default [] */
   readonly users?: UserStore<U> | readonly TestUser<P, R, U>[];
   /** Creates the app under test. @default an app with the server and the API, without other routes */
@@ -77,10 +83,47 @@ export async function testServer<P extends string, R extends string, U extends U
   const { app: makeApp = defaultApp, interactions, users: people = [], ...rest } = options;
   const users = isList(people) ? testUsers(people) : people;
   const decisions = createDecisions(interactions);
-  const storage = options.storage ?? memoryStorage();
-  await storage.migrate();
+  let app!: KoaApp;
+  const { auth, close, origin } = await listen<P, R, U, S>(
+    { ...rest, users, interactions: decisions.interactions },
+    {
+      create: createAuthServer,
+      async listener(created) {
+        app = await makeApp(created);
+        return app.callback();
+      },
+    },
+  );
+  const setup = { issuer: auth.issuer, decisions, users };
+  return {
+    origin,
+    auth,
+    app,
+    authorize: async (registered, user, request = {}) => authorize(setup, registered, user, request),
+    deny: async (registered, user, request = {}) => deny(setup, registered, user, request),
+    close,
+    [Symbol.asyncDispose]: close,
+  };
+}
 
-  const server = createServer().listen(0, '127.0.0.1');
+/** Creates a server with memory storage, and serves its app on a free loopback port. */
+export async function listen<P extends string, R extends string, U extends User, S extends object>(
+  {
+    issuer = (origin: string) => origin,
+    storage = memoryStorage(),
+    ...options
+  }: Omit<TestServerOptions<P, R, U, S>, 'app' | 'users'> & { readonly users: UserStore<U> },
+  {
+    create,
+    listener,
+  }: {
+    readonly create: typeof createAuthServer;
+    readonly listener: (auth: AuthServer<P, R, U, S>) => RequestListener | Promise<RequestListener>;
+  },
+): Promise<Pick<TestServer<P, R, U, S>, 'auth' | 'close' | 'origin'>> {
+  await storage.migrate();
+  // Longer than a busy machine lets this process wait: Node would close a connection at the moment when the client uses it again.
+  const server = createServer({ keepAliveTimeout: 60_000 }).listen(0, '127.0.0.1');
   await once(server, 'listening');
   const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   const stopListening = async (): Promise<void> => {
@@ -88,31 +131,15 @@ export async function testServer<P extends string, R extends string, U extends U
     server.closeAllConnections();
     await once(server, 'close');
   };
-
   try {
-    const auth = await createAuthServer<P, R, U, S>({
-      ...rest,
-      issuer: origin,
-      storage,
-      users,
-      interactions: decisions.interactions,
-    });
-    const app = await makeApp(auth);
-    server.on('request', app.callback());
-    const setup = { issuer: origin, decisions, users };
+    const identity = typeof issuer === 'string' ? issuer : await issuer(origin);
+    const auth = await create<P, R, U, S>({ ...options, issuer: identity, storage });
+    server.on('request', await listener(auth));
     const close = async (): Promise<void> => {
       await stopListening();
       await auth.close();
     };
-    return {
-      origin,
-      auth,
-      app,
-      authorize: async (registered, user, request = {}) => authorize(setup, registered, user, request),
-      deny: async (registered, user, request = {}) => deny(setup, registered, user, request),
-      close,
-      [Symbol.asyncDispose]: close,
-    };
+    return { origin, auth, close };
   } catch (error) {
     await stopListening();
     throw error;

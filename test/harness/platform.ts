@@ -1,13 +1,12 @@
 import { createApiRouter, createAuthServer, defineGate } from 'koa-gatehouse';
 import type { AuthServer, AuthServerOptions, Client, Gate, Logger, User, UserStore } from 'koa-gatehouse';
-import { memoryStorage } from 'koa-gatehouse/adapters/memory';
 import { pages } from 'koa-gatehouse/interactions';
 import Koa from 'koa';
 import type { RequestListener } from 'node:http';
 
+import { listen } from '../../lib/testing/test-server.ts';
 import { Browser } from './browser.ts';
 import type { Page } from './browser.ts';
-import { serve } from './serve.ts';
 
 type Permission = 'view_schools' | 'edit_schools';
 
@@ -124,44 +123,39 @@ export interface TokenAnswer {
   };
 }
 
-/** Starts a school platform, with only the package's public names: pages, endpoints and API. */
+/** Starts a school platform as `testServer()` does: pages, endpoints and API. */
 export async function startPlatform(
   given: Partial<AuthServerOptions<Permission, 'registrar', Person>> = {},
   { path = '', inFront, reach, create = createAuthServer, app = bareApp }: Mounting = {},
 ): Promise<Platform> {
   const users = people();
   const logger = recordingLogger();
-  let auth!: Platform['auth'];
   let seen!: string;
-  const served = await serve(async (origin) => {
-    seen = (await inFront?.(origin)) ?? origin;
-    const storage = given.storage ?? memoryStorage();
-    await storage.migrate();
-    auth = await create<Permission, 'registrar', Person>({
-      issuer: seen + path,
+  const { auth, close } = await listen<Permission, 'registrar', Person, object>(
+    {
       users,
-      storage,
       interactions: pages({ brand: { name: 'Acme Schools' } }),
       gate,
       scopes: { 'schools:read': { description: 'See your schools', permissions: ['view_schools'] } },
       logger,
       ...given,
-    });
-    const api = createApiRouter({ auth });
-    api.get('/schools', auth.requires('view_schools'), (ctx) => {
-      ctx.body = { data: [{ id: 1, name: 'Hill School' }] };
-    });
-    return app({ auth, api });
-  });
-  return {
-    ...platformOf(auth, { origin: seen, path, reach }),
-    users,
-    logger,
-    async [Symbol.asyncDispose]() {
-      await served[Symbol.asyncDispose]();
-      await auth.close();
+      async issuer(origin) {
+        seen = (await inFront?.(origin)) ?? origin;
+        return given.issuer ?? seen + path;
+      },
     },
-  };
+    {
+      create,
+      async listener(created) {
+        const api = createApiRouter({ auth: created });
+        api.get('/schools', created.requires('view_schools'), (ctx) => {
+          ctx.body = { data: [{ id: 1, name: 'Hill School' }] };
+        });
+        return app({ auth: created, api });
+      },
+    },
+  );
+  return { ...platformOf(auth, { origin: seen, path, reach }), users, logger, [Symbol.asyncDispose]: close };
 }
 
 /** The listener of an app with only the server and its API. */

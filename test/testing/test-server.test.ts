@@ -117,6 +117,22 @@ test('OAuth errors of the server are thrown', async (t) => {
   await t.throwsAsync(server.authorize(job, ann), { code: 'ERR_CONFIG', message: /no redirect URI/ });
 });
 
+test('a server below a path, with the issuer of a proxy in front', async (t) => {
+  await using server = await testServer({
+    gate,
+    users: [ann],
+    issuer: (origin) => `${origin.replace('127.0.0.1', 'localhost')}/auth`,
+  });
+  const reports = await server.auth.clients.create(REPORTS);
+  const { callback, exchange } = await server.authorize(reports, ann);
+  t.is(callback.searchParams.get('iss'), `${server.origin.replace('127.0.0.1', 'localhost')}/auth`);
+  t.like(await exchange(), { token_type: 'Bearer' });
+  await t.throwsAsync(testServer({ issuer: 'http://example.org' }), {
+    code: 'ERR_CONFIG',
+    message: /^issuer: /,
+  });
+});
+
 test('without options, the test server issues tokens', async (t) => {
   await using server = await testServer();
   const { client, secret } = await server.auth.clients.create({

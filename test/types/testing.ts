@@ -46,8 +46,7 @@ server.auth.requires('view_schools');
 server.auth.requires('edit_schools');
 // @ts-expect-error there is no such role
 await testServer({ gate, users: [{ id: '1', roles: ['teacher'] }] });
-// @ts-expect-error the test server chooses its address
-await testServer({ gate, issuer: 'https://platform.example' });
+await testServer({ gate, issuer: (origin) => `${origin}/auth` });
 await testServer({
   gate,
   users: [person],
