@@ -12,10 +12,7 @@ export interface Grant {
   /** The scopes that it is limited to. Empty: it permits nothing. `undefined`: no limit, it permits all that the user may do. */
   readonly scopes: readonly string[] | undefined;
   readonly createdAt: number;
-  /**
-   * When its code expires; with a `sessionUid`, when the login session ends at the latest. A storage keeps the grant until then, and
-   * until the last of its credentials has expired.
-   */
+  /** When its code expires. A storage keeps the grant until then, and until the last of its credentials has expired. */
   readonly expiresAt: number;
   /** When it was revoked, with every code and token of it; `undefined` when it was not. */
   readonly revokedAt: number | undefined;

@@ -46,7 +46,7 @@ export function tokenPart(options: ResolvedOptions, parts: TokenParts): EnginePa
   return {
     models: {
       Grant: grantAdapter(storage.grants, issuer),
-      AuthorizationCode: codeAdapter(storage.grants, options.tokens),
+      AuthorizationCode: codeAdapter(storage.grants),
       RefreshToken: refreshTokenAdapter(storage, options, parts.findForeign),
       AccessToken: accessTokenAdapter('user', storage, clients, options, isActive),
       ClientCredentials: accessTokenAdapter('client', storage, clients, options, isActive),

@@ -153,6 +153,7 @@ export async function exchange(
       ? await redeem(options.storage.grants, presented, {
           successor: successorOf(presented, lifetimes, at),
           accessTokenExpiresAt: at + lifetime,
+          signedInUntil: signedInUntil(presented, options.tokens.lifetimes.sessionAbsolute),
           refreshGrace: refreshGraceOf(presented, client, options),
         })
       : await findCurrent(options.storage, presented);
@@ -204,6 +205,15 @@ function successorOf(
       sealedSuccessor: undefined,
     },
   };
+}
+
+/** Until then the client has to be told when the login session ends, in seconds since 1970. 0: nobody has signed in. */
+function signedInUntil(
+  { credential: { payload }, grant: { createdAt, sessionUid } }: PresentedCredential,
+  sessionAbsolute: number,
+): number {
+  if (sessionUid === undefined) return 0;
+  return ((payload['authTime'] as number | undefined) ?? createdAt) + sessionAbsolute;
 }
 
 type Parameters<Required extends string> = Readonly<Record<Required, string>> &

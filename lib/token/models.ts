@@ -11,7 +11,6 @@ import type {
   GrantStore,
   IntrospectedPersonalToken,
   Storage,
-  StoredSession,
 } from '../contracts/index.ts';
 import { currentRequest } from '../engine/request.ts';
 import type { EngineRequest, PresentedCredential } from '../engine/request.ts';
@@ -25,10 +24,7 @@ import { OPENID, scopeNames } from './scopes.ts';
 import type { IsTokenActive } from './verify-access-token.ts';
 
 /** Authorization codes, which the authorization endpoint of the engine saves. They are redeemed in authorization-code.ts. */
-export function codeAdapter(
-  grants: Pick<GrantStore, 'insert'>,
-  { lifetimes }: Pick<ResolvedOptions['tokens'], 'lifetimes'>,
-): Partial<Adapter> {
+export function codeAdapter(grants: Pick<GrantStore, 'insert'>): Partial<Adapter> {
   return {
     async upsert(value, payload) {
       const request = currentRequest();
@@ -36,8 +32,8 @@ export function codeAdapter(
       const { consent, isLimitedToNoScope: limited = false, session: found } = request;
       const origin = senderOf(request.host);
       const { sequence, session } = found;
-      const approved = approvedGrant(payload, { limited, origin, sequence });
-      const grant = signsIn(payload) ? signInGrant(approved, session, lifetimes.sessionAbsolute) : approved;
+      const sessionUid = signsIn(payload) ? session.uid : undefined;
+      const grant = approvedGrant(payload, { limited, origin, sequence, sessionUid });
       const basis = { consent, sessionId: session.id };
       const code = toCode(value, payload, { hasOfflineAccess: request.hasOfflineAccess });
       if (await grants.insert(grant, code, basis)) return;
@@ -119,7 +115,12 @@ function namedClaims(claims: unknown): object | undefined {
 /** The grant of the current authorization request, made by `createLoadGrant` (see consent.ts). */
 function approvedGrant(
   payload: AdapterPayload,
-  { limited, origin, sequence }: { limited: boolean } & Pick<Grant, 'origin' | 'sequence'>,
+  {
+    limited,
+    origin,
+    sequence,
+    sessionUid,
+  }: { limited: boolean } & Pick<Grant, 'origin' | 'sequence' | 'sessionUid'>,
 ): Grant {
   const grant = Provider.ctx?.oidc.entities.Grant;
   if (!grant || grant.jti !== payload.grantId) {
@@ -136,19 +137,13 @@ function approvedGrant(
     revokedAt: undefined,
     sequence,
     origin,
-    sessionUid: undefined,
+    sessionUid,
   };
 }
 
 /** Whether the client gets an ID token (OpenID Connect Core 1.0 section 3.1.2.1). */
 function signsIn({ scope }: AdapterPayload): boolean {
   return scopeNames(scope).includes(OPENID);
-}
-
-/** A grant by which the user is signed in at the client: it is stored until the session ends, at which the client is told of it. */
-function signInGrant(grant: Grant, { payload, uid }: StoredSession, sessionAbsolute: number): Grant {
-  const begun = (payload['loginTs'] as number | undefined) ?? grant.createdAt;
-  return { ...grant, sessionUid: uid, expiresAt: Math.max(grant.expiresAt, begun + sessionAbsolute) };
 }
 
 /**

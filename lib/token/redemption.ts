@@ -50,6 +50,8 @@ export interface TokenExchange {
   readonly successor: { readonly value: string; readonly credential: Credential };
   /** When the access token of the response expires, in seconds since 1970. */
   readonly accessTokenExpiresAt: number;
+  /** When the login session in which the user has signed in at the client ends at the latest, in seconds since 1970. */
+  readonly signedInUntil: number;
   /** See {@link refreshGraceOf}. */
   readonly refreshGrace: number;
 }
@@ -75,12 +77,13 @@ export interface RefreshTokenFound {
 export async function redeem(
   grants: Pick<GrantStore, 'redeem'>,
   { credential: { id, kind }, value }: PresentedCredential,
-  { accessTokenExpiresAt, refreshGrace, successor }: TokenExchange,
+  { accessTokenExpiresAt, refreshGrace, signedInUntil, successor }: TokenExchange,
 ): Promise<RefreshTokenFound> {
   // A retry at the end of the grace gets an access token that expires later by the length of the grace.
   const expiresAt = Math.max(
     accessTokenExpiresAt + refreshGrace + CLOCK_MARGIN,
     successor.credential.expiresAt,
+    signedInUntil,
   );
   const sealedSuccessor =
     kind !== 'code' && refreshGrace > 0 ? sealSuccessor(successor.value, value) : undefined;

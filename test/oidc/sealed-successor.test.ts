@@ -45,6 +45,7 @@ async function seal(presented: string, successor: string): Promise<string> {
     {
       successor: { value: successor, credential: aCredential(successor) },
       accessTokenExpiresAt: FUTURE,
+      signedInUntil: 0,
       refreshGrace: 10,
     },
   );

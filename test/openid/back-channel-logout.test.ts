@@ -4,6 +4,7 @@ import test from 'ava';
 import type { ExecutionContext } from 'ava';
 import { createLocalJWKSet, decodeJwt, jwtVerify } from 'jose';
 import type { JSONWebKeySet, JWTPayload } from 'jose';
+import knex from 'knex';
 import { createAdministration } from 'koa-gatehouse';
 import { memoryStorage } from 'koa-gatehouse/adapters/memory';
 import { knexStorage } from 'koa-gatehouse/adapters/knex';
@@ -305,6 +306,35 @@ test.serial(
     await signOut(platform, browser);
     await until(() => apps.tokensOf('app').length === 1);
     t.is(decodeJwt(apps.tokensOf('app')[0]!)['sid'], claims['sid']);
+  },
+);
+
+test.serial(
+  'codes that nobody redeems leave no rows, however often a site has a browser ask for one',
+  async (t) => {
+    const database = knex({
+      client: 'better-sqlite3',
+      connection: { filename: ':memory:' },
+      useNullAsDefault: true,
+    });
+    t.teardown(async () => database.destroy());
+    await using setup = await setUp({ storage: knexStorage(database) });
+    const { apps, platform, register } = setup;
+    const app = await register('app');
+    const browser = new Browser();
+    await signInAt(setup, app, browser);
+    for (let time = 0; time < 5; time += 1) {
+      const { location } = await browser.get(
+        authorizeUrl(platform, app, { scope: 'openid', prompt: 'none', nonce: String(time) }),
+      );
+      t.truthy(location!.searchParams.get('code'));
+    }
+    t.is((await database('gatehouse_grants')).length, 6);
+    passTime(3600);
+    await platform.auth.prune();
+    t.is((await database('gatehouse_grants')).length, 1);
+    await signOut(platform, browser);
+    await until(() => apps.tokensOf('app').length === 1);
   },
 );
 
