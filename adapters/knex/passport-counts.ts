@@ -1,5 +1,5 @@
 import type { PassportSource, PassportTokenCount } from '../../lib/contracts/index.ts';
-import { text, time } from './passport-tables.ts';
+import { list, text, time } from './passport-tables.ts';
 import type { PassportRow, PassportTables } from './passport-tables.ts';
 
 // In milliseconds: each statement reads a whole table, which has no index for it.
@@ -11,7 +11,7 @@ export function passportCounts({
   knex,
   names,
   run,
-}: PassportTables): Pick<PassportSource, 'countTokens'> {
+}: PassportTables): Pick<PassportSource, 'countTokens' | 'liveScopes'> {
   const textType = knex.client.driverName === 'mysql2' ? 'char' : 'text';
   const clientText = knex.raw(`cast(a.client_id as ${textType}) as client_id_text`);
   const lastText = (table: 'a' | 'r') =>
@@ -21,7 +21,7 @@ export function passportCounts({
   return {
     async countTokens() {
       for (const table of ['accessTokens', 'refreshTokens'] as const) await columns(table);
-      const at = new Date().toISOString().slice(0, 19).replace('T', ' ');
+      const at = dateTime();
       const access: readonly PassportRow[] = await run(
         () =>
           knex({ a: names.accessTokens })
@@ -51,5 +51,23 @@ export function passportCounts({
         lastEnd: time(row['last_text']) ?? 0,
       }));
     },
+    async liveScopes() {
+      await columns('accessTokens');
+      const rows: readonly PassportRow[] = await run(
+        () =>
+          knex(names.accessTokens)
+            .distinct('scopes')
+            .where('revoked', false)
+            .where('expires_at', '>', dateTime()),
+        TIMEOUT,
+      );
+      const scopes = new Set(rows.flatMap((row) => list(row['scopes']) ?? []));
+      return [...scopes].toSorted();
+    },
   };
+}
+
+/** The time as Laravel stores it. */
+function dateTime(): string {
+  return new Date().toISOString().slice(0, 19).replace('T', ' ');
 }

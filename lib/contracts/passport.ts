@@ -109,6 +109,8 @@ export interface PassportSource {
   check(): Promise<{ readonly isWritable: boolean }>;
   /** Counts the live tokens by client and kind, those of revoked clients too. Reads the whole tables, for a minute each at most. */
   countTokens(): Promise<readonly PassportTokenCount[]>;
+  /** The scopes that live access tokens name, in the order of their names. Reads the whole table, for a minute at most. */
+  liveScopes(): Promise<readonly string[]>;
   /** Finds an access token by its `jti`. `undefined`: there is no row of it, so it is revoked. */
   findAccessToken(id: string): Promise<PassportAccessToken | undefined>;
   /** Finds a refresh token of a client. `undefined`: there is no row of it, so it is revoked. */

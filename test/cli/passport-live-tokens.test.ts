@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { writeFileSync } from 'node:fs';
 
 import { knexStorage } from 'koa-gatehouse/adapters/knex';
 
@@ -29,7 +30,7 @@ onEachEmptyDatabase(
     ]);
     const at = Math.floor(Date.now() / 1000);
     const of = { clientId: app!, userId: 7, expiresIn: DAY };
-    await issue(database, of);
+    await issue(database, { ...of, scopes: ['orders:read', '*'] });
     await issue(database, { ...of, expiresIn: 30 * DAY, name: 'script' });
     await issue(database, { clientId: app! });
     await issue(database, { ...of, issuedAt: at - 2 * DAY });
@@ -62,7 +63,21 @@ onEachEmptyDatabase(
       reasons.map((reason) => ({ reason, count: 2 })),
     );
 
+    t.deepEqual(tokens['undefined_scopes'], ['orders:read']);
+    const gateFile = temporaryFile('gate.ts');
+    writeFileSync(
+      gateFile,
+      `import { defineGate } from ${JSON.stringify(import.meta.resolve('koa-gatehouse'))};
+       export const gate = defineGate({ permissions: { view: 'View' } });
+       export const scopes = { 'orders:read': { description: 'See', permissions: ['view'] } };`,
+    );
+    const checked = await gatehouseJson<{ tokens: Record<string, unknown> }>([...words, '--gate', gateFile], {
+      DATABASE_URL,
+    });
+    t.deepEqual(checked.tokens['undefined_scopes'], []);
+
     const { output } = await gatehouse(words, { DATABASE_URL });
+    t.true(output.includes('because those that are not defined permit nothing: orders:read.\n'), output);
     t.true(
       output.includes(
         `Live tokens that the option passport accepts: 1 access tokens of users, 1 personal access tokens, 1 access tokens of clients, 3 refresh tokens; the last one ends on ${lastEnd.slice(0, 10)}.\n`,

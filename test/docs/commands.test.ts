@@ -3,10 +3,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 import test from 'ava';
-import createKnex from 'knex';
 
 import { gatehouse } from '../cli/gatehouse.ts';
-import { CREATE_TABLE, row12 } from '../cli/passport-tables.ts';
+import { row12 } from '../cli/passport-tables.ts';
+import { connectLaravel, createTables } from '../passport/laravel.ts';
 import { blocksOf, GUIDES } from './guides.ts';
 
 /** The lines of a guide's shell blocks that run the command. */
@@ -27,37 +27,26 @@ for (const guide of guides) {
     t.teardown(() => rmSync(folder, { recursive: true, force: true }));
     const database = `sqlite:${join(folder, 'gatehouse.db')}`;
     t.is((await gatehouse(['migrate', '--database', database])).code, 0);
+    const PASSPORT_DATABASE_URL = await passportDatabase(folder);
     for (const line of commandsOf(guide)) {
       const words = line.split(/\s+/).slice(2);
-      // The databases of the guide are replaced by those of the test.
-      await replaceValue(words, '--database', async () => database);
-      await replaceValue(words, '--source', async () => passportDatabase(folder));
-      const { code, errors } = await gatehouse(words, { DATABASE_URL: database });
+      // The database of the guide is replaced by that of the test.
+      const at = words.indexOf('--database');
+      if (at >= 0) words[at + 1] = database;
+      const { code, errors } = await gatehouse(words, { DATABASE_URL: database, PASSPORT_DATABASE_URL });
       t.is(code, 0, `${line}\n${errors}`);
     }
   });
 }
 
-/** Replaces the value of an option, if the words have it. */
-async function replaceValue(words: string[], option: string, value: () => Promise<string>): Promise<void> {
-  const at = words.indexOf(option);
-  if (at >= 0) words[at + 1] = await value();
-}
-
 /** A Laravel app's database with one app in it. */
 async function passportDatabase(folder: string): Promise<string> {
-  const filename = join(folder, 'laravel.db');
-  const knex = createKnex({
-    client: 'better-sqlite3',
-    connection: { filename },
-    useNullAsDefault: true,
-  });
-  if (!(await knex.schema.hasTable('oauth_clients'))) {
-    await knex.raw(CREATE_TABLE['12.x']['better-sqlite3']);
-    await knex('oauth_clients').insert(
-      row12({ name: 'Reports', secret: 'a plain secret', redirect: 'https://reports.example/callback' }),
-    );
-  }
-  await knex.destroy();
-  return `sqlite:${filename}`;
+  const address = `sqlite:${join(folder, 'laravel.db')}`;
+  const laravel = connectLaravel('better-sqlite3', address);
+  await createTables(laravel, '11');
+  await laravel('oauth_clients').insert(
+    row12({ name: 'Reports', secret: 'a plain secret', redirect: 'https://reports.example/callback' }),
+  );
+  await laravel.destroy();
+  return address;
 }

@@ -35,12 +35,12 @@ export function addClientImport(client: Command): void {
         '  "clients": [{"client_id", "name", "result": "imported" | "present" | "skipped" | "refused", "grant_type",\n' +
         '  "disabled", "notes": [], "errors": [{"field", "message"}], "tokens_refused"}]}; on a dry run "imported" are those that would be,\n' +
         '  and "tokens" are the live ones: {"accepted": {"user", "personal", "client", "refresh"}, "last_end",\n' +
-        '  "refused": [{"reason", "count"}]}',
+        '  "refused": [{"reason", "count"}], "undefined_scopes": those that they name, without those of --gate}',
     )
     .action(run);
 }
 
-const run = withSession(async ({ administration }, { yes = false, ...given }: Options) =>
+const run = withSession(async ({ administration, names }, { yes = false, ...given }: Options) =>
   withSource(given, async (source) => {
     const dryRun = !yes;
     const { interrupted, result } = await interruptible(
@@ -48,7 +48,8 @@ const run = withSession(async ({ administration }, { yes = false, ...given }: Op
       async (running) => importClients(source, administration, { dryRun, ...running }),
     );
     const refusals = new Map(result.map((one) => [one.client_id, one.tokens_refused ?? undefined]));
-    const tokens = dryRun && !interrupted ? await countLiveTokens(source, refusals) : undefined;
+    const tokens =
+      dryRun && !interrupted ? await countLiveTokens(source, refusals, names?.scopes) : undefined;
     return importReport(result, { dryRun, interrupted, tokens });
   }),
 );

@@ -19,21 +19,27 @@ export interface LiveTokens {
   /** When the last accepted one ends; `null`: there is none. */
   readonly last_end: string | null;
   readonly refused: readonly { readonly reason: string; readonly count: number }[];
+  /** The scopes that they name and that the gate file does not define. */
+  readonly undefined_scopes: readonly string[];
 }
 
 /**
  * Counts the live tokens of Passport that the option `passport` would accept, and the others by the reason.
  *
  * @param refusals - by the id of each client why its tokens are refused; `undefined`: they are accepted
+ * @param scopes - those of the gate file; `undefined`: none are known to be defined
  * @returns a text when they cannot be counted: the reason
  */
 export async function countLiveTokens(
-  source: Pick<PassportSource, 'countTokens'>,
+  source: Pick<PassportSource, 'countTokens' | 'liveScopes'>,
   refusals: ReadonlyMap<string, string | undefined>,
+  scopes: object = {},
 ): Promise<LiveTokens | string> {
   let counts: readonly PassportTokenCount[];
+  let named: readonly string[];
   try {
     counts = await source.countTokens();
+    named = await source.liveScopes();
   } catch (error) {
     // Clients can be imported by a user of the database who may not read the tokens.
     if (error instanceof ConfigError || error instanceof StorageError) return error.message;
@@ -56,12 +62,13 @@ export async function countLiveTokens(
     accepted,
     last_end: lastEnd === 0 ? null : new Date(lastEnd * 1000).toISOString(),
     refused: Array.from(refused, ([reason, count]) => ({ reason, count })),
+    undefined_scopes: named.filter((name) => name !== '*' && !Object.hasOwn(scopes, name)),
   };
 }
 
 export function liveTokensText(tokens: LiveTokens | string): string {
   if (typeof tokens === 'string') return wrap('', `The live tokens were not counted: ${tokens}`);
-  const { accepted, last_end: lastEnd, refused } = tokens;
+  const { accepted, last_end: lastEnd, refused, undefined_scopes: missing } = tokens;
   const kinds = Object.entries(KINDS).map(
     ([kind, name]) => `${formatCount(accepted[kind as PassportTokenCount['kind']])} ${name}`,
   );
@@ -71,5 +78,13 @@ export function liveTokensText(tokens: LiveTokens | string): string {
     ...refused.map(({ count, reason }) =>
       wrap('', `Live tokens that cannot move: ${formatCount(count)}, because ${reason}.`),
     ),
+    ...(missing.length > 0
+      ? [
+          wrap(
+            '',
+            `Define the scopes that they name in the option scopes, because those that are not defined permit nothing: ${missing.join(', ')}.`,
+          ),
+        ]
+      : []),
   ].join('\n');
 }

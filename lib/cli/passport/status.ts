@@ -28,7 +28,8 @@ export function addPassportCommands(program: Command): void {
   addSourceOptions(status)
     .addHelpText(
       'after',
-      '\nA refresh token is used once: the app then has tokens of this server.\n\n' +
+      '\nLists the apps and kinds of tokens that were used within a week; --json lists all with live tokens. A refresh token is used once:\n' +
+        'the app then has tokens of this server.\n\n' +
         'JSON: {"in_use": true, "last_end", "last_day": 3, "last_week": 5, "live": 9,\n' +
         '  "tokens": [{"client_id", "name", "kind": "user" | "personal" | "client" | "refresh", "last_day", "last_week", "live",\n' +
         '  "last_end"}]}; "client_id" is null for refresh tokens whose access tokens were purged',
@@ -102,7 +103,8 @@ function statusReport(tokens: readonly Status[]): Report {
     null,
   );
   const [lastDay, lastWeek, live] = [sum('last_day'), sum('last_week'), sum('live')];
-  const rows = tokens.map((one) => [
+  const used = tokens.filter((one) => one.last_week > 0);
+  const rows = used.map((one) => [
     one.client_id ?? '–',
     one.name ?? '–',
     KINDS[one.kind],
@@ -123,6 +125,14 @@ function statusReport(tokens: readonly Status[]): Report {
     },
     text: [
       ...(rows.length > 0 ? [table(columns, rows, 'Name')] : []),
+      ...(used.length > 0 && used.length < tokens.length
+        ? [
+            wrap(
+              '',
+              `Not listed: ${formatCount(tokens.length - used.length)} more of which none was used within a week. --json lists them.`,
+            ),
+          ]
+        : []),
       wrap('', conclusion({ lastEnd, lastWeek, live })),
     ].join('\n\n'),
   };
