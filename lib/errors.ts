@@ -11,6 +11,7 @@ export const ERRORS = {
   ERR_CLIENT_NOT_FOUND: { status: 404, problem: 'client_not_found' },
   ERR_ASSIGNMENT_INVALID: { status: 422, problem: 'assignment_invalid' },
   ERR_PERSONAL_TOKEN_INVALID: { status: 422, problem: 'personal_token_invalid' },
+  ERR_ERASURE_INCOMPLETE: { status: 409, problem: 'erasure_incomplete' },
   ERR_PERMISSION_MISSING: { status: 403, problem: 'missing_permission' },
   ERR_LOGIN_REQUIRED: { status: 403, problem: 'login_required' },
   ERR_INTERACTION_EXPIRED: { status: 400, problem: 'interaction_expired' },

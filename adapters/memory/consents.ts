@@ -1,6 +1,6 @@
 import { mergeConsents, NO_SCOPES } from '../../lib/contracts/consents.ts';
 import type { Consent, ConsentStore } from '../../lib/contracts/index.ts';
-import { changeRow, copy, keyOf } from './tables.ts';
+import { changeRow, copy, isUserEnded, keyOf } from './tables.ts';
 import type { Tables } from './tables.ts';
 
 /** Consents of users to clients. */
@@ -10,8 +10,8 @@ export function consentStore(tables: Tables): ConsentStore {
     async find(userId, clientId) {
       return copy(consents.get(keyOf(userId, clientId)));
     },
-    async add(consent) {
-      addConsent(tables, consent);
+    async add(consent, sequence = Infinity) {
+      if (!isUserEnded(tables, consent.userId, sequence)) addConsent(tables, consent);
     },
     async touch(userId, clientId, at) {
       const key = keyOf(userId, clientId);

@@ -9,7 +9,7 @@ import type {
   UsableGrant,
 } from '../../lib/contracts/index.ts';
 import { revokeGrants } from './logouts.ts';
-import { copy, copyWithPayload, isLive, keyOf, throwIfTaken } from './tables.ts';
+import { copy, copyWithPayload, isLive, isUserEnded, keyOf, throwIfTaken } from './tables.ts';
 import type { CredentialRow, Tables } from './tables.ts';
 
 /** Grants with their credentials. */
@@ -102,7 +102,7 @@ function isSelected(grant: Grant, selector: GrantSelector): boolean {
   return grant.userId === selector.userId && grant.clientId === selector.clientId;
 }
 
-/** Inserts a grant with its first credential, unless one of its prerequisites has been deleted. */
+/** Inserts a grant with its first credential, unless one of its prerequisites has been deleted, or its user was ended. */
 export function insertGrant(
   tables: Tables,
   grant: Grant,
@@ -113,6 +113,7 @@ export function insertGrant(
   const known = consent && consents.get(keyOf(consent.userId, consent.clientId));
   if (known?.createdAt !== consent?.createdAt) return false;
   if (sessionId !== undefined && !sessions.has(sessionId)) return false;
+  if (isUserEnded(tables, grant.userId, grant.sequence)) return false;
   throwIfTaken(grants, grant.id);
   insertCredential(tables, credential);
   grants.set(grant.id, {

@@ -20,7 +20,16 @@ import { passportUseStore } from './passport-uses.ts';
 import { personalTokenStore } from './personal-tokens.ts';
 import { revocationStore } from './revocations.ts';
 import { userDataStore } from './user-data.ts';
-import { changeRow, copy, copyWithPayload, emptyTables, endOfUser, keyOf, throwIfTaken } from './tables.ts';
+import {
+  changeRow,
+  copy,
+  copyWithPayload,
+  emptyTables,
+  endOfUser,
+  isUserEnded,
+  keyOf,
+  throwIfTaken,
+} from './tables.ts';
 import type { Tables } from './tables.ts';
 
 /**
@@ -70,6 +79,7 @@ function sessionStore(tables: Tables): SessionStore {
   return {
     async insert(session) {
       throwIfTaken(sessions, session.id);
+      if (isUserEnded(tables, session.userId, session.sequence)) return;
       sessions.set(session.id, copyWithPayload(session));
     },
     async find(id, clientId) {

@@ -1,6 +1,6 @@
 import { KEPT_NETWORKS } from '../../lib/contracts/personal-tokens.ts';
 import type { PersonalToken, PersonalTokenStore } from '../../lib/contracts/index.ts';
-import { changeRow, copy, endOfUser, throwIfTaken } from './tables.ts';
+import { changeRow, copy, endOfUser, isUserEnded, throwIfTaken } from './tables.ts';
 import type { PersonalTokenRow, Tables } from './tables.ts';
 
 /** Personal access tokens. */
@@ -20,6 +20,7 @@ export function personalTokenStore(tables: Tables): PersonalTokenStore {
       for (const { expiresAt, id, sequence } of ofUser) {
         if (expiresAt <= now || sequence < endOfUser(tables, token.userId)) personalTokens.delete(id);
       }
+      if (isUserEnded(tables, token.userId, token.sequence)) return true;
       throwIfTaken(personalTokens, token.id);
       if (live(({ userId }) => userId === token.userId).length >= limit) return false;
       personalTokens.set(token.id, {

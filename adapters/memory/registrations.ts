@@ -6,7 +6,7 @@ import type {
 } from '../../lib/contracts/index.ts';
 import { deleteClient, insertClient } from './clients.ts';
 import { addConsent } from './consents.ts';
-import { copy, end, keyOf, throwIfTaken } from './tables.ts';
+import { copy, end, isUserEnded, keyOf, throwIfTaken } from './tables.ts';
 import type { Tables } from './tables.ts';
 
 /** Registrations of clients that registered themselves. */
@@ -34,10 +34,10 @@ export function registrationStore(tables: Tables): RegistrationStore {
       const registration = registrations.get(clientId);
       if (registration) registrations.set(clientId, { ...registration, tokenHash: '' });
     },
-    async addConsent(consent) {
+    async addConsent(consent, sequence = Infinity) {
       const { clientId, updatedAt, userId } = consent;
       const registration = registrations.get(clientId);
-      if (!registration) return false;
+      if (!registration || isUserEnded(tables, userId, sequence)) return false;
       const removableAt = Math.max(registration.removableAt, updatedAt + registration.unusedAfter);
       registrations.set(clientId, { ...registration, removableAt });
       const before = soleUsers.get(clientId) ?? userId;

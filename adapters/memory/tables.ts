@@ -137,6 +137,11 @@ export function endOfUser({ ends }: Tables, userId: string): number {
   return Math.max(ends.all, ends.users.get(userId) ?? 0);
 }
 
+/** Whether a user was ended after something began. */
+export function isUserEnded({ ends }: Tables, userId: string, sequence: number): boolean {
+  return sequence < (ends.users.get(userId) ?? 0);
+}
+
 /** Whether a grant was not revoked, and neither its user nor its client was ended after it began. */
 export function isLive(tables: Tables, { clientId, revokedAt, sequence, userId }: Grant): boolean {
   return (

@@ -1,7 +1,9 @@
+import { setTimeout as wait } from 'node:timers/promises';
+
 import type { AuditLog, Storage, UserData, UserExport } from '../contracts/index.ts';
 import { now } from '../contracts/clock.ts';
 import { ERASED_USER } from '../contracts/user-data.ts';
-import { ConfigError } from '../errors.ts';
+import { ConfigError, GatehouseError } from '../errors.ts';
 
 /** What `createUserData()` takes. */
 export interface UserDataPorts {
@@ -46,11 +48,13 @@ export function createUserData(ports: UserDataPorts): UserData {
     async erase(userId, { onProgress, signal } = {}) {
       checkId('userData.erase()', userId);
       ports.requireStore();
-      // First: what is under way, on any node, is of no use from here on.
+      // First: requests under way, on any node, store nothing of the user from here on, but for a statement that has begun.
       await revoke({ user: userId });
+      const endedAt = performance.now();
       await audit.flush();
       let total = 0;
       for (let round = 0; round < MOST_ROUNDS; round += 1) {
+        const startedAt = performance.now();
         let changed = 0;
         await storage.userData.erase(userId, (rows) => {
           changed += rows;
@@ -59,12 +63,18 @@ export function createUserData(ports: UserDataPorts): UserData {
         });
         total += changed;
         if (signal?.aborted) return total;
-        // Again until nothing is left: requests that were under way have finished meanwhile.
-        if (changed === 0) break;
+        if (changed === 0 && startedAt - endedAt >= SETTLED) {
+          audit.record({ type: 'user_erased' });
+          announce();
+          return total;
+        }
+        // Whatever is stored in the last moments is there then.
+        await wait(Math.max(endedAt + SETTLED - performance.now(), 0), undefined, { signal }).catch(() => {});
       }
-      audit.record({ type: 'user_erased' });
-      announce();
-      return total;
+      throw new GatehouseError(
+        'ERR_ERASURE_INCOMPLETE',
+        'The erasure is not complete: something of the user is stored again and again. Remove the user from your user table, where logins find it, and repeat the call.',
+      );
     },
   };
 
@@ -82,6 +92,9 @@ const MOST = 200;
 
 // A user who was not removed from the user table may log in again, each time.
 const MOST_ROUNDS = 5;
+
+// In milliseconds: longer than nodes keep audit events before they write them, which is a second, and than a statement takes.
+const SETTLED = 2000;
 
 function checkId(call: string, userId: unknown): void {
   if (typeof userId === 'string' && userId !== '' && userId !== ERASED_USER) return;

@@ -31,8 +31,11 @@ export interface ConsentStore {
    * Inserts a consent, or adds its scopes, and the scopes of each host, to the stored one, which keeps its `createdAt` and
    * `lastUsedAt` and gets the later `updatedAt`. Concurrent calls are all stored, and a call does not restore what was deleted
    * before it. For a client that registered itself: `RegistrationStore.addConsent`.
+   *
+   * @param sequence - `RevocationStore.latestSequence` of the login in which it is given. When the user was ended after it, nothing is
+   * stored. @default it is stored in any case
    */
-  add(consent: Consent): Promise<void>;
+  add(consent: Consent, sequence?: number): Promise<void>;
   /** Records that the client acted for the user, in seconds since 1970. May lose a record; no request waits for it. */
   touch(userId: string, clientId: string, at: number): Promise<void>;
   /** Resolves to `false` when there was none. The grants stay; the caller revokes them with `GrantStore.revoke`. */

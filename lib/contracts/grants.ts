@@ -100,8 +100,8 @@ export interface GrantStore {
    * Inserts a grant and its first credential: both or neither. The `expiresAt` of the credential is by the clock of this node; where the
    * storage's own differs by more than 5 seconds, it is stored by that one, so that a minute is a minute on every node.
    *
-   * @param prerequisites - the rows that the grant depends on. When one of them has been deleted, nothing is stored and the call
-   * resolves to `false`. A concurrent deletion is serialized before or after this call, so that a revocation of grants that
+   * @param prerequisites - the rows that the grant depends on. When one of them has been deleted, or the user of the grant was ended after
+   * its `sequence`, nothing is stored and the call resolves to `false`. A concurrent deletion is serialized before or after this call, so that a revocation of grants that
    * follows the deletion includes this grant.
    */
   insert(grant: Grant, credential: Credential, prerequisites?: GrantPrerequisites): Promise<boolean>;

@@ -46,7 +46,8 @@ export interface PersonalTokenUse {
 export interface PersonalTokenStore {
   /**
    * Inserts a token, unless its user has `limit` of them, those that have expired at `now` not counted. Of any number of calls at once, on
-   * any number of nodes, no more succeed than the limit allows. Resolves to `false` when the limit is reached.
+   * any number of nodes, no more succeed than the limit allows. Resolves to `false` when the limit is reached. When the user was ended
+   * after its `sequence`, nothing is stored, and it resolves to `true`.
    */
   insert(
     token: NewPersonalTokenRow,

@@ -58,11 +58,11 @@ export interface RegistrationStore {
   removeToken(clientId: string): Promise<void>;
   /**
    * Adds a consent to the client, as `ConsentStore.add` does, and moves `removableAt` of its registration to `unusedAfter` after the
-   * consent, unless that is later already: both or neither. When there is no registration, because the client was deleted, nothing is
-   * stored and the call resolves to `false`. A concurrent deletion is serialized before or after this call, and one after it deletes
+   * consent, unless that is later already: both or neither. When there is no registration, because the client was deleted, or the user
+   * was ended after `sequence`, nothing is stored and the call resolves to `false`. A concurrent deletion is serialized before or after this call, and one after it deletes
    * the consent.
    */
-  addConsent(consent: Consent): Promise<boolean>;
+  addConsent(consent: Consent, sequence?: number): Promise<boolean>;
   /**
    * Deletes up to `limit` clients with their registrations, secrets, consents and grants: those whose `removableAt` is before
    * `now`, that are not disabled, and that are unused. A client is used as long as a grant of it is neither revoked nor

@@ -198,7 +198,7 @@ export interface FoundSession {
  * concurrent request can restore a session that was deleted.
  */
 export interface SessionStore {
-  /** Inserts a session with a new id. */
+  /** Inserts a session with a new id. Nothing is stored when its user was ended after its `sequence`. */
   insert(session: StoredSession): Promise<void>;
   /**
    * Finds the session of a browser, unless its user, or all, have been ended since it started; and, from the same read,

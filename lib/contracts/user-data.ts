@@ -30,7 +30,8 @@ export interface UserDataStore {
    *
    * @param onBatch - called after each batch with the number of rows; with `false` it stops
    *
-   * Call it after the user was ended (`RevocationStore.revokeAllOf`): what is inserted meanwhile is of no use then.
+   * Call it after the user was ended (`RevocationStore.revokeAllOf`), and again until nothing is left: a statement under way may have
+   * inserted something meanwhile.
    */
   erase(userId: string, onBatch: (rows: number) => boolean): Promise<void>;
 }
@@ -110,11 +111,12 @@ export interface UserData {
   /** Reads all that is stored of a user. What the host stores itself, such as the user table, is not part of it. */
   export(this: void, userId: string): Promise<UserExport>;
   /**
-   * Erases a user: ends all logins, tokens and grants, and deletes what is stored, in small batches. What requests under way insert
-   * meanwhile is of no use, and never lets the user in. In audit records, and as owner of apps, the user becomes `(erased)`. Remove the
-   * user from your user table first; repeat a call that has failed, or that `signal` has stopped. Resolves to the number of rows.
+   * Erases a user: ends all logins, tokens and grants, and deletes what is stored, in small batches. Requests under way, on any node, store
+   * nothing of the user any more. In audit records, and as owner of apps, the user becomes `(erased)`. Remove the user from your user
+   * table first; repeat a call that has failed, or that `signal` has stopped. Resolves to the number of rows, after two seconds at least.
    *
-   * @throws ConfigError for an id that is empty; StorageError when the storage cannot be reached
+   * @throws ConfigError for an id that is empty; StorageError when the storage cannot be reached; GatehouseError with the code
+   * `ERR_ERASURE_INCOMPLETE` when the user goes on using the server, as one can who is still in the user table
    */
   erase(
     this: void,

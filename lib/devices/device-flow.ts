@@ -157,7 +157,8 @@ export function createDeviceFlow(options: ResolvedOptions, parts: DeviceFlowPart
       const { client, code, payload } = open;
       const { granted: scopes, limit } = decideConsent(askedBy(payload), chosen);
       const resource = besidesDefault(payload.resource, issuer);
-      await storeConsent(options, { userId: user.id, client, resource, limit, host: DEVICE_HOST });
+      const { sequence } = login;
+      await storeConsent(options, { userId: user.id, sequence, client, resource, limit, host: DEVICE_HOST });
       const consent = await storage.consents.find(user.id, client.id);
       // It was withdrawn meanwhile.
       if (!consent) throw new InteractionExpiredError();
@@ -169,7 +170,7 @@ export function createDeviceFlow(options: ResolvedOptions, parts: DeviceFlowPart
         createdAt: now(),
         expiresAt: code.expiresAt,
         revokedAt: undefined,
-        sequence: login.sequence,
+        sequence,
         sessionUid: undefined,
         origin: { address: knownAddress(payload.address), userAgent: payload.userAgent },
       };

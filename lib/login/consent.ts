@@ -117,13 +117,19 @@ function includesAll(stored: readonly string[], requested: ConsentedAccess): boo
  * Adds a consent to the consents that the user gave the client before.
  *
  * @param consented.host - of the redirect URI. `undefined`: the next request has to ask again
- * @throws InteractionExpiredError when the client registered itself and was removed
+ * @param consented.sequence - of the login: what a user who was ended since has consented to is not stored
+ * @throws InteractionExpiredError when the client registered itself, and it was removed or the user was ended
  */
 export async function storeConsent(
   { openid, storage: { consents, registrations } }: Pick<ResolvedOptions, 'openid' | 'storage'>,
-  consented: ConsentedAccess & { userId: string; client: Client; host: string | undefined },
+  consented: ConsentedAccess & {
+    userId: string;
+    client: Client;
+    host: string | undefined;
+    sequence: number;
+  },
 ): Promise<void> {
-  const { client, host, userId } = consented;
+  const { client, host, sequence, userId } = consented;
   const parts = consentParts(consented, openid);
   const at = now();
   const consent: Consent = {
@@ -138,8 +144,8 @@ export async function storeConsent(
     updatedAt: at,
     lastUsedAt: undefined,
   };
-  if (client.registration !== 'dynamic') await consents.add(consent);
-  else if (!(await registrations.addConsent(consent))) throw new InteractionExpiredError();
+  if (client.registration !== 'dynamic') await consents.add(consent, sequence);
+  else if (!(await registrations.addConsent(consent, sequence))) throw new InteractionExpiredError();
 }
 
 /** The parameter with the proof that the user has just consented to the request. */

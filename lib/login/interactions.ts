@@ -102,6 +102,7 @@ export function createInteractionFlow(options: ResolvedOptions, parts: Interacti
       const resource = besidesDefault(asked.resource, options.issuer);
       await storeConsent(options, {
         userId: found.userId!,
+        sequence: found.sequence!,
         client: stored.client,
         resource,
         limit,
@@ -165,8 +166,8 @@ export function createInteractionFlow(options: ResolvedOptions, parts: Interacti
     if (request.prompt === 'consent' && !isOfSession) throw new InteractionExpiredError();
     const stored = await clients.resolve(request.parameters['client_id']!, ctx.ip);
     if (!stored || stored.client.disabled) throw new InteractionExpiredError();
-    const userId = isOfSession ? session.accountId : undefined;
-    return (page.interaction = { uid, request, stored, userId });
+    const { accountId: userId, sequence } = isOfSession ? session : {};
+    return (page.interaction = { uid, request, stored, userId, sequence });
   }
 
   async function finishLogin(

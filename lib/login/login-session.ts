@@ -42,6 +42,8 @@ export interface OpenInteraction {
   readonly stored: StoredClient;
   /** The user who is logged in on the browser that sent the request. */
   readonly userId: string | undefined;
+  /** `RevocationStore.latestSequence` when the login session was found. */
+  readonly sequence: number | undefined;
 }
 
 export type BrowserRequestOf = (this: void, ctx: Context) => BrowserRequest;
@@ -107,7 +109,7 @@ export function createLoginSessions(
   async function read(page: BrowserRequest): Promise<LoginSession | undefined> {
     const cookie = cookieOf(page);
     const found = cookie === undefined ? undefined : await findSession(storage.sessions, cookie);
-    return found && toLoginSession(found.session);
+    return found && toLoginSession(found);
   }
 
   function find(page: BrowserRequest): Promise<LoginSession | undefined> {

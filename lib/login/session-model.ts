@@ -56,6 +56,8 @@ export interface LoginSession {
   readonly accountId: string;
   /** When the user has logged in, in seconds since 1970. */
   readonly loginTs?: number | undefined;
+  /** `RevocationStore.latestSequence` when it was found. */
+  readonly sequence: number;
   /** Authentication methods (RFC 8176), and marks of a login at the host. */
   readonly amr?: string[] | undefined;
 }
@@ -70,8 +72,8 @@ export async function findSession(
   return found && found.session.expiresAt > now() ? found : undefined;
 }
 
-export function toLoginSession({ id, payload }: StoredSession): LoginSession {
-  return { ...(payload as unknown as LoginSession), id };
+export function toLoginSession({ sequence, session: { id, payload } }: FoundSession): LoginSession {
+  return { ...(payload as unknown as LoginSession), id, sequence };
 }
 
 /**

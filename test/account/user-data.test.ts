@@ -1,13 +1,28 @@
+import { randomUUID } from 'node:crypto';
+
 import test from 'ava';
+import { GatehouseError } from 'koa-gatehouse';
 import { knexStorage } from 'koa-gatehouse/adapters/knex';
+import { memoryStorage } from 'koa-gatehouse/adapters/memory';
 
 import { onEachDatabase } from '../adapters/databases.ts';
 import { Browser } from '../harness/browser.ts';
 import { runCodeFlow, signIn, startPlatform } from '../harness/platform.ts';
 import type { Platform } from '../harness/platform.ts';
-import { pausable } from '../harness/storage.ts';
+import { around, pausable } from '../harness/storage.ts';
 
 const TOKEN = { user: '1', name: 'Nightly import', lifetime: '1 day', scopes: ['schools:read'] } as const;
+
+/** What is exported of the user 1 after an erasure, but for events. */
+const NOTHING = {
+  userId: '1',
+  assignment: { roles: [], permissions: [] },
+  sessions: [],
+  consents: [],
+  grants: [],
+  personalTokens: [],
+  apps: [],
+};
 
 /** An app with a connection, a login session and a personal access token of Ann. */
 async function useEverything(
@@ -93,21 +108,16 @@ onEachDatabase(
     const { value: late } = await creating;
     t.deepEqual(await works(platform, access, value, late), [false, false, false]);
 
-    // What they have inserted is of no use, and gone with a repetition.
+    // What they would have inserted is not stored; the events of requests that take so long are gone with a repetition.
+    const { audit: events, ...stored } = await auth.userData.export('1');
+    t.deepEqual(stored, NOTHING);
+    t.true(events.length > 0);
     await auth.userData.erase('1');
     users.all.unshift(ann!);
     t.is((await browser.open(platform.url('/account/tokens'))).heading, 'Sign in');
     t.deepEqual(await works(platform, access, value, late), [false, false, false]);
     const { audit, ...rest } = await auth.userData.export('1');
-    t.deepEqual(rest, {
-      userId: '1',
-      assignment: { roles: [], permissions: [] },
-      sessions: [],
-      consents: [],
-      grants: [],
-      personalTokens: [],
-      apps: [],
-    });
+    t.deepEqual(rest, NOTHING);
     t.deepEqual(
       audit.map(({ type }) => type).filter((type) => type !== 'login_failed'),
       [],
@@ -122,3 +132,30 @@ onEachDatabase(
     );
   },
 );
+
+test('an erasure of a user who logs in again and again says that it is not complete', async (t) => {
+  const storage = memoryStorage();
+  let isLoggingIn = true;
+  const again = around(storage, async (name, call) => {
+    await call();
+    if (name === 'userData.erase' && isLoggingIn) {
+      const sequence = await storage.revocations.latestSequence();
+      const id = randomUUID();
+      await storage.sessions.insert({ id, uid: id, userId: '1', payload: {}, expiresAt: 9e9, sequence });
+    }
+  });
+  await using platform = await startPlatform({ storage: { ...storage, userData: again.userData } });
+  const { userData } = platform.auth;
+  const erased: string[] = [];
+  platform.auth.events.on('user_erased', ({ type }) => erased.push(type));
+  const error = await t.throwsAsync<GatehouseError>(userData.erase('1'), {
+    instanceOf: GatehouseError,
+    code: 'ERR_ERASURE_INCOMPLETE',
+    message: /is not complete: .* Remove the user from your user table, .* and repeat the call\./,
+  });
+  t.is(error.status, 409);
+  t.deepEqual(erased, []);
+  isLoggingIn = false;
+  t.is(await userData.erase('1'), 1);
+  t.deepEqual(erased, ['user_erased']);
+});

@@ -1,10 +1,39 @@
 import test from 'ava';
+import createKnex from 'knex';
 import { knexStorage } from 'koa-gatehouse/adapters/knex';
 
 import { temporaryFile } from '../adapters/temporary-file.ts';
 import { startPlatform } from '../harness/platform.ts';
 import { until } from '../harness/until.ts';
 import { gatehouse, gatehouseJson } from './gatehouse.ts';
+
+test('an erasure that is not complete fails, and says what to do', async (t) => {
+  const address = `sqlite:${temporaryFile()}`;
+  const storage = knexStorage(address);
+  await storage.migrate();
+  // As a user who logs in again each time.
+  const knex = createKnex({
+    client: 'better-sqlite3',
+    connection: { filename: address.slice('sqlite:'.length) },
+    useNullAsDefault: true,
+  });
+  t.teardown(async () => Promise.all([storage.close(), knex.destroy()]));
+  await storage.assignments.save('1', { roles: ['registrar'], permissions: [] });
+  await knex.raw(`
+    create trigger login after delete on gatehouse_assignments begin
+      insert into gatehouse_sessions (id, uid, user_id, payload, expires_at, sequence)
+      values (old.user_id, old.user_id, old.user_id, '{}', 9e9, 9e18);
+    end`);
+  await knex.raw(`
+    create trigger assignment after delete on gatehouse_sessions begin
+      insert into gatehouse_assignments (user_id, roles, permissions) values (old.user_id, '[]', '[]');
+    end`);
+  const { code, errors, output } = await gatehouse(['user', 'erase', '1', '--yes'], {
+    DATABASE_URL: address,
+  });
+  t.deepEqual([code, output], [1, '']);
+  t.regex(errors, /The erasure is not complete: .* Remove the user from your user table, .* repeat/);
+});
 
 test('tokens are created, listed and ended on the command line, and a user is exported and erased', async (t) => {
   const address = `sqlite:${temporaryFile()}`;

@@ -4,15 +4,16 @@ import { mergeConsents, NO_SCOPES } from '../../../lib/contracts/consents.ts';
 import type { Consent, ConsentStore } from '../../../lib/contracts/index.ts';
 import type { Database } from '../database.ts';
 import type { Dialect, RemovableRows } from '../dialect.ts';
-import type { Statements } from '../statements.ts';
+import type { Statements, Value } from '../statements.ts';
 import { deleteInBatches } from './batches.ts';
 import { insertUnlessStored } from './insert-unless-stored.ts';
+import { UNLESS_USER_ENDED, USER_IS_NOT_ENDED } from './revocations.ts';
 import { added, integer, json, mapRows, optional, text } from './rows.ts';
 import type { Column, Row } from './rows.ts';
 
 /** Consents of users to clients. */
 export function consentStore(database: Database): ConsentStore {
-  const insert = insertUnlessStored(database, CONSENTS.insert);
+  const insert = insertUnlessStored(database, INSERT);
   const add = createAddConsent(database.dialect);
 
   return {
@@ -23,10 +24,10 @@ export function consentStore(database: Database): ConsentStore {
       );
       return row && CONSENTS.read(row);
     },
-    async add(consent) {
+    async add(consent, sequence) {
       // Most are the first of their user for the client, and one statement then does what takes a transaction of four.
-      if (await insert(CONSENTS.values(mergeConsents(NO_SCOPES, consent)))) return;
-      await database.transaction(async (statements) => add(statements, consent));
+      if (await insert(toInsertedValues(consent, sequence))) return;
+      await database.transaction(async (statements) => add(statements, consent, sequence));
     },
     async touch(userId, clientId, at) {
       await database.run(TOUCH, [at, userId, clientId, at]);
@@ -54,20 +55,22 @@ export function consentStore(database: Database): ConsentStore {
 /** Makes the function that adds a consent inside a transaction. */
 export function createAddConsent(
   dialect: Dialect,
-): (statements: Statements, consent: Consent) => Promise<void> {
+): (statements: Statements, consent: Consent, sequence?: number) => Promise<void> {
   const conflict = dialect.onConflict({
     table: 'gatehouse_consents',
     key: ['user_id', 'client_id'],
     greatest: ['updated_at'],
   });
-  const insert = `${CONSENTS.insert} ${conflict}`;
-  const findConsentedScopes = `${FIND_CONSENT}${dialect.forUpdate}`;
+  const insert = `${INSERT} ${conflict}`;
+  const findConsentedScopes = `${FIND_CONSENT} and ${USER_IS_NOT_ENDED}${dialect.forUpdate}`;
 
-  return async function addConsent(statements, consent) {
+  return async function addConsent(statements, consent, sequence = NEVER_ENDED) {
     const { userId, clientId } = consent;
     // An insert and an update both lock the row: until the commit, no other transaction changes or removes it.
-    await statements.run(insert, CONSENTS.values(mergeConsents(NO_SCOPES, consent)));
-    const stored = (await statements.get<Scopes>(findConsentedScopes, [userId, clientId]))!;
+    await statements.run(insert, toInsertedValues(consent, sequence));
+    const values = [userId, clientId, userId, sequence];
+    const stored = await statements.get<Scopes>(findConsentedScopes, values);
+    if (!stored) return;
     const before = { scopes: SCOPES.toMember(stored.scopes), hosts: HOSTS.toMember(stored.hosts) };
     const after = mergeConsents(before, consent);
     if (isDeepStrictEqual(after, { ...consent, ...before })) return;
@@ -97,6 +100,14 @@ const CONSENTS = mapRows<Consent>('gatehouse_consents', {
   updatedAt: integer('updated_at'),
   lastUsedAt: optional(integer('last_used_at')),
 });
+
+const INSERT = `${CONSENTS.insertFor()} ${UNLESS_USER_ENDED}`;
+
+const NEVER_ENDED = Number.MAX_SAFE_INTEGER;
+
+function toInsertedValues(consent: Consent, sequence = NEVER_ENDED): readonly Value[] {
+  return [...CONSENTS.values(mergeConsents(NO_SCOPES, consent)), consent.userId, sequence];
+}
 
 const FIND_CONSENT = 'select scopes, hosts from gatehouse_consents where user_id = ? and client_id = ?';
 

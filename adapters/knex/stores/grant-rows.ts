@@ -15,7 +15,7 @@ import type { Column, RowMapping } from './rows.ts';
  */
 export function intoGrants(clock: string): string {
   return `insert into gatehouse_grants (${GRANTS.columns}, needed_until)
-    select ${placesOf(GRANTS)}, ${correctedTime(clock)}`;
+    select ${GRANTS.names.map(() => '?').join(', ')}, ${correctedTime(clock)}`;
 }
 
 /**
@@ -99,10 +99,3 @@ export function toGrantValues(grant: Grant, credential: Credential): Value[] {
 }
 
 export const INTO_CREDENTIALS: string = `insert into gatehouse_credentials (${CREDENTIALS.columns})`;
-
-/** An insert of `CREDENTIALS.values` for each row of a query: append its `from` clause. */
-export const INSERT_CREDENTIAL_FOR: string = `${INTO_CREDENTIALS} select ${placesOf(CREDENTIALS)}`;
-
-function placesOf({ names }: Pick<RowMapping<unknown>, 'names'>): string {
-  return names.map(() => '?').join(', ');
-}

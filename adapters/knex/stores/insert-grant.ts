@@ -1,9 +1,10 @@
 import type { Credential, Grant, GrantPrerequisites } from '../../../lib/contracts/index.ts';
 import type { Database } from '../database.ts';
 import type { Statements, Value } from '../statements.ts';
+import { UNLESS_USER_ENDED, USER_IS_NOT_ENDED } from './revocations.ts';
 import { firstCredential, INTO_CREDENTIALS, intoGrants, toFirstValues, toGrantValues } from './grant-rows.ts';
 
-/** Inserts a grant with its first credential. Resolves to `false` when one of its prerequisites has been deleted. */
+/** Inserts a grant with its first credential. Resolves to `false` when one of its prerequisites has been deleted, or its user was ended. */
 export type InsertGrant = (
   statements: Statements,
   grant: Grant,
@@ -16,7 +17,10 @@ export function insertAtOnce({ dialect: { clock } }: Pick<Database, 'dialect'>):
   // `for key share` conflicts with deleting the consent or the session, but not with updating its last use or its expiry.
   const insertFor = (from: string | undefined): string => `
     with ${from === undefined ? '' : `prerequisites as (select 1 ${from} for key share),`}
-    inserted as (${intoGrants(clock)} ${from === undefined ? '' : 'from prerequisites'} returning id)
+    inserted as (
+      ${intoGrants(clock)} ${from === undefined ? UNLESS_USER_ENDED : `from prerequisites where ${USER_IS_NOT_ENDED}`}
+      returning id
+    )
     ${INTO_CREDENTIALS} select ${firstCredential(clock)} from inserted`;
 
   return async function insertGrant(statements, grant, credential, prerequisites) {
@@ -24,6 +28,8 @@ export function insertAtOnce({ dialect: { clock } }: Pick<Database, 'dialect'>):
     const values = [
       ...(from?.values ?? []),
       ...toGrantValues(grant, credential),
+      grant.userId,
+      grant.sequence,
       ...toFirstValues(credential),
     ];
     return (await statements.run(insertFor(from?.sql), values)) > 0;
@@ -47,8 +53,15 @@ export function insertInSteps({ dialect }: Pick<Database, 'dialect'>): InsertGra
     const { consent, sessionId } = prerequisites;
     if (consent && !needsNoChange && (await statements.run(lockConsent, toKey(consent))) === 0) return false;
     const from = fromPrerequisites(needsNoChange ? prerequisites : { sessionId });
-    const sql = from ? `${into} ${from.sql}${forUpdate}` : into;
-    const values = [...toGrantValues(grant, credential), ...(from?.values ?? [])];
+    const sql = from
+      ? `${into} ${from.sql} and ${USER_IS_NOT_ENDED}${forUpdate}`
+      : `${into} ${UNLESS_USER_ENDED}`;
+    const values = [
+      ...toGrantValues(grant, credential),
+      ...(from?.values ?? []),
+      grant.userId,
+      grant.sequence,
+    ];
     const isInserted = (await statements.run(sql, values)) > 0;
     if (isInserted) await statements.run(insertCredential, toFirstValues(credential));
     return isInserted;

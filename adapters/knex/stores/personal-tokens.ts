@@ -9,7 +9,7 @@ import type { Database } from '../database.ts';
 import { isStorable, toStrings } from './column-values.ts';
 import type { Integer } from './column-values.ts';
 import { insertUnlessStored } from './insert-unless-stored.ts';
-import { notEnded } from './revocations.ts';
+import { notEnded, UNLESS_USER_ENDED } from './revocations.ts';
 import { integer, json, mapRows, optional, text } from './rows.ts';
 import type { Row } from './rows.ts';
 
@@ -18,7 +18,7 @@ const TABLE = 'gatehouse_personal_tokens';
 /** Personal access tokens. */
 export function personalTokenStore(database: Database): PersonalTokenStore {
   const { forUpdate } = database.dialect;
-  const insertAt = insertUnlessStored(database, NEW_TOKENS.insertWith('place'));
+  const insertAt = insertUnlessStored(database, `${NEW_TOKENS.insertFor('place')} ${UNLESS_USER_ENDED}`);
 
   async function find(sql: string, value: string): Promise<PersonalToken | undefined> {
     const row = isStorable(value) ? await database.get<Row>(sql, [value]) : undefined;
@@ -28,16 +28,19 @@ export function personalTokenStore(database: Database): PersonalTokenStore {
   return {
     async insert(token, { limit, now }) {
       await database.run(DELETE_USELESS, [token.userId, now]);
+      const { sequence, userId } = token;
       const values = NEW_TOKENS.values(token);
       // An insert that finds its place taken, by another one under way, looks for another place.
       for (let attempt = 0; attempt < 2 * limit; attempt += 1) {
-        const rows = await database.all<{ place: Integer }>(PLACES, [token.userId]);
+        // Of no use, as one that was inserted before the end.
+        if (!(await database.get(`select 1 as live ${UNLESS_USER_ENDED}`, [userId, sequence]))) return true;
+        const rows = await database.all<{ place: Integer }>(PLACES, [userId]);
         if (rows.length >= limit) return false;
         const taken = new Set(rows.map(({ place }) => Number(place)));
         const free = Array.from({ length: limit }, (_, place) => place).filter((place) => !taken.has(place));
         // Any of them, so that inserts at once rarely choose the same.
         const place = free[Math.floor(Math.random() * free.length)]!;
-        if (await insertAt([...values, place])) return true;
+        if (await insertAt([...values, place, userId, sequence])) return true;
       }
       return false;
     },

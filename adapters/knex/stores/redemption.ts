@@ -2,7 +2,7 @@ import type { GrantStore, Redemption } from '../../../lib/contracts/index.ts';
 import type { Database } from '../database.ts';
 import type { Dialect } from '../dialect.ts';
 import type { Integer } from './column-values.ts';
-import { CREDENTIALS, INSERT_CREDENTIAL_FOR, LIVE_GRANT, WITH_LIVE_GRANT } from './grant-rows.ts';
+import { CREDENTIALS, LIVE_GRANT, WITH_LIVE_GRANT } from './grant-rows.ts';
 
 /**
  * Spends a credential in one statement, for databases that allow changes inside a query.
@@ -12,7 +12,7 @@ import { CREDENTIALS, INSERT_CREDENTIAL_FOR, LIVE_GRANT, WITH_LIVE_GRANT } from 
 export function redeemAtOnce(database: Database): GrantStore['redeem'] {
   const redeem = `with ${steps(database.dialect)} select grant_id from spent`;
   const redeemForSuccessor = `
-    with ${steps(database.dialect)}, saved as (${INSERT_CREDENTIAL_FOR} from spent) select grant_id from spent`;
+    with ${steps(database.dialect)}, saved as (${CREDENTIALS.insertFor()} from spent) select grant_id from spent`;
 
   return async ({ kind, id }, { successor, sealedSuccessor, neededUntil = 0 }) => {
     const grantNeededUntil = Math.max(neededUntil, successor?.expiresAt ?? 0);

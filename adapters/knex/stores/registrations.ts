@@ -11,6 +11,7 @@ import { deleteClient, deleteRegistered, dependentRows, insertClient, removeDepe
 import { isStorable } from './column-values.ts';
 import type { Integer } from './column-values.ts';
 import { createAddConsent } from './consents.ts';
+import { USER_IS_NOT_ENDED } from './revocations.ts';
 import { added, integer, mapRows, text } from './rows.ts';
 import type { Row } from './rows.ts';
 
@@ -56,10 +57,11 @@ export function registrationStore(database: Database): RegistrationStore {
     async removeToken(clientId) {
       if (isStorable(clientId)) await database.run(REMOVE_TOKEN, [clientId]);
     },
-    async addConsent(consent) {
+    async addConsent(consent, sequence = Number.MAX_SAFE_INTEGER) {
       const { clientId, updatedAt, userId } = consent;
       return database.transaction(async (statements) => {
-        const isKept = (await statements.run(KEEP, [updatedAt, updatedAt, userId, userId, clientId])) > 0;
+        const values = [updatedAt, updatedAt, userId, userId, clientId, userId, sequence];
+        const isKept = (await statements.run(KEEP, values)) > 0;
         if (isKept) await addConsent(statements, consent);
         return isKept;
       });
@@ -174,7 +176,7 @@ const KEEP = `
   update gatehouse_registrations set lock_count = lock_count + 1,
     removable_at = case when removable_at < ? + unused_after then ? + unused_after else removable_at end,
     user_id = case when user_id is null or user_id = ? then ? else '' end
-  where client_id = ? and client_id <> ''`;
+  where client_id = ? and client_id <> '' and ${USER_IS_NOT_ENDED}`;
 
 const DISPLACE = 'delete from gatehouse_registrations where client_id = ? and lock_count = ?';
 

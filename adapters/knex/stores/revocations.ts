@@ -91,6 +91,13 @@ export function notEnded(alias: string, parties: readonly (keyof typeof ENDS)[])
   return conditions.join(' and ');
 }
 
+/** A condition: a user was not ended after something began. Its values are the user's id and the sequence number of the beginning. */
+export const USER_IS_NOT_ENDED = `not exists (
+  select 1 from gatehouse_revocations r where r.kind = 'user' and r.value = ? and r.sequence > ?)`;
+
+/** One row where that is so, else none: what an insert of `RowMapping.insertFor` selects its values from. */
+export const UNLESS_USER_ENDED = `from (select 1 as one) given where ${USER_IS_NOT_ENDED}`;
+
 /** A condition on a grant `g`: it was not revoked, and neither its user, nor its client, nor all were ended after it began. */
 export const GRANT_IS_LIVE: string = `
   g.revoked_at is null and ${notEnded('g', ['user', 'client', 'all'])}`;

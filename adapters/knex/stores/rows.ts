@@ -19,6 +19,8 @@ export interface RowMapping<T> {
   readonly insert: string;
   /** An insert of these, and then of the values of more columns. */
   insertWith(this: void, ...more: readonly string[]): string;
+  /** The same for each row of a query: append its `from` clause. */
+  insertFor(this: void, ...more: readonly string[]): string;
   /** The values of all columns, in the order of their names. */
   values(this: void, object: T): Value[];
   read(this: void, row: Row): T;
@@ -43,9 +45,14 @@ export function mapRows<T extends object>(
     };
   }
 
-  function insertWith(...more: readonly string[]): string {
+  function insertInto(...more: readonly string[]): { readonly into: string; readonly places: string } {
     const all = [...names, ...more];
-    return `insert into ${table} (${all.join(', ')}) values (${all.map(() => '?').join(', ')})`;
+    return { into: `insert into ${table} (${all.join(', ')})`, places: all.map(() => '?').join(', ') };
+  }
+
+  function insertWith(...more: readonly string[]): string {
+    const { into, places } = insertInto(...more);
+    return `${into} values (${places})`;
   }
 
   return {
@@ -53,6 +60,10 @@ export function mapRows<T extends object>(
     columns: names.join(', '),
     insert: insertWith(),
     insertWith,
+    insertFor(...more) {
+      const { into, places } = insertInto(...more);
+      return `${into} select ${places}`;
+    },
     values(object) {
       return members.map(([member, { toValue }]) => toValue(object[member as keyof T]));
     },

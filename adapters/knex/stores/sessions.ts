@@ -4,7 +4,7 @@ import { isStorable, toOptionalNumber } from './column-values.ts';
 import type { Integer } from './column-values.ts';
 import { HOSTS } from './consents.ts';
 import { signOut } from './logouts.ts';
-import { notEnded, SEQUENCE } from './revocations.ts';
+import { notEnded, SEQUENCE, UNLESS_USER_ENDED } from './revocations.ts';
 import { integer, json, mapRows, text } from './rows.ts';
 import type { Row } from './rows.ts';
 
@@ -13,7 +13,7 @@ export function sessionStore(database: Database): SessionStore {
   const { forUpdate } = database.dialect;
   return {
     async insert(session) {
-      await database.run(SESSIONS.insert, SESSIONS.values(session));
+      await database.run(INSERT, [...SESSIONS.values(session), session.userId, session.sequence]);
     },
     async find(id, clientId) {
       const named = clientId !== undefined && isStorable(clientId) ? clientId : undefined;
@@ -56,6 +56,8 @@ const SESSIONS = mapRows<StoredSession>('gatehouse_sessions', {
   expiresAt: integer('expires_at'),
   sequence: integer('sequence'),
 });
+
+const INSERT = `${SESSIONS.insertFor()} ${UNLESS_USER_ENDED}`;
 
 const OF_SESSION = SESSIONS.of('s');
 

@@ -1,5 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 
+import { now } from '../../../lib/contracts/clock.ts';
 import { ERASED_USER, isAboutUser, withoutUser } from '../../../lib/contracts/user-data.ts';
 import type { AuditRecord, Grant, UserDataStore, UserSession } from '../../../lib/contracts/index.ts';
 import type { Database } from '../database.ts';
@@ -11,6 +12,7 @@ import { isStorable, toPayload } from './column-values.ts';
 import type { Integer } from './column-values.ts';
 import { GRANTS } from './grant-rows.ts';
 import { notEnded } from './revocations.ts';
+import { revokeGrants } from './revoke-grants.ts';
 import type { Row } from './rows.ts';
 
 // Rows of a large table that one statement looks at, in the order of its primary key.
@@ -64,15 +66,16 @@ export function userDataStore(database: Database): UserDataStore {
   }
 
   /** Credentials have no index on their grant, which would cost a write with each refresh. */
-  async function* deleteCredentials(userId: string): AsyncGenerator<number> {
-    const some = await database.get('select 1 as found from gatehouse_grants where user_id = ? limit 1', [
-      userId,
-    ]);
-    if (!some) return;
+  async function* deleteGrants(userId: string): AsyncGenerator<number> {
+    // A redemption under way finishes before, and none stores a successor afterwards, which would have no grant then.
+    await revokeGrants(database, { sql: 'user_id = ?', values: [userId] }, { at: now(), notice: undefined });
+    if (!(await database.get(SOME_GRANT, [userId]))) return;
     for await (const [after, last] of pagesOf('gatehouse_credentials')) {
       const deleted = await database.run(DELETE_CREDENTIALS, [after, last, userId]);
       if (deleted > 0) yield deleted;
     }
+    // One that was inserted meanwhile is left, with its credentials, to the next call.
+    yield* deleteRows('gatehouse_grants', ['id'], userId, ' and revoked_at is not null');
   }
 
   async function* eraseFromApps(userId: string): AsyncGenerator<number> {
@@ -92,9 +95,9 @@ export function userDataStore(database: Database): UserDataStore {
   }
 
   return {
-    async sessions(userId, now) {
+    async sessions(userId, at) {
       if (!isStorable(userId)) return [];
-      return (await database.all<SessionRow>(LIVE_SESSIONS, [userId, now])).map(toSession);
+      return (await database.all<SessionRow>(LIVE_SESSIONS, [userId, at])).map(toSession);
     },
     async read(userId, onPage) {
       if (!isStorable(userId)) return;
@@ -122,9 +125,7 @@ export function userDataStore(database: Database): UserDataStore {
     yield* deleteRows('gatehouse_consents', ['user_id', 'client_id'], userId);
     yield* deleteRows('gatehouse_assignments', ['user_id'], userId);
     yield* deleteRows('gatehouse_logouts', ['id'], userId, ' and due_at is null');
-    // Before the grants, by which they are found when this is repeated.
-    yield* deleteCredentials(userId);
-    yield* deleteRows('gatehouse_grants', ['id'], userId);
+    yield* deleteGrants(userId);
     yield* eraseFromApps(userId);
     yield* eraseAudit(userId);
   }
@@ -146,6 +147,7 @@ const LIVE_SESSIONS = `${SESSIONS} and s.expires_at > ? and ${notEnded('s', ['us
 const GRANTS_OF_USER = `
   select ${GRANTS.columns} from gatehouse_grants where user_id = ? and id > ? order by id limit 500`;
 
+const SOME_GRANT = 'select 1 as found from gatehouse_grants where user_id = ? limit 1';
 const DELETE_CREDENTIALS = `
   delete from gatehouse_credentials where id > ? and id <= ?
     and grant_id in (select g.id from gatehouse_grants g where g.user_id = ?)`;

@@ -27,7 +27,7 @@ export function addUserCommands(program: Command): void {
     .command('erase <user-id>')
     .summary('end all access, and delete what is stored')
     .description(
-      'End all logins, tokens and grants of a user, and delete what is stored, in small batches. In audit records and as owner of apps, the user becomes "(erased)". Remove the user from your app first. It can be stopped and repeated.',
+      'End all logins, tokens and grants of a user, and delete what is stored, in small batches. In audit records and as owner of apps, the user becomes "(erased)". Remove the user from your app first: a user who goes on using it makes the command fail. It can be stopped and repeated.',
     )
     .option('--yes', 'do not ask')
     .addHelpText('after', '\nJSON: {"erased": "<user-id>" | null, "rows": <number>}')

@@ -45,6 +45,20 @@ async function displacedBy(
 export function registrationContract(register: StorageTest): void {
   const test = testsOf(register, 'registrations');
 
+  test('registrations: a consent of a user who was ended since the login is not stored', async (t, registrations, {
+    consents,
+    revocations,
+  }) => {
+    await registrations.insert(aRegistered('a'), places(5));
+    const sequence = await revocations.latestSequence();
+    await revocations.revokeAllOf({ userId: 'ann' });
+    t.false(await registrations.addConsent(aConsent({ clientId: 'a' }), sequence));
+    t.deepEqual(await consents.list('ann'), []);
+    const consent = aConsent({ clientId: 'a' });
+    t.true(await registrations.addConsent(consent, await revocations.latestSequence()));
+    t.is((await consents.list('ann')).length, 1);
+  });
+
   test('registrations: insert stores the client, its secrets and its registration', async (t, registrations, storage) => {
     const { clients } = storage;
     const { client, registration } = aRegistered('a', { authMethod: 'client_secret_post' });

@@ -71,6 +71,46 @@ export function userDataContract(register: StorageTest): void {
     }
     t.deepEqual(again, []);
   });
+
+  test('user data: what began before the end of its user is not stored afterwards', async (t, _userData, storage) => {
+    const { consents, grants, personalTokens, revocations, sessions } = storage;
+    const sequence = await revocations.latestSequence();
+    await revocations.revokeAllOf({ userId: 'ann' });
+    await sessions.insert(aSession({ sequence }));
+    t.false(await grants.insert(aGrant({ sequence }), aCode()));
+    await personalTokens.insert(aPersonalToken({ sequence }), { limit: 3, now: NOW });
+    await consents.add(aConsent(), sequence);
+    t.deepEqual(await readAll(storage, 'ann'), { sessions: [], grants: [], audit: [] });
+    t.deepEqual(await consents.list('ann'), []);
+
+    const now = await revocations.latestSequence();
+    await consents.add(aConsent({ scopes: ['a'] }), now);
+    await consents.add(aConsent({ scopes: ['b'] }), sequence);
+    t.deepEqual((await consents.find('ann', 'timetable'))?.scopes, ['a']);
+    t.true(await grants.insert(aGrant({ sequence: now }), aCode()));
+  });
+
+  test('user data: of redemptions beside an erasure, no credential is left', async (t, userData, storage) => {
+    const { grants } = storage;
+    for (let round = 0; round < 20; round += 1) {
+      const userId = `user ${round}`;
+      const refreshed = Array.from({ length: 8 }, async (_, index) => {
+        const grantId = `${userId} ${index}`;
+        await grants.insert(aGrant({ id: grantId, userId }), aCode({ id: grantId, grantId }));
+        await grants.redeem(
+          { kind: 'code', id: grantId },
+          { successor: aRefreshToken({ id: grantId, grantId }) },
+        );
+      });
+      await Promise.all([...refreshed, userData.erase(userId, () => true)]);
+      let rows = 1;
+      while (rows > 0) {
+        rows = 0;
+        await userData.erase(userId, (changed) => (rows += changed) > 0);
+      }
+    }
+    t.is(await storage.prune(NOW + 10_000 * HOUR, 100), 0);
+  });
 }
 
 /** Stores something of a user in each table. */
