@@ -64,13 +64,13 @@ export function createConsents(
   /** @returns whether it was not stored before */
   async function addConsent(
     client: Client,
-    userId: string,
+    { sequence, userId }: Pick<Grant, 'sequence' | 'userId'>,
     { limits, since }: { readonly limits: readonly ScopeLimit[]; readonly since: number },
   ): Promise<boolean> {
     if (await consents.find(userId, client.id)) return false;
     const scopes = [...new Set(limits.flatMap((limit) => consentScopes({ limit })))].toSorted();
     const hosts = hostsOf(client).map((host) => [host, scopes] as const);
-    await consents.add({
+    const consent: Consent = {
       userId,
       clientId: client.id,
       scopes,
@@ -78,7 +78,9 @@ export function createConsents(
       createdAt: since,
       updatedAt: now(),
       lastUsedAt: undefined,
-    });
+    };
+    // Not of a user who was ended since, and perhaps erased: where Passport's rows are not marked, only the sequence says it.
+    await consents.add(consent, sequence);
     return true;
   }
 
@@ -90,7 +92,7 @@ export function createConsents(
     const stored = await clients.find(clientId);
     const grant = { userId, clientId, sequence: sequenceAt(since) };
     if (!stored || (await isEnded(grant, false))) return;
-    const isAdded = await addConsent(stored.client, userId, connection);
+    const isAdded = await addConsent(stored.client, grant, connection);
     // The user may have disconnected the client since its tokens were read.
     const isLive = (await source.connections(userId, clientId)).length > 0 && !(await isEnded(grant, false));
     if (isAdded && !isLive) await consents.delete(userId, clientId);
@@ -112,7 +114,7 @@ export function createConsents(
       if (!stored || (await isEnded(given, isOrphan))) return false;
       const [known] = await source.connections(userId, clientId);
       const limits = known?.scopes.map((names) => mapScopes(names, api)) ?? [scopes];
-      const isAdded = await addConsent(stored.client, userId, {
+      const isAdded = await addConsent(stored.client, given, {
         limits,
         since: known?.since ?? given.createdAt,
       });

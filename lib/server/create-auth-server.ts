@@ -119,6 +119,7 @@ export async function createServer<
     invalidation,
     logouts,
     personalTokens,
+    stored: opened,
     tokens,
   });
   await invalidation.subscribe();

@@ -1,7 +1,7 @@
 import { createAuthorizedApps } from '../account/authorized-apps.ts';
 import { createUserData } from '../account/user-data.ts';
 import { createUserGrants } from '../account/user-grants.ts';
-import type { AuditLog, LogoutNotices, UserData, UserGrantsRegistry } from '../contracts/index.ts';
+import type { AuditLog, LogoutNotices, Storage, UserData, UserGrantsRegistry } from '../contracts/index.ts';
 import type { ResolvedOptions } from '../options/resolved-options.ts';
 import { requireMembersFor } from '../options/storage-members.ts';
 import type { ManagedPersonalTokens } from '../personal-tokens/personal-tokens.ts';
@@ -16,11 +16,14 @@ export function createServerUserData(
     invalidation,
     logouts,
     personalTokens,
+    stored,
     tokens,
   }: Pick<ServerStorage, 'invalidation'> & {
     readonly audit: AuditLog;
     readonly logouts: LogoutNotices | undefined;
     readonly personalTokens: ManagedPersonalTokens;
+    /** The storage without what looks for the consents of Passport, which an export would store. */
+    readonly stored: Storage;
     readonly tokens: Pick<ServerTokens, 'revokeFor'>;
   },
 ): { readonly grants: UserGrantsRegistry; readonly userData: UserData } {
@@ -38,10 +41,10 @@ export function createServerUserData(
   const userData = createUserData({
     audit,
     announce: () => invalidation.announce(),
-    hasPersonalTokens: 'personalTokens' in storage,
+    hasPersonalTokens: 'personalTokens' in stored,
     revoke: tokens.revokeFor(),
     requireStore,
-    storage,
+    storage: stored,
   });
   return { grants, userData };
 }
