@@ -6,15 +6,16 @@ import type { Gate, OptionTypes, Resource, Scope } from 'koa-gatehouse';
 
 import { UsageError } from './failure.ts';
 
-/** The exports of a gate file: a module of the host with its permissions, roles, scopes, APIs and lifetimes. */
+/** The exports of a gate file: a module of the host with its permissions, roles, scopes, APIs, OpenID Connect and lifetimes. */
 export interface GateFile {
   readonly gate: Gate;
   readonly scopes?: Readonly<Record<string, Scope>>;
   readonly resources?: Readonly<Record<string, Resource>>;
+  readonly openid?: boolean | OptionTypes.OpenIdOptions;
   readonly lifetimes?: OptionTypes.LifetimePreset | OptionTypes.Lifetimes;
 }
 
-/** Loads a module that exports `gate`, and optionally `scopes`, `resources` and `lifetimes`: the options of the servers. */
+/** Loads a module that exports `gate`, and optionally `scopes`, `resources`, `openid` and `lifetimes`: the options of the servers. */
 export async function readGateFile(file: string): Promise<GateFile> {
   const path = resolve(file);
   if (!existsSync(path)) throw new UsageError(`--gate: there is no file ${path}.`);
@@ -25,7 +26,7 @@ export async function readGateFile(file: string): Promise<GateFile> {
   } catch (cause) {
     throw new UsageError(`--gate: ${file} cannot be loaded: ${(cause as Error).message}`, { cause });
   }
-  const { gate, lifetimes, resources, scopes } = module;
+  const { gate, lifetimes, openid, resources, scopes } = module;
   if (gate === undefined) {
     throw new UsageError(`--gate: ${file} has to export \`gate\`, made by defineGate().`);
   }
@@ -33,6 +34,7 @@ export async function readGateFile(file: string): Promise<GateFile> {
     gate,
     ...(scopes && { scopes }),
     ...(resources && { resources }),
+    ...(openid && { openid }),
     ...(lifetimes && { lifetimes }),
   };
 }

@@ -80,6 +80,7 @@ export function secretJson(secret: ClientTypes.ClientSecret): Record<string, unk
 export function keyJson(key: SigningKey): Record<string, unknown> {
   return {
     kid: key.id,
+    use: key.use,
     status: key.status,
     created_at: timeJson(key.createdAt),
     // The first key of a storage has the `activeAt` 0, so that it signs whatever the clocks of the nodes say.

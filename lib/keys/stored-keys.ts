@@ -9,6 +9,8 @@ import type { KeyMaterial } from './material.ts';
 export interface SigningKey {
   /** The `kid` in the header of the tokens that it signs. */
   readonly id: string;
+  /** What it signs: access tokens (`token`), ID tokens (`id_token`) where these have keys of their own, or cookies. */
+  readonly use: StoredKey['use'];
   /** `next`: published, so that verifiers have it before it signs. `active`: signs. `retired`: still verifies. */
   readonly status: 'next' | 'active' | 'retired';
   readonly createdAt: number;
@@ -22,28 +24,27 @@ const USES: readonly StoredKey['use'][] = ['token', 'id_token', 'cookie'];
 
 /** A key as operators see it. @param activeId - of the key that signs */
 export function describeKey(
-  { activeAt, createdAt, id, retiresAt }: StoredKey,
+  { activeAt, createdAt, id, retiresAt, use }: StoredKey,
   activeId: string | undefined,
 ): SigningKey {
   const status = id === activeId ? 'active' : activeAt > now() ? 'next' : 'retired';
-  return { id, status, createdAt, activeAt, retiresAt };
+  return { id, use, status, createdAt, activeAt, retiresAt };
 }
 
 /** The keys of one use that have not retired, newest first. None has to be decrypted. */
 export function describeKeys(
   stored: readonly StoredKey[],
-): readonly (SigningKey & Pick<StoredKey, 'use' | 'material'>)[] {
+): readonly (SigningKey & Pick<StoredKey, 'material'>)[] {
   const live = stored.filter(isLive).toReversed();
   const active = live.find(({ activeAt }) => activeAt <= now());
-  return live.map((key) =>
-    Object.assign(describeKey(key, active?.id), { use: key.use, material: key.material }),
-  );
+  return live.map((key) => Object.assign(describeKey(key, active?.id), { material: key.material }));
 }
 
-/** The live signing keys as operators see them, newest first. */
+/** The live keys that sign tokens as operators see them: those of access tokens, then those of ID tokens, the newest of each first. */
 export async function listSigningKeys(store: Pick<KeyStore, 'list'>): Promise<readonly SigningKey[]> {
-  const keys = describeKeys(await store.list('token'));
-  return keys.map(({ material: _material, use: _use, ...key }) => key);
+  const [ofTokens, ofIdTokens] = await Promise.all([store.list('token'), store.list('id_token')]);
+  const keys = [...describeKeys(ofTokens), ...describeKeys(ofIdTokens)];
+  return keys.map(({ material: _material, ...key }) => key);
 }
 
 function isLive({ retiresAt }: StoredKey): boolean {

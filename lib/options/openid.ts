@@ -172,6 +172,16 @@ export interface ResolvedOpenId {
   readonly algorithm: SigningAlgorithm;
 }
 
+/** All scopes of OpenID Connect: those that it defines, and those of the host. They permit nothing at an API. */
+export function identityScopes({ scopes }: Pick<CheckedOpenId, 'scopes'>): ResolvedOpenId['scopes'] {
+  return new Map(
+    [...STANDARD_SCOPES, ...scopes].map(([name, scope]) => [
+      name,
+      { ...scope, permissions: [], optional: false },
+    ]),
+  );
+}
+
 /**
  * @param declared - the option `openid`. `undefined`: off
  * @param issuer - below which the userinfo endpoint is
@@ -185,12 +195,7 @@ export function resolveOpenId<U extends User>(
   apis: Iterable<{ readonly resource: string; readonly scopes: ReadonlyMap<string, unknown> }>,
 ): ResolvedOpenId | undefined {
   if (!declared) return undefined;
-  const scopes = new Map(
-    [...STANDARD_SCOPES, ...declared.scopes].map(([name, scope]) => [
-      name,
-      { ...scope, permissions: [], optional: false },
-    ]),
-  );
+  const scopes = identityScopes(declared);
   for (const api of apis) {
     const taken = [...scopes.keys()].find((name) => api.scopes.has(name));
     if (taken !== undefined)

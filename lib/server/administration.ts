@@ -27,6 +27,7 @@ import { lifetimes } from '../options/lifetimes.ts';
 import { authServerOptions, RETENTION } from '../options/options.ts';
 import { signingAlgorithm } from '../options/tokens.ts';
 import type { SigningAlgorithm } from '../options/tokens.ts';
+import { identityScopes } from '../options/openid.ts';
 import { issuerUrl } from '../options/paths.ts';
 import { checkGate } from '../options/ports.ts';
 import { requireKeyEncryptionKey } from '../options/resolve.ts';
@@ -67,7 +68,7 @@ const TOKENS = {
 function administrationOptions<P extends string, R extends string>() {
   const server = authServerOptions<P, R, User, object, string>();
   return {
-    ...pick(server, 'storage', 'scopes', 'resources', 'secrets', 'logger'),
+    ...pick(server, 'storage', 'scopes', 'resources', 'openid', 'secrets', 'logger'),
     /** How long audit events are kept, the servers' `retention.audit`; `pruneInterval` is for servers only. */
     retention: optional(retention, {}),
     /** The gate of the servers, by which names of roles and permissions are checked. @default they are not checked */
@@ -118,9 +119,9 @@ export interface Administration<P extends string = string, R extends string = st
    * @throws ClientInvalidError with one entry per mistake, on a dry run too
    */
   importClient(client: ImportedClient<P, R>, options?: { dryRun?: boolean }): Promise<ImportOutcome>;
-  /** The keys that sign access tokens, and those that sign cookies. */
+  /** The keys that sign tokens, and those that sign cookies. */
   readonly keys: {
-    /** Lists the signing keys that have not retired, newest first. */
+    /** Lists the keys that sign tokens and have not retired: those of access tokens before those of ID tokens, the newest of each first. */
     list(): Promise<readonly SigningKey[]>;
     /**
      * Creates a new key. It is published at once and signs after a delay, by which every server has read it; the first key of a
@@ -347,7 +348,8 @@ function scopesFor<P extends string, R extends string>(
   for (const [url, api] of given.resources ?? []) {
     requirePermissions(`resources['${url}'].scopes`, api.scopes, gate);
   }
-  return scopesOfAll([{ scopes: given.scopes }, ...(given.resources?.values() ?? [])]);
+  const ofUsers = given.openid ? [{ scopes: identityScopes(given.openid) }] : [];
+  return scopesOfAll([{ scopes: given.scopes }, ...(given.resources?.values() ?? []), ...ofUsers]);
 }
 
 /** The algorithm of the servers is that of the newest key, because a server never signs with a key of another algorithm. */

@@ -109,9 +109,9 @@ export interface AuthServer<
    * @throws StorageError when the storage cannot be reached, or it is not known whether the revocation lasts: repeat the call
    */
   revoke(target: RevocationTarget): Promise<void>;
-  /** The keys that sign access tokens. */
+  /** The keys that sign tokens. */
   readonly keys: {
-    /** The signing keys that this node knows, newest first. */
+    /** The signing keys that this node knows, those of access tokens before those of ID tokens, the newest of each first. */
     list(): readonly SigningKey[];
     /**
      * Creates a new key. It is published at once and signs after a delay, by which every node has read it. Tokens that were

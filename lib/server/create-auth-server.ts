@@ -195,7 +195,7 @@ export async function createServer<
     userData,
     revoke: tokens.revokeFor(),
     keys: {
-      list: () => keys.tokens.list(),
+      list: () => keys.list(),
       rotate: async (rotation = {}) => keys.rotate(readOptions(ROTATION, rotation).after),
     },
     prune: async (pruning = {}) =>

@@ -22,6 +22,8 @@ export interface ServerKeys {
   /** Those that sign ID tokens: the same where both have the same algorithm. `undefined`: none are issued. */
   readonly idTokens: KeyRing | undefined;
   readonly secrets: Secrets;
+  /** The keys that sign tokens, those of access tokens first, as this node knows them. */
+  list(): readonly SigningKey[];
   /** Reads all keys again. */
   read(): Promise<void>;
   /** Replaces keys that are older than the option `tokens.keyRotation`, and completes rotations that were interrupted. */
@@ -77,6 +79,7 @@ export async function createServerKeys(
           ({ k }) => k!,
         )
       : () => cookieKeys!,
+    list: () => [tokens, ownIdTokens].flatMap((ring) => ring?.list() ?? []),
     async read() {
       await Promise.all(rings.map(async (ring) => ring.read()));
     },

@@ -132,6 +132,41 @@ test('--gate knows the scopes of all APIs, as that of the example exports them',
   t.deepEqual([unknown.code, unknown.errors], [2, 'scopes: there is no scope "statistics:write"\n']);
 });
 
+test('--gate knows the scopes of OpenID Connect, when it exports the option', async (t) => {
+  await using given = await database();
+  const gate = temporaryFile('gate.ts');
+  const create = async (openid: string) => {
+    const file = gate.replace('gate.ts', `${openid === '' ? 'without' : 'with'}-openid.ts`);
+    writeFileSync(
+      file,
+      `import { defineGate } from ${JSON.stringify(import.meta.resolve('koa-gatehouse'))};
+       export const gate = defineGate({ permissions: {} });
+       export const scopes = {};
+       ${openid}`,
+    );
+    const app = [
+      '--name',
+      'Chat',
+      '--grant-type',
+      'authorization_code',
+      '--redirect-uri',
+      'https://chat.example/callback',
+    ];
+    const scopes = ['openid', 'email', 'groups'].flatMap((scope) => ['--scope', scope]);
+    return gatehouse(['--gate', file, 'client', 'create', ...app, ...scopes], {
+      DATABASE_URL: given.address,
+    });
+  };
+  const known = await create(
+    "export const openid = { scopes: { groups: { description: 'See your groups', claims: ['groups'] } } };",
+  );
+  t.deepEqual([known.code, known.errors], [0, '']);
+  t.regex(known.output, /^Scopes {9}openid\n {15}email\n {15}groups\n/m);
+  const unknown = await create('');
+  t.is(unknown.code, 2);
+  t.regex(unknown.errors, /^scopes: there is no scope "openid"\n/);
+});
+
 test('public and native clients have no secret', async (t) => {
   await using given = await database();
   const code = ['create', '--name', 'App', '--grant-type', 'authorization_code', '--redirect-uri'];

@@ -80,7 +80,7 @@ test('keys are encrypted with KEY_ENCRYPTION_KEY, and creating one needs the key
 
   const listed = await gatehouse(['keys', 'list'], { DATABASE_URL });
   t.is(listed.code, 0);
-  t.true(listed.output.includes(`${first.key.kid}  active  `));
+  t.true(listed.output.includes(`${first.key.kid}  access tokens  active  `));
 });
 
 test('a key signs after a minute, as with auth.keys.rotate(), because verifiers cache the published keys', async (t) => {

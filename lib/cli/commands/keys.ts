@@ -17,15 +17,17 @@ export function addKeysCommands(program: Command): void {
     .helpCommand(false)
     .summary('list, rotate, encrypt and revoke the keys of the servers')
     .description(
-      'List, rotate, encrypt or revoke the keys with which servers sign access tokens and cookies.',
+      'List, rotate, encrypt or revoke the keys with which servers sign access tokens, ID tokens and cookies.',
     );
   keys
     .command('list')
     .summary('list the keys, newest first')
-    .description('List the keys that sign access tokens, newest first.')
+    .description(
+      'List the keys that sign access tokens, and then those that sign ID tokens, the newest of each first.',
+    )
     .addHelpText(
       'after',
-      '\nJSON: {"keys": [{"kid", "status": "next" | "active" | "retired", "created_at", "active_at", "retires_at"}]}',
+      '\nJSON: {"keys": [{"kid", "use": "token" | "id_token", "status": "next" | "active" | "retired", "created_at", "active_at", "retires_at"}]}',
     )
     .action(list);
   keys
@@ -132,9 +134,10 @@ const revoke = withSession(
 
 function toTable(keys: readonly SigningKey[]): string {
   return table(
-    ['Key ID', 'Status', 'Signs from (UTC)', 'Verifies until (UTC)'],
-    keys.map(({ activeAt, createdAt, id, retiresAt, status }) => [
+    ['Key ID', 'Signs', 'Status', 'Signs from (UTC)', 'Verifies until (UTC)'],
+    keys.map(({ activeAt, createdAt, id, retiresAt, status, use }) => [
       id,
+      use === 'id_token' ? 'ID tokens' : 'access tokens',
       status,
       timeText(Math.max(activeAt, createdAt)),
       timeText(retiresAt),
