@@ -80,8 +80,9 @@ export function createAccessTokens(
   /** Stores the grant of a token of a user that is used here for the first time. */
   async function isImported(claims: AccessTokenClaims): Promise<boolean> {
     const { client_id: clientId, exp, grant_id: grantId, iat, jti, limited, scope, sub: userId } = claims;
-    // One that is stored was revoked.
-    if (grantId === undefined || (await storage.grants.find(grantId))) return false;
+    if (grantId === undefined) return false;
+    // One that is stored was revoked, or another request has stored it since.
+    if (await storage.grants.find(grantId)) return isStored(claims);
     const scopes = scope === undefined ? (limited ? [] : undefined) : scope.split(' ');
     const expiresAt = Math.ceil(exp);
     const isDone = await importGrant(

@@ -3,8 +3,10 @@ import type { RequestListener } from 'node:http';
 
 import test from 'ava';
 import Koa from 'koa';
+import { knexStorage } from 'koa-gatehouse/adapters/knex';
 
 import { onEachEmptyDatabase } from '../adapters/databases.ts';
+import { temporaryFile } from '../adapters/temporary-file.ts';
 import { listenerOf } from '../harness/platform.ts';
 import type { AppParts, Platform } from '../harness/platform.ts';
 import { until } from '../harness/until.ts';
@@ -126,6 +128,31 @@ test('they are for the default API only, and until the date', async (t) => {
 
   await using ended = await moveIn(laravel, { passport: { until: new Date(Date.now() - 1000) } });
   t.is((await ended.api('/identity', accessToken)).body['code'], 'token_invalid');
+});
+
+test('a token that is first used at two nodes at once is accepted by both', async (t) => {
+  await using laravel = await startLaravel('11');
+  const address = `sqlite:${temporaryFile()}`;
+  const { accessToken } = await issue(laravel.database, { clientId: 7, userId: 42 });
+  await using other = await moveIn(laravel, { storage: knexStorage(address) });
+  const storage = knexStorage(address);
+  let looks = 0;
+  await using platform = await moveIn(laravel, {
+    storage: {
+      ...storage,
+      grants: {
+        ...storage.grants,
+        async find(id) {
+          looks += 1;
+          // The other one is faster.
+          if (looks === 1) t.is((await other.api('/identity', accessToken)).status, 200);
+          return storage.grants.find(id);
+        },
+      },
+    },
+  });
+  t.is((await platform.api('/identity', accessToken)).status, 200);
+  t.true(looks > 0);
 });
 
 function encode(part: object): string {
