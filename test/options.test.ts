@@ -113,6 +113,12 @@ const mistakes: [given: Record<string, unknown>, option: string, remedy: string 
     'tokens.personal.maxLifetime',
     'give at most 31536000 s',
   ],
+  // Users choose a number of days.
+  ...(['23 hours', 86_399, 0] as const).map((maxLifetime): (typeof mistakes)[number] => [
+    { tokens: { personal: { maxLifetime } } },
+    'tokens.personal.maxLifetime',
+    "give seconds, or a number and a unit such as '1 hour' or '30 days'; at least 86400 s",
+  ]),
   [
     { tokens: { personal: true }, login: { url: '/login', currentUser: () => undefined } },
     'login.authenticatedAt',
