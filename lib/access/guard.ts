@@ -102,7 +102,7 @@ export function createGuard<P extends string, U extends User>(options: GuardOpti
     }
     if ('status' in result) return refuse(ctx, result);
     const seconds = (performance.now() - startedAt) / 1000;
-    observers?.guarded?.({ admitted: true, remembered: false, seconds });
+    observers?.guarded?.({ admitted: true, remembered: false, credential: result.credential, seconds });
     setPrincipal(ctx.state, result);
     return next();
   }
@@ -123,7 +123,7 @@ export function createGuard<P extends string, U extends User>(options: GuardOpti
     const known = authenticator.findCached(token);
     if (known === undefined) return authenticate(ctx, next, async () => loadToken(token, ctx));
     known.onUse?.(ctx.ip);
-    observers?.guarded?.(CACHED);
+    observers?.guarded?.(CACHED[known.principal.credential]);
     setPrincipal(ctx.state, known.principal);
     return next();
   }
@@ -155,7 +155,16 @@ async function loadInTrace<P extends string, U extends User>(
   });
 }
 
-const CACHED: GuardOutcome = Object.freeze({ admitted: true, remembered: true });
+// Made once, because one is the outcome of almost every request.
+const CACHED = {
+  access_token: cached('access_token'),
+  personal_token: cached('personal_token'),
+  session: cached('session'),
+} satisfies Record<Principal['credential'], GuardOutcome>;
+
+function cached(credential: Principal['credential']): GuardOutcome {
+  return Object.freeze({ admitted: true, remembered: true, credential });
+}
 
 function codeOf(error: unknown): string {
   return isUnavailable(error) ? 'temporarily_unavailable' : 'internal_error';

@@ -1,4 +1,5 @@
 import type { PassportUse } from './passport.ts';
+import type { Principal } from './principals.ts';
 
 /**
  * A logger with the methods of pino. No line contains a credential.
@@ -62,10 +63,16 @@ export interface RequestOutcome {
 
 /** The decision of the guard, or of `requires()` and the limits of requests behind it, about a request. */
 export type GuardOutcome =
-  | { readonly admitted: true; readonly remembered: true }
+  | {
+      readonly admitted: true;
+      readonly remembered: true;
+      /** By what the request was authenticated. */
+      readonly credential: Principal['credential'];
+    }
   | {
       readonly admitted: true;
       readonly remembered: false;
+      readonly credential: Principal['credential'];
       /** How long it took to verify the token and to load its user or client. */
       readonly seconds: number;
     }

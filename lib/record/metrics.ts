@@ -79,11 +79,15 @@ export interface Metrics {
  * - `gatehouse_tokens_refused_total{grant_type, error}`
  * - `gatehouse_token_request_duration_seconds{grant_type}`: a histogram
  * - `gatehouse_registration_requests_total{error}`: to register or manage apps (RFC 7591, RFC 7592); `none` for a success
- * - `gatehouse_guard_admitted_total{cache}`: `warm`, the token was in the cache, or `cold`, it was verified
+ * - `gatehouse_guard_admitted_total{cache, credential}`: `warm`, the token was in the cache, or `cold`, it was verified; `access_token`,
+ *   `personal_token` or `session`
  * - `gatehouse_guard_refused_total{code}`: the code of the problem, such as `token_missing`, `missing_permission` or `too_many_requests`
  * - `gatehouse_guard_cold_duration_seconds`: a histogram of the verification of tokens that are not in the cache
  * - `gatehouse_logins_total{outcome}`: `succeeded`, `failed`, `throttled`
  * - `gatehouse_revocations_total{target}`: `token`, `grant`, `user`, `client`
+ * - `gatehouse_personal_tokens_created_total`
+ * - `gatehouse_personal_tokens_ended_total{actor}`: `user`, on the page; `holder`, who presented the token at the revocation endpoint; `host`,
+ *   in its code. Those that end with their user are one revocation of a `user`
  * - `gatehouse_logouts_told_total{outcome}`: attempts to tell an app that a user was signed out: `delivered`, `failed`, of which the app is
  *   told again, and `given_up`
  * - `gatehouse_passport_tokens_used_total{kind}`: tokens of Passport that were used, each once an hour: access tokens of a `user`, `personal`
@@ -172,14 +176,32 @@ function eventCounter({ counter }: Creator): (record: AuditRecord) => void {
     'Revocations of a token, a grant, or all tokens of a user or a client.',
     'target',
   );
+  const created = counter(
+    'gatehouse_personal_tokens_created_total',
+    'Personal access tokens that were created.',
+  );
+  const ended = counter(
+    'gatehouse_personal_tokens_ended_total',
+    'Personal access tokens that were ended.',
+    'actor',
+  );
   for (const outcome of Object.values(OUTCOMES)) logins.inc({ outcome }, 0);
+  for (const actor of ['user', 'holder', 'host']) ended.inc({ actor }, 0);
   for (const target of TARGETS) revocations.inc({ target }, 0);
 
   return function count(record) {
     const outcome = OUTCOMES[record.type];
     if (outcome !== undefined) logins.inc({ outcome });
     else if (record.type === 'tokens_revoked') revocations.inc({ target: record.target });
+    else if (record.type === 'personal_token_created') created.inc();
+    else if (record.type === 'personal_token_ended') ended.inc({ actor: whoEnded(record) });
   };
+}
+
+/** Who ended a personal access token: the events of requests have an id of the request, and those of a user's pages the user. */
+function whoEnded({ actorId, requestId }: Pick<AuditRecord, 'actorId' | 'requestId'>): string {
+  if (actorId !== undefined) return 'user';
+  return requestId === undefined ? 'host' : 'holder';
 }
 
 function logoutCounter({ counter }: Creator): (outcome: LogoutOutcome) => void {
@@ -206,8 +228,9 @@ function passportCounter({ counter }: Creator): (use: PassportUse) => void {
 function guardCounter({ counter, histogram }: Creator): (outcome: GuardOutcome) => void {
   const admitted = counter(
     'gatehouse_guard_admitted_total',
-    'Requests with a valid access token, cached (warm) or verified (cold).',
+    'Requests with a valid token, cached (warm) or verified (cold), or with a login session.',
     'cache',
+    'credential',
   );
   const refused = counter(
     'gatehouse_guard_refused_total',
@@ -219,18 +242,26 @@ function guardCounter({ counter, histogram }: Creator): (outcome: GuardOutcome) 
     'Time to verify a token that was not cached, and to read its user or client.',
   );
   // Looked up once, because the counters are incremented in every request to the API.
-  const warm = admitted.labels('warm');
-  const cold = admitted.labels('cold');
-  warm.inc(0);
-  cold.inc(0);
+  const warm = seriesOf('warm');
+  const cold = seriesOf('cold');
+
+  function seriesOf(cache: 'cold' | 'warm') {
+    const series = {
+      access_token: admitted.labels(cache, 'access_token'),
+      personal_token: admitted.labels(cache, 'personal_token'),
+      session: admitted.labels(cache, 'session'),
+    };
+    for (const one of Object.values(series)) one.inc(0);
+    return series;
+  }
 
   return function count(outcome) {
     if (!outcome.admitted) {
       refused.inc({ code: outcome.code });
     } else if (outcome.remembered) {
-      warm.inc();
+      warm[outcome.credential].inc();
     } else {
-      cold.inc();
+      cold[outcome.credential].inc();
       duration.observe(outcome.seconds);
     }
   };

@@ -1,4 +1,5 @@
 import test from 'ava';
+import { createApiRouter } from 'koa-gatehouse';
 import type { EndpointOutcome, GuardOutcome } from 'koa-gatehouse';
 import { createMetrics } from 'koa-gatehouse/metrics';
 import Koa from 'koa';
@@ -87,14 +88,48 @@ test('requests to the guard are counted: accepted, cached or not, and refused by
   await platform.auth.revoke({ token: body.access_token });
   await platform.api('/identity', body.access_token);
   t.like(await scrape(platform), {
-    'gatehouse_guard_admitted_total{cache="cold"}': 1,
-    'gatehouse_guard_admitted_total{cache="warm"}': 4,
+    'gatehouse_guard_admitted_total{cache="cold",credential="access_token"}': 1,
+    'gatehouse_guard_admitted_total{cache="warm",credential="access_token"}': 4,
     'gatehouse_guard_refused_total{code="token_missing"}': 1,
     'gatehouse_guard_refused_total{code="token_invalid"}': 1,
     'gatehouse_guard_refused_total{code="missing_permission"}': 1,
     'gatehouse_guard_refused_total{code="token_revoked"}': 1,
     gatehouse_guard_cold_duration_seconds_count: 1,
     'gatehouse_revocations_total{target="token"}': 1,
+  });
+});
+
+test('personal tokens are counted, and requests by what they are authenticated with', async (t) => {
+  const personal = { tokens: { personal: true } } as const;
+  await using platform = await startPlatform(personal, {
+    app: ({ auth }) => withMetrics({ auth, api: createApiRouter({ auth, session: true }) }),
+  });
+  const { auth } = platform;
+  const { personalTokens } = auth;
+  const token = { user: '1', name: 'a', lifetime: '1 day', scopes: ['schools:read'] } as const;
+  const [first, second, third, fourth] = await Promise.all(
+    Array.from({ length: 4 }, async () => personalTokens.create(token)),
+  );
+  for (let count = 0; count < 3; count += 1) await platform.api('/identity', first!.value);
+  await personalTokens.revoke(first!.id);
+  await personalTokens.revoke(first!.id);
+  await auth.revoke({ token: second!.value });
+  await postForm(platform.url('/oauth/revoke'), { token: third!.value });
+  const browser = new Browser();
+  await signIn(browser, await browser.open(platform.url('/oauth/login')));
+  const page = await browser.open(platform.url(`/account/tokens/${fourth!.id}/end`));
+  await browser.submit(page, 'End');
+  const cookie = browser.cookies.map(({ name, value }) => `${name}=${value}`).join('; ');
+  const headers = { cookie, 'sec-fetch-site': 'same-origin' };
+  t.is((await send(platform.url('/api/v1/identity'), { headers })).status, 200);
+  t.like(await scrape(platform), {
+    'gatehouse_guard_admitted_total{cache="cold",credential="personal_token"}': 1,
+    'gatehouse_guard_admitted_total{cache="warm",credential="personal_token"}': 2,
+    'gatehouse_guard_admitted_total{cache="cold",credential="session"}': 1,
+    gatehouse_personal_tokens_created_total: 4,
+    'gatehouse_personal_tokens_ended_total{actor="host"}': 2,
+    'gatehouse_personal_tokens_ended_total{actor="holder"}': 1,
+    'gatehouse_personal_tokens_ended_total{actor="user"}': 1,
   });
 });
 
@@ -129,7 +164,9 @@ test('all series exist before their first event, with a description and units', 
     '# TYPE gatehouse_tokens_issued_total counter',
     'gatehouse_tokens_issued_total{grant_type="client_credentials"} 0',
     'gatehouse_logins_total{outcome="throttled"} 0',
-    'gatehouse_guard_admitted_total{cache="warm"} 0',
+    'gatehouse_guard_admitted_total{cache="warm",credential="access_token"} 0',
+    'gatehouse_personal_tokens_created_total 0',
+    'gatehouse_personal_tokens_ended_total{actor="holder"} 0',
     '# TYPE gatehouse_guard_cold_duration_seconds histogram',
     'gatehouse_requests_in_progress 0',
     '# TYPE gatehouse_signing_key_age_seconds gauge',
@@ -214,9 +251,9 @@ test('observers receive the outcome of each request and of each guard check', as
     status: 200,
     error: undefined,
   });
-  t.like(cold, { admitted: true, remembered: false });
+  t.like(cold, { admitted: true, remembered: false, credential: 'access_token' });
   t.deepEqual(more, [
-    { admitted: true, remembered: true },
+    { admitted: true, remembered: true, credential: 'access_token' },
     { admitted: false, code: 'token_missing' },
   ]);
 });
