@@ -690,7 +690,7 @@ test('an option that createAdministration() does not have is named, with the rem
   t.throws(() => Reflect.apply(createAdministration, undefined, [{ storage: memoryStorage(), scope: {} }]), {
     instanceOf: ConfigError,
     message:
-      'scope: there is no such option; did you mean scopes? The options are storage, scopes, resources, secrets, logger, retention, gate, tokens',
+      'scope: there is no such option; did you mean scopes? The options are storage, scopes, resources, openid, secrets, logger, retention, gate, tokens',
   });
 });
 
