@@ -26,6 +26,7 @@ const PEOPLE = {
   grantType: 'authorization_code',
   redirectUris: ['https://reports.example/callback'],
 } as const;
+const GOODBYE = `https://reports.example/${'a-long-path/'.repeat(8)}goodbye`;
 const LOOPBACK = 'http://127.0.0.1/callback';
 const LONG_NAME = `An app with a name of the greatest allowed length, which is ${'andon'.repeat(8)}`;
 
@@ -41,6 +42,7 @@ const GERMAN = {
   'scope.schools:write': 'Ihre Schulen bearbeiten',
   'scope.letters:write': 'Briefe an die Eltern aller Kinder Ihrer Schulen schreiben',
   'scope.schools:close': 'Ihre Schulen schließen',
+  'scope.groups': 'Ihre Gruppen sehen',
   'permission.view_schools': 'Schulen sehen',
   'permission.edit_schools': 'Schulen bearbeiten',
   'permission.close_schools': 'Schulen schließen',
@@ -98,6 +100,7 @@ export async function startEveryPage(): Promise<EveryPage> {
         },
         'schools:close': { description: 'Close your schools', permissions: ['close_schools'] },
       },
+      openid: { scopes: { groups: { description: 'See the groups that you are in', claims: ['groups'] } } },
       clients: { ...documents.clients, keys: true, devices: true },
       tokens: { personal: { perUser: 2 } },
       limits: {
@@ -124,6 +127,8 @@ export async function startEveryPage(): Promise<EveryPage> {
     name: 'Reports',
     clientUri: LONG_HOMEPAGE,
     ...PEOPLE,
+    postLogoutRedirectUris: [GOODBYE],
+    backchannelLogoutUri: 'https://reports.example/logout',
   });
   const device = await registerFor('dora', {
     name: LONG_NAME,
@@ -176,6 +181,12 @@ export async function startEveryPage(): Promise<EveryPage> {
     const { pathname, search } = authorizeUrl(platform, app, { scope, ...pkce, ...more });
     return pathname + search;
   };
+  // Nothing listens where the app is told of the logout.
+  const signedOut = await platform.signInAs('dora');
+  await runCodeFlow(platform, reports, { browser: signedOut, parameters: { scope: 'openid groups' } });
+  await signedOut.submit(await signedOut.open(platform.url('/oauth/logout')), 'Sign out');
+  const ofReports = { client_id: reports.client.id, post_logout_redirect_uri: GOODBYE };
+  const logout = `/oauth/logout?${String(new URLSearchParams(ofReports))}`;
   await connect(platform, site.id, { browser: await platform.signInAs('dora') });
   const ofNobody = await platform.registerApp({
     name: 'Agent',
@@ -211,6 +222,7 @@ export async function startEveryPage(): Promise<EveryPage> {
       signedOut: {
         ...signingIn(authorize(reports, '')),
         'logout-signedOut': at('/oauth/logout'),
+        'logout-back': at(logout),
         'error-redirect-uri': at(authorize({ ...reports, redirectUri: 'https://evil.example/' }, '')),
         'device-signedOut': at('/oauth/device'),
         ...Object.fromEntries(
@@ -222,6 +234,8 @@ export async function startEveryPage(): Promise<EveryPage> {
         'consent-everything': at(authorize(withConsent, '')),
         'consent-nothing': at(authorize(withoutScopes, '')),
         'consent-api': at(authorize(withConsent, 'books:read', { resource: LIBRARY })),
+        'consent-sign-in': at(authorize(withConsent, 'openid profile email groups')),
+        'consent-sign-in-and-api': at(authorize(withConsent, 'openid email schools:read schools:write')),
         'consent-optional': at(authorize(withConsent, 'schools:read schools:write letters:write')),
         async 'consent-more'(page, open) {
           await open(authorize(reports, 'schools:read schools:close schools:write letters:write'));
@@ -247,6 +261,8 @@ export async function startEveryPage(): Promise<EveryPage> {
           await page.locator('button.danger').waitFor();
         },
         logout: at('/oauth/logout'),
+        'logout-of-app': at(logout),
+        'error-logout': at(`${logout}.evil`),
         async 'signed-out-in-a-form'(page, open) {
           await open(`/developer/apps/${service.client.id}`);
           await page.context().clearCookies();
