@@ -205,7 +205,8 @@ function describe({ status, body }: Answer): string {
   return `${status} ${JSON.stringify(body?.['error'])}`;
 }
 
-async function inParallel<T>(items: Iterable<T>, work: (item: T) => Promise<void>): Promise<void> {
+/** Works on eight items at a time. */
+export async function inParallel<T>(items: Iterable<T>, work: (item: T) => Promise<void>): Promise<void> {
   const queue = [...items];
   const workers = Array.from({ length: 8 }, async () => {
     for (let item = queue.pop(); item !== undefined; item = queue.pop()) await work(item);

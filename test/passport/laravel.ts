@@ -204,19 +204,78 @@ export interface Issued {
   readonly name?: string;
   readonly issuedAt?: number;
   readonly expiresIn?: number;
+  /** @default that of the access token */
+  readonly refreshExpiresIn?: number;
+}
+
+/** The rows of an access token and its refresh token, and how to make their texts, which takes much longer. */
+export interface MadeTokens {
+  readonly id: string;
+  readonly refreshId: string;
+  readonly accessRow: Row;
+  /** `undefined`: a token of the client for itself has none. */
+  readonly refreshRow: Row | undefined;
+  readonly accessToken: () => string;
+  readonly refreshToken: () => string;
+}
+
+export function makeTokens({
+  clientId,
+  expiresIn = 86_400,
+  issuedAt = Math.floor(Date.now() / 1000),
+  name,
+  refreshExpiresIn = expiresIn,
+  scopes = [],
+  userId = null,
+}: Issued): MadeTokens {
+  const [id, refreshId] = [randomBytes(40).toString('hex'), randomBytes(40).toString('hex')];
+  const expiresAt = issuedAt + expiresIn;
+  const refreshExpiresAt = issuedAt + refreshExpiresIn;
+  const iat = issuedAt + 0.123_456;
+  return {
+    id,
+    refreshId,
+    accessRow: {
+      id,
+      user_id: userId,
+      client_id: clientId,
+      name: name ?? null,
+      scopes: JSON.stringify(scopes),
+      revoked: false,
+      created_at: dateTime(issuedAt),
+      updated_at: dateTime(issuedAt),
+      expires_at: dateTime(expiresAt),
+    },
+    refreshRow:
+      userId === null
+        ? undefined
+        : { id: refreshId, access_token_id: id, revoked: false, expires_at: dateTime(refreshExpiresAt) },
+    accessToken: () =>
+      signPassport({
+        aud: String(clientId),
+        jti: id,
+        iat,
+        nbf: iat,
+        exp: expiresAt + 0.123_451,
+        sub: String(userId ?? ''),
+        scopes,
+      }),
+    refreshToken: () =>
+      encryptPassport({
+        client_id: String(clientId),
+        refresh_token_id: refreshId,
+        access_token_id: id,
+        scopes,
+        user_id: userId,
+        expire_time: refreshExpiresAt,
+      }),
+  };
 }
 
 /** Issues an access token and its refresh token as Passport does, with their rows. */
 export async function issue(
   database: Knex,
-  {
-    clientId,
-    expiresIn = 86_400,
-    issuedAt = Math.floor(Date.now() / 1000),
-    name,
-    scopes = [],
-    userId = null,
-  }: Issued,
+  issued: Issued,
   prefix = '',
 ): Promise<{
   readonly accessToken: string;
@@ -224,45 +283,10 @@ export async function issue(
   readonly id: string;
   readonly refreshId: string;
 }> {
-  const [id, refreshId] = [randomBytes(40).toString('hex'), randomBytes(40).toString('hex')];
-  const expiresAt = issuedAt + expiresIn;
-  await database(`${prefix}oauth_access_tokens`).insert({
-    id,
-    user_id: userId,
-    client_id: clientId,
-    name: name ?? null,
-    scopes: JSON.stringify(scopes),
-    revoked: false,
-    created_at: dateTime(issuedAt),
-    updated_at: dateTime(issuedAt),
-    expires_at: dateTime(expiresAt),
-  });
-  if (userId !== null)
-    await database(`${prefix}oauth_refresh_tokens`).insert({
-      id: refreshId,
-      access_token_id: id,
-      revoked: false,
-      expires_at: dateTime(expiresAt),
-    });
-  const iat = issuedAt + 0.123_456;
-  const accessToken = signPassport({
-    aud: String(clientId),
-    jti: id,
-    iat,
-    nbf: iat,
-    exp: expiresAt + 0.123_451,
-    sub: String(userId ?? ''),
-    scopes,
-  });
-  const refreshToken = encryptPassport({
-    client_id: String(clientId),
-    refresh_token_id: refreshId,
-    access_token_id: id,
-    scopes,
-    user_id: userId,
-    expire_time: expiresAt,
-  });
-  return { accessToken, refreshToken, id, refreshId };
+  const { accessRow, accessToken, id, refreshId, refreshRow, refreshToken } = makeTokens(issued);
+  await database(`${prefix}oauth_access_tokens`).insert(accessRow);
+  if (refreshRow) await database(`${prefix}oauth_refresh_tokens`).insert(refreshRow);
+  return { accessToken: accessToken(), refreshToken: refreshToken(), id, refreshId };
 }
 
 function dateTime(seconds: number): string {
