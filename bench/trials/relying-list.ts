@@ -1,3 +1,4 @@
+import { ACCESS_TOKEN, LEMONLDAP, prepareLemonldap } from './relying-lemonldap.ts';
 import { ACTUAL, DIRECTUS, prepareActual, prepareDirectus } from './relying-sites.ts';
 import type { Given, Prepared, Site } from './relying-sites.ts';
 
@@ -17,7 +18,11 @@ export interface RelyingParty {
   readonly run?: (file: string, given: readonly string[]) => readonly [string, ...string[]];
   /** The path that its library redirects the user back to. */
   readonly callback?: string;
+  /** The path that the user comes back to after a logout at the server. @default '/left' */
+  readonly left?: string;
   readonly isPublic?: boolean;
+  /** The lifetime of its access tokens, in seconds. @default that of the server */
+  readonly accessToken?: number;
   readonly refreshes?: boolean;
   /** Whether it sends the user to the server to log out. */
   readonly logsOut?: boolean;
@@ -67,6 +72,22 @@ export const ALL: readonly RelyingParty[] = [
     logsOut: true,
     // It takes them from the environment.
     run: (file) => ['/usr/sbin/apache2', '-X', '-f', file],
+  },
+  {
+    library: 'LemonLDAP::NG',
+    debian: {
+      name: 'lemonldap-ng libgd-securityimage-perl libimage-magick-perl',
+      file: '/usr/share/perl5/Lemonldap/NG/Portal.pm',
+    },
+    program: 'lemonldap.psgi',
+    run: (file, [, , , port = '']) => ['/usr/bin/plackup', '-o', '127.0.0.1', '-p', port, file],
+    prepare: prepareLemonldap,
+    site: LEMONLDAP,
+    callback: '/?openidconnectcallback=1',
+    left: '/?logout=1',
+    accessToken: ACCESS_TOKEN,
+    refreshes: true,
+    logsOut: true,
   },
   {
     library: '@actual-app/sync-server',

@@ -76,10 +76,12 @@ async function logIn(page: Page): Promise<string> {
 }
 
 for (const {
+  accessToken,
   backChannel,
   callback = '/callback',
   debian,
   isPublic,
+  left = '/left',
   library,
   logsOut,
   prepare,
@@ -103,7 +105,8 @@ for (const {
     const { client, secret } = await platform.registerApp({
       name: library,
       redirectUris: [origin + callback],
-      postLogoutRedirectUris: [`${origin}/left`],
+      postLogoutRedirectUris: [origin + left],
+      ...(accessToken === undefined ? {} : { lifetimes: { accessToken } }),
       ...(isPublic ? { confidential: false } : {}),
       ...(backChannel === undefined ? {} : { backchannelLogoutUri: origin + backChannel }),
     });
