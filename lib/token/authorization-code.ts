@@ -7,6 +7,7 @@ import type { PresentedCredential } from '../engine/request.ts';
 import type { GrantType } from '../engine/part.ts';
 import { exchange, findOwn, refuseExpired, refuseReplay, requireParameters } from './exchange.ts';
 import type { GrantParts } from './exchange.ts';
+import { OPENID } from './scopes.ts';
 
 /** The authorization code grant (RFC 6749 section 4.1.3). A code is redeemed once; used again, it revokes what it gave. */
 export const authorizationCodeGrant = (parts: GrantParts): GrantType => ({
@@ -29,9 +30,16 @@ export const authorizationCodeGrant = (parts: GrantParts): GrantType => ({
       throw error;
     }
     await refuseReplay(ctx, presented, { request, parts });
+    refuseSignedOut(presented);
     await exchange(ctx, presented, { request, parts });
   },
 });
+
+/** The client would sign the user in after it was told of the end of the session, and would not be told again. */
+function refuseSignedOut({ grant: { sessionUid }, scopes }: PresentedCredential): void {
+  if (sessionUid === undefined && scopes.includes(OPENID))
+    throw new errors.InvalidGrant('the user was signed out');
+}
 
 // RFC 7636 section 4.1.
 const SHORTEST_VERIFIER = 43;

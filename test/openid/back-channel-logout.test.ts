@@ -272,6 +272,34 @@ test('an app that revokes its own token, and a code that is sent again, sign nob
   t.is(apps.tokensOf('app').length, 1);
 });
 
+onEach(
+  'a code that comes after the logout signs nobody in, and one for an API alone stays',
+  async (t, setup) => {
+    const { apps, platform, register } = setup;
+    const app = await register('app');
+    const browser = new Browser();
+    const redeem = async (scope: string, between: () => Promise<void>) => {
+      const code = (await authorize(platform, app, { browser, parameters: { scope } })).get('code')!;
+      await between();
+      const { client, redirectUri, secret } = app;
+      const asApp = { client_id: client.id, client_secret: secret, redirect_uri: redirectUri };
+      return platform.token({ grant_type: 'authorization_code', ...asApp, code });
+    };
+    const { body, status } = await redeem('openid', async () => signOut(platform, browser));
+    t.is(status, 400);
+    t.like(body, { error: 'invalid_grant', error_description: 'grant request is invalid' });
+    await until(() => apps.tokensOf('app').length === 1);
+    t.is((await redeem('schools:read', async () => signOut(platform, browser))).status, 200);
+    // A login of the same user in the same browser is no logout.
+    const again = await redeem('openid', async () => {
+      const url = authorizeUrl(platform, app, { scope: 'openid', prompt: 'login' });
+      await signIn(browser, await browser.open(url));
+    });
+    t.is(again.status, 200);
+    t.deepEqual(apps.counts, { app: 1 });
+  },
+);
+
 test('a logout is answered while the apps do not, and nothing else waits for them', async (t) => {
   const storage = knexStorage('sqlite::memory:');
   await using setup = await setUp({ storage });
