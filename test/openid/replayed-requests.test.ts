@@ -1,0 +1,308 @@
+// The requests of two products that cannot be run here, with their parameters, headers and order, and what they check of the answers.
+// Facts of these sources, of which there is no code here:
+//
+// - Moodle's OAuth 2 services: moodle/moodle, lib/oauthlib.php (0d8475bd993f), lib/classes/oauth2/client.php (038fab01fc5c) and
+//   lib/classes/oauth2/discovery/{base_definition,openidconnect}.php (04975560d10b, 3edac87e2034)
+// - Moodle's plugin for OpenID Connect: microsoft/moodle-auth_oidc 5.0.4, classes/oidcclient.php (548d8db0165f)
+// - Nextcloud's user_oidc: nextcloud/user_oidc 8.11.0-dev, lib/Controller/LoginController.php, lib/Service/{DiscoveryService,OIDCService,
+//   TokenService}.php (46ae8fda80b5)
+// - Nextcloud's sociallogin: zorn-v/nextcloud-social-login 6.5.4, lib/Provider/CustomOpenIDConnect.php with its Hybridauth
+//   (513d2d56c070)
+import { createHash, randomBytes } from 'node:crypto';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+
+import test from 'ava';
+import type { ExecutionContext } from 'ava';
+import { compactVerify, decodeJwt, decodeProtectedHeader, importJWK } from 'jose';
+import type { JWK, JWTPayload } from 'jose';
+
+import { Browser } from '../harness/browser.ts';
+import { signIn, startPlatform } from '../harness/platform.ts';
+import type { Platform, RegisteredApp } from '../harness/platform.ts';
+import { ON_LOOPBACK, servePublic } from '../harness/public-server.ts';
+import { postForm, send } from '../harness/requests.ts';
+import type { Answer } from '../harness/requests.ts';
+import { until } from '../harness/until.ts';
+
+const MOODLE = 'https://moodle.example/admin/oauth2callback.php';
+const NEXTCLOUD = 'https://cloud.example/';
+const EVENT = 'http://schemas.openid.net/event/backchannel-logout';
+
+interface Metadata {
+  readonly issuer: string;
+  readonly authorization_endpoint: string;
+  readonly token_endpoint: string;
+  readonly userinfo_endpoint: string;
+  readonly end_session_endpoint: string;
+  readonly jwks_uri: string;
+  readonly scopes_supported: readonly string[];
+  readonly code_challenge_methods_supported: readonly string[];
+  readonly token_endpoint_auth_methods_supported: readonly string[];
+}
+
+async function discover(platform: Platform): Promise<Metadata> {
+  const { status, body } = await send(`${platform.auth.issuer}/.well-known/openid-configuration`);
+  if (status !== 200) throw new Error(`discovery answers with ${status}`);
+  return body as unknown as Metadata;
+}
+
+/** Sends Ann to a URL of the server; resolves to what the app gets at its redirect URI. */
+async function authorizeAt(browser: Browser, url: string): Promise<URL> {
+  let back = await signIn(browser, await browser.open(url));
+  if (back.html.includes('Authorize</button>'))
+    back = await browser.follow(await browser.submit(back, 'Authorize'));
+  if (back.location === undefined) throw new Error(`no redirect to the app, but: ${back.text}`);
+  return back.location;
+}
+
+/** PHP's `http_build_query`: in the order given, with `+` for a space. */
+const query = (parameters: Record<string, string>): string => String(new URLSearchParams(parameters));
+
+/** The query of Moodle's URLs: in the order given, with `%20` for a space. */
+const rawQuery = (parameters: Record<string, string>): string =>
+  Object.entries(parameters)
+    .map(([name, value]) => `${encodeURIComponent(name)}=${encodeURIComponent(value)}`)
+    .join('&');
+
+const random = (length: number): string => randomBytes(length).toString('hex').slice(0, length).toUpperCase();
+
+interface Tokens {
+  readonly access_token: string;
+  readonly refresh_token: string;
+  readonly id_token: string;
+  readonly expires_in: number;
+}
+
+function tokensOf(t: ExecutionContext, { status, body }: Answer): Tokens {
+  t.is(status, 200, JSON.stringify(body));
+  return body as unknown as Tokens;
+}
+
+for (const basicAuth of [false, true]) {
+  test(`Moodle's OAuth 2 service, ${basicAuth ? 'with' : 'without'} "authenticate token requests via HTTP headers"`, async (t) => {
+    await using platform = await startPlatform({ openid: true });
+    const app = await platform.registerApp({ name: 'Moodle', redirectUris: [MOODLE] });
+    const metadata = await discover(platform);
+    // It keeps each member that ends with _endpoint, and the scopes as a line.
+    t.regex(metadata.scopes_supported.join(' '), /openid.*profile.*email/);
+
+    // The state is its session key; there is neither a nonce nor PKCE.
+    const request = {
+      client_id: app.client.id,
+      response_type: 'code',
+      redirect_uri: MOODLE,
+      state: random(10),
+      scope: 'openid profile email',
+    };
+    const back = await authorizeAt(new Browser(), `${metadata.authorization_endpoint}?${rawQuery(request)}`);
+    t.is(back.searchParams.get('state'), request.state);
+
+    const inHeader = `Basic ${Buffer.from(`${app.client.id}:${app.secret}`).toString('base64')}`;
+    const accept = { accept: 'application/json' };
+    const headers = basicAuth ? { authorization: inHeader, ...accept } : accept;
+    const inBody = basicAuth ? {} : { client_id: app.client.id, client_secret: app.secret };
+    const code = {
+      code: back.searchParams.get('code')!,
+      grant_type: 'authorization_code',
+      redirect_uri: MOODLE,
+    };
+    const tokens = tokensOf(t, await postForm(metadata.token_endpoint, { ...code, ...inBody }, headers));
+    t.is(typeof tokens.expires_in, 'number');
+
+    const bearer = { authorization: `Bearer ${tokens.access_token}`, ...accept };
+    const { body: userinfo } = await send(metadata.userinfo_endpoint, { headers: bearer });
+    // The claims of both, userinfo first; without a user name, the address is one.
+    t.like({ ...decodeJwt(tokens.id_token), ...userinfo }, { sub: '1', email: 'ann@school.example' });
+
+    const refresh = { refresh_token: tokens.refresh_token, grant_type: 'refresh_token', ...inBody };
+    const refreshed = tokensOf(t, await postForm(metadata.token_endpoint, refresh, headers));
+    t.truthy(refreshed.access_token);
+    if (basicAuth) return;
+    // A service account that lacks a scope still has its access token, which Moodle adds to each of its requests. The engine takes any
+    // Authorization header for a second way of authentication (RFC 6749 section 2.3).
+    const withToken = { authorization: `Bearer ${refreshed.access_token}`, ...accept };
+    const again = { ...refresh, refresh_token: refreshed.refresh_token };
+    const refused = await postForm(metadata.token_endpoint, again, withToken);
+    t.is(refused.status, 400);
+    t.like(refused.body, { error: 'invalid_request' });
+    // Nothing is lost: without it, the same refresh token is good.
+    tokensOf(t, await postForm(metadata.token_endpoint, again, accept));
+  });
+}
+
+test("Moodle's plugin of Microsoft asks for an answer by form_post, which is refused", async (t) => {
+  await using platform = await startPlatform({ openid: true });
+  const redirectUri = 'https://moodle.example/auth/oidc/';
+  const app = await platform.registerApp({ name: 'Moodle', redirectUris: [redirectUri] });
+  const request = {
+    response_type: 'code',
+    client_id: app.client.id,
+    scope: 'openid profile email',
+    nonce: `N${random(13)}`,
+    response_mode: 'form_post',
+    state: random(15),
+    redirect_uri: redirectUri,
+    resource: 'https://graph.microsoft.com',
+  };
+  const { authorization_endpoint: endpoint } = await discover(platform);
+  const page = await new Browser().open(`${endpoint}?${rawQuery(request)}`);
+  t.is(page.status, 400);
+  t.regex(page.text, /unsupported_response_mode/);
+});
+
+test("Nextcloud's sociallogin", async (t) => {
+  await using platform = await startPlatform({ openid: true });
+  const redirectUri = `${NEXTCLOUD}apps/sociallogin/custom_oidc/acme`;
+  const app = await platform.registerApp({ name: 'Nextcloud', redirectUris: [redirectUri] });
+  // Its administrator copies the endpoints.
+  const metadata = await discover(platform);
+  const request = {
+    response_type: 'code',
+    client_id: app.client.id,
+    redirect_uri: redirectUri,
+    scope: 'openid profile email',
+    state: `HA-${random(36)}`,
+  };
+  const back = await authorizeAt(new Browser(), `${metadata.authorization_endpoint}?${query(request)}`);
+  const exchange = {
+    client_id: app.client.id,
+    client_secret: app.secret,
+    grant_type: 'authorization_code',
+    redirect_uri: redirectUri,
+    code: back.searchParams.get('code')!,
+  };
+  const tokens = tokensOf(t, await postForm(metadata.token_endpoint, exchange));
+  // It reads the payload of the ID token, then userinfo.
+  t.is(decodeJwt(tokens.id_token).sub, '1');
+  const { body } = await send(metadata.userinfo_endpoint, {
+    headers: { authorization: `Bearer ${tokens.access_token}` },
+  });
+  t.like(body, { name: 'Ann', email: 'ann@school.example' });
+});
+
+/** The key that user_oidc takes for a token: by `kid`, among those of the type of its algorithm, and strong. */
+async function payloadOf(t: ExecutionContext, metadata: Metadata, token: string): Promise<JWTPayload> {
+  const { body } = await send(metadata.jwks_uri);
+  const { alg, kid } = decodeProtectedHeader(token);
+  t.is(alg, 'RS256');
+  const key = (body!['keys'] as JWK[])
+    .filter(({ kty, use = 'sig' }) => kty === 'RSA' && use === 'sig')
+    .find((one) => one.kid === kid);
+  t.true(Buffer.from(key!.n!, 'base64url').length >= 256);
+  const { payload } = await compactVerify(token, await importJWK(key!, key!.alg ?? alg));
+  return JSON.parse(Buffer.from(payload).toString()) as JWTPayload;
+}
+
+/** Nextcloud as the server reaches it, with the logout tokens that its back channel has got. */
+async function serveNextcloud(): Promise<AsyncDisposable & { uri: string; tokens: string[] }> {
+  const tokens: string[] = [];
+  async function receive(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const chunks = await Array.fromAsync(request as AsyncIterable<Buffer>);
+    tokens.push(new URLSearchParams(Buffer.concat(chunks).toString()).get('logout_token') ?? '');
+    response.writeHead(200, { 'content-type': 'application/json; charset=utf-8' }).end('[]');
+  }
+  const server = await servePublic((request, response) => void receive(request, response));
+  const uri = `${server.at('cloud.apps.example')}/apps/user_oidc/backchannel-logout/acme`;
+  return { tokens, uri, [Symbol.asyncDispose]: async () => server[Symbol.asyncDispose]() };
+}
+
+/** Signs Ann in as user_oidc does, with its checks of the ID token. */
+async function signInToNextcloud(
+  t: ExecutionContext,
+  { app, browser, metadata }: { app: RegisteredApp; browser: Browser; metadata: Metadata },
+): Promise<Tokens & { readonly claims: JWTPayload }> {
+  t.true(metadata.code_challenge_methods_supported.includes('S256'));
+  const verifier = random(128);
+  const wanted = { email: null, name: null, quota: null, groups: null };
+  const request = {
+    client_id: app.client.id,
+    response_type: 'code',
+    scope: 'openid email profile',
+    redirect_uri: app.redirectUri,
+    claims: JSON.stringify({ id_token: wanted, userinfo: wanted }),
+    state: random(32),
+    nonce: random(32),
+    code_challenge: createHash('sha256').update(verifier).digest('base64url'),
+    code_challenge_method: 'S256',
+  };
+  const back = await authorizeAt(browser, `${metadata.authorization_endpoint}?${query(request)}`);
+  t.is(back.searchParams.get('state'), request.state);
+
+  // It prefers client_secret_post.
+  t.true(metadata.token_endpoint_auth_methods_supported.includes('client_secret_post'));
+  const exchange = {
+    code: back.searchParams.get('code')!,
+    redirect_uri: app.redirectUri,
+    grant_type: 'authorization_code',
+    code_verifier: verifier,
+    client_id: app.client.id,
+    client_secret: app.secret,
+  };
+  const tokens = tokensOf(t, await postForm(metadata.token_endpoint, exchange));
+  const claims = await payloadOf(t, metadata, tokens.id_token);
+  t.true(claims.exp! > Date.now() / 1000);
+  t.is(claims.iss, metadata.issuer);
+  t.true([claims.aud].flat().includes(app.client.id));
+  t.true([undefined, app.client.id].includes(claims['azp'] as string | undefined));
+  t.is(claims['nonce'], request.nonce);
+  t.like(claims, { sub: '1', name: 'Ann', email: 'ann@school.example' });
+  return { ...tokens, claims };
+}
+
+test("Nextcloud's user_oidc signs in, refreshes and logs out, with and without an ID token", async (t) => {
+  await using platform = await startPlatform({ openid: true });
+  const app = await platform.registerApp({
+    name: 'Nextcloud',
+    redirectUris: [`${NEXTCLOUD}apps/user_oidc/code`],
+    postLogoutRedirectUris: [NEXTCLOUD],
+  });
+  const metadata = await discover(platform);
+  const browser = new Browser();
+  const tokens = await signInToNextcloud(t, { app, browser, metadata });
+  const bearer = { authorization: `Bearer ${tokens.access_token}` };
+  const { body } = await send(metadata.userinfo_endpoint, { headers: bearer });
+  t.like(body, { sub: '1', name: 'Ann', email: 'ann@school.example' });
+  const refresh = {
+    client_id: app.client.id,
+    client_secret: app.secret,
+    grant_type: 'refresh_token',
+    refresh_token: tokens.refresh_token,
+  };
+  t.truthy(tokensOf(t, await postForm(metadata.token_endpoint, refresh)).access_token);
+
+  // It does not encode the address. Without its setting "send ID token hint", the user is asked.
+  const logout = `${metadata.end_session_endpoint}?post_logout_redirect_uri=${NEXTCLOUD}&client_id=${app.client.id}`;
+  const asked = await browser.open(logout);
+  t.is(asked.status, 200);
+  const left = await browser.follow(await browser.submit(asked, 'Sign out'));
+  t.is(left.location?.href, NEXTCLOUD);
+
+  const { id_token: hint } = await signInToNextcloud(t, { app, browser, metadata });
+  const { location } = await browser.open(`${logout}&id_token_hint=${hint}`);
+  t.is(location?.href, NEXTCLOUD);
+});
+
+test("Nextcloud's user_oidc accepts the logout token of the session", async (t) => {
+  await using nextcloud = await serveNextcloud();
+  await using platform = await startPlatform({ openid: true }, ON_LOOPBACK);
+  const app = await platform.registerApp({
+    name: 'Nextcloud',
+    redirectUris: [`${NEXTCLOUD}apps/user_oidc/code`],
+    backchannelLogoutUri: nextcloud.uri,
+  });
+  const metadata = await discover(platform);
+  const browser = new Browser();
+  const { claims: session } = await signInToNextcloud(t, { app, browser, metadata });
+  await browser.submit(await browser.open(platform.url('/oauth/logout')), 'Sign out');
+  await until(() => nextcloud.tokens.length > 0);
+
+  const claims = await payloadOf(t, metadata, nextcloud.tokens[0]!);
+  for (const name of ['iss', 'aud', 'iat', 'exp', 'jti', 'events']) t.true(name in claims, name);
+  t.true([claims.aud].flat().includes(app.client.id));
+  t.truthy((claims['events'] as Record<string, unknown>)[EVENT]);
+  t.false('nonce' in claims);
+  t.is(claims.iss, metadata.issuer);
+  t.true(claims.exp! >= Math.floor(Date.now() / 1000));
+  // It finds its session by these three.
+  t.deepEqual([claims['sid'], claims.sub, claims.iss], [session['sid'], session.sub, session.iss]);
+});
