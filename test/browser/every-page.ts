@@ -1,4 +1,4 @@
-import type { Pages } from 'koa-gatehouse';
+import type { InteractionFlow, Pages } from 'koa-gatehouse';
 import { memoryStorage } from 'koa-gatehouse/adapters/memory';
 import { pages } from 'koa-gatehouse/interactions';
 import type { Page } from 'playwright-core';
@@ -80,7 +80,7 @@ export async function startEveryPage(): Promise<EveryPage> {
     {
       ...documents,
       storage,
-      interactions: (flow) => withErrorPages(acmePages(flow)),
+      interactions: (flow) => withErrorPages(acmePages(withOldLogins(flow))),
       resources: {
         [LIBRARY]: {
           scopes: { 'books:read': { description: 'See the books that you have borrowed', permissions: [] } },
@@ -272,10 +272,17 @@ export async function startEveryPage(): Promise<EveryPage> {
       emil: {
         'list-empty': at('/developer/apps'),
         'authorized-apps-none': at('/account/apps'),
+        'tokens-none': at('/account/tokens'),
+        'token-login-elsewhere': at('/account/tokens/new'),
+        async 'token-login-too-old'(page, open) {
+          await open('/account/tokens/new?fresh');
+          await submit(page, 'form.sheet');
+        },
       },
       root: {
         'list-all': at('/developer/apps'),
         'new-first-party': at('/developer/apps/new'),
+        'tokens-not-allowed': at('/account/tokens'),
         'settings-of-others': at(`/developer/apps/${reports.client.id}`),
         'settings-document': at(`/developer/apps/${encodeURIComponent(site.id)}`),
         'settings-dynamic': at(`/developer/apps/${ofNobody.client.id}`),
@@ -284,16 +291,34 @@ export async function startEveryPage(): Promise<EveryPage> {
         'tokens-one': at('/account/tokens'),
         'token-end': at(`/account/tokens/${tokenId}/end`),
         'token-new': at('/account/tokens/new'),
-        'token-new-wrong': async (page, open) => {
+        async 'token-new-wrong'(page, open) {
           await open('/account/tokens/new');
-          await page.getByRole('button').last().click();
+          await submit(page, 'form.sheet');
+          await page.locator('#name-problem').waitFor();
         },
-        'token-created': async (page, open) => {
+        async 'token-new-wrong-end'(page, open) {
           await open('/account/tokens/new');
-          await page.getByRole('textbox').fill('Import');
+          await page
+            .locator('option')
+            .first()
+            .evaluate((option) => option.setAttribute('value', '9999'));
+          await page.locator('select').selectOption('9999');
+          await submit(page, 'form.sheet');
+          await page.locator('#lifetime-problem').waitFor();
+        },
+        async 'token-created'(page, open) {
+          await open('/account/tokens/new');
+          await page.locator('#name').fill('Import');
           await page.getByRole('checkbox').first().check();
-          await page.getByRole('button').last().click();
+          await submit(page, 'form.sheet');
+          await page.locator('#token-copy').click();
+          await page.locator('.copied:not(:empty)').waitFor();
         },
+        async 'token-created-before'(page, open) {
+          await open('/account/tokens?done=created');
+          await page.locator('main a[href$="/end"]').nth(1).waitFor();
+        },
+        'token-login': at('/oauth/login?prompt=login&return_to=/account/tokens'),
         'authorized-apps-one': at('/account/apps'),
         'not-permitted': at('/developer/apps'),
         async 'logout-done'(page, open) {
@@ -314,6 +339,26 @@ const acmePages = pages({
   language: ['en', 'de'],
   text: { de: GERMAN },
 });
+
+/**
+ * The flow in which Emil has logged in at the host, a long time ago unless the address says otherwise, and an administrator would have to
+ * allow Root to have personal access tokens.
+ */
+function withOldLogins(flow: InteractionFlow): InteractionFlow {
+  return {
+    ...flow,
+    loginUrl: (returnTo, again) =>
+      again && returnTo.includes('/tokens/new')
+        ? 'https://host.example/login'
+        : flow.loginUrl(returnTo, again),
+    async personalTokens(ctx, user) {
+      const own = await flow.personalTokens!(ctx, user);
+      const isLoginFresh = async (): Promise<boolean> => ctx.query['fresh'] !== undefined;
+      if (user.id === 'emil') return { ...own, isLoginFresh };
+      return user.id === 'root' ? { ...own, mayUse: false } : own;
+    },
+  };
+}
 
 /** Pages that show an error at `/account/apps/error/{status}/{code}`. */
 function withErrorPages(made: Pages): Pages {

@@ -6,6 +6,7 @@ import { fakeClock } from 'koa-gatehouse/testing';
 import { z } from 'zod';
 
 import { isPersonalToken, makePersonalTokenValue } from '../../lib/personal-tokens/value.ts';
+import { contentsOf } from '../adapters/contents.ts';
 import { onEachDatabase } from '../adapters/databases.ts';
 import { clusterOn } from '../harness/cluster.ts';
 import { gate, listenerOf, startPlatform } from '../harness/platform.ts';
@@ -307,9 +308,9 @@ test('events tell of the creation, the first use from each network and the end, 
 
 onEachDatabase(
   'what one node ends, the other refuses; sixty creations share the places of a user',
-  async (t, { name }, address) => {
+  async (t, database, address) => {
     const cluster = clusterOn(t, address);
-    const tokens = { personal: { perUser: 5 }, revocationLag: name === 'PostgreSQL' ? 3600 : 1 };
+    const tokens = { personal: { perUser: 5 }, revocationLag: database.name === 'PostgreSQL' ? 3600 : 1 };
     const [one, two] = [await cluster.start({ tokens }), await cluster.start({ tokens })];
     const results = await Promise.allSettled(
       Array.from({ length: 60 }, async (_, index) =>
@@ -322,6 +323,9 @@ onEachDatabase(
       t.is(reason.code, 'ERR_PERSONAL_TOKEN_INVALID');
     const [first, second] = created as [(typeof created)[0], (typeof created)[0]];
     for (const { value } of created) t.is(await answerTo(two, value), '200');
+    const contents = JSON.stringify([...(await contentsOf(database, address))]);
+    t.true(contents.includes(first.id));
+    t.false(contents.includes('gatehouse_pat_'));
     await one.auth.personalTokens.revoke(first.id);
     t.is(await answerTo(one, first.value), '401 token_invalid');
     await until(async () => (await answerTo(two, first.value)) === '401 token_invalid');

@@ -19,6 +19,9 @@ const PARTS = {
   'Apps with keys': 10,
   'Unregistered apps': 15,
   Agents: 11,
+  'Sessions at the API': 6,
+  'Personal access tokens': 8,
+  Erasure: 4,
   Devices: 11,
 };
 
