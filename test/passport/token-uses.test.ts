@@ -1,0 +1,38 @@
+import test from 'ava';
+import type { StorageTypes } from 'koa-gatehouse';
+import { memoryStorage } from 'koa-gatehouse/adapters/memory';
+
+import { until } from '../harness/until.ts';
+import { issue, signPassport } from './laravel.ts';
+import { moveIn, startLaravel } from './moved-platform.ts';
+
+test('a use that cannot be recorded fails no request, and is recorded later', async (t) => {
+  await using laravel = await startLaravel('11');
+  const { accessToken, id } = await issue(laravel.database, { clientId: 7, userId: 42 });
+  const storage = memoryStorage();
+  const recorded: StorageTypes.PassportUse[] = [];
+  let isAway = true;
+  const platform = await moveIn(laravel, {
+    storage: {
+      ...storage,
+      passportUses: {
+        ...storage.passportUses,
+        async record(uses) {
+          if (isAway) throw new Error('away');
+          recorded.push(...uses);
+        },
+      },
+    },
+  });
+  t.is((await platform.api('/identity', accessToken)).status, 200);
+  await until(() =>
+    platform.logger.lines.some(({ message }) => message === 'recording the use of tokens of Passport failed'),
+  );
+  t.is((await platform.api('/identity', accessToken)).status, 200);
+  // Of no row: whoever makes tokens up adds nothing.
+  t.is((await platform.api('/identity', signPassport({ jti: 'ab'.repeat(40) }))).status, 401);
+  isAway = false;
+  await platform[Symbol.asyncDispose]();
+  t.like(recorded, [{ id, clientId: '7', kind: 'user' }]);
+  t.is(recorded.length, 1);
+});
