@@ -1,6 +1,6 @@
 import { createHmac } from 'node:crypto';
 
-import { derivedFromEach } from '../keys/secrets.ts';
+import { hmacKeysFrom } from '../keys/secrets.ts';
 import type { Secrets } from '../keys/secrets.ts';
 
 // The alphabet and the length that RFC 8628 section 6.1 proposes: 34.5 bits, without vowels, so that no words arise.
@@ -29,10 +29,7 @@ export function displayedUserCode(code: string): string {
 export type UserCodeIds = (code: string) => readonly [string, ...string[]];
 
 export function createUserCodeIds(secrets: Secrets): UserCodeIds {
-  // Derived keys, because the secrets are used for other purposes too.
-  const keys = derivedFromEach(secrets, (secret) =>
-    createHmac('sha256', secret).update('gatehouse user code').digest(),
-  );
+  const keys = hmacKeysFrom(secrets, 'gatehouse user code');
   return (code) =>
     keys().map((key) => createHmac('sha256', key).update(code).digest('base64url')) as [string, ...string[]];
 }

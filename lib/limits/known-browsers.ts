@@ -1,8 +1,9 @@
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
+import type { KeyObject } from 'node:crypto';
 
 import { now } from '../contracts/clock.ts';
 import type { KnownBrowsers } from '../contracts/index.ts';
-import { derivedFromEach } from '../keys/secrets.ts';
+import { hmacKeysFrom } from '../keys/secrets.ts';
 import type { Secrets } from '../keys/secrets.ts';
 import { normalizeLogin } from './limits.ts';
 
@@ -29,10 +30,7 @@ interface KnownBrowser {
  * @param lifetime - in seconds, from the last login
  */
 export function createKnownBrowsers(secrets: Secrets, lifetime: number): KnownBrowsers {
-  // Derived keys, because the secrets are used for other purposes too.
-  const sealingKeys = derivedFromEach(secrets, (secret) =>
-    createHmac('sha256', secret).update('gatehouse device').digest(),
-  );
+  const sealingKeys = hmacKeysFrom(secrets, 'gatehouse device');
 
   function findEntry(entries: readonly KnownBrowser[], account: string): KnownBrowser | undefined {
     return entries.find((entry) =>
@@ -71,7 +69,7 @@ function entriesOf(cookie: string): readonly KnownBrowser[] {
 }
 
 function sealOf(
-  key: Buffer,
+  key: KeyObject,
   { account, expiry, id }: { account: string; expiry: string; id: string },
 ): string {
   return createHmac('sha256', key)

@@ -6,7 +6,7 @@ import { CACHE_BOUND } from '../contracts/cache-bound.ts';
 import { now } from '../contracts/clock.ts';
 import type { AttemptCounter, AttemptStore, Limiter, Logger } from '../contracts/index.ts';
 import { TooManyAttemptsError } from '../errors.ts';
-import { derivedFromEach } from '../keys/secrets.ts';
+import { hmacKeysFrom } from '../keys/secrets.ts';
 import type { Secrets } from '../keys/secrets.ts';
 import { createCounters } from './counters.ts';
 
@@ -48,10 +48,7 @@ export type IdOf = (counted: readonly string[]) => string;
  * @returns reads the secret once, for all ids of a call
  */
 export function createAttemptIds(secrets: Secrets): () => IdOf {
-  // Derived keys, because the secrets are used for other purposes too.
-  const keys = derivedFromEach(secrets, (secret) =>
-    createHmac('sha256', secret).update('gatehouse attempts').digest(),
-  );
+  const keys = hmacKeysFrom(secrets, 'gatehouse attempts');
   return () => {
     const key = keys()[0]!;
     return (counted) => createHmac('sha256', key).update(JSON.stringify(counted)).digest('base64url');
