@@ -104,7 +104,7 @@ async function beginEnd(
 }
 
 onEachDatabase(
-  'while a user is being ended, only the end of another user waits',
+  'while a user is being ended, only the end of another user waits, and on MariaDB what the user begins',
   async (t, { client }, address) => {
     const storage = await withManyGrants(t, knexStorage(address, { timeout: '3000 ms' }));
     const other = knex({ client, connection: address, pool: { min: 0, max: 1 } });
@@ -115,13 +115,22 @@ onEachDatabase(
 
     t.is(await revocations.latestSequence(), before);
     t.is((await usableGrants(storage)).length, IDS.length);
-    await sessions.insert(aSession({ sequence: before }));
-    t.is((await sessions.find(aSession().id))?.sequence, before);
-    t.true(await sessions.update(aSession()));
     await revocations.revokeToken(aRevokedToken({ id: 'another' }));
-    const started = { grant: aGrant({ id: 'late', sequence: before }), code: aCode({ grantId: 'late' }) };
-    t.true(await grants.insert(started.grant, started.code, { sessionId: aSession().id }));
-    t.deepEqual(await grants.redeem(started.code, {}), { outcome: 'redeemed' });
+    const begin = async (userId: string): Promise<boolean> => {
+      const session = aSession({ id: userId, uid: userId, userId, sequence: before });
+      await sessions.insert(session);
+      const found = await sessions.find(userId);
+      const grant = aGrant({ id: userId, userId, sequence: before });
+      const code = aCode({ id: userId, grantId: userId });
+      if (!(await grants.insert(grant, code, { sessionId: userId }))) return false;
+      t.is(found?.sequence, before);
+      t.true(await sessions.update(session));
+      t.deepEqual(await grants.redeem(code, {}), { outcome: 'redeemed' });
+      return true;
+    };
+    for (const userId of ['aaron', 'bob']) t.true(await begin(userId));
+    const ofAnn = begin('ann');
+    if (client === 'pg') t.true(await ofAnn);
     let isOpen = true;
     const ending = revocations.revokeAllOf({ userId: 'bob' }).finally(() => t.false(isOpen));
     t.deepEqual(await storage.grants.revoke({ id: IDS[0]! }, NOW), [IDS[0]]);
@@ -129,11 +138,12 @@ onEachDatabase(
     isOpen = false;
     await transaction.commit();
     await ending;
+    t.is(await ofAnn, client === 'pg');
     t.true((await revocations.latestSequence()) >= before + 2);
     // Everything above began with the sequence number before the end.
     t.deepEqual(await usableGrants(storage), []);
-    t.is(await grants.findCredential('code', started.code.id), undefined);
-    t.is(await sessions.find(aSession().id), undefined);
+    t.is(await grants.findCredential('code', 'ann'), undefined);
+    t.is(await sessions.find('ann'), undefined);
   },
   [postgresql, mariadb],
 );

@@ -91,7 +91,11 @@ export function notEnded(alias: string, parties: readonly (keyof typeof ENDS)[])
   return conditions.join(' and ');
 }
 
-/** A condition: a user was not ended after something began. Its values are the user's id and the sequence number of the beginning. */
+/**
+ * A condition: a user was not ended after something began. Its values are the user's id and the sequence number of the beginning.
+ *
+ * In an insert InnoDB reads the row with a lock: it waits for an end of that user that is not committed yet, and for no other's.
+ */
 export const USER_IS_NOT_ENDED = `not exists (
   select 1 from gatehouse_revocations r where r.kind = 'user' and r.value = ? and r.sequence > ?)`;
 
