@@ -21,6 +21,9 @@ import type { TokenUses } from './token-uses.ts';
 // In seconds, for the difference between the clocks of two machines.
 const LEEWAY = 5;
 
+// In seconds. A stranger can send such a token too.
+const WARNING_INTERVAL = 3600;
+
 /** The access tokens of Passport. */
 export interface PassportAccessTokens {
   /** Whether a token has their form: a JWT of the type `JWT` that is signed with RS256, where this server's have the type `at+jwt`. */
@@ -59,6 +62,15 @@ export function createAccessTokens(
   // The first check of a token follows its verification, which has just read its row.
   const readJustNow = new WeakMap<AccessTokenClaims, PassportAccessToken>();
 
+  let warnedAt = 0;
+
+  /** Without it, an operator who has set the wrong key sees that all tokens are refused, and not why. */
+  function warnOfOtherKey(): void {
+    if (now() < warnedAt + WARNING_INTERVAL) return;
+    warnedAt = now();
+    options.logger.warn({}, 'a token in the form of those of Passport is not signed with passport.publicKey');
+  }
+
   async function readClaims(token: string): Promise<PassportClaims | undefined> {
     for (const key of keys) {
       try {
@@ -68,6 +80,7 @@ export function createAccessTokens(
         // Signed with another key, or no JSON.
       }
     }
+    warnOfOtherKey();
     return undefined;
   }
 

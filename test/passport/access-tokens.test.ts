@@ -1,4 +1,4 @@
-import { createHmac } from 'node:crypto';
+import { createHmac, generateKeyPairSync } from 'node:crypto';
 import type { RequestListener } from 'node:http';
 
 import test from 'ava';
@@ -128,6 +128,26 @@ test('they are for the default API only, and until the date', async (t) => {
 
   await using ended = await moveIn(laravel, { passport: { until: new Date(Date.now() - 1000) } });
   t.is((await ended.api('/identity', accessToken)).body['code'], 'token_invalid');
+});
+
+test('with a wrong public key all are refused, and a warning in an hour says so', async (t) => {
+  await using laravel = await startLaravel('11');
+  const { accessToken } = await issue(laravel.database, { clientId: 7, userId: 42 });
+  const { publicKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
+  const other = String(publicKey.export({ format: 'pem', type: 'spki' }));
+  await using platform = await moveIn(laravel, { passport: { publicKey: other } });
+  const warnings = (): string[] =>
+    platform.logger.lines.flatMap(({ level, message }) => (level === 'warn' ? [message] : []));
+  const before = warnings().length;
+  for (let call = 0; call < 2; call += 1)
+    t.is((await platform.api('/identity', accessToken)).body['code'], 'token_invalid');
+  t.deepEqual(warnings().slice(before), [
+    'a token in the form of those of Passport is not signed with passport.publicKey',
+  ]);
+
+  await using right = await moveIn(laravel, { passport: { publicKey: [other, vectors.rsa_public_key_pem] } });
+  t.is((await right.api('/identity', accessToken)).status, 200);
+  t.false(right.logger.lines.some(({ message }) => message.includes('passport.publicKey')));
 });
 
 test('a token that is first used at two nodes at once is accepted by both', async (t) => {
