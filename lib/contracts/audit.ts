@@ -110,6 +110,7 @@ export type AuditEvent =
       readonly target: 'token' | 'grant' | 'user' | 'client' | 'all';
       readonly clientId?: string | undefined;
       readonly userId?: string | undefined;
+      /** Begins with `passport-access-` or `passport-refresh-` when it is of such a token of Passport: see the option `passport`. */
       readonly grantId?: string | undefined;
     }
   | {
