@@ -37,6 +37,13 @@ export const ALL: readonly RelyingParty[] = [
   { library: 'oauth4webapi', program: 'oauth4webapi.js', refreshes: true, logsOut: true },
   { library: 'oidc-client-ts', program: 'oidc-client-ts.js', isPublic: true, refreshes: true, logsOut: true },
   {
+    library: 'angular-oauth2-oidc',
+    program: 'angular-oauth2-oidc.js',
+    isPublic: true,
+    refreshes: true,
+    logsOut: true,
+  },
+  {
     library: 'express-openid-connect',
     program: 'express-openid-connect.js',
     logsOut: true,
