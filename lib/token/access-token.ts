@@ -1,3 +1,4 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
 import { createPrivateKey, createPublicKey, randomUUID, sign } from 'node:crypto';
 import type { KeyObject } from 'node:crypto';
 import { promisify } from 'node:util';
@@ -159,6 +160,9 @@ export function respond(
 const signInThread: (hash: string | undefined, data: Uint8Array, key: KeyObject) => Promise<Buffer> =
   promisify(sign);
 
+// A job in the thread pool keeps the asynchronous context that it was begun in, and so the whole request, until the next full collection.
+const outside = AsyncLocalStorage.snapshot();
+
 /**
  * Converts an ECDSA signature with P-256 from DER, as node:crypto makes it, into the form of a JWS: two numbers of 32 bytes each
  * (RFC 7518 section 3.4). `dsaEncoding` does it too, and takes as long as the signature.
@@ -217,7 +221,7 @@ export class TokenKey extends ExternalSigningKey {
     if (!this.#isConfirmed) await this.#storage.confirm?.();
     this.#isConfirmed = true;
     const hash = this.#algorithm === 'EdDSA' ? undefined : 'sha256';
-    const signature = await signInThread(hash, data, this.#private);
+    const signature = await outside(signInThread, hash, data, this.#private);
     return this.#algorithm === 'ES256' ? toJws(signature) : signature;
   }
 

@@ -1,5 +1,6 @@
 import { createApiRouter, createAuthServer, defineGate } from 'koa-gatehouse';
 import type { AuthServer, AuthServerOptions, Client, Gate, Logger, User, UserStore } from 'koa-gatehouse';
+import { memoryStorage } from 'koa-gatehouse/adapters/memory';
 import { pages } from 'koa-gatehouse/interactions';
 import Koa from 'koa';
 import type { RequestListener } from 'node:http';
@@ -134,18 +135,19 @@ export async function startPlatform(
   const { auth, close } = await listen<Permission, 'registrar', Person, object>(
     {
       users,
+      storage: given.storage ?? memoryStorage(),
       interactions: pages({ brand: { name: 'Acme Schools' } }),
       gate,
       scopes: { 'schools:read': { description: 'See your schools', permissions: ['view_schools'] } },
       logger,
-      ...given,
       async issuer(origin) {
         seen = (await inFront?.(origin)) ?? origin;
-        return given.issuer ?? seen + path;
+        return seen + path;
       },
     },
     {
-      create,
+      // Only now, because options may need the origin, which they know from `inFront`.
+      create: async (options) => create({ ...options, ...(given as object) }),
       async listener(created) {
         const api = createApiRouter({ auth: created });
         api.get('/schools', created.requires('view_schools'), (ctx) => {
