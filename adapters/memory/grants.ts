@@ -43,10 +43,11 @@ export function grantStore(tables: Tables): GrantStore {
       }
       return chain.map((found) => copy(toFound(found)));
     },
-    async redeem({ kind, id }, { successor, sealedSuccessor, neededUntil = 0 }) {
+    async redeem({ kind, id }, { successor, sealedSuccessor, neededUntil = 0, sessionUid }) {
       const found = findLive(kind, id);
       if (!found) return { outcome: 'gone' };
       const { credential, row } = found;
+      if (sessionUid !== undefined && row.grant.sessionUid !== sessionUid) return { outcome: 'gone' };
       if (credential.consumedAt !== undefined) {
         return {
           outcome: 'spent',

@@ -1,3 +1,4 @@
+import { isIP } from 'node:net';
 import { isDeepStrictEqual } from 'node:util';
 
 import type {
@@ -10,6 +11,7 @@ import type {
 } from '../contracts/index.ts';
 import { fieldError } from '../contracts/field-errors.ts';
 import { isLoopback } from '../contracts/loopback.ts';
+import { isPublicAddress } from '../http/address.ts';
 import type { Checked, FieldError, FieldErrorCode, Mistake } from '../contracts/field-errors.ts';
 import { checkLifetimes } from './lifetimes.ts';
 import type { CompleteLifetimes } from './lifetimes.ts';
@@ -218,10 +220,16 @@ function logoutUriMistakes(uri: string): readonly FieldError[] {
   if (redirectUriMistake(uri, { native: false }) !== undefined)
     return [fieldError('backchannelLogoutUri', 'logout_uri_form', { most: LONGEST_URI })];
   const { hostname, protocol } = new URL(uri);
-  // What else is private is refused when it is connected to, because a host name does not show it. On http, see redirectUriMistake().
-  return protocol === 'https:' && isLoopback(hostname)
+  // Of a host name, what is private is refused when it is connected to. On http, see redirectUriMistake().
+  return protocol === 'https:' && (isLoopback(hostname) || isPrivateAddress(hostname))
     ? [fieldError('backchannelLogoutUri', 'logout_uri_private')]
     : [];
+}
+
+/** @param hostname - of a `URL`, which has an IPv6 address in brackets */
+function isPrivateAddress(hostname: string): boolean {
+  const address = hostname.replaceAll(/[[\]]/g, '');
+  return isIP(address) !== 0 && !isPublicAddress(address);
 }
 
 function keysMistakes(

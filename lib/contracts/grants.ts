@@ -130,6 +130,8 @@ export interface GrantStore {
       sealedSuccessor?: string | undefined;
       /** When the access token of the response expires, in seconds since 1970: the grant is stored at least until then. */
       neededUntil?: number | undefined;
+      /** The `sessionUid` that the grant still has to have: its login session has not ended. @default whichever */
+      sessionUid?: string | undefined;
     },
   ): Promise<Redemption>;
   /**

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 
 import { now } from '../contracts/clock.ts';
+import { ERASED_USER } from '../contracts/user-data.ts';
 import type {
   AuditLog,
   Logger,
@@ -8,6 +9,7 @@ import type {
   LogoutOutcome,
   LogoutStore,
   TakenLogout,
+  UserStore,
 } from '../contracts/index.ts';
 import type { PublicPost } from '../http/public-post.ts';
 import { PublicFetchError } from '../http/public-request.ts';
@@ -48,6 +50,7 @@ export interface LogoutSenderParts {
   readonly onAttempt: (outcome: LogoutOutcome) => void;
   readonly post: PublicPost;
   readonly sign: SignJwt;
+  readonly users: Pick<UserStore, 'find'>;
 }
 
 /** Tells clients of logouts (OpenID Connect Back-Channel Logout 1.0 section 2.5). */
@@ -62,7 +65,7 @@ export interface LogoutSender {
 type Result = Pick<LogoutDelivery, 'dueAt' | 'error'>;
 
 export function createLogoutSender(parts: LogoutSenderParts): LogoutSender {
-  const { audit, logger, logouts, onAttempt, post } = parts;
+  const { audit, logger, logouts, onAttempt, post, users } = parts;
   const attempts = new Set<Promise<void>>();
   /** The number of running attempts, by client. */
   const running = new Map<string, number>();
@@ -145,19 +148,33 @@ export function createLogoutSender(parts: LogoutSenderParts): LogoutSender {
     }
     const dueAt = error === undefined ? undefined : nextAttempt(delivery);
     finish(delivery, { dueAt, error });
-    report(delivery, { error, isLast: dueAt === undefined, seconds: (performance.now() - startedAt) / 1000 });
+    await report(delivery, {
+      error,
+      isLast: dueAt === undefined,
+      seconds: (performance.now() - startedAt) / 1000,
+    });
   }
 
-  function report(
+  async function report(
     { attempts: attempt, clientId, userId }: LogoutDelivery,
     { error, isLast, seconds }: Pick<LogoutOutcome, 'error' | 'isLast' | 'seconds'>,
-  ): void {
+  ): Promise<void> {
     onAttempt({ clientId, attempt, error, isLast, seconds });
     const fields = { client_id: clientId, attempt, duration_ms: Math.round(seconds * 1000) };
     if (error === undefined) return logger.debug(fields, 'logout delivered');
     if (!isLast) return logger.debug({ ...fields, error }, 'logout not delivered yet');
-    audit.record({ type: 'logout_undelivered', clientId, userId, error });
-    return logger.warn({ ...fields, error }, 'logout not delivered');
+    logger.warn({ ...fields, error }, 'logout not delivered');
+    const isKnown = await isUser(userId);
+    audit.record({ type: 'logout_undelivered', clientId, userId: isKnown ? userId : ERASED_USER, error });
+  }
+
+  /** The data of a user who is gone may have been erased since the logout. */
+  async function isUser(id: string): Promise<boolean> {
+    try {
+      return (await users.find(id)) !== undefined;
+    } catch {
+      return false;
+    }
   }
 
   function finish(delivery: LogoutDelivery, result: Result): void {

@@ -1,6 +1,7 @@
 import type { Middleware } from 'koa';
 
 import type { InteractionFlow } from '../contracts/index.ts';
+import { isLoopback } from '../contracts/loopback.ts';
 import { createPublicPost } from '../http/public-post.ts';
 import type { Network } from '../http/public-request.ts';
 import { createFindClaims } from '../openid/claims.ts';
@@ -51,10 +52,12 @@ export function createOpenId(
     readonly tokens: ServerTokens;
   },
 ): ServerOpenId {
-  const { issuer, logger, storage } = options;
+  const { issuer, logger, storage, users } = options;
   const idTokenKeys = tokens.idTokenKeys!;
   const openid = options.openid!;
   const findClaims = createFindClaims(openid);
+  // On the machine of a developer, the apps are there too.
+  const isOnLoopback = isLoopback(new URL(issuer).hostname);
   return {
     issueIdToken: createIssueIdToken({ ...openid, issuer }, { findClaims, idTokenKeys }),
     logoutSender: createLogoutSender({
@@ -63,8 +66,9 @@ export function createOpenId(
       logger,
       logouts: storage.logouts,
       onAttempt: (outcome) => observers.toldOfLogout?.(outcome),
-      post: createPublicPost(internet, ANSWER_TIMEOUT),
+      post: createPublicPost({ ...internet, loopback: internet.loopback || isOnLoopback }, ANSWER_TIMEOUT),
       sign: async (claims, type) => idTokenKeys()[0]!.signJwt(claims, type),
+      users,
     }),
     metadata: openIdMetadata(options),
     redirectPosted: createRedirectPosted(options),

@@ -76,7 +76,7 @@ export interface RefreshTokenFound {
  */
 export async function redeem(
   grants: Pick<GrantStore, 'redeem'>,
-  { credential: { id, kind }, value }: PresentedCredential,
+  { credential: { id, kind }, grant: { sessionUid }, value }: PresentedCredential,
   { accessTokenExpiresAt, refreshGrace, signedInUntil, successor }: TokenExchange,
 ): Promise<RefreshTokenFound> {
   // A retry at the end of the grace gets an access token that expires later by the length of the grace.
@@ -93,6 +93,8 @@ export async function redeem(
       successor: successor.credential,
       neededUntil: Math.ceil(expiresAt / EXPIRY_STEP) * EXPIRY_STEP,
       sealedSuccessor,
+      // The client was told of the end of the session, and would sign the user in again. A refresh goes on without a session.
+      ...(kind === 'code' && { sessionUid }),
     },
   );
   if (redemption.outcome === 'redeemed') return { value: successor.value, generations: 0 };

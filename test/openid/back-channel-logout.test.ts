@@ -17,6 +17,7 @@ import type { Platform, RegisteredApp } from '../harness/platform.ts';
 import { ON_LOOPBACK, servePublic } from '../harness/public-server.ts';
 import type { PublicServer } from '../harness/public-server.ts';
 import { postForm } from '../harness/requests.ts';
+import { pausable } from '../harness/storage.ts';
 import { until } from '../harness/until.ts';
 import { startProcess } from '../oidc/nodes.ts';
 
@@ -299,6 +300,25 @@ onEach(
     t.deepEqual(apps.counts, { app: 1 });
   },
 );
+
+onEachDatabase('a code that is being exchanged during the logout signs nobody in', async (t, _, address) => {
+  const { pause, storage } = pausable(knexStorage(address));
+  t.teardown(async () => storage.close());
+  await using setup = await setUp({ storage });
+  const { apps, platform, register } = setup;
+  const app = await register('app');
+  const browser = new Browser();
+  const { reached, resume } = pause('grants.redeem');
+  const exchanged = runCodeFlow(platform, app, { browser, parameters: { scope: 'openid' } });
+  await reached;
+  await signOut(platform, browser);
+  await until(() => apps.tokensOf('app').length === 1);
+  resume();
+  const { body, status } = await exchanged;
+  t.is(status, 400);
+  t.is(body.error, 'invalid_grant');
+  t.is((await runCodeFlow(platform, app, { parameters: { scope: 'openid' } })).status, 200);
+});
 
 test('a logout is answered while the apps do not, and nothing else waits for them', async (t) => {
   const storage = knexStorage('sqlite::memory:');

@@ -78,6 +78,7 @@ export function startNode(t: ExecutionContext, storage: Storage): Node {
     post: createPublicPost({ loopback: true }, ANSWER_TIMEOUT),
     sign: async (claims, type) =>
       new SignJWT(claims).setProtectedHeader({ alg: 'RS256', kid: 'k', typ: type }).sign(KEYS.privateKey),
+    users: { find: async (id) => (id === 'ann' ? { id, name: 'Ann' } : undefined) },
   });
   t.teardown(sender.stop);
   return { ...sender, logger, outcomes, events };

@@ -14,11 +14,12 @@ export function redeemAtOnce(database: Database): GrantStore['redeem'] {
   const redeemForSuccessor = `
     with ${steps(database.dialect)}, saved as (${CREDENTIALS.insertFor()} from spent) select grant_id from spent`;
 
-  return async ({ kind, id }, { successor, sealedSuccessor, neededUntil = 0 }) => {
+  return async ({ kind, id }, { successor, sealedSuccessor, neededUntil = 0, sessionUid = null }) => {
     const grantNeededUntil = Math.max(neededUntil, successor?.expiresAt ?? 0);
     const values = [
       id,
       kind,
+      sessionUid,
       Date.now(),
       sealedSuccessor ?? null,
       successor?.id ?? null,
@@ -38,11 +39,14 @@ export function redeemAtOnce(database: Database): GrantStore['redeem'] {
   };
 }
 
+// A condition on a grant `g`: it is of a login session that has not ended, unless no session is given.
+const OF_SESSION = `coalesce(g.session_uid, '') = coalesce(?, g.session_uid, '')`;
+
 // Concurrent redemptions wait for the lock of the grant. PostgreSQL then checks the conditions again on the current rows: the
 // first redemption finds the credential unspent, the others find it spent, and after a revocation none finds the grant.
 const steps = ({ clock }: Dialect): string => `
   live as (
-    select g.id ${LIVE_GRANT} for update
+    select g.id ${LIVE_GRANT} and ${OF_SESSION} for update
   ),
   spent as (
     update gatehouse_credentials c
@@ -67,21 +71,23 @@ export function redeemInSteps(database: Database): GrantStore['redeem'] {
     update gatehouse_credentials
     set consumed_at = coalesce(${clock}, ?), sealed_successor = ?, successor_id = ?
     where id = ? and kind = ? and consumed_at is null`;
-  const spendOfLiveGrant = `${spend} and exists (select 1 ${LIVE_GRANT}) returning ${SPENT_COLUMNS}`;
+  const spendOfLiveGrant = `${spend} and exists (select 1 ${LIVE_GRANT} and ${OF_SESSION}) returning ${SPENT_COLUMNS}`;
   const find = `
     select c.sealed_successor, g.id as grant_id, g.needed_until
-    ${WITH_LIVE_GRANT}${forUpdate}`;
+    ${WITH_LIVE_GRANT} and ${OF_SESSION}${forUpdate}`;
 
-  return async ({ kind, id }, { successor, sealedSuccessor, neededUntil = 0 }) =>
+  return async ({ kind, id }, { successor, sealedSuccessor, neededUntil = 0, sessionUid = null }) =>
     database.transaction(async (statements): Promise<Redemption> => {
       const values = [Date.now(), sealedSuccessor ?? null, successor?.id ?? null, id, kind];
       // One conditional write: of concurrent redemptions one changes the row; the others wait here and then change none.
       const won = returnsUpdatedRows
-        ? await statements.get<SpentGrantRow>(spendOfLiveGrant, [...values, id, kind])
+        ? await statements.get<SpentGrantRow>(spendOfLiveGrant, [...values, id, kind, sessionUid])
         : (await statements.run(spend, values)) === 1;
       // Locks the grant, so that a concurrent revocation is either complete or has not begun.
       const spent =
-        typeof won === 'object' ? won : await statements.get<SpentGrantRow>(find, [id, kind, id, kind]);
+        typeof won === 'object'
+          ? won
+          : await statements.get<SpentGrantRow>(find, [id, kind, id, kind, sessionUid]);
       if (!spent) return { outcome: 'gone' };
       if (!won) return toSpent(spent);
       if (successor) await statements.run(CREDENTIALS.insert, CREDENTIALS.values(successor));

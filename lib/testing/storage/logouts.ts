@@ -158,6 +158,21 @@ export function logoutContract(register: StorageTest): void {
     t.is((await takeAll(logouts, { now: NOW + 48 * HOUR }))[0]?.error, 'timeout');
   });
 
+  test('logouts: a code of a session is redeemed for it until it has ended, and for another one never', async (t, _logouts, storage) => {
+    const { grants, sessions } = storage;
+    await addClients(storage);
+    await sessions.insert(aSession());
+    for (const id of ['a', 'b', 'c', 'd']) await signIn(storage, id);
+    const redeem = async (id: string, sessionUid?: string) =>
+      (await grants.redeem({ kind: 'code', id: `code of ${id}` }, { sessionUid })).outcome;
+    t.is(await redeem('a', 'uid-2'), 'gone');
+    t.is(await redeem('b', 'uid-1'), 'redeemed');
+    t.is(await redeem('b', 'uid-1'), 'spent');
+    await sessions.delete('session-1', NOTICE);
+    t.is(await redeem('c', 'uid-1'), 'gone');
+    t.is(await redeem('d'), 'redeemed');
+  });
+
   test('logouts: the latest of a client, and of each client of a user, the newest first; prune deletes them in time', async (t, logouts, storage) => {
     await addClients(storage);
     const signedOut = async (id: string, fields: Parameters<typeof signIn>[2], after: number) => {
