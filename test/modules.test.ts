@@ -34,7 +34,7 @@ const MODULES: Readonly<Record<string, string>> = {
   'lib/login':
     'lib/clients lib/contracts lib/engine lib/errors lib/http lib/keys lib/options lib/token type:oidc-provider',
   'lib/openid':
-    'lib/clients lib/contracts lib/engine lib/errors lib/http lib/keys lib/login lib/options lib/token jose',
+    'lib/clients lib/contracts lib/engine lib/errors lib/http lib/keys lib/login lib/options lib/token jose lru-cache',
   'lib/devices':
     'lib/clients lib/contracts lib/engine lib/errors lib/http lib/keys lib/login lib/options lib/token type:oidc-provider',
   'lib/registration':

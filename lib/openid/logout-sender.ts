@@ -1,5 +1,7 @@
 import { randomUUID } from 'node:crypto';
 
+import { LRUCache } from 'lru-cache';
+
 import { now } from '../contracts/clock.ts';
 import { ERASED_USER } from '../contracts/user-data.ts';
 import type {
@@ -26,7 +28,13 @@ const LEASE = 15;
 const PLACES = 128;
 
 // Of these, a client has so many, so that one with many users does not take those of the others.
-const PLACES_OF_CLIENT = 4;
+const PLACES_OF_CLIENT = 2;
+
+// All clients together that did not answer the last time have so many: a user can register many.
+const PLACES_OF_SILENT = 32;
+
+// How many clients a node remembers that did not answer.
+const MOST_SILENT = 1000;
 
 // More is taken when so many are free, because each time takes three statements.
 const FEWEST = 32;
@@ -69,10 +77,12 @@ export function createLogoutSender(parts: LogoutSenderParts): LogoutSender {
   const attempts = new Set<Promise<void>>();
   /** The number of running attempts, by client. */
   const running = new Map<string, number>();
+  const silent = new LRUCache<string, true>({ max: MOST_SILENT });
   /** Clients of which more may be due than was taken. */
   const held = new Set<string>();
   let isStopped = false;
   let isWoken = false;
+  let isSilentHeld = false;
   let isTaking = false;
   let unstored: { readonly delivery: LogoutDelivery; readonly result: Result }[] = [];
   let storing: Promise<void> | undefined;
@@ -103,9 +113,25 @@ export function createLogoutSender(parts: LogoutSenderParts): LogoutSender {
 
   async function takeSome(): Promise<void> {
     isWoken = false;
+    const ofSilent = [...silent.keys()];
+    const except = [...new Set([...running.keys(), ...ofSilent])];
+    if (await take({ limit: PLACES - attempts.size, except })) isWoken = true;
+    if (ofSilent.length === 0) return;
+    const taken = ofSilent.reduce((sum, clientId) => sum + (running.get(clientId) ?? 0), 0);
+    const limit = Math.min(PLACES - attempts.size, PLACES_OF_SILENT - taken);
+    isSilentHeld = limit <= 0 || (await take({ limit, except: [...running.keys()] }));
+  }
+
+  /** Takes and starts what is due of other clients. Resolves to whether there may be more of them. */
+  async function take({
+    except,
+    limit,
+  }: {
+    readonly except: readonly string[];
+    readonly limit: number;
+  }): Promise<boolean> {
     const at = now();
-    const limit = PLACES - attempts.size;
-    const except = [...running.keys()];
+    const busy = [...running.keys()];
     const taken = await logouts.take(randomUUID(), {
       now: at,
       leasedUntil: at + LEASE,
@@ -113,10 +139,10 @@ export function createLogoutSender(parts: LogoutSenderParts): LogoutSender {
       perClient: PLACES_OF_CLIENT,
       except,
     });
-    for (const clientId of except) if (running.has(clientId)) held.add(clientId);
+    for (const clientId of busy) if (running.has(clientId)) held.add(clientId);
     for (const delivery of taken) start(delivery);
-    const isLimited = taken.some(({ clientId }) => running.get(clientId)! >= PLACES_OF_CLIENT);
-    if (taken.length >= limit || isLimited) isWoken = true;
+    const isAtMost = taken.some(({ clientId }) => running.get(clientId)! >= PLACES_OF_CLIENT);
+    return isAtMost || taken.length >= limit;
   }
 
   function start(delivery: TakenLogout): void {
@@ -128,7 +154,8 @@ export function createLogoutSender(parts: LogoutSenderParts): LogoutSender {
       if (left > 0) running.set(clientId, left);
       else running.delete(clientId);
       // `isWoken`: there was no place.
-      if (isWoken || (left === 0 && held.delete(clientId))) wake();
+      const hadNoPlace = isWoken || (isSilentHeld && silent.has(clientId));
+      if (hadNoPlace || (left === 0 && held.delete(clientId))) wake();
     });
     attempts.add(attempt);
   }
@@ -146,6 +173,8 @@ export function createLogoutSender(parts: LogoutSenderParts): LogoutSender {
       if (!(cause instanceof PublicFetchError))
         logFailure(logger, { err: cause, client_id: delivery.clientId }, 'logout not sent', 'warn');
     }
+    if (error === 'timeout') silent.set(delivery.clientId, true);
+    else silent.delete(delivery.clientId);
     const dueAt = error === undefined ? undefined : nextAttempt(delivery);
     finish(delivery, { dueAt, error });
     await report(delivery, {
