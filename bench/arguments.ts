@@ -48,7 +48,7 @@ rounds, in which the servers are measured in turn.
   --with CONTESTANT,...   ${CONTESTANT_NAMES.join(', ')};
                           the reference of the ratios is always included, node-oauth2-server and better-auth need --peers
   --rounds N              rounds (5)
-  --until-sure            fewer rounds, when the ratio of this package's CPU time to each other's is known to 5 %
+  --until-sure            fewer rounds, when this package's CPU time is known to 5 % of each other's
   --seconds N             seconds per contestant and round (3)
   --smoke                 one short round, as a test of the benchmark itself
   --peers                 compare with node-oauth2-server and better-auth as well, which npm installs in the user's cache

@@ -1,6 +1,6 @@
 import type { ContestantName } from './contestants.ts';
 import { findRow, ratioOf, sureIntervalOf } from './result.ts';
-import type { Compared, ResultRow, WorkResult } from './result.ts';
+import type { ResultRow, WorkResult } from './result.ts';
 import type { Interval } from './statistics.ts';
 
 /** The others that the documents compare this package with, in the order of the columns: each does the same work as ours. */
@@ -36,15 +36,15 @@ const LIKES: readonly {
   { own: 'gatehouse-openid', suffix: ', with an ID token', others: { memory: 'plain-openid' } },
 ];
 
-/** A ratio of this package's figure to another's. `undefined`: the rounds differ too much to say it. */
+/** A ratio of this package's CPU time to another's. `undefined`: the rounds differ too much to say it. */
 export type Ratio = (Interval & { readonly median: number }) | undefined;
 
 /** One work of this package beside the others that were measured. */
 export interface Comparison {
   readonly what: string;
   readonly own: ResultRow;
-  readonly cpu: ReadonlyMap<Other, Ratio>;
-  readonly perSecond: ReadonlyMap<Other, Ratio>;
+  /** Of the CPU time. */
+  readonly ratios: ReadonlyMap<Other, Ratio>;
 }
 
 export function compare(result: WorkResult): Comparison[] {
@@ -55,18 +55,17 @@ export function compare(result: WorkResult): Comparison[] {
       return row ? [[other, row] as const] : [];
     });
     if (!own || found.length === 0) return [];
-    const ratios = (figure: Compared) =>
-      new Map(found.map(([other, row]) => [other, toRatio(figure, own, row)]));
-    return [{ what: `${result.about}${suffix}`, own, cpu: ratios('cpu'), perSecond: ratios('perSecond') }];
+    const ratios = new Map(found.map(([other, row]) => [other, toRatio(own, row)]));
+    return [{ what: `${result.about}${suffix}`, own, ratios }];
   });
 }
 
 /** Whether the ratios of the CPU time are known. */
 export function isSure(result: WorkResult): boolean {
-  return compare(result).every(({ cpu }) => [...cpu.values()].every(Boolean));
+  return compare(result).every(({ ratios }) => [...ratios.values()].every(Boolean));
 }
 
-function toRatio(figure: Compared, own: ResultRow, other: ResultRow): Ratio {
-  const interval = sureIntervalOf(figure, own, other);
-  return interval && { ...interval, median: ratioOf(figure, own, other) };
+function toRatio(own: ResultRow, other: ResultRow): Ratio {
+  const interval = sureIntervalOf('cpu', own, other);
+  return interval && { ...interval, median: ratioOf('cpu', own, other) };
 }

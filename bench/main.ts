@@ -7,7 +7,7 @@ import { promisify } from 'node:util';
 
 import { readArguments, USAGE } from './arguments.ts';
 import type { BenchArguments } from './arguments.ts';
-import { isSure } from './comparison.ts';
+import { compare, isSure } from './comparison.ts';
 import { findMissing } from './contestants.ts';
 import type { ContestantName } from './contestants.ts';
 import { installPeers, PeersError } from './install-peers.ts';
@@ -80,7 +80,7 @@ async function bench(wanted: BenchArguments): Promise<void> {
     if (!wanted.json && !wanted.markdown) print(reportWork(result));
   }
 
-  if (wanted.picture !== undefined) await writeFile(wanted.picture, toPicture(results));
+  if (wanted.picture !== undefined) await writeFile(wanted.picture, toPicture(results.flatMap(compare)));
   const targets = wanted.smoke ? [] : checkTargets(results);
   if (wanted.json) {
     print(JSON.stringify({ machine: machine(), settings: wanted, results, targets, profiles, warnings }));

@@ -26,13 +26,13 @@ export function toMarkdown(
 function overview(results: readonly WorkResult[]): string {
   const comparisons = results.flatMap(compare);
   const others = (Object.keys(OTHERS) as Other[]).filter((other) =>
-    comparisons.some(({ cpu }) => cpu.has(other)),
+    comparisons.some(({ ratios }) => ratios.has(other)),
   );
-  const rows = comparisons.flatMap(({ what, own, cpu, perSecond }) => [
-    [`${what}: CPU time`, `${own.cpu.toFixed(own.cpu < 100 ? 1 : 0)} µs`, ...others.map(cellOf(cpu))],
-    ['operations per second', own.perSecond.toFixed(0), ...others.map(cellOf(perSecond))],
-  ]);
-  return table(['', 'this package', ...others.map((other) => OTHERS[other])], rows);
+  const rows = comparisons.map(({ what, own, ratios }) => {
+    const ownFigures = [own.cpu.toFixed(own.cpu < 100 ? 1 : 0), own.perSecond.toFixed(0)];
+    return [what].concat(ownFigures, others.map(cellOf(ratios)));
+  });
+  return table(['', 'CPU µs', 'per second', ...others.map((other) => OTHERS[other])], rows);
 }
 
 const cellOf = (ratios: ReadonlyMap<Other, Ratio>) => (other: Other) => {

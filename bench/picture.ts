@@ -1,6 +1,5 @@
-import { compare, OTHERS } from './comparison.ts';
-import type { Other, Ratio } from './comparison.ts';
-import type { WorkResult } from './result.ts';
+import { OTHERS } from './comparison.ts';
+import type { Comparison, Other, Ratio } from './comparison.ts';
 
 // In pixels.
 const WIDTH = 760;
@@ -12,10 +11,10 @@ const HEADING = 30;
 /**
  * The picture of docs/review/performance.md in SVG: a bar for each ratio of CPU time, with the interval in which it lies.
  */
-export function toPicture(results: readonly WorkResult[]): string {
-  const groups = results.flatMap(compare).map(({ what, cpu }) => ({
+export function toPicture(comparisons: readonly Comparison[]): string {
+  const groups = comparisons.map(({ what, ratios }) => ({
     what,
-    bars: [...cpu].flatMap(([other, ratio]) => (ratio ? [{ other, ratio }] : [])),
+    bars: [...ratios].flatMap(([other, ratio]) => (ratio ? [{ other, ratio }] : [])),
   }));
   const longest = Math.max(1.25, ...groups.flatMap(({ bars }) => bars.map(({ ratio }) => ratio.high)));
   const scale = (WIDTH - LEFT - RIGHT) / longest;

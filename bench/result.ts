@@ -73,12 +73,12 @@ export function ratioOf(figure: Compared, row: Measured, other: Measured): numbe
 export function sureIntervalOf(figure: Compared, row: Measured, other: Measured): Interval | undefined {
   const ratios = ratiosOf(figure, row, other);
   const interval = intervalOfMedian(ratios);
-  return interval && interval.high - interval.low <= SURE * median(ratios) ? interval : undefined;
+  return interval && interval.high - interval.low <= SURE ? interval : undefined;
 }
 
 type Measured = Pick<ResultRow, 'rounds'>;
 
-// The widest interval, of the ratio.
+// The widest interval: 5 % of the other's figure.
 const SURE = 0.05;
 
 function ratiosOf(figure: Compared, { rounds }: Measured, other: Measured): number[] {
