@@ -13,17 +13,12 @@ import type {
 } from '../contracts/index.ts';
 import { addressOf } from '../http/address.ts';
 import { knownAddress } from '../http/sender.ts';
+import { createWriteQueue } from './write-queue.ts';
 
 // In seconds. "Last used" is shown with this precision: a client may authenticate, or act for a user, many times a second.
 const SECRET_INTERVAL = 60;
 const APP_INTERVAL = 3600;
 const PERSONAL_TOKEN_INTERVAL = 3600;
-
-// In milliseconds, until recorded uses are written.
-const DELAY = 1000;
-
-// After a start, every user's first request records a use. Uses beyond this number are recorded by a later request.
-const MOST_WAITING = 10_000;
 
 /**
  * Records when secrets and authorized apps were last used. No request waits for the writes, which are made one at a time within
@@ -45,7 +40,7 @@ export interface LastUses {
     from: Pick<PersonalTokenUse, 'address' | 'network'>,
   ) => void;
   /** Resolves when the recorded uses are written. Those after one that fails are left. */
-  written(): Promise<void>;
+  written(this: void): Promise<void>;
 }
 
 interface WaitingUse {
@@ -68,43 +63,22 @@ export function createLastUses(
   const appsUsedAt = new LRUCache<string, number>(CACHE_BOUND);
   const grantsUsedAt = new LRUCache<string, number>(CACHE_BOUND);
   const tokensUsedAt = new LRUCache<string, number>(CACHE_BOUND);
-  const waiting: WaitingUse[] = [];
-  let timer: NodeJS.Timeout | undefined;
-  let writing: Promise<void> | undefined;
-
-  function add(use: WaitingUse): void {
-    waiting.push(use);
-    timer ??= setTimeout(() => {
-      timer = undefined;
-      void startWriting();
-    }, DELAY).unref();
-  }
-
-  async function startWriting(): Promise<void> {
-    writing ??= writeWaiting().finally(() => {
-      writing = undefined;
-    });
-    return writing;
-  }
-
-  async function writeWaiting(): Promise<void> {
-    for (let use = waiting.shift(); use; use = waiting.shift()) {
-      const { about, what, write } = use;
-      try {
-        await write();
-      } catch (error) {
-        logger.warn({ err: error, ...about }, `recording the last use of ${what} failed`);
-        // The storage may be unreachable, and then each write would wait for it. The others are written after the next use.
-        return;
-      }
+  const { add, isFull, written } = createWriteQueue<WaitingUse>(async (waiting) => {
+    const { about, what, write } = waiting.shift()!;
+    try {
+      await write();
+      return true;
+    } catch (error) {
+      logger.warn({ err: error, ...about }, `recording the last use of ${what} failed`);
+      return false;
     }
-  }
+  });
 
   return {
     secretUsed(clientId, { id, lastUsedAt }) {
       const at = now();
       const before = secretsUsedAt.get(id) ?? lastUsedAt ?? 0;
-      if (at - before < SECRET_INTERVAL || waiting.length >= MOST_WAITING) return;
+      if (at - before < SECRET_INTERVAL || isFull()) return;
       secretsUsedAt.set(id, at);
       const write = async (): Promise<void> => clients.touchSecret(clientId, id, at);
       add({ about: { client_id: clientId }, what: 'a client secret', write });
@@ -117,7 +91,7 @@ export function createLastUses(
         before: number,
         write: () => Promise<void>,
       ): void => {
-        if (at - (used.get(key) ?? before) < APP_INTERVAL || waiting.length >= MOST_WAITING) return;
+        if (at - (used.get(key) ?? before) < APP_INTERVAL || isFull()) return;
         used.set(key, at);
         add({ about: { client_id: clientId }, what: 'an authorized app', write });
       };
@@ -128,7 +102,7 @@ export function createLastUses(
       const at = now();
       const key = `${id} ${network}`;
       const before = tokensUsedAt.get(key) ?? 0;
-      if (at - before < PERSONAL_TOKEN_INTERVAL || waiting.length >= MOST_WAITING) return;
+      if (at - before < PERSONAL_TOKEN_INTERVAL || isFull()) return;
       tokensUsedAt.set(key, at);
       const write = async (): Promise<void> => {
         const known = addressOf(address) ?? '';
@@ -137,9 +111,6 @@ export function createLastUses(
       };
       add({ about: { token_id: id }, what: 'a personal access token', write });
     },
-    async written() {
-      await writing;
-      if (waiting.length > 0) await startWriting();
-    },
+    written,
   };
 }

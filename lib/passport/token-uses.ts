@@ -1,5 +1,6 @@
 import { LRUCache } from 'lru-cache';
 
+import { createWriteQueue } from '../clients/write-queue.ts';
 import { CACHE_BOUND } from '../contracts/cache-bound.ts';
 import { now } from '../contracts/clock.ts';
 import type { Logger, PassportUse, PassportUseStore } from '../contracts/index.ts';
@@ -7,14 +8,8 @@ import type { Logger, PassportUse, PassportUseStore } from '../contracts/index.t
 // In seconds.
 const INTERVAL = 3600;
 
-// In milliseconds, until recorded uses are written.
-const DELAY = 1000;
-
 // A batch is one transaction, which other requests wait for on SQLite.
 const BATCH = 100;
-
-// Uses beyond this number are recorded by a later request.
-const MOST_WAITING = 10_000;
 
 /**
  * Records which tokens of Passport are used, so that an operator sees which apps still have some. No request waits for the writes, which
@@ -33,47 +28,28 @@ export function createTokenUses(
   { logger, onUse }: { readonly logger: Logger; readonly onUse: (use: PassportUse) => void },
 ): TokenUses {
   const usedAt = new LRUCache<string, number>(CACHE_BOUND);
-  let waiting: PassportUse[] = [];
-  let timer: NodeJS.Timeout | undefined;
-  let writing: Promise<void> | undefined;
-
-  async function startWriting(): Promise<void> {
-    writing ??= writeWaiting().finally(() => {
-      writing = undefined;
-    });
-    return writing;
-  }
-
-  async function writeWaiting(): Promise<void> {
-    while (waiting.length > 0) {
-      const batch = waiting.splice(0, BATCH);
-      try {
-        await store.record(batch);
-      } catch (error) {
-        // The storage may be unreachable. The others, and these, are written after the next use.
-        waiting = batch.concat(waiting);
-        logger.warn({ err: error }, 'recording the use of tokens of Passport failed');
-        return;
-      }
+  const { add, isFull, written } = createWriteQueue<PassportUse>(async (waiting) => {
+    const batch = waiting.splice(0, BATCH);
+    try {
+      await store.record(batch);
+      return true;
+    } catch (error) {
+      // Unlike other uses these are not lost: the storage may be unreachable.
+      waiting.unshift(...batch);
+      logger.warn({ err: error }, 'recording the use of tokens of Passport failed');
+      return false;
     }
-  }
+  });
 
   return {
     used(token) {
       const at = now();
-      if (at - (usedAt.get(token.id) ?? 0) < INTERVAL || waiting.length >= MOST_WAITING) return;
+      if (at - (usedAt.get(token.id) ?? 0) < INTERVAL || isFull()) return;
       usedAt.set(token.id, at);
       const use = { ...token, at };
       onUse(use);
-      waiting.push(use);
-      timer ??= setTimeout(() => {
-        timer = undefined;
-        void startWriting();
-      }, DELAY).unref();
+      add(use);
     },
-    async written() {
-      await writing;
-      if (waiting.length > 0) await startWriting();
-    },
+    written,
   };
 }
