@@ -9,9 +9,8 @@ import { errorKind } from './error-kinds.ts';
 import type { ErrorKind } from './error-kinds.ts';
 import { explainError, isDiskFull } from './explain-error.ts';
 import { createGroupCommit } from './group-commit.ts';
-import type { Transactions } from './group-commit.ts';
 import { findPendingMigrations } from './migrations/index.ts';
-import type { Statements } from './statements.ts';
+import type { Statements, Value } from './statements.ts';
 import { TransactionQueue } from './transaction-queue.ts';
 
 // How long to wait before another try, in milliseconds; doubled with each try. A writer holds SQLite's lock for microseconds, so
@@ -32,6 +31,8 @@ export interface Database extends Statements {
   readonly dialect: Dialect;
   /** As in `StorageState`. */
   readonly failing: StorageState['failing'];
+  /** Runs one statement that changes rows and returns them, never on a read-only connection. */
+  returning<Row>(sql: string, values: readonly Value[]): Promise<Row[]>;
   /** Runs several statements on one connection, without a transaction. */
   connection<T>(work: (statements: Statements) => Promise<T>): Promise<T>;
   /**
@@ -199,10 +200,17 @@ export function createDatabase(
     }, longest);
   }
 
-  // With a single connection, transactions wait for each other anyway, so they share commits.
-  const transactions: Transactions = pool.isSole
-    ? createGroupCommit(dialect, { withRetries, explain, checkpoints })
-    : { transact: transactAlone, async settled() {} };
+  async function runAlone(sql: string, values?: readonly Value[]): Promise<number> {
+    return withRetries(async (statements) => {
+      const changed = await statements.run(sql, values);
+      // The caller may rely on what another call has changed. That call may still wait, or have failed to wait.
+      if (changed === 0) await confirmIn(statements);
+      return changed;
+    });
+  }
+
+  // With a single connection, changes wait for each other anyway, so they share commits.
+  const group = pool.isSole ? createGroupCommit(dialect, { withRetries, explain, checkpoints }) : undefined;
 
   return {
     dialect,
@@ -211,20 +219,19 @@ export function createDatabase(
     },
     get: async (sql, values) => reading(async (statements) => statements.get(sql, values)),
     all: async (sql, values) => reading(async (statements) => statements.all(sql, values)),
-    run: async (sql, values) => {
-      await checkpoints?.paused();
-      return withRetries(async (statements) => {
-        const changed = await statements.run(sql, values);
-        // The caller may rely on what another call has changed. That call may still wait, or have failed to wait.
-        if (changed === 0) await confirmIn(statements);
-        else checkpoints?.committed();
-        return changed;
-      });
+    run: async (sql, values) =>
+      group
+        ? group.transact(async (statements) => statements.run(sql, values), timeout)
+        : runAlone(sql, values),
+    returning: async <Row>(sql: string, values: readonly Value[]) => {
+      const change = async (statements: Statements): Promise<Row[]> => statements.all<Row>(sql, values);
+      return group ? group.transact(change, timeout) : withRetries(change);
     },
     connection: async (work) => withRetries(work),
-    transaction: async (work, longest = timeout) => transactions.transact(work, longest),
+    transaction: async (work, longest = timeout) =>
+      group ? group.transact(work, longest) : transactAlone(work, longest),
     confirm: async () => withRetries(confirmIn),
-    settled: async () => transactions.settled(),
+    settled: async () => group?.settled(),
     async withConnection(work) {
       const result = await withRetries(work, timeout, { attempt: borrowForHost });
       checkpoints?.committed();

@@ -35,7 +35,7 @@ export interface SqlSyntax {
    * Removes up to `limit` expired rows in the order of their expiry, and resolves to the expiry of each. Leaves out the rows that
    * another transaction has locked, such as those that another node is removing.
    */
-  deleteExpired(connections: Connections, rows: ExpiredRows, limit: number): Promise<readonly number[]>;
+  deleteExpired(database: Changes, rows: ExpiredRows, limit: number): Promise<readonly number[]>;
 }
 
 /** What differs between the databases. SQL outside of the dialects is valid in all of them. */
@@ -104,10 +104,9 @@ export interface Condition {
   readonly values: readonly Value[];
 }
 
-/** The part of the database that runs statements together. */
-interface Connections {
-  /** Runs statements on one connection, without a transaction. */
-  connection<T>(work: (statements: Statements) => Promise<T>): Promise<T>;
+/** The part of the database that changes rows. */
+interface Changes {
+  returning<Row>(sql: string, values: readonly Value[]): Promise<Row[]>;
   transaction<T>(work: (statements: Statements) => Promise<T>): Promise<T>;
 }
 

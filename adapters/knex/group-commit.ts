@@ -18,7 +18,7 @@ interface QueuedTransaction {
 }
 
 /** Transactions on one connection. */
-export interface Transactions {
+interface GroupCommit {
   /** Runs work in a transaction. A retry runs the work again, so it does nothing but call its statements. */
   transact<T>(work: TransactionWork<T>, timeout: number): Promise<T>;
   /** Resolves when none is waiting or under way. */
@@ -29,8 +29,8 @@ export interface Transactions {
 const MAX_GROUP_SIZE = 32;
 
 /**
- * Group commit: transactions that wait for an SQLite file's single connection share one commit, because a commit costs
- * several times as much as the statements of most transactions. A transaction resolves only after the commit; each of them has
+ * Group commit: transactions, also those of one statement, that wait for an SQLite file's single connection share one
+ * commit, because a commit costs several times as much as the statements of most transactions. A transaction resolves only after the commit; each of them has
  * a savepoint, so that a failed one is rolled back alone.
  *
  * @param withRetries - acquires the connection, tries again for `longest` ms while the file is locked, and throws a
@@ -52,7 +52,7 @@ export function createGroupCommit(
     explain: (error: unknown) => Promise<unknown>;
     checkpoints: Checkpoints | undefined;
   },
-): Transactions {
+): GroupCommit {
   const waiting: QueuedTransaction[] = [];
   let running: Promise<void> | undefined;
 

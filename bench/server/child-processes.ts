@@ -11,7 +11,7 @@ export interface ChildUsage {
 }
 
 /** In microseconds: /proc counts in hundredths of a second (proc(5), `stat`). */
-const TICK = 10_000;
+export const TICK = 10_000;
 
 export function childUsage(): ChildUsage {
   const running = childrenOf(process.pid).flatMap(familyOf);
@@ -28,7 +28,7 @@ function familyOf(id: number): number[] {
   return [id, ...childrenOf(id).flatMap(familyOf)];
 }
 
-function childrenOf(id: number): number[] {
+export function childrenOf(id: number): number[] {
   return tasksOf(id).flatMap((task) =>
     read(`/proc/${id}/task/${task}/children`).split(' ').filter(Boolean).map(Number),
   );
@@ -42,12 +42,13 @@ function tasksOf(id: number): string[] {
   }
 }
 
-/** In ticks: of a process, and of those of its children that have ended. */
-function timesOf(id: number): { itself: number; ended: number } {
+/** In ticks: of a process, and of those of its children that have ended. All are 0 when it has ended itself. */
+export function timesOf(id: number): { parent: number; itself: number; ended: number } {
   // The name of the program, in parentheses, may contain spaces.
   const [, rest = ''] = /\) (.*)/s.exec(read(`/proc/${id}/stat`)) ?? [];
-  const [user = 0, system = 0, endedUser = 0, endedSystem = 0] = rest.split(' ').slice(11, 15).map(Number);
-  return { itself: user + system, ended: endedUser + endedSystem };
+  const fields = rest.split(' ').map(Number);
+  const [user = 0, system = 0, endedUser = 0, endedSystem = 0] = fields.slice(11, 15);
+  return { parent: fields[1] ?? 0, itself: user + system, ended: endedUser + endedSystem };
 }
 
 function isRenderer(id: number): boolean {

@@ -53,8 +53,8 @@ export function mysqlDialect(client: MysqlClient): Dialect<MysqlConnection> {
     // The server reports the same number of rows for an unchanged row as for an inserted one.
     countsConflicts: false,
     deleteSome,
-    deleteExpired: async (connections, rows, limit) =>
-      connections.transaction(async (statements) => deleteExpired(statements, rows, limit)),
+    deleteExpired: async (database, rows, limit) =>
+      database.transaction(async (statements) => deleteExpired(statements, rows, limit)),
     requireWritable: async (statements) => servers.requireWritable(statements),
     async checkMigrating(statements) {
       // Preparing a statement checks its privileges and does not run it.

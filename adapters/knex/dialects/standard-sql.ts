@@ -54,14 +54,12 @@ export function standardSql({
       const sql = `delete from ${table} where (${key.join(', ')}) in (${selectKeys(rows)}${forUpdate})`;
       return statements.run(sql, [...values, limit]);
     },
-    async deleteExpired(connections, rows, limit) {
+    async deleteExpired(database, rows, limit) {
       const { table, key, column, from, before } = rows;
       const unlocked = forUpdate && `${forUpdate} skip locked`;
       const keys = `${selectExpired(key, rows, isFrom?.(rows))}${unlocked}`;
       const sql = `delete from ${table} where (${key.join(', ')}) in (${keys}) returning ${column} as expiry`;
-      const removed = await connections.connection(async (statements) =>
-        statements.all<{ expiry: number | string }>(sql, [from, before, limit]),
-      );
+      const removed = await database.returning<{ expiry: number | string }>(sql, [from, before, limit]);
       return removed.map(({ expiry }) => Number(expiry));
     },
   };

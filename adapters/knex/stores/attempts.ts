@@ -79,10 +79,7 @@ type AttemptCount = (
 const countAtOnce: AttemptCount = async (database, counters, { now, expiresAt }) => {
   const limits = counters.flatMap(({ id, limit }): Value[] => [id, limit]);
   const values = [...limits, expiresAt, now, now, now, now, ...limits];
-  // Not `database.all`, which may read from a read-only connection.
-  const rows = await database.connection(async (statements) =>
-    statements.all<{ id: string; sequence: Integer }>(countAll(counters.length), values),
-  );
+  const rows = await database.returning<{ id: string; sequence: Integer }>(countAll(counters.length), values);
   if (rows.length === counters.length) return { full: undefined, sequence: Number(rows[0]!.sequence) };
   // On PostgreSQL, another attempt has filled a counter since this statement began, but others were counted.
   if (rows.length > 0) await releaseAtOnce(database, idsOf(rows));
@@ -148,10 +145,7 @@ type Reserve = (database: Database, id: string, wanted: Wanted) => Promise<Reser
 
 const reserveAtOnce: Reserve = async (database, id, { amount, limit, now, expiresAt }) => {
   const values = [id, amount, expiresAt, now, now, now, limit];
-  // Not `database.get`, which may read from a read-only connection.
-  const row = await database.connection(async (statements) =>
-    statements.get<AttemptRow>(RESERVE_AT_ONCE, values),
-  );
+  const [row] = await database.returning<AttemptRow>(RESERVE_AT_ONCE, values);
   return row && { reserved: amount, left: limit - Number(row.attempts), expiresAt: Number(row.expires_at) };
 };
 
