@@ -1,3 +1,4 @@
+// Alone: it measures the heap.
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 

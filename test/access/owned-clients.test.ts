@@ -2,7 +2,7 @@ import type { ExecutionContext } from 'ava';
 import type { Assignment, User } from 'koa-gatehouse';
 import { knexStorage } from 'koa-gatehouse/adapters/knex';
 
-import { onEachDatabase } from '../adapters/databases.ts';
+import { onEachDatabaseInSeries } from '../adapters/databases.ts';
 import { passTime } from '../harness/clock.ts';
 import { startPlatform } from '../harness/platform.ts';
 import type { Platform, RegisteredApp } from '../harness/platform.ts';
@@ -70,7 +70,7 @@ async function statusAt(platform: Platform, token: string): Promise<number> {
   return (await platform.api('/schools', token)).status;
 }
 
-onEachDatabase(
+onEachDatabaseInSeries(
   'a permission that the owner loses is lost to the client, on every node within tokens.revocationLag',
   async (t, _, address) => {
     const { here, there } = await startNodes(t, address);
@@ -102,7 +102,7 @@ onEachDatabase(
   },
 );
 
-onEachDatabase('a client whose owner is removed has no permissions', async (t, _, address) => {
+onEachDatabaseInSeries('a client whose owner is removed has no permissions', async (t, _, address) => {
   const { here, remove, there } = await startNodes(t, address);
   for (let time = 0; time < TIMES; time += 1) {
     const owner = `gone-${time}`;
@@ -120,20 +120,23 @@ onEachDatabase('a client whose owner is removed has no permissions', async (t, _
   }
 });
 
-onEachDatabase('a client without an owner has its own permissions', async (t, _, address) => {
+onEachDatabaseInSeries('a client without an owner has its own permissions', async (t, _, address) => {
   const { here } = await startNodes(t, address);
   const app = await registerOwned(here, undefined, { permissions: ['view_schools'] });
   t.is(await statusAt(here, await tokenOf(here, app)), 200);
 });
 
-onEachDatabase("of a client's role, only the permissions that the owner has apply", async (t, _, address) => {
-  const { here } = await startNodes(t, address);
-  await here.auth.assignments.assign('part', { permissions: ['view_schools'] });
-  const app = await registerOwned(here, 'part', { roles: ['registrar'] });
-  const { body } = await here.api('/identity', await tokenOf(here, app));
-  t.like(body['data'], {
-    roles: [],
-    permissions: ['view_schools'],
-    permission_sources: { view_schools: [{ type: 'role', role: 'registrar' }] },
-  });
-});
+onEachDatabaseInSeries(
+  "of a client's role, only the permissions that the owner has apply",
+  async (t, _, address) => {
+    const { here } = await startNodes(t, address);
+    await here.auth.assignments.assign('part', { permissions: ['view_schools'] });
+    const app = await registerOwned(here, 'part', { roles: ['registrar'] });
+    const { body } = await here.api('/identity', await tokenOf(here, app));
+    t.like(body['data'], {
+      roles: [],
+      permissions: ['view_schools'],
+      permission_sources: { view_schools: [{ type: 'role', role: 'registrar' }] },
+    });
+  },
+);

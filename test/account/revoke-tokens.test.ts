@@ -2,14 +2,14 @@ import test from 'ava';
 import { knexStorage } from 'koa-gatehouse/adapters/knex';
 import { pages } from 'koa-gatehouse/interactions';
 
-import { onEachDatabase } from '../adapters/databases.ts';
+import { onEachDatabaseInSeries } from '../adapters/databases.ts';
 import { gatehouse, gatehouseJson } from '../cli/gatehouse.ts';
 import { passTime } from '../harness/clock.ts';
 import { runCodeFlow } from '../harness/platform.ts';
 import { REPORTS, openArea } from './area.ts';
 import { openDeveloperPlatform } from './developers.ts';
 
-onEachDatabase(
+onEachDatabaseInSeries(
   'all tokens of an app are revoked on its page, and stay revoked when the app is disabled and enabled',
   async (t, _, address) => {
     const storage = knexStorage(address);
@@ -87,32 +87,35 @@ test('the page that confirms the revocation is translated to German', async (t) 
   t.is((await browser.submit(question, 'Alle Tokens widerrufen')).status, 303);
 });
 
-onEachDatabase('gatehouse client revoke-tokens revokes all tokens of an app', async (t, _, address) => {
-  const storage = knexStorage(address);
-  t.teardown(async () => storage.close());
-  const platform = await openDeveloperPlatform(t, { storage, tokens: { revocationLag: 1 } });
-  const { api, signInAs, registerFor, token } = platform;
-  const service = await registerFor(undefined, { permissions: ['view_schools'] });
-  const reports = await registerFor(undefined, REPORTS);
-  const ask = {
-    grant_type: 'client_credentials',
-    client_id: service.client.id,
-    client_secret: service.secret,
-  };
-  const own = (await token(ask)).body.access_token;
-  const anns = (await runCodeFlow(platform, reports, { browser: await signInAs('ann') })).body.access_token;
-  for (const bearer of [own, anns]) t.is((await api('/identity', bearer)).status, 200);
+onEachDatabaseInSeries(
+  'gatehouse client revoke-tokens revokes all tokens of an app',
+  async (t, _, address) => {
+    const storage = knexStorage(address);
+    t.teardown(async () => storage.close());
+    const platform = await openDeveloperPlatform(t, { storage, tokens: { revocationLag: 1 } });
+    const { api, signInAs, registerFor, token } = platform;
+    const service = await registerFor(undefined, { permissions: ['view_schools'] });
+    const reports = await registerFor(undefined, REPORTS);
+    const ask = {
+      grant_type: 'client_credentials',
+      client_id: service.client.id,
+      client_secret: service.secret,
+    };
+    const own = (await token(ask)).body.access_token;
+    const anns = (await runCodeFlow(platform, reports, { browser: await signInAs('ann') })).body.access_token;
+    for (const bearer of [own, anns]) t.is((await api('/identity', bearer)).status, 200);
 
-  const env = { DATABASE_URL: address };
-  const unasked = await gatehouse(['client', 'revoke-tokens', service.client.id], env);
-  t.is(unasked.code, 2);
-  t.true(unasked.errors.includes('Add --yes to do it.'), unasked.errors);
-  for (const { client } of [service, reports]) {
-    const words = ['client', 'revoke-tokens', client.id, '--yes'];
-    t.deepEqual(await gatehouseJson(words, env), { revoked: client.id });
-  }
-  passTime(1.1);
-  for (const bearer of [own, anns]) t.is((await api('/identity', bearer)).status, 401);
-  t.is((await api('/schools', (await token(ask)).body.access_token)).status, 200);
-  t.is((await gatehouse(['client', 'revoke-tokens', 'nothing', '--yes'], env)).code, 1);
-});
+    const env = { DATABASE_URL: address };
+    const unasked = await gatehouse(['client', 'revoke-tokens', service.client.id], env);
+    t.is(unasked.code, 2);
+    t.true(unasked.errors.includes('Add --yes to do it.'), unasked.errors);
+    for (const { client } of [service, reports]) {
+      const words = ['client', 'revoke-tokens', client.id, '--yes'];
+      t.deepEqual(await gatehouseJson(words, env), { revoked: client.id });
+    }
+    passTime(1.1);
+    for (const bearer of [own, anns]) t.is((await api('/identity', bearer)).status, 401);
+    t.is((await api('/schools', (await token(ask)).body.access_token)).status, 200);
+    t.is((await gatehouse(['client', 'revoke-tokens', 'nothing', '--yes'], env)).code, 1);
+  },
+);

@@ -1,3 +1,4 @@
+// Alone, first: it breaks connections within transactions.
 import { setTimeout as delay } from 'node:timers/promises';
 
 import { StorageError } from 'koa-gatehouse';

@@ -1,3 +1,4 @@
+// Long: it starts a PostgreSQL server with a standby.
 import test from 'ava';
 import { knexStorage } from 'koa-gatehouse/adapters/knex';
 import { confirmationContract } from 'koa-gatehouse/testing';

@@ -1,3 +1,4 @@
+// Alone, first: it waits for connections that a database ends.
 import { inspect } from 'node:util';
 
 import type { ExecutionContext } from 'ava';

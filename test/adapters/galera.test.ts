@@ -1,3 +1,4 @@
+// Long, first: it starts a cluster of MariaDB.
 import test from 'ava';
 import type { ExecutionContext } from 'ava';
 import type { Storage } from 'koa-gatehouse';

@@ -1,3 +1,4 @@
+// Alone: it counts turns of the event loop.
 import { EventEmitter } from 'node:events';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 

@@ -1,3 +1,4 @@
+// Long: it starts a PostgreSQL server with a standby.
 import test from 'ava';
 import type { ExecutionContext } from 'ava';
 import { StorageError } from 'koa-gatehouse';

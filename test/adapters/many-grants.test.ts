@@ -1,3 +1,4 @@
+// Long: it inserts many thousands of rows.
 import { setImmediate as nextTurn } from 'node:timers/promises';
 
 import type { ExecutionContext } from 'ava';

@@ -1,3 +1,4 @@
+// Long: it starts a server of MariaDB.
 import { once } from 'node:events';
 import { connect, createServer } from 'node:net';
 import type { AddressInfo, Socket } from 'node:net';

@@ -1,3 +1,4 @@
+// Alone, first: each migration fails at each of its statements, on each database.
 import { once } from 'node:events';
 
 import type { ExecutionContext } from 'ava';

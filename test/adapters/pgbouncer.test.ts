@@ -1,3 +1,4 @@
+// Long: it starts PgBouncer.
 import { setTimeout as delay } from 'node:timers/promises';
 
 import { knexStorage } from 'koa-gatehouse/adapters/knex';

@@ -1,3 +1,4 @@
+// Alone, first: the contract of storages, twice, on a server.
 import knex from 'knex';
 import { knexStorage } from 'koa-gatehouse/adapters/knex';
 

@@ -1,3 +1,4 @@
+// Alone, first: it starts and kills processes.
 import { once } from 'node:events';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 

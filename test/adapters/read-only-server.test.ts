@@ -1,3 +1,4 @@
+// Long: it starts servers that only allow reads.
 import { setTimeout as delay } from 'node:timers/promises';
 
 import { knexStorage } from 'koa-gatehouse/adapters/knex';

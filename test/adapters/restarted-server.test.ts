@@ -1,3 +1,4 @@
+// Alone, first: it starts a database server.
 import { setTimeout as delay } from 'node:timers/promises';
 
 import test from 'ava';

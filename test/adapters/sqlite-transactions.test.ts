@@ -1,3 +1,4 @@
+// Alone: its transactions are given up after a time.
 import { setTimeout as delay } from 'node:timers/promises';
 
 import { knexStorage } from 'koa-gatehouse/adapters/knex';

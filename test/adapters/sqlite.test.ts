@@ -1,3 +1,4 @@
+// Alone, first: the contract of storages, all tests at once, each with a file of its own.
 import test from 'ava';
 import knex from 'knex';
 import { knexStorage } from 'koa-gatehouse/adapters/knex';

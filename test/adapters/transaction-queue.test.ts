@@ -1,3 +1,4 @@
+// Alone: it limits how long transactions wait for each other.
 import { setTimeout as wait } from 'node:timers/promises';
 
 import type { ExecutionContext } from 'ava';

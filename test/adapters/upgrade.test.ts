@@ -1,3 +1,4 @@
+// Alone: it sets the clock when it is loaded.
 // A database as the version before left it, with its keys, clients, grants, tokens and a login session. `version-before.json` has what
 // the clients and the browser of that time hold.
 import { readFileSync } from 'node:fs';

@@ -1,3 +1,4 @@
+// Alone: it counts turns of the event loop.
 import test from 'ava';
 import { createApiRouter, defineAction } from 'koa-gatehouse';
 import Koa from 'koa';

@@ -1,3 +1,4 @@
+// Alone: it replaces the timers of Node.
 import { mock } from 'node:test';
 
 import test from 'ava';

@@ -1,3 +1,4 @@
+// Alone, first: one tab after the other.
 import { memoryStorage } from 'koa-gatehouse/adapters/memory';
 import type { Page } from 'playwright-core';
 

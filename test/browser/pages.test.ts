@@ -1,3 +1,4 @@
+// Long, first: each page in each look.
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';

@@ -1,3 +1,4 @@
+// Alone, first: it fills and moves whole databases.
 import { createHash, randomUUID } from 'node:crypto';
 
 import test from 'ava';

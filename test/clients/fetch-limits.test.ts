@@ -1,3 +1,4 @@
+// Alone: it counts the places for requests to sites, which all servers of a process share.
 import test from 'ava';
 import type { ExecutionContext } from 'ava';
 

@@ -1,3 +1,4 @@
+// Alone: it counts the places for requests to sites, which all servers of a process share.
 import type { ServerResponse } from 'node:http';
 
 import test from 'ava';

@@ -1,3 +1,4 @@
+// Alone: it measures the processor time of the process.
 import { readFile } from 'node:fs/promises';
 
 import test from 'ava';

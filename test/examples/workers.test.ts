@@ -1,3 +1,4 @@
+// Alone, first: it starts clusters, and replaces the dispatcher of fetch().
 import { execFile } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';

@@ -1,3 +1,4 @@
+// Alone, first: it starts a program for each line.
 import test from 'ava';
 import type { ExecutionContext } from 'ava';
 import type { Client, ClientFields } from 'koa-gatehouse';

@@ -3,9 +3,9 @@ let ahead = 0;
 let stoppedAt: number | undefined;
 
 class ShiftedDate extends RealDate {
-  constructor(...given: [] | [number | string | Date]) {
+  constructor(...given: [] | [number]) {
     if (given.length === 0) super(ShiftedDate.now());
-    else super(given[0]);
+    else super(...given);
   }
 
   static override now(): number {
@@ -22,6 +22,11 @@ globalThis.Date = ShiftedDate as DateConstructor;
  */
 export function passTime(seconds: number): void {
   ahead += seconds * 1000;
+}
+
+/** Sets the clock of this process right again. */
+export function resetClock(): void {
+  ahead = 0;
 }
 
 /** Stops the clock of this process until it is disposed, so that a slow machine changes nothing. For `test.serial`. */

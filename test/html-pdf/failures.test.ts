@@ -1,3 +1,4 @@
+// Alone, first: it waits for limits of time.
 import { readdirSync, readFileSync } from 'node:fs';
 
 import { HtmlPdfError } from 'koa-gatehouse/html-pdf';

@@ -1,3 +1,4 @@
+// Alone, first: it prints many documents.
 import test from 'ava';
 import type { ExecutionContext } from 'ava';
 import { ConfigError } from 'koa-gatehouse/html-pdf';

@@ -1,3 +1,4 @@
+// Alone: it measures the processor time of the process.
 import { HtmlPdfError } from 'koa-gatehouse/html-pdf';
 import type { HtmlToPdfOptions } from 'koa-gatehouse/html-pdf';
 

@@ -1,3 +1,4 @@
+// Alone: it replaces `performance.now()`.
 import { setTimeout as delay } from 'node:timers/promises';
 
 import test from 'ava';

@@ -1,3 +1,4 @@
+// Alone, first: it makes hundreds of guesses.
 import { randomBytes } from 'node:crypto';
 
 import test from 'ava';

@@ -1,3 +1,4 @@
+// Alone: it replaces `Request`.
 import { request } from 'node:http';
 
 import test from 'ava';

@@ -3,7 +3,7 @@ import { decodeJwt } from 'jose';
 
 import { knexStorage } from 'koa-gatehouse/adapters/knex';
 
-import { onEachDatabase } from '../adapters/databases.ts';
+import { onEachDatabaseInSeries } from '../adapters/databases.ts';
 import { Browser } from '../harness/browser.ts';
 import { passTime } from '../harness/clock.ts';
 import { authorizeUrl, runCodeFlow, signIn, startPlatform } from '../harness/platform.ts';
@@ -70,33 +70,36 @@ const LISTS = [
   { scopes: [], permissions: [], scope: undefined },
 ] as const;
 
-onEachDatabase('without a scope parameter the scopes of the registration apply', async (t, _, address) => {
-  const platform = await platformOn(t, address);
-  for (const { permissions, scope, scopes } of LISTS) {
-    const browser = await asCleo(platform);
-    const stored = scopes?.filter((name) => name !== 'gone');
-    const app = await platform.registerApp({ scopes: stored });
-    const machine = await service(platform, stored);
-    if (scopes?.includes('gone' as never)) {
-      const storage = knexStorage(address);
-      for (const { client } of [app, machine]) await storage.clients.update({ ...client, scopes });
-      await storage.close();
-    }
-    const message = JSON.stringify(scopes);
+onEachDatabaseInSeries(
+  'without a scope parameter the scopes of the registration apply',
+  async (t, _, address) => {
+    const platform = await platformOn(t, address);
+    for (const { permissions, scope, scopes } of LISTS) {
+      const browser = await asCleo(platform);
+      const stored = scopes?.filter((name) => name !== 'gone');
+      const app = await platform.registerApp({ scopes: stored });
+      const machine = await service(platform, stored);
+      if (scopes?.includes('gone' as never)) {
+        const storage = knexStorage(address);
+        for (const { client } of [app, machine]) await storage.clients.update({ ...client, scopes });
+        await storage.close();
+      }
+      const message = JSON.stringify(scopes);
 
-    const first = (await runCodeFlow(platform, app, { browser })).body;
-    const next = (await refresh(platform, app, first.refresh_token)).body;
-    const own = (await serviceToken(platform, machine)).body;
-    for (const body of [first, next, own]) {
-      t.deepEqual((await identity(platform, body.access_token)).permissions, [...permissions], message);
-      t.is(body.scope, scope, message);
-      t.is(decodeJwt(body.access_token)['scope'], scope, message);
-      t.is((await platform.api('/schools', body.access_token)).status, permissions.length > 0 ? 200 : 403);
+      const first = (await runCodeFlow(platform, app, { browser })).body;
+      const next = (await refresh(platform, app, first.refresh_token)).body;
+      const own = (await serviceToken(platform, machine)).body;
+      for (const body of [first, next, own]) {
+        t.deepEqual((await identity(platform, body.access_token)).permissions, [...permissions], message);
+        t.is(body.scope, scope, message);
+        t.is(decodeJwt(body.access_token)['scope'], scope, message);
+        t.is((await platform.api('/schools', body.access_token)).status, permissions.length > 0 ? 200 : 403);
+      }
     }
-  }
-});
+  },
+);
 
-onEachDatabase('the consent page shows the scopes of the registration', async (t, _, address) => {
+onEachDatabaseInSeries('the consent page shows the scopes of the registration', async (t, _, address) => {
   const platform = await platformOn(t, address);
   const browser = await asCleo(platform);
   const open = async (scopes: readonly string[] | undefined): Promise<string> => {
@@ -110,7 +113,7 @@ onEachDatabase('the consent page shows the scopes of the registration', async (t
   t.true((await open([])).includes('It will learn who you are'));
 });
 
-onEachDatabase(
+onEachDatabaseInSeries(
   'tokens that were issued with no scopes stay without when the client is registered for more',
   async (t, _, address) => {
     const platform = await platformOn(t, address, { tokens: { revocationLag: 1 } });
@@ -138,7 +141,7 @@ onEachDatabase(
   },
 );
 
-onEachDatabase(
+onEachDatabaseInSeries(
   'when the client is registered for more while the consent page is open, consent is asked for again',
   async (t, _, address) => {
     const platform = await platformOn(t, address);
@@ -156,7 +159,7 @@ onEachDatabase(
   },
 );
 
-onEachDatabase('removing scopes from a client narrows its existing tokens', async (t, _, address) => {
+onEachDatabaseInSeries('removing scopes from a client narrows its existing tokens', async (t, _, address) => {
   const platform = await platformOn(t, address, { tokens: { revocationLag: 1 } });
   const browser = await asCleo(platform);
   const [unlimited, listed] = [

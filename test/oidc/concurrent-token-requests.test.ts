@@ -1,3 +1,4 @@
+// Alone, first: it starts several nodes.
 import test from 'ava';
 import type { ExecutionContext } from 'ava';
 import { knexStorage } from 'koa-gatehouse/adapters/knex';

@@ -1,3 +1,4 @@
+// Alone: it sets flags of V8 and measures the heap.
 import { Agent, request } from 'node:http';
 import { once } from 'node:events';
 import { text } from 'node:stream/consumers';

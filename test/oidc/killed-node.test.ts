@@ -1,3 +1,4 @@
+// Alone, first: it starts and kills nodes.
 import { createHash } from 'node:crypto';
 
 import type { ExecutionContext } from 'ava';

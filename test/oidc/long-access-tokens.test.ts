@@ -1,13 +1,12 @@
 import { knexStorage } from 'koa-gatehouse/adapters/knex';
 
-import { onEachDatabase } from '../adapters/databases.ts';
+import { onEachDatabaseInSeries } from '../adapters/databases.ts';
 import { passTime } from '../harness/clock.ts';
 import { runCodeFlow, startPlatform } from '../harness/platform.ts';
 
 const HOUR = 3600;
 
-// Sets the clock ahead. The tests run serially.
-onEachDatabase(
+onEachDatabaseInSeries(
   'prune() preserves grants and revocations until access tokens expire that outlive refresh tokens',
   async (t, _database, address) => {
     const lifetimes = { accessToken: '1 day', refreshToken: '1 minute', authorizationCode: 10 } as const;

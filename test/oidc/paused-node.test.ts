@@ -1,3 +1,4 @@
+// Alone, first: it stops nodes until the database gives them up.
 import { setTimeout as delay } from 'node:timers/promises';
 
 import { knexStorage } from 'koa-gatehouse/adapters/knex';

@@ -1,3 +1,4 @@
+// Long: it starts a PostgreSQL server with a standby.
 import { decodeJwt } from 'jose';
 import test from 'ava';
 import type { ExecutionContext } from 'ava';

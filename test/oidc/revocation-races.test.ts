@@ -1,7 +1,8 @@
+// Alone, first: many races, one after the other.
 import type { ExecutionContext } from 'ava';
 import { knexStorage } from 'koa-gatehouse/adapters/knex';
 
-import { onEachDatabase } from '../adapters/databases.ts';
+import { onEachDatabaseInSeries } from '../adapters/databases.ts';
 import { Browser } from '../harness/browser.ts';
 import type { Page } from '../harness/browser.ts';
 import { passTime } from '../harness/clock.ts';
@@ -28,7 +29,7 @@ interface Nodes {
 }
 
 function onTwoNodes(title: string, run: (nodes: Nodes) => Promise<void>): void {
-  onEachDatabase(title, async (t, _database, address) => {
+  onEachDatabaseInSeries(title, async (t, _database, address) => {
     const { storage, pause } = pausable(knexStorage(address));
     await using here = await startPlatform({ storage, tokens: { revocationLag: 1 } });
     const elsewhere = {
@@ -267,7 +268,7 @@ onTwoNodes(
   },
 );
 
-onEachDatabase(
+onEachDatabaseInSeries(
   'a token is revoked when its client is revoked after the client authentication',
   async (t, _database, address) => {
     let meanwhile: (() => Promise<void>) | undefined;

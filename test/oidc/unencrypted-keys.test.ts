@@ -1,3 +1,4 @@
+// Alone: it sets `NODE_ENV`.
 import knex from 'knex';
 import test from 'ava';
 import type { ExecutionContext } from 'ava';

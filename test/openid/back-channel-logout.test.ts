@@ -1,3 +1,4 @@
+// Alone, first: nodes wait for logouts that others have left.
 import type { IncomingMessage, ServerResponse } from 'node:http';
 
 import test from 'ava';

@@ -1,3 +1,4 @@
+// Alone, first: it waits for pauses between attempts.
 import test from 'ava';
 import { decodeJwt, decodeProtectedHeader, jwtVerify } from 'jose';
 import { memoryStorage } from 'koa-gatehouse/adapters/memory';

@@ -1,3 +1,4 @@
+// Long: a thousand apps are told of logouts.
 import { decodeJwt } from 'jose';
 import { knexStorage } from 'koa-gatehouse/adapters/knex';
 

@@ -1,3 +1,4 @@
+// Alone, first: it waits for slow bodies, and measures memory.
 import type { RequestListener } from 'node:http';
 
 import test from 'ava';

@@ -1,3 +1,4 @@
+// Alone, first: it waits for databases that do not answer.
 import { once } from 'node:events';
 
 import test from 'ava';

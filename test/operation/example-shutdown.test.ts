@@ -1,3 +1,4 @@
+// Alone, first: it starts and ends servers.
 import { once } from 'node:events';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';

@@ -1,3 +1,4 @@
+// Alone, first: it waits for databases that do not answer.
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { createServer } from 'node:http';

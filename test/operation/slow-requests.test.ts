@@ -1,3 +1,4 @@
+// Alone: it measures how long requests take.
 import { createServer } from 'node:http';
 import type { Server } from 'node:http';
 

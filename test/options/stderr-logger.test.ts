@@ -1,3 +1,4 @@
+// Alone: it replaces methods of `console`.
 import { once } from 'node:events';
 import type { IncomingMessage } from 'node:http';
 import { connect } from 'node:net';

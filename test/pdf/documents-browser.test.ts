@@ -1,3 +1,4 @@
+// Alone, first: it starts a browser and waits for documents.
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 

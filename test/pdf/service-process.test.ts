@@ -55,11 +55,12 @@ test('it prints its address, requires the given key, and stops on SIGTERM', asyn
 test('a running job is finished before the exit', async (t) => {
   const { child, baseUrl } = await start(t, {});
   const exited = once(child, 'exit');
-  const tree = new PdfClient({ baseUrl, retries: 0 }).extract(await makePdf());
+  const pdf = await makePdf(Array.from({ length: 500 }, (_, page) => `Page ${page}`));
+  const tree = new PdfClient({ baseUrl, retries: 0 }).extract(pdf);
   let running: unknown = 0;
   while (running === 0) running = (await send(`${baseUrl}/health`)).body?.['running'];
   child.kill('SIGTERM');
-  t.is((await tree)['number of pages'], 2);
+  t.is((await tree)['number of pages'], 500);
   t.deepEqual(await exited, [0, null]);
 });
 

@@ -1,3 +1,4 @@
+// Alone: it adds a certificate to those that the process trusts.
 import { getCACertificates, setDefaultCACertificates } from 'node:tls';
 
 import test from 'ava';

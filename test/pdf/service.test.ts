@@ -1,3 +1,4 @@
+// Alone: it sets `TMPDIR`.
 import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

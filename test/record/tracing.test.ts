@@ -1,3 +1,4 @@
+// Alone: it registers an SDK of OpenTelemetry.
 import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import { promisify } from 'node:util';

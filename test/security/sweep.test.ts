@@ -1,3 +1,4 @@
+// Long: thousands of wrong requests.
 import test from 'ava';
 import fc from 'fast-check';
 

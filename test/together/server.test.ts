@@ -1,6 +1,0 @@
-import { together } from '../harness/together.ts';
-
-await together({
-  administration: async () => import('../administration.test.ts'),
-  options: async () => import('../options.test.ts'),
-});
