@@ -2,7 +2,6 @@ import { execFile, spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { chmodSync, globSync, mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { promisify } from 'node:util';
@@ -10,6 +9,7 @@ import { promisify } from 'node:util';
 import { freePort } from '../harness/free-port.ts';
 import { connect, MARIADB, POSTGRESQL } from './servers.ts';
 import type { ServerKind } from './servers.ts';
+import { FOLDER_OF_DATABASES } from './temporary-file.ts';
 
 /** A database server for one test, which kills and restarts it. */
 export interface ScratchServer {
@@ -80,7 +80,7 @@ export function findPrograms({ program }: ScratchKind): string | undefined {
 }
 
 export async function makeScratchServer(kind: ScratchKind, programs: string): Promise<ScratchServer> {
-  const folder = mkdtempSync(join(tmpdir(), 'gatehouse-server-'));
+  const folder = mkdtempSync(join(FOLDER_OF_DATABASES, 'gatehouse-server-'));
   // The server's user creates its data folder in this one.
   chmodSync(folder, 0o777);
   const data = join(folder, 'data');

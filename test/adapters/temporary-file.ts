@@ -1,8 +1,24 @@
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync, statfsSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-const folder = mkdtempSync(join(tmpdir(), 'gatehouse-'));
+/** Where Linux keeps files in memory. */
+const MEMORY = '/dev/shm';
+const ENOUGH = 4 * 2 ** 30;
+
+/** For databases. In memory if there is enough, because SQLite waits for the disk at each commit; `tmpdir()` otherwise. */
+export const FOLDER_OF_DATABASES = availableIn(MEMORY) > ENOUGH ? MEMORY : tmpdir();
+
+function availableIn(path: string): number {
+  try {
+    const { bavail, bsize } = statfsSync(path);
+    return bavail * bsize;
+  } catch {
+    return 0;
+  }
+}
+
+const folder = mkdtempSync(join(FOLDER_OF_DATABASES, 'gatehouse-'));
 let count = 0;
 
 process.on('exit', () => rmSync(folder, { recursive: true, force: true }));

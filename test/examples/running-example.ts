@@ -2,10 +2,10 @@ import { spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { text } from 'node:stream/consumers';
 
+import { FOLDER_OF_DATABASES } from '../adapters/temporary-file.ts';
 import { compileCache } from '../harness/compile-cache.ts';
 
 const ROOT = resolve(import.meta.dirname, '../..');
@@ -47,7 +47,7 @@ export interface ExampleOptions {
 
 /** Creates a directory that is removed afterwards. */
 export async function temporaryDirectory(): Promise<AsyncDisposable & { path: string }> {
-  const path = await mkdtemp(join(tmpdir(), 'gatehouse-example-'));
+  const path = await mkdtemp(join(FOLDER_OF_DATABASES, 'gatehouse-example-'));
   return { path, [Symbol.asyncDispose]: () => rm(path, { recursive: true, force: true }) };
 }
 
