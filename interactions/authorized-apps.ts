@@ -1,3 +1,4 @@
+import { toSeconds } from '../lib/contracts/duration.ts';
 import type { AuthorizedApp, Connection, InteractionFlow, User } from '../lib/contracts/index.ts';
 import { aboutApp } from './about-app.ts';
 import { describeLogout } from './last-logout.ts';
@@ -77,7 +78,7 @@ function describe(authorizedApp: AuthorizedApp, request: AccountRequest): Author
     })),
     since: clock.day(createdAt),
     lastUsed: lastUsedAt === undefined ? undefined : clock.day(lastUsedAt),
-    tools: tools.map(({ at, name }) => ({ name, lastUsed: clock.minute(at) })),
+    tools: tools.map(({ at, name }) => ({ name, lastUsed: clock.minute(toSeconds(at)) })),
     connections: describeConnections(authorizedApp, request),
     lastLogout: lastLogout && describeLogout(lastLogout, 'user', request),
     isDisabled: client.disabled,

@@ -1,3 +1,4 @@
+import { now } from '../lib/contracts/clock.ts';
 import type { DeviceFlow, DeviceRequest, InteractionFlow, User } from '../lib/contracts/index.ts';
 import { InteractionExpiredError, TooManyAttemptsError } from '../lib/errors.ts';
 import { readForm } from '../lib/http/form.ts';
@@ -171,7 +172,7 @@ function showRequest(
   const { brand, count, flow, home, show, text } = request;
   const { address, client, isSameNetwork, requestedAt, resource, userAgent, userCode } = found;
   const { isChecked, problems, status } = page;
-  const minutes = Math.max(Math.round(Date.now() / 1000 - requestedAt), 0) / 60;
+  const minutes = Math.max(now() - requestedAt, 0) / 60;
   show({
     view: 'device/request',
     status,

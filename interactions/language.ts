@@ -1,4 +1,6 @@
 import type { Context } from 'koa';
+import { toDate } from '../lib/contracts/duration.ts';
+import type { Seconds } from '../lib/contracts/duration.ts';
 import { sentence } from './sentence.ts';
 import type { Names, Sentence } from './sentence.ts';
 import type { Language, TextKey, Texts } from './text.ts';
@@ -60,10 +62,10 @@ export interface Moment {
 
 /** Formats times in one language. */
 export interface Clock {
-  /** The date of a time in seconds since 1970. */
-  day(seconds: number): Moment;
-  /** The date and time, to the minute, of a time in milliseconds since 1970. */
-  minute(milliseconds: number): Moment;
+  /** The date. */
+  day(time: Seconds): Moment;
+  /** The date and time, to the minute. */
+  minute(time: Seconds): Moment;
 }
 
 /** Formats times in UTC, because the server does not know the user's time zone, and users compare activity with server logs. */
@@ -83,12 +85,12 @@ export function clockIn(language: string): Clock {
       }),
   );
   return {
-    day(seconds) {
-      const date = new Date(seconds * 1000);
+    day(time) {
+      const date = toDate(time);
       return { iso: date.toISOString().slice(0, 10), words: day().format(date) };
     },
-    minute(milliseconds) {
-      const date = new Date(milliseconds);
+    minute(time) {
+      const date = toDate(time);
       return { iso: date.toISOString(), words: minute().format(date) };
     },
   };

@@ -18,7 +18,7 @@ export function describeLogout(
   const state = stateOf(lastLogout);
   const at = state === 'told' ? (answeredAt ?? createdAt) : createdAt;
   return sentence(text[`lastLogout.${reader}.${state}`], {
-    label: clock.minute(at * 1000).words,
+    label: clock.minute(at).words,
     problem: error && sentenceOf(error, text),
   });
 }

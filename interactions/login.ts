@@ -1,3 +1,4 @@
+import type { Seconds } from '../lib/contracts/duration.ts';
 import type { Interaction, User } from '../lib/contracts/index.ts';
 import { TooManyAttemptsError } from '../lib/errors.ts';
 import { readForm } from '../lib/http/form.ts';
@@ -97,8 +98,8 @@ interface LoginForm {
   readonly problems: readonly FieldProblem[];
   /** The form is complete, but the user store does not accept login and password. */
   readonly refused?: boolean;
-  /** In seconds: the wait before the next attempt, after too many failed ones. */
-  readonly retryAfter?: number;
+  /** The wait before the next attempt, after too many failed ones. */
+  readonly retryAfter?: Seconds;
 }
 
 /** Checks the login form. Resolves to the user, or to the form to show again. */

@@ -98,7 +98,7 @@ function describe(token: PersonalToken, request: TokenRequest): PersonalTokenRow
     access: labels,
     created: clock.day(createdAt),
     expires: clock.day(expiresAt),
-    lastUsed: lastUsedAt === undefined ? undefined : clock.minute(lastUsedAt * 1000),
+    lastUsed: lastUsedAt === undefined ? undefined : clock.minute(lastUsedAt),
     lastUsedFrom: lastUsedFrom ?? '',
     end: `${home}/${encodeURIComponent(id)}/end`,
   };

@@ -1,3 +1,4 @@
+import type { Seconds } from './contracts/duration.ts';
 import type { FieldError } from './contracts/field-errors.ts';
 
 /** By code, the HTTP status of a response with the error, unless the error says another, and the code of its problem. */
@@ -230,9 +231,9 @@ export class LogoutRequestError extends GatehouseError {
 /** Too many attempts have failed. The last one was not checked. */
 export class TooManyAttemptsError extends GatehouseError {
   /** For the header `Retry-After`: in seconds, at least 1. */
-  readonly retryAfter: number;
+  readonly retryAfter: Seconds;
 
-  constructor(retryAfter: number) {
+  constructor(retryAfter: Seconds) {
     const seconds = Math.max(Math.ceil(retryAfter), 1);
     super('ERR_TOO_MANY_ATTEMPTS', `Too many attempts. Try again in ${seconds} s.`);
     this.retryAfter = seconds;

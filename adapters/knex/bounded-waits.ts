@@ -1,5 +1,6 @@
 import { setImmediate as nextTurn, setTimeout as delay } from 'node:timers/promises';
 
+import type { Milliseconds } from '../../lib/contracts/duration.ts';
 import type { Interruption } from './dialect.ts';
 import { CodedError } from './error-kinds.ts';
 
@@ -23,7 +24,7 @@ export interface ConnectionPool<Connection = unknown> {
  */
 export async function acquireConnection<Connection>(
   pool: ConnectionPool<Connection>,
-  timeout: number,
+  timeout: Milliseconds,
 ): Promise<Connection> {
   const acquiring = pool.acquireConnection();
   const tooLate = Promise.withResolvers<never>();
@@ -48,10 +49,10 @@ export function wasInterrupted(connection: unknown): boolean {
   return interrupted.has(connection as object);
 }
 
-// In milliseconds: for the server to stop the statement and to report that.
-const GRACE = 1000;
-// In milliseconds, between two requests to stop.
-const PAUSE = 100;
+// For the server to stop the statement and to report that.
+const GRACE: Milliseconds = 1000;
+// Between two requests to stop.
+const PAUSE: Milliseconds = 100;
 
 /**
  * Waits for work on a server's connection. After `longest` milliseconds the server is asked to stop the statement; after
@@ -64,7 +65,10 @@ const PAUSE = 100;
 export async function interruptAfter<Connection, T>(
   work: Promise<T>,
   connection: Connection,
-  { longest, interruption }: { readonly longest: number; readonly interruption: Interruption<Connection> },
+  {
+    longest,
+    interruption,
+  }: { readonly longest: Milliseconds; readonly interruption: Interruption<Connection> },
 ): Promise<T> {
   const noAnswer = Promise.withResolvers<never>();
   const progress = { isOver: false, isInterrupted: false };

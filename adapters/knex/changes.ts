@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 
+import type { Milliseconds } from '../../lib/contracts/duration.ts';
 import type { ChangeFeed, StorageDiagnosis, StoredChange } from '../../lib/contracts/index.ts';
 import type { Database } from './database.ts';
 import { codeOf } from './error-kinds.ts';
@@ -25,18 +26,15 @@ const MAX_PAYLOAD = 7900;
 // In milliseconds, between two attempts to listen.
 const RETRY_DELAYS = { first: 500, longest: 10_000 };
 
-// In milliseconds: how often the connection is checked; it has to answer until the next check.
-const CHECK_INTERVAL = 5000;
+// How often the connection is checked; it has to answer until the next check.
+const CHECK_INTERVAL: Milliseconds = 5000;
 
 type ChangeListener = (changes: readonly StoredChange[]) => void;
 
 /** The changes of all nodes on a database, by PostgreSQL's NOTIFY and LISTEN. */
 export interface PostgresqlChangeFeed extends ChangeFeed {
-  /**
-   * Why the messages of other nodes do not arrive; `undefined`: they do, or are not wanted.
-   * @param timeout - in milliseconds
-   */
-  diagnose(timeout: number): Promise<StorageDiagnosis['listening']>;
+  /** Why the messages of other nodes do not arrive; `undefined`: they do, or are not wanted. */
+  diagnose(timeout: Milliseconds): Promise<StorageDiagnosis['listening']>;
   /** Ends the connection. */
   close(): void;
 }

@@ -3,6 +3,7 @@ import { closeSync, openSync, readSync } from 'node:fs';
 import { endianness } from 'node:os';
 import { parentPort, workerData } from 'node:worker_threads';
 
+import type { Milliseconds } from '../../lib/contracts/duration.ts';
 import { CHANGED, CLOSED, PAUSED } from './checkpoints.ts';
 import type { CheckpointThreadData } from './checkpoints.ts';
 import { loadBetterSqlite3 } from './load-driver.ts';
@@ -11,14 +12,13 @@ import { loadBetterSqlite3 } from './load-driver.ts';
 const LOG_PAGES = 2500;
 const LONG_LOG_PAGES = 4500;
 
-// In milliseconds.
-const INTERVAL = 20;
+const INTERVAL: Milliseconds = 20;
 const REST = 1000;
 
 const { filename, shared } = workerData as CheckpointThreadData;
 const state = new Int32Array(shared);
 const file = new (loadBetterSqlite3())(filename, { fileMustExist: true });
-// How long the start of a new log waits for readers and writers of other processes, in milliseconds.
+// How long the start of a new log waits for readers and writers of other processes.
 file.pragma('busy_timeout = 200');
 file.pragma('synchronous = normal');
 const logIndex = openSync(`${filename}-shm`, 'r');

@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
 
+import type { Milliseconds } from '../../lib/contracts/duration.ts';
 import type { SqliteConnection } from './dialects/sqlite.ts';
 
 // Places of the numbers that both threads read and write.
@@ -31,8 +32,8 @@ export interface Checkpoints {
 // Command lines and most tests make fewer, and then a thread costs more than it saves.
 const COMMITS_BEFORE_THREAD = 200;
 
-// In milliseconds. A checkpoint of the connection's own would take as long, and nothing else could run meanwhile.
-const LONGEST_PAUSE = 1000;
+// A checkpoint of the connection's own would take as long, and nothing else could run meanwhile.
+const LONGEST_PAUSE: Milliseconds = 1000;
 
 // In pages of 4 KiB. 16 MB, four times SQLite's default: a checkpoint is half the cost of small commits. With a thread, 64 MB:
 // only if the thread cannot keep up.

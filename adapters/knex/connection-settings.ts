@@ -2,6 +2,8 @@ import { callbackify, promisify } from 'node:util';
 
 import type { Knex } from 'knex';
 
+import { toSeconds } from '../../lib/contracts/duration.ts';
+import type { Milliseconds } from '../../lib/contracts/duration.ts';
 import { send, unlessUnknown } from './dialects/mysql-servers.ts';
 import type { MysqlConnection } from './dialects/mysql-servers.ts';
 import { ReadOnlyError } from './dialects/postgresql-connection.ts';
@@ -12,16 +14,16 @@ import { codeOf } from './error-kinds.ts';
 /** The other names that Knex has for a client. */
 const ALIASES: Readonly<Record<string, string>> = { postgres: 'pg', postgresql: 'pg' };
 
-// In milliseconds: the network may need this long for a connection, also when the storage's timeout is shorter. It is no
+// The network may need this long for a connection, also when the storage's timeout is shorter. It is no
 // longer, because attempts to connect that cannot succeed occupy the pool, which then opens no other connections.
-const MIN_CONNECT_TIMEOUT = 1000;
+const MIN_CONNECT_TIMEOUT: Milliseconds = 1000;
 
 /**
  * A configuration for connections that only this storage uses, with every wait bounded by `timeout` milliseconds.
  *
  * Settings that the given configuration has are not changed.
  */
-export function withConnectionSettings(config: Knex.Config, timeout: number): Knex.Config {
+export function withConnectionSettings(config: Knex.Config, timeout: Milliseconds): Knex.Config {
   const { client, pool } = config;
   const driver = String(typeof client === 'function' ? client.prototype.driverName : client);
   const setUp = setUps[ALIASES[driver] ?? driver];
@@ -41,7 +43,7 @@ export function withConnectionSettings(config: Knex.Config, timeout: number): Kn
 
 /** Knex's hook `afterCreate`: sets the connection up, then calls the hook of the given configuration. */
 // oxlint-disable-next-line typescript/no-unsafe-function-type -- Knex's own type of the hook
-function afterCreate(setUp: SetUp, timeout: number, then: Function | undefined) {
+function afterCreate(setUp: SetUp, timeout: Milliseconds, then: Function | undefined) {
   return callbackify(async (connection: { end?(): unknown }): Promise<void> => {
     try {
       await setUp(connection as never, timeout);
@@ -55,7 +57,7 @@ function afterCreate(setUp: SetUp, timeout: number, then: Function | undefined) 
 }
 
 /** Sets up a new connection that only this storage uses, with `timeout` in milliseconds. */
-type SetUp = (connection: never, timeout: number) => Promise<void>;
+type SetUp = (connection: never, timeout: Milliseconds) => Promise<void>;
 
 /** By the driver's name. */
 const setUps: Readonly<Record<string, SetUp>> = {
@@ -78,7 +80,7 @@ const setUps: Readonly<Record<string, SetUp>> = {
   },
 
   async mysql2(connection: MysqlConnection, timeout) {
-    const seconds = Math.ceil(timeout / 1000);
+    const seconds = Math.ceil(toSeconds(timeout));
     // Only MariaDB can end an idle transaction, and only MariaDB reads this kind of comment.
     await send(
       connection,

@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 
+import type { Milliseconds } from '../../lib/contracts/duration.ts';
 import type { StorageState } from '../../lib/contracts/index.ts';
 import { acquireConnection, interruptAfter, wasInterrupted } from './bounded-waits.ts';
 import type { ConnectionPool } from './bounded-waits.ts';
@@ -13,18 +14,19 @@ import { findPendingMigrations } from './migrations/index.ts';
 import type { Statements, Value } from './statements.ts';
 import { TransactionQueue } from './transaction-queue.ts';
 
-// How long to wait before another try, in milliseconds; doubled with each try. A writer holds SQLite's lock for microseconds, so
+// How long to wait before another try; doubled with each try. A writer holds SQLite's lock for microseconds, so
 // the first delay is short. A server with too many connections needs longer.
-const RETRY_DELAYS: { readonly [Kind in ErrorKind]?: { readonly first: number; readonly longest: number } } =
-  {
-    contention: { first: 1, longest: 20 },
-    'too many connections': { first: 100, longest: 400 },
-    // On another connection, which may reach the primary when a standby has taken over.
-    'read only': { first: 100, longest: 400 },
-  };
+const RETRY_DELAYS: {
+  readonly [Kind in ErrorKind]?: { readonly first: Milliseconds; readonly longest: Milliseconds };
+} = {
+  contention: { first: 1, longest: 20 },
+  'too many connections': { first: 100, longest: 400 },
+  // On another connection, which may reach the primary when a standby has taken over.
+  'read only': { first: 100, longest: 400 },
+};
 
-// In milliseconds, after the last change that has failed.
-const FAILING_FOR = 60_000;
+// After the last change that has failed.
+const FAILING_FOR: Milliseconds = 60_000;
 
 /** The database as the stores use it: each call acquires a connection of the pool and releases it. */
 export interface Database extends Statements {
@@ -39,9 +41,9 @@ export interface Database extends Statements {
    * Runs `work` in a transaction, which is rolled back when `work` throws. A retry runs `work` again, so it does nothing
    * but call its statements.
    *
-   * @param timeout - in milliseconds, instead of the database's own
+   * @param timeout - instead of the database's own
    */
-  transaction<T>(work: (statements: Statements) => Promise<T>, timeout?: number): Promise<T>;
+  transaction<T>(work: (statements: Statements) => Promise<T>, timeout?: Milliseconds): Promise<T>;
   /** As in `Storage`. */
   confirm(): Promise<void>;
   /** Resolves when no transaction is waiting or under way. */
@@ -57,36 +59,39 @@ export interface Database extends Statements {
 type QueryWork<T> = (statements: Statements, connection: unknown) => Promise<T>;
 
 /** Runs work once, within `longest` milliseconds. */
-type RunWork = <T>(work: QueryWork<T>, longest: number) => Promise<T>;
+type RunWork = <T>(work: QueryWork<T>, longest: Milliseconds) => Promise<T>;
 
 /**
- * @param timeout - in milliseconds: how long a call waits for a connection and for locks before it throws `StorageError`
+ * @param timeout - how long a call waits for a connection and for locks before it throws `StorageError`
  * @param options.reader - a second, read-only connection, used while a transaction of the host has the single one
  */
 export function createDatabase(
   pool: ConnectionPool,
   dialect: Dialect,
-  timeout: number,
+  timeout: Milliseconds,
   { reader, checkpoints }: { readonly reader?: () => Statements; readonly checkpoints?: Checkpoints } = {},
 ): Database {
   const { interruption } = dialect;
-  let failure: { readonly reason: StorageState['failing']; readonly at: number } | undefined;
+  let failure: { readonly reason: StorageState['failing']; readonly at: Milliseconds } | undefined;
   const queue = dialect.name === 'sqlite' ? new TransactionQueue(timeout) : undefined;
 
   /**
    * Runs work again for as long as another try may succeed, and for no longer than `longest` milliseconds.
    *
-   * @param waited - in milliseconds: the time that the error's message names
+   * @param waited - the time that the error's message names
    */
   async function withRetries<T>(
     work: QueryWork<T>,
-    longest: number = timeout,
-    { attempt = borrow, waited = longest }: { readonly attempt?: RunWork; readonly waited?: number } = {},
+    longest: Milliseconds = timeout,
+    {
+      attempt = borrow,
+      waited = longest,
+    }: { readonly attempt?: RunWork; readonly waited?: Milliseconds } = {},
   ): Promise<T> {
     const deadline = performance.now() + longest;
     let earlier: unknown;
     for (let tries = 0; ; tries += 1) {
-      let pause: number;
+      let pause: Milliseconds;
       try {
         return await attempt(work, Math.max(deadline - performance.now(), 0));
       } catch (error) {
@@ -114,7 +119,7 @@ export function createDatabase(
    * Runs work on a connection of the pool. Work of this storage is interrupted after `longest` milliseconds, those for the
    * connection included.
    */
-  async function borrow<T>(work: QueryWork<T>, longest: number, isOfHost = false): Promise<T> {
+  async function borrow<T>(work: QueryWork<T>, longest: Milliseconds, isOfHost = false): Promise<T> {
     const deadline = performance.now() + longest;
     if (queue && !isOfHost) queue.calls += 1;
     const connection = pool.acquireIfFree?.() ?? (await acquireConnection(pool, longest));
@@ -144,7 +149,7 @@ export function createDatabase(
   }
 
   /** Runs a transaction of the host, one after the other where these have a queue. */
-  async function borrowForHost<T>(work: QueryWork<T>, longest: number): Promise<T> {
+  async function borrowForHost<T>(work: QueryWork<T>, longest: Milliseconds): Promise<T> {
     if (!queue) return borrow(work, longest, true);
     const deadline = performance.now() + longest;
     await acquireConnection(queue, longest);
@@ -176,7 +181,10 @@ export function createDatabase(
     if (dialect.confirmation !== undefined) await statements.get(dialect.confirmation);
   }
 
-  async function transactAlone<T>(work: (statements: Statements) => Promise<T>, longest: number): Promise<T> {
+  async function transactAlone<T>(
+    work: (statements: Statements) => Promise<T>,
+    longest: Milliseconds,
+  ): Promise<T> {
     return withRetries(async (statements, connection) => {
       await statements.run(dialect.begin);
       let changes = 0;

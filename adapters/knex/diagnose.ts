@@ -1,3 +1,4 @@
+import type { Milliseconds } from '../../lib/contracts/duration.ts';
 import { now } from '../../lib/contracts/clock.ts';
 import type { StorageAccess, StorageDiagnosis } from '../../lib/contracts/index.ts';
 import { MigrationsPendingError } from '../../lib/errors.ts';
@@ -13,7 +14,7 @@ import type { Integer } from './stores/column-values.ts';
 export async function diagnose(
   database: Database,
   changes: Pick<PostgresqlChangeFeed, 'diagnose'> | undefined,
-  timeout: number,
+  timeout: Milliseconds,
 ): Promise<StorageDiagnosis> {
   const row = await database.get<{ oldest: Integer | null }>(
     `select min(expiry) as oldest from (${OLDEST}) of_tables`,

@@ -1,3 +1,4 @@
+import type { Seconds } from '../../lib/contracts/duration.ts';
 import type { StorageCache } from '../../lib/contracts/index.ts';
 import type { Statements, Value } from './statements.ts';
 
@@ -42,7 +43,7 @@ export interface SqlSyntax {
 export interface Dialect<Connection = unknown> extends SqlSyntax {
   readonly name: 'sqlite' | 'postgresql' | 'mysql';
   readonly types: ColumnTypes;
-  /** SQL for the database's own time in milliseconds since 1970; `null` where the database uses this machine's clock. */
+  /** SQL for the database's own time; `null` where the database uses this machine's clock. */
   readonly clock: string;
   /** Starts a transaction that may write. */
   readonly begin: string;
@@ -126,9 +127,9 @@ export interface ExpiredRows {
   /** The column with the expiry, which has an index of its own. */
   readonly column: string;
   /** The least expiry that is looked for. */
-  readonly from: number;
+  readonly from: Seconds;
   /** Rows that expired before this time are removed. */
-  readonly before: number;
+  readonly before: Seconds;
 }
 
 export interface Conflict {

@@ -1,9 +1,10 @@
+import type { Milliseconds } from '../../lib/contracts/duration.ts';
 import { GatehouseError, MigrationsPendingError, StorageError } from '../../lib/errors.ts';
 import { codeOf, errorKind } from './error-kinds.ts';
 import type { ErrorKind } from './error-kinds.ts';
 
 /** The messages of the kinds that the caller can do something about, for the milliseconds that the call has waited. */
-const MESSAGES: { readonly [Kind in ErrorKind]?: (waited: number) => string } = {
+const MESSAGES: { readonly [Kind in ErrorKind]?: (waited: Milliseconds) => string } = {
   'no connection': (waited) =>
     `No database connection became free within ${waited} ms. Make the pool larger, or end the transactions that hold its connections.`,
   'no answer': (waited) =>
@@ -24,12 +25,11 @@ const MESSAGES: { readonly [Kind in ErrorKind]?: (waited: number) => string } = 
 /**
  * Turns an error of a driver or the pool into a `GatehouseError` with the original one as its `cause`.
  *
- * @param waited - in milliseconds
  * @param findPending - resolves to the pending migrations; empty also when the database cannot be asked any more
  */
 export async function explainError(
   error: unknown,
-  waited: number,
+  waited: Milliseconds,
   findPending: () => Promise<readonly string[]>,
 ): Promise<GatehouseError> {
   if (error instanceof GatehouseError) return error;

@@ -1,5 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 
+import type { Milliseconds } from '../../lib/contracts/duration.ts';
 import type { Checkpoints } from './checkpoints.ts';
 import type { Dialect } from './dialect.ts';
 import type { Statements } from './statements.ts';
@@ -9,10 +10,10 @@ type TransactionWork<T> = (statements: Statements) => Promise<T>;
 /** A transaction that has not begun. */
 interface QueuedTransaction {
   readonly work: TransactionWork<unknown>;
-  /** In milliseconds, for all of its waits together. */
-  readonly timeout: number;
+  /** For all of its waits together. */
+  readonly timeout: Milliseconds;
   /** By `performance.now()`. */
-  readonly since: number;
+  readonly since: Milliseconds;
   readonly resolve: (value: unknown) => void;
   readonly reject: (reason: unknown) => void;
 }
@@ -20,7 +21,7 @@ interface QueuedTransaction {
 /** Transactions on one connection. */
 interface GroupCommit {
   /** Runs work in a transaction. A retry runs the work again, so it does nothing but call its statements. */
-  transact<T>(work: TransactionWork<T>, timeout: number): Promise<T>;
+  transact<T>(work: TransactionWork<T>, timeout: Milliseconds): Promise<T>;
   /** Resolves when none is waiting or under way. */
   settled(): Promise<void>;
 }
@@ -46,8 +47,8 @@ export function createGroupCommit(
   }: {
     withRetries: (
       work: (statements: Statements, connection: unknown) => Promise<void>,
-      longest: number,
-      options: { readonly waited: number },
+      longest: Milliseconds,
+      options: { readonly waited: Milliseconds },
     ) => Promise<void>;
     explain: (error: unknown) => Promise<unknown>;
     checkpoints: Checkpoints | undefined;
@@ -119,7 +120,7 @@ export function createGroupCommit(
   }
 
   return {
-    transact: async <T>(work: TransactionWork<T>, timeout: number) =>
+    transact: async <T>(work: TransactionWork<T>, timeout: Milliseconds) =>
       new Promise<T>((resolve, reject) => {
         const since = performance.now();
         waiting.push({ work, timeout, since, resolve: resolve as QueuedTransaction['resolve'], reject });

@@ -1,10 +1,11 @@
 import type { EventEmitter } from 'node:events';
 
+import type { Milliseconds } from '../../lib/contracts/duration.ts';
 import type { ConnectionPool } from './bounded-waits.ts';
 
-// In milliseconds, after which a connection goes back to the pool, so that all who use the pool have their turn, and the pool checks
+// After which a connection goes back to the pool, so that all who use the pool have their turn, and the pool checks
 // and replaces it.
-const LONGEST = 20;
+const LONGEST: Milliseconds = 20;
 
 interface Waiting<Connection> {
   resolve(connection: Connection): void;
@@ -22,7 +23,7 @@ export class KeptConnections<Connection extends EventEmitter> implements Connect
   readonly #pool: ConnectionPool<Connection>;
   readonly #returnLater: () => void;
   /** By the time, as of `performance.now()`, at which they return. */
-  readonly #until = new WeakMap<Connection, number>();
+  readonly #until = new WeakMap<Connection, Milliseconds>();
   readonly #watched = new WeakSet<Connection>();
   #free: Connection[] = [];
   readonly #waiting: Waiting<Connection>[] = [];

@@ -1,3 +1,4 @@
+import type { Milliseconds, Seconds } from '../../lib/contracts/duration.ts';
 import { now } from '../../lib/contracts/clock.ts';
 import type { Database } from './database.ts';
 import type { Dialect } from './dialect.ts';
@@ -8,14 +9,14 @@ import { indexClientNames } from './stores/client-names.ts';
 import type { Integer } from './stores/column-values.ts';
 import { createTable } from './table.ts';
 
-// In milliseconds: another node may be migrating large tables.
-const TIMEOUT = 60_000;
+// Another node may be migrating large tables.
+const TIMEOUT: Milliseconds = 60_000;
 
 /**
- * Fills what a migration has added, for rows that were there, or were changed since a time, in seconds since 1970: in small
+ * Fills what a migration has added, for rows that were there, or were changed since a time: in small
  * transactions, beside other nodes. It can be run again, also by two nodes at once.
  */
-type Fill = (database: Database, since: number) => Promise<void>;
+type Fill = (database: Database, since: Seconds) => Promise<void>;
 
 const FILLS: ReadonlyMap<string, Fill> = new Map([['0016_client_names', indexClientNames]]);
 
@@ -44,11 +45,11 @@ export async function migrate(database: Database): Promise<void> {
 
 const APPLIED_AT = 'select applied_at from gatehouse_migrations where name = ?';
 
-// In seconds: how long nodes of the version before may run beside migrated ones, and change rows in their way.
-const BESIDE = 7 * 86_400;
+// How long nodes of the version before may run beside migrated ones, and change rows in their way.
+const BESIDE: Seconds = 7 * 86_400;
 
-// In seconds: a migration is applied when its rows are filled.
-const LONGEST_FILL = 86_400;
+// A migration is applied when its rows are filled.
+const LONGEST_FILL: Seconds = 86_400;
 
 async function applyPending(database: Database, markApplied: string): Promise<void> {
   const { dialect } = database;
@@ -74,7 +75,7 @@ async function runUnlessDone(
   sql: string,
   statements: Statements,
   dialect: Dialect,
-  until: number,
+  until: Milliseconds,
 ): Promise<void> {
   for (;;) {
     try {

@@ -3,6 +3,7 @@ import { dirname } from 'node:path';
 
 import type { Knex } from 'knex';
 
+import type { Milliseconds } from '../../lib/contracts/duration.ts';
 import { ConfigError } from '../../lib/errors.ts';
 import type { ConnectionPool } from './bounded-waits.ts';
 import { checkpointsInThread } from './checkpoints.ts';
@@ -51,12 +52,12 @@ export interface OpenedDatabase {
 }
 
 /**
- * @param timeout - in milliseconds: how long connections that are opened here wait, for a server and for locks
+ * @param timeout - how long connections that are opened here wait, for a server and for locks
  * @param create - `false`: a missing SQLite file is an error
  */
 export function openDatabase(
   database: Knex | Knex.Config | string,
-  timeout: number,
+  timeout: Milliseconds,
   create = true,
 ): OpenedDatabase {
   if (typeof database === 'function') {
@@ -103,7 +104,7 @@ export function openListenerAt(address: string): Required<Pick<OpenedDatabase, '
   return { openListener: async () => client.acquireRawConnection() };
 }
 
-function openKnex(config: Knex.Config, timeout: number): OpenedDatabase {
+function openKnex(config: Knex.Config, timeout: Milliseconds): OpenedDatabase {
   const knex = connect(withConnectionSettings(config, timeout));
   const opened = fromKnex(knex, { isShared: false });
   const sole = opened.dialect.name === 'sqlite' ? new SoleConnection(knex.client) : undefined;
@@ -118,7 +119,7 @@ function openKnex(config: Knex.Config, timeout: number): OpenedDatabase {
 }
 
 /** Opens an SQLite file without Knex. Only `transaction()` needs Knex, which then uses the connection opened here. */
-function openFile(config: Knex.Config, filename: string, timeout: number): OpenedDatabase {
+function openFile(config: Knex.Config, filename: string, timeout: Milliseconds): OpenedDatabase {
   const BetterSqlite3 = loadBetterSqlite3();
   const dialect = sqliteDialect();
   const isDurable = isPersistent(filename);

@@ -1,9 +1,10 @@
+import type { Milliseconds } from '../../lib/contracts/duration.ts';
 import type { PassportSource, PassportTokenCount } from '../../lib/contracts/index.ts';
 import { list, text, time } from './passport-tables.ts';
 import type { PassportRow, PassportTables } from './passport-tables.ts';
 
-// In milliseconds: each statement reads a whole table, which has no index for it.
-const TIMEOUT = 60_000;
+// Each statement reads a whole table, which has no index for it.
+const TIMEOUT: Milliseconds = 60_000;
 
 /** The numbers of live tokens in the tables of Passport. */
 export function passportCounts({

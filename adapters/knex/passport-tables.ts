@@ -1,5 +1,7 @@
 import type { Knex } from 'knex';
 
+import { toSeconds } from '../../lib/contracts/duration.ts';
+import type { Milliseconds, Seconds } from '../../lib/contracts/duration.ts';
 import type { PassportClient } from '../../lib/contracts/index.ts';
 
 export type PassportTable = 'accessTokens' | 'clients' | 'refreshTokens';
@@ -12,15 +14,15 @@ export interface PassportTables {
   readonly isReadOnly: boolean;
   /** The columns of a table with their types. @throws ConfigError when there is no such table, or it has no such columns */
   columns(this: void, table: PassportTable): Promise<Readonly<Record<string, string>>>;
-  /** Runs a query within the time limit, in milliseconds. @throws StorageError when it fails */
-  run<T>(this: void, query: () => TimedQuery<T>, timeout?: number): Promise<T>;
+  /** Runs a query within the time limit. @throws StorageError when it fails */
+  run<T>(this: void, query: () => TimedQuery<T>, timeout?: Milliseconds): Promise<T>;
   /** Reads a client by its id. */
   findClient(this: void, id: string): Promise<PassportClient | undefined>;
 }
 
 /** The part of Knex's builders that bounds how long a query may take. */
 export interface TimedQuery<T> {
-  timeout(milliseconds: number): PromiseLike<T>;
+  timeout(milliseconds: Milliseconds): PromiseLike<T>;
 }
 
 /** A row of a table of Passport. Its columns differ between versions and databases. */
@@ -56,11 +58,11 @@ export function flag(value: unknown): boolean {
   return value === true || Number(value) === 1;
 }
 
-/** Laravel stores times without a zone, in UTC unless the app is configured otherwise. In seconds since 1970. */
-export function time(value: unknown): number | undefined {
+/** Laravel stores times without a zone, in UTC unless the app is configured otherwise. */
+export function time(value: unknown): Seconds | undefined {
   const milliseconds =
     typeof value === 'string' ? Date.parse(`${value.slice(0, 19).replace(' ', 'T')}Z`) : NaN;
-  return Number.isNaN(milliseconds) ? undefined : Math.floor(milliseconds / 1000);
+  return Number.isNaN(milliseconds) ? undefined : Math.floor(toSeconds(milliseconds));
 }
 
 /**

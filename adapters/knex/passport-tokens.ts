@@ -1,5 +1,7 @@
 import type { Knex } from 'knex';
 
+import { now } from '../../lib/contracts/clock.ts';
+import type { Seconds } from '../../lib/contracts/duration.ts';
 import type {
   PassportAccessToken,
   PassportClient,
@@ -10,8 +12,8 @@ import { StorageError } from '../../lib/errors.ts';
 import { flag, isOfType, list, text, time } from './passport-tables.ts';
 import type { PassportRow, PassportTable, PassportTables } from './passport-tables.ts';
 
-// In seconds: the largest difference between UTC and a time without its zone.
-const LARGEST_OFFSET = 14 * 3600;
+// The largest difference between UTC and a time without its zone.
+const LARGEST_OFFSET: Seconds = 14 * 3600;
 
 // The ids in a list of a statement.
 const BATCH = 500;
@@ -173,7 +175,7 @@ export function passportTokens({
         found.push({
           clientId: id,
           scopes: ofClient.map((row) => list(row['scopes']) ?? []),
-          since: Math.min(...ofClient.map((row) => time(row['created_text']) ?? Date.now() / 1000)),
+          since: Math.min(...ofClient.map((row) => time(row['created_text']) ?? now())),
         });
       }
       return found;

@@ -1,5 +1,6 @@
 import type { Knex } from 'knex';
 
+import type { Milliseconds } from '../../lib/contracts/duration.ts';
 import type { PassportClient, PassportSource } from '../../lib/contracts/index.ts';
 import { ConfigError, GatehouseError, StorageError } from '../../lib/errors.ts';
 import { object, optional, readOptions } from '../../lib/options/declare.ts';
@@ -15,8 +16,8 @@ import { passportTokens } from './passport-tokens.ts';
 
 const PAGE = 500;
 
-// In milliseconds, for a connection and for a statement.
-const TIMEOUT = 5000;
+// For a connection and for a statement.
+const TIMEOUT: Milliseconds = 5000;
 
 const TABLES = {
   /** @default 'oauth_clients' */
@@ -148,7 +149,7 @@ export function passportSource(
 }
 
 /** Runs a query within the time limit. @throws StorageError when it fails */
-async function run<T>(query: () => TimedQuery<T>, timeout: number = TIMEOUT): Promise<T> {
+async function run<T>(query: () => TimedQuery<T>, timeout: Milliseconds = TIMEOUT): Promise<T> {
   try {
     return await query().timeout(timeout);
   } catch (error) {

@@ -1,5 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 
+import type { Seconds } from '../../lib/contracts/duration.ts';
 import { correctTime } from './clock.ts';
 import type { Database } from './database.ts';
 
@@ -35,7 +36,7 @@ const RETIRED_KEYS = {
 /** Where a run goes on: the index of a table in {@link EXPIRING}, and the expiry of the last row that was removed from it. */
 interface PrunePosition {
   readonly index: number;
-  readonly from: number;
+  readonly from: Seconds;
 }
 
 const START: PrunePosition = { index: 0, from: Number.MIN_SAFE_INTEGER };
@@ -49,11 +50,11 @@ const START: PrunePosition = { index: 0, from: Number.MIN_SAFE_INTEGER };
  *
  * The database's clock decides what has expired where this node's drifts: what other nodes have issued is valid by it.
  */
-export function createPrune(database: Database): (at: number, limit: number) => Promise<number> {
+export function createPrune(database: Database): (at: Seconds, limit: number) => Promise<number> {
   let position = START;
 
   /** Removes rows from the position on. */
-  async function goOn(at: number, limit: number): Promise<number> {
+  async function goOn(at: Seconds, limit: number): Promise<number> {
     let removed = 0;
     for (let rows = EXPIRING[position.index]; rows; rows = EXPIRING[position.index]) {
       const { index, from } = position;

@@ -1,5 +1,6 @@
 import { setImmediate as nextTurn, setTimeout as delay } from 'node:timers/promises';
 
+import type { Milliseconds } from '../../lib/contracts/duration.ts';
 import { SoleConnection } from './sole-connection.ts';
 
 // The connection counts as idle after so many intervals, each of so many milliseconds, without a call. The intervals are
@@ -24,12 +25,12 @@ export class TransactionQueue extends SoleConnection<true> {
   calls = 0;
   /** Whether a transaction of the host has the connection, or is about to get it. */
   isActive = false;
-  readonly #timeout: number;
+  readonly #timeout: Milliseconds;
   #began = { at: 0, calls: 0 };
   #pauseUntil = 0;
 
-  /** @param timeout - in milliseconds: how long a transaction waits for its connection */
-  constructor(timeout: number) {
+  /** @param timeout - how long a transaction waits for its connection */
+  constructor(timeout: Milliseconds) {
     super({ acquireConnection: async () => true, async releaseConnection() {} });
     this.#timeout = timeout;
   }
@@ -51,7 +52,7 @@ export class TransactionQueue extends SoleConnection<true> {
     super.releaseConnection();
   }
 
-  async #pause(latest: number): Promise<void> {
+  async #pause(latest: Milliseconds): Promise<void> {
     const until = Math.min(this.#pauseUntil, latest);
     for (let idle = 0; idle < IDLE_INTERVALS && performance.now() < until;) {
       const seen = this.calls;

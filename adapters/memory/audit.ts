@@ -1,3 +1,4 @@
+import type { Milliseconds } from '../../lib/contracts/duration.ts';
 import type { AuditQuery, AuditRecord, AuditStore } from '../../lib/contracts/index.ts';
 import { copy } from './tables.ts';
 import type { Tables } from './tables.ts';
@@ -36,8 +37,7 @@ export function auditStore({ audit }: Tables): AuditStore {
   };
 }
 
-// In milliseconds.
-const DAY = 24 * 60 * 60 * 1000;
+const DAY: Milliseconds = 24 * 60 * 60 * 1000;
 
 function matches(record: AuditRecord, { clientId, userId, types, before }: AuditQuery): boolean {
   return (

@@ -1,3 +1,4 @@
+import type { Seconds } from '../../lib/contracts/duration.ts';
 import { toBeginnings, toSearched, toSortName } from '../../lib/contracts/client-search.ts';
 import type { Client, ClientQuery, ClientSecret, ClientStore } from '../../lib/contracts/index.ts';
 import { changeRow, copy, end, endOfClient, throwIfTaken } from './tables.ts';
@@ -9,7 +10,7 @@ export function clientStore(tables: Tables): ClientStore {
 
   const secretsOf = (clientId: string) => clients.get(clientId)?.secrets;
 
-  function update(client: Client, ifUpdatedAt: number | undefined) {
+  function update(client: Client, ifUpdatedAt: Seconds | undefined) {
     const row = clients.get(client.id);
     if (!row || row.client.updatedAt !== (ifUpdatedAt ?? row.client.updatedAt)) return undefined;
     row.client = copy(client);

@@ -1,3 +1,4 @@
+import type { Seconds } from '../../lib/contracts/duration.ts';
 import type { DeviceCode, DeviceCodeStore } from '../../lib/contracts/index.ts';
 import { insertGrant } from './grants.ts';
 import { changeRow, copy, copyWithPayload, throwIfTaken } from './tables.ts';
@@ -42,6 +43,6 @@ export function deviceCodeStore(tables: Tables): DeviceCodeStore {
   };
 }
 
-function isOpen({ answer, expiresAt }: DeviceCode, now: number): boolean {
+function isOpen({ answer, expiresAt }: DeviceCode, now: Seconds): boolean {
   return answer === undefined && expiresAt > now;
 }

@@ -1,3 +1,4 @@
+import type { Seconds } from '../../lib/contracts/duration.ts';
 import { now } from '../../lib/contracts/clock.ts';
 import type {
   Credential,
@@ -94,7 +95,7 @@ function toFound({ successorId: _id, ...credential }: CredentialRow): Omit<Found
   };
 }
 
-function usedAt({ createdAt, lastUsedAt }: UsableGrant): number {
+function usedAt({ createdAt, lastUsedAt }: UsableGrant): Seconds {
   return lastUsedAt ?? createdAt;
 }
 

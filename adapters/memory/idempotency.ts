@@ -1,3 +1,4 @@
+import type { Seconds } from '../../lib/contracts/duration.ts';
 import type { IdempotencyStore, StoredRequest } from '../../lib/contracts/index.ts';
 import { changeRow, copy } from './tables.ts';
 import type { Tables } from './tables.ts';
@@ -37,7 +38,7 @@ export function idempotencyStore({ requests }: Tables): IdempotencyStore {
  * An expired row counts as pruned. An unfinished row may be taken over only by the same request (fingerprint): another request
  * with the same key must not continue a half-done attempt.
  */
-function isFree(row: StoredRequest, { fingerprint }: StoredRequest, now: number): boolean {
+function isFree(row: StoredRequest, { fingerprint }: StoredRequest, now: Seconds): boolean {
   if (row.leasedUntil > now) return false;
   return row.expiresAt < now || (row.answer === undefined && row.fingerprint === fingerprint);
 }

@@ -1,3 +1,4 @@
+import type { Seconds } from '../../lib/contracts/duration.ts';
 import type {
   Grant,
   LogoutDelivery,
@@ -54,7 +55,7 @@ export function logoutStore({ clients, logouts }: Pick<Tables, 'clients' | 'logo
 export function revokeGrants(
   tables: Tables,
   isSelected: (grant: Grant) => boolean,
-  { at, notice }: { readonly at: number; readonly notice: LogoutNotice | undefined },
+  { at, notice }: { readonly at: Seconds; readonly notice: LogoutNotice | undefined },
 ): readonly string[] {
   const live = [...tables.grants.values()].filter(
     ({ grant }) => grant.revokedAt === undefined && isSelected(grant),

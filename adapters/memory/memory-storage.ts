@@ -1,3 +1,4 @@
+import type { Seconds } from '../../lib/contracts/duration.ts';
 import { now } from '../../lib/contracts/clock.ts';
 import type {
   AssignmentStore,
@@ -178,7 +179,7 @@ function attemptStore({ attempts, ends }: Tables): AttemptStore {
 }
 
 /** Removes up to `limit` expired rows. A grant stays until all credentials that were issued from it have expired. */
-function prune(tables: Tables, at: number, limit: number): number {
+function prune(tables: Tables, at: Seconds, limit: number): number {
   let removed = 0;
   for (const { rows, key, expiresAt } of expiring(tables)) {
     if (removed >= limit) break;
@@ -190,8 +191,8 @@ function prune(tables: Tables, at: number, limit: number): number {
 }
 
 /** The expiry of the oldest row that {@link prune} would remove; `undefined` when there is none. */
-function oldestExpired(tables: Tables, at: number): number | undefined {
-  let oldest: number | undefined;
+function oldestExpired(tables: Tables, at: Seconds): Seconds | undefined {
+  let oldest: Seconds | undefined;
   for (const { expiresAt } of expiring(tables)) {
     if (expiresAt < at && expiresAt < (oldest ?? Infinity)) oldest = expiresAt;
   }
@@ -201,7 +202,7 @@ function oldestExpired(tables: Tables, at: number): number | undefined {
 interface ExpiringRow {
   readonly rows: Map<string, unknown>;
   readonly key: string;
-  readonly expiresAt: number;
+  readonly expiresAt: Seconds;
 }
 
 function* expiring(tables: Tables): Generator<ExpiringRow> {

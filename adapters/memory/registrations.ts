@@ -1,3 +1,4 @@
+import type { Seconds } from '../../lib/contracts/duration.ts';
 import type {
   Client,
   RegistrationPlaces,
@@ -74,7 +75,7 @@ function givingWay(
   const enabled = [...registrations.values()].filter(
     ({ clientId }) => clients.get(clientId)?.client.disabled === false,
   );
-  const lastUse = ({ clientId }: StoredRegistration): number => {
+  const lastUse = ({ clientId }: StoredRegistration): Seconds => {
     const { lastUsedAt = 0, updatedAt = 0 } = consents.get(keyOf(soleUsers.get(clientId)!, clientId)) ?? {};
     return Math.max(lastUsedAt, updatedAt);
   };
@@ -111,7 +112,7 @@ function largest(
 function isUsed(
   { consents, grants }: Tables,
   { clientId, unusedAfter }: StoredRegistration,
-  now: number,
+  now: Seconds,
 ): boolean {
   const since = now - unusedAfter;
   const ofClient = [...consents.values()].filter((consent) => consent.clientId === clientId);

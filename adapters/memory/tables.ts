@@ -1,3 +1,4 @@
+import type { Seconds } from '../../lib/contracts/duration.ts';
 import type {
   Assignment,
   AuditRecord,
@@ -26,8 +27,8 @@ export type CredentialRow = Credential & { readonly successorId?: string | undef
 /** `neededUntil`: when the grant and all credentials that were issued from it have expired. */
 export interface GrantRow {
   grant: Grant;
-  neededUntil: number;
-  lastUsedAt?: number;
+  neededUntil: Seconds;
+  lastUsedAt?: Seconds;
 }
 /** A personal access token, with the networks that it was used from. */
 export type PersonalTokenRow = NewPersonalTokenRow & PersonalToken & { readonly networks: readonly string[] };
@@ -60,14 +61,14 @@ export interface Tables {
   readonly keys: Map<string, StoredKey>;
   /** By user. */
   readonly assignments: Map<string, Assignment>;
-  readonly audit: Map<string, { readonly record: AuditRecord; readonly expiresAt: number }>;
+  readonly audit: Map<string, { readonly record: AuditRecord; readonly expiresAt: Seconds }>;
   readonly requests: Map<string, StoredRequest>;
-  readonly attempts: Map<string, { readonly count: number; readonly expiresAt: number }>;
-  readonly assertions: Map<string, { readonly expiresAt: number }>;
+  readonly attempts: Map<string, { readonly count: number; readonly expiresAt: Seconds }>;
+  readonly assertions: Map<string, { readonly expiresAt: Seconds }>;
   readonly deviceCodes: Map<string, DeviceCode>;
   readonly logouts: Map<string, LogoutDelivery>;
   readonly personalTokens: Map<string, PersonalTokenRow>;
-  readonly passportUses: Map<string, PassportUse & { readonly expiresAt: number }>;
+  readonly passportUses: Map<string, PassportUse & { readonly expiresAt: Seconds }>;
 }
 
 export function emptyTables(): Tables {

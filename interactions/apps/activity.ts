@@ -1,3 +1,4 @@
+import { toSeconds } from '../../lib/contracts/duration.ts';
 import type { ActivityKind, ActivityRecord, AuditQuery, AuditRecord } from '../../lib/contracts/index.ts';
 import { queryText, withQuery } from '../navigation.ts';
 import { printable, sentence } from '../sentence.ts';
@@ -87,7 +88,7 @@ function describeRecord(
     ['activity.deviceAddress', 'deviceAddress' in record ? record.deviceAddress : undefined],
   ];
   return {
-    at: clock.minute(record.at),
+    at: clock.minute(toSeconds(record.at)),
     what: eventSentence(record, text),
     isRefused: record.type === 'token_refused' || record.type === 'authorization_refused',
     brief: ['error' in record ? record.error : undefined, person].flatMap((value) =>

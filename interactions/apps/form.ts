@@ -1,3 +1,4 @@
+import type { Seconds } from '../../lib/contracts/duration.ts';
 import type { Client, ClientFields } from '../../lib/contracts/index.ts';
 import { ClientChangedError, ClientInvalidError } from '../../lib/errors.ts';
 import type { FieldError } from '../../lib/contracts/field-errors.ts';
@@ -107,7 +108,7 @@ export function versionOf({ updatedAt }: Client): string {
 
 /** The condition for saving a posted form: the stored version is the one in the form. */
 export function versionCondition({ version }: Readonly<Record<string, string>>): {
-  readonly ifUpdatedAt: number;
+  readonly ifUpdatedAt: Seconds;
 } {
   // Without the field, `NaN` equals no version, and the form is refused.
   return { ifUpdatedAt: Number(version) };

@@ -115,8 +115,8 @@ function describe(
     hint,
     created: clock.day(createdAt),
     expires: expiresAt === undefined ? undefined : clock.day(expiresAt),
-    isExpired: expiresAt !== undefined && expiresAt * 1000 <= Date.now(),
-    lastUsed: lastUsedAt === undefined ? undefined : clock.minute(lastUsedAt * 1000),
+    isExpired: expiresAt !== undefined && expiresAt <= now(),
+    lastUsed: lastUsedAt === undefined ? undefined : clock.minute(lastUsedAt),
     delete: `${path}/secrets/${encodeURIComponent(id)}/delete`,
   };
 }

@@ -1,3 +1,5 @@
+import { toMilliseconds, toSeconds } from '../contracts/duration.ts';
+import type { Milliseconds, Seconds } from '../contracts/duration.ts';
 import type {
   AccessTokenClaims,
   Principal,
@@ -21,14 +23,14 @@ export interface AuthenticatorOptions<P extends string = string, U extends User 
   /** Called with the user of an active token for which there is no principal. @default nothing is done */
   readonly onMissing?: (userId: string) => Promise<void>;
   /**
-   * In seconds: how long a cached user or client, the permissions and the revocation status are used without reading them
+   * How long a cached user or client, the permissions and the revocation status are used without reading them
    * again.
    */
-  readonly revocationLag: number;
+  readonly revocationLag: Seconds;
   /** How many tokens are cached. */
   readonly cachedTokens: number;
-  /** The time in milliseconds. @default Date.now */
-  readonly now?: () => number;
+  /** @default Date.now */
+  readonly now?: () => Milliseconds;
 }
 
 /** Caches active tokens, so that each is verified once and its user or client is read once per `tokens.revocationLag`. */
@@ -47,20 +49,20 @@ export function createAuthenticator<P extends string, U extends User>(
   const { verify, isActive, loadPersonal, loadPrincipal, onMissing, revocationLag, cachedTokens } = options;
   // `Date.now` is read at each call, because tests replace it.
   const { now = () => Date.now() } = options;
-  const lag = revocationLag * 1000;
+  const lag = toMilliseconds(revocationLag);
   const cache = new TokenCache<P, U>(cachedTokens);
   const pending = new Map<string, Promise<VerifiedToken<P, U> | AuthFailure>>();
 
   async function load(token: string): Promise<VerifiedToken<P, U> | AuthFailure> {
     const startedAt = now();
     if (loadPersonal && looksLikePersonalToken(token)) {
-      const loaded = await loadPersonal(token, startedAt);
-      return 'principal' in loaded ? { token, loadedAt: startedAt, visited: false, ...loaded } : loaded;
+      const loaded = await loadPersonal(token, toSeconds(startedAt));
+      return 'principal' in loaded ? toVerified(token, loaded, startedAt) : loaded;
     }
     const claims = cache.get(token)?.claims ?? (await verify(token));
     if (!claims) return AUTH_FAILURES.invalid;
-    const expiresAt = claims.exp * 1000;
-    if (expiresAt <= startedAt) return AUTH_FAILURES.invalid;
+    const { exp: expiresAt } = claims;
+    if (toMilliseconds(expiresAt) <= startedAt) return AUTH_FAILURES.invalid;
     const [active, loaded] = await Promise.all([isActive(claims), loadPrincipal(claims)]);
     if (!loaded) {
       if (active && claims.principal === 'user') await onMissing?.(claims.sub);
@@ -68,8 +70,6 @@ export function createAuthenticator<P extends string, U extends User>(
     }
     if (!active) return AUTH_FAILURES.revoked;
     const { principal, readAt = startedAt } = loaded;
-    // A cached client is not used for longer in a cached principal.
-    const loadedAt = Math.min(startedAt, readAt);
     const subject = {
       tokenId: claims.jti,
       grantId: claims.grant_id,
@@ -77,7 +77,13 @@ export function createAuthenticator<P extends string, U extends User>(
       userId: claims.principal === 'user' ? claims.sub : principal.client?.ownerId,
       clientId: claims.client_id,
     };
-    return { token, claims, subject, principal, loadedAt, expiresAt, visited: false };
+    // A cached client is not used for longer in a cached principal.
+    return toVerified(token, { claims, subject, principal, expiresAt }, Math.min(startedAt, readAt));
+  }
+
+  function toVerified(token: string, loaded: LoadedToken<P, U>, loadedAt: Milliseconds): VerifiedToken<P, U> {
+    const usableUntil = Math.min(loadedAt + lag, toMilliseconds(loaded.expiresAt));
+    return { ...loaded, token, loadedAt, usableUntil, visited: false };
   }
 
   async function loadOnce(token: string): Promise<VerifiedToken<P, U> | AuthFailure> {
@@ -101,9 +107,8 @@ export function createAuthenticator<P extends string, U extends User>(
       const known = cache.get(token);
       if (known === undefined) return undefined;
       const time = now();
-      const age = time - known.loadedAt;
-      // A negative age means that the clock was set back, so the real age is unknown.
-      if (age < 0 || age >= lag || time >= known.expiresAt) return undefined;
+      // Before the load, the clock was set back, so the real age is unknown.
+      if (time < known.loadedAt || time >= known.usableUntil) return undefined;
       known.visited = true;
       return known;
     },
@@ -130,24 +135,25 @@ function isCompactJws(token: string): boolean {
   return token.length <= MAX_TOKEN_LENGTH && COMPACT_JWS.test(token);
 }
 
-/** An active token and its principal. Times are in milliseconds. */
+/** An active token and its principal. */
 export interface VerifiedToken<P extends string = string, U extends User = User> extends LoadedToken<P, U> {
   readonly token: string;
-  /** `undefined`: it is a personal access token. */
-  readonly claims?: AccessTokenClaims;
   /** When the principal began to be read: it includes every earlier change. */
-  readonly loadedAt: number;
+  readonly loadedAt: Milliseconds;
+  /** When it expires, or `tokens.revocationLag` after it was loaded. */
+  readonly usableUntil: Milliseconds;
   /** Set on each use; cleared when the entry is considered for eviction and stays. */
   visited: boolean;
 }
 
 /** What a cached token was loaded as. */
 export interface LoadedToken<P extends string = string, U extends User = User> {
+  /** `undefined`: it is a personal access token. */
+  readonly claims?: AccessTokenClaims;
   /** The changes that concern it. */
   readonly subject: StoredChange;
   readonly principal: Principal<P, U>;
-  /** In milliseconds. */
-  readonly expiresAt: number;
+  readonly expiresAt: Seconds;
   /** Called with the address of each request, where that is recorded. */
   readonly onUse?: (address: string) => void;
 }
@@ -155,11 +161,11 @@ export interface LoadedToken<P extends string = string, U extends User = User> {
 /**
  * Loads a personal access token with the principal that it speaks for.
  *
- * @param at - in milliseconds: the time at which it has not expired
+ * @param at - the time at which it has not expired
  */
 export type LoadPersonalToken<P extends string = string, U extends User = User> = (
   token: string,
-  at: number,
+  at: Seconds,
 ) => Promise<LoadedToken<P, U> | AuthFailure>;
 
 /**

@@ -2,6 +2,7 @@ import type { IncomingMessage } from 'node:http';
 
 import type { Next, ParameterizedContext } from 'koa';
 
+import { secondsSince } from '../contracts/clock.ts';
 import type {
   ConcurrencyLimit,
   GuardedState,
@@ -101,7 +102,7 @@ export function createGuard<P extends string, U extends User>(options: GuardOpti
       return undefined;
     }
     if ('status' in result) return refuse(ctx, result);
-    const seconds = (performance.now() - startedAt) / 1000;
+    const seconds = secondsSince(startedAt);
     observers?.guarded?.({ admitted: true, remembered: false, credential: result.credential, seconds });
     setPrincipal(ctx.state, result);
     return next();

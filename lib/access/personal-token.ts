@@ -49,7 +49,7 @@ export function createLoadPersonalToken<P extends string, U extends User>(
   const findHolder = createFindHolder(ports);
   return async function loadPersonalToken(value, at): Promise<LoadedToken<P, U> | AuthFailure> {
     const token = await store.findByHash(hashCredential(value));
-    if (!token || token.expiresAt * 1000 <= at || (token.resource ?? issuer) !== api.resource)
+    if (!token || token.expiresAt <= at || (token.resource ?? issuer) !== api.resource)
       return AUTH_FAILURES.personal;
     const { id, name, permissions, scopes, userId } = token;
     const holder = await findHolder(userId);
@@ -65,7 +65,7 @@ export function createLoadPersonalToken<P extends string, U extends User>(
     let usedFrom: string | undefined;
     return {
       principal,
-      expiresAt: token.expiresAt * 1000,
+      expiresAt: token.expiresAt,
       subject: { tokenId: id, userId },
       // Compared here, because it is called for each request.
       onUse(address) {

@@ -1,3 +1,4 @@
+import type { Milliseconds } from '../contracts/duration.ts';
 import { scopesOf } from '../clients/consents.ts';
 import type {
   AccessTokenClaims,
@@ -19,20 +20,20 @@ export interface PrincipalPorts<P extends string = string, U extends User = User
   /** The API that the tokens are for. */
   readonly api: ChallengedApi & { readonly scopes: ScopePermissions<P> };
   readonly userAssignments: Pick<UserAssignments<U>, 'find'>;
-  /** `readAt`: when a cached client was read, in milliseconds. `undefined`: now. */
+  /** `readAt`: when a cached client was read. `undefined`: now. */
   readonly clients: {
-    find(id: string): Promise<{ readonly client: Client; readonly readAt?: number } | undefined>;
+    find(id: string): Promise<{ readonly client: Client; readonly readAt?: Milliseconds } | undefined>;
   };
   readonly clientPermissions: FindClientPermissions<P>;
 }
 
 /**
- * Loads the principal of a verified token, and when its client was read, in milliseconds; `readAt` `undefined`: now. Resolves to
+ * Loads the principal of a verified token, and when its client was read; `readAt` `undefined`: now. Resolves to
  * `undefined` when the user or the client was removed or disabled.
  */
 export type LoadPrincipal<P extends string = string, U extends User = User> = (
   claims: AccessTokenClaims,
-) => Promise<{ readonly principal: Principal<P, U>; readonly readAt: number | undefined } | undefined>;
+) => Promise<{ readonly principal: Principal<P, U>; readonly readAt: Milliseconds | undefined } | undefined>;
 
 /**
  * Creates the function that loads the user or the client of a verified token.

@@ -1,3 +1,5 @@
+import { toMilliseconds, toSeconds } from '../contracts/duration.ts';
+import type { Milliseconds, Seconds } from '../contracts/duration.ts';
 import type {
   ActivityKind,
   ActivityQuery,
@@ -81,27 +83,22 @@ function forOwner(record: AuditRecord, { grantType }: Client): AuditRecord {
   return Object.fromEntries(shown) as unknown as AuditRecord;
 }
 
-// In milliseconds.
-const DAY = 24 * 60 * 60 * 1000;
+const DAY: Milliseconds = 24 * 60 * 60 * 1000;
 
 const MOST_DAYS = 30;
 
 // Of each type. A database reads so many entries of an index in some milliseconds.
 const MOST_COUNTED = 20_000;
 
-/**
- * The tokens issued and the requests refused on each of the last days.
- *
- * @param parts.retention - in seconds
- */
+/** The tokens issued and the requests refused on each of the last days. */
 export async function countUsage(
-  { audit, retention }: { readonly audit: Pick<AuditLog, 'countByDay'>; readonly retention: number },
+  { audit, retention }: { readonly audit: Pick<AuditLog, 'countByDay'>; readonly retention: Seconds },
   { id: clientId }: Client,
 ): Promise<AppUsage | undefined> {
   if (retention === 0) return undefined;
   const now = Date.now();
   const today = now - (now % DAY);
-  const length = Math.min(MOST_DAYS, Math.max(1, Math.floor((retention * 1000) / DAY)));
+  const length = Math.min(MOST_DAYS, Math.max(1, Math.floor(toMilliseconds(retention) / DAY)));
   const first = today - (length - 1) * DAY;
   const [issued, ...refused] = await Promise.all(
     (['token_issued', 'token_refused', 'authorization_refused'] as const).map(async (type) => {
@@ -118,7 +115,7 @@ export async function countUsage(
     const at = since + index * DAY;
     const sum = (all: readonly (typeof issued)[]): number =>
       all.reduce((total, counted) => total + (counted!.counts.get(at) ?? 0), 0);
-    return { at: at / 1000, issued: sum([issued]), refused: sum(refused) };
+    return { at: toSeconds(at), issued: sum([issued]), refused: sum(refused) };
   });
   return { days, limited: [issued!, ...refused].some(({ isComplete }) => !isComplete) };
 }

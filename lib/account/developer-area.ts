@@ -1,3 +1,4 @@
+import type { Seconds } from '../contracts/duration.ts';
 import type {
   Assignment,
   AuditLog,
@@ -31,8 +32,8 @@ export interface DeveloperAreaPorts {
   /** The client registry whose audit events have `origin`. */
   readonly registryFor: (origin: AuditOrigin) => CheckedClientRegistry;
   readonly audit: Pick<AuditLog, 'countByDay' | 'list'>;
-  /** How long audit events are stored, in seconds. 0: they are not. */
-  readonly retention: number;
+  /** How long audit events are stored. 0: they are not. */
+  readonly retention: Seconds;
   readonly gate: Pick<Gate, 'effective' | 'permissions' | 'roles'>;
   readonly scopes: ReadonlyMap<string, { readonly description: string }>;
   readonly users: Pick<UserStore, 'find'>;

@@ -1,12 +1,13 @@
 import { randomUUID } from 'node:crypto';
 
+import type { Seconds } from '../contracts/duration.ts';
 import type { IdempotencyStore } from '../contracts/index.ts';
 import { begin, digest } from '../http/idempotency.ts';
 
-// In seconds: how long a page may stay open, or a browser may return to it and post its form again.
-const RETENTION = 24 * 60 * 60;
-// In seconds: longer than any operation of a page takes. After a crash, the same form can be posted again when it has passed.
-const LEASE = 60;
+// How long a page may stay open, or a browser may return to it and post its form again.
+const RETENTION: Seconds = 24 * 60 * 60;
+// Longer than any operation of a page takes. After a crash, the same form can be posted again when it has passed.
+const LEASE: Seconds = 60;
 
 /**
  * Runs the operation of a form once, however often and to however many nodes the form is posted.

@@ -1,3 +1,4 @@
+import type { Seconds } from '../contracts/duration.ts';
 import { USE_PERSONAL_TOKENS } from '../access/personal-token.ts';
 import { now } from '../contracts/clock.ts';
 import type {
@@ -18,7 +19,7 @@ import { createOnce } from './once.ts';
 export interface OwnTokenPorts {
   readonly assignmentOf: (user: User) => Promise<Assignment>;
   /** When the user of the browser has given the password, from a new read. `undefined`: not known. */
-  readonly authenticatedAt: (ctx: RequestContext, user: User) => Promise<number | undefined>;
+  readonly authenticatedAt: (ctx: RequestContext, user: User) => Promise<Seconds | undefined>;
   readonly gate: Pick<Gate, 'effective' | 'has' | 'permissions'>;
   readonly idempotency: IdempotencyStore;
   readonly issuer: string;
@@ -34,7 +35,7 @@ export interface OwnTokenPorts {
       >;
     }
   >;
-  readonly settings: { readonly maxLifetime: number; readonly perUser: number; readonly loginAge: number };
+  readonly settings: { readonly maxLifetime: Seconds; readonly perUser: number; readonly loginAge: Seconds };
   readonly tokens: ManagedPersonalTokens;
 }
 

@@ -1,5 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises';
 
+import type { Milliseconds } from '../contracts/duration.ts';
 import type { AuditLog, Storage, UserData, UserExport } from '../contracts/index.ts';
 import { now } from '../contracts/clock.ts';
 import { ERASED_USER } from '../contracts/user-data.ts';
@@ -93,8 +94,8 @@ const MOST = 200;
 // A user who was not removed from the user table may log in again, each time.
 const MOST_ROUNDS = 5;
 
-// In milliseconds: longer than nodes keep audit events before they write them, which is a second, and than a statement takes.
-const SETTLED = 2000;
+// Longer than nodes keep audit events before they write them, which is a second, and than a statement takes.
+const SETTLED: Milliseconds = 2000;
 
 function checkId(call: string, userId: unknown): void {
   if (typeof userId === 'string' && userId !== '' && userId !== ERASED_USER) return;

@@ -1,6 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 
+import { toMilliseconds } from '../contracts/duration.ts';
+import type { Milliseconds, Seconds } from '../contracts/duration.ts';
 import { now } from '../contracts/clock.ts';
 import type { IdempotencyStore, Logger, Principal, StoredAnswer, StoredRequest } from '../contracts/index.ts';
 import { GatehouseError } from '../errors.ts';
@@ -64,11 +66,11 @@ export type AnswerOnce = (
   work: (context: WorkContext) => Promise<WorkResult>,
 ) => Promise<Answer>;
 
-/** How long an answer is stored, in seconds. */
-const RETENTION = 24 * 3600;
+/** How long an answer is stored. */
+const RETENTION: Seconds = 24 * 3600;
 
-/** How long a repeated request waits for the first one, in milliseconds. */
-const REPEAT_TIMEOUT = 10_000;
+/** How long a repeated request waits for the first one. */
+const REPEAT_TIMEOUT: Milliseconds = 10_000;
 
 /** In bytes. A longer answer is sent, but not stored. */
 const MAX_ANSWER = 1024 * 1024;
@@ -187,8 +189,8 @@ export function isIdempotencyKey(value: unknown): value is string {
   return typeof value === 'string' && PLAIN.test(value);
 }
 
-/** How long an attempt counts as running without a renewal, in seconds. After a crash, a repeat waits at most that long. */
-export const LEASE = 30;
+/** How long an attempt counts as running without a renewal. After a crash, a repeat waits at most that long. */
+export const LEASE: Seconds = 30;
 
 /** A lease that is renewed until it is released. */
 export interface Lease {
@@ -221,7 +223,7 @@ export function startLease(
         renewal = undefined;
       });
     },
-    (LEASE / 3) * 1000,
+    toMilliseconds(LEASE) / 3,
   );
 
   return {

@@ -1,3 +1,4 @@
+import type { Seconds } from '../contracts/duration.ts';
 import { object, optional, readOptions } from '../options/declare.ts';
 import type { Check, Given, Values } from '../options/declare.ts';
 import { duration, integer } from '../options/values.ts';
@@ -37,7 +38,7 @@ const REQUEST_LIMIT = {
 export interface RequestLimit extends Given<typeof REQUEST_LIMIT> {}
 
 /** A limit with its window in seconds. */
-export const requestLimit: Check<RequestLimit, { readonly requests: number; readonly window: number }> = (
+export const requestLimit: Check<RequestLimit, { readonly requests: number; readonly window: Seconds }> = (
   place,
   given,
 ) => {

@@ -1,5 +1,6 @@
 import type { Middleware, ParameterizedContext } from 'koa';
 
+import type { Seconds } from '../contracts/duration.ts';
 import type {
   CallerLimit,
   CallerLimiter,
@@ -111,7 +112,7 @@ interface CountedRequests {
   readonly limiter: CallerLimiter;
   readonly requests: number;
   /** In which they were counted. `undefined`: not counted. */
-  window: number | undefined;
+  window: Seconds | undefined;
 }
 
 function countsOf(ctx: LimitedContext, limits: readonly AppliedLimit[], requests: number): CountedRequests[] {

@@ -3,6 +3,7 @@ import { InvalidArgumentError, Option } from 'commander';
 import type { Client, ClientTypes } from 'koa-gatehouse';
 
 import { parseDuration } from '../contracts/duration.ts';
+import type { Seconds } from '../contracts/duration.ts';
 
 /** Collects the values of an option that can be repeated. */
 export function repeated(value: string, previous: readonly string[] = []): readonly string[] {
@@ -10,7 +11,7 @@ export function repeated(value: string, previous: readonly string[] = []): reado
 }
 
 /** Parses a duration such as `15 minutes`, `15min` or `900` to seconds. */
-export function duration(text: string): number {
+export function duration(text: string): Seconds {
   const seconds = parseDuration(/^\d{1,15}$/.test(text) ? Number(text) : text);
   if (seconds !== undefined) return seconds;
   throw new InvalidArgumentError("Give seconds, or a number and a unit such as '15 minutes' or '30 days'.");
@@ -18,9 +19,9 @@ export function duration(text: string): number {
 
 /** The values of {@link lifetimeOptions}, in seconds. */
 export interface LifetimeOptions {
-  readonly accessTokenLifetime?: number;
-  readonly refreshTokenLifetime?: number;
-  readonly refreshTokenAbsoluteLifetime?: number;
+  readonly accessTokenLifetime?: Seconds;
+  readonly refreshTokenLifetime?: Seconds;
+  readonly refreshTokenAbsoluteLifetime?: Seconds;
 }
 
 /** The options for the lifetimes of a client. */
@@ -42,7 +43,7 @@ export function lifetimeOptions(): readonly Option[] {
 export function changedLifetimes(
   { accessTokenLifetime, refreshTokenAbsoluteLifetime, refreshTokenLifetime }: LifetimeOptions,
   before: Client['lifetimes'] = {},
-): ClientTypes.ClientLifetimes<number> | undefined {
+): ClientTypes.ClientLifetimes<Seconds> | undefined {
   const given = {
     ...(accessTokenLifetime !== undefined && { accessToken: accessTokenLifetime }),
     ...(refreshTokenLifetime !== undefined && { refreshToken: refreshTokenLifetime }),

@@ -1,5 +1,7 @@
 import type { Client, ClientTypes, SigningKey } from 'koa-gatehouse';
 
+import { toDate } from '../contracts/duration.ts';
+import type { Seconds } from '../contracts/duration.ts';
 import { keysJson } from './client-keys.ts';
 
 /** The output of a command. */
@@ -90,11 +92,11 @@ export function keyJson(key: SigningKey): Record<string, unknown> {
 }
 
 /** A time in ISO 8601; `null` for none. */
-export function timeJson(seconds: number | undefined): string | null {
-  return seconds === undefined ? null : new Date(seconds * 1000).toISOString();
+export function timeJson(seconds: Seconds | undefined): string | null {
+  return seconds === undefined ? null : toDate(seconds).toISOString();
 }
 
 /** A time such as `2026-08-01 12:34`, for a column or a line whose title says UTC. */
-export function timeText(seconds: number | undefined, none: string = '–'): string {
+export function timeText(seconds: Seconds | undefined, none: string = '–'): string {
   return timeJson(seconds)?.slice(0, 16).replace('T', ' ') ?? none;
 }

@@ -1,5 +1,6 @@
 import { createInterface } from 'node:readline';
 
+import type { Milliseconds } from '../contracts/duration.ts';
 import { DeclinedError, UsageError } from './failure.ts';
 
 /** Asks on the terminal for confirmation of an irreversible command. Without a terminal, `--yes` is required. */
@@ -59,8 +60,7 @@ export async function interruptible<T>(
 }
 
 const BAR = 24;
-// In milliseconds.
-const REDRAW = 80;
+const REDRAW: Milliseconds = 80;
 
 /** A line on the terminal that shows the progress of a long command. When stderr is not a terminal, nothing is written. */
 interface Progress {
@@ -88,7 +88,7 @@ function startProgress(label: string, total: number | undefined): Progress {
   };
 }
 
-function counted(done: number, milliseconds: number): string {
+function counted(done: number, milliseconds: Milliseconds): string {
   const perSecond = Math.round((done * 1000) / Math.max(milliseconds, 1));
   return `${formatCount(done)}  ${formatCount(perSecond)}/s`;
 }

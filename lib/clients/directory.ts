@@ -3,6 +3,8 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { compare } from 'bcryptjs';
 import { LRUCache } from 'lru-cache';
 
+import { toMilliseconds } from '../contracts/duration.ts';
+import type { Milliseconds, Seconds } from '../contracts/duration.ts';
 import { CACHE_BOUND } from '../contracts/cache-bound.ts';
 import { now } from '../contracts/clock.ts';
 import type { AuditOrigin, Client, ClientSecret, ClientStore, StoredClient } from '../contracts/index.ts';
@@ -14,7 +16,7 @@ import { SECRET_PREFIX } from './secrets.ts';
 /** A cache of clients for the hot paths. A change on this node removes the client from it at once. */
 export interface ClientDirectory {
   find(id: string): Promise<StoredClient | undefined>;
-  /** The client with the time of its read, in milliseconds, for what is cached with it and must not be older. */
+  /** The client with the time of its read, for what is cached with it and must not be older. */
   findDated(this: void, id: string): Promise<DatedClient | undefined>;
   /**
    * Whether a presented secret is one of the client's unexpired ones.
@@ -42,28 +44,28 @@ export interface ClientDirectory {
   keep(found: StoredClient, origin: AuditOrigin): Promise<void>;
 }
 
-/** A client, and when it began to be read, in milliseconds: it includes every earlier change. */
+/** A client, and when it began to be read: it includes every earlier change. */
 export interface DatedClient {
   readonly client: Client;
-  readonly readAt: number;
+  readonly readAt: Milliseconds;
 }
 
 interface CachedClient {
   readonly stored: Promise<StoredClient | undefined>;
-  readonly readAt: number;
+  readonly readAt: Milliseconds;
 }
 
-/** @param maxAge - how old a cached client may be, in seconds: after it, a change on another node takes effect */
+/** @param maxAge - how old a cached client may be: after it, a change on another node takes effect */
 export function createClientDirectory(
   store: Pick<ClientStore, 'find' | 'rehashSecret'>,
-  { maxAge, secretUsed }: { readonly maxAge: number } & Pick<LastUses, 'secretUsed'>,
+  { maxAge, secretUsed }: { readonly maxAge: Seconds } & Pick<LastUses, 'secretUsed'>,
 ): ClientDirectory {
   const entries = new LRUCache<string, CachedClient>(CACHE_BOUND);
   const runSlowCheck = createSlowChecks();
 
   function read(id: string): CachedClient {
     const known = entries.get(id);
-    if (known && Date.now() - known.readAt < maxAge * 1000) return known;
+    if (known && Date.now() - known.readAt < toMilliseconds(maxAge)) return known;
     const readAt = Date.now();
     const entry = { stored: store.find(id), readAt };
     entries.set(id, entry);
@@ -177,8 +179,7 @@ function isDistinctToBcrypt(value: string): boolean {
 // The number of different values of one client that can wait. The client repeats the request after a 429.
 const MAX_QUEUED = 8;
 
-// In seconds.
-const RETRY_AFTER = 5;
+const RETRY_AFTER: Seconds = 5;
 
 // The pause after each wrong value, as a multiple of the duration of its check: so wrong values take a fifth of the thread at
 // most.

@@ -23,7 +23,7 @@ export interface ImportedClient<P extends string = string, R extends string = st
   readonly id: string;
   /** @default false */
   readonly disabled?: boolean;
-  /** In seconds since 1970. @default the time of the import */
+  /** @default the time of the import */
   readonly createdAt?: number;
   /**
    * Its secret, or the bcrypt hash of it, which is replaced by a SHA-256 hash when the secret is first used. Left out: a

@@ -1,5 +1,6 @@
 import { LRUCache } from 'lru-cache';
 
+import type { Seconds } from '../contracts/duration.ts';
 import { CACHE_BOUND } from '../contracts/cache-bound.ts';
 import { now } from '../contracts/clock.ts';
 import type {
@@ -30,10 +31,10 @@ export interface LastUses {
   /**
    * Records that a client acts for a user, at most once an hour. Never throws.
    *
-   * @param since - when the grant, or its access token, was issued, in seconds since 1970: a use within an hour of that is none that has
+   * @param since - when the grant, or its access token, was issued: a use within an hour of that is none that has
    * to be recorded, so that a login writes nothing more
    */
-  readonly appUsed: (grant: Pick<Grant, 'id' | 'userId' | 'clientId'>, since: number) => void;
+  readonly appUsed: (grant: Pick<Grant, 'id' | 'userId' | 'clientId'>, since: Seconds) => void;
   /** Records that a personal access token was used, at most once an hour for each network. Never throws. */
   readonly personalTokenUsed: (
     token: Pick<PersonalToken, 'id' | 'name' | 'userId'>,
@@ -59,10 +60,10 @@ export function createLastUses(
   }: Pick<Storage, 'clients' | 'consents' | 'grants' | 'personalTokens'>,
   { audit, logger }: { readonly audit: Pick<AuditLog, 'record'>; readonly logger: Logger },
 ): LastUses {
-  const secretsUsedAt = new LRUCache<string, number>(CACHE_BOUND);
-  const appsUsedAt = new LRUCache<string, number>(CACHE_BOUND);
-  const grantsUsedAt = new LRUCache<string, number>(CACHE_BOUND);
-  const tokensUsedAt = new LRUCache<string, number>(CACHE_BOUND);
+  const secretsUsedAt = new LRUCache<string, Seconds>(CACHE_BOUND);
+  const appsUsedAt = new LRUCache<string, Seconds>(CACHE_BOUND);
+  const grantsUsedAt = new LRUCache<string, Seconds>(CACHE_BOUND);
+  const tokensUsedAt = new LRUCache<string, Seconds>(CACHE_BOUND);
   const { add, isFull, written } = createWriteQueue<WaitingUse>(async (waiting) => {
     const { about, what, write } = waiting.shift()!;
     try {
@@ -88,7 +89,7 @@ export function createLastUses(
       const recordUse = (
         used: LRUCache<string, number>,
         key: string,
-        before: number,
+        before: Seconds,
         write: () => Promise<void>,
       ): void => {
         if (at - (used.get(key) ?? before) < APP_INTERVAL || isFull()) return;

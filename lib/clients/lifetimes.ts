@@ -1,10 +1,11 @@
 import { parseDuration } from '../contracts/duration.ts';
+import type { Seconds } from '../contracts/duration.ts';
 import type { Client, ClientLifetimes } from '../contracts/index.ts';
 import { fieldError } from '../contracts/field-errors.ts';
 import type { Checked } from '../contracts/field-errors.ts';
 
 /** All lifetimes that a client can shorten, in seconds. */
-export type CompleteLifetimes = Readonly<Record<keyof ClientLifetimes, number>>;
+export type CompleteLifetimes = Readonly<Record<keyof ClientLifetimes, Seconds>>;
 
 const NAMES: readonly (keyof ClientLifetimes)[] = ['accessToken', 'refreshToken', 'refreshTokenAbsolute'];
 
@@ -24,7 +25,7 @@ export function checkLifetimes(
   if (Object.prototype.toString.call(given) !== '[object Object]')
     return { mistakes: [fieldError('lifetimes', 'lifetimes_form')] };
   const durations = given as Readonly<Record<string, unknown>>;
-  const checked: { -readonly [Name in keyof ClientLifetimes]: number } = {};
+  const checked: { -readonly [Name in keyof ClientLifetimes]: Seconds } = {};
   const mistakes = Object.keys(durations)
     .filter((name) => !NAMES.some((known) => known === name))
     .map((name) => fieldError(`lifetimes.${name}`, 'unknown_lifetime'));

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 
+import type { Seconds } from '../contracts/duration.ts';
 import { now } from '../contracts/clock.ts';
 import type {
   AuditEvent,
@@ -38,7 +39,7 @@ export function createClientRegistry(
   async function change(
     id: string,
     apply: (client: Client) => Partial<Client>,
-    save: (client: Client, ifUpdatedAt: number) => Promise<boolean> = async (client, ifUpdatedAt) =>
+    save: (client: Client, ifUpdatedAt: Seconds) => Promise<boolean> = async (client, ifUpdatedAt) =>
       store.update(client, ifUpdatedAt),
   ): Promise<{ client: Client; fields: readonly string[] }> {
     for (;;) {
@@ -75,7 +76,7 @@ export function createClientRegistry(
 
     async function deleteStored(
       id: string,
-      ifUpdatedAt: number | undefined,
+      ifUpdatedAt: Seconds | undefined,
     ): Promise<{ deleted: boolean; error?: unknown }> {
       try {
         return { deleted: await store.delete(id, ifUpdatedAt) };

@@ -2,6 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 
 import { LRUCache } from 'lru-cache';
 
+import type { Milliseconds, Seconds } from '../contracts/duration.ts';
 import { now } from '../contracts/clock.ts';
 import type { Logger, RemoteWaits } from '../contracts/index.ts';
 import type { PublicDocument, PublicFetch } from '../http/public-fetch.ts';
@@ -33,17 +34,17 @@ export interface RemoteKeys {
 
 interface CachedKeys {
   set: KeySet | undefined;
-  /** In seconds since 1970: until when a key in the set is used without another fetch. */
-  freshUntil: number;
-  fetchedAt: number;
+  /** Until when a key in the set is used without another fetch. */
+  freshUntil: Seconds;
+  fetchedAt: Seconds;
   /** When the last fetch began, whatever became of it. */
-  triedAt: number;
+  triedAt: Seconds;
   problem: string;
   running: Promise<void> | undefined;
 }
 
-// In seconds. A key that was removed from its URL is refused within five minutes.
-const MOST_FRESH = 300;
+// A key that was removed from its URL is refused within five minutes.
+const MOST_FRESH: Seconds = 300;
 // Also between two fetches of one URL, which anyone can cause with an assertion that names an unknown key.
 const LEAST_PAUSE = 60;
 // How long before the end of their lifetime keys are fetched again, so that a client that often authenticates never waits for them.
@@ -99,8 +100,8 @@ export function createRemoteKeys(
   };
 }
 
-// In milliseconds: 2 seconds in total.
-const BUSY_PAUSE = 100;
+// 2 seconds in total.
+const BUSY_PAUSE: Milliseconds = 100;
 const BUSY_TRIES = 20;
 
 /** Waits while the host of the URL answers other requests, such as those for the keys of its other clients. */

@@ -2,6 +2,7 @@ import { randomBytes, randomUUID } from 'node:crypto';
 
 import { now } from '../contracts/clock.ts';
 import { parseDuration } from '../contracts/duration.ts';
+import type { Seconds } from '../contracts/duration.ts';
 import type {
   AuditEvent,
   ClientRegistry,
@@ -107,8 +108,8 @@ export const SECRET_PREFIX = 'gatehouse_secret_';
 
 const LONGEST_LABEL = 100;
 
-// In seconds. Rejects an `expiresAt` in milliseconds, a common mistake, which would be tens of thousands of years away.
-const CENTURY = 100 * 31_536_000;
+// Rejects an `expiresAt` in milliseconds, a common mistake, which would be tens of thousands of years away.
+const CENTURY: Seconds = 100 * 31_536_000;
 
 /** A new secret: the row to store, and the object to return once. */
 export interface GeneratedSecret {
@@ -124,7 +125,7 @@ export interface GeneratedSecret {
 export function makeSecret({
   label = '',
   expiresAt,
-}: { readonly label?: string | undefined; readonly expiresAt?: number | undefined } = {}): GeneratedSecret {
+}: { readonly label?: string | undefined; readonly expiresAt?: Seconds | undefined } = {}): GeneratedSecret {
   const at = now();
   const mistakes = [...labelMistakes(label), ...expiryMistakes(expiresAt, at)];
   if (mistakes.length > 0) throw new ClientInvalidError(mistakes);
@@ -146,7 +147,7 @@ function labelMistakes(label: unknown): FieldError[] {
   return [fieldError('label', 'label_form', { most: LONGEST_LABEL })];
 }
 
-function expiryMistakes(expiresAt: unknown, at: number): FieldError[] {
+function expiryMistakes(expiresAt: unknown, at: Seconds): FieldError[] {
   if (expiresAt === undefined) return [];
   if (!Number.isInteger(expiresAt) || (expiresAt as number) > at + CENTURY) {
     return [fieldError('expiresAt', 'time_form')];

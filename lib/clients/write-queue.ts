@@ -1,5 +1,7 @@
-// In milliseconds, until what was added is written.
-const DELAY = 1000;
+import type { Milliseconds } from '../contracts/duration.ts';
+
+// Until what was added is written.
+const DELAY: Milliseconds = 1000;
 
 // After a start, every user's first request adds something. What is beyond this number is left to a later request.
 const MOST_WAITING = 10_000;

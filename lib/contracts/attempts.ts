@@ -1,3 +1,5 @@
+import type { Seconds } from './duration.ts';
+
 /** A counter of attempts. Its id is a keyed hash, so that a row does not reveal the account or the address. */
 export interface AttemptCounter {
   readonly id: string;
@@ -5,19 +7,19 @@ export interface AttemptCounter {
   readonly limit: number;
 }
 
-/** A window of time. Times are in seconds since 1970. */
+/** A window of time. */
 export interface AttemptWindow {
-  readonly now: number;
+  readonly now: Seconds;
   /** When a window ends that this attempt opens. An open window keeps its own end. */
-  readonly expiresAt: number;
+  readonly expiresAt: Seconds;
 }
 
 /** What {@link AttemptStore.count} has done. */
 export type CountedAttempt =
   /** The attempt is counted. `sequence` is that of the revocations at this moment (`revocations.latestSequence()`). */
   | { readonly full: undefined; readonly sequence: number }
-  /** It is not counted, because the limit of this counter is reached, until `expiresAt` in seconds since 1970. */
-  | { readonly full: { readonly id: string; readonly expiresAt: number } };
+  /** It is not counted, because the limit of this counter is reached, until `expiresAt`. */
+  | { readonly full: { readonly id: string; readonly expiresAt: Seconds } };
 
 /** What {@link AttemptStore.reserve} has counted. */
 export interface ReservedAttempts {
@@ -25,8 +27,8 @@ export interface ReservedAttempts {
   readonly reserved: number;
   /** How many are left in the window. */
   readonly left: number;
-  /** When the window ends, in seconds since 1970. */
-  readonly expiresAt: number;
+  /** When the window ends. */
+  readonly expiresAt: Seconds;
 }
 
 /** Counts attempts to authenticate, and requests to an API: the `attempts` of a {@link Storage}. */

@@ -1,3 +1,4 @@
+import type { Milliseconds, Seconds } from './duration.ts';
 import type { ClientRegistration } from './clients.ts';
 
 /**
@@ -123,8 +124,7 @@ export type AuditEvent =
       readonly scopes?: readonly string[] | undefined;
       /** What limits it where its API has no scopes. */
       readonly permissions?: readonly string[] | undefined;
-      /** In seconds since 1970. */
-      readonly expiresAt: number;
+      readonly expiresAt: Seconds;
     }
   /** `personal_token_used`: for the first time from the network (IPv4 /24, IPv6 /48) of the record's `address`. */
   | {
@@ -187,8 +187,8 @@ export type AuditRecord = AuditEvent &
   AuditOrigin & {
     /** A UUID of version 7: ids sort by time (RFC 9562 section 5.7). */
     readonly id: string;
-    /** When it happened, in milliseconds since 1970. */
-    readonly at: number;
+    /** When it happened. */
+    readonly at: Milliseconds;
   };
 
 /** A stored event of one type, with the members of that type. */
@@ -211,16 +211,16 @@ export interface AuditQuery {
 export interface AuditDayQuery {
   readonly clientId: string;
   readonly type: AuditEventType;
-  /** In milliseconds since 1970: none before this is counted. */
-  readonly since: number;
+  /** None before this is counted. */
+  readonly since: Milliseconds;
   /** Only so many events are counted, the newest ones: a bound for the rows that a database reads. */
   readonly most: number;
 }
 
 /** The number of events on a day. */
 export interface AuditDay {
-  /** When the day begins in UTC, in milliseconds since 1970. */
-  readonly day: number;
+  /** When the day begins in UTC. */
+  readonly day: Milliseconds;
   readonly count: number;
 }
 
@@ -229,9 +229,9 @@ export interface AuditStore {
   /**
    * Adds records, all or none. A record whose id is stored already stays unchanged, so the call can be repeated after an error.
    *
-   * @param expiresAt - when the records may be pruned, in seconds since 1970
+   * @param expiresAt - when the records may be pruned
    */
-  append(records: readonly AuditRecord[], expiresAt: number): Promise<void>;
+  append(records: readonly AuditRecord[], expiresAt: Seconds): Promise<void>;
   /** Lists records newest first: by time, then by id. */
   list(query: AuditQuery): Promise<readonly AuditRecord[]>;
   /** Counts records by day, newest day first; days without any are left out. */

@@ -6,7 +6,7 @@ import type {
   ClientQuery,
   ClientSecret,
 } from './clients.ts';
-import type { Duration } from './duration.ts';
+import type { Duration, Seconds } from './duration.ts';
 
 /** The fields to register a client with. */
 export interface ClientFields<P extends string = string, R extends string = string> {
@@ -145,14 +145,14 @@ export interface ClientRegistry<P extends string = string, R extends string = st
    * client has at most 20; at the limit, expired secrets are deleted first.
    *
    * @param options.label - a label, at most 100 characters. Left out: none
-   * @param options.expiresAt - in seconds since 1970. Left out: it does not expire
+   * @param options.expiresAt - left out: it does not expire
    * @throws ClientInvalidError for a label that is too long, an expiry that has passed, a public client, or too many
    * secrets
    * @throws ClientNotFoundError when there is no such client
    */
   addSecret(
     id: string,
-    options?: { label?: string | undefined; expiresAt?: number | undefined },
+    options?: { label?: string | undefined; expiresAt?: Seconds | undefined },
   ): Promise<NewSecret>;
   /** Deletes a secret; requests with it are refused at once. Resolves to `false` when the client has no such secret. */
   deleteSecret(id: string, secretId: string): Promise<boolean>;

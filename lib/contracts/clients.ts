@@ -1,4 +1,4 @@
-import type { Duration } from './duration.ts';
+import type { Duration, Seconds } from './duration.ts';
 
 /**
  * How a client gets its tokens, chosen at creation. `authorization_code`: users authorize it (RFC 6749 section 4.1).
@@ -46,7 +46,7 @@ export interface ClientMetadataDocument {
   readonly jwks_uri?: string;
 }
 
-/** A registered OAuth client; the pages call it an "app". Times are in seconds since 1970. */
+/** A registered OAuth client; the pages call it an "app". */
 export interface Client {
   /**
    * The `client_id`: a UUID; for an imported client, the id that the other server gave it; for a client with a metadata
@@ -111,16 +111,13 @@ export interface Client {
    * `undefined`: a program disabled it, or it is not disabled.
    */
   readonly disabledBy: string | undefined;
-  /** In seconds. A member that is left out is the server's. */
-  readonly lifetimes: ClientLifetimes<number>;
-  readonly createdAt: number;
-  readonly updatedAt: number;
+  /** A member that is left out is the server's. */
+  readonly lifetimes: ClientLifetimes<Seconds>;
+  readonly createdAt: Seconds;
+  readonly updatedAt: Seconds;
 }
 
-/**
- * One of a client's secrets. The value is shown once, at creation; only its SHA-256 hash is stored. Times are in seconds since
- * 1970.
- */
+/** One of a client's secrets. The value is shown once, at creation; only its SHA-256 hash is stored. */
 export interface ClientSecret {
   readonly id: string;
   /**
@@ -133,11 +130,11 @@ export interface ClientSecret {
   readonly label: string;
   /** The last four characters of the value, by which people tell secrets apart. */
   readonly hint: string;
-  readonly createdAt: number;
+  readonly createdAt: Seconds;
   /** `undefined`: it does not expire. */
-  readonly expiresAt: number | undefined;
+  readonly expiresAt: Seconds | undefined;
   /** To the minute. `undefined`: it was never used. */
-  readonly lastUsedAt: number | undefined;
+  readonly lastUsedAt: Seconds | undefined;
 }
 
 /** A client together with its secrets, expired ones included, from one read. */
@@ -168,7 +165,7 @@ export interface ClientQuery {
   readonly limit?: number | undefined;
 }
 
-/** Stores clients and their secrets: the `clients` of a {@link Storage}. Times are in seconds since 1970. */
+/** Stores clients and their secrets: the `clients` of a {@link Storage}. */
 export interface ClientStore {
   /** Finds a client, disabled ones included. Its secrets are ordered oldest first. */
   find(id: string): Promise<StoredClient | undefined>;
@@ -181,12 +178,12 @@ export interface ClientStore {
    * Replaces the client's fields; its `logo` is the stored one. Resolves to `false` when there is no such client, or when its
    * `updatedAt` is not `ifUpdatedAt`, because a concurrent request has changed it.
    */
-  update(client: Client, ifUpdatedAt?: number): Promise<boolean>;
+  update(client: Client, ifUpdatedAt?: Seconds): Promise<boolean>;
   /**
    * Replaces the client's fields as `update` does and, in the same step, its logo, whose hash is the new `logo`; without a picture it has
    * no logo any more.
    */
-  updateLogo(client: Client, picture: Uint8Array | undefined, ifUpdatedAt?: number): Promise<boolean>;
+  updateLogo(client: Client, picture: Uint8Array | undefined, ifUpdatedAt?: Seconds): Promise<boolean>;
   /** Finds the logo of a client by its hash, the client's `logo`. No other method reads or returns logos. */
   findLogo(clientId: string, hash: string): Promise<Uint8Array | undefined>;
   /**
@@ -196,7 +193,7 @@ export interface ClientStore {
    * @param ifUpdatedAt - nothing is deleted, and it resolves to `false`, when the client's `updatedAt` is another one, or there is no
    * such client
    */
-  delete(id: string, ifUpdatedAt?: number): Promise<boolean>;
+  delete(id: string, ifUpdatedAt?: Seconds): Promise<boolean>;
   /**
    * Ordered by name without regard to case, then id. With a search: first the client with this id, then by the name from the word on
    * that the search has found, each client once.
@@ -207,9 +204,9 @@ export interface ClientStore {
   /** Resolves to `false` when that client has no such secret. */
   deleteSecret(clientId: string, secretId: string): Promise<boolean>;
   /** Makes a secret expire at a time, unless it expires earlier. */
-  expireSecret(clientId: string, secretId: string, expiresAt: number): Promise<void>;
+  expireSecret(clientId: string, secretId: string, expiresAt: Seconds): Promise<void>;
   /** Records when a secret was last used. May lose a record; no token request waits for it. */
-  touchSecret(clientId: string, secretId: string, at: number): Promise<void>;
+  touchSecret(clientId: string, secretId: string, at: Seconds): Promise<void>;
   /** Replaces a secret's hash if it is still `hashes.from`. Resolves to `false` when it is not. */
   rehashSecret(clientId: string, secretId: string, hashes: { from: string; to: string }): Promise<boolean>;
   /**
@@ -217,7 +214,7 @@ export interface ClientStore {
    * concurrent callers gets `true`; every other and later one gets `false`, until the row is pruned.
    *
    * @param id - SHA-256 of the client and the `jti`, base64url
-   * @param expiresAt - in seconds since 1970: from when on the assertion is refused because it has expired
+   * @param expiresAt - from when on the assertion is refused because it has expired
    */
-  redeemAssertion(id: string, expiresAt: number): Promise<boolean>;
+  redeemAssertion(id: string, expiresAt: Seconds): Promise<boolean>;
 }

@@ -1,15 +1,23 @@
-/** The current time in whole seconds since 1970 (NumericDate, RFC 7519 section 2). */
-export function now(): number {
-  return Math.floor(Date.now() / 1000);
+import { toSeconds } from './duration.ts';
+import type { Milliseconds, Seconds } from './duration.ts';
+
+/** The current time, in whole seconds. */
+export function now(): Seconds {
+  return Math.floor(toSeconds(Date.now()));
+}
+
+/** The span since a time of `performance.now()`, with fractions. */
+export function secondsSince(startedAt: Milliseconds): Seconds {
+  return toSeconds(performance.now() - startedAt);
 }
 
 /**
  * Reads the state of a storage, and by how many milliseconds its clock is ahead of this machine's; negative when it is behind. 0
  * where it has no clock of its own, and where the time of the read explains the difference.
  */
-export async function readState<State extends { readonly clock?: number | undefined }>(storage: {
+export async function readState<State extends { readonly clock?: Milliseconds | undefined }>(storage: {
   state(): Promise<State>;
-}): Promise<{ readonly state: State; readonly ahead: number }> {
+}): Promise<{ readonly state: State; readonly ahead: Milliseconds }> {
   const before = Date.now();
   const state = await storage.state();
   const after = Date.now();

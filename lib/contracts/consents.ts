@@ -1,7 +1,6 @@
-/**
- * The consent of a user for a client, given on the consent page: one per user and client, for all sessions and browsers. Times
- * are in seconds since 1970.
- */
+import type { Seconds } from './duration.ts';
+
+/** The consent of a user for a client, given on the consent page: one per user and client, for all sessions and browsers. */
 export interface Consent {
   readonly userId: string;
   readonly clientId: string;
@@ -17,10 +16,10 @@ export interface Consent {
    * not been asked. Each API other than the default has entries of its own: in front of the host are the URL of the API and a space.
    */
   readonly hosts: Readonly<Record<string, readonly string[]>>;
-  readonly createdAt: number;
-  readonly updatedAt: number;
+  readonly createdAt: Seconds;
+  readonly updatedAt: Seconds;
   /** When the client last acted for the user, to the hour. */
-  readonly lastUsedAt: number | undefined;
+  readonly lastUsedAt: Seconds | undefined;
 }
 
 /** Stores consents: the `consents` of a {@link Storage}. */
@@ -36,8 +35,8 @@ export interface ConsentStore {
    * stored. @default it is stored in any case
    */
   add(consent: Consent, sequence?: number): Promise<void>;
-  /** Records that the client acted for the user, in seconds since 1970. May lose a record; no request waits for it. */
-  touch(userId: string, clientId: string, at: number): Promise<void>;
+  /** Records that the client acted for the user. May lose a record; no request waits for it. */
+  touch(userId: string, clientId: string, at: Seconds): Promise<void>;
   /** Resolves to `false` when there was none. The grants stay; the caller revokes them with `GrantStore.revoke`. */
   delete(userId: string, clientId: string): Promise<boolean>;
   /** Deletes all consents of all users, in batches. Resolves to their number. */

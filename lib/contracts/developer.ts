@@ -1,3 +1,4 @@
+import type { Milliseconds, Seconds } from './duration.ts';
 import type { AuditQuery, AuditRecord } from './audit.ts';
 import type { ClientChanges, ClientFields, NewSecret } from './client-registry.ts';
 import type { Client, ClientQuery, ClientSecret } from './clients.ts';
@@ -59,7 +60,7 @@ export interface Developer {
    * administrator can change the name, the homepage, the redirect URIs and the kind of a first-party app, or add scopes to it, and only
    * an administrator can mark an app as first-party or verified.
    *
-   * @param options.ifUpdatedAt - the `updatedAt` of the app that the user saw, in seconds since 1970: nothing is changed when
+   * @param options.ifUpdatedAt - the `updatedAt` of the app that the user saw: nothing is changed when
    * the app has been updated since
    * @throws ClientInvalidError as `create`
    * @throws ClientChangedError when the app has been changed since `ifUpdatedAt`
@@ -67,7 +68,7 @@ export interface Developer {
   update(
     id: string,
     changes: Omit<ClientChanges, 'ownerId' | 'lifetimes'>,
-    options?: { ifUpdatedAt?: number | undefined },
+    options?: { ifUpdatedAt?: Seconds | undefined },
   ): Promise<Client>;
   /**
    * Replaces or removes the logo of an app, which is not verified then: see `ClientRegistry.setLogo`. Only an administrator can replace
@@ -100,14 +101,14 @@ export interface Developer {
   /**
    * Adds a secret; the existing ones stay valid.
    *
-   * @param options.expiresAt - in seconds since 1970. `undefined`: it does not expire
+   * @param options.expiresAt - `undefined`: it does not expire
    * @param once - as for `create`
    * @returns `undefined` when an earlier post of the form has added the secret, or is about to
    * @throws ClientInvalidError for a public app, a label that is too long, or too many secrets
    */
   addSecret(
     id: string,
-    options: { label: string; expiresAt: number | undefined },
+    options: { label: string; expiresAt: Seconds | undefined },
     once: string,
   ): Promise<NewSecret | undefined>;
   /** Deletes a secret; requests with it are refused at once. Resolves to `false` when the app has no such secret. */
@@ -146,8 +147,8 @@ export interface AppUsage {
   readonly limited: boolean;
   /** The last 30 days in UTC, today last: fewer where it is `limited`, and where events are stored for a shorter time. */
   readonly days: readonly {
-    /** When the day begins, in seconds since 1970. */
-    readonly at: number;
+    /** When the day begins. */
+    readonly at: Seconds;
     /** Tokens issued. */
     readonly issued: number;
     /** Token and authorization requests that were refused. */
@@ -179,7 +180,7 @@ export interface AuthorizedResource extends NamedResource {
   readonly limited: boolean;
 }
 
-/** An app that a user has authorized. Times are in seconds since 1970. */
+/** An app that a user has authorized. */
 export interface AuthorizedApp {
   readonly client: Client;
   /** The scopes that the user has consented to, with their descriptions: those of the default API, the server's own. */
@@ -189,9 +190,9 @@ export interface AuthorizedApp {
   /** What the user has consented to at other APIs (see the option `resources`), and at the userinfo endpoint. */
   readonly resources: readonly AuthorizedResource[];
   /** When the user first consented. */
-  readonly createdAt: number;
+  readonly createdAt: Seconds;
   /** To the hour; `undefined` when it was never used. */
-  readonly lastUsedAt: number | undefined;
+  readonly lastUsedAt: Seconds | undefined;
   /** The tools that it has called lately as an agent, the last one first. */
   readonly tools: readonly ToolUse[];
   /** The authorizations that it can still use, at most 50, the last used one first: each machine or browser has its own. */
@@ -202,13 +203,13 @@ export interface AuthorizedApp {
   readonly lastLogout: LastLogout | undefined;
 }
 
-/** One authorization of an app by a user: a grant. Times are in seconds since 1970. */
+/** One authorization of an app by a user: a grant. */
 export interface Connection {
   /** The id of the grant, as in the `grant_id` claim. */
   readonly id: string;
-  readonly createdAt: number;
+  readonly createdAt: Seconds;
   /** To the hour; `undefined`: not used after its first hour. */
-  readonly lastUsedAt: number | undefined;
+  readonly lastUsedAt: Seconds | undefined;
   /** Where the user has authorized it; `undefined` when that was not stored. */
   readonly origin: GrantOrigin | undefined;
 }
@@ -217,8 +218,8 @@ export interface Connection {
 export interface ToolUse {
   /** Its name, such as `rename_school`. */
   readonly name: string;
-  /** When it was last called, in milliseconds since 1970. */
-  readonly at: number;
+  /** When it was last called. */
+  readonly at: Milliseconds;
 }
 
 /** The apps that a user has authorized. */

@@ -1,21 +1,19 @@
+import type { Milliseconds, Seconds } from './duration.ts';
 import type { Consent } from './consents.ts';
 import type { LogoutNotice } from './logouts.ts';
 
-/**
- * One authorization of a client by a user: the parent of one code and of every token issued from it (the "family"). Times are
- * in seconds since 1970.
- */
+/** One authorization of a client by a user: the parent of one code and of every token issued from it (the "family"). */
 export interface Grant {
   readonly id: string;
   readonly userId: string;
   readonly clientId: string;
   /** The scopes that it is limited to. Empty: it permits nothing. `undefined`: no limit, it permits all that the user may do. */
   readonly scopes: readonly string[] | undefined;
-  readonly createdAt: number;
+  readonly createdAt: Seconds;
   /** When its code expires. A storage keeps the grant until then, and until the last of its credentials has expired. */
-  readonly expiresAt: number;
+  readonly expiresAt: Seconds;
   /** When it was revoked, with every code and token of it; `undefined` when it was not. */
-  readonly revokedAt: number | undefined;
+  readonly revokedAt: Seconds | undefined;
   /**
    * {@link RevocationStore.latestSequence} at the start of the authorization request. The grant is invalid when its user or its
    * client, or all of them, have been ended with a greater number.
@@ -40,8 +38,8 @@ export interface GrantOrigin {
 
 /** A grant that a client can still use. */
 export interface UsableGrant extends Grant {
-  /** In seconds since 1970, to the hour. `undefined`: only within the first hour, or never. */
-  readonly lastUsedAt: number | undefined;
+  /** To the hour. `undefined`: only within the first hour, or never. */
+  readonly lastUsedAt: Seconds | undefined;
 }
 
 /** The grants to revoke: one, or all of a user for a client. */
@@ -55,10 +53,9 @@ export interface Credential {
   readonly grantId: string;
   /** The data that the engine (`oidc-provider`) stores with it. JSON; holds no credential. */
   readonly payload: Readonly<Record<string, unknown>>;
-  /** In seconds since 1970. */
-  readonly expiresAt: number;
+  readonly expiresAt: Seconds;
   /** When it was spent, in milliseconds since 1970 by the clock of the storage; only the storage compares it. */
-  readonly consumedAt: number | undefined;
+  readonly consumedAt: Milliseconds | undefined;
   /** The value that this one was exchanged for, encrypted with a key derived from this credential's value. */
   readonly sealedSuccessor: string | undefined;
 }
@@ -75,10 +72,10 @@ export interface GrantPrerequisites {
 export interface FoundCredential {
   readonly credential: Credential;
   readonly grant: Grant;
-  /** In seconds, until it expires; 0 or less when it has. */
-  readonly expiresIn: number;
-  /** In milliseconds, since it was spent; `undefined` when it was not. */
-  readonly spentFor: number | undefined;
+  /** Until it expires; 0 or less when it has. */
+  readonly expiresIn: Seconds;
+  /** Since it was spent; `undefined` when it was not. */
+  readonly spentFor: Milliseconds | undefined;
 }
 
 /** The result of {@link GrantStore.redeem}. */
@@ -128,8 +125,8 @@ export interface GrantStore {
     exchange: {
       successor?: Credential | undefined;
       sealedSuccessor?: string | undefined;
-      /** When the access token of the response expires, in seconds since 1970: the grant is stored at least until then. */
-      neededUntil?: number | undefined;
+      /** When the access token of the response expires: the grant is stored at least until then. */
+      neededUntil?: Seconds | undefined;
       /** The `sessionUid` that the grant still has to have: its login session has not ended. @default whichever */
       sessionUid?: string | undefined;
     },
@@ -140,17 +137,16 @@ export interface GrantStore {
    */
   list(
     userId: string,
-    /** `now` is in seconds since 1970. `limit`: so many for each client at most. */
-    page: { readonly now: number; readonly limit: number },
+    /** `limit`: so many for each client at most. */
+    page: { readonly now: Seconds; readonly limit: number },
   ): Promise<readonly UsableGrant[]>;
-  /** Records that the client used a grant, in seconds since 1970. May lose a record; no request waits for it. */
-  touch(id: string, at: number): Promise<void>;
+  /** Records that the client used a grant. May lose a record; no request waits for it. */
+  touch(id: string, at: Seconds): Promise<void>;
   /**
    * Marks grants as revoked.
    *
-   * @param at - in seconds since 1970
    * @param notice - the clients at which the user is signed in by the grants are told, see {@link LogoutStore}. `undefined`: nobody is told
    * @returns the ids of the grants that were not revoked before
    */
-  revoke(selector: GrantSelector, at: number, notice?: LogoutNotice): Promise<readonly string[]>;
+  revoke(selector: GrantSelector, at: Seconds, notice?: LogoutNotice): Promise<readonly string[]>;
 }

@@ -1,3 +1,5 @@
+import type { Seconds } from './duration.ts';
+
 /** The response to a request with an `Idempotency-Key`, sent again when the request is repeated. */
 export interface StoredAnswer {
   readonly status: number;
@@ -5,7 +7,7 @@ export interface StoredAnswer {
   readonly body: string;
 }
 
-/** A request with an `Idempotency-Key`. Times are in seconds since 1970. */
+/** A request with an `Idempotency-Key`. */
 export interface StoredRequest {
   /** SHA-256 of the caller and the key, base64url. */
   readonly id: string;
@@ -16,8 +18,8 @@ export interface StoredRequest {
    */
   readonly attempt: string;
   /** Until when no other attempt may take the request over. */
-  readonly leasedUntil: number;
-  readonly expiresAt: number;
+  readonly leasedUntil: Seconds;
+  readonly expiresAt: Seconds;
   /** `undefined` while the request runs. */
   readonly answer: StoredAnswer | undefined;
 }
@@ -32,17 +34,13 @@ export interface IdempotencyStore {
    * lease ended before `now` without an answer is taken over by one caller with the same fingerprint; an expired one by any
    * caller. The attempt that runs the request gets `undefined` again when it repeats the call, such as after a lost database
    * response.
-   *
-   * @param now - in seconds since 1970
    */
-  begin(request: StoredRequest, now: number): Promise<StoredRequest | undefined>;
+  begin(request: StoredRequest, now: Seconds): Promise<StoredRequest | undefined>;
   /**
    * Moves the end of the lease, and `expiresAt` too when that is earlier. Resolves to `false` when the request has an answer,
    * or another attempt has taken it over.
-   *
-   * @param leasedUntil - in seconds since 1970
    */
-  extend(request: Pick<StoredRequest, 'id' | 'attempt'>, leasedUntil: number): Promise<boolean>;
+  extend(request: Pick<StoredRequest, 'id' | 'attempt'>, leasedUntil: Seconds): Promise<boolean>;
   /**
    * Stores the answer; a repeated call keeps the first one. Resolves to `false` when another attempt has taken the request
    * over, whose answer is stored instead.

@@ -1,8 +1,8 @@
 /**
  * The ports: the interfaces between the modules of this package, the host, and its storage and pages. Types only.
  *
- * Times are whole seconds since 1970 (RFC 7519 NumericDate) unless a name says otherwise. Ids of credentials in the
- * storage are SHA-256 hashes: no port receives the value of a code, a refresh token, a secret or a session id.
+ * Ids of credentials in the storage are SHA-256 hashes: no port receives the value of a code, a refresh token, a secret or a
+ * session id.
  */
 export type * from './people.ts';
 export type * from './clients.ts';

@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 
+import type { Seconds } from './duration.ts';
 import type { Client } from './clients.ts';
 
 /**
@@ -57,16 +58,16 @@ export interface DeviceAttempt {
 /** A refresh of an authorization. */
 export interface RefreshAttempt {
   readonly grantId: string;
-  /** Of the access token, in seconds. */
-  readonly lifetime: number;
+  /** Of the access token. */
+  readonly lifetime: Seconds;
 }
 
 /** Recognizes the browsers in which an account has logged in before, by a cookie. */
 export interface KnownBrowsers {
   /** The identifier of the browser, if this account has logged in with it. */
   find(cookie: string, login: string): string | undefined;
-  /** The value to set the cookie to after a successful login, and when it expires, in seconds since 1970. */
-  renew(cookie: string, login: string): { readonly cookie: string; readonly expiresAt: number };
+  /** The value to set the cookie to after a successful login, and when it expires. */
+  renew(cookie: string, login: string): { readonly cookie: string; readonly expiresAt: Seconds };
 }
 
 /**
@@ -88,8 +89,8 @@ export interface CallerLimit {
   readonly name: string;
   /** The largest number of requests in a window. */
   readonly requests: number;
-  /** In seconds, from the first request on. */
-  readonly window: number;
+  /** From the first request on. */
+  readonly window: Seconds;
 }
 
 /** Makes what finds the limiter of a caller. Equal limits have the same limiters. */
@@ -106,10 +107,10 @@ export interface CallerLimiter {
    */
   take(count: number): number | undefined | Promise<number | undefined>;
   /** Uncounts requests on this node, unless their window has ended. */
-  giveBack(count: number, window: number): void;
+  giveBack(count: number, window: Seconds): void;
   readonly remaining: number;
-  /** The time to the end of the window, in seconds. */
-  readonly seconds: number;
+  /** The time to the end of the window. */
+  readonly seconds: Seconds;
 }
 
 /**

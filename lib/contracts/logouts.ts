@@ -1,8 +1,7 @@
+import type { Seconds } from './duration.ts';
 import { now } from './clock.ts';
 
-/**
- * A client that has to be told that a user was signed out (OpenID Connect Back-Channel Logout 1.0). Times are in seconds since 1970.
- */
+/** A client that has to be told that a user was signed out (OpenID Connect Back-Channel Logout 1.0). */
 export interface LogoutDelivery {
   /** The id of a grant, by which the user was signed in at the client. */
   readonly id: string;
@@ -11,19 +10,19 @@ export interface LogoutDelivery {
   /** The {@link Grant.sessionUid} of the grant. */
   readonly sessionUid: string;
   /** When the session or the grant was ended. */
-  readonly createdAt: number;
+  readonly createdAt: Seconds;
   /** When the client is told, or told again; `undefined`: it was told, or is not told any more. */
-  readonly dueAt: number | undefined;
+  readonly dueAt: Seconds | undefined;
   /** How often a node has begun to tell the client. */
   readonly attempts: number;
   /** A random id of the last attempt: another node may take over what a node that died has begun. */
   readonly attempt: string | undefined;
   /** When the last attempt ended; `undefined` before. */
-  readonly answeredAt: number | undefined;
+  readonly answeredAt: Seconds | undefined;
   /** Why the last attempt failed, such as `timeout`; `undefined`: it did not. */
   readonly error: string | undefined;
   /** The row can be pruned then. */
-  readonly expiresAt: number;
+  readonly expiresAt: Seconds;
 }
 
 /** How an app was told of the last logout, as pages show it. */
@@ -35,11 +34,11 @@ export interface TakenLogout extends LogoutDelivery {
   readonly uri: string | undefined;
 }
 
-/** What an end of a session or of grants stores for the clients that are told of it, in the same write. In seconds since 1970. */
+/** What an end of a session or of grants stores for the clients that are told of it, in the same write. */
 export type LogoutNotice = Pick<LogoutDelivery, 'createdAt' | 'expiresAt'>;
 
-// In seconds: a day in which the client is told again, and a day in which the result is shown.
-const KEPT = 172_800;
+// A day in which the client is told again, and a day in which the result is shown.
+const KEPT: Seconds = 172_800;
 
 export function newLogoutNotice(): LogoutNotice {
   const createdAt = now();
@@ -70,8 +69,8 @@ export interface LogoutStore {
   take(
     attempt: string,
     page: {
-      readonly now: number;
-      readonly leasedUntil: number;
+      readonly now: Seconds;
+      readonly leasedUntil: Seconds;
       readonly limit: number;
       readonly perClient: number;
       readonly except: readonly string[];

@@ -1,3 +1,4 @@
+import type { Seconds } from './duration.ts';
 import type { PassportUse } from './passport.ts';
 import type { Principal } from './principals.ts';
 
@@ -45,7 +46,7 @@ export interface EndpointOutcome {
   /** The OAuth error code of the response, such as `invalid_grant`; `undefined` for a success. */
   readonly error: string | undefined;
   /** The duration, from the start of the request to the finished response. */
-  readonly seconds: number;
+  readonly seconds: Seconds;
 }
 
 /** The outcome of a request to any endpoint, with what only the log says of it. */
@@ -74,7 +75,7 @@ export type GuardOutcome =
       readonly remembered: false;
       readonly credential: Principal['credential'];
       /** How long it took to verify the token and to load its user or client. */
-      readonly seconds: number;
+      readonly seconds: Seconds;
     }
   | {
       readonly admitted: false;
@@ -91,7 +92,7 @@ export interface LogoutOutcome {
   readonly error: string | undefined;
   /** `false`: the client is told again. */
   readonly isLast: boolean;
-  readonly seconds: number;
+  readonly seconds: Seconds;
 }
 
 /**

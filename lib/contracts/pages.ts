@@ -1,5 +1,6 @@
 import type { Context, Middleware } from 'koa';
 
+import type { Seconds } from './duration.ts';
 import type { Client } from './clients.ts';
 import type { AuthorizedApps, Developer, NamedResource } from './developer.ts';
 import type { User } from './people.ts';
@@ -48,7 +49,7 @@ export interface InteractionScope {
   readonly consented: boolean;
 }
 
-/** A device authorization request (RFC 8628), with the data that its page shows. Times are in seconds since 1970. */
+/** A device authorization request (RFC 8628), with the data that its page shows. */
 export interface DeviceRequest {
   /** The code as the device shows it: `WDJB-MJHT`. The user compares it with that of the device. */
   readonly userCode: string;
@@ -59,7 +60,7 @@ export interface DeviceRequest {
   readonly scopes: readonly InteractionScope[];
   /** Whether the client is limited to these scopes, as in {@link Interaction}. */
   readonly limited: boolean;
-  readonly requestedAt: number;
+  readonly requestedAt: Seconds;
   /** The IP address that the device's request came from; empty when a proxy sent none. */
   readonly address: string;
   /** Whether that address and the browser's belong to one subscriber, as those of a home do. */

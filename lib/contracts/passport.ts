@@ -1,3 +1,5 @@
+import type { Seconds } from './duration.ts';
+
 /** A client of Laravel Passport, in one form for all of its versions. */
 export interface PassportClient {
   /** A number as text, or a UUID. */
@@ -17,8 +19,7 @@ export interface PassportClient {
   readonly provider: string | undefined;
   readonly owner: { readonly id: string; readonly type: string | undefined } | undefined;
   readonly revoked: boolean;
-  /** In seconds since 1970. */
-  readonly createdAt: number | undefined;
+  readonly createdAt: Seconds | undefined;
 }
 
 /** What the tables of Passport say of an access token. */
@@ -37,10 +38,10 @@ export interface PassportRefreshToken {
   /** Neither it nor its client is revoked, and its client is for the users of the source's `provider`. */
   readonly isLive: boolean;
   /**
-   * Not before this time was it issued, in seconds since 1970: Laravel stores times without their zone. `undefined`: the row of
+   * Not before this time was it issued: Laravel stores times without their zone. `undefined`: the row of
    * its access token was purged.
    */
-  readonly issuedAfter: number | undefined;
+  readonly issuedAfter: Seconds | undefined;
 }
 
 /** The tokens of a user for a client that are not revoked. */
@@ -48,8 +49,8 @@ export interface PassportConnection {
   readonly clientId: string;
   /** The scopes of each of them: different lists, each once. */
   readonly scopes: readonly (readonly string[])[];
-  /** When the first one was issued, in seconds since 1970; as exact as the zone of Laravel's times is UTC. */
-  readonly since: number;
+  /** When the first one was issued; as exact as the zone of Laravel's times is UTC. */
+  readonly since: Seconds;
 }
 
 /** The live tokens of a client and of a kind: neither revoked nor expired. */
@@ -59,8 +60,8 @@ export interface PassportTokenCount {
   /** An access token of a `user`, a `personal` one, or one of a `client` for itself; or a `refresh` token. */
   readonly kind: 'client' | 'personal' | 'refresh' | 'user';
   readonly count: number;
-  /** When the last one ends, in seconds since 1970; as exact as the zone of Laravel's times is UTC. */
-  readonly lastEnd: number;
+  /** When the last one ends; as exact as the zone of Laravel's times is UTC. */
+  readonly lastEnd: Seconds;
 }
 
 /** The use of a token of Passport at this server. */
@@ -69,8 +70,7 @@ export interface PassportUse {
   readonly id: string;
   readonly clientId: string;
   readonly kind: PassportTokenCount['kind'];
-  /** In seconds since 1970. */
-  readonly at: number;
+  readonly at: Seconds;
 }
 
 /** How many tokens of a client and of a kind were used. */
@@ -84,11 +84,11 @@ export interface PassportUseStore {
   /** Records uses, of each token the latest. Can be repeated. They may be pruned after a week. */
   record(uses: readonly PassportUse[]): Promise<void>;
   /** Counts the tokens that were used within a day, and within a week, before `at`. */
-  count(at: number): Promise<readonly PassportUseCount[]>;
+  count(at: Seconds): Promise<readonly PassportUseCount[]>;
 }
 
 /** In seconds. */
-export const PASSPORT_USE_KEPT: number = 7 * 86_400;
+export const PASSPORT_USE_KEPT: Seconds = 7 * 86_400;
 
 /** Which rows of Passport to mark as revoked: an access token with its refresh tokens, or all of a user, a client, or both. */
 export type PassportSelector =

@@ -1,4 +1,6 @@
-/** A personal access token as it is stored, and as it is listed. Its value is not stored. Times are in seconds since 1970. */
+import type { Seconds } from './duration.ts';
+
+/** A personal access token as it is stored, and as it is listed. Its value is not stored. */
 export interface PersonalToken {
   /** Not a credential: it names the token in lists, in the audit log and at introspection (`jti`). */
   readonly id: string;
@@ -11,10 +13,10 @@ export interface PersonalToken {
   readonly scopes: readonly string[] | undefined;
   /** The permissions that it is limited to, where its API has no scopes. Empty: it says who the user is, and permits nothing. */
   readonly permissions: readonly string[] | undefined;
-  readonly createdAt: number;
-  readonly expiresAt: number;
+  readonly createdAt: Seconds;
+  readonly expiresAt: Seconds;
   /** To the hour. `undefined`: never. */
-  readonly lastUsedAt: number | undefined;
+  readonly lastUsedAt: Seconds | undefined;
   /** The IP address of that use. */
   readonly lastUsedFrom: string | undefined;
 }
@@ -32,8 +34,7 @@ export interface NewPersonalTokenRow extends Omit<PersonalToken, 'lastUsedAt' | 
 
 /** Where and when a personal access token was used. */
 export interface PersonalTokenUse {
-  /** In seconds since 1970. */
-  readonly at: number;
+  readonly at: Seconds;
   readonly address: string;
   /** The network of the address, such as `192.0.2.0/24`. */
   readonly network: string;
@@ -51,14 +52,14 @@ export interface PersonalTokenStore {
    */
   insert(
     token: NewPersonalTokenRow,
-    bound: { readonly limit: number; readonly now: number },
+    bound: { readonly limit: number; readonly now: Seconds },
   ): Promise<boolean>;
   /** Finds a token by the hash of its value, expired ones included. */
   findByHash(hash: string): Promise<PersonalToken | undefined>;
   /** Finds a token by its id, expired ones included. */
   find(id: string): Promise<PersonalToken | undefined>;
   /** Lists the tokens of a user that have not expired at `now`, newest first. */
-  list(userId: string, now: number): Promise<readonly PersonalToken[]>;
+  list(userId: string, now: Seconds): Promise<readonly PersonalToken[]>;
   /** Deletes a token. Resolves to `false` when there is none. */
   delete(id: string): Promise<boolean>;
   /**
@@ -93,7 +94,7 @@ export interface TokenChoice {
 export interface OwnPersonalTokens {
   /** `false`: the gate has the permission `use_personal_tokens`, and the user does not hold it. */
   readonly mayUse: boolean;
-  readonly maxLifetime: number;
+  readonly maxLifetime: Seconds;
   readonly perUser: number;
   /** The APIs that a token can be for, the default one first, with what it can be limited to. */
   readonly apis: readonly {
@@ -120,7 +121,7 @@ export interface OwnPersonalTokens {
   create(
     token: {
       readonly name: string;
-      readonly lifetime: number;
+      readonly lifetime: Seconds;
       readonly resource: string | undefined;
       readonly chosen: readonly string[];
     },

@@ -1,3 +1,4 @@
+import type { Seconds } from './duration.ts';
 import type { Client } from './clients.ts';
 import type { User } from './people.ts';
 import type { PersonalToken } from './personal-tokens.ts';
@@ -121,15 +122,15 @@ export interface Gate<P extends string = string, R extends string = string, S ex
   authorize<K extends P & keyof S>(principal: Principal, permission: K, resource: S[K]): void;
 }
 
-/** The claims of a verified access token (RFC 9068 section 2.2). Times are in seconds since 1970. */
+/** The claims of a verified access token (RFC 9068 section 2.2). */
 export interface AccessTokenClaims {
   readonly iss: string;
   /** The API; the userinfo endpoint for a token with no other scopes than those of OpenID Connect; both, the API first. */
   readonly aud: string | string[];
   readonly sub: string;
   readonly client_id: string;
-  readonly iat: number;
-  readonly exp: number;
+  readonly iat: Seconds;
+  readonly exp: Seconds;
   readonly jti: string;
   readonly scope?: string | undefined;
   /**

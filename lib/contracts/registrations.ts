@@ -1,19 +1,20 @@
+import type { Seconds } from './duration.ts';
 import type { Client, ClientSecret } from './clients.ts';
 import type { Consent } from './consents.ts';
 
 /** How a client that registered itself authenticates: its `token_endpoint_auth_method` (RFC 7591 section 2). */
 export type RegisteredAuthMethod = 'none' | 'client_secret_basic' | 'client_secret_post';
 
-/** The registration of a client that registered itself. Times are in seconds since 1970. */
+/** The registration of a client that registered itself. */
 export interface StoredRegistration {
   readonly clientId: string;
   /** SHA-256 of the registration access token (RFC 7592 section 1.2), base64url; `''`: none. */
   readonly tokenHash: string;
   readonly authMethod: RegisteredAuthMethod;
   /** From when on the client is removed if it is unused. A consent moves it to `unusedAfter` later. */
-  readonly removableAt: number;
-  /** For how long the client is kept after it was last used, in seconds. */
-  readonly unusedAfter: number;
+  readonly removableAt: Seconds;
+  /** For how long the client is kept after it was last used. */
+  readonly unusedAfter: Seconds;
   /** A keyed hash of the network that the client was registered from. */
   readonly network: string;
 }
@@ -23,9 +24,9 @@ export interface RegistrationPlaces {
   readonly limit: number;
   /** Of the clients that one user alone has authorized, a user keeps this number. */
   readonly perUser: number;
-  /** Of these, one gives way too when it was not used since then; in seconds since 1970. */
-  readonly unusedSince: number;
-  readonly now: number;
+  /** Of these, one gives way too when it was not used since then. */
+  readonly unusedSince: Seconds;
+  readonly now: Seconds;
 }
 
 /** Stores the clients that registered themselves (RFC 7591): the `registrations` of a {@link Storage}. */
@@ -73,7 +74,7 @@ export interface RegistrationStore {
    * @returns the deleted clients, and the number of registrations that were looked at: call it again until that is 0
    */
   deleteUnused(
-    now: number,
+    now: Seconds,
     limit: number,
   ): Promise<{ readonly deleted: readonly Pick<Client, 'id' | 'name'>[]; readonly seen: number }>;
 }

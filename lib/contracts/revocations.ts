@@ -1,12 +1,13 @@
+import type { Seconds } from './duration.ts';
 import type { LogoutNotice } from './logouts.ts';
 
-/** An access token that was revoked before it expired. Times are in seconds since 1970. */
+/** An access token that was revoked before it expired. */
 export interface RevokedToken {
   /** Its `jti`. */
   readonly id: string;
-  readonly revokedAt: number;
+  readonly revokedAt: Seconds;
   /** When it expires: the row can be pruned then. */
-  readonly expiresAt: number;
+  readonly expiresAt: Seconds;
 }
 
 /**

@@ -1,3 +1,4 @@
+import type { Milliseconds, Seconds } from './duration.ts';
 import type { AttemptStore } from './attempts.ts';
 import type { AuditStore } from './audit.ts';
 import type { ClientStore } from './clients.ts';
@@ -28,7 +29,7 @@ export interface Finding {
 /** What the readiness of a server depends on, besides tables and keys. */
 export interface StorageState {
   /** The time of the database's clock, in milliseconds since 1970; `undefined` when it has no clock of its own. */
-  readonly clock: number | undefined;
+  readonly clock: Milliseconds | undefined;
   /**
    * Why a change has failed within the last minute, although rows can be read: the disk of the database is full, or another
    * process keeps an SQLite file locked. `undefined`: none has failed for such a reason.
@@ -39,7 +40,7 @@ export interface StorageState {
 /** The findings of the database about itself. */
 export interface StorageDiagnosis {
   /** When the oldest row that could be pruned expired, in seconds since 1970; `undefined` when there is none. */
-  readonly oldestExpired: number | undefined;
+  readonly oldestExpired: Seconds | undefined;
   /**
    * The memory in which the database keeps what it has read of its tables; `undefined` when it leaves that to the operating system,
    * or does not tell. With less memory than it needs, the database reads from the disk for most requests.
@@ -100,8 +101,7 @@ export interface ChangeFeed {
  * The storage of all data of Gatehouse. `knexStorage()` and `memoryStorage()` return one; the contract suite in
  * `koa-gatehouse/testing` checks any other implementation.
  *
- * Times are whole seconds since 1970 (RFC 7519 section 2, NumericDate) unless a member says otherwise. No method receives the
- * value of a code, a refresh token, a secret or a session id: their ids are SHA-256 hashes.
+ * No method receives the value of a code, a refresh token, a secret or a session id: their ids are SHA-256 hashes.
  *
  * Every method may throw `StorageError` when the storage cannot be reached, and no other error for well-formed input.
  * Rows past `expiresAt` may still be returned, so callers compare it with the current time.
@@ -158,7 +158,7 @@ export interface Storage {
    * Deletes up to `limit` rows that expired before `now` and that no unexpired row depends on, keys that retired before it
    * included. Resolves to the number of deleted rows; call it again until that is 0.
    */
-  prune(now: number, limit: number): Promise<number>;
+  prune(now: Seconds, limit: number): Promise<number>;
   /** Reads the clock of the database, and remembers why changes have failed; for `auth.ready()` and `auth.check()`. */
   state(): Promise<StorageState>;
   /** Reads what `auth.check()` reports of the database. */
@@ -178,8 +178,7 @@ export interface StoredSession {
   readonly userId: string;
   /** The data that the engine (`oidc-provider`) stores with it. JSON; holds no credential. */
   readonly payload: Readonly<Record<string, unknown>>;
-  /** In seconds since 1970. */
-  readonly expiresAt: number;
+  readonly expiresAt: Seconds;
   /** `RevocationStore.latestSequence` before the password was checked. */
   readonly sequence: number;
 }
@@ -220,7 +219,7 @@ export interface SessionStore {
   deleteOfUser(userId: string): Promise<number>;
 }
 
-/** A key of the server, shared by all nodes, that signs tokens or cookies. Times are in seconds since 1970. */
+/** A key of the server, shared by all nodes, that signs tokens or cookies. */
 export interface StoredKey {
   /** The `kid` of a signing key. */
   readonly id: string;
@@ -230,11 +229,11 @@ export interface StoredKey {
   readonly generation: number;
   /** The JWK as JSON text, or that text encrypted with the key-encryption key. */
   readonly material: string;
-  readonly createdAt: number;
+  readonly createdAt: Seconds;
   /** From when on it signs. */
-  readonly activeAt: number;
+  readonly activeAt: Seconds;
   /** Until when what it signed is accepted; `undefined` while it is the newest key. */
-  readonly retiresAt: number | undefined;
+  readonly retiresAt: Seconds | undefined;
 }
 
 /** Stores the server's own keys: the `keys` of a {@link Storage}. */
@@ -247,7 +246,7 @@ export interface KeyStore {
    * Sets when a key retires, in seconds since 1970. An earlier time that is stored stays, so that a key that was ended is not
    * kept by a rotation under way; it is written again then, so that this call too waits until the write lasts.
    */
-  retire(id: string, retiresAt: number): Promise<void>;
+  retire(id: string, retiresAt: Seconds): Promise<void>;
   /**
    * Replaces the material of a key by the same key encrypted otherwise, where it is still `from`. Resolves to `false`, changing
    * nothing, when it is not, or when there is no such key any more.

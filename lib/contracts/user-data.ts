@@ -1,3 +1,4 @@
+import type { Seconds } from './duration.ts';
 import type { AuditRecord } from './audit.ts';
 import type { Consent } from './consents.ts';
 import type { AuthorizedApp } from './developer.ts';
@@ -20,7 +21,7 @@ export type StoredUserData =
  */
 export interface UserDataStore {
   /** Lists the login sessions of a user that have not expired at `now` and were not ended, newest first. */
-  sessions(userId: string, now: number): Promise<readonly UserSession[]>;
+  sessions(userId: string, now: Seconds): Promise<readonly UserSession[]>;
   /** Reads the rows that no other store lists: sessions and grants, ended ones included, and the events that the user is in. */
   read(userId: string, onPage: (page: StoredUserData) => void): Promise<void>;
   /**
@@ -36,13 +37,13 @@ export interface UserDataStore {
   erase(userId: string, onBatch: (rows: number) => boolean): Promise<void>;
 }
 
-/** A login session, for its user. Times are in seconds since 1970. */
+/** A login session, for its user. */
 export interface UserSession {
   /** Not a credential: a hash of it. */
   readonly id: string;
   /** When the user logged in. */
-  readonly createdAt: number;
-  readonly expiresAt: number;
+  readonly createdAt: Seconds;
+  readonly expiresAt: Seconds;
 }
 
 /** Whether an audit record names a user: as the one that it is about, or as the one who caused it. */

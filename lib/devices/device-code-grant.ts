@@ -1,3 +1,5 @@
+import { toMilliseconds } from '../contracts/duration.ts';
+import type { Seconds } from '../contracts/duration.ts';
 import { errors } from '../engine/oidc-provider.ts';
 
 import { now } from '../contracts/clock.ts';
@@ -22,7 +24,7 @@ import type { GrantParts } from '../token/exchange.ts';
  */
 export const deviceCodeGrant = (
   parts: GrantParts,
-  { interval }: { readonly interval: number },
+  { interval }: { readonly interval: Seconds },
 ): GrantType => ({
   name: DEVICE_GRANT,
   parameters: ['device_code', 'resource'],
@@ -50,9 +52,9 @@ const TOLERANCE = 0.8;
 async function countPoll(
   deviceCodes: DeviceCodeStore,
   { id, polledAt = 0 }: DeviceCode,
-  interval: number,
+  interval: Seconds,
 ): Promise<void> {
   const at = Date.now();
-  const since = at - interval * 1000 * TOLERANCE;
+  const since = at - toMilliseconds(interval) * TOLERANCE;
   if (polledAt > since || !(await deviceCodes.poll(id, { at, since }))) throw new errors.SlowDown();
 }

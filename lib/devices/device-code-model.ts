@@ -1,5 +1,6 @@
 import type { Adapter, AdapterPayload } from 'oidc-provider';
 
+import type { Seconds } from '../contracts/duration.ts';
 import { now } from '../contracts/clock.ts';
 import type { DeviceAttempt, DeviceCode, DeviceCodeStore, Limiter } from '../contracts/index.ts';
 import { addressOf } from '../http/address.ts';
@@ -18,8 +19,8 @@ export interface DeviceCodeParts {
   readonly deviceRequests: Limiter<DeviceAttempt> | undefined;
 }
 
-// In seconds. A device that polls a little late is still told that its code has expired.
-const KEPT_AFTER_EXPIRY = 300;
+// A device that polls a little late is still told that its code has expired.
+const KEPT_AFTER_EXPIRY: Seconds = 300;
 
 /**
  * Device codes, which the device authorization endpoint of the engine saves (RFC 8628 section 3.2). They are redeemed in

@@ -3,6 +3,7 @@ import type { JWTPayload } from 'jose';
 import { errors, Provider } from 'oidc-provider';
 import type { Configuration, KoaContextWithOIDC } from 'oidc-provider';
 
+import type { Seconds } from '../contracts/duration.ts';
 import { ASSERTION_ALGORITHMS } from '../clients/public-keys.ts';
 import type { KeySet, RemoteKeys } from '../clients/remote-keys.ts';
 import { now } from '../contracts/clock.ts';
@@ -16,15 +17,15 @@ import type { PresentedAssertion } from './request.ts';
  * section 2.2). The engine verifies them; the following is what it leaves open.
  */
 
-// In seconds: how far ahead the expiry of an assertion may be. It bounds how long one that was intercepted and not used can be used,
+// How far ahead the expiry of an assertion may be. It bounds how long one that was intercepted and not used can be used,
 // and how many used ones are stored. Libraries make assertions for a minute to an hour.
-const LONGEST_LIFETIME = 3600;
+const LONGEST_LIFETIME: Seconds = 3600;
 
-// In seconds, for clients whose clock differs: the engine's default for the same purpose.
-const CLOCK_TOLERANCE = 15;
+// For clients whose clock differs: the engine's default for the same purpose.
+const CLOCK_TOLERANCE: Seconds = 15;
 
-// In seconds: how much longer a used assertion is stored than it is valid, because the clocks of nodes differ.
-const NODE_TOLERANCE = 300;
+// How much longer a used assertion is stored than it is valid, because the clocks of nodes differ.
+const NODE_TOLERANCE: Seconds = 300;
 
 /** The engine's configuration for client assertions. */
 export const ASSERTION_CONFIGURATION: Configuration = {

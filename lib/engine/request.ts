@@ -2,6 +2,8 @@ import type { Context } from 'koa';
 import { Provider } from 'oidc-provider';
 import type { KoaContextWithOIDC } from 'oidc-provider';
 
+import { secondsSince } from '../contracts/clock.ts';
+import type { Milliseconds } from '../contracts/duration.ts';
 import type { KeySet } from '../clients/remote-keys.ts';
 import { DEVICE_GRANT } from '../contracts/devices.ts';
 import type {
@@ -27,8 +29,8 @@ export interface EngineRequest {
   readonly host: Context;
   /** `undefined`: an endpoint whose requests are not logged. */
   readonly endpoint: Endpoint | undefined;
-  /** The value of `performance.now()` when the request was handed to the engine, in milliseconds. */
-  readonly startedAt: number;
+  /** The value of `performance.now()` when the request was handed to the engine. */
+  readonly startedAt: Milliseconds;
 
   /** The first `client_id` that the engine looked up; the client may not exist. */
   clientId?: string | undefined;
@@ -227,7 +229,7 @@ export function outcomeOf(engineContext: Context, request: EngineRequest): Reque
       grantType: oidcContext && grantTypeOf(oidcContext),
       status: engineContext.status,
       error: failure === undefined ? oauthError?.error : errorOfFailure(failure),
-      seconds: (performance.now() - startedAt) / 1000,
+      seconds: secondsSince(startedAt),
     },
     reason: oauthError?.reason,
     failure,

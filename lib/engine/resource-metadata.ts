@@ -1,9 +1,10 @@
 import type { Context } from 'koa';
 
+import type { Seconds } from '../contracts/duration.ts';
 import type { ResolvedOptions, ResolvedResource } from '../options/resolved-options.ts';
 
-// In seconds. The metadata changes with the options only.
-const MAX_AGE = 3600;
+// The metadata changes with the options only.
+const MAX_AGE: Seconds = 3600;
 
 /**
  * Makes the function that answers requests for the metadata of an API (RFC 9728 section 3), and returns whether it has. Clients in

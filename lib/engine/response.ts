@@ -2,6 +2,7 @@ import type { Context, Next } from 'koa';
 import { errors } from 'oidc-provider';
 import type { Client, KoaContextWithOIDC } from 'oidc-provider';
 
+import type { Seconds } from '../contracts/duration.ts';
 import type { ClientAttempt, Limiter } from '../contracts/index.ts';
 import { StorageError, TooManyAttemptsError } from '../errors.ts';
 import { isUnavailable } from '../http/unavailable.ts';
@@ -71,8 +72,7 @@ export function answerUnavailable(ctx: Context): void {
 export class TooManyAttempts extends errors.CustomOIDCProviderError {
   override status = 429;
   override statusCode = 429;
-  /** In seconds. */
-  readonly retryAfter: number;
+  readonly retryAfter: Seconds;
 
   constructor({ retryAfter }: TooManyAttemptsError, what = 'attempts to authenticate this client') {
     super('temporarily_unavailable', `too many ${what}; try again in ${retryAfter} seconds`);

@@ -1,5 +1,6 @@
 import type { Browser } from 'playwright-core';
 
+import type { Milliseconds } from '../contracts/duration.ts';
 import { ConfigError } from '../errors.ts';
 import { crashError, firstLine, HtmlPdfError } from './error.ts';
 import { openPage } from './load.ts';
@@ -27,8 +28,8 @@ const NO_DISPLAY = ['--blink-settings=acceleratedCompositingEnabled=false', '--w
 /** The variables of this process that Chromium needs. The others may contain credentials. */
 const ENVIRONMENT = ['HOME', 'LANG', 'LC_ALL', 'PATH', 'TMPDIR', 'TZ', 'XDG_RUNTIME_DIR'];
 
-/** How often the memory is looked at while there are documents, in milliseconds. */
-const MEMORY_CHECK_INTERVAL = 250;
+/** How often the memory is looked at while there are documents. */
+const MEMORY_CHECK_INTERVAL: Milliseconds = 250;
 
 /** A document in a browser. Disposing of it marks its end. */
 export interface OpenDocument extends Disposable {

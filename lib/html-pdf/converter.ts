@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 
+import type { Milliseconds } from '../contracts/duration.ts';
 import { GatehouseError } from '../errors.ts';
 import { Browsers } from './browser.ts';
 import type { OpenDocument } from './browser.ts';
@@ -41,7 +42,7 @@ export function createHtmlToPdf(options: HtmlToPdfOptions = {}): HtmlToPdf {
     const calledAt = performance.now();
     const leave = await queue.enter(document.signal);
     const startedAt = performance.now();
-    const elapsed = (): number => Math.round(performance.now() - startedAt);
+    const elapsed = (): Milliseconds => Math.round(performance.now() - startedAt);
     observe({ type: 'started', waited: Math.round(startedAt - calledAt), waiting: queue.waiting });
     let bytes = 0;
     // Unless it ends otherwise, the caller has left the loop.
@@ -104,15 +105,15 @@ function missingError(files: readonly string[]): HtmlPdfError {
   );
 }
 
-function timeoutError(limit: number): HtmlPdfError {
+function timeoutError(limit: Milliseconds): HtmlPdfError {
   return new HtmlPdfError(
     'ERR_HTML_PDF_TIMEOUT',
     `The conversion took longer than ${limit} ms. Raise timeout, or make the document smaller.`,
   );
 }
 
-/** How long a browser may take to close a document before it is ended, in milliseconds. */
-const CLOSING_TIME = 5000;
+/** How long a browser may take to close a document before it is ended. */
+const CLOSING_TIME: Milliseconds = 5000;
 
 /** One conversion: a document in a browser, until it is closed. */
 class Conversion {

@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 
+import type { Milliseconds } from '../contracts/duration.ts';
 import { ConfigError } from '../errors.ts';
 import { optional, readOptions } from '../options/declare.ts';
 import type { Check, Given, Optional, Values } from '../options/declare.ts';
@@ -15,18 +16,18 @@ export interface Asset {
   readonly type: `image/${string}`;
 }
 
-/** A step of a conversion or of the browser. Times are in milliseconds. */
+/** A step of a conversion or of the browser. */
 export type HtmlPdfEvent =
-  | { readonly type: 'browser_started'; readonly ms: number }
+  | { readonly type: 'browser_started'; readonly ms: Milliseconds }
   | { readonly type: 'browser_ended'; readonly documents: number; readonly reason: BrowserEnd }
-  | { readonly type: 'started'; readonly waited: number; readonly waiting: number }
+  | { readonly type: 'started'; readonly waited: Milliseconds; readonly waiting: number }
   | {
       readonly type: 'missing';
       /** The first twenty files that a document names and did not get: relative URLs as written, others without their query. */
       readonly files: readonly string[];
     }
-  | { readonly type: 'finished'; readonly ms: number; readonly bytes: number }
-  | { readonly type: 'failed'; readonly ms: number; readonly code: string };
+  | { readonly type: 'finished'; readonly ms: Milliseconds; readonly bytes: number }
+  | { readonly type: 'failed'; readonly ms: Milliseconds; readonly code: string };
 
 /** Why a browser ended. */
 export type BrowserEnd = 'closed' | 'crashed' | 'memory' | 'recycled' | 'unresponsive';

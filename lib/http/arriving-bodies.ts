@@ -1,10 +1,13 @@
 import type { IncomingMessage } from 'node:http';
 
+import { toMilliseconds } from '../contracts/duration.ts';
+import type { Milliseconds, Seconds } from '../contracts/duration.ts';
+
 /** In bytes. Smaller bodies are not counted: the limit of concurrent requests bounds their number. */
 const UNCOUNTED = 64 * 1024;
 
-/** In milliseconds. A body is not evicted earlier. */
-const EVICTABLE_AFTER = 1000;
+/** A body is not evicted earlier. */
+const EVICTABLE_AFTER: Milliseconds = 1000;
 
 // A property of the request is cheaper than an entry in a map of all requests, which would cost more than the rest of this
 // file.
@@ -21,7 +24,7 @@ export function arrivingBodyOf(req: IncomingMessage): ArrivingBody | undefined {
 
 /** The body of a running request. */
 export class ArrivingBody {
-  readonly since: number = performance.now();
+  readonly since: Milliseconds = performance.now();
   isEvicted = false;
   readonly #req: IncomingMessage;
   readonly #capacity: { left: number; readonly all: number };
@@ -98,21 +101,21 @@ export interface ArrivingBodies {
 }
 
 /**
- * @param limits.timeout - in seconds: how long a body may take to arrive
+ * @param limits.timeout - how long a body may take to arrive
  * @param limits.capacity - in bytes, for all bodies together except those of up to 64 KiB. `Infinity`: no limit
  */
 export function createArrivingBodies(limits: {
-  readonly timeout: number;
+  readonly timeout: Seconds;
   readonly capacity: number;
 }): ArrivingBodies {
-  const timeout = limits.timeout * 1000;
+  const timeout = toMilliseconds(limits.timeout);
   const capacity = { left: limits.capacity, all: limits.capacity };
   // In the order in which the requests began.
   const arriving = new Set<ArrivingBody>();
   let timer: NodeJS.Timeout | undefined;
 
   /** The bodies that were arriving before a time and are still being read; complete ones are forgotten. */
-  function* readSince(time: number): Generator<ArrivingBody> {
+  function* readSince(time: Milliseconds): Generator<ArrivingBody> {
     for (const body of arriving) {
       if (body.since > time) return;
       if (body.isComplete) arriving.delete(body);

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 
+import type { Seconds } from '../contracts/duration.ts';
 import { now } from '../contracts/clock.ts';
 import type { IdempotencyStore, StoredRequest } from '../contracts/index.ts';
 
@@ -14,12 +15,12 @@ export function digest(value: unknown): string {
 /**
  * Begins a request as of now: {@link IdempotencyStore.begin}.
  *
- * @param times - in seconds: how long the attempt counts as running without a renewal, and how long the request is stored
+ * @param times - how long the attempt counts as running without a renewal, and how long the request is stored
  */
 export async function begin(
   store: Pick<IdempotencyStore, 'begin'>,
   attempt: RequestAttempt,
-  { lease, retention }: { readonly lease: number; readonly retention: number },
+  { lease, retention }: { readonly lease: Seconds; readonly retention: Seconds },
 ): Promise<StoredRequest | undefined> {
   const at = now();
   return store.begin(

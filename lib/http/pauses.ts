@@ -1,5 +1,7 @@
 import { performance } from 'node:perf_hooks';
 
+import type { Milliseconds } from '../contracts/duration.ts';
+
 /** Tells which requests arrived while this process did not run. */
 export interface Pauses {
   /**
@@ -19,8 +21,8 @@ const INTERVAL = 500;
 // clients then repeat, would not end that.
 const COMPUTING = 0.1;
 
-// In milliseconds. What is waiting already is read without a wait; Node waits for anything that comes later.
-const NO_WAIT = 1;
+// What is waiting already is read without a wait; Node waits for anything that comes later.
+const NO_WAIT: Milliseconds = 1;
 
 /**
  * Watches for pauses of the event loop. After one, what has arrived meanwhile is read first: on open connections before any timer
@@ -29,10 +31,10 @@ const NO_WAIT = 1;
 export function watchPauses(): Pauses {
   let ranAt = performance.now();
   let computed = process.cpuUsage();
-  let idleAtEnd: number | undefined;
+  let idleAtEnd: Milliseconds | undefined;
 
   /** @param time - since the timer has run */
-  function wasStopped(time: number): boolean {
+  function wasStopped(time: Milliseconds): boolean {
     const { system, user } = process.cpuUsage(computed);
     return (system + user) / 1000 < time * COMPUTING;
   }
@@ -58,6 +60,6 @@ export function watchPauses(): Pauses {
   };
 }
 
-function idleTime(): number {
+function idleTime(): Milliseconds {
   return performance.eventLoopUtilization().idle;
 }

@@ -1,5 +1,7 @@
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 
+import { toSeconds } from '../contracts/duration.ts';
+import type { Seconds } from '../contracts/duration.ts';
 import { parseIJson } from './json.ts';
 import { createPlaces } from './places.ts';
 import { checkUrl, INTERNET, PublicFetchError, sendPublic } from './public-request.ts';
@@ -23,12 +25,12 @@ export interface PublicDocument {
   /** I-JSON (RFC 7493), see `checkJson`. */
   readonly value: unknown;
   /** How many seconds it stays fresh (RFC 9111 section 4.2). `undefined`: the response does not say. */
-  readonly maxAge: number | undefined;
+  readonly maxAge: Seconds | undefined;
 }
 
 /** The limits of a {@link PublicFetch}. */
 const LIMITS = {
-  /** How long a document may take in total, in milliseconds: resolving, connecting and reading. */
+  /** How long a document may take in total: resolving, connecting and reading. */
   timeout: 5000,
   maxRunning: 32,
   /** The same per origin (RFC 6454). */
@@ -100,7 +102,7 @@ function parse(bytes: Buffer): unknown {
 }
 
 /** The freshness lifetime of a response that has just arrived (RFC 9111 section 4.2.1), less its age. */
-function freshness(headers: IncomingHttpHeaders): number | undefined {
+function freshness(headers: IncomingHttpHeaders): Seconds | undefined {
   const control = headers['cache-control'] ?? '';
   if (/(?:^|,)\s*no-(?:store|cache)\s*(?:,|$)/i.test(control)) return 0;
   const [, seconds] = /(?:^|,)\s*max-age\s*=\s*"?(\d{1,10})/i.exec(control) ?? [];
@@ -109,6 +111,6 @@ function freshness(headers: IncomingHttpHeaders): number | undefined {
     return Math.max(0, Number(seconds) - age);
   }
   if (headers.expires === undefined) return undefined;
-  const lifetime = (Date.parse(headers.expires) - Date.parse(headers.date ?? '')) / 1000;
+  const lifetime = toSeconds(Date.parse(headers.expires) - Date.parse(headers.date ?? ''));
   return Number.isFinite(lifetime) ? Math.max(0, Math.floor(lifetime)) : 0;
 }

@@ -1,3 +1,4 @@
+import type { Milliseconds } from '../contracts/duration.ts';
 import { checkUrl, INTERNET, PublicFetchError, sendPublic } from './public-request.ts';
 import type { Network } from './public-request.ts';
 
@@ -10,9 +11,8 @@ export type PublicPost = (url: string, form: Readonly<Record<string, string>>) =
 
 /**
  * @param given - but for `loopback`, for tests
- * @param timeout - in milliseconds
  */
-export function createPublicPost(given: Partial<Network>, timeout: number): PublicPost {
+export function createPublicPost(given: Partial<Network>, timeout: Milliseconds): PublicPost {
   const network = { ...INTERNET, ...given };
 
   return async function publicPost(url, form) {

@@ -5,6 +5,7 @@ import https from 'node:https';
 import { isIP } from 'node:net';
 import type { LookupFunction } from 'node:net';
 
+import type { Milliseconds } from '../contracts/duration.ts';
 import { isLoopback } from '../contracts/loopback.ts';
 import { isPublicAddress } from './address.ts';
 
@@ -86,14 +87,14 @@ export interface PublicRequest {
  * Only public addresses are connected to: the host name is resolved once, and the connection goes to an address of that answer.
  * Redirects are not followed, and nothing of the environment applies: no proxy, no `NODE_TLS_REJECT_UNAUTHORIZED`.
  *
- * @param timeout - in milliseconds, for resolving, connecting and reading
+ * @param timeout - for resolving, connecting and reading
  * @param read - reads what is needed of the response; then the connection is closed
  * @throws PublicFetchError for everything that can go wrong
  */
 export async function sendPublic<T>(
   url: URL,
   request: PublicRequest,
-  { network, timeout }: { readonly network: Network; readonly timeout: number },
+  { network, timeout }: { readonly network: Network; readonly timeout: Milliseconds },
   read: (response: IncomingMessage) => T | Promise<T>,
 ): Promise<T> {
   const abort = new AbortController();

@@ -1,4 +1,5 @@
 /** Failures that end when the database, the storage's or the host's own, can be reached again: they are answered with 503. */
+import type { Milliseconds } from '../contracts/duration.ts';
 import type { Logger } from '../contracts/index.ts';
 import { CONNECTION_ERRORS, GatehouseError, MigrationsPendingError, StorageError } from '../errors.ts';
 
@@ -57,8 +58,7 @@ function withoutStatement(error: Error): Error {
   });
 }
 
-// In milliseconds.
-const INTERVAL = 10_000;
+const INTERVAL: Milliseconds = 10_000;
 
 /** By logger, the failures since the last line about their level and cause. */
 const counted = new WeakMap<Logger, Map<string, number>>();

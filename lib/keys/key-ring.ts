@@ -1,5 +1,6 @@
 import type { JWK } from 'jose';
 
+import type { Milliseconds, Seconds } from '../contracts/duration.ts';
 import { now } from '../contracts/clock.ts';
 import type { AuditLog, KeyStore, StoredKey } from '../contracts/index.ts';
 import { StorageError } from '../errors.ts';
@@ -10,8 +11,7 @@ import type { KeyMaterial } from './material.ts';
 import { describeKey } from './stored-keys.ts';
 import type { SigningKey } from './stored-keys.ts';
 
-// In milliseconds.
-const READ_INTERVAL = 1000;
+const READ_INTERVAL: Milliseconds = 1000;
 
 /** The keys of one use that this node has read. */
 export interface KeyRing {
@@ -26,9 +26,9 @@ export interface KeyRing {
    * Adds a key that signs after `delay` seconds; the previous key verifies until the last of what it signed has expired. When
    * another node rotates at the same time, that node's key is used.
    */
-  rotate(delay: number): Promise<SigningKey>;
+  rotate(delay: Seconds): Promise<SigningKey>;
   /** Rotates when the newest key is older than `age` seconds. */
-  rotateOlderThan(age: number, delay: number): Promise<void>;
+  rotateOlderThan(age: number, delay: Seconds): Promise<void>;
   /** Retires the keys that a rotation which was interrupted has left as they were. */
   retireFormer(): Promise<void>;
   /** Sets the listener that is called when {@link KeyRing.signing} has changed. */
@@ -39,8 +39,8 @@ interface KeyRingSettings {
   readonly use: StoredKey['use'];
   /** Of a key that signs tokens. */
   readonly algorithm?: SigningAlgorithm;
-  /** For how long what a key has signed is valid, in seconds. */
-  readonly lifetime: number;
+  /** For how long what a key has signed is valid. */
+  readonly lifetime: Seconds;
   /** @default rotations are not recorded */
   readonly audit?: Pick<AuditLog, 'record'>;
 }
@@ -98,7 +98,7 @@ export async function createKeyRing(
   }
 
   /** Adds the generation that follows on `before`, unless another node has added it. */
-  async function replace(before: readonly StoredKey[], delay: number): Promise<void> {
+  async function replace(before: readonly StoredKey[], delay: Seconds): Promise<void> {
     const activeAt = now() + delay;
     const added = await addKey(store, material, { use, algorithm, after: before, activeAt });
     for (const { id, retiresAt } of added ? before : []) {

@@ -3,6 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { calculateJwkThumbprint, exportJWK, generateKeyPair } from 'jose';
 import type { JWK } from 'jose';
 
+import type { Seconds } from '../contracts/duration.ts';
 import { now } from '../contracts/clock.ts';
 import type { KeyStore, StoredKey } from '../contracts/index.ts';
 import type { SigningAlgorithm } from '../options/tokens.ts';
@@ -51,7 +52,7 @@ export async function addKey(
     use: StoredKey['use'];
     algorithm?: SigningAlgorithm | undefined;
     after: readonly StoredKey[];
-    activeAt: number;
+    activeAt: Seconds;
   },
 ): Promise<StoredKey | undefined> {
   const jwk = algorithm ? await generateSigningKey(algorithm) : generateCookieKey();

@@ -1,3 +1,4 @@
+import type { Seconds } from '../contracts/duration.ts';
 import { now } from '../contracts/clock.ts';
 import type { KeyStore, StoredKey } from '../contracts/index.ts';
 import { signingAlgorithm } from '../options/tokens.ts';
@@ -5,7 +6,7 @@ import type { SigningAlgorithm } from '../options/tokens.ts';
 import { addKey } from './keys.ts';
 import type { KeyMaterial } from './material.ts';
 
-/** A signing key, without the key itself. Times are in seconds since 1970. */
+/** A signing key, without the key itself. */
 export interface SigningKey {
   /** The `kid` in the header of the tokens that it signs. */
   readonly id: string;
@@ -13,11 +14,11 @@ export interface SigningKey {
   readonly use: StoredKey['use'];
   /** `next`: published, so that verifiers have it before it signs. `active`: signs. `retired`: still verifies. */
   readonly status: 'next' | 'active' | 'retired';
-  readonly createdAt: number;
+  readonly createdAt: Seconds;
   /** From when it signs. */
-  readonly activeAt: number;
+  readonly activeAt: Seconds;
   /** When the last token that it signed expires; `undefined` for the newest key. */
-  readonly retiresAt: number | undefined;
+  readonly retiresAt: Seconds | undefined;
 }
 
 const USES: readonly StoredKey['use'][] = ['token', 'id_token', 'cookie'];

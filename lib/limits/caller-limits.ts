@@ -1,5 +1,6 @@
 import { LRUCache } from 'lru-cache';
 
+import type { Seconds } from '../contracts/duration.ts';
 import { CACHE_BOUND } from '../contracts/cache-bound.ts';
 import { now } from '../contracts/clock.ts';
 import type { AttemptStore, CallerLimit, CallerLimiter, LimitCallers } from '../contracts/index.ts';
@@ -53,7 +54,7 @@ interface CallerParts {
 /** The requests of one caller under one limit, as this node knows them. */
 class Caller implements CallerLimiter {
   readonly #parts: CallerParts;
-  /** When the window ends, in seconds since 1970. */
+  /** When the window ends. */
   #end = 0;
   /** Taken from the storage, and not used. */
   #available = 0;
@@ -73,7 +74,7 @@ class Caller implements CallerLimiter {
     return this.#isOpen ? this.#available + this.#left : this.#parts.limit.requests;
   }
 
-  get seconds(): number {
+  get seconds(): Seconds {
     return this.#isOpen ? this.#end - now() : this.#parts.limit.window;
   }
 
@@ -84,7 +85,7 @@ class Caller implements CallerLimiter {
     return this.#left === 0 ? this.#refuse() : this.#takeFromStore(count);
   }
 
-  giveBack(count: number, window: number): void {
+  giveBack(count: number, window: Seconds): void {
     if (window !== this.#end) return;
     this.#available += count;
     this.#used -= count;
@@ -98,7 +99,7 @@ class Caller implements CallerLimiter {
     this.#parts.onRefused();
   }
 
-  #use(count: number): number {
+  #use(count: number): Seconds {
     this.#available -= count;
     this.#used += count;
     return this.#end;
@@ -140,7 +141,7 @@ class Caller implements CallerLimiter {
     }
   }
 
-  #begin(end: number): void {
+  #begin(end: Seconds): void {
     this.#end = end;
     this.#available = 0;
     this.#used = 0;

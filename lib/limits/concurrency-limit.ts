@@ -1,5 +1,7 @@
 import type { Middleware } from 'koa';
 
+import { toMilliseconds } from '../contracts/duration.ts';
+import type { Milliseconds } from '../contracts/duration.ts';
 import type { ConcurrencyLimit, HttpExchange, Overload } from '../contracts/index.ts';
 import { sendProblem } from '../http/problem.ts';
 import type { Problem } from '../http/problem.ts';
@@ -68,7 +70,7 @@ export function createConcurrencyLimit({
         if (isDraining && !res.headersSent) res.setHeader('Connection', 'close');
         const { body } = exchange;
         const isStreamed = typeof body === 'object' && body !== null && 'pipe' in body;
-        if (isStreamed) endUnlessReceived(exchange, bodyTimeout * 1000);
+        if (isStreamed) endUnlessReceived(exchange, toMilliseconds(bodyTimeout));
         // A stream is still being sent after the middleware has returned. While the server is closing, every response is
         // awaited: the process may exit as soon as close() resolves, and would lose a response that was not sent yet.
         if ((isClosing || isStreamed) && !res.closed) res.once('close', end);
@@ -105,7 +107,7 @@ export function limitConcurrency(server: Pick<ConcurrencyLimit, 'run'>): Middlew
  * Closes the connection of a streamed response when its client receives nothing of what is written for `timeout` milliseconds.
  * What has still to be computed takes as long as it takes.
  */
-function endUnlessReceived({ req, res }: HttpExchange, timeout: number): void {
+function endUnlessReceived({ req, res }: HttpExchange, timeout: Milliseconds): void {
   // Not that of the response, which has none while an earlier one is being sent on the connection.
   const { socket } = req;
   const { timeout: before = 0 } = socket;

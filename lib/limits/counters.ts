@@ -1,5 +1,6 @@
 import { LRUCache } from 'lru-cache';
 
+import type { Seconds } from '../contracts/duration.ts';
 import { CACHE_BOUND } from '../contracts/cache-bound.ts';
 import { now } from '../contracts/clock.ts';
 import type { AttemptCounter, AttemptStore, CountedAttempt } from '../contracts/index.ts';
@@ -50,23 +51,22 @@ interface UnderWay {
   /** The number of attempts that were counted and not ended. */
   counted: number;
   /** The number of attempts that have ended. */
-  ended: number;
+  ended: Seconds;
   readonly waiting: (() => void)[];
   /** The number of calls that use this object; it is deleted when none is left. */
   references: number;
 }
 
 /**
- * @param options.window - in seconds
- * @param options.remembered - in seconds: for how long a node refuses without reading the storage at most, so that a flood of
+ * @param options.remembered - for how long a node refuses without reading the storage at most, so that a flood of
  * refused attempts does not reach it. Shorter than the window where attempts are given back, which other
  * nodes notice only afterwards. By default the window
  */
 export function createCounters(
   store: Pick<AttemptStore, 'count' | 'release'>,
-  { window, remembered = window }: { readonly window: number; readonly remembered?: number | undefined },
+  { window, remembered = window }: { readonly window: Seconds; readonly remembered?: Seconds | undefined },
 ): Counters {
-  const full = new LRUCache<string, { readonly end: number; readonly until: number }>(CACHE_BOUND);
+  const full = new LRUCache<string, { readonly end: Seconds; readonly until: Seconds }>(CACHE_BOUND);
   const underWay = new Map<string, UnderWay>();
 
   function check(counters: readonly AttemptCounter[]): void {
@@ -79,7 +79,7 @@ export function createCounters(
     }
   }
 
-  function refuse({ id, expiresAt: end }: { readonly id: string; readonly expiresAt: number }): never {
+  function refuse({ id, expiresAt: end }: { readonly id: string; readonly expiresAt: Seconds }): never {
     const at = now();
     full.set(id, { end, until: Math.min(end, at + remembered) });
     throw new TooManyAttemptsError(end - at);

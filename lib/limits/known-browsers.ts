@@ -1,6 +1,7 @@
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 import type { KeyObject } from 'node:crypto';
 
+import type { Seconds } from '../contracts/duration.ts';
 import { now } from '../contracts/clock.ts';
 import type { KnownBrowsers } from '../contracts/index.ts';
 import { hmacKeysFrom } from '../keys/secrets.ts';
@@ -29,7 +30,7 @@ interface KnownBrowser {
  *
  * @param lifetime - in seconds, from the last login
  */
-export function createKnownBrowsers(secrets: Secrets, lifetime: number): KnownBrowsers {
+export function createKnownBrowsers(secrets: Secrets, lifetime: Seconds): KnownBrowsers {
   const sealingKeys = hmacKeysFrom(secrets, 'gatehouse device');
 
   function findEntry(entries: readonly KnownBrowser[], account: string): KnownBrowser | undefined {

@@ -2,6 +2,7 @@ import { createHmac } from 'node:crypto';
 
 import { LRUCache } from 'lru-cache';
 
+import type { Seconds } from '../contracts/duration.ts';
 import { CACHE_BOUND } from '../contracts/cache-bound.ts';
 import { now } from '../contracts/clock.ts';
 import type { AttemptCounter, AttemptStore, Limiter, Logger } from '../contracts/index.ts';
@@ -12,15 +13,15 @@ import { createCounters } from './counters.ts';
 
 /** How many attempts of one kind may be made in a window of time. */
 export interface Limit<S> {
-  /** In seconds, from the first attempt on. */
-  readonly window: number;
+  /** From the first attempt on. */
+  readonly window: Seconds;
   /**
-   * In seconds: for how long a node refuses without reading the storage at most, where attempts are given
+   * For how long a node refuses without reading the storage at most, where attempts are given
    * back on other nodes.
    *
    * @default the window
    */
-  readonly remembered?: number;
+  readonly remembered?: Seconds;
   /** What an attempt is counted for. When several are full, the end of the first one is told. */
   keysOf(subject: S): readonly LimitKey[];
   /** Whether an attempt that succeeds gives back all of its first key, so that the failed ones before it do not count any more. */
@@ -109,7 +110,7 @@ export function createLimiter<S>(
  * @returns counts an attempt. @throws TooManyAttemptsError when the limit is reached; the attempt is not counted then
  */
 export function createNodeLimiter<S>(limit: Limit<S>): (subject: S) => void {
-  const counts = new LRUCache<string, { count: number; readonly end: number }>(CACHE_BOUND);
+  const counts = new LRUCache<string, { count: number; readonly end: Seconds }>(CACHE_BOUND);
 
   return (subject) => {
     const at = now();

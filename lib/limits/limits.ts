@@ -1,3 +1,4 @@
+import type { Seconds } from '../contracts/duration.ts';
 import type {
   ClientAttempt,
   DeviceAttempt,
@@ -12,8 +13,8 @@ import { perNetwork } from './networks.ts';
 type Attempts = NonNullable<ResolvedOptions['limits']['attempts']>;
 type AttemptOptions<N extends keyof Attempts> = NonNullable<Attempts[N]>;
 
-// In seconds. An attempt that another node gives back is noticed after this time.
-const REMEMBERED = 10;
+// An attempt that another node gives back is noticed after this time.
+const REMEMBERED: Seconds = 10;
 
 /**
  * Failed logins. A low limit applies to an account from one address, higher limits to an account from all
@@ -99,14 +100,13 @@ export function deviceRequestLimit(options: AttemptOptions<'deviceRequests'>): L
   };
 }
 
-// In seconds.
-const REFRESH_WINDOW = 3600;
+const REFRESH_WINDOW: Seconds = 3600;
 
 // Ten processes of an agent share an authorization, each of which needs an access token of its own.
 const REFRESHES = 60;
 const REFRESHES_PER_TOKEN = 10;
 
-/** Refreshes of an authorization. @param most - `undefined`: as many as the lifetime of its access tokens, in seconds, can need */
+/** Refreshes of an authorization. @param most - `undefined`: as many as the lifetime of its access tokens, can need */
 export function refreshLimit(most: number | undefined): Limit<RefreshAttempt> {
   return {
     window: REFRESH_WINDOW,
@@ -119,8 +119,7 @@ export function refreshLimit(most: number | undefined): Limit<RefreshAttempt> {
   };
 }
 
-// In seconds.
-const REGISTRATION_WINDOW = 3600;
+const REGISTRATION_WINDOW: Seconds = 3600;
 
 /** Apps that are registered from an address and its networks. */
 export function registrationLimit({ perAddress }: { readonly perAddress: number }): Limit<string> {

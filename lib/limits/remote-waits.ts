@@ -1,3 +1,4 @@
+import type { Seconds } from '../contracts/duration.ts';
 import type { RemoteWaits } from '../contracts/index.ts';
 import { TooManyAttemptsError } from '../errors.ts';
 import { createPlaces } from '../http/places.ts';
@@ -6,8 +7,8 @@ import { perNetwork } from './networks.ts';
 // Also where there is no limit of requests: three for each document that may be fetched at once.
 const MOST_WAITING = 100;
 
-// In seconds: how long a document may take.
-const RETRY = 5;
+// How long a document may take.
+const RETRY: Seconds = 5;
 
 /**
  * Bounds the requests that wait for what a stranger can make slow, so that the others keep their places: to a tenth of `limits.requests`,

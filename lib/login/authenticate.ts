@@ -1,5 +1,6 @@
 import type { Context } from 'koa';
 
+import { toDate } from '../contracts/duration.ts';
 import type {
   AuditLog,
   InteractionFlow,
@@ -64,7 +65,7 @@ export function createAuthenticate(
       audit.record({ type: 'login_failed', clientId: page.interaction?.stored.client.id }, originOf(ctx));
     } else if (browsers) {
       const { cookie, expiresAt } = browsers.renew(deviceCookie, login);
-      const expires = new Date(expiresAt * 1000);
+      const expires = toDate(expiresAt);
       page.cookies.set(name, cookie, { ...ATTRIBUTES, secure, path, expires });
     }
     return user;

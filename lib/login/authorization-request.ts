@@ -1,6 +1,7 @@
 import { createSecretKey, hkdfSync } from 'node:crypto';
 import { deflateRawSync, inflateRawSync } from 'node:zlib';
 
+import type { Seconds } from '../contracts/duration.ts';
 import { errors } from '../engine/oidc-provider.ts';
 
 import { now } from '../contracts/clock.ts';
@@ -82,7 +83,7 @@ export function createAuthorizationRequests(
       for (const key of keys()) {
         try {
           const plain = inflateRawSync(unseal(text, key, issuer), COMPRESSION).toString();
-          const { exp, ...request } = JSON.parse(plain) as AuthorizationRequest & { readonly exp: number };
+          const { exp, ...request } = JSON.parse(plain) as AuthorizationRequest & { readonly exp: Seconds };
           return exp > now() ? request : undefined;
         } catch {
           // Of another key, or no text of this server.

@@ -4,6 +4,8 @@ import { inspect } from 'node:util';
 import type { Context } from 'koa';
 import type { Provider } from 'oidc-provider';
 
+import { toDate } from '../contracts/duration.ts';
+import type { Seconds } from '../contracts/duration.ts';
 import { now } from '../contracts/clock.ts';
 import type { AuditLog, InteractionFlow, LogoutNotices, StoredClient, User } from '../contracts/index.ts';
 import { ConfigError } from '../errors.ts';
@@ -69,10 +71,10 @@ export interface LoginSessions extends Pick<
    */
   findUser(this: void, ctx: Context): Promise<{ readonly user: User | undefined } | undefined>;
   /**
-   * When the user of a browser has given the password, here or, by `login.authenticatedAt`, at the host: in seconds since 1970, from a
-   * new read of the session. `undefined`: not known, or it is another user's browser.
+   * When the user of a browser has given the password, here or, by `login.authenticatedAt`, at the host, from a new read of the
+   * session. `undefined`: not known, or it is another user's browser.
    */
-  authenticatedAt(this: void, ctx: Context, user: User): Promise<number | undefined>;
+  authenticatedAt(this: void, ctx: Context, user: User): Promise<Seconds | undefined>;
   /**
    * Logs a user in: stores a session with a new id, sets its cookie on the response, and deletes the browser's previous
    * session.
@@ -119,14 +121,14 @@ export function createLoginSessions(
   /** Sets the session cookie with the attributes that the engine uses; without a session, deletes it. */
   function setCookie(
     { cookies }: BrowserRequest,
-    session?: { readonly id: string; readonly expiresAt: number },
+    session?: { readonly id: string; readonly expiresAt: Seconds },
   ): void {
     cookies.set(provider().cookieName('session'), session?.id ?? null, {
       httpOnly: true,
       sameSite: 'lax',
       secure,
       path: basePath || '/',
-      ...(session ? { expires: new Date(session.expiresAt * 1000) } : {}),
+      ...(session ? { expires: toDate(session.expiresAt) } : {}),
     });
   }
 

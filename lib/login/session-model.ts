@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 
+import type { Seconds } from '../contracts/duration.ts';
 import { errors } from '../engine/oidc-provider.ts';
 import type { Adapter } from 'oidc-provider';
 
@@ -54,8 +55,8 @@ export interface LoginSession {
   readonly id: string;
   readonly uid: string;
   readonly accountId: string;
-  /** When the user has logged in, in seconds since 1970. */
-  readonly loginTs?: number | undefined;
+  /** When the user has logged in. */
+  readonly loginTs?: Seconds | undefined;
   /** `RevocationStore.latestSequence` when it was found. */
   readonly sequence: number;
   /** Authentication methods (RFC 8176), and marks of a login at the host. */
@@ -91,8 +92,8 @@ type SessionContent = Readonly<Record<string, unknown>>;
 /** Whether the stored session may stay as it is. */
 function isUpToDate(
   stored: StoredSession,
-  wanted: { readonly content: SessionContent; readonly expiresAt: number },
-  lifetime: number,
+  wanted: { readonly content: SessionContent; readonly expiresAt: Seconds },
+  lifetime: Seconds,
 ): boolean {
   const extension = wanted.expiresAt - stored.expiresAt;
   const isSmall = extension >= 0 && extension < lifetime * MIN_EXTENSION;
@@ -110,12 +111,12 @@ function contentOf({
 }
 
 /**
- * The end, in seconds since 1970, of a login session that is used now: after the idle time, at most at the absolute end, which
+ * The end of a login session that is used now: after the idle time, at most at the absolute end, which
  * counts from the login.
  */
 export function sessionEnd(
-  { loginTs = now() }: { readonly loginTs?: number | undefined },
+  { loginTs = now() }: { readonly loginTs?: Seconds | undefined },
   { session, sessionAbsolute }: ResolvedOptions['tokens']['lifetimes'],
-): number {
+): Seconds {
   return Math.min(now() + session, loginTs + sessionAbsolute);
 }

@@ -1,6 +1,7 @@
 /** The only door to the SDK of the Model Context Protocol. */
 import type { JSONRPCMessage, JSONRPCRequest, MessageClassification } from '@modelcontextprotocol/server';
 
+import type { Milliseconds } from '../contracts/duration.ts';
 import { sendAnswer } from '../api/actions/answer.ts';
 import type { ActionContext, Answer } from '../api/actions/answer.ts';
 import type { Logger } from '../contracts/index.ts';
@@ -18,8 +19,8 @@ export interface ProtocolOptions {
   readonly callTool: CallTool;
 }
 
-/** In milliseconds: how long a client may keep the list of tools, which depends on permissions that may change. */
-const LIST_LIFETIME = 60_000;
+/** How long a client may keep the list of tools, which depends on permissions that may change. */
+const LIST_LIFETIME: Milliseconds = 60_000;
 
 /**
  * Serves the tools in all revisions of the protocol that the SDK knows: makes the function that answers a message, the parsed body of

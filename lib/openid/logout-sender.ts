@@ -2,7 +2,9 @@ import { randomUUID } from 'node:crypto';
 
 import { LRUCache } from 'lru-cache';
 
-import { now } from '../contracts/clock.ts';
+import { toMilliseconds } from '../contracts/duration.ts';
+import type { Milliseconds, Seconds } from '../contracts/duration.ts';
+import { now, secondsSince } from '../contracts/clock.ts';
 import { ERASED_USER } from '../contracts/user-data.ts';
 import type {
   AuditLog,
@@ -18,11 +20,11 @@ import { PublicFetchError } from '../http/public-request.ts';
 import { logFailure } from '../http/unavailable.ts';
 import { sidOf } from '../login/session-model.ts';
 
-/** In milliseconds: how long a client may take to answer. */
-export const ANSWER_TIMEOUT = 5000;
+/** How long a client may take to answer. */
+export const ANSWER_TIMEOUT: Milliseconds = 5000;
 
-// In seconds. Longer than an attempt takes: then the node that began it has died.
-const LEASE = 15;
+// Longer than an attempt takes: then the node that began it has died.
+const LEASE: Seconds = 15;
 
 // How many clients a node tells at once. A client that does not answer has one of the places for `ANSWER_TIMEOUT`.
 const PLACES = 128;
@@ -42,8 +44,8 @@ const FEWEST = 32;
 // In seconds: the pause after the first attempt, three times as long after each further one, and at most the longest.
 const PAUSE = { first: 10, longest: 10_800 };
 
-// How long a client is told again, in seconds.
-const TOLD_FOR = 86_400;
+// How long a client is told again.
+const TOLD_FOR: Seconds = 86_400;
 
 /** Signs the claims of a JWT with the key of ID tokens. */
 export type SignJwt = (claims: Readonly<Record<string, unknown>>, type: string) => Promise<string>;
@@ -180,7 +182,7 @@ export function createLogoutSender(parts: LogoutSenderParts): LogoutSender {
     await report(delivery, {
       error,
       isLast: dueAt === undefined,
-      seconds: (performance.now() - startedAt) / 1000,
+      seconds: secondsSince(startedAt),
     });
   }
 
@@ -189,7 +191,7 @@ export function createLogoutSender(parts: LogoutSenderParts): LogoutSender {
     { error, isLast, seconds }: Pick<LogoutOutcome, 'error' | 'isLast' | 'seconds'>,
   ): Promise<void> {
     onAttempt({ clientId, attempt, error, isLast, seconds });
-    const fields = { client_id: clientId, attempt, duration_ms: Math.round(seconds * 1000) };
+    const fields = { client_id: clientId, attempt, duration_ms: toMilliseconds(seconds) };
     if (error === undefined) return logger.debug(fields, 'logout delivered');
     if (!isLast) return logger.debug({ ...fields, error }, 'logout not delivered yet');
     logger.warn({ ...fields, error }, 'logout not delivered');
@@ -267,8 +269,8 @@ async function createLogoutToken(
   return sign(claims, 'logout+jwt');
 }
 
-/** When the client is told again, in seconds since 1970. `undefined`: not any more. */
-function nextAttempt({ attempts, createdAt }: LogoutDelivery): number | undefined {
+/** When the client is told again. `undefined`: not any more. */
+function nextAttempt({ attempts, createdAt }: LogoutDelivery): Seconds | undefined {
   const dueAt = now() + Math.min(PAUSE.first * 3 ** (attempts - 1), PAUSE.longest);
   return dueAt > createdAt + TOLD_FOR ? undefined : dueAt;
 }

@@ -1,4 +1,4 @@
-import type { Duration } from '../contracts/duration.ts';
+import type { Duration, Seconds } from '../contracts/duration.ts';
 import { ConfigError } from '../errors.ts';
 import { isObject, optional, readOptions } from './declare.ts';
 import type { Check, Given } from './declare.ts';
@@ -36,7 +36,7 @@ export type LifetimePreset = 'long' | 'short';
 const preset = oneOf<LifetimePreset>('long', 'short');
 
 /** Longer than 10 years it is a number of milliseconds by mistake. */
-export const lifetimeCheck: Check<Duration, number> = duration(
+export const lifetimeCheck: Check<Duration, Seconds> = duration(
   1,
   10 * YEAR,
   'give at most 10 years; a number is in seconds',
@@ -69,7 +69,7 @@ const LIFETIMES = {
 export interface Lifetimes extends Given<typeof LIFETIMES> {}
 
 /** In seconds. */
-export type ResolvedLifetimes = Readonly<Record<keyof (typeof PRESETS)['long'], number>>;
+export type ResolvedLifetimes = Readonly<Record<keyof (typeof PRESETS)['long'], Seconds>>;
 
 /** A preset, or lifetimes of one's own. */
 export const lifetimes: Check<LifetimePreset | Lifetimes, ResolvedLifetimes> = (place, given) => {
@@ -81,7 +81,7 @@ export const lifetimes: Check<LifetimePreset | Lifetimes, ResolvedLifetimes> = (
     );
   }
   const { preset: base, ...own } = readOptions(LIFETIMES, given, place);
-  const resolved: Record<string, number> = { ...PRESETS[base] };
+  const resolved: Record<string, Seconds> = { ...PRESETS[base] };
   for (const [name, seconds] of Object.entries(own)) if (seconds !== undefined) resolved[name] = seconds;
   for (const name of ['session', 'refreshToken'] as const) {
     const absolute = `${name}Absolute` as const;

@@ -1,5 +1,6 @@
 import type { Context } from 'koa';
 
+import type { Seconds } from '../contracts/duration.ts';
 import type { Client, User } from '../contracts/index.ts';
 import { ConfigError } from '../errors.ts';
 import { isObject, optional, readOptions } from './declare.ts';
@@ -167,8 +168,7 @@ export interface ResolvedOpenId {
     | ((ctx: Context, user: User) => Authentication | undefined | Promise<Authentication | undefined>)
     | undefined;
   readonly idTokenClaims: boolean;
-  /** In seconds. */
-  readonly idTokenLifetime: number;
+  readonly idTokenLifetime: Seconds;
   readonly algorithm: SigningAlgorithm;
 }
 

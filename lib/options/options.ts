@@ -1,6 +1,7 @@
 import type { Context } from 'koa';
 import type { Provider } from 'oidc-provider';
 
+import type { Seconds } from '../contracts/duration.ts';
 import type { User } from '../contracts/index.ts';
 import { attempts } from './attempts.ts';
 import { CLIENTS } from './clients.ts';
@@ -34,7 +35,7 @@ function login<U extends User>() {
      * a login that was remembered. Pages for which a user has to have logged in a short time ago ask it (`tokens.personal`).
      * @default users give the password on a page of this server, by `users.authenticate()`
      */
-    authenticatedAt: optional(fn<(ctx: Context) => number | undefined | Promise<number | undefined>>()),
+    authenticatedAt: optional(fn<(ctx: Context) => Seconds | undefined | Promise<Seconds | undefined>>()),
     /**
      * The host's own login page, a path or URL. Users are redirected to it with `?return_to=`. Requires `currentUser`, from which
      * the server learns who has logged in.

@@ -1,6 +1,8 @@
 import { createPublicKey } from 'node:crypto';
 import type { KeyObject } from 'node:crypto';
 
+import { toSeconds } from '../contracts/duration.ts';
+import type { Seconds } from '../contracts/duration.ts';
 import type { PassportSource } from '../contracts/index.ts';
 import { ConfigError } from '../errors.ts';
 import { optional } from './declare.ts';
@@ -53,10 +55,10 @@ function appKeyBytes(key: string): Buffer | undefined {
   return bytes.length === 16 || bytes.length === 32 ? bytes : undefined;
 }
 
-const date: Check<string | Date, number> = (place, given: unknown) => {
+const date: Check<string | Date, Seconds> = (place, given: unknown) => {
   const isText = typeof given === 'string' && /^\d{4}-\d\d-\d\d(?:T[\d:.]+(?:Z|[+-]\d\d:\d\d))?$/.test(given);
   const milliseconds = isText || given instanceof Date ? new Date(given).getTime() : NaN;
-  if (!Number.isNaN(milliseconds)) return Math.floor(milliseconds / 1000);
+  if (!Number.isNaN(milliseconds)) return Math.floor(toSeconds(milliseconds));
   throw new ConfigError(place, "give a date such as '2027-06-30', which begins in UTC, or a Date");
 };
 

@@ -1,9 +1,10 @@
+import type { Seconds } from '../contracts/duration.ts';
 import { objectOrBoolean, optional } from './declare.ts';
 import type { Given } from './declare.ts';
 import { duration, integer } from './values.ts';
 
-// In seconds, a year. A token that nobody remembers ends by itself.
-export const LONGEST_PERSONAL_TOKEN = 31_536_000;
+// A year. A token that nobody remembers ends by itself.
+export const LONGEST_PERSONAL_TOKEN: Seconds = 31_536_000;
 
 // Of a user.
 export const MOST_PERSONAL_TOKENS = 200;

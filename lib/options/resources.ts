@@ -1,3 +1,4 @@
+import type { Seconds } from '../contracts/duration.ts';
 import type { Gate } from '../contracts/index.ts';
 import { isLoopback } from '../contracts/loopback.ts';
 import { ConfigError } from '../errors.ts';
@@ -9,8 +10,7 @@ import { isLiteral, requirePermissions, scopes } from './scopes.ts';
 import type { Scope } from './scopes.ts';
 import { duration, text } from './values.ts';
 
-// In seconds.
-const SHARED_REFRESH_GRACE = 3600;
+const SHARED_REFRESH_GRACE: Seconds = 3600;
 
 const CLIENT_LIFETIMES = {
   accessToken: optional(lifetimeCheck),
@@ -73,8 +73,8 @@ export interface ResolvedResource<P extends string = string> {
   readonly scopes: ReadonlyMap<string, Scope<P>>;
   /** In seconds. */
   readonly lifetimes: Pick<ResolvedLifetimes, keyof typeof CLIENT_LIFETIMES>;
-  /** In seconds: for public clients; confidential ones have `tokens.refreshGrace`. */
-  readonly refreshGrace: number;
+  /** For public clients; confidential ones have `tokens.refreshGrace`. */
+  readonly refreshGrace: Seconds;
   /** The URL of its metadata (RFC 9728 section 3). `undefined`: not published, without the option `resources`. */
   readonly metadataUrl: string | undefined;
 }
@@ -96,7 +96,7 @@ export function resolveResources<P extends string>(
     readonly gate: Gate<P>;
     readonly issuer: string;
     readonly lifetimes: ResolvedLifetimes;
-    readonly refreshGrace: number;
+    readonly refreshGrace: Seconds;
     readonly scopes: ReadonlyMap<string, Scope<P>>;
   },
 ): ReadonlyMap<string, ResolvedResource<P>> {
@@ -141,7 +141,7 @@ function limitedBy(
   own: Values<typeof CLIENT_LIFETIMES>,
   place: string,
 ): ResolvedResource['lifetimes'] {
-  const limited = (name: keyof typeof CLIENT_LIFETIMES): number => {
+  const limited = (name: keyof typeof CLIENT_LIFETIMES): Seconds => {
     const seconds = own[name] ?? server[name];
     if (seconds <= server[name]) return seconds;
     throw new ConfigError(`${place}.${name}`, `at most tokens.lifetimes.${name}, which is ${server[name]} s`);

@@ -1,6 +1,6 @@
 /** Checks of values that many options have, also for the modules that load nothing of the server. */
 import { parseDuration, parseMilliseconds } from '../contracts/duration.ts';
-import type { Duration } from '../contracts/duration.ts';
+import type { Duration, Milliseconds, Seconds } from '../contracts/duration.ts';
 import { ConfigError } from '../errors.ts';
 import type { Check } from './declare.ts';
 
@@ -80,7 +80,7 @@ export function duration(
   least: number,
   most = Infinity,
   remedy = `give at most ${most} s`,
-): Check<Duration, number> {
+): Check<Duration, Seconds> {
   return (place, given) => {
     const seconds = parseDuration(given);
     if (seconds === undefined || seconds < least) {
@@ -99,7 +99,10 @@ export function duration(
  *
  * @param longest - also detects a number of milliseconds that was given as seconds by mistake
  */
-export function wait(least: 0 | 1, longest: '1 hour' | '10 minutes' = '1 hour'): Check<Duration, number> {
+export function wait(
+  least: 0 | 1,
+  longest: '1 hour' | '10 minutes' = '1 hour',
+): Check<Duration, Milliseconds> {
   const most = parseMilliseconds(longest)!;
   return (place, given) => {
     const milliseconds = parseMilliseconds(given);

@@ -2,6 +2,8 @@ import { randomUUID } from 'node:crypto';
 
 import { compactVerify } from 'jose';
 
+import { toSeconds } from '../contracts/duration.ts';
+import type { Seconds } from '../contracts/duration.ts';
 import type { ScopeLimit } from '../clients/consents.ts';
 import type { LastUses } from '../clients/last-use.ts';
 import type {
@@ -18,11 +20,11 @@ import { accessTokenGrantId, ID, mapScopes, sequenceAt } from './identifiers.ts'
 import type { ImportGrant } from './import-grant.ts';
 import type { TokenUses } from './token-uses.ts';
 
-// In seconds, for the difference between the clocks of two machines.
-const LEEWAY = 5;
+// For the difference between the clocks of two machines.
+const LEEWAY: Seconds = 5;
 
-// In seconds. A stranger can send such a token too.
-const WARNING_INTERVAL = 3600;
+// A stranger can send such a token too.
+const WARNING_INTERVAL: Seconds = 3600;
 
 /** The access tokens of Passport. */
 export interface PassportAccessTokens {
@@ -40,9 +42,9 @@ interface PassportClaims {
   readonly clientId: string;
   readonly id: string;
   readonly sub: unknown;
-  readonly issuedAt: number;
+  readonly issuedAt: Seconds;
   /** With microseconds. */
-  readonly expiresAt: number;
+  readonly expiresAt: Seconds;
   readonly scopes: ScopeLimit;
 }
 
@@ -190,7 +192,7 @@ function toClaims(
   const { aud: clientId, exp, iat, jti: id, nbf, scopes, sub } = Object(payload) as Record<string, unknown>;
   const issuedAt = toTime(iat);
   const expiresAt = toTime(exp);
-  const time = Date.now() / 1000;
+  const time = toSeconds(Date.now());
   const isWellFormed =
     typeof clientId === 'string' &&
     typeof id === 'string' &&
@@ -207,7 +209,7 @@ function toClaims(
 }
 
 /** Whole seconds, a fraction, or the text of one, which lcobucci/jwt 4.0 and 4.1 have written. */
-function toTime(value: unknown): number | undefined {
+function toTime(value: unknown): Seconds | undefined {
   const isTime = typeof value === 'number' || (typeof value === 'string' && /^\d+(?:\.\d+)?$/.test(value));
   return isTime && Number.isFinite(Number(value)) ? Number(value) : undefined;
 }

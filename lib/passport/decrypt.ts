@@ -1,6 +1,7 @@
 import { createDecipheriv, createHash, createHmac, hkdfSync, pbkdf2, timingSafeEqual } from 'node:crypto';
 import { promisify } from 'node:util';
 
+import type { Seconds } from '../contracts/duration.ts';
 import { TooManyAttemptsError } from '../errors.ts';
 import { ID } from './identifiers.ts';
 
@@ -11,8 +12,7 @@ export interface RefreshTokenPayload {
   readonly clientId: string;
   readonly userId: string;
   readonly scopes: readonly string[];
-  /** In seconds since 1970. */
-  readonly expiresAt: number;
+  readonly expiresAt: Seconds;
 }
 
 /** Whether a value has the form of a refresh token of Passport. This server's are shorter. */

@@ -1,3 +1,4 @@
+import type { Seconds } from '../contracts/duration.ts';
 import type { ScopeLimit } from '../clients/consents.ts';
 import { hashCredential } from '../keys/hash.ts';
 
@@ -25,16 +26,14 @@ export function disconnectionId(userId: string, clientId: string): string {
   return `passport-${hashCredential(JSON.stringify([userId, clientId]))}`;
 }
 
-// In seconds. The storage lets the clocks of nodes differ by as much.
-const CLOCK_DIFFERENCE = 5;
+// The storage lets the clocks of nodes differ by as much.
+const CLOCK_DIFFERENCE: Seconds = 5;
 
 /**
  * The place of a token among the ends of users, clients and all, whose numbers are at least the time in microseconds (see
  * `RevocationStore`). A token that was issued some seconds after an end is ended too, because the clock of another machine says when.
- *
- * @param issuedAt - in seconds since 1970
  */
-export function sequenceAt(issuedAt: number): number {
+export function sequenceAt(issuedAt: Seconds): number {
   return Math.max(Math.floor((issuedAt - CLOCK_DIFFERENCE) * 1_000_000), 0);
 }
 

@@ -1,3 +1,4 @@
+import type { Seconds } from '../contracts/duration.ts';
 import { consentScopes } from '../clients/consents.ts';
 import type { ScopeLimit } from '../clients/consents.ts';
 import { isOnDevice } from '../clients/redirect-uris.ts';
@@ -65,7 +66,7 @@ export function createConsents(
   async function addConsent(
     client: Client,
     { sequence, userId }: Pick<Grant, 'sequence' | 'userId'>,
-    { limits, since }: { readonly limits: readonly ScopeLimit[]; readonly since: number },
+    { limits, since }: { readonly limits: readonly ScopeLimit[]; readonly since: Seconds },
   ): Promise<boolean> {
     if (await consents.find(userId, client.id)) return false;
     const scopes = [...new Set(limits.flatMap((limit) => consentScopes({ limit })))].toSorted();
@@ -86,7 +87,11 @@ export function createConsents(
 
   async function importOne(
     userId: string,
-    connection: { readonly clientId: string; readonly limits: readonly ScopeLimit[]; readonly since: number },
+    connection: {
+      readonly clientId: string;
+      readonly limits: readonly ScopeLimit[];
+      readonly since: Seconds;
+    },
   ): Promise<void> {
     const { clientId, since } = connection;
     const stored = await clients.find(clientId);

@@ -1,12 +1,12 @@
 import { LRUCache } from 'lru-cache';
 
+import type { Seconds } from '../contracts/duration.ts';
 import { createWriteQueue } from '../clients/write-queue.ts';
 import { CACHE_BOUND } from '../contracts/cache-bound.ts';
 import { now } from '../contracts/clock.ts';
 import type { Logger, PassportUse, PassportUseStore } from '../contracts/index.ts';
 
-// In seconds.
-const INTERVAL = 3600;
+const INTERVAL: Seconds = 3600;
 
 // A batch is one transaction, which other requests wait for on SQLite.
 const BATCH = 100;
@@ -27,7 +27,7 @@ export function createTokenUses(
   store: Pick<PassportUseStore, 'record'>,
   { logger, onUse }: { readonly logger: Logger; readonly onUse: (use: PassportUse) => void },
 ): TokenUses {
-  const usedAt = new LRUCache<string, number>(CACHE_BOUND);
+  const usedAt = new LRUCache<string, Seconds>(CACHE_BOUND);
   const { add, isFull, written } = createWriteQueue<PassportUse>(async (waiting) => {
     const batch = waiting.splice(0, BATCH);
     try {

@@ -1,3 +1,4 @@
+import { toSeconds } from '../contracts/duration.ts';
 import type { Duration } from '../contracts/duration.ts';
 import { readOptions } from '../options/declare.ts';
 import type { Values } from '../options/declare.ts';
@@ -45,7 +46,7 @@ export class PdfClient {
   /** In seconds if it is a whole number of them, else such as `'500 ms'`: see {@link PdfClientOptions.timeout}. */
   get timeout(): Duration {
     const { timeout } = this.#settings;
-    return timeout % 1000 === 0 ? timeout / 1000 : `${timeout} ms`;
+    return timeout % 1000 === 0 ? toSeconds(timeout) : `${timeout} ms`;
   }
 
   /**

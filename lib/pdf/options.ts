@@ -2,6 +2,7 @@ import { validateHeaderName, validateHeaderValue } from 'node:http';
 import type { Agent as HttpAgent } from 'node:http';
 import type { Agent as HttpsAgent } from 'node:https';
 
+import type { Milliseconds } from '../contracts/duration.ts';
 import { ConfigError } from '../errors.ts';
 import { isObject, optional, placeOf, readOptions, unchecked } from '../options/declare.ts';
 import type { Check, Given, Values } from '../options/declare.ts';
@@ -27,12 +28,14 @@ const HOOKS = {
   /** The service begins to answer, `ms` milliseconds after the request was begun. */
   onResponse:
     optional(
-      fn<(event: { readonly status: number; readonly ms: number; readonly attempt: number }) => void>(),
+      fn<(event: { readonly status: number; readonly ms: Milliseconds; readonly attempt: number }) => void>(),
     ),
   /** The try failed, and the next one begins in `delay` milliseconds. */
   onRetry:
     optional(
-      fn<(event: { readonly error: PdfError; readonly delay: number; readonly attempt: number }) => void>(),
+      fn<
+        (event: { readonly error: PdfError; readonly delay: Milliseconds; readonly attempt: number }) => void
+      >(),
     ),
 };
 

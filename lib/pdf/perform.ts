@@ -1,5 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 
+import { toMilliseconds } from '../contracts/duration.ts';
+import type { Milliseconds } from '../contracts/duration.ts';
 import { CONNECTION_ERRORS } from '../errors.ts';
 import { describe, send } from './attempt.ts';
 import type { ServiceResponse, ServiceCall } from './attempt.ts';
@@ -50,7 +52,7 @@ function waitBeforeNext(
   error: PdfError,
   attempt: number,
   { settings, payload }: ServiceCall,
-): number | undefined {
+): Milliseconds | undefined {
   const { retries, retryDelay, maxRetryDelay } = settings;
   if (attempt > retries || !payload.repeatable || !isTemporary(error)) return undefined;
   const backoff = Math.min(retryDelay * 2 ** (attempt - 1), maxRetryDelay) * (1 - Math.random() / 2);
@@ -71,13 +73,13 @@ function isTemporary({ code, cause, answer }: PdfError): boolean {
 }
 
 /** The wait that `Retry-After` asks for, in milliseconds (RFC 9110 section 10.2.3); 0 without one. */
-function retryAfter(field: string | undefined): number {
+function retryAfter(field: string | undefined): Milliseconds {
   if (field === undefined) return 0;
-  const milliseconds = /^\d+$/.test(field) ? Number(field) * 1000 : Date.parse(field) - Date.now();
+  const milliseconds = /^\d+$/.test(field) ? toMilliseconds(Number(field)) : Date.parse(field) - Date.now();
   return milliseconds > 0 ? milliseconds : 0;
 }
 
-async function pause(milliseconds: number, signal: AbortSignal | undefined): Promise<void> {
+async function pause(milliseconds: Milliseconds, signal: AbortSignal | undefined): Promise<void> {
   try {
     await delay(milliseconds, undefined, signal && { signal });
   } catch (error) {

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 
 import { now } from '../contracts/clock.ts';
 import { parseDuration } from '../contracts/duration.ts';
-import type { Duration } from '../contracts/duration.ts';
+import type { Duration, Seconds } from '../contracts/duration.ts';
 import { fieldError } from '../contracts/field-errors.ts';
 import type { FieldError, Mistake } from '../contracts/field-errors.ts';
 import type {
@@ -52,8 +52,7 @@ export interface PersonalTokenPorts {
   readonly scopesOf: (resource: string | undefined) => ReadonlyMap<string, unknown> | undefined | 'unknown';
   /** The permissions that a user has now. `undefined`: there is no such user. `unknown`: not known, as in an administration. */
   readonly permissionsOf: (userId: string) => Promise<ReadonlyMap<string, unknown> | undefined | 'unknown'>;
-  /** In seconds. */
-  readonly maxLifetime: number;
+  readonly maxLifetime: Seconds;
   readonly perUser: number;
 }
 
@@ -138,7 +137,7 @@ function nameMistake(name: unknown): Mistake | undefined {
   return /[\p{Cc}\p{Cf}]/u.test(name) ? ['control_characters'] : undefined;
 }
 
-function lifetimeMistake(lifetime: number | undefined, most: number): Mistake | undefined {
+function lifetimeMistake(lifetime: Seconds | undefined, most: number): Mistake | undefined {
   if (lifetime === undefined) return ['not_duration'];
   if (lifetime < 1) return ['lifetime_too_short'];
   return lifetime > most ? ['lifetime_longer', { most }] : undefined;

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 
 import { LRUCache } from 'lru-cache';
 
+import type { Milliseconds, Seconds } from '../contracts/duration.ts';
 import { CACHE_BOUND } from '../contracts/cache-bound.ts';
 import type {
   AuditEvent,
@@ -16,10 +17,10 @@ import { ConfigError } from '../errors.ts';
 import { addressOf } from '../http/address.ts';
 import { createRecordWriter } from './record-writer.ts';
 
-/** The events of a share that are stored: a burst, and after that one in each interval, in milliseconds. */
+/** The events of a share that are stored: a burst, and after that one in each interval. */
 interface Rate {
   readonly burst: number;
-  readonly interval: number;
+  readonly interval: Milliseconds;
 }
 
 // What anybody can cause, by type, and what agents read.
@@ -42,11 +43,11 @@ const MAX_LIMIT = 200;
 /**
  * Creates the audit log: it notifies the listeners of events at once, and stores the events in batches.
  *
- * @param retention - how long events are stored, in seconds. 0: they are not stored; listeners get them all the same
+ * @param retention - how long events are stored. 0: they are not stored; listeners get them all the same
  */
 export function createAuditLog(
   store: AuditStore,
-  { logger, retention }: { logger: Logger; retention: number },
+  { logger, retention }: { logger: Logger; retention: Seconds },
 ): AuditLog {
   const listeners = createListeners(logger);
   const writer = createRecordWriter(store, { logger, retention });
@@ -178,7 +179,7 @@ function createTokenBucket({ burst, interval }: Rate) {
   let filledAt = 0;
   return {
     /** Takes a token from the bucket. `false`: the bucket is empty. */
-    take(at: number): boolean {
+    take(at: Milliseconds): boolean {
       left = Math.min(left + Math.max(at - filledAt, 0) / interval, burst);
       filledAt = at;
       if (left < 1) return false;
@@ -195,7 +196,7 @@ const MAX_COUNT = 0xfff;
  * Creates ids that sort by time, and within a millisecond in the order of their creation: UUIDs of version 7 with a counter
  * (RFC 9562 section 6.2, method 1).
  */
-function createRecordId(): (at: number) => string {
+function createRecordId(): (at: Milliseconds) => string {
   let last = 0;
   let count = 0;
   return (at) => {

@@ -9,6 +9,7 @@ import type { Middleware } from 'koa';
 import { Counter, Gauge, Histogram, Registry } from 'prom-client';
 import type { OpenMetricsContentType } from 'prom-client';
 
+import type { Seconds } from '../contracts/duration.ts';
 import type {
   AuditLog,
   AuditRecord,
@@ -32,8 +33,8 @@ export type MetricsRegister = Registry | Registry<OpenMetricsContentType>;
 export interface ObservedServer {
   readonly events: Pick<AuditLog, 'on'>;
   readonly keys: {
-    /** The signing keys, with times in seconds since 1970. */
-    list(): readonly { readonly status: string; readonly createdAt: number; readonly activeAt: number }[];
+    /** The signing keys, with their times. */
+    list(): readonly { readonly status: string; readonly createdAt: Seconds; readonly activeAt: Seconds }[];
   };
   /** Adds an observer of the requests to the endpoints and the guard. The returned function removes it. */
   observe(this: void, observer: Observer): () => void;
@@ -157,7 +158,7 @@ function creatorIn(registers: MetricsRegister[]) {
   };
 }
 
-/** Bounds of the histograms, in seconds: a token takes less than a millisecond on an idle server. */
+/** Bounds of the histograms: a token takes less than a millisecond on an idle server. */
 const SECONDS: number[] = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 
 const OUTCOMES: Readonly<Partial<Record<AuditRecord['type'], string>>> = {

@@ -1,8 +1,8 @@
+import type { Milliseconds, Seconds } from '../contracts/duration.ts';
 import { now } from '../contracts/clock.ts';
 import type { AuditRecord, AuditStore, Logger } from '../contracts/index.ts';
 
-// In milliseconds.
-const INTERVAL = 1000;
+const INTERVAL: Milliseconds = 1000;
 
 // A batch is one statement, during which SQLite blocks the thread.
 const BATCH = 256;
@@ -25,7 +25,7 @@ export interface RecordWriter {
 
 export function createRecordWriter(
   store: AuditStore,
-  { logger, retention }: { logger: Logger; retention: number },
+  { logger, retention }: { logger: Logger; retention: Seconds },
 ): RecordWriter {
   let queue: AuditRecord[] = [];
   let lost = 0;

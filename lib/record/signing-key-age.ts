@@ -1,11 +1,14 @@
-/** The signing keys of a server, with times in seconds since 1970. */
+import { now } from '../contracts/clock.ts';
+import type { Seconds } from '../contracts/duration.ts';
+
+/** The signing keys of a server, with their times. */
 interface ListedKeys {
-  list(): readonly { readonly status: string; readonly createdAt: number; readonly activeAt: number }[];
+  list(): readonly { readonly status: string; readonly createdAt: Seconds; readonly activeAt: Seconds }[];
 }
 
-/** For how long the active signing key has been signing, in seconds; `undefined`: there is none. */
-export function signingKeyAge(keys: ListedKeys): number | undefined {
+/** For how long the active signing key has been signing; `undefined`: there is none. */
+export function signingKeyAge(keys: ListedKeys): Seconds | undefined {
   const active = keys.list().find(({ status }) => status === 'active');
   // The first key of a storage has the `activeAt` 0.
-  return active && Math.round(Date.now() / 1000) - Math.max(active.createdAt, active.activeAt);
+  return active && now() - Math.max(active.createdAt, active.activeAt);
 }

@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 
 import { LRUCache } from 'lru-cache';
 
+import type { Seconds } from '../contracts/duration.ts';
 import { CACHE_BOUND } from '../contracts/cache-bound.ts';
 import { now } from '../contracts/clock.ts';
 import type {
@@ -37,8 +38,8 @@ export interface DocumentPorts extends DocumentFetchPorts {
   readonly onChange: (id: string) => void;
 }
 
-// In seconds: when the document of a stored client that could not be used is fetched again.
-const RETRY = 60;
+// When the document of a stored client that could not be used is fetched again.
+const RETRY: Seconds = 60;
 
 /** A document takes a few kB. */
 const MOST_DOCUMENTS = { maxSize: 1000, sizeCalculation: () => 1 };
@@ -53,13 +54,13 @@ const MOST_DOCUMENTS = { maxSize: 1000, sizeCalculation: () => 1 };
  */
 export function createDocumentDirectory(directory: ClientDirectory, ports: DocumentPorts): ClientDirectory {
   const { audit, logger, onChange, policy, store } = ports;
-  const unstored = new LRUCache<string, { readonly found: StoredClient; readonly freshUntil: number }>(
+  const unstored = new LRUCache<string, { readonly found: StoredClient; readonly freshUntil: Seconds }>(
     MOST_DOCUMENTS,
   );
   const documents = createDocumentFetch(ports);
   const urls = { own: new URL(ports.issuer), loopback: policy.loopback };
   /** When the documents of stored clients have to be fetched again. */
-  const checkedUntil = new LRUCache<string, number>(CACHE_BOUND);
+  const checkedUntil = new LRUCache<string, Seconds>(CACHE_BOUND);
   const notStored = new WeakSet<StoredClient>();
   const limited = new WeakMap<StoredClient, StoredClient>();
 

@@ -1,5 +1,6 @@
 import { LRUCache } from 'lru-cache';
 
+import type { Seconds } from '../contracts/duration.ts';
 import { CACHE_BOUND } from '../contracts/cache-bound.ts';
 import { now } from '../contracts/clock.ts';
 import type { RemoteWaits } from '../contracts/index.ts';
@@ -25,8 +26,7 @@ export interface DocumentFetchPorts {
 /** A document that was fetched and checked. */
 export interface FetchedDocument {
   readonly fields: DocumentFields;
-  /** In seconds since 1970. */
-  readonly freshUntil: number;
+  readonly freshUntil: Seconds;
 }
 
 /** Fetches and checks documents. */
@@ -51,14 +51,14 @@ const DOCUMENT = { maxBytes: 5 * 1024 };
 // In seconds. A document is fetched again when its own lifetime, within these limits, has passed.
 const FRESH = { least: 300, most: 86_400, default: 3600 };
 
-// In seconds: how long a document that could not be used is not fetched again.
-const RETRY = 60;
+// How long a document that could not be used is not fetched again.
+const RETRY: Seconds = 60;
 
-// In seconds: the fetches that run now have ended by then.
-const RETRY_WHEN_BUSY = 5;
+// The fetches that run now have ended by then.
+const RETRY_WHEN_BUSY: Seconds = 5;
 
 export function createDocumentFetch(ports: DocumentFetchPorts): DocumentFetch {
-  const failures = new LRUCache<string, { readonly error: ClientMetadataError; readonly until: number }>(
+  const failures = new LRUCache<string, { readonly error: ClientMetadataError; readonly until: Seconds }>(
     CACHE_BOUND,
   );
   const running = new Map<string, Promise<FetchedDocument>>();

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 
+import type { Seconds } from '../contracts/duration.ts';
 import { checkClientFields } from '../clients/fields.ts';
 import type { KnownNames } from '../clients/fields.ts';
 import type { CheckAppName } from '../clients/app-names.ts';
@@ -88,8 +89,8 @@ const TOKEN_FORM = /^gatehouse_registration_[\w-]{43}$/;
 const PER_USER = 5;
 const UNUSED = 30 * 86_400;
 
-// In seconds. A place becomes free when an app is removed, which takes hours or a person.
-const RETRY_WHEN_FULL = 3600;
+// A place becomes free when an app is removed, which takes hours or a person.
+const RETRY_WHEN_FULL: Seconds = 3600;
 
 type Sent = Readonly<Record<string, unknown>>;
 

@@ -1,3 +1,4 @@
+import type { Seconds } from '../contracts/duration.ts';
 import type { Client, ClientFields, ClientMetadata, RegisteredAuthMethod } from '../contracts/index.ts';
 import type { FieldError } from '../contracts/field-errors.ts';
 import { isStrings, MOST_REDIRECT_URIS } from '../clients/fields.ts';
@@ -24,8 +25,7 @@ export function invalidMetadata(message: string): RegistrationRefused {
   return new RegistrationRefused('invalid_client_metadata', message);
 }
 
-/** @param retryAfter - in seconds */
-export function unavailable(message: string, status: number, retryAfter: number): RegistrationRefused {
+export function unavailable(message: string, status: number, retryAfter: Seconds): RegistrationRefused {
   return new RegistrationRefused('temporarily_unavailable', message, status, {
     'Retry-After': String(retryAfter),
   });

@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 
+import type { Seconds } from '../contracts/duration.ts';
 import { now } from '../contracts/clock.ts';
 import type { Client, Storage } from '../contracts/index.ts';
 import type { CheckedFields } from '../clients/fields.ts';
@@ -9,8 +10,8 @@ export interface RepetitionPorts {
   readonly storage: Pick<Storage, 'clients' | 'registrations'>;
   /** Makes an id out of what it is for, the same one each time, which nobody else can make. */
   readonly idOf: (address: string, metadata: string) => string;
-  /** In seconds: after what time an app that no user has authorized is removed. */
-  readonly unauthorizedAfter: number;
+  /** After what time an app that no user has authorized is removed. */
+  readonly unauthorizedAfter: Seconds;
 }
 
 /** The place of a registration: the client that is there already, or the id of the one that is to be made. */

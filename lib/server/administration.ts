@@ -1,3 +1,4 @@
+import type { Seconds } from '../contracts/duration.ts';
 import { createAuditLog } from '../record/audit-log.ts';
 import { createClientImport } from '../clients/import.ts';
 import type { ImportedClient, ImportOutcome } from '../clients/import.ts';
@@ -316,11 +317,11 @@ export function createAdministration<P extends string, R extends string>(
   };
 }
 
-// In seconds, with the servers' default `tokens.revocationLag`. A cookie key never signs at once: see `ServerKeys`.
-const READ_BY_ALL = 60;
+// With the servers' default `tokens.revocationLag`. A cookie key never signs at once: see `ServerKeys`.
+const READ_BY_ALL: Seconds = 60;
 
 /** Where ID tokens have keys of their own. The servers retire the former one, because they know how long it is needed. */
-async function rotateIdTokenKey(store: KeyStore, material: KeyMaterial, delay: number): Promise<void> {
+async function rotateIdTokenKey(store: KeyStore, material: KeyMaterial, delay: Seconds): Promise<void> {
   const stored = await store.list('id_token');
   const newest = stored.at(-1);
   if (!newest) return;
@@ -329,7 +330,7 @@ async function rotateIdTokenKey(store: KeyStore, material: KeyMaterial, delay: n
 }
 
 /** The servers retire the former key, because they know how long cookies are valid. */
-async function rotateCookieKey(store: KeyStore, material: KeyMaterial, delay: number): Promise<void> {
+async function rotateCookieKey(store: KeyStore, material: KeyMaterial, delay: Seconds): Promise<void> {
   const stored = await store.list('cookie');
   const newest = stored.at(-1);
   if (!newest || newest.createdAt > now() - COOKIE_KEY_AGE) return;

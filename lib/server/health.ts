@@ -1,5 +1,7 @@
 import type { Middleware } from 'koa';
 
+import { toSeconds } from '../contracts/duration.ts';
+import type { Milliseconds } from '../contracts/duration.ts';
 import { readState } from '../contracts/clock.ts';
 import type { Logger, Storage, StorageState } from '../contracts/index.ts';
 import { StorageError } from '../errors.ts';
@@ -40,11 +42,9 @@ export interface ReadinessParts {
 
 // In seconds. The probes of Kubernetes time out after a second by default.
 const TIMEOUT = 0.8;
-// In milliseconds.
-const MAX_AGE = 1000;
+const MAX_AGE: Milliseconds = 1000;
 
-// In milliseconds.
-const CLOCK_TOLERANCE = 5000;
+const CLOCK_TOLERANCE: Milliseconds = 5000;
 
 /**
  * Creates the readiness of a server. `ready()` resolves within a second, also when the storage hangs, and never throws. It
@@ -52,7 +52,7 @@ const CLOCK_TOLERANCE = 5000;
  * database.
  */
 export function createReadiness({ logger, server, storage }: ReadinessParts): ReadinessProbe {
-  let last: { readonly readiness: Readiness; readonly at: number } | undefined;
+  let last: { readonly readiness: Readiness; readonly at: Milliseconds } | undefined;
   let probe: Promise<Readiness> | undefined;
   let warned: ReadonlySet<ReadinessWarning> = new Set();
 
@@ -60,7 +60,7 @@ export function createReadiness({ logger, server, storage }: ReadinessParts): Re
     const { ahead, state } = await readState(storage);
     const begun = new Map<ReadinessWarning, object>();
     if (Math.abs(ahead) > CLOCK_TOLERANCE)
-      begun.set('clock_differs', { seconds_ahead: Math.round(-ahead / 1000) });
+      begun.set('clock_differs', { seconds_ahead: Math.round(toSeconds(-ahead)) });
     if (state.failing) begun.set(state.failing, {});
     for (const [warning, fields] of begun) {
       if (!warned.has(warning)) logger.warn({ ...fields, warning }, WARNINGS[warning]);

@@ -1,5 +1,7 @@
 import { setTimeout } from 'node:timers/promises';
 
+import { toMilliseconds } from '../contracts/duration.ts';
+import type { Milliseconds, Seconds } from '../contracts/duration.ts';
 import { now } from '../contracts/clock.ts';
 import type { AuditLog, Client, Logger, Storage } from '../contracts/index.ts';
 import { logFailure } from '../http/unavailable.ts';
@@ -13,18 +15,17 @@ import type { ServerKeys } from './keys.ts';
 /** Periodic work of a server. */
 export interface Job {
   readonly name: string;
-  /** In seconds; 0: never. */
-  readonly every: number;
+  /** 0: never. */
+  readonly every: Seconds;
   /** @param signal - aborted when the server closes, so that a long job ends early */
   readonly run: (signal: AbortSignal) => Promise<unknown>;
 }
 
-// In seconds.
-const HOUR = 3600;
+const HOUR: Seconds = 3600;
 const DAY = 86_400;
 
-// The longest delay of a timer in Node, in milliseconds.
-const LONGEST_DELAY = 2 ** 31 - 1;
+// The longest delay of a timer in Node.
+const LONGEST_DELAY: Milliseconds = 2 ** 31 - 1;
 
 /**
  * Starts jobs at their intervals. The error of a failed job is logged, and the job runs again after its interval; a job that
@@ -37,7 +38,7 @@ export function startJobs(jobs: readonly Job[], logger: Logger): () => Promise<v
   const running = new Map<string, Promise<unknown>>();
   const timers = jobs
     .filter(({ every }) => every > 0)
-    .map((job) => setInterval(() => start(job), Math.min(job.every * 1000, LONGEST_DELAY)).unref());
+    .map((job) => setInterval(() => start(job), Math.min(toMilliseconds(job.every), LONGEST_DELAY)).unref());
 
   function start({ name, run }: Job): void {
     if (running.has(name)) return;

@@ -1,3 +1,4 @@
+import type { Seconds } from '../contracts/duration.ts';
 import type { AuditLog } from '../contracts/index.ts';
 import { createKeyRing } from '../keys/key-ring.ts';
 import type { KeyRing } from '../keys/key-ring.ts';
@@ -12,7 +13,7 @@ import type { ResolvedOptions } from '../options/resolved-options.ts';
  * In seconds. A cookie key is replaced with a signing key, but not more often than this: each that is still accepted is tried for
  * every cookie with a wrong signature.
  */
-export const COOKIE_KEY_AGE: number = 30 * 86_400;
+export const COOKIE_KEY_AGE: Seconds = 30 * 86_400;
 
 /** The server's own keys. */
 export interface ServerKeys {
@@ -29,7 +30,7 @@ export interface ServerKeys {
   /** Replaces keys that are older than the option `tokens.keyRotation`, and completes rotations that were interrupted. */
   maintain(): Promise<void>;
   /** @param delay - in seconds. @default the time after which every node has read the key */
-  rotate(delay?: number): Promise<SigningKey>;
+  rotate(delay?: Seconds): Promise<SigningKey>;
 }
 
 /** Reads the keys from the storage, and makes the first ones. */
@@ -99,12 +100,12 @@ export async function createServerKeys(
   };
 }
 
-/** How long, in seconds, a cookie, a page or a code that a cookie key was used for can be valid. */
+/** How long a cookie, a page or a code that a cookie key was used for can be valid. */
 function cookieLifetime({
   clients,
   limits,
   tokens: { lifetimes },
-}: Pick<ResolvedOptions, 'clients' | 'limits' | 'tokens'>): number {
+}: Pick<ResolvedOptions, 'clients' | 'limits' | 'tokens'>): Seconds {
   return Math.max(
     lifetimes.sessionAbsolute,
     lifetimes.interaction,

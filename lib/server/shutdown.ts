@@ -1,6 +1,8 @@
 import { Server } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 
+import { toMilliseconds } from '../contracts/duration.ts';
+import type { Seconds } from '../contracts/duration.ts';
 import type { ConcurrencyLimit, Logger, Storage } from '../contracts/index.ts';
 import type { LastUses } from '../clients/last-use.ts';
 import { ConfigError } from '../errors.ts';
@@ -45,8 +47,8 @@ export interface RunningParts {
   readonly stopJobs: () => Promise<void>;
 }
 
-// In seconds. The storage's own timeout for each query has the same default.
-const WRITE_TIMEOUT = 5;
+// The storage's own timeout for each query has the same default.
+const WRITE_TIMEOUT: Seconds = 5;
 
 /**
  * Creates the function that closes a server: it drains, waits for the running requests while new ones are refused, writes the pending
@@ -59,7 +61,7 @@ export function createClose(parts: RunningParts): (options?: CloseOptions) => Pr
 
   async function close({ drain, server, timeout }: Values<typeof CLOSE>): Promise<void> {
     concurrencyLimit.drain();
-    if (drain > 0) await delay(drain * 1000);
+    if (drain > 0) await delay(toMilliseconds(drain));
     const ended = Promise.all([stopListening(server), concurrencyLimit.close(), stopJobs()]);
     if (!(await endsWithin(timeout, ended))) {
       logger.warn({ requests: concurrencyLimit.count, timeout }, 'closing before all requests have ended');
@@ -93,9 +95,9 @@ async function stopListening(server: Server | undefined): Promise<void> {
 }
 
 /** Whether a promise settles within a number of seconds. */
-export async function endsWithin(seconds: number, work: Promise<unknown>): Promise<boolean> {
+export async function endsWithin(seconds: Seconds, work: Promise<unknown>): Promise<boolean> {
   const timeout = Promise.withResolvers<false>();
-  const timer = setTimeout(() => timeout.resolve(false), seconds * 1000);
+  const timer = setTimeout(() => timeout.resolve(false), toMilliseconds(seconds));
   try {
     return await Promise.race([work.then(() => true), timeout.promise]);
   } finally {

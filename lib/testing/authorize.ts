@@ -1,5 +1,6 @@
 import { createHash, randomBytes, randomUUID } from 'node:crypto';
 
+import type { Seconds } from '../contracts/duration.ts';
 import type { Client, NewSecret, User, UserStore } from '../contracts/index.ts';
 import { ConfigError } from '../errors.ts';
 import type { Decision, Decisions } from './decisions.ts';
@@ -45,8 +46,7 @@ export interface Authorization {
 export interface TokenResponse {
   readonly access_token: string;
   readonly token_type: 'Bearer';
-  /** In seconds. */
-  readonly expires_in: number;
+  readonly expires_in: Seconds;
   readonly refresh_token: string;
   /** The granted scopes, separated by spaces; absent when there are none. */
   readonly scope?: string;

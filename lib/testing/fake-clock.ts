@@ -1,5 +1,5 @@
-import { parseDuration } from '../contracts/duration.ts';
-import type { Duration } from '../contracts/duration.ts';
+import { parseDuration, toMilliseconds } from '../contracts/duration.ts';
+import type { Duration, Milliseconds } from '../contracts/duration.ts';
 import { ConfigError } from '../errors.ts';
 
 /** A clock that a test sets. */
@@ -35,7 +35,7 @@ export function fakeClock(): FakeClock {
   isInUse = true;
   const RealDate = globalThis.Date;
   let ahead = 0;
-  const now = (): number => RealDate.now() + ahead;
+  const now = (): Milliseconds => RealDate.now() + ahead;
   const restore = (): void => {
     // It was restored already, or other code has replaced `Date` since.
     if (globalThis.Date !== FakeDate) return;
@@ -58,7 +58,7 @@ export function fakeClock(): FakeClock {
       if (seconds === undefined) {
         throw new ConfigError('clock.advance()', "give seconds, or a duration such as '1 hour'");
       }
-      ahead += seconds * 1000;
+      ahead += toMilliseconds(seconds);
     },
     set(time) {
       ahead = time.getTime() - RealDate.now();

@@ -6,6 +6,7 @@ import { promisify } from 'node:util';
 import type { JWK } from 'jose';
 import type { KoaContextWithOIDC } from 'oidc-provider';
 
+import type { Seconds } from '../contracts/duration.ts';
 import type { CompleteLifetimes } from '../clients/lifetimes.ts';
 import type { AccessTokenClaims, Client, ClientLifetimes, Storage, User } from '../contracts/index.ts';
 import { now } from '../contracts/clock.ts';
@@ -26,8 +27,7 @@ export interface AccessTokenContent {
   readonly api: Pick<ResolvedResource, 'resource'>;
   /** `undefined`: not limited to scopes. Empty: limited to none. */
   readonly scopes: readonly string[] | undefined;
-  /** In seconds. */
-  readonly lifetime: number;
+  readonly lifetime: Seconds;
 }
 
 export type SignAccessToken = (content: AccessTokenContent) => Promise<string>;
@@ -115,7 +115,7 @@ export function effectiveLifetimes(
   { lifetimes }: Pick<Client, 'lifetimes'>,
   server: CompleteLifetimes,
 ): CompleteLifetimes {
-  const shorter = (name: keyof ClientLifetimes): number =>
+  const shorter = (name: keyof ClientLifetimes): Seconds =>
     Math.min(lifetimes[name] ?? Infinity, server[name]);
   return {
     accessToken: shorter('accessToken'),

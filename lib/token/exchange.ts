@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 
+import type { Seconds } from '../contracts/duration.ts';
 import { errors } from '../engine/oidc-provider.ts';
 import type { KoaContextWithOIDC } from 'oidc-provider';
 
@@ -186,7 +187,7 @@ async function findUser(
 function successorOf(
   { credential: { payload }, grant }: PresentedCredential,
   { refreshToken, refreshTokenAbsolute }: CompleteLifetimes,
-  at: number,
+  at: Seconds,
 ): { value: string; credential: Credential } {
   // An ID token of a refresh has no `nonce` (OpenID Connect Core 1.0 section 12.2).
   const { codeChallenge: _c, codeChallengeMethod: _m, nonce: _n, redirectUri: _r, ...kept } = payload;
@@ -207,13 +208,13 @@ function successorOf(
   };
 }
 
-/** Until then the client has to be told when the login session ends, in seconds since 1970. 0: nobody has signed in. */
+/** Until then the client has to be told when the login session ends. 0: nobody has signed in. */
 function signedInUntil(
   { credential: { payload }, grant: { createdAt, sessionUid } }: PresentedCredential,
-  sessionAbsolute: number,
-): number {
+  sessionAbsolute: Seconds,
+): Seconds {
   if (sessionUid === undefined) return 0;
-  return ((payload['authTime'] as number | undefined) ?? createdAt) + sessionAbsolute;
+  return ((payload['authTime'] as Seconds | undefined) ?? createdAt) + sessionAbsolute;
 }
 
 type Parameters<Required extends string> = Readonly<Record<Required, string>> &

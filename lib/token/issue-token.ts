@@ -1,5 +1,7 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 
+import { toMilliseconds } from '../contracts/duration.ts';
+import type { Seconds } from '../contracts/duration.ts';
 import type { ClientDirectory } from '../clients/directory.ts';
 import { now } from '../contracts/clock.ts';
 import type { AuditLog, Client, Storage } from '../contracts/index.ts';
@@ -116,9 +118,9 @@ const BY_HOST = 'host';
 /** The lifetime in seconds. @throws ConfigError when it is longer than the client or the server allows */
 function lifetimeFor(
   client: Client,
-  requested: number | undefined,
+  requested: Seconds | undefined,
   server: ResolvedResource['lifetimes'],
-): number {
+): Seconds {
   const { accessToken: max } = effectiveLifetimes(client, server);
   if (requested === undefined || requested <= max) return requested ?? max;
   throw new ConfigError(
@@ -184,7 +186,7 @@ async function startGrant(
   {
     lifetime,
     ...about
-  }: { clientId: string; userId: string; scopes: readonly string[]; lifetime: number; sequence: number },
+  }: { clientId: string; userId: string; scopes: readonly string[]; lifetime: Seconds; sequence: number },
 ): Promise<string> {
   const id = randomUUID();
   const createdAt = now();
@@ -197,7 +199,7 @@ async function startGrant(
       grantId: id,
       payload: {},
       expiresAt,
-      consumedAt: createdAt * 1000,
+      consumedAt: toMilliseconds(createdAt),
       sealedSuccessor: undefined,
     },
   );

@@ -2,6 +2,8 @@
 import crypto, { createSecretKey } from 'node:crypto';
 import type { KeyObject } from 'node:crypto';
 
+import { toMilliseconds } from '../contracts/duration.ts';
+import type { Seconds } from '../contracts/duration.ts';
 import { errors } from '../engine/oidc-provider.ts';
 
 import type { Client, Credential, GrantStore, Storage } from '../contracts/index.ts';
@@ -11,12 +13,12 @@ import { seal, unseal } from '../keys/seal.ts';
 import type { ResolvedOptions } from '../options/resolved-options.ts';
 import { scopeNames } from './scopes.ts';
 
-// In seconds. The time until which a grant is needed is rounded up to a multiple of this: an exact time would change with each
+// The time until which a grant is needed is rounded up to a multiple of this: an exact time would change with each
 // refresh, which costs the update of one more row and one more index.
-const EXPIRY_STEP = 3600;
+const EXPIRY_STEP: Seconds = 3600;
 
-// In seconds, for the difference between the clocks of two nodes.
-const CLOCK_MARGIN = 60;
+// For the difference between the clocks of two nodes.
+const CLOCK_MARGIN: Seconds = 60;
 
 /** Finds a credential with its grant, whose client may be another one than the client that presents it. */
 export async function findPresented(
@@ -31,14 +33,14 @@ export async function findPresented(
 }
 
 /**
- * How long a spent credential leads to the current refresh token, in seconds. The processes of a public client of an API, such as an
+ * How long a spent credential leads to the current refresh token. The processes of a public client of an API, such as an
  * agent, often share one refresh token without telling each other of the next one.
  */
 export function refreshGraceOf(
   { credential: { kind }, resource }: Pick<PresentedCredential, 'credential' | 'resource'>,
   { confidential }: Pick<Client, 'confidential'>,
   { issuer, resources, tokens }: ResolvedOptions,
-): number {
+): Seconds {
   const isShared = kind === 'refresh_token' && !confidential;
   const api = isShared ? resources.get(resource ?? issuer) : undefined;
   return api?.refreshGrace ?? tokens.refreshGrace;
@@ -48,12 +50,12 @@ export function refreshGraceOf(
 export interface TokenExchange {
   /** The refresh token of the response. */
   readonly successor: { readonly value: string; readonly credential: Credential };
-  /** When the access token of the response expires, in seconds since 1970. */
-  readonly accessTokenExpiresAt: number;
-  /** When the login session in which the user has signed in at the client ends at the latest, in seconds since 1970. */
-  readonly signedInUntil: number;
+  /** When the access token of the response expires. */
+  readonly accessTokenExpiresAt: Seconds;
+  /** When the login session in which the user has signed in at the client ends at the latest. */
+  readonly signedInUntil: Seconds;
   /** See {@link refreshGraceOf}. */
-  readonly refreshGrace: number;
+  readonly refreshGrace: Seconds;
 }
 
 /** The refresh token of a response. */
@@ -151,10 +153,10 @@ export async function findCurrent(
  */
 export function isReplay(
   { credential: { kind, sealedSuccessor }, spentFor }: PresentedCredential,
-  refreshGrace: number,
+  refreshGrace: Seconds,
 ): boolean {
   if (spentFor === undefined) return false;
-  return kind === 'code' || sealedSuccessor === undefined || spentFor >= refreshGrace * 1000;
+  return kind === 'code' || sealedSuccessor === undefined || spentFor >= toMilliseconds(refreshGrace);
 }
 
 /**

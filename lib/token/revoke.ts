@@ -1,3 +1,4 @@
+import type { Seconds } from '../contracts/duration.ts';
 import { now } from '../contracts/clock.ts';
 import type {
   AuditLog,
@@ -84,7 +85,7 @@ export function createRevoke(
     logouts?.stored();
   };
 
-  async function revokeGrant(grant: Grant | undefined, at: number, notice?: LogoutNotice): Promise<void> {
+  async function revokeGrant(grant: Grant | undefined, at: Seconds, notice?: LogoutNotice): Promise<void> {
     if (!grant) return storage.confirm?.();
     const { clientId, id: grantId, userId } = grant;
     const revoked = await storage.grants.revoke({ id: grantId }, at, notice);
@@ -92,7 +93,7 @@ export function createRevoke(
       audit.record({ type: 'tokens_revoked', target: 'grant', clientId, userId, grantId });
   }
 
-  async function revokeToken(token: string, at: number): Promise<void> {
+  async function revokeToken(token: string, at: Seconds): Promise<void> {
     if (isPersonalToken(token) && (await personal?.byValue(token))) return;
     const claims = await verify(token);
     if (claims) {

@@ -60,3 +60,4 @@ export type {
   UserDataStore,
   UserSession,
 } from '../contracts/index.ts';
+export type { Milliseconds, Seconds } from '../contracts/duration.ts';

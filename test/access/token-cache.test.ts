@@ -41,7 +41,8 @@ function known(token: string, claims: Partial<AccessTokenClaims> = {}): Verified
       ...noPermissions,
     },
     loadedAt: 0,
-    expiresAt: 1000,
+    usableUntil: 1000,
+    expiresAt: 1,
     visited: false,
   };
 }

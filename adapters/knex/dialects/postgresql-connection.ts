@@ -3,6 +3,7 @@ import type { EventEmitter } from 'node:events';
 import type { Socket } from 'node:net';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 
+import type { Milliseconds } from '../../../lib/contracts/duration.ts';
 import type { Interruption } from '../dialect.ts';
 import { CodedError } from '../error-kinds.ts';
 import type { Value } from '../statements.ts';
@@ -88,8 +89,8 @@ export function postgresqlInterruption({ driver }: PostgresqlClient): Interrupti
   };
 }
 
-// In milliseconds, for the server to close the connection of a request.
-const CANCEL_TIMEOUT = 1000;
+// For the server to close the connection of a request.
+const CANCEL_TIMEOUT: Milliseconds = 1000;
 
 /**
  * Sends a CancelRequest on a connection of its own (PostgreSQL's protocol, "Canceling Requests in Progress"). The server closes

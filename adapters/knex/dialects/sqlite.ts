@@ -1,3 +1,4 @@
+import type { Milliseconds } from '../../../lib/contracts/duration.ts';
 import type { Dialect } from '../dialect.ts';
 import { CodedError } from '../error-kinds.ts';
 import type { Statements, Value } from '../statements.ts';
@@ -22,8 +23,8 @@ interface PreparedStatement {
 
 interface ConnectionState {
   readonly statements: Statements;
-  /** The host's own `busy_timeout` of the connection, in milliseconds. */
-  readonly busyTimeout: number;
+  /** The host's own `busy_timeout` of the connection. */
+  readonly busyTimeout: Milliseconds;
 }
 
 /**

@@ -1,3 +1,4 @@
+import type { Seconds } from '../../../lib/contracts/duration.ts';
 import type {
   AttemptCounter,
   AttemptStore,
@@ -58,8 +59,8 @@ interface AttemptRow {
 function fullCounter(
   counters: readonly AttemptCounter[],
   rows: readonly AttemptRow[],
-  now: number,
-): { id: string; expiresAt: number } | undefined {
+  now: Seconds,
+): { id: string; expiresAt: Seconds } | undefined {
   for (const { id, limit } of counters) {
     const row = rows.find((found) => found.id === id);
     if (row && Number(row.expires_at) > now && Number(row.attempts) >= limit)

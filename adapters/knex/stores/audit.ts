@@ -1,3 +1,4 @@
+import type { Seconds } from '../../../lib/contracts/duration.ts';
 import type { AuditQuery, AuditRecord, AuditStore } from '../../../lib/contracts/index.ts';
 import type { Database } from '../database.ts';
 import type { Value } from '../statements.ts';
@@ -68,7 +69,7 @@ interface FieldsWithColumns extends Pick<AuditRecord, 'id' | 'at' | 'type'> {
   readonly userId?: string | undefined;
 }
 
-function toRow(record: AuditRecord, expiresAt: number): AuditValues {
+function toRow(record: AuditRecord, expiresAt: Seconds): AuditValues {
   const { id, at, type, clientId, userId, ...payload }: FieldsWithColumns = record;
   return [id, at, type, clientId ?? null, userId ?? null, JSON.stringify(payload), expiresAt];
 }

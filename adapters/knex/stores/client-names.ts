@@ -1,5 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 
+import type { Seconds } from '../../../lib/contracts/duration.ts';
 import { toBeginnings } from '../../../lib/contracts/client-search.ts';
 import type { Client } from '../../../lib/contracts/index.ts';
 import type { Database } from '../database.ts';
@@ -30,10 +31,10 @@ export async function writeNames(
 }
 
 /**
- * Does so for all clients that were changed since a time, in seconds since 1970: nodes of the version before migration 0016 register
+ * Does so for all clients that were changed since a time: nodes of the version before migration 0016 register
  * and rename clients without it.
  */
-export async function indexClientNames(database: Database, since: number): Promise<void> {
+export async function indexClientNames(database: Database, since: Seconds): Promise<void> {
   for (let after = ''; ;) {
     // Of all clients without the other condition, because PostgreSQL would expect few rows without statistics, and read them all.
     const page =

@@ -1,3 +1,4 @@
+import type { Seconds } from '../../../lib/contracts/duration.ts';
 import type { Client, ClientSecret, StoredClient } from '../../../lib/contracts/index.ts';
 import type { Integer } from './column-values.ts';
 import { added, flag, integer, json, mapRows, optional, text } from './rows.ts';
@@ -7,7 +8,7 @@ import type { Row, RowMapping } from './rows.ts';
  * The mark `verified` is stored as the `updatedAt` of the client that has it. A node of the version before it does not write it: after its
  * change of the client, the two differ, and the mark is gone.
  */
-type ClientRow = Omit<Client, 'verified'> & { readonly verifiedAt: number | undefined };
+type ClientRow = Omit<Client, 'verified'> & { readonly verifiedAt: Seconds | undefined };
 
 const ROWS: RowMapping<ClientRow> = mapRows<ClientRow>('gatehouse_clients', {
   id: text('id'),

@@ -1,3 +1,4 @@
+import type { Seconds } from '../../../lib/contracts/duration.ts';
 import { now } from '../../../lib/contracts/clock.ts';
 import { toSortName } from '../../../lib/contracts/client-search.ts';
 import type { Client, ClientStore, StoredClient } from '../../../lib/contracts/index.ts';
@@ -93,7 +94,7 @@ async function updateClient(
   statements: Statements,
   dialect: Dialect,
   client: Client,
-  ifUpdatedAt: number | undefined,
+  ifUpdatedAt: Seconds | undefined,
 ): Promise<boolean> {
   const [id, ...others] = toValues(client);
   const values = [...others, id!];
@@ -157,8 +158,8 @@ export function dependentRows(id: string): readonly RemovableRows[] {
 
 const DELETE_REGISTRATION = "delete from gatehouse_registrations where client_id = ? and client_id <> ''";
 
-// In seconds. A request that found the client before it was deleted has stored its grant by then.
-const LONGEST_REQUEST = 86_400;
+// A request that found the client before it was deleted has stored its grant by then.
+const LONGEST_REQUEST: Seconds = 86_400;
 
 const EXPIRE_END = "update gatehouse_revocations set expires_at = ? where kind = 'client' and value = ?";
 

@@ -1,3 +1,4 @@
+import { toSeconds } from '../../../lib/contracts/duration.ts';
 import type {
   Credential,
   FoundCredential,
@@ -93,7 +94,7 @@ function toFound(row: FoundRow): Omit<FoundCredential, 'grant'> {
   const at = toOptionalNumber(row.clock) ?? Date.now();
   return {
     credential,
-    expiresIn: expiresAt - Math.floor(at / 1000),
+    expiresIn: expiresAt - Math.floor(toSeconds(at)),
     spentFor: consumedAt === undefined ? undefined : at - consumedAt,
   };
 }

@@ -1,3 +1,4 @@
+import type { Seconds } from '../../../lib/contracts/duration.ts';
 import type { LogoutDelivery, LogoutNotice, LogoutStore } from '../../../lib/contracts/index.ts';
 import type { Database } from '../database.ts';
 import type { Statements, Value } from '../statements.ts';
@@ -88,7 +89,7 @@ function findDue({
 }: {
   readonly except: readonly string[];
   readonly limit: number;
-  readonly now: number;
+  readonly now: Seconds;
 }): [sql: string, values: readonly Value[]] {
   const left = except.length > 0 ? inList(except) : undefined;
   return [

@@ -1,3 +1,4 @@
+import type { Seconds } from '../../../lib/contracts/duration.ts';
 import type {
   Client,
   RegistrationPlaces,
@@ -104,7 +105,7 @@ async function displaceOne(
 /** Deletes a client with all that depends on it in one transaction, or a part of its many consents or grants. */
 async function deleteIfUnused(
   database: Database,
-  { id, now, unusedAfter }: { readonly id: string; readonly now: number; readonly unusedAfter: number },
+  { id, now, unusedAfter }: { readonly id: string; readonly now: Seconds; readonly unusedAfter: Seconds },
 ): Promise<Pick<Client, 'id' | 'name'> | undefined> {
   const { dialect } = database;
   return database.transaction(async (statements) => {
@@ -136,7 +137,7 @@ async function deleteIfUnused(
 async function isUsed(
   statements: Statements,
   forUpdate: string,
-  { id, now, since }: { readonly id: string; readonly now: number; readonly since: number },
+  { id, now, since }: { readonly id: string; readonly now: Seconds; readonly since: Seconds },
 ): Promise<boolean> {
   if (await statements.get(USED_CONSENT, [id, since, since])) return true;
   // Before the grants: a grant that is being started has changed its consent, so it is committed when this returns.

@@ -1,5 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 
+import type { Seconds } from '../../../lib/contracts/duration.ts';
 import type { LogoutNotice, RevokedParty } from '../../../lib/contracts/index.ts';
 import type { Database } from '../database.ts';
 import type { Condition } from '../dialect.ts';
@@ -13,7 +14,7 @@ const BATCH = 256;
 
 /** When grants are revoked, and what is stored for the clients that are told. */
 export interface Revocation {
-  readonly at: number;
+  readonly at: Seconds;
   readonly notice: LogoutNotice | undefined;
 }
 

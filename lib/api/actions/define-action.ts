@@ -1,5 +1,6 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec';
 
+import type { Seconds } from '../../contracts/duration.ts';
 import type { Gate, Principal, User } from '../../contracts/index.ts';
 import { ConfigError } from '../../errors.ts';
 import { optional, readOptions, unchecked } from '../../options/declare.ts';
@@ -151,7 +152,7 @@ export interface Action<P extends string = string> {
   readonly destructive: boolean;
   readonly idempotent: boolean;
   /** Its own limit, with the window in seconds. */
-  readonly limit: { readonly requests: number; readonly window: number } | undefined;
+  readonly limit: { readonly requests: number; readonly window: Seconds } | undefined;
   /** Typed as a method, whose parameters are bivariant: an action with a typed input is assignable to `Action`. */
   run(call: ActionCall): unknown;
 }

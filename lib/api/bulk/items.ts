@@ -1,3 +1,4 @@
+import type { Milliseconds } from '../../contracts/duration.ts';
 import type { Principal, Storage } from '../../contracts/index.ts';
 import { problemDocument } from '../../http/problem.ts';
 import type { Problem } from '../../http/problem.ts';
@@ -198,8 +199,7 @@ const UNSUPPORTED: Problem = {
   detail: 'This action cannot be rolled back. Send the items with the mode "independent".',
 };
 
-/** In milliseconds. */
-const TIME_SLICE = 2;
+const TIME_SLICE: Milliseconds = 2;
 
 /**
  * Creates a function to await between the items of a bulk. Every 2 ms it yields to the event loop: with a synchronous database

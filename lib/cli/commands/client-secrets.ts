@@ -2,6 +2,8 @@ import { InvalidArgumentError } from 'commander';
 import type { Command } from 'commander';
 import type { ClientTypes } from 'koa-gatehouse';
 
+import { toSeconds } from '../../contracts/duration.ts';
+import type { Seconds } from '../../contracts/duration.ts';
 import { duration } from '../arguments.ts';
 import { newSecretText, secretsText } from '../client-text.ts';
 import { confirm } from '../terminal.ts';
@@ -60,7 +62,7 @@ const list = withSession(async ({ administration }, _options: object, id: string
 });
 
 const add = withSession(
-  async ({ administration }, { expires, label }: { expires?: number; label: string }, id: string) => {
+  async ({ administration }, { expires, label }: { expires?: Seconds; label: string }, id: string) => {
     const secret = await administration.clients.addSecret(id, {
       label,
       ...(expires === undefined ? {} : { expiresAt: expires }),
@@ -86,7 +88,7 @@ const deleteSecret = withSession(
 const rotate = withSession(
   async (
     { administration },
-    { label, overlap, yes }: { label: string; overlap: number; yes?: boolean },
+    { label, overlap, yes }: { label: string; overlap: Seconds; yes?: boolean },
     id: string,
   ) => {
     const count = (await administration.clients.secrets(id)).length;
@@ -105,11 +107,11 @@ function newSecret(id: string, secret: ClientTypes.NewSecret): Report {
   };
 }
 
-function futureTime(text: string): number {
+function futureTime(text: string): Seconds {
   const milliseconds = /^\d{4}-\d\d-\d\d(T[\d:.]+(Z|[+-]\d\d:\d\d))?$/.test(text) ? Date.parse(text) : NaN;
   if (Number.isNaN(milliseconds)) {
     throw new InvalidArgumentError('Give a date such as 2027-05-31, or a time such as 2027-05-31T12:00Z.');
   }
   if (milliseconds <= Date.now()) throw new InvalidArgumentError('Give a time in the future.');
-  return Math.floor(milliseconds / 1000);
+  return Math.floor(toSeconds(milliseconds));
 }

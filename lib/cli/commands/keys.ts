@@ -2,6 +2,7 @@ import { Option } from 'commander';
 import type { Command } from 'commander';
 import type { Administration, SigningKey } from 'koa-gatehouse';
 
+import type { Seconds } from '../../contracts/duration.ts';
 import { keyJson, timeText } from '../report.ts';
 import { duration } from '../arguments.ts';
 import { withSession } from '../session.ts';
@@ -94,7 +95,7 @@ const list = withSession(async ({ administration }) => {
   };
 });
 
-const rotate = withSession(async ({ administration }, options: Rotation & { after: number }) => {
+const rotate = withSession(async ({ administration }, options: Rotation & { after: Seconds }) => {
   const key = await administration.keys.rotate(options);
   const notes = [
     ...(key.status === 'next' ? [`It signs in ${options.after} s, when every server knows it.`] : []),

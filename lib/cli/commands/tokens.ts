@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import type { UserTypes } from 'koa-gatehouse';
 
+import type { Seconds } from '../../contracts/duration.ts';
 import { duration } from '../arguments.ts';
 import { timeJson } from '../report.ts';
 import { withSession } from '../session.ts';
@@ -10,7 +11,7 @@ import { confirm } from '../terminal.ts';
 interface NewToken {
   readonly user: string;
   readonly name: string;
-  readonly expires: number;
+  readonly expires: Seconds;
   readonly resource?: string;
   readonly scope: readonly string[];
   readonly permission: readonly string[];

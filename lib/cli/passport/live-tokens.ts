@@ -1,5 +1,6 @@
 import type { PassportSource, PassportTokenCount } from 'koa-gatehouse/adapters/knex';
 
+import { toDate } from '../../contracts/duration.ts';
 import { ConfigError, StorageError } from '../../errors.ts';
 import { wrap } from '../table.ts';
 import { formatCount } from '../terminal.ts';
@@ -60,7 +61,7 @@ export async function countLiveTokens(
   }
   return {
     accepted,
-    last_end: lastEnd === 0 ? null : new Date(lastEnd * 1000).toISOString(),
+    last_end: lastEnd === 0 ? null : toDate(lastEnd).toISOString(),
     refused: Array.from(refused, ([reason, count]) => ({ reason, count })),
     undefined_scopes: named.filter((name) => name !== '*' && !Object.hasOwn(scopes, name)),
   };

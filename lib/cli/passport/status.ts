@@ -2,6 +2,7 @@ import type { Command } from 'commander';
 import type { Administration, Storage } from 'koa-gatehouse';
 import type { PassportSource, PassportTokenCount } from 'koa-gatehouse/adapters/knex';
 
+import { toSeconds } from '../../contracts/duration.ts';
 import type { Report } from '../report.ts';
 import { timeJson } from '../report.ts';
 import { withSession } from '../session.ts';
@@ -63,7 +64,7 @@ async function readStatus(
     const isImported = (await administration.clients.find(client.id)) !== undefined;
     if (refusalOf(client, { result: isImported ? 'present' : 'skipped' }) !== null) refused.add(client.id);
   }
-  const uses = await storage.passportUses.count(Math.floor(Date.now() / 1000));
+  const uses = await storage.passportUses.count(Math.floor(toSeconds(Date.now())));
   const live = (await source.countTokens()).filter(
     ({ clientId }) => clientId === undefined || (names.has(clientId) && !refused.has(clientId)),
   );

@@ -1,3 +1,4 @@
+import type { Seconds } from '../../contracts/duration.ts';
 import type { Finding, Gate, Storage } from '../../contracts/index.ts';
 import type { Protection } from '../../keys/material.ts';
 import type { ResolvedPassport } from '../../options/passport.ts';
@@ -17,10 +18,10 @@ export interface CheckedServer {
   };
   /** The option `secrets.cookieKeys`; `undefined`: the keys are in the storage. */
   readonly cookieKeys: readonly string[] | undefined;
-  /** In seconds; 0: keys are rotated by hand. */
-  readonly keyRotation: number;
-  /** In seconds; 0: the server does not prune, but for example a cron job. */
-  readonly pruneInterval: number;
+  /** 0: keys are rotated by hand. */
+  readonly keyRotation: Seconds;
+  /** 0: the server does not prune, but for example a cron job. */
+  readonly pruneInterval: Seconds;
   /** Whether unencrypted keys are reported: in production, or when the option `secrets.keyEncryptionKey` is `false`. */
   readonly reportPlainKeys: boolean;
   /** `undefined`: not in use, or not known. */

@@ -1,3 +1,5 @@
+import { toDate } from '../../contracts/duration.ts';
+import type { Seconds } from '../../contracts/duration.ts';
 import { now } from '../../contracts/clock.ts';
 import { isLoopback } from '../../contracts/loopback.ts';
 import type { Client, StoredClient } from '../../contracts/index.ts';
@@ -83,8 +85,8 @@ function addProblems(
 /** A problem of a client, with the detail that the message names besides the client. */
 type Found = readonly [code: ClientProblem, detail: string];
 
-// In seconds: two weeks to deploy a new secret.
-const SOON = 14 * 86_400;
+// Two weeks to deploy a new secret.
+const SOON: Seconds = 14 * 86_400;
 
 function* problemsOf({ client, secrets }: StoredClient): Iterable<Found> {
   // Over http the network can read authorization codes.
@@ -107,8 +109,8 @@ function isInsecure(uri: string): boolean {
   return url?.protocol === 'http:' && !isLoopback(url.hostname);
 }
 
-function day(seconds: number): string {
-  return new Date(seconds * 1000).toISOString().slice(0, 10);
+function day(seconds: Seconds): string {
+  return toDate(seconds).toISOString().slice(0, 10);
 }
 
 /** Finds names that the gate or the server no longer defines, of each kind the first one. */

@@ -1,11 +1,13 @@
+import { toDate } from '../../contracts/duration.ts';
+import type { Seconds } from '../../contracts/duration.ts';
 import { now } from '../../contracts/clock.ts';
 import { ConfigError, StorageError } from '../../errors.ts';
 import type { ResolvedPassport } from '../../options/passport.ts';
 import { failure, warning } from './check.ts';
 import type { Findings } from './check.ts';
 
-// In seconds: two weeks to tell the users of apps, or to set a later date.
-const SOON = 14 * 86_400;
+// Two weeks to tell the users of apps, or to set a later date.
+const SOON: Seconds = 14 * 86_400;
 
 /** Checks the option `passport`: the date, and the tables as they are now, which are checked at the start too. */
 export async function* checkPassport(
@@ -13,7 +15,7 @@ export async function* checkPassport(
 ): Findings {
   if (!passport) return;
   const { source, until } = passport;
-  const day = new Date(until * 1000).toISOString().slice(0, 10);
+  const day = toDate(until).toISOString().slice(0, 10);
   if (until <= now()) {
     yield warning(
       'passport_ended',

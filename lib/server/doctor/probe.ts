@@ -1,3 +1,6 @@
+import { toSeconds } from '../../contracts/duration.ts';
+import type { Milliseconds } from '../../contracts/duration.ts';
+
 /** The response to a probe, or the reason why there was none. */
 export type ProbeResult =
   | {
@@ -9,8 +12,7 @@ export type ProbeResult =
     }
   | { readonly failure: string };
 
-// In milliseconds.
-const TIMEOUT = 5000;
+const TIMEOUT: Milliseconds = 5000;
 
 /** Requests a URL once, without following redirects. */
 export async function probe(url: string, method = 'GET'): Promise<ProbeResult> {
@@ -30,7 +32,8 @@ export async function probe(url: string, method = 'GET'): Promise<ProbeResult> {
 
 /** The reason why `fetch` failed: the network error is the `cause` of its error, with a code such as `ECONNREFUSED`. */
 function failureReason(error: unknown): string {
-  if (error instanceof Error && error.name === 'TimeoutError') return `no answer within ${TIMEOUT / 1000} s`;
+  if (error instanceof Error && error.name === 'TimeoutError')
+    return `no answer within ${toSeconds(TIMEOUT)} s`;
   const cause = error instanceof Error ? error.cause : undefined;
   if (cause instanceof Error) return 'code' in cause ? String(cause.code) : cause.message;
   return error instanceof Error ? error.message : String(error);

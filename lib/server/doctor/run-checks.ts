@@ -1,3 +1,5 @@
+import { toSeconds } from '../../contracts/duration.ts';
+import type { Milliseconds, Seconds } from '../../contracts/duration.ts';
 import { now, readState } from '../../contracts/clock.ts';
 import type { Finding, StorageAccess, StorageDiagnosis } from '../../contracts/index.ts';
 import { StorageError } from '../../errors.ts';
@@ -67,9 +69,9 @@ const ERROR_DIFFERENCE = 30_000;
  * Compares this machine's clock with the database's, as a reference for all nodes: tokens that are issued on a node whose clock
  * is ahead are not valid yet on the others.
  */
-function* checkClock(difference: number): Iterable<Finding> {
+function* checkClock(difference: Milliseconds): Iterable<Finding> {
   if (Math.abs(difference) <= WARNING_DIFFERENCE) return;
-  const seconds = Math.round(Math.abs(difference) / 1000);
+  const seconds = Math.round(toSeconds(Math.abs(difference)));
   const report = Math.abs(difference) > ERROR_DIFFERENCE ? failure : warning;
   yield report(
     'clock_differs',
@@ -121,7 +123,7 @@ const DAY = 24 * HOUR;
 /** Checks that expired rows are deleted in time. */
 function* checkPruning(
   oldestExpired: StorageDiagnosis['oldestExpired'],
-  pruneInterval: number,
+  pruneInterval: Seconds,
 ): Iterable<Finding> {
   const lag = now() - (oldestExpired ?? now());
   // Without an interval of the server, a daily cron job is expected.
@@ -163,7 +165,7 @@ function* checkListening(listening: StorageDiagnosis['listening']): Iterable<Fin
   );
 }
 
-function describeLag(seconds: number): string {
+function describeLag(seconds: Seconds): string {
   const [count, unit] =
     seconds < 2 * DAY ? [Math.floor(seconds / HOUR), 'hour'] : [Math.floor(seconds / DAY), 'day'];
   return `${count} ${unit}${count === 1 ? '' : 's'}`;
