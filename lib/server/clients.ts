@@ -2,11 +2,8 @@ import { createAppNameCheck } from '../clients/app-names.ts';
 import { createClientDirectory } from '../clients/directory.ts';
 import type { ClientDirectory } from '../clients/directory.ts';
 import { createLastUses } from '../clients/last-use.ts';
-import type { LastUses } from '../clients/last-use.ts';
 import { createClientRegistry } from '../clients/registry.ts';
-import type { RegistryFor } from '../clients/registry.ts';
 import { createRemoteKeys } from '../clients/remote-keys.ts';
-import type { RemoteKeys } from '../clients/remote-keys.ts';
 import type { RemoteWaits } from '../contracts/index.ts';
 import type { PublicFetch } from '../http/public-fetch.ts';
 import { createNodeLimiter } from '../limits/limiter.ts';
@@ -15,27 +12,10 @@ import { createRemoteWaits } from '../limits/remote-waits.ts';
 import type { ResolvedOptions } from '../options/resolved-options.ts';
 import { createDocumentDirectory } from '../registration/document-directory.ts';
 import { createOnRemoved } from './jobs.ts';
-import type { Pruned } from './jobs.ts';
 import type { ServerRecord } from './record.ts';
 import type { ServerStorage } from './storage.ts';
 
-/** The clients of a server. */
-export interface ServerClients {
-  /** Finds the clients of requests, cached. */
-  readonly directory: ClientDirectory;
-  /** Manages the registered clients. */
-  readonly registryFor: RegistryFor;
-  /** Called with each client that was removed because it is unused. */
-  readonly onRemoved: Pruned['onRemoved'];
-  /** The keys with which clients authenticate. `undefined`: they cannot authenticate with keys. */
-  readonly remoteKeys: RemoteKeys | undefined;
-  readonly lastUses: LastUses;
-  /** Names that apps of users and strangers may not have. The pages add that of their brand. */
-  readonly reservedNames: Set<string>;
-  /** Loads the check of the names of apps that no administrator registers. */
-  readonly loadNameCheck: ReturnType<typeof createAppNameCheck>;
-}
-
+/** Makes what finds and manages the clients of a server. */
 export function createClients(
   options: ResolvedOptions,
   {
@@ -47,7 +27,7 @@ export function createClients(
     readonly publicFetch: PublicFetch;
     readonly record: ServerRecord;
   },
-): ServerClients {
+) {
   const { gate, logger, scopes, storage, tokens } = options;
   const { devices, keys: privateKeyJwt } = options.clients;
   const onChange = (clientId: string): void => invalidation.announce({ clientId });
@@ -66,19 +46,27 @@ export function createClients(
   });
 
   return {
+    /** Finds the clients of requests, cached. */
     directory,
+    /** Manages the registered clients. */
     registryFor: createClientRegistry(
       storage.clients,
       { gate, scopes, lifetimes: tokens.lifetimes, privateKeyJwt, authorizesDevices: devices !== undefined },
       { audit, onChange },
     ),
+    /** Called with each client that was removed because it is unused. */
     onRemoved: createOnRemoved(audit, onChange),
+    /** The keys with which clients authenticate. `undefined`: they cannot authenticate with keys. */
     remoteKeys: privateKeyJwt ? createRemoteKeys(fetch, { logger, waits }) : undefined,
     lastUses,
+    /** Names that apps of users and strangers may not have. The pages add that of their brand. */
     reservedNames,
+    /** Loads the check of the names of apps that no administrator registers. */
     loadNameCheck,
   };
 }
+
+export type ServerClients = ReturnType<typeof createClients>;
 
 /** Adds the clients with metadata documents, if the option `clients.documents` is set. */
 function withDocuments(

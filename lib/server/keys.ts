@@ -1,11 +1,8 @@
 import type { Seconds } from '../contracts/duration.ts';
 import type { AuditLog } from '../contracts/index.ts';
 import { createKeyRing } from '../keys/key-ring.ts';
-import type { KeyRing } from '../keys/key-ring.ts';
 import { createKeyMaterial } from '../keys/material.ts';
-import type { KeyMaterial } from '../keys/material.ts';
 import { derivedFromEach } from '../keys/secrets.ts';
-import type { Secrets } from '../keys/secrets.ts';
 import type { SigningKey } from '../keys/stored-keys.ts';
 import type { ResolvedOptions } from '../options/resolved-options.ts';
 
@@ -15,29 +12,11 @@ import type { ResolvedOptions } from '../options/resolved-options.ts';
  */
 export const COOKIE_KEY_AGE: Seconds = 30 * 86_400;
 
-/** The server's own keys. */
-export interface ServerKeys {
-  /** Reads and encrypts stored keys. */
-  readonly material: KeyMaterial;
-  readonly tokens: KeyRing;
-  /** Those that sign ID tokens: the same where both have the same algorithm. `undefined`: none are issued. */
-  readonly idTokens: KeyRing | undefined;
-  readonly secrets: Secrets;
-  /** The keys that sign tokens, those of access tokens first, as this node knows them. */
-  list(): readonly SigningKey[];
-  /** Reads all keys again. */
-  read(): Promise<void>;
-  /** Replaces keys that are older than the option `tokens.keyRotation`, and completes rotations that were interrupted. */
-  maintain(): Promise<void>;
-  /** @param delay - in seconds. @default the time after which every node has read the key */
-  rotate(delay?: Seconds): Promise<SigningKey>;
-}
-
-/** Reads the keys from the storage, and makes the first ones. */
+/** Reads the server's own keys from the storage, and makes the first ones. */
 export async function createServerKeys(
   options: ResolvedOptions,
   { audit }: { readonly audit: Pick<AuditLog, 'record'> },
-): Promise<ServerKeys> {
+) {
   const { algorithm, keyRotation, lifetimes, revocationLag } = options.tokens;
   const { cookieKeys, keyEncryptionKey } = options.secrets;
   const store = options.storage.keys;
@@ -71,8 +50,10 @@ export async function createServerKeys(
   const readByAll = Math.max(60, 2 * revocationLag + 5);
 
   return {
+    /** Reads and encrypts stored keys. */
     material,
     tokens,
+    /** Those that sign ID tokens: the same where both have the same algorithm. `undefined`: none are issued. */
     idTokens: isShared ? tokens : ownIdTokens,
     secrets: cookies
       ? derivedFromEach(
@@ -80,18 +61,21 @@ export async function createServerKeys(
           ({ k }) => k!,
         )
       : () => cookieKeys!,
-    list: () => [tokens, ownIdTokens].flatMap((ring) => ring?.list() ?? []),
-    async read() {
+    /** The keys that sign tokens, those of access tokens first, as this node knows them. */
+    list: (): readonly SigningKey[] => [tokens, ownIdTokens].flatMap((ring) => ring?.list() ?? []),
+    async read(): Promise<void> {
       await Promise.all(rings.map(async (ring) => ring.read()));
     },
-    async maintain() {
+    /** Replaces keys that are older than the option `tokens.keyRotation`, and completes rotations that were interrupted. */
+    async maintain(): Promise<void> {
       await Promise.all(rings.map(async (ring) => ring.retireFormer()));
       if (keyRotation === 0) return;
       await tokens.rotateOlderThan(keyRotation, readByAll);
       await ownIdTokens?.rotateOlderThan(keyRotation, readByAll);
       await cookies?.rotateOlderThan(Math.max(keyRotation, COOKIE_KEY_AGE), readByAll);
     },
-    async rotate(delay = readByAll) {
+    /** @param delay - by default the time after which every node has read the key */
+    async rotate(delay: Seconds = readByAll): Promise<SigningKey> {
       // Never at once: for a cookie with an unknown signature no node reads the keys again, and the user would be logged out.
       await cookies?.rotateOlderThan(COOKIE_KEY_AGE, Math.max(delay, readByAll));
       await ownIdTokens?.rotate(delay);
@@ -99,6 +83,8 @@ export async function createServerKeys(
     },
   };
 }
+
+export type ServerKeys = Awaited<ReturnType<typeof createServerKeys>>;
 
 /** How long a cookie, a page or a code that a cookie key was used for can be valid. */
 function cookieLifetime({

@@ -1,14 +1,4 @@
-import type {
-  ClientAttempt,
-  DeviceAttempt,
-  GuardOutcome,
-  KnownBrowsers,
-  LimitCallers,
-  Limiter,
-  LoginAttempt,
-  RefreshAttempt,
-  UserCodeAttempt,
-} from '../contracts/index.ts';
+import type { GuardOutcome, Limiter } from '../contracts/index.ts';
 import type { Secrets } from '../keys/secrets.ts';
 import { createLimitCallers } from '../limits/caller-limits.ts';
 import { createKnownBrowsers } from '../limits/known-browsers.ts';
@@ -25,25 +15,7 @@ import { networksOf } from '../limits/networks.ts';
 import type { ResolvedOptions } from '../options/resolved-options.ts';
 import type { ServerRecord } from './record.ts';
 
-/** The limiters of a server. `undefined`: the options set no limit. */
-export interface ServerLimiters {
-  readonly logins: Limiter<LoginAttempt> | undefined;
-  /** Without a limit of logins, browsers need no device cookie. */
-  readonly browsers: KnownBrowsers | undefined;
-  readonly clients: Limiter<ClientAttempt> | undefined;
-  readonly userCodes: Limiter<UserCodeAttempt> | undefined;
-  readonly deviceRequests: Limiter<DeviceAttempt> | undefined;
-  /** Counts a refresh, on this node. @throws TooManyAttemptsError */
-  readonly countRefresh: ((refresh: RefreshAttempt) => void) | undefined;
-  /** For the limits of APIs. */
-  readonly limitCallers: LimitCallers;
-  readonly limiterOf: <S>(limit: Limit<S>) => Limiter<S>;
-  /** Makes the id of a client out of the address and the metadata that it is registered with: a UUID (RFC 9562 section 5.8). */
-  readonly clientIdOf: (address: string, metadata: string) => string;
-  /** A keyed hash of the widest network of an address. */
-  readonly networkOf: (address: string) => string;
-}
-
+/** Makes the limiters of a server. `undefined`: the options set no limit. */
 export function createLimiters(
   {
     limits: { attempts, refreshes },
@@ -51,25 +23,32 @@ export function createLimiters(
     storage,
   }: Pick<ResolvedOptions, 'limits' | 'logger' | 'storage'>,
   { record: { observers }, secrets }: { readonly record: ServerRecord; readonly secrets: Secrets },
-): ServerLimiters {
+) {
   const store = storage.attempts;
   const ids = createAttemptIds(secrets);
   const limiterOf = <S>(limit: Limit<S>): Limiter<S> => createLimiter(store, limit, { ids, logger });
   const { clientAuthentication, deviceRequests, login, userCodes } = attempts ?? {};
   return {
     logins: login && limiterOf(loginLimit(login)),
+    // Without a limit of logins, browsers need no device cookie.
     browsers: login && createKnownBrowsers(secrets, login.deviceLifetime),
     clients: clientAuthentication && limiterOf(clientLimit(clientAuthentication)),
     userCodes: userCodes && limiterOf(userCodeLimit(userCodes)),
     deviceRequests: deviceRequests && limiterOf(deviceRequestLimit(deviceRequests)),
+    /** Counts a refresh, on this node. @throws TooManyAttemptsError */
     countRefresh: refreshes === 0 ? undefined : createNodeLimiter(refreshLimit(refreshes)),
+    /** For the limits of APIs. */
     limitCallers: createLimitCallers(store, { ids, onRefused: () => observers.guarded?.(TOO_MANY_REQUESTS) }),
     limiterOf,
-    clientIdOf: (address, metadata) =>
+    /** Makes the id of a client out of the address and the metadata that it is registered with: a UUID (RFC 9562 section 5.8). */
+    clientIdOf: (address: string, metadata: string): string =>
       uuidOf(ids()(['registration id', networksOf(address)[0].name, metadata])),
-    networkOf: (address) => ids()(['registration network', networksOf(address).at(-1)!.name]),
+    /** A keyed hash of the widest network of an address. */
+    networkOf: (address: string): string => ids()(['registration network', networksOf(address).at(-1)!.name]),
   };
 }
+
+export type ServerLimiters = ReturnType<typeof createLimiters>;
 
 /** A UUID of a hash, which is base64url. */
 function uuidOf(hash: string): string {

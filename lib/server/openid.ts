@@ -1,6 +1,3 @@
-import type { Middleware } from 'koa';
-
-import type { InteractionFlow } from '../contracts/index.ts';
 import { isLoopback } from '../contracts/loopback.ts';
 import { createPublicPost } from '../http/public-post.ts';
 import type { Network } from '../http/public-request.ts';
@@ -9,32 +6,17 @@ import { createIssueIdToken } from '../openid/id-token.ts';
 import { createReadLogoutRequest } from '../openid/logout.ts';
 import type { LogoutParts } from '../openid/logout.ts';
 import { ANSWER_TIMEOUT, createLogoutSender } from '../openid/logout-sender.ts';
-import type { LogoutSender } from '../openid/logout-sender.ts';
 import { openIdMetadata } from '../openid/metadata.ts';
 import { createRedirectPosted } from '../openid/posted-request.ts';
 import { createUserinfoEndpoint } from '../openid/userinfo.ts';
-import type { UserinfoEndpoint } from '../openid/userinfo.ts';
 import type { ResolvedOptions } from '../options/resolved-options.ts';
-import type { IssueIdToken } from '../token/exchange.ts';
 import { createIsTokenActive } from '../token/verify-access-token.ts';
 import type { ServerClients } from './clients.ts';
 import type { ServerKeys } from './keys.ts';
 import type { ServerRecord } from './record.ts';
 import type { ServerTokens } from './tokens.ts';
 
-/** OpenID Connect: what is issued, served and announced where it is on. */
-export interface ServerOpenId {
-  readonly issueIdToken: IssueIdToken;
-  readonly logoutSender: LogoutSender;
-  readonly metadata: object;
-  readonly redirectPosted: Middleware;
-  readonly logoutRequestOf: (
-    login: Pick<LogoutParts, 'browserRequestOf' | 'sessions'>,
-  ) => InteractionFlow['logoutRequest'];
-  readonly userinfo: UserinfoEndpoint;
-}
-
-/** @param options - with the option `openid` */
+/** Makes what is issued, served and announced of OpenID Connect. @param options - with the option `openid` */
 export function createOpenId(
   options: ResolvedOptions,
   {
@@ -51,7 +33,7 @@ export function createOpenId(
     readonly record: ServerRecord;
     readonly tokens: ServerTokens;
   },
-): ServerOpenId {
+) {
   const { issuer, logger, storage, users } = options;
   const idTokenKeys = tokens.idTokenKeys!;
   const openid = options.openid!;
@@ -72,7 +54,7 @@ export function createOpenId(
     }),
     metadata: openIdMetadata(options),
     redirectPosted: createRedirectPosted(options),
-    logoutRequestOf: (login) =>
+    logoutRequestOf: (login: Pick<LogoutParts, 'browserRequestOf' | 'sessions'>) =>
       createReadLogoutRequest(options, { ...login, clients: directory, idTokens: keys.idTokens! }),
     userinfo: createUserinfoEndpoint(options, {
       clients: directory,
@@ -83,3 +65,5 @@ export function createOpenId(
     }),
   };
 }
+
+export type ServerOpenId = ReturnType<typeof createOpenId>;

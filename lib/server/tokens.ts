@@ -3,13 +3,11 @@ import type { AuditOrigin, LogoutNotices, VerifyAccessToken } from '../contracts
 import type { KeyRing } from '../keys/key-ring.ts';
 import { derivedFromEach } from '../keys/secrets.ts';
 import type { ResolvedOptions } from '../options/resolved-options.ts';
-import type { ImportRefreshToken } from '../engine/request.ts';
 import type { Passport } from '../passport/passport.ts';
 import { createSignAccessToken, TokenKey } from '../token/access-token.ts';
-import type { SignAccessToken, TokenKeys } from '../token/access-token.ts';
+import type { TokenKeys } from '../token/access-token.ts';
 import { createIssueToken } from '../token/issue-token.ts';
 import { createEndMissingUser, createRevoke } from '../token/revoke.ts';
-import type { EndMissingUser } from '../token/revoke.ts';
 import { createIsTokenActive, createVerifyAccessToken } from '../token/verify-access-token.ts';
 import type { IsTokenActive } from '../token/verify-access-token.ts';
 import type { ServerClients } from './clients.ts';
@@ -17,26 +15,7 @@ import type { ServerKeys } from './keys.ts';
 import type { ServerRecord } from './record.ts';
 import type { ServerStorage } from './storage.ts';
 
-/** The functions that sign, issue, verify and revoke the tokens of a server. */
-export interface ServerTokens {
-  /** The keys of access tokens, and those of ID tokens that are others. */
-  readonly signingKeys: TokenKeys;
-  /** `undefined`: no ID tokens are issued. */
-  readonly idTokenKeys: TokenKeys | undefined;
-  readonly signAccessToken: SignAccessToken;
-  readonly issueToken: ReturnType<typeof createIssueToken>;
-  /** Verifies tokens for any API of the server. */
-  readonly verify: VerifyAccessToken;
-  /** Makes the verification of tokens for one API. */
-  readonly verifyFor: (audience: string) => VerifyAccessToken;
-  /** Makes the check whether a verified token was revoked. */
-  readonly isActiveFor: (appUsed?: LastUses['appUsed']) => IsTokenActive;
-  /** The revocation whose audit events have an origin. */
-  readonly revokeFor: (origin?: AuditOrigin) => ReturnType<typeof createRevoke>;
-  readonly endMissingUser: EndMissingUser;
-  readonly importRefreshToken: ImportRefreshToken | undefined;
-}
-
+/** Makes the functions that sign, issue, verify and revoke the tokens of a server. */
 export function createTokens(
   options: ResolvedOptions,
   {
@@ -54,7 +33,7 @@ export function createTokens(
     readonly passport: Passport | undefined;
     readonly record: ServerRecord;
   },
-): ServerTokens {
+) {
   const { issuer, openid, resources, storage } = options;
   const keysOf = (ring: KeyRing): TokenKeys =>
     derivedFromEach(
@@ -65,6 +44,7 @@ export function createTokens(
   const idTokenKeys = idTokenRing && (idTokenRing === keyRing ? accessTokenKeys : keysOf(idTokenRing));
   const signAccessToken = createSignAccessToken(options, accessTokenKeys);
 
+  /** Verifies tokens for one API, or for any of several. */
   function verifyFor(audience: string | string[]): VerifyAccessToken {
     const own = createVerifyAccessToken({ issuer, audience, keys: keyRing });
     const foreign = [audience].flat().includes(issuer) ? passport?.accessTokens : undefined;
@@ -73,6 +53,7 @@ export function createTokens(
   const audiences = [...resources.keys(), ...(openid ? [openid.resource] : [])];
   const verify = verifyFor(audiences.length > 1 ? audiences : issuer);
 
+  /** Makes the check whether a verified token was revoked. */
   function isActiveFor(appUsed?: LastUses['appUsed']): IsTokenActive {
     const own = createIsTokenActive(storage.revocations, appUsed);
     const foreign = passport?.accessTokens;
@@ -81,7 +62,8 @@ export function createTokens(
       : own;
   }
 
-  const revokeFor: ServerTokens['revokeFor'] = (origin) =>
+  /** The revocation whose audit events have an origin. */
+  const revokeFor = (origin?: AuditOrigin) =>
     createRevoke(storage, {
       verify,
       findForeignGrant: passport?.findGrant,
@@ -91,13 +73,16 @@ export function createTokens(
     });
 
   return {
-    signingKeys: () =>
+    /** The keys of access tokens, and those of ID tokens that are others. */
+    signingKeys: (): ReturnType<TokenKeys> =>
       idTokenKeys && idTokenKeys !== accessTokenKeys
         ? [...accessTokenKeys(), ...idTokenKeys()]
         : accessTokenKeys(),
+    /** `undefined`: no ID tokens are issued. */
     idTokenKeys,
     signAccessToken,
     issueToken: createIssueToken(options, { audit, clients: directory, signAccessToken, storage }),
+    /** Verifies tokens for any API of the server. */
     verify,
     verifyFor,
     isActiveFor,
@@ -106,3 +91,5 @@ export function createTokens(
     endMissingUser: createEndMissingUser(revokeFor(), storage.consents),
   };
 }
+
+export type ServerTokens = ReturnType<typeof createTokens>;
