@@ -18,23 +18,10 @@ export interface ConnectedApp {
 /** A value that is known when the lines are run. */
 export type Variable = 'secret' | 'assertion' | 'code' | 'verifier' | 'challenge' | 'deviceCode';
 
-/** The requests of an app: each has the parameters by their names. */
-export interface Requests {
-  readonly app: ConnectedApp;
-  readonly tokenUrl: string;
-  readonly token: Parameters;
-  /** The authorization request in the browser; `undefined` with other grants. */
-  readonly authorize: { readonly url: string; readonly parameters: Parameters } | undefined;
-  /** The device authorization request; `undefined` with other grants. */
-  readonly device: { readonly url: string; readonly parameters: Parameters } | undefined;
-  /** The URL of the first call. */
-  readonly identityUrl: string | undefined;
-}
-
 export type Parameters = Readonly<Record<string, string | { readonly variable: Variable }>>;
 
 /** The requests with which an app gets a token and makes its first call. */
-export function requestsOf(app: ConnectedApp): Requests {
+export function requestsOf(app: ConnectedApp) {
   const { apiUrl, clientId, grantType, issuer, redirectUri, resource } = app;
   const access = resource === undefined ? {} : { resource };
   const client = { client_id: clientId, ...PROOFS[app.proof] };
@@ -63,17 +50,23 @@ export function requestsOf(app: ConnectedApp): Requests {
     app,
     tokenUrl: `${issuer}/oauth/token`,
     token: { ...tokens[grantType], ...client },
+    /** The authorization request in the browser; `undefined` with other grants. */
     authorize:
       grantType === 'authorization_code'
         ? { url: `${issuer}/oauth/authorize`, parameters: authorization }
         : undefined,
+    /** The device authorization request; `undefined` with other grants. */
     device:
       grantType === 'device_code'
         ? { url: `${issuer}/oauth/device_authorization`, parameters: { ...access, ...client } }
         : undefined,
+    /** The URL of the first call. */
     identityUrl: apiUrl === undefined ? undefined : `${apiUrl}/identity`,
   };
 }
+
+/** The requests of an app: each has the parameters by their names. */
+export type Requests = ReturnType<typeof requestsOf>;
 
 const PROOFS: Readonly<Record<ConnectedApp['proof'], Parameters>> = {
   secret: { client_secret: { variable: 'secret' } },

@@ -1,28 +1,13 @@
-import type { Grant, PassportUse, Storage } from '../contracts/index.ts';
+import type { Grant, PassportUse } from '../contracts/index.ts';
 import { errors } from '../engine/oidc-provider.ts';
-import type { ImportRefreshToken } from '../engine/request.ts';
 import { ConfigError } from '../errors.ts';
 import type { ResolvedOptions } from '../options/resolved-options.ts';
 import type { ResolvedPassport } from '../options/passport.ts';
 import { createAccessTokens } from './access-tokens.ts';
-import type { PassportAccessTokens } from './access-tokens.ts';
 import { connectStorage } from './connected-storage.ts';
 import { createConsents } from './import-grant.ts';
 import { createImportRefreshToken } from './refresh-tokens.ts';
 import { createTokenUses } from './token-uses.ts';
-import type { TokenUses } from './token-uses.ts';
-
-/** The tokens of a Laravel app, which a server accepts beside its own. */
-export interface Passport {
-  /** The storage of the server, through which what ends a token here ends it there too. */
-  readonly storage: Storage;
-  readonly accessTokens: PassportAccessTokens;
-  readonly importRefreshToken: ImportRefreshToken;
-  /** Finds the grant of a refresh token that the host revokes. */
-  readonly findGrant: (token: string) => Promise<Grant | undefined>;
-  /** Resolves when it is written which tokens were used. */
-  readonly written: TokenUses['written'];
-}
 
 /**
  * Connects a server to the tables of Passport.
@@ -34,7 +19,7 @@ export interface Passport {
 export async function createPassport(
   options: ResolvedOptions & { readonly passport: ResolvedPassport },
   onUse: (use: PassportUse) => void,
-): Promise<Passport> {
+) {
   const { logger, passport, storage } = options;
   const { source } = passport;
   const isWritable = await checkSource(passport);
@@ -47,11 +32,14 @@ export async function createPassport(
   const { importGrant, importOf } = createConsents(options, { isWritable, storage });
   const importRefreshToken = createImportRefreshToken(options, { importGrant, isWritable, storage, used });
   return {
+    /** The storage of the server, through which what ends a token here ends it there too. */
     storage: connectStorage(storage, { importOf, isWritable, source }),
     accessTokens: createAccessTokens(options, { importGrant, storage, used }),
+    /** Resolves when it is written which tokens were used. */
     written,
     importRefreshToken,
-    async findGrant(token) {
+    /** Finds the grant of a refresh token that the host revokes. */
+    async findGrant(this: void, token: string): Promise<Grant | undefined> {
       try {
         const found = await importRefreshToken(token, {
           clientId: undefined,
@@ -66,6 +54,9 @@ export async function createPassport(
     },
   };
 }
+
+/** The tokens of a Laravel app, which a server accepts beside its own. */
+export type Passport = Awaited<ReturnType<typeof createPassport>>;
 
 async function checkSource({ source }: ResolvedPassport): Promise<boolean> {
   try {
