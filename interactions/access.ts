@@ -6,7 +6,7 @@ import type { PageRequest } from './page-request.ts';
 const FIELD = 'scope-';
 
 /** Describes the requested scopes in the language of the page. */
-export function describeAccess(
+export function accessOf(
   {
     limited,
     resource,

@@ -1,7 +1,7 @@
 import type { Interaction } from '../lib/contracts/index.ts';
 import { readForm } from '../lib/http/form.ts';
 import { aboutApp } from './about-app.ts';
-import { checkedBoxes, describeAccess, isNothingLeft, nothingLeft } from './access.ts';
+import { checkedBoxes, accessOf, isNothingLeft, nothingLeft } from './access.ts';
 import type { FieldProblem } from './page.ts';
 import type { PageRequest } from './page-request.ts';
 import { plain, sentence } from './sentence.ts';
@@ -37,7 +37,7 @@ function showConsent(
   const { action, canSwitchUser, client, redirectUri, resource, user } = interaction;
   const { brand, show, text } = request;
   const names = { client: nameOfApp(client, text), brand };
-  const access = describeAccess(interaction, request, isChecked);
+  const access = accessOf(interaction, request, isChecked);
   show({
     view: 'consent',
     ...page,

@@ -3,7 +3,7 @@ import type { DeviceFlow, DeviceRequest, InteractionFlow, User } from '../lib/co
 import { InteractionExpiredError, TooManyAttemptsError } from '../lib/errors.ts';
 import { readForm } from '../lib/http/form.ts';
 import { aboutApp } from './about-app.ts';
-import { checkedBoxes, describeAccess, isNothingLeft, nothingLeft } from './access.ts';
+import { checkedBoxes, accessOf, isNothingLeft, nothingLeft } from './access.ts';
 import { queryText, seeOther, withQuery } from './navigation.ts';
 import type { FieldProblem } from './page.ts';
 import type { PageRequest, Step } from './page-request.ts';
@@ -185,7 +185,7 @@ function showRequest(
     userId: user.id,
     user: displayName(user),
     signOut: `${flow.basePath}/oauth/logout`,
-    ...describeAccess(found, request, isChecked),
+    ...accessOf(found, request, isChecked),
     resource: resource?.name,
     address: printable(address),
     isSameNetwork,

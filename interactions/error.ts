@@ -42,7 +42,7 @@ const PASSING: ReadonlySet<ErrorName> = new Set([
 ]);
 
 /** Shows the error page: a sentence for the user, and below it, in small print, the details for the developer of the app. */
-export function showError(request: PageRequest, error: PageError): void {
+export function showErrorPage(request: PageRequest, error: PageError): void {
   const { show, text } = request;
   const { status, error: code, description, reference, scope = '' } = error;
   const known = isErrorName(code) ? code : undefined;

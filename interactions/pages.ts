@@ -1,6 +1,6 @@
 import type { Interactions } from '../lib/contracts/index.ts';
 import { bundledAsset, publishAssets } from './assets.ts';
-import { showError } from './error.ts';
+import { showErrorPage } from './error.ts';
 import { chooseLanguage } from './language.ts';
 import { resolveSettings } from './options.ts';
 import type { PagesOptions, PageSettings } from './options.ts';
@@ -33,7 +33,7 @@ export function pages(options: PagesOptions = {}): Interactions {
       brand: brandOf(settings, flow),
       middleware: pageRoutes(flow, requestFor, assets),
       untranslated: (labels) => untranslated(settings, labels),
-      error: async (ctx, error) => showError(requestFor(ctx), error),
+      error: async (ctx, error) => showErrorPage(requestFor(ctx), error),
     };
   };
 }

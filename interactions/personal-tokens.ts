@@ -1,4 +1,6 @@
 import { randomUUID } from 'node:crypto';
+
+import { DAY } from '../lib/contracts/duration.ts';
 import type { InteractionFlow, OwnPersonalTokens, PersonalToken, User } from '../lib/contracts/index.ts';
 import { PersonalTokenInvalidError } from '../lib/errors.ts';
 import { readForm } from '../lib/http/form.ts';
@@ -190,8 +192,6 @@ function problemsOf(
     return { message };
   });
 }
-
-const DAY = 24 * 60 * 60;
 
 /** The lifetimes to choose from, in days. */
 function lifetimesFor({ maxLifetime }: OwnPersonalTokens): readonly number[] {

@@ -8,7 +8,7 @@ import type { Checkpoints } from './checkpoints.ts';
 import type { Dialect } from './dialect.ts';
 import { errorKind } from './error-kinds.ts';
 import type { ErrorKind } from './error-kinds.ts';
-import { explainError, isDiskFull } from './explain-error.ts';
+import { storageErrorOf, isDiskFull } from './explain-error.ts';
 import { createGroupCommit } from './group-commit.ts';
 import { findPendingMigrations } from './migrations/index.ts';
 import type { Statements, Value } from './statements.ts';
@@ -168,7 +168,7 @@ export function createDatabase(
     const isLocked = dialect.name === 'sqlite' && errorKind(error) === 'contention';
     const reason = isDiskFull(error) ? 'disk_full' : isLocked ? 'database_locked' : undefined;
     if (reason) failure = { reason, at: performance.now() };
-    return explainError(error, waited, findPending);
+    return storageErrorOf(error, waited, findPending);
   }
 
   /** Empty when the database cannot be reached any more: the caller gets the first error, which says so. */

@@ -27,7 +27,7 @@ const MESSAGES: { readonly [Kind in ErrorKind]?: (waited: Milliseconds) => strin
  *
  * @param findPending - resolves to the pending migrations; empty also when the database cannot be asked any more
  */
-export async function explainError(
+export async function storageErrorOf(
   error: unknown,
   waited: Milliseconds,
   findPending: () => Promise<readonly string[]>,

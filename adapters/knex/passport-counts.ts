@@ -1,6 +1,6 @@
 import type { Milliseconds } from '../../lib/contracts/duration.ts';
 import type { PassportSource, PassportTokenCount } from '../../lib/contracts/index.ts';
-import { list, text, time } from './passport-tables.ts';
+import { listIn, textIn, timeIn } from './passport-tables.ts';
 import type { PassportRow, PassportTables } from './passport-tables.ts';
 
 // Each statement reads a whole table, which has no index for it.
@@ -46,10 +46,10 @@ export function passportCounts({
         TIMEOUT,
       );
       return [...access, ...refresh].map((row) => ({
-        clientId: text(row['client_id_text']),
+        clientId: textIn(row['client_id_text']),
         kind: String(row['kind']) as PassportTokenCount['kind'],
         count: Number(row['count']),
-        lastEnd: time(row['last_text']) ?? 0,
+        lastEnd: timeIn(row['last_text']) ?? 0,
       }));
     },
     async liveScopes() {
@@ -62,7 +62,7 @@ export function passportCounts({
             .where('expires_at', '>', dateTime()),
         TIMEOUT,
       );
-      const scopes = new Set(rows.flatMap((row) => list(row['scopes']) ?? []));
+      const scopes = new Set(rows.flatMap((row) => listIn(row['scopes']) ?? []));
       return [...scopes].toSorted();
     },
   };

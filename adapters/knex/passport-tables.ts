@@ -29,13 +29,13 @@ export interface TimedQuery<T> {
 export type PassportRow = Readonly<Record<string, unknown>>;
 
 /** Passport treats an empty string like null. */
-export function text(value: unknown): string | undefined {
+export function textIn(value: unknown): string | undefined {
   if (typeof value === 'number' || typeof value === 'bigint') return String(value);
   return typeof value === 'string' && value !== '' ? value : undefined;
 }
 
 /** JSON from version 13 on, separated by commas before; a database that was upgraded by hand may have both. */
-export function list(value: unknown): readonly string[] | undefined {
+export function listIn(value: unknown): readonly string[] | undefined {
   const parsed = typeof value === 'string' ? parse(value) : value;
   if (Array.isArray(parsed)) return parsed.filter((entry) => typeof entry === 'string');
   if (typeof parsed !== 'string') return undefined;
@@ -54,12 +54,12 @@ function parse(json: string): unknown {
 }
 
 /** Booleans are numbers on SQLite and MySQL. */
-export function flag(value: unknown): boolean {
+export function flagIn(value: unknown): boolean {
   return value === true || Number(value) === 1;
 }
 
 /** Laravel stores times without a zone, in UTC unless the app is configured otherwise. */
-export function time(value: unknown): Seconds | undefined {
+export function timeIn(value: unknown): Seconds | undefined {
   const milliseconds =
     typeof value === 'string' ? Date.parse(`${value.slice(0, 19).replace(' ', 'T')}Z`) : NaN;
   return Number.isNaN(milliseconds) ? undefined : Math.floor(toSeconds(milliseconds));

@@ -9,7 +9,7 @@ import type {
   PassportSource,
 } from '../../lib/contracts/index.ts';
 import { StorageError } from '../../lib/errors.ts';
-import { flag, isOfType, list, text, time } from './passport-tables.ts';
+import { flagIn, isOfType, listIn, textIn, timeIn } from './passport-tables.ts';
 import type { PassportRow, PassportTable, PassportTables } from './passport-tables.ts';
 
 // The largest difference between UTC and a time without its zone.
@@ -132,13 +132,13 @@ export function passportTokens({
           .limit(1),
       );
       if (!row) return undefined;
-      const clientId = text(row['client_id_text']) ?? '';
+      const clientId = textIn(row['client_id_text']) ?? '';
       const client = await findClient(clientId);
       return {
         clientId,
-        userId: text(row['user_id_text']),
-        isPersonal: text(row['name']) !== undefined,
-        isLive: !flag(row['revoked']) && isUsable(client),
+        userId: textIn(row['user_id_text']),
+        isPersonal: textIn(row['name']) !== undefined,
+        isLive: !flagIn(row['revoked']) && isUsable(client),
       };
     },
     async findRefreshToken(id, clientId) {
@@ -149,9 +149,9 @@ export function passportTokens({
       const [accessToken]: readonly PassportRow[] = await run(() =>
         knex(names.accessTokens).select(createdText).where('id', String(row['access_token_id'])).limit(1),
       );
-      const created = time(accessToken?.['created_text']);
+      const created = timeIn(accessToken?.['created_text']);
       return {
-        isLive: !flag(row['revoked']) && isUsable(await findClient(clientId)),
+        isLive: !flagIn(row['revoked']) && isUsable(await findClient(clientId)),
         issuedAfter: created === undefined ? undefined : created - LARGEST_OFFSET,
       };
     },
@@ -174,8 +174,8 @@ export function passportTokens({
         if (!isUsable(await findClient(id))) continue;
         found.push({
           clientId: id,
-          scopes: ofClient.map((row) => list(row['scopes']) ?? []),
-          since: Math.min(...ofClient.map((row) => time(row['created_text']) ?? now())),
+          scopes: ofClient.map((row) => listIn(row['scopes']) ?? []),
+          since: Math.min(...ofClient.map((row) => timeIn(row['created_text']) ?? now())),
         });
       }
       return found;

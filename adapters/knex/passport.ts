@@ -5,12 +5,12 @@ import type { PassportClient, PassportSource } from '../../lib/contracts/index.t
 import { ConfigError, GatehouseError, StorageError } from '../../lib/errors.ts';
 import { object, optional, readOptions } from '../../lib/options/declare.ts';
 import type { Given } from '../../lib/options/declare.ts';
-import { boolean, text as nonEmpty } from '../../lib/options/values.ts';
+import { boolean, text } from '../../lib/options/values.ts';
 import { codeOf } from './error-kinds.ts';
 import { named } from './explain-error.ts';
 import { connect, filenameOf, parseUrl, requireFile } from './open-database.ts';
 import { passportCounts } from './passport-counts.ts';
-import { flag, isOfType, list, text, time } from './passport-tables.ts';
+import { flagIn, isOfType, listIn, textIn, timeIn } from './passport-tables.ts';
 import type { PassportRow, PassportTable, TimedQuery } from './passport-tables.ts';
 import { passportTokens } from './passport-tokens.ts';
 
@@ -21,16 +21,16 @@ const TIMEOUT: Milliseconds = 5000;
 
 const TABLES = {
   /** @default 'oauth_clients' */
-  clients: optional(nonEmpty(), 'oauth_clients'),
+  clients: optional(text(), 'oauth_clients'),
   /** @default 'oauth_access_tokens' */
-  accessTokens: optional(nonEmpty(), 'oauth_access_tokens'),
+  accessTokens: optional(text(), 'oauth_access_tokens'),
   /** @default 'oauth_refresh_tokens' */
-  refreshTokens: optional(nonEmpty(), 'oauth_refresh_tokens'),
+  refreshTokens: optional(text(), 'oauth_refresh_tokens'),
 };
 
 const PASSPORT_SOURCE = {
   /** The `prefix` of the connection in Laravel's `config/database.php`. @default none */
-  prefix: optional(nonEmpty()),
+  prefix: optional(text()),
   /** The tables of models that the app has replaced, without the prefix. */
   tables: optional(object(TABLES), {}),
   /**
@@ -38,7 +38,7 @@ const PASSPORT_SOURCE = {
    * refused: they may have the same ids.
    * @default 'users'
    */
-  provider: optional(nonEmpty(), 'users'),
+  provider: optional(text(), 'users'),
   /** `true`: nothing is written, whatever the database would allow. @default false */
   readOnly: optional(boolean, false),
 };
@@ -181,19 +181,19 @@ function open(database: Knex.Config | string, isReadOnly: boolean): Knex {
 
 /** Reads a row of `oauth_clients`. */
 function toPassportClient(row: PassportRow): PassportClient {
-  const owner = text(row['owner_id'] ?? row['user_id']);
+  const owner = textIn(row['owner_id'] ?? row['user_id']);
   return {
-    id: text(row['id']) ?? '',
-    name: text(row['name']) ?? '',
-    secret: text(row['secret']),
-    redirectUris: list(row['redirect_uris'] || row['redirect']) ?? [],
-    grantTypes: list(row['grant_types'] || undefined),
-    personalAccess: flag(row['personal_access_client']),
-    password: flag(row['password_client']),
-    scopes: list(row['scopes']),
-    provider: text(row['provider']),
-    owner: owner === undefined ? undefined : { id: owner, type: text(row['owner_type']) },
-    revoked: flag(row['revoked']),
-    createdAt: time(row['created_text']),
+    id: textIn(row['id']) ?? '',
+    name: textIn(row['name']) ?? '',
+    secret: textIn(row['secret']),
+    redirectUris: listIn(row['redirect_uris'] || row['redirect']) ?? [],
+    grantTypes: listIn(row['grant_types'] || undefined),
+    personalAccess: flagIn(row['personal_access_client']),
+    password: flagIn(row['password_client']),
+    scopes: listIn(row['scopes']),
+    provider: textIn(row['provider']),
+    owner: owner === undefined ? undefined : { id: owner, type: textIn(row['owner_type']) },
+    revoked: flagIn(row['revoked']),
+    createdAt: timeIn(row['created_text']),
   };
 }

@@ -1,9 +1,8 @@
+import { DAY } from '../../lib/contracts/duration.ts';
 import { PASSPORT_USE_KEPT } from '../../lib/contracts/passport.ts';
 import type { PassportUseStore } from '../../lib/contracts/index.ts';
 import { keyOf } from './tables.ts';
 import type { Tables } from './tables.ts';
-
-const DAY = 86_400;
 
 /** The tokens of Passport that were used within a week. */
 export function passportUseStore({ passportUses }: Pick<Tables, 'passportUses'>): PassportUseStore {

@@ -1,13 +1,13 @@
 import { KEPT_NETWORKS } from '../../lib/contracts/personal-tokens.ts';
 import type { PersonalToken, PersonalTokenStore } from '../../lib/contracts/index.ts';
 import { changeRow, copy, endOfUser, isUserEnded, throwIfTaken } from './tables.ts';
-import type { PersonalTokenRow, Tables } from './tables.ts';
+import type { StoredPersonalToken, Tables } from './tables.ts';
 
 /** Personal access tokens. */
 export function personalTokenStore(tables: Tables): PersonalTokenStore {
   const { personalTokens } = tables;
 
-  function live(isWanted: (row: PersonalTokenRow) => boolean): readonly PersonalToken[] {
+  function live(isWanted: (row: StoredPersonalToken) => boolean): readonly PersonalToken[] {
     const rows = [...personalTokens.values()].filter(
       (row) => isWanted(row) && row.sequence >= endOfUser(tables, row.userId),
     );

@@ -31,7 +31,8 @@ export interface GrantRow {
   lastUsedAt?: Seconds;
 }
 /** A personal access token, with the networks that it was used from. */
-export type PersonalTokenRow = NewPersonalTokenRow & PersonalToken & { readonly networks: readonly string[] };
+export type StoredPersonalToken = NewPersonalTokenRow &
+  PersonalToken & { readonly networks: readonly string[] };
 
 /** The tables of a storage, shared by its stores because some of them change each other's rows. */
 export interface Tables {
@@ -67,7 +68,7 @@ export interface Tables {
   readonly assertions: Map<string, { readonly expiresAt: Seconds }>;
   readonly deviceCodes: Map<string, DeviceCode>;
   readonly logouts: Map<string, LogoutDelivery>;
-  readonly personalTokens: Map<string, PersonalTokenRow>;
+  readonly personalTokens: Map<string, StoredPersonalToken>;
   readonly passportUses: Map<string, PassportUse & { readonly expiresAt: Seconds }>;
 }
 

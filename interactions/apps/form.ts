@@ -13,7 +13,7 @@ type Kind = 'service' | 'device_code' | AppPlace;
 
 const PLACES: readonly AppPlace[] = ['server', 'browser', 'device'];
 
-export function kindOf({ confidential, grantType, native }: Client): Kind {
+export function appKindOf({ confidential, grantType, native }: Client): Kind {
   if (grantType === 'client_credentials') return 'service';
   if (grantType === 'device_code') return grantType;
   if (confidential) return 'server';
@@ -57,7 +57,7 @@ export function readAppForm(posted: Readonly<Record<string, string>>): AppForm {
 
 /** The form of an app with its stored values. */
 export function formOf(client: Client): AppForm {
-  const kind = kindOf(client);
+  const kind = appKindOf(client);
   return {
     name: printable(client.name),
     clientUri: client.clientUri ?? '',

@@ -3,7 +3,7 @@ import { queryText, seeOther, withQuery } from '../navigation.ts';
 import { sentence } from '../sentence.ts';
 import { titleOfApp } from '../unregistered.ts';
 import { nameOfArea } from '../viewer.ts';
-import { kindOf } from './form.ts';
+import { appKindOf } from './form.ts';
 import type { AppRow } from './views.ts';
 import { appPath, readDone } from './developer-request.ts';
 import type { DeveloperRequest } from './developer-request.ts';
@@ -44,7 +44,7 @@ function describe(client: Client, { clock, developer, home, text }: DeveloperReq
   return {
     href: appPath(home, client.id),
     name: titleOfApp(client, text),
-    kind: text[`apps.kind.${kindOf(client)}.name`],
+    kind: text[`apps.kind.${appKindOf(client)}.name`],
     created: clock.day(client.createdAt),
     registration:
       client.registration === 'manual' ? undefined : text[`apps.registration.${client.registration}`],

@@ -1,4 +1,4 @@
-import type { InteractionFlow } from '../../lib/contracts/index.ts';
+import type { Developer, InteractionFlow } from '../../lib/contracts/index.ts';
 import { pathParameter, seeOther } from '../navigation.ts';
 import type { Page } from '../page.ts';
 import type { Step } from '../page-request.ts';
@@ -6,15 +6,16 @@ import type { PageRouter } from '../page-router.ts';
 import { describeViewer, signedIn } from '../viewer.ts';
 import { showActivity } from './activity.ts';
 import { askForNewApp, createApp } from './create.ts';
-import { appPath } from './developer-request.ts';
+import { afterwards, appPath } from './developer-request.ts';
 import type { AppRequest, DeveloperRequest } from './developer-request.ts';
 import { askToRemoveKeys, removeKeys, saveKeys, showKeys } from './keys.ts';
-import { askBefore, change, deleteApp } from './lifecycle.ts';
 import { listApps } from './list.ts';
-import { removeLogo, saveLogo } from './logo.ts';
+import { removeLogo, saveLogo, saveSettings, showSettings } from './settings.ts';
 import { savePermissions, showPermissions } from './permissions.ts';
 import { addSecret, askToDeleteSecret, deleteSecret, showSecrets } from './secrets.ts';
-import { saveSettings, showSettings } from './settings.ts';
+import { askToConfirm } from '../page-request.ts';
+import { sentence } from '../sentence.ts';
+import { titleOfApp } from '../unregistered.ts';
 
 /** Adds the routes of the developer area. */
 export function addAppRoutes(router: PageRouter, path: string, { basePath }: InteractionFlow): void {
@@ -71,4 +72,35 @@ export function addAppRoutes(router: PageRouter, path: string, { basePath }: Int
     .form(`${app}/enable`, ofApp(change('enabled', async (developer, id) => developer.enable(id))))
     .page(`${app}/delete`, ofApp(askBefore('delete')))
     .form(`${app}/delete`, ofApp(deleteApp));
+}
+
+/** Asks for confirmation before an app is deleted or disabled, or its tokens are revoked. */
+function askBefore(what: 'delete' | 'disable' | 'revoke') {
+  return function ask(request: AppRequest): void {
+    const { client, path, text } = request;
+    askToConfirm(request, {
+      heading: sentence(text[`apps.${what}Heading`], { client: titleOfApp(client, text) }),
+      lead: sentence(text[`apps.${what}Lead`]),
+      action: `${path}/${what}`,
+      button: text[`apps.${what}`],
+      cancel: path,
+    });
+  };
+}
+
+/** Creates a step that changes an app and redirects to its page with a confirmation. */
+function change(
+  done: Parameters<typeof afterwards>[1],
+  make: (developer: Developer, id: string) => Promise<unknown>,
+) {
+  return async function changeApp({ client, ctx, developer, path }: AppRequest): Promise<void> {
+    await make(developer, client.id);
+    seeOther(ctx, afterwards(path, done));
+  };
+}
+
+/** Deletes an app permanently. */
+async function deleteApp({ client, ctx, developer, home }: AppRequest): Promise<void> {
+  await developer.delete(client.id);
+  seeOther(ctx, afterwards(home, 'deleted'));
 }

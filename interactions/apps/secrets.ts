@@ -1,4 +1,6 @@
 import { randomUUID } from 'node:crypto';
+
+import { DAY } from '../../lib/contracts/duration.ts';
 import { now } from '../../lib/contracts/clock.ts';
 import type { ClientSecret } from '../../lib/contracts/index.ts';
 import { GatehouseError } from '../../lib/errors.ts';
@@ -11,8 +13,6 @@ import type { FormError } from './form.ts';
 import type { SecretRow } from './views.ts';
 import { afterwards, frameOf, readDone, readOnce } from './developer-request.ts';
 import type { AppRequest } from './developer-request.ts';
-
-const DAY = 24 * 60 * 60;
 
 /** The lifetimes to choose from, in days; `''`: no expiry. */
 const LIFETIMES = ['', '30', '90', '180', '365'] as const;

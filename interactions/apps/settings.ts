@@ -1,16 +1,24 @@
 import type { ClientFields } from '../../lib/contracts/index.ts';
-import { readForm } from '../../lib/http/form.ts';
+import { readForm, readFormFile } from '../../lib/http/form.ts';
 import { logoUrl } from '../about-app.ts';
 import { describeLogout } from '../last-logout.ts';
-import { plain, printable } from '../sentence.ts';
+import { plain, printable, sentence } from '../sentence.ts';
 import { displayName } from '../viewer.ts';
 import { connectOf } from './connect.ts';
-import { frameOf, readDone, saveApp } from './developer-request.ts';
+import { afterwards, frameOf, readDone, saveApp } from './developer-request.ts';
 import type { AppRequest } from './developer-request.ts';
-import { fieldsForPeople, formOf, homepageOf, kindOf, readAppForm, versionOf } from './form.ts';
+import {
+  appKindOf,
+  fieldsForPeople,
+  formErrorOf,
+  formOf,
+  homepageOf,
+  readAppForm,
+  versionOf,
+} from './form.ts';
 import type { FormError } from './form.ts';
-import { usageOf } from './usage.ts';
-import type { AppForm } from './views.ts';
+import type { AppForm, Chart, Usage, UsageRow } from './views.ts';
+import { seeOther } from '../navigation.ts';
 
 /** Saves the form. */
 export async function saveSettings(request: AppRequest): Promise<void> {
@@ -61,7 +69,7 @@ export async function showSettings(
   const isFixed = isOfDocument || (client.firstParty && !developer.administrator);
   const isManual = client.registration === 'manual';
   const isSeen = isManual && client.grantType !== 'client_credentials';
-  const kind = text[`apps.kind.${kindOf(client)}.name`];
+  const kind = text[`apps.kind.${appKindOf(client)}.name`];
   request.show({
     view: 'apps/settings',
     ...frameOf(request, 'settings'),
@@ -114,3 +122,61 @@ export async function showSettings(
     ...page,
   });
 }
+
+/** Saves the logo that a form was posted with. */
+export async function saveLogo(request: AppRequest): Promise<void> {
+  return setLogo(request, await readFormFile(request.ctx, 'logo'));
+}
+
+/** Removes the logo of an app. */
+export async function removeLogo(request: AppRequest): Promise<void> {
+  return setLogo(request, undefined);
+}
+
+async function setLogo(request: AppRequest, picture: Uint8Array | undefined): Promise<void> {
+  const { client, ctx, developer, path, text } = request;
+  try {
+    await developer.setLogo(client.id, picture);
+  } catch (error) {
+    return showSettings(request, { form: formOf(client), ...formErrorOf(error, text) });
+  }
+  return seeOther(ctx, afterwards(path, 'saved'));
+}
+
+const MOST_DAYS = 30;
+
+/** The last days of an app, as bars and as a table. `undefined` when audit events are not stored. */
+async function usageOf({ client, clock, count, developer, text }: AppRequest): Promise<Usage | undefined> {
+  const usage = await developer.usage(client.id);
+  if (!usage) return undefined;
+  const { days, limited } = usage;
+
+  function chart(kind: 'issued' | 'refused'): Chart {
+    const numbers = days.map((day) => day[kind]);
+    const most = Math.max(...numbers);
+    return {
+      kind,
+      label: count(
+        `usage.${kind}`,
+        numbers.reduce((total, number) => total + number, 0),
+      ),
+      most: most === 0 ? undefined : count('usage.most', most),
+      bars: numbers.map((number) => (number === 0 ? 0 : Math.max(LEAST_HEIGHT, number / most))),
+    };
+  }
+
+  const rows = days.map(({ at, issued, refused }): UsageRow => ({ day: clock.day(at), issued, refused }));
+  return {
+    heading: count('usage.days', days.length),
+    charts: [chart('issued'), chart('refused')],
+    rows: rows.filter(({ issued, refused }) => issued + refused > 0),
+    note: limited
+      ? sentence(text['usage.limited'])
+      : days.length < MOST_DAYS
+        ? sentence(text['usage.notStored'])
+        : [],
+  };
+}
+
+// Of a bar that is not empty, so that one refused request among thousands is seen.
+const LEAST_HEIGHT = 0.05;

@@ -12,14 +12,14 @@ const LARGEST = 64 * 1024;
 const LONGEST_SIDE = 1024;
 
 /** A checked logo. */
-export interface Logo {
+export interface CheckedLogo {
   readonly picture: Uint8Array;
   /** The SHA-256 of the picture, base64url. */
   readonly hash: string;
 }
 
 /** Checks the picture by its content, whatever its name or media type was. */
-export function checkLogo(picture: unknown): Checked<Logo> {
+export function checkLogo(picture: unknown): Checked<CheckedLogo> {
   const mistake = logoMistake(picture);
   if (mistake) return { mistakes: [fieldError('logo', ...mistake)] };
   const given = picture as Uint8Array;

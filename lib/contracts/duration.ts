@@ -1,6 +1,9 @@
 /** A time in seconds since 1970 (NumericDate, RFC 7519 section 2), or a span of time in seconds. Stored ones are whole numbers. */
 export type Seconds = number;
 
+export const HOUR: Seconds = 3600;
+export const DAY: Seconds = 24 * HOUR;
+
 /** A time in milliseconds since 1970, or a span in milliseconds: of timers, and where the order within a second counts. */
 export type Milliseconds = number;
 

@@ -9,7 +9,7 @@ import { hashCredential } from '../keys/hash.ts';
 import { currentRequest } from '../engine/request.ts';
 import type { EngineRequest } from '../engine/request.ts';
 import { TooManyAttempts } from '../engine/response.ts';
-import { scopeNames } from '../token/scopes.ts';
+import { splitScope } from '../token/scopes.ts';
 import { userCodeOf } from './user-codes.ts';
 import type { UserCodeIds } from './user-codes.ts';
 
@@ -100,7 +100,7 @@ function toDevicePayload(
   const { resource, scope } = parameters;
   const payload: DevicePayload = {
     resource: String(resource),
-    scopes: scopeNames(scope),
+    scopes: splitScope(scope),
     ...device,
   };
   return { ...payload };

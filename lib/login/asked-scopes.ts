@@ -7,7 +7,7 @@ import { ConsentInvalidError, InteractionExpiredError } from '../errors.ts';
 import type { ResolvedOptions } from '../options/resolved-options.ts';
 import type { AuthorizationRequest } from './authorization-request.ts';
 import { requestOf } from '../engine/request.ts';
-import { isAboutUser, requestedScopes, scopeNames, toScope } from '../token/scopes.ts';
+import { isIdentityScope, requestedScopes, splitScope, toScope } from '../token/scopes.ts';
 
 /**
  * What the consent page of a request asks for. It is stored with the request, so that the consent is the one that the page showed
@@ -39,7 +39,7 @@ export function consentQuestion(
 /** The parameters of an authorization request as they are to be sent again: with `offline_access`, which the engine's do not have. */
 export function parametersOf(ctx: KoaContextWithOIDC): Readonly<Record<string, string | undefined>> {
   const parameters = ctx.oidc.params as Readonly<Record<string, string | undefined>>;
-  return { ...parameters, scope: toScope(scopeNames(parameters['scope']), requestOf(ctx)) };
+  return { ...parameters, scope: toScope(splitScope(parameters['scope']), requestOf(ctx)) };
 }
 
 /** The access that a user is asked to consent to, by an authorization request of a browser or by a device. */
@@ -89,7 +89,7 @@ export function describeAccess(
       name,
       // Another node may define scopes that this one does not.
       description: (api.scopes.get(name) ?? openid?.scopes.get(name))?.description ?? name,
-      aboutUser: isAboutUser(name, openid),
+      aboutUser: isIdentityScope(name, openid),
       optional: optional.includes(name),
       consented: consented.includes(name),
     })),

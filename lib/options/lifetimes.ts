@@ -1,3 +1,4 @@
+import { DAY } from '../contracts/duration.ts';
 import type { Duration, Seconds } from '../contracts/duration.ts';
 import { ConfigError } from '../errors.ts';
 import { isObject, optional, readOptions } from './declare.ts';
@@ -5,7 +6,6 @@ import type { Check, Given } from './declare.ts';
 import { duration, oneOf } from './values.ts';
 
 const YEAR = 31_536_000;
-const DAY = 86_400;
 const PRESETS = {
   long: {
     accessToken: YEAR,

@@ -165,12 +165,12 @@ export function responseError(
   const { origin } = answer.call.url;
   const type = answer.headers['content-type'] ?? 'of no type';
   return new PdfError('ERR_PDF_RESPONSE', `The response of the PDF service at ${origin} (${type}) ${what}.`, {
-    answer: describe(answer, body),
+    answer: answerOf(answer, body),
   });
 }
 
 /** An answer for a `PdfError`: the beginning of its body, with the API key blanked out. */
-export function describe({ call, headers, status }: ServiceResponse, body: Uint8Array): PdfAnswer {
+export function answerOf({ call, headers, status }: ServiceResponse, body: Uint8Array): PdfAnswer {
   const { apiKey } = call.settings;
   const blank = (text: string): string => (apiKey === '' ? text : text.replaceAll(apiKey, '[API key]'));
   return {

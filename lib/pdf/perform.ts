@@ -3,7 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { toMilliseconds } from '../contracts/duration.ts';
 import type { Milliseconds } from '../contracts/duration.ts';
 import { CONNECTION_ERRORS } from '../errors.ts';
-import { describe, send } from './attempt.ts';
+import { answerOf, send } from './attempt.ts';
 import type { ServiceResponse, ServiceCall } from './attempt.ts';
 import { readExcerpt } from './body.ts';
 import { PdfError } from './error.ts';
@@ -36,7 +36,7 @@ export async function perform<T>(call: ServiceCall, read: AnswerReader<T>): Prom
 }
 
 async function httpError(response: ServiceResponse): Promise<PdfError> {
-  const answer = describe(response, await readExcerpt(response));
+  const answer = answerOf(response, await readExcerpt(response));
   const { origin, pathname } = response.call.url;
   const begin = `The PDF service answered ${origin}${pathname} with ${answer.status}`;
   const said = answer.body.replaceAll(/\s+/g, ' ').trim().slice(0, 200);

@@ -1,6 +1,6 @@
 import { setTimeout } from 'node:timers/promises';
 
-import { toMilliseconds } from '../contracts/duration.ts';
+import { DAY, HOUR, toMilliseconds } from '../contracts/duration.ts';
 import type { Milliseconds, Seconds } from '../contracts/duration.ts';
 import { now } from '../contracts/clock.ts';
 import type { AuditLog, Client, Logger, Storage } from '../contracts/index.ts';
@@ -20,9 +20,6 @@ export interface Job {
   /** @param signal - aborted when the server closes, so that a long job ends early */
   readonly run: (signal: AbortSignal) => Promise<unknown>;
 }
-
-const HOUR: Seconds = 3600;
-const DAY = 86_400;
 
 // The longest delay of a timer in Node.
 const LONGEST_DELAY: Milliseconds = 2 ** 31 - 1;

@@ -1,5 +1,5 @@
 import type { Storage } from '../contracts/index.ts';
-import { assertionContract } from './storage/assertions.ts';
+import { assertionContract } from './storage/client-lists-and-secrets.ts';
 import { assignmentContract } from './storage/assignments.ts';
 import { attemptContract } from './storage/attempts.ts';
 import { auditContract, auditPageContract } from './storage/audit.ts';

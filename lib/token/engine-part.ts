@@ -20,7 +20,7 @@ import { clientCredentialsGrant } from './client-credentials.ts';
 import type { GrantParts } from './exchange.ts';
 import { accessTokenAdapter, codeAdapter, grantAdapter, refreshTokenAdapter } from './models.ts';
 import { refreshTokenGrant } from './refresh-token.ts';
-import { allowedScopes, decideScopes, isAboutUser, requestedScopes, toScope } from './scopes.ts';
+import { allowedScopes, decideScopes, isIdentityScope, requestedScopes, toScope } from './scopes.ts';
 import type { IsTokenActive } from './verify-access-token.ts';
 
 /** What the token endpoint needs besides the options. */
@@ -107,7 +107,7 @@ function createDefaultResource({
     if (registration === 'manual') return issuer;
     const { scopes: requested = [] } = requestedScopes(sentScope(ctx));
     const names = (requested.length > 0 ? requested : registered).filter(
-      (name) => !isAboutUser(name, openid),
+      (name) => !isIdentityScope(name, openid),
     );
     const fitting = [...resources.values()].filter(({ scopes }) => names.every((name) => scopes.has(name)));
     return names.length > 0 && fitting.length === 1 ? fitting[0]!.resource : issuer;
@@ -154,7 +154,7 @@ function requireScopeOf(
   scopes: readonly string[] | undefined,
   { openid }: Pick<ResolvedOptions, 'openid'>,
 ): void {
-  if (!scopes?.length || !scopes.every((name) => isAboutUser(name, openid))) return;
+  if (!scopes?.length || !scopes.every((name) => isIdentityScope(name, openid))) return;
   throw new errors.InvalidScope(
     `name a scope of the resource ${resource} too, or leave the parameter resource out`,
     scopes.join(' '),

@@ -20,7 +20,7 @@ import type { ResolvedOptions } from '../options/resolved-options.ts';
 import { hostClaimsOf } from './access-token.ts';
 import type { FindForeign } from './exchange.ts';
 import { findPresented, isReplay, refreshGraceOf } from './redemption.ts';
-import { OPENID, scopeNames } from './scopes.ts';
+import { OPENID, splitScope } from './scopes.ts';
 import type { IsTokenActive } from './verify-access-token.ts';
 
 /** Authorization codes, which the authorization endpoint of the engine saves. They are redeemed in authorization-code.ts. */
@@ -143,7 +143,7 @@ function approvedGrant(
 
 /** Whether the client gets an ID token (OpenID Connect Core 1.0 section 3.1.2.1). */
 function signsIn({ scope }: AdapterPayload): boolean {
-  return scopeNames(scope).includes(OPENID);
+  return splitScope(scope).includes(OPENID);
 }
 
 /**

@@ -11,7 +11,7 @@ import type { PresentedCredential } from '../engine/request.ts';
 import { hashCredential } from '../keys/hash.ts';
 import { seal, unseal } from '../keys/seal.ts';
 import type { ResolvedOptions } from '../options/resolved-options.ts';
-import { scopeNames } from './scopes.ts';
+import { splitScope } from './scopes.ts';
 
 // The time until which a grant is needed is rounded up to a multiple of this: an exact time would change with each
 // refresh, which costs the update of one more row and one more index.
@@ -29,7 +29,7 @@ export async function findPresented(
   const found = await grants.findCredential(kind, hashCredential(value));
   if (!found) return undefined;
   const { resource, scope } = found.credential.payload;
-  return { ...found, value, resource: resource as string | undefined, scopes: scopeNames(scope) };
+  return { ...found, value, resource: resource as string | undefined, scopes: splitScope(scope) };
 }
 
 /**

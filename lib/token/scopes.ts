@@ -5,7 +5,7 @@ import type { Client, Grant } from '../contracts/index.ts';
 import type { ResolvedOptions, ResolvedResource } from '../options/resolved-options.ts';
 
 /** The names in a parameter `scope` (RFC 6749 section 3.3), each once. */
-export function scopeNames(scope: unknown): string[] {
+export function splitScope(scope: unknown): string[] {
   return typeof scope === 'string' ? [...new Set(scope.split(' ').filter(Boolean))] : [];
 }
 
@@ -23,7 +23,7 @@ export const OPENID = 'openid';
  *
  * @param openid - the option. `undefined`: no scope is
  */
-export function isAboutUser(scope: string, openid: ResolvedOptions['openid']): boolean {
+export function isIdentityScope(scope: string, openid: ResolvedOptions['openid']): boolean {
   return openid?.scopes.has(scope) === true;
 }
 
@@ -37,7 +37,7 @@ export function audienceOf(
   api: Pick<ResolvedResource, 'resource'>,
   openid: ResolvedOptions['openid'],
 ): string | readonly [string, string] {
-  const aboutUser = (scopes ?? []).filter((scope) => isAboutUser(scope, openid)).length;
+  const aboutUser = (scopes ?? []).filter((scope) => isIdentityScope(scope, openid)).length;
   if (!openid || aboutUser === 0) return api.resource;
   return aboutUser === scopes!.length ? openid.resource : [api.resource, openid.resource];
 }
@@ -50,7 +50,7 @@ export interface RequestedScopes {
 }
 
 export function requestedScopes(scope: unknown): RequestedScopes {
-  const names = scopeNames(scope);
+  const names = splitScope(scope);
   const scopes = names.filter((name) => name !== OFFLINE_ACCESS);
   return { scopes: names.length > 0 ? scopes : undefined, hasOfflineAccess: scopes.length < names.length };
 }
@@ -110,7 +110,7 @@ export function decideScopes(
   { isForItself = false, openid }: { readonly isForItself?: boolean } & Pick<ResolvedOptions, 'openid'>,
 ): ScopeLimit {
   if (requested?.length === 0) return [];
-  const isKnown = (scope: string): boolean => api.scopes.has(scope) || isAboutUser(scope, openid);
+  const isKnown = (scope: string): boolean => api.scopes.has(scope) || isIdentityScope(scope, openid);
   const isAllowed = (scope: string): boolean => ofApi.includes(scope) || identity.includes(scope);
   const isForAll = requested?.includes('*') === true && !isKnown('*');
   let scopes = isForAll ? requested.filter((scope) => scope !== '*') : (requested ?? []);
@@ -121,7 +121,7 @@ export function decideScopes(
     refused = [];
   }
   if (refused.length > 0) throw notAllowed(refused);
-  const aboutUser = scopes.find((scope) => isAboutUser(scope, openid));
+  const aboutUser = scopes.find((scope) => isIdentityScope(scope, openid));
   if (aboutUser !== undefined && !scopes.includes(OPENID))
     throw new errors.InvalidScope(`the scope ${aboutUser} needs the scope ${OPENID}`, aboutUser);
   if (isForAll && isForItself) scopes = [];

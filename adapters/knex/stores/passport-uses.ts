@@ -1,11 +1,10 @@
+import { DAY } from '../../../lib/contracts/duration.ts';
 import { PASSPORT_USE_KEPT } from '../../../lib/contracts/passport.ts';
 import type { PassportUse, PassportUseStore } from '../../../lib/contracts/index.ts';
 import type { Database } from '../database.ts';
 import type { Integer } from './column-values.ts';
 
 const TABLE = 'gatehouse_passport_uses';
-
-const DAY = 86_400;
 
 /** The tokens of Passport that were used within a week. Each has a row, which expires a week after its latest use. */
 export function passportUseStore(database: Database): PassportUseStore {

@@ -1,9 +1,12 @@
 import type { Command } from 'commander';
+import type { Administration, Finding } from 'koa-gatehouse';
 
 import { print } from '../report.ts';
 import { requireDatabase, withSession } from '../session.ts';
 import type { GlobalOptions } from '../session.ts';
-import { formatCount, INTERRUPTED, interruptible } from '../terminal.ts';
+import { confirm, formatCount, INTERRUPTED, interruptible } from '../terminal.ts';
+import { wrap } from '../table.ts';
+import { UsageError } from '../failure.ts';
 
 /** `gatehouse prune` */
 export function addPrune(program: Command): void {
@@ -68,4 +71,102 @@ export function addBackup(program: Command): void {
       await backupSqlite(address, file);
       print({ json: { backup: file }, text: `Written: ${file}` }, { asJson });
     });
+}
+
+interface DoctorOptions {
+  readonly issuer?: string;
+}
+
+/** `gatehouse doctor` */
+export function addDoctor(program: Command): void {
+  program
+    .command('doctor')
+    .summary('check the database, the keys and the clients')
+    .description(
+      'Check migrations, keys, clocks, pruning, clients and, with --issuer, that the server answers at its issuer.',
+    )
+    .option('--issuer <url>', 'also send requests to the server at its issuer, through its proxy')
+    .addHelpText(
+      'after',
+      '\nExits with 1 when there is an error, with 0 for warnings.\n\n' +
+        'JSON: {"findings": [{"code", "severity", "message", "remedy"}], "errors": 0, "warnings": 1}',
+    )
+    .action(examine);
+}
+
+const CHECKED = {
+  stored:
+    'Checked: the database and its tables, the clock, pruning, keys and clients. With --issuer also what the server answers.',
+  all: 'Checked: the database and its tables, the clock, pruning, keys, clients, and what the server answers at its issuer.',
+} as const;
+
+const examine = withSession(
+  async ({ administration }, { issuer }: DoctorOptions) => {
+    const findings = await administration.check(issuer === undefined ? {} : { issuer });
+    const errors = findings.filter(({ severity }) => severity === 'error').length;
+    const warnings = findings.length - errors;
+    return {
+      json: { findings, errors, warnings },
+      text: [
+        ...findings.map(toText),
+        `${CHECKED[issuer === undefined ? 'stored' : 'all']}\n${summary(errors, warnings)}`,
+      ].join('\n\n'),
+      exitCode: errors > 0 ? 1 : 0,
+    };
+  },
+  { tables: false },
+);
+
+function toText({ code, message, remedy, severity }: Finding): string {
+  const indent = ' '.repeat(9);
+  return [`${severity.padEnd(9)}${code}`, wrap(indent, message), wrap(`${indent}→ `, remedy)].join('\n');
+}
+
+function summary(errors: number, warnings: number): string {
+  if (errors + warnings === 0) return 'No findings.';
+  return `${counted(errors, 'error')}, ${counted(warnings, 'warning')}.`;
+}
+
+function counted(count: number, word: string): string {
+  return `${count} ${word}${count === 1 ? '' : 's'}`;
+}
+
+type Target = Extract<Parameters<Administration['revoke']>[0], { all: true } | { user: string }>;
+
+interface RevokeOptions {
+  readonly all?: true;
+  readonly user?: string;
+  readonly yes?: boolean;
+}
+
+/** `gatehouse revoke` */
+export function addRevoke(program: Command): void {
+  program
+    .command('revoke')
+    .summary('revoke all tokens, or those of a user')
+    .description(
+      'Revoke tokens permanently. After a backup was restored, use --all: it also revokes the tokens that were issued after the backup, and those whose revocation is not in the backup. For one client, see `client revoke-tokens`.',
+    )
+    .option('--all', 'all tokens, logins and authorizations; remembered consents are deleted')
+    .option('--user <user-id>', 'all tokens and logins of a user')
+    .option('--yes', 'do not ask')
+    .addHelpText('after', '\nJSON: {"revoked": {"all": true} | {"user": "<user-id>"}}')
+    .action(revoke);
+}
+
+const revoke = withSession(async ({ administration }, { yes = false, ...given }: RevokeOptions) => {
+  const target = targetOf(given);
+  const what =
+    'all' in target
+      ? 'all tokens, logins, authorizations and remembered consents'
+      : `all tokens and logins of the user ${target.user}`;
+  await confirm(`Revoke ${what}?`, { yes });
+  await administration.revoke(target);
+  return { json: { revoked: target }, text: `Revoked: ${what}. Running servers apply it within seconds.` };
+});
+
+function targetOf({ all, user }: RevokeOptions): Target {
+  if (all && user === undefined) return { all };
+  if (!all && user) return { user };
+  throw new UsageError('Give --all, or --user with the id of a user.');
 }

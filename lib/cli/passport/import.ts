@@ -39,14 +39,14 @@ export async function importClients(
   for await (const row of source.clients()) {
     if (signal.aborted) break;
     const result = await importOne(row, administration, dryRun);
-    results.push({ ...result, tokens_refused: refusalOf(row, result) });
+    results.push({ ...result, tokens_refused: tokenRefusalOf(row, result) });
     onProgress(results.length);
   }
   return results;
 }
 
 /** Why the option `passport` refuses the tokens of a client; `null`: it accepts them. */
-export function refusalOf(
+export function tokenRefusalOf(
   { provider = 'users', revoked }: PassportClient,
   { result }: Pick<ImportResult, 'result'>,
 ): string | null {

@@ -8,7 +8,7 @@ import { timeJson } from '../report.ts';
 import { withSession } from '../session.ts';
 import { table, wrap } from '../table.ts';
 import { formatCount } from '../terminal.ts';
-import { refusalOf } from './import.ts';
+import { tokenRefusalOf } from './import.ts';
 import { KINDS } from './live-tokens.ts';
 import { addSourceOptions, withSource } from './source.ts';
 import type { SourceOptions } from './source.ts';
@@ -62,7 +62,8 @@ async function readStatus(
   for await (const client of source.clients()) {
     names.set(client.id, client.name);
     const isImported = (await administration.clients.find(client.id)) !== undefined;
-    if (refusalOf(client, { result: isImported ? 'present' : 'skipped' }) !== null) refused.add(client.id);
+    if (tokenRefusalOf(client, { result: isImported ? 'present' : 'skipped' }) !== null)
+      refused.add(client.id);
   }
   const uses = await storage.passportUses.count(Math.floor(toSeconds(Date.now())));
   const live = (await source.countTokens()).filter(

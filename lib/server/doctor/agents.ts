@@ -1,6 +1,6 @@
 import { warning } from './check.ts';
 import type { Findings } from './check.ts';
-import { describe, documentOf, probe } from './probe.ts';
+import { describeProbe, documentOf, probe } from './probe.ts';
 import type { Document, ProbeResult } from './probe.ts';
 
 /** Where an agent looks for the metadata of the endpoint (RFC 9728): at the URL that the challenge names, or below the well-known path. */
@@ -103,7 +103,7 @@ async function discover({ isStrict, places }: Agent, { ask, endpoint, named }: S
       const response = await ask(url);
       const document = documentOf(response);
       if (document && isWanted(document, url)) return { found: document };
-      missed.push(`${url} (${document ? 'another document' : describe(response)})`);
+      missed.push(`${url} (${document ? 'another document' : describeProbe(response)})`);
       if (isStrict && !isClientError(response)) break;
     }
     return { failure: `no metadata is at ${missed.join(', ')}` };

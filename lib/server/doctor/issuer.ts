@@ -3,7 +3,7 @@ import { GatehouseError } from '../../errors.ts';
 import { checkAgents } from './agents.ts';
 import { failure, warning } from './check.ts';
 import type { CheckedServer, Findings } from './check.ts';
-import { describe, documentOf, probe } from './probe.ts';
+import { describeProbe, documentOf, probe } from './probe.ts';
 import type { Document, ProbeResult } from './probe.ts';
 
 const WELL_KNOWN = '/.well-known/oauth-authorization-server';
@@ -25,7 +25,7 @@ export async function* checkIssuer(server: CheckedServer): Findings {
   if (!('status' in keys) || keys.status !== 200) {
     yield failure(
       'endpoints_unreachable',
-      `The server's public keys are not at ${jwksUri}, the jwks_uri of its metadata: ${describe(keys)}.`,
+      `The server's public keys are not at ${jwksUri}, the jwks_uri of its metadata: ${describeProbe(keys)}.`,
       'Let the proxy pass /oauth/ to the server; if it removes the path of the issuer, set the option paths.mount.',
     );
     return;
@@ -107,7 +107,7 @@ async function* checkAuthorization(server: CheckedServer, issuer: string, endpoi
   if ('failure' in answer || answer.status >= 500) {
     yield failure(
       'authorization_fails',
-      `An authorization request to ${endpoint} fails: ${describe(answer)}.`,
+      `An authorization request to ${endpoint} fails: ${describeProbe(answer)}.`,
       'Read the logs of the server and of the proxy.',
     );
   } else if (!isInteraction(answer.location, issuer)) {

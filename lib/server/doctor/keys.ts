@@ -1,9 +1,8 @@
+import { DAY } from '../../contracts/duration.ts';
 import { now } from '../../contracts/clock.ts';
 import { describeKeys } from '../../keys/stored-keys.ts';
 import { failure, warning } from './check.ts';
 import type { CheckedServer, Findings } from './check.ts';
-
-const DAY = 86_400;
 
 /**
  * Checks that the server's own keys exist, can be decrypted, are encrypted where required, and with the newest key-encryption key,

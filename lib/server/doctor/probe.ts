@@ -40,7 +40,7 @@ function failureReason(error: unknown): string {
 }
 
 /** The result of a probe, for the end of a sentence. */
-export function describe(answer: ProbeResult): string {
+export function describeProbe(answer: ProbeResult): string {
   return 'failure' in answer ? answer.failure : `the response was ${answer.status}`;
 }
 

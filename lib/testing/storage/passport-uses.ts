@@ -1,10 +1,9 @@
+import { DAY } from '../../contracts/duration.ts';
 import type { PassportUse } from '../../contracts/index.ts';
 import { PASSPORT_USE_KEPT } from '../../contracts/passport.ts';
 import { atOnce, testsOf } from '../test-runner.ts';
 import type { StorageTest } from '../test-runner.ts';
-import { HOUR, NOW } from './rows.ts';
-
-const DAY = 24 * HOUR;
+import { NOW } from './rows.ts';
 
 const aUse = (id: string, fields: Partial<PassportUse> = {}): PassportUse => ({
   id,

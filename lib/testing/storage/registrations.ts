@@ -1,14 +1,13 @@
+import { DAY } from '../../contracts/duration.ts';
 import type {
   Client,
   RegistrationPlaces,
   RegistrationStore,
   StoredRegistration,
 } from '../../contracts/index.ts';
-import { aClient, aCode, aConsent, aGrant, aSecret, HOUR, NOW } from './rows.ts';
+import { aClient, aCode, aConsent, aGrant, aSecret, NOW } from './rows.ts';
 import { testsOf } from '../test-runner.ts';
 import type { StorageTest } from '../test-runner.ts';
-
-const DAY = 24 * HOUR;
 
 function aRegistered(
   id: string,
