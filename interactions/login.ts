@@ -1,5 +1,4 @@
-import type { Seconds } from '../lib/contracts/duration.ts';
-import type { Interaction, User } from '../lib/contracts/index.ts';
+import type { Interaction, Seconds, User } from '../lib/contracts/index.ts';
 import { TooManyAttemptsError } from '../lib/errors.ts';
 import { readForm } from '../lib/http/form.ts';
 import { queryText, seeOther } from './navigation.ts';

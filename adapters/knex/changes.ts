@@ -1,7 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 
-import type { Milliseconds } from '../../lib/contracts/duration.ts';
-import type { ChangeFeed, StorageDiagnosis, StoredChange } from '../../lib/contracts/index.ts';
+import type { ChangeFeed, Milliseconds, StorageDiagnosis, StoredChange } from '../../lib/contracts/index.ts';
 import type { Database } from './database.ts';
 import { codeOf } from './error-kinds.ts';
 

@@ -1,7 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 
-import type { Milliseconds } from '../../lib/contracts/duration.ts';
-import type { StorageState } from '../../lib/contracts/index.ts';
+import type { Milliseconds, StorageState } from '../../lib/contracts/index.ts';
 import { acquireConnection, interruptAfter, wasInterrupted } from './bounded-waits.ts';
 import type { ConnectionPool } from './bounded-waits.ts';
 import type { Checkpoints } from './checkpoints.ts';

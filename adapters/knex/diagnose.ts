@@ -1,6 +1,5 @@
-import type { Milliseconds } from '../../lib/contracts/duration.ts';
 import { now } from '../../lib/contracts/clock.ts';
-import type { StorageAccess, StorageDiagnosis } from '../../lib/contracts/index.ts';
+import type { Milliseconds, StorageAccess, StorageDiagnosis } from '../../lib/contracts/index.ts';
 import { MigrationsPendingError } from '../../lib/errors.ts';
 import type { PostgresqlChangeFeed } from './changes.ts';
 import type { Database } from './database.ts';

@@ -1,5 +1,4 @@
-import type { Seconds } from '../../lib/contracts/duration.ts';
-import type { StorageCache } from '../../lib/contracts/index.ts';
+import type { Seconds, StorageCache } from '../../lib/contracts/index.ts';
 import type { Statements, Value } from './statements.ts';
 
 /** The column types of the schema. */

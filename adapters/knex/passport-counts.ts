@@ -1,5 +1,4 @@
-import type { Milliseconds } from '../../lib/contracts/duration.ts';
-import type { PassportSource, PassportTokenCount } from '../../lib/contracts/index.ts';
+import type { Milliseconds, PassportSource, PassportTokenCount } from '../../lib/contracts/index.ts';
 import { listIn, textIn, timeIn } from './passport-tables.ts';
 import type { PassportRow, PassportTables } from './passport-tables.ts';
 

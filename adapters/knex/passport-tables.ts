@@ -1,8 +1,7 @@
 import type { Knex } from 'knex';
 
 import { toSeconds } from '../../lib/contracts/duration.ts';
-import type { Milliseconds, Seconds } from '../../lib/contracts/duration.ts';
-import type { PassportClient } from '../../lib/contracts/index.ts';
+import type { Milliseconds, PassportClient, Seconds } from '../../lib/contracts/index.ts';
 
 export type PassportTable = 'accessTokens' | 'clients' | 'refreshTokens';
 

@@ -1,12 +1,12 @@
 import type { Knex } from 'knex';
 
 import { now } from '../../lib/contracts/clock.ts';
-import type { Seconds } from '../../lib/contracts/duration.ts';
 import type {
   PassportAccessToken,
   PassportClient,
   PassportConnection,
   PassportSource,
+  Seconds,
 } from '../../lib/contracts/index.ts';
 import { StorageError } from '../../lib/errors.ts';
 import { flagIn, isOfType, listIn, textIn, timeIn } from './passport-tables.ts';

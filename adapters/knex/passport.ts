@@ -1,7 +1,6 @@
 import type { Knex } from 'knex';
 
-import type { Milliseconds } from '../../lib/contracts/duration.ts';
-import type { PassportClient, PassportSource } from '../../lib/contracts/index.ts';
+import type { Milliseconds, PassportClient, PassportSource } from '../../lib/contracts/index.ts';
 import { ConfigError, GatehouseError, StorageError } from '../../lib/errors.ts';
 import { object, optional, readOptions } from '../../lib/options/declare.ts';
 import type { Given } from '../../lib/options/declare.ts';

@@ -1,5 +1,4 @@
-import type { Milliseconds } from '../../lib/contracts/duration.ts';
-import type { AuditQuery, AuditRecord, AuditStore } from '../../lib/contracts/index.ts';
+import type { AuditQuery, AuditRecord, AuditStore, Milliseconds } from '../../lib/contracts/index.ts';
 import { copy } from './tables.ts';
 import type { Tables } from './tables.ts';
 

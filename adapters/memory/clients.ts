@@ -1,6 +1,5 @@
-import type { Seconds } from '../../lib/contracts/duration.ts';
 import { toBeginnings, toSearched, toSortName } from '../../lib/contracts/client-search.ts';
-import type { Client, ClientQuery, ClientSecret, ClientStore } from '../../lib/contracts/index.ts';
+import type { Client, ClientQuery, ClientSecret, ClientStore, Seconds } from '../../lib/contracts/index.ts';
 import { changeRow, copy, end, endOfClient, throwIfTaken } from './tables.ts';
 import type { Tables } from './tables.ts';
 

@@ -1,5 +1,4 @@
-import type { Seconds } from '../../lib/contracts/duration.ts';
-import type { DeviceCode, DeviceCodeStore } from '../../lib/contracts/index.ts';
+import type { DeviceCode, DeviceCodeStore, Seconds } from '../../lib/contracts/index.ts';
 import { insertGrant } from './grants.ts';
 import { changeRow, copy, copyWithPayload, throwIfTaken } from './tables.ts';
 import type { Tables } from './tables.ts';

@@ -1,4 +1,3 @@
-import type { Seconds } from '../../lib/contracts/duration.ts';
 import { now } from '../../lib/contracts/clock.ts';
 import type {
   Credential,
@@ -7,6 +6,7 @@ import type {
   GrantPrerequisites,
   GrantSelector,
   GrantStore,
+  Seconds,
   UsableGrant,
 } from '../../lib/contracts/index.ts';
 import { revokeGrants } from './logouts.ts';

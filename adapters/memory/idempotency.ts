@@ -1,5 +1,4 @@
-import type { Seconds } from '../../lib/contracts/duration.ts';
-import type { IdempotencyStore, StoredRequest } from '../../lib/contracts/index.ts';
+import type { IdempotencyStore, Seconds, StoredRequest } from '../../lib/contracts/index.ts';
 import { changeRow, copy } from './tables.ts';
 import type { Tables } from './tables.ts';
 

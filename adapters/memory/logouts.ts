@@ -1,9 +1,9 @@
-import type { Seconds } from '../../lib/contracts/duration.ts';
 import type {
   Grant,
   LogoutDelivery,
   LogoutNotice,
   LogoutStore,
+  Seconds,
   StoredSession,
 } from '../../lib/contracts/index.ts';
 import { changeRow, copy } from './tables.ts';

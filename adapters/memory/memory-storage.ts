@@ -1,4 +1,3 @@
-import type { Seconds } from '../../lib/contracts/duration.ts';
 import { now } from '../../lib/contracts/clock.ts';
 import type {
   AssignmentStore,
@@ -6,6 +5,7 @@ import type {
   Consent,
   FoundSession,
   KeyStore,
+  Seconds,
   SessionStore,
   Storage,
 } from '../../lib/contracts/index.ts';

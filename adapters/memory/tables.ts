@@ -1,4 +1,3 @@
-import type { Seconds } from '../../lib/contracts/duration.ts';
 import type {
   Assignment,
   AuditRecord,
@@ -7,13 +6,14 @@ import type {
   Consent,
   Credential,
   DeviceCode,
-  RevokedParty,
   Grant,
   LogoutDelivery,
   NewPersonalTokenRow,
   PassportUse,
   PersonalToken,
+  RevokedParty,
   RevokedToken,
+  Seconds,
   StoredKey,
   StoredRegistration,
   StoredRequest,

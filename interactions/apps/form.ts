@@ -1,5 +1,4 @@
-import type { Seconds } from '../../lib/contracts/duration.ts';
-import type { Client, ClientFields } from '../../lib/contracts/index.ts';
+import type { Client, ClientFields, Seconds } from '../../lib/contracts/index.ts';
 import { ClientChangedError, ClientInvalidError } from '../../lib/errors.ts';
 import type { FieldError } from '../../lib/contracts/field-errors.ts';
 import type { FieldProblem } from '../page.ts';

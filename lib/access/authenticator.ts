@@ -1,8 +1,9 @@
 import { toMilliseconds, toSeconds } from '../contracts/duration.ts';
-import type { Milliseconds, Seconds } from '../contracts/duration.ts';
 import type {
   AccessTokenClaims,
+  Milliseconds,
   Principal,
+  Seconds,
   StoredChange,
   User,
   VerifyAccessToken,

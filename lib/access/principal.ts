@@ -1,4 +1,3 @@
-import type { Milliseconds } from '../contracts/duration.ts';
 import { scopesOf } from '../clients/consents.ts';
 import type {
   AccessTokenClaims,
@@ -6,6 +5,7 @@ import type {
   AssignmentStore,
   Client,
   Gate,
+  Milliseconds,
   PermissionSource,
   Principal,
   User,

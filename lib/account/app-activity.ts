@@ -1,5 +1,4 @@
 import { toMilliseconds, toSeconds } from '../contracts/duration.ts';
-import type { Milliseconds, Seconds } from '../contracts/duration.ts';
 import type {
   ActivityKind,
   ActivityQuery,
@@ -9,6 +8,8 @@ import type {
   AuditLog,
   AuditRecord,
   Client,
+  Milliseconds,
+  Seconds,
   User,
   UserStore,
 } from '../contracts/index.ts';

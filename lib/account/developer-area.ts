@@ -1,4 +1,3 @@
-import type { Seconds } from '../contracts/duration.ts';
 import type {
   Assignment,
   AuditLog,
@@ -11,6 +10,7 @@ import type {
   Gate,
   IdempotencyStore,
   LogoutStore,
+  Seconds,
   User,
   UserStore,
 } from '../contracts/index.ts';

@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto';
 
-import type { Seconds } from '../contracts/duration.ts';
-import type { IdempotencyStore } from '../contracts/index.ts';
+import type { IdempotencyStore, Seconds } from '../contracts/index.ts';
 import { begin, digest } from '../http/idempotency.ts';
 
 // How long a page may stay open, or a browser may return to it and post its form again.

@@ -1,4 +1,3 @@
-import type { Seconds } from '../contracts/duration.ts';
 import { USE_PERSONAL_TOKENS } from '../access/personal-token.ts';
 import { now } from '../contracts/clock.ts';
 import type {
@@ -8,6 +7,7 @@ import type {
   IdempotencyStore,
   InteractionFlow,
   OwnPersonalTokens,
+  Seconds,
   TokenChoice,
   User,
 } from '../contracts/index.ts';

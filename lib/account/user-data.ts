@@ -1,7 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises';
 
-import type { Milliseconds } from '../contracts/duration.ts';
-import type { AuditLog, Storage, UserData, UserExport } from '../contracts/index.ts';
+import type { AuditLog, Milliseconds, Storage, UserData, UserExport } from '../contracts/index.ts';
 import { now } from '../contracts/clock.ts';
 import { ERASED_USER } from '../contracts/user-data.ts';
 import { ConfigError, GatehouseError } from '../errors.ts';

@@ -1,12 +1,12 @@
 import type { Middleware, ParameterizedContext } from 'koa';
 
-import type { Seconds } from '../contracts/duration.ts';
 import type {
   CallerLimit,
   CallerLimiter,
   GuardedState,
   LimitCallers,
   Principal,
+  Seconds,
 } from '../contracts/index.ts';
 import { sendProblem } from '../http/problem.ts';
 import type { Problem } from '../http/problem.ts';

@@ -1,6 +1,5 @@
 import { LRUCache } from 'lru-cache';
 
-import type { Seconds } from '../contracts/duration.ts';
 import { CACHE_BOUND } from '../contracts/cache-bound.ts';
 import { now } from '../contracts/clock.ts';
 import type {
@@ -10,6 +9,7 @@ import type {
   Logger,
   PersonalToken,
   PersonalTokenUse,
+  Seconds,
   Storage,
 } from '../contracts/index.ts';
 import { addressOf } from '../http/address.ts';

@@ -1,6 +1,5 @@
 import { parseDuration } from '../contracts/duration.ts';
-import type { Seconds } from '../contracts/duration.ts';
-import type { Client, ClientLifetimes } from '../contracts/index.ts';
+import type { Client, ClientLifetimes, Seconds } from '../contracts/index.ts';
 import { fieldError } from '../contracts/field-errors.ts';
 import type { Checked } from '../contracts/field-errors.ts';
 

@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 
-import type { Seconds } from '../contracts/duration.ts';
 import { now } from '../contracts/clock.ts';
 import type {
   AuditEvent,
@@ -12,6 +11,7 @@ import type {
   ClientChanges,
   ClientQuery,
   ClientStore,
+  Seconds,
 } from '../contracts/index.ts';
 import { fieldError } from '../contracts/field-errors.ts';
 import { ClientInvalidError } from '../errors.ts';

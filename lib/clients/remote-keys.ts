@@ -2,9 +2,8 @@ import { setTimeout as delay } from 'node:timers/promises';
 
 import { LRUCache } from 'lru-cache';
 
-import type { Milliseconds, Seconds } from '../contracts/duration.ts';
 import { now } from '../contracts/clock.ts';
-import type { Logger, RemoteWaits } from '../contracts/index.ts';
+import type { Logger, Milliseconds, RemoteWaits, Seconds } from '../contracts/index.ts';
 import type { PublicDocument, PublicFetch } from '../http/public-fetch.ts';
 import { PublicFetchError } from '../http/public-request.ts';
 import { LONGEST_KEY_SET, usableKeys } from './public-keys.ts';

@@ -2,13 +2,13 @@ import { randomBytes, randomUUID } from 'node:crypto';
 
 import { now } from '../contracts/clock.ts';
 import { parseDuration } from '../contracts/duration.ts';
-import type { Seconds } from '../contracts/duration.ts';
 import type {
   AuditEvent,
   ClientRegistry,
   ClientSecret,
   ClientStore,
   NewSecret,
+  Seconds,
   StoredClient,
 } from '../contracts/index.ts';
 import { fieldError } from '../contracts/field-errors.ts';

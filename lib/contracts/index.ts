@@ -25,3 +25,4 @@ export type * from './user-data.ts';
 export type * from './pages.ts';
 export type * from './developer.ts';
 export type * from './operation.ts';
+export type { Duration, Milliseconds, Seconds } from './duration.ts';

@@ -1,8 +1,7 @@
 import type { Adapter, AdapterPayload } from 'oidc-provider';
 
-import type { Seconds } from '../contracts/duration.ts';
 import { now } from '../contracts/clock.ts';
-import type { DeviceAttempt, DeviceCode, DeviceCodeStore, Limiter } from '../contracts/index.ts';
+import type { DeviceAttempt, DeviceCode, DeviceCodeStore, Limiter, Seconds } from '../contracts/index.ts';
 import { addressOf } from '../http/address.ts';
 import { userAgentOf } from '../http/sender.ts';
 import { hashCredential } from '../keys/hash.ts';

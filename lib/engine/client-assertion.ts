@@ -3,11 +3,10 @@ import type { JWTPayload } from 'jose';
 import { errors, Provider } from 'oidc-provider';
 import type { Configuration, KoaContextWithOIDC } from 'oidc-provider';
 
-import type { Seconds } from '../contracts/duration.ts';
 import { ASSERTION_ALGORITHMS } from '../clients/public-keys.ts';
 import type { KeySet, RemoteKeys } from '../clients/remote-keys.ts';
 import { now } from '../contracts/clock.ts';
-import type { Client, ClientStore } from '../contracts/index.ts';
+import type { Client, ClientStore, Seconds } from '../contracts/index.ts';
 import { hashCredential } from '../keys/hash.ts';
 import { currentRequest, disabledClientId, requestOf } from './request.ts';
 import type { PresentedAssertion } from './request.ts';

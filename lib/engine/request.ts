@@ -3,7 +3,6 @@ import { Provider } from 'oidc-provider';
 import type { KoaContextWithOIDC } from 'oidc-provider';
 
 import { secondsSince } from '../contracts/clock.ts';
-import type { Milliseconds } from '../contracts/duration.ts';
 import type { KeySet } from '../clients/remote-keys.ts';
 import { DEVICE_GRANT } from '../contracts/devices.ts';
 import type {
@@ -11,6 +10,7 @@ import type {
   FoundCredential,
   FoundSession,
   IntrospectedPersonalToken,
+  Milliseconds,
   RequestOutcome,
   StoredClient,
   User,

@@ -2,8 +2,7 @@ import type { Context, Next } from 'koa';
 import { errors } from 'oidc-provider';
 import type { Client, KoaContextWithOIDC } from 'oidc-provider';
 
-import type { Seconds } from '../contracts/duration.ts';
-import type { ClientAttempt, Limiter } from '../contracts/index.ts';
+import type { ClientAttempt, Limiter, Seconds } from '../contracts/index.ts';
 import { StorageError, TooManyAttemptsError } from '../errors.ts';
 import { isUnavailable } from '../http/unavailable.ts';
 import { assertionRefusal } from './client-assertion.ts';

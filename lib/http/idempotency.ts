@@ -1,8 +1,7 @@
 import { createHash } from 'node:crypto';
 
-import type { Seconds } from '../contracts/duration.ts';
 import { now } from '../contracts/clock.ts';
-import type { IdempotencyStore, StoredRequest } from '../contracts/index.ts';
+import type { IdempotencyStore, Seconds, StoredRequest } from '../contracts/index.ts';
 
 /** A request that may be sent twice, and the attempt to carry it out. */
 export type RequestAttempt = Pick<StoredRequest, 'id' | 'fingerprint' | 'attempt'>;

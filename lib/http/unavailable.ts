@@ -1,6 +1,5 @@
 /** Failures that end when the database, the storage's or the host's own, can be reached again: they are answered with 503. */
-import type { Milliseconds } from '../contracts/duration.ts';
-import type { Logger } from '../contracts/index.ts';
+import type { Logger, Milliseconds } from '../contracts/index.ts';
 import { CONNECTION_ERRORS, GatehouseError, MigrationsPendingError, StorageError } from '../errors.ts';
 
 /** Of Node and mysql2, and SQLSTATEs of PostgreSQL: no connection could be made, or the server has closed it. */

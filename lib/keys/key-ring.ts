@@ -1,8 +1,7 @@
 import type { JWK } from 'jose';
 
-import type { Milliseconds, Seconds } from '../contracts/duration.ts';
 import { now } from '../contracts/clock.ts';
-import type { AuditLog, KeyStore, StoredKey } from '../contracts/index.ts';
+import type { AuditLog, KeyStore, Milliseconds, Seconds, StoredKey } from '../contracts/index.ts';
 import { StorageError } from '../errors.ts';
 import type { SigningAlgorithm } from '../options/tokens.ts';
 import { addKey, canSign, ensureKeys } from './keys.ts';

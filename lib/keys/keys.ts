@@ -3,9 +3,8 @@ import { randomBytes } from 'node:crypto';
 import { calculateJwkThumbprint, exportJWK, generateKeyPair } from 'jose';
 import type { JWK } from 'jose';
 
-import type { Seconds } from '../contracts/duration.ts';
 import { now } from '../contracts/clock.ts';
-import type { KeyStore, StoredKey } from '../contracts/index.ts';
+import type { KeyStore, Seconds, StoredKey } from '../contracts/index.ts';
 import type { SigningAlgorithm } from '../options/tokens.ts';
 import type { KeyMaterial } from './material.ts';
 

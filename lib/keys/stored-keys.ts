@@ -1,6 +1,5 @@
-import type { Seconds } from '../contracts/duration.ts';
 import { now } from '../contracts/clock.ts';
-import type { KeyStore, StoredKey } from '../contracts/index.ts';
+import type { KeyStore, Seconds, StoredKey } from '../contracts/index.ts';
 import { signingAlgorithm } from '../options/tokens.ts';
 import type { SigningAlgorithm } from '../options/tokens.ts';
 import { addKey } from './keys.ts';

@@ -1,9 +1,8 @@
 import { LRUCache } from 'lru-cache';
 
-import type { Seconds } from '../contracts/duration.ts';
 import { CACHE_BOUND } from '../contracts/cache-bound.ts';
 import { now } from '../contracts/clock.ts';
-import type { AttemptStore, CallerLimit, CallerLimiter, LimitCallers } from '../contracts/index.ts';
+import type { AttemptStore, CallerLimit, CallerLimiter, LimitCallers, Seconds } from '../contracts/index.ts';
 import type { IdOf } from './limiter.ts';
 
 /**

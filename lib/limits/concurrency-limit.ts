@@ -1,8 +1,7 @@
 import type { Middleware } from 'koa';
 
 import { toMilliseconds } from '../contracts/duration.ts';
-import type { Milliseconds } from '../contracts/duration.ts';
-import type { ConcurrencyLimit, HttpExchange, Overload } from '../contracts/index.ts';
+import type { ConcurrencyLimit, HttpExchange, Milliseconds, Overload } from '../contracts/index.ts';
 import { sendProblem } from '../http/problem.ts';
 import type { Problem } from '../http/problem.ts';
 import { watchPauses } from '../http/pauses.ts';

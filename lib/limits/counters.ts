@@ -1,9 +1,8 @@
 import { LRUCache } from 'lru-cache';
 
-import type { Seconds } from '../contracts/duration.ts';
 import { CACHE_BOUND } from '../contracts/cache-bound.ts';
 import { now } from '../contracts/clock.ts';
-import type { AttemptCounter, AttemptStore, CountedAttempt } from '../contracts/index.ts';
+import type { AttemptCounter, AttemptStore, CountedAttempt, Seconds } from '../contracts/index.ts';
 import { TooManyAttemptsError } from '../errors.ts';
 
 // For one counter. More concurrent attempts on one account, or from one address, are treated as an attack.

@@ -1,9 +1,8 @@
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 import type { KeyObject } from 'node:crypto';
 
-import type { Seconds } from '../contracts/duration.ts';
 import { now } from '../contracts/clock.ts';
-import type { KnownBrowsers } from '../contracts/index.ts';
+import type { KnownBrowsers, Seconds } from '../contracts/index.ts';
 import { hmacKeysFrom } from '../keys/secrets.ts';
 import type { Secrets } from '../keys/secrets.ts';
 import { normalizeLogin } from './limits.ts';

@@ -2,10 +2,9 @@ import { createHmac } from 'node:crypto';
 
 import { LRUCache } from 'lru-cache';
 
-import type { Seconds } from '../contracts/duration.ts';
 import { CACHE_BOUND } from '../contracts/cache-bound.ts';
 import { now } from '../contracts/clock.ts';
-import type { AttemptCounter, AttemptStore, Limiter, Logger } from '../contracts/index.ts';
+import type { AttemptCounter, AttemptStore, Limiter, Logger, Seconds } from '../contracts/index.ts';
 import { TooManyAttemptsError } from '../errors.ts';
 import { hmacKeysFrom } from '../keys/secrets.ts';
 import type { Secrets } from '../keys/secrets.ts';

@@ -1,9 +1,9 @@
-import type { Seconds } from '../contracts/duration.ts';
 import type {
   ClientAttempt,
   DeviceAttempt,
   LoginAttempt,
   RefreshAttempt,
+  Seconds,
   UserCodeAttempt,
 } from '../contracts/index.ts';
 import type { ResolvedOptions } from '../options/resolved-options.ts';

@@ -1,5 +1,4 @@
-import type { Seconds } from '../contracts/duration.ts';
-import type { RemoteWaits } from '../contracts/index.ts';
+import type { RemoteWaits, Seconds } from '../contracts/index.ts';
 import { TooManyAttemptsError } from '../errors.ts';
 import { createPlaces } from '../http/places.ts';
 import { perNetwork } from './networks.ts';

@@ -1,11 +1,10 @@
 import { createSecretKey, hkdfSync } from 'node:crypto';
 import { deflateRawSync, inflateRawSync } from 'node:zlib';
 
-import type { Seconds } from '../contracts/duration.ts';
 import { errors } from '../engine/oidc-provider.ts';
 
 import { now } from '../contracts/clock.ts';
-import type { Interaction } from '../contracts/index.ts';
+import type { Interaction, Seconds } from '../contracts/index.ts';
 import { seal, unseal } from '../keys/seal.ts';
 import { derivedFromEach } from '../keys/secrets.ts';
 import type { Secrets } from '../keys/secrets.ts';

@@ -1,11 +1,10 @@
 import { isDeepStrictEqual } from 'node:util';
 
-import type { Seconds } from '../contracts/duration.ts';
 import { errors } from '../engine/oidc-provider.ts';
 import type { Adapter } from 'oidc-provider';
 
 import { now } from '../contracts/clock.ts';
-import type { FoundSession, SessionStore, StoredSession } from '../contracts/index.ts';
+import type { FoundSession, Seconds, SessionStore, StoredSession } from '../contracts/index.ts';
 import { hashCredential } from '../keys/hash.ts';
 import { currentRequest } from '../engine/request.ts';
 import type { ResolvedOptions } from '../options/resolved-options.ts';

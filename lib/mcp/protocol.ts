@@ -1,10 +1,9 @@
 /** The only door to the SDK of the Model Context Protocol. */
 import type { JSONRPCMessage, JSONRPCRequest, MessageClassification } from '@modelcontextprotocol/server';
 
-import type { Milliseconds } from '../contracts/duration.ts';
 import { sendAnswer } from '../api/actions/answer.ts';
 import type { ActionContext, Answer } from '../api/actions/answer.ts';
-import type { Logger } from '../contracts/index.ts';
+import type { Logger, Milliseconds } from '../contracts/index.ts';
 import { ConfigError } from '../errors.ts';
 import { NOT_STORED } from '../http/problem.ts';
 import type { CallTool, Tool } from './tools.ts';

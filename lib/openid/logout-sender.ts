@@ -3,7 +3,6 @@ import { randomUUID } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 
 import { toMilliseconds } from '../contracts/duration.ts';
-import type { Milliseconds, Seconds } from '../contracts/duration.ts';
 import { now, secondsSince } from '../contracts/clock.ts';
 import { ERASED_USER } from '../contracts/user-data.ts';
 import type {
@@ -12,6 +11,8 @@ import type {
   LogoutDelivery,
   LogoutOutcome,
   LogoutStore,
+  Milliseconds,
+  Seconds,
   TakenLogout,
   UserStore,
 } from '../contracts/index.ts';

@@ -1,7 +1,6 @@
 import type { Context } from 'koa';
 
-import type { Seconds } from '../contracts/duration.ts';
-import type { Client, User } from '../contracts/index.ts';
+import type { Client, Seconds, User } from '../contracts/index.ts';
 import { ConfigError } from '../errors.ts';
 import { isObject, optional, readOptions } from './declare.ts';
 import type { Check, Given, Values } from './declare.ts';

@@ -1,8 +1,7 @@
 import type { Context } from 'koa';
 import type { Provider } from 'oidc-provider';
 
-import type { Seconds } from '../contracts/duration.ts';
-import type { User } from '../contracts/index.ts';
+import type { Seconds, User } from '../contracts/index.ts';
 import { attempts } from './attempts.ts';
 import { CLIENT_OPTIONS } from './clients.ts';
 import type { ClientOptions } from './clients.ts';

@@ -2,8 +2,7 @@ import { createPublicKey } from 'node:crypto';
 import type { KeyObject } from 'node:crypto';
 
 import { toSeconds } from '../contracts/duration.ts';
-import type { Seconds } from '../contracts/duration.ts';
-import type { PassportSource } from '../contracts/index.ts';
+import type { PassportSource, Seconds } from '../contracts/index.ts';
 import { ConfigError } from '../errors.ts';
 import { optional } from './declare.ts';
 import type { Check, Given, Values } from './declare.ts';

@@ -1,5 +1,4 @@
-import type { Seconds } from '../contracts/duration.ts';
-import type { Gate } from '../contracts/index.ts';
+import type { Gate, Seconds } from '../contracts/index.ts';
 import { isLoopback } from '../contracts/loopback.ts';
 import { ConfigError } from '../errors.ts';
 import { object, optional, readOptions } from './declare.ts';

@@ -3,13 +3,13 @@ import { randomUUID } from 'node:crypto';
 import { compactVerify } from 'jose';
 
 import { toSeconds } from '../contracts/duration.ts';
-import type { Seconds } from '../contracts/duration.ts';
 import type { ScopeLimit } from '../clients/consents.ts';
 import type { LastUses } from '../clients/last-use.ts';
 import type {
   AccessTokenClaims,
   PassportAccessToken,
   PassportUse,
+  Seconds,
   Storage,
   VerifyAccessToken,
 } from '../contracts/index.ts';

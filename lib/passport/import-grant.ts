@@ -1,9 +1,8 @@
-import type { Seconds } from '../contracts/duration.ts';
 import { consentScopes } from '../clients/consents.ts';
 import type { ScopeLimit } from '../clients/consents.ts';
 import { isOnDevice } from '../clients/redirect-uris.ts';
 import { now } from '../contracts/clock.ts';
-import type { Client, Consent, Credential, Grant, Storage } from '../contracts/index.ts';
+import type { Client, Consent, Credential, Grant, Seconds, Storage } from '../contracts/index.ts';
 import { StorageError } from '../errors.ts';
 import type { ResolvedOptions } from '../options/resolved-options.ts';
 import type { ResolvedPassport } from '../options/passport.ts';

@@ -1,10 +1,9 @@
 import { LRUCache } from 'lru-cache';
 
-import type { Seconds } from '../contracts/duration.ts';
 import { createWriteQueue } from '../clients/write-queue.ts';
 import { CACHE_BOUND } from '../contracts/cache-bound.ts';
 import { now } from '../contracts/clock.ts';
-import type { Logger, PassportUse, PassportUseStore } from '../contracts/index.ts';
+import type { Logger, PassportUse, PassportUseStore, Seconds } from '../contracts/index.ts';
 
 const INTERVAL: Seconds = 3600;
 

@@ -2,17 +2,18 @@ import { randomUUID } from 'node:crypto';
 
 import { now } from '../contracts/clock.ts';
 import { parseDuration } from '../contracts/duration.ts';
-import type { Duration, Seconds } from '../contracts/duration.ts';
 import { fieldError } from '../contracts/field-errors.ts';
 import type { FieldError, Mistake } from '../contracts/field-errors.ts';
 import type {
   AuditLog,
   AuditOrigin,
+  Duration,
   NewPersonalToken,
   NewPersonalTokenRow,
   PersonalToken,
   PersonalTokens,
   PersonalTokenStore,
+  Seconds,
 } from '../contracts/index.ts';
 import { PersonalTokenInvalidError } from '../errors.ts';
 import { hashCredential } from '../keys/hash.ts';

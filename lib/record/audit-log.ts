@@ -2,7 +2,6 @@ import { randomUUID } from 'node:crypto';
 
 import { LRUCache } from 'lru-cache';
 
-import type { Milliseconds, Seconds } from '../contracts/duration.ts';
 import { CACHE_BOUND } from '../contracts/cache-bound.ts';
 import type {
   AuditEvent,
@@ -12,6 +11,8 @@ import type {
   AuditRecord,
   AuditStore,
   Logger,
+  Milliseconds,
+  Seconds,
 } from '../contracts/index.ts';
 import { ConfigError } from '../errors.ts';
 import { addressOf } from '../http/address.ts';

@@ -9,7 +9,6 @@ import type { Middleware } from 'koa';
 import { Counter, Gauge, Histogram, Registry } from 'prom-client';
 import type { OpenMetricsContentType } from 'prom-client';
 
-import type { Seconds } from '../contracts/duration.ts';
 import type {
   AuditLog,
   AuditRecord,
@@ -18,6 +17,7 @@ import type {
   LogoutOutcome,
   Observer,
   PassportUse,
+  Seconds,
 } from '../contracts/index.ts';
 import { INTERNALS, internalsOf } from '../contracts/internals.ts';
 import type { ServerInternals } from '../contracts/internals.ts';

@@ -1,6 +1,5 @@
-import type { Milliseconds, Seconds } from '../contracts/duration.ts';
 import { now } from '../contracts/clock.ts';
-import type { AuditRecord, AuditStore, Logger } from '../contracts/index.ts';
+import type { AuditRecord, AuditStore, Logger, Milliseconds, Seconds } from '../contracts/index.ts';
 
 const INTERVAL: Milliseconds = 1000;
 

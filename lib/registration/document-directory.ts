@@ -2,7 +2,6 @@ import { isDeepStrictEqual } from 'node:util';
 
 import { LRUCache } from 'lru-cache';
 
-import type { Seconds } from '../contracts/duration.ts';
 import { CACHE_BOUND } from '../contracts/cache-bound.ts';
 import { now } from '../contracts/clock.ts';
 import type {
@@ -12,6 +11,7 @@ import type {
   ClientMetadataDocument,
   ClientStore,
   Logger,
+  Seconds,
   StoredClient,
 } from '../contracts/index.ts';
 import { ClientMetadataError, TooManyAttemptsError } from '../errors.ts';

@@ -1,9 +1,8 @@
 import { LRUCache } from 'lru-cache';
 
-import type { Seconds } from '../contracts/duration.ts';
 import { CACHE_BOUND } from '../contracts/cache-bound.ts';
 import { now } from '../contracts/clock.ts';
-import type { RemoteWaits } from '../contracts/index.ts';
+import type { RemoteWaits, Seconds } from '../contracts/index.ts';
 import { ClientMetadataError, TooManyAttemptsError } from '../errors.ts';
 import type { CheckAppName } from '../clients/app-names.ts';
 import type { PublicFetch } from '../http/public-fetch.ts';

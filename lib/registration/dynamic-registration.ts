@@ -1,6 +1,5 @@
 import { randomBytes } from 'node:crypto';
 
-import type { Seconds } from '../contracts/duration.ts';
 import { checkClientFields } from '../clients/fields.ts';
 import type { KnownNames } from '../clients/fields.ts';
 import type { CheckAppName } from '../clients/app-names.ts';
@@ -17,6 +16,7 @@ import type {
   ClientSecret,
   Limiter,
   RegisteredAuthMethod,
+  Seconds,
   Storage,
 } from '../contracts/index.ts';
 import { ClientInvalidError } from '../errors.ts';

@@ -1,8 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 
-import type { Seconds } from '../contracts/duration.ts';
 import { now } from '../contracts/clock.ts';
-import type { Client, Storage } from '../contracts/index.ts';
+import type { Client, Seconds, Storage } from '../contracts/index.ts';
 import type { CheckedFields } from '../clients/fields.ts';
 
 /** What {@link createFindRepeated} takes. */

@@ -1,4 +1,3 @@
-import type { Seconds } from '../contracts/duration.ts';
 import { createAuditLog } from '../record/audit-log.ts';
 import { createClientImport } from '../clients/import.ts';
 import type { ImportedClient, ImportOutcome } from '../clients/import.ts';
@@ -11,6 +10,7 @@ import type {
   Gate,
   KeyStore,
   PersonalTokens,
+  Seconds,
   StoredKey,
   User,
   UserData,

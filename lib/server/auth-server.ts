@@ -9,6 +9,7 @@ import type {
   Assignments,
   AuditLog,
   ClientRegistry,
+  Duration,
   Finding,
   Gate,
   Observer,
@@ -17,7 +18,6 @@ import type {
   UserData,
   UserGrantsRegistry,
 } from '../contracts/index.ts';
-import type { Duration } from '../contracts/duration.ts';
 import { INTERNALS } from '../contracts/internals.ts';
 import type { ServerInternals } from '../contracts/internals.ts';
 import type { IssueTokenOptions } from '../token/issue-token.ts';

@@ -1,9 +1,8 @@
 import type { Middleware } from 'koa';
 
 import { toSeconds } from '../contracts/duration.ts';
-import type { Milliseconds } from '../contracts/duration.ts';
 import { readState } from '../contracts/clock.ts';
-import type { Logger, Storage, StorageState } from '../contracts/index.ts';
+import type { Logger, Milliseconds, Storage, StorageState } from '../contracts/index.ts';
 import { StorageError } from '../errors.ts';
 import { endsWithin } from './shutdown.ts';
 

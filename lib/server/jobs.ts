@@ -1,9 +1,8 @@
 import { setTimeout } from 'node:timers/promises';
 
 import { DAY, HOUR, toMilliseconds } from '../contracts/duration.ts';
-import type { Milliseconds, Seconds } from '../contracts/duration.ts';
 import { now } from '../contracts/clock.ts';
-import type { AuditLog, Client, Logger, Storage } from '../contracts/index.ts';
+import type { AuditLog, Client, Logger, Milliseconds, Seconds, Storage } from '../contracts/index.ts';
 import { logFailure } from '../http/unavailable.ts';
 import { optional } from '../options/declare.ts';
 import type { Given } from '../options/declare.ts';

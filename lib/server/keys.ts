@@ -1,5 +1,4 @@
-import type { Seconds } from '../contracts/duration.ts';
-import type { AuditLog } from '../contracts/index.ts';
+import type { AuditLog, Seconds } from '../contracts/index.ts';
 import { createKeyRing } from '../keys/key-ring.ts';
 import { createKeyMaterial } from '../keys/material.ts';
 import { derivedFromEach } from '../keys/secrets.ts';

@@ -2,8 +2,7 @@ import { Server } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 
 import { toMilliseconds } from '../contracts/duration.ts';
-import type { Seconds } from '../contracts/duration.ts';
-import type { ConcurrencyLimit, Logger, Storage } from '../contracts/index.ts';
+import type { ConcurrencyLimit, Logger, Seconds, Storage } from '../contracts/index.ts';
 import type { LastUses } from '../clients/last-use.ts';
 import { ConfigError } from '../errors.ts';
 import { optional, readOptions } from '../options/declare.ts';

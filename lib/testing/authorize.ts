@@ -1,7 +1,6 @@
 import { createHash, randomBytes, randomUUID } from 'node:crypto';
 
-import type { Seconds } from '../contracts/duration.ts';
-import type { Client, NewSecret, User, UserStore } from '../contracts/index.ts';
+import type { Client, NewSecret, Seconds, User, UserStore } from '../contracts/index.ts';
 import { ConfigError } from '../errors.ts';
 import type { Decision, Decisions } from './decisions.ts';
 

@@ -1,6 +1,5 @@
 import type { AuthServer } from '../server/auth-server.ts';
-import type { Client, User } from '../contracts/index.ts';
-import type { Duration } from '../contracts/duration.ts';
+import type { Client, Duration, User } from '../contracts/index.ts';
 
 /** The user or client of a token, and its options. */
 export type TokenRequest = {

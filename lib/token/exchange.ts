@@ -1,12 +1,11 @@
 import { randomBytes } from 'node:crypto';
 
-import type { Seconds } from '../contracts/duration.ts';
 import { errors } from '../engine/oidc-provider.ts';
 import type { KoaContextWithOIDC } from 'oidc-provider';
 
 import type { CompleteLifetimes } from '../clients/lifetimes.ts';
 import { now } from '../contracts/clock.ts';
-import type { Client, Credential, RefreshAttempt, User } from '../contracts/index.ts';
+import type { Client, Credential, RefreshAttempt, Seconds, User } from '../contracts/index.ts';
 import { hashCredential } from '../keys/hash.ts';
 import { effectiveLifetimes, respond } from './access-token.ts';
 import { findCurrent, findPresented, isReplay, redeem, refreshGraceOf } from './redemption.ts';

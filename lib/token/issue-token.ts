@@ -1,10 +1,9 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 
 import { toMilliseconds } from '../contracts/duration.ts';
-import type { Seconds } from '../contracts/duration.ts';
 import type { ClientDirectory } from '../clients/directory.ts';
 import { now } from '../contracts/clock.ts';
-import type { AuditLog, Client, Storage } from '../contracts/index.ts';
+import type { AuditLog, Client, Seconds, Storage } from '../contracts/index.ts';
 import { ClientNotFoundError, ConfigError } from '../errors.ts';
 import { hashCredential } from '../keys/hash.ts';
 import { optional, readOptions, unchecked } from '../options/declare.ts';

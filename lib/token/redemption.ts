@@ -3,10 +3,9 @@ import crypto, { createSecretKey } from 'node:crypto';
 import type { KeyObject } from 'node:crypto';
 
 import { toMilliseconds } from '../contracts/duration.ts';
-import type { Seconds } from '../contracts/duration.ts';
 import { errors } from '../engine/oidc-provider.ts';
 
-import type { Client, Credential, GrantStore, Storage } from '../contracts/index.ts';
+import type { Client, Credential, GrantStore, Seconds, Storage } from '../contracts/index.ts';
 import type { PresentedCredential } from '../engine/request.ts';
 import { hashCredential } from '../keys/hash.ts';
 import { seal, unseal } from '../keys/seal.ts';

@@ -1,4 +1,3 @@
-import type { Seconds } from '../contracts/duration.ts';
 import { now } from '../contracts/clock.ts';
 import type {
   AuditLog,
@@ -6,6 +5,7 @@ import type {
   Grant,
   LogoutNotice,
   LogoutNotices,
+  Seconds,
   Storage,
   VerifyAccessToken,
 } from '../contracts/index.ts';

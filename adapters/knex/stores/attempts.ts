@@ -1,10 +1,10 @@
-import type { Seconds } from '../../../lib/contracts/duration.ts';
 import type {
   AttemptCounter,
   AttemptStore,
   AttemptWindow,
   CountedAttempt,
   ReservedAttempts,
+  Seconds,
 } from '../../../lib/contracts/index.ts';
 import type { Database } from '../database.ts';
 import type { Statements, Value } from '../statements.ts';

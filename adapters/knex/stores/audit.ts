@@ -1,5 +1,4 @@
-import type { Seconds } from '../../../lib/contracts/duration.ts';
-import type { AuditQuery, AuditRecord, AuditStore } from '../../../lib/contracts/index.ts';
+import type { AuditQuery, AuditRecord, AuditStore, Seconds } from '../../../lib/contracts/index.ts';
 import type { Database } from '../database.ts';
 import type { Value } from '../statements.ts';
 import { inList, isStorable, toPayload } from './column-values.ts';

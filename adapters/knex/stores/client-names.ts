@@ -1,8 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 
-import type { Seconds } from '../../../lib/contracts/duration.ts';
 import { toBeginnings } from '../../../lib/contracts/client-search.ts';
-import type { Client } from '../../../lib/contracts/index.ts';
+import type { Client, Seconds } from '../../../lib/contracts/index.ts';
 import type { Database } from '../database.ts';
 import type { Dialect } from '../dialect.ts';
 import type { Statements } from '../statements.ts';

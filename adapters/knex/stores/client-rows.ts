@@ -1,5 +1,4 @@
-import type { Seconds } from '../../../lib/contracts/duration.ts';
-import type { Client, ClientSecret, StoredClient } from '../../../lib/contracts/index.ts';
+import type { Client, ClientSecret, Seconds, StoredClient } from '../../../lib/contracts/index.ts';
 import type { Integer } from './column-values.ts';
 import { added, flag, integer, json, mapRows, optional, text } from './rows.ts';
 import type { Row, RowMapping } from './rows.ts';

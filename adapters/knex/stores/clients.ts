@@ -1,7 +1,6 @@
-import type { Seconds } from '../../../lib/contracts/duration.ts';
 import { now } from '../../../lib/contracts/clock.ts';
 import { toSortName } from '../../../lib/contracts/client-search.ts';
-import type { Client, ClientStore, StoredClient } from '../../../lib/contracts/index.ts';
+import type { Client, ClientStore, Seconds, StoredClient } from '../../../lib/contracts/index.ts';
 import type { Database } from '../database.ts';
 import type { Dialect, RemovableRows } from '../dialect.ts';
 import type { Statements, Value } from '../statements.ts';

@@ -1,5 +1,4 @@
-import type { Seconds } from '../../../lib/contracts/duration.ts';
-import type { LogoutDelivery, LogoutNotice, LogoutStore } from '../../../lib/contracts/index.ts';
+import type { LogoutDelivery, LogoutNotice, LogoutStore, Seconds } from '../../../lib/contracts/index.ts';
 import type { Database } from '../database.ts';
 import type { Statements, Value } from '../statements.ts';
 import { inList, isStorable } from './column-values.ts';

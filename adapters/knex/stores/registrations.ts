@@ -1,8 +1,8 @@
-import type { Seconds } from '../../../lib/contracts/duration.ts';
 import type {
   Client,
   RegistrationPlaces,
   RegistrationStore,
+  Seconds,
   StoredRegistration,
 } from '../../../lib/contracts/index.ts';
 import type { Database } from '../database.ts';

@@ -1,7 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 
-import type { Seconds } from '../../../lib/contracts/duration.ts';
-import type { LogoutNotice, RevokedParty } from '../../../lib/contracts/index.ts';
+import type { LogoutNotice, RevokedParty, Seconds } from '../../../lib/contracts/index.ts';
 import type { Database } from '../database.ts';
 import type { Condition } from '../dialect.ts';
 import type { Statements } from '../statements.ts';

@@ -1,7 +1,6 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec';
 
-import type { Seconds } from '../../contracts/duration.ts';
-import type { Gate, Principal, User } from '../../contracts/index.ts';
+import type { Gate, Principal, Seconds, User } from '../../contracts/index.ts';
 import { ConfigError } from '../../errors.ts';
 import { optional, readOptions, unchecked } from '../../options/declare.ts';
 import type { Check, Given } from '../../options/declare.ts';

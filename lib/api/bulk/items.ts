@@ -1,5 +1,4 @@
-import type { Milliseconds } from '../../contracts/duration.ts';
-import type { Principal, Storage } from '../../contracts/index.ts';
+import type { Milliseconds, Principal, Storage } from '../../contracts/index.ts';
 import { problemDocument } from '../../http/problem.ts';
 import type { Problem } from '../../http/problem.ts';
 import { isObject } from '../../options/declare.ts';

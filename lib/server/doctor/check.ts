@@ -1,5 +1,4 @@
-import type { Seconds } from '../../contracts/duration.ts';
-import type { Finding, Gate, Storage } from '../../contracts/index.ts';
+import type { Finding, Gate, Seconds, Storage } from '../../contracts/index.ts';
 import type { Protection } from '../../keys/material.ts';
 import type { ResolvedPassport } from '../../options/passport.ts';
 

@@ -1,8 +1,7 @@
 import { toDate } from '../../contracts/duration.ts';
-import type { Seconds } from '../../contracts/duration.ts';
 import { now } from '../../contracts/clock.ts';
 import { isLoopback } from '../../contracts/loopback.ts';
-import type { Client, StoredClient } from '../../contracts/index.ts';
+import type { Client, Seconds, StoredClient } from '../../contracts/index.ts';
 import { warning } from './check.ts';
 import type { CheckedServer, Findings } from './check.ts';
 
