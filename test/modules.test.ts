@@ -16,7 +16,7 @@ import type { ExportAllDeclaration, ExportNamedDeclaration, Expression } from 'o
 const MODULES: Readonly<Record<string, string>> = {
   'lib/contracts': '',
   'lib/contracts/internals': 'lib/contracts lib/errors',
-  'lib/errors': 'lib/contracts/field-errors',
+  'lib/errors': 'lib/contracts/duration lib/contracts/field-errors',
   'lib/options': 'lib/contracts lib/errors type:oidc-provider',
   'lib/http': 'lib/contracts lib/errors',
   'lib/first-call': 'lib/contracts',

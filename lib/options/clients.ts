@@ -72,7 +72,7 @@ const agents: Check<boolean | readonly string[]> = (place, given) => {
   );
 };
 
-export const CLIENT_OPTIONS = {
+export const CLIENTS = {
   /**
    * Whether the agents of your users connect on their own, for `createMcpEndpoint()`: sets `documents` and `registration`, where they
    * are left out, so that every app may connect and be granted the scopes of the APIs in `resources`, each of which its user is asked
@@ -137,7 +137,7 @@ export const CLIENT_OPTIONS = {
  *
  * @param resources - the APIs besides the default one
  */
-export function withAgents<C extends Values<typeof CLIENT_OPTIONS>>(
+export function withAgents<C extends Values<typeof CLIENTS>>(
   clients: C,
   resources: readonly Pick<ResolvedResource, 'resource' | 'scopes'>[],
 ): C {
@@ -163,4 +163,4 @@ export function withAgents<C extends Values<typeof CLIENT_OPTIONS>>(
 }
 
 /** How apps are registered, and how they prove who they are. */
-export interface ClientOptions extends Given<typeof CLIENT_OPTIONS> {}
+export interface ClientOptions extends Given<typeof CLIENTS> {}

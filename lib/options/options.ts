@@ -3,7 +3,7 @@ import type { Provider } from 'oidc-provider';
 
 import type { Seconds, User } from '../contracts/index.ts';
 import { attempts } from './attempts.ts';
-import { CLIENT_OPTIONS } from './clients.ts';
+import { CLIENTS } from './clients.ts';
 import type { ClientOptions } from './clients.ts';
 import { object, optional } from './declare.ts';
 import type { Check, Given, Values } from './declare.ts';
@@ -205,7 +205,7 @@ export function authServerOptions<
     /** The login session of the host, which users then need not repeat here. */
     login: optional(group<LoginOptions<U>, ReturnType<typeof login<U>>>(login<U>()), {}),
     /** How apps are registered, and how they prove who they are. */
-    clients: optional(group<ClientOptions, typeof CLIENT_OPTIONS>(CLIENT_OPTIONS), {}),
+    clients: optional(group<ClientOptions, typeof CLIENTS>(CLIENTS), {}),
     /** What is in tokens, how long they live, and how they are signed and checked. */
     tokens: optional(group<TokenOptions<U>, ReturnType<typeof tokens<U>>>(tokens<U>()), {}),
     /**

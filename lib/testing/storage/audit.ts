@@ -73,14 +73,13 @@ export function auditContract(register: StorageTest): void {
   });
 
   test('audit: the records of a client are not deleted with the client', async (t, audit, storage) => {
-    const { clients } = storage;
-    await clients.insert(aClient(), [aSecret()]);
+    await storage.clients.insert(aClient(), [aSecret()]);
     const record = aRecord(
       { id: 'a' },
       { type: 'client_created', clientId: aClient().id, name: 'Timetable' },
     );
     await audit.append([record], LATER);
-    await clients.delete(aClient().id);
+    await storage.clients.delete(aClient().id);
     t.deepEqual(await audit.list({ clientId: aClient().id }), [record]);
   });
 

@@ -100,7 +100,6 @@ export function clientSearchContract(register: StorageTest): void {
   });
 
   test('clients: a search finds a client by its present name and owner only', async (t, clients, storage) => {
-    const { registrations } = storage;
     const ids = async (search: string, ownerId?: string) => idsOf(await clients.list({ search, ownerId }));
     await clients.insert(aClient({ id: 'a', name: 'Old Reports', ownerId: 'ann' }), []);
     const renamed = aClient({ id: 'a', name: 'New Reports', ownerId: 'bob', updatedAt: NOW + 1 });
@@ -131,9 +130,9 @@ export function clientSearchContract(register: StorageTest): void {
     } as const;
     const client = aClient({ id: 'b', name: 'Registered itself', registration: 'dynamic' });
     const places = { limit: 1, perUser: 1, unusedSince: 0, now: NOW };
-    t.deepEqual(await registrations.insert({ client, secrets: [], registration }, places), []);
+    t.deepEqual(await storage.registrations.insert({ client, secrets: [], registration }, places), []);
     t.deepEqual(await ids('itself'), ['b']);
-    t.is((await registrations.deleteUnused(NOW + 1, 9)).deleted.length, 1);
+    t.is((await storage.registrations.deleteUnused(NOW + 1, 9)).deleted.length, 1);
     t.deepEqual(await ids('itself'), []);
   });
 

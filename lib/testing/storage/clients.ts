@@ -231,16 +231,15 @@ export function clientContract(register: StorageTest): void {
   });
 
   test('clients: delete also deletes 450 grants and consents', async (t, clients, storage) => {
-    const { consents, grants } = storage;
     await clients.insert(aClient({ id: 'gone' }), []);
     const ids = Array.from({ length: 450 }, (_, index) => `${index}`);
     for (const id of ids) {
-      await consents.add(aConsent({ userId: id, clientId: 'gone' }));
-      await grants.insert(aGrant({ id, clientId: 'gone' }), aCode({ id, grantId: id }));
+      await storage.consents.add(aConsent({ userId: id, clientId: 'gone' }));
+      await storage.grants.insert(aGrant({ id, clientId: 'gone' }), aCode({ id, grantId: id }));
     }
     t.true(await clients.delete('gone'));
-    for (const id of ids) t.is(await grants.find(id), undefined);
-    const left = await Promise.all(ids.map(async (id) => consents.find(id, 'gone')));
+    for (const id of ids) t.is(await storage.grants.find(id), undefined);
+    const left = await Promise.all(ids.map(async (id) => storage.consents.find(id, 'gone')));
     t.deepEqual(new Set(left), new Set([undefined]));
   });
 }

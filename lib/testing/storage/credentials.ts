@@ -24,15 +24,14 @@ export function credentialContract(register: StorageTest): void {
   });
 
   test('grants: insert with a consent returns false and stores nothing when it is not stored', async (t, grants, storage) => {
-    const { consents } = storage;
-    await consents.add(aConsent());
+    await storage.consents.add(aConsent());
     t.true(await grants.insert(aGrant(), aCode(), { consent: aConsent() }));
     t.deepEqual(rowsOf(await grants.findCredential('code', aCode().id)), STORED);
 
     const [grant, code] = [aGrant({ id: 'other' }), aCode({ id: 'other', grantId: 'other' })];
     const others = [{ userId: 'bob' }, { clientId: 'other' }, { createdAt: NOW + 1 }, { userId: 'Ann' }];
     for (const other of others) t.false(await grants.insert(grant, code, { consent: aConsent(other) }));
-    await consents.delete('ann', 'timetable');
+    await storage.consents.delete('ann', 'timetable');
     t.false(await grants.insert(grant, code, { consent: aConsent() }));
     t.is(await grants.find('other'), undefined);
     t.is(await grants.findCredential('code', 'other'), undefined);
@@ -40,17 +39,16 @@ export function credentialContract(register: StorageTest): void {
   });
 
   test('grants: insert with a login session returns false and stores nothing when it is not stored', async (t, grants, storage) => {
-    const { consents, sessions } = storage;
     const [sessionId, consent] = [aSession().id, aConsent()];
-    await sessions.insert(aSession());
-    await consents.add(consent);
+    await storage.sessions.insert(aSession());
+    await storage.consents.add(consent);
     t.true(await grants.insert(aGrant(), aCode(), { sessionId }));
     const [both, code] = [aGrant({ id: 'both' }), aCode({ id: 'both', grantId: 'both' })];
     t.true(await grants.insert(both, code, { sessionId, consent }));
     const [grant, other] = [aGrant({ id: 'other' }), aCode({ id: 'other', grantId: 'other' })];
     t.false(await grants.insert(grant, other, { sessionId: 'Session-1' }));
     t.false(await grants.insert(grant, other, { sessionId, consent: aConsent({ createdAt: 0 }) }));
-    await sessions.delete(sessionId);
+    await storage.sessions.delete(sessionId);
     t.false(await grants.insert(grant, other, { sessionId }));
     t.false(await grants.insert(grant, other, { sessionId, consent }));
     t.is(await grants.find('other'), undefined);

@@ -63,41 +63,38 @@ export function deviceCodeContract(register: StorageTest): void {
   });
 
   test('device codes: a request is answered once, of many answers at once too', async (t, deviceCodes, storage) => {
-    const { grants } = storage;
     for (let round = 0; round < 10; round += 1) {
       const name = `round ${round}`;
       await deviceCodes.insert(aDeviceCode({ id: name, userCodeId: name }));
       await onlyOneOf(t, 6, async (index) =>
         index % 2 === 0 ? approve(storage, name, `${name} ${index}`) : deviceCodes.deny(name, NOW),
       );
-      const stored = await atOnce(3, async (index) => grants.find(`${name} ${2 * index}`));
+      const stored = await atOnce(3, async (index) => storage.grants.find(`${name} ${2 * index}`));
       const isApproved = (await deviceCodes.find(name))?.answer === 'approved';
       t.is(stored.filter(Boolean).length, isApproved ? 1 : 0);
     }
   });
 
   test('device codes: one that has expired, or is unknown, is not answered', async (t, deviceCodes, storage) => {
-    const { grants } = storage;
     await deviceCodes.insert(aDeviceCode({ expiresAt: NOW }));
     t.false(await approve(storage));
     t.false(await deviceCodes.deny(id, NOW));
     t.false(await approve(storage, 'unknown'));
     t.is((await deviceCodes.find(id))?.answer, undefined);
-    t.is(await grants.findCredential('device_code', id), undefined);
+    t.is(await storage.grants.findCredential('device_code', id), undefined);
   });
 
   test('device codes: without its consent or its session a request stays unanswered, and nothing is stored', async (t, deviceCodes, storage) => {
-    const { consents, grants, sessions } = storage;
     const prerequisites = { consent: aConsent(), sessionId: aSession().id };
     await deviceCodes.insert(aDeviceCode());
-    await consents.add(aConsent());
+    await storage.consents.add(aConsent());
     t.false(await approve(storage, id, 'grant-1', prerequisites));
-    await sessions.insert(aSession());
+    await storage.sessions.insert(aSession());
     t.false(
       await approve(storage, id, 'grant-1', { ...prerequisites, consent: aConsent({ createdAt: NOW - 1 }) }),
     );
-    t.is(await grants.find('grant-1'), undefined);
-    t.is(await grants.findCredential('device_code', id), undefined);
+    t.is(await storage.grants.find('grant-1'), undefined);
+    t.is(await storage.grants.findCredential('device_code', id), undefined);
     t.is((await deviceCodes.find(id))?.answer, undefined);
     t.true(await approve(storage, id, 'grant-1', prerequisites));
   });

@@ -71,18 +71,17 @@ export function logoutContract(register: StorageTest): void {
   });
 
   test('logouts: of two grants of a session, the client is told once; without a notice, nobody', async (t, logouts, storage) => {
-    const { grants, revocations, sessions } = storage;
     await addClients(storage);
-    await sessions.insert(aSession());
+    await storage.sessions.insert(aSession());
     for (const id of ['a', 'b', 'c']) await signIn(storage, id);
     await signIn(storage, 'd', { sessionUid: 'uid-2' });
-    await sessions.delete('session-1');
-    await grants.revoke({ id: 'c' }, NOW);
+    await storage.sessions.delete('session-1');
+    await storage.grants.revoke({ id: 'c' }, NOW);
     t.deepEqual(await takeAll(logouts), []);
-    await grants.revoke({ userId: 'ann', clientId: 'told' }, NOW, NOTICE);
+    await storage.grants.revoke({ userId: 'ann', clientId: 'told' }, NOW, NOTICE);
     t.deepEqual((await takeAll(logouts)).map(({ sessionUid }) => sessionUid).toSorted(), ['uid-1', 'uid-2']);
     await signIn(storage, 'e');
-    await revocations.revokeAllOf({ userId: 'ann' });
+    await storage.revocations.revokeAllOf({ userId: 'ann' });
     t.deepEqual(await takeAll(logouts), []);
   });
 
@@ -159,16 +158,15 @@ export function logoutContract(register: StorageTest): void {
   });
 
   test('logouts: a code of a session is redeemed for it until it has ended, and for another one never', async (t, _logouts, storage) => {
-    const { grants, sessions } = storage;
     await addClients(storage);
-    await sessions.insert(aSession());
+    await storage.sessions.insert(aSession());
     for (const id of ['a', 'b', 'c', 'd']) await signIn(storage, id);
     const redeem = async (id: string, sessionUid?: string) =>
-      (await grants.redeem({ kind: 'code', id: `code of ${id}` }, { sessionUid })).outcome;
+      (await storage.grants.redeem({ kind: 'code', id: `code of ${id}` }, { sessionUid })).outcome;
     t.is(await redeem('a', 'uid-2'), 'gone');
     t.is(await redeem('b', 'uid-1'), 'redeemed');
     t.is(await redeem('b', 'uid-1'), 'spent');
-    await sessions.delete('session-1', NOTICE);
+    await storage.sessions.delete('session-1', NOTICE);
     t.is(await redeem('c', 'uid-1'), 'gone');
     t.is(await redeem('d'), 'redeemed');
   });

@@ -70,14 +70,13 @@ export function personalTokenContract(register: StorageTest): void {
   });
 
   test('personal tokens: ended with their user and with all, also one that is inserted afterwards', async (t, tokens, storage) => {
-    const { revocations } = storage;
     for (const end of [{ userId: 'ann' }, { all: true }] as const) {
-      const sequence = await revocations.latestSequence();
+      const sequence = await storage.revocations.latestSequence();
       const before = aPersonalToken({ id: 'before', hash: 'before', sequence });
       t.true(await tokens.insert(before, BOUND));
-      await revocations.revokeAllOf({ userId: 'bob' });
+      await storage.revocations.revokeAllOf({ userId: 'bob' });
       t.is((await tokens.find('before'))?.id, 'before');
-      await revocations.revokeAllOf(end);
+      await storage.revocations.revokeAllOf(end);
       await tokens.insert(aPersonalToken({ id: 'late', hash: 'late', sequence }), BOUND);
       for (const name of ['before', 'late']) {
         t.is(await tokens.find(name), undefined);

@@ -18,28 +18,27 @@ import type { StorageTest } from '../test-runner.ts';
 
 export function pruneContract(test: StorageTest): void {
   test('prune: deletes the rows that expired before the given time, and returns their number', async (t, storage) => {
-    const { attempts, audit, idempotency, revocations, sessions } = storage;
     for (const [id, expiresAt] of [['past', NOW - 1] as const, ['now', NOW] as const]) {
-      await sessions.insert(aSession({ id, uid: id, expiresAt }));
-      await revocations.revokeToken(aRevokedToken({ id, expiresAt }));
-      await audit.append([aRecord({ id })], expiresAt);
-      await idempotency.begin(aRequest({ id, leasedUntil: NOW - HOUR, expiresAt }), NOW - HOUR);
-      await attempts.count([{ id, limit: 1 }], { now: NOW - HOUR, expiresAt });
+      await storage.sessions.insert(aSession({ id, uid: id, expiresAt }));
+      await storage.revocations.revokeToken(aRevokedToken({ id, expiresAt }));
+      await storage.audit.append([aRecord({ id })], expiresAt);
+      await storage.idempotency.begin(aRequest({ id, leasedUntil: NOW - HOUR, expiresAt }), NOW - HOUR);
+      await storage.attempts.count([{ id, limit: 1 }], { now: NOW - HOUR, expiresAt });
     }
     t.is(await storage.prune(NOW, 100), 5);
     t.is(await storage.prune(NOW, 100), 0);
-    t.is(await sessions.find('past'), undefined);
-    t.is((await sessions.find('now'))?.session.id, 'now');
+    t.is(await storage.sessions.find('past'), undefined);
+    t.is((await storage.sessions.find('now'))?.session.id, 'now');
     const token = { clientId: 'timetable', grant: undefined, sequence: 0 };
-    t.true(await revocations.isValid({ ...token, id: 'past' }));
-    t.false(await revocations.isValid({ ...token, id: 'now' }));
-    t.deepEqual(await audit.list({}), [aRecord({ id: 'now' })]);
+    t.true(await storage.revocations.isValid({ ...token, id: 'past' }));
+    t.false(await storage.revocations.isValid({ ...token, id: 'now' }));
+    t.deepEqual(await storage.audit.list({}), [aRecord({ id: 'now' })]);
     const earlier = { now: NOW - HOUR, expiresAt: NOW };
-    t.is((await attempts.count([{ id: 'past', limit: 1 }], earlier)).full, undefined);
-    t.is((await attempts.count([{ id: 'now', limit: 1 }], earlier)).full?.expiresAt, NOW);
+    t.is((await storage.attempts.count([{ id: 'past', limit: 1 }], earlier)).full, undefined);
+    t.is((await storage.attempts.count([{ id: 'now', limit: 1 }], earlier)).full?.expiresAt, NOW);
     const again = { leasedUntil: NOW - HOUR, expiresAt: NOW, attempt: 'another', fingerprint: 'another' };
-    t.is(await idempotency.begin(aRequest({ ...again, id: 'past' }), NOW), undefined);
-    t.is((await idempotency.begin(aRequest({ ...again, id: 'now' }), NOW))?.attempt, 'attempt-1');
+    t.is(await storage.idempotency.begin(aRequest({ ...again, id: 'past' }), NOW), undefined);
+    t.is((await storage.idempotency.begin(aRequest({ ...again, id: 'now' }), NOW))?.attempt, 'attempt-1');
   });
 
   test('prune: deletes at most as many rows as the limit, and the rest in later calls', async (t, storage) => {
@@ -76,11 +75,10 @@ export function pruneContract(test: StorageTest): void {
   });
 
   test('prune: keeps a grant until the access token issued from its code has expired', async (t, storage) => {
-    const { grants } = storage;
-    await grants.insert(aGrant({ expiresAt: NOW + 60 }), aCode({ expiresAt: NOW + 60 }));
-    await grants.redeem({ kind: 'code', id: aCode().id }, { neededUntil: NOW + HOUR });
+    await storage.grants.insert(aGrant({ expiresAt: NOW + 60 }), aCode({ expiresAt: NOW + 60 }));
+    await storage.grants.redeem({ kind: 'code', id: aCode().id }, { neededUntil: NOW + HOUR });
     t.is(await storage.prune(NOW + HOUR, 100), 1);
-    t.is((await grants.revoke({ id: aGrant().id }, NOW + HOUR)).length, 1);
+    t.is((await storage.grants.revoke({ id: aGrant().id }, NOW + HOUR)).length, 1);
     t.is(await storage.prune(NOW + HOUR, 100), 0);
     t.is(await storage.prune(NOW + HOUR + 1, 100), 1);
   });
@@ -96,12 +94,11 @@ export function pruneContract(test: StorageTest): void {
   });
 
   test('prune: keeps an expired idempotent request until its lease ends', async (t, storage) => {
-    const { idempotency } = storage;
-    await idempotency.begin(aRequest({ expiresAt: NOW + 60 }), NOW);
-    await idempotency.extend(aRequest(), NOW + HOUR);
+    await storage.idempotency.begin(aRequest({ expiresAt: NOW + 60 }), NOW);
+    await storage.idempotency.extend(aRequest(), NOW + HOUR);
     t.is(await storage.prune(NOW + HOUR, 100), 0);
     const late = aRequest({ attempt: 'another', leasedUntil: NOW + 2 * HOUR });
-    t.is((await idempotency.begin(late, NOW + 61))?.attempt, 'attempt-1');
+    t.is((await storage.idempotency.begin(late, NOW + 61))?.attempt, 'attempt-1');
     t.is(await storage.prune(NOW + HOUR + 1, 100), 1);
   });
 

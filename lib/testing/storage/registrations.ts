@@ -59,10 +59,9 @@ export function registrationContract(register: StorageTest): void {
   });
 
   test('registrations: insert stores the client, its secrets and its registration', async (t, registrations, storage) => {
-    const { clients } = storage;
     const { client, registration } = aRegistered('a', { authMethod: 'client_secret_post' });
     t.deepEqual(await registrations.insert({ client, secrets: [aSecret()], registration }, places(1)), []);
-    t.deepEqual(await clients.find('a'), { client, secrets: [aSecret()], sequence: 0 });
+    t.deepEqual(await storage.clients.find('a'), { client, secrets: [aSecret()], sequence: 0 });
     t.deepEqual(await registrations.find('a'), registration);
     for (const id of ['', 'A', 'b', 'a\0', 'x'.repeat(1000)]) t.is(await registrations.find(id), undefined);
   });
@@ -75,17 +74,16 @@ export function registrationContract(register: StorageTest): void {
   });
 
   test('registrations: insert stores nothing when no place is left, until a client is deleted', async (t, registrations, storage) => {
-    const { clients } = storage;
-    await clients.insert(aClient(), []);
+    await storage.clients.insert(aClient(), []);
     for (const clientId of ['a', 'b']) {
       t.deepEqual(await registrations.insert(aRegistered(clientId), places(2)), []);
       for (const userId of ['ann', 'bob'])
         await registrations.addConsent(aConsent({ clientId, userId, updatedAt: NOW - 60 * DAY }));
     }
     t.is(await displacedBy(registrations, 'c', 2), undefined);
-    t.is(await clients.find('c'), undefined);
+    t.is(await storage.clients.find('c'), undefined);
     t.is(await registrations.find('c'), undefined);
-    t.true(await clients.delete('a'));
+    t.true(await storage.clients.delete('a'));
     t.is(await registrations.find('a'), undefined);
     t.deepEqual(await displacedBy(registrations, 'c', 2), []);
   });
@@ -112,23 +110,22 @@ export function registrationContract(register: StorageTest): void {
   });
 
   test('registrations: a disabled client, one with a valid grant and one of two users give way to none', async (t, registrations, storage) => {
-    const { clients, consents, grants } = storage;
     for (const id of ['disabled', 'granted', 'shared', 'known', 'ann'])
       await registrations.insert(aRegistered(id), places(5));
-    await clients.update(aClient({ id: 'disabled', registration: 'dynamic', disabled: true }));
+    await storage.clients.update(aClient({ id: 'disabled', registration: 'dynamic', disabled: true }));
     const expiresAt = NOW + DAY;
-    await grants.insert(
+    await storage.grants.insert(
       aGrant({ id: 'granted', clientId: 'granted', expiresAt }),
       aCode({ id: 'granted', grantId: 'granted', expiresAt }),
     );
     // As a node of an earlier version stores it.
-    await consents.add(aConsent({ clientId: 'known', userId: 'bob', updatedAt: 1 }));
+    await storage.consents.add(aConsent({ clientId: 'known', userId: 'bob', updatedAt: 1 }));
     for (const userId of ['ann', 'bob', 'ann'])
       await registrations.addConsent(aConsent({ clientId: 'shared', userId, updatedAt: 1 }));
     await registrations.addConsent(aConsent({ clientId: 'ann', updatedAt: NOW }));
     t.is(await displacedBy(registrations, 'next', 5), undefined);
     // Withdrawn, so that it is unused.
-    await consents.delete('ann', 'ann');
+    await storage.consents.delete('ann', 'ann');
     t.deepEqual(await displacedBy(registrations, 'next', 5), ['ann']);
     t.deepEqual(await displacedBy(registrations, 'last', 5), ['next']);
   });
@@ -157,29 +154,26 @@ export function registrationContract(register: StorageTest): void {
   });
 
   test('registrations: of clients of one user each, one that is unused for long gives way', async (t, registrations, storage) => {
-    const { consents } = storage;
     for (const [id, age] of Object.entries({ a: 31, b: 40, c: 29 })) {
       await registrations.insert(aRegistered(id), places(3));
       const consent = aConsent({ clientId: id, userId: `user of ${id}`, updatedAt: NOW - age * DAY });
       await registrations.addConsent(consent);
     }
-    await consents.touch('user of b', 'b', NOW);
+    await storage.consents.touch('user of b', 'b', NOW);
     t.deepEqual(await displacedBy(registrations, 'd', 3), ['a']);
     await registrations.addConsent(aConsent({ clientId: 'd', userId: 'dan', updatedAt: NOW }));
     t.is(await displacedBy(registrations, 'e', 3), undefined);
   });
 
   test('registrations: of twenty calls of insert at once, no more than the limit are kept', async (t, registrations, storage) => {
-    const { clients } = storage;
     const ids = Array.from({ length: 20 }, (_, index) => `${index}`);
     const displaced = await Promise.all(ids.map(async (id) => displacedBy(registrations, id, 7)));
     t.is(displaced.flat().length, 13);
     t.is(new Set(displaced.flat()).size, 13);
-    t.is((await clients.list({ limit: 100 })).length, 7);
+    t.is((await storage.clients.list({ limit: 100 })).length, 7);
   });
 
   test('registrations: a consent beside a displacement is stored with its client, or not at all', async (t, registrations, storage) => {
-    const { clients, consents } = storage;
     for (let round = 0; round < 20; round += 1) {
       const [id, next] = [`${round}`, `next ${round}`];
       await registrations.insert(aRegistered(id), places(1));
@@ -189,20 +183,19 @@ export function registrationContract(register: StorageTest): void {
         displacedBy(registrations, next, 1),
       ]);
       t.deepEqual(displaced, isStored ? undefined : [id], id);
-      t.is((await clients.find(id)) !== undefined, isStored, id);
-      t.is((await consents.find('ann', id)) !== undefined, isStored, id);
-      await clients.delete(isStored ? id : next);
+      t.is((await storage.clients.find(id)) !== undefined, isStored, id);
+      t.is((await storage.consents.find('ann', id)) !== undefined, isStored, id);
+      await storage.clients.delete(isStored ? id : next);
     }
   });
 
   test('registrations: a client that no user has authorized is removed at its time', async (t, registrations, storage) => {
-    const { clients } = storage;
     const { client, registration } = aRegistered('a');
     await registrations.insert({ client, secrets: [aSecret()], registration }, places(9));
     t.deepEqual(await registrations.deleteUnused(NOW + DAY, 10), { deleted: [], seen: 0 });
     const { deleted, seen } = await registrations.deleteUnused(NOW + DAY + 1, 10);
     t.deepEqual({ deleted, seen }, { deleted: [{ id: 'a', name: client.name }], seen: 1 });
-    t.is(await clients.find('a'), undefined);
+    t.is(await storage.clients.find('a'), undefined);
     t.is(await registrations.find('a'), undefined);
     t.deepEqual(await registrations.deleteUnused(NOW + DAY + 1, 10), { deleted: [], seen: 0 });
   });
@@ -214,7 +207,6 @@ export function registrationContract(register: StorageTest): void {
   });
 
   test('registrations: a consent keeps the client for its unusedAfter', async (t, registrations, storage) => {
-    const { clients, consents } = storage;
     await registrations.insert(aRegistered('a'), places(9));
     t.true(await registrations.addConsent(aConsent({ clientId: 'a', updatedAt: NOW + 9 })));
     t.is((await registrations.find('a'))?.removableAt, NOW + 9 + 90 * DAY);
@@ -223,12 +215,12 @@ export function registrationContract(register: StorageTest): void {
     t.is((await registrations.find('a'))?.removableAt, NOW + 9 + 90 * DAY);
     t.deepEqual((await registrations.deleteUnused(NOW + 90 * DAY, 10)).deleted, []);
 
-    await consents.touch('ann', 'a', NOW + 50 * DAY);
+    await storage.consents.touch('ann', 'a', NOW + 50 * DAY);
     t.deepEqual(await registrations.deleteUnused(NOW + 100 * DAY, 10), { deleted: [], seen: 1 });
     t.is((await registrations.find('a'))?.removableAt, NOW + 190 * DAY);
     t.is((await registrations.deleteUnused(NOW + 190 * DAY + 1, 10)).deleted.length, 1);
-    t.is(await clients.find('a'), undefined);
-    t.deepEqual(await consents.list('ann'), []);
+    t.is(await storage.clients.find('a'), undefined);
+    t.deepEqual(await storage.consents.list('ann'), []);
   });
 
   test('registrations: a client with a grant that is valid or was revoked a short time ago is kept', async (t, registrations, storage) => {
@@ -254,71 +246,66 @@ export function registrationContract(register: StorageTest): void {
   });
 
   test('registrations: a disabled client is kept', async (t, registrations, storage) => {
-    const { clients } = storage;
     await registrations.insert(aRegistered('a'), places(9));
-    await clients.update(aClient({ id: 'a', registration: 'dynamic', disabled: true }));
+    await storage.clients.update(aClient({ id: 'a', registration: 'dynamic', disabled: true }));
     t.deepEqual(await registrations.deleteUnused(NOW + 2 * DAY, 10), { deleted: [], seen: 1 });
-    t.true((await clients.find('a'))?.client.disabled);
+    t.true((await storage.clients.find('a'))?.client.disabled);
   });
 
   test('registrations: deleteUnused deletes 450 consents with the client', async (t, registrations, storage) => {
-    const { consents } = storage;
     await registrations.insert(aRegistered('a'), places(9));
     const users = Array.from({ length: 450 }, (_, index) => `${index}`);
-    await Promise.all(users.map(async (userId) => consents.add(aConsent({ clientId: 'a', userId }))));
+    await Promise.all(users.map(async (userId) => storage.consents.add(aConsent({ clientId: 'a', userId }))));
     const deleted: unknown[] = [];
     for (let calls = 0; calls < 9; calls += 1)
       deleted.push(...(await registrations.deleteUnused(NOW + 100 * DAY, 10)).deleted);
     t.is(deleted.length, 1);
-    const left = await Promise.all(users.map(async (userId) => consents.find(userId, 'a')));
+    const left = await Promise.all(users.map(async (userId) => storage.consents.find(userId, 'a')));
     t.deepEqual(new Set(left), new Set([undefined]));
   });
 
   test('registrations: a consent that depends on a registration is not stored without it', async (t, registrations, storage) => {
-    const { clients, consents } = storage;
-    await clients.insert(aClient({ id: 'a' }), []);
+    await storage.clients.insert(aClient({ id: 'a' }), []);
     t.false(await registrations.addConsent(aConsent({ clientId: 'a' })));
-    t.is(await consents.find('ann', 'a'), undefined);
-    await consents.add(aConsent({ clientId: 'a' }));
-    t.deepEqual(await consents.find('ann', 'a'), aConsent({ clientId: 'a' }));
+    t.is(await storage.consents.find('ann', 'a'), undefined);
+    await storage.consents.add(aConsent({ clientId: 'a' }));
+    t.deepEqual(await storage.consents.find('ann', 'a'), aConsent({ clientId: 'a' }));
     t.false(await registrations.addConsent(aConsent({ clientId: '' })));
     await registrations.insert(aRegistered('b'), places(9));
-    await clients.delete('b');
+    await storage.clients.delete('b');
     t.false(await registrations.addConsent(aConsent({ clientId: 'b' })));
   });
 
   test('registrations: a grant on an old consent beside a removal is stored with its client, or not at all', async (t, registrations, storage) => {
-    const { clients, consents, grants } = storage;
     const now = NOW + 100 * DAY;
     for (let round = 0; round < 12; round += 1) {
       const id = `${round}`;
       await registrations.insert(aRegistered(id), places(99));
       const consent = aConsent({ clientId: id });
-      await consents.add(consent);
+      await storage.consents.add(consent);
       const grant = aGrant({ id, clientId: id, createdAt: now, expiresAt: now + 60 });
       const [isStarted] = await Promise.all([
-        grants.insert(grant, aCode({ id, grantId: id, expiresAt: now + 60 }), { consent }),
+        storage.grants.insert(grant, aCode({ id, grantId: id, expiresAt: now + 60 }), { consent }),
         registrations.deleteUnused(now, 10),
       ]);
-      t.is((await clients.find(id)) !== undefined, isStarted, id);
-      t.is((await consents.find('ann', id)) !== undefined, isStarted, id);
-      t.is((await grants.find(id)) !== undefined, isStarted, id);
+      t.is((await storage.clients.find(id)) !== undefined, isStarted, id);
+      t.is((await storage.consents.find('ann', id)) !== undefined, isStarted, id);
+      t.is((await storage.grants.find(id)) !== undefined, isStarted, id);
     }
   });
 
   test('registrations: a consent beside a removal or a deletion is stored with its client, or not at all', async (t, registrations, storage) => {
-    const { clients, consents } = storage;
     for (let round = 0; round < 12; round += 1) {
       const id = `${round}`;
       await registrations.insert(aRegistered(id), places(99));
       const consent = aConsent({ clientId: id, updatedAt: NOW + 2 * DAY });
       const [isStored] = await Promise.all([
         registrations.addConsent(consent),
-        round % 3 === 0 ? clients.delete(id) : registrations.deleteUnused(NOW + 2 * DAY, 10),
+        round % 3 === 0 ? storage.clients.delete(id) : registrations.deleteUnused(NOW + 2 * DAY, 10),
       ]);
-      const isKept = (await clients.find(id)) !== undefined;
+      const isKept = (await storage.clients.find(id)) !== undefined;
       if (round % 3 !== 0) t.is(isKept, isStored, id);
-      t.is((await consents.find('ann', id)) !== undefined, isKept, id);
+      t.is((await storage.consents.find('ann', id)) !== undefined, isKept, id);
     }
   });
 }

@@ -40,7 +40,6 @@ export function revocationContract(register: StorageTest): void {
   ];
   for (const [who, party] of parties) {
     test(`revocations: revokeAllOf ${who} invalidates the grants that began before, also those stored later`, async (t, revocations, storage) => {
-      const { grants } = storage;
       const sequence = await revocations.latestSequence();
       await start(storage, 'early', sequence);
       await revocations.revokeAllOf(party);
@@ -48,12 +47,12 @@ export function revocationContract(register: StorageTest): void {
       await start(storage, 'new', await revocations.latestSequence());
       for (const id of ['early', 'late']) {
         t.false(await revocations.isValid(aUsersToken(id)), id);
-        t.is(await grants.findCredential('code', `code of ${id}`), undefined, id);
-        const redeemed = await grants.redeem({ kind: 'code', id: `code of ${id}` }, {});
+        t.is(await storage.grants.findCredential('code', `code of ${id}`), undefined, id);
+        const redeemed = await storage.grants.redeem({ kind: 'code', id: `code of ${id}` }, {});
         t.deepEqual(redeemed, { outcome: 'gone' }, id);
       }
       t.true(await revocations.isValid(aUsersToken('new')));
-      t.is((await grants.findCredential('code', 'code of new'))?.grant.id, 'new');
+      t.is((await storage.grants.findCredential('code', 'code of new'))?.grant.id, 'new');
     });
 
     if ('all' in party) continue;
@@ -69,7 +68,6 @@ export function revocationContract(register: StorageTest): void {
   }
 
   test("revocations: a user's token is valid while its grant, of that user and client, is not revoked", async (t, revocations, storage) => {
-    const { grants } = storage;
     await start(storage, 'grant-1', await revocations.latestSequence());
     const token = aUsersToken('grant-1');
     t.true(await revocations.isValid(token));
@@ -77,13 +75,13 @@ export function revocationContract(register: StorageTest): void {
     t.false(await revocations.isValid({ ...token, grant: { id: 'grant-1', userId: 'bob' } }));
     t.false(await revocations.isValid(aUsersToken('unknown')));
     const successor = aRefreshToken({ id: 'successor' });
-    await grants.redeem({ kind: 'code', id: 'code of grant-1' }, { successor });
+    await storage.grants.redeem({ kind: 'code', id: 'code of grant-1' }, { successor });
     t.true(await revocations.isValid(token));
     await revocations.revokeToken(aRevokedToken({ id: token.id }));
     t.false(await revocations.isValid(token));
     const other = { ...token, id: 'jti-2' };
     t.true(await revocations.isValid(other));
-    await grants.revoke({ id: 'grant-1' }, NOW);
+    await storage.grants.revoke({ id: 'grant-1' }, NOW);
     t.false(await revocations.isValid(other));
   });
 

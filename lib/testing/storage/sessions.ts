@@ -51,12 +51,11 @@ export function sessionContract(register: StorageTest): void {
   });
 
   test('sessions: find brings the consent of the user to one client, when it is named', async (t, sessions, storage) => {
-    const { consents } = storage;
     await sessions.insert(aSession());
     const { consent: none } = (await sessions.find(aSession().id, aConsent().clientId))!;
     t.is(none, undefined);
-    await consents.add(aConsent());
-    await consents.add(aConsent({ userId: 'bob', clientId: 'reports' }));
+    await storage.consents.add(aConsent());
+    await storage.consents.add(aConsent({ userId: 'bob', clientId: 'reports' }));
     const { clientId: client, createdAt, hosts, userId } = aConsent();
     const { consent } = (await sessions.find(aSession().id, client))!;
     t.deepEqual(consent, { userId, clientId: client, hosts, createdAt });

@@ -91,13 +91,12 @@ export function userDataContract(register: StorageTest): void {
   });
 
   test('user data: of redemptions beside an erasure, no credential is left', async (t, userData, storage) => {
-    const { grants } = storage;
     for (let round = 0; round < 20; round += 1) {
       const userId = `user ${round}`;
       const refreshed = Array.from({ length: 8 }, async (_, index) => {
         const grantId = `${userId} ${index}`;
-        await grants.insert(aGrant({ id: grantId, userId }), aCode({ id: grantId, grantId }));
-        await grants.redeem(
+        await storage.grants.insert(aGrant({ id: grantId, userId }), aCode({ id: grantId, grantId }));
+        await storage.grants.redeem(
           { kind: 'code', id: grantId },
           { successor: aRefreshToken({ id: grantId, grantId }) },
         );
