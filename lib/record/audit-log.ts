@@ -58,8 +58,9 @@ export function createAuditLog(
 
   function isStored(record: AuditRecord): boolean {
     if (retention === 0) return false;
-    for (const { of, rate } of sharesOf(record)) {
-      const share = JSON.stringify(of);
+    for (const [rate, ...of] of sharesOf(record)) {
+      const members: Partial<Record<(typeof of)[number], string | undefined>> = record;
+      const share = JSON.stringify([record.type, ...of.map((name) => members[name])]);
       const bucket = buckets.get(share) ?? createTokenBucket(rate);
       buckets.set(share, bucket);
       if (bucket.take(record.at)) continue;
@@ -95,54 +96,52 @@ export function createAuditLog(
   };
 }
 
-/** A share of the stored events, which is limited by itself. */
-interface Share {
-  readonly of: readonly (string | undefined)[];
-  readonly rate: Rate;
-}
+/** A share of the stored events, which is limited by itself: at a rate, for each value of these members. */
+type Share = readonly [rate: Rate, ...of: ('address' | 'clientId' | 'tokenId' | 'userId')[]];
 
 /**
- * The shares of an event that strangers, or users with an account, can repeat as often as they like. What costs them a place that
- * is limited elsewhere, such as a registration or a code of a device, has none, and neither has a call of a tool that may have
- * changed something.
+ * Every type of event, with the shares of those that strangers, or users with an account, can repeat as often as they like. What costs
+ * them a place that is limited elsewhere, such as a registration or a code of a device, has none.
  */
+const SHARES: Readonly<Record<AuditEventType, readonly Share[]>> = {
+  token_issued: [],
+  token_refused: [[FLOOD]],
+  refresh_token_reused: [],
+  authorization_refused: [[FLOOD]],
+  login: [[REPEATED, 'userId', 'clientId']],
+  login_failed: [[FLOOD]],
+  login_throttled: [[STATE, 'address'], [FLOOD]],
+  logout: [[REPEATED, 'userId', 'clientId']],
+  logout_undelivered: [[REPEATED, 'userId', 'clientId']],
+  consent_given: [[REPEATED, 'userId', 'clientId']],
+  consent_denied: [[DENIED, 'userId', 'clientId']],
+  consent_withdrawn: [[REPEATED, 'userId', 'clientId']],
+  device_authorized: [],
+  device_denied: [[DENIED, 'userId', 'clientId']],
+  user_code_refused: [[REPEATED, 'userId']],
+  user_code_throttled: [[STATE, 'userId']],
+  personal_token_created: [[REPEATED, 'userId']],
+  personal_token_used: [[REPEATED, 'tokenId']],
+  personal_token_ended: [[REPEATED, 'userId']],
+  user_erased: [],
+  client_created: [],
+  client_updated: [],
+  client_disabled: [],
+  client_enabled: [],
+  client_withdrawn: [],
+  client_deleted: [],
+  secret_added: [],
+  secret_deleted: [],
+  tokens_revoked: [],
+  assignment_changed: [],
+  tool_called: [[FLOOD, 'clientId', 'tokenId', 'userId']],
+  key_rotated: [],
+  key_revoked: [],
+};
+
 function sharesOf(record: AuditRecord): readonly Share[] {
-  const { type } = record;
-  switch (type) {
-    case 'token_refused':
-    case 'authorization_refused':
-    case 'login_failed':
-      return [{ of: [type], rate: FLOOD }];
-    case 'login_throttled':
-      return [
-        { of: [type, record.address], rate: STATE },
-        { of: [type], rate: FLOOD },
-      ];
-    case 'user_code_throttled':
-      return [{ of: [type, record.userId], rate: STATE }];
-    case 'consent_denied':
-    case 'device_denied':
-      return [{ of: [type, record.userId, record.clientId], rate: DENIED }];
-    case 'consent_given':
-    case 'consent_withdrawn':
-    case 'login':
-    case 'logout':
-    case 'logout_undelivered':
-      return [{ of: [type, record.userId, record.clientId], rate: REPEATED }];
-    case 'user_code_refused':
-      return [{ of: [type, record.userId], rate: REPEATED }];
-    case 'personal_token_created':
-    case 'personal_token_ended':
-      return [{ of: [type, record.userId], rate: REPEATED }];
-    case 'personal_token_used':
-      return [{ of: [type, record.tokenId], rate: REPEATED }];
-    case 'tool_called':
-      return record.readOnly
-        ? [{ of: [type, record.clientId ?? record.tokenId, record.userId], rate: FLOOD }]
-        : [];
-    default:
-      return [];
-  }
+  // Each call of a tool that may have changed something is stored.
+  return record.type === 'tool_called' && !record.readOnly ? [] : SHARES[record.type];
 }
 
 // Without spreading and entries, which took most of its time.
@@ -249,47 +248,11 @@ function createListeners(logger: Logger) {
 
 // Checked, because a listener for a misspelt type would never be called.
 function checkListener(type: string, listener: unknown): void {
-  if (type !== '*' && !Object.hasOwn(TYPES, type)) {
+  if (type !== '*' && !Object.hasOwn(SHARES, type)) {
     throw new ConfigError(
       'events.on()',
-      `there is no event "${type}"; the events are ${Object.keys(TYPES).join(', ')}, and * for all`,
+      `there is no event "${type}"; the events are ${Object.keys(SHARES).join(', ')}, and * for all`,
     );
   }
   if (typeof listener !== 'function') throw new ConfigError('events.on()', 'pass a function to call');
 }
-
-const TYPES: Readonly<Record<AuditEventType, true>> = {
-  token_issued: true,
-  token_refused: true,
-  refresh_token_reused: true,
-  authorization_refused: true,
-  login: true,
-  login_failed: true,
-  login_throttled: true,
-  logout: true,
-  logout_undelivered: true,
-  consent_given: true,
-  consent_denied: true,
-  consent_withdrawn: true,
-  device_authorized: true,
-  device_denied: true,
-  user_code_refused: true,
-  user_code_throttled: true,
-  personal_token_created: true,
-  personal_token_used: true,
-  personal_token_ended: true,
-  user_erased: true,
-  client_created: true,
-  client_updated: true,
-  client_disabled: true,
-  client_enabled: true,
-  client_withdrawn: true,
-  client_deleted: true,
-  secret_added: true,
-  secret_deleted: true,
-  tokens_revoked: true,
-  assignment_changed: true,
-  tool_called: true,
-  key_rotated: true,
-  key_revoked: true,
-};
