@@ -93,14 +93,21 @@ export class MigrationsPendingError extends GatehouseError {
   }
 }
 
-/** The fields of a client are invalid, at registration or update, or the arguments of a search for clients. */
-export class ClientInvalidError extends GatehouseError {
+/** Fields that were given are invalid. */
+abstract class FieldsInvalidError extends GatehouseError {
   /** One entry per invalid field. */
   readonly fields: readonly FieldError[];
 
-  constructor(fields: readonly FieldError[]) {
-    super('ERR_CLIENT_INVALID', fields.map(({ field, message }) => `${field}: ${message}`).join('; '));
+  constructor(code: GatehouseErrorCode, fields: readonly FieldError[]) {
+    super(code, fields.map(({ field, message }) => `${field}: ${message}`).join('; '));
     this.fields = fields;
+  }
+}
+
+/** The fields of a client are invalid, at registration or update, or the arguments of a search for clients. */
+export class ClientInvalidError extends FieldsInvalidError {
+  constructor(fields: readonly FieldError[]) {
+    super('ERR_CLIENT_INVALID', fields);
   }
 }
 
@@ -128,27 +135,16 @@ export class ClientMetadataError extends GatehouseError {
 }
 
 /** An assignment of roles and permissions is invalid. */
-export class AssignmentInvalidError extends GatehouseError {
-  /** One entry per invalid field. */
-  readonly fields: readonly FieldError[];
-
+export class AssignmentInvalidError extends FieldsInvalidError {
   constructor(fields: readonly FieldError[]) {
-    super('ERR_ASSIGNMENT_INVALID', fields.map(({ field, message }) => `${field}: ${message}`).join('; '));
-    this.fields = fields;
+    super('ERR_ASSIGNMENT_INVALID', fields);
   }
 }
 
 /** The fields of a personal access token are invalid, or its user has as many as allowed. */
-export class PersonalTokenInvalidError extends GatehouseError {
-  /** One entry per invalid field. */
-  readonly fields: readonly FieldError[];
-
+export class PersonalTokenInvalidError extends FieldsInvalidError {
   constructor(fields: readonly FieldError[]) {
-    super(
-      'ERR_PERSONAL_TOKEN_INVALID',
-      fields.map(({ field, message }) => `${field}: ${message}`).join('; '),
-    );
-    this.fields = fields;
+    super('ERR_PERSONAL_TOKEN_INVALID', fields);
   }
 }
 

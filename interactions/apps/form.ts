@@ -1,6 +1,5 @@
-import type { Client, ClientFields, Seconds } from '../../lib/contracts/index.ts';
+import type { Client, ClientFields, FieldError, Seconds } from '../../lib/contracts/index.ts';
 import { ClientChangedError, ClientInvalidError } from '../../lib/errors.ts';
-import type { FieldError } from '../../lib/contracts/field-errors.ts';
 import type { FieldProblem } from '../page.ts';
 import { plain, printable, sentence } from '../sentence.ts';
 import { isTextKey } from '../text.ts';

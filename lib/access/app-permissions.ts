@@ -1,10 +1,9 @@
 import { isDeepStrictEqual } from 'node:util';
 
 import { holdsRole } from './principal.ts';
-import type { Assignment, Client, ClientFields, Developer, Gate } from '../contracts/index.ts';
+import type { Assignment, Client, ClientFields, Developer, FieldError, Gate } from '../contracts/index.ts';
 import { fieldError } from '../contracts/field-errors.ts';
 import { ClientInvalidError } from '../errors.ts';
-import type { FieldError } from '../contracts/field-errors.ts';
 
 /** All roles, permissions and scopes, and which of them the user may assign to an app. */
 export type AssignableNames = Pick<Developer, 'roles' | 'permissions' | 'scopes'>;

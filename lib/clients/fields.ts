@@ -3,16 +3,19 @@ import { isDeepStrictEqual } from 'node:util';
 
 import type {
   Assignment,
+  Checked,
   Client,
   ClientFields,
   ClientGrantType,
   ClientLifetimes,
+  FieldError,
+  FieldErrorCode,
   Gate,
+  Mistake,
 } from '../contracts/index.ts';
 import { fieldError } from '../contracts/field-errors.ts';
 import { isLoopback } from '../contracts/loopback.ts';
 import { isPublicAddress } from '../http/address.ts';
-import type { Checked, FieldError, FieldErrorCode, Mistake } from '../contracts/field-errors.ts';
 import { checkLifetimes } from './lifetimes.ts';
 import type { CompleteLifetimes } from './lifetimes.ts';
 import { checkClientKeys, lacksKeyIds } from './public-keys.ts';

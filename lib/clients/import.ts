@@ -1,10 +1,9 @@
 import { randomUUID } from 'node:crypto';
 
 import { now } from '../contracts/clock.ts';
-import type { Client, ClientFields, ClientSecret, Storage } from '../contracts/index.ts';
+import type { Client, ClientFields, ClientSecret, FieldError, Storage } from '../contracts/index.ts';
 import { fieldError } from '../contracts/field-errors.ts';
 import { ClientInvalidError } from '../errors.ts';
-import type { FieldError } from '../contracts/field-errors.ts';
 import { isBcryptHash } from './directory.ts';
 import { checkClientFields } from './fields.ts';
 import type { KnownNames } from './fields.ts';

@@ -1,7 +1,6 @@
 import { parseDuration } from '../contracts/duration.ts';
-import type { Client, ClientLifetimes, Seconds } from '../contracts/index.ts';
+import type { Checked, Client, ClientLifetimes, Seconds } from '../contracts/index.ts';
 import { fieldError } from '../contracts/field-errors.ts';
-import type { Checked } from '../contracts/field-errors.ts';
 
 /** All lifetimes that a client can shorten, in seconds. */
 export type CompleteLifetimes = Readonly<Record<keyof ClientLifetimes, Seconds>>;

@@ -1,9 +1,8 @@
 import { createPublicKey } from 'node:crypto';
 
-import type { ClientKeys } from '../contracts/index.ts';
+import type { Checked, ClientKeys, Mistake } from '../contracts/index.ts';
 import { isLoopback } from '../contracts/loopback.ts';
 import { fieldError } from '../contracts/field-errors.ts';
-import type { Checked, Mistake } from '../contracts/field-errors.ts';
 
 /** A public key as a JWK (RFC 7517), with the members that verifying needs. */
 export type PublicKey = Readonly<Record<string, unknown>>;

@@ -1,6 +1,5 @@
-import type { Client } from '../contracts/index.ts';
+import type { Client, Mistake } from '../contracts/index.ts';
 import { isLoopback } from '../contracts/loopback.ts';
-import type { Mistake } from '../contracts/field-errors.ts';
 
 /** In characters. */
 export const LONGEST_URI = 2000;

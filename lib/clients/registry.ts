@@ -6,16 +6,17 @@ import type {
   AuditEvent,
   AuditLog,
   AuditOrigin,
+  Checked,
   CheckedClientRegistry,
   Client,
   ClientChanges,
   ClientQuery,
   ClientStore,
+  FieldError,
   Seconds,
 } from '../contracts/index.ts';
 import { fieldError } from '../contracts/field-errors.ts';
 import { ClientInvalidError } from '../errors.ts';
-import type { Checked, FieldError } from '../contracts/field-errors.ts';
 import { checkClientFields } from './fields.ts';
 import type { CheckedFields, KnownNames } from './fields.ts';
 import { checkLogo } from './logo.ts';

@@ -7,13 +7,13 @@ import type {
   ClientRegistry,
   ClientSecret,
   ClientStore,
+  FieldError,
   NewSecret,
   Seconds,
   StoredClient,
 } from '../contracts/index.ts';
 import { fieldError } from '../contracts/field-errors.ts';
 import { ClientInvalidError, ClientNotFoundError } from '../errors.ts';
-import type { FieldError } from '../contracts/field-errors.ts';
 import { hashCredential } from '../keys/hash.ts';
 
 // Limited, because a presented value is compared with each of them.

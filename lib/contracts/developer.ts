@@ -1,16 +1,16 @@
 import type { Milliseconds, Seconds } from './duration.ts';
 import type { AuditQuery, AuditRecord } from './audit.ts';
-import type { ClientChanges, ClientFields, NewSecret } from './client-registry.ts';
-import type { Client, ClientQuery, ClientSecret } from './clients.ts';
+import type { ClientChanges, ClientFields, ClientRegistry, NewSecret } from './client-registry.ts';
+import type { Client, ClientQuery } from './clients.ts';
 import type { GrantOrigin } from './grants.ts';
 import type { LastLogout } from './logouts.ts';
 import type { User } from './people.ts';
 
 /**
- * The developer area of one user. Every method checks the owner of the app: another user's app is not found
- * (`ERR_CLIENT_NOT_FOUND`), unless the user administers all apps.
+ * The developer area of one user: the registry of the clients that are the user's apps. Every method checks the owner of the app:
+ * another user's app is not found (`ERR_CLIENT_NOT_FOUND`), unless the user administers all apps.
  */
-export interface Developer {
+export interface Developer extends Pick<ClientRegistry, 'delete' | 'deleteSecret' | 'disable' | 'secrets'> {
   readonly user: User;
   /** Whether the user sees every app: holds `manage_all_apps`. */
   readonly administrator: boolean;
@@ -75,8 +75,6 @@ export interface Developer {
    * that of a first-party app.
    */
   setLogo(id: string, picture: Uint8Array | undefined): Promise<Client>;
-  /** Disables an app: it gets no tokens, and its tokens are refused, until it is enabled again. */
-  disable(id: string): Promise<Client>;
   /** Whether the user may enable an app again: an owner only when the owner has disabled it. */
   canEnable(id: string): Promise<boolean>;
   /**
@@ -84,8 +82,6 @@ export interface Developer {
    * @throws PermissionMissingError when another user, or a program, has disabled it and the user is no administrator
    */
   enable(id: string): Promise<Client>;
-  /** Deletes an app with its secrets and consents. Resolves to `false` when a concurrent request has deleted it. */
-  delete(id: string): Promise<boolean>;
   /**
    * Revokes every token of an app, its own and those of its users, for good: for when a secret has leaked. Delete the secret
    * first, because new tokens are issued for it until then.
@@ -96,8 +92,6 @@ export interface Developer {
    * without an owner, all of them.
    */
   effective(client: Client): Promise<ReadonlySet<string>>;
-  /** Lists the app's secrets without their values, oldest first, expired ones included. */
-  secrets(id: string): Promise<readonly ClientSecret[]>;
   /**
    * Adds a secret; the existing ones stay valid.
    *
@@ -111,8 +105,6 @@ export interface Developer {
     options: { label: string; expiresAt: Seconds | undefined },
     once: string,
   ): Promise<NewSecret | undefined>;
-  /** Deletes a secret; requests with it are refused at once. Resolves to `false` when the app has no such secret. */
-  deleteSecret(id: string, secretId: string): Promise<boolean>;
   /**
    * Lists the events of an app, newest first. Only administrators see the addresses of the app's users, and who has not given it
    * access.

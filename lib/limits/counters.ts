@@ -50,7 +50,7 @@ interface UnderWay {
   /** The number of attempts that were counted and not ended. */
   counted: number;
   /** The number of attempts that have ended. */
-  ended: Seconds;
+  ended: number;
   readonly waiting: (() => void)[];
   /** The number of calls that use this object; it is deleted when none is left. */
   references: number;

@@ -3,11 +3,12 @@ import { randomUUID } from 'node:crypto';
 import { now } from '../contracts/clock.ts';
 import { parseDuration } from '../contracts/duration.ts';
 import { fieldError } from '../contracts/field-errors.ts';
-import type { FieldError, Mistake } from '../contracts/field-errors.ts';
 import type {
   AuditLog,
   AuditOrigin,
   Duration,
+  FieldError,
+  Mistake,
   NewPersonalToken,
   NewPersonalTokenRow,
   PersonalToken,

@@ -10,6 +10,7 @@ import { now } from '../contracts/clock.ts';
 import type {
   AuditLog,
   AuditOrigin,
+  Checked,
   Client,
   ClientAttempt,
   ClientMetadata,
@@ -20,7 +21,6 @@ import type {
   Storage,
 } from '../contracts/index.ts';
 import { ClientInvalidError } from '../errors.ts';
-import type { Checked } from '../contracts/field-errors.ts';
 import { hashCredential, matchesHash } from '../keys/hash.ts';
 import type { RegistrationRequest, ResolvedRegistration } from '../options/registration.ts';
 import {

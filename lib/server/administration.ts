@@ -5,7 +5,6 @@ import { createClientRegistry } from '../clients/registry.ts';
 import { now } from '../contracts/clock.ts';
 import { newLogoutNotice } from '../contracts/logouts.ts';
 import type {
-  ClientRegistry,
   Finding,
   Gate,
   KeyStore,
@@ -13,7 +12,6 @@ import type {
   Seconds,
   StoredKey,
   User,
-  UserData,
 } from '../contracts/index.ts';
 import { ConfigError } from '../errors.ts';
 import { createKeyRing } from '../keys/key-ring.ts';
@@ -45,8 +43,8 @@ import type { PersonalTokenOptions } from '../personal-tokens/personal-tokens.ts
 import { CacheInvalidation, observeRevocations } from '../token/cache-invalidation.ts';
 import { createRevoke } from '../token/revoke.ts';
 import type { RevocationTarget } from '../token/revoke.ts';
+import type { AuthServer } from './auth-server.ts';
 import { createOnRemoved, PAUSES, pruneExpired } from './jobs.ts';
-import type { PruneOptions } from './jobs.ts';
 import { COOKIE_KEY_AGE } from './keys.ts';
 
 const audited = object(pick(RETENTION, 'audit'));
@@ -109,9 +107,10 @@ export interface KeyRevocation {
  *
  * Every method but `check()` throws `StorageError` when the storage cannot be reached.
  */
-export interface Administration<P extends string = string, R extends string = string> {
-  /** The registered clients. Running servers see a change within their `tokens.revocationLag`. */
-  readonly clients: ClientRegistry<P, R>;
+export interface Administration<P extends string = string, R extends string = string> extends Pick<
+  AuthServer<P, R>,
+  'clients' | 'prune' | 'userData'
+> {
   /**
    * Imports a client of another server with its id and its secret. When a client with this id exists, it stays unchanged, so
    * that an import can be repeated.
@@ -162,12 +161,6 @@ export interface Administration<P extends string = string, R extends string = st
    * a year at most.
    */
   readonly personalTokens: PersonalTokens<PersonalTokenOptions>;
-  /** What is stored of a user: its export and its erasure. */
-  readonly userData: UserData;
-  /**
-   * Deletes expired rows, and apps that registered themselves and are unused, in small batches. Resolves to their number.
-   */
-  prune(options?: PruneOptions): Promise<number>;
   /**
    * Checks the storage, keys and clients. Resolves to the problems, errors first; an unreachable storage is one of them.
    *
