@@ -1,4 +1,5 @@
 import type { Middleware } from 'koa';
+import compose from 'koa-compose';
 import { Router } from 'koa-router';
 import type { MatchResult, RouterOptions } from 'koa-router';
 
@@ -11,6 +12,7 @@ const BaseRouter: new <State, Context>(options?: RouterOptions) => Router<State,
 
 type Matched<State> = MatchResult<State, RouteBody>;
 type Layers<State> = Matched<State>['path'];
+type Layer<State> = Layers<State>[number];
 
 /**
  * A koa-router that runs a guard in front of every route that it has matched. The only exceptions are routes that
@@ -20,15 +22,17 @@ type Layers<State> = Matched<State>['path'];
  * routes that are regular expressions, nor for `/API/v1/schools` of a nested router, although those routes run.
  */
 export class GuardedRouter<State> extends BaseRouter<State, RouteBody> {
-  readonly #guard: Layers<State>;
-  readonly #public = new Set<Layers<State>[number]>();
-  #bodies:
-    | { readonly load: () => void; readonly parser: Layers<State>; readonly readsOwn: ReadonlySet<unknown> }
-    | undefined;
+  readonly #guard: Middleware<State>;
+  readonly #guarded = new Map<Layer<State>, Layer<State>>();
+  readonly #public = new Set<Layer<State>>();
+  /** The routes of the API itself, which come first. */
+  #own: Layers<State> = [];
+  #ownPaths = /^/;
+  #bodies: { readonly load: () => void; readonly parser: Layers<State> } | undefined;
 
   constructor(options: RouterOptions, guardRoute: Middleware<State>) {
     super(options);
-    this.#guard = layersOf(guardRoute);
+    this.#guard = guardRoute;
   }
 
   /** Adds a public `GET` route. Only its handler runs, whatever other layers match the path. */
@@ -37,9 +41,28 @@ export class GuardedRouter<State> extends BaseRouter<State, RouteBody> {
     this.#public.add(this.stack.at(-1)!);
   }
 
-  /** Parses the bodies of requests to all routes that are added after this call. */
-  parseBodies({ load, parse }: RouteBodies): void {
-    this.#bodies = { load, parser: layersOf(parse), readsOwn: new Set(this.stack) };
+  /**
+   * Ends the routes of the API itself: all that are added after this call are the host's.
+   * @param bodies - parses the bodies of requests to the host's routes. Left out: they are not parsed
+   */
+  endOwnRoutes(bodies?: RouteBodies): void {
+    this.#own = [...this.stack];
+    this.#ownPaths = pathsOf(this.#own);
+    this.#bodies = bodies && { load: bodies.load, parser: layersOf(bodies.parse) };
+  }
+
+  override prefix(path: string): ReturnType<Router<State, RouteBody>['prefix']> {
+    const result = super.prefix(path);
+    this.#ownPaths = pathsOf(this.#own);
+    return result;
+  }
+
+  override param(
+    ...parameter: Parameters<Router<State, RouteBody>['param']>
+  ): ReturnType<Router<State, RouteBody>['param']> {
+    // It changes the middleware of the layers.
+    this.#guarded.clear();
+    return super.param(...parameter);
   }
 
   override register(
@@ -51,7 +74,7 @@ export class GuardedRouter<State> extends BaseRouter<State, RouteBody> {
   }
 
   override match(path: string, method: string): Matched<State> {
-    const matched = super.match(path, method);
+    const matched = this.#search(path, method.toUpperCase());
     if (!matched.route) return matched;
     const { pathAndMethod: layers } = matched;
     const open = layers.find((layer) => this.#public.has(layer));
@@ -59,10 +82,42 @@ export class GuardedRouter<State> extends BaseRouter<State, RouteBody> {
     if (this.#bodies && METHODS_WITH_BODY.includes(method)) {
       // The first matching route answers.
       const index = layers.findIndex(({ methods }) => methods.length > 0);
-      if (!this.#bodies.readsOwn.has(layers[index])) layers.splice(index, 0, ...this.#bodies.parser);
+      if (!this.#own.includes(layers[index]!)) layers.splice(index, 0, ...this.#bodies.parser);
     }
-    layers.unshift(...this.#guard);
+    layers[0] = this.#withGuard(layers[0]!);
     return matched;
+  }
+
+  /** What koa-router's own search finds, without comparing the path with each route of the API itself when it is of none. */
+  #search(path: string, method: string): Matched<State> {
+    const matched: Matched<State> = { path: [], pathAndMethod: [], route: false };
+    const { stack } = this;
+    for (let index = this.#ownPaths.test(path) ? 0 : this.#own.length; index < stack.length; index += 1) {
+      const layer = stack[index]!;
+      if (!layer.match(path)) continue;
+      matched.path.push(layer);
+      const isRoute = layer.methods.length > 0;
+      if (isRoute && !layer.methods.includes(method)) continue;
+      matched.pathAndMethod.push(layer);
+      matched.route ||= isRoute;
+    }
+    return matched;
+  }
+
+  /**
+   * The same layer, with the guard in front of its middleware: as one function, because koa-router composes what it calls anew in each
+   * request, and a layer for the guard alone would compare the path once more.
+   */
+  #withGuard(layer: Layer<State>): Layer<State> {
+    let guarded = this.#guarded.get(layer);
+    if (guarded === undefined) {
+      const guard = this.#guard;
+      const handle = compose(layer.stack as Middleware<State>[]);
+      const stack: Middleware<State>[] = [(ctx, next) => guard(ctx, () => handle(ctx, next))];
+      guarded = Object.create(layer, { stack: { value: stack } }) as Layer<State>;
+      this.#guarded.set(layer, guarded);
+    }
+    return guarded;
   }
 
   override middleware(): ReturnType<Router<State, RouteBody>['middleware']> {
@@ -81,4 +136,9 @@ export class GuardedRouter<State> extends BaseRouter<State, RouteBody> {
 /** A middleware as koa-router stores it, for any path. */
 function layersOf<State>(middleware: Middleware<State>): Layers<State> {
   return new Router<State, RouteBody>().use(middleware).stack;
+}
+
+/** Matches every path that one of the layers matches. */
+function pathsOf<State>(layers: Layers<State>): RegExp {
+  return new RegExp(layers.map(({ regexp }) => regexp.source).join('|'));
 }

@@ -1,5 +1,4 @@
-import type { Middleware, Next, ParameterizedContext } from 'koa';
-import compose from 'koa-compose';
+import type { Middleware, Next } from 'koa';
 import { RouterEvents } from 'koa-router';
 import type { Router } from 'koa-router';
 
@@ -159,12 +158,13 @@ export function createApiRouter<
   const answerOnce = createAnswerOnce(storage.idempotency, logger);
   const perform = createPerformAction(answerOnce, logger);
 
-  const guardRoute = compose<ParameterizedContext<GuardedState<P, U, S>>>([
-    limitConcurrency(concurrencyLimit),
-    problems({ logger }),
-    guard,
-    ...(countRequest ? [countRequest] : []),
-  ]);
+  const limit = limitConcurrency(concurrencyLimit);
+  const answerErrors = problems({ logger });
+  // Not composed: that would make two functions and a promise more for each of them, in every request.
+  const guardRoute: Middleware<GuardedState<P, U, S>> = (ctx, next) =>
+    limit(ctx, () =>
+      answerErrors(ctx, () => guard(ctx, countRequest ? () => countRequest(ctx, next) : next)),
+    );
   const router = new GuardedRouter({ prefix, sensitive: true }, guardRoute);
   answerUnmatched(router, guardRoute, prefix);
   router.get('/identity', identity);
@@ -201,7 +201,7 @@ export function createApiRouter<
       else router.get(path, handler);
     }
   }
-  if (given.parseBodies) router.parseBodies(createRouteBodies(given, logger));
+  router.endOwnRoutes(given.parseBodies ? createRouteBodies(given, logger) : undefined);
   return router;
 }
 

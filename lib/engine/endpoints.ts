@@ -61,10 +61,12 @@ export function createPlaceOf(
   { clients, openid, paths }: ResolvedOptions,
   isRegistrationOpen: boolean,
 ): (path: string) => EndpointPlace | undefined {
-  const areas = [paths.developer, paths.account, paths.tokens].filter((area) => area !== undefined);
+  const areas = [paths.developer, paths.account, paths.tokens]
+    .filter((area) => area !== undefined)
+    .map((area) => ({ area, below: `${area}/` }));
   return (path) => {
     if (!ENGINE_PATH.test(path) || (!openid && OPENID_METADATA.test(path)) || ENGINE_LOGOUT.test(path)) {
-      return areas.some((area) => path === area || path.startsWith(`${area}/`)) ? PAGE : undefined;
+      return areas.some(({ area, below }) => path === area || path.startsWith(below)) ? PAGE : undefined;
     }
     if (!clients.devices && DEVICE.test(path)) return undefined;
     if (OF_USERINFO.test(path)) return openid && { work: 'userinfo', hasEngine: false };

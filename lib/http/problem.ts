@@ -4,7 +4,7 @@
  */
 import { STATUS_CODES } from 'node:http';
 
-import type { Context, Middleware } from 'koa';
+import type { Context } from 'koa';
 
 import type { Logger } from '../contracts/index.ts';
 import {
@@ -70,7 +70,9 @@ export function problemDocument(problem: Problem): Readonly<Record<string, unkno
  * - A lost connection, also of a database of the host, is a 503.
  * - Anything else is a 500. Its message is only logged, with the request's id, which the response contains as `reference`.
  */
-export function problems(options: { readonly logger: Logger }): Middleware {
+export function problems(options: {
+  readonly logger: Logger;
+}): (ctx: Context, next: () => unknown) => Promise<void> {
   const { logger } = options;
   return async function answerWithProblems(ctx, next) {
     sendRequestId(ctx);

@@ -19,12 +19,17 @@ export function requestIdOf(ctx: Context): string {
   const { state } = ctx;
   const known: unknown = state['requestId'];
   if (typeof known === 'string' && PLAIN.test(known)) return known;
-  const set = ctx.res.getHeader(REQUEST_ID_FIELD);
-  const sent = ctx.app.proxy ? ctx.get(REQUEST_ID_FIELD) : '';
-  const given = MADE_BY_PROXIES.test(sent) ? sent : undefined;
-  const id = typeof set === 'string' && PLAIN.test(set) ? set : (given ?? randomUUID());
+  const id = givenBy(ctx) ?? randomUUID();
   state['requestId'] = id;
   return id;
+}
+
+function givenBy(ctx: Context): string | undefined {
+  const set = ctx.res.getHeader(REQUEST_ID_FIELD);
+  if (typeof set === 'string' && PLAIN.test(set)) return set;
+  if (!ctx.app.proxy) return undefined;
+  const sent = ctx.get(REQUEST_ID_FIELD);
+  return MADE_BY_PROXIES.test(sent) ? sent : undefined;
 }
 
 /** Sets `X-Request-Id` on the response, unless the host has set it. */

@@ -72,10 +72,11 @@ export function createMount(
   return function gatehouse(ctx, next) {
     // For the host's own routes too, which come after this middleware.
     if (concurrencyLimit.isDraining) ctx.set('Connection', 'close');
-    if (ctx.path.startsWith(WELL_KNOWN) && serveResourceMetadata?.(ctx)) return sendRequestId(ctx);
-    const path = pathBelow(paths.mount, ctx.path) ?? insertedWellKnown(options, ctx.path);
-    const place = path === undefined ? undefined : placeOf(path);
-    return place === undefined ? next() : handle(ctx, next, path!, place);
+    const { path } = ctx;
+    if (path.startsWith(WELL_KNOWN) && serveResourceMetadata?.(ctx)) return sendRequestId(ctx);
+    const below = pathBelow(paths.mount, path) ?? insertedWellKnown(options, path);
+    const place = below === undefined ? undefined : placeOf(below);
+    return place === undefined ? next() : handle(ctx, next, below!, place);
   };
 
   async function handle(ctx: Context, next: Next, path: string, place: EndpointPlace): Promise<unknown> {

@@ -140,3 +140,31 @@ test('mounting the router in another router is an error, because the guard would
     });
   }
 });
+
+test('what the host runs for a parameter runs behind the guard, also when it was added after a request', async (t) => {
+  const seen: string[] = [];
+  const { api, platform, origin } = await serveApi(t, (router) => {
+    router.get('/schools/:id', (ctx) => {
+      ctx.body = { id: ctx.params['id'], caller: ctx.state.user?.id };
+    });
+  });
+  const token = await platform.userToken();
+  const url = `${origin}/api/v1/schools/12`;
+  t.deepEqual((await request(url, token)).body, { id: '12', caller: 'ann' });
+  api.param('id', (id, ctx, next) => {
+    seen.push(`${id} of ${ctx.state.user?.id}`);
+    return next();
+  });
+  t.is((await request(url)).status, 401);
+  t.deepEqual(seen, []);
+  t.deepEqual((await request(url, token)).body, { id: '12', caller: 'ann' });
+  t.deepEqual(seen, ['12 of ann']);
+});
+
+test("the API's own routes move with prefix() of the router", async (t) => {
+  const { platform, origin } = await serveApi(t, (api) => api.prefix('/v2'));
+  const moved = await request(`${origin}/v2/identity`, await platform.userToken());
+  t.is(moved.status, 200);
+  t.is((await request(`${origin}/v2/identity`)).status, 401);
+  t.is((await request(`${origin}/api/v1/identity`, await platform.userToken())).status, 404);
+});
