@@ -9,6 +9,7 @@ import type {
   VerifyAccessToken,
 } from '../contracts/index.ts';
 import { isPersonalToken, looksLikePersonalToken } from '../personal-tokens/value.ts';
+import { isCompactJws } from '../token/verify-access-token.ts';
 import { AUTH_FAILURES } from './challenge.ts';
 import type { AuthFailure } from './challenge.ts';
 import type { LoadPrincipal } from './principal.ts';
@@ -122,18 +123,6 @@ export function createAuthenticator<P extends string, U extends User>(
       pending.clear();
     },
   };
-}
-
-/** In characters. Tokens of this server have about 700. */
-const MAX_TOKEN_LENGTH = 8192;
-
-// RFC 7515 section 7.1. The signature must be canonical (RFC 4648 section 3.5): the unused bits of its last character are zero.
-// Otherwise the token would stay valid with another last character. The expression takes linear time on any input.
-const COMPACT_JWS = /^[\w-]+\.[\w-]+\.(?:[\w-]{4})*(?:[\w-][AQgw]|[\w-]{2}[AEIMQUYcgkosw048])?$/;
-
-/** Whether a token has the form and size of this server's tokens, so that its signature is checked. */
-function isCompactJws(token: string): boolean {
-  return token.length <= MAX_TOKEN_LENGTH && COMPACT_JWS.test(token);
 }
 
 /** An active token and its principal. */

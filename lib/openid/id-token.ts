@@ -7,7 +7,7 @@ import { hashCredential } from '../keys/hash.ts';
 import { authenticationMethods } from '../login/login-session.ts';
 import { sidOf } from '../login/session-model.ts';
 import type { ResolvedOpenId } from '../options/resolved-options.ts';
-import type { TokenKeys } from '../token/access-token.ts';
+import type { TokenKeys } from '../token/token-key.ts';
 import type { IssueIdToken } from '../token/exchange.ts';
 import type { FindClaims } from './claims.ts';
 

@@ -4,10 +4,11 @@ import type { KeyRing } from '../keys/key-ring.ts';
 import { derivedFromEach } from '../keys/secrets.ts';
 import type { ResolvedOptions } from '../options/resolved-options.ts';
 import type { Passport } from '../passport/passport.ts';
-import { createSignAccessToken, TokenKey } from '../token/access-token.ts';
-import type { TokenKeys } from '../token/access-token.ts';
+import { createSignAccessToken } from '../token/access-token.ts';
 import { createIssueToken } from '../token/issue-token.ts';
 import { createEndMissingUser, createRevoke } from '../token/revoke.ts';
+import { TokenKey } from '../token/token-key.ts';
+import type { TokenKeys } from '../token/token-key.ts';
 import { createIsTokenActive, createVerifyAccessToken } from '../token/verify-access-token.ts';
 import type { IsTokenActive } from '../token/verify-access-token.ts';
 import type { ServerClients } from './clients.ts';
@@ -46,7 +47,12 @@ export function createTokens(
 
   /** Verifies tokens for one API, or for any of several. */
   function verifyFor(audience: string | string[]): VerifyAccessToken {
-    const own = createVerifyAccessToken({ issuer, audience, keys: keyRing });
+    const own = createVerifyAccessToken({
+      issuer,
+      audience,
+      keys: accessTokenKeys,
+      reload: async () => keyRing.reload(),
+    });
     const foreign = [audience].flat().includes(issuer) ? passport?.accessTokens : undefined;
     return foreign ? async (token) => (foreign.hasForm(token) ? foreign.verify(token) : own(token)) : own;
   }
