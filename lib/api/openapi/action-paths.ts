@@ -3,7 +3,7 @@ import type { Action } from '../actions/define-action.ts';
 import { pathsOf } from '../actions/action-index.ts';
 import { needsInput, OBJECT_ID_SCHEMA } from '../actions/schemas.ts';
 import { schemaReference } from './action-schemas.ts';
-import { data, json, parameter, problemResponses, WRITE_PROBLEMS } from './components.ts';
+import { data, json, object, parameter, problemResponses, WRITE_PROBLEMS } from './components.ts';
 import type { OpenApiPart, OpenApiPath } from './components.ts';
 
 export interface ActionPathsOptions {
@@ -77,35 +77,38 @@ function actionMetadata({ type, permission }: Action, gate: ActionPathsOptions['
 
 function bulkRequest(action: Action, maximum: number): OpenApiPart {
   const isInstance = action.level === 'instance';
-  const required = [...(isInstance ? ['id'] : []), ...(needsInput(action.inputSchema) ? ['input'] : [])];
-  return object(['items'], {
-    items: {
-      type: 'array',
-      description: `Up to ${maximum}, each with the \`input\`${isInstance ? ' and the `id` of the object' : ''}.`,
-      minItems: 1,
-      maxItems: maximum,
-      items: object(required, {
-        ...(isInstance && { id: OBJECT_ID_SCHEMA }),
-        input: schemaReference(action, 'input'),
-      }),
+  const input = { input: schemaReference(action, 'input') };
+  return object(
+    {
+      items: {
+        type: 'array',
+        description: `Up to ${maximum}, each with the \`input\`${isInstance ? ' and the `id` of the object' : ''}.`,
+        minItems: 1,
+        maxItems: maximum,
+        items: object(
+          isInstance ? { id: OBJECT_ID_SCHEMA, ...input } : input,
+          needsInput(action.inputSchema) ? [] : ['input'],
+        ),
+      },
+      mode: {
+        enum: ['independent', 'atomic'],
+        description:
+          '`independent` (default): each item separately; items with the same id run one after the other. `atomic`: in order and in one transaction, all or none; if one fails, the response is its problem.',
+      },
+      dryRun: {
+        type: 'boolean',
+        description:
+          'Change nothing. `independent` then only checks the items; `atomic` runs them and rolls back.',
+      },
     },
-    mode: {
-      enum: ['independent', 'atomic'],
-      description:
-        '`independent` (default): each item separately; items with the same id run one after the other. `atomic`: in order and in one transaction, all or none; if one fails, the response is its problem.',
-    },
-    dryRun: {
-      type: 'boolean',
-      description:
-        'Change nothing. `independent` then only checks the items; `atomic` runs them and rolls back.',
-    },
-  });
+    ['mode', 'dryRun'],
+  );
 }
 
 function bulkResponse(action: Action): OpenApiPart {
   const index = { type: 'integer' };
-  return object(['data'], {
-    data: object(['mode', 'dryRun', 'succeeded', 'failed', 'results'], {
+  return object({
+    data: object({
       mode: { enum: ['independent', 'atomic'] },
       dryRun: { type: 'boolean' },
       succeeded: { type: 'integer' },
@@ -114,12 +117,8 @@ function bulkResponse(action: Action): OpenApiPart {
         type: 'array',
         items: {
           anyOf: [
-            object(['index', 'status'], {
-              index,
-              status: { const: 200 },
-              output: schemaReference(action, 'output'),
-            }),
-            object(['index', 'status', 'problem'], {
+            object({ index, status: { const: 200 }, output: schemaReference(action, 'output') }, ['output']),
+            object({
               index,
               status: { type: 'integer', minimum: 400 },
               problem: { $ref: '#/components/schemas/Problem' },
@@ -129,8 +128,4 @@ function bulkResponse(action: Action): OpenApiPart {
       },
     }),
   });
-}
-
-function object(required: readonly string[], properties: OpenApiPart): OpenApiPart {
-  return { type: 'object', required, properties, additionalProperties: false };
 }

@@ -27,6 +27,12 @@ export function json(schema: OpenApiPart): OpenApiPart {
   return { 'application/json': { schema } };
 }
 
+/** An object with these members and no others. All of them are required but the optional ones. */
+export function object(properties: OpenApiPart, optional: readonly string[] = []): OpenApiPart {
+  const required = Object.keys(properties).filter((name) => !optional.includes(name));
+  return { type: 'object', required, properties, additionalProperties: false };
+}
+
 /** A response with `data`. */
 export function data(description: string, schema: OpenApiPart): OpenApiPart {
   return {
@@ -85,21 +91,11 @@ const SOURCE = {
   ],
 };
 
-const IDENTITY = {
-  type: 'object',
-  required: [
-    'type',
-    'id',
-    'name',
-    'email',
-    'roles',
-    'permissions',
-    'permission_sources',
-    'withheld_permissions',
-    'scopes',
-    'client_id',
-  ],
-  properties: {
+const SCHEMA = { type: 'object', description: 'A JSON Schema, draft 2020-12.' };
+
+export const SCHEMAS: Readonly<Record<string, OpenApiPart>> = {
+  Problem: PROBLEM,
+  Identity: object({
     type: { enum: ['user', 'client'] },
     id: text,
     name: textOrNull,
@@ -117,36 +113,26 @@ const IDENTITY = {
       ...textOrNull,
       description: 'The client that presented the token. `null`: the request was made in a login session.',
     },
-  },
-  additionalProperties: false,
-};
-
-const ACTION = {
-  type: 'object',
-  required: ['type', 'name', 'level', 'title', 'description', 'permission', 'atomic', 'urls'],
-  properties: {
-    type: text,
-    name: text,
-    level: { enum: ['collection', 'instance'] },
-    title: text,
-    description: textOrNull,
-    permission: text,
-    atomic: { type: 'boolean', description: 'Whether it supports atomic bulks.' },
-    urls: {
-      type: 'object',
-      required: ['execute', 'bulk'],
-      properties: { execute: text, bulk: text },
+  }),
+  Action: object(
+    {
+      type: text,
+      name: text,
+      level: { enum: ['collection', 'instance'] },
+      title: text,
+      description: textOrNull,
+      permission: text,
+      atomic: { type: 'boolean', description: 'Whether it supports atomic bulks.' },
+      urls: {
+        type: 'object',
+        required: ['execute', 'bulk'],
+        properties: { execute: text, bulk: text },
+      },
+      input: SCHEMA,
+      output: SCHEMA,
     },
-    input: { type: 'object', description: 'A JSON Schema, draft 2020-12.' },
-    output: { type: 'object', description: 'A JSON Schema, draft 2020-12.' },
-  },
-  additionalProperties: false,
-};
-
-export const SCHEMAS: Readonly<Record<string, OpenApiPart>> = {
-  Problem: PROBLEM,
-  Identity: IDENTITY,
-  Action: ACTION,
+    ['input', 'output'],
+  ),
 };
 
 type ParameterName = 'id' | 'idempotencyKey';
