@@ -27,13 +27,7 @@ export function print({ json, text, notes, exitCode = 0 }: Report, { asJson }: {
   for (const note of notes ?? []) process.stderr.write(`Note: ${note}\n`);
 }
 
-/**
- * A client as `--json` prints it: `client_id`, `name`, `client_uri`, `logo` (its SHA-256), `verified`, `registration` (`manual`, `dynamic`
- * or `metadata_document`), `grant_type`, `redirect_uris`, `post_logout_redirect_uris`, `backchannel_logout_uri`,
- * `confidential`, `keys` (`kid`, `kind`, `alg`, `thumbprint` of each; `null`: none, or those at `jwks_uri`),
- * `jwks_uri`, `native`, `first_party`, `scopes` (`null`: all), `roles`, `permissions`, `owner_id`, `disabled`, `disabled_by`, `lifetimes`
- * (`access_token`, `refresh_token`, `refresh_token_absolute`, in seconds; `null`: the server's), `created_at`, `updated_at`.
- */
+/** A client as `--json` prints it. `null`: it has none, all scopes, or the lifetimes of the server. */
 export function clientJson(client: Client): Record<string, unknown> {
   return {
     client_id: client.id,
@@ -66,7 +60,7 @@ export function clientJson(client: Client): Record<string, unknown> {
   };
 }
 
-/** A secret without its hash: `id`, `label`, `hint`, `created_at`, `expires_at`, `last_used_at`. */
+/** A secret as `--json` prints it, without its hash. */
 export function secretJson(secret: ClientTypes.ClientSecret): Record<string, unknown> {
   return {
     id: secret.id,
@@ -78,7 +72,7 @@ export function secretJson(secret: ClientTypes.ClientSecret): Record<string, unk
   };
 }
 
-/** A signing key: `kid`, `status`, `created_at`, `active_at`, `retires_at`. */
+/** A signing key as `--json` prints it. */
 export function keyJson(key: SigningKey): Record<string, unknown> {
   return {
     kid: key.id,
