@@ -1,7 +1,6 @@
 import { generateKeyPairSync } from 'node:crypto';
 
 import test from 'ava';
-import knex from 'knex';
 import Koa from 'koa';
 import {
   ConfigError,
@@ -21,10 +20,12 @@ import { z } from 'zod';
 
 import { onEachDatabase } from './adapters/databases.ts';
 import { temporaryFile } from './adapters/temporary-file.ts';
+import { connectHost } from './adapters/host-knex.ts';
 import { runCodeFlow, gate, people, recordingLogger, startPlatform } from './harness/platform.ts';
 import type { Platform } from './harness/platform.ts';
 import { postJson, send } from './harness/requests.ts';
 import { serve } from './harness/serve.ts';
+import { asClient, requestClientToken } from './harness/tokens.ts';
 import { APP_KEY, vectors } from './passport/laravel.ts';
 
 type Given = AuthServerOptions;
@@ -881,8 +882,8 @@ test('later changes of the options object have no effect', async (t) => {
   lifetimes.accessToken = '1 day';
   Object.assign(scopes, { admin: { description: 'Everything', permissions: [] } });
   const service = await platform.registerService();
-  t.is((await clientToken(platform, service)).body.expires_in, 3600);
-  const refused = await clientToken(platform, service, { scope: 'admin' });
+  t.is((await requestClientToken(platform, service)).body.expires_in, 3600);
+  const refused = await requestClientToken(platform, service, { scope: 'admin' });
   t.is(refused.status, 400);
   t.is(refused.body.error, 'invalid_scope');
 });
@@ -903,7 +904,7 @@ for (const [lifetimes, accessToken] of [
 ] as const) {
   test(`expires_in follows the lifetimes ${JSON.stringify(lifetimes) ?? 'by default'}`, async (t) => {
     await using platform = await startPlatform(lifetimes === undefined ? {} : { tokens: { lifetimes } });
-    const own = await clientToken(platform, await platform.registerService());
+    const own = await requestClientToken(platform, await platform.registerService());
     t.is(own.body.expires_in, accessToken);
     const issued = await runCodeFlow(platform, await platform.registerApp());
     t.is(issued.body.expires_in, accessToken);
@@ -922,7 +923,7 @@ for (const [signingAlgorithm, kty] of [
     const { body } = await runCodeFlow(platform, await platform.registerApp());
     t.like(headerOf(body.access_token), { alg: signingAlgorithm, typ: 'at+jwt' });
     t.is((await platform.api('/schools', body.access_token)).status, 200);
-    const own = await clientToken(platform, await platform.registerService(['view_schools']));
+    const own = await requestClientToken(platform, await platform.registerService(['view_schools']));
     t.is((await platform.api('/schools', own.body.access_token)).status, 200);
     const jwks = (await send(platform.url('/oauth/jwks'))).body as { keys: Record<string, string>[] };
     const kid = String(headerOf(body.access_token)['kid']);
@@ -981,8 +982,7 @@ onEachDatabase(
 );
 
 onEachDatabase('a server does not start if one migration is missing', async (t, { client }, address) => {
-  const connection = client === 'better-sqlite3' ? { filename: address.slice('sqlite:'.length) } : address;
-  const host = knex({ client, connection, useNullAsDefault: true });
+  const host = connectHost(client, address);
   t.teardown(async () => host.destroy());
   const storage = knexStorage(host);
   await storage.migrate();
@@ -1022,14 +1022,9 @@ test('tokens, refresh tokens and logins are valid after a restart', async (t) =>
     const { body } = await runCodeFlow(first, app);
     tokens.push(
       body.access_token,
-      (await clientToken(first, await first.registerService(['view_schools']))).body.access_token,
+      (await requestClientToken(first, await first.registerService(['view_schools']))).body.access_token,
     );
-    credentials = {
-      client_id: app.client.id,
-      client_secret: app.secret,
-      grant_type: 'refresh_token',
-      refresh_token: body.refresh_token,
-    };
+    credentials = { ...asClient(app), grant_type: 'refresh_token', refresh_token: body.refresh_token };
   }
   {
     await using second = await start();
@@ -1045,7 +1040,7 @@ test('tokens, refresh tokens and logins are valid after a restart', async (t) =>
       200,
       'with another algorithm, tokens of the old key are valid',
     );
-  const own = await clientToken(third, await third.registerService());
+  const own = await requestClientToken(third, await third.registerService());
   t.is(headerOf(own.body.access_token)['alg'], 'RS256');
 });
 
@@ -1079,19 +1074,6 @@ test('cookie keys in the storage are the same after a restart', async (t) => {
   ).close();
   t.deepEqual(await other.keys.list('cookie'), [], 'no key is created if keys are given');
 });
-
-async function clientToken(
-  platform: Platform,
-  { client, secret }: { client: { id: string }; secret: string },
-  parameters: Record<string, string> = {},
-): ReturnType<Platform['token']> {
-  return platform.token({
-    grant_type: 'client_credentials',
-    client_id: client.id,
-    client_secret: secret,
-    ...parameters,
-  });
-}
 
 function headerOf(token: string): Record<string, unknown> {
   return JSON.parse(Buffer.from(token.split('.')[0]!, 'base64url').toString()) as Record<string, unknown>;

@@ -8,7 +8,7 @@ import { Browser } from '../../test/harness/browser.ts';
 import { freePort } from '../../test/harness/free-port.ts';
 import { authorize, startPlatform } from '../../test/harness/platform.ts';
 import type { Platform, RegisteredApp, TokenAnswer } from '../../test/harness/platform.ts';
-import { asClient } from '../../test/oidc/families.ts';
+import { asClient } from '../../test/harness/tokens.ts';
 import type { GaleraCluster } from './galera-cluster.ts';
 import type { Finding } from './report.ts';
 import { startProgram, temporaryFolder } from './servers.ts';

@@ -8,6 +8,7 @@ import { runCodeFlow, people, startPlatform } from '../harness/platform.ts';
 import type { Person, Platform } from '../harness/platform.ts';
 import { around, pausable } from '../harness/storage.ts';
 import type { Around } from '../harness/storage.ts';
+import { requestClientToken } from '../harness/tokens.ts';
 
 /** A user store without `permissions()` and `roles()`: Ann is '1', Bob '2'. */
 function withoutPermissions(store: UserStore<Person>): UserStore<Person> {
@@ -69,11 +70,7 @@ test('an assignment to a user applies to no other user, nor to a client with the
   await platform.auth.assignments.assign('2', { roles: ['registrar'] });
   await platform.auth.assignments.assign(service.client.id, { roles: ['registrar'] });
   t.is(await schools(), 403);
-  const { body } = await platform.token({
-    grant_type: 'client_credentials',
-    client_id: service.client.id,
-    client_secret: service.secret,
-  });
+  const { body } = await requestClientToken(platform, service);
   t.is((await platform.api('/schools', body.access_token)).status, 403);
 });
 

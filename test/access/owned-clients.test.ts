@@ -6,6 +6,7 @@ import { onEachDatabaseInSeries } from '../adapters/databases.ts';
 import { passTime } from '../harness/clock.ts';
 import { startPlatform } from '../harness/platform.ts';
 import type { Platform, RegisteredApp } from '../harness/platform.ts';
+import { clientToken } from '../harness/tokens.ts';
 
 const TIMES = 5;
 
@@ -61,11 +62,6 @@ async function registerOwned(
   return { client, secret: secret!.value, redirectUri: '' };
 }
 
-async function tokenOf(platform: Platform, { client, secret }: RegisteredApp): Promise<string> {
-  const parameters = { grant_type: 'client_credentials', client_id: client.id, client_secret: secret };
-  return (await platform.token(parameters)).body.access_token;
-}
-
 async function statusAt(platform: Platform, token: string): Promise<number> {
   return (await platform.api('/schools', token)).status;
 }
@@ -78,7 +74,7 @@ onEachDatabaseInSeries(
       const owner = `owner-${time}`;
       await here.auth.assignments.assign(owner, { permissions: ['view_schools'] });
       const app = await registerOwned(here, owner, { permissions: ['view_schools', 'edit_schools'] });
-      const token = await tokenOf(here, app);
+      const token = await clientToken(here, app);
       t.is(await statusAt(here, token), 200);
       t.is(await statusAt(there, token), 200);
       const before = (await here.api('/identity', token)).body['data'];
@@ -94,7 +90,7 @@ onEachDatabaseInSeries(
       t.is(refused.headers.get('www-authenticate'), null, 'no other token has the permission');
       passTime(1.1);
       t.is(await statusAt(there, token), 403);
-      t.is(await statusAt(there, await tokenOf(there, app)), 403, 'a new token too');
+      t.is(await statusAt(there, await clientToken(there, app)), 403, 'a new token too');
 
       await here.auth.assignments.assign(owner, { roles: ['registrar'] });
       t.is(await statusAt(here, token), 200, 'the owner has the permission again');
@@ -108,7 +104,7 @@ onEachDatabaseInSeries('a client whose owner is removed has no permissions', asy
     const owner = `gone-${time}`;
     await here.auth.assignments.assign(owner, { roles: ['registrar'] });
     const app = await registerOwned(here, owner, { roles: ['registrar'], permissions: ['view_schools'] });
-    const token = await tokenOf(here, app);
+    const token = await clientToken(here, app);
     t.is(await statusAt(there, token), 200);
     remove(owner);
     passTime(1.1);
@@ -123,7 +119,7 @@ onEachDatabaseInSeries('a client whose owner is removed has no permissions', asy
 onEachDatabaseInSeries('a client without an owner has its own permissions', async (t, _, address) => {
   const { here } = await startNodes(t, address);
   const app = await registerOwned(here, undefined, { permissions: ['view_schools'] });
-  t.is(await statusAt(here, await tokenOf(here, app)), 200);
+  t.is(await statusAt(here, await clientToken(here, app)), 200);
 });
 
 onEachDatabaseInSeries(
@@ -132,7 +128,7 @@ onEachDatabaseInSeries(
     const { here } = await startNodes(t, address);
     await here.auth.assignments.assign('part', { permissions: ['view_schools'] });
     const app = await registerOwned(here, 'part', { roles: ['registrar'] });
-    const { body } = await here.api('/identity', await tokenOf(here, app));
+    const { body } = await here.api('/identity', await clientToken(here, app));
     t.like(body['data'], {
       roles: [],
       permissions: ['view_schools'],

@@ -4,9 +4,10 @@ import { createApiRouter, defineGate } from 'koa-gatehouse';
 import type { ApiRouter, Principal } from 'koa-gatehouse';
 
 import { runCodeFlow, listenerOf, people, startPlatform } from '../harness/platform.ts';
-import type { AppParts, Person, RegisteredApp } from '../harness/platform.ts';
+import type { AppParts, Person } from '../harness/platform.ts';
 import { send } from '../harness/requests.ts';
 import type { Answer } from '../harness/requests.ts';
+import { clientToken } from '../harness/tokens.ts';
 
 /** A school and its editors: users by email address, clients by name. */
 interface School {
@@ -79,15 +80,6 @@ const annReading = await runCodeFlow(platform, await platform.registerApp(), {
   parameters: { scope: 'schools:read' },
 }).then(({ body }) => body.access_token);
 
-async function tokenOf({ client, secret }: RegisteredApp): Promise<string> {
-  const { body } = await platform.token({
-    grant_type: 'client_credentials',
-    client_id: client.id,
-    client_secret: secret,
-  });
-  return body.access_token;
-}
-
 async function edit(school: string, token: string): Promise<Answer> {
   const headers = { authorization: `Bearer ${token}` };
   return send(platform.url(`/api/v1/schools/${school}`), { method: 'PUT', headers });
@@ -122,14 +114,14 @@ test('a user edits the resources that the rule allows', async (t) => {
 });
 
 test('the same rule applies to a client', async (t) => {
-  const nightly = await tokenOf(await platform.registerService(['edit_schools']));
+  const nightly = await clientToken(platform, await platform.registerService(['edit_schools']));
   t.is((await edit('hill', nightly)).status, 200);
   t.deepEqual((await edit('dale', nightly)).body, FORBIDDEN);
 });
 
 test('a rule gives nothing without the permission, nor to a token whose scopes exclude it', async (t) => {
   for (const [token, refusal] of [
-    [await tokenOf(await platform.registerService(['view_schools'])), FORBIDDEN],
+    [await clientToken(platform, await platform.registerService(['view_schools'])), FORBIDDEN],
     [annReading, INSUFFICIENT_SCOPE],
   ] as const) {
     t.deepEqual((await edit('hill', token)).body, refusal);
@@ -152,7 +144,9 @@ test('authorize() answers insufficient_scope when only the scopes exclude the pe
     limited.headers.get('www-authenticate'),
     'Bearer error="insufficient_scope", error_description="The scopes of the access token exclude a required permission."',
   );
-  const withoutPermission = await rename(await tokenOf(await platform.registerService(['view_schools'])));
+  const withoutPermission = await rename(
+    await clientToken(platform, await platform.registerService(['view_schools'])),
+  );
   t.deepEqual(withoutPermission.body, FORBIDDEN);
   t.is(withoutPermission.headers.get('www-authenticate'), null, 'no scope gives the permission');
   const byRule = await edit('dale', ann);

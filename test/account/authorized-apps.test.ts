@@ -5,6 +5,7 @@ import { memoryStorage } from 'koa-gatehouse/adapters/memory';
 import { authorizeUrl, runCodeFlow } from '../harness/platform.ts';
 import type { RegisteredApp } from '../harness/platform.ts';
 import { around, pausable } from '../harness/storage.ts';
+import { exchangeRefreshToken } from '../harness/tokens.ts';
 import { REPORTS } from './area.ts';
 import { requestFrom, openDeveloperPlatform, userOf } from './developers.ts';
 import type { DeveloperPlatform, Member } from './developers.ts';
@@ -92,12 +93,7 @@ test('disconnecting revokes the tokens of the app for this user only', async (t)
   t.false(await works(platform, desk.access_token));
   t.true(await works(platform, elsewhere.access_token));
   t.true(await works(platform, theirs.access_token));
-  const refreshed = await platform.token({
-    grant_type: 'refresh_token',
-    client_id: reports.client.id,
-    client_secret: reports.secret,
-    refresh_token: desk.refresh_token,
-  });
+  const refreshed = await exchangeRefreshToken(platform, reports, desk.refresh_token);
   t.is(refreshed.body.error, 'invalid_grant');
   t.deepEqual(
     (await anns.list()).map(({ client }) => client.name),
@@ -127,12 +123,7 @@ test('a connection that ends while another node refreshes it stays ended, and th
   ];
   const anns = platform.flow.authorizedApps(requestFrom('192.0.2.1'), userOf('ann'));
   const refresh = async ({ refresh_token }: typeof phone): ReturnType<typeof platform.token> =>
-    platform.token({
-      grant_type: 'refresh_token',
-      client_id: reports.client.id,
-      client_secret: reports.secret,
-      refresh_token,
-    });
+    exchangeRefreshToken(platform, reports, refresh_token);
   const id = decodeJwt(phone.access_token)['grant_id'] as string;
   const { reached, resume } = pause('grants.redeem');
   const late = refresh(phone);

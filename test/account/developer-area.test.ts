@@ -3,6 +3,7 @@ import type { AuthServerOptions, PageTypes } from 'koa-gatehouse';
 import { memoryStorage } from 'koa-gatehouse/adapters/memory';
 
 import { around, pausable } from '../harness/storage.ts';
+import { asClient } from '../harness/tokens.ts';
 import { REPORTS } from './area.ts';
 import { requestFrom, openDeveloperPlatform, userOf } from './developers.ts';
 
@@ -456,11 +457,7 @@ test('the activity has the actors, and addresses only of requests of the app its
   const service = await registerFor('dora');
   const reports = await registerFor('dora', REPORTS);
   const [dora, root] = [await developer('dora'), await developer('root')];
-  await token({
-    grant_type: 'client_credentials',
-    client_id: service.client.id,
-    client_secret: service.secret,
-  });
+  await token({ grant_type: 'client_credentials', ...asClient(service) });
   await root.update(service.client.id, { name: 'Renamed' });
   await storage.audit.append(
     [

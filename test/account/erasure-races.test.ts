@@ -13,7 +13,7 @@ import { authorize, authorizeUrl, people, runCodeFlow } from '../harness/platfor
 import type { Person, Platform, RegisteredApp, TokenAnswer } from '../harness/platform.ts';
 import { pausable } from '../harness/storage.ts';
 import type { PausableStorage } from '../harness/storage.ts';
-import { asClient } from '../oidc/families.ts';
+import { asClient } from '../harness/tokens.ts';
 
 const USERS = 30;
 const AT_ONCE = 10;

@@ -6,6 +6,7 @@ import { onEachDatabaseInSeries } from '../adapters/databases.ts';
 import { gatehouse, gatehouseJson } from '../cli/gatehouse.ts';
 import { passTime } from '../harness/clock.ts';
 import { runCodeFlow } from '../harness/platform.ts';
+import { asClient } from '../harness/tokens.ts';
 import { REPORTS, openArea } from './area.ts';
 import { openDeveloperPlatform } from './developers.ts';
 
@@ -25,11 +26,7 @@ onEachDatabaseInSeries(
     const platform = { api, auth, browser, signInAs, open, registerFor, token, url, ...rest };
     const service = await registerFor('dora', { permissions: ['view_schools'] });
     const reports = await registerFor('dora', REPORTS);
-    const ask = {
-      grant_type: 'client_credentials',
-      client_id: service.client.id,
-      client_secret: service.secret,
-    };
+    const ask = { grant_type: 'client_credentials', ...asClient(service) };
     const own = (await token(ask)).body.access_token;
     const anns = (await runCodeFlow(platform, reports, { browser: await signInAs('ann') })).body;
     for (const bearer of [own, anns.access_token]) t.is((await api('/identity', bearer)).status, 200);
@@ -61,8 +58,7 @@ onEachDatabaseInSeries(
     await assertRevoked();
     const refreshed = await token({
       grant_type: 'refresh_token',
-      client_id: reports.client.id,
-      client_secret: reports.secret,
+      ...asClient(reports),
       refresh_token: anns.refresh_token,
     });
     t.is(refreshed.body.error, 'invalid_grant');
@@ -96,11 +92,7 @@ onEachDatabaseInSeries(
     const { api, signInAs, registerFor, token } = platform;
     const service = await registerFor(undefined, { permissions: ['view_schools'] });
     const reports = await registerFor(undefined, REPORTS);
-    const ask = {
-      grant_type: 'client_credentials',
-      client_id: service.client.id,
-      client_secret: service.secret,
-    };
+    const ask = { grant_type: 'client_credentials', ...asClient(service) };
     const own = (await token(ask)).body.access_token;
     const anns = (await runCodeFlow(platform, reports, { browser: await signInAs('ann') })).body.access_token;
     for (const bearer of [own, anns]) t.is((await api('/identity', bearer)).status, 200);

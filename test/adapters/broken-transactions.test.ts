@@ -8,7 +8,8 @@ import { knexStorage } from 'koa-gatehouse/adapters/knex';
 import { aClient } from '../../lib/testing/storage/rows.ts';
 import { mariadb, onEachDatabase, postgresql } from './databases.ts';
 import { freezingProxy } from './freezing-proxy.ts';
-import { connectHost, openSchools, transact } from './schools.ts';
+import { openSchools, transact } from './schools.ts';
+import { connectHost } from './host-knex.ts';
 import { watchedKnex } from './watched-knex.ts';
 
 onEachDatabase('if BEGIN fails, the work is not run', async (t, database, address) => {

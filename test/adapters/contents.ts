@@ -1,6 +1,5 @@
-import knex from 'knex';
-
 import type { TestDatabase } from './databases.ts';
+import { connectHost } from './host-knex.ts';
 
 export type Row = Readonly<Record<string, unknown>>;
 
@@ -12,11 +11,7 @@ const TABLES: Readonly<Record<TestDatabase['client'], string>> = {
 
 /** The rows of every table of a database, by the name of the table. */
 export async function contentsOf({ client }: TestDatabase, address: string): Promise<Map<string, Row[]>> {
-  const database = knex({
-    client,
-    connection: client === 'better-sqlite3' ? { filename: address.slice('sqlite:'.length) } : address,
-    useNullAsDefault: true,
-  });
+  const database = connectHost(client, address);
   try {
     const tables: { name: string }[] = await database
       .select('name')

@@ -2,7 +2,6 @@
 import { inspect } from 'node:util';
 
 import type { ExecutionContext } from 'ava';
-import knex from 'knex';
 import type { Knex } from 'knex';
 import { knexStorage } from 'koa-gatehouse/adapters/knex';
 
@@ -23,6 +22,8 @@ import {
   NOW,
 } from '../../lib/testing/storage/rows.ts';
 import { onEachDatabase, sqlite } from './databases.ts';
+import type { TestDatabase } from './databases.ts';
+import { connectHost } from './host-knex.ts';
 
 // The text of each row that has text.
 const ROW_TEXT = 'kept-in-a-row';
@@ -90,13 +91,12 @@ async function errorsOf(
 
 function open(
   t: ExecutionContext,
-  { client }: { readonly client: string },
+  { client }: TestDatabase,
   address: string,
   timeout?: Duration,
 ): { readonly storage: Storage; readonly other: Knex } {
   const storage = knexStorage(address, { timeout });
-  const connection = client === 'better-sqlite3' ? { filename: address.slice('sqlite:'.length) } : address;
-  const other = knex({ client, connection, useNullAsDefault: true, pool: { min: 0, max: 1 } });
+  const other = connectHost(client, address, { min: 0, max: 1 });
   t.teardown(async () => {
     await storage.close();
     await other.destroy();

@@ -1,10 +1,21 @@
 import knex from 'knex';
 import type { Knex } from 'knex';
 
+import type { TestDatabase } from './databases.ts';
 import type { ServerKind } from './servers.ts';
 
 interface Connection {
   query(sql: string, done: (error?: Error) => void): void;
+}
+
+/** A host's Knex instance on a database of a test. */
+export function connectHost(
+  client: TestDatabase['client'],
+  address: string,
+  pool: Knex.PoolConfig = {},
+): Knex {
+  const connection = client === 'better-sqlite3' ? { filename: address.slice('sqlite:'.length) } : address;
+  return knex({ client, connection, useNullAsDefault: true, pool, log: { warn() {} } });
 }
 
 /** A host's Knex instance with settings that must not change what the storage does. */

@@ -2,7 +2,6 @@
 import { once } from 'node:events';
 
 import type { ExecutionContext } from 'ava';
-import knex from 'knex';
 import type { Knex } from 'knex';
 import { knexStorage } from 'koa-gatehouse/adapters/knex';
 
@@ -24,6 +23,7 @@ import type { TestDatabase } from './databases.ts';
 import { makeFirstVersion } from './first-version.ts';
 import { start, startCluster } from './processes.ts';
 import { watchedKnex } from './watched-knex.ts';
+import { connectHost } from './host-knex.ts';
 
 const FIRST = '0001_first_tables';
 const CLIENT_NAMES = '0016_client_names';
@@ -58,8 +58,7 @@ const cluster = startCluster(4);
 /** A host's Knex instance on a database of the first version. */
 async function onFirstVersion(t: ExecutionContext, database: TestDatabase, address: string): Promise<Knex> {
   const { client } = database;
-  const connection = client === 'better-sqlite3' ? { filename: address.slice('sqlite:'.length) } : address;
-  const host = knex({ client, connection, useNullAsDefault: true, log: { warn() {} } });
+  const host = connectHost(client, address);
   t.teardown(async () => host.destroy());
   await makeFirstVersion(host, database);
   return host;
@@ -411,12 +410,7 @@ onEachEmptyDatabase(
     await storage.consents.add(aConsent({ clientId: 'one' }));
     for (const userId of ['ann', 'bob'])
       await storage.consents.add(aConsent({ clientId: 'several', userId }));
-    const host = knex({
-      client: database.client,
-      connection:
-        database.client === 'better-sqlite3' ? { filename: address.slice('sqlite:'.length) } : address,
-      useNullAsDefault: true,
-    });
+    const host = connectHost(database.client, address);
     t.teardown(async () => host.destroy());
     for (const column of ['network', 'user_id'])
       await host.raw(`alter table gatehouse_registrations drop column ${column}`);

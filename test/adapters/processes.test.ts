@@ -3,7 +3,6 @@ import { once } from 'node:events';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 
 import type { ExecutionContext } from 'ava';
-import knex from 'knex';
 import type { Knex } from 'knex';
 import { knexStorage } from 'koa-gatehouse/adapters/knex';
 
@@ -13,6 +12,7 @@ import { onEachDatabase, onEachEmptyDatabase } from './databases.ts';
 import type { TestDatabase } from './databases.ts';
 import { start, startCluster } from './processes.ts';
 import type { Begun } from './processes.ts';
+import { connectHost } from './host-knex.ts';
 
 const NODES = ['a', 'b', 'c', 'd'];
 const cluster = startCluster(NODES.length);
@@ -36,8 +36,7 @@ function tokenOf(id: string, userId = 'ann'): TokenInQuestion {
 }
 
 function connect(t: ExecutionContext, client: TestDatabase['client'], address: string): Knex {
-  const connection = client === 'better-sqlite3' ? { filename: address.slice('sqlite:'.length) } : address;
-  const host = knex({ client, connection, useNullAsDefault: true });
+  const host = connectHost(client, address);
   t.teardown(async () => host.destroy());
   return host;
 }

@@ -7,7 +7,8 @@ import { aCode, aGrant } from '../../lib/testing/storage/rows.ts';
 import { startPlatform } from '../harness/platform.ts';
 import { until } from '../harness/until.ts';
 import { onEachDatabase, postgresql } from './databases.ts';
-import { connectHost, transact } from './schools.ts';
+import { transact } from './schools.ts';
+import { connectHost } from './host-knex.ts';
 import { connect, POSTGRESQL } from './servers.ts';
 
 const READ_ONLY = {

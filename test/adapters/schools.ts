@@ -1,10 +1,10 @@
 import type { ExecutionContext } from 'ava';
-import knex from 'knex';
 import type { Knex } from 'knex';
 import { knexStorage } from 'koa-gatehouse/adapters/knex';
 
 import type { Storage } from '../../lib/contracts/index.ts';
 import type { TestDatabase } from './databases.ts';
+import { connectHost } from './host-knex.ts';
 
 /** The database of an app with a table of schools, and the storage on the app's Knex instance. */
 export interface Schools {
@@ -32,15 +32,6 @@ export async function openSchools(
     table.string('name').primary();
   });
   return { storage, host, names: async () => other('schools').pluck('name').orderBy('name') };
-}
-
-export function connectHost(
-  client: TestDatabase['client'],
-  address: string,
-  pool: Knex.PoolConfig = {},
-): Knex {
-  const connection = client === 'better-sqlite3' ? { filename: address.slice('sqlite:'.length) } : address;
-  return knex({ client, connection, useNullAsDefault: true, pool, log: { warn() {} } });
 }
 
 /** Runs work in a transaction of the storage, with its Knex transaction. */

@@ -2,13 +2,13 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 
 import test from 'ava';
 import type { ExecutionContext } from 'ava';
-import knex from 'knex';
 import type { Knex } from 'knex';
 import { knexStorage } from 'koa-gatehouse/adapters/knex';
 
 import type { Storage } from '../../lib/contracts/index.ts';
 import { aCode, aGrant, aRefreshToken } from '../../lib/testing/storage/rows.ts';
 import { temporaryFile } from './temporary-file.ts';
+import { connectHost } from './host-knex.ts';
 
 /** A storage with one code, and a second program with the same file open. */
 async function openTwice(
@@ -17,7 +17,7 @@ async function openTwice(
 ): Promise<{ storage: Storage; other: Knex; filename: string }> {
   const filename = temporaryFile();
   const storage = knexStorage(filename, { timeout: `${timeout} ms` });
-  const other = knex({ client: 'better-sqlite3', connection: { filename }, useNullAsDefault: true });
+  const other = connectHost('better-sqlite3', `sqlite:${filename}`);
   t.teardown(async () => {
     await other.destroy();
     await storage.close();
@@ -55,7 +55,7 @@ test('waiting for a lock does not block the event loop', async (t) => {
 test("waiting for a lock does not block the event loop, on a host's connection", async (t) => {
   const { storage, other, filename } = await openTwice(t, 60_000);
   await storage.close();
-  const host = knex({ client: 'better-sqlite3', connection: { filename }, useNullAsDefault: true });
+  const host = connectHost('better-sqlite3', `sqlite:${filename}`);
   t.teardown(async () => host.destroy());
   // Knex opens files with a busy timeout of five seconds, which blocks the thread.
   t.deepEqual(await host.raw('pragma busy_timeout'), [{ timeout: 5000 }]);

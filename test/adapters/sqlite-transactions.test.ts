@@ -5,7 +5,8 @@ import { knexStorage } from 'koa-gatehouse/adapters/knex';
 
 import type { Storage } from '../../lib/contracts/index.ts';
 import { onEachDatabase, sqlite } from './databases.ts';
-import { connectHost, openSchools, transact } from './schools.ts';
+import { openSchools, transact } from './schools.ts';
+import { connectHost } from './host-knex.ts';
 
 onEachDatabase(
   "in a transaction, the busy timeout is the one of the host's connection",

@@ -7,7 +7,8 @@ import { knexStorage } from 'koa-gatehouse/adapters/knex';
 import { aClient } from '../../lib/testing/storage/rows.ts';
 import type { Storage } from '../../lib/contracts/index.ts';
 import { onEachDatabase, sqlite } from './databases.ts';
-import { connectHost, transact } from './schools.ts';
+import { transact } from './schools.ts';
+import { connectHost } from './host-knex.ts';
 
 const KINDS = ['a file', 'a Knex instance of the host'] as const;
 

@@ -5,7 +5,8 @@ import { knexStorage } from 'koa-gatehouse/adapters/knex';
 
 import { aClient, aRequest, NOW } from '../../lib/testing/storage/rows.ts';
 import { onEachDatabase, sqlite } from './databases.ts';
-import { connectHost, openSchools, transact } from './schools.ts';
+import { openSchools, transact } from './schools.ts';
+import { connectHost } from './host-knex.ts';
 
 onEachDatabase(
   'the changes of a transaction are committed when its work resolves, and not visible before',

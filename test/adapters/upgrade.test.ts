@@ -5,7 +5,6 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 import test from 'ava';
-import knex from 'knex';
 import { knexStorage } from 'koa-gatehouse/adapters/knex';
 import { fakeClock } from 'koa-gatehouse/testing';
 
@@ -13,6 +12,7 @@ import { Browser } from '../harness/browser.ts';
 import type { Cookie } from '../harness/browser.ts';
 import { authorizeUrl, startPlatform } from '../harness/platform.ts';
 import { temporaryFile } from './temporary-file.ts';
+import { connectHost } from './host-knex.ts';
 
 interface Held {
   /** When the version before was stopped. */
@@ -41,7 +41,7 @@ const clock = fakeClock();
 clock.set(new Date(held.at));
 
 const file = temporaryFile();
-const before = knex({ client: 'better-sqlite3', connection: { filename: file }, useNullAsDefault: true });
+const before = connectHost('better-sqlite3', `sqlite:${file}`);
 for (const statement of readFileSync(join(import.meta.dirname, 'version-before.sql'), 'utf8')
   .split(/;$/m)
   .slice(0, -1))

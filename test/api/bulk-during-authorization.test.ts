@@ -11,6 +11,7 @@ import { temporaryFile } from '../adapters/temporary-file.ts';
 import { Browser } from '../harness/browser.ts';
 import { authorize, authorizeUrl, listenerOf, startPlatform } from '../harness/platform.ts';
 import { postJson } from '../harness/requests.ts';
+import { requestClientToken } from '../harness/tokens.ts';
 
 const ROWS = 200;
 
@@ -92,11 +93,7 @@ async function authorizeDuringBulks(
   ];
   const browser = new Browser();
   await authorize(platform, app, { browser });
-  const { body } = await platform.token({
-    grant_type: 'client_credentials',
-    client_id: service.client.id,
-    client_secret: service.secret,
-  });
+  const { body } = await requestClientToken(platform, service);
 
   const bulks = { ended: 0, isOver: false };
   const items = Array.from({ length: ROWS }, (_, id) => ({ id: String(id), input: { name: 'y' } }));

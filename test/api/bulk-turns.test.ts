@@ -6,6 +6,7 @@ import { z } from 'zod';
 
 import { listenerOf, startPlatform } from '../harness/platform.ts';
 import { postJson } from '../harness/requests.ts';
+import { requestClientToken } from '../harness/tokens.ts';
 
 const BULKS = ['a', 'b', 'c', 'd'];
 const ITEMS = 50;
@@ -39,11 +40,7 @@ test('of several bulks one goes on in each turn of the event loop', async (t) =>
     },
   );
   const service = await platform.registerService(['view_schools']);
-  const { body } = await platform.token({
-    grant_type: 'client_credentials',
-    client_id: service.client.id,
-    client_secret: service.secret,
-  });
+  const { body } = await requestClientToken(platform, service);
   let isOver = false;
   setImmediate(function next() {
     if (turn.size > 0) turns.push(turn);

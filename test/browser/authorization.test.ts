@@ -8,6 +8,7 @@ import { authorizeUrl, startPlatform } from '../harness/platform.ts';
 import type { Mounting, Platform, RegisteredApp } from '../harness/platform.ts';
 import { ON_LOOPBACK } from '../harness/public-server.ts';
 import { pausable } from '../harness/storage.ts';
+import { exchangeCode } from '../harness/tokens.ts';
 import { chromiumTest, openTabIn, openTab } from './chromium.ts';
 import { startClientApp } from './client-app.ts';
 import type { ClientApp } from './client-app.ts';
@@ -57,13 +58,7 @@ const SCOPES = {
 
 /** The scope of a token for the last code that the app received. */
 async function grantedScope({ app, client, platform }: Setup): Promise<string | undefined> {
-  const { body } = await platform.token({
-    grant_type: 'authorization_code',
-    client_id: app.client.id,
-    client_secret: app.secret,
-    redirect_uri: app.redirectUri,
-    code: client.callbacks.at(-1)?.get('code'),
-  });
+  const { body } = await exchangeCode(platform, app, client.callbacks.at(-1)?.get('code'));
   return body.scope;
 }
 
@@ -91,13 +86,7 @@ for (const [name, input] of Object.entries(INPUT_METHODS)) {
     await arrive(page);
     t.is(page.url(), setup.client.home);
     t.is(setup.client.callbacks[0]?.get('state'), 'xyz');
-    const token = await setup.platform.token({
-      grant_type: 'authorization_code',
-      client_id: setup.app.client.id,
-      client_secret: setup.app.secret,
-      redirect_uri: setup.app.redirectUri,
-      code: setup.client.callbacks[0]?.get('code'),
-    });
+    const token = await exchangeCode(setup.platform, setup.app, setup.client.callbacks[0]?.get('code'));
     t.is(token.body.scope, 'schools:read');
     t.deepEqual(page.consoleMessages, []);
   });

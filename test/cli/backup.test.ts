@@ -3,11 +3,11 @@ import { basename, dirname } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 
 import test from 'ava';
-import knex from 'knex';
 import { createAdministration } from 'koa-gatehouse';
 import { knexStorage } from 'koa-gatehouse/adapters/knex';
 
 import { temporaryFile } from '../adapters/temporary-file.ts';
+import { connectHost } from '../adapters/host-knex.ts';
 import { gatehouse, gatehouseJson, gatehouseProcess } from './gatehouse.ts';
 
 test('backup copies the state of one moment while a server writes', async (t) => {
@@ -41,7 +41,7 @@ test('backup copies the state of one moment while a server writes', async (t) =>
     readdirSync(dirname(copy)).filter((name) => name.startsWith(basename(copy))),
     [basename(copy)],
   );
-  const restored = knex({ client: 'better-sqlite3', connection: { filename: copy }, useNullAsDefault: true });
+  const restored = connectHost('better-sqlite3', `sqlite:${copy}`);
   const ids: string[] = await restored('gatehouse_clients').orderBy('id').pluck('id');
   t.true(ids.length >= 20 && ids.length <= count);
   t.deepEqual(await restored('gatehouse_client_secrets').orderBy('client_id').pluck('client_id'), ids);

@@ -4,10 +4,10 @@ import { once } from 'node:events';
 import { promisify } from 'node:util';
 
 import test from 'ava';
-import knex from 'knex';
 import { knexStorage } from 'koa-gatehouse/adapters/knex';
 
 import { temporaryFile } from '../adapters/temporary-file.ts';
+import { connectHost } from '../adapters/host-knex.ts';
 import { gatehouse, gatehouseJson, gatehouseProcess } from './gatehouse.ts';
 
 test('--help lists the commands, and each command has its own help', async (t) => {
@@ -176,7 +176,7 @@ test('a database without tables, or with older ones, has to be migrated first', 
   const storage = knexStorage(`sqlite:${file}`);
   await storage.migrate();
   await storage.close();
-  const database = knex({ client: 'better-sqlite3', connection: { filename: file }, useNullAsDefault: true });
+  const database = connectHost('better-sqlite3', `sqlite:${file}`);
   await database('gatehouse_migrations').where('name', 'like', '0002%').delete();
   await database.destroy();
   const older = await gatehouse(['client', 'list', '--database', `sqlite:${file}`]);

@@ -8,9 +8,10 @@ import { generateKeyPair, SignJWT } from 'jose';
 
 import { onEachDatabase, sqlite } from '../adapters/databases.ts';
 import { authorizeUrl, runCodeFlow, startPlatform } from '../harness/platform.ts';
-import type { Platform, RegisteredApp } from '../harness/platform.ts';
+import type { Platform } from '../harness/platform.ts';
 import { around } from '../harness/storage.ts';
 import { BrowserOfCluster, clusterOn } from '../harness/cluster.ts';
+import { clientToken } from '../harness/tokens.ts';
 import { gatehouse, gatehouseJson } from './gatehouse.ts';
 
 const OLD = 'the former key-encryption key of more than 32 characters';
@@ -60,7 +61,7 @@ async function beginOn(node: Platform): Promise<{
   const browser = new BrowserOfCluster(node);
   const { body } = await runCodeFlow(node, app, { browser });
   const consent = await browser.open(authorizeUrl(node, asked));
-  const service = await serviceToken(node, await node.registerService(['view_schools']));
+  const service = await clientToken(node, await node.registerService(['view_schools']));
 
   async function isSignedIn(at: Platform): Promise<boolean> {
     const { location } = await browser.sendTo(at).get(authorizeUrl(at, app));
@@ -77,15 +78,6 @@ async function beginOn(node: Platform): Promise<{
       t.is((await browser.follow(agreed)).location?.origin, 'https://reports.example');
     },
   };
-}
-
-async function serviceToken(node: Platform, { client, secret }: RegisteredApp): Promise<string> {
-  const { body } = await node.token({
-    grant_type: 'client_credentials',
-    client_id: client.id,
-    client_secret: secret,
-  });
-  return body.access_token;
 }
 
 onEachDatabase(
@@ -233,7 +225,7 @@ onEachDatabase(
     const cluster = clusterOn(t, address);
     const { operator } = open(t, address);
     const node = await cluster.start({ secrets: { keyEncryptionKey: OLD } });
-    const token = await serviceToken(node, await node.registerService(['view_schools']));
+    const token = await clientToken(node, await node.registerService(['view_schools']));
     const invented = await new SignJWT({})
       .setProtectedHeader({ alg: 'ES256', typ: 'at+jwt', kid: 'invented' })
       .sign((await generateKeyPair('ES256')).privateKey);

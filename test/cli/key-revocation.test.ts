@@ -10,10 +10,11 @@ import type { Storage } from 'koa-gatehouse';
 import { onEachDatabaseInSeries } from '../adapters/databases.ts';
 import { passTime } from '../harness/clock.ts';
 import { authorizeUrl, runCodeFlow, signIn } from '../harness/platform.ts';
-import type { Platform, RegisteredApp } from '../harness/platform.ts';
+import type { Platform } from '../harness/platform.ts';
 import { send } from '../harness/requests.ts';
 import { around, pausable } from '../harness/storage.ts';
 import { BrowserOfCluster, clusterOn } from '../harness/cluster.ts';
+import { exchangeRefreshToken, requestClientToken } from '../harness/tokens.ts';
 import { gatehouse, gatehouseJson, gatehouseProcess } from './gatehouse.ts';
 
 // In seconds: the `tokens.revocationLag` of the nodes.
@@ -44,10 +45,6 @@ async function thiefOf(storage: Storage, token: string): Promise<() => Promise<s
       .setProtectedHeader({ alg: alg!, typ: 'at+jwt', kid: kid! })
       .sign(key);
   };
-}
-
-function credentialsOf({ client, secret }: RegisteredApp): { client_id: string; client_secret: string } {
-  return { client_id: client.id, client_secret: secret };
 }
 
 async function guard(node: Platform, token: string): Promise<unknown> {
@@ -106,12 +103,8 @@ onEachDatabaseInSeries(
       }
 
       // Clients go on.
-      const { body: refreshed } = await there.token({
-        grant_type: 'refresh_token',
-        ...credentialsOf(app),
-        refresh_token: body.refresh_token,
-      });
-      const { body: own } = await here.token({ grant_type: 'client_credentials', ...credentialsOf(service) });
+      const { body: refreshed } = await exchangeRefreshToken(there, app, body.refresh_token);
+      const { body: own } = await requestClientToken(here, service);
       for (const token of [refreshed.access_token, own.access_token]) {
         t.is(decodeProtectedHeader(token).kid, key.kid);
         for (const node of [here, there]) t.is(await guard(node, token), 200);
@@ -139,7 +132,7 @@ onEachDatabaseInSeries(
     const storage = open(t, address);
     const node = await cluster.start({ tokens: { revocationLag: LAG } });
     const service = await node.registerService();
-    const { body } = await node.token({ grant_type: 'client_credentials', ...credentialsOf(service) });
+    const { body } = await requestClientToken(node, service);
     const forge = await thiefOf(storage, body.access_token);
     const failing = around(storage, async (name, call) => {
       if (name === 'keys.retire') throw new StorageError('the database is gone');
@@ -221,11 +214,7 @@ onEachDatabaseInSeries(
     );
     t.is(revoked.length, 2);
     const second = await cluster.start({ secrets: { keyEncryptionKey: found } });
-    const refreshed = await second.token({
-      grant_type: 'refresh_token',
-      ...credentialsOf(app),
-      refresh_token: body.refresh_token,
-    });
+    const refreshed = await exchangeRefreshToken(second, app, body.refresh_token);
     t.is(refreshed.status, 200);
     t.is(await guard(second, refreshed.body.access_token), 200);
   },

@@ -3,7 +3,6 @@ import { createHash, randomUUID } from 'node:crypto';
 
 import test from 'ava';
 import { hashSync } from 'bcryptjs';
-import knex from 'knex';
 import type { Knex } from 'knex';
 import { createAdministration } from 'koa-gatehouse';
 import { knexStorage } from 'koa-gatehouse/adapters/knex';
@@ -11,6 +10,7 @@ import { knexStorage } from 'koa-gatehouse/adapters/knex';
 import { onEachEmptyDatabase } from '../adapters/databases.ts';
 import type { TestDatabase } from '../adapters/databases.ts';
 import { temporaryFile } from '../adapters/temporary-file.ts';
+import { connectHost } from '../adapters/host-knex.ts';
 import { Browser } from '../harness/browser.ts';
 import { authorize, signIn, startPlatform } from '../harness/platform.ts';
 import type { Platform } from '../harness/platform.ts';
@@ -46,8 +46,7 @@ async function createLaravelDatabase(
   client: TestDatabase['client'] = 'better-sqlite3',
   address = `sqlite:${temporaryFile('createLaravelDatabase.sqlite')}`,
 ): Promise<string> {
-  const connection = client === 'better-sqlite3' ? { filename: address.replace('sqlite:', '') } : address;
-  const database: Knex = knex({ client, connection, useNullAsDefault: true, pool: { min: 0, max: 1 } });
+  const database: Knex = connectHost(client, address, { min: 0, max: 1 });
   await database.raw(CREATE_TABLE[version][client]);
   if (rows.length > 0) await database('oauth_clients').insert(rows);
   await database.destroy();
@@ -169,8 +168,7 @@ onEachEmptyDatabase('a client limited to scopes is imported with them', async (t
   await migrated(address);
   await createLaravelDatabase('13.x', rows, client, address);
   // Passport has no such column, but reads it where an app has added one.
-  const connection = client === 'better-sqlite3' ? { filename: address.replace('sqlite:', '') } : address;
-  const database = knex({ client, connection, useNullAsDefault: true, pool: { min: 0, max: 1 } });
+  const database = connectHost(client, address, { min: 0, max: 1 });
   await database.schema.alterTable('oauth_clients', (table) => void table.text('scopes'));
   for (const [name, scopes] of Object.entries(limits)) {
     if (scopes)
@@ -456,11 +454,7 @@ test('no usable secret is stored, and none is printed', async (t) => {
 test('the database of the Laravel app is only read, even while the app uses it', async (t) => {
   const database = await migrated();
   const source = await createLaravelDatabase('12.x', [row12({ id: 1, name: 'Plain', secret: PLAIN })]);
-  const app = knex({
-    client: 'better-sqlite3',
-    connection: { filename: source.replace('sqlite:', '') },
-    useNullAsDefault: true,
-  });
+  const app = connectHost('better-sqlite3', source);
   await app.raw('begin immediate');
   t.like(await gatehouseJson<ImportDocument>(importArguments(database, source, '--yes')), { imported: 1 });
   await app.raw('rollback');

@@ -12,6 +12,7 @@ import knex from 'knex';
 import { mariadb, postgresql } from '../adapters/databases.ts';
 import { connect, MARIADB, POSTGRESQL } from '../adapters/servers.ts';
 import { temporaryFile } from '../adapters/temporary-file.ts';
+import { connectHost } from '../adapters/host-knex.ts';
 import { gatehouse, gatehouseJson, gatehouseProcess } from './gatehouse.ts';
 
 interface Findings {
@@ -133,7 +134,7 @@ async function readOnlyFile(t: ExecutionContext, journalMode: 'wal' | 'delete'):
   mkdirSync(folder);
   const file = join(folder, 'data.db');
   await fill(`sqlite:${file}`);
-  const host = knex({ client: 'better-sqlite3', connection: { filename: file }, useNullAsDefault: true });
+  const host = connectHost('better-sqlite3', `sqlite:${file}`);
   await host.raw(`pragma journal_mode = ${journalMode}`);
   await host.destroy();
   chmodSync(file, 0o444);

@@ -1,11 +1,11 @@
 import { execFileSync } from 'node:child_process';
 
 import test from 'ava';
-import knex from 'knex';
 import { createAdministration } from 'koa-gatehouse';
 import { knexStorage } from 'koa-gatehouse/adapters/knex';
 
 import { temporaryFile } from '../adapters/temporary-file.ts';
+import { connectHost } from '../adapters/host-knex.ts';
 import { onTerminal, screen } from './gatehouse.ts';
 
 // `script` of util-linux creates the pseudo terminal; on other systems it has other options.
@@ -29,11 +29,7 @@ async function migrated(): Promise<string> {
 
 /** Expired rows, enough for more than a second of work. */
 async function expire(address: string, count: number): Promise<void> {
-  const database = knex({
-    client: 'better-sqlite3',
-    connection: { filename: address.replace('sqlite:', '') },
-    useNullAsDefault: true,
-  });
+  const database = connectHost('better-sqlite3', address);
   await database.raw(
     `with recursive n(i) as (select 1 union all select i + 1 from n where i < ${count})
      insert into gatehouse_sessions (id, uid, payload, expires_at) select 'row' || i, 'row' || i, '{}', 1000 from n`,
@@ -42,11 +38,7 @@ async function expire(address: string, count: number): Promise<void> {
 }
 
 async function countSessions(address: string): Promise<number> {
-  const database = knex({
-    client: 'better-sqlite3',
-    connection: { filename: address.replace('sqlite:', '') },
-    useNullAsDefault: true,
-  });
+  const database = connectHost('better-sqlite3', address);
   const [row] = await database('gatehouse_sessions').count({ count: '*' });
   await database.destroy();
   return Number(row!['count']);
@@ -120,11 +112,7 @@ onTerminalTest('Ctrl-C ends prune after the current batch', async (t) => {
 onTerminalTest('an import shows its progress', async (t) => {
   const address = await migrated();
   const source = temporaryFile('laravel.sqlite');
-  const laravel = knex({
-    client: 'better-sqlite3',
-    connection: { filename: source },
-    useNullAsDefault: true,
-  });
+  const laravel = connectHost('better-sqlite3', `sqlite:${source}`);
   await laravel.raw(
     'create table oauth_clients (id integer primary key, name text, secret text, redirect text, revoked int)',
   );

@@ -1,8 +1,8 @@
 import test from 'ava';
-import createKnex from 'knex';
 import { knexStorage } from 'koa-gatehouse/adapters/knex';
 
 import { temporaryFile } from '../adapters/temporary-file.ts';
+import { connectHost } from '../adapters/host-knex.ts';
 import { startPlatform } from '../harness/platform.ts';
 import { until } from '../harness/until.ts';
 import { gatehouse, gatehouseJson } from './gatehouse.ts';
@@ -12,11 +12,7 @@ test('an erasure that is not complete fails, and says what to do', async (t) => 
   const storage = knexStorage(address);
   await storage.migrate();
   // As a user who logs in again each time.
-  const knex = createKnex({
-    client: 'better-sqlite3',
-    connection: { filename: address.slice('sqlite:'.length) },
-    useNullAsDefault: true,
-  });
+  const knex = connectHost('better-sqlite3', address);
   t.teardown(async () => Promise.all([storage.close(), knex.destroy()]));
   await storage.assignments.save('1', { roles: ['registrar'], permissions: [] });
   await knex.raw(`

@@ -4,10 +4,10 @@ import { Browser } from '../harness/browser.ts';
 import { passTime } from '../harness/clock.ts';
 import { signIn } from '../harness/platform.ts';
 import { postJson } from '../harness/requests.ts';
+import { asClient, exchangeRefreshToken, requestClientToken } from '../harness/tokens.ts';
 import {
   answer,
   beginOn,
-  credentialsOf,
   DEVICE_GRANT,
   enter,
   errorOf,
@@ -56,11 +56,7 @@ test.serial('a device gets tokens when its user has entered the code, and refres
   t.like((await platform.api('/identity', access)).body, {
     data: { type: 'user', name: 'Ann', client_id: app.client.id, scopes: ['schools:read'] },
   });
-  const refreshed = await platform.token({
-    grant_type: 'refresh_token',
-    ...credentialsOf(app),
-    refresh_token: refresh,
-  });
+  const refreshed = await exchangeRefreshToken(platform, app, refresh);
   t.is(refreshed.status, 200);
   t.is(refreshed.body.scope, 'schools:read');
 });
@@ -79,9 +75,9 @@ test.serial('a confidential client authenticates at both endpoints', async (t) =
 });
 
 test.serial('both endpoints take JSON, and the code of another client is unknown', async (t) => {
-  const { body } = await postJson(platform.url('/oauth/device_authorization'), credentialsOf(app));
+  const { body } = await postJson(platform.url('/oauth/device_authorization'), asClient(app));
   const code = String(body?.['device_code']);
-  const request = { grant_type: DEVICE_GRANT, ...credentialsOf(app), device_code: code };
+  const request = { grant_type: DEVICE_GRANT, ...asClient(app), device_code: code };
   const pending = await postJson(platform.url('/oauth/token'), request);
   t.deepEqual(errorOf(pending), [400, 'authorization_pending']);
   const other = await registerDevice(platform, { name: 'Other' });
@@ -137,11 +133,7 @@ test.serial('a poll that is repeated gets the same refresh token, until it is us
   const again = await pollLater(platform, app, code);
   t.is(again.status, 200);
   t.is(again.body?.['refresh_token'], first.body?.['refresh_token']);
-  const refreshed = await platform.token({
-    grant_type: 'refresh_token',
-    ...credentialsOf(app),
-    refresh_token: first.body?.['refresh_token'],
-  });
+  const refreshed = await exchangeRefreshToken(platform, app, first.body?.['refresh_token']);
   t.is(refreshed.status, 200);
   t.deepEqual(errorOf(await pollLater(platform, app, code)), [400, 'invalid_grant']);
   // The code was not sent through a browser, so its repetition revokes nothing.
@@ -244,12 +236,11 @@ test.serial('clients of other grant types cannot begin, and a device has no othe
   t.deepEqual(errorOf(await requestCode(platform, web)), [400, 'unauthorized_client']);
   const { status, body } = await platform.token({
     grant_type: DEVICE_GRANT,
-    client_id: web.client.id,
-    client_secret: web.secret,
+    ...asClient(web),
     device_code: 'any',
   });
   t.deepEqual([status, body.error], [400, 'unauthorized_client']);
-  const other = await platform.token({ grant_type: 'client_credentials', ...credentialsOf(app) });
+  const other = await requestClientToken(platform, app);
   t.deepEqual([other.status, other.body.error], [400, 'unauthorized_client']);
   const url = platform.url(`/oauth/authorize?client_id=${app.client.id}&response_type=code&scope=`);
   t.is((await new Browser().open(url)).status, 400);
@@ -262,7 +253,7 @@ test.serial('a bad device authorization request is refused with 400 in the form 
   t.deepEqual(errorOf(await postJson(url, { client_id: 'unknown' })), [401, 'invalid_client']);
   t.deepEqual(errorOf(await postJson(url, '[1]')), [400, 'invalid_request']);
   t.deepEqual(errorOf(await postJson(url, { client_id: { a: 1 } })), [400, 'invalid_request']);
-  const twice = await postJson(url, { ...credentialsOf(app), resource: 'nonsense' });
+  const twice = await postJson(url, { ...asClient(app), resource: 'nonsense' });
   t.deepEqual(errorOf(twice), [400, 'invalid_target']);
   const get = await fetch(url);
   t.deepEqual([get.status, get.headers.get('allow')], [405, 'POST, OPTIONS']);

@@ -10,10 +10,10 @@ import { passTime } from '../harness/clock.ts';
 import { listenerOf, people, startPlatform } from '../harness/platform.ts';
 import { postForm, send } from '../harness/requests.ts';
 import { around } from '../harness/storage.ts';
+import { asClient, exchangeRefreshToken } from '../harness/tokens.ts';
 import {
   answer,
   beginOn,
-  credentialsOf,
   DEVICE_GRANT,
   enter,
   errorOf,
@@ -79,7 +79,7 @@ test.serial('without the option nothing is there: the host has the paths, with u
   t.is(body?.['device_authorization_endpoint'], undefined);
   t.false(grantTypesOf(body).includes(DEVICE_GRANT));
   const app = await platform.registerApp();
-  const grant = { grant_type: DEVICE_GRANT, client_id: app.client.id, client_secret: app.secret };
+  const grant = { grant_type: DEVICE_GRANT, ...asClient(app) };
   const refused = await platform.token({ ...grant, device_code: 'any' });
   t.deepEqual([refused.status, refused.body.error], [400, 'unsupported_grant_type']);
   const error = await t.throwsAsync(registerDevice(platform), { instanceOf: ClientInvalidError });
@@ -94,9 +94,9 @@ test.serial('when the option is removed, devices refresh their tokens but get no
   await answer(before, await signedIn(before), userCode);
   const { body } = await poll(before, app, code);
   await using after = await startPlatform({ storage, issuer: before.origin, users: before.users });
-  const refresh = { ...credentialsOf(app), refresh_token: body?.['refresh_token'] };
+  const refresh = { ...asClient(app), refresh_token: body?.['refresh_token'] };
   t.is((await after.token({ grant_type: 'refresh_token', ...refresh })).status, 200);
-  const grant = await after.token({ grant_type: DEVICE_GRANT, ...credentialsOf(app), device_code: code });
+  const grant = await after.token({ grant_type: DEVICE_GRANT, ...asClient(app), device_code: code });
   t.is(grant.body.error, 'unsupported_grant_type');
   t.is((await after.auth.clients.update(app.client.id, { name: 'Renamed' })).name, 'Renamed');
 });
@@ -162,11 +162,7 @@ test.serial('a device gets a token for another API, which the page names, and on
   const { body } = await pollLater(platform, app, code, { resource: API });
   t.is(body?.['scope'], 'read');
   t.is((await platform.api('/identity', String(body?.['access_token']))).status, 401);
-  const refreshed = await platform.token({
-    grant_type: 'refresh_token',
-    ...credentialsOf(app),
-    refresh_token: body?.['refresh_token'],
-  });
+  const refreshed = await exchangeRefreshToken(platform, app, body?.['refresh_token']);
   t.is(refreshed.body.scope, 'read');
   const connected = await browser.open(platform.url('/account/apps'));
   t.regex(connected.text, /Documents/);

@@ -5,6 +5,7 @@ import { signIn, startPlatform } from '../harness/platform.ts';
 import type { Platform, RegisteredApp } from '../harness/platform.ts';
 import { postForm } from '../harness/requests.ts';
 import type { Answer } from '../harness/requests.ts';
+import { asClient } from '../harness/tokens.ts';
 
 export const DEVICE_GRANT = 'urn:ietf:params:oauth:grant-type:device_code';
 
@@ -45,11 +46,6 @@ export async function registerDevice(
   return platform.registerApp({ ...device, ...fields });
 }
 
-/** The parameters with which a client makes itself known. */
-export function credentialsOf({ client, secret }: RegisteredApp): Record<string, string> {
-  return { client_id: client.id, ...(secret === '' ? {} : { client_secret: secret }) };
-}
-
 /** Sends a device authorization request. */
 export async function requestCode(
   platform: Pick<Platform, 'url'>,
@@ -58,7 +54,7 @@ export async function requestCode(
   headers: Record<string, string> = {},
 ): Promise<Answer> {
   const url = platform.url('/oauth/device_authorization');
-  return postForm(url, { ...credentialsOf(app), ...parameters }, headers);
+  return postForm(url, { ...asClient(app), ...parameters }, headers);
 }
 
 /** The same. @throws Error when it was refused */
@@ -81,7 +77,7 @@ export async function poll(
 ): Promise<Answer> {
   return postForm(platform.url('/oauth/token'), {
     grant_type: DEVICE_GRANT,
-    ...credentialsOf(app),
+    ...asClient(app),
     device_code: deviceCode,
     ...parameters,
   });

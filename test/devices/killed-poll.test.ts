@@ -5,7 +5,6 @@ import { startProcess } from '../oidc/nodes.ts';
 import {
   answer,
   beginOn,
-  credentialsOf,
   errorOf,
   poll,
   pollLater,
@@ -13,6 +12,7 @@ import {
   signedIn,
   startDevicePlatform,
 } from './device.ts';
+import { exchangeRefreshToken } from '../harness/tokens.ts';
 
 // The clock of the killed node is not set ahead, so all tests of this file together may pass less than `tokens.refreshGrace`.
 onEachDatabaseInSeries(
@@ -30,11 +30,7 @@ onEachDatabaseInSeries(
 
     const again = await pollLater(platform, app, code);
     t.is(again.status, 200);
-    const { status } = await platform.token({
-      grant_type: 'refresh_token',
-      ...credentialsOf(app),
-      refresh_token: again.body?.['refresh_token'],
-    });
+    const { status } = await exchangeRefreshToken(platform, app, again.body?.['refresh_token']);
     t.is(status, 200);
     t.deepEqual(errorOf(await pollLater(platform, app, code)), [400, 'invalid_grant']);
   },

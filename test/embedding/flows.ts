@@ -2,8 +2,9 @@ import type { ExecutionContext } from 'ava';
 
 import { Browser } from '../harness/browser.ts';
 import { authorize } from '../harness/platform.ts';
-import type { Platform, RegisteredApp, TokenAnswer } from '../harness/platform.ts';
+import type { Platform, TokenAnswer } from '../harness/platform.ts';
 import { postForm, postJson } from '../harness/requests.ts';
+import { asClient } from '../harness/tokens.ts';
 
 /** The format of the parameters. */
 export type Format = 'JSON' | 'form';
@@ -26,10 +27,6 @@ export async function askToken(
   return { status, headers, body: (body ?? { error: text }) as TokenAnswer['body'] };
 }
 
-export function secretOf({ client, secret }: RegisteredApp): { client_id: string; client_secret: string } {
-  return { client_id: client.id, client_secret: secret };
-}
-
 /** Runs the three grants and calls the API with each access token. */
 export async function runGrants(
   t: ExecutionContext,
@@ -37,7 +34,7 @@ export async function runGrants(
   { format = 'JSON', browser = new Browser(platform.reach) }: { format?: Format; browser?: Browser } = {},
 ): Promise<void> {
   const [app, service] = [await platform.registerApp(), await platform.registerService(['view_schools'])];
-  const own = await askToken(platform, format, { grant_type: 'client_credentials', ...secretOf(service) });
+  const own = await askToken(platform, format, { grant_type: 'client_credentials', ...asClient(service) });
   t.is(own.status, 200, JSON.stringify(own.body));
   t.is((await platform.api('/schools', own.body.access_token)).status, 200);
 
@@ -46,14 +43,14 @@ export async function runGrants(
   t.is(callback.get('iss'), platform.auth.issuer);
   const issued = await askToken(platform, format, {
     grant_type: 'authorization_code',
-    ...secretOf(app),
+    ...asClient(app),
     redirect_uri: app.redirectUri,
     code: callback.get('code') ?? '',
   });
   t.is(issued.status, 200, JSON.stringify(issued.body));
   const refreshed = await askToken(platform, format, {
     grant_type: 'refresh_token',
-    ...secretOf(app),
+    ...asClient(app),
     refresh_token: issued.body.refresh_token,
   });
   t.is(refreshed.status, 200, JSON.stringify(refreshed.body));

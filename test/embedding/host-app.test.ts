@@ -10,7 +10,8 @@ import { Browser } from '../harness/browser.ts';
 import { authorize, authorizeUrl, signIn, startPlatform } from '../harness/platform.ts';
 import type { Platform } from '../harness/platform.ts';
 import { postForm, postJson } from '../harness/requests.ts';
-import { askToken, FORMATS, runGrants, secretOf } from './flows.ts';
+import { asClient } from '../harness/tokens.ts';
+import { askToken, FORMATS, runGrants } from './flows.ts';
 import { hostApp } from './host.ts';
 import type { HostOptions, Report } from './host.ts';
 
@@ -120,7 +121,7 @@ test("middleware of the host runs for the server's requests", async (t) => {
   const service = await platform.registerService();
   const { headers } = await askToken(platform, 'form', {
     grant_type: 'client_credentials',
-    ...secretOf(service),
+    ...asClient(service),
   });
   t.regex(headers.get('x-response-time') ?? '', /^\d+ms$/);
   t.is(headers.get('x-logged'), 'POST /oauth/token 200');
@@ -215,7 +216,7 @@ for (const [place, middlewares] of Object.entries(parsers)) {
   test(`an invalid body is a 4xx, and the connection can be used afterwards: ${place}`, async (t) => {
     await using platform = await startPlatform({}, { app: hostApp(middlewares) });
     const service = await platform.registerService();
-    const good = new URLSearchParams({ grant_type: 'client_credentials', ...secretOf(service) }).toString();
+    const good = new URLSearchParams({ grant_type: 'client_credentials', ...asClient(service) }).toString();
     const agent = new Agent({ keepAlive: true, maxSockets: 1 });
     t.teardown(() => agent.destroy());
     for (const [name, [type, body]] of Object.entries(broken)) {
@@ -288,11 +289,11 @@ const setStatusAndBody: Middleware = async (ctx, next) => {
 test('a status or body set by earlier middleware of the host is replaced', async (t) => {
   await using platform = await startPlatform({}, { app: hostApp({ front: [setStatusAndBody] }) });
   const [app, service] = [await platform.registerApp(), await platform.registerService()];
-  const issued = await askToken(platform, 'JSON', { grant_type: 'client_credentials', ...secretOf(service) });
+  const issued = await askToken(platform, 'JSON', { grant_type: 'client_credentials', ...asClient(service) });
   t.is(issued.status, 200);
   t.is(issued.headers.get('content-type'), 'application/json; charset=utf-8');
   const revoked = await postForm(platform.url('/oauth/revoke'), {
-    ...secretOf(service),
+    ...asClient(service),
     token: issued.body.access_token,
   });
   t.is(revoked.status, 200);

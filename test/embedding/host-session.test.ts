@@ -11,6 +11,7 @@ import { Browser } from '../harness/browser.ts';
 import type { Page } from '../harness/browser.ts';
 import { authorizeUrl, listenerOf, people, signIn, startPlatform } from '../harness/platform.ts';
 import type { AppParts, Mounting, Person, Platform, RegisteredApp } from '../harness/platform.ts';
+import { exchangeCode } from '../harness/tokens.ts';
 
 /** A platform whose users log in at the host, a client, and a browser. */
 interface Host extends AsyncDisposable {
@@ -83,13 +84,7 @@ async function ownerOf(platform: Platform, client: RegisteredApp, page: Page): P
   if (!page.location) throw new Error(`No redirect, but ${page.status}: ${page.text}`);
   const code = page.location.searchParams.get('code');
   if (code === null) throw new Error(`No code: ${page.location.href}`);
-  const { body } = await platform.token({
-    grant_type: 'authorization_code',
-    client_id: client.client.id,
-    client_secret: client.secret,
-    redirect_uri: client.redirectUri,
-    code,
-  });
+  const { body } = await exchangeCode(platform, client, code);
   const { body: identity } = await platform.api('/identity', body.access_token);
   return (identity['data'] as { name: string }).name;
 }

@@ -15,7 +15,8 @@ import { Browser } from '../harness/browser.ts';
 import { authorizeUrl, gate, people, signIn, startPlatform } from '../harness/platform.ts';
 import type { Mounting } from '../harness/platform.ts';
 import { postJson, send } from '../harness/requests.ts';
-import { askToken, FORMATS, secretOf } from './flows.ts';
+import { asClient } from '../harness/tokens.ts';
+import { askToken, FORMATS } from './flows.ts';
 
 /** `http.createServer(auth.callback())`, without an app. */
 const alone: Mounting = { app: ({ auth }) => auth.callback() };
@@ -27,7 +28,7 @@ for (const path of ['', '/auth']) {
     for (const format of FORMATS) {
       const response = await askToken(platform, format, {
         grant_type: 'client_credentials',
-        ...secretOf(service),
+        ...asClient(service),
       });
       t.is(response.status, 200);
       const browser = new Browser();
@@ -38,7 +39,7 @@ for (const path of ['', '/auth']) {
       const code = back.location?.searchParams.get('code') ?? '';
       const parameters = {
         grant_type: 'authorization_code',
-        ...secretOf(app),
+        ...asClient(app),
         redirect_uri: app.redirectUri,
         code,
       };
@@ -47,7 +48,7 @@ for (const path of ['', '/auth']) {
       const { refresh_token } = issued.body;
       const refreshed = await askToken(platform, format, {
         grant_type: 'refresh_token',
-        ...secretOf(app),
+        ...asClient(app),
         refresh_token,
       });
       t.is(refreshed.status, 200);
@@ -205,7 +206,7 @@ test('without trustProxy, X-Forwarded-For does not change the client address', a
     await using platform = await startPlatform(options, alone);
     const service = await platform.registerService();
     const headers = { 'x-forwarded-for': '203.0.113.9' };
-    const parameters = { grant_type: 'client_credentials', ...secretOf(service) };
+    const parameters = { grant_type: 'client_credentials', ...asClient(service) };
     t.is((await postJson(platform.url('/oauth/token'), parameters, headers)).status, 200);
     const [issued] = await platform.auth.audit.list({ types: ['token_issued'] });
     t.is(issued?.address, address, JSON.stringify(options));
@@ -246,7 +247,7 @@ test('behind a framework that has parsed the body onto Node’s request', async 
   for (const format of FORMATS) {
     const response = await askToken(platform, format, {
       grant_type: 'client_credentials',
-      ...secretOf(service),
+      ...asClient(service),
     });
     t.is(response.status, 200, JSON.stringify(response.body));
   }

@@ -18,7 +18,8 @@ import {
 import type { Platform } from '../harness/platform.ts';
 import { send } from '../harness/requests.ts';
 import { serve } from '../harness/serve.ts';
-import { FORMATS, runGrants, secretOf } from './flows.ts';
+import { asClient } from '../harness/tokens.ts';
+import { FORMATS, runGrants } from './flows.ts';
 
 type Server = Omit<Platform, 'users' | 'logger' | typeof Symbol.asyncDispose>;
 
@@ -99,7 +100,7 @@ for (const [name, storages] of Object.entries({
     const [app, service] = [await one.registerApp(), await one.registerService(['view_schools'])];
     const foreignService = await other.registerService(['view_schools']);
     const ofUser = await runCodeFlow(one as Platform, app);
-    const ofClient = await one.token({ grant_type: 'client_credentials', ...secretOf(service) });
+    const ofClient = await one.token({ grant_type: 'client_credentials', ...asClient(service) });
 
     for (const token of [ofUser.body.access_token, ofClient.body.access_token]) {
       t.is((await one.api('/schools', token)).status, 200);
@@ -114,7 +115,7 @@ for (const [name, storages] of Object.entries({
         refused.headers.get('www-authenticate'),
         `Bearer realm="${other.auth.issuer}", error="invalid_token", error_description="${String(refused.body['message'])}"`,
       );
-      const body = new URLSearchParams({ ...secretOf(foreignService), token });
+      const body = new URLSearchParams({ ...asClient(foreignService), token });
       const introspected = await send(other.url('/oauth/introspect'), { method: 'POST', body });
       t.is(introspected.status, 200);
       t.deepEqual(introspected.body, { active: false });
@@ -132,7 +133,7 @@ test('clients and refresh tokens of one server are unknown to the other', async 
   const issued = await runCodeFlow(one as Platform, app);
   const otherClient = await other.token({
     grant_type: 'refresh_token',
-    ...secretOf(app),
+    ...asClient(app),
     refresh_token: issued.body.refresh_token,
   });
   t.is(otherClient.status, 401);
@@ -140,7 +141,7 @@ test('clients and refresh tokens of one server are unknown to the other', async 
   const foreign = await other.registerApp();
   const stolen = await other.token({
     grant_type: 'refresh_token',
-    ...secretOf(foreign),
+    ...asClient(foreign),
     refresh_token: issued.body.refresh_token,
   });
   t.is(stolen.status, 400);

@@ -3,7 +3,6 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 
 import test from 'ava';
-import knex from 'knex';
 import { createAdministration } from 'koa-gatehouse';
 import { knexStorage } from 'koa-gatehouse/adapters/knex';
 
@@ -11,6 +10,7 @@ import { openDatabase } from '../../examples/server/database.ts';
 import { keyEncryptionKeyIn } from '../../examples/server/key-encryption-key.ts';
 import { runExample, startForScripts, temporaryDirectory } from './running-example.ts';
 import type { Announced } from './running-example.ts';
+import { connectHost } from '../adapters/host-knex.ts';
 
 test('a second start keeps the data, prints no secret, and adds redirect URIs once', async (t) => {
   await using directory = await temporaryDirectory();
@@ -75,11 +75,7 @@ test('two nodes that start at once share one database, and one of them seeds it'
 test('a node waits while another one puts a new file into WAL mode', async (t) => {
   await using directory = await temporaryDirectory();
   const file = join(directory.path, 'shared.sqlite');
-  const other = knex({
-    client: 'better-sqlite3',
-    connection: { filename: file },
-    useNullAsDefault: true,
-  });
+  const other = connectHost('better-sqlite3', `sqlite:${file}`);
   t.teardown(async () => other.destroy());
   const transaction = await other.transaction();
   await transaction.raw('create table t (a)');

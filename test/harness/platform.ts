@@ -8,6 +8,7 @@ import type { RequestListener } from 'node:http';
 import { listen } from '../../lib/testing/test-server.ts';
 import { Browser } from './browser.ts';
 import type { Page } from './browser.ts';
+import { exchangeCode } from './tokens.ts';
 
 type Permission = 'view_schools' | 'edit_schools';
 
@@ -284,11 +285,5 @@ export async function runCodeFlow(
   options: Parameters<typeof authorize>[2] = {},
 ): Promise<TokenAnswer> {
   const callback = await authorize(platform, app, options);
-  return platform.token({
-    grant_type: 'authorization_code',
-    client_id: app.client.id,
-    client_secret: app.secret,
-    redirect_uri: app.redirectUri,
-    code: callback.get('code'),
-  });
+  return exchangeCode(platform, app, callback.get('code'));
 }

@@ -3,6 +3,7 @@ import type { Interactions } from 'koa-gatehouse';
 import { readForm } from '../../lib/http/form.ts';
 import { Browser } from '../harness/browser.ts';
 import { authorizeUrl, startPlatform } from '../harness/platform.ts';
+import { exchangeCode } from '../harness/tokens.ts';
 
 /** A host's own pages for login, consent and errors, in one function; other requests pass through. */
 const ownPages: Interactions = (flow) => ({
@@ -117,13 +118,7 @@ test('own pages can pass which of the optional scopes the user grants', async (t
     answers.push(chosen);
     const page = await browser.open(authorizeUrl(platform, app, { scope }));
     if (!page.location) return `${page.status} ${page.heading}`;
-    const { body } = await platform.token({
-      grant_type: 'authorization_code',
-      client_id: app.client.id,
-      client_secret: app.secret,
-      redirect_uri: app.redirectUri,
-      code: page.location.searchParams.get('code'),
-    });
+    const { body } = await exchangeCode(platform, app, page.location.searchParams.get('code'));
     return body.scope ?? '';
   };
   const all = 'schools:read schools:write profile';

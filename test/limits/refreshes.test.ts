@@ -4,7 +4,8 @@ import type { ExecutionContext } from 'ava';
 import { passTime, stopClock } from '../harness/clock.ts';
 import { authorize, startPlatform } from '../harness/platform.ts';
 import { pkce } from '../harness/pkce.ts';
-import type { Platform, RegisteredApp, TokenAnswer } from '../harness/platform.ts';
+import type { Platform, RegisteredApp } from '../harness/platform.ts';
+import { asClient, exchangeCode, exchangeRefreshToken } from '../harness/tokens.ts';
 
 type Options = NonNullable<Parameters<typeof startPlatform>[0]>;
 
@@ -17,20 +18,11 @@ async function start(
   return { platform, app: await platform.registerApp({ firstParty: true, confidential: false }) };
 }
 
-async function refresh(platform: Platform, app: RegisteredApp, token: string): Promise<TokenAnswer> {
-  return platform.token({
-    grant_type: 'refresh_token',
-    client_id: app.client.id,
-    client_secret: app.secret,
-    refresh_token: token,
-  });
-}
-
 /** Refreshes until it is refused. Resolves to the number of successful refreshes, the refusal and the current refresh token. */
 async function refreshInLoop(platform: Platform, app: RegisteredApp, first: string, most = 1000) {
   let token = first;
   for (let count = 0; count < most; count += 1) {
-    const answer = await refresh(platform, app, token);
+    const answer = await exchangeRefreshToken(platform, app, token);
     if (answer.status !== 200) return { count, answer, token };
     token = answer.body.refresh_token;
   }
@@ -40,14 +32,7 @@ async function refreshInLoop(platform: Platform, app: RegisteredApp, first: stri
 async function newToken(platform: Platform, app: RegisteredApp): Promise<string> {
   const { parameters, verifier } = pkce();
   const callback = await authorize(platform, app, { parameters });
-  const { body } = await platform.token({
-    grant_type: 'authorization_code',
-    client_id: app.client.id,
-    client_secret: app.secret,
-    redirect_uri: app.redirectUri,
-    code: callback.get('code'),
-    code_verifier: verifier,
-  });
+  const { body } = await exchangeCode(platform, app, callback.get('code'), { code_verifier: verifier });
   return body.refresh_token;
 }
 
@@ -68,11 +53,15 @@ test.serial(
     t.is(answer?.headers.get('retry-after'), '3600');
     const [refused] = await platform.auth.audit.list({ clientId: app.client.id, types: ['token_refused'] });
     t.like(refused, { userId: '1', error: 'temporarily_unavailable' });
-    t.is((await refresh(platform, app, other)).status, 200, 'another authorization of the same user and app');
+    t.is(
+      (await exchangeRefreshToken(platform, app, other)).status,
+      200,
+      'another authorization of the same user and app',
+    );
     passTime(3599);
-    t.is((await refresh(platform, app, token)).headers.get('retry-after'), '1');
+    t.is((await exchangeRefreshToken(platform, app, token)).headers.get('retry-after'), '1');
     passTime(1);
-    t.is((await refresh(platform, app, token)).status, 200);
+    t.is((await exchangeRefreshToken(platform, app, token)).status, 200);
   },
 );
 
@@ -82,14 +71,18 @@ test.serial(
     using _stopped = stopClock();
     const { app, platform } = await start(t, { limits: { refreshes: 3 } });
     const first = await newToken(platform, app);
-    t.is((await refresh(platform, app, first)).status, 200);
-    t.is((await refresh(platform, app, first)).status, 200);
-    const wrong = { grant_type: 'refresh_token', client_id: app.client.id, client_secret: app.secret };
+    t.is((await exchangeRefreshToken(platform, app, first)).status, 200);
+    t.is((await exchangeRefreshToken(platform, app, first)).status, 200);
+    const wrong = { grant_type: 'refresh_token', ...asClient(app) };
     t.is((await platform.token({ ...wrong, refresh_token: first, scope: 'schools:read' })).status, 400);
-    t.is((await refresh(platform, app, first)).status, 200);
-    t.is((await refresh(platform, app, first)).status, 429);
+    t.is((await exchangeRefreshToken(platform, app, first)).status, 200);
+    t.is((await exchangeRefreshToken(platform, app, first)).status, 429);
     passTime(60);
-    t.is((await refresh(platform, app, first)).body.error, 'invalid_grant', 'reuse after the grace');
+    t.is(
+      (await exchangeRefreshToken(platform, app, first)).body.error,
+      'invalid_grant',
+      'reuse after the grace',
+    );
   },
 );
 

@@ -5,7 +5,7 @@ import { temporaryFile } from '../adapters/temporary-file.ts';
 import { Browser } from '../harness/browser.ts';
 import { passTime } from '../harness/clock.ts';
 import { authorize, authorizeUrl, runCodeFlow, startPlatform } from '../harness/platform.ts';
-import { asClient } from './families.ts';
+import { exchangeRefreshToken } from '../harness/tokens.ts';
 
 const DAY = 86_400;
 const YEAR = 365 * DAY;
@@ -35,8 +35,7 @@ for (const { lifetimes, every, times } of [
     });
     const app = await platform.registerApp({ firstParty: true });
     let { body } = await runCodeFlow(platform, app);
-    const refresh = async () =>
-      platform.token({ grant_type: 'refresh_token', ...asClient(app), refresh_token: body.refresh_token });
+    const refresh = async () => exchangeRefreshToken(platform, app, body.refresh_token);
     for (let time = 1; time <= times; time += 1) {
       passTime(every);
       const next = await refresh();

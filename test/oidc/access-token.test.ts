@@ -17,6 +17,7 @@ import { passTime } from '../harness/clock.ts';
 import { Browser } from '../harness/browser.ts';
 import { authorize, authorizeUrl, runCodeFlow, signIn, startPlatform } from '../harness/platform.ts';
 import { send } from '../harness/requests.ts';
+import { requestClientToken } from '../harness/tokens.ts';
 
 const storage = memoryStorage();
 const platform = await startPlatform({ storage });
@@ -25,11 +26,7 @@ const service = await platform.registerService(['view_schools']);
 const before = Math.floor(Date.now() / 1000);
 const { body: ofUser } = await runCodeFlow(platform, app, { parameters: { scope: 'schools:read' } });
 const after = Date.now() / 1000;
-const { body: ofClient } = await platform.token({
-  grant_type: 'client_credentials',
-  client_id: service.client.id,
-  client_secret: service.secret,
-});
+const { body: ofClient } = await requestClientToken(platform, service);
 const published = (await send(`${platform.origin}/oauth/jwks`)).body?.['keys'] as JWK[];
 // The key of the server, so that the tests below show the other checks and not only that of the signature.
 const [stored] = await storage.keys.list('token');
@@ -126,11 +123,7 @@ test('signingAlgorithm makes RS256 and EdDSA keys and tokens', async (t) => {
   ] as const) {
     await using other = await startPlatform({ tokens: { algorithm: signingAlgorithm } });
     const one = await other.registerService();
-    const { body } = await other.token({
-      grant_type: 'client_credentials',
-      client_id: one.client.id,
-      client_secret: one.secret,
-    });
+    const { body } = await requestClientToken(other, one);
     t.like(decodeProtectedHeader(body.access_token), { alg: signingAlgorithm, typ: 'at+jwt' });
     t.is((await other.api('/identity', body.access_token)).status, 200);
     const { body: set } = await send(`${other.origin}/oauth/jwks`);

@@ -9,6 +9,7 @@ import type { TestDatabase } from '../adapters/databases.ts';
 import { Browser } from '../harness/browser.ts';
 import { authorize, authorizeUrl, runCodeFlow, signIn, startPlatform } from '../harness/platform.ts';
 import { pkce } from '../harness/pkce.ts';
+import { asClient, exchangeRefreshToken, requestClientToken } from '../harness/tokens.ts';
 
 const KEY = 'a-key-encryption-key-that-is-long-enough';
 const COOKIE_KEY = 'a-cookie-key-that-is-long-enough-too-';
@@ -57,7 +58,7 @@ onEachDatabase('no usable credential of any kind is in the database', async (t, 
   const browser = new Browser();
   const waiting = (await authorize(platform, app, { browser, parameters })).get('code')!;
   const redeemed = (await authorize(platform, app, { browser })).get('code')!;
-  const client = { client_id: app.client.id, client_secret: app.secret };
+  const client = asClient(app);
   const first = await platform.token({
     grant_type: 'authorization_code',
     ...client,
@@ -70,11 +71,7 @@ onEachDatabase('no usable credential of any kind is in the database', async (t, 
   const revoked = await runCodeFlow(platform, app, { browser });
   await platform.auth.revoke({ token: revoked.body.refresh_token });
   await platform.auth.revoke({ token: third.body.access_token });
-  const ofService = await platform.token({
-    grant_type: 'client_credentials',
-    client_id: service.client.id,
-    client_secret: service.secret,
-  });
+  const ofService = await requestClientToken(platform, service);
 
   const cookies = [arriving, deciding, answered, browser].flatMap((one) => one.cookies);
   t.true(cookies.some(({ name }) => /^gatehouse_session_\d+$/.test(name)));
@@ -155,12 +152,7 @@ onEachDatabase(
     await using platform = await startPlatform({ storage: knexStorage(address) });
     const app = await platform.registerApp();
     const { body: first } = await runCodeFlow(platform, app);
-    const { body: second } = await platform.token({
-      grant_type: 'refresh_token',
-      client_id: app.client.id,
-      client_secret: app.secret,
-      refresh_token: first.refresh_token,
-    });
+    const { body: second } = await exchangeRefreshToken(platform, app, first.refresh_token);
     const rows = (await contentsOf(database, address)).get('gatehouse_credentials')!;
     const [row, ...others] = rows.filter((one) => one['sealed_successor'] !== null);
     t.deepEqual(others, []);

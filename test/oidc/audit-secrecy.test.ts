@@ -8,7 +8,7 @@ import { Browser } from '../harness/browser.ts';
 import { authorize, authorizeUrl, runCodeFlow, signIn, startPlatform } from '../harness/platform.ts';
 import { pkce } from '../harness/pkce.ts';
 import { basic, postForm, postJson, send } from '../harness/requests.ts';
-import { asClient } from './families.ts';
+import { asClient } from '../harness/tokens.ts';
 
 test('audit events and log lines contain no credential and no text of a request', async (t) => {
   const storage = memoryStorage();

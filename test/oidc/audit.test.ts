@@ -9,7 +9,7 @@ import { authorize, authorizeUrl, runCodeFlow, signIn, startPlatform } from '../
 import type { Platform, RegisteredApp } from '../harness/platform.ts';
 import { postForm, postJson } from '../harness/requests.ts';
 import { around } from '../harness/storage.ts';
-import { asClient } from './families.ts';
+import { asClient, exchangeRefreshToken, requestClientToken } from '../harness/tokens.ts';
 
 const platform = await startPlatform();
 test.after.always(() => platform[Symbol.asyncDispose]());
@@ -45,7 +45,7 @@ async function eventsDuring(type: AuditEventType, act: () => Promise<unknown>): 
 
 test('token_issued for a client, for a user and for a refresh', async (t) => {
   const service = await platform.registerService();
-  await platform.token({ grant_type: 'client_credentials', ...asClient(service) });
+  await requestClientToken(platform, service);
   const clientId = service.client.id;
   t.deepEqual(await eventsOf(service), [
     { type: 'token_issued', clientId, grantType: 'client_credentials', ...HERE },
@@ -53,11 +53,7 @@ test('token_issued for a client, for a user and for a refresh', async (t) => {
 
   const app = await platform.registerApp({ firstParty: true });
   const { body } = await runCodeFlow(platform, app);
-  await platform.token({
-    grant_type: 'refresh_token',
-    ...asClient(app),
-    refresh_token: body.refresh_token,
-  });
+  await exchangeRefreshToken(platform, app, body.refresh_token);
   const grantId = decodeJwt(body.access_token)['grant_id'];
   const issued = { type: 'token_issued', clientId: app.client.id, userId: '1', grantId, ...HERE };
   t.deepEqual(await eventsOf(app), [
@@ -112,7 +108,7 @@ test('token_refused has a reason that the response does not have', async (t) => 
 test('events of a disabled app have that as reason', async (t) => {
   const app = await platform.registerApp();
   await platform.auth.clients.disable(app.client.id);
-  await platform.token({ grant_type: 'refresh_token', ...asClient(app), refresh_token: 'x' });
+  await exchangeRefreshToken(platform, app, 'x');
   await new Browser().get(authorizeUrl(platform, app));
   const clientId = app.client.id;
   t.deepEqual((await eventsOf(app)).slice(1), [
@@ -195,7 +191,7 @@ test('POST /oauth/revoke records which token or grant was revoked', async (t) =>
   const app = await platform.registerApp({ firstParty: true });
   const service = await platform.registerService();
   const { body } = await runCodeFlow(platform, app);
-  const own = await platform.token({ grant_type: 'client_credentials', ...asClient(service) });
+  const own = await requestClientToken(platform, service);
   for (const [by, token] of [
     [app, body.access_token],
     [app, body.refresh_token],
@@ -296,7 +292,7 @@ test('when events cannot be stored, requests are answered and listeners are call
   const issued: string[] = [];
   own.auth.events.on('token_issued', ({ clientId }) => issued.push(clientId));
   for (let count = 0; count < 3; count += 1) {
-    t.is((await own.token({ grant_type: 'client_credentials', ...asClient(service) })).status, 200);
+    t.is((await requestClientToken(own, service)).status, 200);
   }
   t.deepEqual(new Set(issued), new Set([service.client.id]));
   await t.throwsAsync(own.auth.audit.flush());

@@ -6,6 +6,7 @@ import { passTime } from '../harness/clock.ts';
 import { authorize, startPlatform } from '../harness/platform.ts';
 import type { RegisteredApp, TokenAnswer } from '../harness/platform.ts';
 import { pausable } from '../harness/storage.ts';
+import { exchangeCode, exchangeRefreshToken } from '../harness/tokens.ts';
 
 const { storage, gather, pause } = pausable(memoryStorage());
 const platform = await startPlatform({ storage, limits: { attempts: false } });
@@ -22,23 +23,11 @@ async function redeem(
   by: RegisteredApp = app,
   more: Record<string, string> = {},
 ): Promise<TokenAnswer> {
-  return platform.token({
-    grant_type: 'authorization_code',
-    client_id: by.client.id,
-    client_secret: by.secret,
-    redirect_uri: by.redirectUri,
-    code,
-    ...more,
-  });
+  return exchangeCode(platform, by, code, more);
 }
 
 async function refresh(token: string, by: RegisteredApp = app): Promise<TokenAnswer> {
-  return platform.token({
-    grant_type: 'refresh_token',
-    client_id: by.client.id,
-    client_secret: by.secret,
-    refresh_token: token,
-  });
+  return exchangeRefreshToken(platform, by, token);
 }
 
 const REFUSED = { error: 'invalid_grant', error_description: 'grant request is invalid' };

@@ -7,7 +7,7 @@ import { Browser } from '../harness/browser.ts';
 import { runCodeFlow, startPlatform } from '../harness/platform.ts';
 import { around, pausable } from '../harness/storage.ts';
 import { until } from '../harness/until.ts';
-import { asClient } from './families.ts';
+import { asClient, requestClientToken } from '../harness/tokens.ts';
 
 const HOUR = 3600;
 const LAG = 5;
@@ -81,7 +81,7 @@ test.serial('client credentials record no use of an authorized app', async (t) =
   });
   await using own = await startPlatform({ storage: watched });
   const service = await own.registerService();
-  const { body } = await own.token({ grant_type: 'client_credentials', ...asClient(service) });
+  const { body } = await requestClientToken(own, service);
   await own.api('/identity', body.access_token);
   await own.auth.close();
   t.true(calls.includes('clients.touchSecret'));

@@ -11,7 +11,8 @@ import { hasPgBouncer, startPgBouncer } from '../adapters/pgbouncer.ts';
 import { connect, POSTGRESQL } from '../adapters/servers.ts';
 import { startPlatform } from '../harness/platform.ts';
 import type { Platform } from '../harness/platform.ts';
-import { asClient, familiesOf } from './families.ts';
+import { requestClientToken } from '../harness/tokens.ts';
+import { familiesOf } from './families.ts';
 
 // No cache is read again in the time of a test, so only a message of the other node can be the reason.
 const revocationLag = '1 hour';
@@ -49,7 +50,7 @@ async function tokenAt(
   there: Platform,
 ): Promise<{ id: string; token: string }> {
   const service = await here.registerService();
-  const { body } = await there.token({ grant_type: 'client_credentials', ...asClient(service) });
+  const { body } = await requestClientToken(there, service);
   t.is((await there.api('/identity', body.access_token)).status, 200);
   return { id: service.client.id, token: body.access_token };
 }

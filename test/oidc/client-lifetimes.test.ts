@@ -7,21 +7,13 @@ import { memoryStorage } from 'koa-gatehouse/adapters/memory';
 import { onEachDatabase } from '../adapters/databases.ts';
 import { passTime } from '../harness/clock.ts';
 import { runCodeFlow, startPlatform } from '../harness/platform.ts';
-import type { Platform, RegisteredApp, TokenAnswer } from '../harness/platform.ts';
-import { asClient } from './families.ts';
+import type { TokenAnswer } from '../harness/platform.ts';
+import { exchangeRefreshToken, requestClientToken } from '../harness/tokens.ts';
 
 const HOUR = 3600;
 const DAY = 24 * HOUR;
 
 const OWN = { accessToken: '15 minutes', refreshToken: '1 day', refreshTokenAbsolute: '2 days' } as const;
-
-async function refresh(platform: Platform, app: RegisteredApp, token: string): Promise<TokenAnswer> {
-  return platform.token({ grant_type: 'refresh_token', ...asClient(app), refresh_token: token });
-}
-
-async function asService(platform: Platform, service: RegisteredApp): Promise<TokenAnswer> {
-  return platform.token({ grant_type: 'client_credentials', ...asClient(service) });
-}
 
 /** The lifetime of a token, in seconds. */
 function lifetimeOf(token: string): number {
@@ -44,20 +36,23 @@ onEachDatabase('lifetimes of a client hold for each grant type', async (t, _data
   t.deepEqual((await clients.find(app.client.id))?.lifetimes, app.client.lifetimes);
   const service = await platform.registerService();
   const { id } = service.client;
-  t.deepEqual(lifetimesIn(await asService(platform, service)), [200, 365 * DAY, 365 * DAY]);
+  t.deepEqual(lifetimesIn(await requestClientToken(platform, service)), [200, 365 * DAY, 365 * DAY]);
   await clients.update(id, { lifetimes: { accessToken: 600 } });
-  t.deepEqual(lifetimesIn(await asService(platform, service)), [200, 600, 600], 'for new tokens');
+  t.deepEqual(lifetimesIn(await requestClientToken(platform, service)), [200, 600, 600], 'for new tokens');
   await clients.update(id, { name: 'Renamed' });
-  t.deepEqual(lifetimesIn(await asService(platform, service)), [200, 600, 600]);
+  t.deepEqual(lifetimesIn(await requestClientToken(platform, service)), [200, 600, 600]);
   await clients.update(id, { lifetimes: {} });
-  t.deepEqual(lifetimesIn(await asService(platform, service)), [200, 365 * DAY, 365 * DAY]);
+  t.deepEqual(lifetimesIn(await requestClientToken(platform, service)), [200, 365 * DAY, 365 * DAY]);
 
   const first = await runCodeFlow(platform, app);
   t.deepEqual(lifetimesIn(first), [200, 900, 900]);
-  const second = await refresh(platform, app, first.body.refresh_token);
+  const second = await exchangeRefreshToken(platform, app, first.body.refresh_token);
   t.deepEqual(lifetimesIn(second), [200, 900, 900]);
   await clients.update(app.client.id, { lifetimes: { accessToken: '5 minutes' } });
-  t.deepEqual(lifetimesIn(await refresh(platform, app, second.body.refresh_token)), [200, 300, 300]);
+  t.deepEqual(
+    lifetimesIn(await exchangeRefreshToken(platform, app, second.body.refresh_token)),
+    [200, 300, 300],
+  );
   const records = await platform.auth.audit.list({ clientId: app.client.id, types: ['client_updated'] });
   t.like(records[0], { fields: ['lifetimes'] });
 });
@@ -69,14 +64,14 @@ test.serial('refreshToken and refreshTokenAbsolute of a client end refresh token
   let { body } = await runCodeFlow(platform, app);
   for (let time = 1; time <= 3; time += 1) {
     passTime(15 * HOUR);
-    const next = await refresh(platform, app, body.refresh_token);
+    const next = await exchangeRefreshToken(platform, app, body.refresh_token);
     t.is(next.status, 200, `time ${time}`);
     ({ body } = next);
   }
-  const tooLate = await refresh(platform, app, unused.body.refresh_token);
+  const tooLate = await exchangeRefreshToken(platform, app, unused.body.refresh_token);
   t.deepEqual([tooLate.status, tooLate.body.error], [400, 'invalid_grant'], 'unused for a day');
   passTime(4 * HOUR);
-  const ended = await refresh(platform, app, body.refresh_token);
+  const ended = await exchangeRefreshToken(platform, app, body.refresh_token);
   t.deepEqual([ended.status, ended.body.error], [400, 'invalid_grant'], 'two days after the consent');
 });
 

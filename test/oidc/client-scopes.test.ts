@@ -9,6 +9,7 @@ import { passTime } from '../harness/clock.ts';
 import { authorizeUrl, runCodeFlow, signIn, startPlatform } from '../harness/platform.ts';
 import type { Platform, RegisteredApp, TokenAnswer } from '../harness/platform.ts';
 import { postForm } from '../harness/requests.ts';
+import { asClient, exchangeRefreshToken, requestClientToken } from '../harness/tokens.ts';
 import { platformOn } from './on-databases.ts';
 
 /** A registrar, with the permissions to view and edit schools. */
@@ -21,15 +22,6 @@ async function asCleo(platform: Platform): Promise<Browser> {
   return browser;
 }
 
-async function refresh(platform: Platform, app: RegisteredApp, token: string): Promise<TokenAnswer> {
-  return platform.token({
-    grant_type: 'refresh_token',
-    client_id: app.client.id,
-    client_secret: app.secret,
-    refresh_token: token,
-  });
-}
-
 async function service(platform: Platform, scopes: readonly string[] | undefined): Promise<RegisteredApp> {
   const { client, secret } = await platform.auth.clients.create({
     name: 'Nightly',
@@ -40,17 +32,8 @@ async function service(platform: Platform, scopes: readonly string[] | undefined
   return { client, secret: secret!.value, redirectUri: '' };
 }
 
-async function serviceToken(
-  platform: Platform,
-  { client, secret }: RegisteredApp,
-  scope?: string,
-): Promise<TokenAnswer> {
-  return platform.token({
-    grant_type: 'client_credentials',
-    client_id: client.id,
-    client_secret: secret,
-    ...(scope === undefined ? {} : { scope }),
-  });
+async function serviceToken(platform: Platform, app: RegisteredApp, scope?: string): Promise<TokenAnswer> {
+  return requestClientToken(platform, app, scope === undefined ? {} : { scope });
 }
 
 async function identity(
@@ -87,7 +70,7 @@ onEachDatabaseInSeries(
       const message = JSON.stringify(scopes);
 
       const first = (await runCodeFlow(platform, app, { browser })).body;
-      const next = (await refresh(platform, app, first.refresh_token)).body;
+      const next = (await exchangeRefreshToken(platform, app, first.refresh_token)).body;
       const own = (await serviceToken(platform, machine)).body;
       for (const body of [first, next, own]) {
         t.deepEqual((await identity(platform, body.access_token)).permissions, [...permissions], message);
@@ -125,13 +108,12 @@ onEachDatabaseInSeries(
     for (const scopes of [undefined, ['schools:read']]) {
       for (const { client } of [app, machine]) await platform.auth.clients.update(client.id, { scopes });
       passTime(1.1);
-      const next = (await refresh(platform, app, body.refresh_token)).body;
+      const next = (await exchangeRefreshToken(platform, app, body.refresh_token)).body;
       for (const token of [body.access_token, next.access_token, own.access_token]) {
         t.deepEqual((await identity(platform, token)).permissions, []);
       }
       const introspected = await postForm(platform.url('/oauth/introspect').href, {
-        client_id: app.client.id,
-        client_secret: app.secret,
+        ...asClient(app),
         token: body.access_token,
       });
       t.like(introspected.body, { active: true, limited: true });
@@ -172,12 +154,11 @@ onEachDatabaseInSeries('removing scopes from a client narrows its existing token
     await platform.auth.clients.update(app.client.id, { scopes: ['schools:read'] });
     const narrowed = { permissions: ['view_schools'], scopes: ['schools:read'] };
     t.like(await identity(platform, body.access_token), narrowed);
-    const next = (await refresh(platform, app, body.refresh_token)).body;
+    const next = (await exchangeRefreshToken(platform, app, body.refresh_token)).body;
     t.is(next.scope, 'schools:read');
     t.like(await identity(platform, next.access_token), narrowed);
     const introspected = await postForm(platform.url('/oauth/introspect').href, {
-      client_id: app.client.id,
-      client_secret: app.secret,
+      ...asClient(app),
       token: body.access_token,
     });
     t.like(introspected.body, { active: true, scope: 'schools:read' });
@@ -185,7 +166,7 @@ onEachDatabaseInSeries('removing scopes from a client narrows its existing token
     await platform.auth.clients.update(app.client.id, { scopes: [] });
     t.deepEqual((await identity(platform, body.access_token)).permissions, []);
     t.deepEqual((await identity(platform, next.access_token)).permissions, []);
-    const last = await refresh(platform, app, next.refresh_token);
+    const last = await exchangeRefreshToken(platform, app, next.refresh_token);
     if (last.status === 200) t.deepEqual((await identity(platform, last.body.access_token)).permissions, []);
     else t.is(last.body.error, 'invalid_scope');
   }

@@ -7,9 +7,9 @@ import { mariadb, onEachDatabase, postgresql } from '../adapters/databases.ts';
 import type { TestDatabase } from '../adapters/databases.ts';
 import { passTime } from '../harness/clock.ts';
 import { authorize, runCodeFlow, startPlatform } from '../harness/platform.ts';
-import type { Platform, RegisteredApp, TokenAnswer } from '../harness/platform.ts';
+import type { Platform, RegisteredApp } from '../harness/platform.ts';
 import { send } from '../harness/requests.ts';
-import { asClient } from './families.ts';
+import { exchangeCode, exchangeRefreshToken } from '../harness/tokens.ts';
 
 // In seconds, the difference between the clocks of two nodes.
 const DIFFERENCE = 90;
@@ -50,19 +50,6 @@ async function at<T>(seconds: number, work: () => Promise<T>): Promise<T> {
   }
 }
 
-async function refresh(node: Platform, app: RegisteredApp, token: string): Promise<TokenAnswer> {
-  return node.token({ grant_type: 'refresh_token', ...asClient(app), refresh_token: token });
-}
-
-async function exchange(node: Platform, app: RegisteredApp, code: string): Promise<TokenAnswer> {
-  return node.token({
-    grant_type: 'authorization_code',
-    ...asClient(app),
-    redirect_uri: app.redirectUri,
-    code,
-  });
-}
-
 for (const offset of [DIFFERENCE, -DIFFERENCE]) {
   const clock = `a clock ${DIFFERENCE} s ${offset > 0 ? 'ahead' : 'behind'}`;
 
@@ -71,15 +58,15 @@ for (const offset of [DIFFERENCE, -DIFFERENCE]) {
     async (t, database, address) => {
       const { here, there, app } = await twoNodes(t, database, address);
       const first = (await runCodeFlow(here, app)).body.refresh_token;
-      const { body } = await refresh(here, app, first);
-      const repeated = await at(offset, async () => refresh(there, app, first));
+      const { body } = await exchangeRefreshToken(here, app, first);
+      const repeated = await at(offset, async () => exchangeRefreshToken(there, app, first));
       t.is(repeated.status, 200, repeated.body.error_description);
       t.is(repeated.body.refresh_token, body.refresh_token);
       // And the other way round.
-      const third = (await at(offset, async () => refresh(there, app, body.refresh_token))).body
+      const third = (await at(offset, async () => exchangeRefreshToken(there, app, body.refresh_token))).body
         .refresh_token;
-      t.is((await refresh(here, app, body.refresh_token)).body.refresh_token, third);
-      t.is((await refresh(here, app, third)).status, 200);
+      t.is((await exchangeRefreshToken(here, app, body.refresh_token)).body.refresh_token, third);
+      t.is((await exchangeRefreshToken(here, app, third)).status, 200);
     },
     SERVERS,
   );
@@ -89,10 +76,13 @@ for (const offset of [DIFFERENCE, -DIFFERENCE]) {
     async (t, kind, address) => {
       const { here, there, app, database } = await twoNodes(t, kind, address);
       const first = (await runCodeFlow(here, app)).body.refresh_token;
-      const { body } = await at(offset, async () => refresh(there, app, first));
+      const { body } = await at(offset, async () => exchangeRefreshToken(there, app, first));
       await database('gatehouse_credentials').whereNotNull('consumed_at').decrement('consumed_at', 60_000);
-      t.is((await at(offset, async () => refresh(there, app, first))).body.error, 'invalid_grant');
-      t.is((await refresh(here, app, body.refresh_token)).body.error, 'invalid_grant');
+      t.is(
+        (await at(offset, async () => exchangeRefreshToken(there, app, first))).body.error,
+        'invalid_grant',
+      );
+      t.is((await exchangeRefreshToken(here, app, body.refresh_token)).body.error, 'invalid_grant');
     },
     SERVERS,
   );
@@ -103,14 +93,14 @@ for (const offset of [DIFFERENCE, -DIFFERENCE]) {
       const { here, there, app, database } = await twoNodes(t, kind, address);
       const code = async (): Promise<string> =>
         (await at(offset, async () => authorize(here, app))).get('code')!;
-      t.is((await exchange(there, app, await code())).status, 200);
+      t.is((await exchangeCode(there, app, await code())).status, 200);
       const own = await code();
-      t.is((await at(offset, async () => exchange(here, app, own))).status, 200);
+      t.is((await at(offset, async () => exchangeCode(here, app, own))).status, 200);
 
       const [late, later] = [await code(), await code()];
       await database('gatehouse_credentials').decrement('expires_at', 60);
-      t.is((await exchange(there, app, late)).body.error, 'invalid_grant');
-      t.is((await at(offset, async () => exchange(here, app, later))).body.error, 'invalid_grant');
+      t.is((await exchangeCode(there, app, late)).body.error, 'invalid_grant');
+      t.is((await at(offset, async () => exchangeCode(here, app, later))).body.error, 'invalid_grant');
     },
     SERVERS,
   );
@@ -125,7 +115,7 @@ for (const offset of [DIFFERENCE, -DIFFERENCE]) {
       const { here, there, app } = await twoNodes(t, kind, address);
       const code = (await at(issuing, async () => authorize(here, app))).get('code')!;
       await at(pruning, async () => there.auth.prune());
-      const { body, status } = await exchange(here, app, code);
+      const { body, status } = await exchangeCode(here, app, code);
       t.is(status, 200, body.error_description);
     },
     SERVERS,

@@ -7,7 +7,7 @@ import { onEachDatabase } from '../adapters/databases.ts';
 import { authorize, runCodeFlow, startPlatform } from '../harness/platform.ts';
 import type { Platform, RegisteredApp } from '../harness/platform.ts';
 import { postJson } from '../harness/requests.ts';
-import { asClient } from './families.ts';
+import { asClient } from '../harness/tokens.ts';
 import { startProcess } from './nodes.ts';
 import type { NodeSettings } from './nodes.ts';
 

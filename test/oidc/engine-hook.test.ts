@@ -6,6 +6,7 @@ import type { Provider } from 'oidc-provider';
 
 import { runCodeFlow, startPlatform } from '../harness/platform.ts';
 import { postForm, postJson } from '../harness/requests.ts';
+import { asClient } from '../harness/tokens.ts';
 
 test('the option engine is called for each engine, also when the signing keys change', async (t) => {
   const made: Provider[] = [];
@@ -110,12 +111,7 @@ test('a grant type that the host adds to the engine issues tokens that the guard
     },
   });
   const service = await platform.registerService(['view_schools']);
-  const ask = async () =>
-    platform.token({
-      grant_type: EXCHANGE,
-      client_id: service.client.id,
-      client_secret: service.secret,
-    });
+  const ask = async () => platform.token({ grant_type: EXCHANGE, ...asClient(service) });
   const { body, status } = await ask();
   t.is(status, 200);
   t.is((await platform.api('/schools', body.access_token)).status, 200);

@@ -1,6 +1,7 @@
 import { Browser } from '../harness/browser.ts';
 import { runCodeFlow } from '../harness/platform.ts';
 import type { Platform, RegisteredApp } from '../harness/platform.ts';
+import { exchangeRefreshToken, requestClientToken } from '../harness/tokens.ts';
 
 /** The tokens of one authorization. */
 export interface Family {
@@ -17,11 +18,6 @@ export interface Families {
   readonly canRefresh: (token: string, by?: RegisteredApp) => Promise<boolean>;
 }
 
-/** The credentials of a client at the token endpoint. */
-export function asClient({ client, secret }: RegisteredApp): Record<string, string> {
-  return { client_id: client.id, ...(client.confidential ? { client_secret: secret } : {}) };
-}
-
 /** @param app - the default client of the tokens */
 export function familiesOf(platform: Platform, app: RegisteredApp): Families {
   return {
@@ -31,7 +27,7 @@ export function familiesOf(platform: Platform, app: RegisteredApp): Families {
     },
     async serviceToken() {
       const service = await platform.registerService();
-      const { body } = await platform.token({ grant_type: 'client_credentials', ...asClient(service) });
+      const { body } = await requestClientToken(platform, service);
       return { service, token: body.access_token };
     },
     async guard(token) {
@@ -39,11 +35,7 @@ export function familiesOf(platform: Platform, app: RegisteredApp): Families {
       return status === 200 ? 200 : body['code'];
     },
     async canRefresh(token, by = app) {
-      const { status, body } = await platform.token({
-        grant_type: 'refresh_token',
-        ...asClient(by),
-        refresh_token: token,
-      });
+      const { status, body } = await exchangeRefreshToken(platform, by, token);
       if (status !== 200 && body.error !== 'invalid_grant') throw new Error(`${status} ${body.error}`);
       return status === 200;
     },

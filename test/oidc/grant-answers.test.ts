@@ -14,7 +14,7 @@ import { Browser } from '../harness/browser.ts';
 import { authorize, startPlatform } from '../harness/platform.ts';
 import type { RegisteredApp } from '../harness/platform.ts';
 import { serve } from '../harness/serve.ts';
-import { asClient } from './families.ts';
+import { asClient } from '../harness/tokens.ts';
 
 const SCOPES = {
   'schools:read': { description: 'See your schools', permissions: ['view_schools'] },

@@ -9,6 +9,7 @@ import { authorize, authorizeUrl, runCodeFlow, signIn, startPlatform } from '../
 import type { RegisteredApp, TokenAnswer } from '../harness/platform.ts';
 import { basic, postForm, postJson, send } from '../harness/requests.ts';
 import type { Answer } from '../harness/requests.ts';
+import { asClient, exchangeCode, exchangeRefreshToken, requestClientToken } from '../harness/tokens.ts';
 
 const platform = await startPlatform({ tokens: { revocationLag: 1 } });
 const app = await platform.registerApp({ firstParty: true });
@@ -17,10 +18,6 @@ const service = await platform.registerService();
 const publicApp = await platform.registerApp({ name: 'Public', confidential: false });
 const INTROSPECT = `${platform.origin}/oauth/introspect`;
 test.after.always(() => platform[Symbol.asyncDispose]());
-
-function asClient({ client, secret }: RegisteredApp): Record<string, string> {
-  return { client_id: client.id, ...(client.confidential ? { client_secret: secret } : {}) };
-}
 
 async function introspect(
   token: string,
@@ -33,7 +30,7 @@ async function introspect(
 }
 
 async function refresh(token: string): Promise<TokenAnswer> {
-  return platform.token({ grant_type: 'refresh_token', ...asClient(app), refresh_token: token });
+  return exchangeRefreshToken(platform, app, token);
 }
 
 const INACTIVE = { active: false };
@@ -76,7 +73,7 @@ test('introspection of an access token of a user returns the documented members'
 });
 
 test('the members for an access token of a client', async (t) => {
-  const { body } = await platform.token({ grant_type: 'client_credentials', ...asClient(service) });
+  const { body } = await requestClientToken(platform, service);
   const { iat, exp } = decodeJwt(body.access_token);
   t.deepEqual(await introspect(body.access_token, service), {
     active: true,
@@ -114,10 +111,7 @@ test('a token is found with a wrong token_type_hint too', async (t) => {
 
 test('unknown tokens, tokens of other clients and other credentials are inactive', async (t) => {
   const { body } = await runCodeFlow(platform, app);
-  const { body: ofService } = await platform.token({
-    grant_type: 'client_credentials',
-    ...asClient(service),
-  });
+  const { body: ofService } = await requestClientToken(platform, service);
   const code = (await authorize(platform, app)).get('code')!;
   const [head, payload, signature] = body.access_token.split('.');
   const { jti, grant_id: grantId } = decodeJwt(body.access_token);
@@ -141,12 +135,7 @@ test('unknown tokens, tokens of other clients and other credentials are inactive
   for (const token of [body.access_token, body.refresh_token]) {
     for (const by of [other, service]) t.deepEqual(await introspect(token, by), INACTIVE);
   }
-  const { status } = await platform.token({
-    grant_type: 'authorization_code',
-    ...asClient(app),
-    redirect_uri: app.redirectUri,
-    code,
-  });
+  const { status } = await exchangeCode(platform, app, code);
   t.is(status, 200, 'introspection does not use up a code');
 });
 
@@ -209,7 +198,7 @@ test('revoked tokens are inactive', async (t) => {
   t.like(await introspect(body.refresh_token), { active: true });
 
   const own = await platform.registerService();
-  const { body: ofOwn } = await platform.token({ grant_type: 'client_credentials', ...asClient(own) });
+  const { body: ofOwn } = await requestClientToken(platform, own);
   await platform.auth.revoke({ client: own.client.id });
   t.deepEqual(await introspect(ofOwn.access_token, own), INACTIVE);
 });

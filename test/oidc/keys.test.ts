@@ -12,13 +12,12 @@ import type { Platform } from '../harness/platform.ts';
 import { send } from '../harness/requests.ts';
 import { around, pausable } from '../harness/storage.ts';
 import { until } from '../harness/until.ts';
+import { clientToken } from '../harness/tokens.ts';
 
 const SECRET = 'a key that encrypts keys, of 32 or more';
 
 async function issue(platform: Platform): Promise<string> {
-  const { client, secret } = await platform.registerService();
-  const parameters = { grant_type: 'client_credentials', client_id: client.id, client_secret: secret };
-  return (await platform.token(parameters)).body.access_token;
+  return clientToken(platform, await platform.registerService());
 }
 
 async function publishedBy(platform: Platform): Promise<string[]> {

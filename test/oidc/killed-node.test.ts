@@ -12,7 +12,7 @@ import { authorize, runCodeFlow, startPlatform } from '../harness/platform.ts';
 import type { Platform, RegisteredApp, TokenAnswer } from '../harness/platform.ts';
 import { postJson } from '../harness/requests.ts';
 import { around } from '../harness/storage.ts';
-import { asClient } from './families.ts';
+import { asClient } from '../harness/tokens.ts';
 import { startProcess, stopAt } from './nodes.ts';
 
 // In seconds. Long enough for a retry on a slow machine.

@@ -8,6 +8,7 @@ import type { Page } from '../harness/browser.ts';
 import { passTime } from '../harness/clock.ts';
 import { createAuthorizationRequests } from '../../lib/login/authorization-request.ts';
 import { authorize, authorizeUrl, runCodeFlow, signIn, startPlatform } from '../harness/platform.ts';
+import { exchangeCode } from '../harness/tokens.ts';
 
 const storage = memoryStorage();
 const platform = await startPlatform({ storage });
@@ -141,13 +142,7 @@ test('after a login of another user during the flow, the code is for the new use
   t.true(consent.text.includes('Signed in as bob@school.example'));
   const end = await browser.follow(await browser.submit(consent, 'Authorize'));
   t.is(end.location?.searchParams.get('state'), 'of-bob');
-  const { body } = await platform.token({
-    grant_type: 'authorization_code',
-    client_id: app.client.id,
-    client_secret: app.secret,
-    redirect_uri: app.redirectUri,
-    code: end.location!.searchParams.get('code'),
-  });
+  const { body } = await exchangeCode(platform, app, end.location!.searchParams.get('code'));
   const identity = await platform.api('/identity', body.access_token);
   t.like(identity.body['data'], { type: 'user', id: '2', name: 'Bob' });
 });

@@ -3,6 +3,7 @@ import { knexStorage } from 'koa-gatehouse/adapters/knex';
 import { onEachDatabaseInSeries } from '../adapters/databases.ts';
 import { passTime } from '../harness/clock.ts';
 import { runCodeFlow, startPlatform } from '../harness/platform.ts';
+import { exchangeRefreshToken } from '../harness/tokens.ts';
 
 const HOUR = 3600;
 
@@ -13,12 +14,11 @@ onEachDatabaseInSeries(
     await using platform = await startPlatform({ storage: knexStorage(address), tokens: { lifetimes } });
     const [app, other] = [await platform.registerApp(), await platform.registerApp({ name: 'Other' })];
     const refreshed = await runCodeFlow(platform, app);
-    const { status, body: successor } = await platform.token({
-      grant_type: 'refresh_token',
-      client_id: app.client.id,
-      client_secret: app.secret,
-      refresh_token: refreshed.body.refresh_token,
-    });
+    const { status, body: successor } = await exchangeRefreshToken(
+      platform,
+      app,
+      refreshed.body.refresh_token,
+    );
     t.is(status, 200);
     const revoked = await runCodeFlow(platform, other);
     await platform.auth.revoke({ token: revoked.body.refresh_token });

@@ -6,6 +6,7 @@ import { Browser } from '../harness/browser.ts';
 import { authorize, authorizeUrl, runCodeFlow, startPlatform } from '../harness/platform.ts';
 import { postForm, send } from '../harness/requests.ts';
 import { RawConnection } from '../harness/raw-connection.ts';
+import { asClient } from '../harness/tokens.ts';
 
 const platform = await startPlatform();
 const below = await startPlatform({}, { path: '/auth' });
@@ -112,7 +113,7 @@ test('each endpoint of the metadata exists', async (t) => {
     t.true([200, 400, 405].includes(answer.status), `${name} ${answer.status}`);
   }
   const tokens = await runCodeFlow(platform, app);
-  for (const auth of [{ client_id: app.client.id, client_secret: app.secret }]) {
+  for (const auth of [asClient(app)]) {
     const fields = { ...auth, token: tokens.body.access_token };
     t.is((await postForm(body!['introspection_endpoint'] as string, fields)).status, 200);
     t.is((await postForm(body!['revocation_endpoint'] as string, fields)).status, 200);

@@ -6,7 +6,7 @@ import { answer, beginOn, poll, registerDevice, signedIn } from '../devices/devi
 import { Browser } from '../harness/browser.ts';
 import { runCodeFlow } from '../harness/platform.ts';
 import type { Platform, RegisteredApp, TokenAnswer } from '../harness/platform.ts';
-import { asClient } from './families.ts';
+import { asClient, requestClientToken } from '../harness/tokens.ts';
 import { platformOn } from './on-databases.ts';
 
 // Who may view and edit schools.
@@ -119,11 +119,7 @@ onEachDatabase(
     const platform = await platformOn(t, address);
     const service = await platform.registerService(['view_schools']);
     for (const scope of ['offline_access', 'schools:read offline_access']) {
-      const { body, status } = await platform.token({
-        grant_type: 'client_credentials',
-        ...asClient(service),
-        scope,
-      });
+      const { body, status } = await requestClientToken(platform, service, { scope });
       t.is(status, 400);
       t.like(body, {
         error: 'invalid_scope',

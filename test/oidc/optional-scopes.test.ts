@@ -10,7 +10,7 @@ import { authorizeUrl, runCodeFlow, signIn, startPlatform } from '../harness/pla
 import type { Platform, RegisteredApp, TokenAnswer } from '../harness/platform.ts';
 import { postForm } from '../harness/requests.ts';
 import { pausable } from '../harness/storage.ts';
-import { asClient } from './families.ts';
+import { asClient, exchangeCode, exchangeRefreshToken } from '../harness/tokens.ts';
 
 const READ = { description: 'See your schools', permissions: ['view_schools'] } as const;
 const WRITE = { description: 'Change your schools', permissions: ['edit_schools'] } as const;
@@ -72,12 +72,7 @@ async function send(browser: Browser, page: Page, fields: Record<string, string>
 }
 
 async function redeem(platform: Platform, app: RegisteredApp, { location }: Page): Promise<TokenAnswer> {
-  return platform.token({
-    grant_type: 'authorization_code',
-    redirect_uri: app.redirectUri,
-    code: location?.searchParams.get('code'),
-    ...asClient(app),
-  });
+  return exchangeCode(platform, app, location?.searchParams.get('code'));
 }
 
 async function tokensOf(
@@ -106,11 +101,7 @@ onPlatforms('an unchecked scope is in no token, and the token response says so',
 
   const first = await tokensOf(setup, app, page, []);
   t.is(first.scope, LEFT_OUT);
-  const refreshed = await platform.token({
-    grant_type: 'refresh_token',
-    refresh_token: first.refresh_token,
-    ...asClient(app),
-  });
+  const refreshed = await exchangeRefreshToken(platform, app, first.refresh_token);
   t.is(refreshed.body.scope, LEFT_OUT);
   for (const { access_token, refresh_token } of [first, refreshed.body]) {
     t.is(decodeJwt(access_token)['scope'], LEFT_OUT);
@@ -119,12 +110,7 @@ onPlatforms('an unchecked scope is in no token, and the token response says so',
   }
   const { body: identity } = await platform.api('/identity', refreshed.body.access_token);
   t.like(identity, { data: { scopes: [LEFT_OUT], permissions: ['view_schools'] } });
-  const more = await platform.token({
-    grant_type: 'refresh_token',
-    refresh_token: refreshed.body.refresh_token,
-    scope: BOTH,
-    ...asClient(app),
-  });
+  const more = await exchangeRefreshToken(platform, app, refreshed.body.refresh_token, { scope: BOTH });
   t.like(more, { status: 400, body: { error: 'invalid_scope' } });
 
   const consent = await storage.consents.find('3', app.client.id);

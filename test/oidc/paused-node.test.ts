@@ -7,7 +7,7 @@ import { onEachDatabase } from '../adapters/databases.ts';
 import { authorize, runCodeFlow, startPlatform } from '../harness/platform.ts';
 import type { TokenAnswer } from '../harness/platform.ts';
 import { postJson } from '../harness/requests.ts';
-import { asClient } from './families.ts';
+import { asClient } from '../harness/tokens.ts';
 import { startProcess } from './nodes.ts';
 
 // In milliseconds: longer than the 5 seconds after which a request is late.

@@ -5,6 +5,7 @@ import { authorize, authorizeUrl, startPlatform } from '../harness/platform.ts';
 import type { RegisteredApp, TokenAnswer } from '../harness/platform.ts';
 import { pkce } from '../harness/pkce.ts';
 import { basic, postForm } from '../harness/requests.ts';
+import { exchangeCode } from '../harness/tokens.ts';
 
 const platform = await startPlatform();
 const confidential = await platform.registerApp({ firstParty: true });
@@ -23,14 +24,7 @@ async function redeem(
   by: RegisteredApp,
   more: Record<string, unknown> = {},
 ): Promise<TokenAnswer> {
-  return platform.token({
-    grant_type: 'authorization_code',
-    client_id: by.client.id,
-    ...(by.client.confidential ? { client_secret: by.secret } : {}),
-    redirect_uri: by.redirectUri,
-    code,
-    ...more,
-  });
+  return exchangeCode(platform, by, code, more);
 }
 
 const REFUSED = { error: 'invalid_grant', error_description: 'grant request is invalid' };
@@ -199,14 +193,7 @@ test('requirePkce requires PKCE of confidential clients too', async (t) => {
     error: 'invalid_request',
     error_description: 'Authorization Server policy requires PKCE to be used for this request',
   });
-  const answer = await strict.token({
-    grant_type: 'authorization_code',
-    client_id: app.client.id,
-    client_secret: app.secret,
-    redirect_uri: app.redirectUri,
-    code,
-    code_verifier: verifier,
-  });
+  const answer = await exchangeCode(strict, app, code, { code_verifier: verifier });
   t.is(answer.status, 200);
   await t.throwsAsync(startPlatform({ clients: { requirePkce: 'yes' as never } }), {
     message: /requirePkce/,

@@ -3,6 +3,7 @@ import test from 'ava';
 import { Browser } from '../harness/browser.ts';
 import type { Page } from '../harness/browser.ts';
 import { authorize, authorizeUrl, signIn, startPlatform } from '../harness/platform.ts';
+import { asClient, exchangeCode } from '../harness/tokens.ts';
 
 const platform = await startPlatform();
 const CALLBACK = 'https://reports.example/callback';
@@ -226,12 +227,7 @@ test('redirect_uri is required at both endpoints, also for a client with one red
   }
 
   const code = (await authorize(platform, app, { browser: new Browser() })).get('code')!;
-  const exchange = {
-    grant_type: 'authorization_code',
-    code,
-    client_id: app.client.id,
-    client_secret: app.secret,
-  };
+  const exchange = { grant_type: 'authorization_code', code, ...asClient(app) };
   const missing = await platform.token(exchange);
   t.is(missing.status, 400);
   t.deepEqual(missing.body, {
@@ -358,13 +354,7 @@ test('the redirect URI must be the same at the token endpoint', async (t) => {
     ['', 400, 'invalid_request'],
   ] as const) {
     const callback = await authorize(platform, web, { browser: own });
-    const answer = await platform.token({
-      grant_type: 'authorization_code',
-      client_id: web.client.id,
-      client_secret: web.secret,
-      code: callback.get('code'),
-      redirect_uri: redirectUri,
-    });
+    const answer = await exchangeCode(platform, web, callback.get('code'), { redirect_uri: redirectUri });
     t.is(answer.status, status, redirectUri);
     t.is(answer.body.error, error, redirectUri);
   }

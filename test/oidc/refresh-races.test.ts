@@ -5,6 +5,7 @@ import { passTime, stopClock } from '../harness/clock.ts';
 import { authorize, runCodeFlow, startPlatform } from '../harness/platform.ts';
 import type { Platform, TokenAnswer } from '../harness/platform.ts';
 import { pausable, slow } from '../harness/storage.ts';
+import { asClient } from '../harness/tokens.ts';
 
 // Two nodes on one slow storage, and two more nodes without grace.
 const pauses = pausable(memoryStorage());
@@ -18,7 +19,7 @@ test.after.always(() =>
   Promise.all([first, second, strict, strictToo].map((node) => node[Symbol.asyncDispose]())),
 );
 
-const client = { client_id: app.client.id, client_secret: app.secret };
+const client = asClient(app);
 const REFUSED = { error: 'invalid_grant', error_description: 'grant request is invalid' };
 
 async function refresh(token: string, at: Platform = first): Promise<TokenAnswer> {

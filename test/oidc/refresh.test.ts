@@ -5,6 +5,7 @@ import { Browser } from '../harness/browser.ts';
 import { passTime } from '../harness/clock.ts';
 import { runCodeFlow, signIn, authorizeUrl, startPlatform } from '../harness/platform.ts';
 import type { RegisteredApp, TokenAnswer } from '../harness/platform.ts';
+import { exchangeRefreshToken } from '../harness/tokens.ts';
 
 const platform = await startPlatform({
   scopes: {
@@ -22,13 +23,7 @@ async function refresh(
   by: RegisteredApp = app,
   more: Record<string, unknown> = {},
 ): Promise<TokenAnswer> {
-  return platform.token({
-    grant_type: 'refresh_token',
-    client_id: by.client.id,
-    ...(by.client.confidential ? { client_secret: by.secret } : {}),
-    refresh_token: token,
-    ...more,
-  });
+  return exchangeRefreshToken(platform, by, token, more);
 }
 
 const REFUSED = { error: 'invalid_grant', error_description: 'grant request is invalid' };

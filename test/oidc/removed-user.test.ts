@@ -8,6 +8,7 @@ import { authorize, authorizeUrl, people, runCodeFlow, signIn } from '../harness
 import type { Platform, RegisteredApp } from '../harness/platform.ts';
 import { postForm } from '../harness/requests.ts';
 import { around } from '../harness/storage.ts';
+import { exchangeCode, exchangeRefreshToken } from '../harness/tokens.ts';
 import { platformOn } from './on-databases.ts';
 
 const GUS = { id: 'gus', name: 'Gus', email: 'gus@school.example', password: 'p', permissions: [] };
@@ -57,13 +58,7 @@ const SEEN: Readonly<Record<keyof typeof MEETINGS, string>> = {
 };
 
 async function refresh(platform: Platform, app: RegisteredApp, { refresh_token }: Tokens) {
-  const { client, secret } = app;
-  return platform.token({
-    grant_type: 'refresh_token',
-    client_id: client.id,
-    client_secret: secret,
-    refresh_token,
-  });
+  return exchangeRefreshToken(platform, app, refresh_token);
 }
 
 for (const [meeting, meet] of Object.entries(MEETINGS)) {
@@ -108,14 +103,7 @@ const UNUSED: Readonly<
     const app = await platform.registerApp();
     const code = (await authorize(platform, app, { browser })).get('code');
     return async () => {
-      const { client, redirectUri, secret } = app;
-      const { body, status } = await platform.token({
-        grant_type: 'authorization_code',
-        client_id: client.id,
-        client_secret: secret,
-        redirect_uri: redirectUri,
-        code,
-      });
+      const { body, status } = await exchangeCode(platform, app, code);
       return `${status} ${body.error}`;
     };
   },

@@ -9,7 +9,8 @@ import { Browser } from '../harness/browser.ts';
 import { authorizeUrl, recordingLogger, signIn, startPlatform } from '../harness/platform.ts';
 import type { Platform, RegisteredApp } from '../harness/platform.ts';
 import { postForm } from '../harness/requests.ts';
-import { asClient, familiesOf } from './families.ts';
+import { asClient, requestClientToken } from '../harness/tokens.ts';
+import { familiesOf } from './families.ts';
 import { sayMissing } from '../adapters/databases.ts';
 import { findPrograms } from '../adapters/scratch-server.ts';
 import { POSTGRESQL_KIND, startStandbyPair } from '../adapters/standby-pair.ts';
@@ -245,7 +246,7 @@ async function startAll(t: ExecutionContext, platform: Platform): Promise<readon
   ];
 
   async function authenticates(of: Platform, client: RegisteredApp): Promise<boolean> {
-    const { body, status } = await of.token({ grant_type: 'client_credentials', ...asClient(client) });
+    const { body, status } = await requestClientToken(of, client);
     if (status !== 200) t.is(body.error, 'invalid_client');
     return status === 200;
   }

@@ -1,16 +1,15 @@
 // A database is replaced by an older copy of itself, as after the loss of a disk.
 import type { ExecutionContext } from 'ava';
-import knex from 'knex';
-import type { Knex } from 'knex';
 
 import { onEachDatabaseInSeries } from '../adapters/databases.ts';
 import type { TestDatabase } from '../adapters/databases.ts';
+import { connectHost } from '../adapters/host-knex.ts';
 import { gatehouse } from '../cli/gatehouse.ts';
 import { Browser } from '../harness/browser.ts';
 import { passTime } from '../harness/clock.ts';
 import { authorizeUrl, signIn } from '../harness/platform.ts';
-import type { Platform, RegisteredApp } from '../harness/platform.ts';
-import { asClient, familiesOf } from './families.ts';
+import { clientToken } from '../harness/tokens.ts';
+import { familiesOf } from './families.ts';
 import { platformOn } from './on-databases.ts';
 
 // In seconds, more than the default `tokens.revocationLag`.
@@ -22,8 +21,7 @@ async function backUp(
   client: TestDatabase['client'],
   address: string,
 ): Promise<() => Promise<void>> {
-  const connection = client === 'better-sqlite3' ? { filename: address.replace('sqlite:', '') } : address;
-  const host = knex({ client, connection, useNullAsDefault: true } as Knex.Config);
+  const host = connectHost(client, address);
   t.teardown(async () => host.destroy());
   const tables = 'clients client_secrets consents grants credentials revocations sessions keys'.split(' ');
   const copies = new Map<string, object[]>();
@@ -35,11 +33,6 @@ async function backUp(
         if (rows.length > 0) await transaction(table).insert(rows);
       }
     });
-}
-
-async function serviceToken(node: Platform, service: RegisteredApp): Promise<string> {
-  const { body } = await node.token({ grant_type: 'client_credentials', ...asClient(service) });
-  return body.access_token;
 }
 
 onEachDatabaseInSeries(
@@ -59,7 +52,7 @@ onEachDatabaseInSeries(
     t.true(await canRefresh(spent.refresh));
     await here.auth.revoke({ user: '1' });
     await here.auth.revoke({ client: service.client.id });
-    const later = await serviceToken(here, service);
+    const later = await clientToken(here, service);
     const connected = await family(app);
     await restore();
     passTime(LAG);
@@ -83,7 +76,7 @@ onEachDatabaseInSeries(
     t.is(login.heading, 'Sign in');
     t.regex((await signIn(logins.ann, login)).html, /Authorize<\/button>/, 'consent is asked again');
 
-    const fresh = [(await family(app)).access, await serviceToken(there, service)];
+    const fresh = [(await family(app)).access, await clientToken(there, service)];
     for (const token of fresh) t.deepEqual([await guard(token), await atThere.guard(token)], [200, 200]);
   },
 );
@@ -98,13 +91,13 @@ onEachDatabaseInSeries(
     // Their numbers, which the token carries, are not in the backup.
     for (const user of ['1', '2', '3']) await platform.auth.revoke({ user });
     await platform.auth.revoke({ client: service.client.id });
-    const later = await serviceToken(platform, service);
+    const later = await clientToken(platform, service);
     await restore();
     passTime(LAG);
     t.is(await guard(later), 200);
     await platform.auth.revoke({ client: service.client.id });
     t.deepEqual(
-      [await guard(later), await guard(await serviceToken(platform, service))],
+      [await guard(later), await guard(await clientToken(platform, service))],
       ['token_revoked', 200],
     );
   },

@@ -6,13 +6,9 @@ import { Browser } from '../harness/browser.ts';
 import { runCodeFlow, startPlatform } from '../harness/platform.ts';
 import type { Platform, RegisteredApp, TokenAnswer } from '../harness/platform.ts';
 import { around, pausable } from '../harness/storage.ts';
-import { asClient } from './families.ts';
+import { exchangeRefreshToken } from '../harness/tokens.ts';
 
 const REFUSED = { error: 'invalid_grant', error_description: 'grant request is invalid' };
-
-async function refresh(platform: Platform, app: RegisteredApp, token: string): Promise<TokenAnswer> {
-  return platform.token({ grant_type: 'refresh_token', ...asClient(app), refresh_token: token });
-}
 
 /** A storage by whose clock every credential was spent a day earlier than it was. */
 function afterGrace(storage: Storage): Storage {
@@ -34,7 +30,7 @@ async function usedFamilies(
   const families = [];
   while (families.length < count) {
     const used = (await runCodeFlow(platform, app, { browser })).body.refresh_token;
-    families.push({ used, current: (await refresh(platform, app, used)).body.refresh_token });
+    families.push({ used, current: (await exchangeRefreshToken(platform, app, used)).body.refresh_token });
   }
   return families;
 }
@@ -48,15 +44,17 @@ onEachDatabase(
     await Promise.all(
       families.map(async ({ used, current }, index) => {
         const tokens = index % 2 ? [used, current] : [current, used];
-        const answers = await Promise.all(tokens.map(async (token) => refresh(platform, app, token)));
+        const answers = await Promise.all(
+          tokens.map(async (token) => exchangeRefreshToken(platform, app, token)),
+        );
         if (index % 2) answers.reverse();
         const [refreshed, replayed] = answers as [TokenAnswer, TokenAnswer];
         t.deepEqual(replayed.body, REFUSED);
-        t.deepEqual((await refresh(platform, app, current)).body, REFUSED);
+        t.deepEqual((await exchangeRefreshToken(platform, app, current)).body, REFUSED);
         if (refreshed.status !== 200) return;
         const { access_token: access, refresh_token: successor } = refreshed.body;
         t.is((await platform.api('/identity', access)).body['code'], 'token_revoked');
-        t.deepEqual((await refresh(platform, app, successor)).body, REFUSED);
+        t.deepEqual((await exchangeRefreshToken(platform, app, successor)).body, REFUSED);
       }),
     );
   },
@@ -71,11 +69,11 @@ onEachDatabase(
     const app = await platform.registerApp({ firstParty: true });
     const [{ used, current }] = (await usedFamilies(platform, app, 1)) as [{ used: string; current: string }];
     const { reached, resume } = pause('grants.redeem');
-    const refreshing = refresh(platform, app, current);
+    const refreshing = exchangeRefreshToken(platform, app, current);
     await reached;
-    t.deepEqual((await refresh(platform, app, used)).body, REFUSED);
+    t.deepEqual((await exchangeRefreshToken(platform, app, used)).body, REFUSED);
     resume();
     t.deepEqual((await refreshing).body, REFUSED);
-    t.deepEqual((await refresh(platform, app, current)).body, REFUSED);
+    t.deepEqual((await exchangeRefreshToken(platform, app, current)).body, REFUSED);
   },
 );

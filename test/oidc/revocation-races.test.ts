@@ -10,8 +10,8 @@ import { authorizeUrl, runCodeFlow, signIn, startPlatform } from '../harness/pla
 import type { Platform, RegisteredApp } from '../harness/platform.ts';
 import { pausable } from '../harness/storage.ts';
 import type { PausableStorage } from '../harness/storage.ts';
+import { asClient, requestClientToken } from '../harness/tokens.ts';
 import { hashCredential } from '../../lib/keys/hash.ts';
-import { asClient } from './families.ts';
 
 const ANN = { login: 'ann@school.example', password: 'correct horse' };
 const ROUNDS = 20;
@@ -251,7 +251,7 @@ onTwoNodes(
     const { t, here, there } = nodes;
     const service = await here.registerService();
     const ask = async (node: Platform): Promise<string> =>
-      (await node.token({ grant_type: 'client_credentials', ...asClient(service) })).body.access_token;
+      (await requestClientToken(node, service)).body.access_token;
     // A token of a node whose clock is ahead.
     passTime(5);
     const ofNodeAhead = await ask(there);
@@ -283,8 +283,7 @@ onEachDatabaseInSeries(
       },
     });
     const service = await platform.registerService();
-    const ask = async () =>
-      (await platform.token({ grant_type: 'client_credentials', ...asClient(service) })).body.access_token;
+    const ask = async () => (await requestClientToken(platform, service)).body.access_token;
     meanwhile = async () => platform.auth.revoke({ client: service.client.id });
     const during = await ask();
     meanwhile = undefined;
@@ -299,7 +298,7 @@ onTwoNodes(
   async (nodes) => {
     const { t, here, there, storage, app } = nodes;
     const service = await here.registerService();
-    const ofService = await here.token({ grant_type: 'client_credentials', ...asClient(service) });
+    const ofService = await requestClientToken(here, service);
     const browser = new Browser();
     const ofUser = await runCodeFlow(here, app, { browser });
     const [ann] = here.users.all.splice(0, 1);

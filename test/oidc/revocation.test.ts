@@ -6,7 +6,8 @@ import { authorize, startPlatform } from '../harness/platform.ts';
 import type { RegisteredApp } from '../harness/platform.ts';
 import { pkce } from '../harness/pkce.ts';
 import { basic, postForm, postJson } from '../harness/requests.ts';
-import { asClient, familiesOf } from './families.ts';
+import { asClient, exchangeCode, exchangeRefreshToken, requestClientToken } from '../harness/tokens.ts';
+import { familiesOf } from './families.ts';
 
 const storage = memoryStorage();
 const platform = await startPlatform({ storage });
@@ -48,11 +49,7 @@ test('revoking a refresh token revokes its family', async (t) => {
 
 test('revoking a used refresh token revokes its family', async (t) => {
   const { access, refresh } = await family();
-  const { body } = await platform.token({
-    grant_type: 'refresh_token',
-    ...asClient(app),
-    refresh_token: refresh,
-  });
+  const { body } = await exchangeRefreshToken(platform, app, refresh);
   await revoke(refresh);
   t.is(await guard(access), 'token_revoked');
   t.is(await guard(body.access_token), 'token_revoked');
@@ -61,7 +58,7 @@ test('revoking a used refresh token revokes its family', async (t) => {
 
 test('revoking a token of a client does not revoke its other tokens', async (t) => {
   const { service, token } = await serviceToken();
-  const { body } = await platform.token({ grant_type: 'client_credentials', ...asClient(service) });
+  const { body } = await requestClientToken(platform, service);
   await revoke(token, service);
   t.is(await guard(token), 'token_revoked');
   t.is(await guard(body.access_token), 200);
@@ -154,13 +151,7 @@ test('the endpoint requires client authentication and POST, and accepts JSON and
 test('a public client can revoke its own tokens', async (t) => {
   const { verifier, parameters } = pkce();
   const callback = await authorize(platform, publicApp, { parameters });
-  const { body } = await platform.token({
-    grant_type: 'authorization_code',
-    ...asClient(publicApp),
-    redirect_uri: publicApp.redirectUri,
-    code: callback.get('code'),
-    code_verifier: verifier,
-  });
+  const { body } = await exchangeCode(platform, publicApp, callback.get('code'), { code_verifier: verifier });
   t.is(await guard(body.access_token), 200);
   await revoke(body.refresh_token, publicApp);
   t.is(await guard(body.access_token), 'token_revoked');

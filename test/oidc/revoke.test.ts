@@ -4,7 +4,8 @@ import { memoryStorage } from 'koa-gatehouse/adapters/memory';
 
 import { Browser } from '../harness/browser.ts';
 import { authorize, authorizeUrl, signIn, startPlatform } from '../harness/platform.ts';
-import { asClient, familiesOf } from './families.ts';
+import { exchangeCode, requestClientToken } from '../harness/tokens.ts';
+import { familiesOf } from './families.ts';
 
 const storage = memoryStorage();
 const platform = await startPlatform({ storage });
@@ -34,12 +35,7 @@ test('auth.revoke({ token }) revokes an access token, or the family of a refresh
 test('auth.revoke({ token }) revokes an unused code', async (t) => {
   const code = (await authorize(platform, app)).get('code')!;
   await platform.auth.revoke({ token: code });
-  const { status, body } = await platform.token({
-    grant_type: 'authorization_code',
-    ...asClient(app),
-    redirect_uri: app.redirectUri,
-    code,
-  });
+  const { status, body } = await exchangeCode(platform, app, code);
   t.is(status, 400);
   t.is(body.error, 'invalid_grant');
 });
@@ -94,7 +90,7 @@ test('tokens that a client gets after auth.revoke({ client }) work', async (t) =
   for (let round = 0; round < 2; round += 1) {
     const { service, token } = await serviceToken();
     await platform.auth.revoke({ client: service.client.id });
-    const { body } = await platform.token({ grant_type: 'client_credentials', ...asClient(service) });
+    const { body } = await requestClientToken(platform, service);
     t.deepEqual([await guard(token), await guard(body.access_token)], ['token_revoked', 200]);
   }
 });

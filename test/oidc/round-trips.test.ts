@@ -6,7 +6,7 @@ import { onEachDatabase } from '../adapters/databases.ts';
 import type { TestDatabase } from '../adapters/databases.ts';
 import { Browser } from '../harness/browser.ts';
 import { authorize, authorizeUrl, listenerOf, startPlatform } from '../harness/platform.ts';
-import { credentialsOf } from './token-platform.ts';
+import { asClient, exchangeCode, exchangeRefreshToken } from '../harness/tokens.ts';
 
 // Where PostgreSQL needs one query, the others need a transaction, whose begin and commit count.
 const MOST: {
@@ -45,16 +45,9 @@ onEachDatabase(
     const service = await platform.registerService(['view_schools']);
     const most = MOST[client];
 
-    const asService = { grant_type: 'client_credentials', ...credentialsOf(service) };
-    const exchange = async (code: string | null) =>
-      platform.token({
-        grant_type: 'authorization_code',
-        ...credentialsOf(app),
-        redirect_uri: app.redirectUri,
-        code,
-      });
-    const refresh = async (refreshToken: string) =>
-      platform.token({ grant_type: 'refresh_token', ...credentialsOf(app), refresh_token: refreshToken });
+    const asService = { grant_type: 'client_credentials', ...asClient(service) };
+    const exchange = async (code: string | null) => exchangeCode(platform, app, code);
+    const refresh = async (refreshToken: string) => exchangeRefreshToken(platform, app, refreshToken);
 
     /** The number of statements for a request, without those for which no request waits: of the audit log and of last uses. */
     async function statementsOf<T>(run: () => Promise<T>): Promise<[number, T]> {

@@ -7,6 +7,7 @@ import { authorize, authorizeUrl, runCodeFlow, signIn, startPlatform } from '../
 import type { TokenAnswer } from '../harness/platform.ts';
 import { postForm } from '../harness/requests.ts';
 import { around } from '../harness/storage.ts';
+import { asClient } from '../harness/tokens.ts';
 
 /** Names of the storage's methods that fail, such as `grants.redeem`; `*` for all. */
 const broken = new Set<string>();
@@ -31,7 +32,7 @@ test.afterEach.always(() => {
   afterwards = false;
 });
 
-const client = { client_id: app.client.id, client_secret: app.secret };
+const client = asClient(app);
 
 async function redeem(code: string): Promise<TokenAnswer> {
   return platform.token({
@@ -152,11 +153,7 @@ test.serial('introspection responds with 503 for a token that cannot be looked u
 
 test.serial('a client that cannot be looked up gets 503, not invalid_client', async (t) => {
   const fresh = await platform.registerService();
-  const fields = {
-    grant_type: 'client_credentials',
-    client_id: fresh.client.id,
-    client_secret: fresh.secret,
-  };
+  const fields = { grant_type: 'client_credentials', ...asClient(fresh) };
   broken.add('clients.find');
   t.true(isUnavailable(await platform.token(fields)));
   broken.clear();
@@ -164,11 +161,7 @@ test.serial('a client that cannot be looked up gets 503, not invalid_client', as
 });
 
 test.serial('a cached client gets its token without the storage', async (t) => {
-  const fields = {
-    grant_type: 'client_credentials',
-    client_id: service.client.id,
-    client_secret: service.secret,
-  };
+  const fields = { grant_type: 'client_credentials', ...asClient(service) };
   t.is((await platform.token(fields)).status, 200);
   broken.add('*');
   const { status, body } = await platform.token(fields);

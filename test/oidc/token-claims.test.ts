@@ -5,26 +5,10 @@ import type { OptionTypes } from 'koa-gatehouse';
 
 import { onEachDatabase } from '../adapters/databases.ts';
 import { authorize, runCodeFlow, people, startPlatform } from '../harness/platform.ts';
-import type { Platform, RegisteredApp, TokenAnswer } from '../harness/platform.ts';
+import type { TokenAnswer } from '../harness/platform.ts';
 import { postForm } from '../harness/requests.ts';
+import { asClient, exchangeCode, exchangeRefreshToken, requestClientToken } from '../harness/tokens.ts';
 import { platformOn } from './on-databases.ts';
-
-async function clientToken(platform: Platform, { client, secret }: RegisteredApp): Promise<TokenAnswer> {
-  return platform.token({ grant_type: 'client_credentials', client_id: client.id, client_secret: secret });
-}
-
-async function refresh(
-  platform: Platform,
-  { client, secret }: RegisteredApp,
-  token: string,
-): Promise<TokenAnswer> {
-  return platform.token({
-    grant_type: 'refresh_token',
-    client_id: client.id,
-    client_secret: secret,
-    refresh_token: token,
-  });
-}
 
 /** A user store that records the ids that it is asked for. */
 function counted(): { users: ReturnType<typeof people>; asked: string[] } {
@@ -46,8 +30,8 @@ test('access tokens have the claims of tokenClaims() and those of the server', a
   });
   const [app, service] = [await platform.registerApp(), await platform.registerService(['view_schools'])];
   const code = await runCodeFlow(platform, app, { parameters: { scope: 'schools:read' } });
-  const refreshed = await refresh(platform, app, code.body.refresh_token);
-  const own = await clientToken(platform, service);
+  const refreshed = await exchangeRefreshToken(platform, app, code.body.refresh_token);
+  const own = await requestClientToken(platform, service);
   const byHost = await platform.auth.issueToken({ client: app.client.id, user: '1' });
   const ofUser = [code.body.access_token, refreshed.body.access_token, byHost];
   for (const token of ofUser) {
@@ -68,8 +52,7 @@ test('access tokens have the claims of tokenClaims() and those of the server', a
   );
   const { body } = await postForm(String(platform.url('/oauth/introspect')), {
     token: code.body.access_token,
-    client_id: app.client.id,
-    client_secret: app.secret,
+    ...asClient(app),
   });
   t.like(body, { active: true, tenant: 'Ann', principal: 'user', sub: '1', token_type: 'Bearer' });
 });
@@ -84,7 +67,7 @@ test('tokenClaims() causes no further reads of users', async (t) => {
     });
     const app = await platform.registerApp();
     const { body } = await runCodeFlow(platform, app);
-    await refresh(platform, app, body.refresh_token);
+    await exchangeRefreshToken(platform, app, body.refresh_token);
     readings.push(asked);
   }
   t.deepEqual(readings[1], readings[0]);
@@ -100,7 +83,7 @@ test('a reserved name in tokenClaims() is a ConfigError, and no token is issued'
   const service = await platform.registerService();
   for (const name of names) {
     claims = { tenant: 'north', [name]: 'x' };
-    const { body, status } = await clientToken(platform, service);
+    const { body, status } = await requestClientToken(platform, service);
     t.deepEqual([status, body.error], [500, 'server_error'], name);
     const error = await t.throwsAsync(platform.auth.issueToken({ client: service.client.id }), {
       instanceOf: ConfigError,
@@ -146,23 +129,16 @@ onEachDatabase('when tokenClaims() throws, the code or refresh token stays unuse
   });
   const app = await platform.registerApp();
   const code = (await authorize(platform, app)).get('code');
-  const exchange = async (): Promise<TokenAnswer> =>
-    platform.token({
-      grant_type: 'authorization_code',
-      client_id: app.client.id,
-      client_secret: app.secret,
-      redirect_uri: app.redirectUri,
-      code,
-    });
+  const exchange = async (): Promise<TokenAnswer> => exchangeCode(platform, app, code);
   fails = true;
   t.is((await exchange()).body.error, 'server_error');
   fails = false;
   const { body } = await exchange();
   t.is(decodeJwt(body.access_token)['tenant'], 'north');
   fails = true;
-  t.is((await refresh(platform, app, body.refresh_token)).body.error, 'server_error');
+  t.is((await exchangeRefreshToken(platform, app, body.refresh_token)).body.error, 'server_error');
   fails = false;
-  const refreshed = await refresh(platform, app, body.refresh_token);
+  const refreshed = await exchangeRefreshToken(platform, app, body.refresh_token);
   t.is(refreshed.status, 200);
   t.is((await platform.api('/schools', refreshed.body.access_token)).status, 200);
 });

@@ -4,6 +4,7 @@ import test from 'ava';
 
 import { authorize, runCodeFlow } from '../harness/platform.ts';
 import { basic, postForm, postJson, send } from '../harness/requests.ts';
+import { asClient } from '../harness/tokens.ts';
 import { FORM, UNAUTHENTICATED, invalid, outline, startTokenPlatform } from './token-platform.ts';
 
 const server = await startTokenPlatform();
@@ -196,8 +197,7 @@ test('errors and the log contain no credentials', async (t) => {
     await postJson(endpoint, { grant_type: 'authorization_code', ...asService, code }),
     await postJson(endpoint, {
       grant_type: 'authorization_code',
-      client_id: other.client.id,
-      client_secret: other.secret,
+      ...asClient(other),
       redirect_uri: other.redirectUri,
       code,
     }),
@@ -205,8 +205,7 @@ test('errors and the log contain no credentials', async (t) => {
     await postJson(endpoint, { grant_type: 'refresh_token', ...asApp, refresh_token: body.access_token }),
     await postJson(endpoint, {
       grant_type: 'refresh_token',
-      client_id: other.client.id,
-      client_secret: other.secret,
+      ...asClient(other),
       refresh_token: body.refresh_token,
     }),
     await postForm(endpoint, goodForm, { authorization: `Bearer ${body.access_token}` }),

@@ -1,6 +1,7 @@
 import { startPlatform } from '../harness/platform.ts';
 import type { Platform, RegisteredApp } from '../harness/platform.ts';
 import type { Answer } from '../harness/requests.ts';
+import { asClient } from '../harness/tokens.ts';
 
 export const FORM = 'application/x-www-form-urlencoded';
 
@@ -23,7 +24,7 @@ export interface TokenPlatform extends AsyncDisposable {
 
 // A type and not an interface, so that it can be assigned to a record of strings.
 // oxlint-disable-next-line typescript/consistent-type-definitions
-type ClientCredentials = { readonly client_id: string; readonly client_secret: string };
+type ClientCredentials = Readonly<Record<string, string>>;
 
 export async function startTokenPlatform(): Promise<TokenPlatform> {
   // Throttling would refuse most of the failures that the tests cause.
@@ -32,7 +33,7 @@ export async function startTokenPlatform(): Promise<TokenPlatform> {
   const service = await platform.registerService(['view_schools']);
   const disabled = await platform.registerService();
   await platform.auth.clients.disable(disabled.client.id);
-  const good = { grant_type: 'client_credentials', ...credentialsOf(service) };
+  const good = { grant_type: 'client_credentials', ...asClient(service) };
   return {
     platform,
     endpoint: `${platform.origin}/oauth/token`,
@@ -41,16 +42,12 @@ export async function startTokenPlatform(): Promise<TokenPlatform> {
     service,
     publicApp: await platform.registerApp({ name: 'Public', confidential: false }),
     disabled,
-    asApp: credentialsOf(app),
-    asService: credentialsOf(service),
+    asApp: asClient(app),
+    asService: asClient(service),
     good,
     goodForm: new URLSearchParams(good).toString(),
     [Symbol.asyncDispose]: () => platform[Symbol.asyncDispose](),
   };
-}
-
-export function credentialsOf({ client, secret }: RegisteredApp): ClientCredentials {
-  return { client_id: client.id, client_secret: secret };
 }
 
 export const UNAUTHENTICATED = {

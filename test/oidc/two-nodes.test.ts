@@ -5,7 +5,8 @@ import { memoryStorage } from 'koa-gatehouse/adapters/memory';
 import { Browser } from '../harness/browser.ts';
 import { passTime } from '../harness/clock.ts';
 import { authorize, authorizeUrl, runCodeFlow, signIn, startPlatform } from '../harness/platform.ts';
-import type { Platform, RegisteredApp } from '../harness/platform.ts';
+import type { Platform } from '../harness/platform.ts';
+import { clientToken, exchangeCode, exchangeRefreshToken, requestClientToken } from '../harness/tokens.ts';
 
 // Two nodes with one issuer.
 const LAG = 10;
@@ -25,15 +26,6 @@ async function guard(node: Platform, token: string): Promise<unknown> {
   return status === 200 ? 200 : body['code'];
 }
 
-function credentialsOf({ client, secret }: RegisteredApp): { client_id: string; client_secret: string } {
-  return { client_id: client.id, client_secret: secret };
-}
-
-async function serviceToken(node: Platform, service: RegisteredApp): Promise<string> {
-  const { body } = await node.token({ grant_type: 'client_credentials', ...credentialsOf(service) });
-  return body.access_token;
-}
-
 /** Runs `act` while both nodes have cached the token; returns the results: here at once, there after the lag. */
 async function seenBy(
   token: string,
@@ -51,23 +43,14 @@ test.serial('a token of one node works on the other', async (t) => {
   const { body } = await runCodeFlow(here, app);
   t.is(await guard(there, body.access_token), 200);
   const service = await here.registerService();
-  t.is(await guard(here, await serviceToken(there, service)), 200);
+  t.is(await guard(here, await clientToken(there, service)), 200);
 });
 
 test.serial('a code of one node can be redeemed on the other, and refreshed on the first', async (t) => {
   const callback = await authorize(here, app);
-  const { status, body } = await there.token({
-    grant_type: 'authorization_code',
-    ...credentialsOf(app),
-    redirect_uri: app.redirectUri,
-    code: callback.get('code'),
-  });
+  const { status, body } = await exchangeCode(there, app, callback.get('code'));
   t.is(status, 200);
-  const refreshed = await here.token({
-    grant_type: 'refresh_token',
-    ...credentialsOf(app),
-    refresh_token: body.refresh_token,
-  });
+  const refreshed = await exchangeRefreshToken(here, app, body.refresh_token);
   t.is(refreshed.status, 200);
 });
 
@@ -97,11 +80,7 @@ for (const [kind, targetOf] of Object.entries(TARGETS)) {
       const { body } = await runCodeFlow(here, app);
       const answers = await seenBy(body.access_token, () => here.auth.revoke(targetOf(body.access_token)));
       t.deepEqual(answers, { here: 'token_revoked', there: 'token_revoked' });
-      const refreshed = await there.token({
-        grant_type: 'refresh_token',
-        ...credentialsOf(app),
-        refresh_token: body.refresh_token,
-      });
+      const refreshed = await exchangeRefreshToken(there, app, body.refresh_token);
       t.is(refreshed.status, kind === 'token' ? 200 : 400);
     },
   );
@@ -109,7 +88,7 @@ for (const [kind, targetOf] of Object.entries(TARGETS)) {
 
 test.serial('auth.revoke({ token }) and ({ client }) of client credentials do so too', async (t) => {
   for (const targetOf of [TARGETS['token']!, TARGETS['client']!, TARGETS['all']!]) {
-    const token = await serviceToken(there, await here.registerService());
+    const token = await clientToken(there, await here.registerService());
     const answers = await seenBy(token, () => here.auth.revoke(targetOf(token)));
     t.deepEqual(answers, { here: 'token_revoked', there: 'token_revoked' });
   }
@@ -117,10 +96,10 @@ test.serial('auth.revoke({ token }) and ({ client }) of client credentials do so
 
 test.serial('a token that a client gets after auth.revoke({ client }) works', async (t) => {
   const service = await here.registerService();
-  const old = await serviceToken(here, service);
+  const old = await clientToken(here, service);
   await here.auth.revoke({ client: service.client.id });
   passTime(1);
-  t.is(await guard(here, await serviceToken(here, service)), 200);
+  t.is(await guard(here, await clientToken(here, service)), 200);
   t.is(await guard(here, old), 'token_revoked');
 });
 
@@ -131,12 +110,12 @@ test.serial('tokens of a disabled or deleted client are refused on both nodes', 
     const { body } = await runCodeFlow(here, own);
     for (const [token, { client }] of [
       [body.access_token, own],
-      [await serviceToken(here, service), service],
+      [await clientToken(here, service), service],
     ] as const) {
       const answers = await seenBy(token, () => here.auth.clients[how](client.id));
       t.deepEqual(answers, { here: 'token_holder_gone', there: 'token_holder_gone' }, how);
     }
-    const refused = await there.token({ grant_type: 'client_credentials', ...credentialsOf(service) });
+    const refused = await requestClientToken(there, service);
     t.is(refused.status, 401, how);
   }
 });
@@ -146,8 +125,8 @@ test.serial(
   'a token of a disabled client is refused after the lag, however late it was cached',
   async (t) => {
     const service = await here.registerService();
-    const early = await serviceToken(there, service);
-    const late = await serviceToken(there, service);
+    const early = await clientToken(there, service);
+    const late = await clientToken(there, service);
     t.is(await guard(there, early), 200);
     await here.auth.clients.disable(service.client.id);
     passTime(LAG - 2);
@@ -190,7 +169,7 @@ test.serial(
 
 test.serial('changed permissions take effect after the lag', async (t) => {
   const service = await here.registerService(['view_schools']);
-  const token = await serviceToken(here, service);
+  const token = await clientToken(here, service);
   t.is((await there.api('/schools', token)).status, 200);
   await here.auth.clients.update(service.client.id, { permissions: [] });
   t.is((await here.api('/schools', token)).status, 403);
@@ -202,10 +181,10 @@ test.serial('changed permissions take effect after the lag', async (t) => {
 
 test.serial('a rotated secret is refused after the lag', async (t) => {
   const service = await here.registerService();
-  await serviceToken(there, service);
+  await clientToken(there, service);
   await here.auth.clients.rotateSecret(service.client.id);
   passTime(LAG);
-  const { status } = await there.token({ grant_type: 'client_credentials', ...credentialsOf(service) });
+  const { status } = await requestClientToken(there, service);
   t.is(status, 401);
 });
 

@@ -10,6 +10,7 @@ import { memoryStorage } from 'koa-gatehouse/adapters/memory';
 import { onEachDatabase } from '../adapters/databases.ts';
 import { startPlatform } from '../harness/platform.ts';
 import type { Platform } from '../harness/platform.ts';
+import { asClient } from '../harness/tokens.ts';
 
 // ava runs this file in a process of its own.
 process.env['NODE_ENV'] = 'production';
@@ -100,11 +101,7 @@ onEachDatabase(
       secrets: { keyEncryptionKey: false },
     });
     const service = await first.registerService(['view_schools']);
-    const parameters = {
-      grant_type: 'client_credentials',
-      client_id: service.client.id,
-      client_secret: service.secret,
-    };
+    const parameters = { grant_type: 'client_credentials', ...asClient(service) };
     const { body } = await first.token(parameters);
     const issuer = first.origin;
     await first[Symbol.asyncDispose]();

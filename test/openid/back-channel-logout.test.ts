@@ -20,6 +20,7 @@ import type { PublicServer } from '../harness/public-server.ts';
 import { postForm } from '../harness/requests.ts';
 import { pausable } from '../harness/storage.ts';
 import { until } from '../harness/until.ts';
+import { asClient } from '../harness/tokens.ts';
 import { startProcess } from '../oidc/nodes.ts';
 
 /** Apps at which users sign in, and the logout tokens that each has got. */
@@ -262,7 +263,7 @@ test('an app that revokes its own token, and a code that is sent again, sign nob
   const app = await register('app');
   const browser = new Browser();
   const tokens = await signInAt(setup, app, browser);
-  const asApp = { client_id: app.client.id, client_secret: app.secret };
+  const asApp = asClient(app);
   await postForm(platform.url('/oauth/revoke'), { ...asApp, token: tokens.refresh_token });
   const code = (await authorize(platform, app, { browser, parameters: { scope: 'openid' } })).get('code')!;
   const exchange = { grant_type: 'authorization_code', ...asApp, redirect_uri: app.redirectUri, code };

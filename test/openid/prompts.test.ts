@@ -9,6 +9,7 @@ import { Browser } from '../harness/browser.ts';
 import type { Page } from '../harness/browser.ts';
 import { authorize, authorizeUrl, signIn, startPlatform } from '../harness/platform.ts';
 import type { Platform, RegisteredApp } from '../harness/platform.ts';
+import { exchangeCode } from '../harness/tokens.ts';
 
 const TWO_LANGUAGES = pages({ brand: { name: 'Acme Schools' }, language: ['en', 'de'] });
 
@@ -18,13 +19,7 @@ async function claimsOf(
   app: RegisteredApp,
   callback: URLSearchParams,
 ): Promise<Record<string, unknown>> {
-  const { body } = await platform.token({
-    grant_type: 'authorization_code',
-    client_id: app.client.id,
-    client_secret: app.secret,
-    redirect_uri: app.redirectUri,
-    code: callback.get('code'),
-  });
+  const { body } = await exchangeCode(platform, app, callback.get('code'));
   const { id_token: idToken } = body as unknown as { id_token: string };
   return Object.assign(decodeJwt<Record<string, unknown>>(idToken), { raw: idToken });
 }

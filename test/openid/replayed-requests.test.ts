@@ -23,6 +23,7 @@ import { ON_LOOPBACK, servePublic } from '../harness/public-server.ts';
 import { postForm, send } from '../harness/requests.ts';
 import type { Answer } from '../harness/requests.ts';
 import { until } from '../harness/until.ts';
+import { asClient } from '../harness/tokens.ts';
 
 const MOODLE = 'https://moodle.example/admin/oauth2callback.php';
 const NEXTCLOUD = 'https://cloud.example/';
@@ -100,7 +101,7 @@ for (const basicAuth of [false, true]) {
     const inHeader = `Basic ${Buffer.from(`${app.client.id}:${app.secret}`).toString('base64')}`;
     const accept = { accept: 'application/json' };
     const headers = basicAuth ? { authorization: inHeader, ...accept } : accept;
-    const inBody = basicAuth ? {} : { client_id: app.client.id, client_secret: app.secret };
+    const inBody = basicAuth ? {} : asClient(app);
     const code = {
       code: back.searchParams.get('code')!,
       grant_type: 'authorization_code',
@@ -165,8 +166,7 @@ test("Nextcloud's sociallogin", async (t) => {
   };
   const back = await authorizeAt(new Browser(), `${metadata.authorization_endpoint}?${query(request)}`);
   const exchange = {
-    client_id: app.client.id,
-    client_secret: app.secret,
+    ...asClient(app),
     grant_type: 'authorization_code',
     redirect_uri: redirectUri,
     code: back.searchParams.get('code')!,
@@ -235,8 +235,7 @@ async function signInToNextcloud(
     redirect_uri: app.redirectUri,
     grant_type: 'authorization_code',
     code_verifier: verifier,
-    client_id: app.client.id,
-    client_secret: app.secret,
+    ...asClient(app),
   };
   const tokens = tokensOf(t, await postForm(metadata.token_endpoint, exchange));
   const claims = await payloadOf(t, metadata, tokens.id_token);
@@ -262,12 +261,7 @@ test("Nextcloud's user_oidc signs in, refreshes and logs out, with and without a
   const bearer = { authorization: `Bearer ${tokens.access_token}` };
   const { body } = await send(metadata.userinfo_endpoint, { headers: bearer });
   t.like(body, { sub: '1', name: 'Ann', email: 'ann@school.example' });
-  const refresh = {
-    client_id: app.client.id,
-    client_secret: app.secret,
-    grant_type: 'refresh_token',
-    refresh_token: tokens.refresh_token,
-  };
+  const refresh = { ...asClient(app), grant_type: 'refresh_token', refresh_token: tokens.refresh_token };
   t.truthy(tokensOf(t, await postForm(metadata.token_endpoint, refresh)).access_token);
 
   // It does not encode the address. Without its setting "send ID token hint", the user is asked.

@@ -4,6 +4,7 @@ import { decodeJwt, SignJWT, generateKeyPair } from 'jose';
 import { Browser } from '../harness/browser.ts';
 import { authorizeUrl, people, runCodeFlow, signIn, startPlatform } from '../harness/platform.ts';
 import type { Platform, RegisteredApp, TokenAnswer } from '../harness/platform.ts';
+import { asClient, exchangeRefreshToken } from '../harness/tokens.ts';
 
 const MCP = 'https://platform.example/mcp';
 
@@ -60,7 +61,7 @@ test('openid gives who the user is, and nothing else, also to an app that may ha
       message: 'The access token has expired, or was not issued by this server for this API.',
     });
   }
-  const refresh = { grant_type: 'refresh_token', client_id: app.client.id, client_secret: app.secret };
+  const refresh = { grant_type: 'refresh_token', ...asClient(app) };
   const refreshed = await platform.token({
     ...refresh,
     refresh_token: tokens.refresh_token,
@@ -84,11 +85,7 @@ test('openid gives who the user is, and nothing else, also to an app that may ha
 
   const introspected = await fetch(platform.url('/oauth/introspect'), {
     method: 'POST',
-    body: new URLSearchParams({
-      token: tokens.access_token,
-      client_id: app.client.id,
-      client_secret: app.secret,
-    }),
+    body: new URLSearchParams({ token: tokens.access_token, ...asClient(app) }),
   });
   t.like(await introspected.json(), {
     active: true,
@@ -115,12 +112,7 @@ test('an app that asks for both gets a token for the API that also reads userinf
   });
   // The scope of the API is taken away: what remains is not valid there.
   await platform.auth.clients.update(app.client.id, { scopes: ['openid', 'groups'] });
-  const refreshed = await platform.token({
-    grant_type: 'refresh_token',
-    client_id: app.client.id,
-    client_secret: app.secret,
-    refresh_token: both.refresh_token,
-  });
+  const refreshed = await exchangeRefreshToken(platform, app, both.refresh_token);
   t.is(refreshed.body.scope, 'openid groups');
   t.is((await platform.api('/schools', refreshed.body.access_token)).status, 401);
 
@@ -184,7 +176,7 @@ test('scopes that an app may not have, or that do not belong together, are refus
   t.is(body.scope, 'schools:read');
 
   const service = await platform.registerService(['view_schools']);
-  const own = { client_id: service.client.id, client_secret: service.secret, scope: 'openid' };
+  const own = { ...asClient(service), scope: 'openid' };
   t.like(await platform.token({ grant_type: 'client_credentials', ...own }), {
     status: 400,
     body: { error: 'invalid_scope', error_description: 'requested scope is not allowed: openid' },
@@ -192,7 +184,7 @@ test('scopes that an app may not have, or that do not belong together, are refus
   const device = await platform.registerApp({ grantType: 'device_code', redirectUris: [] });
   const started = await fetch(platform.url('/oauth/device_authorization'), {
     method: 'POST',
-    body: new URLSearchParams({ client_id: device.client.id, client_secret: device.secret, scope: 'openid' }),
+    body: new URLSearchParams({ ...asClient(device), scope: 'openid' }),
   });
   t.like(await started.json(), { error: 'invalid_scope' });
 });
@@ -241,7 +233,7 @@ test('userinfo is for access tokens with openid, and an ID token is for its app 
 
   const ofApi = (await tokensFor(platform, app, 'schools:read')).access_token;
   const ofService = await platform.registerService(['view_schools']);
-  const credentials = { client_id: ofService.client.id, client_secret: ofService.secret };
+  const credentials = asClient(ofService);
   const own = (await platform.token({ grant_type: 'client_credentials', ...credentials })).body.access_token;
   const { privateKey } = await generateKeyPair('RS256');
   const claims = decodeJwt(tokens.access_token);

@@ -13,6 +13,7 @@ import { findPrograms, makeScratchServer, SCRATCH_KINDS } from '../adapters/scra
 import { Browser } from '../harness/browser.ts';
 import { people, runCodeFlow, signIn, startPlatform } from '../harness/platform.ts';
 import type { Platform } from '../harness/platform.ts';
+import { exchangeRefreshToken } from '../harness/tokens.ts';
 import { callTool, createSchools, gate, startAgentServer } from '../mcp/agents.ts';
 import type { AgentServer } from '../mcp/agents.ts';
 
@@ -111,12 +112,7 @@ for (const kind of SCRATCH_KINDS) {
           t.is(guarded.body['code'], 'temporarily_unavailable');
           t.is(guarded.body['message'], 'The server cannot answer right now. Try again in a few seconds.');
 
-          const refreshed = await platform.token({
-            grant_type: 'refresh_token',
-            client_id: app.client.id,
-            client_secret: app.secret,
-            refresh_token: refreshToken,
-          });
+          const refreshed = await exchangeRefreshToken(platform, app, refreshToken);
           t.is(refreshed.status, 503, JSON.stringify(refreshed.body));
           t.is(refreshed.headers.get('retry-after'), '1');
 
@@ -176,12 +172,7 @@ for (const kind of SCRATCH_KINDS) {
       isSlow = true;
       const running = once(database, 'query');
       const guarded = platform.api('/identity', body.access_token);
-      const refreshed = platform.token({
-        grant_type: 'refresh_token',
-        client_id: app.client.id,
-        client_secret: app.secret,
-        refresh_token: body.refresh_token,
-      });
+      const refreshed = exchangeRefreshToken(platform, app, body.refresh_token);
       await running;
       await server.kill();
       t.is((await guarded).status, 503, JSON.stringify((await guarded).body));

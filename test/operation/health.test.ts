@@ -16,7 +16,7 @@ import { freezingProxy } from '../adapters/freezing-proxy.ts';
 import { gate, people, recordingLogger, runCodeFlow, startPlatform } from '../harness/platform.ts';
 import { send } from '../harness/requests.ts';
 import { around } from '../harness/storage.ts';
-import { asClient } from '../oidc/families.ts';
+import { exchangeRefreshToken } from '../harness/tokens.ts';
 import { host } from './host.ts';
 
 /** A storage whose methods a test can replace, and which counts calls of pendingMigrations(). */
@@ -196,8 +196,7 @@ onEachDatabase(
     );
     const app = await platform.registerApp({ firstParty: true });
     const { refresh_token: token } = (await runCodeFlow(platform, app)).body;
-    const refresh = async (): ReturnType<typeof platform.token> =>
-      platform.token({ grant_type: 'refresh_token', ...asClient(app), refresh_token: token });
+    const refresh = async (): ReturnType<typeof platform.token> => exchangeRefreshToken(platform, app, token);
 
     const other = fork(new URL('../adapters/locking-process.ts', import.meta.url), [address], {
       execArgv: ['--conditions=gatehouse:source'],

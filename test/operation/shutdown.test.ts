@@ -13,19 +13,17 @@ import { send } from '../harness/requests.ts';
 import { requestsInProgress } from '../harness/requests-in-progress.ts';
 import { around, pausable } from '../harness/storage.ts';
 import { RawConnection } from '../harness/raw-connection.ts';
+import { asClient, clientToken } from '../harness/tokens.ts';
 import { host } from './host.ts';
 
 const refresh = (app: RegisteredApp, token: string): Record<string, string> => ({
   grant_type: 'refresh_token',
-  client_id: app.client.id,
-  client_secret: app.secret,
+  ...asClient(app),
   refresh_token: token,
 });
 
 async function serviceToken(platform: Platform): Promise<string> {
-  const { client, secret } = await platform.registerService(['view_schools']);
-  const fields = { grant_type: 'client_credentials', client_id: client.id, client_secret: secret };
-  return (await platform.token(fields)).body.access_token;
+  return clientToken(platform, await platform.registerService(['view_schools']));
 }
 
 /** A storage that fails after close(), as a pool does, and lists its calls. */

@@ -6,6 +6,7 @@ import { fakeClock } from 'koa-gatehouse/testing';
 import { startPlatform } from '../harness/platform.ts';
 import type { gate, Platform, RegisteredApp } from '../harness/platform.ts';
 import { around } from '../harness/storage.ts';
+import { asClient } from '../harness/tokens.ts';
 
 const NIGHTLY = { user: '1', name: 'a', lifetime: '1 day', scopes: ['schools:read'] } as const;
 
@@ -21,7 +22,7 @@ async function post(
   fields: Record<string, string>,
   app?: RegisteredApp,
 ): Promise<{ status: number; body: Record<string, unknown> }> {
-  const credentials = app ? { client_id: app.client.id, client_secret: app.secret } : {};
+  const credentials = app ? asClient(app) : {};
   const body = new URLSearchParams({ ...fields, ...credentials });
   const response = await fetch(platform.url(path), { method: 'POST', body });
   return { status: response.status, body: (await response.json()) as Record<string, unknown> };
@@ -100,7 +101,7 @@ test('a token gets no other one: as a secret, a code, a refresh token, an assert
     (await platform.token({ grant_type: 'client_credentials', ...asSecret })).body.error,
     'invalid_client',
   );
-  const own = { client_id: app.client.id, client_secret: app.secret };
+  const own = asClient(app);
   for (const [grant, name] of [
     ['refresh_token', 'refresh_token'],
     ['authorization_code', 'code'],

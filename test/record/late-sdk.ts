@@ -2,7 +2,7 @@
 import { createRequire } from 'node:module';
 
 import { startPlatform } from '../harness/platform.ts';
-import { asClient } from '../oidc/families.ts';
+import { requestClientToken } from '../harness/tokens.ts';
 
 const loaded = (): number =>
   Object.keys(createRequire(import.meta.url).cache).filter((file) => file.includes('/@opentelemetry/'))
@@ -10,8 +10,7 @@ const loaded = (): number =>
 
 await using platform = await startPlatform();
 const service = await platform.registerService();
-const issue = async (): Promise<unknown> =>
-  platform.token({ grant_type: 'client_credentials', ...asClient(service) });
+const issue = async (): Promise<unknown> => requestClientToken(platform, service);
 await issue();
 const before = loaded();
 

@@ -2,11 +2,11 @@ import { decodeJwt } from 'jose';
 import test from 'ava';
 import { memoryStorage } from 'koa-gatehouse/adapters/memory';
 
-import { asClient } from '../oidc/families.ts';
 import { Browser } from '../harness/browser.ts';
 import { authorize, authorizeUrl, runCodeFlow, signIn, startPlatform } from '../harness/platform.ts';
 import { postForm, postJson, send } from '../harness/requests.ts';
 import { around, pausable } from '../harness/storage.ts';
+import { asClient, exchangeCode, exchangeRefreshToken, requestClientToken } from '../harness/tokens.ts';
 import { linesOf, outlinesOf } from './lines.ts';
 
 const platform = await startPlatform();
@@ -19,9 +19,7 @@ const { serial } = test;
 
 serial('an issued token is one line, with the duration', async (t) => {
   const service = await platform.registerService();
-  const lines = await linesOf(platform, async () =>
-    platform.token({ grant_type: 'client_credentials', ...asClient(service) }),
-  );
+  const lines = await linesOf(platform, async () => requestClientToken(platform, service));
   t.is(lines.length, 1);
   const { duration_ms: duration, request_id: id, ...line } = lines[0]!;
   t.deepEqual(line, {
@@ -50,18 +48,11 @@ serial('a token of a user and each refresh are one line', async (t) => {
   };
   let refreshToken = '';
   const exchange = await outlinesOf(platform, async () => {
-    const { body } = await platform.token({
-      grant_type: 'authorization_code',
-      ...asClient(app),
-      redirect_uri: app.redirectUri,
-      code: callback.get('code'),
-    });
+    const { body } = await exchangeCode(platform, app, callback.get('code'));
     refreshToken = body.refresh_token;
   });
   t.deepEqual(exchange, [{ ...issued, grant_type: 'authorization_code' }]);
-  const refresh = await outlinesOf(platform, async () =>
-    platform.token({ grant_type: 'refresh_token', ...asClient(app), refresh_token: refreshToken }),
-  );
+  const refresh = await outlinesOf(platform, async () => exchangeRefreshToken(platform, app, refreshToken));
   t.deepEqual(refresh, [{ ...issued, grant_type: 'refresh_token' }]);
 });
 

@@ -6,7 +6,6 @@ import Koa from 'koa';
 import { Router } from 'koa-router';
 import { Registry } from 'prom-client';
 
-import { asClient } from '../oidc/families.ts';
 import { Browser } from '../harness/browser.ts';
 import {
   authorize,
@@ -18,6 +17,7 @@ import {
 } from '../harness/platform.ts';
 import type { AppParts, Platform } from '../harness/platform.ts';
 import { postForm, send } from '../harness/requests.ts';
+import { asClient, requestClientToken } from '../harness/tokens.ts';
 
 /** An app with a route for Prometheus. */
 function withMetrics({ auth, api }: AppParts) {
@@ -53,9 +53,9 @@ test('issued tokens are counted by grant type, and refused requests by error', a
   await platform.token(refresh);
   await platform.token({ ...refresh, refresh_token: 'x' });
   for (let count = 0; count < 3; count += 1) {
-    await platform.token({ grant_type: 'client_credentials', ...asClient(service) });
+    await requestClientToken(platform, service);
   }
-  await platform.token({ grant_type: 'client_credentials', ...asClient(app) });
+  await requestClientToken(platform, app);
   await platform.token({ grant_type: 'PLANTED\n# HELP', ...asClient(app) });
   await send(platform.url('/oauth/token'));
   await postForm(platform.url('/oauth/introspect'), { ...asClient(app), token: 'x' });
@@ -80,7 +80,7 @@ test('issued tokens are counted by grant type, and refused requests by error', a
 test('requests to the guard are counted: accepted, cached or not, and refused by code', async (t) => {
   await using platform = await startPlatform({}, { app: withMetrics });
   const service = await platform.registerService();
-  const { body } = await platform.token({ grant_type: 'client_credentials', ...asClient(service) });
+  const { body } = await requestClientToken(platform, service);
   for (let count = 0; count < 4; count += 1) await platform.api('/identity', body.access_token);
   await platform.api('/identity');
   await platform.api('/identity', `${body.access_token.slice(0, -10)}AAAAAAAAAA`);
@@ -218,7 +218,7 @@ test('counters keep their values when metrics are stopped', async (t) => {
   await using platform = await startPlatform();
   const service = await platform.registerService();
   const metrics = createMetrics(platform.auth);
-  const token = async () => platform.token({ grant_type: 'client_credentials', ...asClient(service) });
+  const token = async () => requestClientToken(platform, service);
   await token();
   metrics.stop();
   await token();
@@ -236,7 +236,7 @@ test('observers receive the outcome of each request and of each guard check', as
     answered: (outcome) => outcomes.push(outcome),
     guarded: (outcome) => outcomes.push(outcome),
   });
-  const { body, headers } = await platform.token({ grant_type: 'client_credentials', ...asClient(service) });
+  const { body, headers } = await requestClientToken(platform, service);
   await platform.api('/identity', body.access_token);
   await platform.api('/identity', body.access_token);
   await platform.api('/identity');
@@ -277,7 +277,7 @@ test('an observer that throws affects no request and no other observer', async (
     },
   });
   platform.auth.observe(observer);
-  const { body } = await platform.token({ grant_type: 'client_credentials', ...asClient(service) });
+  const { body } = await requestClientToken(platform, service);
   t.is((await platform.api('/identity', body.access_token)).status, 200);
   t.is(observer.count, 1);
   const errors = platform.logger.lines.filter(({ level }) => level === 'error');

@@ -5,12 +5,12 @@ import { memoryStorage } from 'koa-gatehouse/adapters/memory';
 import Koa from 'koa';
 import type { Middleware } from 'koa';
 
-import { asClient } from '../oidc/families.ts';
 import { Browser } from '../harness/browser.ts';
 import { authorizeUrl, listenerOf, startPlatform } from '../harness/platform.ts';
 import type { AppParts, Platform } from '../harness/platform.ts';
 import { postForm, send } from '../harness/requests.ts';
 import { around } from '../harness/storage.ts';
+import { asClient, requestClientToken } from '../harness/tokens.ts';
 import { linesOf } from './lines.ts';
 
 const UUID = /^[\da-f]{8}-[\da-f]{4}-4[\da-f]{3}-[89ab][\da-f]{3}-[\da-f]{12}$/;
@@ -48,14 +48,14 @@ test('endpoints, pages and the API respond with an id of each request', async (t
   await using platform = await startPlatform();
   const app = await platform.registerApp();
   const service = await platform.registerService();
-  const { body } = await platform.token({ grant_type: 'client_credentials', ...asClient(service) });
+  const { body } = await requestClientToken(platform, service);
   const browser = new Browser();
   const authorization = await browser.get(authorizeUrl(platform, app));
   const login = await browser.get(authorization.location!);
   const answers = [
     authorization.response.headers,
     login.response.headers,
-    (await platform.token({ grant_type: 'client_credentials', ...asClient(service) })).headers,
+    (await requestClientToken(platform, service)).headers,
     (await platform.token({ grant_type: 'password' })).headers,
     (await send(platform.url('/oauth/token'))).headers,
     (await send(platform.url('/oauth/jwks'))).headers,
@@ -139,7 +139,7 @@ test('X-Request-Id of a request is used only with app.proxy', async (t) => {
 test('a route can read the id', async (t) => {
   await using platform = await startPlatform({}, { app: behind(nothing) });
   const service = await platform.registerService();
-  const { body } = await platform.token({ grant_type: 'client_credentials', ...asClient(service) });
+  const { body } = await requestClientToken(platform, service);
   const answer = await platform.api('/request', body.access_token);
   t.is(answer.headers.get('x-request-id'), answer.body['id'] as string);
   t.regex(String(answer.body['id']), UUID);
@@ -155,7 +155,7 @@ test('a page, a problem, the log and the audit record of a failed request have t
   await using platform = await startPlatform({ storage });
   const app = await platform.registerApp();
   const service = await platform.registerService();
-  const { body } = await platform.token({ grant_type: 'client_credentials', ...asClient(service) });
+  const { body } = await requestClientToken(platform, service);
   const received: AuditRecord[] = [];
   platform.auth.events.on('*', (record) => received.push(record));
   isAway = true;

@@ -8,12 +8,12 @@ import { z } from 'zod';
 
 import { valueOf } from '../account/area.ts';
 import { passwordOf, startDeveloperPlatform } from '../account/developers.ts';
-import { asClient } from '../oidc/families.ts';
 import { Browser } from '../harness/browser.ts';
 import { authorize, authorizeUrl, runCodeFlow, listenerOf, signIn } from '../harness/platform.ts';
 import type { AppParts, RegisteredApp } from '../harness/platform.ts';
 import { pkce } from '../harness/pkce.ts';
 import { basic, postForm, postJson, send } from '../harness/requests.ts';
+import { asClient, requestClientToken } from '../harness/tokens.ts';
 import { startSdk } from './spans.ts';
 
 const spans = startSdk();
@@ -94,7 +94,7 @@ test('no line, span or metric of any flow contains a credential', async (t) => {
   await own.token({ ...refresh, grant_type: platformApp.secret });
   await own.token({ ...refresh, client_id: platformApp.secret });
   await own.token({ ...refresh, scope: second.refresh_token });
-  const ofService = (await own.token({ grant_type: 'client_credentials', ...asClient(service) })).body;
+  const ofService = (await requestClientToken(own, service)).body;
   await postForm(url, { grant_type: 'client_credentials' }, basic(service.client.id, shown));
   await postForm(url, { grant_type: 'client_credentials' }, basic(service.secret, service.client.id));
   await postForm(`${url.href}?client_secret=${service.secret}`, { grant_type: 'client_credentials' });

@@ -11,12 +11,12 @@ import Koa from 'koa';
 import type { Middleware } from 'koa';
 import { createMcpEndpoint } from 'koa-gatehouse/mcp';
 
-import { asClient } from '../oidc/families.ts';
 import { Browser } from '../harness/browser.ts';
 import { authorizeUrl, listenerOf, startPlatform } from '../harness/platform.ts';
 import type { AppParts } from '../harness/platform.ts';
 import { postForm, send } from '../harness/requests.ts';
 import { around } from '../harness/storage.ts';
+import { asClient, requestClientToken } from '../harness/tokens.ts';
 import { callTool, startAgentServer, toolOf } from '../mcp/agents.ts';
 import { startSdk } from './spans.ts';
 
@@ -87,7 +87,7 @@ serial("a token request is a span within the host's, and its queries are spans w
   const service = await platform.registerService();
   let id: string | null = null;
   const made = await spans.during(async () => {
-    const { headers } = await platform.token({ grant_type: 'client_credentials', ...asClient(service) });
+    const { headers } = await requestClientToken(platform, service);
     id = headers.get('x-request-id');
   });
   const [server, token, query] = ['POST', 'gatehouse.token', 'clients.find'].map((name) => named(made, name));
@@ -108,10 +108,7 @@ serial("the host's span of a request gets the route of the endpoint", async (t) 
   await using platform = await startPlatform({}, { app: instrumented, path: '/auth' });
   const service = await platform.registerService();
   const requests: [route: string, () => Promise<unknown>][] = [
-    [
-      '/auth/oauth/token',
-      async () => platform.token({ grant_type: 'client_credentials', ...asClient(service) }),
-    ],
+    ['/auth/oauth/token', async () => requestClientToken(platform, service)],
     ['/auth/oauth/token', async () => postForm(platform.url('/OAuth/Token/'), asClient(service))],
     ['/auth/oauth/authorize', async () => send(platform.url('/oauth/authorize/PLANTED'))],
     [
@@ -211,7 +208,7 @@ serial(
 serial('the guard makes a span for an uncached token, and none for a cached one', async (t) => {
   await using platform = await startPlatform({ storage: tracedStorage() }, { app: instrumented });
   const service = await platform.registerService();
-  const { body } = await platform.token({ grant_type: 'client_credentials', ...asClient(service) });
+  const { body } = await requestClientToken(platform, service);
   const cold = await spans.during(async () => platform.api('/identity', body.access_token));
   const guard = named(cold, 'gatehouse.guard');
   t.is(guard?.parentSpanContext?.spanId, named(cold, 'GET')?.spanContext().spanId);
@@ -229,7 +226,7 @@ serial('the guard makes a span for an uncached token, and none for a cached one'
 serial('a handler behind the guard runs within the span of the host', async (t) => {
   await using platform = await startPlatform({}, { app: guarded });
   const service = await platform.registerService();
-  const { body } = await platform.token({ grant_type: 'client_credentials', ...asClient(service) });
+  const { body } = await requestClientToken(platform, service);
   const made = await spans.during(async () =>
     send(platform.origin, { headers: { authorization: `Bearer ${body.access_token}` } }),
   );

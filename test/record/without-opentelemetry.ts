@@ -1,5 +1,6 @@
 // Requests a token in a process without @opentelemetry/api.
 import { registerHooks } from 'node:module';
+import { requestClientToken } from '../harness/tokens.ts';
 
 registerHooks({
   resolve(name, context, next) {
@@ -13,9 +14,8 @@ const isHidden = await import('@opentelemetry/api').then(
   () => true,
 );
 const { startPlatform } = await import('../harness/platform.ts');
-const { asClient } = await import('../oidc/families.ts');
 
 await using platform = await startPlatform();
 const service = await platform.registerService();
-const { status } = await platform.token({ grant_type: 'client_credentials', ...asClient(service) });
+const { status } = await requestClientToken(platform, service);
 process.stdout.write(`${isHidden ? 'hidden' : 'there'}, ${status}\n`);

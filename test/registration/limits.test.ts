@@ -14,6 +14,7 @@ import { postJson, send } from '../harness/requests.ts';
 import { pausable } from '../harness/storage.ts';
 import { until } from '../harness/until.ts';
 import type { PausableStorage } from '../harness/storage.ts';
+import { exchangeCode } from '../harness/tokens.ts';
 import { AGENT, appOf, eventsOf, manage, register, registered, startOpen } from './apps.ts';
 
 const DAY = 86_400;
@@ -332,13 +333,7 @@ onEachDatabaseInSeries(
         resume();
         const code = (await answer).location?.searchParams.get('code');
         t.truthy(await here.auth.clients.find(app.client.id));
-        const { status } = await here.token({
-          grant_type: 'authorization_code',
-          client_id: app.client.id,
-          client_secret: app.secret,
-          redirect_uri: app.redirectUri,
-          code,
-        });
+        const { status } = await exchangeCode(here, app, code);
         t.is(status, 200);
       } else {
         const { reached, resume } = pause('registrations.addConsent');

@@ -7,6 +7,7 @@ import { memoryStorage } from 'koa-gatehouse/adapters/memory';
 
 import { listenerOf, runCodeFlow, startPlatform } from '../harness/platform.ts';
 import type { AppParts, Person, Platform, RegisteredApp, TokenAnswer } from '../harness/platform.ts';
+import { asClient } from '../harness/tokens.ts';
 
 /** Two APIs besides the default. Both have a scope `read`, which means something else at each of them. */
 export const DOCUMENTS = 'https://documents.example/v1';
@@ -82,13 +83,6 @@ export async function startNodes(
   return { here, there };
 }
 
-export function credentialsOf({ client, secret }: RegisteredApp): {
-  client_id: string;
-  client_secret: string;
-} {
-  return { client_id: client.id, client_secret: secret };
-}
-
 /** Authorizes an app for an API and redeems the code. */
 export async function authorizeFor(
   platform: Platform,
@@ -105,7 +99,7 @@ export async function refresh(
   app: RegisteredApp,
   parameters: Record<string, unknown>,
 ): Promise<TokenAnswer> {
-  return platform.token({ grant_type: 'refresh_token', ...credentialsOf(app), ...parameters });
+  return platform.token({ grant_type: 'refresh_token', ...asClient(app), ...parameters });
 }
 
 /** The status of a path with a token, and the `code` of a refusal. */

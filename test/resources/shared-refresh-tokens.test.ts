@@ -9,6 +9,7 @@ import { passTime, stopClock } from '../harness/clock.ts';
 import { authorize } from '../harness/platform.ts';
 import type { Platform, RegisteredApp, TokenAnswer } from '../harness/platform.ts';
 import { pkce } from '../harness/pkce.ts';
+import { exchangeCode, exchangeRefreshToken } from '../harness/tokens.ts';
 import { APIS, ARCHIVE, DOCUMENTS, startApis, startNodes, statusOf } from './apis.ts';
 
 const REFUSED = { error: 'invalid_grant', error_description: 'grant request is invalid' };
@@ -19,23 +20,13 @@ async function registerAgent(platform: Platform): Promise<RegisteredApp> {
   return platform.registerApp({ name: 'Agent', confidential: false, firstParty: true });
 }
 
-const credentialsOf = ({ client, secret }: RegisteredApp) => ({
-  client_id: client.id,
-  ...(client.confidential ? { client_secret: secret } : {}),
-});
-
 async function refresh(
   platform: Platform,
   app: RegisteredApp,
   refreshToken: string,
   given: Record<string, string> = {},
 ): Promise<TokenAnswer> {
-  return platform.token({
-    grant_type: 'refresh_token',
-    ...credentialsOf(app),
-    refresh_token: refreshToken,
-    ...given,
-  });
+  return exchangeRefreshToken(platform, app, refreshToken, given);
 }
 
 /** Authorizes an app, and rotates its refresh token. Resolves to all refresh tokens, the oldest one first. */
@@ -46,13 +37,7 @@ async function rotate(
 ): Promise<readonly string[]> {
   const { parameters: challenge, verifier } = pkce();
   const code = (await authorize(platform, app, { parameters: { ...parameters, ...challenge } })).get('code');
-  const { body } = await platform.token({
-    grant_type: 'authorization_code',
-    ...credentialsOf(app),
-    redirect_uri: app.redirectUri,
-    code,
-    code_verifier: verifier,
-  });
+  const { body } = await exchangeCode(platform, app, code, { code_verifier: verifier });
   const tokens = [body.refresh_token];
   while (tokens.length <= times)
     tokens.push((await refresh(platform, app, tokens.at(-1)!)).body.refresh_token);

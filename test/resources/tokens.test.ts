@@ -5,8 +5,9 @@ import { Browser } from '../harness/browser.ts';
 import { authorize, authorizeUrl } from '../harness/platform.ts';
 import type { Platform, RegisteredApp, TokenAnswer } from '../harness/platform.ts';
 import { postForm } from '../harness/requests.ts';
+import { asClient, requestClientToken } from '../harness/tokens.ts';
 import { platformOn } from '../oidc/on-databases.ts';
-import { ARCHIVE, DOCUMENTS, authorizeFor, credentialsOf, refresh, startNodes, statusOf } from './apis.ts';
+import { ARCHIVE, DOCUMENTS, authorizeFor, refresh, startNodes, statusOf } from './apis.ts';
 
 const ONE = 'a token is for one resource: send the parameter resource once';
 const UNKNOWN = 'resource indicator is missing, or unknown';
@@ -20,7 +21,7 @@ async function redeem(
 ): Promise<TokenAnswer> {
   return platform.token({
     grant_type: 'authorization_code',
-    ...credentialsOf(app),
+    ...asClient(app),
     redirect_uri: app.redirectUri,
     ...given,
   });
@@ -31,7 +32,7 @@ async function own(
   app: RegisteredApp,
   given: Record<string, string>,
 ): Promise<TokenAnswer> {
-  return platform.token({ grant_type: 'client_credentials', ...credentialsOf(app), ...given });
+  return requestClientToken(platform, app, given);
 }
 
 onEachDatabase('a code for an API gives tokens for that API alone, on every node', async (t, _, address) => {
@@ -159,9 +160,9 @@ onEachDatabase('several resources in one request are refused', async (t, _, addr
   await authorize(here, app, { browser });
   const endpoint = here.url('/oauth/token').href;
   const grants: Record<string, string>[] = [
-    { grant_type: 'client_credentials', ...credentialsOf(service) },
-    { grant_type: 'refresh_token', ...credentialsOf(app), refresh_token: tokens.refresh_token },
-    { grant_type: 'authorization_code', ...credentialsOf(app), redirect_uri: app.redirectUri, code },
+    { grant_type: 'client_credentials', ...asClient(service) },
+    { grant_type: 'refresh_token', ...asClient(app), refresh_token: tokens.refresh_token },
+    { grant_type: 'authorization_code', ...asClient(app), redirect_uri: app.redirectUri, code },
   ];
   for (const second of [ARCHIVE, DOCUMENTS]) {
     for (const grant of grants) {
@@ -224,7 +225,7 @@ onEachDatabase('a client that is registered with scopes gets those of the API', 
   const old = await authorizeFor(here, unlimited, { resource: DOCUMENTS });
   await here.auth.clients.update(unlimited.client.id, { scopes: ['schools:read', 'write'] });
   const known = await postForm(here.url('/oauth/introspect').href, {
-    ...credentialsOf(unlimited),
+    ...asClient(unlimited),
     token: old.access_token,
   });
   t.like(known.body, { active: true, aud: DOCUMENTS, scope: 'write' });
@@ -262,7 +263,7 @@ onEachDatabase('the records and introspection name the API', async (t, _, addres
   const { access_token: token } = await authorizeFor(here, app, { resource: DOCUMENTS, scope: 'read' });
   await own(here, service, { resource: ARCHIVE });
   await own(here, service, {});
-  const known = await postForm(there.url('/oauth/introspect').href, { ...credentialsOf(app), token });
+  const known = await postForm(there.url('/oauth/introspect').href, { ...asClient(app), token });
   t.like(known.body, { active: true, aud: DOCUMENTS, scope: 'read', iss: here.origin });
   const issued = await here.auth.audit.list({ types: ['token_issued', 'consent_given'] });
   t.deepEqual(
@@ -335,7 +336,7 @@ onEachDatabase(
     const introspect = async (node: Platform): Promise<unknown> =>
       (
         await postForm(node.url('/oauth/introspect').href, {
-          ...credentialsOf(app),
+          ...asClient(app),
           token: body.access_token,
         })
       ).body;

@@ -7,6 +7,7 @@ import { startProxy } from '../embedding/proxy.ts';
 import { Browser } from '../harness/browser.ts';
 import { authorize, authorizeUrl, listenerOf, signIn, startPlatform } from '../harness/platform.ts';
 import type { AppParts, Platform } from '../harness/platform.ts';
+import { requestClientToken } from '../harness/tokens.ts';
 
 /** A Set-Cookie line and the path of its request. */
 interface Line {
@@ -36,11 +37,7 @@ async function runAllSteps(platform: Platform): Promise<void> {
   const browser = new Browser(platform.reach);
   const app = await platform.registerApp();
   const service = await platform.registerService();
-  await platform.token({
-    grant_type: 'client_credentials',
-    client_id: service.client.id,
-    client_secret: service.secret,
-  });
+  await requestClientToken(platform, service);
   const denied = await signIn(browser, await browser.open(authorizeUrl(platform, app)));
   await browser.follow(await browser.submit(denied, 'Deny'));
   await authorize(platform, app, { browser });

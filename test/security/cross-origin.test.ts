@@ -6,6 +6,7 @@ import type { RegisteredApp } from '../harness/platform.ts';
 import { pkce } from '../harness/pkce.ts';
 import { postForm, postJson, send } from '../harness/requests.ts';
 import type { Answer } from '../harness/requests.ts';
+import { asClient } from '../harness/tokens.ts';
 
 const OWN = 'https://reports.example';
 const EVIL = 'https://evil.example';
@@ -70,12 +71,7 @@ test('the private-use scheme of a native app gives no CORS headers', async (t) =
 
 test('a confidential client gets no CORS headers', async (t) => {
   const { body } = await runCodeFlow(platform, secretApp);
-  const fields = {
-    grant_type: 'refresh_token',
-    client_id: secretApp.client.id,
-    client_secret: secretApp.secret,
-    refresh_token: body.refresh_token,
-  };
+  const fields = { grant_type: 'refresh_token', ...asClient(secretApp), refresh_token: body.refresh_token };
   for (const origin of [OWN, EVIL]) {
     const answer = await postForm(endpoint, fields, { origin });
     t.is(answer.status, 200);

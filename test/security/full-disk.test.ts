@@ -1,24 +1,20 @@
 import test from 'ava';
-import createKnex from 'knex';
 import { knexStorage } from 'koa-gatehouse/adapters/knex';
 
 import { temporaryFile } from '../adapters/temporary-file.ts';
+import { connectHost } from '../adapters/host-knex.ts';
 import { Browser } from '../harness/browser.ts';
 import { authorize, authorizeUrl, runCodeFlow, signIn, startPlatform } from '../harness/platform.ts';
+import { asClient } from '../harness/tokens.ts';
 
 test('with a full disk requests that write get 503, and no stored data is lost', async (t) => {
-  const knex = createKnex({
-    client: 'better-sqlite3',
-    connection: { filename: temporaryFile() },
-    useNullAsDefault: true,
-    pool: { min: 1, max: 1 },
-  });
+  const knex = connectHost('better-sqlite3', `sqlite:${temporaryFile()}`, { min: 1, max: 1 });
   t.teardown(async () => knex.destroy());
   await using platform = await startPlatform({ storage: knexStorage(knex) });
   const app = await platform.registerApp();
   const service = await platform.registerService();
-  const asApp = { client_id: app.client.id, client_secret: app.secret };
-  const asService = { client_id: service.client.id, client_secret: service.secret };
+  const asApp = asClient(app);
+  const asService = asClient(service);
   const { body: before } = await runCodeFlow(platform, app);
   const refreshed = { ...asApp, grant_type: 'refresh_token', refresh_token: before.refresh_token };
   const browser = new Browser();

@@ -3,6 +3,7 @@ import test from 'ava';
 import { pkce } from '../harness/pkce.ts';
 import { runCodeFlow, startPlatform } from '../harness/platform.ts';
 import { basic, postForm } from '../harness/requests.ts';
+import { asClient } from '../harness/tokens.ts';
 
 const platform = await startPlatform();
 test.after.always(() => platform[Symbol.asyncDispose]());
@@ -24,7 +25,7 @@ test('a refresh token of a confidential client requires the secret of the client
     [{ client_id: id, code_verifier: pkce().verifier }, {}, 'invalid_client'],
     [{ client_id: id, client_secret: body.refresh_token }, {}, 'invalid_client'],
     [{ client_id: publicApp.client.id }, {}, 'invalid_grant'],
-    [{ client_id: other.client.id, client_secret: other.secret }, {}, 'invalid_grant'],
+    [asClient(other), {}, 'invalid_grant'],
     [{}, basic(id, ''), 'invalid_request'],
     [{}, basic(id, 'wrong'), 'invalid_client'],
     [{ client_id: id }, { authorization: `Bearer ${body.access_token}` }, 'invalid_request'],

@@ -6,6 +6,7 @@ import { Browser } from '../harness/browser.ts';
 import { basic, postForm, send } from '../harness/requests.ts';
 import { SEED } from '../harness/seed.ts';
 import { signIn } from '../harness/platform.ts';
+import { asClient } from '../harness/tokens.ts';
 import { brokenHttp } from './sweep/broken-http.ts';
 import type { BrokenHttp } from './sweep/broken-http.ts';
 import { sweptRequests } from './sweep/edits.ts';
@@ -151,11 +152,7 @@ test('20,000 malformed requests get correct errors, without faults, leaks of mem
     t.is((await send(`${origin}/api/v1/identity`, { headers })).status, 200);
   }
   await token({ grant_type: 'refresh_token', refresh_token: tokens['refresh_token']! });
-  const asService = {
-    grant_type: 'client_credentials',
-    client_id: service.client.id,
-    client_secret: service.secret,
-  };
+  const asService = { grant_type: 'client_credentials', ...asClient(service) };
   t.is((await postForm(`${origin}/oauth/token`, asService)).status, 200);
 });
 

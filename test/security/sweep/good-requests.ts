@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 
 import { pkce } from '../../harness/pkce.ts';
 import { basic } from '../../harness/requests.ts';
+import { asClient } from '../../harness/tokens.ts';
 import type { Known } from './swept-server.ts';
 
 /** The verifier and challenge of the code. */
@@ -45,8 +46,8 @@ export function goodRequests(known: Known, credentials: Credentials): GoodReques
 
 function ofEngine({ app, publicApp, service }: Known, credentials: Credentials): GoodRequest[] {
   const { parameters, verifier } = PKCE;
-  const asApp = { client_id: app.client.id, client_secret: app.secret };
-  const asService = { client_id: service.client.id, client_secret: service.secret };
+  const asApp = asClient(app);
+  const asService = asClient(service);
   const asked = {
     client_id: app.client.id,
     redirect_uri: app.redirectUri,
