@@ -98,7 +98,7 @@ onEachDatabaseInSeries(
     for (const bearer of [own, anns]) t.is((await api('/identity', bearer)).status, 200);
 
     const env = { DATABASE_URL: address };
-    const unasked = await gatehouse(['client', 'revoke-tokens', service.client.id], env);
+    const unasked = await gatehouse(`client revoke-tokens ${service.client.id}`, env);
     t.is(unasked.code, 2);
     t.true(unasked.errors.includes('Add --yes to do it.'), unasked.errors);
     for (const { client } of [service, reports]) {
@@ -108,6 +108,6 @@ onEachDatabaseInSeries(
     passTime(1.1);
     for (const bearer of [own, anns]) t.is((await api('/identity', bearer)).status, 401);
     t.is((await api('/schools', (await token(ask)).body.access_token)).status, 200);
-    t.is((await gatehouse(['client', 'revoke-tokens', 'nothing', '--yes'], env)).code, 1);
+    t.is((await gatehouse('client revoke-tokens nothing --yes', env)).code, 1);
   },
 );

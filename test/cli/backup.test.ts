@@ -30,7 +30,7 @@ test('backup copies the state of one moment while a server writes', async (t) =>
     }
   })();
   await begun.promise;
-  const outcome = await gatehouseProcess(['backup', copy, '--database', `sqlite:${source}`]);
+  const outcome = await gatehouseProcess(`backup ${copy} --database sqlite:${source}`);
   over.abort();
   await writing;
   await administration.close();
@@ -46,24 +46,24 @@ test('backup copies the state of one moment while a server writes', async (t) =>
   t.true(ids.length >= 20 && ids.length <= count);
   t.deepEqual(await restored('gatehouse_client_secrets').orderBy('client_id').pluck('client_id'), ids);
   await restored.destroy();
-  t.is((await gatehouse(['doctor', '--database', `sqlite:${copy}`])).code, 0);
+  t.is((await gatehouse(`doctor --database sqlite:${copy}`)).code, 0);
 });
 
 test('backup copies the tables of an older version too, and tells programs where', async (t) => {
   const [source, copy] = [temporaryFile(), temporaryFile('backup.db')];
   writeFileSync(source, '');
-  t.deepEqual(await gatehouseJson(['backup', copy, '--database', `sqlite:${source}`]), { backup: copy });
+  t.deepEqual(await gatehouseJson(`backup ${copy} --database sqlite:${source}`), { backup: copy });
   t.true(existsSync(copy));
 });
 
 test('backup overwrites nothing, and leaves nothing when it fails', async (t) => {
   const source = temporaryFile();
-  const database = ['--database', `sqlite:${source}`];
-  t.is((await gatehouse(['migrate', ...database])).code, 0);
+  const database = `--database sqlite:${source}`;
+  t.is((await gatehouse(`migrate ${database}`)).code, 0);
 
   const taken = temporaryFile('taken.db');
   writeFileSync(taken, 'precious');
-  const refused = await gatehouse(['backup', taken, ...database]);
+  const refused = await gatehouse(`backup ${taken} ${database}`);
   t.deepEqual(
     [refused.code, refused.errors],
     [2, `file: ${taken} exists; give the path of a new file; a backup is never overwritten.\n`],
@@ -72,12 +72,12 @@ test('backup overwrites nothing, and leaves nothing when it fails', async (t) =>
 
   const running = temporaryFile('running.db');
   writeFileSync(`${running}.partial`, 'of another');
-  const second = await gatehouse(['backup', running, ...database]);
+  const second = await gatehouse(`backup ${running} ${database}`);
   t.is(second.code, 2);
   t.regex(second.errors, /running\.db\.partial exists: another backup is running/);
   t.is(readFileSync(`${running}.partial`, 'utf8'), 'of another');
 
-  const nowhere = await gatehouse(['backup', '/nowhere/copy.db', ...database]);
+  const nowhere = await gatehouse(`backup /nowhere/copy.db ${database}`);
   t.is(nowhere.code, 2);
   t.regex(
     nowhere.errors,
@@ -88,7 +88,7 @@ test('backup overwrites nothing, and leaves nothing when it fails', async (t) =>
   writeFileSync(damaged, readFileSync(source));
   truncateSync(damaged, statSync(damaged).size - 8192);
   const copy = temporaryFile('copy.db');
-  const failed = await gatehouse(['backup', copy, '--database', `sqlite:${damaged}`]);
+  const failed = await gatehouse(`backup ${copy} --database sqlite:${damaged}`);
   t.is(failed.code, 1);
   t.regex(failed.errors, /^The backup could not be written \(SQLITE_\w+\)/);
   t.deepEqual([existsSync(copy), existsSync(`${copy}.partial`)], [false, false]);
@@ -105,10 +105,10 @@ test('backup names the program for another database, and creates no file for a w
     ['sqlite:/nowhere/typo.db', /^storage: the folder \/nowhere of the database file does not exist/],
     [`sqlite:${copy}-typo`, /^storage: there is no database file .*-typo; correct the path\./],
   ] as const) {
-    const { code, errors, output } = await gatehouse(['backup', copy, '--database', address]);
+    const { code, errors, output } = await gatehouse(`backup ${copy} --database ${address}`);
     t.deepEqual([code, output], [2, ''], address);
     t.regex(errors, said);
   }
   t.deepEqual([existsSync(copy), existsSync(`${copy}-typo`)], [false, false]);
-  t.is((await gatehouse(['backup', copy])).code, 2);
+  t.is((await gatehouse(`backup ${copy}`)).code, 2);
 });

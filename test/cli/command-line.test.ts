@@ -22,7 +22,7 @@ test('--help lists the commands, and each command has its own help', async (t) =
     /Exit codes: 0 done, 1 failed \(doctor: found an error\), 2 wrong arguments or settings, 130 interrupted\./,
   );
 
-  const one = await gatehouse(['client', 'secrets', 'add', '--help']);
+  const one = await gatehouse('client secrets add --help');
   t.like(one, { code: 0, errors: '' });
   t.regex(one.output, /^Usage: gatehouse client secrets add \[options\] <client-id>\n/);
   t.regex(one.output, /--database <url>/);
@@ -82,28 +82,19 @@ test('no message contains the password of the database', async (t) => {
 
 test('with --json, an error is a document on stderr, and stdout is empty', async (t) => {
   const database = `sqlite:${emptyFile()}`;
-  const early = await gatehouse(['client', 'list', '--json', '--database', database]);
+  const early = await gatehouse(`client list --json --database ${database}`);
   t.deepEqual([early.code, early.output], [1, '']);
   t.is(JSON.parse(early.errors).error.code, 'ERR_MIGRATIONS_PENDING');
-  await gatehouse(['migrate', '--database', database]);
+  await gatehouse(`migrate --database ${database}`);
 
-  const missing = await gatehouse(['client', 'show', 'unknown', '--json', '--database', database]);
+  const missing = await gatehouse(`client show unknown --json --database ${database}`);
   t.deepEqual([missing.code, missing.output], [1, '']);
   t.deepEqual(JSON.parse(missing.errors), {
     error: { code: 'ERR_CLIENT_NOT_FOUND', message: 'There is no client unknown' },
   });
 
-  const create = [
-    'client',
-    'create',
-    '--name',
-    ' ',
-    '--grant-type',
-    'authorization_code',
-    '--redirect-uri',
-    'x',
-  ];
-  const invalid = await gatehouse([...create, '--json', '--database', database]);
+  const create = "client create --name ' ' --grant-type authorization_code --redirect-uri x";
+  const invalid = await gatehouse(`${create} --json --database ${database}`);
   t.deepEqual([invalid.code, invalid.output], [2, '']);
   t.like(JSON.parse(invalid.errors), {
     error: {
@@ -114,7 +105,7 @@ test('with --json, an error is a document on stderr, and stdout is empty', async
       ],
     },
   });
-  const withoutJson = await gatehouse([...create, '--database', database]);
+  const withoutJson = await gatehouse(`${create} --database ${database}`);
   t.deepEqual([withoutJson.code, withoutJson.output], [2, '']);
   t.regex(
     withoutJson.errors,
@@ -124,10 +115,10 @@ test('with --json, an error is a document on stderr, and stdout is empty', async
 
 test('migrate creates the tables, and a second run changes nothing', async (t) => {
   const database = `sqlite:${temporaryFile()}`;
-  const first = await gatehouse(['--database', database, 'migrate']);
+  const first = await gatehouse(`--database ${database} migrate`);
   t.like(first, { code: 0, errors: '' });
   t.regex(first.output, /^Migrated: 0001_first_tables/);
-  const second = await gatehouse(['migrate'], { DATABASE_URL: database });
+  const second = await gatehouse('migrate', { DATABASE_URL: database });
   t.deepEqual(second, { code: 0, output: 'The database is up to date.\n', errors: '' });
 });
 
@@ -139,7 +130,7 @@ test('prune deletes what has expired and nothing else', async (t) => {
   for (const [id, expiresAt] of Object.entries({ old: now - 60, older: now - 61, live: now + 3600 })) {
     await storage.sessions.insert({ id, uid: id, userId: '1', payload: {}, expiresAt, sequence: 1 });
   }
-  const { code, errors, output } = await gatehouse(['prune', '--database', address]);
+  const { code, errors, output } = await gatehouse(`prune --database ${address}`);
   t.deepEqual([code, output, errors], [0, 'Removed 2 expired rows.\n', '']);
   t.is((await storage.sessions.find('live'))?.session.id, 'live');
   await storage.close();
@@ -147,20 +138,20 @@ test('prune deletes what has expired and nothing else', async (t) => {
 
 test('revoke takes exactly one target, and asks before it revokes', async (t) => {
   const file = temporaryFile();
-  const database = ['--database', `sqlite:${file}`];
-  t.is((await gatehouse(['migrate', ...database])).code, 0);
-  for (const given of [[], ['--all', '--user', '7'], ['--user', '']]) {
-    const { code, errors } = await gatehouse(['revoke', ...given, '--yes', ...database]);
+  const database = `--database sqlite:${file}`;
+  t.is((await gatehouse(`migrate ${database}`)).code, 0);
+  for (const given of ['', '--all --user 7', "--user ''"]) {
+    const { code, errors } = await gatehouse(`revoke ${given} --yes ${database}`);
     t.deepEqual([code, errors], [2, 'Give --all, or --user with the id of a user.\n']);
   }
-  const asked = await gatehouse(['revoke', '--all', ...database]);
+  const asked = await gatehouse(`revoke --all ${database}`);
   t.deepEqual(
     [asked.code, asked.errors],
     [2, 'Revoke all tokens, logins, authorizations and remembered consents? Add --yes to do it.\n'],
   );
   const storage = knexStorage(`sqlite:${file}`);
   const before = await storage.revocations.latestSequence();
-  t.deepEqual(await gatehouseJson(['revoke', '--user', '7', '--yes', ...database]), {
+  t.deepEqual(await gatehouseJson(`revoke --user 7 --yes ${database}`), {
     revoked: { user: '7' },
   });
   t.true((await storage.revocations.latestSequence()) > before);
@@ -168,7 +159,7 @@ test('revoke takes exactly one target, and asks before it revokes', async (t) =>
 });
 
 test('a database without tables, or with older ones, has to be migrated first', async (t) => {
-  const empty = await gatehouse(['prune', '--database', `sqlite:${emptyFile()}`]);
+  const empty = await gatehouse(`prune --database sqlite:${emptyFile()}`);
   t.is(empty.code, 1);
   t.regex(empty.errors, /^The database lacks \d+ migration\(s\): .*Run `gatehouse migrate`/);
 
@@ -179,13 +170,13 @@ test('a database without tables, or with older ones, has to be migrated first', 
   const database = connectHost('better-sqlite3', `sqlite:${file}`);
   await database('gatehouse_migrations').where('name', 'like', '0002%').delete();
   await database.destroy();
-  const older = await gatehouse(['client', 'list', '--database', `sqlite:${file}`]);
+  const older = await gatehouse(`client list --database sqlite:${file}`);
   t.deepEqual([older.code, older.output], [1, '']);
   t.regex(older.errors, /^The database lacks 1 migration\(s\): 0002_/);
 });
 
 test('an invalid gate file is an error that names it', async (t) => {
-  const database = ['--database', 'sqlite::memory:'];
+  const database = '--database sqlite::memory:';
   const empty = temporaryFile('empty.mjs');
   const broken = temporaryFile('broken.mjs');
   writeFileSync(empty, 'export const gates = {};');
@@ -195,7 +186,7 @@ test('an invalid gate file is an error that names it', async (t) => {
     [empty, /empty\.mjs has to export `gate`, made by defineGate\(\)\.\n$/],
     [broken, /broken\.mjs cannot be loaded: /],
   ] as const) {
-    const { code, errors } = await gatehouse(['client', 'list', '--gate', file, ...database]);
+    const { code, errors } = await gatehouse(`client list --gate ${file} ${database}`);
     t.is(code, 2);
     t.regex(errors, said);
   }
@@ -211,10 +202,10 @@ test('the exit code is that of the command, whatever a gate file has started', a
      export const gate = defineGate({ permissions: { view_schools: 'View schools' } });`,
   );
   const database = `sqlite:${emptyFile()}`;
-  const early = await gatehouseProcess(['client', 'list', '--gate', gate, '--database', database]);
+  const early = await gatehouseProcess(`client list --gate ${gate} --database ${database}`);
   t.deepEqual([early.code, early.output], [1, '']);
-  t.is((await gatehouse(['migrate', '--database', database])).code, 0);
-  const late = await gatehouseProcess(['client', 'list', '--gate', gate, '--database', database]);
+  t.is((await gatehouse(`migrate --database ${database}`)).code, 0);
+  const late = await gatehouseProcess(`client list --gate ${gate} --database ${database}`);
   t.deepEqual(late, { code: 0, output: 'No clients.\n', errors: '' });
   t.is((await gatehouseProcess(['mirgate'])).code, 2);
 });

@@ -19,7 +19,7 @@ test('the doctor reports nothing for a correct server, checked over HTTP too', a
   const DATABASE_URL = `sqlite:${temporaryFile()}`;
   await using platform = await startPlatform({ storage: knexStorage(DATABASE_URL) });
   await platform.registerApp();
-  const { code, errors, output } = await gatehouse(['doctor', '--issuer', platform.auth.issuer], {
+  const { code, errors, output } = await gatehouse(`doctor --issuer ${platform.auth.issuer}`, {
     DATABASE_URL,
   });
   t.deepEqual(
@@ -45,7 +45,7 @@ test('a warning is printed with its remedy, and the exit code is 0', async (t) =
     redirectUris,
   });
   await operator.close();
-  const { code, errors, output } = await gatehouse(['doctor'], { DATABASE_URL });
+  const { code, errors, output } = await gatehouse('doctor', { DATABASE_URL });
   t.deepEqual([code, errors], [0, '']);
   t.is(
     output,
@@ -63,13 +63,13 @@ test('an error is exit code 1, with --json too', async (t) => {
   const file = temporaryFile();
   writeFileSync(file, '');
   const DATABASE_URL = `sqlite:${file}`;
-  const { code, output } = await gatehouse(['doctor', '--json'], { DATABASE_URL });
+  const { code, output } = await gatehouse('doctor --json', { DATABASE_URL });
   t.is(code, 1);
   const document = JSON.parse(output) as DoctorDocument;
   t.like(document.findings[0], { code: 'migration_pending', severity: 'error' });
   t.is(document.errors, document.findings.length);
 
-  const away = await gatehouseJson<DoctorDocument>(['doctor'], {
+  const away = await gatehouseJson<DoctorDocument>('doctor', {
     DATABASE_URL: 'postgres://u:geheim@127.0.0.1:1/x',
   });
   t.like(away, { findings: [{ code: 'database_unreachable' }], errors: 1, warnings: 0 });

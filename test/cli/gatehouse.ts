@@ -13,15 +13,20 @@ export interface Outcome {
   readonly errors: string;
 }
 
+/** Such as `client list --limit 2`; a word with blanks is in single quotes. */
+export type Command = string | readonly string[];
+
+function wordsOf(command: Command): readonly string[] {
+  if (typeof command !== 'string') return command;
+  return Array.from(command.matchAll(/'([^']*)'|\S+/g), ([word, quotedWord]) => quotedWord ?? word);
+}
+
 // One run at a time, because it takes the output and the environment of this process.
 let last: Promise<unknown> = Promise.resolve();
 
 /** Runs the command in this process, as without a terminal. */
-export async function gatehouse(
-  words: readonly string[],
-  env: Record<string, string> = {},
-): Promise<Outcome> {
-  const running = last.then(async () => captured(words, env));
+export async function gatehouse(command: Command, env: Record<string, string> = {}): Promise<Outcome> {
+  const running = last.then(async () => captured(wordsOf(command), env));
   last = running.catch(() => {});
   return running;
 }
@@ -60,7 +65,7 @@ function capture(stream: NodeJS.WriteStream): { readonly text: () => string; rea
 
 /** Runs the command in a child process without a terminal. @param user - who runs it, if another user */
 export async function gatehouseProcess(
-  words: readonly string[],
+  command: Command,
   env: Record<string, string> = {},
   user: { readonly uid?: number; readonly gid?: number } = {},
 ): Promise<Outcome> {
@@ -70,16 +75,16 @@ export async function gatehouseProcess(
     env: environment(env),
     stdio: ['ignore', 'pipe', 'pipe'],
   } satisfies SpawnOptions;
-  return outcomeOf(spawn(node, [...rest, ...words], options));
+  return outcomeOf(spawn(node, [...rest, ...wordsOf(command)], options));
 }
 
 /** Runs the command with `--json` and returns the document; fails when there is none. */
 export async function gatehouseJson<T = Record<string, unknown>>(
-  words: readonly string[],
+  command: Command,
   env: Record<string, string> = {},
 ): Promise<T> {
-  const { errors, output } = await gatehouse([...words, '--json'], env);
-  if (output === '') throw new Error(`gatehouse ${words.join(' ')} said: ${errors}`);
+  const { errors, output } = await gatehouse([...wordsOf(command), '--json'], env);
+  if (output === '') throw new Error(`gatehouse ${wordsOf(command).join(' ')} said: ${errors}`);
   return JSON.parse(output) as T;
 }
 
@@ -95,11 +100,11 @@ export interface TerminalRun {
 
 /** Runs the command on a pseudo terminal, by `script` of util-linux. */
 export function onTerminal(
-  words: readonly string[],
+  command: Command,
   { columns = 80, env = {} }: { columns?: number; env?: Record<string, string> } = {},
 ): TerminalRun {
-  const command = [...NODE, ...words].map(quoted).join(' ');
-  const child = spawn('script', ['-qec', `stty cols ${columns} rows 24; exec ${command}`, '/dev/null'], {
+  const line = [...NODE, ...wordsOf(command)].map(quoted).join(' ');
+  const child = spawn('script', ['-qec', `stty cols ${columns} rows 24; exec ${line}`, '/dev/null'], {
     env: environment(env),
   });
   let seen = '';

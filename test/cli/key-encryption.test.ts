@@ -94,7 +94,7 @@ onEachDatabase(
 
     // A key that is made with the new one does not retire the former ones.
     const env = { DATABASE_URL: address, KEY_ENCRYPTION_KEY: `${NEW},${OLD}` };
-    await gatehouseJson(['keys', 'rotate'], env);
+    await gatehouseJson('keys rotate', env);
     await t.throwsAsync(cluster.start({ secrets: { keyEncryptionKey: NEW } }), OTHER_ONE);
     const [retired, active, next] = await storage.keys.list('token');
     const [cookie] = await storage.keys.list('cookie');
@@ -106,7 +106,7 @@ onEachDatabase(
     ]);
     t.is(next!.retiresAt, undefined);
 
-    const { code, output } = await gatehouse(['keys', 'encrypt'], env);
+    const { code, output } = await gatehouse('keys encrypt', env);
     t.deepEqual(
       [code, output],
       [
@@ -213,7 +213,7 @@ onEachDatabase('keys that were stored unencrypted are encrypted', async (t, _dat
   const begun = await beginOn(plain);
   t.true((await materialOf(storage)).every((material) => material.startsWith('{')));
   const env = { DATABASE_URL: address, KEY_ENCRYPTION_KEY: NEW };
-  t.deepEqual(await gatehouseJson(['keys', 'encrypt'], env), { encrypted: 2 });
+  t.deepEqual(await gatehouseJson('keys encrypt', env), { encrypted: 2 });
   t.false((await materialOf(storage)).some((material) => material.includes('{')));
   const encrypted = await cluster.start({ secrets: { keyEncryptionKey: NEW } });
   await begun.stillWorkAt(t, encrypted);
@@ -262,7 +262,7 @@ onEachDatabase(
       [NEW]: /^secrets.keyEncryptionKey: the server's keys were encrypted with another one; /,
     };
     for (const [KEY_ENCRYPTION_KEY, message] of Object.entries(refusals)) {
-      const { code, errors } = await gatehouse(['keys', 'encrypt'], { DATABASE_URL, KEY_ENCRYPTION_KEY });
+      const { code, errors } = await gatehouse('keys encrypt', { DATABASE_URL, KEY_ENCRYPTION_KEY });
       t.is(code, 2);
       t.regex(errors, message);
     }

@@ -89,7 +89,7 @@ onEachDatabaseInSeries(
         .filter(({ retiresAt }) => retiresAt === undefined || retiresAt > 0)
         .map(({ id }) => id);
 
-      const { key, notes, revoked } = await gatehouseJson<Revoked>(['keys', 'revoke', '--yes'], {
+      const { key, notes, revoked } = await gatehouseJson<Revoked>('keys revoke --yes', {
         DATABASE_URL: address,
       });
       await delay(LAG * 1000);
@@ -188,7 +188,7 @@ onEachDatabaseInSeries(
     const forge = await thiefOf(storage, body.access_token);
     t.is(await guard(node, await forge()), 200);
     // Another process, whose clock is right.
-    const { code, errors } = await gatehouseProcess(['keys', 'revoke', '--yes'], { DATABASE_URL: address });
+    const { code, errors } = await gatehouseProcess('keys revoke --yes', { DATABASE_URL: address });
     t.is(code, 0, errors);
     await delay(LAG * 1000);
     t.deepEqual(await guard(node, await forge()), REFUSED);
@@ -205,13 +205,10 @@ onEachDatabaseInSeries(
     const { body } = await runCodeFlow(first, app);
     await cluster.stop(first);
     const env = { DATABASE_URL, KEY_ENCRYPTION_KEY: found };
-    const refused = await gatehouse(['keys', 'revoke', '--yes'], env);
+    const refused = await gatehouse('keys revoke --yes', env);
     t.is(refused.code, 2);
     t.regex(refused.errors, /^secrets.keyEncryptionKey: the server's keys were encrypted with another one/);
-    const { revoked } = await gatehouseJson<Revoked>(
-      ['keys', 'revoke', '--yes', '--algorithm', 'ES256'],
-      env,
-    );
+    const { revoked } = await gatehouseJson<Revoked>('keys revoke --yes --algorithm ES256', env);
     t.is(revoked.length, 2);
     const second = await cluster.start({ secrets: { keyEncryptionKey: found } });
     const refreshed = await exchangeRefreshToken(second, app, body.refresh_token);
@@ -228,11 +225,11 @@ onEachDatabaseInSeries(
     await cluster.stop(await cluster.start({ tokens: { algorithm: 'EdDSA' } }));
     const [before] = await storage.keys.list('token');
     const env = { DATABASE_URL: address };
-    const { code, errors } = await gatehouse(['keys', 'revoke'], env);
+    const { code, errors } = await gatehouse('keys revoke', env);
     t.not(code, 0);
     t.regex(errors, /--yes/);
     t.deepEqual(await storage.keys.list('token'), [before!]);
-    const { key } = await gatehouseJson<Revoked>(['keys', 'revoke', '--yes'], env);
+    const { key } = await gatehouseJson<Revoked>('keys revoke --yes', env);
     const node = await cluster.start({ tokens: { algorithm: 'EdDSA' } });
     t.deepEqual(
       node.auth.keys.list().map(({ id }) => id),

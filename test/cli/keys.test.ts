@@ -34,8 +34,8 @@ test('servers publish a key created on the command line, and accept tokens of th
     client_secret: secret,
   });
 
-  const { key } = await gatehouseJson<KeysDocument>(['keys', 'rotate', '--after', '0'], { DATABASE_URL });
-  const { keys } = await gatehouseJson<KeysDocument>(['keys', 'list'], { DATABASE_URL });
+  const { key } = await gatehouseJson<KeysDocument>('keys rotate --after 0', { DATABASE_URL });
+  const { keys } = await gatehouseJson<KeysDocument>('keys list', { DATABASE_URL });
   t.deepEqual(
     keys.map(({ status }) => status),
     ['active', 'retired'],
@@ -55,7 +55,7 @@ test('servers publish a key created on the command line, and accept tokens of th
 
 test('keys are encrypted with KEY_ENCRYPTION_KEY, and creating one needs the key of the existing ones', async (t) => {
   const DATABASE_URL = await migrated();
-  const first = await gatehouseJson<KeysDocument>(['keys', 'rotate'], {
+  const first = await gatehouseJson<KeysDocument>('keys rotate', {
     DATABASE_URL,
     KEY_ENCRYPTION_KEY: KEY,
   });
@@ -64,7 +64,7 @@ test('keys are encrypted with KEY_ENCRYPTION_KEY, and creating one needs the key
   const storage = knexStorage(DATABASE_URL);
   t.notRegex((await storage.keys.list('token'))[0]!.material, /"kty"/);
 
-  const without = await gatehouse(['keys', 'rotate'], { DATABASE_URL });
+  const without = await gatehouse('keys rotate', { DATABASE_URL });
   t.deepEqual(
     [without.code, without.errors],
     [
@@ -72,21 +72,21 @@ test('keys are encrypted with KEY_ENCRYPTION_KEY, and creating one needs the key
       "secrets.keyEncryptionKey: the server's keys are encrypted; give the secrets.keyEncryptionKey of the servers.\n",
     ],
   );
-  const other = await gatehouse(['keys', 'rotate'], { DATABASE_URL, KEY_ENCRYPTION_KEY: KEY.toUpperCase() });
+  const other = await gatehouse('keys rotate', { DATABASE_URL, KEY_ENCRYPTION_KEY: KEY.toUpperCase() });
   t.is(other.code, 2);
   t.regex(other.errors, /^secrets.keyEncryptionKey: the server's keys were encrypted with another one/);
   t.is((await storage.keys.list('token')).length, 1);
   await storage.close();
 
-  const listed = await gatehouse(['keys', 'list'], { DATABASE_URL });
+  const listed = await gatehouse('keys list', { DATABASE_URL });
   t.is(listed.code, 0);
   t.true(listed.output.includes(`${first.key.kid}  access tokens  active  `));
 });
 
 test('a key signs after a minute, as with auth.keys.rotate(), because verifiers cache the published keys', async (t) => {
   const DATABASE_URL = await migrated();
-  await gatehouseJson<KeysDocument>(['keys', 'rotate'], { DATABASE_URL });
-  const { key, notes } = await gatehouseJson<KeysDocument>(['keys', 'rotate'], { DATABASE_URL });
+  await gatehouseJson<KeysDocument>('keys rotate', { DATABASE_URL });
+  const { key, notes } = await gatehouseJson<KeysDocument>('keys rotate', { DATABASE_URL });
   t.is(key.status, 'next');
   t.is(notes[0], 'It signs in 60 s, when every server knows it.');
 });
@@ -94,22 +94,22 @@ test('a key signs after a minute, as with auth.keys.rotate(), because verifiers 
 test('in production, creating keys needs KEY_ENCRYPTION_KEY or an explicit false', async (t) => {
   const DATABASE_URL = await migrated();
   const production = { DATABASE_URL, NODE_ENV: 'production' };
-  const { code, errors } = await gatehouse(['keys', 'rotate'], production);
+  const { code, errors } = await gatehouse('keys rotate', production);
   t.is(code, 2);
   t.regex(errors, /^secrets.keyEncryptionKey: give a random string .*KEY_ENCRYPTION_KEY/);
-  t.is((await gatehouse(['keys', 'list'], production)).code, 0, 'listing needs no key');
+  t.is((await gatehouse('keys list', production)).code, 0, 'listing needs no key');
 
-  const plain = await gatehouseJson<KeysDocument>(['keys', 'rotate'], {
+  const plain = await gatehouseJson<KeysDocument>('keys rotate', {
     ...production,
     KEY_ENCRYPTION_KEY: 'false',
   });
   t.deepEqual(plain.notes, ['It is stored unencrypted; set KEY_ENCRYPTION_KEY to encrypt it.']);
-  const doctor = await gatehouse(['doctor'], { DATABASE_URL, KEY_ENCRYPTION_KEY: 'false' });
+  const doctor = await gatehouse('doctor', { DATABASE_URL, KEY_ENCRYPTION_KEY: 'false' });
   t.regex(doctor.output, /keys_unencrypted/);
 });
 
 test('a key-encryption key that is too short is an error', async (t) => {
-  const { code, errors } = await gatehouse(['keys', 'list'], {
+  const { code, errors } = await gatehouse('keys list', {
     DATABASE_URL: await migrated(),
     KEY_ENCRYPTION_KEY: 'short',
   });

@@ -99,19 +99,19 @@ test.serial('it says when the option passport can go', async (t) => {
   const env = { DATABASE_URL, PASSPORT_DATABASE_URL: address };
   const platform = await moveIn(laravel, { storage: knexStorage(DATABASE_URL) });
   const none = 'No token of Passport is live: the option passport can go.\n';
-  t.is((await gatehouse(['passport', 'status'], env)).output, none);
+  t.is((await gatehouse('passport status', env)).output, none);
 
   const { accessToken } = await issue(database, { clientId: 7, userId: 42, expiresIn: 30 * DAY });
   t.is((await platform.api('/identity', accessToken)).status, 200);
   await platform[Symbol.asyncDispose]();
-  t.regex((await gatehouse(['passport', 'status'], env)).output, /The option passport is needed/);
+  t.regex((await gatehouse('passport status', env)).output, /The option passport is needed/);
 
   passTime(8 * DAY);
-  const { code, output } = await gatehouse(['passport', 'status'], env);
+  const { code, output } = await gatehouse('passport status', env);
   t.is(code, 0);
   t.regex(output, /No token of Passport was used within a week\. There are 2 live tokens, of which the last/);
 
-  const without = await gatehouse(['passport', 'status'], { DATABASE_URL });
+  const without = await gatehouse('passport status', { DATABASE_URL });
   t.is(without.code, 2);
   t.regex(without.errors, /Give the database of the Laravel app: --source URL/);
 });

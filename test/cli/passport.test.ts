@@ -258,7 +258,7 @@ Correct the refused clients in Passport, and run it again.
 Nothing was changed. Run it again with --yes to import.
 `,
   );
-  t.deepEqual(await gatehouseJson(['client', 'list', '--database', database]), { clients: [], next: null });
+  t.deepEqual(await gatehouseJson(`client list --database ${database}`), { clients: [], next: null });
 
   t.like(await gatehouseJson<ImportDocument>(importArguments(database, source, '--yes')), {
     dry_run: false,

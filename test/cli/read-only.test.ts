@@ -76,11 +76,11 @@ for (const { register, empty, name } of [postgresql, mariadb]) {
       const address = await empty();
       await fill(address);
       const DATABASE_URL = await asUser(t, address, 'select');
-      const { code: listed, output } = await gatehouse(['client', 'list'], { DATABASE_URL });
+      const { code: listed, output } = await gatehouse('client list', { DATABASE_URL });
       t.is(listed, 0);
       t.regex(output, /Nightly/);
 
-      const { findings } = await gatehouseJson<Findings>(['doctor'], { DATABASE_URL });
+      const { findings } = await gatehouseJson<Findings>('doctor', { DATABASE_URL });
       t.deepEqual(
         findings.map((found) => [found.severity, found.code, found.message]),
         [
@@ -93,7 +93,7 @@ for (const { register, empty, name } of [postgresql, mariadb]) {
         ],
       );
 
-      const revoked = await gatehouse(['revoke', '--user', 'ann', '--yes'], { DATABASE_URL });
+      const revoked = await gatehouse('revoke --user ann --yes', { DATABASE_URL });
       t.deepEqual([revoked.code, revoked.errors], [1, `The database could not be used ${refusal}\n`]);
     },
   );
@@ -102,7 +102,7 @@ for (const { register, empty, name } of [postgresql, mariadb]) {
     const address = await empty();
     await fill(address);
     const DATABASE_URL = await asUser(t, address, 'select, insert, update, delete');
-    const { code: fine, output } = await gatehouse(['doctor', '--json'], { DATABASE_URL });
+    const { code: fine, output } = await gatehouse('doctor --json', { DATABASE_URL });
     t.is(fine, 0);
     t.like((JSON.parse(output) as Findings).findings, [
       { code: 'migrations_not_permitted', severity: 'warning' },
@@ -111,7 +111,7 @@ for (const { register, empty, name } of [postgresql, mariadb]) {
     const host = knex({ client: name === 'PostgreSQL' ? 'pg' : 'mysql2', connection: address });
     await host('gatehouse_migrations').where('name', 'like', '0007%').delete();
     await host.destroy();
-    const { findings } = await gatehouseJson<Findings>(['doctor'], { DATABASE_URL });
+    const { findings } = await gatehouseJson<Findings>('doctor', { DATABASE_URL });
     t.deepEqual(
       findings.map((found) => [found.severity, found.code]),
       [
@@ -119,7 +119,7 @@ for (const { register, empty, name } of [postgresql, mariadb]) {
         ['error', 'migrations_not_permitted'],
       ],
     );
-    const migrated = await gatehouse(['migrate'], { DATABASE_URL });
+    const migrated = await gatehouse('migrate', { DATABASE_URL });
     t.is(migrated.code, 1);
     t.is(migrated.errors, `The database could not be used ${refusal}\n`);
   });
@@ -146,12 +146,12 @@ async function readOnlyFile(t: ExecutionContext, journalMode: 'wal' | 'delete'):
 
 test('SQLite: a file that may only be read is listed, and the doctor says so', async (t) => {
   const file = await readOnlyFile(t, 'delete');
-  const database = ['--database', `sqlite:${file}`];
-  const listed = await gatehouseProcess(['client', 'list', ...database], {}, OTHER_USER);
+  const database = `--database sqlite:${file}`;
+  const listed = await gatehouseProcess(`client list ${database}`, {}, OTHER_USER);
   t.deepEqual([listed.code, listed.errors], [0, '']);
   t.regex(listed.output, /Nightly/);
 
-  const examined = await gatehouseProcess(['doctor', '--json', ...database], {}, OTHER_USER);
+  const examined = await gatehouseProcess(`doctor --json ${database}`, {}, OTHER_USER);
   t.is(examined.code, 1);
   t.like((JSON.parse(examined.output) as Findings).findings, [
     {
@@ -165,30 +165,24 @@ test('SQLite: a file that may only be read is listed, and the doctor says so', a
 
 test('SQLite: a file in WAL mode in a folder that cannot be written is said to be one', async (t) => {
   const file = await readOnlyFile(t, 'wal');
-  const database = ['--database', `sqlite:${file}`];
-  const { code, errors } = await gatehouseProcess(['client', 'list', ...database], {}, OTHER_USER);
+  const database = `--database sqlite:${file}`;
+  const { code, errors } = await gatehouseProcess(`client list ${database}`, {}, OTHER_USER);
   t.is(code, 1);
   t.regex(errors, /\(SQLITE_READONLY_DIRECTORY\): this process may not write in the folder of the file/);
 });
 
 test('SQLite: only `migrate` creates a file', async (t) => {
   const file = temporaryFile('typo.db');
-  const database = ['--database', `sqlite:${file}`];
-  for (const words of [
-    ['client', 'list'],
-    ['doctor'],
-    ['prune'],
-    ['keys', 'rotate'],
-    ['revoke', '--all', '--yes'],
-  ]) {
-    const { code, errors } = await gatehouse([...words, ...database]);
-    t.is(code, 2, words.join(' '));
+  const database = `--database sqlite:${file}`;
+  for (const words of ['client list', 'doctor', 'prune', 'keys rotate', 'revoke --all --yes']) {
+    const { code, errors } = await gatehouse(`${words} ${database}`);
+    t.is(code, 2, words);
     t.is(
       errors,
       `storage: there is no database file ${file}; correct the path, or create the file with \`gatehouse migrate\`.\n`,
     );
     t.false(existsSync(file));
   }
-  t.is((await gatehouse(['migrate', ...database])).code, 0);
-  t.is((await gatehouse(['client', 'list', ...database])).output, 'No clients.\n');
+  t.is((await gatehouse(`migrate ${database}`)).code, 0);
+  t.is((await gatehouse(`client list ${database}`)).output, 'No clients.\n');
 });

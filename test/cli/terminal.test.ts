@@ -52,13 +52,13 @@ onTerminalTest('a table fits the terminal: names are truncated, ids are not', as
     grantType: 'client_credentials',
   });
   await administration.close();
-  const wide = onTerminal(['client', 'list', '--database', address], { columns: 80 });
+  const wide = onTerminal(`client list --database ${address}`, { columns: 80 });
   const lines = screen((await wide.outcome).output).split('\n');
   t.deepEqual(lines.slice(0, 2), [
     'Client ID                             Name           Grant type          Status',
     `${client.id}  Monthly repo…  client_credentials  enabled`,
   ]);
-  const narrow = onTerminal(['client', 'list', '--database', address], { columns: 50 });
+  const narrow = onTerminal(`client list --database ${address}`, { columns: 50 });
   t.is(
     screen((await narrow.outcome).output),
     `Client ID   ${client.id}\nName        Monthly reports of the schools of the eastern districts\nGrant type  client_credentials\nStatus      enabled\n`,
@@ -73,7 +73,7 @@ onTerminalTest('columns are aligned after names whose characters take two cells 
     await administration.clients.create({ name, grantType: 'client_credentials' });
   }
   await administration.close();
-  const { outcome } = onTerminal(['client', 'list', '--database', address], { columns: 90 });
+  const { outcome } = onTerminal(`client list --database ${address}`, { columns: 90 });
   const lines = screen((await outcome).output).split('\n');
   const blanks = (name: string): number =>
     lines
@@ -89,7 +89,7 @@ onTerminalTest('columns are aligned after names whose characters take two cells 
 onTerminalTest('prune shows its progress, and removes the line at the end', async (t) => {
   const address = await migrated();
   await expire(address, 3000);
-  const { code, output } = await onTerminal(['prune', '--database', address]).outcome;
+  const { code, output } = await onTerminal(`prune --database ${address}`).outcome;
   t.is(code, 0);
   t.regex(output, /\rRemoving expired rows {2}[\d,]+ {2}[\d,]+\/s/);
   t.is(screen(output), 'Removed 3,000 expired rows.\n');
@@ -98,7 +98,7 @@ onTerminalTest('prune shows its progress, and removes the line at the end', asyn
 onTerminalTest('Ctrl-C ends prune after the current batch', async (t) => {
   const address = await migrated();
   await expire(address, 300_000);
-  const run = onTerminal(['prune', '--database', address]);
+  const run = onTerminal(`prune --database ${address}`);
   await run.shows('Removing expired rows');
   run.type('\u{3}');
   const { code, output } = await run.outcome;
@@ -121,17 +121,9 @@ onTerminalTest('an import shows its progress', async (t) => {
      insert into oauth_clients select i, 'Client ' || i, 'a plain secret of ' || i, '', 0 from n`,
   );
   await laravel.destroy();
-  const { code, output } = await onTerminal([
-    'client',
-    'import',
-    '--from',
-    'passport',
-    '--yes',
-    '--source',
-    `sqlite:${source}`,
-    '--database',
-    address,
-  ]).outcome;
+  const { code, output } = await onTerminal(
+    `client import --from passport --yes --source sqlite:${source} --database ${address}`,
+  ).outcome;
   t.is(code, 0);
   t.regex(output, /\rImporting {2}━*─+ +\d+ % {2}\d+ of 700/);
   t.regex(screen(output), /\n700 imported, 0 already present, 0 skipped, 0 refused\.\n$/);
@@ -150,7 +142,7 @@ for (const [answer, code, said] of [
       name: 'Nightly',
       grantType: 'client_credentials',
     });
-    const run = onTerminal(['client', 'delete', client.id, '--database', address]);
+    const run = onTerminal(`client delete ${client.id} --database ${address}`);
     await run.shows('[y/N] ');
     run.type(answer);
     const outcome = await run.outcome;
@@ -168,7 +160,7 @@ onTerminalTest('Ctrl-C at a question changes nothing', async (t) => {
     name: 'Nightly',
     grantType: 'client_credentials',
   });
-  const run = onTerminal(['client', 'delete', client.id, '--database', address]);
+  const run = onTerminal(`client delete ${client.id} --database ${address}`);
   await run.shows('[y/N] ');
   run.type('\u{3}');
   const { code, output } = await run.outcome;

@@ -24,7 +24,7 @@ test('an erasure that is not complete fails, and says what to do', async (t) => 
     create trigger assignment after delete on gatehouse_sessions begin
       insert into gatehouse_assignments (user_id, roles, permissions) values (old.user_id, '[]', '[]');
     end`);
-  const { code, errors, output } = await gatehouse(['user', 'erase', '1', '--yes'], {
+  const { code, errors, output } = await gatehouse('user erase 1 --yes', {
     DATABASE_URL: address,
   });
   t.deepEqual([code, output], [1, '']);
@@ -39,32 +39,32 @@ test('tokens are created, listed and ended on the command line, and a user is ex
     tokens: { personal: true, revocationLag: 1 },
   });
   const status = async (value: string): Promise<number> => (await platform.api('/schools', value)).status;
-  const create = ['token', 'create', '--user', '1', '--name', 'Nightly', '--scope', 'schools:read'];
+  const create = 'token create --user 1 --name Nightly --scope schools:read';
   const { token, value } = await gatehouseJson<{ token: { id: string; scopes: string[] }; value: string }>(
-    [...create, '--expires', '30 days'],
+    `${create} --expires '30 days'`,
     env,
   );
   t.deepEqual(token.scopes, ['schools:read']);
   t.is(await status(value), 200);
-  const listed = await gatehouse(['token', 'list', '1'], env);
+  const listed = await gatehouse('token list 1', env);
   t.true(listed.output.includes(token.id) && listed.output.includes('Nightly'));
   t.false(listed.output.includes(value));
-  const tooLong = await gatehouse([...create, '--expires', '2 years'], env);
+  const tooLong = await gatehouse(`${create} --expires '2 years'`, env);
   t.deepEqual([tooLong.code, /lifetime: at most 31536000 s/.test(tooLong.errors)], [1, true]);
-  t.is((await gatehouse(['token', 'revoke', token.id], env)).code, 2, 'asks first');
-  t.is((await gatehouse(['token', 'revoke', token.id, '--yes'], env)).code, 0);
-  t.is((await gatehouse(['token', 'revoke', token.id, '--yes'], env)).code, 1);
+  t.is((await gatehouse(`token revoke ${token.id}`, env)).code, 2, 'asks first');
+  t.is((await gatehouse(`token revoke ${token.id} --yes`, env)).code, 0);
+  t.is((await gatehouse(`token revoke ${token.id} --yes`, env)).code, 1);
   await until(async () => (await status(value)) === 401);
 
-  const other = (await gatehouse([...create, '--expires', '1 day'], env)).output.split('\n')[0]!;
+  const other = (await gatehouse(`${create} --expires '1 day'`, env)).output.split('\n')[0]!;
   t.is(await status(other), 200);
-  const exported = await gatehouseJson<Record<string, unknown[]>>(['user', 'export', '1'], env);
+  const exported = await gatehouseJson<Record<string, unknown[]>>('user export 1', env);
   t.is(exported['personalTokens']!.length, 1);
   t.true(JSON.stringify(exported['audit']).includes('personal_token_created'));
-  t.is((await gatehouse(['user', 'erase', '1'], env)).code, 2, 'asks first');
-  const erased = await gatehouseJson<{ erased: string; rows: number }>(['user', 'erase', '1', '--yes'], env);
+  t.is((await gatehouse('user erase 1', env)).code, 2, 'asks first');
+  const erased = await gatehouseJson<{ erased: string; rows: number }>('user erase 1 --yes', env);
   t.is(erased.erased, '1');
   t.true(erased.rows >= 3);
   await until(async () => (await status(other)) === 401);
-  t.like(await gatehouseJson(['user', 'export', '1'], env), { personalTokens: [], audit: [] });
+  t.like(await gatehouseJson('user export 1', env), { personalTokens: [], audit: [] });
 });

@@ -26,7 +26,7 @@ for (const guide of guides) {
     const folder = mkdtempSync(join(tmpdir(), 'gatehouse-guide-'));
     t.teardown(() => rmSync(folder, { recursive: true, force: true }));
     const database = `sqlite:${join(folder, 'gatehouse.db')}`;
-    t.is((await gatehouse(['migrate', '--database', database])).code, 0);
+    t.is((await gatehouse(`migrate --database ${database}`)).code, 0);
     const PASSPORT_DATABASE_URL = await passportDatabase(folder);
     for (const line of commandsOf(guide)) {
       const words = line.split(/\s+/).slice(2);

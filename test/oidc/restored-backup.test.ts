@@ -64,7 +64,7 @@ onEachDatabaseInSeries(
     const back = await logins.ann.open(authorizeUrl(here, app));
     t.truthy(back.location?.searchParams.get('code'), 'a login that was ended, and a consent');
 
-    const { code, output } = await gatehouse(['revoke', '--all', '--yes', '--database', address]);
+    const { code, output } = await gatehouse(`revoke --all --yes --database ${address}`);
     t.is(code, 0);
     t.regex(output, /^Revoked: all tokens, logins, authorizations and remembered consents/);
     passTime(LAG);

@@ -79,14 +79,14 @@ test('the keys of ID tokens are listed with their use, by a node and on the comm
   await using platform = await startPlatform({ openid: true, storage: knexStorage(address) });
   t.deepEqual(uses(platform.auth.keys.list()), ['token active', 'id_token active']);
   const list = async () =>
-    gatehouseJson<{ keys: { kid: string; use: string; status: string }[] }>(['keys', 'list'], {
+    gatehouseJson<{ keys: { kid: string; use: string; status: string }[] }>('keys list', {
       DATABASE_URL: address,
     });
   t.deepEqual(
     (await list()).keys.map(({ kid }) => kid),
     platform.auth.keys.list().map(({ id }) => id),
   );
-  await gatehouseJson(['keys', 'rotate', '--after', '0'], { DATABASE_URL: address });
+  await gatehouseJson('keys rotate --after 0', { DATABASE_URL: address });
   t.deepEqual(uses((await list()).keys), [
     'token active',
     'token retired',
