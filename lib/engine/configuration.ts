@@ -24,12 +24,12 @@ export function engineConfiguration(
       keys: createCookieKeys(secrets),
       names: {
         session: sessionCookie(options),
-        // These two are never sent: a request that waits for the user is in the URL of its page.
+        // These two are never sent, and so not signed: a request that waits for the user is in the URL of its page.
         interaction: 'gatehouse_interaction',
         resume: 'gatehouse_resume',
       },
       long: { ...cookie, path },
-      short: cookie,
+      short: { ...cookie, signed: false },
     },
     scopes: [],
     claims: {},
