@@ -9,6 +9,9 @@ import { errorKind } from './error-kinds.ts';
 import type { ErrorKind } from './error-kinds.ts';
 import { storageErrorOf, isDiskFull } from './explain-error.ts';
 import { createGroupCommit } from './group-commit.ts';
+import type { TransactionWork } from './group-commit.ts';
+import { createInTurn } from './in-turn.ts';
+import type { InTurn } from './in-turn.ts';
 import { findPendingMigrations } from './migrations/index.ts';
 import type { Statements, Value } from './statements.ts';
 import { TransactionQueue } from './transaction-queue.ts';
@@ -43,6 +46,7 @@ export interface Database extends Statements {
    * @param timeout - instead of the database's own
    */
   transaction<T>(work: (statements: Statements) => Promise<T>, timeout?: Milliseconds): Promise<T>;
+  readonly inTurn: InTurn;
   /** As in `Storage`. */
   confirm(): Promise<void>;
   /** Resolves when no transaction is waiting or under way. */
@@ -180,11 +184,9 @@ export function createDatabase(
     if (dialect.confirmation !== undefined) await statements.get(dialect.confirmation);
   }
 
-  async function transactAlone<T>(
-    work: (statements: Statements) => Promise<T>,
-    longest: Milliseconds,
-  ): Promise<T> {
-    return withRetries(async (statements, connection) => {
+  /** Turns the work of a transaction into work that runs it alone on a connection. */
+  function alone<T>(work: TransactionWork<T>): QueryWork<T> {
+    return async (statements, connection) => {
       await statements.run(dialect.begin);
       let changes = 0;
       const counted: Statements = {
@@ -204,7 +206,7 @@ export function createDatabase(
         await dialect.rollback(connection);
         throw error;
       }
-    }, longest);
+    };
   }
 
   async function runAlone(sql: string, values?: readonly Value[]): Promise<number> {
@@ -218,6 +220,10 @@ export function createDatabase(
 
   // With a single connection, changes wait for each other anyway, so they share commits.
   const group = pool.isSole ? createGroupCommit(dialect, { withRetries, explain, checkpoints }) : undefined;
+
+  async function transaction<T>(work: TransactionWork<T>, longest: Milliseconds = timeout): Promise<T> {
+    return group ? group.transact(work, longest) : withRetries(alone(work), longest);
+  }
 
   return {
     dialect,
@@ -235,8 +241,8 @@ export function createDatabase(
       return group ? group.transact(change, timeout) : withRetries(change);
     },
     connection: async (work) => withRetries(work),
-    transaction: async (work, longest = timeout) =>
-      group ? group.transact(work, longest) : transactAlone(work, longest),
+    transaction,
+    inTurn: createInTurn(dialect, { withRetries, alone, transaction }),
     confirm: async () => withRetries(confirmIn),
     settled: async () => group?.settled(),
     async withConnection(work) {

@@ -61,7 +61,9 @@ export interface Dialect<Connection = unknown> extends SqlSyntax {
   /** Undoes what `enter` has changed on the connection; absent where it changes nothing. */
   leave?(connection: Connection): void;
   /** Ends a failed transaction, whatever state the failure left it in. */
-  rollback(connection: Connection): Promise<void>;
+  rollback(this: void, connection: Connection): Promise<void>;
+  /** Whether the server of a connection runs several statements as one, see `compound-statement.ts`. Absent where none does. */
+  hasCompoundStatements?(this: void, connection: Connection): Promise<boolean>;
   /**
    * A query that changes nothing and, where there is a synchronous standby, makes its transaction wait until the standby has all that
    * is visible. Absent where nothing is visible that may not last.

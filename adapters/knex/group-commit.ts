@@ -5,7 +5,7 @@ import type { Checkpoints } from './checkpoints.ts';
 import type { Dialect } from './dialect.ts';
 import type { Statements } from './statements.ts';
 
-type TransactionWork<T> = (statements: Statements) => Promise<T>;
+export type TransactionWork<T> = (statements: Statements) => Promise<T>;
 
 /** A transaction that has not begun. */
 interface QueuedTransaction {

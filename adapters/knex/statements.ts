@@ -9,3 +9,13 @@ export interface Statements {
   /** Resolves to the number of rows inserted, changed or removed. */
   run(this: void, sql: string, values?: readonly Value[]): Promise<number>;
 }
+
+/** A statement of a transaction whose statements are known before it begins. */
+export interface Step {
+  readonly sql: string;
+  readonly values: readonly Value[];
+  /** Whether it has to change a row, or to find one: otherwise the steps before it are undone, and those after it are not run. */
+  readonly needs?: 'change' | 'row';
+  /** Whether it would change nothing, by the row that a step before it has found. Where all are sent together it is sent too. */
+  isNeedless?(this: void, row: Readonly<Record<string, Value>>): boolean;
+}

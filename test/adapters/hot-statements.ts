@@ -209,6 +209,14 @@ const OPERATIONS: Readonly<Record<string, Operation>> = {
   'an app': async ({ clients }) => clients.insert(aClient({ id: 'new' }), []),
 };
 
+/** The statements about tables of the storage in one that the driver gets, which may be a compound statement of MariaDB. */
+export function partsOf(sql: string): readonly string[] {
+  const parts = sql.startsWith('begin not atomic') ? sql.split(';\n') : [sql];
+  return parts
+    .filter((part) => part.includes('gatehouse_'))
+    .map((part) => part.replace(/^if \w+\(\) > 0 then\n/, ''));
+}
+
 /** A statement as the driver gets it. */
 export interface Sent {
   readonly operation: string;
@@ -221,7 +229,7 @@ export async function sendAll(client: TestDatabase['client'], address: string): 
   const sent: Sent[] = [];
   let operation = '';
   const host = watchedKnex(client, address, (sql, values) => {
-    if (sql.includes('gatehouse_')) sent.push({ operation, sql, values });
+    for (const part of partsOf(sql)) sent.push({ operation, sql: part, values });
   });
   try {
     const storage = knexStorage(host);

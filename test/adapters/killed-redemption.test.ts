@@ -7,7 +7,7 @@ import { onEachDatabase } from './databases.ts';
 import { start } from './processes.ts';
 
 // On MariaDB a new connection first asks for its server.
-const STATEMENTS = { 'better-sqlite3': 5, pg: 1, mysql2: 7 };
+const STATEMENTS = { 'better-sqlite3': 5, pg: 1, mysql2: 2 };
 
 onEachDatabase(
   'a node killed between any two statements of a redemption has redeemed the code or not',

@@ -1,9 +1,14 @@
 // Alone, first: the contract of storages, twice, on a server.
 import { knexStorage } from 'koa-gatehouse/adapters/knex';
 
+import { attemptContract } from '../../lib/testing/storage/attempts.ts';
+import { deviceCodeContract } from '../../lib/testing/storage/device-codes.ts';
+import { grantContract } from '../../lib/testing/storage/grants.ts';
+import { redemptionContract } from '../../lib/testing/storage/redemption.ts';
 import { mariadb } from './databases.ts';
 import { hostKnex } from './host-knex.ts';
 import { PATIENT, serverContract } from './server-contract.ts';
+import { watchedKnex } from './watched-knex.ts';
 
 serverContract(mariadb, (address) => knexStorage(address, PATIENT));
 
@@ -21,3 +26,20 @@ serverContract(
   },
   'shared with a host: ',
 );
+
+// As MySQL, which has no compound statements, and as Vitess, which does not say who it is.
+for (const contract of [attemptContract, deviceCodeContract, grantContract, redemptionContract]) {
+  contract((title, run) => {
+    mariadb.register(`one statement after the other: ${title}`, async (t) => {
+      const host = watchedKnex('mysql2', await mariadb.cleared(), (sql) => {
+        if (sql.includes('@@'))
+          throw Object.assign(new Error('unknown'), { code: 'ER_UNKNOWN_SYSTEM_VARIABLE' });
+        if (sql.startsWith('begin not atomic')) throw new Error('a syntax error');
+      });
+      t.teardown(async () => host.destroy());
+      const storage = knexStorage(host, PATIENT);
+      await storage.migrate();
+      await run(t, storage);
+    });
+  });
+}

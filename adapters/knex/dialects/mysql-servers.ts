@@ -30,10 +30,15 @@ export interface MysqlClient {
 
 /** Which server connections have reached, and the way to stop a statement on just that server. */
 interface MysqlServers extends Interruption<MysqlConnection> {
-  isKnown(connection: MysqlConnection): boolean;
-  /** Asks the server who it is. @throws an error of the kind `read only` for a server that only allows reads */
-  identify(connection: MysqlConnection): Promise<void>;
+  /** Asks the server who it is, once. @throws an error of the kind `read only` for a server that only allows reads */
+  identify(connection: MysqlConnection): Promise<KnownServer>;
   requireWritable(statements: Statements): Promise<void>;
+}
+
+interface KnownServer {
+  /** `undefined` for a server that cannot be recognized. */
+  readonly name: string | undefined;
+  readonly hasCompoundStatements: boolean;
 }
 
 /**
@@ -42,22 +47,27 @@ interface MysqlServers extends Interruption<MysqlConnection> {
  * application on another member. So it is sent only on a connection to the server that runs the statement.
  */
 export function mysqlServers(client: MysqlClient): MysqlServers {
-  /** `undefined` for a server that cannot be recognized. */
-  const known = new WeakMap<MysqlConnection, string | undefined>();
+  const known = new WeakMap<MysqlConnection, KnownServer>();
 
   return {
-    isKnown: (connection) => known.has(connection),
     async identify(connection) {
+      const before = known.get(connection);
+      if (before) return before;
       const identity = await requireWritable(ask(connection));
       // A proxy that counts connections itself may send each statement on another connection to another server.
       const isServers = Number(identity?.id) === connection.threadId;
-      known.set(connection, isServers ? identity?.server : undefined);
+      const server = {
+        name: isServers ? identity?.server : undefined,
+        hasCompoundStatements: Number(identity?.compounds) === 1,
+      };
+      known.set(connection, server);
+      return server;
     },
     async requireWritable({ get }) {
       await requireWritable(get<ServerIdentity>(IDENTIFY).then((identity) => identity!));
     },
     async cancel(connection) {
-      const server = known.get(connection);
+      const server = known.get(connection)?.name;
       // For a pool that the host created with the driver itself, Knex does not know the server's address.
       if (server === undefined || client.config.connectionPool !== undefined) return;
       const other = await client.acquireRawConnection();
@@ -106,8 +116,11 @@ interface ServerIdentity {
   readonly id: number | string;
   readonly server: string;
   readonly read_only: string;
+  readonly compounds: number | string;
 }
 
+// Only MariaDB reads its kind of comment.
 const IDENTIFY = `
   select connection_id() as id, concat_ws(' ', @@hostname, @@port, @@server_id, @@datadir) as server,
-    concat_ws(' ', @@global.read_only, @@innodb_read_only) as read_only`;
+    concat_ws(' ', @@global.read_only, @@innodb_read_only) as read_only,
+    0 /*M!100101 + 1 */ as compounds`;

@@ -22,11 +22,12 @@ export function mysqlDialect(client: MysqlClient): Dialect<MysqlConnection> {
 
   return {
     ...serverStatements(async (connection, sql, values) => {
-      if (!servers.isKnown(connection)) await servers.identify(connection);
+      await servers.identify(connection);
       const response = await send(connection, withLiterals(sql, values));
       return { rows: response, changes: matchedRows(response) };
     }, servers),
     name: 'mysql',
+    hasCompoundStatements: async (connection) => (await servers.identify(connection)).hasCompoundStatements,
     types: {
       id: `varchar(255) ${EXACT}`,
       text: `mediumtext ${EXACT}`,

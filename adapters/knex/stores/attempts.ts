@@ -14,7 +14,7 @@ import { SEQUENCE } from './revocations.ts';
 /** Counted attempts, such as logins with a wrong password, and counted requests to an API. */
 export function attemptStore(database: Database): AttemptStore {
   const { countsConflicts } = database.dialect;
-  const count = countsConflicts ? countAtOnce : countInSteps;
+  const count = countsConflicts ? countAtOnce : countInTurn;
   const reserve = countsConflicts ? reserveAtOnce : reserveInSteps(database);
   const release = countsConflicts ? releaseAtOnce : releaseInPlace;
 
@@ -88,28 +88,23 @@ const countAtOnce: AttemptCount = async (database, counters, { now, expiresAt })
 };
 
 /** For databases on which the result of an insert does not show whether the existing row was changed. */
-const countInSteps: AttemptCount = async (database, counters, { now, expiresAt }) =>
-  database.transaction(async (statements) => {
-    const ids = idsOf(counters);
-    const places = ids.map(() => '(?, 1, ?)').join(', ');
-    const rows = ids.flatMap((id) => [id, expiresAt]);
-    await statements.run(
-      `insert into gatehouse_attempts (id, attempts, expires_at) values ${places} ${ADD}`,
-      [...rows, now, now],
-    );
-    const counted = await statements.all<AttemptRow & { sequence: Integer }>(
-      `select id, attempts, expires_at, (${SEQUENCE}) as sequence from gatehouse_attempts
-       where id in (${placesOf(ids)})`,
-      ids,
-    );
-    const limits = new Map(counters.map(({ id, limit }) => [id, limit]));
+const countInTurn: AttemptCount = async (database, counters, { now, expiresAt }) => {
+  const places = counters.map(() => '(?, 1, ?)').join(', ');
+  const isWithin = counters.map(() => `and (select attempts from gatehouse_attempts where id = ?) <= ?`);
+  const row = await database.inTurn<{ sequence: Integer }>([
+    {
+      sql: `insert into gatehouse_attempts (id, attempts, expires_at) values ${places} ${ADD}`,
+      values: [...counters.flatMap(({ id }) => [id, expiresAt]), now, now],
+    },
     // The rows are locked until the transaction ends, so nobody has seen the attempts that are too many.
-    if (counted.some(({ id, attempts }) => Number(attempts) > limits.get(id)!)) {
-      await releaseInPlace(statements, ids);
-      return undefined;
-    }
-    return { full: undefined, sequence: Number(counted[0]!.sequence) };
-  });
+    {
+      sql: `${SEQUENCE} ${isWithin.join(' ')}`,
+      values: counters.flatMap(({ id, limit }) => [id, limit]),
+      needs: 'row',
+    },
+  ]);
+  return row && { full: undefined, sequence: Number(row.sequence) };
+};
 
 /** Uncounts one attempt in each of the counters `ids`, and all in those of `reset`. */
 type Release = (

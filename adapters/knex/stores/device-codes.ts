@@ -1,13 +1,13 @@
 import type { DeviceCode, DeviceCodeStore } from '../../../lib/contracts/index.ts';
 import type { Database } from '../database.ts';
 import { isStorable } from './column-values.ts';
-import { insertInSteps } from './insert-grant.ts';
+import { grantSteps } from './insert-grant.ts';
 import { integer, json, mapRows, optional, text } from './rows.ts';
 import type { Row } from './rows.ts';
 
 /** Device authorization requests. */
 export function deviceCodeStore(database: Database): DeviceCodeStore {
-  const insertGrant = insertInSteps(database);
+  const stepsOf = grantSteps(database.dialect);
 
   async function find(sql: string, id: string): Promise<DeviceCode | undefined> {
     const row = isStorable(id) ? await database.get<Row>(sql, [id]) : undefined;
@@ -24,13 +24,9 @@ export function deviceCodeStore(database: Database): DeviceCodeStore {
       return (await database.run(POLL, [at, id, since])) > 0;
     },
     async approve(grant, credential, prerequisites, now) {
-      return database.transaction(async (statements) => {
-        // One conditional write first: of concurrent answers one changes the row; the others wait here and then change none.
-        if ((await statements.run(ANSWER, ['approved', credential.id, now])) === 0) return false;
-        if (await insertGrant(statements, grant, credential, prerequisites)) return true;
-        await statements.run(REOPEN, [credential.id]);
-        return false;
-      });
+      // One conditional write first: of concurrent answers one changes the row; the others wait here and then change none.
+      const answer = { sql: ANSWER, values: ['approved', credential.id, now], needs: 'change' } as const;
+      return (await database.inTurn([answer, ...stepsOf(grant, credential, prerequisites)])) !== undefined;
     },
     async deny(id, now) {
       return (await database.run(ANSWER, ['denied', id, now])) > 0;
@@ -59,5 +55,3 @@ const POLL = `
 
 const ANSWER = `
   update gatehouse_device_codes set answer = ? where id = ? and answer is null and expires_at > ?`;
-
-const REOPEN = 'update gatehouse_device_codes set answer = null where id = ?';

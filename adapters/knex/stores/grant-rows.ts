@@ -30,7 +30,7 @@ export function firstCredential(clock: string): string {
 
 // By a subquery, which PostgreSQL evaluates first and then reads one grant by its primary key. The plan of a join would depend on
 // the number of grants, which PostgreSQL does not know before it has analyzed the table.
-const OF_CREDENTIAL = 'g.id = (select grant_id from gatehouse_credentials where id = ? and kind = ?)';
+export const OF_CREDENTIAL = 'g.id = (select grant_id from gatehouse_credentials where id = ? and kind = ?)';
 
 /** Selects the grant of a credential with this id and kind, unless it was revoked or ended. */
 export const LIVE_GRANT: string = `from gatehouse_grants g where ${OF_CREDENTIAL} and ${GRANT_IS_LIVE}`;

@@ -11,8 +11,8 @@ import type { Condition } from '../dialect.ts';
 import { inList, isStorable, toOptionalNumber } from './column-values.ts';
 import type { Integer } from './column-values.ts';
 import { CREDENTIALS, GRANTS, USABLE_GRANTS, WITH_LIVE_GRANT } from './grant-rows.ts';
-import { insertAtOnce, insertInSteps } from './insert-grant.ts';
-import { redeemAtOnce, redeemInSteps } from './redemption.ts';
+import { grantInserter } from './insert-grant.ts';
+import { redeemer } from './redemption.ts';
 import { GRANT_IS_LIVE } from './revocations.ts';
 import { revokeGrants } from './revoke-grants.ts';
 import { firstOfEachClient } from './rows.ts';
@@ -23,7 +23,7 @@ const REFRESH_TOKEN: Credential['kind'] = 'refresh_token';
 /** Grants with their credentials. */
 export function grantStore(database: Database): GrantStore {
   const { canChangeInQueries, clock } = database.dialect;
-  const insertGrant = canChangeInQueries ? insertAtOnce(database) : insertInSteps(database);
+  const insertGrant = grantInserter(database);
 
   const findCredential = `
     select ${FOUND_CREDENTIAL.columns}, ${FOUND_GRANT.columns}, ${clock} as clock
@@ -49,12 +49,7 @@ export function grantStore(database: Database): GrantStore {
     order by chain.place`;
 
   return {
-    async insert(grant, credential, prerequisites = {}) {
-      if (canChangeInQueries) return insertGrant(database, grant, credential, prerequisites);
-      return database.transaction(async (statements) =>
-        insertGrant(statements, grant, credential, prerequisites),
-      );
-    },
+    insert: async (grant, credential, prerequisites = {}) => insertGrant(grant, credential, prerequisites),
     async find(id) {
       const row = await database.get<Row>(FIND, [id]);
       return row && GRANTS.read(row);
@@ -75,7 +70,7 @@ export function grantStore(database: Database): GrantStore {
     async touch(id, at) {
       await database.run(TOUCH, [at, id, at]);
     },
-    redeem: canChangeInQueries ? redeemAtOnce(database) : redeemInSteps(database),
+    redeem: redeemer(database),
     revoke: async (selector, at, notice) => revokeGrants(database, toCondition(selector), { at, notice }),
   };
 }

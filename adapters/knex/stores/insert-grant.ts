@@ -1,19 +1,24 @@
 import type { Credential, Grant, GrantPrerequisites } from '../../../lib/contracts/index.ts';
 import type { Database } from '../database.ts';
-import type { Statements, Value } from '../statements.ts';
+import type { Dialect } from '../dialect.ts';
+import type { Step, Value } from '../statements.ts';
 import { UNLESS_USER_ENDED, USER_IS_NOT_ENDED } from './revocations.ts';
 import { firstCredential, INTO_CREDENTIALS, intoGrants, toFirstValues, toGrantValues } from './grant-rows.ts';
 
-/** Inserts a grant with its first credential. Resolves to `false` when one of its prerequisites has been deleted, or its user was ended. */
-export type InsertGrant = (
-  statements: Statements,
-  grant: Grant,
-  credential: Credential,
-  prerequisites: GrantPrerequisites,
-) => Promise<boolean>;
+type InsertGrant<T> = (grant: Grant, credential: Credential, prerequisites: GrantPrerequisites) => T;
 
-/** Makes the function that does so by one statement, for databases that allow changes inside a query. */
-export function insertAtOnce({ dialect: { clock } }: Pick<Database, 'dialect'>): InsertGrant {
+/**
+ * Makes the function that inserts a grant with its first credential. It resolves to `false` when one of the prerequisites has been
+ * deleted, or the user was ended.
+ */
+export function grantInserter(database: Database): InsertGrant<Promise<boolean>> {
+  if (database.dialect.canChangeInQueries) return insertAtOnce(database);
+  const stepsOf = grantSteps(database.dialect);
+  return async (...given) => (await database.inTurn(stepsOf(...given))) !== undefined;
+}
+
+/** By one statement, for databases that allow changes inside a query. */
+function insertAtOnce({ dialect: { clock }, run }: Database): InsertGrant<Promise<boolean>> {
   // `for key share` conflicts with deleting the consent or the session, but not with updating its last use or its expiry.
   const insertFor = (from: string | undefined): string => `
     with ${from === undefined ? '' : `prerequisites as (select 1 ${from} for key share),`}
@@ -23,7 +28,7 @@ export function insertAtOnce({ dialect: { clock } }: Pick<Database, 'dialect'>):
     )
     ${INTO_CREDENTIALS} select ${firstCredential(clock)} from inserted`;
 
-  return async function insertGrant(statements, grant, credential, prerequisites) {
+  return async function insertGrant(grant, credential, prerequisites) {
     const from = fromPrerequisites(prerequisites);
     const values = [
       ...(from?.values ?? []),
@@ -32,13 +37,17 @@ export function insertAtOnce({ dialect: { clock } }: Pick<Database, 'dialect'>):
       grant.sequence,
       ...toFirstValues(credential),
     ];
-    return (await statements.run(insertFor(from?.sql), values)) > 0;
+    return (await run(insertFor(from?.sql), values)) > 0;
   };
 }
 
-/** Makes the function that does so by several statements of a transaction. */
-export function insertInSteps({ dialect }: Pick<Database, 'dialect'>): InsertGrant {
-  const { canChangeInQueries, clock, forUpdate, primaryKeyHint } = dialect;
+/** Makes the function that returns the steps of a transaction that does so. */
+export function grantSteps({
+  canChangeInQueries,
+  clock,
+  forUpdate,
+  primaryKeyHint,
+}: Dialect): InsertGrant<readonly Step[]> {
   const into = intoGrants(clock);
   const insertCredential = `${INTO_CREDENTIALS} values (${firstCredential(clock)})`;
   // SQLite's transactions run one after the other, so that there a row that was read stays. PostgreSQL's locks are enough.
@@ -49,9 +58,8 @@ export function insertInSteps({ dialect }: Pick<Database, 'dialect'>): InsertGra
     update gatehouse_consents${primaryKeyHint} set lock_count = coalesce(lock_count, 0) + 1
     where user_id = ? and client_id = ? and created_at = ?`;
 
-  return async function insertGrant(statements, grant, credential, prerequisites) {
+  return function stepsOf(grant, credential, prerequisites) {
     const { consent, sessionId } = prerequisites;
-    if (consent && !needsNoChange && (await statements.run(lockConsent, toKey(consent))) === 0) return false;
     const from = fromPrerequisites(needsNoChange ? prerequisites : { sessionId });
     const sql = from
       ? `${into} ${from.sql} and ${USER_IS_NOT_ENDED}${forUpdate}`
@@ -62,9 +70,13 @@ export function insertInSteps({ dialect }: Pick<Database, 'dialect'>): InsertGra
       grant.userId,
       grant.sequence,
     ];
-    const isInserted = (await statements.run(sql, values)) > 0;
-    if (isInserted) await statements.run(insertCredential, toFirstValues(credential));
-    return isInserted;
+    return [
+      ...(consent && !needsNoChange
+        ? [{ sql: lockConsent, values: toKey(consent), needs: 'change' } as const]
+        : []),
+      { sql, values, needs: 'change' },
+      { sql: insertCredential, values: toFirstValues(credential) },
+    ];
   };
 }
 
