@@ -1,4 +1,4 @@
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 
 /** Where the groups are written. git ignores it. */
@@ -34,8 +34,7 @@ export function processesOf(files, { long }) {
       divide(members).map((group, index) => {
         const entry = join(FOLDER, `${folder.replaceAll('/', '-')}-${index + 1}.test.ts`);
         const loaders = group.map(({ file }) => `  '${file}': async () => import('../${file}'),\n`);
-        mkdirSync(FOLDER, { recursive: true });
-        writeFileSync(
+        write(
           entry,
           `import { runTogether } from '../test/harness/together.ts';\n\nawait runTogether({\n${loaders.join('')}});\n`,
         );
@@ -45,6 +44,18 @@ export function processesOf(files, { long }) {
   return [...own, ...groups]
     .toSorted((one, other) => Number(other.isFirst) - Number(one.isFirst) || other.size - one.size)
     .map(({ file }) => file);
+}
+
+/**
+ * Another run may load the same file meanwhile.
+ *
+ * @param {string} entry
+ * @param {string} text
+ */
+function write(entry, text) {
+  if (existsSync(entry) && readFileSync(entry, 'utf8') === text) return;
+  mkdirSync(FOLDER, { recursive: true });
+  writeFileSync(entry, text);
 }
 
 /** @typedef {{ file: string, size: number, isAlone: boolean, isFirst: boolean, isLong: boolean }} TestFile */
