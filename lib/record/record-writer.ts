@@ -103,7 +103,8 @@ export function createRecordWriter(
     async flush() {
       // A running write does not include the records that were queued after its start.
       await writing?.catch(() => {});
-      if (queue.length > 0) await startWriting();
+      // Another caller that waited may have begun the write that does.
+      if (writing || queue.length > 0) await startWriting();
     },
   };
 }

@@ -174,6 +174,29 @@ test('flush() waits for events that were recorded during a write', async (t) => 
   t.deepEqual(grantTypes(await store.list({})), ['2', '1']);
 });
 
+test('each flush() waits for the write of the events before it, whoever began that', async (t) => {
+  const { audit, store, connection } = start();
+  const [first, second] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  connection.paused = first.promise;
+  audit.record({ ...ISSUED, grantType: '1' });
+  const begun = audit.flush();
+  await nextTurn();
+  audit.record({ ...ISSUED, grantType: '2' });
+  const written = [audit.flush(), audit.flush()].map(async (flushed) => {
+    await flushed;
+    return grantTypes(await store.list({}));
+  });
+  connection.paused = second.promise;
+  first.resolve();
+  await begun;
+  await nextTurn();
+  second.resolve();
+  t.deepEqual(await Promise.all(written), [
+    ['2', '1'],
+    ['2', '1'],
+  ]);
+});
+
 test('events that were recorded while the storage was unreachable are written when it is reachable again', async (t) => {
   const { audit, logger, store, writes, connection } = start();
   connection.isUnreachable = true;
