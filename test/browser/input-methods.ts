@@ -71,6 +71,8 @@ async function tabTo(
 ): Promise<void> {
   const goal = page.getByRole(role, { name, exact: true });
   await goal.waitFor();
+  // Chromium gives the focus when it has drawn the page. A key that was pressed before would take it away.
+  if ((await page.locator('[autofocus]').count()) > 0) await page.locator(':focus').waitFor();
   for (let presses = 0; presses < 60; presses += 1) {
     if ((await goal.and(page.locator(':focus')).count()) === 1) return;
     const atRadio = await page.evaluate<boolean>("document.activeElement.matches('[type=radio]')");
