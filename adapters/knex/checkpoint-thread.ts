@@ -18,7 +18,7 @@ const REST = 1000;
 const { filename, shared } = workerData as CheckpointThreadData;
 const state = new Int32Array(shared);
 const file = new (loadBetterSqlite3())(filename, { fileMustExist: true });
-// How long the start of a new log waits for readers and writers of other processes.
+// How long the start of a new log waits for readers and writers of other processes, in milliseconds.
 file.pragma('busy_timeout = 200');
 file.pragma('synchronous = normal');
 const logIndex = openSync(`${filename}-shm`, 'r');

@@ -11,7 +11,7 @@ const TOLERANCE: Milliseconds = 5000;
 const MOST_DRIFT: Milliseconds = 3_600_000;
 
 /**
- * SQL for a time of this node, by the database's clock. Its values are those of {@link timeValues}.
+ * SQL for a time of this node, in seconds, by the database's clock. Its values are those of {@link timeValues}.
  *
  * @param clock - that of the dialect
  */

@@ -42,7 +42,7 @@ export interface SqlSyntax {
 export interface Dialect<Connection = unknown> extends SqlSyntax {
   readonly name: 'sqlite' | 'postgresql' | 'mysql';
   readonly types: ColumnTypes;
-  /** SQL for the database's own time; `null` where the database uses this machine's clock. */
+  /** SQL for the database's own time in milliseconds since 1970; `null` where the database uses this machine's clock. */
   readonly clock: string;
   /** Starts a transaction that may write. */
   readonly begin: string;

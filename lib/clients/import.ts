@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 
 import { now } from '../contracts/clock.ts';
-import type { Client, ClientFields, ClientSecret, FieldError, Storage } from '../contracts/index.ts';
+import type { Client, ClientFields, ClientSecret, FieldError, Seconds, Storage } from '../contracts/index.ts';
 import { fieldError } from '../contracts/field-errors.ts';
 import { ClientInvalidError } from '../errors.ts';
 import { isBcryptHash } from './directory.ts';
@@ -23,7 +23,7 @@ export interface ImportedClient<P extends string = string, R extends string = st
   /** @default false */
   readonly disabled?: boolean;
   /** @default the time of the import */
-  readonly createdAt?: number;
+  readonly createdAt?: Seconds;
   /**
    * Its secret, or the bcrypt hash of it, which is replaced by a SHA-256 hash when the secret is first used. Left out: a
    * confidential client without keys gets no tokens until a secret is added.

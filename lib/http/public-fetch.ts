@@ -30,7 +30,7 @@ export interface PublicDocument {
 
 /** The limits of a {@link PublicFetch}. */
 const LIMITS = {
-  /** How long a document may take in total: resolving, connecting and reading. */
+  /** How long a document may take in total, in milliseconds: resolving, connecting and reading. */
   timeout: 5000,
   maxRunning: 32,
   /** The same per origin (RFC 6454). */

@@ -106,7 +106,7 @@ const REFRESH_WINDOW: Seconds = 3600;
 const REFRESHES = 60;
 const REFRESHES_PER_TOKEN = 10;
 
-/** Refreshes of an authorization. @param most - `undefined`: as many as the lifetime of its access tokens, can need */
+/** Refreshes of an authorization. @param most - `undefined`: as many as the lifetime of its access tokens can need */
 export function refreshLimit(most: number | undefined): Limit<RefreshAttempt> {
   return {
     window: REFRESH_WINDOW,
