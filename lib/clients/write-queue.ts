@@ -50,7 +50,8 @@ export function createWriteQueue<T>(writeNext: (waiting: T[]) => Promise<boolean
     },
     async written() {
       await writing;
-      if (waiting.length > 0) await startWriting();
+      // Another caller that waited may have begun the next write.
+      if (writing || waiting.length > 0) await startWriting();
     },
   };
 }
