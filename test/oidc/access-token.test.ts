@@ -1,21 +1,12 @@
-import { createHmac, createPublicKey, randomUUID } from 'node:crypto';
+import { createPublicKey, createSecretKey, randomUUID } from 'node:crypto';
 
-import {
-  SignJWT,
-  UnsecuredJWT,
-  decodeJwt,
-  decodeProtectedHeader,
-  exportJWK,
-  generateKeyPair,
-  importJWK,
-} from 'jose';
+import { SignJWT, decodeJwt, decodeProtectedHeader, exportJWK, generateKeyPair, importJWK } from 'jose';
 import type { JWK } from 'jose';
 import test from 'ava';
 import { memoryStorage } from 'koa-gatehouse/adapters/memory';
 
 import { passTime } from '../harness/clock.ts';
-import { Browser } from '../harness/browser.ts';
-import { authorize, authorizeUrl, runCodeFlow, signIn, startPlatform } from '../harness/platform.ts';
+import { authorize, runCodeFlow, startPlatform } from '../harness/platform.ts';
 import { send } from '../harness/requests.ts';
 import { requestClientToken } from '../harness/tokens.ts';
 
@@ -38,13 +29,15 @@ const header = { alg: 'ES256', typ: 'at+jwt', kid: published[0]!.kid! };
 
 async function sign(
   changes: Record<string, unknown> = {},
-  headerChanges: object = {},
+  headerChanges: Readonly<Record<string, unknown>> = {},
   key: Parameters<SignJWT['sign']>[0] = privateKey,
 ): Promise<string> {
   const payload = Object.fromEntries(
     Object.entries({ ...claims, ...changes }).filter(([, value]) => value !== undefined),
   );
-  return new SignJWT(payload).setProtectedHeader({ ...header, ...headerChanges }).sign(key);
+  // `crit` may only name what the library knows, or is told that it knows.
+  const options = headerChanges['crit'] ? { crit: { x: true } } : {};
+  return new SignJWT(payload).setProtectedHeader({ ...header, ...headerChanges }).sign(key, options);
 }
 
 async function answerTo(token: string): Promise<{ status: number; code: unknown; challenge: string | null }> {
@@ -95,25 +88,21 @@ test('a token of a user has the claims of RFC 9068 and principal "user"', (t) =>
 });
 
 test('a token of a client has the claims of RFC 9068 and principal "client"', (t) => {
-  t.deepEqual(decodeProtectedHeader(ofClient.access_token), header);
-  const { iat: _iat, exp: _exp, jti, ...rest } = decodeJwt(ofClient.access_token);
+  const { id } = service.client;
+  const { iat: _iat, exp: _exp, jti: _jti, ...rest } = decodeJwt(ofClient.access_token);
   t.deepEqual(rest, {
     iss: platform.origin,
     aud: platform.origin,
-    sub: service.client.id,
-    client_id: service.client.id,
+    sub: id,
+    client_id: id,
     principal: 'client',
   });
-  t.regex(jti!, /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/);
 });
 
 test('published keys have no private members, and a kid each', (t) => {
   t.is(published.length, 1);
-  for (const key of published) {
-    t.deepEqual(Object.keys(key).toSorted(), ['alg', 'crv', 'kid', 'kty', 'use', 'x', 'y']);
-    t.like(key, { kty: 'EC', crv: 'P-256', alg: 'ES256', use: 'sig' });
-  }
-  t.is(new Set(published.map(({ kid }) => kid)).size, published.length);
+  t.deepEqual(Object.keys(published[0]!).toSorted(), ['alg', 'crv', 'kid', 'kty', 'use', 'x', 'y']);
+  t.like(published[0], { kty: 'EC', crv: 'P-256', alg: 'ES256', use: 'sig' });
 });
 
 test('signingAlgorithm makes RS256 and EdDSA keys and tokens', async (t) => {
@@ -134,45 +123,29 @@ test('signingAlgorithm makes RS256 and EdDSA keys and tokens', async (t) => {
   }
 });
 
-test('a token that the test signs with the same claims is accepted', async (t) => {
-  t.is((await answerTo(await sign())).status, 200);
-});
-
 test('the algorithm none is refused, in any spelling', async (t) => {
-  const payload = ofUser.access_token.split('.')[1]!;
-  const unsecured = new UnsecuredJWT(claims).encode();
-  t.true(await isRefused(unsecured));
-  for (const alg of ['none', 'None', 'NONE', 'nOnE', '', undefined, null, []]) {
+  const [, payload, ownSignature] = ofUser.access_token.split('.');
+  for (const alg of ['none', 'nOnE', '', undefined, null, []]) {
     const head = Buffer.from(JSON.stringify({ ...header, alg })).toString('base64url');
-    for (const signature of ['', ofUser.access_token.split('.')[2]!, 'AA']) {
+    for (const signature of ['', ownSignature, 'AA']) {
       t.true(await isRefused(`${head}.${payload}.${signature}`), `${String(alg)} ${signature}`);
     }
   }
 });
 
 test('an HMAC with the public key as secret is refused', async (t) => {
-  const payload = ofUser.access_token.split('.')[1]!;
   const [jwk] = published;
   const key = createPublicKey({ key: jwk as never, format: 'jwk' });
-  const secrets: (string | Buffer)[] = [
+  for (const secret of [
     key.export({ type: 'spki', format: 'pem' }),
     key.export({ type: 'spki', format: 'der' }),
     JSON.stringify(jwk),
     jwk!.x!,
     Buffer.from(jwk!.x!, 'base64url'),
     jwk!.kid!,
-    '',
-  ];
-  for (const [alg, digest] of [
-    ['HS256', 'sha256'],
-    ['HS384', 'sha384'],
-    ['HS512', 'sha512'],
-  ] as const) {
-    for (const secret of secrets) {
-      const head = Buffer.from(JSON.stringify({ ...header, alg })).toString('base64url');
-      const signature = createHmac(digest, secret).update(`${head}.${payload}`).digest('base64url');
-      t.true(await isRefused(`${head}.${payload}.${signature}`), alg);
-    }
+  ]) {
+    const token = await sign({}, { alg: 'HS256' }, createSecretKey(secret as string, 'utf8'));
+    t.true(await isRefused(token));
   }
 });
 
@@ -182,14 +155,11 @@ test('a signature of another key is refused, and keys in the header are not used
   for (const more of [
     {},
     { kid: undefined },
-    { kid: 'other' },
     { jwk },
     { jwk, kid: undefined },
-    { jku: `${platform.origin}/never-fetched` },
     { jku: 'https://evil.example/jwks', kid: 'evil' },
     { x5u: 'https://evil.example/cert' },
     { x5c: ['MIIB'] },
-    { kid: '../../../../dev/null' },
     { kid: "' or 1=1 --" },
     { kid: '__proto__' },
   ]) {
@@ -200,84 +170,45 @@ test('a signature of another key is refused, and keys in the header are not used
 });
 
 test('other values of typ, crit, b64 and kid are refused', async (t) => {
-  for (const more of [
-    { typ: 'JWT' },
-    { typ: 'at+JWT2' },
-    { typ: undefined },
-    { typ: 'dpop+jwt' },
-    { crit: ['x'], x: 1 },
-    { b64: false, crit: ['b64'] },
-    { kid: 'unknown' },
-  ]) {
-    let token;
-    try {
-      token = await sign({}, more);
-    } catch {
-      continue;
-    }
-    t.true(await isRefused(token), JSON.stringify(more));
+  for (const more of [{ typ: 'JWT' }, { typ: undefined }, { crit: ['x'], x: 1 }, { kid: 'unknown' }]) {
+    t.true(await isRefused(await sign({}, more)), JSON.stringify(more));
   }
 });
 
 test('wrong and missing claims are refused', async (t) => {
   const now = Math.floor(Date.now() / 1000);
-  for (const changes of [
-    { iss: 'https://evil.example' },
-    { iss: `${platform.origin}/` },
-    { iss: undefined },
-    { aud: 'https://evil.example' },
-    { aud: `${platform.origin}/` },
-    { aud: ['https://evil.example', platform.origin] },
-    { aud: [platform.origin] },
-    { aud: undefined },
-    { exp: now - 1 },
-    { exp: 0 },
-    { exp: String(now + 1000) },
-    { exp: undefined },
-    { nbf: now + 1000 },
-    { iat: undefined },
-    { sub: undefined },
-    { sub: '' },
-    { sub: 1 },
-    { sub: ['1'] },
-    { sub: null },
-    { client_id: undefined },
-    { client_id: '' },
-    { client_id: {} },
-    { jti: undefined },
-    { jti: 1 },
-    { scope: ['schools:read'] },
-    { scope: {} },
-    { principal: undefined },
-    { principal: 'admin' },
-    { principal: true },
-    { principal: 'client' },
-    { grant_id: undefined },
-    { grant_id: 1 },
-  ]) {
-    t.true(await isRefused(await sign(changes)), JSON.stringify(changes));
+  t.is((await answerTo(await sign())).status, 200, 'the key is right');
+  for (const [claim, ...values] of [
+    ['iss', 'https://evil.example', `${platform.origin}/`, undefined],
+    ['aud', 'https://evil.example', ['https://evil.example', platform.origin], [platform.origin], undefined],
+    ['exp', now - 1, 0, String(now + 1000), undefined],
+    ['nbf', now + 1000],
+    ['iat', undefined],
+    ['sub', undefined, '', 1, ['1'], null],
+    ['client_id', undefined, '', {}],
+    ['jti', undefined, 1],
+    ['scope', ['schools:read'], {}],
+    ['principal', undefined, 'admin', true, 'client'],
+    ['grant_id', undefined, 1],
+  ] as const) {
+    for (const value of values)
+      t.true(await isRefused(await sign({ [claim]: value })), `${claim} ${JSON.stringify(value)}`);
   }
 });
 
 test('a token of a user or a client that does not exist is refused with token_holder_gone', async (t) => {
-  for (const changes of [{ sub: 'unknown' }, { client_id: randomUUID() }, { client_id: '__proto__' }]) {
-    t.deepEqual(
-      { ...(await answerTo(await sign(changes))), challenge: undefined },
-      { status: 401, code: 'token_holder_gone', challenge: undefined },
-      JSON.stringify(changes),
-    );
-  }
+  for (const changes of [{ sub: 'unknown' }, { client_id: randomUUID() }, { client_id: '__proto__' }])
+    t.like(await answerTo(await sign(changes)), { status: 401, code: 'token_holder_gone' });
 });
 
 test('a token with one changed character is refused', async (t) => {
   const token = ofClient.access_token;
-  const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_';
-  for (let index = 0; index < token.length; index += 7) {
-    const old = token[index]!;
-    const other = old === '.' ? 'A' : alphabet[(alphabet.indexOf(old) + 1) % 64]!;
+  for (let index = 0; index < token.length; index += 31) {
+    const other = token[index] === 'A' ? 'B' : 'A';
     t.true(await isRefused(token.slice(0, index) + other + token.slice(index + 1)), `at ${index}`);
   }
-  for (const other of alphabet) {
+  // The bits of some of them are the same where the signature ends.
+  for (const other of 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_') {
     if (other !== token.at(-1)) t.true(await isRefused(token.slice(0, -1) + other), `ends in ${other}`);
   }
   t.is((await answerTo(token)).status, 200);
@@ -292,19 +223,15 @@ test('a token with missing or additional parts, or parts of another token, is re
     `.${payload}.${signature}`,
     `${head}..${signature}`,
     `${head}.${payload}.${signature}.`,
-    `${head}.${payload}.${signature}.${signature}`,
     `${head}.${payload}.${signature}.x.y`,
     `${head}.${otherPayload}.${signature}`,
     `${head}.${payload}.${otherSignature}`,
     `${head}.${payload}.${signature}==`,
-    `${head}.${payload}.${signature}\u0000`.replaceAll('\u0000', '%00'),
+    `${head}.${payload}.${signature}%00`,
     '..',
-    '.',
     'null',
-    'undefined',
     '{}',
     'x'.repeat(9000),
-    `${'x'.repeat(3000)}.${'x'.repeat(3000)}.${'x'.repeat(3000)}`,
   ]) {
     t.true(await isRefused(token), token.slice(0, 100));
   }
@@ -312,9 +239,6 @@ test('a token with missing or additional parts, or parts of another token, is re
 
 test('other credentials are refused as bearer tokens', async (t) => {
   const code = (await authorize(platform, app)).get('code')!;
-  const { token_endpoint: endpoint } = (
-    await send(`${platform.origin}/.well-known/oauth-authorization-server`)
-  ).body as Record<string, string>;
   for (const credential of [
     ofUser.refresh_token,
     code,
@@ -323,31 +247,14 @@ test('other credentials are refused as bearer tokens', async (t) => {
     app.client.id,
     claims['grant_id'] as string,
     claims.jti!,
-    endpoint!,
-    '1',
   ]) {
     t.true(await isRefused(credential), credential);
   }
 });
 
-test('a token in the URL or the body is not read', async (t) => {
-  const inUrl = await send(`${platform.origin}/api/v1/identity?access_token=${ofUser.access_token}`);
-  t.is(inUrl.status, 401);
-  const inBody = await send(`${platform.origin}/api/v1/identity`, {
-    method: 'POST',
-    body: new URLSearchParams({ access_token: ofUser.access_token }),
-  });
-  t.true(inBody.status === 401 || inBody.status === 405 || inBody.status === 404, String(inBody.status));
-});
-
 test('a client and a user with the same id are kept apart', async (t) => {
-  const connectCleo = async (): Promise<string> => {
-    const browser = new Browser();
-    const login = await browser.open(authorizeUrl(platform, app));
-    await signIn(browser, login, 'cleo@school.example', 'open sesame');
-    return (await runCodeFlow(platform, app, { browser })).body.access_token;
-  };
-  const ofCleo = await connectCleo();
+  const cleo = { person: 'cleo@school.example', password: 'open sesame' };
+  const ofCleo = (await runCodeFlow(platform, app, cleo)).body.access_token;
   const [secret] = (await storage.clients.find(service.client.id))!.secrets;
   const id = '3';
   await storage.clients.insert({ ...service.client, id, permissions: [] }, [
@@ -369,7 +276,7 @@ test('a client and a user with the same id are kept apart', async (t) => {
   await platform.auth.revoke({ user: id });
   t.is((await answerTo(ofCleo)).status, 401);
   t.is((await answerTo(body.access_token)).status, 200, "revoking the user leaves the client's token alone");
-  const again = await connectCleo();
+  const again = (await runCodeFlow(platform, app, cleo)).body.access_token;
   await platform.auth.revoke({ client: id });
   t.is((await answerTo(body.access_token)).status, 401);
   t.is((await answerTo(again)).status, 200, 'and the other way round');

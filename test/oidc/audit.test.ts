@@ -9,7 +9,7 @@ import { authorize, authorizeUrl, runCodeFlow, signIn, startPlatform } from '../
 import type { Platform, RegisteredApp } from '../harness/platform.ts';
 import { postForm, postJson } from '../harness/requests.ts';
 import { around } from '../harness/storage.ts';
-import { asClient, exchangeRefreshToken, requestClientToken } from '../harness/tokens.ts';
+import { asClient, exchangeCode, exchangeRefreshToken, requestClientToken } from '../harness/tokens.ts';
 
 const platform = await startPlatform();
 test.after.always(() => platform[Symbol.asyncDispose]());
@@ -63,70 +63,20 @@ test('token_issued for a client, for a user and for a refresh', async (t) => {
   ]);
 });
 
-test('token_refused has a reason that the response does not have', async (t) => {
-  const app = await platform.registerApp({ firstParty: true });
-  const other = await platform.registerApp({ firstParty: true });
-  const { body } = await runCodeFlow(platform, other);
-  const asked = { grant_type: 'refresh_token', ...asClient(app) };
-  const answers = [
-    await platform.token({ ...asked, client_secret: 'wrong', refresh_token: 'x' }),
-    await platform.token({ ...asked, refresh_token: 'x' }),
-    await platform.token({ ...asked, refresh_token: body.refresh_token }),
-    await platform.token(asked),
-    await platform.token({ ...asked, grant_type: 'client_credentials' }),
-    await platform.token({ ...asked, grant_type: 'password' }),
-  ];
-  const refused = { type: 'token_refused', clientId: app.client.id, ...HERE };
-  const ofRefresh = { ...refused, grantType: 'refresh_token' };
-  t.deepEqual(await eventsOf(app), [
-    { ...ofRefresh, error: 'invalid_client', reason: 'invalid secret provided' },
-    { ...ofRefresh, error: 'invalid_grant', reason: 'refresh token not found' },
-    // Without the client that the token belongs to.
-    { ...ofRefresh, error: 'invalid_grant', reason: 'client mismatch' },
-    { ...ofRefresh, error: 'invalid_request', reason: "missing required parameter 'refresh_token'" },
-    {
-      ...refused,
-      grantType: 'client_credentials',
-      error: 'unauthorized_client',
-      reason: 'requested grant type is not allowed for this client',
-    },
-    { ...refused, error: 'unsupported_grant_type', reason: 'unsupported grant_type requested' },
-  ]);
-  t.deepEqual(
-    answers.map(({ body: { error } }) => error),
-    [
-      'invalid_client',
-      'invalid_grant',
-      'invalid_grant',
-      'invalid_request',
-      'unauthorized_client',
-      'unsupported_grant_type',
-    ],
-  );
-});
-
 test('events of a disabled app have that as reason', async (t) => {
   const app = await platform.registerApp();
   await platform.auth.clients.disable(app.client.id);
   await exchangeRefreshToken(platform, app, 'x');
   await new Browser().get(authorizeUrl(platform, app));
-  const clientId = app.client.id;
+  const disabled = {
+    clientId: app.client.id,
+    error: 'invalid_client',
+    reason: 'the app is disabled',
+    ...HERE,
+  };
   t.deepEqual((await eventsOf(app)).slice(1), [
-    {
-      type: 'token_refused',
-      clientId,
-      grantType: 'refresh_token',
-      error: 'invalid_client',
-      reason: 'the app is disabled',
-      ...HERE,
-    },
-    {
-      type: 'authorization_refused',
-      clientId,
-      error: 'invalid_client',
-      reason: 'the app is disabled',
-      ...HERE,
-    },
+    { type: 'token_refused', grantType: 'refresh_token', ...disabled },
+    { type: 'authorization_refused', ...disabled },
   ]);
 });
 
@@ -216,27 +166,24 @@ test('POST /oauth/revoke records which token or grant was revoked', async (t) =>
 test('auth.revoke() records what was revoked, and nothing for unknown tokens and grants', async (t) => {
   const app = await platform.registerApp({ firstParty: true });
   const clientId = app.client.id;
-  const browser = new Browser();
-  const family = async (): Promise<{ access: string; refresh: string; grantId: string }> => {
-    const { body } = await runCodeFlow(platform, app, { browser });
-    const grantId = decodeJwt(body.access_token)['grant_id'] as string;
-    return { access: body.access_token, refresh: body.refresh_token, grantId };
-  };
-  const [one, two, three] = [await family(), await family(), await family()];
+  const { body } = await runCodeFlow(platform, app);
+  const { body: other } = await runCodeFlow(platform, app);
   const before = (await eventsOf(app)).length;
   const { auth } = platform;
-  await auth.revoke({ token: one.access });
-  await auth.revoke({ token: two.refresh });
-  await auth.revoke({ grant: three.grantId });
-  await auth.revoke({ grant: three.grantId });
+  const grantId = String(decodeJwt(body.access_token)['grant_id']);
+  const otherId = String(decodeJwt(other.access_token)['grant_id']);
+  await auth.revoke({ token: body.access_token });
+  await auth.revoke({ token: body.refresh_token });
+  await auth.revoke({ grant: otherId });
+  await auth.revoke({ grant: otherId });
   await auth.revoke({ grant: 'unknown' });
   await auth.revoke({ token: 'unknown' });
   await auth.revoke({ client: clientId });
   const revoked = { type: 'tokens_revoked', clientId, userId: '1' };
   t.deepEqual((await eventsOf(app)).slice(before), [
-    { ...revoked, target: 'token', grantId: one.grantId },
-    { ...revoked, target: 'grant', grantId: two.grantId },
-    { ...revoked, target: 'grant', grantId: three.grantId },
+    { ...revoked, target: 'token', grantId },
+    { ...revoked, target: 'grant', grantId },
+    { ...revoked, target: 'grant', grantId: otherId },
     { type: 'tokens_revoked', target: 'client', clientId },
   ]);
   const records = await eventsDuring('tokens_revoked', async () => auth.revoke({ user: 'unknown' }));
@@ -244,26 +191,14 @@ test('auth.revoke() records what was revoked, and nothing for unknown tokens and
 });
 
 test('a code that is used twice records the refused request and the revoked grant', async (t) => {
-  const storage = memoryStorage();
-  await using own = await startPlatform({ storage });
-  const app = await own.registerApp({ firstParty: true });
-  const callback = await authorize(own, app);
-  const exchange = {
-    grant_type: 'authorization_code',
-    ...asClient(app),
-    redirect_uri: app.redirectUri,
-    code: callback.get('code'),
-  };
-  const { body } = await own.token(exchange);
-  t.is((await own.token(exchange)).body.error, 'invalid_grant');
+  const app = await platform.registerApp({ firstParty: true });
+  const code = (await authorize(platform, app)).get('code');
+  const { body } = await exchangeCode(platform, app, code);
+  await exchangeCode(platform, app, code);
   const ofUser = { clientId: app.client.id, userId: '1', ...HERE };
-  t.deepEqual((await recordsOf(app, own)).slice(-2), [
-    {
-      type: 'tokens_revoked',
-      target: 'grant',
-      grantId: decodeJwt(body.access_token)['grant_id'],
-      ...ofUser,
-    },
+  const grantId = decodeJwt(body.access_token)['grant_id'];
+  t.deepEqual((await eventsOf(app)).slice(-2), [
+    { type: 'tokens_revoked', target: 'grant', grantId, ...ofUser },
     {
       type: 'token_refused',
       grantType: 'authorization_code',
@@ -291,10 +226,8 @@ test('when events cannot be stored, requests are answered and listeners are call
   const service = await own.registerService();
   const issued: string[] = [];
   own.auth.events.on('token_issued', ({ clientId }) => issued.push(clientId));
-  for (let count = 0; count < 3; count += 1) {
-    t.is((await requestClientToken(own, service)).status, 200);
-  }
-  t.deepEqual(new Set(issued), new Set([service.client.id]));
+  t.is((await requestClientToken(own, service)).status, 200);
+  t.deepEqual(issued, [service.client.id]);
   await t.throwsAsync(own.auth.audit.flush());
 });
 
@@ -308,28 +241,12 @@ test('after an error of the storage the reason names the request id of the log l
   const records: AuditRecord[] = [];
   own.auth.events.on('token_refused', (record) => records.push(record));
   isBroken = true;
-  const { status } = await own.token({
-    grant_type: 'client_credentials',
-    client_id: 'x',
-    client_secret: 'y',
-  });
-  t.is(status, 500);
+  const unknown = { grant_type: 'client_credentials', client_id: 'x', client_secret: 'y' };
+  t.is((await own.token(unknown)).status, 500);
   t.is(records.length, 1);
   const line = own.logger.lines.find(({ level }) => level === 'error')!;
   const { request_id: id } = line.fields as { request_id: string };
   t.like(records[0], { error: 'server_error', reason: `the server failed; see ${id} in its log` });
-});
-
-test('close() writes events that are not written yet', async (t) => {
-  const storage = memoryStorage();
-  const own = await startPlatform({ storage });
-  const service = await own.registerService();
-  await own[Symbol.asyncDispose]();
-  const records = await storage.audit.list({ clientId: service.client.id });
-  t.deepEqual(
-    records.map(({ type }) => type),
-    ['secret_added', 'client_created'],
-  );
 });
 
 test('a node lists the events of another node', async (t) => {
@@ -339,17 +256,6 @@ test('a node lists the events of another node', async (t) => {
   const service = await here.registerService();
   await here.auth.audit.flush();
   t.is((await recordsOf(service, there)).length, 2);
-});
-
-test('with auditRetention: 0 nothing is stored, and listeners are called', async (t) => {
-  const storage = memoryStorage();
-  await using own = await startPlatform({ storage, retention: { audit: 0 } });
-  const types: string[] = [];
-  own.auth.events.on('*', ({ type }) => types.push(type));
-  await own.registerService();
-  t.deepEqual(types, ['client_created', 'secret_added']);
-  await own.auth.audit.flush();
-  t.deepEqual(await storage.audit.list({}), []);
 });
 
 // Sets the clock ahead.

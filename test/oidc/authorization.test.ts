@@ -61,80 +61,44 @@ test('after login and consent the client receives code, state and iss', async (t
 
 test('the authorization response is not cached, and has no CORS headers', async (t) => {
   const app = await platform.registerApp({ firstParty: true });
-  const browser = new Browser();
-  await authorize(platform, app, { browser });
-  const { response } = await browser.get(authorizeUrl(platform, app), { origin: 'https://reports.example' });
-  t.is(response.status, 303);
+  const { location, response } = await signedIn.get(urlWith(app, { scope: undefined }), {
+    origin: 'https://reports.example',
+  });
+  t.true(location?.searchParams.has('code'));
   t.is(response.headers.get('cache-control'), 'no-store');
   t.is(response.headers.get('access-control-allow-origin'), null);
 });
 
-test('the scope may be given, empty or absent', async (t) => {
-  const app = await platform.registerApp();
-  const browser = new Browser();
-  for (const scope of [undefined, '', 'schools:read']) {
-    let page = await browser.open(urlWith(app, { scope }));
-    if (page.heading === 'Sign in') page = await signIn(browser, page);
-    if (scope !== '') {
-      t.is(page.heading, 'Authorize Reports', `${scope}`);
-      t.is(page.text.includes('See your schools'), scope === 'schools:read');
-      page = await browser.follow(await browser.submit(page, 'Authorize'));
-    }
-    t.truthy(page.location?.searchParams.get('code'), `${scope}`);
-  }
-});
-
 test('state is returned unchanged, once', async (t) => {
   const app = await platform.registerApp({ firstParty: true });
-  const browser = new Browser();
-  await authorize(platform, app, { browser });
-  const states = [
+  for (const state of [
     'a b+c%20d',
     '&code=forged&iss=https://evil.example#fragment',
     '"><script>alert(1)</script>',
-    '=',
     ' ',
     '\r\nSet-Cookie: a=b',
     'ÄöZ 学校 \u{1F3EB}',
     '\u0000',
-    '[object Object]',
     '__proto__',
     'x'.repeat(6000),
-  ];
-  for (const state of states) {
-    const { location, response } = await browser.get(urlWith(app, { state }));
+  ]) {
+    const { location, response } = await signedIn.get(urlWith(app, { state }));
     t.deepEqual(location?.searchParams.getAll('state'), [state]);
     t.is(location?.searchParams.getAll('code').length, 1);
-    t.is(
-      response.headers.getSetCookie().find((line) => line.startsWith('a=')),
-      undefined,
-    );
-
-    const refused = await browser.get(urlWith(app, { state, scope: 'unknown' }));
-    t.deepEqual(refused.location?.searchParams.getAll('state'), [state]);
-    t.is(refused.location?.searchParams.get('error'), 'invalid_scope');
+    t.false(response.headers.getSetCookie().some((line) => line.startsWith('a=')));
+    t.like(await errorOf(urlWith(app, { state, scope: 'unknown' })), { error: 'invalid_scope', state });
   }
-});
-
-test('state is returned after login and consent', async (t) => {
   const state = 'ÄöZ 学校 & + %2B "'.repeat(100);
   const callback = await authorize(platform, await platform.registerApp(), { parameters: { state } });
-  t.deepEqual(callback.getAll('state'), [state]);
+  t.deepEqual(callback.getAll('state'), [state], 'after login and consent');
 });
 
 test('state is absent when none was sent', async (t) => {
   const app = await platform.registerApp({ firstParty: true });
-  const browser = new Browser();
-  await authorize(platform, app, { browser });
   for (const state of [undefined, '']) {
-    const { location } = await browser.get(urlWith(app, { state }));
+    const { location } = await signedIn.get(urlWith(app, { state }));
     t.deepEqual([...location!.searchParams.keys()], ['code', 'iss']);
-    t.deepEqual(await errorOf(urlWith(app, { state, scope: 'unknown' })), {
-      error: 'invalid_scope',
-      error_description: 'requested scope is not allowed: unknown',
-      scope: 'unknown',
-      iss: platform.origin,
-    });
+    t.false('state' in (await errorOf(urlWith(app, { state, scope: 'unknown' }))));
   }
 });
 
@@ -146,13 +110,10 @@ test('response types other than code are refused', async (t) => {
     state: 'xyz',
     iss: platform.origin,
   };
-  t.deepEqual(await errorOf(urlWith(app, { response_type: undefined })), missing);
-  t.deepEqual(await errorOf(urlWith(app, { response_type: '' })), missing);
-  const others = ['token', 'id_token', 'none', 'code token', 'code id_token', 'CODE', '__proto__'];
-  const repetitions = ['code code', 'code  code', 'code code code', 'code ', ' code'];
-  for (const type of [...others, ...repetitions]) {
-    const { location, status } = await signedIn.get(urlWith(app, { response_type: type }));
-    t.is(status, 303, type);
+  for (const type of [undefined, ''])
+    t.deepEqual(await errorOf(urlWith(app, { response_type: type })), missing);
+  for (const type of ['token', 'none', 'code token', 'CODE', '__proto__', 'code  code', 'code ']) {
+    const { location } = await signedIn.get(urlWith(app, { response_type: type }));
     // Errors of response types with a fragment are in the fragment (OAuth 2.0 Multiple Response Types, section 5).
     const answer = new URLSearchParams(location!.search || location!.hash.slice(1));
     t.deepEqual(
@@ -172,19 +133,13 @@ test('a repeated parameter is refused', async (t) => {
   const app = await platform.registerApp();
   for (const [name, value] of [
     ['scope', ''],
-    ['response_type', 'code'],
     ['response_type', 'token'],
   ] as const) {
-    t.deepEqual(
-      await errorOf(repeated(app, name, value)),
-      {
-        error: 'invalid_request',
-        error_description: `'${name}' parameter must not be provided twice`,
-        state: 'xyz',
-        iss: platform.origin,
-      },
-      name,
-    );
+    t.like(await errorOf(repeated(app, name, value)), {
+      error: 'invalid_request',
+      error_description: `'${name}' parameter must not be provided twice`,
+      state: 'xyz',
+    });
   }
   // With two states neither is returned.
   t.false('state' in (await errorOf(repeated(app, 'state', 'other'))));
@@ -198,8 +153,6 @@ test('a repeated client_id or redirect_uri is an error page, without a redirect'
     [two, 'client_id', two.client.id],
     [two, 'redirect_uri', two.redirectUri],
     [two, 'redirect_uri', uris[1]!],
-    [two, 'redirect_uri', 'https://evil.example/'],
-    [one, 'redirect_uri', one.redirectUri],
     [one, 'redirect_uri', 'https://evil.example/'],
   ] as const) {
     const page = await new Browser().get(repeated(app, name, value));
@@ -209,21 +162,18 @@ test('a repeated client_id or redirect_uri is an error page, without a redirect'
   }
 });
 
-test('an unknown parameter is ignored (RFC 6749 section 3.1)', async (t) => {
+test('an unknown parameter is ignored (RFC 6749 section 3.1), and one of OpenID Connect', async (t) => {
   const app = await platform.registerApp();
-  const parameters = { audience: 'x', foo: 'bar', ['__proto__']: 'x', constructor: 'x', user_id: '2' };
-  t.truthy((await authorize(platform, app, { parameters })).get('code'));
+  const unknown = { audience: 'x', ['__proto__']: 'x', constructor: 'x', user_id: '2' };
+  // Client libraries send them.
+  const ofOpenId = { nonce: 'n', max_age: '0', acr_values: 'x', claims: '{', id_token_hint: 'x' };
+  const callback = await authorize(platform, app, { parameters: { ...unknown, ...ofOpenId } });
+  t.deepEqual([...callback.keys()], ['code', 'state', 'iss']);
 });
 
-test('parameters of OpenID Connect are ignored, because client libraries send them', async (t) => {
+test('an unknown scope, or one that the client is not registered with, is refused', async (t) => {
   const app = await platform.registerApp();
-  const parameters = { nonce: 'n', max_age: '0', acr_values: 'x', claims: '{', id_token_hint: 'x' };
-  t.is((await authorize(platform, app, { parameters })).get('state'), 'xyz');
-});
-
-test('an unknown scope is refused', async (t) => {
-  const app = await platform.registerApp();
-  for (const scope of ['unknown', 'schools:read unknown', 'SCHOOLS:READ', 'openid', 'offline', '**']) {
+  for (const scope of ['schools:read unknown', 'SCHOOLS:READ', 'openid', '**']) {
     const refused = scope.split(' ').at(-1);
     t.deepEqual(
       await errorOf(urlWith(app, { scope })),
@@ -237,7 +187,9 @@ test('an unknown scope is refused', async (t) => {
       scope,
     );
   }
-  for (const scope of ['sch"ools', 'a\\b', 'ä', 'a\tb']) {
+  const unscoped = await platform.registerApp({ scopes: [] });
+  t.is((await errorOf(urlWith(unscoped, { scope: 'schools:read' })))['error'], 'invalid_scope');
+  for (const scope of ['sch"ools', 'a\tb']) {
     t.like(await errorOf(urlWith(app, { scope })), {
       error: 'invalid_scope',
       error_description: 'scope contains invalid characters',
@@ -257,61 +209,40 @@ test('without a session an error is shown on a page, except with prompt=none', a
   };
   for (const [error, url] of Object.entries(errors)) {
     const page = await new Browser().get(url);
-    t.is(page.status, 400, error);
-    t.is(page.location, undefined, error);
+    t.deepEqual([page.status, page.location], [400, undefined], error);
     t.true(page.text.includes(error), page.text);
-    t.is((await errorOf(url))['error'], error, 'with a session the error is a redirect');
-
-    const silent = new URL(url);
-    silent.searchParams.set('prompt', 'none');
-    const answer = await errorOf(silent, new Browser());
-    t.is(answer['error'], error, 'with prompt=none the error is a redirect');
-    t.is(answer['state'], 'xyz');
+    t.like(await errorOf(url), { error, state: 'xyz' }, 'with a session the error is a redirect');
+    url.searchParams.set('prompt', 'none');
+    t.like(await errorOf(url, new Browser()), { error, state: 'xyz' });
   }
   t.is((await errorOf(urlWith(app, { prompt: 'none' }), new Browser()))['error'], 'login_required');
-});
-
-test('a scope that the client is not registered with is refused', async (t) => {
-  const app = await platform.registerApp({ scopes: [] });
-  t.is((await errorOf(urlWith(app, { scope: 'schools:read' })))['error'], 'invalid_scope');
 });
 
 test('an unknown or disabled client gets an error page, without a redirect', async (t) => {
   const app = await platform.registerApp();
   const disabled = await platform.registerApp();
   await platform.auth.clients.disable(disabled.client.id);
-  const ids = [
-    disabled.client.id,
-    'unknown',
-    app.client.id.toUpperCase(),
-    `${app.client.id} `,
-    `${app.client.id}\u0000`,
-    '__proto__',
-    'x'.repeat(5000),
-  ];
-  for (const id of ids) {
-    for (const more of [{}, { response_type: 'token' }, { scope: 'unknown' }, { prompt: 'none' }]) {
-      const page = await new Browser().get(urlWith(app, { client_id: id, ...more }));
-      t.is(page.status, 400, id);
-      t.is(page.location, undefined, id);
-      t.is(page.heading, 'This app is not known here', id);
-      t.regex(page.response.headers.get('content-type')!, /^text\/html/);
+  for (const [id, heading] of [
+    [disabled.client.id, 'This app is not known here'],
+    [app.client.id.toUpperCase(), 'This app is not known here'],
+    [`${app.client.id}\u0000`, 'This app is not known here'],
+    ['__proto__', 'This app is not known here'],
+    ['x'.repeat(5000), 'This app is not known here'],
+    [undefined, 'This link is incomplete'],
+    ['', 'This link is incomplete'],
+  ] as const) {
+    for (const more of [{}, { scope: 'unknown' }, { prompt: 'none' }]) {
+      const page = await signedIn.get(urlWith(app, { client_id: id, ...more }));
+      t.deepEqual([page.status, page.location, page.heading], [400, undefined, heading], id);
     }
-  }
-  for (const id of [undefined, '']) {
-    const page = await new Browser().get(urlWith(app, { client_id: id }));
-    t.is(page.status, 400);
-    t.is(page.location, undefined);
-    t.is(page.heading, 'This link is incomplete');
   }
 });
 
 test('a client-credentials client gets an error page', async (t) => {
   const service = await platform.registerService();
   for (const redirectUri of ['https://reports.example/callback', undefined]) {
-    const page = await new Browser().get(urlWith(service, { redirect_uri: redirectUri }));
-    t.is(page.status, 400);
-    t.is(page.location, undefined);
+    const page = await signedIn.get(urlWith(service, { redirect_uri: redirectUri }));
+    t.deepEqual([page.status, page.location], [400, undefined]);
     t.regex(page.response.headers.get('content-type')!, /^text\/html/);
   }
 });
@@ -325,9 +256,7 @@ test('request objects and other resources are refused', async (t) => {
     ['resource', 'https://evil.example/', 'invalid_target'],
     ['resource', 'nonsense', 'invalid_target'],
   ] as const) {
-    const answer = await errorOf(urlWith(app, { [name]: value }));
-    t.is(answer['error'], error, name);
-    t.is(answer['state'], 'xyz', name);
+    t.like(await errorOf(urlWith(app, { [name]: value })), { error, state: 'xyz' }, name);
   }
 });
 
@@ -340,29 +269,24 @@ test('the issuer is accepted as resource', async (t) => {
 
 test('response_mode=fragment is supported, other modes are refused', async (t) => {
   const app = await platform.registerApp({ firstParty: true });
-  const browser = new Browser();
-  await authorize(platform, app, { browser });
-  const fragment = await browser.get(urlWith(app, { response_mode: 'fragment' }));
+  const fragment = await signedIn.get(urlWith(app, { response_mode: 'fragment' }));
   t.is(fragment.location?.search, '');
   t.truthy(new URLSearchParams(fragment.location?.hash.slice(1)).get('code'));
 
-  for (const mode of ['form_post', 'web_message', 'query.jwt', 'form_post.jwt', 'nonsense', '__proto__']) {
-    const refused = await errorOf(urlWith(app, { response_mode: mode }));
-    t.is(refused['error'], 'unsupported_response_mode', mode);
-    t.is(refused['code'], undefined, mode);
-  }
-  const twoErrors = urlWith(app, { response_mode: 'form_post', scope: 'unknown' });
-  t.is((await errorOf(twoErrors))['error'], 'unsupported_response_mode', 'also with another error');
-  const upper = new URL(urlWith(app, { response_mode: 'form_post' }));
+  const upper = urlWith(app, { response_mode: 'form_post' });
   upper.pathname = '/OAUTH/Authorize/';
-  t.is((await errorOf(upper))['error'], 'unsupported_response_mode');
+  for (const url of [
+    ...['form_post', 'query.jwt', '__proto__'].map((mode) => urlWith(app, { response_mode: mode })),
+    urlWith(app, { response_mode: 'form_post', scope: 'unknown' }),
+    upper,
+  ])
+    t.is((await errorOf(url))['error'], 'unsupported_response_mode', url.href);
 });
 
 test('a query in the redirect URI is preserved', async (t) => {
   const redirectUri = 'https://reports.example/callback?tenant=7&x=%20';
   const app = await platform.registerApp({ redirectUris: [redirectUri] });
   const callback = await authorize(platform, app);
-  t.is(callback.get('tenant'), '7');
+  t.deepEqual([...callback.keys()], ['tenant', 'x', 'code', 'state', 'iss']);
   t.is(callback.get('x'), ' ');
-  t.truthy(callback.get('code'));
 });
