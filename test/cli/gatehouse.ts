@@ -1,10 +1,32 @@
 import { spawn } from 'node:child_process';
 import type { ChildProcess, SpawnOptions } from 'node:child_process';
+import { writeFileSync } from 'node:fs';
+
+import { knexStorage } from 'koa-gatehouse/adapters/knex';
 
 import { run } from '../../lib/cli/program.ts';
+import { temporaryFile } from '../adapters/temporary-file.ts';
 
 const MAIN = new URL('../../lib/cli/main.ts', import.meta.url).pathname;
 const NODE = [process.execPath, '--conditions=gatehouse:source', MAIN] as const;
+
+/** Creates the tables of a database, and resolves to its address. */
+export async function migrated(address: string = `sqlite:${temporaryFile()}`): Promise<string> {
+  const storage = knexStorage(address);
+  await storage.migrate();
+  await storage.close();
+  return address;
+}
+
+/** Writes a module for `--gate`, in which `defineGate` is known. */
+export function gateFile(source: string): string {
+  const file = temporaryFile('gate.ts');
+  writeFileSync(
+    file,
+    `import { defineGate } from ${JSON.stringify(import.meta.resolve('koa-gatehouse'))};\n${source}`,
+  );
+  return file;
+}
 
 /** The result of a run of the command. */
 export interface Outcome {

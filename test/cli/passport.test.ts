@@ -3,7 +3,6 @@ import { createHash, randomUUID } from 'node:crypto';
 
 import test from 'ava';
 import { hashSync } from 'bcryptjs';
-import type { Knex } from 'knex';
 import { createAdministration } from 'koa-gatehouse';
 import { knexStorage } from 'koa-gatehouse/adapters/knex';
 
@@ -13,18 +12,12 @@ import { temporaryFile } from '../adapters/temporary-file.ts';
 import { connectHost } from '../adapters/host-knex.ts';
 import { Browser } from '../harness/browser.ts';
 import { authorize, signIn, startPlatform } from '../harness/platform.ts';
-import type { Platform } from '../harness/platform.ts';
 import { pkce } from '../harness/pkce.ts';
-import { gatehouse, gatehouseJson } from './gatehouse.ts';
-import { CREATE_TABLE, row12, row13 } from './passport-tables.ts';
+import { exchangeCode, requestClientToken } from '../harness/tokens.ts';
+import { connectLaravel, createTables, row12, row13 } from '../passport/laravel.ts';
+import { gatehouse, gatehouseJson, migrated } from './gatehouse.ts';
 
 interface ImportDocument {
-  readonly dry_run: boolean;
-  readonly interrupted: boolean;
-  readonly imported: number;
-  readonly present: number;
-  readonly skipped: number;
-  readonly refused: number;
   readonly clients: readonly {
     readonly client_id: string;
     readonly result: string;
@@ -41,23 +34,15 @@ function phpHash(secret: string): string {
 
 /** The database of a Laravel app with clients. */
 async function createLaravelDatabase(
-  version: '12.x' | '13.x',
+  version: '11' | '13',
   rows: readonly Record<string, unknown>[],
   client: TestDatabase['client'] = 'better-sqlite3',
-  address = `sqlite:${temporaryFile('createLaravelDatabase.sqlite')}`,
+  address = `sqlite:${temporaryFile('laravel.sqlite')}`,
 ): Promise<string> {
-  const database: Knex = connectHost(client, address, { min: 0, max: 1 });
-  await database.raw(CREATE_TABLE[version][client]);
-  if (rows.length > 0) await database('oauth_clients').insert(rows);
+  const database = connectLaravel(client, address);
+  await createTables(database, version);
+  await database('oauth_clients').insert(rows);
   await database.destroy();
-  return address;
-}
-
-/** A migrated database. */
-async function migrated(address = `sqlite:${temporaryFile()}`): Promise<string> {
-  const storage = knexStorage(address);
-  await storage.migrate();
-  await storage.close();
   return address;
 }
 
@@ -65,84 +50,72 @@ function importArguments(database: string, source: string, ...more: readonly str
   return ['client', 'import', '--from', 'passport', '--database', database, '--source', source, ...more];
 }
 
-async function clientCredentials(
-  platform: Platform,
-  id: string | number,
-  secret: string,
-): ReturnType<Platform['token']> {
-  return platform.token({ grant_type: 'client_credentials', client_id: id, client_secret: secret });
-}
-
 const PLAIN = 'Zk3vTq9XbR7mWc2LhYpN8sDfGj5AuEo1iKtVrB6x';
+const CALLBACK = 'https://portal.example/callback';
 
-for (const version of ['12.x', '13.x'] as const) {
+for (const version of ['11', '13'] as const) {
   onEachEmptyDatabase(
     `clients of Passport ${version} get tokens with their old secrets`,
     async (t, { client }, address) => {
       // One database for both, as in an app that moves.
-      const isOld = version === '12.x';
-      const uuid = randomUUID();
-      const callback = 'https://portal.example/callback';
-      const rows = isOld
-        ? [
-            row12({ id: 7, name: 'Nightly', secret: PLAIN }),
-            row12({
-              id: 8,
-              name: 'Portal',
-              secret: phpHash('portal-secret'),
-              redirect: `${callback}, https://b.example/`,
-              user_id: 5,
-            }),
-          ]
-        : [
-            row13({ id: uuid, name: 'Nightly', secret: phpHash(PLAIN), grant_types: ['client_credentials'] }),
-            row13({
-              id: randomUUID(),
-              name: 'Portal',
-              secret: phpHash('portal-secret'),
-              redirect_uris: [callback, 'https://b.example/'],
-              grant_types: ['authorization_code', 'refresh_token'],
-              owner_type: 'App\\Models\\User',
-              owner_id: 5,
-            }),
-          ];
       await migrated(address);
+      const [service, portal, hash] = [randomUUID(), randomUUID(), phpHash('portal-secret')];
+      const rows =
+        version === '11'
+          ? [
+              row12({ id: 7, name: 'Nightly', secret: PLAIN }),
+              row12({
+                id: 8,
+                name: 'Portal',
+                secret: hash,
+                redirect: `${CALLBACK}, https://b.example/`,
+                user_id: 5,
+              }),
+            ]
+          : [
+              row13({
+                id: service,
+                name: 'Nightly',
+                secret: phpHash(PLAIN),
+                grant_types: ['client_credentials'],
+              }),
+              row13({
+                id: portal,
+                name: 'Portal',
+                secret: hash,
+                redirect_uris: [CALLBACK, 'https://b.example/'],
+                grant_types: ['authorization_code', 'refresh_token'],
+                owner_type: 'App\\Models\\User',
+                owner_id: 5,
+              }),
+            ];
       await createLaravelDatabase(version, rows, client, address);
-
-      const document = await gatehouseJson<ImportDocument>(importArguments(address, address, '--yes'));
+      const document = await gatehouseJson(importArguments(address, address, '--yes'));
       t.like(document, { dry_run: false, imported: 2, present: 0, skipped: 0, refused: 0 });
 
       await using platform = await startPlatform({ storage: knexStorage(address) });
-      const service = isOld ? 7 : uuid;
-      t.like(await clientCredentials(platform, service, `${PLAIN}x`), {
-        status: 401,
-        body: { error: 'invalid_client' },
-      });
-      t.like(await clientCredentials(platform, service, PLAIN), {
-        status: 200,
-        body: { token_type: 'Bearer' },
-      });
-      t.like(await clientCredentials(platform, service, PLAIN), { status: 200 });
-
-      const portal = await platform.auth.clients.find(String(rows[1]!['id']));
-      t.like(portal, {
+      const [nightly, app] = await Promise.all(
+        rows.map(async ({ id }) => (await platform.auth.clients.find(String(id)))!),
+      );
+      for (const [secret, status] of [
+        [`${PLAIN}x`, 401],
+        [PLAIN, 200],
+        [PLAIN, 200],
+      ] as const)
+        t.is((await requestClientToken(platform, { client: nightly!, secret })).status, status);
+      t.like(app, {
         name: 'Portal',
         grantType: 'authorization_code',
-        redirectUris: [callback, 'https://b.example/'],
+        redirectUris: [CALLBACK, 'https://b.example/'],
         confidential: true,
         ownerId: '5',
         disabled: false,
-        createdAt: Date.parse(isOld ? '2021-03-04T05:06:07Z' : '2025-03-04T05:06:07Z') / 1000,
+        createdAt: Date.parse(version === '11' ? '2021-03-04T05:06:07Z' : '2025-03-04T05:06:07Z') / 1000,
       });
-      const given = await authorize(platform, { client: portal!, secret: '', redirectUri: callback });
-      const exchange = {
-        grant_type: 'authorization_code',
-        client_id: portal!.id,
-        redirect_uri: callback,
-        code: given.get('code'),
-      };
-      t.like(await platform.token({ ...exchange, client_secret: 'wrong' }), { status: 401 });
-      t.like(await platform.token({ ...exchange, client_secret: 'portal-secret' }), { status: 200 });
+      const registered = { client: app!, secret: 'portal-secret', redirectUri: CALLBACK };
+      const code = (await authorize(platform, registered)).get('code');
+      t.is((await exchangeCode(platform, { ...registered, secret: 'wrong' }, code)).status, 401);
+      t.is((await exchangeCode(platform, registered, code)).status, 200);
 
       // The first use replaced the bcrypt hashes.
       for (const { id } of await platform.auth.clients.list()) {
@@ -153,9 +126,7 @@ for (const version of ['12.x', '13.x'] as const) {
   );
 }
 
-onEachEmptyDatabase('a client limited to scopes is imported with them', async (t, { client }, address) => {
-  const callback = 'https://portal.example/callback';
-  const codes = { redirect_uris: [callback], grant_types: ['authorization_code', 'refresh_token'] };
+test('a client limited to scopes is imported with them', async (t) => {
   const limits: Readonly<Record<string, readonly string[] | undefined>> = {
     One: ['schools:read'],
     None: [],
@@ -163,67 +134,56 @@ onEachEmptyDatabase('a client limited to scopes is imported with them', async (t
     Unlimited: undefined,
   };
   const rows = Object.keys(limits).map((name) =>
-    row13({ id: randomUUID(), name, secret: phpHash(PLAIN), ...codes }),
+    row13({
+      id: randomUUID(),
+      name,
+      secret: phpHash(PLAIN),
+      redirect_uris: [CALLBACK],
+      grant_types: ['authorization_code', 'refresh_token'],
+    }),
   );
-  await migrated(address);
-  await createLaravelDatabase('13.x', rows, client, address);
+  const address = await createLaravelDatabase('13', rows);
   // Passport has no such column, but reads it where an app has added one.
-  const database = connectHost(client, address, { min: 0, max: 1 });
-  await database.schema.alterTable('oauth_clients', (table) => void table.text('scopes'));
+  const laravel = connectHost('better-sqlite3', address);
+  await laravel.schema.alterTable('oauth_clients', (table) => void table.text('scopes'));
   for (const [name, scopes] of Object.entries(limits)) {
     if (scopes)
-      await database('oauth_clients')
+      await laravel('oauth_clients')
         .where({ name })
         .update({ scopes: JSON.stringify(scopes) });
   }
-  await database.destroy();
-  await gatehouseJson<ImportDocument>(importArguments(address, address, '--yes'));
+  await laravel.destroy();
+  const database = await migrated();
+  await gatehouseJson(importArguments(database, address, '--yes'));
 
   await using platform = await startPlatform({
-    storage: knexStorage(address),
+    storage: knexStorage(database),
     scopes: {
       'schools:read': { description: 'See your schools', permissions: ['view_schools'] },
       'schools:write': { description: 'Change your schools', permissions: ['edit_schools'] },
     },
   });
   const imported = new Map((await platform.auth.clients.list()).map((one) => [one.name, one]));
-  for (const [name, scopes] of Object.entries(limits)) {
-    t.deepEqual(imported.get(name)?.scopes, scopes?.includes('*') ? undefined : scopes, name);
-  }
   const browser = new Browser();
   await signIn(browser, await browser.open(platform.url('/oauth/login')));
-  for (const [name, error] of [
-    ['One', 'invalid_scope'],
-    ['None', 'invalid_scope'],
-    ['All', null],
-    ['Unlimited', null],
-  ] as const) {
-    const app = { client: imported.get(name)!, secret: PLAIN, redirectUri: callback };
+  for (const [name, scopes] of Object.entries(limits)) {
+    const client = imported.get(name)!;
+    const isLimited = scopes !== undefined && !scopes.includes('*');
+    t.deepEqual(client.scopes, isLimited ? scopes : undefined, name);
+    const app = { client, secret: PLAIN, redirectUri: CALLBACK };
     const given = await authorize(platform, app, { browser, parameters: { scope: 'schools:write' } });
-    t.is(given.get('error'), error, name);
+    t.is(given.get('error'), isLimited ? 'invalid_scope' : null, name);
   }
 });
 
 test('without --yes, import prints what it would do and changes nothing; it can be run again', async (t) => {
   const database = await migrated();
-  const source = await createLaravelDatabase('12.x', [
-    row12({
-      id: 1,
-      name: 'Personal',
-      secret: PLAIN,
-      redirect: 'http://localhost',
-      personal_access_client: true,
-    }),
-    row12({
-      id: 2,
-      name: 'Password',
-      secret: PLAIN,
-      redirect: 'http://localhost',
-      password_client: true,
-      provider: 'users',
-    }),
+  const local = { secret: PLAIN, redirect: 'http://localhost' };
+  const source = await createLaravelDatabase('11', [
+    row12({ id: 1, name: 'Personal', ...local, personal_access_client: true }),
+    row12({ id: 2, name: 'Password', ...local, password_client: true, provider: 'users' }),
     row12({ id: 3, name: 'Nightly', secret: PLAIN }),
-    row12({ id: 4, name: 'Portal', secret: PLAIN, redirect: 'https://portal.example/callback' }),
+    row12({ id: 4, name: 'Portal', secret: PLAIN, redirect: CALLBACK }),
     row12({
       id: 5,
       name: 'Broken',
@@ -231,6 +191,8 @@ test('without --yes, import prints what it would do and changes nothing; it can 
     }),
     row12({ id: 6, name: 'Old', redirect: 'https://old.example/', revoked: true }),
   ]);
+  const laravel = connectHost('better-sqlite3', source);
+  for (const table of ['oauth_access_tokens', 'oauth_refresh_tokens']) await laravel.schema.dropTable(table);
   const dry = await gatehouse(importArguments(database, source));
   t.is(dry.code, 1);
   t.is(
@@ -260,297 +222,213 @@ Nothing was changed. Run it again with --yes to import.
   );
   t.deepEqual(await gatehouseJson(`client list --database ${database}`), { clients: [], next: null });
 
-  t.like(await gatehouseJson<ImportDocument>(importArguments(database, source, '--yes')), {
-    dry_run: false,
-    imported: 5,
-    present: 0,
-    skipped: 0,
-    refused: 1,
-  });
-  t.like(await gatehouseJson<ImportDocument>(importArguments(database, source, '--yes')), {
-    imported: 0,
-    present: 5,
-  });
-  t.like(await gatehouseJson<ImportDocument>(importArguments(database, source)), {
-    dry_run: true,
-    imported: 0,
-    present: 5,
-  });
+  // The database of the Laravel app is only read, even while the app uses it.
+  await laravel.raw('begin immediate');
+  for (const [more, result] of [
+    [['--yes'], { dry_run: false, imported: 5, present: 0, skipped: 0, refused: 1 }],
+    [['--yes'], { imported: 0, present: 5 }],
+    [[], { dry_run: true, imported: 0, present: 5 }],
+  ] as const)
+    t.like(await gatehouseJson(importArguments(database, source, ...more)), result);
+  await laravel.raw('rollback');
+  t.is((await laravel.raw('pragma journal_mode'))[0].journal_mode, 'delete');
+  await laravel.destroy();
 });
 
 test('a revoked client is disabled, a public one stays public: PKCE, and private schemes for an app', async (t) => {
   const database = await migrated();
-  const redirect = 'com.example.app:/callback';
-  const source = await createLaravelDatabase('12.x', [
+  const redirectUri = 'com.example.app:/callback';
+  const source = await createLaravelDatabase('11', [
     row12({ id: 3, name: 'Nightly', secret: PLAIN, revoked: true }),
-    row12({ id: 9, name: 'Phone', redirect }),
+    row12({ id: 9, name: 'Phone', redirect: redirectUri }),
   ]);
   await gatehouseJson(importArguments(database, source, '--yes'));
   await using platform = await startPlatform({ storage: knexStorage(database) });
-  t.like(await clientCredentials(platform, 3, PLAIN), { status: 401, body: { error: 'invalid_client' } });
-  t.like(await platform.auth.clients.find('3'), { disabled: true, disabledBy: undefined });
-  await platform.auth.clients.enable('3');
-  t.like(await clientCredentials(platform, 3, PLAIN), { status: 200 });
+  const { clients } = platform.auth;
+  const [nightly, phone] = await clients.list();
+  t.like(nightly, { id: '3', disabled: true, disabledBy: undefined });
+  const service = { client: nightly!, secret: PLAIN };
+  t.like(await requestClientToken(platform, service), { status: 401, body: { error: 'invalid_client' } });
+  await clients.enable('3');
+  t.is((await requestClientToken(platform, service)).status, 200);
 
-  const client = await platform.auth.clients.find('9');
-  t.like(client, { confidential: false, native: true });
+  t.like(phone, { confidential: false, native: true });
   const { parameters, verifier } = pkce();
-  const app = { client: client!, secret: '', redirectUri: redirect };
-  const given = await authorize(platform, app, { parameters });
-  const answer = await platform.token({
-    grant_type: 'authorization_code',
-    client_id: 9,
-    redirect_uri: redirect,
-    code: given.get('code'),
-    code_verifier: verifier,
-  });
-  t.is(answer.status, 200);
+  const app = { client: phone!, secret: '', redirectUri };
+  const code = (await authorize(platform, app, { parameters })).get('code');
+  t.is((await exchangeCode(platform, app, code, { code_verifier: verifier })).status, 200);
 });
 
-test('each client of Passport 13, or of an upgrade to it, is imported or skipped with a reason', async (t) => {
-  const database = await migrated();
-  const everything = [
+const PERSONAL =
+  'A personal access client: its tokens are accepted with the option passport. Users make new ones with the option tokens.personal.';
+const DEVICE = 'urn:ietf:params:oauth:grant-type:device_code';
+// What an upgrade to version 13 gives to each client that could have had it.
+const EVERYTHING = ['authorization_code', 'client_credentials', 'implicit', 'refresh_token', DEVICE];
+const A_HASH = phpHash('x');
+const LOCAL = { secret: A_HASH, redirect_uris: ['http://localhost'] };
+const CODE = {
+  secret: A_HASH,
+  redirect_uris: ['https://a.example/'],
+  grant_types: ['authorization_code', 'refresh_token'],
+};
+
+/** Clients of Passport 13, each with what becomes of it: the result, the grant type, and the notes and errors. */
+const CLIENTS: Readonly<Record<string, readonly [fields: object, ...result: readonly (string | null)[]]>> = {
+  both: [
+    { ...CODE, grant_types: EVERYTHING },
+    'imported',
     'authorization_code',
-    'client_credentials',
-    'implicit',
-    'refresh_token',
-    'urn:ietf:params:oauth:grant-type:device_code',
-  ];
-  const clients: Record<string, Record<string, unknown>> = {
-    both: { secret: phpHash('x'), redirect_uris: ['https://a.example/'], grant_types: everything },
-    upgradedPersonal: {
-      secret: phpHash('x'),
-      redirect_uris: ['http://localhost'],
-      grant_types: [...everything, 'personal_access'],
-    },
-    upgradedPassword: {
-      secret: phpHash('x'),
-      redirect_uris: ['http://localhost'],
-      grant_types: [...everything, 'password'],
-    },
-    passwordToo: {
-      secret: phpHash('x'),
-      redirect_uris: ['https://a.example/'],
-      grant_types: ['authorization_code', 'password'],
-    },
-    personal: { secret: phpHash('x'), grant_types: ['personal_access'] },
-    implicit: { redirect_uris: ['https://a.example/'], grant_types: ['implicit'] },
-    device: {
-      secret: phpHash('x'),
-      grant_types: ['urn:ietf:params:oauth:grant-type:device_code', 'refresh_token'],
-    },
-    machineWithoutSecret: { grant_types: ['client_credentials'] },
-    argon: {
+    'It keeps the authorization code grant only. If it also uses client credentials, register another client for that.',
+    'It loses grants that are not supported: implicit, urn:ietf:params:oauth:grant-type:device_code.',
+  ],
+  upgradedPersonal: [
+    { ...LOCAL, grant_types: [...EVERYTHING, 'personal_access'] },
+    'imported',
+    'device_code',
+    PERSONAL,
+  ],
+  upgradedPassword: [
+    { ...LOCAL, grant_types: [...EVERYTHING, 'password'] },
+    'imported',
+    'device_code',
+    'A password client: its tokens are accepted and refreshed with the option passport. The password grant is not supported (RFC 9700 section 2.4): users who log in anew use a device code, or another client with authorization codes.',
+  ],
+  passwordToo: [
+    { ...CODE, grant_types: ['authorization_code', 'password'] },
+    'imported',
+    'authorization_code',
+    'It loses grants that are not supported: password.',
+  ],
+  personal: [{ secret: A_HASH, grant_types: ['personal_access'] }, 'imported', 'device_code', PERSONAL],
+  implicit: [
+    { redirect_uris: ['https://a.example/'], grant_types: ['implicit'] },
+    'skipped',
+    null,
+    'Its grants are not supported: implicit.',
+  ],
+  device: [{ secret: A_HASH, grant_types: [DEVICE, 'refresh_token'] }, 'imported', 'device_code'],
+  machineWithoutSecret: [
+    { grant_types: ['client_credentials'] },
+    'skipped',
+    null,
+    'It uses client credentials without a secret.',
+  ],
+  argon: [
+    {
       secret: '$argon2id$v=19$m=65536,t=4,p=1$c29tZXNhbHQ$aGFzaA',
       grant_types: ['client_credentials'],
     },
-    team: {
-      secret: phpHash('x'),
-      redirect_uris: ['https://a.example/'],
-      grant_types: ['authorization_code'],
-      owner_type: 'App\\Models\\Team',
-      owner_id: 1,
-    },
-    admins: {
-      secret: phpHash('x'),
-      redirect_uris: ['https://a.example/'],
-      grant_types: ['authorization_code'],
-      provider: 'admins',
-    },
-    damaged: {
-      secret: phpHash('x'),
-      redirect_uris: ['https://a.example/'],
-      grant_types: ['authorization_code'],
-      name: 'bad\u{202e}name',
-    },
-    commas: { secret: phpHash('x'), grant_types: ['authorization_code'] },
-  };
-  const ids = new Map(Object.keys(clients).map((name) => [name, randomUUID()]));
-  const rows = Object.entries(clients).map(([name, fields]) => row13({ id: ids.get(name), name, ...fields }));
-  rows.at(-1)!['redirect_uris'] = 'https://a.example/,https://b.example/';
-  const source = await createLaravelDatabase('13.x', rows);
+    'imported',
+    'client_credentials',
+    'It has no permissions yet, because Passport has none for clients. Add them with `gatehouse client permissions`.',
+    'Its secret is hashed with argon2id, which is not supported. Give it a new one with `gatehouse client secrets add`.',
+  ],
+  team: [
+    { ...CODE, owner_type: 'App\\Models\\Team', owner_id: 1 },
+    'imported',
+    'authorization_code',
+    'It has no owner here: it was owned by App\\Models\\Team, not by a user.',
+  ],
+  admins: [
+    { ...CODE, provider: 'admins' },
+    'imported',
+    'authorization_code',
+    'It was for the users of the provider "admins" only; here it is for all, and its tokens are not accepted.',
+  ],
+  damaged: [
+    { ...CODE, name: 'bad\u{202e}name' },
+    'refused',
+    'authorization_code',
+    'name: leave out control characters',
+  ],
+  insecure: [
+    { ...CODE, redirect_uris: ['http://app.test/cb', 'https://a.example/', 'http://localhost/cb'] },
+    'imported',
+    'authorization_code',
+    'Redirect URIs with http are not imported (RFC 9700 section 2.6): http://app.test/cb. Register them with https.',
+  ],
+  insecureOnly: [
+    { ...CODE, redirect_uris: ['http://app.test/cb'] },
+    'refused',
+    'authorization_code',
+    'redirectUris[0]: use https; http is for loopback addresses only, such as http://localhost (RFC 9700 section 2.6) (http://app.test/cb)',
+  ],
+  commas: [CODE, 'imported', 'authorization_code'],
+};
 
-  const document = await gatehouseJson<ImportDocument>(importArguments(database, source, '--yes'));
-  const results = Object.fromEntries(
-    [...ids].map(([name, id]) => {
-      const { errors, grant_type, notes, result } = document.clients.find((one) => one.client_id === id)!;
-      return [
-        name,
-        [result, grant_type, ...notes, ...errors.map(({ field, message }) => `${field}: ${message}`)],
-      ];
-    }),
-  );
-  const PERSONAL =
-    'A personal access client: its tokens are accepted with the option passport. Users make new ones with the option tokens.personal.';
-  t.deepEqual(results, {
-    both: [
-      'imported',
-      'authorization_code',
-      'It keeps the authorization code grant only. If it also uses client credentials, register another client for that.',
-      'It loses grants that are not supported: implicit, urn:ietf:params:oauth:grant-type:device_code.',
-    ],
-    upgradedPersonal: ['imported', 'device_code', PERSONAL],
-    upgradedPassword: [
-      'imported',
-      'device_code',
-      'A password client: its tokens are accepted and refreshed with the option passport. The password grant is not supported (RFC 9700 section 2.4): users who log in anew use a device code, or another client with authorization codes.',
-    ],
-    passwordToo: ['imported', 'authorization_code', 'It loses grants that are not supported: password.'],
-    personal: ['imported', 'device_code', PERSONAL],
-    implicit: ['skipped', null, 'Its grants are not supported: implicit.'],
-    device: ['imported', 'device_code'],
-    machineWithoutSecret: ['skipped', null, 'It uses client credentials without a secret.'],
-    argon: [
-      'imported',
-      'client_credentials',
-      'It has no permissions yet, because Passport has none for clients. Add them with `gatehouse client permissions`.',
-      'Its secret is hashed with argon2id, which is not supported. Give it a new one with `gatehouse client secrets add`.',
-    ],
-    team: [
-      'imported',
-      'authorization_code',
-      'It has no owner here: it was owned by App\\Models\\Team, not by a user.',
-    ],
-    admins: [
-      'imported',
-      'authorization_code',
-      'It was for the users of the provider "admins" only; here it is for all, and its tokens are not accepted.',
-    ],
-    damaged: ['refused', 'authorization_code', 'name: leave out control characters'],
-    commas: ['imported', 'authorization_code'],
-  });
+test('each client of Passport 13 is imported or skipped with a reason; redirect URIs with http are omitted', async (t) => {
+  const database = await migrated();
+  const ids = Object.fromEntries(Object.keys(CLIENTS).map((name) => [name, randomUUID()]));
+  const rows = Object.entries(CLIENTS).map(([name, [fields]]) => ({
+    ...row13({ id: ids[name], name, ...fields }),
+    ...(name === 'commas' && { redirect_uris: 'https://a.example/,https://b.example/' }),
+  }));
+  const source = await createLaravelDatabase('13', rows);
+  const { clients } = await gatehouseJson<ImportDocument>(importArguments(database, source, '--yes'));
+  for (const [name, [, ...result]] of Object.entries(CLIENTS)) {
+    const found = clients.find((one) => one.client_id === ids[name])!;
+    const errors = found.errors.map(({ field, message }) => `${field}: ${message}`);
+    t.deepEqual([found.result, found.grant_type, ...found.notes, ...errors], result, name);
+  }
   const administration = createAdministration({ storage: knexStorage(database) });
-  t.deepEqual((await administration.clients.find(ids.get('commas')!))?.redirectUris, [
-    'https://a.example/',
-    'https://b.example/',
-  ]);
-  t.is((await administration.clients.find(ids.get('team')!))?.ownerId, undefined);
-  t.deepEqual(await administration.clients.secrets(ids.get('argon')!), []);
+  for (const [name, fields] of [
+    ['commas', { redirectUris: ['https://a.example/', 'https://b.example/'] }],
+    ['insecure', { redirectUris: ['https://a.example/', 'http://localhost/cb'] }],
+    ['team', { ownerId: undefined }],
+  ] as const)
+    t.like(await administration.clients.find(ids[name]!), fields);
+  t.deepEqual(await administration.clients.secrets(ids['argon']!), []);
   await administration.close();
 });
 
 test('no usable secret is stored, and none is printed', async (t) => {
   const database = await migrated();
   const hash = phpHash('portal-secret');
-  const source = await createLaravelDatabase('12.x', [
+  const source = await createLaravelDatabase('11', [
     row12({ id: 1, name: 'Plain', secret: PLAIN }),
     row12({ id: 2, name: 'Hashed', secret: hash }),
   ]);
   const { errors, output } = await gatehouse(importArguments(database, source, '--yes', '--json'));
   for (const secret of [PLAIN, hash]) t.false((output + errors).includes(secret));
   const storage = knexStorage(database);
-  const plain = (await storage.clients.find('1'))!.secrets;
-  t.like(plain, [
-    {
-      hash: createHash('sha256').update(PLAIN).digest('base64url'),
-      hint: PLAIN.slice(-4),
-      label: 'imported',
-    },
-  ]);
-  t.like((await storage.clients.find('2'))!.secrets, [{ hash, hint: '', label: 'imported' }]);
+  for (const [id, stored] of [
+    ['1', { hash: createHash('sha256').update(PLAIN).digest('base64url'), hint: PLAIN.slice(-4) }],
+    ['2', { hash, hint: '' }],
+  ] as const)
+    t.like((await storage.clients.find(id))!.secrets, [{ ...stored, label: 'imported' }]);
   await storage.close();
 });
 
-test('the database of the Laravel app is only read, even while the app uses it', async (t) => {
-  const database = await migrated();
-  const source = await createLaravelDatabase('12.x', [row12({ id: 1, name: 'Plain', secret: PLAIN })]);
-  const app = connectHost('better-sqlite3', source);
-  await app.raw('begin immediate');
-  t.like(await gatehouseJson<ImportDocument>(importArguments(database, source, '--yes')), { imported: 1 });
-  await app.raw('rollback');
-  t.is((await app.raw('pragma journal_mode'))[0].journal_mode, 'delete');
-  await app.destroy();
-});
-
-for (const [what, prepare, expected, message] of [
-  [
-    'a database without the table',
-    async () => migrated(),
-    2,
-    'source: this database has no table oauth_clients; pass the database of the Laravel app, and the prefix of its tables if they have one.\n',
-  ],
-  [
-    'a file that is not there',
-    async () => `sqlite:${temporaryFile()}`,
-    1,
-    'The database of the Laravel app cannot be read (SQLITE_CANTOPEN): the file cannot be opened; check its path and its permissions.\n',
-  ],
-  [
-    'a server that does not answer',
-    async () => 'postgres://root:geheim@127.0.0.1:1/createLaravelDatabase',
-    1,
-    'The database of the Laravel app cannot be read (ECONNREFUSED 127.0.0.1:1): nothing answers there; start the database server, or correct the address.\n',
-  ],
-] as const) {
-  test(`import from ${what} fails with a message`, async (t) => {
-    const { code, errors, output } = await gatehouse(importArguments(await migrated(), await prepare()));
-    t.deepEqual([code, output], [expected, '']);
-    t.is(errors, message);
-  });
-}
-
-test('import requires its options', async (t) => {
+test('a source that cannot be read, and missing options, are errors that say what to do', async (t) => {
   const database = await migrated();
   const base = ['client', 'import', '--database', database];
-  const runs: [string[], RegExp][] = [
-    [base, /required option '--from <server>' not specified/],
-    [[...base, '--from', 'hydra'], /argument 'hydra' is invalid\. Allowed choices are passport\./],
-    [[...base, '--from', 'passport'], /^Give the database of the Laravel app: --source URL/],
+  for (const [words, expected, message] of [
+    [
+      importArguments(database, database),
+      2,
+      /^source: this database has no table oauth_clients; pass the database of the Laravel app, and the prefix of its tables if they have one\.\n$/,
+    ],
+    [
+      importArguments(database, `sqlite:${temporaryFile()}`),
+      1,
+      /^The database of the Laravel app cannot be read \(SQLITE_CANTOPEN\): the file cannot be opened; check its path and its permissions\.\n$/,
+    ],
+    [
+      importArguments(database, 'postgres://root:geheim@127.0.0.1:1/laravel'),
+      1,
+      /^The database of the Laravel app cannot be read \(ECONNREFUSED 127\.0\.0\.1:1\): nothing answers there; start the database server, or correct the address\.\n$/,
+    ],
+    [base, 2, /required option '--from <server>' not specified/],
+    [[...base, '--from', 'hydra'], 2, /argument 'hydra' is invalid\. Allowed choices are passport\./],
+    [[...base, '--from', 'passport'], 2, /^Give the database of the Laravel app: --source URL/],
     [
       importArguments(database, 'x.db', '--yes', '--dry-run'),
+      2,
       /'--dry-run' cannot be used with option '--yes'/,
     ],
-  ];
-  for (const [words, message] of runs) {
-    const { code, errors } = await gatehouse(words);
-    t.is(code, 2);
+  ] as const) {
+    const { code, errors, output } = await gatehouse(words);
+    t.deepEqual([code, output], [expected, ''], errors);
     t.regex(errors, message);
   }
-});
-
-test('redirect URIs with http are omitted, and a client without any other is not imported', async (t) => {
-  const [some, none] = [randomUUID(), randomUUID()];
-  const code = { grant_types: ['authorization_code', 'refresh_token'], secret: phpHash('x') };
-  const source = await createLaravelDatabase('13.x', [
-    row13({
-      ...code,
-      id: some,
-      name: 'Some',
-      redirect_uris: [
-        'http://app.test/callback',
-        'https://app.example/callback',
-        'http://localhost/callback',
-      ],
-    }),
-    row13({ ...code, id: none, name: 'None', redirect_uris: ['http://app.test/callback'] }),
-  ]);
-  const database = await migrated();
-  const { clients } = await gatehouseJson<ImportDocument>(importArguments(database, source, '--yes'));
-  const imported = clients.find((one) => one.client_id === some);
-  t.is(imported?.result, 'imported');
-  t.true(
-    imported?.notes.includes(
-      'Redirect URIs with http are not imported (RFC 9700 section 2.6): http://app.test/callback. Register them with https.',
-    ),
-    imported?.notes.join(),
-  );
-  t.like(
-    clients.find((one) => one.client_id === none),
-    {
-      result: 'refused',
-      errors: [
-        {
-          field: 'redirectUris[0]',
-          message:
-            'use https; http is for loopback addresses only, such as http://localhost (RFC 9700 section 2.6) (http://app.test/callback)',
-        },
-      ],
-    },
-  );
-  const storage = knexStorage(database);
-  t.deepEqual((await storage.clients.find(some))?.client.redirectUris, [
-    'https://app.example/callback',
-    'http://localhost/callback',
-  ]);
-  await storage.close();
 });

@@ -5,8 +5,8 @@ import { join } from 'node:path';
 import test from 'ava';
 
 import { gatehouse } from '../cli/gatehouse.ts';
-import { row12 } from '../cli/passport-tables.ts';
-import { connectLaravel, createTables } from '../passport/laravel.ts';
+
+import { connectLaravel, createTables, row12 } from '../passport/laravel.ts';
 import { blocksOf, GUIDES } from './guides.ts';
 
 /** The lines of a guide's shell blocks that run the command. */

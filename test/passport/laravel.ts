@@ -22,42 +22,25 @@ export const vectors: Vectors = JSON.parse(
 interface Vectors {
   readonly rsa_public_key_pem: string;
   readonly rsa_private_key_pem: string;
-  readonly clients: readonly { readonly row_of_oauth_clients: Row }[];
-  readonly access_tokens: readonly {
-    readonly name: string;
-    readonly access_token: string;
-    readonly claims_json: string;
-    readonly expect: {
-      readonly valid_at_2026: boolean;
-      readonly kind: 'user' | 'client';
-      readonly client_id: string;
-      readonly user_id: string | null;
-      readonly scopes: readonly string[];
-    };
-    readonly row_of_oauth_access_tokens: Row;
-  }[];
-  readonly refresh_tokens: readonly {
-    readonly name: string;
-    readonly app_key: string;
-    readonly refresh_token: string;
-    readonly payload_json: string;
-    readonly expect: {
-      readonly live_at_2026: boolean;
-      readonly client_id: string;
-      readonly user_id: string;
-      readonly scopes: readonly string[];
-    };
-    readonly row_of_oauth_refresh_tokens: Row;
-  }[];
-  readonly must_fail: readonly {
-    readonly name: string;
-    readonly app_key: string;
-    readonly refresh_token: string;
-    readonly must_fail_at: string;
-  }[];
-  readonly other_spellings_of_one_token: {
-    readonly tokens: readonly { readonly name: string; readonly refresh_token: string }[];
-  };
+  readonly tokens: readonly Vector[];
+}
+
+/** An access token, and its refresh token if it has one. */
+export interface Vector {
+  readonly name: string;
+  /** That of the tables that can have the id of its client. */
+  readonly version: PassportVersion;
+  /** `null`: a token of the client for itself. */
+  readonly user_id: string | null;
+  readonly scopes: readonly string[];
+  readonly access_ended?: true;
+  readonly access_token: string;
+  readonly refresh_ended?: true;
+  readonly refresh_token?: string;
+  readonly refresh_token_id?: string;
+  readonly refresh_ends?: string;
+  /** @default APP_KEY */
+  readonly app_key?: string;
 }
 
 export type Row = Readonly<Record<string, unknown>>;
@@ -141,33 +124,80 @@ export const SECRET = '8wT2kVbQmXr5LzN0cYhJdPfGsAeUi9o1R4tq6B3x';
 
 /** Fills the tables with the client of a version, and with the rows of its tokens in the vectors. */
 export async function insertVectors(database: Knex, version: PassportVersion, prefix = ''): Promise<void> {
-  const id = CLIENTS[version];
-  const { row_of_oauth_clients: client } = vectors.clients.find(
-    ({ row_of_oauth_clients: { id: of } }) => String(of) === id,
-  )!;
-  await database(`${prefix}oauth_clients`).insert(booleans(client));
-  await database(`${prefix}oauth_access_tokens`).insert(
-    accessVectors(version).map(({ row_of_oauth_access_tokens: row }) => booleans(row)),
-  );
-  const refresh = refreshVectors(version).map(({ row_of_oauth_refresh_tokens: row }) => booleans(row));
-  if (refresh.length > 0) await database(`${prefix}oauth_refresh_tokens`).insert(refresh);
+  await database(`${prefix}oauth_clients`).insert(clientRow(version));
+  for (const vector of vectorsOf(version)) {
+    const { exp, iat, jti } = claimsOf(vector.access_token);
+    const [issuedAt, expiresAt] = [iat, exp].map((time) => Math.floor(Number(time))) as [number, number];
+    const { scopes, user_id: userId } = vector;
+    await database(`${prefix}oauth_access_tokens`).insert(
+      accessRow({ id: jti, clientId: CLIENTS[version], userId, scopes, issuedAt, expiresAt }),
+    );
+    const { refresh_ends: ends, refresh_token_id: id } = vector;
+    if (id !== undefined)
+      await database(`${prefix}oauth_refresh_tokens`).insert({
+        id,
+        access_token_id: jti,
+        revoked: false,
+        expires_at: ends,
+      });
+  }
 }
 
-export const accessVectors = (version: PassportVersion): Vectors['access_tokens'] =>
-  vectors.access_tokens.filter(({ expect }) => expect.client_id === CLIENTS[version]);
+export const vectorsOf = (version: PassportVersion): readonly Vector[] =>
+  vectors.tokens.filter((one) => one.version === version);
 
-export const refreshVectors = (version: PassportVersion): Vectors['refresh_tokens'] =>
-  vectors.refresh_tokens.filter(({ expect }) => expect.client_id === CLIENTS[version]);
+/** What an access token says. */
+export function claimsOf(token: string): {
+  readonly jti: string;
+  readonly iat: number | string;
+  readonly exp: number | string;
+} {
+  return JSON.parse(Buffer.from(token.split('.')[1]!, 'base64url').toString()) as ReturnType<typeof claimsOf>;
+}
 
-const FLAGS = new Set(['revoked', 'personal_access_client', 'password_client']);
+function clientRow(version: PassportVersion): Row {
+  const fields = { id: CLIENTS[version], name: 'Demo', secret: SECRET };
+  const redirect = 'https://client.example/cb';
+  if (version === '13')
+    return row13({
+      ...fields,
+      redirect_uris: [redirect],
+      grant_types: ['authorization_code', 'refresh_token'],
+    });
+  const { provider: _none, ...row8 } = row12({ ...fields, redirect });
+  return version === '8' ? row8 : { ...row8, provider: version === '11' ? 'users' : null };
+}
 
-/** Ids as text, which PHP's drivers bind to columns of either type. */
-function booleans(row: Row): Row {
-  const values = Object.entries(row).map(([name, value]) => {
-    if (FLAGS.has(name)) return [name, Boolean(value)];
-    return [name, typeof value === 'number' ? String(value) : value];
-  });
-  return Object.fromEntries(values);
+/** A row of `oauth_clients` until version 12, as created by `passport:client`. */
+export function row12(fields: Row): Row {
+  return {
+    user_id: null,
+    secret: null,
+    provider: null,
+    redirect: '',
+    personal_access_client: false,
+    password_client: false,
+    revoked: false,
+    created_at: '2021-03-04 05:06:07',
+    updated_at: '2021-03-04 05:06:07',
+    ...fields,
+  };
+}
+
+/** A row of version 13; lists are JSON. */
+export function row13({ redirect_uris: uris = [], grant_types: grants, ...fields }: Row): Row {
+  return {
+    owner_type: null,
+    owner_id: null,
+    secret: null,
+    provider: null,
+    redirect_uris: JSON.stringify(uris),
+    grant_types: JSON.stringify(grants),
+    revoked: false,
+    created_at: '2025-03-04 05:06:07',
+    updated_at: '2025-03-04 05:06:07',
+    ...fields,
+  };
 }
 
 const PRIVATE_KEY = createPrivateKey(vectors.rsa_private_key_pem);
@@ -181,10 +211,10 @@ export function signPassport(claims: object, header: object = { typ: 'JWT', alg:
 }
 
 /** A payload, encrypted as defuse/php-encryption does it with a password. */
-export function encryptPassport(payload: object, appKey: string = APP_KEY): string {
+function encryptPassport(payload: object): string {
   const salt = randomBytes(32);
   const password = createHash('sha256')
-    .update(Buffer.from(appKey.replace('base64:', ''), 'base64'))
+    .update(Buffer.from(APP_KEY.replace('base64:', ''), 'base64'))
     .digest();
   const key = pbkdf2Sync(password, salt, 100_000, 32, 'sha256');
   const derive = (info: string): Buffer => Buffer.from(hkdfSync('sha256', key, salt, info, 32));
@@ -201,7 +231,7 @@ export interface Issued {
   readonly clientId: string | number;
   readonly userId?: string | number | null;
   readonly scopes?: readonly string[];
-  readonly name?: string;
+  readonly name?: string | undefined;
   readonly issuedAt?: number;
   readonly expiresIn?: number;
   /** @default that of the access token */
@@ -235,17 +265,7 @@ export function makeTokens({
   return {
     id,
     refreshId,
-    accessRow: {
-      id,
-      user_id: userId,
-      client_id: clientId,
-      name: name ?? null,
-      scopes: JSON.stringify(scopes),
-      revoked: false,
-      created_at: dateTime(issuedAt),
-      updated_at: dateTime(issuedAt),
-      expires_at: dateTime(expiresAt),
-    },
+    accessRow: accessRow({ id, clientId, userId, name, scopes, issuedAt, expiresAt }),
     refreshRow:
       userId === null
         ? undefined
@@ -269,6 +289,32 @@ export function makeTokens({
         user_id: userId,
         expire_time: refreshExpiresAt,
       }),
+  };
+}
+
+function accessRow({
+  clientId,
+  expiresAt,
+  id,
+  issuedAt,
+  name,
+  scopes,
+  userId,
+}: Pick<Issued, 'clientId' | 'userId' | 'name' | 'scopes'> & {
+  readonly id: string;
+  readonly issuedAt: number;
+  readonly expiresAt: number;
+}): Row {
+  return {
+    id,
+    user_id: userId,
+    client_id: clientId,
+    name: name ?? null,
+    scopes: JSON.stringify(scopes),
+    revoked: false,
+    created_at: dateTime(issuedAt),
+    updated_at: dateTime(issuedAt),
+    expires_at: dateTime(expiresAt),
   };
 }
 

@@ -7,7 +7,7 @@ import type { PassportSource } from 'koa-gatehouse/adapters/knex';
 import type { TestDatabase } from '../adapters/databases.ts';
 import { temporaryFile } from '../adapters/temporary-file.ts';
 import { startPlatform } from '../harness/platform.ts';
-import type { Mounting, Platform } from '../harness/platform.ts';
+import type { Mounting, Platform, TokenAnswer } from '../harness/platform.ts';
 import { APP_KEY, CLIENTS, connectLaravel, createTables, insertVectors, SECRET, vectors } from './laravel.ts';
 import type { PassportVersion } from './laravel.ts';
 
@@ -101,4 +101,17 @@ export async function moveIn(
       permissions: ['view_schools', 'edit_schools'],
     });
   return platform;
+}
+
+export const REFUSED = { status: 400, body: { error: 'invalid_grant' } } as const;
+
+/** Sends a refresh token of the client to the token endpoint. */
+export async function refresh(
+  platform: Platform,
+  { clientId }: Laravel,
+  token: string,
+  more: object = {},
+): Promise<TokenAnswer> {
+  const client = { client_id: clientId, client_secret: SECRET };
+  return platform.token({ grant_type: 'refresh_token', ...client, refresh_token: token, ...more });
 }
