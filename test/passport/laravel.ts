@@ -130,7 +130,7 @@ export async function insertVectors(database: Knex, version: PassportVersion, pr
     const [issuedAt, expiresAt] = [iat, exp].map((time) => Math.floor(Number(time))) as [number, number];
     const { scopes, user_id: userId } = vector;
     await database(`${prefix}oauth_access_tokens`).insert(
-      accessRow({ id: jti, clientId: CLIENTS[version], userId, scopes, issuedAt, expiresAt }),
+      rowOfAccess({ id: jti, clientId: CLIENTS[version], userId, scopes, issuedAt, expiresAt }),
     );
     const { refresh_ends: ends, refresh_token_id: id } = vector;
     if (id !== undefined)
@@ -265,7 +265,7 @@ export function makeTokens({
   return {
     id,
     refreshId,
-    accessRow: accessRow({ id, clientId, userId, name, scopes, issuedAt, expiresAt }),
+    accessRow: rowOfAccess({ id, clientId, userId, name, scopes, issuedAt, expiresAt }),
     refreshRow:
       userId === null
         ? undefined
@@ -292,7 +292,7 @@ export function makeTokens({
   };
 }
 
-function accessRow({
+function rowOfAccess({
   clientId,
   expiresAt,
   id,

@@ -148,13 +148,13 @@ test('apps are told that their users were signed out here', async (t) => {
   await using laravel = await startLaravel('11');
   await using app = await servePublic((_request, response) => void response.writeHead(200).end());
   await using platform = await moveIn(laravel, { openid: true, mounting: ON_LOOPBACK });
-  const { grants, revoke } = platform.auth;
+  const { auth } = platform;
   const told = await platform.registerApp({
     backchannelLogoutUri: `${app.at('told.apps.example')}/logout`,
   });
   const ends: readonly (() => Promise<unknown>)[] = [
-    async () => grants.revoke('1', { app: told.client.id }),
-    async () => revoke({ user: '1' }),
+    async () => auth.grants.revoke('1', { app: told.client.id }),
+    async () => auth.revoke({ user: '1' }),
   ];
   for (const [index, end] of ends.entries()) {
     await runCodeFlow(platform, told, { parameters: { scope: 'openid' } });
