@@ -51,7 +51,7 @@ function grownTo(memory: number): Measurement {
 
 // The works check the responses.
 test('each work runs with each of its contestants', async (t) => {
-  t.timeout(120_000, 'a dozen servers are started');
+  t.timeout(300_000, 'a dozen servers are started');
   const missing = new Set<string>((await findMissing()).keys());
   const all = Object.entries(CONTESTANTS).flatMap(([name, { peer }]) =>
     missing.has(name) || peer ? [] : [name],
