@@ -2,6 +2,7 @@ import test from 'ava';
 import fc from 'fast-check';
 import { memoryStorage } from 'koa-gatehouse/adapters/memory';
 
+import { randomText } from '../harness/random-text.ts';
 import { SEED } from '../harness/seed.ts';
 import { serveApi } from './api.ts';
 import { schoolActions } from './school-actions.ts';
@@ -42,7 +43,7 @@ const value = fc.letrec((tie) => ({
       -1,
       1e308,
     ),
-    fc.string({ unit: 'binary' }),
+    randomText(),
     fc.array(tie('any'), { maxLength: 5 }),
     fc.dictionary(member, tie('any'), { maxKeys: 5 }),
   ),
