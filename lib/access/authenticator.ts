@@ -164,7 +164,7 @@ export type LoadPersonalToken<P extends string = string, U extends User = User> 
  * Eviction is "second chance": the oldest entry is removed, unless it was used since the last time it was considered. That
  * comes close to least recently used, without a Map write on each lookup.
  */
-export class TokenCache<P extends string = string, U extends User = User> {
+class TokenCache<P extends string = string, U extends User = User> {
   readonly #tokens = new Map<string, VerifiedToken<P, U>>();
   readonly #capacity: number;
 

@@ -79,7 +79,7 @@ export function app(changes: Partial<Client> = {}): Client {
 }
 
 /** The assignment store of a server whose user store returns roles and permissions. */
-export const unusedAssignments: Pick<AssignmentStore, 'find'> = {
+const unusedAssignments: Pick<AssignmentStore, 'find'> = {
   async find() {
     throw new Error('The user store returns roles and permissions');
   },

@@ -1,8 +1,5 @@
 // Alone, first: nodes wait for logouts that others have left.
-import type { IncomingMessage, ServerResponse } from 'node:http';
-
 import test from 'ava';
-import type { ExecutionContext } from 'ava';
 import { createLocalJWKSet, decodeJwt, jwtVerify } from 'jose';
 import type { JSONWebKeySet, JWTPayload } from 'jose';
 import knex from 'knex';
@@ -10,58 +7,19 @@ import { createAdministration } from 'koa-gatehouse';
 import { memoryStorage } from 'koa-gatehouse/adapters/memory';
 import { knexStorage } from 'koa-gatehouse/adapters/knex';
 
-import { onEachDatabase } from '../adapters/databases.ts';
+import { onEachDatabase, sqlite } from '../adapters/databases.ts';
 import { Browser } from '../harness/browser.ts';
 import { passTime } from '../harness/clock.ts';
 import { authorize, authorizeUrl, runCodeFlow, signIn, startPlatform } from '../harness/platform.ts';
 import type { Platform, RegisteredApp } from '../harness/platform.ts';
-import { ON_LOOPBACK, servePublic } from '../harness/public-server.ts';
-import type { PublicServer } from '../harness/public-server.ts';
-import { postForm } from '../harness/requests.ts';
+import { ON_LOOPBACK } from '../harness/public-server.ts';
+import { postForm, send } from '../harness/requests.ts';
 import { pausable } from '../harness/storage.ts';
 import { until } from '../harness/until.ts';
-import { asClient } from '../harness/tokens.ts';
+import { asClient, exchangeCode, exchangeRefreshToken } from '../harness/tokens.ts';
 import { startProcess } from '../oidc/nodes.ts';
-
-/** Apps at which users sign in, and the logout tokens that each has got. */
-class Apps implements AsyncDisposable {
-  readonly #tokens = new Map<string, string[]>();
-  #server!: PublicServer;
-  /** Resolves when the apps may answer. */
-  open: Promise<void> = Promise.resolve();
-
-  static async start(): Promise<Apps> {
-    const apps = new Apps();
-    apps.#server = await servePublic((request, response) => void apps.#receive(request, response));
-    return apps;
-  }
-
-  async #receive(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const chunks = await Array.fromAsync(request as AsyncIterable<Buffer>);
-    const token = new URLSearchParams(Buffer.concat(chunks).toString()).get('logout_token') ?? '';
-    const name = request.url!.slice(1);
-    this.#tokens.set(name, [...this.tokensOf(name), token]);
-    await this.open;
-    response.writeHead(200).end();
-  }
-
-  tokensOf(name: string): readonly string[] {
-    return this.#tokens.get(name) ?? [];
-  }
-
-  uriOf(name: string): string {
-    return `${this.#server.at('told.apps.example')}/${name}`;
-  }
-
-  /** The number of logout tokens of each app, by name. */
-  get counts(): Readonly<Record<string, number>> {
-    return Object.fromEntries([...this.#tokens].map(([name, tokens]) => [name, tokens.length]));
-  }
-
-  async [Symbol.asyncDispose](): Promise<void> {
-    await this.#server[Symbol.asyncDispose]();
-  }
-}
+import { confirm, startPublicApps } from './told-apps.ts';
+import type { Answer, Apps } from './told-apps.ts';
 
 interface Setup extends AsyncDisposable {
   readonly platform: Platform;
@@ -70,14 +28,18 @@ interface Setup extends AsyncDisposable {
   register(this: void, name: string, fields?: Parameters<Platform['registerApp']>[0]): Promise<RegisteredApp>;
 }
 
-async function setUp(given: Parameters<typeof startPlatform>[0] = {}): Promise<Setup> {
-  const apps = await Apps.start();
-  const platform = await startPlatform({ openid: true, ...given }, ON_LOOPBACK);
+async function setUp(
+  given: Parameters<typeof startPlatform>[0] = {},
+  answer: Answer = confirm,
+): Promise<Setup> {
+  const apps = await startPublicApps(answer);
+  // A key of RSA takes longer to be made.
+  const platform = await startPlatform({ openid: { algorithm: 'ES256' }, ...given }, ON_LOOPBACK);
   return {
     platform,
     apps,
     register: async (name, fields = {}) =>
-      platform.registerApp({ name, backchannelLogoutUri: apps.uriOf(name), ...fields }),
+      platform.registerApp({ name, backchannelLogoutUri: `${apps.origin}/${name}`, ...fields }),
     async [Symbol.asyncDispose]() {
       await platform[Symbol.asyncDispose]();
       await apps[Symbol.asyncDispose]();
@@ -85,16 +47,10 @@ async function setUp(given: Parameters<typeof startPlatform>[0] = {}): Promise<S
   };
 }
 
-function onEach(
-  title: string,
-  run: (t: ExecutionContext, setup: Setup, address: string) => Promise<void>,
-): void {
-  onEachDatabase(title, async (t, _database, address) => {
-    const storage = knexStorage(address);
-    t.teardown(async () => storage.close());
-    await using setup = await setUp({ storage });
-    await run(t, setup, address);
-  });
+/** How many logout tokens each app has got, by name. */
+function countsOf({ received }: Apps): Readonly<Record<string, number>> {
+  const byName = Map.groupBy(received, ({ path }) => path.slice(1));
+  return Object.fromEntries([...byName].map(([name, all]) => [name, all.length]));
 }
 
 /** Signs the user of a browser in at an app. Resolves to the tokens, with the claims of the ID token. */
@@ -115,11 +71,8 @@ async function signOut(platform: Platform, browser: Browser): Promise<void> {
   if (page.status >= 400) throw new Error(page.text);
 }
 
-async function keysOf(platform: Platform): Promise<JSONWebKeySet> {
-  return (await (await fetch(platform.url('/oauth/jwks'))).json()) as JSONWebKeySet;
-}
-
-onEach('a logout is told to the apps of that session, in which the user has signed in', async (t, setup) => {
+test('a logout is told to the apps of that session, in which the user has signed in', async (t) => {
+  await using setup = await setUp({ openid: true });
   const { apps, platform, register } = setup;
   const [first, second, third] = [await register('first'), await register('second'), await register('third')];
   const silent = await platform.registerApp();
@@ -133,36 +86,32 @@ onEach('a logout is told to the apps of that session, in which the user has sign
   t.not(elsewhere.claims['sid'], claims['sid']);
 
   await signOut(platform, browser);
-  await until(() => apps.tokensOf('first').length + apps.tokensOf('second').length === 2);
-  const [token] = apps.tokensOf('first');
-  const { payload, protectedHeader } = await jwtVerify(token!, createLocalJWKSet(await keysOf(platform)), {
+  await until(() => apps.tokensOf('/first').length + apps.tokensOf('/second').length === 2);
+  const [token] = apps.tokensOf('/first');
+  const { body: keys } = await send(platform.url('/oauth/jwks'));
+  const { payload } = await jwtVerify(token!, createLocalJWKSet(keys as unknown as JSONWebKeySet), {
     issuer: platform.auth.issuer,
     audience: first.client.id,
     typ: 'logout+jwt',
     algorithms: ['RS256'],
   });
-  t.is(protectedHeader.typ, 'logout+jwt');
   t.deepEqual([payload.sub, payload['sid'], payload['nonce']], ['1', claims['sid'], undefined]);
-  t.like(decodeJwt(apps.tokensOf('second')[0]!), { sub: '1', aud: second.client.id });
+  t.like(decodeJwt(apps.tokensOf('/second')[0]!), { sub: '1', aud: second.client.id });
   t.is((await platform.api('/identity', token)).status, 401, 'a logout token gives no access');
 
   // The same again, with another page and without a session.
   await browser.post(platform.url('/oauth/logout'), new URLSearchParams());
   // The authorization stays, as the access token does.
-  t.is((await platform.token(refreshBy(first, tokens.refresh_token))).status, 200);
+  t.is((await exchangeRefreshToken(platform, first, tokens.refresh_token)).status, 200);
   // In the other browser, the user is signed in.
   t.is((await signInAt(setup, first, other)).claims['sid'], elsewhere.claims['sid']);
   const again = await signInAt(setup, first, browser);
   t.not(again.claims['sid'], claims['sid']);
   await signOut(platform, browser);
-  await until(() => apps.tokensOf('first').length === 2);
-  t.is(decodeJwt(apps.tokensOf('first')[1]!)['sid'], again.claims['sid']);
-  t.deepEqual(apps.counts, { first: 2, second: 1 });
+  await until(() => apps.tokensOf('/first').length === 2);
+  t.is(decodeJwt(apps.tokensOf('/first')[1]!)['sid'], again.claims['sid']);
+  t.deepEqual(countsOf(apps), { first: 2, second: 1 });
 });
-
-function refreshBy({ client, secret }: RegisteredApp, token: string): Record<string, string> {
-  return { grant_type: 'refresh_token', client_id: client.id, client_secret: secret, refresh_token: token };
-}
 
 /** What ends a sign-in, and how often each of the apps is told: `one` in two browsers, `two` in the first of them. */
 const ENDS: readonly [
@@ -232,7 +181,11 @@ const ENDS: readonly [
   ],
 ];
 for (const [title, told, end] of ENDS) {
-  onEach(`${title} is told to exactly the apps whose users it signs out, once`, async (t, setup, address) => {
+  test(`${title} is told to exactly the apps whose users it signs out, once`, async (t) => {
+    const address = await sqlite.empty();
+    const storage = knexStorage(address);
+    t.teardown(async () => storage.close());
+    await using setup = await setUp({ storage });
     const { apps, platform, register } = setup;
     const [one, two, other] = [await register('one'), await register('two'), await register('other')];
     const [browser, second, bobs] = [new Browser(), new Browser(), new Browser()];
@@ -246,13 +199,13 @@ for (const [title, told, end] of ENDS) {
     if (title !== 'the removal of the user') await end(setup, held);
     const expected = title === 'auth.revoke({ all })' ? { ...told, other: 1 } : told;
     const total = Object.values(expected).reduce((sum, count) => sum + count, 0);
-    await until(() => Object.values(apps.counts).reduce((sum, count) => sum + count, 0) >= total);
+    await until(() => apps.received.length >= total);
     // Whoever is told besides has been told by the time that one more is.
     const last = await register('last');
     await signInAt(setup, last, bobs);
     await signOut(platform, bobs);
-    await until(() => apps.tokensOf('last').length === 1);
-    const { last: _last, other: _other, ...counts } = apps.counts;
+    await until(() => apps.tokensOf('/last').length === 1);
+    const { last: _last, other: _other, ...counts } = countsOf(apps);
     t.deepEqual(counts, told);
   });
 }
@@ -266,42 +219,36 @@ test('an app that revokes its own token, and a code that is sent again, sign nob
   const asApp = asClient(app);
   await postForm(platform.url('/oauth/revoke'), { ...asApp, token: tokens.refresh_token });
   const code = (await authorize(platform, app, { browser, parameters: { scope: 'openid' } })).get('code')!;
-  const exchange = { grant_type: 'authorization_code', ...asApp, redirect_uri: app.redirectUri, code };
-  t.is((await platform.token(exchange)).status, 200);
-  t.is((await platform.token(exchange)).status, 400);
+  for (const status of [200, 400]) t.is((await exchangeCode(platform, app, code)).status, status);
   await signInAt(setup, app, browser);
   await signOut(platform, browser);
-  await until(() => apps.tokensOf('app').length > 0);
-  t.is(apps.tokensOf('app').length, 1);
+  await until(() => apps.tokensOf('/app').length > 0);
+  t.is(apps.tokensOf('/app').length, 1);
 });
 
-onEach(
-  'a code that comes after the logout signs nobody in, and one for an API alone stays',
-  async (t, setup) => {
-    const { apps, platform, register } = setup;
-    const app = await register('app');
-    const browser = new Browser();
-    const redeem = async (scope: string, between: () => Promise<void>) => {
-      const code = (await authorize(platform, app, { browser, parameters: { scope } })).get('code')!;
-      await between();
-      const { client, redirectUri, secret } = app;
-      const asApp = { client_id: client.id, client_secret: secret, redirect_uri: redirectUri };
-      return platform.token({ grant_type: 'authorization_code', ...asApp, code });
-    };
-    const { body, status } = await redeem('openid', async () => signOut(platform, browser));
-    t.is(status, 400);
-    t.like(body, { error: 'invalid_grant', error_description: 'grant request is invalid' });
-    await until(() => apps.tokensOf('app').length === 1);
-    t.is((await redeem('schools:read', async () => signOut(platform, browser))).status, 200);
-    // A login of the same user in the same browser is no logout.
-    const again = await redeem('openid', async () => {
-      const url = authorizeUrl(platform, app, { scope: 'openid', prompt: 'login' });
-      await signIn(browser, await browser.open(url));
-    });
-    t.is(again.status, 200);
-    t.deepEqual(apps.counts, { app: 1 });
-  },
-);
+test('a code that comes after the logout signs nobody in, and one for an API alone stays', async (t) => {
+  await using setup = await setUp();
+  const { apps, platform, register } = setup;
+  const app = await register('app');
+  const browser = new Browser();
+  const redeem = async (scope: string, between: () => Promise<void>) => {
+    const code = (await authorize(platform, app, { browser, parameters: { scope } })).get('code')!;
+    await between();
+    return exchangeCode(platform, app, code);
+  };
+  const { body, status } = await redeem('openid', async () => signOut(platform, browser));
+  t.is(status, 400);
+  t.like(body, { error: 'invalid_grant', error_description: 'grant request is invalid' });
+  await until(() => apps.received.length === 1);
+  t.is((await redeem('schools:read', async () => signOut(platform, browser))).status, 200);
+  // A login of the same user in the same browser is no logout.
+  const again = await redeem('openid', async () => {
+    const url = authorizeUrl(platform, app, { scope: 'openid', prompt: 'login' });
+    await signIn(browser, await browser.open(url));
+  });
+  t.is(again.status, 200);
+  t.is(apps.received.length, 1);
+});
 
 onEachDatabase('a code that is being exchanged during the logout signs nobody in', async (t, _, address) => {
   const { pause, storage } = pausable(knexStorage(address));
@@ -314,7 +261,7 @@ onEachDatabase('a code that is being exchanged during the logout signs nobody in
   const exchanged = runCodeFlow(platform, app, { browser, parameters: { scope: 'openid' } });
   await reached;
   await signOut(platform, browser);
-  await until(() => apps.tokensOf('app').length === 1);
+  await until(() => apps.tokensOf('/app').length === 1);
   resume();
   const { body, status } = await exchanged;
   t.is(status, 400);
@@ -324,19 +271,19 @@ onEachDatabase('a code that is being exchanged during the logout signs nobody in
 
 test('a logout is answered while the apps do not, and nothing else waits for them', async (t) => {
   const storage = knexStorage('sqlite::memory:');
-  await using setup = await setUp({ storage });
+  const answered = Promise.withResolvers<void>();
+  const answer: Answer = async (...given) => answered.promise.then(() => confirm(...given));
+  await using setup = await setUp({ storage }, answer);
   const { apps, platform, register } = setup;
   const app = await register('app');
   const browser = new Browser();
   await signInAt(setup, app, browser);
-  const { promise, resolve } = Promise.withResolvers<void>();
-  apps.open = promise;
   await signOut(platform, browser);
-  await until(() => apps.tokensOf('app').length === 1);
+  await until(() => apps.tokensOf('/app').length === 1);
   // The one connection of the database is free.
   t.truthy((await signInAt(setup, app, new Browser())).claims.sub);
   t.is((await storage.logouts.findLatest(app.client.id))?.answeredAt, undefined);
-  resolve();
+  answered.resolve();
   await until(async () => (await storage.logouts.findLatest(app.client.id))?.dueAt === undefined);
 });
 
@@ -354,8 +301,8 @@ test.serial(
     passTime(86_400);
     await platform.auth.prune();
     await signOut(platform, browser);
-    await until(() => apps.tokensOf('app').length === 1);
-    t.is(decodeJwt(apps.tokensOf('app')[0]!)['sid'], claims['sid']);
+    await until(() => apps.tokensOf('/app').length === 1);
+    t.is(decodeJwt(apps.tokensOf('/app')[0]!)['sid'], claims['sid']);
   },
 );
 
@@ -384,13 +331,16 @@ test.serial(
     await platform.auth.prune();
     t.is((await database('gatehouse_grants')).length, 1);
     await signOut(platform, browser);
-    await until(() => apps.tokensOf('app').length === 1);
+    await until(() => apps.tokensOf('/app').length === 1);
   },
 );
 
-onEach(
+onEachDatabase(
   'a node that is killed when it has ended the session: another one tells the apps',
-  async (t, setup, address) => {
+  async (t, _database, address) => {
+    const storage = knexStorage(address);
+    t.teardown(async () => storage.close());
+    await using setup = await setUp({ storage, openid: true });
     const { apps, platform, register } = setup;
     let origin = platform.origin;
     const browser = new Browser((url) => new URL(url.pathname + url.search, origin));
@@ -406,24 +356,19 @@ onEach(
     ({ origin } = node);
     await t.throwsAsync(signOut(platform, browser));
     t.is(await killed.end, 'SIGKILL');
-    await until(() => apps.tokensOf('one').length + apps.tokensOf('two').length === 2);
+    await until(() => apps.tokensOf('/one').length + apps.tokensOf('/two').length === 2);
     ({ origin } = platform);
     // The session has ended.
     t.regex((await browser.open(authorizeUrl(platform, await register('three')))).html, /type="password"/);
-    t.deepEqual(apps.counts, { one: 1, two: 1 });
+    t.deepEqual(countsOf(apps), { one: 1, two: 1 });
   },
 );
 
 test('the metadata announce it with the option openid, and without there is none', async (t) => {
-  const members = ['backchannel_logout_supported', 'backchannel_logout_session_supported'];
-  for (const openid of [true, false]) {
+  for (const openid of [{ algorithm: 'ES256' }, false] as const) {
     await using platform = await startPlatform({ openid });
-    const metadata = (await (
-      await fetch(platform.url('/.well-known/oauth-authorization-server'))
-    ).json()) as object;
-    t.deepEqual(
-      Object.fromEntries(Object.entries(metadata).filter(([name]) => members.includes(name))),
-      openid ? { [members[0]!]: true, [members[1]!]: true } : {},
-    );
+    const { body } = await send(platform.url('/.well-known/oauth-authorization-server'));
+    for (const member of ['backchannel_logout_supported', 'backchannel_logout_session_supported'])
+      t.is(body![member], openid ? true : undefined);
   }
 });

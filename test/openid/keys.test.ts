@@ -33,7 +33,7 @@ onEachDatabase(
   'nodes that start at once have one key of each use, and what they sign beside rotations verifies everywhere',
   async (t, _database, address) => {
     const cluster = clusterOn(t, address);
-    const nodes = await Promise.all(Array.from({ length: 3 }, async () => cluster.start({ openid: true })));
+    const nodes = await Promise.all(Array.from({ length: 2 }, async () => cluster.start({ openid: true })));
     const storage = knexStorage(address);
     t.teardown(async () => storage.close());
     for (const use of ['token', 'id_token', 'cookie'] as const)
@@ -48,14 +48,14 @@ onEachDatabase(
       idTokens.push(await signInAt(node, app, browser));
     }
     async function rotate(): Promise<void> {
-      for (let time = 0; time < 4; time += 1)
-        await Promise.all(nodes.slice(0, 2).map(async ({ auth }) => auth.keys.rotate({ after: 0 })));
+      for (let time = 0; time < 2; time += 1)
+        await Promise.all(nodes.map(async ({ auth }) => auth.keys.rotate({ after: 0 })));
       rotation.abort();
     }
     await Promise.all([...nodes.map(keepSigning), rotate()]);
 
     const stored = await storage.keys.list('id_token');
-    t.true(stored.length > 4 && stored.length <= 9, String(stored.length));
+    t.true(stored.length > 2 && stored.length <= 5, String(stored.length));
     t.deepEqual(
       stored.map(({ generation }) => generation),
       stored.map((_key, index) => index + 1),

@@ -1,49 +1,22 @@
 import test from 'ava';
-import type { ExecutionContext } from 'ava';
 
 import { memoryStorage } from 'koa-gatehouse/adapters/memory';
 import { knexStorage } from 'koa-gatehouse/adapters/knex';
-import type { Storage } from 'koa-gatehouse';
 
 import { Browser } from '../harness/browser.ts';
 import type { Page } from '../harness/browser.ts';
 import { runCodeFlow, signIn } from '../harness/platform.ts';
 import type { RegisteredApp } from '../harness/platform.ts';
-import { ON_LOOPBACK, servePublic } from '../harness/public-server.ts';
-import type { PublicServer } from '../harness/public-server.ts';
+import { ON_LOOPBACK } from '../harness/public-server.ts';
 import { until } from '../harness/until.ts';
+import { REPORTS } from '../account/area.ts';
 import { openDeveloperPlatform, passwordOf } from '../account/developers.ts';
 import type { DeveloperPlatform } from '../account/developers.ts';
 import { countedKnex } from '../adapters/counted-knex.ts';
 import { temporaryFile } from '../adapters/temporary-file.ts';
+import { startPublicApps } from './told-apps.ts';
 
-/** Apps that answer with the status in their path. */
-async function openApps(t: ExecutionContext): Promise<PublicServer> {
-  const apps = await servePublic((request, response) => {
-    request.resume();
-    response.writeHead(Number(request.url!.slice(1))).end();
-  });
-  t.teardown(async () => apps[Symbol.asyncDispose]());
-  return apps;
-}
-
-async function open(
-  t: ExecutionContext,
-  storage: Storage,
-): Promise<DeveloperPlatform & { readonly register: (status: number) => Promise<RegisteredApp> }> {
-  const apps = await openApps(t);
-  const platform = await openDeveloperPlatform(t, { openid: true, storage }, ON_LOOPBACK);
-  return {
-    ...platform,
-    register: async (status) =>
-      platform.registerFor('dora', {
-        name: `App ${status}`,
-        grantType: 'authorization_code',
-        redirectUris: ['https://reports.example/callback'],
-        backchannelLogoutUri: `${apps.at('told.apps.example')}/${status}`,
-      }),
-  };
-}
+const OPENID = { algorithm: 'ES256' } as const;
 
 /** Signs Ann in at the apps, out, and in again. */
 async function signInAndOut(platform: DeveloperPlatform, apps: readonly RegisteredApp[]): Promise<Browser> {
@@ -57,8 +30,18 @@ async function signInAndOut(platform: DeveloperPlatform, apps: readonly Register
 
 test('users see which apps were told of their logout, and developers see it of their app', async (t) => {
   const storage = memoryStorage();
-  const platform = await open(t, storage);
-  const [fine, broken] = [await platform.register(200), await platform.register(500)];
+  // Each answers with the status in its path.
+  await using apps = await startPublicApps((path, response) =>
+    response.writeHead(Number(path.slice(1))).end(),
+  );
+  const platform = await openDeveloperPlatform(t, { openid: OPENID, storage }, ON_LOOPBACK);
+  const register = async (status: number): Promise<RegisteredApp> =>
+    platform.registerFor('dora', {
+      ...REPORTS,
+      name: `App ${status}`,
+      backchannelLogoutUri: `${apps.origin}/${status}`,
+    });
+  const [fine, broken] = [await register(200), await register(500)];
   const ann = await signInAndOut(platform, [fine, broken]);
   const list = async (): Promise<Page> => ann.open(platform.url('/account/apps'));
   let page = await list();
@@ -98,8 +81,8 @@ test('users see which apps were told of their logout, and developers see it of t
   t.is((await emil.open(platform.url(`/developer/apps/${broken.client.id}`))).status, 404);
 });
 
-for (const openid of [true, false]) {
-  test(`the page of a user's apps asks once for all apps with openid: ${openid}`, async (t) => {
+for (const openid of [OPENID, false] as const) {
+  test(`the page of a user's apps asks once for all apps with openid: ${openid !== false}`, async (t) => {
     const statements: string[] = [];
     const database = countedKnex('better-sqlite3', `sqlite:${temporaryFile()}`, (sql) =>
       statements.push(sql),
@@ -108,12 +91,7 @@ for (const openid of [true, false]) {
     const platform = await openDeveloperPlatform(t, { openid, storage: knexStorage(database) });
     const browser = await platform.signInAs('ann');
     for (const name of ['One', 'Two', 'Three']) {
-      const app = await platform.registerFor('dora', {
-        name,
-        grantType: 'authorization_code',
-        redirectUris: ['https://reports.example/callback'],
-      });
-      await runCodeFlow(platform, app, { browser });
+      await runCodeFlow(platform, await platform.registerFor('dora', { ...REPORTS, name }), { browser });
     }
     statements.length = 0;
     t.true((await browser.open(platform.url('/account/apps'))).text.includes('Three'));

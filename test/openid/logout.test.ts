@@ -9,6 +9,8 @@ import { authorizeUrl, runCodeFlow, signIn, startPlatform } from '../harness/pla
 import type { Platform, RegisteredApp } from '../harness/platform.ts';
 import { appOf, registered } from '../registration/apps.ts';
 
+/** A key of RSA takes longer to be made. */
+const OPENID = { algorithm: 'ES256' } as const;
 const BYE = 'https://reports.example/bye?from=acme';
 
 const registerApp = async (platform: Platform, fields = {}): Promise<RegisteredApp> =>
@@ -41,7 +43,7 @@ async function isLoggedIn(platform: Platform, app: RegisteredApp, browser: Brows
 
 for (const path of ['', '/auth']) {
   test(`an app signs its user out with the ID token of the session: issuer with path "${path}"`, async (t) => {
-    await using platform = await startPlatform({ openid: true }, { path });
+    await using platform = await startPlatform({ openid: OPENID }, { path });
     const app = await registerApp(platform);
     const [browser, other] = [new Browser(), new Browser()];
     const hint = await idTokenFor(platform, app, browser);
@@ -77,7 +79,7 @@ for (const path of ['', '/auth']) {
 
 test('without an ID token of the session, the user is asked', async (t) => {
   await using platform = await startPlatform({
-    openid: true,
+    openid: OPENID,
     interactions: pages({ brand: { name: 'Acme Schools' }, language: ['en', 'de'] }),
   });
   const app = await registerApp(platform);
@@ -129,15 +131,15 @@ test('without an ID token of the session, the user is asked', async (t) => {
 });
 
 test('a wrong request is refused on a page of the server, and signs nobody out', async (t) => {
-  await using platform = await startPlatform({ openid: true });
+  await using platform = await startPlatform({ openid: OPENID });
   const app = await registerApp(platform);
   const other = await registerApp(platform, { postLogoutRedirectUris: ['https://other.example/'] });
   const browser = new Browser();
   const hint = await idTokenFor(platform, app, browser);
   const { body: tokens } = await runCodeFlow(platform, app, { browser, parameters: { scope: 'openid' } });
-  const { privateKey } = await generateKeyPair('RS256');
+  const { privateKey } = await generateKeyPair('ES256');
   const forged = await new SignJWT(decodeJwt(hint))
-    .setProtectedHeader({ alg: 'RS256', typ: 'JWT' })
+    .setProtectedHeader({ alg: 'ES256', typ: 'JWT' })
     .sign(privateKey);
   const unsigned = `${Buffer.from('{"alg":"none","typ":"JWT"}').toString('base64url')}.${hint.split('.')[1]}.`;
   const noToken = 'the id_token_hint is no ID token of this server';
@@ -173,7 +175,7 @@ test('a wrong request is refused on a page of the server, and signs nobody out',
 });
 
 test('after the ID token has expired, and a key was rotated, it still says which session is meant', async (t) => {
-  await using platform = await startPlatform({ openid: { idTokenLifetime: 1 } });
+  await using platform = await startPlatform({ openid: { ...OPENID, idTokenLifetime: 1 } });
   const app = await registerApp(platform);
   const browser = new Browser();
   const hint = await idTokenFor(platform, app, browser);
@@ -189,7 +191,7 @@ test('after the ID token has expired, and a key was rotated, it still says which
 
 test('where nobody is signed in, the browser goes on only to an app that shows an ID token of its own', async (t) => {
   await using platform = await startPlatform({
-    openid: true,
+    openid: OPENID,
     clients: { registration: { scopes: ['openid'] } },
   });
   const app = await registerApp(platform);
@@ -239,7 +241,7 @@ test('the ID token of the session does not end the login of another user at the 
   let signedOut = 0;
   let hostUser: Platform['users']['all'][number] | undefined;
   await using platform = await startPlatform({
-    openid: true,
+    openid: OPENID,
     login: { currentUser: () => hostUser, signOut: () => void (signedOut += 1) },
   });
   const app = await registerApp(platform);
@@ -260,7 +262,7 @@ test('the ID token of the session does not end the login of another user at the 
 test('the logout also ends the session of the host, as the own page does', async (t) => {
   let signedOut = 0;
   await using platform = await startPlatform({
-    openid: true,
+    openid: OPENID,
     login: { currentUser: () => undefined, signOut: () => void (signedOut += 1) },
   });
   const app = await registerApp(platform);

@@ -8,8 +8,7 @@
 //   TokenService}.php (46ae8fda80b5)
 // - Nextcloud's sociallogin: zorn-v/nextcloud-social-login 6.5.4, lib/Provider/CustomOpenIDConnect.php with its Hybridauth
 //   (513d2d56c070)
-import { createHash, randomBytes } from 'node:crypto';
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import { randomBytes } from 'node:crypto';
 
 import test from 'ava';
 import type { ExecutionContext } from 'ava';
@@ -17,13 +16,18 @@ import { compactVerify, decodeJwt, decodeProtectedHeader, importJWK } from 'jose
 import type { JWK, JWTPayload } from 'jose';
 
 import { Browser } from '../harness/browser.ts';
+import { pkce } from '../harness/pkce.ts';
 import { signIn, startPlatform } from '../harness/platform.ts';
-import type { Platform, RegisteredApp } from '../harness/platform.ts';
-import { ON_LOOPBACK, servePublic } from '../harness/public-server.ts';
+import type { RegisteredApp } from '../harness/platform.ts';
+import { ON_LOOPBACK } from '../harness/public-server.ts';
 import { postForm, send } from '../harness/requests.ts';
 import type { Answer } from '../harness/requests.ts';
 import { until } from '../harness/until.ts';
 import { asClient } from '../harness/tokens.ts';
+import { startPublicApps } from './told-apps.ts';
+
+const platform = await startPlatform({ openid: true }, ON_LOOPBACK);
+test.after.always(async () => platform[Symbol.asyncDispose]());
 
 const MOODLE = 'https://moodle.example/admin/oauth2callback.php';
 const NEXTCLOUD = 'https://cloud.example/';
@@ -41,7 +45,7 @@ interface Metadata {
   readonly token_endpoint_auth_methods_supported: readonly string[];
 }
 
-async function discover(platform: Platform): Promise<Metadata> {
+async function discover(): Promise<Metadata> {
   const { status, body } = await send(`${platform.auth.issuer}/.well-known/openid-configuration`);
   if (status !== 200) throw new Error(`discovery answers with ${status}`);
   return body as unknown as Metadata;
@@ -81,9 +85,8 @@ function tokensOf(t: ExecutionContext, { status, body }: Answer): Tokens {
 
 for (const basicAuth of [false, true]) {
   test(`Moodle's OAuth 2 service, ${basicAuth ? 'with' : 'without'} "authenticate token requests via HTTP headers"`, async (t) => {
-    await using platform = await startPlatform({ openid: true });
     const app = await platform.registerApp({ name: 'Moodle', redirectUris: [MOODLE] });
-    const metadata = await discover(platform);
+    const metadata = await discover();
     // It keeps each member that ends with _endpoint, and the scopes as a line.
     t.regex(metadata.scopes_supported.join(' '), /openid.*profile.*email/);
 
@@ -132,7 +135,6 @@ for (const basicAuth of [false, true]) {
 }
 
 test("Moodle's plugin of Microsoft asks for an answer by form_post, which is refused", async (t) => {
-  await using platform = await startPlatform({ openid: true });
   const redirectUri = 'https://moodle.example/auth/oidc/';
   const app = await platform.registerApp({ name: 'Moodle', redirectUris: [redirectUri] });
   const request = {
@@ -145,18 +147,17 @@ test("Moodle's plugin of Microsoft asks for an answer by form_post, which is ref
     redirect_uri: redirectUri,
     resource: 'https://graph.microsoft.com',
   };
-  const { authorization_endpoint: endpoint } = await discover(platform);
+  const { authorization_endpoint: endpoint } = await discover();
   const page = await new Browser().open(`${endpoint}?${rawQuery(request)}`);
   t.is(page.status, 400);
   t.regex(page.text, /unsupported_response_mode/);
 });
 
 test("Nextcloud's sociallogin", async (t) => {
-  await using platform = await startPlatform({ openid: true });
   const redirectUri = `${NEXTCLOUD}apps/sociallogin/custom_oidc/acme`;
   const app = await platform.registerApp({ name: 'Nextcloud', redirectUris: [redirectUri] });
   // Its administrator copies the endpoints.
-  const metadata = await discover(platform);
+  const metadata = await discover();
   const request = {
     response_type: 'code',
     client_id: app.client.id,
@@ -193,26 +194,13 @@ async function payloadOf(t: ExecutionContext, metadata: Metadata, token: string)
   return JSON.parse(Buffer.from(payload).toString()) as JWTPayload;
 }
 
-/** Nextcloud as the server reaches it, with the logout tokens that its back channel has got. */
-async function serveNextcloud(): Promise<AsyncDisposable & { uri: string; tokens: string[] }> {
-  const tokens: string[] = [];
-  async function receive(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const chunks = await Array.fromAsync(request as AsyncIterable<Buffer>);
-    tokens.push(new URLSearchParams(Buffer.concat(chunks).toString()).get('logout_token') ?? '');
-    response.writeHead(200, { 'content-type': 'application/json; charset=utf-8' }).end('[]');
-  }
-  const server = await servePublic((request, response) => void receive(request, response));
-  const uri = `${server.at('cloud.apps.example')}/apps/user_oidc/backchannel-logout/acme`;
-  return { tokens, uri, [Symbol.asyncDispose]: async () => server[Symbol.asyncDispose]() };
-}
-
 /** Signs Ann in as user_oidc does, with its checks of the ID token. */
 async function signInToNextcloud(
   t: ExecutionContext,
   { app, browser, metadata }: { app: RegisteredApp; browser: Browser; metadata: Metadata },
 ): Promise<Tokens & { readonly claims: JWTPayload }> {
   t.true(metadata.code_challenge_methods_supported.includes('S256'));
-  const verifier = random(128);
+  const { verifier, parameters } = pkce(random(128));
   const wanted = { email: null, name: null, quota: null, groups: null };
   const request = {
     client_id: app.client.id,
@@ -222,8 +210,7 @@ async function signInToNextcloud(
     claims: JSON.stringify({ id_token: wanted, userinfo: wanted }),
     state: random(32),
     nonce: random(32),
-    code_challenge: createHash('sha256').update(verifier).digest('base64url'),
-    code_challenge_method: 'S256',
+    ...parameters,
   };
   const back = await authorizeAt(browser, `${metadata.authorization_endpoint}?${query(request)}`);
   t.is(back.searchParams.get('state'), request.state);
@@ -249,13 +236,12 @@ async function signInToNextcloud(
 }
 
 test("Nextcloud's user_oidc signs in, refreshes and logs out, with and without an ID token", async (t) => {
-  await using platform = await startPlatform({ openid: true });
   const app = await platform.registerApp({
     name: 'Nextcloud',
     redirectUris: [`${NEXTCLOUD}apps/user_oidc/code`],
     postLogoutRedirectUris: [NEXTCLOUD],
   });
-  const metadata = await discover(platform);
+  const metadata = await discover();
   const browser = new Browser();
   const tokens = await signInToNextcloud(t, { app, browser, metadata });
   const bearer = { authorization: `Bearer ${tokens.access_token}` };
@@ -277,20 +263,22 @@ test("Nextcloud's user_oidc signs in, refreshes and logs out, with and without a
 });
 
 test("Nextcloud's user_oidc accepts the logout token of the session", async (t) => {
-  await using nextcloud = await serveNextcloud();
-  await using platform = await startPlatform({ openid: true }, ON_LOOPBACK);
+  const path = '/apps/user_oidc/backchannel-logout/acme';
+  await using nextcloud = await startPublicApps((_path, response) =>
+    response.writeHead(200, { 'content-type': 'application/json; charset=utf-8' }).end('[]'),
+  );
   const app = await platform.registerApp({
     name: 'Nextcloud',
     redirectUris: [`${NEXTCLOUD}apps/user_oidc/code`],
-    backchannelLogoutUri: nextcloud.uri,
+    backchannelLogoutUri: nextcloud.origin + path,
   });
-  const metadata = await discover(platform);
+  const metadata = await discover();
   const browser = new Browser();
   const { claims: session } = await signInToNextcloud(t, { app, browser, metadata });
   await browser.submit(await browser.open(platform.url('/oauth/logout')), 'Sign out');
-  await until(() => nextcloud.tokens.length > 0);
+  await until(() => nextcloud.received.length > 0);
 
-  const claims = await payloadOf(t, metadata, nextcloud.tokens[0]!);
+  const claims = await payloadOf(t, metadata, nextcloud.tokensOf(path)[0]!);
   for (const name of ['iss', 'aud', 'iat', 'exp', 'jti', 'events']) t.true(name in claims, name);
   t.true([claims.aud].flat().includes(app.client.id));
   t.truthy((claims['events'] as Record<string, unknown>)[EVENT]);

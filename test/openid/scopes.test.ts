@@ -1,15 +1,18 @@
 import test from 'ava';
 import { decodeJwt, SignJWT, generateKeyPair } from 'jose';
+import type { JWK } from 'jose';
 
 import { Browser } from '../harness/browser.ts';
 import { authorizeUrl, people, runCodeFlow, signIn, startPlatform } from '../harness/platform.ts';
 import type { Platform, RegisteredApp, TokenAnswer } from '../harness/platform.ts';
-import { asClient, exchangeRefreshToken } from '../harness/tokens.ts';
+import { postForm, send } from '../harness/requests.ts';
+import { asClient, clientToken, exchangeRefreshToken, requestClientToken } from '../harness/tokens.ts';
 
 const MCP = 'https://platform.example/mcp';
 
 const OPTIONS = {
   openid: {
+    algorithm: 'ES256',
     scopes: { groups: { description: 'See your groups', claims: ['groups'] } },
     claims: () => ({ groups: ['staff'], email_verified: 1, nickname: 'Annie', iss: 'https://evil.example' }),
   },
@@ -23,15 +26,9 @@ async function userinfo(
   token: string,
   init: RequestInit = {},
 ): Promise<{ status: number; headers: Headers; body: Record<string, unknown> }> {
-  const response = await fetch(platform.url('/oauth/userinfo'), {
-    headers: { authorization: `Bearer ${token}` },
-    ...init,
-  });
-  return {
-    status: response.status,
-    headers: response.headers,
-    body: JSON.parse((await response.text()) || '{}') as Record<string, unknown>,
-  };
+  const headers = { authorization: `Bearer ${token}` };
+  const { body = {}, ...answer } = await send(platform.url('/oauth/userinfo'), { headers, ...init });
+  return { ...answer, body };
 }
 
 async function tokensFor(
@@ -41,6 +38,10 @@ async function tokensFor(
   more: Record<string, string> = {},
 ): Promise<TokenAnswer['body'] & { id_token?: string }> {
   return (await runCodeFlow(platform, app, { parameters: { scope, ...more } })).body;
+}
+
+async function keysOf(platform: Platform): Promise<JWK[]> {
+  return (await send(platform.url('/oauth/jwks'))).body!['keys'] as JWK[];
 }
 
 test('openid gives who the user is, and nothing else, also to an app that may have all permissions', async (t) => {
@@ -61,33 +62,16 @@ test('openid gives who the user is, and nothing else, also to an app that may ha
       message: 'The access token has expired, or was not issued by this server for this API.',
     });
   }
-  const refresh = { grant_type: 'refresh_token', ...asClient(app) };
-  const refreshed = await platform.token({
-    ...refresh,
-    refresh_token: tokens.refresh_token,
-    scope: 'openid',
-  });
+  const refreshed = await exchangeRefreshToken(platform, app, tokens.refresh_token, { scope: 'openid' });
   t.is(refreshed.body.scope, 'openid');
   t.is((await platform.api('/schools', refreshed.body.access_token)).status, 401);
-  const wider = await platform.token({
-    ...refresh,
-    refresh_token: refreshed.body.refresh_token,
-    scope: 'openid schools:read',
-  });
-  t.like(wider, { status: 400, body: { error: 'invalid_scope' } });
-  // An ID token has to be asked for.
-  const withoutId = await platform.token({
-    ...refresh,
-    refresh_token: refreshed.body.refresh_token,
-    scope: 'email',
-  });
-  t.like(withoutId, { status: 400, body: { error: 'invalid_scope' } });
-
-  const introspected = await fetch(platform.url('/oauth/introspect'), {
-    method: 'POST',
-    body: new URLSearchParams({ token: tokens.access_token, ...asClient(app) }),
-  });
-  t.like(await introspected.json(), {
+  // Neither a wider one, nor without an ID token, which has to be asked for.
+  for (const scope of ['openid schools:read', 'email']) {
+    const refused = await exchangeRefreshToken(platform, app, refreshed.body.refresh_token, { scope });
+    t.like(refused, { status: 400, body: { error: 'invalid_scope' } });
+  }
+  const fields = { token: tokens.access_token, ...asClient(app) };
+  t.like((await postForm(platform.url('/oauth/introspect'), fields)).body, {
     active: true,
     scope: 'openid email',
     aud: String(platform.url('/oauth/userinfo')),
@@ -176,34 +160,34 @@ test('scopes that an app may not have, or that do not belong together, are refus
   t.is(body.scope, 'schools:read');
 
   const service = await platform.registerService(['view_schools']);
-  const own = { ...asClient(service), scope: 'openid' };
-  t.like(await platform.token({ grant_type: 'client_credentials', ...own }), {
+  t.like(await requestClientToken(platform, service, { scope: 'openid' }), {
     status: 400,
     body: { error: 'invalid_scope', error_description: 'requested scope is not allowed: openid' },
   });
   const device = await platform.registerApp({ grantType: 'device_code', redirectUris: [] });
-  const started = await fetch(platform.url('/oauth/device_authorization'), {
-    method: 'POST',
-    body: new URLSearchParams({ ...asClient(device), scope: 'openid' }),
-  });
-  t.like(await started.json(), { error: 'invalid_scope' });
+  const fields = { ...asClient(device), scope: 'openid' };
+  const started = await postForm(platform.url('/oauth/device_authorization'), fields);
+  t.like(started.body, { error: 'invalid_scope' });
 });
 
 test('email_verified is about the address that it comes with', async (t) => {
   const users = people();
   Object.assign(users.all[0]!, { email_verified: true });
   for (const [openid, expected] of [
-    [true, { sub: '1', email: 'ann@school.example', email_verified: true }],
+    [{}, { sub: '1', email: 'ann@school.example', email_verified: true }],
     [{ claims: () => ({ email: 'new@school.example' }) }, { sub: '1', email: 'new@school.example' }],
   ] as const) {
-    await using platform = await startPlatform({ users, openid });
+    await using platform = await startPlatform({ users, openid: { algorithm: 'ES256', ...openid } });
     const { access_token: token } = await tokensFor(platform, await platform.registerApp(), 'openid email');
     t.deepEqual((await userinfo(platform, token)).body, expected);
   }
 });
 
 test('userinfo is for access tokens with openid, and an ID token is for its app alone', async (t) => {
-  await using platform = await startPlatform(OPTIONS);
+  await using platform = await startPlatform({
+    ...OPTIONS,
+    openid: { ...OPTIONS.openid, algorithm: 'RS256' },
+  });
   const app = await platform.registerApp();
   const tokens = await tokensFor(platform, app, 'openid email');
   // `email_verified` is no boolean, and the other claims belong to no granted scope.
@@ -232,20 +216,15 @@ test('userinfo is for access tokens with openid, and an ID token is for its app 
   t.regex(preflight.headers.get('access-control-allow-headers')!, /authorization/i);
 
   const ofApi = (await tokensFor(platform, app, 'schools:read')).access_token;
-  const ofService = await platform.registerService(['view_schools']);
-  const credentials = asClient(ofService);
-  const own = (await platform.token({ grant_type: 'client_credentials', ...credentials })).body.access_token;
+  const own = await clientToken(platform, await platform.registerService(['view_schools']));
   const { privateKey } = await generateKeyPair('RS256');
   const claims = decodeJwt(tokens.access_token);
   const forged = await new SignJWT(claims)
     .setProtectedHeader({ alg: 'RS256', typ: 'at+jwt' })
     .sign(privateKey);
-  const jwks = (await (await fetch(platform.url('/oauth/jwks'))).json()) as {
-    keys: { kid: string; n?: string }[];
-  };
-  const rsa = jwks.keys.find(({ n }) => n !== undefined)!;
+  const rsa = (await keysOf(platform)).find(({ n }) => n !== undefined)!;
   const confused = await new SignJWT(claims)
-    .setProtectedHeader({ alg: 'HS256', typ: 'at+jwt', kid: rsa.kid })
+    .setProtectedHeader({ alg: 'HS256', typ: 'at+jwt', kid: rsa.kid! })
     .sign(Buffer.from(JSON.stringify(rsa)));
   const unsigned = `${Buffer.from('{"alg":"none","typ":"at+jwt"}').toString('base64url')}.${tokens.access_token.split('.')[1]}.`;
   for (const wrong of [ofApi, own, tokens.id_token!, tokens.refresh_token, forged, confused, unsigned, 'x']) {
@@ -282,11 +261,7 @@ test('off, nothing of it is there', async (t) => {
   const app = await platform.registerApp();
   for (const path of ['/.well-known/openid-configuration', '/oauth/userinfo'])
     t.is((await fetch(platform.url(path))).status, 404);
-  const jwks = (await (await fetch(platform.url('/oauth/jwks'))).json()) as { keys: { kty: string }[] };
-  t.deepEqual(
-    jwks.keys.map(({ kty }) => kty),
-    ['EC'],
-  );
+  t.like(await keysOf(platform), { length: 1, 0: { kty: 'EC' } });
   const browser = new Browser(platform.reach);
   await signIn(browser, await browser.open(platform.url('/oauth/login')));
   const { location } = await browser.open(authorizeUrl(platform, app, { scope: 'openid' }));

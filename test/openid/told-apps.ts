@@ -1,6 +1,4 @@
-import { createServer } from 'node:http';
-import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 
 import type { ExecutionContext } from 'ava';
 import { generateKeyPair, SignJWT } from 'jose';
@@ -13,6 +11,8 @@ import { ANSWER_TIMEOUT, createLogoutSender } from '../../lib/openid/logout-send
 import type { LogoutSender } from '../../lib/openid/logout-sender.ts';
 import { completeClient } from '../harness/client.ts';
 import { recordingLogger } from '../harness/platform.ts';
+import { servePublic } from '../harness/public-server.ts';
+import { serve } from '../harness/serve.ts';
 
 export const KEYS: { readonly privateKey: CryptoKey; readonly publicKey: CryptoKey } =
   await generateKeyPair('RS256');
@@ -26,9 +26,9 @@ export interface Apps extends AsyncDisposable {
   tokensOf(path: string): readonly string[];
 }
 
-export type Answer = (path: string, response: ServerResponse, count: number) => void;
+export type Answer = (path: string, response: ServerResponse, count: number) => unknown;
 
-export async function startApps(answer: Answer): Promise<Apps> {
+function receiver(answer: Answer): Pick<Apps, 'received' | 'tokensOf'> & { listener: RequestListener } {
   const received: Apps['received'] = [];
   async function receive(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const chunks = await Array.fromAsync(request as AsyncIterable<Buffer>);
@@ -39,21 +39,21 @@ export async function startApps(answer: Answer): Promise<Apps> {
   }
   const tokensOf = (path: string): string[] =>
     received.filter((one) => one.path === path).map(({ token }) => token);
-  const server = createServer((request, response) => void receive(request, response));
-  await new Promise<void>((resolve) => {
-    server.listen(0, '127.0.0.1', resolve);
-  });
-  return {
-    origin: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    received,
-    tokensOf,
-    async [Symbol.asyncDispose]() {
-      server.closeAllConnections();
-      await new Promise((resolve) => {
-        server.close(resolve);
-      });
-    },
-  };
+  return { received, tokensOf, listener: (request, response) => void receive(request, response) };
+}
+
+/** Apps on loopback. */
+export async function startApps(answer: Answer): Promise<Apps> {
+  const { listener, ...apps } = receiver(answer);
+  return { ...apps, ...(await serve(() => listener)) };
+}
+
+/** Apps that pass for public ones, see `ON_LOOPBACK`. */
+export async function startPublicApps(answer: Answer = confirm): Promise<Apps> {
+  const { listener, ...apps } = receiver(answer);
+  const server = await servePublic(listener);
+  const stop = async (): Promise<void> => server[Symbol.asyncDispose]();
+  return { ...apps, origin: server.at('told.apps.example'), [Symbol.asyncDispose]: stop };
 }
 
 export const confirm: Answer = (_path, response) => void response.writeHead(200).end();

@@ -11,39 +11,29 @@ const HEAD =
   'POST /oauth/token HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/x-www-form-urlencoded\r\n';
 const BODY = `client_secret=${SECRET}`;
 
-/** Requests that end early, or are followed by bytes that are no request. */
-const BROKEN: Readonly<Record<string, string>> = {
-  'followed by bytes that are no request': `${HEAD}Content-Length: ${BODY.length}\r\n\r\n${BODY}${BODY}\r\n\r\n`,
-  'that ends early': `${HEAD}Content-Length: 500\r\n\r\n${BODY}`,
-  'with a chunk of no length': `${HEAD}Transfer-Encoding: chunked\r\n\r\n${BODY}\r\n`,
-};
-
-for (const [what, bytes] of Object.entries(BROKEN)) {
-  for (const end of ['closed', 'reset'] as const) {
-    test(`a request ${what}, on a connection that is ${end}, logs neither an error nor a secret`, async (t) => {
-      await using platform = await startPlatform({}, { app: ({ auth }) => auth.callback() });
+test('a request that ends early, or is followed by bytes that are none, logs neither an error nor a secret', async (t) => {
+  await using platform = await startPlatform({}, { app: ({ auth }) => auth.callback() });
+  for (const bytes of [
+    `${HEAD}Content-Length: ${BODY.length}\r\n\r\n${BODY}${BODY}\r\n\r\n`,
+    `${HEAD}Content-Length: 500\r\n\r\n${BODY}`,
+    `${HEAD}Transfer-Encoding: chunked\r\n\r\n${BODY}\r\n`,
+  ]) {
+    for (const end of ['end', 'resetAndDestroy'] as const) {
       const socket = connect(Number(new URL(platform.origin).port), '127.0.0.1');
       socket.on('error', () => {});
-      socket.write(bytes, () => {
-        if (end === 'closed') socket.end();
-        else socket.resetAndDestroy();
-      });
+      socket.write(bytes, () => socket[end]());
       socket.resume();
       await once(socket, 'close');
       // Connections are handled in order: after this response the server has handled the end of the other connection.
       t.is((await platform.token({ grant_type: 'none' })).status, 400);
-
-      const { lines } = platform.logger;
-      t.deepEqual(
-        lines.filter(({ level }) => level === 'error'),
-        [],
-      );
-      t.false(inspect(lines, { depth: 9, maxStringLength: null }).includes(SECRET));
-      const bytesOfSecret = [...Buffer.from(SECRET)].join(',');
-      t.false(JSON.stringify(lines, textOfErrors).includes(bytesOfSecret), 'nor as numbers');
-    });
+    }
   }
-}
+  const { lines } = platform.logger;
+  t.false(lines.some(({ level }) => level === 'error'));
+  t.false(inspect(lines, { depth: 9, maxStringLength: null }).includes(SECRET));
+  const bytesOfSecret = [...Buffer.from(SECRET)].join(',');
+  t.false(JSON.stringify(lines, textOfErrors).includes(bytesOfSecret), 'nor as numbers');
+});
 
 /** Writes an error as loggers do: with all its properties. */
 function textOfErrors(_name: string, value: unknown): unknown {

@@ -112,3 +112,19 @@ for (const { name, seen, path } of ISSUERS) {
     for (const { at } of lines) t.regex(at, /\/oauth\/(?:authorize|interaction|login|logout)\b/);
   });
 }
+
+test('a copied session cookie does not work after the logout', async (t) => {
+  await using platform = await startPlatform();
+  const app = await platform.registerApp({ firstParty: true });
+  const browser = new Browser();
+  await authorize(platform, app, { browser });
+  const cookie = browser.cookies.map(({ name, value }) => `${name}=${value}`).join('; ');
+  const ask = authorizeUrl(platform, app, { prompt: 'none' });
+  const before = await new Browser().get(ask, { cookie });
+  t.truthy(before.location?.searchParams.get('code'));
+  await browser.submit(await browser.open(platform.url('/oauth/logout')), 'Sign out');
+  const refused = await new Browser().get(ask, { cookie });
+  t.is(refused.location?.searchParams.get('error'), 'login_required');
+  const page = await new Browser().get(platform.url('/account/apps'), { cookie });
+  t.is(page.location?.pathname, '/oauth/login');
+});
