@@ -3,19 +3,16 @@ import test from 'ava';
 
 import { Agent } from '../harness/agent.ts';
 import { Browser } from '../harness/browser.ts';
-import { startForScripts, temporaryDirectory } from './running-example.ts';
+import { signIn } from '../harness/platform.ts';
+import { serveExample } from './served-example.ts';
 
 /*
  * An agent that knows only the URL of the endpoint renames a school: the challenge leads it to the server, and the user to the
  * login page and the consent page. Disconnecting the agent stops its next call.
  */
-const directory = await temporaryDirectory();
-const example = await startForScripts({ dataDirectory: directory.path });
+const example = await serveExample();
 const { announced } = example;
-test.after.always(async () => {
-  await example.stop();
-  await directory[Symbol.asyncDispose]();
-});
+test.after.always(async () => example[Symbol.asyncDispose]());
 
 const URL_OF_TOOLS = new URL(`${announced.base_url}/mcp`);
 const app = announced.clients.find(({ name }) => name === 'Command line')!;
@@ -50,10 +47,8 @@ for (const [what, appName, given] of [
 
       const user = announced.users.find(({ permissions }) => permissions.includes('edit_schools'))!;
       const browser = new Browser();
-      let page = await browser.open(agent.authorizationUrl!);
-      page = await browser.follow(
-        await browser.submit(page, 'Sign in', { login: user.login, password: user.password }),
-      );
+      const login = await browser.open(agent.authorizationUrl!);
+      let page = await signIn(browser, login, user.login, user.password);
       t.true(page.text.includes('Larkfield schools for agents'));
       page = await browser.follow(await browser.submit(page, 'Authorize'));
       await first.finishAuth((page.location ?? page.url).searchParams);

@@ -1,7 +1,7 @@
 import { mariadb } from '../adapters/databases.ts';
 import { connect, MARIADB } from '../adapters/servers.ts';
 import { postJson } from '../harness/requests.ts';
-import { startForScripts, temporaryDirectory } from './running-example.ts';
+import { serveExample } from './served-example.ts';
 import { clientToken } from './tokens.ts';
 
 mariadb.register('names in any script are stored in a database whose default is latin1', async (t) => {
@@ -9,11 +9,7 @@ mariadb.register('names in any script are stored in a database whose default is 
   const database = connect(MARIADB, address);
   await database.raw(`alter database ${new URL(address).pathname.slice(1)} character set latin1`);
   await database.destroy();
-  await using directory = await temporaryDirectory();
-  await using example = await startForScripts({
-    dataDirectory: directory.path,
-    environment: { DATABASE_URL: address },
-  });
+  await using example = await serveExample({ environment: { DATABASE_URL: address } });
   const { announced } = example;
   const name = 'Szkoła w Łodzi, 学校 🎒';
   const created = await postJson(

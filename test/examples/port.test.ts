@@ -1,7 +1,5 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { createServer } from 'node:net';
-import type { AddressInfo } from 'node:net';
 import { join, resolve } from 'node:path';
 import { createInterface } from 'node:readline';
 import { text } from 'node:stream/consumers';
@@ -21,48 +19,51 @@ async function firstLine({ stdout, stderr }: ReturnType<typeof start>): Promise<
 }
 
 /** Starts an example with the command in its first lines, on a port. */
-function start(name: string, port: number) {
+function start(name: string, port: number, environment: Record<string, string> = {}) {
   return spawn(process.execPath, ['--conditions=gatehouse:source', join(ROOT, 'examples', `${name}.ts`)], {
     cwd: ROOT,
-    env: { ...process.env, PORT: String(port), DATABASE_URL: `sqlite:${temporaryFile()}` },
+    env: {
+      ...process.env,
+      PORT: String(port),
+      DATABASE_URL: `sqlite:${temporaryFile()}`,
+      ...environment,
+    },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
 }
 
 for (const name of ['embed', 'own-pages', 'own-users-knex', 'service', 'two-nodes']) {
   test(`${name} uses PORT, and prints nothing when the port is in use`, async (t) => {
-    const occupying = createServer().listen(0, '127.0.0.1');
-    t.teardown(() => occupying.close());
-    await once(occupying, 'listening');
-    const refused = start(name, (occupying.address() as AddressInfo).port);
-    t.teardown(() => refused.kill());
-    const [out, errors, [code]] = await Promise.all([
-      text(refused.stdout),
-      text(refused.stderr),
-      once(refused, 'exit'),
-    ]);
-    t.is(out, '');
-    t.regex(errors, /EADDRINUSE/);
-    t.is(code, 1);
-
     const port = await freePort();
+    const origin = `http://localhost:${port}`;
     const running = start(name, port);
     t.teardown(() => running.kill());
     const line = await firstLine(running);
-    t.true(line.includes(`http://localhost:${port}`), line);
-    const metadata = `http://localhost:${port}/.well-known/oauth-authorization-server`;
-    t.is((await fetch(metadata)).status, 200);
+    t.true(line.includes(origin), line);
+    t.is((await fetch(`${origin}/.well-known/oauth-authorization-server`)).status, 200);
+    if (name.startsWith('own-')) {
+      const [link = ''] = /http:[^\s,]+/.exec(line) ?? [];
+      t.regex(await (await fetch(link)).text(), /type="password"/);
+    }
+
+    const refused = start(name, port);
+    t.teardown(() => refused.kill());
+    const ended = once(refused, 'exit');
+    t.is(await text(refused.stdout), '');
+    t.regex(await text(refused.stderr), /EADDRINUSE/);
+    t.deepEqual(await ended, [1, null]);
   });
 }
 
-for (const name of ['own-pages', 'own-users-knex']) {
-  test(`the link that ${name} prints leads to its login page`, async (t) => {
-    const running = start(name, await freePort());
-    t.teardown(() => running.kill());
-    const line = await firstLine(running);
-    const [link = ''] = /http:[^\s,]+/.exec(line) ?? [];
-    const page = await fetch(link);
-    t.is(page.status, 200, `${link}: ${await page.clone().text()}`);
-    t.regex(await page.text(), /type="password"/);
+for (const [name, line] of [
+  ['device', 'Usage: node device.ts ISSUER CLIENT_ID'],
+  ['resource-server', 'Set ISSUER, CLIENT_ID and CLIENT_SECRET, such as ISSUER=http://localhost:3000 ...'],
+  ['two-nodes', 'Set DATABASE_URL to an empty PostgreSQL database, such as postgres://localhost/gatehouse'],
+] as const) {
+  test(`${name} without what it needs prints one line`, async (t) => {
+    const child = start(name, 0, { DATABASE_URL: '' });
+    const ended = once(child, 'exit');
+    t.is(await text(child.stderr), `${line}\n`);
+    t.deepEqual(await ended, [2, null]);
   });
 }

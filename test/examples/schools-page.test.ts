@@ -3,18 +3,14 @@ import type { Page } from 'playwright-core';
 
 import { chromiumTest, openTab } from '../browser/chromium.ts';
 import { serve } from '../harness/serve.ts';
-import { startForScripts, temporaryDirectory } from './running-example.ts';
+import { serveExample } from './served-example.ts';
 import { violationsOf } from './violations.ts';
 
-const directory = await temporaryDirectory();
-const { announced, ...example } = await startForScripts({ dataDirectory: directory.path });
-const { base_url: baseUrl, users } = announced;
+const example = await serveExample();
+const { base_url: baseUrl, users } = example.announced;
 const browserTest = chromiumTest();
 
-test.after.always(async () => {
-  await example.stop();
-  await directory[Symbol.asyncDispose]();
-});
+test.after.always(async () => example[Symbol.asyncDispose]());
 
 browserTest('a user signs in and renames a school, without a token', async (t) => {
   await using page = await openTab();
@@ -39,10 +35,8 @@ browserTest(
   async (t) => {
     await using page = await openTab();
     await signIn(page, 'ruth@platform.example');
-    await page
-      .getByRole('button', { name: /^Rename/ })
-      .first()
-      .click();
+    const rename = page.getByRole('button', { name: /^Rename/ }).first();
+    await rename.click();
     await page.getByText('Missing permission to edit schools.').waitFor();
 
     const other = await page.context().newPage();
@@ -52,10 +46,7 @@ browserTest(
       .getByText(/signed out/i)
       .first()
       .waitFor();
-    await page
-      .getByRole('button', { name: /^Rename/ })
-      .first()
-      .click();
+    await rename.click();
     await page.getByRole('link', { name: 'Sign in' }).waitFor();
     t.deepEqual(await violationsOf(page, 'schools-page-signed-out'), []);
   },

@@ -40,12 +40,6 @@ function written(value: unknown): string {
   return [String(value), inspect(value, options), JSON.stringify(value), ...own].join('\n');
 }
 
-test('no output of a client object contains the key', (t) => {
-  const client = new PdfClient({ apiKey: KEY, headers: { 'x-other-key': KEY } });
-  t.false(written(client).includes(KEY));
-  t.is(JSON.stringify(client), '{}');
-});
-
 test('no error and no hook contains the key', async (t) => {
   const echo = answer(401, `The key "${KEY}" is unknown`, { 'x-key': KEY, 'content-type': 'text/plain' });
   await using echoing = await faultServer(echo);
@@ -70,8 +64,7 @@ test('no error and no hook contains the key', async (t) => {
     errorOf(clientOf(echoing, options).extract('/not/there')),
   ]);
   for (const error of [...errors, ...events]) t.false(written(error).includes(KEY), inspect(error));
-  t.is(errors[0].answer?.body, 'The key "[API key]" is unknown');
-  t.is(errors[0].answer?.headers['x-key'], '[API key]');
+  t.like(errors[0].answer, { body: 'The key "[API key]" is unknown', headers: { 'x-key': '[API key]' } });
   t.is(
     errors[0].message,
     `The PDF service answered ${echoing.origin}/extract with 401: The key "[API key]" is unknown`,
@@ -79,26 +72,22 @@ test('no error and no hook contains the key', async (t) => {
   t.true(events.length > 10);
 });
 
-test('an image stream contains nothing of the request', async (t) => {
+test('no output of a client and of an image stream contains the key', async (t) => {
   await using service = await faultServer(png);
-  const image = await clientOf(service, { apiKey: KEY }).renderStream(PDF);
-  t.false(written(image).includes(KEY));
+  const client = clientOf(service, { apiKey: KEY, headers: { 'x-other-key': KEY } });
+  const image = await client.renderStream(PDF);
+  for (const value of [client, image]) t.false(written(value).includes(KEY));
+  t.is(JSON.stringify(client), '{}');
   image.stream.destroy();
 });
 
-for (const [what, apiKey] of Object.entries<unknown>({
-  'a line break inside': `${KEY}\r\nX-Evil: 1`,
-  'a line break at the end': `${KEY}\n`,
-  'a space inside': `${KEY} ${KEY}`,
-  'letters beyond ASCII': `${KEY}é`,
-  'another type': { KEY },
-})) {
-  test(`a key with ${what} is an error that does not contain it`, (t) => {
-    const error = t.throws(() => new PdfClient({ apiKey: apiKey as string }), { instanceOf: ConfigError });
-    t.is(
-      error.message,
-      'apiKey: give a string of visible ASCII characters; one that was read from a file may end with a line break',
-    );
+test('a key that no header field can have is an error that does not contain it', (t) => {
+  for (const apiKey of [`${KEY}\r\nX-Evil: 1`, `${KEY}\n`, `${KEY} ${KEY}`, `${KEY}é`, { KEY }]) {
+    const error = t.throws(() => new PdfClient({ apiKey: apiKey as string }), {
+      instanceOf: ConfigError,
+      message:
+        'apiKey: give a string of visible ASCII characters; one that was read from a file may end with a line break',
+    });
     t.false(written(error).includes(KEY));
-  });
-}
+  }
+});

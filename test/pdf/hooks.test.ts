@@ -57,11 +57,9 @@ test('progress increases up to the total, and starts again with each attempt', a
 
 test('for a stream of unknown size onUploadProgress gets no total', async (t) => {
   await using service = await faultServer(json(TREE));
-  const totals = new Set<number | undefined>();
   await clientOf(service).extract(new Blob([PDF]).stream(), {
-    onUploadProgress: ({ total }) => totals.add(total),
+    onUploadProgress: ({ total }) => t.is(total, undefined),
   });
-  t.deepEqual([...totals], [undefined]);
 });
 
 const failure = new Error('Mine');
@@ -69,21 +67,19 @@ function fail(): never {
   throw failure;
 }
 
-for (const [what, { hooks, callbacks, requests }] of Object.entries({
-  onRequest: { hooks: { onRequest: fail }, callbacks: {}, requests: 0 },
-  onResponse: { hooks: { onResponse: fail }, callbacks: {}, requests: 1 },
-  onRetry: { hooks: { onRetry: fail }, callbacks: {}, requests: 1 },
-  onDownloadProgress: { hooks: {}, callbacks: { onDownloadProgress: fail }, requests: 2 },
-})) {
-  test(`an error of ${what} ends the call and is its rejection`, async (t) => {
+for (const [name, requests] of [
+  ['onRequest', 0],
+  ['onResponse', 1],
+  ['onRetry', 1],
+  ['onUploadProgress', 1],
+  ['onDownloadProgress', 2],
+] as const) {
+  test(`an error of ${name} ends the call and is its rejection`, async (t) => {
     await using service = await faultServer(answer(503, ''), json(TREE));
-    t.is(await t.throwsAsync(clientOf(service, { hooks }).extract(PDF, callbacks)), failure);
-    t.is(service.received.length, requests);
+    const given = { [name]: fail };
+    const [hooks, options] = name.endsWith('Progress') ? [{}, given] : [given, {}];
+    t.is(await t.throwsAsync(clientOf(service, { hooks }).extract(PDF, options)), failure);
+    if (name === 'onUploadProgress') t.true(service.received.length <= 1);
+    else t.is(service.received.length, requests);
   });
 }
-
-test('an error of onUploadProgress ends the call and is its rejection', async (t) => {
-  await using service = await faultServer((request) => request.resume());
-  t.is(await t.throwsAsync(clientOf(service).extract(PDF, { onUploadProgress: fail })), failure);
-  t.true(service.received.length <= 1);
-});

@@ -15,217 +15,151 @@ import { PDF, clientOf, errorOf } from './clients.ts';
 import { TREE, faultServer, formOf, json } from './fault-server.ts';
 
 const folder = await mkdtemp(join(tmpdir(), 'gatehouse-inputs-'));
-const path = join(folder, 'Jahresbericht „2026“.pdf');
+const filename = 'Jahresbericht „2026“.pdf';
+const path = join(folder, filename);
 await writeFile(path, PDF);
 await writeFile(join(folder, 'empty.pdf'), '');
 await symlink(path, join(folder, 'link.pdf'));
 
 test.after.always(() => rm(folder, { recursive: true }));
 
-const INPUTS: Record<string, { input: () => PdfInput | Promise<PdfInput>; name: string; chunked?: true }> = {
-  'a path': { input: () => path, name: 'Jahresbericht „2026“.pdf' },
-  'a path to a symbolic link': { input: () => join(folder, 'link.pdf'), name: 'link.pdf' },
-  '{ path }': { input: () => ({ path }), name: 'Jahresbericht „2026“.pdf' },
-  '{ path, filename }': { input: () => ({ path, filename: 'report.pdf' }), name: 'report.pdf' },
-  bytes: { input: () => PDF, name: 'document.pdf' },
-  'a part of a buffer': {
-    input: () => Buffer.concat([Buffer.from('no'), PDF]).subarray(2),
-    name: 'document.pdf',
-  },
-  'a Blob': { input: () => new Blob([PDF]), name: 'document.pdf' },
-  'a File': { input: () => new File([PDF], 'own.pdf'), name: 'own.pdf' },
-  'a Blob of a file': { input: () => openAsBlob(path), name: 'document.pdf' },
-  '{ data, filename }': { input: () => ({ data: PDF, filename: 'a.pdf' }), name: 'a.pdf' },
-  '{ data } with a Blob': { input: () => ({ data: new File([PDF], 'b.pdf') }), name: 'b.pdf' },
-  'a stream': { input: () => createReadStream(path), name: 'document.pdf', chunked: true },
-  'a web stream': { input: () => new Blob([PDF]).stream(), name: 'document.pdf', chunked: true },
-  '{ stream, filename, size }': {
-    input: () => ({ stream: createReadStream(path), filename: 's.pdf', size: PDF.byteLength }),
-    name: 's.pdf',
-  },
-  'a file of formidable': {
-    input: () => ({
-      filepath: path,
-      originalFilename: 'sent.pdf',
-      mimetype: null,
-      size: 1,
-      newFilename: 'x',
-    }),
-    name: 'sent.pdf',
-  },
-  'a file of multer on disk': {
-    input: () => ({ path, originalname: 'disk.pdf', filename: '5f3a', fieldname: 'file', size: 1 }),
-    name: 'disk.pdf',
-  },
-  'a file of multer in memory': {
-    input: () => ({ buffer: Buffer.from(PDF), originalname: 'memory.pdf', fieldname: 'file', size: 1 }),
-    name: 'memory.pdf',
-  },
-};
-
-for (const [what, { input, name, chunked = false }] of Object.entries(INPUTS)) {
-  for (const call of ['extract', 'render'] as const) {
-    test(`${call}: ${what} is sent as the part "file"`, async (t) => {
-      await using service = await faultServer(json(TREE));
-      const sent = clientOf(service)[call](await input());
-      if (call === 'extract') t.deepEqual(await sent, TREE);
-      else await errorOf(sent);
-      const [received] = service.received;
-      t.is(received!.url, `/${call}`);
-      const length = received!.headers['content-length'];
-      t.is(length, chunked ? undefined : String(received!.body.byteLength));
-      t.deepEqual(await formOf(received!), {
-        parts: 1,
-        name,
-        type: 'application/pdf',
-        bytes: Buffer.from(PDF),
-      });
-    });
-  }
-}
-
-for (const [what, input] of Object.entries<PdfInput>({
-  'a string': ' HTTPS://EXAMPLE.com/A b.pdf?x=1#page=2 ',
-  'a URL': new URL('https://example.com/A%20b.pdf?x=1#page=2'),
-  '{ url }': { url: 'https://example.com/A b.pdf?x=1' },
-})) {
-  test(`the https URL of a PDF, as ${what}, is sent as JSON, normalised`, async (t) => {
+const size = PDF.byteLength;
+for (const [what, input, name] of [
+  ['a path', path, filename],
+  ['a path to a symbolic link', join(folder, 'link.pdf'), 'link.pdf'],
+  ['{ path }', { path }, filename],
+  ['{ path, filename }', { path, filename: 'report.pdf' }, 'report.pdf'],
+  ['bytes', PDF, 'document.pdf'],
+  ['a part of a buffer', Buffer.concat([Buffer.from('no'), PDF]).subarray(2), 'document.pdf'],
+  ['a Blob', new Blob([PDF]), 'document.pdf'],
+  ['a File', new File([PDF], 'own.pdf'), 'own.pdf'],
+  ['a Blob of a file', await openAsBlob(path), 'document.pdf'],
+  ['{ data, filename }', { data: PDF, filename: 'a.pdf' }, 'a.pdf'],
+  ['{ data } with a Blob', { data: new File([PDF], 'b.pdf') }, 'b.pdf'],
+  ['a stream', createReadStream(path), 'document.pdf'],
+  ['a web stream', new Blob([PDF]).stream(), 'document.pdf'],
+  ['a stream with its size', { stream: createReadStream(path), filename: 's.pdf', size }, 's.pdf'],
+] satisfies [string, PdfInput, string][]) {
+  test(`${what} is sent as the part "file"`, async (t) => {
     await using service = await faultServer(json(TREE));
     t.deepEqual(await clientOf(service).extract(input), TREE);
-    const { headers, body } = service.received[0]!;
+    const [received] = service.received;
+    t.is(received!.url, '/extract');
+    const isChunked = what === 'a stream' || what === 'a web stream';
+    const length = isChunked ? undefined : String(received!.body.byteLength);
+    t.is(received!.headers['content-length'], length);
+    const form = { parts: 1, name, type: 'application/pdf', bytes: Buffer.from(PDF) };
+    t.deepEqual(await formOf(received!), form);
+  });
+}
+
+test('the https URL of a PDF is sent as JSON, normalised', async (t) => {
+  await using service = await faultServer(json(TREE));
+  for (const input of [
+    ' HTTPS://EXAMPLE.com/A b.pdf?x=1#page=2 ',
+    new URL('https://example.com/A%20b.pdf?x=1#page=2'),
+    { url: 'https://example.com/A b.pdf?x=1' },
+  ]) {
+    t.deepEqual(await clientOf(service).extract(input), TREE);
+    const { headers, body } = service.received.at(-1)!;
     t.is(headers['content-type'], 'application/json');
     t.is(headers['content-length'], String(body.byteLength));
     t.deepEqual(JSON.parse(body.toString()), { url: 'https://example.com/A%20b.pdf?x=1' });
-  });
-}
+  }
+});
 
 const SEVERAL = 'Several PDFs were passed, but one is expected. Pass them one by one.';
 const NONE = 'There is no PDF. Pass a path, an https URL, an uploaded file, a Blob, bytes or a stream.';
 const NO_URL = 'The URL of the PDF is not valid. Pass an absolute URL.';
+const NO_PATH = 'A string must be the https URL of a PDF, or the path of a file if localFiles is true.';
 const EMPTY = 'The PDF is empty.';
 const CREDENTIALS = 'The URL of a PDF must not contain credentials. Fetch it yourself, and pass the bytes.';
+const SIZE = 'The size of a stream must be a whole number of bytes, at least 1.';
 
-const REFUSED: readonly [what: string, input: unknown, message: string][] = [
-  ['an http URL', 'http://example.com/a.pdf', 'The URL of a PDF must be https, not http.'],
-  ['a file URL', pathToFileURL(path).href, 'The URL of a PDF must be https, not file.'],
-  ['a file URL object', pathToFileURL(path), 'The URL of a PDF must be https, not file.'],
-  ['a data URL', 'data:application/pdf;base64,JVBERg==', 'The URL of a PDF must be https, not data.'],
-  ['an ftp URL', { url: 'ftp://example.com/a.pdf' }, 'The URL of a PDF must be https, not ftp.'],
-  ['a javascript URL', 'javascript:alert(1)', 'The URL of a PDF must be https, not javascript.'],
-  ['a URL with credentials', 'https://ann:secret@example.com/a.pdf', CREDENTIALS],
-  ['a URL without a host', 'https://', NO_URL],
-  ['a relative URL', { url: '/a.pdf' }, NO_URL],
-  ['an invalid URL', { url: 5 }, NO_URL],
-  [
-    'an empty string',
-    '',
-    'A string must be the https URL of a PDF, or the path of a file if localFiles is true.',
-  ],
-  ['nothing', undefined, NONE],
-  ['null', null, NONE],
-  ['a number', 5, NONE],
-  ['another object', { file: 'a.pdf' }, NONE],
-  ['invalid data', { data: 'text' }, NONE],
-  ['several files', [new Blob([PDF])], SEVERAL],
-  ['no bytes', new Uint8Array(), EMPTY],
-  ['an empty Blob', new Blob([]), EMPTY],
-  ['an empty file', join(folder, 'empty.pdf'), EMPTY],
-  [
-    'an invalid size',
-    { stream: new Blob([PDF]).stream(), size: -1 },
-    'The size of a stream must be a whole number of bytes, at least 1.',
-  ],
-];
-
-for (const [what, input, message] of REFUSED) {
-  test(`${what} is an error before any request`, async (t) => {
-    await using service = await faultServer(json(TREE));
+test('what is no PDF is an error before any request', async (t) => {
+  await using service = await faultServer(json(TREE));
+  for (const [input, message] of [
+    ['http://example.com/a.pdf', 'The URL of a PDF must be https, not http.'],
+    [pathToFileURL(path).href, 'The URL of a PDF must be https, not file.'],
+    [pathToFileURL(path), 'The URL of a PDF must be https, not file.'],
+    ['data:application/pdf;base64,JVBERg==', 'The URL of a PDF must be https, not data.'],
+    [{ url: 'ftp://example.com/a.pdf' }, 'The URL of a PDF must be https, not ftp.'],
+    ['https://ann:secret@example.com/a.pdf', CREDENTIALS],
+    ['https://', NO_URL],
+    [{ url: '/a.pdf' }, NO_URL],
+    [{ url: 5 }, NO_URL],
+    ['', NO_PATH],
+    [undefined, NONE],
+    [null, NONE],
+    [5, NONE],
+    [{ file: 'a.pdf' }, NONE],
+    [{ data: 'text' }, NONE],
+    [[new Blob([PDF])], SEVERAL],
+    [new Uint8Array(), EMPTY],
+    [new Blob([]), EMPTY],
+    [join(folder, 'empty.pdf'), EMPTY],
+    [{ stream: new Blob([PDF]).stream(), size: -1 }, SIZE],
+  ] as const) {
     const error = await errorOf(clientOf(service).extract(input as PdfInput));
-    t.is(error.code, 'ERR_PDF_INPUT');
-    t.is(error.message, message);
-    t.is(error.status, 400);
-    t.is(error.attempts, 0);
-    t.is(service.received.length, 0);
-  });
-}
+    t.like(error, { code: 'ERR_PDF_INPUT', message, status: 400, attempts: 0 });
+  }
+  t.is(service.received.length, 0);
+});
 
-const UNREADABLE: readonly [what: string, path: string, message: string, cause?: string][] = [
-  [
-    'a missing file',
-    join(folder, 'no.pdf'),
-    `The PDF at ${join(folder, 'no.pdf')} cannot be opened. Check that it exists and can be read.`,
-    'ENOENT',
-  ],
-  ['a folder', folder, `${folder} is not a file, but a folder or a device.`],
-  ['an endless device', '/dev/zero', '/dev/zero is not a file, but a folder or a device.'],
-  [
-    'a path with a NUL',
-    'a\0b',
-    'The PDF at a\0b cannot be opened. Check that it exists and can be read.',
-    'ERR_INVALID_ARG_VALUE',
-  ],
-  [
-    'a Windows path',
-    'C:\\report.pdf',
-    'The PDF at C:\\report.pdf cannot be opened. Check that it exists and can be read.',
-    'ENOENT',
-  ],
-];
-
-for (const [what, input, message, code] of UNREADABLE) {
-  test(`${what} cannot be read`, async (t) => {
-    await using service = await faultServer(json(TREE));
+test('a file that cannot be read is an error before any request', async (t) => {
+  await using service = await faultServer(json(TREE));
+  const folderMessage = 'is not a file, but a folder or a device.';
+  const cannot = 'cannot be opened. Check that it exists and can be read.';
+  for (const [input, message, code] of [
+    [join(folder, 'no.pdf'), `The PDF at ${join(folder, 'no.pdf')} ${cannot}`, 'ENOENT'],
+    [folder, `${folder} ${folderMessage}`, undefined],
+    // It is endless.
+    ['/dev/zero', `/dev/zero ${folderMessage}`, undefined],
+    ['a\0b', `The PDF at a\0b ${cannot}`, 'ERR_INVALID_ARG_VALUE'],
+    ['C:\\report.pdf', `The PDF at C:\\report.pdf ${cannot}`, 'ENOENT'],
+  ] as const) {
     const error = await errorOf(clientOf(service).render(input));
-    t.is(error.code, 'ERR_PDF_UNREADABLE');
-    t.is(error.message, message);
+    t.like(error, { code: 'ERR_PDF_UNREADABLE', message, status: 500, attempts: 0 });
     t.is((error.cause as { code?: string } | undefined)?.code, code);
-    t.is(error.status, 500);
-    t.is(error.attempts, 0);
-    t.is(service.received.length, 0);
-  });
-}
+  }
+  t.is(service.received.length, 0);
+});
 
 test('with localFiles: false no local file is sent, whatever form its name has', async (t) => {
   await using service = await faultServer(json(TREE));
   const client = clientOf(service, { localFiles: false });
-  const error = await errorOf(client.extract('/etc/passwd'));
-  t.is(error.code, 'ERR_PDF_INPUT');
-  t.is(
-    error.message,
-    'A string must be the https URL of a PDF, or the path of a file if localFiles is true.',
-  );
-  t.is(service.received.length, 0);
-  const named: readonly PdfInput[] = [
+  t.like(await errorOf(client.extract('/etc/passwd')), { code: 'ERR_PDF_INPUT', message: NO_PATH });
+  for (const input of [
     { path },
     { path, filename: 'a.pdf' },
     { filepath: path, originalFilename: 'a.pdf' },
     { originalname: 'a.pdf', path },
     { originalname: 'a.pdf', path, buffer: PDF },
     // A Blob and a stream after parsing JSON.
-    { data: { size: 9 }, path } as unknown as PdfInput,
-    { stream: {}, filepath: path } as unknown as PdfInput,
-  ];
-  for (const input of named) {
-    for (const call of [client.extract(input), client.render(input)]) {
-      const refused = await errorOf(call);
-      t.is(refused.code, 'ERR_PDF_INPUT', JSON.stringify(input));
-      t.is(
-        refused.message,
-        'Local files are not sent, because localFiles is false. Pass the bytes, a Blob or a stream.',
-      );
-    }
+    { data: { size: 9 }, path },
+    { stream: {}, filepath: path },
+  ]) {
+    t.like(await errorOf(client.extract(input as PdfInput)), {
+      code: 'ERR_PDF_INPUT',
+      message: 'Local files are not sent, because localFiles is false. Pass the bytes, a Blob or a stream.',
+    });
   }
   t.is(service.received.length, 0);
-  t.deepEqual(await client.extract('https://example.com/a.pdf'), TREE);
-  t.deepEqual(await client.extract({ originalname: 'a.pdf', buffer: PDF }), TREE);
-  t.deepEqual(await client.extract({ stream: createReadStream(path) }), TREE);
-  t.deepEqual(await client.extract(await openAsBlob(path)), TREE);
+  for (const input of [
+    'https://example.com/a.pdf',
+    { originalname: 'a.pdf', buffer: PDF },
+    { stream: createReadStream(path) },
+    await openAsBlob(path),
+  ])
+    t.deepEqual(await client.extract(input), TREE);
 });
 
 test('a file name is encoded in its header field', async (t) => {
   await using service = await faultServer(json(TREE));
-  const filename = 'a"; name="x"\r\n\r\nb\0\u{1F600}\uD800.pdf';
-  await clientOf(service).extract({ data: PDF, filename });
+  await clientOf(service).extract({
+    data: PDF,
+    filename: 'a"; name="x"\r\n\r\nb\0\u{1F600}\uD800.pdf',
+  });
   const form = await formOf(service.received[0]!);
   t.is(form.parts, 1);
   t.is(form.name, 'a"; name="x"\r\n\r\nb%00\u{1F600}\uFFFD.pdf');
@@ -238,35 +172,25 @@ async function* failing(): AsyncGenerator<Uint8Array> {
 }
 
 const bytes = (): ReadableStream => new Blob([PDF]).stream();
+const notLong = (length: number): string =>
+  `The stream of the PDF is not ${length} bytes long, as its size says.`;
 
-for (const [input, code, message] of [
-  [failing(), 'ERR_PDF_UNREADABLE', 'The stream of the PDF failed before its end.'],
-  [
-    bytes().pipeThrough(new TextDecoderStream()),
-    'ERR_PDF_INPUT',
-    'The stream does not return bytes. Do not set an encoding on it.',
-  ],
-  [ReadableStream.from([]), 'ERR_PDF_INPUT', 'The PDF is empty.'],
-  [
-    { stream: bytes(), size: 99 },
-    'ERR_PDF_UNREADABLE',
-    'The stream of the PDF is not 99 bytes long, as its size says.',
-  ],
-  [
-    { stream: bytes(), size: 3 },
-    'ERR_PDF_UNREADABLE',
-    'The stream of the PDF is not 3 bytes long, as its size says.',
-  ],
-] as const) {
-  test(`a stream is sent completely or not at all: ${message}`, async (t) => {
-    await using service = await faultServer(json(TREE));
-    const error = await errorOf(clientOf(service).extract(input as PdfInput));
-    t.is(error.message, message);
-    t.is(error.code, code);
-    t.is(error.attempts, 1);
-    for (const { body } of service.received) t.is(body.byteLength, 0);
-  });
-}
+test('a stream is sent completely or not at all', async (t) => {
+  await using service = await faultServer(json(TREE));
+  for (const [input, code, message] of [
+    [failing(), 'ERR_PDF_UNREADABLE', 'The stream of the PDF failed before its end.'],
+    [
+      bytes().pipeThrough(new TextDecoderStream()),
+      'ERR_PDF_INPUT',
+      'The stream does not return bytes. Do not set an encoding on it.',
+    ],
+    [ReadableStream.from([]), 'ERR_PDF_INPUT', EMPTY],
+    [{ stream: bytes(), size: 99 }, 'ERR_PDF_UNREADABLE', notLong(99)],
+    [{ stream: bytes(), size: 3 }, 'ERR_PDF_UNREADABLE', notLong(3)],
+  ] as const)
+    t.like(await errorOf(clientOf(service).extract(input as PdfInput)), { code, message, attempts: 1 });
+  for (const { body } of service.received) t.is(body.byteLength, 0);
+});
 
 test('files uploaded through koa-body and multer are accepted as input', async (t) => {
   await using service = await faultServer(json(TREE));

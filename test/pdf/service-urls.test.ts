@@ -47,20 +47,20 @@ test('a PDF is fetched by its URL', async (t) => {
   t.is((await client.render(new URL(`${host.origin}/a.pdf`), { width: 100 })).contentType, 'image/png');
 });
 
-for (const [path, status, code] of [
-  ['/missing.pdf', 422, 'url_failed'],
-  ['/moved.pdf', 422, 'url_failed'],
-  ['/cut.pdf', 422, 'url_failed'],
-  ['/text.pdf', 422, 'pdf_invalid'],
-  ['/large.pdf', 413, 'too_large'],
-] as const) {
-  test(`${status} ${code} for a URL that cannot be fetched: ${path}`, async (t) => {
+test('a URL that cannot be fetched is a 4xx', async (t) => {
+  for (const [path, status, code] of [
+    ['/missing.pdf', 422, 'url_failed'],
+    ['/moved.pdf', 422, 'url_failed'],
+    ['/cut.pdf', 422, 'url_failed'],
+    ['/text.pdf', 422, 'pdf_invalid'],
+    ['/large.pdf', 413, 'too_large'],
+  ] as const) {
     const error = await errorOf(new PdfClient({ baseUrl: any.url }).extract(host.origin + path));
-    t.is(error.answer?.status, status);
+    t.is(error.answer?.status, status, path);
     t.is(JSON.parse(error.answer?.body ?? '').error.code, code);
-    t.is(elsewhere, 0, 'a redirect was followed');
-  });
-}
+  }
+  t.is(elsewhere, 0, 'a redirect was followed');
+});
 
 test('a server that does not finish its response times out', async (t) => {
   const shortTimeout = await startPdfService({ port: 0, jobTimeout: 100, fetchUrls: 'any' });

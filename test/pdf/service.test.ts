@@ -37,7 +37,6 @@ test('a PDF is extracted as a tree of headings and paragraphs', async (t) => {
     author: 'Ada Okafor',
     title: 'The school year',
   });
-  t.is('children' in tree, false);
   t.deepEqual(
     tree.kids?.map((node) => [
       node.type,
@@ -83,19 +82,13 @@ test('a page is rendered as a PNG or JPEG of the requested width', async (t) => 
   t.true(red > 180 && green < 30);
   t.true(colourAt(400, 650).every((part) => part > 245));
 
-  const smaller = await client.render(pdf, { page: 2, format: 'jpg', quality: 5, width: 400 });
-  t.true(smaller.data.byteLength < jpg.data.byteLength);
+  const options = { page: 2, format: 'jpg', quality: 5, width: 400 } as const;
+  const { stream, contentLength } = await client.renderStream(pdf, options);
+  t.is(contentLength, (await buffer(stream)).byteLength);
+  t.true(contentLength! < jpg.data.byteLength);
 });
 
-test('a page is returned as a stream', async (t) => {
-  const { stream, contentType, contentLength } = await client.renderStream(pdf, { width: 300 });
-  const bytes = await buffer(stream);
-  t.is(contentType, 'image/png');
-  t.is(contentLength, bytes.byteLength);
-  t.is((await loadImage(bytes)).width, 300);
-});
-
-const WRONG: readonly [what: string, send: () => Promise<unknown>, status: number, code: string][] = [
+for (const [what, call, status, code] of [
   ['a file that is not a PDF', () => client.extract(Buffer.from('<html>')), 422, 'pdf_invalid'],
   ['half a PDF', () => client.render(pdf.subarray(0, 900)), 422, 'pdf_invalid'],
   ['a PDF with a password', () => client.extract(locked), 422, 'password_required'],
@@ -106,109 +99,50 @@ const WRONG: readonly [what: string, send: () => Promise<unknown>, status: numbe
   ['too large a width', () => client.render(pdf, { width: 4097 }), 400, 'parameter_invalid'],
   ['an image of too many pixels', () => client.render(strip, { width: 4096 }), 400, 'picture_too_large'],
   ['a URL with fetchUrls: off', () => client.extract('https://example.com/a.pdf'), 501, 'urls_off'],
-];
-
-for (const [what, call, status, code] of WRONG) {
+] as const) {
   test(`${what} is answered with ${status} ${code}`, async (t) => {
     const error = await errorOf(call());
-    t.is(error.code, 'ERR_PDF_HTTP');
-    t.is(error.answer?.status, status);
+    t.like(error, { code: 'ERR_PDF_HTTP', answer: { status }, attempts: 1 });
     t.is(JSON.parse(error.answer?.body ?? '').error.code, code);
-    t.is(error.attempts, 1);
   });
 }
 
-function form(name: string, file: Blob | string): FormData {
+function form(name: string, file: Blob | string): RequestInit {
   const body = new FormData();
   body.set(name, file);
-  return body;
+  return { body };
 }
 
-const RAW: readonly [what: string, path: string, init: RequestInit, status: number, code: string][] = [
-  ['a file under another name', '/extract', { body: form('document', new Blob([pdf])) }, 400, 'file_missing'],
-  ['a text where the file should be', '/extract', { body: form('file', 'text') }, 400, 'file_missing'],
-  ['an empty file', '/extract', { body: form('file', new Blob([])) }, 400, 'body_invalid'],
-  [
-    'an incomplete form',
-    '/extract',
-    { body: '--x\r\nContent-Disp', headers: { 'content-type': 'multipart/form-data; boundary=x' } },
-    400,
-    'body_invalid',
-  ],
-  [
-    'a field with a transfer encoding',
-    '/extract',
-    {
-      body: '--x\r\nContent-Disposition: form-data; name="a"\r\nContent-Transfer-Encoding: 7bit\r\n\r\nb\r\n--x--\r\n',
-      headers: { 'content-type': 'multipart/form-data; boundary=x' },
-    },
-    400,
-    'file_missing',
-  ],
-  [
-    'a form without a boundary',
-    '/extract',
-    { body: 'x', headers: { 'content-type': 'multipart/form-data' } },
-    400,
-    'body_invalid',
-  ],
-  [
-    'a PDF without a form',
-    '/extract',
-    { body: pdf, headers: { 'content-type': 'application/pdf' } },
-    415,
-    'content_type_unsupported',
-  ],
-  ['nothing', '/extract', {}, 415, 'content_type_unsupported'],
-  [
-    'invalid JSON',
-    '/render',
-    { body: '{', headers: { 'content-type': 'application/json' } },
-    400,
-    'body_invalid',
-  ],
-  [
-    'JSON without a URL',
-    '/render',
-    { body: '{}', headers: { 'content-type': 'application/json' } },
-    501,
-    'urls_off',
-  ],
-  [
-    'a page that is not a number',
-    '/render?page=one',
-    { body: form('file', new Blob([pdf])) },
-    400,
-    'parameter_invalid',
-  ],
-  [
-    'a repeated parameter',
-    '/render?page=1&page=2',
-    { body: form('file', new Blob([pdf])) },
-    400,
-    'parameter_invalid',
-  ],
-  [
-    'an unknown format',
-    '/render?format=gif',
-    { body: form('file', new Blob([pdf])) },
-    400,
-    'parameter_invalid',
-  ],
-  ['an unknown path', '/convert', { body: form('file', new Blob([pdf])) }, 404, 'not_found'],
-];
+function typed(type: string, body: string): RequestInit {
+  return { body, headers: { 'content-type': type } };
+}
 
-for (const [what, path, init, status, code] of RAW) {
-  test(`invalid requests of other clients: ${what}`, async (t) => {
+const FILE = form('file', new Blob([pdf]));
+const JSON_TYPE = 'application/json';
+const BOUNDED = 'multipart/form-data; boundary=x';
+const ENCODED =
+  '--x\r\nContent-Disposition: form-data; name="a"\r\nContent-Transfer-Encoding: 7bit\r\n\r\nb\r\n--x--\r\n';
+
+test('invalid requests of other clients are answered with JSON that says what is wrong', async (t) => {
+  for (const [what, path, init, status, code] of [
+    ['a file under another name', '/extract', form('document', new Blob([pdf])), 400, 'file_missing'],
+    ['a text where the file should be', '/extract', form('file', 'text'), 400, 'file_missing'],
+    ['an empty file', '/extract', form('file', new Blob([])), 400, 'body_invalid'],
+    ['an incomplete form', '/extract', typed(BOUNDED, '--x\r\nContent-Disp'), 400, 'body_invalid'],
+    ['a field with a transfer encoding', '/extract', typed(BOUNDED, ENCODED), 400, 'file_missing'],
+    ['no boundary', '/extract', typed('multipart/form-data', 'x'), 400, 'body_invalid'],
+    ['no form', '/extract', typed('application/pdf', '%PDF'), 415, 'content_type_unsupported'],
+    ['nothing', '/extract', {}, 415, 'content_type_unsupported'],
+    ['invalid JSON', '/render', typed(JSON_TYPE, '{'), 400, 'body_invalid'],
+    ['JSON without a URL', '/render', typed(JSON_TYPE, '{}'), 501, 'urls_off'],
+    ['a page that is not a number', '/render?page=one', FILE, 400, 'parameter_invalid'],
+    ['a repeated parameter', '/render?page=1&page=2', FILE, 400, 'parameter_invalid'],
+    ['an unknown format', '/render?format=gif', FILE, 400, 'parameter_invalid'],
+    ['an unknown path', '/convert', FILE, 404, 'not_found'],
+  ] as const) {
     const answer = await send(service.url + path, { method: 'POST', ...init });
-    t.is(answer.status, status, answer.text);
-    t.like(answer.body, { error: { code } });
+    t.is(answer.status, status, `${what}: ${answer.text}`);
+    t.like(answer.body, { error: { code } }, what);
     t.regex(answer.headers.get('content-type') ?? '', /^application\/json/);
-  });
-}
-
-test('/health reports the state of the service', async (t) => {
-  const { status, body } = await send(`${service.url}/health`);
-  t.is(status, 200);
-  t.is(body?.['status'], 'ok');
+  }
 });
