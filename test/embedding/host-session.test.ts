@@ -3,57 +3,23 @@ import { inspect } from 'node:util';
 import test from 'ava';
 import Koa from 'koa';
 import type { Context } from 'koa';
-import type { AuthServerOptions } from 'koa-gatehouse';
 import Router from 'koa-router';
 import session from 'koa-session';
 
 import { Browser } from '../harness/browser.ts';
 import type { Page } from '../harness/browser.ts';
 import { authorizeUrl, listenerOf, people, signIn, startPlatform } from '../harness/platform.ts';
-import type { AppParts, Mounting, Person, Platform, RegisteredApp } from '../harness/platform.ts';
+import type { AppParts, Mounting, Person, Platform } from '../harness/platform.ts';
 import { exchangeCode } from '../harness/tokens.ts';
 
-/** A platform whose users log in at the host, a client, and a browser. */
-interface Host extends AsyncDisposable {
-  readonly platform: Platform;
-  readonly users: ReturnType<typeof people>;
-  readonly browser: Browser;
-  readonly logIn: (as: string) => Promise<unknown>;
-  readonly logOut: () => Promise<unknown>;
-  /** Opens the authorization URL, up to a page or the redirect to the client. */
-  readonly open: (parameters?: Record<string, string>) => Promise<Page>;
-  readonly urlOf: (parameters?: Record<string, string>) => URL;
-  /** Goes on from a page to the client, and resolves to the name of the token's user. */
-  readonly tokenOwner: (page: Page) => Promise<string>;
-}
+type Options = NonNullable<Parameters<typeof startPlatform>[0]>;
 
-async function startHost(
-  options: Partial<AuthServerOptions<never, never, Person>> = {},
-  mounting: Mounting = {},
-): Promise<Host> {
+/** A platform whose users log in at the host. */
+async function startHost(login: Options['login'] = {}, mounting: Mounting = {}): Promise<Platform> {
   const users = people();
-  const platform = await startPlatform(
-    {
-      users,
-      ...(options as object),
-      login: { currentUser: async (ctx) => users.find(ctx['session'].userId), ...options.login },
-    },
-    { app, ...mounting },
-  );
-  const client = await platform.registerApp();
-  const browser = new Browser();
-  const urlOf: Host['urlOf'] = (parameters) => authorizeUrl(platform, client, parameters);
-  return {
-    platform,
-    users,
-    browser,
-    logIn: async (as) => browser.get(`${platform.origin}/login?as=${as}`),
-    logOut: async () => browser.get(`${platform.origin}/logout`),
-    open: async (parameters) => browser.open(urlOf(parameters)),
-    urlOf,
-    tokenOwner: async (page) => ownerOf(platform, client, page),
-    [Symbol.asyncDispose]: async () => platform[Symbol.asyncDispose](),
-  };
+  const currentUser = async (ctx: Context): Promise<Person | undefined> => users.find(ctx['session'].userId);
+  const started = await startPlatform({ users, login: { currentUser, ...login } }, { app, ...mounting });
+  return { ...started, users };
 }
 
 function app({ auth, api }: AppParts): ReturnType<typeof listenerOf> {
@@ -80,217 +46,200 @@ function app({ auth, api }: AppParts): ReturnType<typeof listenerOf> {
   return listenerOf(host);
 }
 
-async function ownerOf(platform: Platform, client: RegisteredApp, page: Page): Promise<string> {
-  if (!page.location) throw new Error(`No redirect, but ${page.status}: ${page.text}`);
-  const code = page.location.searchParams.get('code');
-  if (code === null) throw new Error(`No code: ${page.location.href}`);
-  const { body } = await exchangeCode(platform, client, code);
-  const { body: identity } = await platform.api('/identity', body.access_token);
-  return (identity['data'] as { name: string }).name;
+const shared = await startHost();
+const atHost = await startHost({ url: '/login?from=gatehouse' });
+test.after.always(async () => {
+  for (const platform of [shared, atHost]) await platform[Symbol.asyncDispose]();
+});
+
+/** A browser of a user, and a client that nobody has authorized yet. */
+async function visit(platform = shared): Promise<{
+  readonly browser: Browser;
+  readonly logIn: (as: string) => Promise<unknown>;
+  readonly logOut: () => Promise<unknown>;
+  readonly urlOf: (parameters?: Record<string, string>) => URL;
+  /** Opens the authorization URL, up to a page or the redirect to the client. */
+  readonly open: (parameters?: Record<string, string>) => Promise<Page>;
+  /** Goes on from a page to the client, and resolves to the name of the token's user. */
+  readonly tokenOwner: (page: Page) => Promise<string>;
+}> {
+  const client = await platform.registerApp();
+  const browser = new Browser();
+  const urlOf = (parameters?: Record<string, string>): URL => authorizeUrl(platform, client, parameters);
+  return {
+    browser,
+    logIn: async (as) => browser.get(`${platform.origin}/login?as=${as}`),
+    logOut: async () => browser.get(`${platform.origin}/logout`),
+    urlOf,
+    open: async (parameters) => browser.open(urlOf(parameters)),
+    async tokenOwner({ location, text }) {
+      const code = location?.searchParams.get('code');
+      if (!code) throw new Error(`No code: ${location?.href ?? text}`);
+      const { body } = await exchangeCode(platform, client, code);
+      const { body: identity } = await platform.api('/identity', body.access_token);
+      return (identity['data'] as { name: string }).name;
+    },
+  };
 }
 
 async function authorize(browser: Browser, page: Page): Promise<Page> {
   return browser.follow(await browser.submit(page, 'Authorize'));
 }
 
+async function signOut({ browser }: { browser: Browser }, platform: Platform): Promise<Page> {
+  return browser.submit(await browser.open(platform.url('/oauth/logout')), 'Sign out');
+}
+
 test('with signOut, signing out here ends the session of the host too', async (t) => {
   const signedOut: unknown[] = [];
   await using host = await startHost({
-    login: {
-      signOut: async (ctx) => {
-        signedOut.push(ctx['session'].userId);
-        ctx['session'] = null;
-      },
+    signOut: async (ctx) => {
+      signedOut.push(ctx['session'].userId);
+      ctx['session'] = null;
     },
   });
-  const { open, browser, logIn, platform } = host;
-  await logIn('1');
-  const question = await browser.open(platform.url('/oauth/logout'));
+  const user = await visit(host);
+  await user.logIn('1');
+  const question = await user.browser.open(host.url('/oauth/logout'));
   t.regex(question.text, /You are signed in as ann@school\.example/);
   t.deepEqual(signedOut, [], 'GET ends no session');
-  const page = await browser.submit(question, 'Sign out');
+  const page = await signOut(user, host);
   t.is(page.status, 200);
   t.is(page.heading, 'You are signed out');
   t.deepEqual(signedOut, ['1']);
-  t.is((await open()).heading, 'Sign in');
-  t.like((await platform.auth.audit.list({ types: ['logout'] }))[0], { type: 'logout', userId: '1' });
+  t.is((await user.open()).heading, 'Sign in');
+  t.like((await host.auth.audit.list({ types: ['logout'] }))[0], { type: 'logout', userId: '1' });
 });
 
 test('without signOut, the page says that the session of the host continues', async (t) => {
-  await using host = await startHost();
-  const { browser, logIn, platform } = host;
-  await logIn('1');
-  const page = await browser.submit(await browser.open(platform.url('/oauth/logout')), 'Sign out');
+  const user = await visit();
+  await user.logIn('1');
+  const page = await signOut(user, shared);
   t.is(page.status, 200);
   t.is(page.heading, 'You are still signed in to Acme Schools');
   t.regex(page.text, /Sign out of Acme Schools itself to end your session in this browser\./);
 });
 
-test('a signOut that fails is 500 and logged, and the login session of the server has ended', async (t) => {
-  await using host = await startHost({
-    login: {
-      signOut: () => {
-        throw new Error('the sessions of the host cannot be read');
-      },
-    },
-  });
-  const { browser, platform } = host;
-  await signIn(browser, await browser.open(host.urlOf()));
-  const question = await browser.open(platform.url('/oauth/logout'));
-  const page = await browser.submit(question, 'Sign out');
-  t.is(page.status, 500);
-  t.notRegex(page.text, /sessions of the host/);
-  t.true(platform.logger.lines.some(({ message }) => message === 'page failed'));
-  t.is((await browser.open(platform.url('/oauth/logout'))).heading, 'You are not signed in');
+test('an error of signOut or currentUser is 500, and only the log has the cause', async (t) => {
+  const failure = new Error('the sessions of the host cannot be read');
+  const fail = (): never => {
+    throw failure;
+  };
+  await using host = await startHost({ signOut: fail });
+  const user = await visit(host);
+  await signIn(user.browser, await user.open());
+  await using other = await startHost({ currentUser: fail });
+  for (const [page, { logger }] of [
+    [await signOut(user, host), host],
+    [await (await visit(other)).open(), other],
+  ] as const) {
+    t.is(page.status, 500);
+    t.notRegex(page.html, /sessions of the host/);
+    t.like(logger.lines.find(({ level }) => level === 'error')?.fields, { err: failure });
+  }
+  // The login session of the server has ended.
+  t.is((await user.browser.open(host.url('/oauth/logout'))).heading, 'You are not signed in');
 });
 
-test("a user of the host's session sees no login page", async (t) => {
-  await using host = await startHost();
-  const { open, browser, logIn, tokenOwner } = host;
+test("a user of the host's session sees no login page, and each user is asked for consent", async (t) => {
+  const { open, browser, logIn, tokenOwner } = await visit();
   await logIn('1');
-
   const consent = await open();
   t.is(consent.status, 200);
   t.is(consent.heading, 'Authorize Reports');
   t.regex(consent.text, /ann@/);
   t.notRegex(consent.html, /Not you/, 'the session of the host decides');
   t.is(await tokenOwner(await authorize(browser, consent)), 'Ann');
-
-  const again = await open();
-  t.is(await tokenOwner(again), 'Ann');
-});
-
-test('after another login at the host, the new user is asked for consent and gets the token', async (t) => {
-  await using host = await startHost();
-  const { open, browser, logIn, tokenOwner } = host;
-  await logIn('1');
-  await authorize(browser, await open());
+  t.is(await tokenOwner(await open()), 'Ann');
 
   await logIn('2');
-  const consent = await open();
-  t.is(consent.heading, 'Authorize Reports');
-  t.regex(consent.text, /bob@/);
-  t.notRegex(consent.text, /ann@/);
-  t.is(await tokenOwner(await authorize(browser, consent)), 'Bob');
-
+  const other = await open();
+  t.is(other.heading, 'Authorize Reports');
+  t.regex(other.text, /bob@/);
+  t.notRegex(other.text, /ann@/);
+  t.is(await tokenOwner(await authorize(browser, other)), 'Bob');
   await logIn('1');
-  const back = await open();
-  t.is(await tokenOwner(back), 'Ann', 'the consent of Ann is remembered');
+  t.is(await tokenOwner(await open()), 'Ann', 'the consent of Ann is remembered');
 });
 
 test('after a logout at the host, the login page is shown again', async (t) => {
-  await using host = await startHost();
-  const { open, browser, logIn, logOut, tokenOwner } = host;
+  const { open, browser, logIn, logOut, tokenOwner } = await visit();
   await logIn('1');
   await authorize(browser, await open());
   await logOut();
 
-  const login = await open();
-  t.is(login.heading, 'Sign in');
-  const consent = await signIn(browser, login, 'cleo@school.example', 'open sesame');
+  const wrong = await signIn(browser, await open(), 'cleo@school.example', 'wrong');
+  t.is(wrong.heading, 'Sign in');
+  t.is(wrong.status, 422);
+  const consent = await signIn(browser, wrong, 'cleo@school.example', 'open sesame');
   t.regex(consent.text, /cleo@/);
   t.is(await tokenOwner(await authorize(browser, consent)), 'Cleo');
-
-  const again = await open();
-  t.is(
-    await tokenOwner(again),
-    'Cleo',
-    'a login on a page of the server lasts while the host has no session',
-  );
+  t.is(await tokenOwner(await open()), 'Cleo', 'this login lasts while the host has no session');
   await logIn('1');
-  const host1 = await open();
-  t.is(await tokenOwner(host1), 'Ann', 'a session of the host comes first');
+  t.is(await tokenOwner(await open()), 'Ann', 'a session of the host comes first');
 });
 
-test("the server's login page works while the host has no session", async (t) => {
-  await using host = await startHost();
-  const { open, browser, tokenOwner } = host;
-  const login = await open();
-  t.is(login.heading, 'Sign in');
-  const wrong = await signIn(browser, login, 'ann@school.example', 'wrong');
-  t.is(wrong.status, 422);
-  const consent = await signIn(browser, wrong);
-  t.is(consent.heading, 'Authorize Reports');
-  t.is(await tokenOwner(await authorize(browser, consent)), 'Ann');
-});
-
-for (const as of ['none', '2']) {
+for (const [as, heading] of [
+  ['nobody', 'Sign in'],
+  ['2', 'Authorize Reports'],
+] as const) {
   test(`a consent page of Ann is void after the host’s session changes to ${as}`, async (t) => {
-    await using host = await startHost();
-    const { open, browser, logIn, logOut } = host;
+    const { open, browser, logIn, logOut } = await visit();
     await logIn('1');
     const consent = await open();
     t.regex(consent.text, /ann@/);
-    await (as === 'none' ? logOut() : logIn(as));
-
+    await (as === 'nobody' ? logOut() : logIn(as));
     const next = await authorize(browser, consent);
     t.is(next.location?.searchParams.get('code') ?? undefined, undefined);
-    t.is(next.heading, as === 'none' ? 'Sign in' : 'Authorize Reports');
+    t.is(next.heading, heading);
     t.notRegex(next.text, /ann@/);
   });
 }
 
-const RETURN_URL = /^http:\/\/127\.0\.0\.1:\d+\/oauth\/interaction\/[\w.-]+$/;
-
-test('with loginUrl, the browser goes to the host’s login page and returns', async (t) => {
-  await using host = await startHost({ login: { url: '/login' } });
-  const { urlOf, browser, platform, tokenOwner } = host;
+test('with login.url, the browser goes to the host’s login page until the user has logged in', async (t) => {
+  const { urlOf, browser, tokenOwner } = await visit(atHost);
   const interaction = await browser.get((await browser.get(urlOf())).location!);
   t.is(interaction.status, 303);
-  const { location } = interaction;
-  t.is(location?.origin, platform.origin);
-  t.is(location?.pathname, '/login');
-  t.regex(location?.searchParams.get('return_to') ?? '', RETURN_URL);
-  t.is((await browser.get(location!)).heading, 'The host’s login');
+  const location = interaction.location!;
+  t.is(location.origin + location.pathname, `${atHost.origin}/login`);
+  t.is(location.searchParams.get('from'), 'gatehouse');
+  const back = location.searchParams.get('return_to') ?? '';
+  t.regex(back, /^http:\/\/127\.0\.0\.1:\d+\/oauth\/interaction\/[\w.-]+$/);
+  const again = await browser.open(back);
+  t.is(again.heading, 'The host’s login');
+  t.is(again.url.searchParams.get('from'), 'gatehouse');
 
-  location!.searchParams.set('as', '1');
-  const consent = await browser.open(location!);
+  location.searchParams.set('as', '1');
+  const consent = await browser.open(location);
   t.is(consent.heading, 'Authorize Reports');
   t.is(await tokenOwner(await authorize(browser, consent)), 'Ann');
 });
 
-test('with loginUrl, a browser that returns without a login is redirected again', async (t) => {
-  await using host = await startHost({ login: { url: '/login?from=gatehouse' } });
-  const { open, browser } = host;
-  const page = await open();
-  t.is(page.heading, 'The host’s login');
-  t.is(page.url.searchParams.get('from'), 'gatehouse');
-  const again = await browser.open(page.url.searchParams.get('return_to')!);
-  t.is(again.heading, 'The host’s login');
-  t.is(again.url.searchParams.get('from'), 'gatehouse');
-});
-
 test('a login page on another origin gets an absolute return URL', async (t) => {
-  await using host = await startHost({ login: { url: 'https://id.example/login' } }, { path: '/auth' });
-  const { open, platform } = host;
-  const page = await open();
-  t.is(page.location?.origin, 'https://id.example');
-  const back = page.location?.searchParams.get('return_to') ?? '';
-  t.true(back.startsWith(`${platform.origin}/auth/oauth/interaction/`), back);
+  await using host = await startHost({ url: 'https://id.example/login' }, { path: '/auth' });
+  const { location } = await (await visit(host)).open();
+  t.is(location?.origin, 'https://id.example');
+  const back = location?.searchParams.get('return_to') ?? '';
+  t.true(back.startsWith(`${host.origin}/auth/oauth/interaction/`), back);
 });
 
-test("prompt=login asks a user of the host's session for the password", async (t) => {
-  await using host = await startHost();
-  const { open, browser, logIn, tokenOwner } = host;
+test("prompt=login asks a user of the host's session to log in, here or at the host", async (t) => {
+  const { open, browser, logIn, tokenOwner } = await visit();
   await logIn('1');
   await authorize(browser, await open());
   const login = await open({ prompt: 'login' });
   t.is(login.heading, 'Sign in');
   t.is(await tokenOwner(await signIn(browser, login)), 'Ann');
-});
 
-test('prompt=login is satisfied by the login at the host that it caused', async (t) => {
-  await using host = await startHost({ login: { url: '/login' } });
-  const { open, browser } = host;
-  const login = await open({ prompt: 'login' });
-  t.is(login.heading, 'The host’s login');
-  login.url.searchParams.set('as', '1');
-  t.is((await browser.open(login.url)).heading, 'Authorize Reports');
+  const other = await visit(atHost);
+  const { heading, url } = await other.open({ prompt: 'login' });
+  t.is(heading, 'The host’s login');
+  url.searchParams.set('as', '1');
+  t.is((await other.browser.open(url)).heading, 'Authorize Reports');
 });
 
 test('prompt=none: a code for a known session and consent, login_required after another login at the host', async (t) => {
-  await using host = await startHost();
-  const { open, urlOf, browser, logIn, tokenOwner } = host;
+  const { open, urlOf, browser, logIn, tokenOwner } = await visit();
   await logIn('1');
   await authorize(browser, await open());
   const silent = urlOf({ prompt: 'none' });
@@ -302,15 +251,13 @@ test('prompt=none: a code for a known session and consent, login_required after 
   t.is(refused?.searchParams.get('state'), 'xyz');
 });
 
-for (const loginUrl of [undefined, '/login?as=404']) {
-  test(`a login.currentUser that users.find does not know gets the login page, login.url: ${loginUrl}`, async (t) => {
-    await using host = await startHost({
-      login: { currentUser: () => ({ id: '404' }) as Person, url: loginUrl },
-    });
-    const { open, browser, platform } = host;
+for (const url of [undefined, '/login?as=404']) {
+  test(`a login.currentUser that users.find does not know gets the login page, login.url: ${url}`, async (t) => {
+    await using host = await startHost({ currentUser: () => ({ id: '404' }) as Person, url });
+    const { open, browser } = await visit(host);
     const page = await open();
     t.is(page.heading, 'Sign in');
-    t.deepEqual(platform.logger.lines.at(-1), {
+    t.deepEqual(host.logger.lines.at(-1), {
       level: 'warn',
       message: 'login.currentUser returned a user that users.find does not find',
       fields: { user_id: '404' },
@@ -319,51 +266,24 @@ for (const loginUrl of [undefined, '/login?as=404']) {
   });
 }
 
-test('a user removed while logged in at the host has to log in again', async (t) => {
+test('a user removed while logged in, here or at the host, has to log in again', async (t) => {
   await using host = await startHost();
-  const { open, browser, logIn, users } = host;
-  await logIn('1');
-  await authorize(browser, await open());
-  users.all.shift();
-  const page = await open();
-  t.is(page.heading, 'Sign in');
+  const [user, other] = [await visit(host), await visit(host)];
+  await user.logIn('1');
+  await authorize(user.browser, await user.open());
+  await authorize(other.browser, await signIn(other.browser, await other.open()));
+  host.users.all.shift();
+  for (const { open } of [user, other]) t.is((await open()).heading, 'Sign in');
 });
 
-test("a user removed while logged in on the server's page has to log in again", async (t) => {
-  await using platform = await startPlatform();
-  const client = await platform.registerApp();
-  const browser = new Browser();
-  await authorize(browser, await signIn(browser, await browser.open(authorizeUrl(platform, client))));
-  platform.users.all.shift();
-  const page = await browser.open(authorizeUrl(platform, client));
-  t.is(page.heading, 'Sign in');
-});
-
-test('an error of currentUser is a page with a reference, and only the log has the cause', async (t) => {
-  const failure = new Error('the session store failed');
-  await using host = await startHost({
-    login: {
-      currentUser: () => {
-        throw failure;
-      },
-    },
-  });
-  const { open, platform } = host;
-  const page = await open();
-  t.is(page.status, 500);
-  t.notRegex(page.html, /session store/);
-  t.like(platform.logger.lines.find(({ level }) => level === 'error')?.fields, { err: failure });
-});
-
-for (const id of [7, 7n, 0, '', null]) {
-  test(`a user with the invalid id ${inspect(id)}: the log has the remedy`, async (t) => {
+test('a user with an invalid id: the log has the remedy', async (t) => {
+  for (const id of [7, 7n, '', null]) {
     const user = { id, name: 'Ann', password: '', permissions: [] } as unknown as Person;
     const users = { ...people(), authenticate: async () => user, find: async () => user };
     for (const currentUser of [() => user, () => undefined]) {
       await using platform = await startPlatform({ users, login: { currentUser } });
-      const client = await platform.registerApp();
-      const browser = new Browser();
-      let page = await browser.open(authorizeUrl(platform, client));
+      const { browser, open } = await visit(platform);
+      let page = await open();
       if (page.heading === 'Sign in') page = await signIn(browser, page);
       t.is(page.status, 500);
       const { err } = platform.logger.lines.find(({ level }) => level === 'error')!.fields as { err: Error };
@@ -373,5 +293,5 @@ for (const id of [7, 7n, 0, '', null]) {
         `users: give each user an id that is a string and not empty, such as String(row.id); this one is ${inspect(id)}`,
       );
     }
-  });
-}
+  }
+});

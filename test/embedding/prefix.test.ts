@@ -6,28 +6,26 @@ import { Browser } from '../harness/browser.ts';
 import { authorize, authorizeUrl, listenerOf, signIn, startPlatform } from '../harness/platform.ts';
 import type { Mounting } from '../harness/platform.ts';
 import { send } from '../harness/requests.ts';
-import { FORMATS, runGrants } from './flows.ts';
+import { runGrants } from './flows.ts';
 import { hostApp } from './host.ts';
-import type { Report } from './host.ts';
 import { startProxy } from './proxy.ts';
+import type { ReverseProxy } from './proxy.ts';
 
-for (const path of ['/auth', '/a/b', '/v1.0', '/oauth', '/.well-known', '/my%20schools', '/Auth']) {
+const METADATA = '/.well-known/oauth-authorization-server';
+const platform = await startPlatform({}, { path: '/auth', app: hostApp() });
+test.after.always(async () => platform[Symbol.asyncDispose]());
+
+for (const path of ['/a/b', '/v1.0', '/oauth', '/.well-known', '/my%20schools', '/Auth']) {
   test(`the issuer has a path, the server is mounted at the root of the app: ${path}`, async (t) => {
-    await using platform = await startPlatform({}, { path, app: hostApp({ keys: ['of the host'] }) });
-    for (const format of FORMATS) await runGrants(t, platform, { format });
+    await using own = await startPlatform({}, { path, app: hostApp() });
+    await runGrants(t, own);
   });
 }
 
 test('all URLs in the metadata begin with the issuer', async (t) => {
-  await using platform = await startPlatform({}, { path: '/auth', app: hostApp() });
   const issuer = `${platform.origin}/auth`;
-  for (const path of [
-    '/.well-known/oauth-authorization-server/auth',
-    '/auth/.well-known/oauth-authorization-server',
-  ]) {
-    const { status, headers, body } = await send(platform.origin + path, {
-      headers: { host: 'evil.example' },
-    });
+  for (const path of [`${METADATA}/auth`, `/auth${METADATA}`]) {
+    const { status, headers, body } = await send(platform.origin + path);
     t.is(status, 200, path);
     t.is(headers.get('content-type'), 'application/json; charset=utf-8');
     t.like(body, {
@@ -43,14 +41,12 @@ test('all URLs in the metadata begin with the issuer', async (t) => {
 });
 
 test('paths outside of the issuer’s path belong to the host', async (t) => {
-  await using platform = await startPlatform({}, { path: '/auth', app: hostApp() });
   for (const path of [
-    '/.well-known/oauth-authorization-server',
+    METADATA,
+    `${METADATA}/authx`,
     '/.well-known/openid-configuration',
     '/.well-known/openid-configuration/auth',
     '/auth/.well-known/openid-configuration',
-    '/.well-known/oauth-authorization-server/authx',
-    '/oauth/authorize',
     '/oauth/token',
     '/authx/oauth/authorize',
     '/auth',
@@ -64,51 +60,23 @@ test('paths outside of the issuer’s path belong to the host', async (t) => {
   }
 });
 
-test('a route of the host below the issuer’s path gets its full path', async (t) => {
-  await using platform = await startPlatform({}, { path: '/auth', app: hostApp() });
-  for (const path of [
-    '/auth/oauth/custom',
-    '/auth/oauth/token/extra',
-    '/auth/.well-known/security.txt',
-    '/auth/report',
-  ]) {
-    const { status, headers, body } = await send(`${platform.origin}${path}?a=1&b=%2F`);
-    t.is(status, 200, path);
-    const report = body as unknown as Report;
-    t.like(report, {
-      path,
-      url: `${path}?a=1&b=%2F`,
-      originalUrl: `${path}?a=1&b=%2F`,
-      query: { a: '1', b: '/' },
-    });
+test('the host’s routes and its log have the full path', async (t) => {
+  for (const path of ['/auth/oauth/custom', '/auth/oauth/token/extra', '/auth/.well-known/security.txt']) {
+    const url = `${path}?a=1&b=%2F`;
+    const { headers, body } = await send(platform.origin + url);
+    t.like(body, { path, url, originalUrl: url, query: { a: '1', b: '/' } });
     t.is(headers.get('x-logged'), `GET ${path} 200`);
   }
-});
-
-test('the host’s log has the full path, also of requests that the server answered', async (t) => {
-  await using platform = await startPlatform({}, { path: '/auth', app: hostApp() });
-  const app = await platform.registerApp();
-  const requests: [URL, string][] = [
-    [platform.url('/oauth/jwks'), 'GET /auth/oauth/jwks 200'],
-    [authorizeUrl(platform, app), 'GET /auth/oauth/authorize 303'],
-    [platform.url('/oauth/authorize?client_id=x'), 'GET /auth/oauth/authorize 400'],
-    [platform.url('/oauth/token'), 'GET /auth/oauth/token 405'],
-    [platform.url('/oauth/interaction/x'), 'GET /auth/oauth/interaction/x 400'],
-    [platform.url('/oauth/logout'), 'GET /auth/oauth/logout 200'],
-  ];
-  for (const [url, logged] of requests) t.is((await send(url)).headers.get('x-logged'), logged);
-});
-
-test('cookies have the issuer’s path', async (t) => {
-  await using platform = await startPlatform({}, { path: '/auth', app: hostApp() });
-  const app = await platform.registerApp();
-  const browser = new Browser();
-  const login = await browser.open(authorizeUrl(platform, app));
-  t.true(login.url.pathname.startsWith('/auth/oauth/interaction/'));
-  t.deepEqual(cookiePaths(browser), []);
-  await signIn(browser, login);
-  t.true(cookiePaths(browser).includes(sessionOf(platform)));
-  t.true(browser.cookies.every(({ path }) => path.startsWith('/auth')));
+  for (const [path, status] of [
+    ['/oauth/jwks', 200],
+    ['/oauth/authorize?client_id=x', 400],
+    ['/oauth/token', 405],
+    ['/oauth/interaction/x', 400],
+    ['/oauth/logout', 200],
+  ] as const) {
+    const { headers } = await send(platform.url(path));
+    t.is(headers.get('x-logged'), `GET /auth${path.split('?')[0]} ${status}`);
+  }
 });
 
 /** Mounts like koa-mount. */
@@ -141,104 +109,77 @@ const strippedByMount: Mounting = {
 };
 
 test('below a mount that removes the path, with mountPath /', async (t) => {
-  await using platform = await startPlatform({ paths: { mount: '/' } }, strippedByMount);
-  for (const format of FORMATS) await runGrants(t, platform, { format });
-  const { body } = await send(platform.url('/.well-known/oauth-authorization-server'));
-  t.like(body, { issuer: `${platform.origin}/auth`, token_endpoint: `${platform.origin}/auth/oauth/token` });
-  t.deepEqual((await send(platform.url('/oauth/custom'))).body, { path: '/auth/oauth/custom' });
-  t.deepEqual((await send(`${platform.origin}/oauth/token`)).body, { path: '/oauth/token' });
+  await using own = await startPlatform({ paths: { mount: '/' } }, strippedByMount);
+  await runGrants(t, own);
+  const { body } = await send(own.url(METADATA));
+  t.like(body, { issuer: `${own.origin}/auth`, token_endpoint: `${own.origin}/auth/oauth/token` });
+  t.deepEqual((await send(own.url('/oauth/custom'))).body, { path: '/auth/oauth/custom' });
+  t.deepEqual((await send(`${own.origin}/oauth/token`)).body, { path: '/oauth/token' });
 });
 
-test('the issuer’s path and the mount path may differ completely', async (t) => {
+function behind(proxy: ReverseProxy, origin = proxy.origin): NonNullable<Mounting['inFront']> {
+  return (inside) => {
+    proxy.forwardTo(inside);
+    return origin;
+  };
+}
+
+test('behind a proxy, the issuer’s path and the mount path may differ completely', async (t) => {
   await using proxy = await startProxy((path, headers) =>
     path.startsWith('/login/') ? { path: path.replace('/login/', '/internal/v2/'), headers } : undefined,
   );
-  await using platform = await startPlatform(
+  await using own = await startPlatform(
     { paths: { mount: '/internal/v2/' } },
     { path: '/login', inFront: behind(proxy), app: hostApp() },
   );
-  for (const format of FORMATS) await runGrants(t, platform, { format });
+  await runGrants(t, own);
   t.true(proxy.passedOn.every((path) => path.startsWith('/internal/v2/')));
 });
 
-test('behind a reverse proxy that removes the path', async (t) => {
-  await using proxy = await startProxy((path, { host: _host, ...headers }) =>
-    path.startsWith('/auth/')
-      ? { path: path.slice('/auth'.length), headers: { ...headers, 'x-forwarded-for': '203.0.113.7' } }
-      : undefined,
-  );
-  await using platform = await startPlatform(
-    { paths: { mount: '/' } },
-    { path: '/auth', inFront: behind(proxy), app: hostApp({ keys: ['of the host'] }) },
-  );
-  t.is(platform.auth.issuer, `${proxy.origin}/auth`);
-  const browser = new Browser();
-  for (const format of FORMATS) await runGrants(t, platform, { format, browser });
-  t.true(cookiePaths(browser).includes(sessionOf(platform)));
-  t.true(proxy.passedOn.includes('/oauth/token'));
-  const { body } = await send(platform.url('/.well-known/oauth-authorization-server'));
-  t.like(body, { issuer: `${proxy.origin}/auth`, jwks_uri: `${proxy.origin}/auth/oauth/jwks` });
-
-  const page = await browser.open(platform.url('/oauth/logout'));
-  const done = await browser.submit(page, 'Sign out');
-  t.is(done.status, 200);
-  t.false(cookiePaths(browser).includes(sessionOf(platform)));
-});
-
-// On loopback the cookie's name contains the port, and everywhere its path is the issuer's.
-function sessionOf({ auth }: { auth: { issuer: string } }): string {
-  return `gatehouse_session_${new URL(auth.issuer).port}_auth /auth`;
-}
-
 const PUBLIC = 'https://platform.example';
 
-for (const isTrusted of [true, false]) {
-  for (const path of ['', '/auth']) {
-    test(`behind a proxy that ends TLS: issuer ${PUBLIC}${path}, app.proxy ${isTrusted}`, async (t) => {
-      await using proxy = await startProxy((passed, headers) => ({
-        path: passed,
-        headers: {
-          ...headers,
-          host: 'platform.example',
-          'x-forwarded-proto': 'https',
-          'x-forwarded-for': '203.0.113.7',
-        },
-      }));
-      await using platform = await startPlatform(
-        {},
-        {
-          path,
-          inFront: (origin) => {
-            proxy.forwardTo(origin);
-            return PUBLIC;
-          },
-          reach: (url) => (url.origin === PUBLIC ? new URL(url.pathname + url.search, proxy.origin) : url),
-          app: hostApp({ keys: ['of the host'], proxy: isTrusted }),
-        },
-      );
-      t.is(platform.auth.issuer, PUBLIC + path);
-      const browser = new Browser(platform.reach);
-      const app = await platform.registerApp();
-      const login = await browser.open(authorizeUrl(platform, app));
-      const session = path === '' ? '__Host-gatehouse_session /' : '__Secure-gatehouse_session_auth /auth';
-      t.deepEqual(cookiePaths(browser), []);
-      await signIn(browser, login);
-      t.true(cookiePaths(browser).includes(session), cookiePaths(browser).join(', '));
-      for (const cookie of browser.cookies) t.like(cookie, { secure: true, httpOnly: true, sameSite: 'lax' });
+for (const [path, session, isTrusted] of [
+  ['', '__Host-gatehouse_session /', true],
+  ['/auth', '__Secure-gatehouse_session_auth /auth', false],
+] as const) {
+  test(`behind a proxy that ends TLS: issuer ${PUBLIC}${path}, app.proxy ${isTrusted}`, async (t) => {
+    await using proxy = await startProxy((passed, headers) => ({
+      path: passed,
+      headers: { ...headers, host: 'platform.example', 'x-forwarded-proto': 'https' },
+    }));
+    await using own = await startPlatform(
+      {},
+      {
+        path,
+        inFront: behind(proxy, PUBLIC),
+        reach: (url) => (url.origin === PUBLIC ? new URL(url.pathname + url.search, proxy.origin) : url),
+        app: hostApp({ keys: ['of the host'], proxy: isTrusted }),
+      },
+    );
+    t.is(own.auth.issuer, PUBLIC + path);
+    const browser = new Browser(own.reach);
+    const sessions = (): string[] =>
+      browser.cookies.map((cookie) => `${cookie.name} ${cookie.path}`).filter((one) => one === session);
+    const app = await own.registerApp();
+    const login = await browser.open(authorizeUrl(own, app));
+    t.deepEqual(browser.cookies, []);
+    await signIn(browser, login);
+    t.deepEqual(sessions(), [session]);
+    for (const cookie of browser.cookies) {
+      t.like(cookie, { secure: true, httpOnly: true, sameSite: 'lax' });
+      t.true(cookie.path.startsWith(path));
+    }
 
-      for (const format of FORMATS) await runGrants(t, platform, { format, browser });
-      const discovered = await send(
-        platform.reach(new URL(`${PUBLIC}/.well-known/oauth-authorization-server${path}`)),
-      );
-      t.notRegex(discovered.text, /http:/);
-      t.like(discovered.body, { issuer: PUBLIC + path, token_endpoint: `${PUBLIC}${path}/oauth/token` });
+    await runGrants(t, own, { browser });
+    const discovered = await send(own.reach(new URL(PUBLIC + METADATA + path)));
+    t.notRegex(discovered.text, /http:/);
+    t.like(discovered.body, { issuer: PUBLIC + path, token_endpoint: `${PUBLIC}${path}/oauth/token` });
 
-      const page = await browser.open(platform.url('/oauth/logout'));
-      t.is((await browser.submit(page, 'Sign out')).status, 200);
-      t.false(cookiePaths(browser).includes(session));
-      t.is((await browser.open(authorizeUrl(platform, app))).heading, 'Sign in');
-    });
-  }
+    const page = await browser.open(own.url('/oauth/logout'));
+    t.is((await browser.submit(page, 'Sign out')).status, 200);
+    t.deepEqual(sessions(), []);
+    t.is((await browser.open(authorizeUrl(own, app))).heading, 'Sign in');
+  });
 }
 
 test('a Host header does not change redirects', async (t) => {
@@ -246,32 +187,9 @@ test('a Host header does not change redirects', async (t) => {
     path,
     headers: { ...headers, host: 'evil.example' },
   }));
-  await using platform = await startPlatform(
-    {},
-    { path: '/auth', inFront: behind(proxy), app: hostApp({ proxy: true }) },
-  );
-  const app = await platform.registerApp();
-  const browser = new Browser();
-  const callback = await authorize(platform, app, { browser });
+  const app = hostApp({ proxy: true });
+  await using own = await startPlatform({}, { path: '/auth', inFront: behind(proxy), app });
+  const callback = await authorize(own, await own.registerApp());
   t.is(callback.get('iss'), `${proxy.origin}/auth`);
-  const { text } = await send(platform.url('/.well-known/oauth-authorization-server'));
-  t.notRegex(text, /evil/);
+  t.notRegex((await send(own.url(METADATA))).text, /evil/);
 });
-
-function behind(proxy: {
-  origin: string;
-  forwardTo(origin: string): void;
-}): NonNullable<Mounting['inFront']> {
-  return (origin) => {
-    proxy.forwardTo(origin);
-    return proxy.origin;
-  };
-}
-
-/** Names and paths of the cookies, without signatures. */
-function cookiePaths(browser: Browser): string[] {
-  return browser.cookies
-    .filter(({ name }) => !name.endsWith('.sig'))
-    .map(({ name, path }) => `${name} ${path}`)
-    .toSorted();
-}

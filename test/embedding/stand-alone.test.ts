@@ -6,67 +6,36 @@ import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 
 import test from 'ava';
-import { createAuthServer } from 'koa-gatehouse';
 import type { InteractionFlow, Interactions } from 'koa-gatehouse';
-import { memoryStorage } from 'koa-gatehouse/adapters/memory';
 import { pages } from 'koa-gatehouse/interactions';
 
 import { Browser } from '../harness/browser.ts';
-import { authorizeUrl, gate, people, signIn, startPlatform } from '../harness/platform.ts';
+import { authorizeUrl, runCodeFlow, startPlatform } from '../harness/platform.ts';
 import type { Mounting } from '../harness/platform.ts';
 import { postJson, send } from '../harness/requests.ts';
-import { asClient } from '../harness/tokens.ts';
+import { asClient, clientToken, exchangeRefreshToken } from '../harness/tokens.ts';
 import { askToken, FORMATS } from './flows.ts';
 
 /** `http.createServer(auth.callback())`, without an app. */
 const alone: Mounting = { app: ({ auth }) => auth.callback() };
+const platform = await startPlatform({}, alone);
+const service = { grant_type: 'client_credentials', ...asClient(await platform.registerService()) };
+test.after.always(async () => platform[Symbol.asyncDispose]());
 
-for (const path of ['', '/auth']) {
-  test(`all grants without an app: issuer path "${path}"`, async (t) => {
-    await using platform = await startPlatform({}, { ...alone, path });
-    const [app, service] = [await platform.registerApp(), await platform.registerService()];
-    for (const format of FORMATS) {
-      const response = await askToken(platform, format, {
-        grant_type: 'client_credentials',
-        ...asClient(service),
-      });
-      t.is(response.status, 200);
-      const browser = new Browser();
-      const consent = await signIn(browser, await browser.open(authorizeUrl(platform, app)));
-      const back = consent.location
-        ? consent
-        : await browser.follow(await browser.submit(consent, 'Authorize'));
-      const code = back.location?.searchParams.get('code') ?? '';
-      const parameters = {
-        grant_type: 'authorization_code',
-        ...asClient(app),
-        redirect_uri: app.redirectUri,
-        code,
-      };
-      const issued = await askToken(platform, format, parameters);
-      t.is(issued.status, 200, JSON.stringify(issued.body));
-      const { refresh_token } = issued.body;
-      const refreshed = await askToken(platform, format, {
-        grant_type: 'refresh_token',
-        ...asClient(app),
-        refresh_token,
-      });
-      t.is(refreshed.status, 200);
-      t.not(refreshed.body.access_token, issued.body.access_token);
-    }
-    const asset = await send(
-      new URL(
-        /href="([^"]+page\.css)"/.exec((await new Browser().open(authorizeUrl(platform, app))).html)![1]!,
-        platform.origin,
-      ),
-    );
-    t.is(asset.status, 200);
-    t.is(asset.headers.get('content-type'), 'text/css; charset=utf-8');
-  });
-}
+test('all grants and the pages without an app, below a path; all other paths are 404', async (t) => {
+  await using own = await startPlatform({}, { ...alone, path: '/auth' });
+  t.is(typeof (await clientToken(own, await own.registerService())), 'string');
+  const app = await own.registerApp();
+  const issued = await runCodeFlow(own, app);
+  t.is(issued.status, 200, JSON.stringify(issued.body));
+  const refreshed = await exchangeRefreshToken(own, app, issued.body.refresh_token);
+  t.is(refreshed.status, 200);
+  t.not(refreshed.body.access_token, issued.body.access_token);
+  const { html } = await new Browser().open(authorizeUrl(own, app));
+  const asset = await send(new URL(/href="([^"]+page\.css)"/.exec(html)![1]!, own.origin));
+  t.is(asset.status, 200);
+  t.is(asset.headers.get('content-type'), 'text/css; charset=utf-8');
 
-test('all other paths are 404', async (t) => {
-  await using platform = await startPlatform({}, { ...alone, path: '/auth' });
   for (const path of [
     '/',
     '/auth',
@@ -75,86 +44,84 @@ test('all other paths are 404', async (t) => {
     '/auth/oauth/nope',
     '/oauth/token',
     '/api/v1/identity',
-    '/favicon.ico',
     '/auth/oauth/assets/x/../../../package.json',
     '/auth/oauth/assets/x/%2e%2e%2fpackage.json',
     '/auth/oauth/device',
     '/auth/oauth/logout/confirm',
+    // Of the engine.
     '/auth/me',
     '/auth/request',
     '/auth/session/end',
     '/auth/reg',
   ]) {
-    const { status, text: body } = await send(platform.origin + path);
+    const { status, text: body } = await send(own.origin + path);
     t.is(status, 404, path);
     t.is(body, 'Not Found', path);
   }
 });
 
 test('a method that an endpoint does not allow is 405', async (t) => {
-  await using platform = await startPlatform({}, alone);
   for (const path of ['/oauth/token', '/oauth/revoke', '/oauth/introspect', '/oauth/TOKEN/']) {
-    for (const method of ['GET', 'PUT', 'DELETE', 'PATCH']) {
+    for (const method of ['GET', 'PUT', 'DELETE', 'PATCH', 'HEAD']) {
       const { status, headers, body } = await send(platform.url(path), { method });
       t.is(status, 405, `${method} ${path}`);
       t.is(headers.get('allow'), 'POST, OPTIONS');
-      t.is(body?.['error'], 'invalid_request');
+      if (method !== 'HEAD') t.is(body?.['error'], 'invalid_request');
     }
-    t.is((await send(platform.url(path), { method: 'HEAD' })).status, 405);
   }
   t.is((await send(platform.url('/oauth/authorize'), { method: 'POST' })).status, 404);
   t.is((await send(platform.url('/oauth/jwks'), { method: 'HEAD' })).status, 200);
 });
 
-const unusual: Record<string, string> = {
-  'an absolute URL of another host': 'GET http://evil.example/oauth/jwks HTTP/1.1',
-  'an asterisk': 'OPTIONS * HTTP/1.1',
-  'half an escape': 'GET /oauth/interaction/%E0%A4%A HTTP/1.1',
-  'a NUL': 'GET /oauth/interaction/%00 HTTP/1.1',
-  'two slashes': 'GET //oauth/jwks HTTP/1.1',
-  'a backslash': String.raw`GET /oauth\jwks HTTP/1.1`,
-  'a fragment': 'GET /oauth/jwks#x HTTP/1.1',
-  'no slash': 'GET oauth/jwks HTTP/1.1',
-  'a query of unusual pairs': 'GET /oauth/authorize?&=&&client_id&=x&[]=1&__proto__=x&constructor=1 HTTP/1.1',
-  'a repeated parameter': 'GET /oauth/authorize?client_id=a&client_id=b HTTP/1.1',
-  'a long path': `GET /oauth/interaction/${'x'.repeat(8000)} HTTP/1.1`,
-};
-
-for (const [name, line] of Object.entries(unusual)) {
-  test(`an unusual request is answered with a status below 500: ${name}`, async (t) => {
-    await using platform = await startPlatform({}, alone);
-    const answer = await sendRaw(
-      platform.origin,
-      `${line}\r\nHost: evil.example\r\nConnection: close\r\n\r\n`,
-    );
-    t.regex(answer, /^HTTP\/1\.1 [1-4]\d\d /, answer);
-    t.notRegex(answer, /evil\.example/);
-    t.deepEqual(
-      platform.logger.lines.filter(({ level }) => level === 'error'),
-      [],
-    );
-  });
-}
+test('an unusual request is answered with a status below 500', async (t) => {
+  for (const line of [
+    'GET http://evil.example/oauth/jwks HTTP/1.1',
+    'OPTIONS * HTTP/1.1',
+    'GET /oauth/interaction/%E0%A4%A HTTP/1.1',
+    'GET /oauth/interaction/%00 HTTP/1.1',
+    'GET //oauth/jwks HTTP/1.1',
+    String.raw`GET /oauth\jwks HTTP/1.1`,
+    'GET /oauth/jwks#x HTTP/1.1',
+    'GET oauth/jwks HTTP/1.1',
+    'GET /oauth/authorize?&=&&client_id&=x&[]=1&__proto__=x&constructor=1 HTTP/1.1',
+    'GET /oauth/authorize?client_id=a&client_id=b HTTP/1.1',
+    `GET /oauth/interaction/${'x'.repeat(8000)} HTTP/1.1`,
+  ]) {
+    const answer = await sendRaw(`${line}\r\nHost: evil.example\r\nConnection: close\r\n\r\n`);
+    t.regex(answer, /^HTTP\/1\.1 [1-4]\d\d /, line);
+    t.notRegex(answer, /evil\.example/, line);
+  }
+  const errors = platform.logger.lines.filter(({ level }) => level === 'error');
+  t.deepEqual(errors, []);
+});
 
 test('two pipelined requests on one connection are answered in order', async (t) => {
-  await using platform = await startPlatform({}, alone);
   const form = 'grant_type=nonsense';
   const head = `Host: x\r\nContent-Type: application/x-www-form-urlencoded\r\nContent-Length: ${form.length}\r\n`;
   const first = `POST /oauth/token HTTP/1.1\r\n${head}\r\n${form}`;
   const second = `GET /oauth/jwks HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`;
-  const answers = await sendRaw(platform.origin, first + second);
-  t.deepEqual(
-    [...answers.matchAll(/HTTP\/1\.1 (\d+)/g)].map(([, status]) => status),
-    ['400', '200'],
-  );
+  const answers = await sendRaw(first + second);
+  const statuses = Array.from(answers.matchAll(/HTTP\/1\.1 (\d+)/g), ([, status]) => status);
+  t.deepEqual(statuses, ['400', '200']);
 });
 
-async function sendRaw(origin: string, request: string): Promise<string> {
-  const { hostname, port } = new URL(origin);
+async function sendRaw(request: string): Promise<string> {
+  const { hostname, port } = new URL(platform.origin);
   const socket = openSocket(Number(port), hostname);
   socket.write(request);
   return text(socket);
 }
+
+test('trustProxy changes no URL of the server', async (t) => {
+  await using own = await startPlatform({ trustProxy: true }, alone);
+  const headers = { 'x-forwarded-host': 'evil.example', 'x-forwarded-proto': 'https' };
+  const { text: body } = await send(own.url('/.well-known/oauth-authorization-server'), { headers });
+  t.notRegex(body, /evil|https:/);
+  const redirect = await send(authorizeUrl(own, await own.registerApp()), { headers });
+  t.is(redirect.status, 303);
+  t.regex(redirect.headers.get('location') ?? '', /^\/oauth\/interaction\//);
+  t.notRegex(redirect.headers.getSetCookie().join(), /secure/i);
+});
 
 /** The bundled pages, which also record client addresses. */
 function recordAddresses(addresses: string[]): Interactions {
@@ -170,65 +137,33 @@ function recordAddresses(addresses: string[]): Interactions {
   };
 }
 
-for (const [trustProxy, address] of [
-  [true, '203.0.113.7'],
-  [false, '127.0.0.1'],
-] as const) {
-  test(`trustProxy: ${trustProxy} makes ${address} the client address of a page request`, async (t) => {
-    const addresses: string[] = [];
-    await using platform = await startPlatform(
-      { trustProxy, interactions: recordAddresses(addresses) },
-      alone,
-    );
-    await send(platform.url('/oauth/logout'), { headers: { 'x-forwarded-for': '203.0.113.7' } });
-    t.deepEqual(addresses, [address]);
-  });
-}
-
-test('trustProxy changes no URL of the server', async (t) => {
-  await using platform = await startPlatform({ trustProxy: true }, alone);
-  const headers = { 'x-forwarded-host': 'evil.example', 'x-forwarded-proto': 'https' };
-  const { text: body } = await send(platform.url('/.well-known/oauth-authorization-server'), { headers });
-  t.notRegex(body, /evil|https:/);
-  const app = await platform.registerApp();
-  const redirect = await send(authorizeUrl(platform, app), { headers });
-  t.is(redirect.status, 303);
-  t.regex(redirect.headers.get('location') ?? '', /^\/oauth\/interaction\//);
-  t.notRegex(redirect.headers.getSetCookie().join(), /secure/i);
-});
-
 test('without trustProxy, X-Forwarded-For does not change the client address', async (t) => {
   for (const [options, address] of [
     [{}, '127.0.0.1'],
     [{ trustProxy: false }, '127.0.0.1'],
     [{ trustProxy: true }, '203.0.113.9'],
   ] as const) {
-    await using platform = await startPlatform(options, alone);
-    const service = await platform.registerService();
+    const addresses: string[] = [];
+    const interactions = recordAddresses(addresses);
+    await using own = await startPlatform({ ...options, interactions }, alone);
     const headers = { 'x-forwarded-for': '203.0.113.9' };
-    const parameters = { grant_type: 'client_credentials', ...asClient(service) };
-    t.is((await postJson(platform.url('/oauth/token'), parameters, headers)).status, 200);
-    const [issued] = await platform.auth.audit.list({ types: ['token_issued'] });
+    const parameters = { grant_type: 'client_credentials', ...asClient(await own.registerService()) };
+    t.is((await postJson(own.url('/oauth/token'), parameters, headers)).status, 200);
+    const [issued] = await own.auth.audit.list({ types: ['token_issued'] });
     t.is(issued?.address, address, JSON.stringify(options));
+    await send(own.url('/oauth/logout'), { headers });
+    t.deepEqual(addresses, [address]);
   }
 });
 
-test('several callbacks and middlewares of one server share its state', async (t) => {
-  await using platform = await startPlatform(
-    {},
-    {
-      app: ({ auth }) => {
-        const listeners = [auth.callback(), auth.callback()];
-        let count = 0;
-        return (request, response) => listeners[(count += 1) % 2]!(request, response);
-      },
-    },
-  );
-  const app = await platform.registerApp();
-  const browser = new Browser();
-  const consent = await signIn(browser, await browser.open(authorizeUrl(platform, app)));
-  const back = await browser.follow(await browser.submit(consent, 'Authorize'));
-  t.is(back.location?.origin, 'https://reports.example');
+test('several callbacks of one server share its state', async (t) => {
+  let count = 0;
+  const app: Mounting['app'] = ({ auth }) => {
+    const listeners = [auth.callback(), auth.callback()];
+    return (request, response) => listeners[(count += 1) % 2]!(request, response);
+  };
+  await using own = await startPlatform({}, { app });
+  t.is((await runCodeFlow(own, await own.registerApp())).status, 200);
 });
 
 function readFirst(listener: RequestListener): RequestListener {
@@ -242,44 +177,25 @@ function readFirst(listener: RequestListener): RequestListener {
 }
 
 test('behind a framework that has parsed the body onto Node’s request', async (t) => {
-  await using platform = await startPlatform({}, { app: ({ auth }) => readFirst(auth.callback()) });
-  const service = await platform.registerService();
+  await using own = await startPlatform({}, { app: ({ auth }) => readFirst(auth.callback()) });
+  const parameters = { grant_type: 'client_credentials', ...asClient(await own.registerService()) };
   for (const format of FORMATS) {
-    const response = await askToken(platform, format, {
-      grant_type: 'client_credentials',
-      ...asClient(service),
-    });
+    const response = await askToken(own, format, parameters);
     t.is(response.status, 200, JSON.stringify(response.body));
   }
 });
 
 test('over HTTP/2, where a body needs no Content-Length', async (t) => {
-  const server = createHttp2Server().listen(0, '127.0.0.1');
+  const server = createHttp2Server(platform.auth.callback() as never).listen(0, '127.0.0.1');
   await once(server, 'listening');
-  const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-  const storage = memoryStorage();
-  const auth = await createAuthServer({
-    issuer: origin,
-    users: people(),
-    storage,
-    interactions: pages(),
-    gate,
-  });
-  server.on('request', auth.callback() as never);
-  const session = openHttp2(origin);
-  t.teardown(async () => {
+  const session = openHttp2(`http://127.0.0.1:${(server.address() as AddressInfo).port}`);
+  t.teardown(() => {
     session.close();
     server.close();
-    await auth.close();
   });
-  const { client, secret } = await auth.clients.create({
-    name: 'Nightly',
-    grantType: 'client_credentials',
-  });
-  const parameters = { grant_type: 'client_credentials', client_id: client.id, client_secret: secret!.value };
   for (const [type, body] of [
-    ['application/x-www-form-urlencoded', new URLSearchParams(parameters).toString()],
-    ['application/json', JSON.stringify(parameters)],
+    ['application/x-www-form-urlencoded', new URLSearchParams(service).toString()],
+    ['application/json', JSON.stringify(service)],
   ] as const) {
     const sent = session.request({ ':path': '/oauth/token', ':method': 'POST', 'content-type': type });
     sent.end(body);

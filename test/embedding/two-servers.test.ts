@@ -1,3 +1,4 @@
+import type { ExecutionContext } from 'ava';
 import test from 'ava';
 import Koa from 'koa';
 import { createApiRouter, createAuthServer } from 'koa-gatehouse';
@@ -8,162 +9,126 @@ import { pages } from 'koa-gatehouse/interactions';
 import { Browser } from '../harness/browser.ts';
 import {
   authorizeUrl,
-  runCodeFlow,
   gate,
   listenerOf,
   people,
   platformOf,
+  recordingLogger,
+  runCodeFlow,
   signIn,
 } from '../harness/platform.ts';
 import type { Platform } from '../harness/platform.ts';
-import { send } from '../harness/requests.ts';
+import { postForm, send } from '../harness/requests.ts';
 import { serve } from '../harness/serve.ts';
-import { asClient } from '../harness/tokens.ts';
-import { FORMATS, runGrants } from './flows.ts';
+import { asClient, clientToken, exchangeRefreshToken } from '../harness/tokens.ts';
+import { runGrants } from './flows.ts';
 
-type Server = Omit<Platform, 'users' | 'logger' | typeof Symbol.asyncDispose>;
-
-/** Two authorization servers in one app, with different issuer paths. */
+/** Two authorization servers in one app, with different issuer paths, until the test ends. */
 async function startTwo(
+  t: ExecutionContext,
   paths: readonly [string, string],
   storages: readonly [Storage, Storage] = [memoryStorage(), memoryStorage()],
-): Promise<{ servers: readonly [Server, Server]; [Symbol.asyncDispose](): Promise<void> }> {
-  const servers: Server[] = [];
+): Promise<readonly [Platform, Platform]> {
+  const servers: Platform[] = [];
   const served = await serve(async (origin) => {
     const app = new Koa();
     app.silent = true;
     for (const [index, path] of paths.entries()) {
-      await storages[index]!.migrate();
       const auth = await createAuthServer({
         issuer: origin + path,
         users: people(),
         storage: storages[index]!,
         interactions: pages({ brand: { name: `Brand ${index + 1}` } }),
         gate,
-        logger: { debug() {}, info() {}, warn() {}, error() {} },
+        logger: recordingLogger(),
       });
       const api = createApiRouter({ auth });
       api.get('/schools', auth.requires('view_schools'), (ctx) => {
         ctx.body = { data: [] };
       });
       app.use(auth.middleware()).use(api.routes());
-      servers.push(platformOf(auth, { origin, path }));
+      servers.push(platformOf(auth, { origin, path }) as Platform);
     }
     return listenerOf(app);
   });
-  return {
-    servers: servers as unknown as readonly [Server, Server],
-    [Symbol.asyncDispose]: async () => served[Symbol.asyncDispose](),
-  };
+  t.teardown(async () => served[Symbol.asyncDispose]());
+  return servers as unknown as readonly [Platform, Platform];
 }
 
-const pairs: [string, string][] = [
+for (const paths of [
   ['/one', '/two'],
   ['/two', '/two-more'],
   ['', '/two'],
   ['/two', ''],
   ['/two', '/two/inner'],
   ['/two/inner', '/two'],
-];
-
-for (const paths of pairs) {
-  test(`both serve all grants, to one browser: "${paths.join('" and "')}"`, async (t) => {
-    await using two = await startTwo(paths);
-    const browser = new Browser();
-    for (const format of FORMATS) {
-      for (const server of two.servers) await runGrants(t, server, { format, browser });
-    }
-  });
-
-  test(`a login at one server is none at the other: "${paths.join('" and "')}"`, async (t) => {
-    await using two = await startTwo(paths);
-    const [one, other] = two.servers;
+] as const) {
+  test(`both serve all grants to one browser, with a login at each: "${paths.join('" and "')}"`, async (t) => {
+    const [one, other] = await startTwo(t, paths);
     const browser = new Browser();
     const [app, foreign] = [await one.registerApp(), await other.registerApp()];
-    await signIn(browser, await browser.open(authorizeUrl(one as Platform, app)));
-    const page = await browser.open(authorizeUrl(other as Platform, foreign));
+    await signIn(browser, await browser.open(authorizeUrl(one, app)));
+    const page = await browser.open(authorizeUrl(other, foreign));
     t.is(page.heading, 'Sign in');
     t.regex(page.html, /Brand 2/);
     const second = await signIn(browser, page, 'bob@school.example', 'battery staple');
     t.regex(second.text, /bob@/);
-    t.regex((await browser.open(authorizeUrl(one as Platform, app))).text, /ann@/);
+    t.regex((await browser.open(authorizeUrl(one, app))).text, /ann@/);
+    const own = new Browser();
+    for (const server of [one, other]) await runGrants(t, server, { browser: own });
   });
 }
 
-for (const [name, storages] of Object.entries({
-  'each with its own storage': undefined,
-  'with one storage': ((storage) => [storage, storage] as const)(memoryStorage()),
-})) {
+const shared = memoryStorage();
+for (const [name, storages] of [
+  ['each with its own storage', undefined],
+  ['with one storage', [shared, shared]],
+] as const) {
   test(`tokens of one server are invalid at the other: ${name}`, async (t) => {
-    await using two = await startTwo(['/one', '/two'], storages);
-    const [one, other] = two.servers;
-    const [app, service] = [await one.registerApp(), await one.registerService(['view_schools'])];
-    const foreignService = await other.registerService(['view_schools']);
-    const ofUser = await runCodeFlow(one as Platform, app);
-    const ofClient = await one.token({ grant_type: 'client_credentials', ...asClient(service) });
-
-    for (const token of [ofUser.body.access_token, ofClient.body.access_token]) {
+    const [one, other] = await startTwo(t, ['/one', '/two'], storages);
+    const foreign = asClient(await other.registerService(['view_schools']));
+    const { body: ofUser } = await runCodeFlow(one, await one.registerApp());
+    const ofClient = await clientToken(one, await one.registerService(['view_schools']));
+    for (const token of [ofUser.access_token, ofClient]) {
       t.is((await one.api('/schools', token)).status, 200);
       const refused = await other.api('/schools', token);
-      t.is(refused.status, 401);
-      t.is(refused.body['code'], 'token_invalid');
-      t.is(
-        refused.body['message'],
-        'The access token has expired, or was not issued by this server for this API.',
-      );
+      const message = 'The access token has expired, or was not issued by this server for this API.';
+      t.like(refused, { status: 401, body: { code: 'token_invalid', message } });
       t.is(
         refused.headers.get('www-authenticate'),
-        `Bearer realm="${other.auth.issuer}", error="invalid_token", error_description="${String(refused.body['message'])}"`,
+        `Bearer realm="${other.auth.issuer}", error="invalid_token", error_description="${message}"`,
       );
-      const body = new URLSearchParams({ ...asClient(foreignService), token });
-      const introspected = await send(other.url('/oauth/introspect'), { method: 'POST', body });
-      t.is(introspected.status, 200);
-      t.deepEqual(introspected.body, { active: false });
-      const revoked = await send(other.url('/oauth/revoke'), { method: 'POST', body });
-      t.is(revoked.status, 200);
+      const introspected = await postForm(other.url('/oauth/introspect'), { ...foreign, token });
+      t.like(introspected, { status: 200, body: { active: false } });
+      t.is((await postForm(other.url('/oauth/revoke'), { ...foreign, token })).status, 200);
       t.is((await one.api('/schools', token)).status, 200, 'the other server did not revoke it');
     }
   });
 }
 
-test('clients and refresh tokens of one server are unknown to the other', async (t) => {
-  await using two = await startTwo(['/one', '/two']);
-  const [one, other] = two.servers;
+test('clients and refresh tokens of one server are unknown to the other, which has its own keys', async (t) => {
+  const [one, other] = await startTwo(t, ['', '/two']);
   const app = await one.registerApp();
-  const issued = await runCodeFlow(one as Platform, app);
-  const otherClient = await other.token({
-    grant_type: 'refresh_token',
-    ...asClient(app),
-    refresh_token: issued.body.refresh_token,
+  const { body } = await runCodeFlow(one, app);
+  t.like(await exchangeRefreshToken(other, app, body.refresh_token), {
+    status: 401,
+    body: { error: 'invalid_client' },
   });
-  t.is(otherClient.status, 401);
-  t.is(otherClient.body.error, 'invalid_client');
-  const foreign = await other.registerApp();
-  const stolen = await other.token({
-    grant_type: 'refresh_token',
-    ...asClient(foreign),
-    refresh_token: issued.body.refresh_token,
+  t.like(await exchangeRefreshToken(other, await other.registerApp(), body.refresh_token), {
+    status: 400,
+    body: { error: 'invalid_grant' },
   });
-  t.is(stolen.status, 400);
-  t.is(stolen.body.error, 'invalid_grant');
-  const page = await new Browser().open(authorizeUrl(other as Platform, app));
+  const page = await new Browser().open(authorizeUrl(other, app));
   t.is(page.status, 400);
   t.is(page.location, undefined);
-});
 
-test('each server has its own metadata and keys', async (t) => {
-  await using two = await startTwo(['', '/two']);
-  const [root, below] = two.servers;
-  const documents = {
-    [`${root.origin}/.well-known/oauth-authorization-server`]: root,
-    [`${root.origin}/.well-known/oauth-authorization-server/two`]: below,
-    [`${root.origin}/two/.well-known/oauth-authorization-server`]: below,
-  };
-  for (const [url, server] of Object.entries(documents)) {
-    t.is((await send(url)).body?.['issuer'], server.auth.issuer, url);
-  }
-  const [one, other] = await Promise.all(
-    two.servers.map(async (server) => (await send(server.url('/oauth/jwks'))).text),
-  );
-  t.not(one, other);
+  const metadata = '/.well-known/oauth-authorization-server';
+  for (const [path, server] of [
+    [metadata, one],
+    [`${metadata}/two`, other],
+    [`/two${metadata}`, other],
+  ] as const)
+    t.is((await send(one.origin + path)).body?.['issuer'], server.auth.issuer, path);
+  const [keys, others] = [await send(one.url('/oauth/jwks')), await send(other.url('/oauth/jwks'))];
+  t.not(keys.text, others.text);
 });
