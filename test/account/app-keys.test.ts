@@ -2,24 +2,23 @@ import test from 'ava';
 import { calculateJwkThumbprint } from 'jose';
 
 import { assertionParameters, makeKeyPair } from '../harness/client-keys.ts';
-import { REPORTS, openArea, valueOf } from './area.ts';
+import { requestClientToken } from '../harness/tokens.ts';
+import { linkOn, openArea, REPORTS, startArea, valueOf } from './area.ts';
 
-const ON = { clients: { keys: true } };
+const area = await startArea('dora', { clients: { keys: true } });
+const { auth, browser, open, registerFor, token } = area;
+
 const pair = await makeKeyPair('key-1');
 const next = await makeKeyPair('key-2', 'RS256');
+test.after.always(() => area[Symbol.asyncDispose]());
 const jwks = (...keys: object[]): string => JSON.stringify({ keys });
 
 test('a developer gives an app keys, rotates them, and removes the secret', async (t) => {
-  const { auth, browser, open, registerFor, token } = await openArea(t, 'dora', ON);
   const { client, secret } = await registerFor('dora');
-  const byKey = async (by = pair): Promise<number> =>
-    (
-      await token({
-        grant_type: 'client_credentials',
-        ...(await assertionParameters(client.id, auth.issuer, by)),
-      })
-    ).status;
-
+  const byKey = async (by = pair): Promise<number> => {
+    const assertion = await assertionParameters(client.id, auth.issuer, by);
+    return (await token({ grant_type: 'client_credentials', ...assertion })).status;
+  };
   const empty = await open(`/${client.id}/keys`);
   t.is(empty.heading, 'Nightly import');
   t.true(empty.text.includes('Only public keys are stored here.'));
@@ -30,10 +29,7 @@ test('a developer gives an app keys, rotates them, and removes the secret', asyn
   t.true(listed.text.includes(`key-1 P-256 · SHA-256 ${await calculateJwkThumbprint(pair.publicJwk)}`));
   t.true(listed.text.includes('This app also has secrets, and both are accepted.'));
   t.is(await byKey(), 200);
-  t.is(
-    (await token({ grant_type: 'client_credentials', client_id: client.id, client_secret: secret })).status,
-    200,
-  );
+  t.is((await requestClientToken(area, { client, secret })).status, 200);
 
   const both = jwks(pair.publicJwk, next.publicJwk);
   t.is((await browser.submit(listed, 'Save', { jwks: both, jwksUri: '' })).status, 303);
@@ -43,11 +39,9 @@ test('a developer gives an app keys, rotates them, and removes the secret', asyn
   t.true(stale.text.includes('This app was changed after you opened the form'));
 
   const secrets = await open(`/${client.id}/secrets`);
-  const link = /href="([^"]+\/delete)"/.exec(secrets.html)?.[1] ?? '';
-  await browser.submit(await browser.open(new URL(link, secrets.url)), 'Delete');
-  t.true(
-    (await open(`/${client.id}/secrets`)).text.includes('It has no secret. It authenticates with its keys.'),
-  );
+  const deleted = await browser.submit(await browser.open(linkOn(secrets, '[^"]+/delete"')!), 'Delete');
+  const none = await browser.follow(deleted);
+  t.true(none.text.includes('It has no secret. It authenticates with its keys.'));
   t.false((await open(`/${client.id}/keys`)).text.includes('also has secrets'));
   t.true((await open(`/${client.id}`)).text.includes('"client_assertion=$CLIENT_ASSERTION"'));
 
@@ -56,94 +50,62 @@ test('a developer gives an app keys, rotates them, and removes the secret', asyn
   const removed = await browser.follow(await browser.submit(confirm, 'Remove the keys'));
   t.true(removed.text.startsWith('The keys are removed.'));
   t.is(await byKey(), 401);
-  const activity = await open(`/${client.id}/activity`);
-  t.regex(activity.text, /App changed.*Changed keys/);
+  t.regex((await open(`/${client.id}/activity`)).text, /App changed.*Changed keys/);
 });
 
-test('an app reads its keys from an address', async (t) => {
-  const { auth, browser, open, registerFor } = await openArea(t, 'dora', ON);
+test('the keys can be at an address, or be a single one', async (t) => {
   const { client } = await registerFor('dora', REPORTS);
-  const form = await open(`/${client.id}/keys`);
-  await browser.submit(form, 'Save', { jwks: '', jwksUri: ' https://reports.example/jwks.json ' });
+  const jwksUri = 'https://reports.example/jwks.json';
+  await browser.submit(await open(`/${client.id}/keys`), 'Save', { jwks: '', jwksUri: ` ${jwksUri} ` });
   const after = await open(`/${client.id}/keys`);
-  t.true(after.text.includes('Its keys are read from https://reports.example/jwks.json'));
-  t.is(valueOf(after, 'jwksUri'), 'https://reports.example/jwks.json');
-  t.deepEqual((await auth.clients.find(client.id))?.keys, {
-    jwksUri: 'https://reports.example/jwks.json',
-  });
-});
-
-test('a single key is accepted too', async (t) => {
-  const { auth, browser, open, registerFor } = await openArea(t, 'dora', ON);
-  const { client } = await registerFor('dora');
-  const form = await open(`/${client.id}/keys`);
-  await browser.submit(form, 'Save', { jwks: JSON.stringify(pair.publicJwk), jwksUri: '' });
+  t.true(after.text.includes(`Its keys are read from ${jwksUri}`));
+  t.is(valueOf(after, 'jwksUri'), jwksUri);
+  t.deepEqual((await auth.clients.find(client.id))?.keys, { jwksUri });
+  await browser.submit(after, 'Save', { jwks: JSON.stringify(pair.publicJwk), jwksUri: '' });
   t.deepEqual((await auth.clients.find(client.id))?.keys, { jwks: { keys: [pair.publicJwk] } });
 });
 
 test('what is no public key is refused with its reason, and a private key is not sent back', async (t) => {
-  const { auth, browser, open, registerFor } = await openArea(t, 'dora', ON);
   const { client } = await registerFor('dora');
   const form = await open(`/${client.id}/keys`);
-  for (const [fields, problem, field] of [
-    [
-      { jwks: jwks(next.publicJwk, pair.privateJwk), jwksUri: '' },
-      'Key 2: This is the private key. It has left',
-      'jwks',
-    ],
-    [{ jwks: '', jwksUri: '' }, 'Give the keys, or their address below.', 'jwks'],
-    [{ jwks: '<script>', jwksUri: '' }, 'This is not JSON.', 'jwks'],
-    [{ jwks: '[]', jwksUri: '' }, 'This is not a JSON Web Key Set', 'jwks'],
-    [{ jwks: jwks(), jwksUri: '' }, 'Give 1 to 10 keys.', 'jwks'],
-    [
-      { jwks: jwks(pair.publicJwk), jwksUri: 'https://x.example' },
-      'Give the keys or their address, not both.',
-      'jwksUri',
-    ],
-    [{ jwks: '', jwksUri: 'http://x.example' }, 'Give an address that begins with https:', 'jwksUri'],
-    [
-      { jwks: '', jwksUri: 'https://localhost/' },
-      'This server reads keys from public addresses only.',
-      'jwksUri',
-    ],
+  for (const [keys, jwksUri, problem, field = 'jwks'] of [
+    [jwks(next.publicJwk, pair.privateJwk), '', 'Key 2: This is the private key. It has left'],
+    ['', '', 'Give the keys, or their address below.'],
+    ['<script>', '', 'This is not JSON.'],
+    ['[]', '', 'This is not a JSON Web Key Set'],
+    [jwks(), '', 'Give 1 to 10 keys.'],
+    [jwks(pair.publicJwk), 'https://x.example', 'Give the keys or their address, not both.', 'jwksUri'],
+    ['', 'http://x.example', 'Give an address that begins with https:', 'jwksUri'],
+    ['', 'https://localhost/', 'This server reads keys from public addresses only.', 'jwksUri'],
   ] as const) {
-    const page = await browser.submit(form, 'Save', fields);
+    const page = await browser.submit(form, 'Save', { jwks: keys, jwksUri });
     t.is(page.status, 422, problem);
     t.true(page.text.includes(problem), problem);
-    t.regex(
-      page.html,
-      new RegExp(`id="${field}"[^>]* aria-describedby="${field}-hint ${field}-problem" aria-invalid="true"`),
-    );
+    const described = `aria-describedby="${field}-hint ${field}-problem" aria-invalid="true"`;
+    t.regex(page.html, new RegExp(`id="${field}"[^>]* ${described}`));
     t.false(page.html.includes(String(pair.privateJwk.d)));
     t.false(page.html.includes('<script>'));
   }
   t.is((await auth.clients.find(client.id))?.keys, undefined);
 });
 
-test('the page exists for confidential apps, where the server accepts keys or an app has some', async (t) => {
-  const on = await openArea(t, 'dora', ON);
-  const { client: publicApp } = await on.registerFor('dora', { ...REPORTS, confidential: false });
-  t.is((await on.open(`/${publicApp.id}/keys`)).url.pathname, `/developer/apps/${publicApp.id}`);
-  t.false((await on.open(`/${publicApp.id}`)).html.includes('/keys"'));
-  const { client: other } = await on.registerFor('emil');
-  t.is((await on.open(`/${other.id}/keys`)).status, 404);
-  t.is((await on.open(`/${other.id}/keys/remove`)).status, 404);
-  const { client } = await on.registerFor('dora');
-  t.true((await on.open(`/${client.id}`)).html.includes('/keys"'));
-
-  const off = await openArea(t);
-  const { client: without } = await off.registerFor('dora');
-  t.is((await off.open(`/${without.id}/keys`)).url.pathname, `/developer/apps/${without.id}`);
-  t.false((await off.open(`/${without.id}`)).html.includes('/keys"'));
-});
-
-test('a form that another user sends for the app of a developer is refused', async (t) => {
-  const { browser, registerFor, url } = await openArea(t, 'emil', ON);
+test('the page exists for own confidential apps, where the server accepts keys', async (t) => {
   const { client } = await registerFor('dora');
-  const form = new URLSearchParams({ jwks: jwks(pair.publicJwk), jwksUri: '', version: '1' });
-  t.is((await browser.post(url(`/developer/apps/${client.id}/keys`), form)).status, 404);
-  t.is(
-    (await browser.post(url(`/developer/apps/${client.id}/keys/remove`), new URLSearchParams())).status,
-    404,
-  );
+  t.true((await open(`/${client.id}`)).html.includes('/keys"'));
+  const off = await openArea(t);
+  for (const [without, page] of [
+    [await registerFor('dora', { ...REPORTS, confidential: false }), area],
+    [await off.registerFor('dora'), off],
+  ] as const) {
+    const path = `/${without.client.id}`;
+    t.is((await page.open(`${path}/keys`)).url.pathname, `/developer/apps${path}`);
+    t.false((await page.open(path)).html.includes('/keys"'));
+  }
+  const { client: foreign } = await registerFor('emil');
+  for (const path of ['/keys', '/keys/remove']) {
+    t.is((await open(`/${foreign.id}${path}`)).status, 404);
+    const form = new URLSearchParams({ jwks: jwks(pair.publicJwk), jwksUri: '', version: '1' });
+    const url = area.url(`/developer/apps/${foreign.id}${path}`);
+    t.is((await browser.post(url, form)).status, 404);
+  }
 });

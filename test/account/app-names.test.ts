@@ -1,8 +1,8 @@
 import test from 'ava';
-import type { InteractionFlow, Pages } from 'koa-gatehouse';
+import type { Pages } from 'koa-gatehouse';
 import { pages } from 'koa-gatehouse/interactions';
 
-import { REPORTS, openArea } from './area.ts';
+import { REPORTS, startArea } from './area.ts';
 import { startDeveloperPlatform } from './developers.ts';
 
 const RESERVED = 'this name, or one that looks like it, is reserved';
@@ -15,65 +15,43 @@ const RESERVED_NAMES = ['ПОРТАЛ 1', 'Acme', 'दिल', 'École', '★'];
 /** Names that a user may not give an app. */
 const REFUSED: Readonly<Record<string, string>> = {
   'Acme Schools': RESERVED,
-  ' acme  schools ': RESERVED,
   'ACME-SCHOOLS!': RESERVED,
   'Acme\u00a0Schools': RESERVED,
   'Ａｃｍｅ Schools': RESERVED,
-  '𝐀𝐜𝐦𝐞 𝐒𝐜𝐡𝐨𝐨𝐥𝐬': RESERVED,
   'Acrne Schools': RESERVED,
   'Acme Schoo1s': RESERVED,
   'Аcme Schools': RESERVED,
-  'Acme Schооls': RESERVED,
   'Αcme Schools': RESERVED,
   'портал l': RESERVED,
   'Acme®': RESERVED,
-  'Acme™': RESERVED,
-  'Acme℠': RESERVED,
   '✅ Acme': RESERVED,
-  '★ Acme ★': RESERVED,
   'Acme ✔️': RESERVED,
-  '+Acme^': RESERVED,
-  ᴀᴄᴍᴇ: RESERVED,
   'ᴀᴄᴍᴇ ꜱᴄʜᴏᴏʟꜱ': RESERVED,
   'A\u0332c\u0332m\u0332e\u0332': RESERVED,
   'Ac\u034bm\u0489e': RESERVED,
-  'Acme\u20dd': RESERVED,
   Àçmé: RESERVED,
   'Acme Schøøls': RESERVED,
   'A¢m€': RESERVED,
-  'A©me': RESERVED,
   'A©me ✅': RESERVED,
   '@cme': RESERVED,
   Acmeʼ: RESERVED,
   Acmeˑ: RESERVED,
-  ˈAcme: RESERVED,
-  '₳₵₥€': RESERVED,
   '∆cme': RESERVED,
-  '∀cm∑': RESERVED,
   Ⱥȼmɇ: RESERVED,
-  Aƈɱe: RESERVED,
   ȺƈⱮɇ: RESERVED,
   'Acme $choo|s': RESERVED,
   ᴬᶜᵐᵉ: RESERVED,
   'ⒶⒸⓜⓔ': RESERVED,
-  '🄰🄲🄼🄴': RESERVED,
   '🅐🅒🅜🅔': RESERVED,
-  '🅰cme': RESERVED,
   '🅰️cme': RESERVED,
   '🇦🇨🇲🇪': RESERVED,
-  'Ecole®': RESERVED,
   '★ !': RESERVED,
-  'Acme\u200d': INVISIBLE,
   'Acme\ufe0f': INVISIBLE,
   'Report\u3164': INVISIBLE,
-  'Re\u034fports': INVISIBLE,
   'Reports\u{e0100}': INVISIBLE,
-  'Reports\ufe0f': INVISIBLE,
   '\u2800Reports': INVISIBLE,
   'Re\u200bports': INVISIBLE,
   Pаypal: MIXED,
-  Googlе: MIXED,
-  Ρortal: MIXED,
   'Яндекс Mail': MIXED,
   ᎪᏢᏢLE: MIXED,
   'Ա-Team': MIXED,
@@ -81,28 +59,19 @@ const REFUSED: Readonly<Record<string, string>> = {
 };
 
 const ACCEPTED = [
-  'Reports',
   'Acme Schools Reports',
   'Acne',
   'Reports® ™',
   '✅ Reports',
-  'Écoles',
   'école Münster',
   'दाल',
-  '☆☆',
   'Арена',
-  '学校',
   'ᏣᎳᎩ',
   'ᐃᓄᒃᑎᑐᑦ',
   '𐌰𐌱',
-  'ソーシャル学習',
-  'École ’n’ Münster 2',
   'Schüler-App №1 (beta) – neu!',
   'Школа',
-  'Σχολείο',
-  '学校アプリ',
   '学校 App ひらがな カタカナー',
-  '학교 앱 School',
   'مدرسة',
   'בית ספר',
   'स्कूल',
@@ -110,79 +79,66 @@ const ACCEPTED = [
   '12:30',
 ];
 
+const GERMAN = { interactions: pages({ brand: { name: 'Acme Schools' }, language: ['en', 'de'] }) };
+const area = await startArea('dora', { ...GERMAN, clients: { reservedNames: RESERVED_NAMES } });
+const [dora, root] = [await area.developer('dora'), await area.developer('root')];
+test.after.always(() => area[Symbol.asyncDispose]());
+
+let forms = 0;
+/** The single-use string of a new form. */
+function once(): string {
+  forms += 1;
+  return `form-number-${forms}`;
+}
+
 test('names that look like reserved names, mix scripts or have invisible characters are refused', async (t) => {
-  const { auth, browser, developer, open, registerFor } = await openArea(t, 'dora', {
-    clients: { reservedNames: RESERVED_NAMES },
-  });
-  const dora = await developer('dora');
-  const { client } = await registerFor('dora', REPORTS);
-  let forms = 0;
+  const { client } = await area.registerFor('dora', REPORTS);
   for (const [name, message] of Object.entries(REFUSED)) {
-    forms += 1;
     const refusal = { code: 'ERR_CLIENT_INVALID', message: `name: ${message}` };
-    await t.throwsAsync(dora.create({ ...REPORTS, name }, `form-number-${forms}`), refusal, name);
+    await t.throwsAsync(dora.create({ ...REPORTS, name }, once()), refusal, name);
     await t.throwsAsync(dora.update(client.id, { name }), refusal, name);
-    const saved = await browser.submit(await open(`/${client.id}`), 'Save', {
-      name,
-      redirectUris: REPORTS.redirectUris[0],
-    });
-    t.is(saved.status, 422, name);
-    t.regex(saved.html, /id="name"[^>]* aria-invalid="true"/, name);
   }
-  t.deepEqual(await auth.clients.list(), [client]);
+  t.deepEqual(await area.auth.clients.find(client.id), client);
 });
 
 test('other names are accepted, in any script', async (t) => {
-  const { developer } = await openArea(t, 'dora', { clients: { reservedNames: RESERVED_NAMES } });
-  const dora = await developer('dora');
-  for (const [index, name] of ACCEPTED.entries()) {
-    const made = await dora.create({ ...REPORTS, name }, `name-number-${index}`);
-    t.is(made?.client.name, name);
-  }
+  for (const name of ACCEPTED) t.is((await dora.create({ ...REPORTS, name }, once()))?.client.name, name);
 });
 
 test('an administrator may give any name, and a form may repeat the current name', async (t) => {
-  const { developer, registerFor } = await openArea(t);
-  const [dora, root] = [await developer('dora'), await developer('root')];
   for (const name of ['Acme Schools', 'Pаypal']) {
-    t.is((await root.create({ ...REPORTS, name }, `root-${name}-0123456789`))?.client.name, name);
-    const { client } = await registerFor('dora', { ...REPORTS, name });
+    t.is((await root.create({ ...REPORTS, name }, once()))?.client.name, name);
+    const { client } = await area.registerFor('dora', { ...REPORTS, name });
     t.deepEqual((await dora.update(client.id, { name, scopes: [] })).scopes, []);
     await t.throwsAsync(dora.update(client.id, { name: `${name}.` }), { code: 'ERR_CLIENT_INVALID' });
   }
 });
 
-test('pages without a brand have the host as brand, and custom pages their own brand', async (t) => {
-  let made: Pages | undefined;
-  for (const [interactions, brand] of [
-    [pages(), undefined],
-    [(flow: InteractionFlow): Pages => ({ ...pages()(flow), brand: 'Our own' }), 'Our own'],
+test('the page says what is wrong with a name, in English or German', async (t) => {
+  const { browser, registerFor, url } = area;
+  const { client } = await registerFor('dora', REPORTS);
+  for (const [locale, button, name, words] of [
+    ['en', 'Save', 'Асme Schools', 'belongs to the platform'],
+    ['de', 'Speichern', 'Асme Schools', 'gehört der Plattform'],
+    ['de', 'Speichern', 'Pаypal', 'mischt Buchstaben mehrerer Schriften'],
   ] as const) {
-    const platform = await startDeveloperPlatform({
-      interactions(flow) {
-        made = interactions(flow);
-        return made;
-      },
-    });
-    t.teardown(async () => platform[Symbol.asyncDispose]());
-    t.is(made?.brand, brand ?? new URL(platform.origin).host);
+    const page = await browser.open(url(`/developer/apps/${client.id}?ui_locales=${locale}`));
+    const action = new URL(page.actionOf(button));
+    action.searchParams.set('ui_locales', locale);
+    const fields = { ...page.hiddenFields(), name, redirectUris: REPORTS.redirectUris[0] };
+    const refused = await browser.post(action, new URLSearchParams(fields));
+    t.is(refused.status, 422);
+    t.true(refused.text.includes(words), refused.text);
+    t.regex(refused.html, /id="name"[^>]* aria-invalid="true"/);
   }
 });
 
-test('the errors of app names are translated to German', async (t) => {
-  const interactions = pages({ brand: { name: 'Acme Schools' }, language: ['en', 'de'] });
-  const { browser, registerFor, url } = await openArea(t, 'dora', { interactions });
-  const { client } = await registerFor('dora', REPORTS);
-  const page = await browser.open(url(`/developer/apps/${client.id}?ui_locales=de`));
-  const german = new URL(page.actionOf('Speichern'));
-  german.searchParams.set('ui_locales', 'de');
-  for (const [name, words] of [
-    ['Асme Schools', 'gehört der Plattform'],
-    ['Pаypal', 'mischt Buchstaben mehrerer Schriften'],
-  ] as const) {
-    const fields = { ...page.hiddenFields(), name, redirectUris: REPORTS.redirectUris[0] };
-    const refused = await browser.post(german, new URLSearchParams(fields));
-    t.is(refused.status, 422);
-    t.true(refused.text.includes(words), refused.text);
+test('pages without a brand have the host as brand, and custom pages their own brand', async (t) => {
+  for (const brand of [undefined, 'Our own']) {
+    let made: Pages | undefined;
+    await using platform = await startDeveloperPlatform({
+      interactions: (flow) => (made = { ...pages()(flow), ...(brand && { brand }) }),
+    });
+    t.is(made?.brand, brand ?? new URL(platform.origin).host);
   }
 });

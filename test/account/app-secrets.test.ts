@@ -2,15 +2,19 @@ import test from 'ava';
 import { memoryStorage } from 'koa-gatehouse/adapters/memory';
 
 import { around } from '../harness/storage.ts';
+import { requestClientToken } from '../harness/tokens.ts';
 import { until } from '../harness/until.ts';
-import { REPORTS, openArea, valueOf } from './area.ts';
+import { openArea, REPORTS, startArea, valueOf } from './area.ts';
+
+const area = await startArea();
+test.after.always(() => area[Symbol.asyncDispose]());
+const { auth, browser, open, registerFor } = area;
 
 test('a secret is added beside the first, used, and deleted', async (t) => {
-  const { browser, open, registerFor, token } = await openArea(t);
   const { client, secret } = await registerFor('dora');
-  const request = { grant_type: 'client_credentials', client_id: client.id };
-  await token({ ...request, client_secret: secret });
-
+  const statusWith = async (value: string): Promise<number> =>
+    (await requestClientToken(area, { client, secret: value })).status;
+  t.is(await statusWith(secret), 200);
   let list = await open(`/${client.id}/secrets`);
   t.true(list.text.includes(`ends in ${secret.slice(-4)}`));
   t.true(list.text.includes('Never expires'));
@@ -26,8 +30,8 @@ test('a secret is added beside the first, used, and deleted', async (t) => {
   t.is(added.status, 200);
   t.is(added.heading, 'A new secret of Nightly import');
   const fresh = valueOf(added, 'secret');
-  t.is((await token({ ...request, client_secret: fresh })).status, 200);
-  t.is((await token({ ...request, client_secret: secret })).status, 200);
+  t.is(await statusWith(fresh), 200);
+  t.is(await statusWith(secret), 200);
 
   const again = await browser.submit(list, 'Add a secret', fields);
   t.is(again.status, 303);
@@ -36,21 +40,20 @@ test('a secret is added beside the first, used, and deleted', async (t) => {
   t.is(after.text.split('production, May').length, 3);
   t.regex(after.text, /production, May.*Expires \w+ \d+, \d{4}/);
 
-  const link = /<bdi>first<[^]*?href="([^"]+\/delete)"/.exec(after.html)?.[1] ?? '';
+  const [, link = ''] = /<bdi>first<[^]*?href="([^"]+\/delete)"/.exec(after.html) ?? [];
   const confirm = await browser.open(new URL(link, after.url));
   t.is(confirm.heading, 'Delete the secret first ?');
   t.true(confirm.text.includes('Wherever Nightly import still uses it, it gets no more tokens.'));
   const removed = await browser.submit(confirm, 'Delete');
   t.is(removed.status, 303);
   t.true((await browser.follow(removed)).text.startsWith('The secret is deleted.'));
-  t.is((await token({ ...request, client_secret: secret })).status, 401);
-  t.is((await token({ ...request, client_secret: fresh })).status, 200);
+  t.is(await statusWith(secret), 401);
+  t.is(await statusWith(fresh), 200);
   t.is((await browser.submit(confirm, 'Delete')).status, 303);
   t.is((await browser.open(new URL(link, after.url))).status, 404);
 });
 
 test('a wrong label or expiry, and more than 20 secrets, are refused', async (t) => {
-  const { browser, open, registerFor } = await openArea(t);
   const { client } = await registerFor('dora');
   const list = await open(`/${client.id}/secrets`);
   const long = await browser.submit(list, 'Add a secret', { label: 'x'.repeat(101), expires: '' });
@@ -63,27 +66,20 @@ test('a wrong label or expiry, and more than 20 secrets, are refused', async (t)
     t.true(page.text.includes('Choose when the secret expires.'), expires);
     t.is(valueOf(page, 'label'), 'May');
   }
-  for (let count = 1; count < 20; count += 1) {
-    const form = await open(`/${client.id}/secrets`);
-    t.is((await browser.submit(form, 'Add a secret', { label: '', expires: '30' })).status, 200);
-  }
-  const full = await browser.submit(await open(`/${client.id}/secrets`), 'Add a secret', {
-    label: '',
-    expires: '',
-  });
+  for (let count = 1; count < 20; count += 1) await auth.clients.addSecret(client.id, {});
+  const full = await browser.submit(list, 'Add a secret', { label: '', expires: '' });
   t.is(full.status, 422);
   t.true(full.text.includes('The app has 20 secrets, the most that there can be. Delete one first.'));
 });
 
 test('a public app has no secrets, and its page explains why', async (t) => {
-  const { browser, open, registerFor, url } = await openArea(t);
   const { client } = await registerFor('dora', { ...REPORTS, confidential: false });
   const page = await open(`/${client.id}/secrets`);
   t.true(page.text.includes('It proves itself by PKCE instead.'));
   t.false(page.html.includes('<form'));
   const form = new URLSearchParams({ once: 'x'.repeat(20), label: '', expires: '' });
-  const posted = await browser.post(url(`/developer/apps/${client.id}/secrets`), form);
-  t.is(posted.status, 303);
+  t.is((await browser.post(page.url, form)).status, 303);
+  t.deepEqual(await auth.clients.secrets(client.id), []);
 });
 
 test('no secret is stored, logged or in a URL', async (t) => {
@@ -93,21 +89,17 @@ test('no secret is stored, logged or in a URL', async (t) => {
     rows.push(name, JSON.stringify(result) ?? '');
     return result;
   });
-  const { browser, logger, open } = await openArea(t, 'dora', { storage });
-  const created = await browser.submit(await open('/new'), 'Create app', {
-    name: 'Nightly',
-    grantType: 'client_credentials',
-  });
-  const id = valueOf(created, 'client-id');
-  const added = await browser.submit(await open(`/${id}/secrets`), 'Add a secret', {
-    label: 'May',
-    expires: '',
-  });
-  await open(`/${id}/activity`);
+  const own = await openArea(t, 'dora', { storage });
+  const fields = { name: 'Nightly', grantType: 'client_credentials' };
+  const created = await own.browser.submit(await own.open('/new'), 'Create app', fields);
+  const path = `/${valueOf(created, 'client-id')}`;
+  const form = { label: 'May', expires: '' };
+  const added = await own.browser.submit(await own.open(`${path}/secrets`), 'Add a secret', form);
+  await own.open(`${path}/activity`);
   for (const secret of [valueOf(created, 'secret'), valueOf(added, 'secret')]) {
     t.true(secret.length > 50);
     t.false(rows.join('\n').includes(secret));
-    t.false(JSON.stringify(logger.lines).includes(secret));
+    t.false(JSON.stringify(own.logger.lines).includes(secret));
     t.false([created.url.href, added.url.href].join(' ').includes(secret));
   }
 });

@@ -1,7 +1,9 @@
 import test from 'ava';
 import { memoryStorage } from 'koa-gatehouse/adapters/memory';
 
+import type { Page } from '../harness/browser.ts';
 import { pausable } from '../harness/storage.ts';
+import { requestClientToken } from '../harness/tokens.ts';
 import { REPORTS, openArea, valueOf } from './area.ts';
 
 test('settings are shown and saved', async (t) => {
@@ -30,65 +32,52 @@ test('settings are shown and saved', async (t) => {
   t.is((await auth.clients.find(client.id))?.name, 'Reports 2');
 });
 
-test('a form that was opened before another change gets 409 and the typed values again', async (t) => {
-  const { auth, browser, open, registerFor } = await openArea(t);
-  const { client } = await registerFor('dora', { permissions: ['view_schools'] });
-  const [first, second] = [await open(`/${client.id}`), await open(`/${client.id}`)];
-  const permissions = await open(`/${client.id}/permissions`);
-  t.is((await browser.submit(first, 'Save', { name: 'From the first tab' })).status, 303);
-
-  const conflict = await browser.submit(second, 'Save', { name: 'From the second tab' });
-  t.is(conflict.status, 409);
-  t.true(conflict.text.includes('This app was changed after you opened the form'));
-  t.is(valueOf(conflict, 'name'), 'From the second tab');
-  t.is((await auth.clients.find(client.id))?.name, 'From the first tab');
-  t.is((await browser.submit(permissions, 'Save', {})).status, 409);
-  t.deepEqual((await auth.clients.find(client.id))?.permissions, ['view_schools']);
-
-  t.is((await browser.submit(conflict, 'Save', { name: 'From the second tab' })).status, 303);
-  t.is((await auth.clients.find(client.id))?.name, 'From the second tab');
-});
-
-test('a form gets 409 when the app is changed while the form is saved', async (t) => {
+test('a form gets 409 and the typed values again when the app was changed since, or while it is saved', async (t) => {
   const { storage, pause } = pausable(memoryStorage());
   const { auth, browser, open, registerFor } = await openArea(t, 'dora', { storage });
   const { client } = await registerFor('dora', { permissions: ['view_schools'] });
-  const pages = [
-    { path: '', fields: { name: 'From the form' } },
-    { path: '/permissions', fields: {} },
-  ];
-  for (const { path, fields } of pages) {
+  for (const [path, fields] of [
+    ['', { name: 'From the form' }],
+    ['/permissions', {}],
+  ] as const) {
+    const assertConflict = async (conflict: Page, name: string): Promise<void> => {
+      t.is(conflict.status, 409);
+      t.true(conflict.text.includes('This app was changed after you opened the form'));
+      if (path === '') t.is(valueOf(conflict, 'name'), 'From the form');
+      t.like(await auth.clients.find(client.id), { name, permissions: ['view_schools'] });
+    };
     const page = await open(`/${client.id}${path}`);
+    await auth.clients.update(client.id, { name: 'From another tab' });
+    const stale = await browser.submit(page, 'Save', fields);
+    await assertConflict(stale, 'From another tab');
     const saving = pause('clients.update');
-    const posted = browser.submit(page, 'Save', fields);
+    const posted = browser.submit(stale, 'Save', fields);
     await saving.reached;
-    const name = `Changed before "${path}"`;
-    await auth.clients.update(client.id, { name });
+    await auth.clients.update(client.id, { name: 'From a third one' });
     saving.resume();
-    const conflict = await posted;
-    t.is(conflict.status, 409);
-    t.true(conflict.text.includes('This app was changed after you opened the form'));
-    t.like(await auth.clients.find(client.id), { name, permissions: ['view_schools'] });
-    t.is((await browser.submit(conflict, 'Save', fields)).status, 303);
+    await assertConflict(await posted, 'From a third one');
+    t.is((await browser.submit(await posted, 'Save', fields)).status, 303);
   }
+  t.like(await auth.clients.find(client.id), { name: 'From a third one', permissions: [] });
 });
 
 test('disable, enable and delete an app, with a confirmation page for disable and delete', async (t) => {
   const { browser, developer, open, registerFor, token } = await openArea(t);
-  const { client, secret } = await registerFor('dora');
-  const ask = { grant_type: 'client_credentials', client_id: client.id, client_secret: secret };
+  const app = await registerFor('dora');
+  const { client } = app;
+  const status = async (): Promise<number> => (await requestClientToken({ token }, app)).status;
   const question = await open(`/${client.id}/disable`);
   t.is(question.heading, 'Disable Nightly import ?');
-  t.is((await token(ask)).status, 200);
+  t.is(await status(), 200);
   const disabled = await browser.follow(await browser.submit(question, 'Disable'));
   t.true(disabled.text.startsWith('The app is disabled.'));
   t.true(disabled.text.includes('This app is disabled: it gets no tokens'));
-  t.is((await token(ask)).status, 401);
+  t.is(await status(), 401);
   t.true((await open()).text.includes('Disabled'));
 
   const enabled = await browser.follow(await browser.submit(disabled, 'Enable'));
   t.true(enabled.text.startsWith('The app is enabled.'));
-  t.is((await token(ask)).status, 200);
+  t.is(await status(), 200);
   t.is((await open(`/${client.id}/enable`)).heading, 'Nightly import');
 
   await (await developer('root')).disable(client.id);

@@ -1,8 +1,8 @@
 import type { ExecutionContext } from 'ava';
 
 import type { Browser, Page } from '../harness/browser.ts';
-import { openDeveloperPlatform } from './developers.ts';
-import type { DeveloperPlatform, Member, startDeveloperPlatform } from './developers.ts';
+import { startDeveloperPlatform } from './developers.ts';
+import type { DeveloperPlatform, Member } from './developers.ts';
 
 /** Fields of an app with the authorization code grant. */
 export const REPORTS = {
@@ -18,20 +18,32 @@ export interface Area extends DeveloperPlatform {
   readonly open: (path?: string) => Promise<Page>;
 }
 
-/** Starts a platform until the test ends, and signs a user in. */
-export async function openArea(
-  t: ExecutionContext,
+/** Starts a platform, and signs a user in. */
+export async function startArea(
   member: Member = 'dora',
   given?: Parameters<typeof startDeveloperPlatform>[0],
   path = '',
 ): Promise<Area> {
-  const platform = await openDeveloperPlatform(t, given, { path });
+  const platform = await startDeveloperPlatform(given, { path });
   const browser = await platform.signInAs(member);
   return {
     ...platform,
     browser,
     open: async (below = '') => browser.open(platform.url(`/developer/apps${below}`)),
   };
+}
+
+/** {@link startArea} until the end of a test. */
+export async function openArea(t: ExecutionContext, ...options: Parameters<typeof startArea>): Promise<Area> {
+  const area = await startArea(...options);
+  t.teardown(async () => area[Symbol.asyncDispose]());
+  return area;
+}
+
+/** The URL of the first link of a page whose tag goes on so, such as `[^"]+" rel="next"`. */
+export function linkOn({ html, url }: Page, pattern: string): URL | undefined {
+  const [href] = new RegExp(`(?<=href=")${pattern}`).exec(html)?.[0].split('"') ?? [];
+  return href === undefined ? undefined : new URL(href.replaceAll('&amp;', '&'), url);
 }
 
 /** The value of a field of a page. */

@@ -1,237 +1,267 @@
 import test from 'ava';
 import { decodeJwt } from 'jose';
+import type { InteractionFlow, Storage } from 'koa-gatehouse';
 import { memoryStorage } from 'koa-gatehouse/adapters/memory';
 
+import { Browser } from '../harness/browser.ts';
 import { authorizeUrl, runCodeFlow } from '../harness/platform.ts';
-import type { RegisteredApp } from '../harness/platform.ts';
 import { around, pausable } from '../harness/storage.ts';
 import { exchangeRefreshToken } from '../harness/tokens.ts';
-import { REPORTS } from './area.ts';
-import { requestFrom, openDeveloperPlatform, userOf } from './developers.ts';
-import type { DeveloperPlatform, Member } from './developers.ts';
+import { until } from '../harness/until.ts';
+import { linkOn, REPORTS } from './area.ts';
+import { openDeveloperPlatform, requestFrom, startDeveloperPlatform, userOf } from './developers.ts';
+import type { DeveloperPlatform } from './developers.ts';
 
-/** Completes the authorization code flow of an app for a user. */
-async function authorizeAs(
-  platform: DeveloperPlatform,
-  member: Member,
-  app: RegisteredApp,
-  scope = '',
-): Promise<{ access_token: string; refresh_token: string }> {
-  const browser = await platform.signInAs(member);
-  return (await runCodeFlow(platform, app, { browser, parameters: { scope } })).body;
+const storage = memoryStorage();
+const platform = await startDeveloperPlatform({ storage });
+test.after.always(() => platform[Symbol.asyncDispose]());
+const { api, auth, registerFor, signInAs, url } = platform;
+const NO_FIELDS = new URLSearchParams();
+
+/** The authorized apps of Ann, without pages. */
+function appsOfAnn({ flow }: DeveloperPlatform): ReturnType<InteractionFlow['authorizedApps']> {
+  return flow.authorizedApps(requestFrom('192.0.2.1'), userOf('ann'));
 }
 
-async function works(platform: DeveloperPlatform, token: string): Promise<boolean> {
-  return (await platform.api('/identity', token)).status === 200;
+async function works({ api: call }: DeveloperPlatform, token: string): Promise<boolean> {
+  return (await call('/identity', token)).status === 200;
 }
 
-test('the list has the scopes of each app and the time of the consent', async (t) => {
-  const platform = await openDeveloperPlatform(t);
-  const apps = [
-    await platform.registerFor('dora', REPORTS),
-    await platform.registerFor('dora', { ...REPORTS, name: 'Gone' }),
-    await platform.registerFor('dora', { ...REPORTS, name: 'Off' }),
-  ] as const;
-  await authorizeAs(platform, 'ann', apps[0], 'schools:read');
-  await authorizeAs(platform, 'ann', apps[1]);
-  await authorizeAs(platform, 'ann', apps[2]);
-  await platform.auth.clients.delete(apps[1].client.id);
-  await platform.auth.clients.disable(apps[2].client.id);
-
-  const list = await platform.flow.authorizedApps(requestFrom('192.0.2.1'), userOf('ann')).list();
-  const described = list.map(({ client, scopes }) => [client.name, { scopes, disabled: client.disabled }]);
-  t.deepEqual(Object.fromEntries(described), {
-    Reports: {
-      disabled: false,
-      scopes: [{ name: 'schools:read', description: 'See your schools', aboutUser: false }],
-    },
-    Off: { disabled: true, scopes: [] },
-  });
-  const now = Date.now() / 1000;
-  t.true(list.every(({ createdAt }) => createdAt <= now && createdAt > now - 60));
-  t.deepEqual(await platform.flow.authorizedApps(requestFrom('192.0.2.1'), userOf('dora')).list(), []);
-});
-
-test('a scope that is no longer defined is listed by its name', async (t) => {
-  const storage = memoryStorage();
-  const platform = await openDeveloperPlatform(t, { storage });
-  const app = await platform.registerFor('dora', REPORTS);
-  await storage.consents.add({
-    userId: 'ann',
-    clientId: app.client.id,
-    scopes: ['schools:write'],
-    hosts: {},
-    createdAt: 1,
-    updatedAt: 1,
-    lastUsedAt: 3600,
-  });
-  const [authorizedApp] = await platform.flow.authorizedApps(requestFrom('192.0.2.1'), userOf('ann')).list();
-  t.deepEqual(authorizedApp?.scopes, [
-    { name: 'schools:write', description: 'schools:write', aboutUser: false },
-  ]);
-  t.like(authorizedApp, { createdAt: 1, lastUsedAt: 3600 });
-});
-
-test('disconnecting revokes the tokens of the app for this user only', async (t) => {
-  const platform = await openDeveloperPlatform(t);
-  const [reports, other] = [
-    await platform.registerFor('dora', REPORTS),
-    await platform.registerFor('dora', { ...REPORTS, name: 'Other' }),
+test('an app is listed with its scopes, and disconnected after a confirmation page, for this user only', async (t) => {
+  const [app, other] = [await registerFor('dora', REPORTS), await registerFor('dora', REPORTS)];
+  const [browser, emils] = [await signInAs('ann'), await signInAs('emil')];
+  const parameters = { scope: 'schools:read' };
+  const { body } = await runCodeFlow(platform, app, { browser, parameters });
+  const kept = [
+    (await runCodeFlow(platform, other, { browser })).body.access_token,
+    (await runCodeFlow(platform, app, { browser: emils })).body.access_token,
   ];
-  const [phone, desk, elsewhere, theirs] = [
-    await authorizeAs(platform, 'ann', reports),
-    await authorizeAs(platform, 'ann', reports, 'schools:read'),
-    await authorizeAs(platform, 'ann', other),
-    await authorizeAs(platform, 'emil', reports),
-  ];
-  for (const { access_token } of [phone, desk, elsewhere, theirs])
-    t.true(await works(platform, access_token));
-
-  const anns = platform.flow.authorizedApps(requestFrom('192.0.2.1'), userOf('ann'));
-  t.true(await anns.disconnect(reports.client.id));
-  t.false(await works(platform, phone.access_token));
-  t.false(await works(platform, desk.access_token));
-  t.true(await works(platform, elsewhere.access_token));
-  t.true(await works(platform, theirs.access_token));
-  const refreshed = await exchangeRefreshToken(platform, reports, desk.refresh_token);
-  t.is(refreshed.body.error, 'invalid_grant');
-  t.deepEqual(
-    (await anns.list()).map(({ client }) => client.name),
-    ['Other'],
+  const disconnect = `/account/apps/${app.client.id}/disconnect`;
+  let page = await browser.open(url('/account/apps'));
+  await until(async () => {
+    page = await browser.open(page.url);
+    return page.text.includes('Last used');
+  });
+  t.regex(
+    page.text,
+    /Reports Disconnect Reports Authorized \w+ \d+, \d{4} · Last used \w+ \d+, \d{4} It can: See your schools/,
   );
+  // There is no other one that could stay.
+  t.regex(page.text, /1 connection: node, 127\.0\.0\.1 since \w+ \d+, \d{4}/);
+  t.true(page.html.includes(`href="${disconnect}"`));
 
-  const records = await platform.auth.audit.list({
-    clientId: reports.client.id,
+  const question = await browser.open(url(disconnect));
+  t.is(question.heading, 'Disconnect Reports ?');
+  t.true(question.text.includes('It loses its access to your account at once.'));
+  t.true(await works(platform, body.access_token));
+  const done = await browser.submit(question, 'Disconnect');
+  t.is(done.status, 303);
+  t.is(done.location?.href, url('/account/apps?done=disconnected').href);
+  const after = await browser.follow(done);
+  t.true(after.text.startsWith('The app is disconnected. It has no access to your account any more.'));
+  t.false(after.html.includes(disconnect));
+  t.false(await works(platform, body.access_token));
+  t.is((await exchangeRefreshToken(platform, app, body.refresh_token)).body.error, 'invalid_grant');
+  for (const token of kept) t.true(await works(platform, token));
+  const [withdrawn, ...more] = await auth.audit.list({
+    clientId: app.client.id,
     types: ['consent_withdrawn'],
   });
-  t.is(records.length, 1);
-  t.like(records[0], {
-    userId: 'ann',
-    actorId: 'ann',
-    address: '192.0.2.1',
-    scopes: [],
-  });
+  t.like(withdrawn, { userId: 'ann', actorId: 'ann', address: '127.0.0.1', scopes: ['schools:read'] });
+  t.is(more.length, 0);
+
+  // A second click, and a link that was stored.
+  t.is((await browser.submit(question, 'Disconnect')).location?.pathname, '/account/apps');
+  t.is((await browser.get(url(disconnect))).location?.pathname, '/account/apps');
+  t.is((await browser.open(authorizeUrl(platform, app, parameters))).heading, 'Authorize Reports');
+});
+
+test('an app without scopes may do everything; a disabled app is marked, and a deleted one is gone', async (t) => {
+  const browser = await signInAs('root');
+  const app = await registerFor('dora', { ...REPORTS, name: '<b>Reports' });
+  const gone = await registerFor('dora', { ...REPORTS, name: 'Gone' });
+  for (const one of [app, gone]) await runCodeFlow(platform, one, { browser });
+  await auth.clients.delete(gone.client.id);
+  const { client } = await registerFor('dora', { ...REPORTS, name: 'Old scope' });
+  const times = { createdAt: 1, updatedAt: 1, lastUsedAt: 86_400 };
+  const consent = { userId: 'root', clientId: client.id, scopes: ['schools:write'], hosts: {} };
+  await storage.consents.add({ ...consent, ...times });
+  const before = await browser.open(url('/account/apps'));
+  t.true(before.text.includes('It can do everything that you can do.'));
+  t.true(before.html.includes('<bdi>&lt;b&gt;Reports</bdi>'));
+  t.false(before.text.includes('Gone'));
+  t.false(before.text.includes('Switched off'));
+  t.regex(before.text, /Authorized Jan 1, 1970 · Last used Jan 2, 1970 .*It can: schools:write/);
+  await auth.clients.disable(app.client.id);
+  t.true((await browser.open(url('/account/apps'))).text.includes('Switched off'));
+});
+
+/** Adds a connection of Dora's phone. */
+async function addConnection({ grants }: Storage, clientId: string, id: string): Promise<void> {
+  const origin = { address: '2001:db8::7', userAgent: 'Mozilla/5.0 (Linux; Android 14) <b>' };
+  const times = { createdAt: 1_750_000_000, expiresAt: 9_999_999_999, revokedAt: undefined };
+  const sequence = Number.MAX_SAFE_INTEGER;
+  const code = { id: `of ${id}`, grantId: id, payload: {}, expiresAt: 0, consumedAt: 1 };
+  await grants.insert(
+    { id, userId: 'dora', clientId, scopes: undefined, ...times, sequence, sessionUid: undefined, origin },
+    { kind: 'code', ...code, sealedSuccessor: undefined },
+  );
+}
+
+test('an app on several machines is one entry, and each connection is ended alone', async (t) => {
+  const app = await registerFor('dora', REPORTS);
+  const { id } = app.client;
+  const browser = await signInAs('dora');
+  const laptop = (await runCodeFlow(platform, app, { browser })).body;
+  const phone = (await runCodeFlow(platform, app, { browser })).body;
+  await addConnection(storage, id, 'third');
+  await storage.grants.touch('third', 1_750_086_400);
+  const page = await browser.open(url('/account/apps'));
+  t.is(page.html.split('<bdi>Reports</bdi>').length, 2);
+  t.regex(page.text, /3 connections: node, 127\.0\.0\.1 since/);
+  t.regex(page.text, /Android, 2001:db8::7 since Jun 15, 2025 · Last used Jun 16, 2025 End/);
+  t.is(page.html.split('/end"').length - 1, 3);
+
+  const grantId = decodeJwt(phone.access_token)['grant_id'] as string;
+  const link = linkOn(page, `[^"]+/${grantId}/end"`)!;
+  const question = await browser.open(link);
+  t.is(question.heading, 'End this connection of Reports ?');
+  t.regex(question.text, /node, 127\.0\.0\.1 , since .* Other connections of the app stay\./);
+  const done = await browser.submit(question, 'End');
+  t.is(done.location?.href, url('/account/apps?done=ended').href);
+  const after = await browser.follow(done);
+  t.true(after.text.startsWith('The connection is ended.'));
+  t.true(after.text.includes('2 connections:'));
+  t.false(await works(platform, phone.access_token));
+  t.true(await works(platform, laptop.access_token));
+
+  // A second click, and a link that was stored.
+  t.is((await browser.submit(question, 'End')).status, 303);
+  t.is((await browser.get(link)).location?.pathname, '/account/apps');
+  const [revoked, ...others] = await auth.audit.list({ clientId: id, types: ['tokens_revoked'] });
+  t.like(revoked, { target: 'grant', grantId, userId: 'dora', actorId: 'dora' });
+  t.is(others.length, 0);
+
+  for (let number = 3; number <= 50; number += 1) await addConnection(storage, id, String(number));
+  t.true((await browser.open(page.url)).text.includes(' 50 connections: node, 127.0.0.1 since'));
+  await addConnection(storage, id, '51');
+  const { html, text } = await browser.open(page.url);
+  t.true(text.includes('More than 50 connections. Those used last: node, 127.0.0.1 since'), text);
+  t.is(html.split('/end"').length - 1, 50);
+});
+
+test('a user cannot disconnect an app for another user, nor without a session, nor what does not exist', async (t) => {
+  const [browser, emils] = [await signInAs('ann'), await signInAs('emil')];
+  const app = await registerFor('dora', REPORTS);
+  const { access_token: token } = (await runCodeFlow(platform, app, { browser: emils })).body;
+  const connections = `${app.client.id}/connections`;
+  const paths = [`${app.client.id}/disconnect`, `${connections}/${String(decodeJwt(token)['grant_id'])}/end`];
+  for (const path of paths) {
+    t.is((await browser.get(url(`/account/apps/${path}`))).location?.pathname, '/account/apps');
+    const signedOut = await new Browser().post(url(`/account/apps/${path}`), NO_FIELDS);
+    t.is(signedOut.heading, 'You are no longer signed in');
+    await emils.get(url(`/account/apps/${path}`));
+  }
+  for (const id of ['%00', 'x'.repeat(2000), '..%2f..', '%F0%9F%92%A3', 'third%00', '__proto__'])
+    paths.push(`${id}/disconnect`, `${connections}/${id}/end`);
+  for (const path of paths)
+    t.is((await browser.post(url(`/account/apps/${path}`), NO_FIELDS)).status, 303, path);
+  t.true((await browser.post(url('/account/apps/%FF/disconnect'), NO_FIELDS)).status < 500);
+  t.is((await api('/identity', token)).status, 200);
+  t.deepEqual(await auth.audit.list({ clientId: app.client.id, types: ['consent_withdrawn'] }), []);
+});
+
+test('the option paths moves the page, and switches the developer area off', async (t) => {
+  const moved = await openDeveloperPlatform(t, { paths: { account: '/me/apps', developer: false } });
+  const signedOut = await new Browser().get(moved.url('/me/apps'));
+  t.is(signedOut.location?.href, moved.url('/oauth/login?return_to=%2Fme%2Fapps').href);
+  const browser = await moved.signInAs('ann');
+  const page = await browser.open(moved.url('/me/apps'));
+  t.is(page.heading, 'Connected apps');
+  t.true(page.text.includes('No app can use your Acme Schools account.'));
+  for (const path of ['/account/apps', '/developer/apps'])
+    t.is((await browser.open(moved.url(path))).status, 404);
 });
 
 test('a connection that ends while another node refreshes it stays ended, and the others stay', async (t) => {
-  const { storage, pause } = pausable(memoryStorage());
-  const platform = await openDeveloperPlatform(t, { storage });
-  const reports = await platform.registerFor('dora', REPORTS);
+  const paused = pausable(memoryStorage());
+  const own = await openDeveloperPlatform(t, { storage: paused.storage });
+  const app = await own.registerFor('dora', REPORTS);
+  const { client } = app;
+  const browser = await own.signInAs('ann');
   const [phone, desk] = [
-    await authorizeAs(platform, 'ann', reports),
-    await authorizeAs(platform, 'ann', reports),
+    (await runCodeFlow(own, app, { browser })).body,
+    (await runCodeFlow(own, app, { browser })).body,
   ];
-  const anns = platform.flow.authorizedApps(requestFrom('192.0.2.1'), userOf('ann'));
-  const refresh = async ({ refresh_token }: typeof phone): ReturnType<typeof platform.token> =>
-    exchangeRefreshToken(platform, reports, refresh_token);
+  const anns = appsOfAnn(own);
   const id = decodeJwt(phone.access_token)['grant_id'] as string;
-  const { reached, resume } = pause('grants.redeem');
-  const late = refresh(phone);
+  const { reached, resume } = paused.pause('grants.redeem');
+  const late = exchangeRefreshToken(own, app, phone.refresh_token);
   await reached;
-  t.true(await anns.endConnection(reports.client.id, id));
-  t.false(await anns.endConnection(reports.client.id, id));
+  t.true(await anns.endConnection(client.id, id));
+  t.false(await anns.endConnection(client.id, id));
   resume();
   t.is((await late).body.error, 'invalid_grant');
-  t.false(await works(platform, phone.access_token));
-  t.true(await works(platform, desk.access_token));
-  t.is((await refresh(desk)).status, 200);
-  t.deepEqual(
-    (await anns.list()).map(({ connections }) => connections.length),
-    [1],
-  );
-
-  // Neither of another user nor of another app.
-  const other = decodeJwt(desk.access_token)['grant_id'] as string;
-  const emils = platform.flow.authorizedApps(requestFrom('192.0.2.1'), userOf('emil'));
-  t.false(await emils.endConnection(reports.client.id, other));
-  t.false(await anns.endConnection('another', other));
-  t.true(await works(platform, desk.access_token));
-});
-
-test('after disconnecting consent is asked for again', async (t) => {
-  const platform = await openDeveloperPlatform(t);
-  const reports = await platform.registerFor('dora', REPORTS);
-  await authorizeAs(platform, 'ann', reports);
-  const anns = platform.flow.authorizedApps(requestFrom('192.0.2.1'), userOf('ann'));
-  await anns.disconnect(reports.client.id);
-  t.is((await platform.auth.audit.list({ types: ['consent_given'] })).length, 1);
-  const { access_token } = await authorizeAs(platform, 'ann', reports);
-  t.is((await platform.auth.audit.list({ types: ['consent_given'] })).length, 2);
-  t.true(await works(platform, access_token));
-});
-
-test('disconnecting an unknown id returns false', async (t) => {
-  const platform = await openDeveloperPlatform(t);
-  const anns = platform.flow.authorizedApps(requestFrom('192.0.2.1'), userOf('ann'));
-  for (const id of ['f8d2a9d4-3f2c-4a52-9d2f-0d5f0e3b8f10', '', '\0', 'x'.repeat(10_000), '__proto__']) {
-    t.false(await anns.disconnect(id));
-  }
-  t.deepEqual(await platform.auth.audit.list({ types: ['consent_withdrawn'] }), []);
+  t.false(await works(own, phone.access_token));
+  t.true(await works(own, desk.access_token));
+  // The connection is one of another app.
+  t.false(await anns.endConnection('another', decodeJwt(desk.access_token)['grant_id'] as string));
+  t.is((await exchangeRefreshToken(own, app, desk.refresh_token)).status, 200);
+  t.is((await anns.list())[0]?.connections.length, 1);
 });
 
 test('an authorization that has read the consent asks again when the app is disconnected before the code', async (t) => {
-  const { storage, pause } = pausable(memoryStorage());
-  const platform = await openDeveloperPlatform(t, { storage });
-  const reports = await platform.registerFor('dora', REPORTS);
-  const browser = await platform.signInAs('ann');
-  await runCodeFlow(platform, reports, { browser });
-  const anns = platform.flow.authorizedApps(requestFrom('192.0.2.1'), userOf('ann'));
-
-  const { reached, resume } = pause('grants.insert');
-  const answer = browser.get(authorizeUrl(platform, reports));
+  const paused = pausable(memoryStorage());
+  const own = await openDeveloperPlatform(t, { storage: paused.storage });
+  const app = await own.registerFor('dora', REPORTS);
+  const browser = await own.signInAs('ann');
+  await runCodeFlow(own, app, { browser });
+  const { reached, resume } = paused.pause('grants.insert');
+  const answer = browser.get(authorizeUrl(own, app));
   await reached;
-  t.true(await anns.disconnect(reports.client.id));
+  t.true(await appsOfAnn(own).disconnect(app.client.id));
   resume();
   const { location } = await answer;
-  t.is(location?.href, authorizeUrl(platform, reports).href);
-  t.is((await browser.open(location!)).heading, `Authorize ${reports.client.name}`);
-  t.deepEqual(await storage.grants.revoke({ userId: 'ann', clientId: reports.client.id }, 0), []);
-  t.deepEqual(await platform.auth.audit.list({ types: ['authorization_refused'] }), []);
+  t.is(location?.href, authorizeUrl(own, app).href);
+  t.is((await browser.open(location!)).heading, 'Authorize Reports');
+  t.deepEqual(await paused.storage.grants.revoke({ userId: 'ann', clientId: app.client.id }, 0), []);
+  t.deepEqual(await own.auth.audit.list({ types: ['authorization_refused'] }), []);
 });
 
-test('ten concurrent calls disconnect once, with one audit event', async (t) => {
-  const platform = await openDeveloperPlatform(t);
-  const reports = await platform.registerFor('dora', REPORTS);
-  const { access_token } = await authorizeAs(platform, 'ann', reports);
-  const anns = platform.flow.authorizedApps(requestFrom('192.0.2.1'), userOf('ann'));
-  await Promise.all(Array.from({ length: 10 }, async () => anns.disconnect(reports.client.id)));
-  t.false(await works(platform, access_token));
-  t.is((await platform.auth.audit.list({ types: ['consent_withdrawn'] })).length, 1);
-});
-
-test('when disconnecting fails half-way the tokens are revoked, and the app is still listed', async (t) => {
+test('ten concurrent calls disconnect once, with one audit event; one that fails half-way can be repeated', async (t) => {
   let broken = true;
-  const storage = around(memoryStorage(), async (name, call) => {
+  const failing = around(memoryStorage(), async (name, call) => {
     if (name === 'consents.delete' && broken) throw new Error('the database is unreachable');
     return call();
   });
-  const platform = await openDeveloperPlatform(t, { storage });
-  const reports = await platform.registerFor('dora', REPORTS);
-  const { access_token } = await authorizeAs(platform, 'ann', reports);
-  const anns = platform.flow.authorizedApps(requestFrom('192.0.2.1'), userOf('ann'));
-  await t.throwsAsync(anns.disconnect(reports.client.id), { message: 'the database is unreachable' });
-  t.false(await works(platform, access_token));
+  const own = await openDeveloperPlatform(t, { storage: failing });
+  const app = await own.registerFor('dora', REPORTS);
+  const { body } = await runCodeFlow(own, app, { browser: await own.signInAs('ann') });
+  const anns = appsOfAnn(own);
+  await t.throwsAsync(anns.disconnect(app.client.id), { message: 'the database is unreachable' });
+  t.false(await works(own, body.access_token));
   t.is((await anns.list()).length, 1);
   broken = false;
-  t.true(await anns.disconnect(reports.client.id));
+  await Promise.all(Array.from({ length: 10 }, async () => anns.disconnect(app.client.id)));
   t.deepEqual(await anns.list(), []);
+  t.is((await own.auth.audit.list({ types: ['consent_withdrawn'] })).length, 1);
 });
 
 for (const moment of ['consents.delete', 'grants.revoke'] as const) {
   test(`the tokens of an authorization that ends before ${moment} are revoked`, async (t) => {
-    const { storage, pause } = pausable(memoryStorage());
-    const platform = await openDeveloperPlatform(t, { storage });
-    const reports = await platform.registerFor('dora', REPORTS);
-    await authorizeAs(platform, 'ann', reports);
-    const anns = platform.flow.authorizedApps(requestFrom('192.0.2.1'), userOf('ann'));
-    const { reached, resume } = pause(moment);
-    const disconnected = anns.disconnect(reports.client.id);
+    const paused = pausable(memoryStorage());
+    const own = await openDeveloperPlatform(t, { storage: paused.storage });
+    const app = await own.registerFor('dora', REPORTS);
+    const browser = await own.signInAs('ann');
+    await runCodeFlow(own, app, { browser });
+    const { reached, resume } = paused.pause(moment);
+    const disconnected = appsOfAnn(own).disconnect(app.client.id);
     await reached;
-    const { access_token } = await authorizeAs(platform, 'ann', reports);
-    t.true(await works(platform, access_token));
+    const { body } = await runCodeFlow(own, app, { browser });
+    t.true(await works(own, body.access_token));
     resume();
     t.true(await disconnected);
-    t.false(await works(platform, access_token));
-    t.deepEqual(await anns.list(), []);
+    t.false(await works(own, body.access_token));
+    t.deepEqual(await appsOfAnn(own).list(), []);
   });
 }

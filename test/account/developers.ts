@@ -52,7 +52,10 @@ export interface DeveloperPlatform extends Platform {
 }
 
 export async function startDeveloperPlatform(
-  given: Partial<Omit<AuthServerOptions, 'gate'>> = {},
+  {
+    interactions = pages({ brand: { name: 'Acme Schools' } }),
+    ...given
+  }: Partial<Omit<AuthServerOptions, 'gate'>> = {},
   mounting?: Mounting,
 ): Promise<DeveloperPlatform> {
   let flow!: InteractionFlow;
@@ -63,11 +66,11 @@ export async function startDeveloperPlatform(
   const options = {
     users,
     gate,
+    ...given,
     interactions(made: InteractionFlow) {
       flow = made;
-      return pages({ brand: { name: 'Acme Schools' } })(made);
+      return interactions(made);
     },
-    ...given,
   };
   // The gate of the harness has fewer permissions.
   const platform = await startPlatform(options as never, mounting);

@@ -1,13 +1,21 @@
 import test from 'ava';
 import { pages } from 'koa-gatehouse/interactions';
 
-import { boxes, isChecked, openArea, valueOf } from './area.ts';
+import type { Page } from '../harness/browser.ts';
+import { boxes, isChecked, openArea, startArea, valueOf } from './area.ts';
+import type { Area } from './area.ts';
+
+const area = await startArea('dora', { clients: { devices: true } });
+test.after.always(() => area[Symbol.asyncDispose]());
+const { api, auth, browser, open, token } = area;
+
+/** Sends the form for a new app. */
+async function create(fields: Record<string, string>, own: Area = area): Promise<Page> {
+  return own.browser.submit(await own.open('/new'), 'Create app', fields);
+}
 
 test('a client-credentials app is created, gets a token with its secret, and is given permissions', async (t) => {
-  const { api, browser, open, token } = await openArea(t);
-  const form = await open('/new');
-  t.is(form.heading, 'New app');
-  const created = await browser.submit(form, 'Create app', {
+  const created = await create({
     name: ' Nightly import ',
     grantType: 'client_credentials',
     place: 'server',
@@ -23,7 +31,6 @@ test('a client-credentials app is created, gets a token with its secret, and is 
   t.true(created.text.includes(`Token URL ${created.url.origin}/oauth/token`));
   t.true(created.text.includes(`-d 'client_id=${client_id}'`));
   t.false(created.text.includes('Authorization URL'));
-
   const { body } = await token({ grant_type: 'client_credentials', client_id, client_secret });
   t.is((await api('/schools', body.access_token)).status, 403);
 
@@ -43,11 +50,10 @@ test('a client-credentials app is created, gets a token with its secret, and is 
   t.is((await api('/schools', body.access_token)).status, 200);
 });
 
-test('an authorization code app is created on a server, in a browser or on a device', async (t) => {
-  const { auth, browser, open } = await openArea(t);
-  const form = await open('/new');
-  const web = await browser.submit(form, 'Create app', {
+test('an app for people is created on a server, in a browser or on a device, or for device codes', async (t) => {
+  const web = await create({
     name: 'Web',
+    clientUri: 'https://web.example',
     grantType: 'authorization_code',
     place: 'server',
     redirectUris: '\r\n https://a.example/cb \r\n\r\nhttps://b.example/cb\r\nhttps://a.example/cb',
@@ -55,36 +61,53 @@ test('an authorization code app is created on a server, in a browser or on a dev
   t.regex(valueOf(web, 'secret'), /^gatehouse_secret_/);
   t.true(web.text.includes('Authorization URL'));
   t.like(await auth.clients.find(valueOf(web, 'client-id')), {
+    clientUri: 'https://web.example',
     redirectUris: ['https://a.example/cb', 'https://b.example/cb'],
     confidential: true,
     native: false,
     ownerId: 'dora',
+    verified: false,
   });
-
-  for (const [place, uri, native] of [
-    ['browser', 'https://c.example/cb', false],
-    ['device', 'com.example.app:/cb', true],
+  const code = { grantType: 'authorization_code', redirectUris: 'https://a.example/cb' };
+  // What was filled in before the kind was changed is neither checked nor saved.
+  const device = { grantType: 'device_code', place: 'server', redirectUris: 'nonsense', firstParty: 'yes' };
+  for (const [name, fields, stored] of [
+    ['browser', { ...code, place: 'browser' }, { native: false }],
+    ['device', { ...code, place: 'device', redirectUris: 'com.example.app:/cb' }, { native: true }],
+    ['CLI', device, { native: false, grantType: 'device_code', redirectUris: [], firstParty: false }],
   ] as const) {
-    const answer = await browser.submit(await open('/new'), 'Create app', {
-      name: place,
-      grantType: 'authorization_code',
-      place,
-      redirectUris: uri,
-    });
+    const answer = await create({ ...fields, name });
     t.is(answer.status, 303);
     const page = await browser.follow(answer);
     t.true(page.text.startsWith('The app is created.'));
     t.false(page.html.includes('/secrets'));
-    t.like(await auth.clients.find(valueOf(page, 'client-id')), { confidential: false, native });
+    const id = valueOf(page, 'client-id');
+    t.like(await auth.clients.find(id), { ...stored, confidential: false, ownerId: 'dora' });
+    if (name !== 'CLI') continue;
+    t.regex(page.text, /Kind Device code/);
+    t.regex(page.text, /Device authorization URL http:\S+\/oauth\/device_authorization/);
+    t.true(page.text.includes("-d 'grant_type=urn:ietf:params:oauth:grant-type:device_code'"));
+    t.is((await browser.submit(page, 'Save', { name: 'School tool' })).status, 303);
+    t.is((await auth.clients.find(id))?.name, 'School tool');
+    t.regex((await open(`/${id}/permissions`)).text, /This app acts for the people who sign in to it/);
   }
 });
 
+test('without the option, the form has no apps for devices, and a posted one is refused', async (t) => {
+  const devices = /Device code For a device or command line: people enter a code that it shows\./;
+  t.regex((await open('/new')).text, devices);
+  const without = await openArea(t);
+  t.notRegex((await without.open('/new')).text, devices);
+  const refused = await create({ name: 'School CLI', grantType: 'device_code' }, without);
+  t.is(refused.status, 422);
+  t.regex(refused.text, /set the option clients.devices of the server first/);
+});
+
 test('each error is shown beside its field, and the typed values stay', async (t) => {
-  const { browser, open } = await openArea(t);
-  const page = await browser.submit(await open('/new'), 'Create app', {
+  const fields = { grantType: 'authorization_code', place: 'browser' };
+  const page = await create({
+    ...fields,
     name: '',
-    grantType: 'authorization_code',
-    place: 'browser',
     redirectUris: 'https://a.example/#x\nhttps://b.example/cb\nnonsense\n</textarea><b>',
   });
   t.is(page.status, 422);
@@ -97,63 +120,33 @@ test('each error is shown beside its field, and the typed values stay', async (t
   t.regex(page.html, /id="name"[^>]* aria-describedby="name-hint name-problem" aria-invalid="true"/);
   t.regex(page.html, /id="redirectUris"[^>]* aria-describedby="redirectUris-hint redirectUris-problem"/);
   t.regex(page.html, /value="browser"[^>]* checked/);
-  t.true(
-    page.html.includes(
-      '\nhttps://a.example/#x\nhttps://b.example/cb\nnonsense\n&lt;/textarea&gt;&lt;b&gt;</textarea>',
-    ),
-  );
+  t.true(page.html.includes('\nhttps://a.example/#x\nhttps://b.example/cb\nnonsense\n&lt;/textarea&gt;'));
+  const corrected = { ...fields, name: 'Web', redirectUris: 'https://a.example/cb' };
+  t.is((await browser.submit(page, 'Create app', corrected)).status, 303);
 
-  const corrected = await browser.submit(page, 'Create app', {
-    name: 'Web',
-    grantType: 'authorization_code',
-    place: 'browser',
-    redirectUris: 'https://a.example/cb',
-  });
-  t.is(corrected.status, 303);
-
-  const missing = await browser.submit(await open('/new'), 'Create app', { name: 'x'.repeat(101) });
+  const missing = await create({ name: 'x'.repeat(101) });
   t.is(missing.status, 422);
   t.true(missing.text.includes('Choose how the app gets its tokens.'));
   t.regex(missing.html, /<fieldset[^>]* aria-describedby="grantType-problem"/);
 });
 
-test('what was filled in before the kind was changed is neither checked nor saved', async (t) => {
-  const { auth, browser, open } = await openArea(t, 'root', { clients: { devices: true } });
-  const hidden = { place: 'browser', redirectUris: 'nonsense', firstParty: 'yes' };
-  const fields = { name: 'Import', grantType: 'client_credentials', ...hidden };
-  const service = await browser.submit(await open('/new'), 'Create app', fields);
-  t.is(service.status, 200);
-  const device = await browser.follow(
-    await browser.submit(await open('/new'), 'Create app', { ...fields, grantType: 'device_code' }),
-  );
-  const stored = { redirectUris: [], native: false, firstParty: false };
-  t.like(await auth.clients.find(valueOf(service, 'client-id')), { ...stored, confidential: true });
-  t.like(await auth.clients.find(valueOf(device, 'client-id')), { ...stored, confidential: false });
-});
-
 test('reloading the page that shows a secret does not create a second app', async (t) => {
-  const { browser, developer, open } = await openArea(t);
   const form = await open('/new');
-  const fields = { name: 'Nightly', grantType: 'client_credentials' };
-  const secret = valueOf(await browser.submit(form, 'Create app', fields), 'secret');
-  const again = await browser.submit(form, 'Create app', fields);
-  t.is(again.status, 303);
-  const list = await browser.follow(again);
-  t.true(list.text.startsWith('This form was sent before: the app is created, and listed here.'));
-  t.false(list.html.includes(secret));
-  t.is((await (await developer('dora')).list()).length, 1);
-
-  const both = await open('/new');
+  const fields = { name: 'Reloaded', grantType: 'client_credentials' };
   const answers = await Promise.all([
-    browser.submit(both, 'Create app', fields),
-    browser.submit(both, 'Create app', fields),
+    browser.submit(form, 'Create app', fields),
+    browser.submit(form, 'Create app', fields),
   ]);
-  t.deepEqual(new Set(answers.map(({ status }) => status)), new Set([200, 303]));
-  t.is((await (await developer('dora')).list()).length, 2);
+  const [created, again] = answers.toSorted((one, other) => one.status - other.status);
+  t.deepEqual([created!.status, again!.status], [200, 303]);
+  const list = await browser.follow(await browser.submit(form, 'Create app', fields));
+  t.true(list.text.startsWith('This form was sent before: the app is created, and listed here.'));
+  t.false(list.html.includes(valueOf(created!, 'secret')));
+  t.is((await auth.clients.list({ search: 'Reloaded' })).length, 1);
 });
 
 test('each error of a redirect URI is shown in the language of the page', async (t) => {
-  const { browser, open } = await openArea(t, 'dora', {
+  const german = await openArea(t, 'dora', {
     interactions: pages({ language: 'de', text: { 'login.submit': 'Sign in' } }),
   });
   for (const [place, uri, told] of [
@@ -165,60 +158,13 @@ test('each error of a redirect URI is shown in the language of the page', async 
     ['server', 'https://ann@a.example/', 'Sie darf weder Benutzernamen noch Passwort enthalten.'],
     ['server', 'https:a.example', 'Schreiben Sie sie in der Form https://host/pfad.'],
     ['server', 'com.example.app:/callback', 'Sie muss mit https: oder http: beginnen.'],
-    [
-      'device',
-      'mailto:/callback',
-      'Verwenden Sie ein eigenes Schema, zum Beispiel com.example.app:/callback.',
-    ],
+    ['device', 'mailto:/callback', 'Verwenden Sie ein eigenes Schema, zum Beispiel com.example.app:/'],
     ['device', 'http://a.example/', 'Auf einem Computer oder Smartphone ist http: für'],
     ['device', 'https://localhost/', 'Verwenden Sie http: für die Adresse des eigenen Computers.'],
   ] as const) {
-    const page = await browser.submit(await open('/new'), 'App anlegen', {
-      name: 'Meine',
-      grantType: 'authorization_code',
-      place,
-      redirectUris: uri,
-    });
+    const fields = { name: 'Meine', grantType: 'authorization_code', place, redirectUris: uri };
+    const page = await german.browser.submit(await german.open('/new'), 'App anlegen', fields);
     t.is(page.status, 422, uri);
     t.true(page.text.includes(`Redirect-URI 1: ${told}`), `${uri}: ${page.text}`);
   }
-});
-
-test('an app for devices is created without a secret, where the server authorizes devices', async (t) => {
-  const { auth, browser, open } = await openArea(t, 'dora', { clients: { devices: true } });
-  const form = await open('/new');
-  t.regex(form.text, /Device code For a device or command line: people enter a code that it shows\./);
-  const created = await browser.follow(
-    await browser.submit(form, 'Create app', {
-      name: 'School CLI',
-      grantType: 'device_code',
-      place: 'server',
-      redirectUris: 'ignored: hidden by the page',
-    }),
-  );
-  t.true(created.text.startsWith('The app is created.'));
-  t.regex(created.text, /Kind Device code/);
-  t.regex(created.text, /Device authorization URL http:\S+\/oauth\/device_authorization/);
-  t.true(created.text.includes("-d 'grant_type=urn:ietf:params:oauth:grant-type:device_code'"));
-  const id = valueOf(created, 'client-id');
-  t.like(await auth.clients.find(id), {
-    grantType: 'device_code',
-    confidential: false,
-    redirectUris: [],
-    ownerId: 'dora',
-  });
-  const saved = await browser.submit(created, 'Save', { name: 'School tool' });
-  t.is(saved.status, 303);
-  t.is((await auth.clients.find(id))?.name, 'School tool');
-  const permissions = await open(`/${id}/permissions`);
-  t.regex(permissions.text, /This app acts for the people who sign in to it/);
-});
-
-test('without the option, the form has no apps for devices, and a posted one is refused', async (t) => {
-  const { browser, open } = await openArea(t);
-  const form = await open('/new');
-  t.false(form.text.includes('Device code'));
-  const refused = await browser.submit(form, 'Create app', { name: 'School CLI', grantType: 'device_code' });
-  t.is(refused.status, 422);
-  t.regex(refused.text, /set the option clients.devices of the server first/);
 });

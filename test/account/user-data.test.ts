@@ -43,21 +43,17 @@ test('grants lists what acts for a user, and ends each of them', async (t) => {
   const { access, value } = await useEverything(platform);
   const { grants } = platform.auth;
   const listed = await grants.list('1');
-  t.deepEqual(
-    [
-      listed.apps.length,
-      listed.apps[0]!.connections.length,
-      listed.personalTokens.length,
-      listed.sessions.length,
-    ],
-    [1, 1, 1, 1],
-  );
+  const [app, ...moreApps] = listed.apps;
+  const [connection, ...moreConnections] = app!.connections;
+  const [token, ...moreTokens] = listed.personalTokens;
+  const [session, ...moreSessions] = listed.sessions;
+  t.deepEqual([...moreApps, ...moreConnections, ...moreTokens, ...moreSessions], []);
   t.deepEqual(await grants.list('2'), { apps: [], personalTokens: [], sessions: [] });
   const targets = [
-    { connection: listed.apps[0]!.connections[0]!.id },
-    { personalToken: listed.personalTokens[0]!.id },
-    { session: listed.sessions[0]!.id },
-    { app: listed.apps[0]!.client.id },
+    { connection: connection!.id },
+    { personalToken: token!.id },
+    { session: session!.id },
+    { app: app!.client.id },
   ] as const;
   for (const target of targets) t.false(await grants.revoke('2', target));
   t.deepEqual(await works(platform, access, value), [true, true]);
@@ -82,12 +78,8 @@ onEachDatabase(
     await auth.issueToken({ client: (await platform.registerApp()).client.id, user: '2' });
     const exported = await auth.userData.export('1');
     t.like(exported, { userId: '1', apps: [] });
-    t.deepEqual(
-      [exported.sessions, exported.consents, exported.grants, exported.personalTokens].map(
-        ({ length }) => length,
-      ),
-      [1, 1, 1, 1],
-    );
+    const { consents, grants, personalTokens, sessions } = exported;
+    for (const { length } of [consents, grants, personalTokens, sessions]) t.is(length, 1);
     t.true(exported.audit.some(({ type }) => type === 'personal_token_created'));
     for (const secret of [access, refresh, value]) t.false(JSON.stringify(exported).includes(secret));
 
@@ -118,18 +110,12 @@ onEachDatabase(
     t.deepEqual(await works(platform, access, value, late), [false, false, false]);
     const { audit, ...rest } = await auth.userData.export('1');
     t.deepEqual(rest, NOTHING);
-    t.deepEqual(
-      audit.map(({ type }) => type).filter((type) => type !== 'login_failed'),
-      [],
-    );
+    t.true(audit.every(({ type }) => type === 'login_failed'));
     t.true((await auth.audit.list({ types: ['user_erased'] })).length >= 1);
     t.is((await auth.userData.export('2')).grants.length, 1);
     await t.throwsAsync(auth.userData.erase(''), { code: 'ERR_CONFIG' });
-    t.is(
-      (await works(platform, (await auth.personalTokens.create(TOKEN)).value))[0],
-      true,
-      'the id may be used again',
-    );
+    const again = (await auth.personalTokens.create(TOKEN)).value;
+    t.deepEqual(await works(platform, again), [true], 'the id may be used again');
   },
 );
 
