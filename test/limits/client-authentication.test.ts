@@ -33,15 +33,9 @@ async function importClient(server: LimitedPlatform, storage: Storage): Promise<
   const { client } = await server.platform.registerService();
   for (const { id } of await server.platform.auth.clients.secrets(client.id))
     await storage.clients.deleteSecret(client.id, id);
-  await storage.clients.addSecret(client.id, {
-    id: randomUUID(),
-    hash: await hash(CHOSEN, 4),
-    label: 'imported',
-    hint: '',
-    createdAt: 0,
-    expiresAt: undefined,
-    lastUsedAt: undefined,
-  });
+  const dates = { createdAt: 0, expiresAt: undefined, lastUsedAt: undefined };
+  const secret = { id: randomUUID(), hash: await hash(CHOSEN, 4), label: 'imported', hint: '' };
+  await storage.clients.addSecret(client.id, { ...secret, ...dates });
   return client.id;
 }
 
@@ -62,7 +56,8 @@ test('after ten failures the response is 429 with Retry-After', async (t) => {
   const { client } = await server.platform.registerService();
   const begun = performance.now();
   const statuses = await times(12, async () => ask(server, client.id, 'wrong'));
-  t.deepEqual(statuses, [...Array.from({ length: 10 }, () => 401), 429, 429]);
+  t.is(statuses.lastIndexOf(401), 9);
+  t.is(statuses.indexOf(429), 10);
   const answer = await ask(server, client.id, 'wrong');
   const seconds = Number(answer.headers.get('retry-after'));
   const passed = (performance.now() - begun) / 1000;
@@ -96,9 +91,12 @@ test('failures cannot lock a client out: its generated secret works over the lim
   await using server = await startLimited();
   const { client, secret } = await server.platform.registerService();
   await times(150, async (index) => ask(server, index % 2 === 0 ? client.id : randomUUID(), WRONG));
+  server.counted.length = 0;
   t.is((await ask(server, client.id, WRONG)).status, 429);
-  t.is((await ask(server, client.id, secret)).status, 200);
   t.is((await ask(server, client.id, secret, '198.51.100.7')).status, 200);
+  t.deepEqual(new Set(await times(5, async () => ask(server, client.id, secret))), new Set([200]));
+  t.is((await ask(server, client.id, WRONG)).status, 429);
+  t.deepEqual(server.counted, [], 'neither successes nor refused requests are counted');
 });
 
 test('over the limit an imported secret is not checked, except from other addresses', async (t) => {
@@ -113,22 +111,17 @@ test('over the limit an imported secret is not checked, except from other addres
   t.is((await ask(server, id, CHOSEN)).status, 429);
 });
 
-test('of fifty concurrent wrong secrets ten get 401, the others 429', async (t) => {
-  await using server = await startLimited();
-  const { client } = await server.platform.registerService();
-  const answers = await Promise.all(
-    Array.from({ length: 50 }, async (_, index) => ask(server, client.id, `wrong ${index}`)),
-  );
-  t.deepEqual(tally(answers), { 401: 10, 429: 40 });
-});
-
-test('two nodes share their counts', async (t) => {
+test('of fifty concurrent wrong secrets ten get 401, the others 429: two nodes share their counts', async (t) => {
   const storage = memoryStorage();
   await using here = await startLimited({ storage });
   await using there = await startLimited({ storage });
   const { client } = await here.platform.registerService();
-  t.deepEqual(new Set(await times(10, async () => ask(here, client.id, WRONG))), new Set([401]));
-  t.is((await ask(there, client.id, WRONG)).status, 429);
+  const answers = await Promise.all(
+    Array.from({ length: 50 }, async (_, index) =>
+      ask(index % 2 ? here : there, client.id, `wrong ${index}`),
+    ),
+  );
+  t.deepEqual(tally(answers), { 401: 10, 429: 40 });
 });
 
 test('the limit per address counts failures of all clients, registered or not', async (t) => {
@@ -142,19 +135,7 @@ test('the limit per address counts failures of all clients, registered or not', 
   t.is((await ask(server, client.id, 'wrong', '198.51.100.7')).status, 401);
 });
 
-test('a successful authentication is not counted, also while other attempts fail', async (t) => {
-  await using server = await startLimited();
-  const { client, secret } = await server.platform.registerService();
-  t.is((await ask(server, client.id, secret)).status, 200);
-  t.deepEqual(server.counted, []);
-  await times(12, async () => ask(server, client.id, WRONG));
-  server.counted.length = 0;
-  t.deepEqual(new Set(await times(20, async () => ask(server, client.id, secret))), new Set([200]));
-  t.is((await ask(server, client.id, WRONG)).status, 429);
-  t.deepEqual(server.counted, [], 'refused requests are not counted either');
-});
-
-test('when a failure cannot be counted the response is 503', async (t) => {
+test('when a failure cannot be counted the response is 503; other errors do not count as failures', async (t) => {
   await using server = await startLimited();
   const { client, secret } = await server.platform.registerService();
   server.broken.add('attempts.count');
@@ -162,17 +143,13 @@ test('when a failure cannot be counted the response is 503', async (t) => {
   t.is(answer.status, 503);
   t.is(answer.body?.['error'], 'temporarily_unavailable');
   t.truthy(answer.headers.get('retry-after'));
+  server.counted.length = 0;
   t.is((await ask(server, client.id, secret)).status, 200);
-});
-
-test('other errors of a request do not count as failed authentications', async (t) => {
-  await using server = await startLimited();
-  const { client, secret } = await server.platform.registerService();
   const url = server.platform.url('/oauth/token');
   const fields = { client_id: client.id, client_secret: secret };
-  await times(15, async () => postForm(url, { ...fields, grant_type: 'authorization_code' }));
-  await times(15, async () => postForm(url, { ...fields, ...GRANT, scope: 'unknown' }));
-  await times(15, async () => postForm(url, {}));
+  await postForm(url, { ...fields, grant_type: 'authorization_code' });
+  await postForm(url, { ...fields, ...GRANT, scope: 'unknown' });
+  await postForm(url, {});
   t.deepEqual(server.counted, []);
 });
 

@@ -13,6 +13,9 @@ import { ANN, BOB, startLimited, tally, times } from './platform.ts';
 
 const WRONG = { ...ANN, password: 'a-wrong-one' };
 
+/** Five attempts that are checked, and one that is not. */
+const FIVE = [422, 422, 422, 422, 422, 429];
+
 /** Pages that do not handle the error of too many attempts. */
 const unaware: AuthServerOptions['interactions'] = (flow) => ({
   ...bundledPages()(flow),
@@ -29,32 +32,19 @@ function spray(index: number): { login: string; password: string } {
 }
 
 // Tests that set the clock ahead: the tests below them start afterwards.
-test.serial('when the window ends, attempts are possible again', async (t) => {
-  await using server = await startLimited();
-  await times(5, async () => server.signIn(WRONG));
-  passTime(14 * 60);
-  t.is((await server.signIn()).status, 429);
-  passTime(60);
+test.serial('when the window ends, which is an option, attempts are possible again', async (t) => {
+  await using server = await startLimited({
+    limits: { attempts: { login: { perAccountAndAddress: 1, window: '5 minutes' } } },
+  });
+  await server.signIn(WRONG);
+  passTime(241);
+  const page = await server.signIn();
+  t.is(page.status, 429);
+  t.true(Number(page.headers.get('retry-after')) <= 59);
+  passTime(59);
   t.is((await server.signIn()).status, 303);
-  t.deepEqual(await times(6, async () => server.signIn(WRONG)), [422, 422, 422, 422, 422, 429]);
+  t.deepEqual(await times(2, async () => server.signIn(WRONG)), [422, 429]);
 });
-
-test.serial(
-  'the window is an option, and the page tells the remaining time in minutes, then in seconds',
-  async (t) => {
-    await using server = await startLimited({
-      limits: { attempts: { login: { perAccountAndAddress: 1, window: '5 minutes' } } },
-    });
-    await server.signIn(WRONG);
-    t.regex((await server.signIn()).text, /Try again in 5 minutes\./);
-    passTime(241);
-    const page = await server.signIn();
-    t.regex(page.text, /Try again in \d+ seconds?\./);
-    t.true(Number(page.headers.get('retry-after')) <= 59);
-    passTime(59);
-    t.is((await server.signIn()).status, 303);
-  },
-);
 
 test.serial('refused attempts cause no calls of the storage', async (t) => {
   // They are refused from memory for ten seconds, and thirty logins may take longer on a busy machine.
@@ -62,15 +52,14 @@ test.serial('refused attempts cause no calls of the storage', async (t) => {
   await using server = await startLimited();
   await times(6, async () => server.signIn(WRONG));
   server.counted.length = 0;
-  t.deepEqual(tally(await Promise.all(Array.from({ length: 30 }, async () => server.signIn(WRONG)))), {
-    429: 30,
-  });
+  const pages = await Promise.all(Array.from({ length: 30 }, async () => server.signIn(WRONG)));
+  t.deepEqual(tally(pages), { 429: 30 });
   t.deepEqual(server.counted, []);
 });
 
 test('after five wrong passwords the next is not checked, and the page says when to try again', async (t) => {
   await using server = await startLimited();
-  t.deepEqual(await times(5, async () => server.signIn(WRONG)), [422, 422, 422, 422, 422]);
+  t.deepEqual(await times(6, async () => server.signIn(WRONG)), FIVE);
   for (const person of [WRONG, ANN]) {
     const page = await server.signIn(person);
     t.is(page.status, 429);
@@ -82,6 +71,13 @@ test('after five wrong passwords the next is not checked, and the page says when
     t.is(page.headers.get('cache-control'), 'no-store');
   }
   t.is(server.asked.length, 5);
+  // Once, however often it is repeated, and without the login.
+  const [record, ...more] = await server.platform.auth.audit.list({ types: ['login_throttled'] });
+  const { address, at: _at, id: _id, requestId, type, ...rest } = record!;
+  t.deepEqual({ address, type, rest }, { address: '192.0.2.1', type: 'login_throttled', rest: {} });
+  t.truthy(requestId);
+  t.is(more.length, 0);
+  t.false(server.platform.logger.lines.some(({ level }) => level === 'error'));
 });
 
 test('the login step of an authorization has the same limit and shares its count', async (t) => {
@@ -89,22 +85,13 @@ test('the login step of an authorization has the same limit and shares its count
   const browser = new Browser();
   const { platform } = server;
   const page = await browser.open(authorizeUrl(platform, await platform.registerApp()));
-  for (let count = 0; count < 4; count += 1) {
+  for (let count = 0; count < 4; count += 1)
     t.is((await signIn(browser, page, ANN.login, 'wrong')).status, 422);
-  }
   // The browser does not use the proxy.
   t.is((await server.signIn(WRONG, '127.0.0.1')).status, 422);
   const refused = await signIn(browser, page, ANN.login, ANN.password);
-  t.is(refused.status, 429);
-  t.is(refused.heading, 'Sign in');
+  t.deepEqual([refused.status, refused.heading], [429, 'Sign in']);
   t.true(refused.text.includes('Too many attempts to sign in.'));
-  t.is(server.asked.length, 5);
-});
-
-test('of fifty concurrent wrong passwords five are checked', async (t) => {
-  await using server = await startLimited();
-  const pages = await Promise.all(Array.from({ length: 50 }, async () => server.signIn(WRONG)));
-  t.deepEqual(tally(pages), { 422: 5, 429: 45 });
   t.is(server.asked.length, 5);
 });
 
@@ -139,7 +126,7 @@ test('fifty concurrent right passwords all succeed', async (t) => {
     Array.from({ length: 50 }, async (_, index) => server.signIn(index % 2 === 0 ? ANN : BOB)),
   );
   t.deepEqual(tally(pages), { 303: 50 });
-  t.deepEqual(await times(6, async () => server.signIn(WRONG)), [422, 422, 422, 422, 422, 429]);
+  t.deepEqual(await times(6, async () => server.signIn(WRONG)), FIVE);
 });
 
 test('with a right password among concurrent wrong ones, at most five wrong ones in a row are checked', async (t) => {
@@ -147,48 +134,29 @@ test('with a right password among concurrent wrong ones, at most five wrong ones
   const pages = await Promise.all(
     Array.from({ length: 40 }, async (_, index) => server.signIn(index === 3 ? ANN : WRONG)),
   );
-  t.deepEqual(tally(pages), { 303: 1, 422: tally(pages)[422]!, 429: tally(pages)[429]! });
+  t.is(tally(pages)[303], 1);
   t.true(server.asked.length <= 10, String(server.asked.length));
 });
 
-test('failures from one address do not block the account at another address', async (t) => {
+test('failures from one address do not block the account at another address, and twenty in all do', async (t) => {
   await using server = await startLimited();
-  await times(8, async () => server.signIn(WRONG, '198.51.100.7'));
+  // Those that are refused for the address do not count for the account.
+  await times(30, async () => server.signIn(WRONG, '198.51.100.7'));
   t.is((await server.signIn(ANN, '198.51.100.7')).status, 429);
-  t.is((await server.signIn(ANN, '192.0.2.1')).status, 303);
   t.is((await server.signIn(BOB, '198.51.100.7')).status, 303, 'nor other accounts at the same address');
+  t.is((await server.signIn(ANN, '192.0.2.1')).status, 303);
+  const statuses = await times(20, async (index) => server.signIn(WRONG, `198.51.${index + 101}.7`));
+  t.is(statuses.lastIndexOf(422), 14);
+  t.is(statuses.indexOf(429), 15);
+  t.is((await server.signIn(BOB, '198.51.101.7')).status, 303);
 });
 
-test('an account has twenty attempts from all addresses together', async (t) => {
-  await using server = await startLimited();
-  const statuses = await times(30, async (index) => server.signIn(WRONG, `198.51.${index % 10}.7`));
-  t.deepEqual(
-    statuses.map((status) => status === 422),
-    Array.from({ length: 30 }, (_, index) => index < 20),
-  );
-  t.is(server.asked.length, 20);
-  t.is((await server.signIn(BOB, '198.51.1.7')).status, 303);
-});
-
-test('attempts that are refused for an address do not count for the account', async (t) => {
-  await using server = await startLimited();
-  await times(60, async () => server.signIn(WRONG, '198.51.100.7'));
-  const statuses = await times(15, async (index) => server.signIn(WRONG, `198.51.${index + 101}.7`));
-  t.deepEqual(new Set(statuses), new Set([422]));
-});
-
-test('an address that tries many accounts is blocked', async (t) => {
-  await using server = await startLimited({ limits: { attempts: { login: { perAddress: 10 } } } });
-  const statuses = await times(12, async (index) => server.signIn(spray(index)));
-  t.deepEqual(statuses.slice(9), [422, 429, 429]);
-  t.is((await server.signIn(spray(13), '198.51.100.7')).status, 422);
-});
-
-test('a successful login to one account does not reset the count of the address for others', async (t) => {
+test('an address that tries many accounts is blocked, also with a login to one of its own', async (t) => {
   await using server = await startLimited({ limits: { attempts: { login: { perAddress: 6 } } } });
   t.deepEqual(await times(3, async (index) => server.signIn(spray(index))), [422, 422, 422]);
   t.is((await server.signIn(BOB)).status, 303);
   t.deepEqual(await times(4, async (index) => server.signIn(spray(index + 3))), [422, 422, 422, 429]);
+  t.is((await server.signIn(spray(13), '198.51.100.7')).status, 422);
 });
 
 test('the right password resets the count of the account', async (t) => {
@@ -201,41 +169,22 @@ test('the right password resets the count of the account', async (t) => {
 
 test('spellings of a login that a database may treat as equal share one count', async (t) => {
   await using server = await startLimited();
+  const [name, host] = ['ann', '@school.example'];
   const spellings = [
-    'Ann@School.Example',
-    'ＡＮＮ@school.example',
-    'ánn@school.example',
-    'a\u00adnn@school.example',
+    `Ann${host}`,
+    `ＡＮＮ${host}`,
+    `ánn${host}`,
+    `a\u00adnn${host}`,
+    name + host,
+    name + host,
   ];
-  t.deepEqual(
-    await times(4, async (index) => server.signIn({ ...WRONG, login: spellings[index]! })),
-    [422, 422, 422, 422],
-  );
-  t.is((await server.signIn(WRONG)).status, 422);
-  t.is((await server.signIn()).status, 429);
-});
-
-test('an IPv6 address counts as its /64 network', async (t) => {
-  await using server = await startLimited();
-  const from = async (address: string) => (await server.signIn(WRONG, address)).status;
-  t.deepEqual(
-    [
-      await from('2001:db8:0:1::1'),
-      await from('2001:db8:0:1:ffff::'),
-      await from('2001:DB8::1:0:0:0:5'),
-      await from('2001:db8:0:1:1:2:3:4'),
-      await from('2001:db8:0:1:0:0:192.0.2.1'),
-    ],
-    [422, 422, 422, 422, 422],
-  );
-  t.is(await from('2001:db8:0:1::9'), 429);
-  t.is(await from('2001:db8:0:2::1'), 422);
+  const attempt = async (index: number) => server.signIn({ ...WRONG, login: spellings[index]! });
+  t.deepEqual(await times(6, attempt), FIVE);
 });
 
 test('without trustProxy X-Forwarded-For is ignored, with one warning in the log', async (t) => {
   await using server = await startLimited({}, false);
-  const statuses = await times(7, async (index) => server.signIn(WRONG, `198.51.100.${index}`));
-  t.deepEqual(statuses, [422, 422, 422, 422, 422, 429, 429]);
+  t.deepEqual(await times(6, async (index) => server.signIn(WRONG, `198.51.100.${index}`)), FIVE);
   const lines = server.platform.logger.lines.filter(({ message }) => message.includes('set trustProxy'));
   t.deepEqual(
     lines.map(({ level, fields }) => ({ level, fields })),
@@ -246,23 +195,18 @@ test('without trustProxy X-Forwarded-For is ignored, with one warning in the log
 test('ports in X-Forwarded-For are ignored, in the count and in the audit record', async (t) => {
   await using server = await startLimited();
   const ports = ['', ':80', ':4711', ':65535'];
-  t.deepEqual(
-    await times(6, async (index) => server.signIn(WRONG, `192.0.2.9${ports[index % 4]}`)),
-    [422, 422, 422, 422, 422, 429],
-  );
-  t.deepEqual(
-    await times(6, async (index) =>
-      server.signIn({ ...BOB, password: 'x' }, `[2001:db8::${index}]:${index + 1}`),
-    ),
-    [422, 422, 422, 422, 422, 429],
-  );
+  const onIPv4 = async (index: number) => server.signIn(WRONG, `192.0.2.9${ports[index % 4]}`);
+  t.deepEqual(await times(6, onIPv4), FIVE);
+  // The addresses of one /64 count together.
+  const bob = { ...BOB, password: 'x' };
+  const onIPv6 = async (index: number) => server.signIn(bob, `[2001:db8::${index}]:${index + 1}`);
+  t.deepEqual(await times(6, onIPv6), FIVE);
   t.is((await server.signIn(ANN, '192.0.2.10:4711')).status, 303);
   const records = await server.platform.auth.audit.list({ types: ['login_throttled'] });
   t.deepEqual(new Set(records.map(({ address }) => address)), new Set(['2001:db8::5', '192.0.2.9']));
 });
 
 test('an app that trusts more addresses of X-Forwarded-For than its proxy wrote logs one warning', async (t) => {
-  const FORGED = 'which the caller can forge';
   for (const [count, header, lines] of [
     [0, '198.51.100.1, 192.0.2.1', 1],
     [0, '192.0.2.1', 0],
@@ -270,8 +214,8 @@ test('an app that trusts more addresses of X-Forwarded-For than its proxy wrote 
   ] as const) {
     await using server = await startLimited({}, true, count);
     await times(3, async () => server.signIn(WRONG, header));
-    const said = server.platform.logger.lines.filter(({ message }) => message.includes(FORGED));
-    t.is(said.length, lines, header);
+    const messages = server.platform.logger.lines.map(({ message }) => message);
+    t.is(messages.filter((message) => message.includes('which the caller can forge')).length, lines, header);
   }
 });
 
@@ -279,12 +223,11 @@ test('with auth.callback() only the last address of X-Forwarded-For is used', as
   await using platform = await startPlatform({ trustProxy: true }, { app: ({ auth }) => auth.callback() });
   const from = async (forwarded: string) =>
     postForm(platform.url('/oauth/login'), WRONG, { 'x-forwarded-for': forwarded });
-  const statuses = await times(6, async (index) => from(`198.51.100.${index}, 192.0.2.1`));
-  t.deepEqual(statuses, [422, 422, 422, 422, 422, 429]);
+  t.deepEqual(await times(6, async (index) => from(`198.51.100.${index}, 192.0.2.1`)), FIVE);
   t.is((await from('198.51.100.1, 192.0.2.2')).status, 422);
 });
 
-test('while the storage is unreachable no password is checked', async (t) => {
+test('while the storage is unreachable no password is checked; a right one succeeds when its count is not reset', async (t) => {
   await using server = await startLimited();
   server.broken.add('attempts.count');
   const page = await server.signIn();
@@ -293,10 +236,6 @@ test('while the storage is unreachable no password is checked', async (t) => {
   t.deepEqual(server.asked, []);
   server.broken.clear();
   t.is((await server.signIn()).status, 303);
-});
-
-test('a right password succeeds also when the count cannot be reset', async (t) => {
-  await using server = await startLimited();
   server.broken.add('attempts.release');
   t.is((await server.signIn()).status, 303);
   t.true(server.platform.logger.lines.some(({ message }) => message.includes('attempt count not restored')));
@@ -310,29 +249,14 @@ test('an error of the user store does not count as an attempt', async (t) => {
     return users.authenticate(login, password);
   };
   await using server = await startLimited({ users: { ...users, authenticate } });
-  t.deepEqual(
-    await times(8, async () => server.signIn(WRONG)),
-    Array.from({ length: 8 }, () => 500),
-  );
+  t.deepEqual(new Set(await times(8, async () => server.signIn(WRONG))), new Set([500]));
   isBroken = false;
-  t.deepEqual(await times(6, async () => server.signIn(WRONG)), [422, 422, 422, 422, 422, 429]);
-});
-
-test('that attempts are refused is recorded, without the login and the password', async (t) => {
-  await using server = await startLimited();
-  await times(7, async () => server.signIn(WRONG));
-  const records = await server.platform.auth.audit.list({ types: ['login_throttled'] });
-  // Once, however often it is repeated.
-  t.is(records.length, 1);
-  const { address, at: _at, id: _id, requestId, type, ...rest } = records[0]!;
-  t.deepEqual({ address, type, rest }, { address: '192.0.2.1', type: 'login_throttled', rest: {} });
-  t.truthy(requestId);
-  t.false(server.platform.logger.lines.some(({ level }) => level === 'error'));
+  t.deepEqual(await times(6, async () => server.signIn(WRONG)), FIVE);
 });
 
 test('custom pages that do not handle too many attempts show an error page with 429', async (t) => {
   await using server = await startLimited({ interactions: unaware });
-  t.deepEqual(await times(5, async () => server.signIn()), [200, 200, 200, 200, 200]);
+  t.deepEqual(new Set(await times(5, async () => server.signIn())), new Set([200]));
   const page = await server.signIn();
   t.is(page.status, 429);
   t.truthy(page.headers.get('retry-after'));
@@ -341,11 +265,9 @@ test('custom pages that do not handle too many attempts show an error page with 
 });
 
 test('limits.attempts: false and login: false switch the limits off', async (t) => {
-  for (const throttling of [false, { login: false }] as const) {
-    await using server = await startLimited({ limits: { attempts: throttling } });
-    t.deepEqual(tally(await Promise.all(Array.from({ length: 120 }, async () => server.signIn(WRONG)))), {
-      422: 120,
-    });
+  for (const attempts of [false, { login: false }] as const) {
+    await using server = await startLimited({ limits: { attempts } });
+    t.deepEqual(new Set(await times(25, async () => server.signIn(WRONG))), new Set([422]));
     t.deepEqual(server.counted, []);
   }
 });
