@@ -5,30 +5,44 @@ import { StorageError } from 'koa-gatehouse';
 import type { Storage } from 'koa-gatehouse';
 import { knexStorage } from 'koa-gatehouse/adapters/knex';
 
-import { aClient } from '../../lib/testing/storage/rows.ts';
+import { aClient, aCode, aGrant, aRefreshToken } from '../../lib/testing/storage/rows.ts';
+import { until } from '../harness/until.ts';
 import { mariadb, onEachDatabase, postgresql } from './databases.ts';
 import { freezingProxy } from './freezing-proxy.ts';
 import { openSchools, transact } from './schools.ts';
 import { connectHost } from './host-knex.ts';
 import { watchedKnex } from './watched-knex.ts';
 
-onEachDatabase('if BEGIN fails, the work is not run', async (t, database, address) => {
-  let isBroken = false;
-  const host = watchedKnex(database.client, address, (sql) => {
-    if (isBroken && /^begin/i.test(sql)) throw new Error('the connection is lost');
-  });
-  const { storage } = await openSchools(t, database, address, { host });
-  isBroken = true;
-  let runs = 0;
-  const failing = transact(storage, async () => {
-    runs += 1;
-  });
-  await t.throwsAsync(failing, { code: 'ERR_STORAGE' });
-  await delay(20);
-  t.is(runs, 0);
-  isBroken = false;
-  t.is(await transact(storage, async () => 'again'), 'again');
-});
+onEachDatabase(
+  'if BEGIN fails, the work is not run; if COMMIT fails, nothing is changed',
+  async (t, database, address) => {
+    let broken: RegExp | undefined;
+    const host = watchedKnex(database.client, address, (sql) => {
+      if (broken?.test(sql)) throw Object.assign(new Error('locked'), { code: 'SQLITE_BUSY' });
+    });
+    const { storage, names } = await openSchools(t, database, address, { host, timeout: 1000 });
+    let runs = 0;
+    for (const [statement, expected] of [
+      [/^begin/i, 0],
+      [/^commit/i, 1],
+    ] as const) {
+      broken = statement;
+      runs = 0;
+      const failing = transact(storage, async (transaction) => {
+        runs += 1;
+        await transaction('schools').insert({ name: 'Hill' });
+      });
+      await t.throwsAsync(failing, { code: 'ERR_STORAGE' }, String(statement));
+      await delay(20);
+      t.is(runs, expected);
+      broken = undefined;
+      t.deepEqual(await names(), []);
+    }
+    await transact(storage, async (transaction) => transaction('schools').insert({ name: 'Lake' }));
+    await storage.clients.insert(aClient(), []);
+    t.deepEqual(await names(), ['Lake']);
+  },
+);
 
 onEachDatabase(
   'if BEGIN is answered after the timeout, the work is not run',
@@ -61,30 +75,6 @@ onEachDatabase(
     t.is(runs, 0);
   },
   [postgresql],
-);
-
-onEachDatabase(
-  'if COMMIT fails, the transaction rejects and nothing is changed',
-  async (t, database, address) => {
-    let isBroken = false;
-    const host = watchedKnex(database.client, address, (sql) => {
-      if (isBroken && /^commit/i.test(sql)) throw Object.assign(new Error('locked'), { code: 'SQLITE_BUSY' });
-    });
-    const { storage, names } = await openSchools(t, database, address, { host });
-    isBroken = true;
-    let runs = 0;
-    const failing = transact(storage, async (transaction) => {
-      runs += 1;
-      await transaction('schools').insert({ name: 'Hill' });
-    });
-    await t.throwsAsync(failing, { code: 'ERR_STORAGE' });
-    t.is(runs, 1);
-    isBroken = false;
-    t.deepEqual(await names(), []);
-    await transact(storage, async (transaction) => transaction('schools').insert({ name: 'Lake' }));
-    await storage.clients.insert(aClient(), []);
-    t.deepEqual(await names(), ['Lake']);
-  },
 );
 
 onEachDatabase(
@@ -130,7 +120,7 @@ onEachDatabase(
 );
 
 onEachDatabase(
-  'if the server stops answering, the transaction rejects in time: before the work, and after it',
+  'if the server stops answering, transactions and calls reject in time, and work when it answers again',
   async (t, database, address) => {
     const { names } = await openSchools(t, database, address);
     const proxy = await freezingProxy(address);
@@ -140,25 +130,41 @@ onEachDatabase(
       await storage.close();
     });
     await connected(storage);
-    let runs = 0;
+    await storage.grants.insert(aGrant(), aCode());
+    const exchange = { successor: aRefreshToken(), sealedSuccessor: 'sealed' };
+
     const startedAt = performance.now();
     const silenced = transact(storage, async (transaction) => {
       await transaction('schools').insert({ name: 'Hill' });
       proxy.freeze();
     });
-    const error = await t.throwsAsync(silenced, { code: 'ERR_STORAGE' });
-    t.is(
-      error?.message,
-      'The database did not answer within 1000 ms. It is not known whether anything was changed.',
-    );
-    await t.throwsAsync(
-      transact(storage, async () => {
-        runs += 1;
-      }),
-      { code: 'ERR_STORAGE' },
-    );
+    await t.throwsAsync(silenced, {
+      code: 'ERR_STORAGE',
+      message: 'The database did not answer within 1000 ms. It is not known whether anything was changed.',
+    });
+    let runs = 0;
+    const calls = await Promise.allSettled([
+      transact(storage, async () => (runs += 1)),
+      storage.grants.redeem(aCode(), exchange),
+      // More than the connections of the pool, so that some are not even opened.
+      ...Array.from({ length: 20 }, async () => storage.grants.findCredential('code', aCode().id)),
+    ]);
+    // One after another, they would take 23 seconds.
+    t.true(performance.now() - startedAt < 15_000);
+    for (const call of calls) {
+      t.like(call, { status: 'rejected', reason: { code: 'ERR_STORAGE', status: 503 } });
+    }
     t.is(runs, 0);
-    t.true(performance.now() - startedAt < 20_000);
+
+    proxy.thaw();
+    // The pool gives up the connections that it was opening.
+    await until(async () =>
+      storage.grants.findCredential('code', aCode().id).then(
+        (found) => found !== undefined,
+        () => false,
+      ),
+    );
+    t.deepEqual(await storage.grants.redeem(aCode(), exchange), { outcome: 'redeemed' });
     proxy.close();
     t.deepEqual(await names(), []);
   },
@@ -170,12 +176,13 @@ onEachDatabase(
  * timeout.
  */
 async function connected(storage: Storage): Promise<void> {
-  for (;;) {
-    try {
-      await storage.clients.find('unknown');
-      return;
-    } catch (error) {
-      if (!(error instanceof StorageError)) throw error;
-    }
-  }
+  await until(async () =>
+    storage.clients.find('unknown').then(
+      () => true,
+      (error: unknown) => {
+        if (!(error instanceof StorageError)) throw error;
+        return false;
+      },
+    ),
+  );
 }

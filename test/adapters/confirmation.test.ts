@@ -2,6 +2,7 @@
 import test from 'ava';
 import { knexStorage } from 'koa-gatehouse/adapters/knex';
 import { confirmationContract } from 'koa-gatehouse/testing';
+import type { Knex } from 'knex';
 
 import { sayMissing } from './databases.ts';
 import { findPrograms } from './scratch-server.ts';
@@ -20,5 +21,21 @@ if (programs === undefined) {
       loseConfirmation: pair.loseStandby,
       restoreConfirmation: pair.bringStandbyBack,
     };
+  });
+
+  test('a transaction of the host whose wait for the standby is cancelled is no success', async (t) => {
+    await using pair = await startStandbyPair(programs);
+    const storage = knexStorage(pair.host, { listen: false });
+    await storage.migrate();
+    await pair.host.raw('create table schools (name varchar(255) primary key)');
+    await pair.loseStandby();
+    const adding = storage.transaction(async (transaction) => {
+      await (transaction as Knex.Transaction)('schools').insert({ name: 'Hill' });
+    });
+    await t.throwsAsync(adding, {
+      code: 'ERR_STORAGE',
+      message:
+        'The database committed a change without its synchronous standby, because the wait for it was cancelled. It is not known whether the change lasts.',
+    });
   });
 }

@@ -19,7 +19,7 @@ type Run = (...values: unknown[]) => unknown;
 export function countedKnex(
   client: TestDatabase['client'],
   address: string,
-  see: (sql: string) => void,
+  see: (sql: string, values: readonly unknown[]) => void,
 ): Knex {
   if (client !== 'better-sqlite3') return watchedKnex(client, address, see);
   return knex({
@@ -33,9 +33,9 @@ export function countedKnex(
           const statement = prepare(sql);
           for (const method of ['get', 'all', 'run'] as const) {
             const run = statement[method].bind(statement);
-            statement[method] = (...values) => {
-              see(sql);
-              return run(...values);
+            statement[method] = (...given) => {
+              see(sql, (given[0] ?? []) as readonly unknown[]);
+              return run(...given);
             };
           }
           return statement;

@@ -11,6 +11,7 @@ import { sqliteDialect } from '../../adapters/knex/dialects/sqlite.ts';
 import type { SqliteConnection } from '../../adapters/knex/dialects/sqlite.ts';
 import { SoleConnection } from '../../adapters/knex/sole-connection.ts';
 import type { Statements } from '../../adapters/knex/statements.ts';
+import { aConsent } from '../../lib/testing/storage/rows.ts';
 import { temporaryFile } from './temporary-file.ts';
 
 type File = SqliteConnection & { close(): unknown };
@@ -68,35 +69,25 @@ const rowsOf = (file: File): unknown[] =>
     .all<{ text: string }>([])
     .map(({ text }) => text);
 
-test('concurrent transactions share a commit, and each gets its own result', async (t) => {
+const commitsIn = (sent: readonly string[]): number => sent.filter((sql) => sql === 'commit').length;
+
+test('concurrent transactions share commits, and each resolves to its own result when others can see it', async (t) => {
   const { database, sent, other } = openTable(t);
-  const written = await Promise.all(['a', 'b', 'c'].map(async (text) => database.transaction(write(text))));
-  t.deepEqual(written, ['a', 'b', 'c']);
-  t.deepEqual(rowsOf(other), ['a', 'b', 'c']);
-  const joined = ['savepoint joined', 'release joined'];
-  t.deepEqual(sent, ['begin immediate', ...joined, ...joined, 'commit']);
-});
-
-test('transactions that begin one after the other while a group is open join it', async (t) => {
-  const { database, sent } = openTable(t);
-  const writeLater = async (text: string): Promise<string> => {
-    await setImmediate();
-    return database.transaction(write(text));
-  };
-  await Promise.all([writeLater('a'), writeLater('b'), writeLater('c')]);
-  t.is(sent.filter((sql) => sql === 'commit').length, 1);
-});
-
-test('a transaction resolves only when its changes are visible to other connections', async (t) => {
-  const { database, other } = openTable(t);
   const all = ['a', 'b', 'c'];
   const seen = await Promise.all(
     all.map(async (text) => {
-      await database.transaction(write(text));
+      // One after the other, while a group is open.
+      await setImmediate();
+      t.is(await database.transaction(write(text)), text);
       return rowsOf(other);
     }),
   );
   t.deepEqual(seen, [all, all, all]);
+  t.is(commitsIn(sent), 1);
+  await Promise.all(Array.from({ length: 200 }, async (_, index) => database.transaction(write(`${index}`))));
+  t.is(rowsOf(other).length, 203);
+  // A group is limited, because reads wait for it.
+  t.true(commitsIn(sent) >= 8 && commitsIn(sent) < 20, `${commitsIn(sent)} commits`);
 });
 
 test('a transaction that fails is rolled back alone, as the first of a group or a later one', async (t) => {
@@ -110,8 +101,7 @@ test('a transaction that fails is rolled back alone, as the first of a group or 
         }),
       ),
     );
-    const { reason } = outcomes[failing] as PromiseRejectedResult;
-    t.like(reason, {
+    t.like((outcomes[failing] as PromiseRejectedResult).reason, {
       code: 'ERR_STORAGE',
       message: 'A row with this id already exists. Nothing was changed.',
     });
@@ -138,7 +128,6 @@ test('if the commit fails, all transactions of the group reject, and the next on
       },
     });
   }
-  t.deepEqual(rowsOf(other), []);
   t.is(await database.transaction(write('d')), 'd');
   t.deepEqual(rowsOf(other), ['d']);
 });
@@ -148,26 +137,16 @@ test('while another connection holds the write lock, a group waits together, for
   other.exec('begin immediate');
   const triesWhenOver = await Promise.all(
     ['a', 'b', 'c'].map(async (text) => {
-      await t.throwsAsync(database.transaction(write(text)), {
-        message:
-          'The database stayed locked by another connection for 300 ms. Nothing was changed; try again.',
-      });
+      await t.throwsAsync(database.transaction(write(text)), { message: /stayed locked .* for 300 ms/ });
       return sent.length;
     }),
   );
   // When the first gives up, the timeout of the others is over too. One after the other, each would wait as long.
   const more = Math.max(...triesWhenOver) - Math.min(...triesWhenOver);
   t.true(more <= 12, `${more} tries`);
-});
-
-test('when another connection has released the write lock, waiting transactions go on', async (t) => {
-  const { database, sent, other } = openTable(t);
-  other.exec('begin immediate');
   const waiting = Promise.all(['d', 'e'].map(async (text) => database.transaction(write(text))));
-  while (sent.length < 2) await setImmediate();
   other.exec('commit');
   t.deepEqual(await waiting, ['d', 'e']);
-  t.deepEqual(rowsOf(other), ['d', 'e']);
 });
 
 test('a commit that has to wait is sent again, with all transactions of the group', async (t) => {
@@ -175,37 +154,18 @@ test('a commit that has to wait is sent again, with all transactions of the grou
   const { database, sent, other } = openTable(t, { journal: 'delete' });
   other.exec('begin');
   t.deepEqual(rowsOf(other), []);
-  const commits = (): number => sent.filter((sql) => sql === 'commit').length;
   const waiting = Promise.all(['a', 'b', 'c'].map(async (text) => database.transaction(write(text))));
-  while (commits() < 1) await setImmediate();
+  while (commitsIn(sent) < 1) await setImmediate();
   other.exec('commit');
   t.deepEqual(await waiting, ['a', 'b', 'c']);
   t.deepEqual(rowsOf(other), ['a', 'b', 'c']);
-  t.true(commits() > 1);
-});
-
-test('two hundred concurrent transactions complete in a few commits', async (t) => {
-  const { database, sent, other } = openTable(t);
-  await Promise.all(Array.from({ length: 200 }, async (_, index) => database.transaction(write(`${index}`))));
-  t.is(rowsOf(other).length, 200);
-  const commits = sent.filter((sql) => sql === 'commit').length;
-  t.true(commits >= 7 && commits < 20, `${commits} commits`);
+  t.true(commitsIn(sent) > 1);
 });
 
 test('close() waits for transactions that have begun', async (t) => {
   const storage = knexStorage(`sqlite:${temporaryFile()}`);
   await storage.migrate();
-  const adding = ['1', '2', '3'].map(async (userId) =>
-    storage.consents.add({
-      userId,
-      clientId: 'timetable',
-      scopes: [],
-      hosts: {},
-      createdAt: 1,
-      updatedAt: 1,
-      lastUsedAt: undefined,
-    }),
-  );
+  const adding = ['1', '2', '3'].map(async (userId) => storage.consents.add(aConsent({ userId })));
   await storage.close();
   await t.notThrowsAsync(Promise.all(adding));
 });

@@ -10,7 +10,6 @@ import type { Value } from '../../adapters/knex/statements.ts';
 import { end } from '../../adapters/knex/stores/revocations.ts';
 import type { RevokedParty, Storage } from '../../lib/contracts/index.ts';
 import { aClient, aCode, aGrant, aRevokedToken, aSession, NOW } from '../../lib/testing/storage/rows.ts';
-import { countedKnex } from './counted-knex.ts';
 import { mariadb, onEachDatabase, postgresql, sqlite } from './databases.ts';
 import type { TestDatabase } from './databases.ts';
 import { dialectFor } from './first-version.ts';
@@ -55,37 +54,6 @@ async function countAnswersDuring(storage: Storage, call: Promise<unknown>): Pro
   }
   await over;
   return count;
-}
-
-for (const party of [{ userId: 'ann' }, { clientId: 'timetable' }] satisfies RevokedParty[]) {
-  const who = 'userId' in party ? 'a user' : 'a client';
-  const withoutGrants = 'userId' in party ? { userId: 'no-grants' } : { clientId: 'no-grants' };
-
-  onEachDatabase(
-    `ending ${who} with many grants takes the statements of ending one without grants, and ends them all`,
-    async (t, { client }, address) => {
-      let statements: string[] = [];
-      const host = countedKnex(client, address, (sql) => {
-        statements.push(sql.replaceAll(/_utf8mb4 x'[\da-f]*'|\b\d{10,}\b/g, '?'));
-      });
-      t.teardown(async () => host.destroy());
-      const storage = await withManyGrants(t, knexStorage(host));
-      // Twice: a connection prepares a statement when it first runs it.
-      for (let time = 0; time < 2; time += 1) await storage.revocations.revokeAllOf(withoutGrants);
-      t.is((await usableGrants(storage)).length, IDS.length);
-
-      statements = [];
-      await storage.revocations.revokeAllOf(withoutGrants);
-      const statementsWithoutGrants = statements;
-      statements = [];
-      await storage.revocations.revokeAllOf(party);
-      t.deepEqual(statements, statementsWithoutGrants);
-      t.is(statements.length, 4, 'BEGIN, two statements, COMMIT');
-      t.deepEqual(await usableGrants(storage), []);
-      // No row of a grant was changed.
-      t.is((await storage.grants.find(IDS[0]!))?.revokedAt, undefined);
-    },
-  );
 }
 
 /** Ends Ann as the storage does, in a transaction that is still open. */
@@ -151,18 +119,10 @@ onEachDatabase(
 
 // SQLite runs a statement on the event loop's thread: one long statement would delay all other calls.
 onEachDatabase(
-  'while many grants are revoked, other calls are answered',
+  'while many grants are revoked, or their client is removed, other calls are answered',
   async (t, _database, address) => {
     const storage = await withManyGrants(t, knexStorage(address));
     t.true((await countAnswersDuring(storage, storage.grants.revoke(OF_ANN, NOW))) > 0);
-  },
-  [sqlite],
-);
-
-onEachDatabase(
-  'while a client with many grants is removed, other calls are answered',
-  async (t, _database, address) => {
-    const storage = await withManyGrants(t, knexStorage(address));
     t.true((await countAnswersDuring(storage, storage.clients.delete('timetable'))) > 0);
   },
   [sqlite],

@@ -18,10 +18,10 @@ import {
   HOUR,
   NOW,
 } from '../../lib/testing/storage/rows.ts';
-import { mariadb, onEachEmptyDatabase, postgresql } from './databases.ts';
+import { mariadb, onEachEmptyDatabase, postgresql, sqlite } from './databases.ts';
 import type { TestDatabase } from './databases.ts';
 import { makeFirstVersion } from './first-version.ts';
-import { start, startCluster } from './processes.ts';
+import { start } from './processes.ts';
 import { watchedKnex } from './watched-knex.ts';
 import { connectHost } from './host-knex.ts';
 
@@ -52,8 +52,6 @@ const LATER = [
   '0022_post_logout_redirect_uris',
   '0023_passport_uses',
 ];
-
-const cluster = startCluster(4);
 
 /** A host's Knex instance on a database of the first version. */
 async function onFirstVersion(t: ExecutionContext, database: TestDatabase, address: string): Promise<Knex> {
@@ -139,13 +137,16 @@ onEachEmptyDatabase(
   'migrating a database of the first version keeps its rows',
   async (t, database, address) => {
     const host = await onFirstVersion(t, database, address);
-    const storage = knexStorage(host);
+    const { audit, consents, sessions, revocations, ...storage } = knexStorage(host);
     t.deepEqual(await storage.pendingMigrations(), LATER);
-    await t.throwsAsync(storage.audit.list({}), { code: 'ERR_MIGRATIONS_PENDING' });
-    await t.throwsAsync(storage.consents.list('ann'), { code: 'ERR_MIGRATIONS_PENDING' });
-    await t.throwsAsync(storage.diagnose(), { code: 'ERR_MIGRATIONS_PENDING' });
-    await t.throwsAsync(storage.sessions.find(aSession().id), { code: 'ERR_MIGRATIONS_PENDING' });
-    await t.throwsAsync(storage.revocations.latestSequence(), { code: 'ERR_MIGRATIONS_PENDING' });
+    for (const call of [
+      audit.list({}),
+      consents.list('ann'),
+      storage.diagnose(),
+      sessions.find(aSession().id),
+      revocations.latestSequence(),
+    ])
+      await t.throwsAsync(call, { code: 'ERR_MIGRATIONS_PENDING' });
     await storage.migrate();
     await assertMigrated(t, host);
   },
@@ -157,8 +158,18 @@ onEachEmptyDatabase(
     const host = await onFirstVersion(t, database, address);
     const storage = knexStorage(host);
     await storage.migrate();
+    const record = {
+      id: 'old',
+      at: NOW * 1000,
+      type: 'secret_removed',
+      client_id: 'timetable',
+      payload: '{}',
+    };
+    await host('gatehouse_audit').insert({ ...record, expires_at: NOW + HOUR });
     await host('gatehouse_migrations').where('name', '>=', CLIENT_LIFETIMES).delete();
     await storage.migrate();
+    t.like(await storage.audit.list({ types: ['secret_deleted'] }), [{ id: 'old', clientId: 'timetable' }]);
+    await host('gatehouse_audit').delete();
     await assertMigrated(t, host);
   },
   // SQLite rolls back a failed migration. So does PostgreSQL, but CockroachDB, which gets its statements, does not.
@@ -166,26 +177,10 @@ onEachEmptyDatabase(
 );
 
 onEachEmptyDatabase(
-  'old audit records of type secret_removed are listed as secret_deleted',
-  async (t, database, address) => {
-    const host = await onFirstVersion(t, database, address);
-    const storage = knexStorage(host);
-    await storage.migrate();
-    const record = { id: 'a', at: NOW * 1000, type: 'secret_removed', client_id: 'timetable', payload: '{}' };
-    await host('gatehouse_audit').insert({ ...record, expires_at: NOW + HOUR });
-    await host.raw('alter table gatehouse_clients drop column lifetimes');
-    await host('gatehouse_migrations').where({ name: CLIENT_LIFETIMES }).delete();
-    await storage.migrate();
-    t.like(await storage.audit.list({ types: ['secret_deleted'] }), [{ id: 'a', clientId: 'timetable' }]);
-  },
-);
-
-onEachEmptyDatabase(
   'changing what was read of a row of an earlier version does not change what is read of others',
   async (t, database, address) => {
     const host = await onFirstVersion(t, database, address);
-    const storage = knexStorage(host);
-    const { clients, consents } = storage;
+    const { clients, consents, ...storage } = knexStorage(host);
     await storage.migrate();
     for (const id of ['a', 'b']) {
       await clients.insert(aClient({ id, ownerId: 'owner' }), []);
@@ -198,44 +193,21 @@ onEachEmptyDatabase(
       t.true(Reflect.set(lifetimes, 'accessToken', 1));
     for (const { hosts } of await consents.list('eve')) t.true(Reflect.set(hosts, 'device:', []));
     for (const id of ['a', 'b']) {
-      t.like((await clients.find(id))?.client, { lifetimes: {}, registration: 'manual' });
-      t.deepEqual((await clients.find(id))?.client.lifetimes, {});
+      const { lifetimes, registration } = (await clients.find(id))!.client;
+      t.deepEqual({ lifetimes, registration }, { lifetimes: {}, registration: 'manual' });
       t.deepEqual((await consents.find('eve', id))?.hosts, {});
     }
   },
+  [sqlite],
 );
 
 onEachEmptyDatabase(
-  'a client that a node of the version before has changed is not verified any more',
+  'when nodes migrate the first version at once, each migration is applied once',
   async (t, database, address) => {
     const host = await onFirstVersion(t, database, address);
-    const { clients, ...storage } = knexStorage(host);
-    await storage.migrate();
-    const verified = aClient({
-      id: 'a',
-      verified: true,
-      logo: 'hash',
-      clientUri: 'https://timetable.example',
-    });
-    await clients.insert(verified, []);
-    t.deepEqual((await clients.find('a'))?.client, verified);
-    await host('gatehouse_clients')
-      .where({ id: 'a' })
-      .update({ name: 'Bank', updated_at: NOW + 1 });
-    t.like((await clients.find('a'))?.client, { name: 'Bank', verified: false });
-    t.like(await clients.list({ search: 'a' }), [{ verified: false }]);
-  },
-);
-
-onEachEmptyDatabase(
-  'when processes migrate the first version at once, each migration is applied once',
-  async (t, database, address) => {
-    const host = await onFirstVersion(t, database, address);
-    const pending = await cluster.atOnce(
-      address,
-      Array.from({ length: 4 }, () => ({ do: 'migrate' })),
-    );
-    t.deepEqual(pending, [[], [], [], []]);
+    const nodes = Array.from({ length: 4 }, () => knexStorage(address));
+    t.teardown(async () => Promise.all(nodes.map(async (node) => node.close())));
+    await Promise.all(nodes.map(async (node) => node.migrate()));
     await assertMigrated(t, host);
   },
 );
@@ -244,7 +216,9 @@ onEachEmptyDatabase(
   'a node of the first version works beside one that has migrated',
   async (t, database, address) => {
     const host = await onFirstVersion(t, database, address);
-    await knexStorage(host).migrate();
+    const storage = knexStorage(host);
+    const { clients, consents, grants, revocations, sessions } = storage;
+    await storage.migrate();
     const later = { user_id: 'bob', client_id: 'timetable', scopes: '[]', created_at: NOW, updated_at: NOW };
     await host('gatehouse_consents').insert(later);
     await host('gatehouse_clients').update({ disabled: 1 });
@@ -253,20 +227,19 @@ onEachEmptyDatabase(
     await host('gatehouse_sessions').insert(session);
     const { updated_at: _, ...grant } = { ...later, id: 'later', expires_at: NOW, needed_until: NOW };
     await host('gatehouse_grants').insert([grant, { ...grant, id: 'limited to none', scopes: '[" "]' }]);
-    const storage = knexStorage(host);
-    const { clients, consents, grants, revocations, sessions } = storage;
     t.is((await grants.find('later'))?.scopes, undefined, 'not limited');
     t.deepEqual((await grants.find('limited to none'))?.scopes, []);
-    for (const [id, scopes] of [
-      ['new', undefined],
-      ['new, limited to none', []],
-    ] as const)
-      await storage.grants.insert(aGrant({ id, scopes }), aCode({ id, grantId: id }));
-    const written = await host('gatehouse_grants')
-      .whereIn('id', ['new', 'new, limited to none'])
-      .orderBy('id')
-      .pluck('scopes');
-    t.deepEqual(written, ['[]', '[" "]'], 'as the older node reads them');
+    for (const [id, scopes, written] of [
+      ['new', undefined, '[]'],
+      ['new, limited to none', [], '[" "]'],
+    ] as const) {
+      await grants.insert(aGrant({ id, scopes }), aCode({ id, grantId: id }));
+      t.deepEqual(
+        await host('gatehouse_grants').where({ id }).pluck('scopes'),
+        [written],
+        'as it reads them',
+      );
+    }
     t.is((await sessions.find('later'))?.session.userId, 'bob');
     const token = { id: 'a', clientId: 'timetable', grant: { id: 'later', userId: 'bob' }, sequence: 0 };
     t.true(await revocations.isValid(token));
@@ -277,6 +250,18 @@ onEachEmptyDatabase(
     t.deepEqual(await host('gatehouse_interactions'), []);
     t.deepEqual(await consents.find('bob', 'timetable'), aConsent({ userId: 'bob', scopes: [], hosts: {} }));
     t.deepEqual((await clients.find(aClient().id))?.client, aClient({ disabled: true }));
+
+    const verified = aClient({
+      id: 'a',
+      verified: true,
+      logo: 'hash',
+      clientUri: 'https://timetable.example',
+    });
+    await clients.insert(verified, []);
+    t.deepEqual((await clients.find('a'))?.client, verified);
+    const renamed = { name: 'Bank', updated_at: NOW + 1 };
+    await host('gatehouse_clients').where({ id: 'a' }).update(renamed);
+    t.like((await clients.find('a'))?.client, { name: 'Bank', verified: false }, 'nobody has verified this');
   },
 );
 
@@ -362,26 +347,18 @@ onEachEmptyDatabase(
   },
 );
 
-for (const beginning of [
-  'create table if not exists gatehouse_idempotency ',
-  'insert into gatehouse_revocations',
-  'update gatehouse_revocations',
-  'drop index',
-  'insert into gatehouse_client_names',
-]) {
-  onEachEmptyDatabase(
-    `a process killed in a migration before ${beginning}: the next migration completes it`,
-    async (t, database, address) => {
-      const host = await onFirstVersion(t, database, address);
-      const child = start('migrating-process.ts', database.client, address, beginning);
-      await once(child, 'message');
-      child.kill('SIGKILL');
-      await once(child, 'exit');
-      await knexStorage(host).migrate();
-      await assertMigrated(t, host);
-    },
-  );
-}
+onEachEmptyDatabase(
+  'after a process was killed in a migration, the next one completes it',
+  async (t, database, address) => {
+    const host = await onFirstVersion(t, database, address);
+    const child = start('migrating-process.ts', database.client, address, 'update gatehouse_revocations');
+    await once(child, 'message');
+    child.kill('SIGKILL');
+    await once(child, 'exit');
+    await knexStorage(host).migrate();
+    await assertMigrated(t, host);
+  },
+);
 
 function registered(id: string): Parameters<Storage['registrations']['insert']>[0] {
   return {

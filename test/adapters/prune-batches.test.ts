@@ -7,7 +7,7 @@ import { knexStorage } from 'koa-gatehouse/adapters/knex';
 import { NOW } from '../../lib/testing/storage/rows.ts';
 import { mariadb, onEachDatabase, postgresql } from './databases.ts';
 import type { TestDatabase } from './databases.ts';
-import { SERIES } from './hot-statements.ts';
+import { SERIES } from './operations.ts';
 import { watchedKnex } from './watched-knex.ts';
 
 const BATCH = 100;

@@ -4,7 +4,7 @@ import knex from 'knex';
 import { knexStorage } from 'koa-gatehouse/adapters/knex';
 
 import { aCode, aGrant, aSession, HOUR, NOW } from '../../lib/testing/storage/rows.ts';
-import { fill } from './hot-statements.ts';
+import { fill } from './operations.ts';
 import { mariadb, onEachDatabase, postgresql } from './databases.ts';
 
 onEachDatabase(

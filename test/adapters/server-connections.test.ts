@@ -2,12 +2,11 @@ import { randomBytes } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 
 import knex from 'knex';
-import type { Knex } from 'knex';
 import { knexStorage } from 'koa-gatehouse/adapters/knex';
 
 import { aCode, aGrant, aRefreshToken, NOW } from '../../lib/testing/storage/rows.ts';
+import { until } from '../harness/until.ts';
 import { mariadb, onEachDatabase, onEachEmptyDatabase, postgresql } from './databases.ts';
-import type { TestDatabase } from './databases.ts';
 
 const SERVERS = [postgresql, mariadb];
 const exchange = { successor: aRefreshToken(), sealedSuccessor: 'sealed' };
@@ -48,33 +47,20 @@ onEachDatabase(
   SERVERS,
 );
 
-const ONE_CONNECTION: Readonly<Record<TestDatabase['client'], readonly string[]>> = {
+const ONE_CONNECTION = {
   'better-sqlite3': [],
   pg: [`create role USER login password 'geheim' connection limit 1`, 'grant all on schema public to USER'],
   mysql2: [
     `create user USER@'%' identified by 'geheim' with max_user_connections 1`,
     `grant all on *.* to USER@'%'`,
   ],
-};
+} as const;
 
-const REMOVE_USER: typeof ONE_CONNECTION = {
+const REMOVE_USER = {
   'better-sqlite3': [],
   pg: ['drop owned by USER', 'drop role USER'],
   mysql2: [`drop user USER@'%'`],
-};
-
-/** A server frees a closed connection a moment later; until then it accepts no other. */
-async function occupyConnection(occupying: Knex): Promise<void> {
-  for (;;) {
-    try {
-      await occupying.raw('select 1');
-      return;
-    } catch (error) {
-      if (!/max_user_connections|too many connections/.test(String(error))) throw error;
-      await delay(20);
-    }
-  }
-}
+} as const;
 
 onEachEmptyDatabase(
   "at the server's connection limit, a call waits and rejects after the timeout",
@@ -101,7 +87,13 @@ onEachEmptyDatabase(
       await late.close();
       await occupying.destroy();
     });
-    await occupyConnection(occupying);
+    // A server frees a closed connection a moment later; until then it accepts no other.
+    await until(async () =>
+      occupying.raw('select 1').then(
+        () => true,
+        () => false,
+      ),
+    );
     await t.throwsAsync(late.grants.redeem(aCode(), exchange), {
       code: 'ERR_STORAGE',
       message: /has reached its connection limit/,
@@ -133,4 +125,25 @@ onEachDatabase(
     t.deepEqual(await storage.grants.revoke({ userId: 'ann', clientId: 'timetable' }, NOW), [aGrant().id]);
   },
   [postgresql],
+);
+
+onEachDatabase(
+  'calls without a pause leave the host its turns on a pool of one connection',
+  async (t, { client }, address) => {
+    const host = knex({ client, connection: address, pool: { min: 0, max: 1 } });
+    t.teardown(async () => host.destroy());
+    const storage = knexStorage(host);
+    await storage.migrate();
+    const over = new AbortController();
+    const calling = Promise.all(
+      Array.from({ length: 4 }, async () => {
+        while (!over.signal.aborted) await storage.revocations.latestSequence();
+      }),
+    );
+    for (let query = 0; query < 5; query += 1) await host.raw('select 1');
+    over.abort();
+    await calling;
+    t.pass('the host was not kept waiting for ever');
+  },
+  SERVERS,
 );

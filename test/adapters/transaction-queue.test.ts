@@ -7,7 +7,7 @@ import { knexStorage } from 'koa-gatehouse/adapters/knex';
 import { aClient } from '../../lib/testing/storage/rows.ts';
 import type { Storage } from '../../lib/contracts/index.ts';
 import { onEachDatabase, sqlite } from './databases.ts';
-import { transact } from './schools.ts';
+import { openSchools, transact } from './schools.ts';
 import { connectHost } from './host-knex.ts';
 
 const KINDS = ['a file', 'a Knex instance of the host'] as const;
@@ -82,13 +82,9 @@ onEachDatabase(
 
 onEachDatabase(
   'a transaction that waits too long in the queue rejects, and the next ones run',
-  async (t, _database, address) => {
-    const host = connectHost('better-sqlite3', address);
-    const storage = knexStorage(host, { timeout: '100 ms' });
-    t.teardown(async () => host.destroy());
-    await storage.migrate();
-    const end = Promise.withResolvers<void>();
-    const begun = Promise.withResolvers<void>();
+  async (t, database, address) => {
+    const { storage } = await openSchools(t, database, address, { timeout: 100 });
+    const [begun, end] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
     const first = transact(storage, async () => {
       begun.resolve();
       await end.promise;
@@ -104,3 +100,30 @@ onEachDatabase(
   },
   [sqlite],
 );
+
+onEachDatabase(
+  'a transaction may read first and write later while other connections write',
+  async (t, database, address) => {
+    const { storage, names } = await openSchools(t, database, address);
+    const other = knexStorage(address);
+    t.teardown(async () => other.close());
+    // Two storages, so that SQLite itself serializes them.
+    await Promise.all(
+      Array.from({ length: 10 }, async () => Promise.all([countAndAdd(storage), countAndAdd(other)])),
+    );
+    t.deepEqual(
+      await names(),
+      Array.from({ length: 20 }, (_, index) => String(index).padStart(2, '0')),
+    );
+  },
+  [sqlite],
+);
+
+/** Adds a school named after the number of schools. */
+async function countAndAdd(storage: Storage): Promise<void> {
+  await transact(storage, async (transaction) => {
+    const count = (await transaction('schools').select()).length;
+    await wait(1);
+    await transaction('schools').insert({ name: String(count).padStart(2, '0') });
+  });
+}

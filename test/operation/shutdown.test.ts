@@ -8,19 +8,12 @@ import Koa from 'koa';
 import { z } from 'zod';
 
 import { authorizeUrl, runCodeFlow, listenerOf, startPlatform } from '../harness/platform.ts';
-import type { AppParts, Platform, RegisteredApp } from '../harness/platform.ts';
+import type { AppParts, Platform } from '../harness/platform.ts';
 import { send } from '../harness/requests.ts';
-import { requestsInProgress } from '../harness/requests-in-progress.ts';
 import { around, pausable } from '../harness/storage.ts';
 import { RawConnection } from '../harness/raw-connection.ts';
-import { asClient, clientToken } from '../harness/tokens.ts';
+import { clientToken, exchangeRefreshToken, requestClientToken } from '../harness/tokens.ts';
 import { host } from './host.ts';
-
-const refresh = (app: RegisteredApp, token: string): Record<string, string> => ({
-  grant_type: 'refresh_token',
-  ...asClient(app),
-  refresh_token: token,
-});
 
 async function serviceToken(platform: Platform): Promise<string> {
   return clientToken(platform, await platform.registerService(['view_schools']));
@@ -58,7 +51,7 @@ test('a running refresh is answered with a valid refresh token, and then the sto
   const { body } = await runCodeFlow(platform, app);
 
   const redeeming = pause('grants.redeem');
-  const answer = platform.token(refresh(app, body.refresh_token));
+  const answer = exchangeRefreshToken(platform, app, body.refresh_token);
   await redeeming.reached;
   const closing = platform.auth.close();
   t.false(closableStorage.calls.includes('close'));
@@ -88,13 +81,9 @@ test('close() waits until a response is sent, whatever middleware of the host do
     return listenerOf(app);
   };
   await using platform = await startPlatform({ storage }, { app: slowHost });
-  const { client, secret } = await platform.registerService();
+  const service = await platform.registerService();
   const finding = pause('clients.find');
-  const answer = platform.token({
-    grant_type: 'client_credentials',
-    client_id: client.id,
-    client_secret: secret,
-  });
+  const answer = requestClientToken(platform, service);
   await finding.reached;
   let isClosed = false;
   const closing = platform.auth.close().finally(() => {
@@ -109,12 +98,16 @@ test('close() waits until a response is sent, whatever middleware of the host do
   await closing;
 });
 
-test('later requests are 503 with Retry-After: OAuth errors as JSON, pages as HTML, the API as a problem', async (t) => {
-  await using platform = await startPlatform();
+test('later requests are 503 with Retry-After, but for keys, metadata and routes of the host', async (t) => {
+  await using platform = await startPlatform({}, { app: host });
   const app = await platform.registerApp();
   const token = await serviceToken(platform);
   t.is((await platform.api('/schools', token)).status, 200);
   await platform.auth.close();
+  for (const path of ['/oauth/jwks', '/.well-known/oauth-authorization-server'])
+    t.is((await send(platform.url(path))).status, 200, path);
+  for (const path of ['/', '/oauth/own', '/elsewhere'])
+    t.is((await send(platform.url(path))).text, 'the host’s', path);
 
   for (const path of ['/oauth/token', '/oauth/revoke', '/oauth/introspect']) {
     const answer = await send(platform.url(path), { method: 'POST', body: new URLSearchParams({ a: 'b' }) });
@@ -133,7 +126,7 @@ test('later requests are 503 with Retry-After: OAuth errors as JSON, pages as HT
     assertRefused(page.headers, path);
   }
   t.is((await send(authorizeUrl(platform, app))).status, 503);
-  for (const path of ['/api/v1/identity', '/api/v1/schools', '/api/v1/actions', '/api/v1/nothing']) {
+  for (const path of ['/api/v1/identity', '/api/v1/schools', '/api/v1/actions']) {
     const answer = await send(platform.url(path), { headers: { authorization: `Bearer ${token}` } });
     t.is(answer.status, 503, path);
     t.is(answer.headers.get('content-type'), 'application/problem+json; charset=utf-8', path);
@@ -151,17 +144,6 @@ test('later requests are 503 with Retry-After: OAuth errors as JSON, pages as HT
   }
 });
 
-test('keys, metadata and routes of the host are still served', async (t) => {
-  await using platform = await startPlatform({}, { app: host });
-  await platform.auth.close();
-  for (const path of ['/oauth/jwks', '/.well-known/oauth-authorization-server']) {
-    t.is((await send(platform.url(path))).status, 200, path);
-  }
-  for (const path of ['/', '/oauth/own', '/elsewhere']) {
-    t.is((await send(platform.url(path))).text, 'the host’s', path);
-  }
-});
-
 test('the guard on a route of the host answers 503, for cached tokens too', async (t) => {
   await using platform = await startPlatform({}, { app: guarded });
   const headers = { authorization: `Bearer ${await serviceToken(platform)}` };
@@ -176,16 +158,14 @@ test('the guard on a route of the host answers 503, for cached tokens too', asyn
   }
 });
 
-for (const timeout of [0, 1]) {
-  test(`close() waits ${timeout} s at most, and logs the number of unfinished requests`, async (t) => {
+test('close() waits as long as the timeout at most, and logs the number of unfinished requests', async (t) => {
+  for (const timeout of [0, 1]) {
     const closableStorage = closable();
     const { storage, pause } = pausable(closableStorage.storage);
     await using platform = await startPlatform({ storage });
-    const app = await platform.registerApp();
-    const { body } = await runCodeFlow(platform, app);
-    const redeeming = pause('grants.redeem');
-    const answer = platform.token(refresh(app, body.refresh_token));
-    await redeeming.reached;
+    const finding = pause('clients.find');
+    const answer = requestClientToken(platform, await platform.registerService());
+    await finding.reached;
 
     const startedAt = performance.now();
     await platform.auth.close({ timeout });
@@ -195,35 +175,13 @@ for (const timeout of [0, 1]) {
     const line = platform.logger.lines.find(({ level }) => level === 'warn');
     t.deepEqual(line?.fields, { requests: 1, timeout });
 
-    redeeming.resume();
+    finding.resume();
     t.is((await answer).status, 503);
-  });
-}
-
-test('close() waits for a request whose body is incomplete', async (t) => {
-  await using platform = await startPlatform();
-  const { client, secret } = await platform.registerService();
-  const connection = await RawConnection.open(platform.origin);
-  const body = `grant_type=client_credentials&client_id=${client.id}&client_secret=${secret}`;
-  connection.write(
-    `POST /oauth/token HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/x-www-form-urlencoded\r\nContent-Length: ${body.length}\r\n\r\n`,
-  );
-  connection.write(body.slice(0, 20));
-  while ((await requestsInProgress(platform.auth)) === 0) await new Promise(setImmediate);
-
-  const closing = platform.auth.close();
-  connection.write(body.slice(20));
-  t.is((await connection.answer()).status, 200);
-  await closing;
-  await connection.closed();
+  }
 });
 
-test('a second close() returns the same promise, and an invalid timeout is an error', async (t) => {
+test('a second close() returns the same promise', async (t) => {
   await using platform = await startPlatform();
-  t.throws(() => platform.auth.close({ timeout: -1 }), {
-    code: 'ERR_CONFIG',
-    message: /^close\(\{ timeout \}\)/,
-  });
   const closing = platform.auth.close({ timeout: 1 });
   t.is(platform.auth.close(), closing);
   await closing;

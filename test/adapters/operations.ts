@@ -1,26 +1,28 @@
-// The statements that requests send, and rows for them, so many that reading more of them than needed shows.
+// The operations of a storage, and rows for them, so many that reading more of them than needed shows.
 import type { Knex } from 'knex';
 import { knexStorage } from 'koa-gatehouse/adapters/knex';
 
-import type { Storage } from '../../lib/contracts/index.ts';
+import type { AuditQuery, ClientQuery, Storage } from '../../lib/contracts/index.ts';
 import {
   aClient,
   aCode,
   aConsent,
   aDeviceCode,
   aGrant,
+  aKey,
   anApproved,
   aPersonalToken,
   aRecord,
   aRefreshToken,
   aRequest,
   aRevokedToken,
+  aSecret,
   aSession,
   HOUR,
   NOW,
 } from '../../lib/testing/storage/rows.ts';
+import { countedKnex } from './counted-knex.ts';
 import type { TestDatabase } from './databases.ts';
-import { watchedKnex } from './watched-knex.ts';
 
 const ID = 'of 3';
 
@@ -42,6 +44,7 @@ export const BIG_TABLES: readonly string[] = [
   'assignments',
   'attempts',
   'audit',
+  'client_names',
   'client_secrets',
   'clients',
   'consents',
@@ -57,6 +60,8 @@ export const BIG_TABLES: readonly string[] = [
   'sessions',
 ].map((name) => `gatehouse_${name}`);
 
+const OWNER = `case when n % 2 = 0 then 'ann' else 'bob' end`;
+
 /** Inserts rows into each of {@link BIG_TABLES}, with the numbers from `first` to `last` in their keys. */
 export async function fill(
   host: Knex,
@@ -71,9 +76,10 @@ export async function fill(
     `gatehouse_attempts (id, attempts, expires_at) select concat('of ', i), 1, ${NOW} + n from ${series}`,
     `gatehouse_audit (id, at, type, client_id, user_id, payload, expires_at)
       select concat('of ', i), ${NOW} + n, 'login', '${ID}', concat('of ', i), '{}', ${NOW} + n from ${series}`,
-    `gatehouse_clients (id, name, sort_name, grant_type, redirect_uris, confidential, native, first_party, roles, permissions,
-        disabled, created_at, updated_at)
-      select concat('of ', i), 'App', 'app', 'authorization_code', '[]', 1, 0, 0, '[]', '[]', 0, 0, 0 from ${series}`,
+    `gatehouse_clients (id, name, sort_name, owner_id, grant_type, redirect_uris, confidential, native, first_party, roles,
+        permissions, disabled, created_at, updated_at)
+      select concat('of ', i), 'App', 'app', ${OWNER}, 'authorization_code', '[]', 1, 0, 0, '[]', '[]', 0, 0, 0 from ${series}`,
+    `gatehouse_client_names (client_id, beginning, owner_id) select concat('of ', i), 'app', ${OWNER} from ${series}`,
     `gatehouse_client_secrets (client_id, id, hash, label, hint, created_at)
       select concat('of ', i), '1', 'hash', '', '', 0 from ${series}`,
     `gatehouse_consents (user_id, client_id, scopes, hosts, created_at, updated_at)
@@ -112,10 +118,28 @@ const WINDOW = { now: NOW, expiresAt: NOW + HOUR };
 const NOTICE = { createdAt: NOW, expiresAt: NOW + HOUR };
 const REQUEST = aRequest({ id: ID, attempt: 'a', fingerprint: 'f' });
 
+const APP_LISTS: readonly ClientQuery[] = [
+  {},
+  { ownerId: 'bob' },
+  { search: 'app' },
+  { search: 'app', ownerId: 'ann' },
+  { search: 'nothing' },
+  { search: 'of 8' },
+];
+const AUDIT_LISTS: readonly AuditQuery[] = [
+  {},
+  { clientId: ID },
+  { userId: ID },
+  { types: ['login'] },
+  { clientId: ID, types: ['login'] },
+  { clientId: ID, types: ['login', 'logout'] },
+  { clientId: ID, userId: ID, types: ['login'] },
+];
+
 type Operation = (storage: Storage) => Promise<unknown>;
 
 /** Operations of requests. They find the rows of {@link fill}, each others than the one before has removed. */
-const OPERATIONS: Readonly<Record<string, Operation>> = {
+const REQUESTS: Readonly<Record<string, Operation>> = {
   "whether a user's token stands": async ({ revocations }) => revocations.isValid(TOKEN),
   "whether a client's token stands": async ({ revocations }) =>
     revocations.isValid({ ...TOKEN, grant: undefined }),
@@ -206,11 +230,52 @@ const OPERATIONS: Readonly<Record<string, Operation>> = {
   'a change of an assignment': async ({ assignments }) =>
     assignments.save(ID, { roles: [], permissions: [] }),
   'an audit record': async ({ audit }) => audit.append([aRecord({ id: 'new' })], NOW),
+};
+
+/** Operations of jobs, of administrators and of their lists. */
+const OTHERS: Readonly<Record<string, Operation>> = {
   'an app': async ({ clients }) => clients.insert(aClient({ id: 'new' }), []),
+  'a change of an app': async ({ clients }) => clients.update(aClient({ id: ID, ownerId: 'bob' })),
+  'a new secret': async ({ clients }) => clients.addSecret(ID, aSecret({ id: 'second' })),
+  'the end of a secret': async ({ clients }) => clients.deleteSecret(ID, 'second'),
+  'another hash of a secret': async ({ clients }) => clients.rehashSecret(ID, '1', { from: 'a', to: 'b' }),
+  ...Object.fromEntries(
+    APP_LISTS.flatMap((query) =>
+      [query, { ...query, after: 'of 9' }].map((page): [string, Operation] => [
+        `apps: ${JSON.stringify(page)}`,
+        async ({ clients }) => clients.list({ ...page, limit: 3 }),
+      ]),
+    ),
+  ),
+  ...Object.fromEntries(
+    AUDIT_LISTS.flatMap((query) =>
+      [query, { ...query, before: { ...aRecord({ id: ID }), at: NOW + 15_000 } }].map(
+        (page): [string, Operation] => [
+          `audit records: ${JSON.stringify(page)}`,
+          async ({ audit }) => audit.list({ ...page, limit: 3 }),
+        ],
+      ),
+    ),
+  ),
+  'audit records by day': async ({ audit }) =>
+    audit.countByDay({ clientId: ID, type: 'login', since: NOW, most: 3 }),
+  'the last use of a grant': async ({ grants }) => grants.touch(ID, NOW),
+  'the grants of a user': async ({ grants }) => grants.list(ID, { now: NOW, limit: 3 }),
+  'the personal tokens of a user': async ({ personalTokens }) => personalTokens.list(ID, NOW),
+  'a personal token by its id': async ({ personalTokens }) => personalTokens.find(ID),
+  'a key': async ({ keys }) => keys.insert(aKey()),
+  keys: async ({ keys }) => keys.list('token'),
+  'the end of a key': async ({ keys }) => keys.retire(aKey().id, NOW),
+  'a key that is encrypted': async ({ keys }) =>
+    keys.replaceMaterial(aKey().id, aKey().material, 'encrypted'),
+  'a diagnosis': async (storage) => storage.diagnose(),
+  'expired rows': async (storage) => storage.prune(NOW, 3),
+  'the removal of an app': async ({ clients }) => clients.delete('of 8'),
+  'the end of all': async ({ revocations }) => revocations.revokeAllOf({ all: true }),
 };
 
 /** The statements about tables of the storage in one that the driver gets, which may be a compound statement of MariaDB. */
-export function partsOf(sql: string): readonly string[] {
+function partsOf(sql: string): readonly string[] {
   const parts = sql.startsWith('begin not atomic') ? sql.split(';\n') : [sql];
   return parts
     .filter((part) => part.includes('gatehouse_'))
@@ -220,33 +285,44 @@ export function partsOf(sql: string): readonly string[] {
 /** A statement as the driver gets it. */
 export interface Sent {
   readonly operation: string;
+  readonly isOfRequest: boolean;
   readonly sql: string;
   readonly values: readonly unknown[];
 }
 
-/** Migrates, runs each operation on few rows, and removes those. Resolves to the statements that were sent. */
-export async function sendAll(client: TestDatabase['client'], address: string): Promise<readonly Sent[]> {
+/**
+ * Migrates, runs each operation on few rows, and removes those.
+ *
+ * @returns the statements about tables of the storage, and how many each request has sent, with those of its transaction
+ */
+export async function sendAll(
+  client: TestDatabase['client'],
+  address: string,
+): Promise<{ readonly sent: readonly Sent[]; readonly counts: ReadonlyMap<string, number> }> {
   const sent: Sent[] = [];
-  let operation = '';
-  const host = watchedKnex(client, address, (sql, values) => {
-    for (const part of partsOf(sql)) sent.push({ operation, sql: part, values });
+  const counts = new Map<string, number>();
+  let operation: string | undefined;
+  const host = countedKnex(client, address, (sql, values) => {
+    if (operation === undefined) return;
+    if (operation in REQUESTS) counts.set(operation, (counts.get(operation) ?? 0) + 1);
+    for (const part of partsOf(sql))
+      sent.push({ operation, isOfRequest: operation in REQUESTS, sql: part, values });
   });
   try {
     const storage = knexStorage(host);
     await storage.migrate();
     await fill(host, client, 1, 9);
-    sent.length = 0;
-    for (const [name, run] of Object.entries(OPERATIONS)) {
+    for (const [name, run] of Object.entries({ ...REQUESTS, ...OTHERS })) {
       operation = name;
       await run(storage);
     }
-    const statements = [...sent];
+    operation = undefined;
     for (const table of BIG_TABLES) {
       await host(table)
         .modify((rows) => table === 'gatehouse_revocations' && void rows.whereNot('kind', 'sequence'))
         .delete();
     }
-    return statements;
+    return { sent, counts };
   } finally {
     await host.destroy();
   }

@@ -1,0 +1,147 @@
+// Alone, first: the races of the contract, on nodes with connections of their own, at each isolation level that a host may choose.
+import { setImmediate as nextTurn } from 'node:timers/promises';
+
+import type { Storage } from 'koa-gatehouse';
+import { knexStorage } from 'koa-gatehouse/adapters/knex';
+import { storageContract } from 'koa-gatehouse/testing';
+
+import { aClient, aCode, aConsent, aGrant, aSecret } from '../../lib/testing/storage/rows.ts';
+import { mariadb, onEachDatabase, postgresql, sqlite } from './databases.ts';
+import { connectHost, hostKnex } from './host-knex.ts';
+import { PATIENT, serverContract } from './server-contract.ts';
+
+const isolation = 'transaction isolation level';
+
+/** What a host sends on each of its connections. */
+const SETTINGS = [
+  [postgresql, 'pg', `set session characteristics as ${isolation} repeatable read`],
+  [postgresql, 'pg', `set session characteristics as ${isolation} serializable`],
+  [mariadb, 'mysql2', `set session ${isolation} read uncommitted`],
+  [mariadb, 'mysql2', `set session ${isolation} read committed`],
+  [mariadb, 'mysql2', `set session ${isolation} serializable`],
+  // The default from MariaDB 11.6 on.
+  [mariadb, 'mysql2', 'set session innodb_snapshot_isolation = on'],
+] as const;
+
+const RACE = /at once|at the same time|a hundred|beside|of many|twenty/;
+
+/** A storage of several nodes: each call is that of the next one. */
+function nodesInTurn(nodes: readonly Storage[]): Storage {
+  let calls = 0;
+  const methodsOf = <T extends object>(targets: readonly T[]): T =>
+    new Proxy(targets[0]!, {
+      get(first, name) {
+        const member: unknown = Reflect.get(first, name);
+        if (typeof member === 'function') {
+          return (...given: unknown[]) => {
+            calls += 1;
+            const target = targets[calls % targets.length]!;
+            return Reflect.apply(Reflect.get(target, name) as typeof member, target, given) as unknown;
+          };
+        }
+        if (typeof member !== 'object' || member === null) return member;
+        return methodsOf(targets.map((target) => Reflect.get(target, name) as object));
+      },
+    });
+  return methodsOf(nodes);
+}
+
+const isRace = (title: string): boolean => RACE.test(title) && !title.startsWith('migrate');
+
+// What is decided by what a statement reads of the changes of others.
+const DECISION = /^(redeem|grants|audit|idempotency|credentials|revocations|sessions)/;
+
+storageContract(
+  (title, run) => {
+    if (isRace(title)) sqlite.register(`SQLite, four nodes: ${title}`, async (t) => run(t));
+  },
+  async () => {
+    const address = await sqlite.empty();
+    return nodesInTurn(Array.from({ length: 4 }, () => knexStorage(address, PATIENT)));
+  },
+);
+
+for (const [database, client, setting] of SETTINGS) {
+  serverContract(
+    {
+      ...database,
+      register(title, run) {
+        if (isRace(title) && DECISION.test(title)) database.register(`${database.name}, ${title}`, run);
+      },
+    },
+    (address) => {
+      const hosts = [1, 2].map(() => hostKnex(client, address, setting));
+      return {
+        ...nodesInTurn(hosts.map((host) => knexStorage(host, PATIENT))),
+        close: async () => void (await Promise.all(hosts.map(async (host) => host.destroy()))),
+      };
+    },
+    `${setting}: `,
+  );
+}
+
+onEachDatabase(
+  'when nodes end users at once, each end has its own number, and no reader sees one without those before it',
+  async (t, { client }, address) => {
+    const nodes = Array.from({ length: 4 }, () => knexStorage(address));
+    const host = connectHost(client, address);
+    t.teardown(async () => {
+      await host.destroy();
+      for (const node of nodes) await node.close();
+    });
+    await nodes[0]!.migrate();
+    const done = new AbortController();
+    const seen: { sequence: number; ends: number; greatest: number }[] = [];
+    const watching = (async () => {
+      while (!done.signal.aborted) {
+        const [row] = await host('gatehouse_revocations')
+          .sum({ ends: host.raw(`case when kind = 'user' then 1 else 0 end`) })
+          .max({ greatest: host.raw(`case when kind = 'user' then sequence else 0 end`) })
+          .max({ sequence: host.raw(`case when kind = 'sequence' then sequence else 0 end`) });
+        const { ends, greatest, sequence } = row as Record<string, unknown>;
+        seen.push({ ends: Number(ends), greatest: Number(greatest), sequence: Number(sequence) });
+        await nextTurn();
+      }
+    })();
+    await Promise.all(
+      nodes.map(async ({ revocations }, node) => {
+        for (let user = 0; user < 25; user += 1) await revocations.revokeAllOf({ userId: `${node} ${user}` });
+      }),
+    );
+    done.abort();
+    await watching;
+
+    const numbers = (await host('gatehouse_revocations').where({ kind: 'user' }).pluck('sequence')).map(
+      Number,
+    );
+    t.is(new Set(numbers).size, 100);
+    for (const { sequence, ends, greatest } of seen) {
+      t.is(ends, numbers.filter((number) => number <= sequence).length);
+      t.is(greatest, ends === 0 ? 0 : sequence);
+    }
+  },
+);
+
+// What a Galera cluster replicates, and compares with the changes of other members at the commit, is changes and no locks.
+mariadb.register('MariaDB: what relies on a consent or a client changes its row', async (t) => {
+  const address = await mariadb.cleared();
+  const host = connectHost('mysql2', address);
+  t.teardown(async () => host.destroy());
+  const { clients, consents, grants, ...storage } = knexStorage(host);
+  await storage.migrate();
+  await consents.add(aConsent());
+  await clients.insert(aClient(), []);
+  const rows = async (): Promise<unknown[]> => [
+    await host('gatehouse_consents').first(),
+    await host('gatehouse_clients').first(),
+  ];
+
+  const [consent, client] = await rows();
+  t.true(await grants.insert(aGrant(), aCode(), { consent: aConsent() }));
+  t.true(await clients.addSecret(aClient().id, aSecret()));
+  const [consentAfter, clientAfter] = await rows();
+  t.notDeepEqual(consentAfter, consent);
+  t.notDeepEqual(clientAfter, client);
+  t.true(await grants.insert(aGrant({ id: '2' }), aCode({ id: '2' }), { consent: aConsent() }));
+  t.notDeepEqual((await rows())[0], consentAfter, 'in the same second too');
+});
