@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process';
 import type { ChildProcess, SpawnOptions } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
+import { PassThrough } from 'node:stream';
 
 import { knexStorage } from 'koa-gatehouse/adapters/knex';
 
@@ -43,45 +44,76 @@ function wordsOf(command: Command): readonly string[] {
   return Array.from(command.matchAll(/'([^']*)'|\S+/g), ([word, quotedWord]) => quotedWord ?? word);
 }
 
+/** A terminal in this process. */
+interface Terminal {
+  readonly columns: number;
+  /** What is typed. @default nothing */
+  readonly typed?: string;
+}
+
 // One run at a time, because it takes the output and the environment of this process.
 let last: Promise<unknown> = Promise.resolve();
 
-/** Runs the command in this process, as without a terminal. */
-export async function gatehouse(command: Command, env: Record<string, string> = {}): Promise<Outcome> {
-  const running = last.then(async () => captured(wordsOf(command), env));
+/** Runs the command in this process. @param terminal - left out: without a terminal */
+export async function gatehouse(
+  command: Command,
+  env: Record<string, string> = {},
+  terminal?: Terminal,
+): Promise<Outcome> {
+  const { codes, ...said } = await runAtOnce([command], env, terminal);
+  return { code: codes[0]!, ...said };
+}
+
+/** Runs several commands at once in this process. Resolves to their exit codes, and what they say together. */
+export async function runAtOnce(
+  commands: readonly Command[],
+  env: Record<string, string> = {},
+  terminal?: Terminal,
+): Promise<Omit<Outcome, 'code'> & { readonly codes: readonly number[] }> {
+  const running = last.then(async () => captured(commands.map(wordsOf), env, terminal));
   last = running.catch(() => {});
   return running;
 }
 
-async function captured(words: readonly string[], env: Record<string, string>): Promise<Outcome> {
-  const { env: originalEnv } = process;
-  const output = capture(process.stdout);
-  const errors = capture(process.stderr);
-  process.env = environment(env);
+async function captured(
+  commands: readonly (readonly string[])[],
+  env: Record<string, string>,
+  terminal: Terminal | undefined,
+): ReturnType<typeof runAtOnce> {
+  const { stderr, stdout } = process;
+  let output = '';
+  let errors = '';
+  const restores = [
+    replace(process, 'env', environment(env)),
+    replace(stdout, 'write', (chunk: string) => Boolean((output += chunk))),
+    replace(stderr, 'write', (chunk: string) => Boolean((errors += chunk))),
+  ];
+  if (terminal) {
+    const stdin = Object.assign(new PassThrough(), { isTTY: true });
+    stdin.write(terminal.typed ?? '');
+    restores.push(
+      replace(process, 'stdin', stdin),
+      replace(stdout, 'columns', terminal.columns),
+      replace(stdout, 'isTTY', true),
+      replace(stderr, 'isTTY', true),
+    );
+  }
   try {
-    const code = await run(words);
-    return { code, output: output.text(), errors: errors.text() };
+    const codes = await Promise.all(commands.map(run));
+    return { codes, output, errors };
   } finally {
-    for (const { end } of [output, errors]) end();
-    process.env = originalEnv;
+    for (const restore of restores) restore();
     process.exitCode = undefined;
   }
 }
 
-/** Collects what is written to a stream until `end`. */
-function capture(stream: NodeJS.WriteStream): { readonly text: () => string; readonly end: () => void } {
-  const own = Object.getOwnPropertyDescriptor(stream, 'write');
-  let text = '';
-  stream.write = (chunk: string | Uint8Array) => {
-    text += String(chunk);
-    return true;
-  };
-  return {
-    text: () => text,
-    end() {
-      if (own) Object.defineProperty(stream, 'write', own);
-      else Reflect.deleteProperty(stream, 'write');
-    },
+/** Sets a property until the returned function is called. */
+function replace(target: object, name: string, value: unknown): () => void {
+  const own = Object.getOwnPropertyDescriptor(target, name);
+  Object.defineProperty(target, name, { value, configurable: true, writable: true });
+  return () => {
+    if (own) Object.defineProperty(target, name, own);
+    else Reflect.deleteProperty(target, name);
   };
 }
 
@@ -110,9 +142,8 @@ export async function gatehouseJson<T = Record<string, unknown>>(
   return JSON.parse(output) as T;
 }
 
-/** The command on a terminal with a number of columns. `output` is what it prints, control sequences included. */
+/** The command on a terminal. `output` is what it prints, control sequences included. */
 export interface TerminalRun {
-  readonly child: ChildProcess;
   readonly outcome: Promise<Outcome>;
   /** Resolves when the terminal shows a text. */
   shows(text: string): Promise<void>;
@@ -121,13 +152,10 @@ export interface TerminalRun {
 }
 
 /** Runs the command on a pseudo terminal, by `script` of util-linux. */
-export function onTerminal(
-  command: Command,
-  { columns = 80, env = {} }: { columns?: number; env?: Record<string, string> } = {},
-): TerminalRun {
+export function onTerminal(command: Command): TerminalRun {
   const line = [...NODE, ...wordsOf(command)].map(quoted).join(' ');
-  const child = spawn('script', ['-qec', `stty cols ${columns} rows 24; exec ${line}`, '/dev/null'], {
-    env: environment(env),
+  const child = spawn('script', ['-qec', `stty cols 80 rows 24; exec ${line}`, '/dev/null'], {
+    env: environment({}),
   });
   let seen = '';
   const waiting: { text: string; resolve: () => void }[] = [];
@@ -136,7 +164,6 @@ export function onTerminal(
     for (const { resolve, text } of waiting) if (seen.includes(text)) resolve();
   });
   return {
-    child,
     outcome: outcomeOf(child),
     shows: async (text) =>
       new Promise((resolve) => {
