@@ -8,10 +8,10 @@ import { knexStorage } from 'koa-gatehouse/adapters/knex';
 
 import { temporaryFile } from '../adapters/temporary-file.ts';
 import { connectHost } from '../adapters/host-knex.ts';
-import { gatehouse, gatehouseJson, gatehouseProcess } from './gatehouse.ts';
+import { gateFile, gatehouse, gatehouseJson, gatehouseProcess, migrated } from './gatehouse.ts';
 
 test('--help lists the commands, and each command has its own help', async (t) => {
-  const all = await gatehouseProcess(['--help']);
+  const all = await gatehouse('--help');
   t.like(all, { code: 0, errors: '' });
   t.regex(all.output, /^Usage: gatehouse \[options\] \[command\]\n/);
   for (const name of ['migrate', 'client', 'keys', 'prune', 'doctor']) {
@@ -36,47 +36,46 @@ function emptyFile(): string {
   return file;
 }
 
-for (const [words, said] of [
-  [[], /^Usage: gatehouse \[options\] \[command\]/],
-  [['mirgate'], /^error: unknown command 'mirgate'\n\(Did you mean migrate\?\)\n$/],
-  [['constructor'], /^error: unknown command 'constructor'\n$/],
-  [['client', 'craete'], /^error: unknown command 'craete'\n\(Did you mean create\?\)\n$/],
-  [['migrate'], /^Give the database: --database URL, or the environment variable DATABASE_URL\.\n$/],
-  [['migrate', 'now'], /^error: too many arguments for 'migrate'\. Expected 0 arguments but got 1: now\.\n$/],
-  [['migrate', '--jsno'], /^error: unknown option '--jsno'\n\(Did you mean --json\?\)\n$/],
-  [['client', 'show'], /^error: missing required argument 'client-id'\n$/],
-  [['client', 'create'], /^error: required option '--name <name>' not specified\n$/],
-  [['client', 'create', '--nam', 'Reports'], /^error: unknown option '--nam'\n\(Did you mean --name\?\)\n$/],
-  [['client', 'list', '--database', 'sqlit:./x.db'], /^storage: there is no kind of database "sqlit:"; use /],
-] as const) {
-  test(`invalid arguments: gatehouse ${words.join(' ')}`, async (t) => {
-    const { code, errors, output } = await gatehouse(words);
-    t.deepEqual([code, output], [2, '']);
-    t.regex(errors, said);
-  });
-}
-
-test('no message contains the password of the database', async (t) => {
-  const runs: [words: string[], code: number, said: RegExp][] = [
+test('invalid arguments are errors before the database is opened, and no message contains its password', async (t) => {
+  const password = 'geh@eim';
+  for (const [words, said, code = 2] of [
+    ['', /^Usage: gatehouse \[options\] \[command\]/],
+    ['mirgate', /^error: unknown command 'mirgate'\n\(Did you mean migrate\?\)\n$/],
+    ['constructor', /^error: unknown command 'constructor'\n$/],
+    ['client craete', /^error: unknown command 'craete'\n\(Did you mean create\?\)\n$/],
+    ['migrate', /^Give the database: --database URL, or the environment variable DATABASE_URL\.\n$/],
+    ['migrate now', /^error: too many arguments for 'migrate'\. Expected 0 arguments but got 1: now\.\n$/],
+    ['migrate --jsno', /^error: unknown option '--jsno'\n\(Did you mean --json\?\)\n$/],
+    ['client show', /^error: missing required argument 'client-id'\n$/],
+    ['client create', /^error: required option '--name <name>' not specified\n$/],
+    ['client create --nam Reports', /^error: unknown option '--nam'\n\(Did you mean --name\?\)\n$/],
     [
-      ['migrate', '--database', 'nonsense://user:geheim@host'],
-      2,
+      'client create --name A --grant-type password',
+      /Allowed choices are authorization_code, client_credentials, device_code\./,
+    ],
+    ['client list --limit 0', /Give a number from 1 to 200\./],
+    ['client list --limit many', /Give a number from 1 to 200\./],
+    ['client secrets add x --expires tomorrow', /Give a date such as 2027-05-31, or a time such as /],
+    ['client secrets add x --expires 2020-01-01', /Give a time in the future\./],
+    ['client rotate-secret x --overlap -1', /Give seconds, or a number and a unit/],
+    ["keys rotate --after '1 moon'", /Give seconds, or a number and a unit/],
+    [
+      `migrate --database nonsense://user:${password}@host`,
       /^storage: there is no kind of database "nonsense:"; use sqlite:/,
     ],
     [
-      ['migrate', '--database', 'postgres://user:geheim@127.0.0.1:1/x'],
-      1,
+      `migrate --database postgres://user:geheim@127.0.0.1:1/x`,
       /^The database could not be used \(ECONNREFUSED 127\.0\.0\.1:1\): nothing answers there; start the database server, or correct the address\.\n$/,
+      1,
     ],
-    [['migrate', '--databse', 'mysql://user:geh@eim@host/x'], 2, /unknown option '--databse'/],
-    [['migrate', 'mysql://user:geh@eim@host/x'], 2, /but got 1: mysql:\/\/user:\*\*\*@host\/x\./],
-    [['postgres://user:geheim@host/x'], 2, /unknown command 'postgres:\/\/user:\*\*\*@host\/x'/],
-  ];
-  for (const [words, code, said] of runs) {
+    [`migrate --databse mysql://user:${password}@host/x`, /unknown option '--databse'/],
+    [`migrate mysql://user:${password}@host/x`, /but got 1: mysql:\/\/user:\*\*\*@host\/x\./],
+    [`postgres://user:${password}@host/x`, /unknown command 'postgres:\/\/user:\*\*\*@host\/x'/],
+  ] as const) {
     const outcome = await gatehouse(words);
-    t.is(outcome.code, code);
+    t.deepEqual([outcome.code, outcome.output], [code, ''], words);
     t.regex(outcome.errors, said);
-    t.notRegex(outcome.errors + outcome.output, /geh/);
+    t.notRegex(outcome.errors, /geh/);
   }
 });
 
@@ -113,78 +112,70 @@ test('with --json, an error is a document on stderr, and stdout is empty', async
   );
 });
 
-test('migrate creates the tables, and a second run changes nothing', async (t) => {
-  const database = `sqlite:${temporaryFile()}`;
-  const first = await gatehouse(`--database ${database} migrate`);
+test('migrate creates the tables, a second run changes nothing, and other commands need them', async (t) => {
+  const DATABASE_URL = `sqlite:${temporaryFile()}`;
+  const first = await gatehouse(`--database ${DATABASE_URL} migrate`);
   t.like(first, { code: 0, errors: '' });
   t.regex(first.output, /^Migrated: 0001_first_tables/);
-  const second = await gatehouse('migrate', { DATABASE_URL: database });
+  const second = await gatehouse('migrate', { DATABASE_URL });
   t.deepEqual(second, { code: 0, output: 'The database is up to date.\n', errors: '' });
+
+  const database = connectHost('better-sqlite3', DATABASE_URL);
+  await database('gatehouse_migrations').where('name', 'like', '0002%').delete();
+  await database.destroy();
+  for (const [address, said] of [
+    [DATABASE_URL, /^The database lacks 1 migration\(s\): 0002_/],
+    [`sqlite:${emptyFile()}`, /^The database lacks \d+ migration\(s\): .*Run `gatehouse migrate`/],
+  ] as const) {
+    const { code, errors, output } = await gatehouse('prune', { DATABASE_URL: address });
+    t.deepEqual([code, output], [1, '']);
+    t.regex(errors, said);
+  }
 });
 
 test('prune deletes what has expired and nothing else', async (t) => {
-  const address = `sqlite:${temporaryFile()}`;
-  const storage = knexStorage(address);
-  await storage.migrate();
+  const DATABASE_URL = await migrated();
+  const storage = knexStorage(DATABASE_URL);
   const now = Math.floor(Date.now() / 1000);
   for (const [id, expiresAt] of Object.entries({ old: now - 60, older: now - 61, live: now + 3600 })) {
     await storage.sessions.insert({ id, uid: id, userId: '1', payload: {}, expiresAt, sequence: 1 });
   }
-  const { code, errors, output } = await gatehouse(`prune --database ${address}`);
-  t.deepEqual([code, output, errors], [0, 'Removed 2 expired rows.\n', '']);
+  t.deepEqual(await gatehouse('prune', { DATABASE_URL }), {
+    code: 0,
+    output: 'Removed 2 expired rows.\n',
+    errors: '',
+  });
   t.is((await storage.sessions.find('live'))?.session.id, 'live');
   await storage.close();
 });
 
 test('revoke takes exactly one target, and asks before it revokes', async (t) => {
-  const file = temporaryFile();
-  const database = `--database sqlite:${file}`;
-  t.is((await gatehouse(`migrate ${database}`)).code, 0);
-  for (const given of ['', '--all --user 7', "--user ''"]) {
-    const { code, errors } = await gatehouse(`revoke ${given} --yes ${database}`);
-    t.deepEqual([code, errors], [2, 'Give --all, or --user with the id of a user.\n']);
+  const DATABASE_URL = await migrated();
+  for (const [given, said] of [
+    ['--yes', 'Give --all, or --user with the id of a user.\n'],
+    ['--yes --all --user 7', 'Give --all, or --user with the id of a user.\n'],
+    ["--yes --user ''", 'Give --all, or --user with the id of a user.\n'],
+    ['--all', 'Revoke all tokens, logins, authorizations and remembered consents? Add --yes to do it.\n'],
+  ] as const) {
+    const { code, errors } = await gatehouse(`revoke ${given}`, { DATABASE_URL });
+    t.deepEqual([code, errors], [2, said]);
   }
-  const asked = await gatehouse(`revoke --all ${database}`);
-  t.deepEqual(
-    [asked.code, asked.errors],
-    [2, 'Revoke all tokens, logins, authorizations and remembered consents? Add --yes to do it.\n'],
-  );
-  const storage = knexStorage(`sqlite:${file}`);
+  const storage = knexStorage(DATABASE_URL);
   const before = await storage.revocations.latestSequence();
-  t.deepEqual(await gatehouseJson(`revoke --user 7 --yes ${database}`), {
-    revoked: { user: '7' },
-  });
+  const revoked = await gatehouseJson('revoke --user 7 --yes', { DATABASE_URL });
+  t.deepEqual(revoked, { revoked: { user: '7' } });
   t.true((await storage.revocations.latestSequence()) > before);
   await storage.close();
 });
 
-test('a database without tables, or with older ones, has to be migrated first', async (t) => {
-  const empty = await gatehouse(`prune --database sqlite:${emptyFile()}`);
-  t.is(empty.code, 1);
-  t.regex(empty.errors, /^The database lacks \d+ migration\(s\): .*Run `gatehouse migrate`/);
-
-  const file = temporaryFile();
-  const storage = knexStorage(`sqlite:${file}`);
-  await storage.migrate();
-  await storage.close();
-  const database = connectHost('better-sqlite3', `sqlite:${file}`);
-  await database('gatehouse_migrations').where('name', 'like', '0002%').delete();
-  await database.destroy();
-  const older = await gatehouse(`client list --database sqlite:${file}`);
-  t.deepEqual([older.code, older.output], [1, '']);
-  t.regex(older.errors, /^The database lacks 1 migration\(s\): 0002_/);
-});
-
 test('an invalid gate file is an error that names it', async (t) => {
   const database = '--database sqlite::memory:';
-  const empty = temporaryFile('empty.mjs');
-  const broken = temporaryFile('broken.mjs');
-  writeFileSync(empty, 'export const gates = {};');
-  writeFileSync(broken, 'export const gate = {;');
+  const empty = gateFile('export const gates = {};');
+  const broken = gateFile('export const gate = {;');
   for (const [file, said] of [
     ['/nowhere/gate.ts', /^--gate: there is no file \/nowhere\/gate\.ts\.\n$/],
-    [empty, /empty\.mjs has to export `gate`, made by defineGate\(\)\.\n$/],
-    [broken, /broken\.mjs cannot be loaded: /],
+    [empty, /gate\.ts has to export `gate`, made by defineGate\(\)\.\n$/],
+    [broken, /gate\.ts cannot be loaded: /],
   ] as const) {
     const { code, errors } = await gatehouse(`client list --gate ${file} ${database}`);
     t.is(code, 2);
@@ -193,21 +184,19 @@ test('an invalid gate file is an error that names it', async (t) => {
 });
 
 test('the exit code is that of the command, whatever a gate file has started', async (t) => {
-  const gate = temporaryFile('gate.ts');
-  writeFileSync(
-    gate,
-    `import { defineGate } from ${JSON.stringify(import.meta.resolve('koa-gatehouse'))};
-     // A timer of a host's module: the command ends although it is active.
-     setInterval(() => {}, 60_000);
+  // A timer of a host's module: the command ends although it is active.
+  const gate = gateFile(
+    `setInterval(() => {}, 60_000);
      export const gate = defineGate({ permissions: { view_schools: 'View schools' } });`,
   );
-  const database = `sqlite:${emptyFile()}`;
-  const early = await gatehouseProcess(`client list --gate ${gate} --database ${database}`);
+  const words = `client list --gate ${gate} --database`;
+  const early = await gatehouseProcess(`${words} sqlite:${emptyFile()}`);
   t.deepEqual([early.code, early.output], [1, '']);
-  t.is((await gatehouse(`migrate --database ${database}`)).code, 0);
-  const late = await gatehouseProcess(`client list --gate ${gate} --database ${database}`);
-  t.deepEqual(late, { code: 0, output: 'No clients.\n', errors: '' });
-  t.is((await gatehouseProcess(['mirgate'])).code, 2);
+  t.deepEqual(await gatehouseProcess(`${words} ${await migrated()}`), {
+    code: 0,
+    output: 'No clients.\n',
+    errors: '',
+  });
 });
 
 test('no command loads oidc-provider, nor Knex for an SQLite file', async (t) => {
@@ -229,10 +218,7 @@ test('no command loads oidc-provider, nor Knex for an SQLite file', async (t) =>
 });
 
 test('a closed stdout is no error', async (t) => {
-  const address = `sqlite:${temporaryFile()}`;
-  const storage = knexStorage(address);
-  await storage.migrate();
-  await storage.close();
+  const address = await migrated();
   const main = new URL('../../lib/cli/main.ts', import.meta.url).pathname;
   const child = spawn(
     process.execPath,
