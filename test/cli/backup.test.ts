@@ -8,7 +8,7 @@ import { knexStorage } from 'koa-gatehouse/adapters/knex';
 
 import { temporaryFile } from '../adapters/temporary-file.ts';
 import { connectHost } from '../adapters/host-knex.ts';
-import { gatehouse, gatehouseJson, gatehouseProcess } from './gatehouse.ts';
+import { gatehouse, gatehouseJson, gatehouseProcess, migrated } from './gatehouse.ts';
 
 test('backup copies the state of one moment while a server writes', async (t) => {
   const [source, copy] = [temporaryFile(), temporaryFile('backup.db')];
@@ -49,66 +49,44 @@ test('backup copies the state of one moment while a server writes', async (t) =>
   t.is((await gatehouse(`doctor --database sqlite:${copy}`)).code, 0);
 });
 
-test('backup copies the tables of an older version too, and tells programs where', async (t) => {
-  const [source, copy] = [temporaryFile(), temporaryFile('backup.db')];
+test('backup overwrites nothing, and leaves nothing when it fails', async (t) => {
+  const database = await migrated();
+  const [taken, running, copy] = ['taken.db', 'running.db', 'copy.db'].map((name) => temporaryFile(name));
+  writeFileSync(taken!, 'precious');
+  writeFileSync(`${running}.partial`, 'of another');
+  const damaged = temporaryFile('damaged.db');
+  writeFileSync(damaged, readFileSync(database.replace('sqlite:', '')));
+  truncateSync(damaged, statSync(damaged).size - 8192);
+  for (const [file, address, message, expected = 2] of [
+    [taken, database, /^file: \S+ exists; give the path of a new file; a backup is never overwritten\.\n$/],
+    [running, database, /running\.db\.partial exists: another backup is running/],
+    [
+      '/nowhere/copy.db',
+      database,
+      /^file: \/nowhere\/copy\.db\.partial cannot be created \(ENOENT\); check /,
+    ],
+    [copy, `sqlite:${damaged}`, /^The backup could not be written \(SQLITE_\w+\)/, 1],
+    [
+      copy,
+      'postgres://user:geheim@host/x',
+      /^database: only an SQLite file is copied; for PostgreSQL use pg_d/,
+    ],
+    [copy, 'sqlite::memory:', /^database: only an SQLite file is copied/],
+    [copy, 'sqlite:/nowhere/typo.db', /^storage: the folder \/nowhere of the database file does not exist/],
+    [copy, `sqlite:${copy}-typo`, /^storage: there is no database file .*-typo; correct the path\./],
+  ] as const) {
+    const { code, errors, output } = await gatehouse(`backup ${file} --database ${address}`);
+    t.deepEqual([code, output], [expected, ''], errors);
+    t.regex(errors, message);
+  }
+  t.is((await gatehouse(`backup ${copy}`)).code, 2);
+  t.is(readFileSync(taken!, 'utf8'), 'precious');
+  t.is(readFileSync(`${running}.partial`, 'utf8'), 'of another');
+  for (const file of [copy!, `${copy}.partial`, `${copy}-typo`]) t.false(existsSync(file), file);
+
+  // Of a database without tables too; programs are told where.
+  const source = temporaryFile();
   writeFileSync(source, '');
   t.deepEqual(await gatehouseJson(`backup ${copy} --database sqlite:${source}`), { backup: copy });
-  t.true(existsSync(copy));
-});
-
-test('backup overwrites nothing, and leaves nothing when it fails', async (t) => {
-  const source = temporaryFile();
-  const database = `--database sqlite:${source}`;
-  t.is((await gatehouse(`migrate ${database}`)).code, 0);
-
-  const taken = temporaryFile('taken.db');
-  writeFileSync(taken, 'precious');
-  const refused = await gatehouse(`backup ${taken} ${database}`);
-  t.deepEqual(
-    [refused.code, refused.errors],
-    [2, `file: ${taken} exists; give the path of a new file; a backup is never overwritten.\n`],
-  );
-  t.is(readFileSync(taken, 'utf8'), 'precious');
-
-  const running = temporaryFile('running.db');
-  writeFileSync(`${running}.partial`, 'of another');
-  const second = await gatehouse(`backup ${running} ${database}`);
-  t.is(second.code, 2);
-  t.regex(second.errors, /running\.db\.partial exists: another backup is running/);
-  t.is(readFileSync(`${running}.partial`, 'utf8'), 'of another');
-
-  const nowhere = await gatehouse(`backup /nowhere/copy.db ${database}`);
-  t.is(nowhere.code, 2);
-  t.regex(
-    nowhere.errors,
-    /^file: \/nowhere\/copy\.db\.partial cannot be created \(ENOENT\); check the folder\.\n$/,
-  );
-
-  const damaged = temporaryFile('damaged.db');
-  writeFileSync(damaged, readFileSync(source));
-  truncateSync(damaged, statSync(damaged).size - 8192);
-  const copy = temporaryFile('copy.db');
-  const failed = await gatehouse(`backup ${copy} --database sqlite:${damaged}`);
-  t.is(failed.code, 1);
-  t.regex(failed.errors, /^The backup could not be written \(SQLITE_\w+\)/);
-  t.deepEqual([existsSync(copy), existsSync(`${copy}.partial`)], [false, false]);
-});
-
-test('backup names the program for another database, and creates no file for a wrong path', async (t) => {
-  const copy = temporaryFile('copy.db');
-  for (const [address, said] of [
-    [
-      'postgres://user:geheim@host/x',
-      /^database: only an SQLite file is copied; for PostgreSQL use pg_dump, for MariaDB/,
-    ],
-    ['sqlite::memory:', /^database: only an SQLite file is copied/],
-    ['sqlite:/nowhere/typo.db', /^storage: the folder \/nowhere of the database file does not exist/],
-    [`sqlite:${copy}-typo`, /^storage: there is no database file .*-typo; correct the path\./],
-  ] as const) {
-    const { code, errors, output } = await gatehouse(`backup ${copy} --database ${address}`);
-    t.deepEqual([code, output], [2, ''], address);
-    t.regex(errors, said);
-  }
-  t.deepEqual([existsSync(copy), existsSync(`${copy}-typo`)], [false, false]);
-  t.is((await gatehouse(`backup ${copy}`)).code, 2);
+  t.true(existsSync(copy!));
 });

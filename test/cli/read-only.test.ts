@@ -7,7 +7,6 @@ import type { ExecutionContext } from 'ava';
 import test from 'ava';
 import { createAdministration } from 'koa-gatehouse';
 import { knexStorage } from 'koa-gatehouse/adapters/knex';
-import knex from 'knex';
 
 import { mariadb, postgresql } from '../adapters/databases.ts';
 import { connect, MARIADB, POSTGRESQL } from '../adapters/servers.ts';
@@ -66,63 +65,44 @@ async function asUser(t: ExecutionContext, address: string, privileges: string):
   return url.href;
 }
 
-for (const { register, empty, name } of [postgresql, mariadb]) {
+for (const { client, register, empty, name } of [postgresql, mariadb]) {
   const code = name === 'PostgreSQL' ? '42501' : 'ER_TABLEACCESS_DENIED_ERROR';
   const refusal = `(${code}): its user lacks a privilege on the tables.`;
 
   register(
-    `${name}: a user that may only read lists clients, and is told what else is refused`,
+    `${name}: a user without privileges lists clients, and is told what is refused, also before a migration`,
     async (t) => {
       const address = await empty();
       await fill(address);
-      const DATABASE_URL = await asUser(t, address, 'select');
-      const { code: listed, output } = await gatehouse('client list', { DATABASE_URL });
-      t.is(listed, 0);
-      t.regex(output, /Nightly/);
-
-      const { findings } = await gatehouseJson<Findings>('doctor', { DATABASE_URL });
-      t.deepEqual(
-        findings.map((found) => [found.severity, found.code, found.message]),
-        [
-          ['error', 'database_read_only', `The rows of the database cannot be changed ${refusal}`],
-          [
-            'warning',
-            'migrations_not_permitted',
-            `The tables of the database cannot be created or changed ${refusal}`,
-          ],
-        ],
-      );
-
-      const revoked = await gatehouse('revoke --user ann --yes', { DATABASE_URL });
+      const reader = { DATABASE_URL: await asUser(t, address, 'select') };
+      const listed = await gatehouse('client list', reader);
+      t.is(listed.code, 0);
+      t.regex(listed.output, /Nightly/);
+      const findingsOf = async (env: { DATABASE_URL: string }): Promise<string[]> => {
+        const { findings } = await gatehouseJson<Findings>('doctor', env);
+        return findings.map((found) => `${found.severity} ${found.code}: ${found.message}`);
+      };
+      const noMigrations = `migrations_not_permitted: The tables of the database cannot be created or changed ${refusal}`;
+      t.deepEqual(await findingsOf(reader), [
+        `error database_read_only: The rows of the database cannot be changed ${refusal}`,
+        `warning ${noMigrations}`,
+      ]);
+      const revoked = await gatehouse('revoke --user ann --yes', reader);
       t.deepEqual([revoked.code, revoked.errors], [1, `The database could not be used ${refusal}\n`]);
+
+      const writer = { DATABASE_URL: await asUser(t, address, 'select, insert, update, delete') };
+      t.deepEqual(await findingsOf(writer), [`warning ${noMigrations}`]);
+      t.is((await gatehouse('doctor', writer)).code, 0);
+      const host = connectHost(client, address);
+      await host('gatehouse_migrations').where('name', 'like', '0007%').delete();
+      await host.destroy();
+      const [pending, refused, ...others] = await findingsOf(writer);
+      t.regex(pending!, /^error migration_pending: /);
+      t.deepEqual([refused, others], [`error ${noMigrations}`, []]);
+      const migrated = await gatehouse('migrate', writer);
+      t.deepEqual([migrated.code, migrated.errors], [1, `The database could not be used ${refusal}\n`]);
     },
   );
-
-  register(`${name}: a user that may not create tables is told before and after the migration`, async (t) => {
-    const address = await empty();
-    await fill(address);
-    const DATABASE_URL = await asUser(t, address, 'select, insert, update, delete');
-    const { code: fine, output } = await gatehouse('doctor --json', { DATABASE_URL });
-    t.is(fine, 0);
-    t.like((JSON.parse(output) as Findings).findings, [
-      { code: 'migrations_not_permitted', severity: 'warning' },
-    ]);
-
-    const host = knex({ client: name === 'PostgreSQL' ? 'pg' : 'mysql2', connection: address });
-    await host('gatehouse_migrations').where('name', 'like', '0007%').delete();
-    await host.destroy();
-    const { findings } = await gatehouseJson<Findings>('doctor', { DATABASE_URL });
-    t.deepEqual(
-      findings.map((found) => [found.severity, found.code]),
-      [
-        ['error', 'migration_pending'],
-        ['error', 'migrations_not_permitted'],
-      ],
-    );
-    const migrated = await gatehouse('migrate', { DATABASE_URL });
-    t.is(migrated.code, 1);
-    t.is(migrated.errors, `The database could not be used ${refusal}\n`);
-  });
 }
 
 // Root may write any file, so the command runs as another user then.
@@ -144,29 +124,24 @@ async function readOnlyFile(t: ExecutionContext, journalMode: 'wal' | 'delete'):
   return file;
 }
 
-test('SQLite: a file that may only be read is listed, and the doctor says so', async (t) => {
+test('SQLite: the doctor reads a file that may only be read, and says so', async (t) => {
   const file = await readOnlyFile(t, 'delete');
-  const database = `--database sqlite:${file}`;
-  const listed = await gatehouseProcess(`client list ${database}`, {}, OTHER_USER);
-  t.deepEqual([listed.code, listed.errors], [0, '']);
-  t.regex(listed.output, /Nightly/);
-
-  const examined = await gatehouseProcess(`doctor --json ${database}`, {}, OTHER_USER);
-  t.is(examined.code, 1);
-  t.like((JSON.parse(examined.output) as Findings).findings, [
-    {
-      code: 'database_read_only',
-      message:
-        'The rows of the database cannot be changed (SQLITE_READONLY): this process may only read the file or its folder.',
-    },
-  ]);
+  const words = `doctor --json --database sqlite:${file}`;
+  const { code, output } = await gatehouseProcess(words, {}, OTHER_USER);
+  t.is(code, 1);
+  const { findings } = JSON.parse(output) as Findings;
+  t.is(findings.length, 1);
+  t.like(findings[0], {
+    code: 'database_read_only',
+    message:
+      'The rows of the database cannot be changed (SQLITE_READONLY): this process may only read the file or its folder.',
+  });
   t.deepEqual(readdirSync(dirname(file)), ['data.db']);
 });
 
 test('SQLite: a file in WAL mode in a folder that cannot be written is said to be one', async (t) => {
-  const file = await readOnlyFile(t, 'wal');
-  const database = `--database sqlite:${file}`;
-  const { code, errors } = await gatehouseProcess(`client list ${database}`, {}, OTHER_USER);
+  const words = `client list --database sqlite:${await readOnlyFile(t, 'wal')}`;
+  const { code, errors } = await gatehouseProcess(words, {}, OTHER_USER);
   t.is(code, 1);
   t.regex(errors, /\(SQLITE_READONLY_DIRECTORY\): this process may not write in the folder of the file/);
 });
