@@ -65,6 +65,11 @@ async function asUser(t: ExecutionContext, address: string, privileges: string):
   return url.href;
 }
 
+async function findingsOf(env: { DATABASE_URL: string }): Promise<string[]> {
+  const { findings } = await gatehouseJson<Findings>('doctor', env);
+  return findings.map(({ code, message, severity }) => `${severity} ${code}: ${message}`);
+}
+
 for (const { client, register, empty, name } of [postgresql, mariadb]) {
   const code = name === 'PostgreSQL' ? '42501' : 'ER_TABLEACCESS_DENIED_ERROR';
   const refusal = `(${code}): its user lacks a privilege on the tables.`;
@@ -78,10 +83,6 @@ for (const { client, register, empty, name } of [postgresql, mariadb]) {
       const listed = await gatehouse('client list', reader);
       t.is(listed.code, 0);
       t.regex(listed.output, /Nightly/);
-      const findingsOf = async (env: { DATABASE_URL: string }): Promise<string[]> => {
-        const { findings } = await gatehouseJson<Findings>('doctor', env);
-        return findings.map((found) => `${found.severity} ${found.code}: ${found.message}`);
-      };
       const noMigrations = `migrations_not_permitted: The tables of the database cannot be created or changed ${refusal}`;
       t.deepEqual(await findingsOf(reader), [
         `error database_read_only: The rows of the database cannot be changed ${refusal}`,
