@@ -136,6 +136,13 @@ test('a token in the URL is refused, with and without one in the header (RFC 970
   }
 });
 
+test('an access token in the body is ignored', async (t) => {
+  const { platform, url } = await guarded(t);
+  const body = new URLSearchParams({ access_token: await platform.userToken() });
+  const answer = await request(url, undefined, { method: 'POST', body });
+  t.like(answer, { status: 401, body: { code: 'token_missing' } });
+});
+
 test('the guard checks every method, HEAD and OPTIONS too', async (t) => {
   const { platform, url } = await guarded(t);
   const token = await platform.userToken();

@@ -37,90 +37,75 @@ serial('an issued token is one line, with the duration', async (t) => {
 
 serial('a token of a user and each refresh are one line', async (t) => {
   const app = await platform.registerApp({ firstParty: true });
-  const callback = await authorize(platform, app);
+  const code = (await authorize(platform, app)).get('code');
   const issued = {
     level: 'info',
     message: 'token issued',
     endpoint: 'token',
     outcome: 'issued',
-    client_id: app.client.id,
     status: 200,
   };
   let refreshToken = '';
-  const exchange = await outlinesOf(platform, async () => {
-    const { body } = await exchangeCode(platform, app, callback.get('code'));
-    refreshToken = body.refresh_token;
+  const lines = await outlinesOf(platform, async () => {
+    refreshToken = (await exchangeCode(platform, app, code)).body.refresh_token;
+    await exchangeRefreshToken(platform, app, refreshToken);
   });
-  t.deepEqual(exchange, [{ ...issued, grant_type: 'authorization_code' }]);
-  const refresh = await outlinesOf(platform, async () => exchangeRefreshToken(platform, app, refreshToken));
-  t.deepEqual(refresh, [{ ...issued, grant_type: 'refresh_token' }]);
+  t.deepEqual(
+    lines,
+    ['authorization_code', 'refresh_token'].map((grant_type) =>
+      Object.assign({ client_id: app.client.id, grant_type }, issued),
+    ),
+  );
 });
+
+const REFUSED = { level: 'info', message: 'token refused', endpoint: 'token', outcome: 'refused' };
 
 serial('a refused token request is one line, with the reason that the client does not get', async (t) => {
   const app = await platform.registerApp({ firstParty: true });
-  const other = await platform.registerApp({ firstParty: true });
-  const { body } = await runCodeFlow(platform, other);
+  const { body } = await runCodeFlow(platform, await platform.registerApp({ firstParty: true }));
   const disabled = await platform.registerService();
   await platform.auth.clients.disable(disabled.client.id);
-  const common = { grant_type: 'refresh_token', ...asClient(app) };
-  const ofApp = { client_id: app.client.id, grant_type: 'refresh_token' };
-  const cases: [parameters: Record<string, unknown>, line: object][] = [
+  const ofApp = { client_id: app.client.id };
+  const [refresh, credentials] = [{ grant_type: 'refresh_token' }, { grant_type: 'client_credentials' }];
+  for (const [parameters, status, error, reason, known] of [
     [
-      { ...common, client_secret: 'wrong', refresh_token: 'x' },
-      { ...ofApp, status: 401, error: 'invalid_client', reason: 'invalid secret provided' },
+      { ...refresh, ...ofApp, client_secret: 'wrong', refresh_token: 'x' },
+      401,
+      'invalid_client',
+      'invalid secret provided',
+      { ...ofApp, ...refresh },
     ],
     [
-      { ...common, refresh_token: 'x' },
-      { ...ofApp, status: 400, error: 'invalid_grant', reason: 'refresh token not found' },
+      { ...refresh, ...asClient(app), refresh_token: body.refresh_token },
+      400,
+      'invalid_grant',
+      'client mismatch',
+      { ...ofApp, ...refresh },
     ],
     [
-      { ...common, refresh_token: body.refresh_token },
-      { ...ofApp, status: 400, error: 'invalid_grant', reason: 'client mismatch' },
+      { grant_type: 'password', ...asClient(app) },
+      400,
+      'unsupported_grant_type',
+      'unsupported grant_type requested',
+      ofApp,
     ],
     [
-      { ...common, grant_type: 'client_credentials' },
-      {
-        client_id: app.client.id,
-        grant_type: 'client_credentials',
-        status: 400,
-        error: 'unauthorized_client',
-        reason: 'requested grant type is not allowed for this client',
-      },
+      { ...credentials, ...asClient(disabled) },
+      401,
+      'invalid_client',
+      'the app is disabled',
+      { client_id: disabled.client.id, ...credentials },
     ],
     [
-      { ...common, grant_type: 'password' },
-      {
-        client_id: app.client.id,
-        status: 400,
-        error: 'unsupported_grant_type',
-        reason: 'unsupported grant_type requested',
-      },
+      { ...credentials, client_id: 'unknown', client_secret: 'x' },
+      401,
+      'invalid_client',
+      'client not found',
+      credentials,
     ],
-    [
-      { grant_type: 'client_credentials', ...asClient(disabled) },
-      {
-        client_id: disabled.client.id,
-        grant_type: 'client_credentials',
-        status: 401,
-        error: 'invalid_client',
-        reason: 'the app is disabled',
-      },
-    ],
-    [
-      { grant_type: 'client_credentials', client_id: 'unknown', client_secret: 'x' },
-      {
-        grant_type: 'client_credentials',
-        status: 401,
-        error: 'invalid_client',
-        reason: 'client not found',
-      },
-    ],
-  ];
-  for (const [parameters, line] of cases) {
+  ] as const) {
     const lines = await outlinesOf(platform, async () => platform.token(parameters));
-    t.deepEqual(lines, [
-      { level: 'info', message: 'token refused', endpoint: 'token', outcome: 'refused', ...line },
-    ]);
+    t.deepEqual(lines, [{ ...REFUSED, ...known, status, error, reason }]);
   }
 });
 
@@ -143,21 +128,13 @@ serial('a request refused before its parameters are read is one line', async (t)
 
 serial('a code that is redeemed again is a warning that names the revoked grant', async (t) => {
   const app = await platform.registerApp({ firstParty: true });
-  const callback = await authorize(platform, app);
-  const exchange = {
-    grant_type: 'authorization_code',
-    ...asClient(app),
-    redirect_uri: app.redirectUri,
-    code: callback.get('code'),
-  };
-  const { body } = await platform.token(exchange);
-  const lines = await outlinesOf(platform, async () => platform.token(exchange));
+  const code = (await authorize(platform, app)).get('code');
+  const { body } = await exchangeCode(platform, app, code);
+  const lines = await outlinesOf(platform, async () => exchangeCode(platform, app, code));
   t.deepEqual(lines, [
     {
+      ...REFUSED,
       level: 'warn',
-      message: 'token refused',
-      endpoint: 'token',
-      outcome: 'refused',
       client_id: app.client.id,
       grant_type: 'authorization_code',
       status: 400,
@@ -280,10 +257,7 @@ test('a token request above the concurrency limit is one line', async (t) => {
   await first;
   t.deepEqual(lines, [
     {
-      level: 'info',
-      message: 'token refused',
-      endpoint: 'token',
-      outcome: 'refused',
+      ...REFUSED,
       status: 503,
       error: 'temporarily_unavailable',
       reason: 'the server has too many requests at the moment; try again later',
@@ -305,38 +279,19 @@ test('the text of a request cannot add lines, fields or control characters to th
     '%0A%0DPLANTED',
     'PLANTED'.repeat(3000),
   ];
-  const url = own.url('/oauth/token');
+  const ofToken = ['client_id', 'client_secret', 'grant_type', 'scope', 'code', 'refresh_token'];
+  const asked = ['client_id', 'redirect_uri', 'scope', 'prompt', 'response_type', 'state', 'nonce'];
   const lines = await linesOf(own, async () => {
     for (const text of hostile) {
-      for (const name of [
-        'client_id',
-        'client_secret',
-        'grant_type',
-        'scope',
-        'code',
-        'refresh_token',
-        text,
-      ]) {
-        const good = { grant_type: 'client_credentials', ...asClient(app) };
-        await postForm(url, { ...good, [name]: text });
-        await postForm(own.url('/oauth/revoke'), { ...good, token: 'x', [name]: text });
-        await postForm(own.url('/oauth/introspect'), { ...good, token: 'x', [name]: text });
+      for (const name of [...ofToken, text]) {
+        const fields = { grant_type: 'client_credentials', ...asClient(app), token: 'x', [name]: text };
+        for (const path of ['/oauth/token', '/oauth/revoke', '/oauth/introspect'])
+          await postForm(own.url(path), fields);
       }
-      if (text.length < 8000) {
-        for (const name of [
-          'client_id',
-          'redirect_uri',
-          'scope',
-          'prompt',
-          'response_type',
-          'state',
-          'nonce',
-        ]) {
-          await new Browser().get(authorizeUrl(own, app, { [name]: text }));
-        }
-        const login = await new Browser().open(authorizeUrl(own, app));
-        await signIn(new Browser(), login, text, text);
-      }
+      if (text.length > 8000) continue;
+      for (const name of asked) await new Browser().get(authorizeUrl(own, app, { [name]: text }));
+      const login = await new Browser().open(authorizeUrl(own, app));
+      await signIn(new Browser(), login, text, text);
     }
   });
   t.true(lines.length > 150, String(lines.length));

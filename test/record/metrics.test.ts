@@ -17,7 +17,7 @@ import {
 } from '../harness/platform.ts';
 import type { AppParts, Platform } from '../harness/platform.ts';
 import { postForm, send } from '../harness/requests.ts';
-import { asClient, requestClientToken } from '../harness/tokens.ts';
+import { asClient, clientToken, requestClientToken } from '../harness/tokens.ts';
 
 /** An app with a route for Prometheus. */
 function withMetrics({ auth, api }: AppParts) {
@@ -44,23 +44,40 @@ async function scrape(platform: Platform): Promise<Record<string, number>> {
   );
 }
 
-test('issued tokens are counted by grant type, and refused requests by error', async (t) => {
+test('all series exist from the start; issued tokens are counted by grant type, refused requests by error', async (t) => {
   await using platform = await startPlatform({}, { app: withMetrics });
+  const { headers, text } = await send(`${platform.origin}/metrics`);
+  t.is(headers.get('content-type'), 'text/plain; version=0.0.4; charset=utf-8');
+  t.is(headers.get('cache-control'), 'no-store');
+  for (const line of [
+    '# TYPE gatehouse_tokens_issued_total counter',
+    'gatehouse_tokens_issued_total{grant_type="client_credentials"} 0',
+    'gatehouse_logins_total{outcome="throttled"} 0',
+    'gatehouse_guard_admitted_total{cache="warm",credential="access_token"} 0',
+    'gatehouse_personal_tokens_created_total 0',
+    'gatehouse_personal_tokens_ended_total{actor="holder"} 0',
+    '# TYPE gatehouse_guard_cold_duration_seconds histogram',
+    'gatehouse_requests_in_progress 0',
+    '# TYPE gatehouse_signing_key_age_seconds gauge',
+  ]) {
+    t.true(text.split('\n').includes(line), line);
+  }
+  const age = /^gatehouse_signing_key_age_seconds (\d+)$/m.exec(text)?.[1];
+  t.true(Number(age) < 60, age);
+
   const app = await platform.registerApp({ firstParty: true });
   const service = await platform.registerService();
   const { body } = await runCodeFlow(platform, app);
   const refresh = { grant_type: 'refresh_token', ...asClient(app), refresh_token: body.refresh_token };
   await platform.token(refresh);
   await platform.token({ ...refresh, refresh_token: 'x' });
-  for (let count = 0; count < 3; count += 1) {
-    await requestClientToken(platform, service);
-  }
+  for (let count = 0; count < 3; count += 1) await requestClientToken(platform, service);
   await requestClientToken(platform, app);
   await platform.token({ grant_type: 'PLANTED\n# HELP', ...asClient(app) });
   await send(platform.url('/oauth/token'));
   await postForm(platform.url('/oauth/introspect'), { ...asClient(app), token: 'x' });
 
-  const expected = {
+  t.deepEqual(await scrape(platform), {
     'gatehouse_tokens_issued_total{grant_type="authorization_code"}': 1,
     'gatehouse_tokens_issued_total{grant_type="refresh_token"}': 1,
     'gatehouse_tokens_issued_total{grant_type="client_credentials"}': 3,
@@ -73,8 +90,7 @@ test('issued tokens are counted by grant type, and refused requests by error', a
     'gatehouse_token_request_duration_seconds_count{grant_type="client_credentials"}': 4,
     'gatehouse_token_request_duration_seconds_count{grant_type="other"}': 2,
     'gatehouse_logins_total{outcome="succeeded"}': 1,
-  };
-  t.deepEqual(await scrape(platform), expected);
+  });
 });
 
 test('requests to the guard are counted: accepted, cached or not, and refused by code', async (t) => {
@@ -138,9 +154,8 @@ test('logins and revocations are counted', async (t) => {
   const app = await platform.registerApp();
   const browser = new Browser();
   const login = await browser.open(authorizeUrl(platform, app));
-  for (const password of ['wrong', 'wrong again']) {
+  for (const password of ['wrong', 'wrong again'])
     await signIn(browser, login, 'ann@school.example', password);
-  }
   await authorize(platform, app, { browser });
   const { body } = await runCodeFlow(platform, app, { browser });
   await postForm(platform.url('/oauth/revoke'), { ...asClient(app), token: body.refresh_token });
@@ -155,63 +170,28 @@ test('logins and revocations are counted', async (t) => {
   });
 });
 
-test('all series exist before their first event, with a description and units', async (t) => {
-  await using platform = await startPlatform({}, { app: withMetrics });
-  const { headers, text } = await send(`${platform.origin}/metrics`);
-  t.is(headers.get('content-type'), 'text/plain; version=0.0.4; charset=utf-8');
-  t.is(headers.get('cache-control'), 'no-store');
-  for (const line of [
-    '# TYPE gatehouse_tokens_issued_total counter',
-    'gatehouse_tokens_issued_total{grant_type="client_credentials"} 0',
-    'gatehouse_logins_total{outcome="throttled"} 0',
-    'gatehouse_guard_admitted_total{cache="warm",credential="access_token"} 0',
-    'gatehouse_personal_tokens_created_total 0',
-    'gatehouse_personal_tokens_ended_total{actor="holder"} 0',
-    '# TYPE gatehouse_guard_cold_duration_seconds histogram',
-    'gatehouse_requests_in_progress 0',
-    '# TYPE gatehouse_signing_key_age_seconds gauge',
-  ]) {
-    t.true(text.split('\n').includes(line), line);
-  }
-  const age = /^gatehouse_signing_key_age_seconds (\d+)$/m.exec(text)?.[1];
-  t.true(Number(age) < 60, age);
-});
-
-test('the series can be registered once in a registry of the host', async (t) => {
+test('the series can be registered once in a registry of the host, of a server, with known options', async (t) => {
   await using platform = await startPlatform();
+  const { auth } = platform;
   const register = new Registry();
-  const metrics = createMetrics(platform.auth, { register });
-  t.is(metrics.register, register);
-  t.throws(() => createMetrics(platform.auth, { register }), { message: /already been registered/ });
-});
-
-test('a wrong option is refused, with the remedy', async (t) => {
-  await using platform = await startPlatform();
-  for (const [options, message] of [
+  const { events, keys, observe } = auth;
+  for (const [server, options, message] of [
+    [{ events, keys, observe }, { register }, 'auth: pass the server that createAuthServer() resolved to'],
     [
-      { registry: new Registry() },
+      auth,
+      { registry: register },
       'createMetrics({ registry }): there is no such option; did you mean register? The options are register',
     ],
-    [{ register: {} }, 'createMetrics({ register }): pass a Registry of prom-client, or leave it out'],
-    [null, 'createMetrics(): pass an object with some of register'],
-  ] as const) {
-    t.throws(() => Reflect.apply(createMetrics, undefined, [platform.auth, options]), {
+    [auth, { register: {} }, 'createMetrics({ register }): pass a Registry of prom-client, or leave it out'],
+    [auth, null, 'createMetrics(): pass an object with some of register'],
+  ] as const)
+    t.throws(() => Reflect.apply(createMetrics, undefined, [server, options]), {
       code: 'ERR_CONFIG',
       message,
     });
-  }
-});
-
-test('an object other than the server is an error, and registers nothing', async (t) => {
-  await using platform = await startPlatform();
-  const register = new Registry();
-  const { events, keys, observe } = platform.auth;
-  // @ts-expect-error not a server
-  t.throws(() => createMetrics({ events, keys, observe }, { register }), {
-    code: 'ERR_CONFIG',
-    message: 'auth: pass the server that createAuthServer() resolved to',
-  });
   t.deepEqual(register.getMetricsAsArray(), []);
+  t.is(createMetrics(auth, { register }).register, register);
+  t.throws(() => createMetrics(auth, { register }), { message: /already been registered/ });
 });
 
 test('counters keep their values when metrics are stopped', async (t) => {
@@ -260,32 +240,25 @@ test('observers receive the outcome of each request and of each guard check', as
 
 test('an observer that throws affects no request and no other observer', async (t) => {
   await using platform = await startPlatform();
-  const service = await platform.registerService();
   const failure = new Error('it broke');
+  const fail = (): never => {
+    throw failure;
+  };
   const observer = {
     count: 0,
-    answered() {
-      throw failure;
-    },
+    answered: fail,
     guarded() {
       this.count += 1;
     },
   };
-  platform.auth.observe({
-    guarded() {
-      throw failure;
-    },
-  });
+  platform.auth.observe({ guarded: fail });
   platform.auth.observe(observer);
-  const { body } = await requestClientToken(platform, service);
-  t.is((await platform.api('/identity', body.access_token)).status, 200);
+  const token = await clientToken(platform, await platform.registerService());
+  t.is((await platform.api('/identity', token)).status, 200);
   t.is(observer.count, 1);
-  const errors = platform.logger.lines.filter(({ level }) => level === 'error');
+  const line = { level: 'error', message: 'observer failed', fields: { err: failure } };
   t.deepEqual(
-    errors.map(({ fields, message }) => [message, fields]),
-    [
-      ['observer failed', { err: failure }],
-      ['observer failed', { err: failure }],
-    ],
+    platform.logger.lines.filter(({ level }) => level === 'error'),
+    [line, line],
   );
 });

@@ -3,14 +3,14 @@ import { requestIdOf } from 'koa-gatehouse';
 import type { AuditRecord } from 'koa-gatehouse';
 import { memoryStorage } from 'koa-gatehouse/adapters/memory';
 import Koa from 'koa';
-import type { Middleware } from 'koa';
+import type { Context, Middleware } from 'koa';
 
 import { Browser } from '../harness/browser.ts';
 import { authorizeUrl, listenerOf, startPlatform } from '../harness/platform.ts';
 import type { AppParts, Platform } from '../harness/platform.ts';
 import { postForm, send } from '../harness/requests.ts';
 import { around } from '../harness/storage.ts';
-import { asClient, requestClientToken } from '../harness/tokens.ts';
+import { asClient, clientToken, requestClientToken } from '../harness/tokens.ts';
 import { linesOf } from './lines.ts';
 
 const UUID = /^[\da-f]{8}-[\da-f]{4}-4[\da-f]{3}-[89ab][\da-f]{3}-[\da-f]{12}$/;
@@ -48,10 +48,10 @@ test('endpoints, pages and the API respond with an id of each request', async (t
   await using platform = await startPlatform();
   const app = await platform.registerApp();
   const service = await platform.registerService();
-  const { body } = await requestClientToken(platform, service);
   const browser = new Browser();
   const authorization = await browser.get(authorizeUrl(platform, app));
   const login = await browser.get(authorization.location!);
+  const { body } = await requestClientToken(platform, service);
   const answers = [
     authorization.response.headers,
     login.response.headers,
@@ -72,26 +72,22 @@ test('endpoints, pages and the API respond with an id of each request', async (t
   t.is(new Set(ids).size, ids.length);
 });
 
-test('the host’s id is used: ctx.state.requestId, or X-Request-Id set on the response', async (t) => {
-  const hosts: Middleware[] = [
-    async (ctx, next) => {
-      ctx.state['requestId'] = 'host-1';
-      await next();
-    },
-    async (ctx, next) => {
-      ctx.set('X-Request-Id', 'host-1');
-      await next();
-    },
-  ];
-  for (const inFront of hosts) {
-    await using platform = await startPlatform({}, { app: behind(inFront) });
+test('the host’s id is used: ctx.state.requestId, or X-Request-Id set on the response; an unsafe one is replaced', async (t) => {
+  let identify: ((ctx: Context) => void) | undefined;
+  const inFront: Middleware = async (ctx, next) => {
+    identify?.(ctx);
+    await next();
+  };
+  await using platform = await startPlatform({}, { app: behind(inFront) });
+  for (const byHost of [
+    (ctx: Context) => void (ctx.state['requestId'] = 'host-1'),
+    (ctx: Context) => ctx.set('X-Request-Id', 'host-1'),
+  ]) {
+    identify = byHost;
     t.is(await idOfToken(platform), 'host-1');
     t.is((await platform.api('/identity')).headers.get('x-request-id'), 'host-1');
   }
-});
-
-test('an id of the host with unsafe characters is replaced', async (t) => {
-  for (const id of [
+  const unsafe = [
     'two\nlines',
     '\u001B[31mred',
     'a b',
@@ -100,12 +96,9 @@ test('an id of the host with unsafe characters is replaced', async (t) => {
     'x'.repeat(129),
     7,
     { toString: () => 'x' },
-  ]) {
-    const inFront: Middleware = async (ctx, next) => {
-      ctx.state['requestId'] = id;
-      await next();
-    };
-    await using platform = await startPlatform({}, { app: behind(inFront) });
+  ];
+  for (const id of unsafe) {
+    identify = (ctx) => void (ctx.state['requestId'] = id);
     t.regex(String(await idOfToken(platform)), UUID, String(id));
   }
 });
@@ -121,28 +114,16 @@ test('X-Request-Id of a request is used only with app.proxy', async (t) => {
   const uuid = '0B7C1A44-9D2E-4F0A-8C3B-5E6F7A8B9C0D';
   t.is(await idOfToken(proxied, { 'x-request-id': uuid }), uuid);
   // Many proxies forward what a client sends.
-  const app = await proxied.registerApp();
-  for (const odd of [
-    app.secret,
-    'correct horse',
-    '7',
-    'a'.repeat(65),
-    `${given}, ${given}`,
-    'eyJhbGciOi.e30.AA',
-  ]) {
-    t.regex(String(await idOfToken(proxied, { 'x-request-id': odd })), UUID, odd);
-  }
+  const { secret } = await proxied.registerApp();
+  const odd = [secret, 'correct horse', '7', 'a'.repeat(65), `${given}, ${given}`, 'eyJhbGciOi.e30.AA'];
+  for (const id of odd) t.regex(String(await idOfToken(proxied, { 'x-request-id': id })), UUID, id);
   const traceparent = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01';
   t.regex(String(await idOfToken(proxied, { traceparent })), UUID, 'a trace contains several requests');
-});
-
-test('a route can read the id', async (t) => {
-  await using platform = await startPlatform({}, { app: behind(nothing) });
-  const service = await platform.registerService();
-  const { body } = await requestClientToken(platform, service);
-  const answer = await platform.api('/request', body.access_token);
-  t.is(answer.headers.get('x-request-id'), answer.body['id'] as string);
+  // A route can read it.
+  const token = await clientToken(open, await open.registerService());
+  const answer = await open.api('/request', token);
   t.regex(String(answer.body['id']), UUID);
+  t.is(answer.headers.get('x-request-id'), answer.body['id'] as string);
 });
 
 test('a page, a problem, the log and the audit record of a failed request have the same id', async (t) => {
@@ -198,15 +179,13 @@ test('audit records of logins and of changes have the id', async (t) => {
   platform.auth.events.on('*', (record) => received.push(record));
   const browser = new Browser();
   const login = await browser.open(authorizeUrl(platform, app));
-  const failed = await browser.submit(login, 'Sign in', { login: 'ann@school.example', password: 'wrong' });
-  t.is(received.at(-1)?.type, 'login_failed');
-  t.is(received.at(-1)?.requestId, failed.response.headers.get('x-request-id')!);
-  const done = await browser.submit(login, 'Sign in', {
-    login: 'ann@school.example',
-    password: 'correct horse',
-  });
-  t.is(received.at(-1)?.type, 'login');
-  t.is(received.at(-1)?.requestId, done.response.headers.get('x-request-id')!);
+  for (const [password, type] of [
+    ['wrong', 'login_failed'],
+    ['correct horse', 'login'],
+  ] as const) {
+    const { response } = await browser.submit(login, 'Sign in', { login: 'ann@school.example', password });
+    t.like(received.at(-1), { type, requestId: response.headers.get('x-request-id')! });
+  }
   const [kept] = await platform.auth.audit.list({ types: ['login'] });
   t.is(kept?.requestId, received.at(-1)?.requestId);
 });
