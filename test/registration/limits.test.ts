@@ -4,18 +4,20 @@ import type { Knex } from 'knex';
 import { knexStorage } from 'koa-gatehouse/adapters/knex';
 import { createAdministration } from 'koa-gatehouse';
 
-import { onEachDatabase, onEachDatabaseInSeries } from '../adapters/databases.ts';
+import { onEachDatabase, sqlite } from '../adapters/databases.ts';
 import { Browser } from '../harness/browser.ts';
 import { passTime } from '../harness/clock.ts';
 import { pkce } from '../harness/pkce.ts';
 import { authorizeUrl, runCodeFlow, signIn } from '../harness/platform.ts';
 import type { Platform, RegisteredApp } from '../harness/platform.ts';
-import { postJson, send } from '../harness/requests.ts';
+import { send } from '../harness/requests.ts';
+import type { Answer } from '../harness/requests.ts';
 import { pausable } from '../harness/storage.ts';
 import { until } from '../harness/until.ts';
 import type { PausableStorage } from '../harness/storage.ts';
-import { exchangeCode } from '../harness/tokens.ts';
+import { exchangeCode, exchangeRefreshToken } from '../harness/tokens.ts';
 import { AGENT, appOf, eventsOf, manage, register, registered, startOpen } from './apps.ts';
+import type { Registration } from './apps.ts';
 
 const DAY = 86_400;
 
@@ -47,6 +49,32 @@ async function startNodes(t: ExecutionContext, address: string, given: Options =
   return { here, there, storage, pause };
 }
 
+/** A rule on top of the storage, whose SQL the contract of storages covers on each database. */
+function onOneDatabase(title: string, run: (t: ExecutionContext, address: string) => Promise<void>): void {
+  test.serial(title, async (t) => run(t, await sqlite.empty()));
+}
+
+/** Changes the name of an app. */
+async function rename(
+  node: Pick<Platform, 'url'>,
+  {
+    client_id,
+    registration_access_token: token,
+  }: Pick<Registration, 'client_id' | 'registration_access_token'>,
+  client_name: string,
+  from: Record<string, string> = {},
+): Promise<Answer> {
+  return send(node.url(`/oauth/register/${client_id}`), {
+    method: 'PUT',
+    headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json', ...from },
+    body: JSON.stringify({ ...AGENT, client_id, client_name }),
+  });
+}
+
+function sentFrom(address: string): Record<string, string> {
+  return { 'x-forwarded-for': address };
+}
+
 const ANN = ['ann@school.example', 'correct horse'] as const;
 const BOB = ['bob@school.example', 'battery staple'] as const;
 
@@ -73,7 +101,7 @@ async function statuses(nodes: readonly Platform[], count: number): Promise<numb
   return answers.map(({ status }) => status);
 }
 
-onEachDatabase('two nodes together keep no more apps than may exist', async (t, _database, address) => {
+onOneDatabase('two nodes together keep no more apps than may exist', async (t, address) => {
   const { here, there } = await startNodes(t, address, { registration: { maxClients: 5 } });
   await here.registerApp();
   t.deepEqual(new Set(await statuses([here, there], 16)), new Set([201]));
@@ -83,9 +111,9 @@ onEachDatabase('two nodes together keep no more apps than may exist', async (t, 
   t.is(new Set(gone.map((record) => 'clientId' in record && record.clientId)).size, 11);
 });
 
-onEachDatabase(
+onOneDatabase(
   'without an app that gives way, no more are registered until one is deleted',
-  async (t, _database, address) => {
+  async (t, address) => {
     const { here, there } = await startNodes(t, address, { registration: { maxClients: 2 } });
     const apps = [await registered(here), await registered(there)];
     for (const registration of apps) {
@@ -105,9 +133,9 @@ onEachDatabase(
   },
 );
 
-onEachDatabaseInSeries(
+onOneDatabase(
   'one account that consents to apps of one address does not hold their places',
-  async (t, _database, address) => {
+  async (t, address) => {
     const { here, there } = await startNodes(t, address, { registration: { maxClients: 8 } });
     const held: { readonly id: string; readonly token: string }[] = [];
     const browser = new Browser();
@@ -145,7 +173,7 @@ onEachDatabaseInSeries(
   },
 );
 
-onEachDatabase('two nodes together count the apps of an address', async (t, _database, address) => {
+onOneDatabase('two nodes together count the apps of an address', async (t, address) => {
   const { here, there } = await startNodes(t, address, { registration: { perAddress: 4 } });
   const answers = await statuses([here, there], 14);
   t.is(answers.filter((status) => status === 201).length, 4);
@@ -188,10 +216,6 @@ test('a repeated registration does not count for its address', async (t) => {
   for (let count = 0; count < 3; count += 1) t.is((await registered(platform, PUBLIC)).client_id, id);
   t.is((await register(platform, AGENT)).status, 429);
 });
-
-function sentFrom(address: string): Record<string, string> {
-  return { 'x-forwarded-for': address };
-}
 
 test('nobody manages a registration that two programs have, and a secret is for one of them alone', async (t) => {
   const platform = await startOpen(t, {
@@ -241,7 +265,7 @@ test.serial('an address can register again after an hour; wrong metadata does no
   t.is((await register(platform, AGENT)).status, 201);
 });
 
-onEachDatabaseInSeries('prune() removes apps that no user has authorized', async (t, _database, address) => {
+onOneDatabase('prune() removes apps that no user has authorized', async (t, address) => {
   const { here, there } = await startNodes(t, address);
   const unused = await registered(here);
   const used = await registered(here);
@@ -258,18 +282,13 @@ onEachDatabaseInSeries('prune() removes apps that no user has authorized', async
     clientId: unused.client_id,
     name: 'Agent',
   });
-  const refreshed = await here.token({
-    grant_type: 'refresh_token',
-    client_id: used.client_id,
-    client_secret: used.client_secret,
-    refresh_token: tokens.refresh_token,
-  });
+  const refreshed = await exchangeRefreshToken(here, await appOf(here, used), tokens.refresh_token);
   t.is(refreshed.status, 200);
 });
 
-onEachDatabaseInSeries(
+onOneDatabase(
   'prune() removes an app that was authorized when it was not used for unusedAfter and has no valid token',
-  async (t, _database, address) => {
+  async (t, address) => {
     const lifetimes = { accessToken: '1 hour', refreshToken: '30 days' } as const;
     const { here, storage, there } = await startNodes(t, address, { tokens: { lifetimes } });
     const lastUse = async (): Promise<number> =>
@@ -296,7 +315,7 @@ onEachDatabaseInSeries(
   },
 );
 
-onEachDatabaseInSeries('apps that delete themselves leave no row', async (t, _database, address) => {
+onOneDatabase('apps that delete themselves leave no row', async (t, address) => {
   const { here, storage } = await startNodes(t, address);
   const rows = async (): Promise<unknown[]> =>
     storage.transaction(async (transaction) =>
@@ -313,9 +332,9 @@ onEachDatabaseInSeries('apps that delete themselves leave no row', async (t, _da
   t.deepEqual(await rows(), []);
 });
 
-onEachDatabaseInSeries(
+onOneDatabase(
   'prune() beside the first consent keeps the app with the consent, or removes it with none',
-  async (t, _database, address) => {
+  async (t, address) => {
     const { here, there, storage, pause } = await startNodes(t, address);
     for (const isFirst of ['the consent', 'the removal'] as const) {
       const app = await appOf(here, await registered(here));
@@ -351,67 +370,41 @@ onEachDatabaseInSeries(
   },
 );
 
-onEachDatabase(
-  'a consent beside the deletion by the app itself is not left',
-  async (t, _database, address) => {
-    const { here, storage, pause } = await startNodes(t, address);
-    const registration = await registered(here);
-    const app = await appOf(here, registration);
-    const browser = new Browser();
-    const page = await signIn(browser, await browser.open(authorizeUrl(here, app)));
-    const { reached, resume } = pause('registrations.addConsent');
-    const answer = browser.submit(page, 'Authorize');
-    await reached;
-    const { status } = await fetch(registration.registration_client_uri, {
-      method: 'DELETE',
-      headers: { authorization: `Bearer ${registration.registration_access_token}` },
-    });
-    t.is(status, 204);
-    resume();
-    t.is((await answer).status, 400);
-    t.is(await storage.consents.find('1', app.client.id), undefined);
-  },
-);
-
-onEachDatabase('changes by two nodes at once are all checked and saved', async (t, _database, address) => {
-  const { here, there } = await startNodes(t, address);
-  const { client_id, registration_access_token: token } = await registered(here);
-  const put = async (node: Platform, name: string): Promise<number> => {
-    const url = node.url(`/oauth/register/${client_id}`);
-    const { status } = await fetch(url, {
-      method: 'PUT',
-      headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
-      body: JSON.stringify({ ...AGENT, client_id, client_name: name }),
-    });
-    return status;
-  };
-  const answers = await Promise.all(
-    Array.from({ length: 8 }, async (_, index) => put(index % 2 === 0 ? here : there, `Agent ${index}`)),
-  );
-  t.deepEqual(new Set(answers), new Set([200]));
-  t.regex((await here.auth.clients.find(client_id))!.name, /^Agent \d$/);
+onOneDatabase('a consent beside the deletion by the app itself is not left', async (t, address) => {
+  const { here, storage, pause } = await startNodes(t, address);
+  const registration = await registered(here);
+  const app = await appOf(here, registration);
+  const browser = new Browser();
+  const page = await signIn(browser, await browser.open(authorizeUrl(here, app)));
+  const { reached, resume } = pause('registrations.addConsent');
+  const answer = browser.submit(page, 'Authorize');
+  await reached;
+  t.is((await manage(registration, 'DELETE')).status, 204);
+  resume();
+  t.is((await answer).status, 400);
+  t.is(await storage.consents.find('1', app.client.id), undefined);
 });
 
-onEachDatabaseInSeries(
+onOneDatabase('changes by two nodes at once are all checked and saved', async (t, address) => {
+  const { here, there } = await startNodes(t, address);
+  const app = await registered(here);
+  const answers = await Promise.all(
+    Array.from({ length: 8 }, async (_, index) => rename([here, there][index % 2]!, app, `Agent ${index}`)),
+  );
+  t.deepEqual(new Set(answers.map(({ status }) => status)), new Set([200]));
+  t.regex((await here.auth.clients.find(app.client_id))!.name, /^Agent \d$/);
+});
+
+onOneDatabase(
   'two nodes together change a registration twenty times in an hour, with a row for each',
-  async (t, _database, address) => {
+  async (t, address) => {
     const { here, there } = await startNodes(t, address);
     const [app, other] = [await registered(here), await registered(here)];
-    const put = async (
-      node: Platform,
-      { client_id, registration_access_token: token }: typeof app,
-      name: string,
-    ) =>
-      send(node.url(`/oauth/register/${client_id}`), {
-        method: 'PUT',
-        headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
-        body: JSON.stringify({ ...AGENT, client_id, client_name: name }),
-      });
     const flood = async (): Promise<number[]> => {
       const answers: number[] = [];
       for (let count = 0; count < 30; count += 1) {
-        const node = count % 2 === 0 ? here : there;
-        answers.push((await put(node, app, `Agent ${count % 3}`)).status);
+        const { status } = await rename([here, there][count % 2]!, app, `Agent ${count % 3}`);
+        answers.push(status);
       }
       return answers;
     };
@@ -421,7 +414,7 @@ onEachDatabaseInSeries(
     t.deepEqual(await flood(), [...Array<number>(20).fill(200), ...Array<number>(10).fill(429)]);
     await here.auth.audit.flush();
     t.is(await rows(), 20);
-    const { body, headers } = await put(here, app, 'Agent');
+    const { body, headers } = await rename(here, app, 'Agent');
     const seconds = Number(headers.get('retry-after'));
     t.true(seconds > 3500 && seconds <= 3600, String(seconds));
     t.deepEqual(body, {
@@ -429,7 +422,7 @@ onEachDatabaseInSeries(
       error_description: `too many changes of registered apps; try again in ${seconds} seconds`,
     });
     t.is((await manage(app, 'GET')).status, 200);
-    t.is((await put(here, other, 'Other')).status, 200);
+    t.is((await rename(here, other, 'Other')).status, 200);
     passTime(3601);
     t.is((await flood()).indexOf(429), 20);
     await here.auth.audit.flush();
@@ -444,20 +437,8 @@ test('an address changes three times as many registrations as it may make in an 
     registration: { perAddress: 7 },
   });
   const [one, other] = [await registered(platform), await registered(platform)];
-  const put = async (
-    { client_id, registration_access_token: token }: typeof one,
-    count: number,
-    from = '192.0.2.1',
-  ) =>
-    send(platform.url(`/oauth/register/${client_id}`), {
-      method: 'PUT',
-      headers: {
-        authorization: `Bearer ${token}`,
-        'content-type': 'application/json',
-        'x-forwarded-for': from,
-      },
-      body: JSON.stringify({ ...AGENT, client_id, client_name: `Agent ${count}` }),
-    });
+  const put = async (app: typeof one, count: number, from = '192.0.2.1') =>
+    rename(platform, app, `Agent ${count}`, sentFrom(from));
   for (let count = 0; count < 15; count += 1) t.is((await put(one, count)).status, 200);
   t.is((await put({ ...one, registration_access_token: other.registration_access_token }, 0)).status, 401);
   for (let count = 0; count < 6; count += 1) t.is((await put(other, count)).status, 200);
@@ -465,17 +446,14 @@ test('an address changes three times as many registrations as it may make in an 
   t.is((await put(other, 9, '198.51.100.1')).status, 200);
 });
 
-onEachDatabase('a storage that fails is answered with 503', async (t, _database, address) => {
+onOneDatabase('a storage that fails is answered with 503', async (t, address) => {
   const storage = knexStorage(address);
   const platform = await startOpen(t, { storage });
-  const { client_id, registration_access_token: token } = await registered(platform);
+  const registration = await registered(platform);
   await storage.close();
-  const answer = await postJson(platform.url('/oauth/register'), AGENT);
+  const answer = await register(platform, AGENT);
   t.is(answer.status, 503);
   t.is(answer.headers.get('retry-after'), '1');
   t.is(answer.body!['error'], 'temporarily_unavailable');
-  const read = await fetch(platform.url(`/oauth/register/${client_id}`), {
-    headers: { authorization: `Bearer ${token}` },
-  });
-  t.is(read.status, 503);
+  t.is((await manage(registration, 'GET')).status, 503);
 });

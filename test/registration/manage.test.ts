@@ -2,12 +2,15 @@ import test from 'ava';
 
 import { runCodeFlow } from '../harness/platform.ts';
 import { send } from '../harness/requests.ts';
+import { exchangeRefreshToken } from '../harness/tokens.ts';
 import { AGENT, appOf, CALLBACK, eventsOf, manage, register, registered, startOpen } from './apps.ts';
 
-const BOTH = { scopes: ['schools:read', 'schools:write'] } as const;
+const platform = await startOpen(
+  { teardown: (end) => test.after.always(async () => end()) },
+  { registration: { scopes: ['schools:read', 'schools:write'] } },
+);
 
 test('an app reads its registration; its secret is not known any more', async (t) => {
-  const platform = await startOpen(t);
   const registration = await registered(platform);
   const { body, headers, status } = await manage(registration, 'GET');
   t.is(status, 200);
@@ -17,7 +20,6 @@ test('an app reads its registration; its secret is not known any more', async (t
 });
 
 test('an app changes its registration, and keeps its token and its secret', async (t) => {
-  const platform = await startOpen(t, { registration: BOTH });
   const registration = await registered(platform, { ...AGENT, scope: 'schools:read schools:write' });
   const { client_id, client_secret } = registration;
   const changed = {
@@ -51,7 +53,6 @@ test('an app changes its registration, and keeps its token and its secret', asyn
 });
 
 test('a change never gives an app more than the policy, or than it has', async (t) => {
-  const platform = await startOpen(t, { registration: BOTH });
   const registration = await registered(platform, { ...AGENT, scope: 'schools:read schools:write' });
   const { client_id } = registration;
   const put = async (metadata: object) => manage(registration, 'PUT', { client_id, ...AGENT, ...metadata });
@@ -70,10 +71,10 @@ test('a change never gives an app more than the policy, or than it has', async (
 
 test('a change is checked as a registration is', async (t) => {
   let isAllowed = true;
-  const platform = await startOpen(t, { registration: { allow: () => isAllowed } });
-  const registration = await registered(platform);
+  const strict = await startOpen(t, { registration: { allow: () => isAllowed } });
+  const registration = await registered(strict);
   const { client_id, client_secret } = registration;
-  const before = await platform.auth.clients.find(client_id);
+  const before = await strict.auth.clients.find(client_id);
   const cases: [metadata: object, error: string, description: RegExp][] = [
     [{ redirect_uris: ['http://a.example/'] }, 'invalid_redirect_uri', /^redirect_uris\[0\]: use https/],
     [{ redirect_uris: [] }, 'invalid_redirect_uri', /1 to 20/],
@@ -98,25 +99,19 @@ test('a change is checked as a registration is', async (t) => {
   isAllowed = false;
   const refused = await manage(registration, 'PUT', { client_id, ...AGENT, client_name: 'New' });
   t.is(refused.body!['error_description'], 'the policy of this server refuses this app');
-  t.deepEqual(await platform.auth.clients.find(client_id), before);
+  t.deepEqual(await strict.auth.clients.find(client_id), before);
 });
 
 test('an app deletes itself with its tokens, and its token is refused afterwards', async (t) => {
-  const platform = await startOpen(t);
   const registration = await registered(platform);
-  const { body: tokens } = await runCodeFlow(platform, await appOf(platform, registration));
+  const app = await appOf(platform, registration);
+  const { body: tokens } = await runCodeFlow(platform, app);
   t.is((await platform.api('/schools', tokens.access_token)).status, 200);
   const { status, text } = await manage(registration, 'DELETE');
   t.deepEqual({ status, text }, { status: 204, text: '' });
   t.is(await platform.auth.clients.find(registration.client_id), undefined);
   t.is((await platform.api('/schools', tokens.access_token)).status, 401);
-  const refresh = await platform.token({
-    grant_type: 'refresh_token',
-    client_id: registration.client_id,
-    client_secret: registration.client_secret,
-    refresh_token: tokens.refresh_token,
-  });
-  t.is(refresh.status, 401);
+  t.is((await exchangeRefreshToken(platform, app, tokens.refresh_token)).status, 401);
   for (const method of ['GET', 'PUT', 'DELETE']) {
     const gone = await manage(registration, method, method === 'PUT' ? AGENT : undefined);
     t.is(gone.status, 401, method);
@@ -129,7 +124,6 @@ test('an app deletes itself with its tokens, and its token is refused afterwards
 });
 
 test('a registration is managed with its own token only', async (t) => {
-  const platform = await startOpen(t);
   const [one, other] = [await registered(platform), await registered(platform)];
   const manual = await platform.registerApp();
   const { registration_access_token: token } = one;
@@ -141,10 +135,10 @@ test('a registration is managed with its own token only', async (t) => {
     [one.client_id, one.client_secret!],
     [manual.client.id, token],
     ['unknown', token],
-    ['', token],
+    ...['Bearer a b', 'a'.repeat(8000)].map((odd) => [one.client_id, odd] as [string, string]),
+    ['a'.repeat(255), token],
   ];
   for (const [id, presented] of attempts) {
-    if (id === '') continue;
     for (const method of ['GET', 'PUT', 'DELETE']) {
       const { body, status } = await send(platform.url(`/oauth/register/${id}`), {
         method,
@@ -160,10 +154,10 @@ test('a registration is managed with its own token only', async (t) => {
   }
   t.is((await manage(one, 'GET')).status, 200);
   t.is((await manage(one, 'PATCH')).status, 405);
+  t.is((await send(platform.url(`/oauth/register/${'a'.repeat(256)}`))).status, 404);
 });
 
 test('a disabled app cannot manage itself back to life', async (t) => {
-  const platform = await startOpen(t);
   const registration = await registered(platform);
   const { client_id } = registration;
   await platform.auth.clients.disable(client_id);
@@ -184,7 +178,7 @@ test('a disabled app cannot manage itself back to life', async (t) => {
 
 test('an app that an administrator disables during a change stays as it is', async (t) => {
   let meanwhile: (() => Promise<unknown>) | undefined;
-  const platform = await startOpen(t, {
+  const strict = await startOpen(t, {
     registration: {
       async allow() {
         await meanwhile?.();
@@ -192,16 +186,15 @@ test('an app that an administrator disables during a change stays as it is', asy
       },
     },
   });
-  const registration = await registered(platform);
+  const registration = await registered(strict);
   const { client_id } = registration;
-  meanwhile = async () => platform.auth.clients.disable(client_id);
+  meanwhile = async () => strict.auth.clients.disable(client_id);
   const { status } = await manage(registration, 'PUT', { client_id, ...AGENT, client_name: 'New' });
   t.is(status, 403);
-  t.like(await platform.auth.clients.find(client_id), { disabled: true, name: 'Agent' });
+  t.like(await strict.auth.clients.find(client_id), { disabled: true, name: 'Agent' });
 });
 
 test('no token and no secret is stored, logged or recorded', async (t) => {
-  const platform = await startOpen(t);
   const { client_id, client_secret, registration_access_token: token } = await registered(platform);
   await register(platform, { ...AGENT, client_secret, software_statement: token });
   const seen = JSON.stringify([

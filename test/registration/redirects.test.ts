@@ -5,7 +5,7 @@ import { Browser } from '../harness/browser.ts';
 import type { Page } from '../harness/browser.ts';
 import { authorize, authorizeUrl } from '../harness/platform.ts';
 import { ON_LOOPBACK } from '../harness/public-server.ts';
-import { appOf, registered, startOpen } from './apps.ts';
+import { AGENT, appOf, registered, startOpen } from './apps.ts';
 
 const SILENT = { prompt: 'none' };
 
@@ -116,38 +116,15 @@ test('a user who has agreed to one host of an app is not sent to another, and to
   }
 });
 
-test('an app that the operator registered gets the errors of prompt=none', async (t) => {
-  const platform = await startOpen(t);
-  const page = await new Browser().get(authorizeUrl(platform, await platform.registerApp(), SILENT));
-  t.is(page.location?.searchParams.get('error'), 'login_required');
-});
-
-test('a user who has agreed to be sent to the app gets its errors there', async (t) => {
-  const platform = await startOpen(t, {
-    registration: { scopes: ['schools:read', 'schools:write'] },
-  });
-  const app = await appOf(
-    platform,
-    await registered(platform, {
-      client_name: 'Agent',
-      redirect_uris: ['https://agent.example/callback'],
-      scope: 'schools:read schools:write',
-    }),
-  );
+test('an app gets the errors of prompt=none if the operator registered it, or the user has agreed to be sent there', async (t) => {
+  const platform = await startOpen(t, { registration: { scopes: ['schools:read', 'schools:write'] } });
+  const own = await new Browser().get(authorizeUrl(platform, await platform.registerApp(), SILENT));
+  t.is(own.location?.searchParams.get('error'), 'login_required');
+  const metadata = { ...AGENT, scope: 'schools:read schools:write' };
+  const app = await appOf(platform, await registered(platform, metadata));
   const browser = new Browser();
   t.truthy((await authorize(platform, app, { browser, parameters: { scope: 'schools:read' } })).get('code'));
   const page = await browser.get(authorizeUrl(platform, app, { ...SILENT, scope: 'schools:write' }));
   t.is(page.location?.origin, 'https://agent.example');
   t.is(page.location?.searchParams.get('error'), 'consent_required');
-});
-
-test('an app on the web that registers a loopback address over https is no native app', async (t) => {
-  const platform = await startOpen(t);
-  const metadata = {
-    client_name: 'Agent',
-    redirect_uris: ['https://localhost:8443/callback'],
-    token_endpoint_auth_method: 'none',
-  };
-  const { client } = await appOf(platform, await registered(platform, metadata));
-  t.false(client.native);
 });

@@ -2,17 +2,21 @@ import test from 'ava';
 import { createMetrics } from 'koa-gatehouse/metrics';
 
 import { Browser } from '../harness/browser.ts';
-import { authorize, authorizeUrl, runCodeFlow, signIn, startPlatform } from '../harness/platform.ts';
+import { authorize, authorizeUrl, runCodeFlow, startPlatform } from '../harness/platform.ts';
 import { pkce } from '../harness/pkce.ts';
 import { send } from '../harness/requests.ts';
 import { serve } from '../harness/serve.ts';
+import { exchangeCode } from '../harness/tokens.ts';
 import { COMMON_AGENTS } from './common-agents.ts';
 import { AGENT, appOf, CALLBACK, eventsOf, register, registered, startOpen } from './apps.ts';
+
+// Registrations of one test are none of another's.
+const shared = await startOpen({ teardown: (end) => test.after.always(async () => end()) });
 
 const INITIAL = 'an initial access token of the partner';
 
 test('an app registers itself, and gets what RFC 7591 section 3.2.1 lists', async (t) => {
-  const platform = await startOpen(t);
+  const platform = shared;
   const { body, headers, status } = await register(platform, {
     ...AGENT,
     client_uri: 'https://agent.example',
@@ -66,7 +70,7 @@ test('an app registers itself, and gets what RFC 7591 section 3.2.1 lists', asyn
 });
 
 test('a registered app asks for consent, and its token has its scopes only', async (t) => {
-  const platform = await startOpen(t);
+  const platform = shared;
   const app = await appOf(platform, await registered(platform));
   const page = await new Browser().get(authorizeUrl(platform, app, { scope: 'schools:read schools:write' }));
   t.is(page.status, 400);
@@ -93,6 +97,8 @@ test('the metadata names the endpoint, with the option only, and below the path 
   t.is(endpoint, `${below.origin}/auth/oauth/register`);
   const { registration_client_uri: uri } = await registered(below);
   t.true(uri.startsWith(`${below.origin}/auth/oauth/register/`));
+  for (const path of ['/oauth/register/a/b', '/oauth/registered', '/oauth/register/a%2Fb'])
+    t.is((await send(below.url(path))).status, 404, path);
 });
 
 /** What is sent, the status, the code and the description of the answer. */
@@ -176,7 +182,7 @@ test('metadata that cannot be registered is refused with the code of RFC 7591', 
 });
 
 test('what is no JSON object of a bounded size and depth is refused', async (t) => {
-  const platform = await startOpen(t);
+  const platform = shared;
   const url = platform.url('/oauth/register');
   const post = async (body: string | undefined, type = 'application/json') =>
     send(url, { method: 'POST', headers: { 'content-type': type }, ...(body === undefined ? {} : { body }) });
@@ -205,27 +211,29 @@ test('what is no JSON object of a bounded size and depth is refused', async (t) 
   t.is((await register(platform, { ...AGENT, __proto__: null, constructor: 1 })).status, 201);
 });
 
-for (const [name, metadata] of Object.entries(COMMON_AGENTS)) {
-  test(`an app registers as ${name} does, and is authorized at each of its redirect URIs`, async (t) => {
-    const platform = await startOpen(t, { registration: { defaultScopes: ['schools:read'] } });
+test('an app registers as common agents do, and is authorized at each of its redirect URIs', async (t) => {
+  const platform = await startOpen(t, { registration: { defaultScopes: ['schools:read'] } });
+  const browser = new Browser();
+  for (const [name, metadata] of Object.entries(COMMON_AGENTS)) {
     const registration = await registered(platform, metadata);
-    t.deepEqual(registration.redirect_uris, metadata.redirect_uris);
-    t.is(registration['scope'], 'schools:read');
+    t.deepEqual(registration.redirect_uris, metadata.redirect_uris, name);
+    // Only what can be honoured is registered, and the answer says so.
+    t.is(registration['scope'], 'schools:read', name);
+    t.deepEqual(registration['grant_types'], ['authorization_code', 'refresh_token'], name);
+    t.is('client_secret' in registration, metadata.token_endpoint_auth_method !== 'none', name);
+    t.false('client_uri' in registration, name);
     const app = await appOf(platform, registration);
     for (const redirect_uri of metadata.redirect_uris) {
-      const callback = await authorize(platform, app, { parameters: { ...pkce().parameters, redirect_uri } });
+      const parameters = { ...pkce().parameters, redirect_uri };
+      const callback = await authorize(platform, app, { browser, parameters });
       t.truthy(callback.get('code'), redirect_uri);
     }
-  });
-}
+  }
 
-test('the consent page names the program that a scheme opens, and no such consent is remembered', async (t) => {
-  const platform = await startOpen(t, { registration: { defaultScopes: ['schools:read'] } });
+  // The consent page names the program that a scheme opens, and no such consent is remembered.
   const app = await appOf(platform, await registered(platform, COMMON_AGENTS['Cursor']));
-  const browser = new Browser();
-  for (const attempt of [1, 2]) {
-    const start = await browser.open(authorizeUrl(platform, app, pkce().parameters));
-    const page = attempt === 1 ? await browser.follow(await signIn(browser, start)) : start;
+  for (const _attempt of [1, 2]) {
+    const page = await browser.open(authorizeUrl(platform, app, pkce().parameters));
     t.regex(page.text, /You will be sent to the program on this device that opens cursor: links/);
     t.regex(
       page.text,
@@ -234,30 +242,6 @@ test('the consent page names the program that a scheme opens, and no such consen
     const end = await browser.follow(await browser.submit(page, 'Authorize'));
     t.true(end.location?.href.startsWith('cursor://anysphere.cursor-mcp/oauth/callback?code='));
   }
-});
-
-test('only what can be honoured is registered, and the answer says so', async (t) => {
-  const platform = await startOpen(t);
-  // As Visual Studio Code registers.
-  const code = await registered(platform, {
-    client_name: 'Visual Studio Code',
-    client_uri: 'https://code.visualstudio.com',
-    grant_types: ['authorization_code', 'refresh_token', 'urn:ietf:params:oauth:grant-type:device_code'],
-    response_types: ['code'],
-    redirect_uris: ['https://vscode.dev/redirect', 'http://127.0.0.1/', 'http://127.0.0.1:33418/'],
-    token_endpoint_auth_method: 'none',
-    application_type: 'native',
-    scope: 'schools:read schools:write offline_access',
-  });
-  t.like(code, {
-    client_secret: undefined,
-    client_secret_expires_at: undefined,
-    grant_types: ['authorization_code', 'refresh_token'],
-    token_endpoint_auth_method: 'none',
-    application_type: 'native',
-    scope: 'schools:read',
-  });
-  t.false('client_uri' in code);
 });
 
 test('an app without scopes gets the default ones, of which there are none by default', async (t) => {
@@ -311,7 +295,7 @@ test('an app without a name has that of its redirect URI', async (t) => {
 });
 
 test('the port of a loopback redirect URI is free for public apps on the device only', async (t) => {
-  const platform = await startOpen(t);
+  const platform = shared;
   const uri = 'http://localhost:3334/callback';
   const works = async (metadata: object): Promise<boolean> => {
     const app = await appOf(
@@ -328,10 +312,14 @@ test('the port of a loopback redirect URI is free for public apps on the device 
   t.false(await works({ token_endpoint_auth_method: 'none', application_type: 'web' }));
   t.false(await works({}));
   t.false(await works({ token_endpoint_auth_method: 'client_secret_post' }));
+  // An app on the web that registers a loopback address over https is no native app.
+  const onTheWeb = { redirect_uris: ['https://localhost:8443/callback'], token_endpoint_auth_method: 'none' };
+  const { client } = await appOf(platform, await registered(platform, { ...AGENT, ...onTheWeb }));
+  t.false(client.native);
 });
 
 test('a public app needs PKCE, and gets its tokens without a secret', async (t) => {
-  const platform = await startOpen(t);
+  const platform = shared;
   const app = await appOf(
     platform,
     await registered(platform, { ...AGENT, token_endpoint_auth_method: 'none' }),
@@ -341,21 +329,16 @@ test('a public app needs PKCE, and gets its tokens without a secret', async (t) 
   t.is(without.status, 400);
   t.regex(without.text, /invalid_request/);
   const callback = await authorize(platform, app, { parameters });
-  const { body, status } = await platform.token({
-    grant_type: 'authorization_code',
-    client_id: app.client.id,
-    redirect_uri: app.redirectUri,
-    code: callback.get('code'),
+  const { body, status } = await exchangeCode(platform, app, callback.get('code'), {
     code_verifier: verifier,
   });
   t.is(status, 200);
   t.is(body.scope, 'schools:read');
 });
 
-test('a registration needs an initial access token, where some are given', async (t) => {
-  const platform = await startOpen(t, {
-    registration: { initialAccessTokens: ['another one, of 32 characters or more', INITIAL] },
-  });
+test('a registration needs an initial access token, where some are given, which is not logged', async (t) => {
+  const token = 'c3VjaCBhcyBvbmUgcGVyIHBhcnRuZXIgMTIzNA';
+  const platform = await startOpen(t, { registration: { initialAccessTokens: [token, INITIAL] } });
   const none = await register(platform, AGENT);
   t.is(none.status, 401);
   t.is(none.headers.get('www-authenticate'), `Bearer realm="${platform.origin}"`);
@@ -364,20 +347,15 @@ test('a registration needs an initial access token, where some are given', async
     error_description: 'send an initial access token as Authorization: Bearer',
   });
   const encoded = Buffer.from(INITIAL).toString('base64url');
-  for (const token of [encoded, 'x', INITIAL.slice(1).replaceAll(' ', '_')]) {
-    const wrong = await register(platform, AGENT, { authorization: `Bearer ${token}` });
-    t.is(wrong.status, 401, token);
-    t.is(wrong.headers.get('www-authenticate'), `Bearer realm="${platform.origin}", error="invalid_token"`);
+  for (const wrong of [encoded, 'x', INITIAL.slice(1).replaceAll(' ', '_')]) {
+    const { headers, status } = await register(platform, AGENT, { authorization: `Bearer ${wrong}` });
+    t.is(status, 401, wrong);
+    t.is(headers.get('www-authenticate'), `Bearer realm="${platform.origin}", error="invalid_token"`);
   }
+  t.is((await register(platform, AGENT, { authorization: `Basic ${token}` })).status, 401);
   t.deepEqual(await platform.auth.clients.list(), []);
-});
-
-test('the right initial access token registers any number of apps, and is not logged', async (t) => {
-  const token = 'c3VjaCBhcyBvbmUgcGVyIHBhcnRuZXIgMTIzNA';
-  const platform = await startOpen(t, { registration: { initialAccessTokens: [token] } });
   for (const scheme of ['Bearer', 'bearer'])
     t.is((await register(platform, AGENT, { authorization: `${scheme} ${token}` })).status, 201);
-  t.is((await register(platform, AGENT, { authorization: `Basic ${token}` })).status, 401);
   t.false(JSON.stringify(platform.logger.lines).includes(token));
 });
 
@@ -439,7 +417,7 @@ test('a policy that fails or returns nothing registers nothing', async (t) => {
 });
 
 test('pages of every origin can register an app, without cookies', async (t) => {
-  const platform = await startOpen(t);
+  const platform = shared;
   const url = platform.url('/oauth/register');
   const preflight = await send(url, {
     method: 'OPTIONS',
@@ -466,7 +444,7 @@ test('no URL of the metadata is fetched', async (t) => {
     asked.push(request.url ?? '');
     response.end('{}');
   });
-  const platform = await startOpen(t);
+  const platform = shared;
   const members = ['client_uri', 'logo_uri', 'tos_uri', 'policy_uri', 'jwks_uri', 'sector_identifier_uri'];
   const uris = Object.fromEntries(members.map((name) => [name, `${elsewhere.origin}/${name}`]));
   const registration = await registered(platform, { ...AGENT, ...uris });
@@ -486,10 +464,4 @@ test('requests are counted by their error', async (t) => {
   const text = await metrics.register.metrics();
   for (const error of ['none', 'invalid_redirect_uri', 'invalid_token'])
     t.true(text.includes(`gatehouse_registration_requests_total{error="${error}"} 1`), text);
-});
-
-test('paths below that are no client id fall through', async (t) => {
-  const platform = await startOpen(t);
-  for (const path of ['/oauth/register/a/b', '/oauth/registered', '/oauth/register/a%2Fb'])
-    t.is((await send(platform.url(path))).status, 404, path);
 });

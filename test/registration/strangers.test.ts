@@ -6,34 +6,25 @@ import { hostApp } from '../embedding/host.ts';
 import { send } from '../harness/requests.ts';
 import type { Answer } from '../harness/requests.ts';
 import { SEED } from '../harness/seed.ts';
+import { ODD_VALUES } from '../security/sweep/odd-values.ts';
 import { AGENT, CALLBACK, manage, register, registered, startOpen } from './apps.ts';
 
 const ODD: readonly unknown[] = [
+  ...ODD_VALUES,
   null,
-  '',
-  ' ',
   0,
-  -1,
   true,
   [],
   {},
   [null],
   [[]],
-  'x'.repeat(3000),
-  '\u{202E}',
-  '\0',
-  '\u{D800}',
-  '"><script>alert(1)</script>',
-  'javascript:alert(1)',
   'http://169.254.169.254/',
   'https://[',
   'https://a.example\\@b.example/',
   'HTTPS://A.EXAMPLE:443/%2e%2e/',
   'http://localhost:99999/',
   'http://127.1/',
-  'urn:x',
   'com.example:',
-  '__proto__',
   'none',
   'native',
   'schools:read',
@@ -75,7 +66,6 @@ function harmIn({ body, headers, status, text }: Answer): string | undefined {
 }
 
 test('whatever a stranger sends gets 201 or 4xx, and what is registered is what the policy permits', async (t) => {
-  t.timeout(120_000);
   const platform = await startOpen(t, {
     registration: { perAddress: 100_000, maxClients: 100_000 },
   });
@@ -92,34 +82,16 @@ test('whatever a stranger sends gets 201 or 4xx, and what is registered is what 
       t.deepEqual([client.firstParty, client.roles, client.permissions], [false, [], []]);
       t.false(client.native && client.confidential);
     }),
-    { seed: SEED, numRuns: 400 },
+    { seed: SEED, numRuns: 200 },
   );
   await fc.assert(
     fc.asyncProperty(metadata, async (sent) => {
       const harm = harmIn(await manage(own, 'PUT', { client_id: own.client_id, ...sent }));
       if (harm !== undefined) throw new Error(harm);
     }),
-    { seed: SEED, numRuns: 200 },
+    { seed: SEED, numRuns: 100 },
   );
   t.false(platform.logger.lines.some(({ level }) => level === 'error'));
-});
-
-test('wrong header fields get a 4xx', async (t) => {
-  const platform = await startOpen(t);
-  const { registration_client_uri: uri } = await registered(platform);
-  for (const authorization of [
-    '',
-    'Bearer',
-    'Bearer ',
-    'Basic YTpi',
-    'Bearer a b',
-    `Bearer ${'a'.repeat(8000)}`,
-  ]) {
-    t.is((await send(uri, { headers: { authorization } })).status, 401, authorization.slice(0, 20));
-  }
-  const id = 'a'.repeat(255);
-  t.is((await send(platform.url(`/oauth/register/${id}`))).status, 401);
-  t.is((await send(platform.url(`/oauth/register/${id}a`))).status, 404);
 });
 
 test('an app registers itself behind the body parser of a host, and in front of it', async (t) => {

@@ -13,20 +13,20 @@ export interface SweptRequest {
   readonly body?: string;
 }
 
-/** A change to a valid request. fast-check reduces a failure to the fewest changes. */
-type Edit =
-  | { readonly edit: 'method'; readonly to: string }
-  | { readonly edit: 'path'; readonly at: number; readonly to: string; readonly cut: number }
-  | { readonly edit: 'upper-case' | 'drop' | 'other-encoding'; readonly at: number }
-  | {
-      readonly edit: 'value' | 'name' | 'infix' | 'json' | 'repeat';
-      readonly at: number;
-      readonly to: string;
-    }
-  | { readonly edit: 'add'; readonly name: string; readonly to: string }
-  | { readonly edit: 'body'; readonly to: string }
-  | { readonly edit: 'cut'; readonly at: number }
-  | { readonly edit: 'header'; readonly name: string; readonly to: string };
+/** A request while it is changed. */
+interface Draft {
+  method: string;
+  path: string;
+  kind: GoodRequest['in'];
+  fields: Field[];
+  readonly headers: Record<string, string>;
+  /** In place of the fields. */
+  whole?: string;
+  /** Of the body, which ends there. */
+  length?: number;
+}
+
+type Edit = (draft: Draft) => unknown;
 
 const at = fc.nat(60);
 const oddText = fc.oneof(
@@ -37,34 +37,73 @@ const oddJson = fc.oneof(
   { weight: 3, arbitrary: fc.constantFrom(...ODD_JSON) },
   { weight: 1, arbitrary: fc.json({ maxDepth: 4 }) },
 );
-const oddHeader = fc.constantFrom(...Object.entries(ODD_HEADERS)).chain(([name, values]) =>
-  fc.record({
-    edit: fc.constant('header' as const),
-    name: fc.constant(name),
-    to: fc.constantFrom(...values),
-  }),
-);
-const pathEdit = fc.record({
-  edit: fc.constant('path' as const),
-  at,
-  to: fc.constantFrom(...ODD_PIECES),
-  cut: fc.nat(10),
-});
+const oddName = fc.constantFrom(...ODD_NAMES);
+
+/** Changes one field. */
+function ofField(to: fc.Arbitrary<string>, change: (field: Field, to: string, at: number) => Partial<Field>) {
+  return fc.tuple(at, to).map(([place, text]): Edit => (draft) => {
+    const index = place % Math.max(draft.fields.length, 1);
+    const field = draft.fields[index];
+    if (field) draft.fields[index] = { ...field, ...change(field, text, place) };
+  });
+}
+
 const edit: fc.Arbitrary<Edit> = fc.oneof(
-  fc.record({ edit: fc.constant('method' as const), to: fc.constantFrom(...ODD_METHODS) }),
-  pathEdit,
-  fc.record({ edit: fc.constantFrom('upper-case' as const, 'drop' as const, 'other-encoding' as const), at }),
-  { weight: 6, arbitrary: fc.record({ edit: fc.constant('value' as const), at, to: oddText }) },
+  fc.constantFrom(...ODD_METHODS).map(
+    (to): Edit =>
+      (draft) =>
+        (draft.method = to),
+  ),
+  fc.tuple(at, fc.constantFrom(...ODD_PIECES), fc.nat(10)).map(([place, to, cut]): Edit => (draft) => {
+    const start = 1 + (place % draft.path.length);
+    draft.path = draft.path.slice(0, start) + to + draft.path.slice(start + cut);
+  }),
+  fc.constant<Edit>((draft) => (draft.path = draft.path.toUpperCase())),
+  fc.constant<Edit>((draft) => (draft.kind = draft.kind === 'json' ? 'form' : 'json')),
+  at.map(
+    (place): Edit =>
+      ({ fields }) =>
+        fields.splice(place % Math.max(fields.length, 1), 1),
+  ),
+  { weight: 6, arbitrary: ofField(oddText, (_field, value) => ({ value, json: false })) },
   {
-    weight: 3,
-    arbitrary: fc.record({ edit: fc.constantFrom('infix' as const, 'repeat' as const), at, to: oddText }),
+    weight: 2,
+    arbitrary: ofField(oddText, ({ value }, to, place) => {
+      const start = place % (value.length + 1);
+      return { value: value.slice(0, start) + to + value.slice(start), json: false };
+    }),
   },
-  fc.record({ edit: fc.constant('name' as const), at, to: fc.constantFrom(...ODD_NAMES) }),
-  fc.record({ edit: fc.constant('json' as const), at, to: oddJson }),
-  fc.record({ edit: fc.constant('add' as const), name: fc.constantFrom(...ODD_NAMES), to: oddText }),
-  fc.record({ edit: fc.constant('body' as const), to: fc.oneof(oddJson, oddText) }),
-  fc.record({ edit: fc.constant('cut' as const), at }),
-  { weight: 4, arbitrary: oddHeader },
+  fc.tuple(at, oddText).map(([place, value]): Edit => ({ fields }) => {
+    const field = fields[place % Math.max(fields.length, 1)];
+    if (field) fields.push({ ...field, value, json: false });
+  }),
+  ofField(oddName, (_field, name) => ({ name })),
+  ofField(oddJson, (_field, value) => ({ value, json: true })),
+  fc.tuple(oddName, oddText).map(
+    ([name, value]): Edit =>
+      ({ fields }) =>
+        fields.push({ name, value }),
+  ),
+  fc.oneof(oddJson, oddText).map(
+    (to): Edit =>
+      (draft) =>
+        (draft.whole = to),
+  ),
+  at.map(
+    (length): Edit =>
+      (draft) =>
+        (draft.length = length),
+  ),
+  {
+    weight: 4,
+    arbitrary: fc.constantFrom(...Object.entries(ODD_HEADERS)).chain(([name, values]) =>
+      fc.constantFrom(...values).map(
+        (to): Edit =>
+          ({ headers }) =>
+            (headers[name] = to),
+      ),
+    ),
+  },
 );
 
 /** Valid requests with up to four changes. */
@@ -74,77 +113,17 @@ export function sweptRequests(good: readonly GoodRequest[]): fc.Arbitrary<SweptR
     .map(([request, edits]) => written(request, edits));
 }
 
-function written(request: GoodRequest, edits: readonly Edit[]): SweptRequest {
-  let { method, path } = request;
-  let kind = request.in;
-  let fields = [...request.fields];
-  let whole: string | undefined;
-  let length: number | undefined;
-  const headers: Record<string, string> = { ...request.headers };
-  for (const one of edits) {
-    const place = 'at' in one ? one.at % Math.max(fields.length, 1) : 0;
-    const change = (to: (field: Field) => Partial<Field>): void => {
-      fields = fields.map((field, index) => (index === place ? { ...field, ...to(field) } : field));
-    };
-    switch (one.edit) {
-      case 'method':
-        method = one.to;
-        break;
-      case 'path': {
-        const start = 1 + (one.at % path.length);
-        path = path.slice(0, start) + one.to + path.slice(start + one.cut);
-        break;
-      }
-      case 'upper-case':
-        path = path.toUpperCase();
-        break;
-      case 'drop':
-        fields = fields.filter((_, index) => index !== place);
-        break;
-      case 'other-encoding':
-        kind = kind === 'json' ? 'form' : 'json';
-        break;
-      case 'value':
-        change(() => ({ value: one.to, json: false }));
-        break;
-      case 'infix':
-        change(({ value }) => {
-          const start = one.at % (value.length + 1);
-          return { value: value.slice(0, start) + one.to + value.slice(start), json: false };
-        });
-        break;
-      case 'repeat':
-        if (fields[place]) fields.push({ ...fields[place], value: one.to, json: false });
-        break;
-      case 'name':
-        change(() => ({ name: one.to }));
-        break;
-      case 'json':
-        change(() => ({ value: one.to, json: true }));
-        break;
-      case 'add':
-        fields.push({ name: one.name, value: one.to });
-        break;
-      case 'body':
-        whole = one.to;
-        break;
-      case 'cut':
-        length = one.at;
-        break;
-      case 'header':
-        headers[one.name] = one.to;
-        break;
-      default:
-        one satisfies never;
-    }
-  }
-  if (kind === 'query') {
+function written({ in: kind, ...request }: GoodRequest, edits: readonly Edit[]): SweptRequest {
+  const draft: Draft = { ...request, kind, fields: [...request.fields], headers: { ...request.headers } };
+  for (const change of edits) change(draft);
+  const { fields, headers, length, method, path, whole } = draft;
+  if (draft.kind === 'query') {
     const query = whole ?? formOf(fields);
     const separator = path.includes('?') ? '&' : '?';
     return { method, path: inRequestLine(query === '' ? path : path + separator + query), headers };
   }
-  const text = whole ?? (kind === 'json' ? jsonOf(fields) : formOf(fields));
-  const type = kind === 'json' ? 'application/json' : 'application/x-www-form-urlencoded';
+  const text = whole ?? (draft.kind === 'json' ? jsonOf(fields) : formOf(fields));
+  const type = draft.kind === 'json' ? 'application/json' : 'application/x-www-form-urlencoded';
   const body = Buffer.from(text.slice(0, length)).toString('latin1');
   return { method, path: inRequestLine(path), headers: { 'content-type': type, ...headers }, body };
 }

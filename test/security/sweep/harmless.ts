@@ -65,25 +65,14 @@ function isKnownError(parameters: { get(name: string): unknown }): boolean {
   );
 }
 
-const ERRORS: ReadonlySet<unknown> = new Set([
-  '',
-  'access_denied',
-  'consent_required',
-  'invalid_client',
-  'invalid_grant',
-  'invalid_request',
-  'invalid_scope',
-  'invalid_target',
-  'login_required',
-  'registration_not_supported',
-  'request_not_supported',
-  'request_uri_not_supported',
-  'unauthorized_client',
-  'unsupported_grant_type',
-  // Not registered, but used by other servers too.
-  'unsupported_response_mode',
-  'unsupported_response_type',
-]);
+// `unsupported_response_mode` is not registered, but used by other servers too.
+const KNOWN = `
+  access_denied consent_required invalid_client invalid_grant invalid_request invalid_scope invalid_target login_required
+  registration_not_supported request_not_supported request_uri_not_supported unauthorized_client unsupported_grant_type
+  unsupported_response_mode unsupported_response_type
+`;
+
+const ERRORS: ReadonlySet<unknown> = new Set(['', ...KNOWN.trim().split(/\s+/)]);
 
 function harmInPage(answer: SweptAnswer): string | undefined {
   if (answer.body.includes(`<${MARK}`) || answer.body.includes(`"${MARK}=`)) return 'HTML of the sender';
