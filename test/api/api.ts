@@ -1,3 +1,6 @@
+import { request as send } from 'node:http';
+import type { ClientRequest } from 'node:http';
+
 import type { ExecutionContext } from 'ava';
 import Koa from 'koa';
 import { memoryStorage } from 'koa-gatehouse/adapters/memory';
@@ -19,8 +22,10 @@ export interface Api {
   readonly origin: string;
   /** The errors that the app's `error` event received. */
   readonly errors: unknown[];
-  /** Sends JSON to a path of the API, with a user token. */
+  /** Sends JSON to a path of the API, with a user token unless the header fields have another one. */
   readonly post: (path: string, body?: unknown, headers?: Record<string, string>) => Promise<Answer>;
+  /** The same, and returns the request, so that a test can read its response or disconnect. */
+  readonly open: (path: string, body: object, headers?: Record<string, string>) => Promise<ClientRequest>;
 }
 
 // Limits are tested with a whole server, in test/api/request-limits.test.ts.
@@ -86,17 +91,28 @@ export async function serveApi(
   app.on('error', (error) => errors.push(error));
   app.use(api.routes());
   const origin = await serve(t, app);
+  const fields = { 'content-type': 'application/json' };
   return {
     platform,
     api,
     origin,
     errors,
     async post(path, body, headers = {}) {
-      return request(`${origin}/api/v1${path}`, await platform.userToken(), {
+      return request(`${origin}/api/v1${path}`, undefined, {
         method: 'POST',
-        headers: { 'content-type': 'application/json', ...headers },
+        headers: { ...fields, authorization: `Bearer ${await platform.userToken()}`, ...headers },
         ...(body !== undefined && { body: typeof body === 'string' ? body : JSON.stringify(body) }),
       });
+    },
+    async open(path, body, headers = {}) {
+      const authorization = `Bearer ${await platform.userToken()}`;
+      const outgoing = send(`${origin}/api/v1${path}`, {
+        method: 'POST',
+        headers: { ...fields, authorization, ...headers },
+      });
+      outgoing.on('error', () => {});
+      outgoing.end(JSON.stringify(body));
+      return outgoing;
     },
   };
 }

@@ -1,4 +1,4 @@
-import { request as send } from 'node:http';
+import { mock } from 'node:test';
 
 import test from 'ava';
 import { knexStorage } from 'koa-gatehouse/adapters/knex';
@@ -6,11 +6,12 @@ import { memoryStorage } from 'koa-gatehouse/adapters/memory';
 import { z } from 'zod';
 
 import { defineAction } from '../../lib/api/actions/define-action.ts';
+import { LEASE, startLease } from '../../lib/api/answer-once.ts';
+import type { IdempotencyStore } from '../../lib/contracts/index.ts';
 import { ActionError, StorageError } from '../../lib/errors.ts';
-import { request } from '../access/serve.ts';
 import type { Answer } from '../access/serve.ts';
-import { gate } from '../access/platform.ts';
-import { onEachDatabase, sqlite } from '../adapters/databases.ts';
+import { createPlatform } from '../access/platform.ts';
+import { onEachDatabase } from '../adapters/databases.ts';
 import { passTime } from '../harness/clock.ts';
 import { around, pausable } from '../harness/storage.ts';
 import { serveApi } from './api.ts';
@@ -18,52 +19,37 @@ import { PLAIN, schoolActions } from './school-actions.ts';
 
 const CREATE = '/actions/school/create-school-action';
 const KEY = { 'idempotency-key': '8e03978e-40d5-43dd-bc93-6894a57f9324' };
+const WAIT = '/actions/school/wait-action';
 const HILL = { name: 'Hill School' };
 
 test('a repeated request gets the first response, and the action runs once', async (t) => {
   const { create, ran } = schoolActions();
   const { post } = await serveApi(t, { actions: [create] });
   const first = await post(CREATE, HILL, KEY);
-  const second = await post(CREATE, HILL, KEY);
+  const quoted = { 'idempotency-key': `"${KEY['idempotency-key']}"` };
+  for (const [headers, replayed] of [
+    [KEY, 'true'],
+    [quoted, 'true'],
+    [{ 'idempotency-key': 'another' }, null],
+    [{ 'idempotency-key': String.raw`"with \"quotes\", a \\ and spaces"` }, null],
+    [{}, null],
+    [{}, null],
+  ] as const) {
+    const { headers: answered, status, type, ...answer } = await post(CREATE, HILL, headers);
+    t.is(answered.get('idempotent-replayed'), replayed);
+    t.deepEqual([status, type], [200, first.type]);
+    if (replayed) t.deepEqual(answer.body, first.body);
+  }
   t.is(first.headers.get('idempotent-replayed'), null);
-  t.is(second.headers.get('idempotent-replayed'), 'true');
-  t.is(second.status, 200);
-  t.is(second.type, first.type);
-  t.deepEqual(second.body, first.body);
-  t.deepEqual(ran, ['Hill School']);
-  await post(CREATE, HILL, { 'idempotency-key': 'another' });
-  await post(CREATE, HILL);
-  await post(CREATE, HILL);
-  t.is(ran.length, 4);
-});
-
-test('a quoted key is the same key', async (t) => {
-  const { create, ran } = schoolActions();
-  const { post } = await serveApi(t, { actions: [create] });
-  await post(CREATE, HILL, { 'idempotency-key': 'a-key' });
-  const quoted = await post(CREATE, HILL, { 'idempotency-key': '"a-key"' });
-  t.is(quoted.headers.get('idempotent-replayed'), 'true');
-  await post(CREATE, HILL, { 'idempotency-key': String.raw`"with \"quotes\", a \\ and spaces"` });
-  t.is(ran.length, 2);
+  t.is(ran.length, 5);
 });
 
 test('anything but one key of 1 to 255 visible ASCII characters is 400', async (t) => {
   const { create, ran } = schoolActions();
   const { post } = await serveApi(t, { actions: [create] });
-  for (const key of [
-    '',
-    ' ',
-    '""',
-    '"open',
-    'a b',
-    'a, b',
-    '"a", "b"',
-    '"a";b=1',
-    'ü',
-    'a'.repeat(256),
-    `"${'a'.repeat(256)}"`,
-    String.raw`"\a"`,
-  ]) {
+  const long = 'a'.repeat(256);
+  const wrong = ['', ' ', '""', '"open', 'a b', 'a, b', '"a", "b"', '"a";b=1', 'ü', long, `"${long}"`];
+  for (const key of [...wrong, String.raw`"\a"`]) {
     const { status, body } = await post(CREATE, HILL, { 'idempotency-key': key });
     t.is(status, 400, key);
     t.is(body['code'], 'idempotency_key_invalid');
@@ -96,7 +82,7 @@ test('the same key with another request is 409', async (t) => {
 
 test('a key belongs to one caller: a user through a client', async (t) => {
   const { create, ran } = schoolActions();
-  const { origin, platform } = await serveApi(t, { actions: [create] });
+  const { post, platform } = await serveApi(t, { actions: [create] });
   const [ann] = platform.users.values();
   const [reports, sync] = platform.clients.values();
   platform.users.set('bob', { ...ann!, id: 'bob' });
@@ -108,14 +94,8 @@ test('a key belongs to one caller: a user through a client', async (t) => {
     platform.userToken({ client_id: 'other' }),
     platform.clientToken(),
   ]);
-  for (const token of [...tokens, ...tokens]) {
-    const { status } = await request(`${origin}/api/v1${CREATE}`, token, {
-      method: 'POST',
-      headers: { ...KEY, 'content-type': 'application/json' },
-      body: JSON.stringify(HILL),
-    });
-    t.is(status, 200);
-  }
+  for (const token of [...tokens, ...tokens])
+    t.is((await post(CREATE, HILL, { ...KEY, authorization: `Bearer ${token}` })).status, 200);
   t.is(ran.length, tokens.length);
 });
 
@@ -154,58 +134,20 @@ test('an error that the action chose is stored; invalid input and failures run a
   t.is(again.headers.get('idempotent-replayed'), 'true');
 });
 
-test('after insufficient_scope, the same key works with another token', async (t) => {
-  const action = defineAction({
-    type: 'school',
-    name: 'open-school-action',
-    level: 'collection',
-    title: 'Open a school',
-    permission: 'view_schools',
-    input: z.object({}),
-    output: z.object({ open: z.boolean() }),
-    run({ principal }) {
-      gate.authorize(principal, 'edit_schools');
-      return { open: true };
-    },
-  });
-  const { origin, platform } = await serveApi(t, { actions: [action] });
-  const open = async (scope?: string): Promise<Answer> =>
-    request(
-      `${origin}/api/v1/actions/school/open-school-action`,
-      await platform.userToken(scope === undefined ? {} : { scope }),
-      { method: 'POST', headers: KEY },
-    );
-  const limited = await open('schools:read');
-  t.is(limited.status, 403);
-  t.regex(limited.headers.get('www-authenticate') ?? '', /^Bearer error="insufficient_scope"/);
-  t.is((await open()).status, 200);
-});
-
 test('a bulk with a key runs once, and each response has the format it asks for', async (t) => {
   const { create, ran } = schoolActions();
-  const { post, origin, platform } = await serveApi(t, { actions: [create] });
+  const { post } = await serveApi(t, { actions: [create] });
   const body = { items: [{ input: HILL }, { input: {} }] };
   const first = await post(`${CREATE}/bulk`, body, KEY);
   t.like(first.body['data'], { succeeded: 1, failed: 1 });
   t.deepEqual((await post(`${CREATE}/bulk`, body, KEY)).body, first.body);
-  const lines = await fetch(`${origin}/api/v1${CREATE}/bulk`, {
-    method: 'POST',
-    headers: {
-      ...KEY,
-      accept: 'application/x-ndjson',
-      authorization: `Bearer ${await platform.userToken()}`,
-      'content-type': 'application/json',
-    },
-    body: JSON.stringify(body),
-  });
+  const lines = await post(`${CREATE}/bulk`, body, { ...KEY, accept: 'application/x-ndjson' });
   t.is(lines.headers.get('idempotent-replayed'), 'true');
-  t.is(lines.headers.get('content-type'), 'application/x-ndjson; charset=utf-8');
+  t.is(lines.type, 'application/x-ndjson; charset=utf-8');
   const { results } = first.body['data'] as { results: object[] };
+  const parsed = lines.text.trimEnd().split('\n');
   t.deepEqual(
-    (await lines.text())
-      .trimEnd()
-      .split('\n')
-      .map((line) => JSON.parse(line)),
+    parsed.map((line) => JSON.parse(line)),
     [...results, { succeeded: 1, failed: 1 }],
   );
   t.is(ran.length, 1);
@@ -234,52 +176,43 @@ test('a response that is too long to store is sent once, and the action is not r
   t.is(ran, 1);
 });
 
-test('a caller that disconnects and repeats gets the response of the first request', async (t) => {
+/** An action that waits until it is released. */
+function waitingAction() {
   const began = Promise.withResolvers<void>();
   const release = Promise.withResolvers<void>();
-  let ran = 0;
+  const ran: AbortSignal[] = [];
   const action = defineAction({
     ...PLAIN,
     name: 'wait-action',
-    output: z.object({ aborted: z.boolean() }),
     async run({ signal }) {
-      ran += 1;
-      began.resolve();
-      await release.promise;
-      return { aborted: signal.aborted };
-    },
-  });
-  const { post, origin, platform } = await serveApi(t, { actions: [action] });
-  const outgoing = send(`${origin}/api/v1/actions/school/wait-action`, {
-    method: 'POST',
-    headers: { ...KEY, authorization: `Bearer ${await platform.userToken()}` },
-  });
-  outgoing.on('error', () => {});
-  outgoing.end();
-  await began.promise;
-  outgoing.destroy();
-  const repeat = post('/actions/school/wait-action', {}, KEY);
-  await post(CREATE, {});
-  release.resolve();
-  const { status, body } = await repeat;
-  t.is(status, 200);
-  t.deepEqual(body, { data: { aborted: false } });
-  t.is(ran, 1);
-});
-
-test.serial('a repeated request waits ten seconds at most, and then gets 409 with Retry-After', async (t) => {
-  const began = Promise.withResolvers<void>();
-  const release = Promise.withResolvers<void>();
-  const waits = Promise.withResolvers<void>();
-  const action = defineAction({
-    ...PLAIN,
-    name: 'wait-action',
-    async run() {
+      ran.push(signal);
       began.resolve();
       await release.promise;
       return null;
     },
   });
+  return { action, began: began.promise, release: release.resolve, ran };
+}
+
+test('a caller that disconnects and repeats gets the response of the first request', async (t) => {
+  const { action, began, ran, release } = waitingAction();
+  const { open, post } = await serveApi(t, { actions: [action] });
+  const outgoing = await open(WAIT, {}, KEY);
+  await began;
+  outgoing.destroy();
+  const repeat = post(WAIT, {}, KEY);
+  await post(CREATE, {});
+  release();
+  const { status, body } = await repeat;
+  t.is(status, 200);
+  t.deepEqual(body, { data: null });
+  t.is(ran.length, 1);
+  t.false(ran[0]!.aborted);
+});
+
+test.serial('a repeated request waits ten seconds at most, and then gets 409 with Retry-After', async (t) => {
+  const { action, began, release } = waitingAction();
+  const waits = Promise.withResolvers<void>();
   let begins = 0;
   const storage = around(memoryStorage(), async (name, call) => {
     if (name === 'idempotency.begin') begins += 1;
@@ -287,16 +220,16 @@ test.serial('a repeated request waits ten seconds at most, and then gets 409 wit
     return call();
   });
   const { post } = await serveApi(t, { storage, actions: [action] });
-  const first = post('/actions/school/wait-action', {}, KEY);
-  await began.promise;
-  const second = post('/actions/school/wait-action', {}, KEY);
+  const first = post(WAIT, {}, KEY);
+  await began;
+  const second = post(WAIT, {}, KEY);
   await waits.promise;
   passTime(11);
   const { status, body, headers } = await second;
   t.is(status, 409);
   t.is(body['code'], 'request_in_progress');
   t.is(headers.get('retry-after'), '5');
-  release.resolve();
+  release();
   t.is((await first).status, 200);
 });
 
@@ -328,40 +261,36 @@ test.serial('a key expires after a day', async (t) => {
   t.is(ran.length, 2);
 });
 
-test('a response that cannot be stored is sent, and the failure is logged', async (t) => {
-  const { create } = schoolActions();
+test('a response that cannot be stored is sent and logged; if the storage fails before the action, nothing runs', async (t) => {
+  const { create, ran } = schoolActions();
+  let failing = /finish/;
   const storage = around(memoryStorage(), async (name, call) => {
-    if (name === 'idempotency.finish') throw new StorageError('gone');
+    if (failing.test(name)) throw new StorageError('gone');
     return call();
   });
   const { post, platform } = await serveApi(t, { storage, actions: [create] });
   t.is((await post(CREATE, HILL, KEY)).status, 200);
-  t.is(platform.log.length, 1);
-  t.is(platform.log[0]?.message, 'storing the response of an idempotent request failed');
-});
-
-test('if the storage fails before the action, nothing runs', async (t) => {
-  const { create, ran } = schoolActions();
-  const storage = around(memoryStorage(), async () => {
-    throw new StorageError('gone');
-  });
-  const { post } = await serveApi(t, { storage, actions: [create] });
-  t.is((await post(CREATE, HILL, KEY)).status, 503);
-  t.deepEqual(ran, []);
+  t.deepEqual(
+    platform.log.map(({ message }) => message),
+    ['storing the response of an idempotent request failed'],
+  );
+  failing = /./;
+  t.is((await post(CREATE, HILL, { 'idempotency-key': 'another' })).status, 503);
+  t.is(ran.length, 1);
   t.is((await post(CREATE, HILL)).status, 200, 'without a key it is not asked');
 });
 
-test('no row and no log line contains the key', async (t) => {
+test('no row contains the key or the request', async (t) => {
   const { create } = schoolActions();
   const rows: unknown[] = [];
-  const memory = memoryStorage();
-  const storage: typeof memory = {
-    ...memory,
+  const { idempotency, ...others } = memoryStorage();
+  const storage = {
+    ...others,
     idempotency: {
-      ...memory.idempotency,
-      async begin(row, now) {
+      ...idempotency,
+      async begin(...row: Parameters<typeof idempotency.begin>) {
         rows.push(row);
-        return memory.idempotency.begin(row, now);
+        return idempotency.begin(...row);
       },
     },
   };
@@ -371,24 +300,7 @@ test('no row and no log line contains the key', async (t) => {
   t.notRegex(JSON.stringify(rows), /a-key-that-is-a-secret|Hill School/);
 });
 
-test('the response is stored across a restart', async (t) => {
-  const address = await sqlite.empty();
-  const { create, ran } = schoolActions();
-  const before = knexStorage(address);
-  await before.migrate();
-  const first = await serveApi(t, { storage: before, actions: [create] });
-  const { body } = await first.post(CREATE, HILL, KEY);
-  await before.close();
-  const after = knexStorage(address);
-  t.teardown(async () => after.close());
-  const second = await serveApi(t, { storage: after, actions: [create], platform: first.platform });
-  const answer = await second.post(CREATE, HILL, KEY);
-  t.is(answer.headers.get('idempotent-replayed'), 'true');
-  t.deepEqual(answer.body, body);
-  t.is(ran.length, 1);
-});
-
-onEachDatabase('twenty repeats at once on two servers run the action once', async (t, _database, address) => {
+onEachDatabase('ten repeats at once on two servers run the action once', async (t, _database, address) => {
   const { create, ran } = schoolActions();
   const storages = [knexStorage(address), knexStorage(address)];
   t.teardown(async () => Promise.all(storages.map(async (storage) => storage.close())));
@@ -400,9 +312,9 @@ onEachDatabase('twenty repeats at once on two servers run the action once', asyn
     actions: [create],
     platform: first.platform,
   });
-  gather('idempotency.begin', 10);
+  gather('idempotency.begin', 5);
   const answers: Answer[] = await Promise.all(
-    Array.from({ length: 20 }, async (_, index) => [first, second][index % 2]!.post(CREATE, HILL, KEY)),
+    Array.from({ length: 10 }, async (_, index) => [first, second][index % 2]!.post(CREATE, HILL, KEY)),
   );
   for (const { status, body } of answers) {
     t.is(status, 200);
@@ -410,4 +322,47 @@ onEachDatabase('twenty repeats at once on two servers run the action once', asyn
   }
   t.is(ran.length, 1);
   t.is(answers.filter(({ headers }) => headers.get('idempotent-replayed') === null).length, 1);
+});
+
+/** Renews a lease every ten seconds, with mocked timers, and counts. */
+async function renewals(extend: IdempotencyStore['extend']) {
+  mock.timers.enable({ apis: ['setInterval', 'Date'], now: 1_000_000 });
+  const { log, logger } = createPlatform();
+  const calls: Parameters<typeof extend>[] = [];
+  const lease = startLease(
+    {
+      async extend(...given) {
+        calls.push(given);
+        return extend(...given);
+      },
+    },
+    { id: 'request', attempt: 'first' },
+    logger,
+  );
+  for (const milliseconds of [9_999, 1, 10_000]) {
+    mock.timers.tick(milliseconds);
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+  await lease.release();
+  mock.timers.tick(60_000);
+  mock.timers.reset();
+  const { aborted } = lease.signal;
+  return {
+    aborted,
+    until: calls.map(([, leasedUntil]) => leasedUntil),
+    log: log.map(({ message }) => message),
+  };
+}
+
+// They replace the timers of Node.
+test.serial('a lease is renewed every third of its duration, until it is released', async (t) => {
+  const until = [1010 + LEASE, 1020 + LEASE];
+  t.is(LEASE, 30);
+  t.deepEqual(await renewals(async () => true), { aborted: false, until, log: [] });
+  t.deepEqual(await renewals(async () => false), { aborted: true, until, log: [] }, 'taken over by another');
+  const failed = await renewals(async () => {
+    throw new StorageError('gone');
+  });
+  const message = 'renewing the lease of an idempotent request failed';
+  t.deepEqual(failed, { aborted: false, until, log: [message, message] }, 'a renewal that fails is repeated');
 });

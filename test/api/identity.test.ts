@@ -30,14 +30,10 @@ test('a user token gets the user, the permissions with their sources, and the cl
 
 test('permissions are sorted, each with all sources; members that the user does not have are null', async (t) => {
   const { platform, origin } = await serveApi(t);
-  platform.users.set('7', {
-    id: '7',
-    permissions: ['view_schools', 'view_grades', 'of the host only'],
-    roles: ['registrar', 'of the host only'],
-  });
+  const permissions = ['view_schools', 'view_grades', 'of the host only'];
+  platform.users.set('7', { id: '7', permissions, roles: ['registrar', 'of the host only'] });
   const { body } = await request(`${origin}/api/v1/identity`, await platform.userToken({ sub: '7' }));
-  t.deepEqual(body['data'], {
-    type: 'user',
+  t.like(body['data'], {
     id: '7',
     name: null,
     email: null,
@@ -50,11 +46,10 @@ test('permissions are sorted, each with all sources; members that the user does 
     },
     withheld_permissions: [],
     scopes: [],
-    client_id: '0a8f2c5e-6a31-4c55-9df0-30dd5be9a111',
   });
 });
 
-test('a client token gets the identity of the client', async (t) => {
+test('a client token gets the identity of the client, with the permissions that its scopes exclude', async (t) => {
   const { platform, origin } = await serveApi(t);
   const sync = [...platform.clients.values()].find(({ name }) => name === 'Sync')!;
   const { status, body } = await request(`${origin}/api/v1/identity`, await platform.clientToken());
@@ -73,15 +68,10 @@ test('a client token gets the identity of the client', async (t) => {
       client_id: sync.id,
     },
   });
-});
-
-test('permissions excluded by the scopes are listed for a client too, sorted', async (t) => {
-  const { platform, origin } = await serveApi(t);
-  const sync = [...platform.clients.values()].find(({ name }) => name === 'Sync')!;
   platform.clients.set(sync.id, { ...sync, roles: ['registrar'], permissions: ['view_grades'] });
-  const token = await platform.clientToken({ scope: 'profile' });
-  const { body } = await request(`${origin}/api/v1/identity`, token);
-  t.like(body['data'], {
+  platform.clock.time += 60_000;
+  const limited = await platform.clientToken({ scope: 'profile' });
+  t.like((await request(`${origin}/api/v1/identity`, limited)).body['data'], {
     permissions: [],
     permission_sources: {},
     withheld_permissions: ['edit_schools', 'view_grades', 'view_schools'],

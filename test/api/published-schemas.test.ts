@@ -8,7 +8,7 @@ import { defineAction } from '../../lib/api/actions/define-action.ts';
 import { request } from '../access/serve.ts';
 import { SEED } from '../harness/seed.ts';
 import { serveApi } from './api.ts';
-import { schoolActions } from './school-actions.ts';
+import { PLAIN, schoolActions } from './school-actions.ts';
 
 /** An input that uses every feature of JSON Schema. */
 const EVERYTHING = z.object({
@@ -27,11 +27,8 @@ const EVERYTHING = z.object({
 });
 
 const everything = defineAction({
-  type: 'school',
+  ...PLAIN,
   name: 'found-school-action',
-  level: 'collection',
-  title: 'Found a school',
-  permission: 'edit_schools',
   input: EVERYTHING,
   output: EVERYTHING,
   run: ({ input }) => input,
@@ -105,33 +102,9 @@ test('an independent validator accepts the published schemas, and agrees with th
           }
         }
       }),
-      { seed: SEED, numRuns: 15 },
+      { seed: SEED, numRuns: 5 },
     );
   }
   t.true(verdicts.accepted > 100, JSON.stringify(verdicts));
   t.true(verdicts.refused > 100, JSON.stringify(verdicts));
-});
-
-test('the output of an action matches its published output schema', async (t) => {
-  const { origin, platform, post } = await serveApi(t, { actions: [everything] });
-  const { body } = await request(
-    `${origin}/api/v1/actions/school/found-school-action`,
-    await platform.userToken(),
-  );
-  const { input, output } = body['data'] as { input: object; output: object };
-  const ajv = new Ajv2020({ allowUnionTypes: true });
-  addFormats.default(ajv);
-  const [accepts, fits] = [ajv.compile(input), ajv.compile(output)];
-  let ran = 0;
-  await fc.assert(
-    fc.asyncProperty(fine, async (given) => {
-      if (!accepts(given)) return;
-      ran += 1;
-      const answer = await post('/actions/school/found-school-action', given);
-      if (answer.status !== 200 || !fits(answer.body['data'])) throw new Error(JSON.stringify(answer.body));
-    }),
-    // Few of the generated inputs are valid.
-    { seed: SEED, numRuns: 500 },
-  );
-  t.true(ran > 0);
 });

@@ -19,14 +19,16 @@ import type { Permission, Person } from '../access/platform.ts';
 import { request, serve } from '../access/serve.ts';
 import type { Answer } from '../access/serve.ts';
 import { SEED } from '../harness/seed.ts';
-import { run } from '../package/run.ts';
-import { ROOT } from '../package/manifest.ts';
 import { authOf } from './api.ts';
 import { schoolActions } from './school-actions.ts';
 
 // Each ava worker is a process with its own folder, so no other test writes here.
 process.env['TMPDIR'] = await mkdtemp(join(tmpdir(), 'route-bodies-'));
 test.after.always(async () => rm(tmpdir(), { recursive: true }));
+
+const JSON_TYPE = { 'content-type': 'application/json' };
+const FORM = { 'content-type': 'application/x-www-form-urlencoded' };
+const MULTIPART = { 'content-type': 'multipart/form-data; boundary=x' };
 
 type Send = (init: RequestInit, path?: string) => Promise<Answer>;
 
@@ -77,14 +79,14 @@ async function describe({ filepath, mimetype, originalFilename, size }: Uploaded
 }
 
 function json(body: string): RequestInit {
-  return { body, headers: { 'content-type': 'application/json' } };
+  return { body, headers: JSON_TYPE };
 }
 
 /** A multipart body of literal parts. */
 function multipart(...parts: readonly string[]): RequestInit {
   return {
     body: `${parts.map((part) => `--x\r\n${part}\r\n`).join('')}--x--\r\n`,
-    headers: { 'content-type': 'multipart/form-data; boundary=x' },
+    headers: MULTIPART,
   };
 }
 
@@ -105,27 +107,25 @@ async function filesAreRemoved(t: ExecutionContext): Promise<void> {
   t.deepEqual(await readdir(tmpdir()), []);
 }
 
-test.serial('a JSON body is ctx.request.body, and its text ctx.request.rawBody', async (t) => {
-  const { send } = await startHost(t);
-  for (const [body, type] of [
-    ['{"name":"Hill","grades":[1,2]}', 'application/json'],
-    ['[{"op":"remove"}]', 'application/json-patch+json; charset=utf-8'],
-    ['7', 'application/json'],
-  ] as const) {
-    for (const method of ['POST', 'PUT', 'PATCH']) {
+test.serial(
+  'a JSON body or the fields of a form are ctx.request.body, and the text ctx.request.rawBody',
+  async (t) => {
+    const { send } = await startHost(t);
+    for (const [body, type, method] of [
+      ['{"name":"Hill","grades":[1,2]}', 'application/json', 'POST'],
+      ['[{"op":"remove"}]', 'application/json-patch+json; charset=utf-8', 'PATCH'],
+      ['7', 'application/json', 'PUT'],
+    ] as const) {
       const answer = await send({ method, body, headers: { 'content-type': type } });
       t.is(answer.status, 200, body);
       t.like(answer.body, { body: JSON.parse(body), rawBody: body });
     }
-  }
-});
-
-test.serial('the fields of a form are ctx.request.body', async (t) => {
-  const { send } = await startHost(t);
-  t.deepEqual((await send(json('[1]'), '/nested/echo')).body, { body: [1] }, 'in a nested router too');
-  const { body } = await send({ body: new URLSearchParams('a=%C3%A4+b&tag=1&tag=2&x.y=3&of[name]=4') });
-  t.deepEqual(body['body'], { a: 'ä b', tag: ['1', '2'], 'x.y': '3', of: { name: '4' } });
-});
+    t.deepEqual((await send(json('[1]'), '/nested/echo')).body, { body: [1] }, 'in a nested router too');
+    const rawBody = 'a=%C3%A4+b&tag=1&tag=2&x.y=3&of[name]=4';
+    const { body } = await send({ body: rawBody, headers: FORM });
+    t.like(body, { body: { a: 'ä b', tag: ['1', '2'], 'x.y': '3', of: { name: '4' } }, rawBody });
+  },
+);
 
 test.serial('a multipart body: the fields and files, which are removed after the response', async (t) => {
   const { send } = await startHost(t);
@@ -152,7 +152,7 @@ test.serial(
   'the files of a field are in the order of the form, however long each takes to be written',
   async (t) => {
     const { send } = await startHost(t);
-    for (let round = 0; round < 120; round += 1) {
+    for (let round = 0; round < 20; round += 1) {
       const form = new FormData();
       const sizes = [70_000, 1, 70_001, 2, 70_002, 3, 4, 5];
       for (const size of sizes) form.append('photo', new Blob(['p'.repeat(size)]), `${size}.png`);
@@ -198,111 +198,36 @@ test.serial('a transfer encoding of a part is decoded, and an unknown one is 400
   t.is(status, 400);
 });
 
-const refused: [what: string, init: RequestInit, status: number, message: string][] = [
-  ['broken JSON', json('{"a":'), 400, 'The body is not valid JSON.'],
+const MALFORMED = 'The body is not valid multipart/form-data.';
+
+const refused: readonly [init: RequestInit, status: number, message: string][] = [
+  [json('{"a":'), 400, 'The body is not valid JSON.'],
+  [json('{"a":1,"a":2}'), 400, 'An object of the body contains a duplicate member.'],
+  [json('{"__proto__":{"a":1}}'), 400, 'The body is not valid JSON.'],
+  [{ body: new Uint8Array([0x22, 0xff, 0x22]), headers: JSON_TYPE }, 400, 'The body is not UTF-8.'],
+  [json(String.raw`["\u0000"]`), 400, 'The body contains a NUL character.'],
+  [json(`"${'x'.repeat(1000)}"`), 413, 'The body is larger than 1000 bytes.'],
   [
-    'JSON with a duplicate member',
-    json('{"a":1,"a":2}'),
-    400,
-    'An object of the body contains a duplicate member.',
-  ],
-  ['JSON that reaches for a prototype', json('{"__proto__":{"a":1}}'), 400, 'The body is not valid JSON.'],
-  [
-    'JSON that is not UTF-8',
-    { body: new Uint8Array([0x22, 0xff, 0x22]), headers: { 'content-type': 'application/json' } },
-    400,
-    'The body is not UTF-8.',
-  ],
-  ['a NUL', json(String.raw`["\u0000"]`), 400, 'The body contains a NUL character.'],
-  ['JSON above the limit', json(`"${'x'.repeat(1000)}"`), 413, 'The body is larger than 1000 bytes.'],
-  [
-    'a form above the limit',
-    { body: new URLSearchParams({ a: 'x'.repeat(1000) }) },
-    413,
-    'The body is larger than 1000 bytes.',
-  ],
-  [
-    'a form of too many fields',
-    { body: Array.from({ length: 101 }, (_, index) => `a${index}`).join('&'), headers: FORM() },
-    413,
-    'The body has more than 100 fields.',
-  ],
-  [
-    'a form with one field repeated too often',
-    { body: 'a&'.repeat(150), headers: FORM() },
-    413,
-    'The body has more than 100 fields.',
-  ],
-  [
-    'gzip',
-    {
-      body: new Uint8Array(gzipSync('{}')),
-      headers: { 'content-type': 'application/json', 'content-encoding': 'gzip' },
-    },
+    { body: gzipSync('{}'), headers: { ...JSON_TYPE, 'content-encoding': 'gzip' } },
     415,
     'The body must not be compressed.',
   ],
-  [
-    'a multipart body that is cut off',
-    { body: '--x\r\nContent-Disp', headers: { 'content-type': 'multipart/form-data; boundary=x' } },
-    400,
-    'The body is not valid multipart/form-data.',
-  ],
-  [
-    'a multipart body that is cut off in a file',
-    {
-      body: `--x\r\n${file('a', 'x')}`,
-      headers: { 'content-type': 'multipart/form-data; boundary=x' },
-    },
-    400,
-    'The body is not valid multipart/form-data.',
-  ],
-  [
-    'a multipart body without a boundary',
-    { body: 'x', headers: { 'content-type': 'multipart/form-data' } },
-    400,
-    'The body is not valid multipart/form-data.',
-  ],
-  [
-    'a part without a name',
-    multipart('Content-Disposition: form-data\r\n\r\nx'),
-    400,
-    'The body is not valid multipart/form-data.',
-  ],
-  [
-    'a part named __proto__',
-    multipart(field('__proto__', 'x')),
-    400,
-    'The body is not valid multipart/form-data.',
-  ],
-  [
-    'too many files',
-    multipart(file('a', '1'), file('b', '2'), file('c', '3')),
-    413,
-    'The body has more than 2 files.',
-  ],
-  [
-    'too many fields',
-    multipart(...Array.from({ length: 101 }, (_, index) => field(`a${index}`, ''))),
-    413,
-    'The body has more than 100 fields.',
-  ],
-  [
-    'fields that are too large',
-    multipart(field('a', 'x'.repeat(1001))),
-    413,
-    'The body has fields of more than 1000 bytes.',
-  ],
-  [
-    'files that are too large',
-    multipart(file('a', 'x'.repeat(20_000))),
-    413,
-    'The body is larger than 20000 bytes.',
-  ],
+  [{ body: `a=${'x'.repeat(1000)}`, headers: FORM }, 413, 'The body is larger than 1000 bytes.'],
+  [{ body: numbered(101).join('&'), headers: FORM }, 413, 'The body has more than 100 fields.'],
+  [{ body: 'a&'.repeat(150), headers: FORM }, 413, 'The body has more than 100 fields.'],
+  [{ body: '--x\r\nContent-Disp', headers: MULTIPART }, 400, MALFORMED],
+  [{ body: `--x\r\n${file('a', 'x')}`, headers: MULTIPART }, 400, MALFORMED],
+  [{ body: 'x', headers: { 'content-type': 'multipart/form-data' } }, 400, MALFORMED],
+  [multipart('Content-Disposition: form-data\r\n\r\nx'), 400, MALFORMED],
+  [multipart(field('__proto__', 'x')), 400, MALFORMED],
+  [multipart(file('a', '1'), file('b', '2'), file('c', '3')), 413, 'The body has more than 2 files.'],
+  [multipart(...numbered(101).map((name) => field(name, ''))), 413, 'The body has more than 100 fields.'],
+  [multipart(field('a', 'x'.repeat(1001))), 413, 'The body has fields of more than 1000 bytes.'],
+  [multipart(file('a', 'x'.repeat(20_000))), 413, 'The body is larger than 20000 bytes.'],
 ];
 
-function FORM(): Record<string, string> {
-  return { 'content-type': 'application/x-www-form-urlencoded' };
+function numbered(count: number): string[] {
+  return Array.from({ length: count }, (_, index) => `a${index}`);
 }
 
 test.serial('an invalid body is a problem, and leaves no file', async (t) => {
@@ -310,11 +235,11 @@ test.serial('an invalid body is a problem, and leaves no file', async (t) => {
     bodyLimit: 1000,
     uploads: { bodyLimit: 20_000, maxFiles: 2 },
   });
-  for (const [what, init, status, message] of refused) {
+  for (const [init, status, message] of refused) {
     const answer = await send(init);
-    t.is(answer.status, status, what);
-    t.is(answer.type, 'application/problem+json; charset=utf-8', what);
-    t.like(answer.body, { code: 'body_invalid', message }, what);
+    t.is(answer.status, status, message);
+    t.is(answer.type, 'application/problem+json; charset=utf-8');
+    t.like(answer.body, { code: 'body_invalid', message });
   }
   t.is((await send(json('{"still":"there"}'))).status, 200);
   await filesAreRemoved(t);
@@ -335,8 +260,7 @@ async function* endlessHeader(): AsyncGenerator<Uint8Array<ArrayBuffer>> {
 }
 
 function stream(chunks: AsyncIterable<Uint8Array<ArrayBuffer>>): RequestInit & { duplex: 'half' } {
-  const headers = { 'content-type': 'multipart/form-data; boundary=x' };
-  return { body: ReadableStream.from(chunks), headers, duplex: 'half' };
+  return { body: ReadableStream.from(chunks), headers: MULTIPART, duplex: 'half' };
 }
 
 test.serial('a multipart body of unknown length has the same limit', async (t) => {
@@ -349,22 +273,21 @@ test.serial('a multipart body of unknown length has the same limit', async (t) =
   await filesAreRemoved(t);
 });
 
-test.serial('files are removed when the handler throws', async (t) => {
-  const { send } = await startHost(t);
-  t.is((await send(multipart(file('a', 'x')), '/broken')).status, 500);
-  await filesAreRemoved(t);
-});
-
-test.serial('a disk that cannot store a file is a 500', async (t) => {
-  const { send, log } = await startHost(t);
-  const folder = process.env['TMPDIR'];
-  process.env['TMPDIR'] = join(tmpdir(), 'nowhere');
-  const { body, status } = await send(multipart(file('a', 'x')));
-  process.env['TMPDIR'] = folder;
-  t.is(status, 500);
-  t.is(body['code'], 'internal_error');
-  t.is(log.length, 1);
-});
+test.serial(
+  'files are removed when the handler throws, and a disk that cannot store one is a 500',
+  async (t) => {
+    const { send, log } = await startHost(t);
+    t.is((await send(multipart(file('a', 'x')), '/broken')).status, 500);
+    await filesAreRemoved(t);
+    const folder = process.env['TMPDIR'];
+    process.env['TMPDIR'] = join(tmpdir(), 'nowhere');
+    const { body, status } = await send(multipart(file('a', 'x')));
+    process.env['TMPDIR'] = folder;
+    t.is(status, 500);
+    t.is(body['code'], 'internal_error');
+    t.is(log.length, 2);
+  },
+);
 
 test.serial('files are removed when the caller disconnects', async (t) => {
   const { origin, token, log } = await startHost(t);
@@ -377,7 +300,7 @@ test.serial('files are removed when the caller disconnects', async (t) => {
       await new Promise(() => {});
     })(),
   );
-  const headers = { 'content-type': 'multipart/form-data; boundary=x', authorization: `Bearer ${token}` };
+  const headers = { ...MULTIPART, authorization: `Bearer ${token}` };
   const init = { method: 'POST', body, headers, duplex: 'half', signal: disconnecting.signal } as RequestInit;
   await t.throwsAsync(fetch(`${origin}/api/v1/echo`, init), { name: 'AbortError' });
   await filesAreRemoved(t);
@@ -411,7 +334,7 @@ test.serial('no body is read without a token, and actions read their own body', 
   const items = Array.from({ length: 10 }, (_, index) => ({ input: { name: `School ${index}` } }));
   const bulk = await send(json(JSON.stringify({ items })), '/actions/school/create-school-action/bulk');
   t.is(bulk.status, 200, 'a bulk has its own limit');
-  const wrong = await send({ body: 'a=b', headers: FORM() }, '/actions/school/create-school-action');
+  const wrong = await send({ body: 'a=b', headers: FORM }, '/actions/school/create-school-action');
   t.is(wrong.status, 415);
 });
 
@@ -421,38 +344,21 @@ test.serial('any multipart body is answered with a status below 500', async (t) 
     uploads: { bodyLimit: 5000, maxFiles: 3 },
   });
   const piece = fc.constantFrom(
-    '--x',
-    '--x--',
-    '\r\n',
-    '\r',
-    '\n',
-    ': ',
-    'x',
-    '',
-    '\0',
-    'ä',
-    '"',
-    ';',
-    '=',
-    '\r\n\r\n',
+    ...['--x', '--x--', '\r\n', '\r', '\n', ': ', 'x', '', '\0', 'ä', '"', ';', '=', '\r\n\r\n'],
     'y'.repeat(1200),
     'Content-Disposition: form-data; name="a"',
     'Content-Disposition: form-data; name="b"; filename="c"',
     'Content-Disposition: form-data; name="d"; filename=""',
     'Content-Disposition: attachment; filename*=x',
     'Content-Type: text/plain',
-    'Content-Type: ',
     'Content-Transfer-Encoding: base64',
     'Content-Transfer-Encoding: quoted-printable',
     'name="constructor"',
     field('e', 'f'),
     file('g', 'h'),
   );
-  const type = fc.constantFrom(
-    ...['boundary=x', 'boundary="x"', 'boundary=', 'boundary="', 'Boundary=x; charset=x', ''].map(
-      (end) => `multipart/form-data; ${end}`,
-    ),
-  );
+  const ends = ['boundary=x', 'boundary="x"', 'boundary=', 'boundary="', 'Boundary=x; charset=x', ''];
+  const type = fc.constantFrom(...ends.map((end) => `multipart/form-data; ${end}`));
   const statuses = new Set<number>();
   await fc.assert(
     fc.asyncProperty(
@@ -466,42 +372,10 @@ test.serial('any multipart body is answered with a status below 500', async (t) 
         if (status >= 500) throw new Error(String(status));
       },
     ),
-    { seed: SEED, numRuns: 1000 },
+    { seed: SEED, numRuns: 300 },
   );
   for (const expected of [200, 400]) t.true(statuses.has(expected), String(expected));
   await filesAreRemoved(t);
   t.deepEqual(log, []);
   t.deepEqual(errors, []);
-});
-
-test('the multipart parser is loaded by the first route that takes a body', async (t) => {
-  const program = `
-    import { registerHooks } from 'node:module';
-    const loaded = [];
-    registerHooks({ load: (url, context, next) => (loaded.push(url), next(url, context)) });
-    const { createApiRouter, createAuthServer } = await import('koa-gatehouse');
-    const { memoryStorage } = await import('koa-gatehouse/adapters/memory');
-    const users = { authenticate: async () => undefined, find: async () => undefined, permissions: async () => [] };
-    const auth = await createAuthServer({ issuer: 'http://localhost:3000', users, storage: memoryStorage() });
-    const api = createApiRouter({ auth });
-    api.get('/schools', () => {});
-    api.routes();
-    const isLoaded = () => loaded.some((url) => url.includes('/formidable/'));
-    await new Promise((resolve) => setTimeout(resolve, 100));
-    console.log(isLoaded());
-    api.post('/schools', () => {});
-    while (!isLoaded()) await new Promise(setImmediate);
-    console.log(isLoaded());
-    await auth.close();
-  `;
-  const words = ['--conditions=gatehouse:source', '--input-type=module', '--eval', program];
-  const { code, errors, output } = await run(process.execPath, words, ROOT);
-  t.is(code, 0, errors);
-  t.is(
-    output
-      .split('\n')
-      .filter((line) => /^(true|false)$/.test(line))
-      .join(),
-    'false,true',
-  );
 });

@@ -31,6 +31,16 @@ async function refused(
   return error;
 }
 
+const JSON_TYPE = { 'content-type': 'application/json' };
+
+function responding(
+  status: number,
+  headers: Record<string, string>,
+  body: string | Uint8Array = '',
+): RequestListener {
+  return (_request, response) => void response.writeHead(status, headers).end(body);
+}
+
 /** Fetches from a server that answers with a listener, and expects it to be refused. */
 async function refusedFrom(
   t: ExecutionContext,
@@ -79,20 +89,15 @@ test('says to the server who asks, and for what, without credentials', async (t)
 });
 
 test('refuses URLs that are not https, or that contain credentials, a fragment or a final dot', async (t) => {
-  for (const url of [
+  const schemes = [
     'http://apps.example/app.json',
     'ftp://apps.example/',
     'file:///etc/passwd',
     'data:application/json,{}',
-    'https://user@apps.example/',
-    'https://user:secret@apps.example/',
-    'https://apps.example/#part',
-    'https://apps.example/#',
-    'https://apps.example./',
-    '/app.json',
-    'https://',
-    '',
-  ]) {
+  ];
+  const user = ['https://user@apps.example/', 'https://user:secret@apps.example/'];
+  const host = ['https://apps.example/#part', 'https://apps.example/#', 'https://apps.example./'];
+  for (const url of [...schemes, ...user, ...host, '/app.json', 'https://', '']) {
     await refused(t, fetchOnLoopback(url, KILOBYTES_5), 'url');
   }
 });
@@ -107,46 +112,11 @@ test('refuses addresses that are not public, in every notation', async (t) => {
     isPublic: isPublicAddress,
     ca: undefined,
   });
-  for (const host of [
-    '127.0.0.1',
-    '127.1',
-    '2130706433',
-    '0x7f000001',
-    '0x7f.0.0.1',
-    '0177.0.0.1',
-    '0',
-    '0.0.0.0',
-    '10.0.0.1',
-    '012.0.0.1',
-    '100.64.0.1',
-    '169.254.169.254',
-    '172.16.0.1',
-    '192.168.1.1',
-    '198.18.0.1',
-    '224.0.0.1',
-    '255.255.255.255',
-    '[::]',
-    '[::1]',
-    '[::ffff:127.0.0.1]',
-    '[::ffff:7f00:1]',
-    '[::ffff:8.8.8.8]',
-    '[::127.0.0.1]',
-    '[64:ff9b::127.0.0.1]',
-    '[64:ff9b:1::1]',
-    '[2001::1]',
-    '[2001:db8::1]',
-    '[2002:7f00:1::]',
-    '[3fff::1]',
-    '[5f00::1]',
-    '[fc00::1]',
-    '[fd12:3456::1]',
-    '[fe80::1]',
-    '[fec0::1]',
-    '[ff02::1]',
-    '[100::1]',
-    '１２７.0.0.1',
-    '127。0。0。1',
-  ]) {
+  const ipv4 = `127.0.0.1 127.1 2130706433 0x7f.0.0.1 0177.0.0.1 0 １２７.0.0.1 127。0。0。1 10.0.0.1 100.64.0.1
+    169.254.169.254 172.16.0.1 192.168.1.1 198.18.0.1 224.0.0.1 255.255.255.255`;
+  const ipv6 = `[::] [::1] [::ffff:127.0.0.1] [::ffff:8.8.8.8] [::127.0.0.1] [64:ff9b::127.0.0.1] [64:ff9b:1::1]
+    [2001::1] [2001:db8::1] [2002:7f00:1::] [3fff::1] [5f00::1] [fc00::1] [fe80::1] [fec0::1] [ff02::1] [100::1]`;
+  for (const host of `${ipv4} ${ipv6}`.split(/\s+/)) {
     await refused(t, fetch(`https://${host}/app.json`, KILOBYTES_5), 'no_public_address');
   }
   // Addresses are not resolved.
@@ -167,16 +137,10 @@ test('one answer for a name without an address, with a private one, and for a fa
     () => Promise.reject(new Error('ENOTFOUND')),
   ];
   const errors = await Promise.all(
-    answers.map(async (resolve) =>
-      refused(
-        t,
-        createPublicFetch({ resolve, isPublic: isPublicAddress, ca: undefined })(
-          'https://apps.example/',
-          KILOBYTES_5,
-        ),
-        'no_public_address',
-      ),
-    ),
+    answers.map(async (resolve) => {
+      const fetch = createPublicFetch({ resolve, isPublic: isPublicAddress, ca: undefined });
+      return refused(t, fetch('https://apps.example/', KILOBYTES_5), 'no_public_address');
+    }),
   );
   t.is(new Set(errors.map(({ message }) => message)).size, 1);
 });
@@ -217,48 +181,32 @@ test('connects to the public ones of several addresses alone', async (t) => {
 
 test('does not follow redirects', async (t) => {
   await using target = await servePublic(json({}));
-  for (const status of [301, 302, 303, 307, 308]) {
-    await refusedFrom(
-      t,
-      (_request, response) => response.writeHead(status, { location: `${target.origin}/` }).end(),
-      'redirect',
-      { status },
-    );
-  }
+  for (const status of [301, 302, 303, 307, 308])
+    await refusedFrom(t, responding(status, { location: `${target.origin}/` }), 'redirect', { status });
   t.is(target.connections(), 0);
 });
 
 test('refuses every status but 200', async (t) => {
   for (const status of [201, 204, 206, 400, 404, 410, 500]) {
-    await refusedFrom(
-      t,
-      (_request, response) =>
-        response.writeHead(status, { 'content-type': 'application/json' }).end(status === 204 ? '' : '{}'),
-      'status',
-      { status },
-    );
+    await refusedFrom(t, responding(status, JSON_TYPE, status === 204 ? '' : '{}'), 'status', { status });
   }
 });
 
 test('refuses what is not JSON', async (t) => {
-  for (const type of ['text/html', 'text/plain', 'application/jsonp', 'application/json-seq', ''])
-    await refusedFrom(
-      t,
-      (_request, response) => response.writeHead(200, type === '' ? {} : { 'content-type': type }).end('{}'),
-      'content_type',
-    );
-  for (const body of ['', '<html>', '{"a":1,"a":2}', '{"a":"\\u0000"}', '"\\ud800"', '['.repeat(2000)])
-    await refusedFrom(
-      t,
-      (_request, response) => response.setHeader('content-type', 'application/json').end(body),
-      'not_json',
-    );
-  await refusedFrom(
-    t,
-    (_request, response) =>
-      response.setHeader('content-type', 'application/json').end(Buffer.from([0x22, 0xff, 0x22])),
-    'not_json',
-  );
+  for (const type of ['text/html', 'text/plain', 'application/jsonp', 'application/json-seq'])
+    await refusedFrom(t, responding(200, { 'content-type': type }, '{}'), 'content_type');
+  await refusedFrom(t, responding(200, {}, '{}'), 'content_type');
+  const notUtf8 = Buffer.from([0x22, 0xff, 0x22]);
+  for (const body of [
+    '',
+    '<html>',
+    '{"a":1,"a":2}',
+    '{"a":"\\u0000"}',
+    '"\\ud800"',
+    '['.repeat(2000),
+    notUtf8,
+  ])
+    await refusedFrom(t, responding(200, JSON_TYPE, body), 'not_json');
 });
 
 /** Sends zeros until the other side closes the connection or a gigabyte is sent. */
@@ -293,9 +241,7 @@ const fetch100: PublicFetch = async (url) => fetchOnLoopback(url, { maxBytes: 10
 
 test('refuses a document that announces or has one byte more than is allowed', async (t) => {
   const exact = JSON.stringify('x'.repeat(98));
-  await using server = await servePublic((_request, response) =>
-    response.setHeader('content-type', 'application/json').end(exact),
-  );
+  await using server = await servePublic(responding(200, JSON_TYPE, exact));
   t.is((await fetch100(server.origin, KILOBYTES_5)).value, 'x'.repeat(98));
   await refusedFrom(t, json('x'.repeat(99)), 'too_large', { fetch: fetch100 });
   await refusedFrom(
@@ -316,10 +262,7 @@ test('refuses compressed documents, so that nothing is decompressed', async (t) 
   for (const encoding of ['gzip', 'br', 'deflate', 'zstd', 'x-gzip'])
     await refusedFrom(
       t,
-      (_request, response) =>
-        response
-          .writeHead(200, { 'content-type': 'application/json', 'content-encoding': encoding })
-          .end(bomb),
+      responding(200, { ...JSON_TYPE, 'content-encoding': encoding }, bomb),
       'content_encoding',
     );
 });
@@ -373,11 +316,8 @@ test.serial('ends in time when the resolver, the handshake, the head or the body
 test('refuses a certificate that is not trusted, or of another host', async (t) => {
   await using server = await servePublic(json({}));
   const trusting = loopbackNetwork();
-  await refused(
-    t,
-    createPublicFetch({ ...trusting, ca: undefined })(server.origin, KILOBYTES_5),
-    'certificate',
-  );
+  const fetch = createPublicFetch({ ...trusting, ca: undefined });
+  await refused(t, fetch(server.origin, KILOBYTES_5), 'certificate');
   await refused(t, fetchOnLoopback(server.at('other.example'), KILOBYTES_5), 'certificate');
   t.deepEqual(server.requests, []);
   t.true(CERTIFICATE.startsWith('-----BEGIN CERTIFICATE-----'));
