@@ -43,21 +43,22 @@ export function createSchools(): Schools {
     ['2', 'Lake School'],
   ]);
   const ran: string[] = [];
-  const common = { gate, type: 'school', output: School } as const;
+  const common = { gate, type: 'school', mcp: true, output: School } as const;
+  const ofType = { ...common, level: 'collection', input: z.object({}) } as const;
+  const ofSchool = { ...common, level: 'instance', input: z.object({}) } as const;
+  const input = z.object({ name: Name });
   return {
     all,
     ran,
     actions: [
       defineAction({
-        ...common,
+        ...ofSchool,
         name: 'rename-school-action',
-        level: 'instance',
         title: 'Rename a school',
         description: 'Gives a school another name.',
         permission: 'edit_schools',
-        mcp: true,
         idempotent: true,
-        input: z.object({ name: Name }),
+        input,
         run({ id, input: { name } }) {
           ran.push('rename');
           if (!all.has(id))
@@ -67,14 +68,11 @@ export function createSchools(): Schools {
         },
       }),
       defineAction({
-        ...common,
+        ...ofType,
         name: 'list-action',
-        level: 'collection',
         title: 'List schools',
         permission: 'view_schools',
-        mcp: true,
         readOnly: true,
-        input: z.object({}),
         output: z.array(School),
         run() {
           ran.push('list');
@@ -82,14 +80,13 @@ export function createSchools(): Schools {
         },
       }),
       defineAction({
-        ...common,
+        ...ofType,
         name: 'create-school-action',
-        level: 'collection',
         title: 'Create a school',
         permission: 'edit_schools',
         mcp: 'create_school',
         destructive: false,
-        input: z.object({ name: Name }),
+        input,
         run({ input: { name } }) {
           ran.push('create');
           const id = String(all.size + 1);
@@ -98,13 +95,10 @@ export function createSchools(): Schools {
         },
       }),
       defineAction({
-        ...common,
+        ...ofSchool,
         name: 'close-school-action',
-        level: 'instance',
         title: 'Close a school',
         permission: 'close_schools',
-        mcp: true,
-        input: z.object({}),
         run({ id, principal }) {
           ran.push('close');
           gate.authorize(principal, 'manage_schools');
@@ -112,24 +106,20 @@ export function createSchools(): Schools {
         },
       }),
       defineAction({
-        ...common,
+        ...ofType,
         name: 'break-action',
-        level: 'collection',
         title: 'Fail',
         permission: 'view_schools',
-        mcp: true,
-        input: z.object({}),
         run() {
           throw new Error('the password is hunter2');
         },
       }),
       defineAction({
-        ...common,
+        ...ofSchool,
         name: 'hide-school-action',
-        level: 'instance',
         title: 'Hide a school',
         permission: 'edit_schools',
-        input: z.object({}),
+        mcp: false,
         run: ({ id }) => ({ id, name: 'hidden' }),
       }),
     ],
@@ -268,8 +258,15 @@ export const GENERATIONS: readonly (readonly [string, VersionNegotiationMode])[]
   ['2025-11-25', 'legacy'],
 ];
 
+interface Message {
+  readonly jsonrpc: string;
+  readonly id: number;
+  readonly method: string;
+  readonly params: { readonly _meta: object };
+}
+
 /** The body of a request of the revision 2026-07-28. */
-export function message(method: string, params: object = {}, version = '2026-07-28'): object {
+export function message(method: string, params: object = {}, version = '2026-07-28'): Message {
   return {
     jsonrpc: '2.0',
     id: 1,

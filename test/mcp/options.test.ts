@@ -36,30 +36,23 @@ const remedy = (url: string): string =>
   `resource: name the endpoint in the option resources of createAuthServer(), so that tokens can be issued for it: resources: { '${url}': { name: 'Schools for agents', scopes: { ... } } }`;
 
 test('an endpoint that the option resources does not name is a ConfigError with the remedy', async (t) => {
-  for (const resources of [undefined, {}, { [`${ISSUER}/mcp/`]: {} }]) {
-    const auth = await serverWith(resources);
-    await t.throwsAsync(createMcpEndpoint({ auth, actions }), {
-      instanceOf: ConfigError,
-      message: remedy(`${ISSUER}/mcp`),
-    });
+  const [ofMcp, below] = [{ [`${ISSUER}/mcp`]: {} }, { [`${ISSUER}/auth/mcp`]: {} }];
+  const elsewhere = { 'https://agents.example/tools': {} };
+  for (const [resources, options, missing, issuer] of [
+    [undefined, {}, `${ISSUER}/mcp`],
+    [{}, {}, `${ISSUER}/mcp`],
+    [{ [`${ISSUER}/mcp/`]: {} }, {}, `${ISSUER}/mcp`],
+    [ofMcp, { path: '/tools' }, `${ISSUER}/tools`],
+    // The default API: its tokens would be those of /api/v1.
+    [ofMcp, { path: '/mcp', resource: ISSUER }, ISSUER],
+    [below, {}, undefined, `${ISSUER}/auth`],
+    [elsewhere, { resource: 'https://agents.example/tools' }, undefined],
+  ] as const) {
+    const auth = await serverWith(resources, issuer);
+    const creating = createMcpEndpoint({ auth, actions, ...options });
+    if (missing === undefined) await t.notThrowsAsync(creating);
+    else await t.throwsAsync(creating, { instanceOf: ConfigError, message: remedy(missing) });
   }
-  const auth = await serverWith({ [`${ISSUER}/mcp`]: {} });
-  await t.throwsAsync(createMcpEndpoint({ auth, actions, path: '/tools' }), {
-    message: remedy(`${ISSUER}/tools`),
-  });
-  // The default API: its tokens would be those of /api/v1.
-  await t.throwsAsync(createMcpEndpoint({ auth, actions, path: '/mcp', resource: ISSUER }), {
-    message: remedy(ISSUER),
-  });
-});
-
-test('the endpoint is below the issuer, or at the path of its resource', async (t) => {
-  const below = await serverWith({ [`${ISSUER}/auth/mcp`]: {} }, `${ISSUER}/auth`);
-  await t.notThrowsAsync(createMcpEndpoint({ auth: below, actions }));
-  const elsewhere = await serverWith({ 'https://agents.example/tools': {} });
-  await t.notThrowsAsync(
-    createMcpEndpoint({ auth: elsewhere, actions, resource: 'https://agents.example/tools' }),
-  );
 });
 
 test('a server that admits no agents is warned about at the start, with the line to add', async (t) => {
@@ -115,40 +108,42 @@ test('actions and limits with a storage that cannot store them are refused by na
 
 test('a wrong option is a ConfigError that names it', async (t) => {
   const auth = await serverWith({ [`${ISSUER}/mcp`]: {} });
-  const cases: [object, string][] = [
+  const tools = [plain('close-action', { mcp: 'close' }), plain('shut-action', { mcp: 'close' })];
+  const path = "give a path with a leading and no trailing slash, such as '/mcp'";
+  for (const [option, text, value] of [
     [
-      { actions: [plain('close-action')] },
-      'actions: none of them is a tool: set mcp: true in the definitions of those that agents may run',
+      'actions',
+      'none of them is a tool: set mcp: true in the definitions of those that agents may run',
+      [plain('close-action')],
     ],
-    [{ actions: 'all' }, 'actions: list the actions in an array: [defineAction({ ... })]'],
+    ['actions', 'list the actions in an array: [defineAction({ ... })]', 'all'],
     [
-      { actions: [plain('close-action', { mcp: 'close' }), plain('shut-action', { mcp: 'close' })] },
-      "actions: school/close-action and school/shut-action are both the tool close: give one another name, such as mcp: 'school_close'",
+      'actions',
+      "school/close-action and school/shut-action are both the tool close: give one another name, such as mcp: 'school_close'",
+      tools,
     ],
-    [{ path: 'mcp' }, "path: give a path with a leading and no trailing slash, such as '/mcp'"],
-    [{ path: '/mcp/' }, "path: give a path with a leading and no trailing slash, such as '/mcp'"],
-    [{ bodyLimit: 0 }, 'bodyLimit: give a whole number of at least 1'],
-    [{ version: '' }, 'version: give a text, or leave it out'],
-    [{ instructions: 5 }, 'instructions: give a text, or leave it out'],
-    [{ origins: 'https://app.example' }, 'origins: give an array of strings'],
+    ['path', path, 'mcp'],
+    ['path', path, '/mcp/'],
+    ['bodyLimit', 'give a whole number of at least 1', 0],
+    ['version', 'give a text, or leave it out', ''],
+    ['instructions', 'give a text, or leave it out', 5],
+    ['origins', 'give an array of strings', 'https://app.example'],
+    ['origins', 'give origins without a path, such as https://app.example', ['https://app.example/']],
     [
-      { origins: ['https://app.example/'] },
-      'origins: give origins without a path, such as https://app.example',
+      'hosts',
+      'give names of hosts in lower case and without ports, such as internal.example',
+      ['internal.example:80'],
     ],
     [
-      { hosts: ['internal.example:80'] },
-      'hosts: give names of hosts in lower case and without ports, such as internal.example',
+      'host',
+      'there is no such option; did you mean hosts? The options are auth, actions, path, resource, limits, bodyLimit, origins, hosts, instructions, version',
+      'a',
     ],
-    [
-      { host: 'a' },
-      'host: there is no such option; did you mean hosts? The options are auth, actions, path, resource, limits, bodyLimit, origins, hosts, instructions, version',
-    ],
-    [{ auth: {} }, 'auth: pass the server that createAuthServer() resolved to'],
-  ];
-  for (const [options, text] of cases) {
-    await t.throwsAsync(createMcpEndpoint({ auth, actions, ...options }), {
+    ['auth', 'pass the server that createAuthServer() resolved to', {}],
+  ] as const) {
+    await t.throwsAsync(Reflect.apply(createMcpEndpoint, undefined, [{ auth, actions, [option]: value }]), {
       instanceOf: ConfigError,
-      message: text,
+      message: `${option}: ${text}`,
     });
   }
 });

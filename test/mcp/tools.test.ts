@@ -60,60 +60,41 @@ for (const [revision, mode] of GENERATIONS) {
     t.deepEqual(listed.content, [{ type: 'text', text: JSON.stringify(data) }]);
   });
 
-  test(`${revision}: mistakes in the arguments are a result that says where each is`, async (t) => {
+  test(`${revision}: mistakes in the arguments, and the error of an action, are a result that says what is wrong`, async (t) => {
     const server = await startAgentServer(t);
     const client = await connect(t, server, await server.token(), mode);
-    const cases: [string, Record<string, unknown>, string[]][] = [
+    const wrongId = '#/id: An id has 1 to 255 characters, and no control characters.';
+    const unknown = (name: string, names: string) =>
+      `#/${name}: There is no such argument; the arguments are ${names}, idempotencyKey.`;
+    for (const [name, given, ...mistakes] of [
       [
         'rename_school',
         { id: '1', input: { name: '' } },
-        ['#/input/name: Give 1 to 100 characters on one line.'],
+        '#/input/name: Give 1 to 100 characters on one line.',
       ],
-      [
-        'rename_school',
-        { input: { name: 'Dale' } },
-        ['#/id: An id has 1 to 255 characters, and no control characters.'],
-      ],
+      ['rename_school', { input: { name: 'Dale' } }, wrongId],
       [
         'rename_school',
         { id: 'a\u0001', name: 'Dale', idempotencyKey: 'ä' },
-        [
-          '#/name: There is no such argument; the arguments are id, input, idempotencyKey.',
-          '#/id: An id has 1 to 255 characters, and no control characters.',
-          '#/idempotencyKey: Send 1 to 255 visible ASCII characters, such as a UUID.',
-        ],
+        unknown('name', 'id, input'),
+        wrongId,
+        '#/idempotencyKey: Send 1 to 255 visible ASCII characters, such as a UUID.',
       ],
-      [
-        'create_school',
-        { id: '1', input: { name: 'Dale' } },
-        ['#/id: There is no such argument; the arguments are input, idempotencyKey.'],
-      ],
-      ['create_school', {}, ['#/input/name: Invalid input: expected string, received undefined']],
-      ['school_list', { input: 'all' }, ['#/input: Invalid input: expected object, received string']],
-    ];
-    for (const [name, given, mistakes] of cases) {
+      ['create_school', { id: '1', input: { name: 'Dale' } }, unknown('id', 'input')],
+      ['create_school', {}, '#/input/name: Invalid input: expected string, received undefined'],
+      ['school_list', { input: 'all' }, '#/input: Invalid input: expected object, received string'],
+    ] as const) {
       const { content, isError } = await client.callTool({ name, arguments: given });
       const text = ['The arguments do not match the input schema of the tool:', ...mistakes].join('\n');
       t.deepEqual({ content, isError }, { content: [{ type: 'text', text }], isError: true });
     }
     t.deepEqual(server.schools.ran, []);
-  });
 
-  test(`${revision}: the error of an action is a result with its text`, async (t) => {
-    const server = await startAgentServer(t);
-    const client = await connect(t, server, await server.token(), mode);
-    const result = await client.callTool({
-      name: 'rename_school',
-      arguments: { id: '9', input: { name: 'Dale School' } },
-    });
-    t.true(result.isError);
-    t.deepEqual(result.content, [{ type: 'text', text: 'There is no school with this id.' }]);
-    t.is(result.structuredContent, undefined);
-  });
-
-  test(`${revision}: a tool that does not exist, or is no tool, is -32602`, async (t) => {
-    const server = await startAgentServer(t);
-    const client = await connect(t, server, await server.token(), mode);
+    const rename = { id: '9', input: { name: 'Dale School' } };
+    const refused = await client.callTool({ name: 'rename_school', arguments: rename });
+    t.true(refused.isError);
+    t.deepEqual(refused.content, [{ type: 'text', text: 'There is no school with this id.' }]);
+    t.is(refused.structuredContent, undefined);
     for (const name of ['hide_school', 'school/list', '']) {
       await t.throwsAsync(client.callTool({ name, arguments: {} }), {
         code: -32_602,
@@ -123,19 +104,17 @@ for (const [revision, mode] of GENERATIONS) {
   });
 }
 
+/** What the agent is told of a fault. */
+function faultOf(reference: string | null): object {
+  const text = `Something went wrong on the server. Give the reference when you report it.\nReference: ${reference}`;
+  return { isError: true, content: [{ type: 'text', text }] };
+}
+
 test('a fault of an action is logged, and its result has only the reference to the log line', async (t) => {
   const server = await startAgentServer(t);
   const { headers, text } = await callTool(server, await server.token(), 'school_break');
   const reference = headers.get('x-request-id');
-  t.like(JSON.parse(text).result, {
-    isError: true,
-    content: [
-      {
-        type: 'text',
-        text: `Something went wrong on the server. Give the reference when you report it.\nReference: ${reference}`,
-      },
-    ],
-  });
+  t.like(JSON.parse(text).result, faultOf(reference));
   t.false(text.includes('hunter2'));
   const line = server.logger.lines.find(({ message }) => message === 'api request failed');
   t.like(line, { level: 'error', fields: { request_id: reference, action: 'school/break-action' } });
@@ -159,15 +138,7 @@ for (const [what, given] of [
     const { headers, status, text } = await callTool(server, token, 'school_try', given);
     t.is(status, 200);
     const reference = headers.get('x-request-id');
-    t.like(JSON.parse(text).result, {
-      isError: true,
-      content: [
-        {
-          type: 'text',
-          text: `Something went wrong on the server. Give the reference when you report it.\nReference: ${reference}`,
-        },
-      ],
-    });
+    t.like(JSON.parse(text).result, faultOf(reference));
     t.false(text.includes('hunter2'));
     const client = await connect(t, server, token, 'legacy');
     t.false(
@@ -179,26 +150,6 @@ for (const [what, given] of [
   });
 }
 
-test('what an action does not say counts as destructive and open-world', async (t) => {
-  const server = await startAgentServer(t);
-  const client = await connect(t, server, await server.token());
-  const { tools } = await client.listTools();
-  const hints = Object.fromEntries(tools.map(({ annotations, name }) => [name, Object.values(annotations!)]));
-  t.deepEqual(Object.keys(tools[0]!.annotations!), [
-    'readOnlyHint',
-    'destructiveHint',
-    'idempotentHint',
-    'openWorldHint',
-  ]);
-  t.deepEqual(hints, {
-    rename_school: [false, true, true, true],
-    school_list: [true, false, true, true],
-    create_school: [false, false, false, true],
-    close_school: [false, true, false, true],
-    school_break: [false, true, false, true],
-  });
-});
-
 test('the list is private, may be kept for a minute, and has no key for tools that change nothing', async (t) => {
   const server = await startAgentServer(t);
   const client = await connect(t, server, await server.token());
@@ -206,7 +157,32 @@ test('the list is private, may be kept for a minute, and has no key for tools th
   t.deepEqual({ cacheScope, ttlMs }, { cacheScope: 'private', ttlMs: 60_000 });
   const list = tools.find(({ name }) => name === 'school_list');
   t.deepEqual(Object.keys(list!.inputSchema.properties!), ['input']);
+
+  // What an action does not say counts as destructive and open-world.
+  const hints = tools.map(({ annotations, name }) => [name, ...Object.values(annotations!)]);
+  t.deepEqual(
+    Object.keys(tools[0]!.annotations!),
+    ['readOnly', 'destructive', 'idempotent', 'openWorld'].map((name) => `${name}Hint`),
+  );
+  t.deepEqual(hints, [
+    ['rename_school', false, true, true, true],
+    ['school_list', true, false, true, true],
+    ['create_school', false, false, false, true],
+    ['close_school', false, true, false, true],
+    ['school_break', false, true, false, true],
+  ]);
 });
+
+const TREE = {
+  gate,
+  type: 'tree',
+  level: 'collection',
+  title: 'Plant a tree',
+  permission: 'edit_schools',
+  mcp: true,
+  output: z.null(),
+  run: () => null,
+} as const;
 
 test('references in a schema keep their target', async (t) => {
   const Tree = z.object({
@@ -216,38 +192,11 @@ test('references in a schema keep their target', async (t) => {
     },
   });
   const Part = z.object({ label: z.string() }).meta({ id: 'Part' });
-  const server = await startAgentServer(t, {
-    schools: {
-      all: new Map(),
-      ran: [],
-      actions: [
-        defineAction({
-          gate,
-          type: 'tree',
-          name: 'plant-tree-action',
-          level: 'collection',
-          title: 'Plant a tree',
-          permission: 'edit_schools',
-          mcp: true,
-          input: Tree.extend({ parts: z.array(Part) }),
-          output: z.null(),
-          run: () => null,
-        }),
-        defineAction({
-          gate,
-          type: 'tree',
-          name: 'copy-tree-action',
-          level: 'collection',
-          title: 'Copy a tree',
-          permission: 'edit_schools',
-          mcp: true,
-          input: Tree,
-          output: z.null(),
-          run: () => null,
-        }),
-      ],
-    },
-  });
+  const actions = [
+    defineAction({ ...TREE, name: 'plant-tree-action', input: Tree.extend({ parts: z.array(Part) }) }),
+    defineAction({ ...TREE, name: 'copy-tree-action', input: Tree }),
+  ];
+  const server = await startAgentServer(t, { schools: { all: new Map(), ran: [], actions } });
   const client = await connect(t, server, await server.token());
   const { tools } = await client.listTools();
   for (const { inputSchema: schema } of tools) {
@@ -273,30 +222,20 @@ test('references in a schema keep their target', async (t) => {
   t.is(result.structuredContent, null);
 });
 
-function nameOf(type: string, name: `${string}-action`, mcp: boolean | string): string | undefined {
-  return defineAction({
-    type,
-    name,
-    level: 'collection',
-    title: 'x',
-    permission: 'edit_schools',
-    mcp,
-    input: z.object({}),
-    output: z.null(),
-    run: () => null,
-  }).mcp;
-}
-
 test('the name of a tool is that of its action, with the type in front unless it is part of it', (t) => {
+  const nameOf = (type: string, name: `${string}-action`, mcp: unknown) =>
+    defineAction({ ...TREE, type, name, input: z.object({}), mcp: mcp as boolean }).mcp;
   t.is(nameOf('school', 'rename-school-action', true), 'rename_school');
   t.is(nameOf('school', 'import-schools-action', true), 'import_schools');
   t.is(nameOf('school-year', 'close-action', true), 'school_year_close');
   t.is(nameOf('school', 'close-action', 'Shut-it_2'), 'Shut-it_2');
   t.is(nameOf('school', 'close-action', false), undefined);
-  const wrong =
-    "close-action.mcp: give true, or a name of 1 to 64 letters, digits, _ and -, such as 'rename_school'";
-  for (const mcp of ['', 'a.b', 'a/b', 'ä', 'a'.repeat(65), 5 as unknown as string]) {
-    t.throws(() => nameOf('school', 'close-action', mcp), { instanceOf: ConfigError, message: wrong });
+  for (const mcp of ['', 'a.b', 'a/b', 'ä', 'a'.repeat(65), 5]) {
+    t.throws(() => nameOf('school', 'close-action', mcp), {
+      instanceOf: ConfigError,
+      message:
+        "close-action.mcp: give true, or a name of 1 to 64 letters, digits, _ and -, such as 'rename_school'",
+    });
   }
   const long = `${'a'.repeat(60)}-action` as const;
   t.throws(() => nameOf('school', long, true), {
