@@ -99,7 +99,7 @@ const PAGE =
 const WRONG_PAGES = ['/oauth/apps', '/OAuth/apps', '/.well-known', '/../oauth', '', '/', '/apps/', '//apps'];
 
 /** The option that the error names, the remedy, and values that are refused. */
-const refused: readonly Refused[] = [
+const wrongValues: readonly Refused[] = [
   ['nonsense', /^there is no such option; the options are issuer, users, storage, /, [1]],
   ['Issuer', /^there is no such option; did you mean issuer\? The options are issuer, /, [1]],
   [
@@ -396,7 +396,7 @@ const mistakes: readonly Mistake[] = [
 ];
 
 test('a wrong option is a ConfigError with the remedy', async (t) => {
-  const all = refused.flatMap(([option, remedy, values]) =>
+  const all = wrongValues.flatMap(([option, remedy, values]) =>
     values.map((value) => [optionsWith(option, value), option, remedy] as const),
   );
   for (const [given, option, remedy] of [...all, ...mistakes]) {

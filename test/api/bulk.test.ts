@@ -20,6 +20,10 @@ function twoSchools(): ReturnType<typeof schoolActions> {
   return schoolActions(new Map(['1', '2'].map((id) => [id, { id, name: 'Old' }])));
 }
 
+function problem(code: string, message: string): object {
+  return { type: 'about:blank', detail: message, code, message };
+}
+
 test('each item has its own status, with its output or problem, in the order of the items', async (t) => {
   const { rename, schools } = twoSchools();
   const { post } = await serveApi(t, { actions: [rename] });
@@ -33,12 +37,6 @@ test('each item has its own status, with its output or problem, in the order of 
   });
   t.is(status, 200);
   t.is(type, 'application/json; charset=utf-8');
-  const problem = (code: string, message: string) => ({
-    type: 'about:blank',
-    detail: message,
-    code,
-    message,
-  });
   t.deepEqual(body, {
     data: {
       mode: 'independent',
@@ -109,6 +107,10 @@ test('an invalid envelope is 422, and nothing runs', async (t) => {
   t.deepEqual(ran, []);
 });
 
+function noObject(index: number): object[] {
+  return [{ pointer: `#/items/${index}`, message: 'Give an object with input.' }];
+}
+
 test('an invalid item fails alone', async (t) => {
   const { create, rename } = twoSchools();
   const { post } = await serveApi(t, { actions: [create, rename] });
@@ -117,9 +119,6 @@ test('an invalid item fails alone', async (t) => {
     const { results } = body['data'] as { results: { problem?: { errors: unknown } }[] };
     return results.map(({ problem }) => problem?.errors);
   };
-  const noObject = (index: number) => [
-    { pointer: `#/items/${index}`, message: 'Give an object with input.' },
-  ];
   const input = { name: 'A' };
   t.deepEqual(await errorsOf(CREATE, [7, null, ['x'], { input, extra: 1, id: '7' }, { input }, {}]), [
     noObject(0),

@@ -151,11 +151,10 @@ test('run gets the principal: a user or a client', async (t) => {
     name: 'name-caller-action',
     permission: 'view_schools',
     output: z.array(z.unknown()),
-    run: ({ principal: { can, client, type, user } }) => [
-      type,
-      user?.name ?? client?.name,
-      can('edit_schools'),
-    ],
+    run: ({ principal }) => {
+      const { client, type, user } = principal;
+      return [type, user?.name ?? client?.name, principal.can('edit_schools')];
+    },
   });
   const { origin, platform } = await serveApi(t, { actions: [nameCaller] });
   for (const [token, ...caller] of [

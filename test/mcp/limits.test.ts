@@ -83,11 +83,11 @@ test('messages count as requests: over limits.requests they are 503, and close()
 });
 
 test('a 429 of the action itself is an HTTP response, with its header fields', async (t) => {
-  const message = 'The school was renamed a minute ago.';
+  const detail = 'The school was renamed a minute ago.';
   const thrown = { status: 429, expose: true, code: 'too_soon', headers: { 'Retry-After': '60' } };
   for (const [error, retryAfter] of [
-    [new ActionError(429, 'too_soon', message), null],
-    [Object.assign(new Error(message), thrown), '60'],
+    [new ActionError(429, 'too_soon', detail), null],
+    [Object.assign(new Error(detail), thrown), '60'],
   ] as const) {
     const schools = toolOf(() => {
       throw error;
@@ -97,6 +97,6 @@ test('a 429 of the action itself is an HTTP response, with its header fields', a
     t.is(refused.status, 429);
     t.is(refused.headers.get('content-type'), 'application/problem+json; charset=utf-8');
     t.is(refused.headers.get('retry-after'), retryAfter);
-    t.like(refused.body, { code: 'too_soon', message });
+    t.like(refused.body, { code: 'too_soon', message: detail });
   }
 });

@@ -14,6 +14,11 @@ const KEY = {
     'A new UUID for each change. Send the same one when you repeat a call whose result you did not get: it is then done once.',
 };
 
+/** The mistake of an argument that a tool does not have. */
+function unknown(name: string, names: string): string {
+  return `#/${name}: There is no such argument; the arguments are ${names}, idempotencyKey.`;
+}
+
 for (const [revision, mode] of GENERATIONS) {
   test(`${revision}: a client lists the tools and calls them`, async (t) => {
     const server = await startAgentServer(t);
@@ -64,8 +69,6 @@ for (const [revision, mode] of GENERATIONS) {
     const server = await startAgentServer(t);
     const client = await connect(t, server, await server.token(), mode);
     const wrongId = '#/id: An id has 1 to 255 characters, and no control characters.';
-    const unknown = (name: string, names: string) =>
-      `#/${name}: There is no such argument; the arguments are ${names}, idempotencyKey.`;
     for (const [name, given, ...mistakes] of [
       [
         'rename_school',
@@ -222,9 +225,11 @@ test('references in a schema keep their target', async (t) => {
   t.is(result.structuredContent, null);
 });
 
+function nameOf(type: string, name: `${string}-action`, mcp: unknown): string | undefined {
+  return defineAction({ ...TREE, type, name, input: z.object({}), mcp: mcp as boolean }).mcp;
+}
+
 test('the name of a tool is that of its action, with the type in front unless it is part of it', (t) => {
-  const nameOf = (type: string, name: `${string}-action`, mcp: unknown) =>
-    defineAction({ ...TREE, type, name, input: z.object({}), mcp: mcp as boolean }).mcp;
   t.is(nameOf('school', 'rename-school-action', true), 'rename_school');
   t.is(nameOf('school', 'import-schools-action', true), 'import_schools');
   t.is(nameOf('school-year', 'close-action', true), 'school_year_close');
