@@ -20,7 +20,7 @@ function twoSchools(): ReturnType<typeof schoolActions> {
   return schoolActions(new Map(['1', '2'].map((id) => [id, { id, name: 'Old' }])));
 }
 
-function problem(code: string, message: string): object {
+function problemOf(code: string, message: string): object {
   return { type: 'about:blank', detail: message, code, message };
 }
 
@@ -49,7 +49,7 @@ test('each item has its own status, with its output or problem, in the order of 
           index: 1,
           status: 404,
           problem: {
-            ...problem('school_not_found', 'There is no school with this id.'),
+            ...problemOf('school_not_found', 'There is no school with this id.'),
             title: 'Not Found',
             status: 404,
           },
@@ -58,7 +58,7 @@ test('each item has its own status, with its output or problem, in the order of 
           index: 2,
           status: 422,
           problem: {
-            ...problem(
+            ...problemOf(
               'input_invalid',
               'The body does not match the input schema; errors lists each mistake.',
             ),
