@@ -204,35 +204,3 @@ onEachSetup('after a node is killed during a refresh, a retry gets the one succe
     t.is((await refreshAt(next, app, body.refresh_token)).status, 200, where);
   });
 });
-
-onEachSetup(
-  'after a node is killed during twenty refreshes, each retry gets the one successor',
-  async (setup) => {
-    const { t, address, platform } = setup;
-    const issuer = platform.origin;
-    const app = await platform.registerApp({ firstParty: true });
-    const browser = new Browser();
-    const tokens: string[] = [];
-    while (tokens.length < 20)
-      tokens.push((await runCodeFlow(platform, app, { browser })).body.refresh_token);
-
-    const kill = { redeemed: 10 };
-    const killed = startProcess();
-    const node = await killed.open({ address, issuer, kill, tokens: { refreshGrace: GRACE } });
-    const answers = await Promise.all(
-      tokens.map(async (token) => ask(node.origin, refreshBy(app, token)).catch(() => undefined)),
-    );
-    t.is(await killed.end, 'SIGKILL');
-
-    await using next = await startServer(address, { issuer });
-    for (const [index, token] of tokens.entries()) {
-      const { status, body } = await refreshAt(next, app, token);
-      t.is(status, 200);
-      const answer = answers[index];
-      if (answer) t.is(answer.refresh_token, body.refresh_token);
-      t.is((await familyOf(setup, { credential: token })).unusedRefreshTokens, 1);
-      t.is((await refreshAt(next, app, body.refresh_token)).status, 200);
-    }
-    t.log(`answered: ${answers.filter(Boolean).length} of ${tokens.length}`);
-  },
-);

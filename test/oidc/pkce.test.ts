@@ -19,11 +19,7 @@ async function codeFor(app: RegisteredApp, parameters: Record<string, string> = 
   return (await authorize(platform, app, { browser: new Browser(), parameters })).get('code')!;
 }
 
-async function redeem(
-  code: string,
-  by: RegisteredApp,
-  more: Record<string, unknown> = {},
-): Promise<TokenAnswer> {
+async function redeem(code: string, by: RegisteredApp, more = {}): Promise<TokenAnswer> {
   return exchangeCode(platform, by, code, more);
 }
 
@@ -68,15 +64,15 @@ test('after a challenge the matching verifier is required', async (t) => {
   for (const app of [confidential, publicApp]) {
     const { parameters, verifier } = pkce();
     const code = await codeFor(app, parameters);
-    for (const wrong of [
-      undefined,
-      '',
+    const changed = verifier.slice(0, -1) + (verifier.endsWith('A') ? 'B' : 'A');
+    const others = [
       pkce().verifier,
       parameters.code_challenge,
-      verifier.slice(0, -1) + (verifier.endsWith('A') ? 'B' : 'A'),
+      changed,
       `${verifier}A`,
       verifier.toUpperCase(),
-    ]) {
+    ];
+    for (const wrong of [undefined, '', ...others]) {
       const { status, body } = await redeem(code, app, { code_verifier: wrong });
       t.is(status, 400, wrong);
       t.deepEqual(body, REFUSED, wrong);
@@ -87,26 +83,22 @@ test('after a challenge the matching verifier is required', async (t) => {
 
 test('a verifier has 43 to 128 unreserved characters', async (t) => {
   const code = await codeFor(confidential, pkce().parameters);
-  for (const wrong of [
-    'x'.repeat(42),
-    'x'.repeat(129),
-    `${'x'.repeat(42)} `,
-    `${'x'.repeat(42)}=`,
-    `${'x'.repeat(42)}+`,
-    `${'x'.repeat(42)}ä`,
-    `${'x'.repeat(43)}\u0000`,
-    `${'x'.repeat(43)}\n`,
+  const long = 'x'.repeat(42);
+  for (const [verifier, description] of [
+    [long, 'code_verifier must be a string with a minimum length of 43 characters'],
+    ['x'.repeat(129), 'code_verifier must be a string with a maximum length of 128 characters'],
+    ...[' ', '=', '+', 'ä', 'x\u0000', 'x\n'].map((end) => [
+      long + end,
+      'code_verifier contains invalid characters',
+    ]),
   ]) {
-    const { status, body } = await redeem(code, confidential, { code_verifier: wrong });
-    t.is(status, 400, wrong);
-    t.true(['invalid_request', 'invalid_grant'].includes(body.error!), wrong);
+    const { status, body } = await redeem(code, confidential, { code_verifier: verifier });
+    t.is(status, 400);
+    t.deepEqual(body as object, { error: 'invalid_request', error_description: description }, verifier);
   }
   for (const verifier of ['x'.repeat(43), 'x'.repeat(128), '-._~'.repeat(11)]) {
-    const { parameters } = pkce(verifier);
-    const answer = await redeem(await codeFor(confidential, parameters), confidential, {
-      code_verifier: verifier,
-    });
-    t.is(answer.status, 200, verifier);
+    const right = await codeFor(confidential, pkce(verifier).parameters);
+    t.is((await redeem(right, confidential, { code_verifier: verifier })).status, 200, verifier);
   }
 });
 
@@ -136,18 +128,10 @@ test('S256 is the only method', async (t) => {
 });
 
 test('a malformed challenge is refused', async (t) => {
-  for (const challenge of [
-    'x',
-    'x'.repeat(42),
-    'x'.repeat(129),
-    `${'x'.repeat(42)}=`,
-    `${'x'.repeat(42)} `,
-  ]) {
-    t.like(
-      await errorOf(confidential, { code_challenge: challenge, code_challenge_method: 'S256' }),
-      { error: 'invalid_request' },
-      challenge,
-    );
+  const long = 'x'.repeat(42);
+  for (const code_challenge of ['x', long, 'x'.repeat(129), `${long}=`, `${long} `]) {
+    const answer = await errorOf(confidential, { code_challenge, code_challenge_method: 'S256' });
+    t.like(answer, { error: 'invalid_request' }, code_challenge);
   }
 });
 
@@ -195,7 +179,4 @@ test('requirePkce requires PKCE of confidential clients too', async (t) => {
   });
   const answer = await exchangeCode(strict, app, code, { code_verifier: verifier });
   t.is(answer.status, 200);
-  await t.throwsAsync(startPlatform({ clients: { requirePkce: 'yes' as never } }), {
-    message: /requirePkce/,
-  });
 });

@@ -30,20 +30,13 @@ test('prompt=none shows no page: login_required, then consent_required, then a c
   t.is((await answer()).get('error'), 'consent_required');
 });
 
-test('prompt=login asks for the password again', async (t) => {
+test('prompt=login asks for the password, and prompt=consent for the consent again', async (t) => {
   const app = await platform.registerApp();
   const browser = new Browser();
   await authorize(platform, app, { browser });
   const login = await browser.open(authorizeUrl(platform, app, { prompt: 'login' }));
   t.is(login.heading, 'Sign in');
-  const end = await signIn(browser, login);
-  t.truthy(end.location?.searchParams.get('code'));
-});
-
-test('prompt=consent asks for consent again', async (t) => {
-  const app = await platform.registerApp();
-  const browser = new Browser();
-  await authorize(platform, app, { browser });
+  t.truthy((await signIn(browser, login)).location?.searchParams.get('code'));
   const consent = await browser.open(authorizeUrl(platform, app, { prompt: 'consent' }));
   t.is(consent.heading, 'Authorize Reports');
   const end = await browser.follow(await browser.submit(consent, 'Authorize'));

@@ -40,7 +40,7 @@ onEachDatabase(
   async (t, _database, address) => {
     await using platform = await startPlatform({ storage: afterGrace(knexStorage(address)) });
     const app = await platform.registerApp({ firstParty: true });
-    const families = await usedFamilies(platform, app, 10);
+    const families = await usedFamilies(platform, app, 4);
     await Promise.all(
       families.map(async ({ used, current }, index) => {
         const tokens = index % 2 ? [used, current] : [current, used];

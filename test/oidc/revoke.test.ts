@@ -2,126 +2,223 @@ import { decodeJwt } from 'jose';
 import test from 'ava';
 import { memoryStorage } from 'koa-gatehouse/adapters/memory';
 
+import { signedIn } from '../devices/device.ts';
 import { Browser } from '../harness/browser.ts';
-import { authorize, authorizeUrl, signIn, startPlatform } from '../harness/platform.ts';
-import { exchangeCode, requestClientToken } from '../harness/tokens.ts';
+import { passTime } from '../harness/clock.ts';
+import { authorize, authorizeUrl, startPlatform } from '../harness/platform.ts';
+import type { Platform } from '../harness/platform.ts';
+import { clientToken, exchangeCode, exchangeRefreshToken, requestClientToken } from '../harness/tokens.ts';
 import { familiesOf } from './families.ts';
 
-const storage = memoryStorage();
-const platform = await startPlatform({ storage });
-const app = await platform.registerApp({ firstParty: true });
-const other = await platform.registerApp({ name: 'Other', firstParty: true });
-test.after.always(() => platform[Symbol.asyncDispose]());
+// Two nodes with one issuer.
+const LAG = 10;
+const options = { storage: memoryStorage(), tokens: { revocationLag: LAG } };
+const here = await startPlatform(options);
+const there = await startPlatform({ ...options, issuer: here.origin, users: here.users });
+const app = await here.registerApp({ firstParty: true });
+const other = await here.registerApp({ name: 'Other', firstParty: true });
+test.after.always(() => Promise.all([here, there].map((node) => node[Symbol.asyncDispose]())));
 
-const { family, serviceToken, guard, canRefresh } = familiesOf(platform, app);
+const { family, serviceToken, guard, canRefresh } = familiesOf(here, app);
+const { guard: guardThere } = familiesOf(there, app);
 
-test('auth.revoke({ token }) revokes an access token, or the family of a refresh token', async (t) => {
-  const one = await family();
-  await platform.auth.revoke({ token: one.access });
-  t.is(await guard(one.access), 'token_revoked');
-  t.true(await canRefresh(one.refresh));
+const REVOKED = { here: 'token_revoked', there: 'token_revoked' };
+const GONE = { here: 'token_holder_gone', there: 'token_holder_gone' };
 
-  const two = await family();
-  await platform.auth.revoke({ token: two.refresh });
-  t.is(await guard(two.access), 'token_revoked');
-  t.false(await canRefresh(two.refresh));
+/** Runs `act` while both nodes have cached the token; returns the results: here at once, there after the lag. */
+async function seenBy(
+  token: string,
+  act: () => Promise<unknown>,
+): Promise<{ here: unknown; there: unknown }> {
+  const before = [await guard(token), await guardThere(token)];
+  if (before.some((answer) => answer !== 200)) throw new Error(`refused before: ${before.join()}`);
+  await act();
+  const atOnce = await guard(token);
+  passTime(LAG);
+  return { here: atOnce, there: await guardThere(token) };
+}
 
-  const { token } = await serviceToken();
-  await platform.auth.revoke({ token });
-  t.is(await guard(token), 'token_revoked');
-  await t.notThrowsAsync(platform.auth.revoke({ token: 'nonsense' }));
+/** Adds a user who signs in here. */
+async function addUser(id: string): Promise<Browser> {
+  const email = `${id}@school.example`;
+  here.users.all.push({ id, name: id, email, password: 'p', permissions: [] });
+  return signedIn(here, email, 'p');
+}
+
+function removeUser(id: string): void {
+  const { all } = here.users;
+  all.splice(
+    all.findIndex((one) => one.id === id),
+    1,
+  );
+}
+
+test.serial('a code of one node can be redeemed on the other, and refreshed on the first', async (t) => {
+  const { status, body } = await exchangeCode(there, app, (await authorize(here, app)).get('code'));
+  t.is(status, 200);
+  t.is(await guard(body.access_token), 200);
+  t.is((await exchangeRefreshToken(here, app, body.refresh_token)).status, 200);
 });
 
-test('auth.revoke({ token }) revokes an unused code', async (t) => {
-  const code = (await authorize(platform, app)).get('code')!;
-  await platform.auth.revoke({ token: code });
-  const { status, body } = await exchangeCode(platform, app, code);
-  t.is(status, 400);
-  t.is(body.error, 'invalid_grant');
+test.serial('a session of one node works on the other', async (t) => {
+  const cookie = (await signedIn(here)).cookies.map(({ name, value }) => `${name}=${value}`).join('; ');
+  const page = await new Browser().get(authorizeUrl(there, app), { cookie });
+  t.truthy(page.location?.searchParams.get('code'));
 });
 
-test('auth.revoke({ grant }) revokes the tokens of the grant', async (t) => {
+type Target = Parameters<Platform['auth']['revoke']>[0];
+
+/** What is revoked of an access token, and which tokens are spared: of the same grant, user, client, and none of these. */
+const TARGETS: readonly (readonly [string, (token: string) => Target, ...spared: readonly boolean[]])[] = [
+  ['auth.revoke({ token }) revokes an access token alone', (token) => ({ token }), true, true, true, true],
+  [
+    'auth.revoke({ grant }) revokes the tokens of the grant',
+    (token) => ({ grant: decodeJwt(token)['grant_id'] as string }),
+    false,
+    true,
+    true,
+    true,
+  ],
+  [
+    'auth.revoke({ user }) revokes the tokens for the user and ends the sessions',
+    (token) => ({ user: decodeJwt(token).sub! }),
+    false,
+    false,
+    true,
+    true,
+  ],
+  [
+    'auth.revoke({ client }) revokes the tokens of the client for all users',
+    (token) => ({ client: decodeJwt(token)['client_id'] as string }),
+    false,
+    true,
+    false,
+    true,
+  ],
+  ['auth.revoke({ all }) revokes everything', () => ({ all: true }), false, false, false, false],
+];
+
+for (const [title, targetOf, ofGrant, ofUser, ofClient, ofOthers] of TARGETS) {
+  test.serial(`${title}, at once here, and within tokens.revocationLag there`, async (t) => {
+    const browser = await addUser('hal');
+    const { access, refresh } = await family(app, browser);
+    const others = [
+      [await family(other, browser), other, ofUser],
+      [await family(app), app, ofClient],
+      [await family(other), other, ofOthers],
+    ] as const;
+    t.deepEqual(await seenBy(access, () => here.auth.revoke(targetOf(access))), REVOKED);
+    t.is(await canRefresh(refresh), ofGrant!);
+    for (const [{ access: token, refresh: next }, by, isSpared] of others) {
+      t.is(await guard(token), isSpared ? 200 : 'token_revoked');
+      t.is(await canRefresh(next, by), isSpared!);
+    }
+    const { heading } = await browser.open(authorizeUrl(here, app));
+    t.is(heading === 'Sign in', !ofUser, 'the session');
+    t.is(await guard((await family()).access), 200, 'users can authorize the app again');
+    removeUser('hal');
+  });
+}
+
+test.serial(
+  'tokens of a client for itself are revoked too, and those that it gets afterwards work',
+  async (t) => {
+    for (const targetOf of [TARGETS[0]![1], TARGETS[3]![1], TARGETS[4]![1]]) {
+      const { service, token } = await serviceToken();
+      t.is(await guardThere(await clientToken(there, service)), 200);
+      t.deepEqual(await seenBy(token, () => here.auth.revoke(targetOf(token))), REVOKED);
+      const next = await clientToken(here, service);
+      await here.auth.revoke({ client: service.client.id });
+      t.deepEqual([await guard(next), await guard(await clientToken(here, service))], ['token_revoked', 200]);
+    }
+  },
+);
+
+test.serial('auth.revoke({ token }) revokes the family of a refresh token, and an unused code', async (t) => {
   const { access, refresh } = await family();
-  const another = await family();
-  t.is(await guard(access), 200);
-  await platform.auth.revoke({ grant: decodeJwt(access)['grant_id'] as string });
+  await here.auth.revoke({ token: refresh });
   t.is(await guard(access), 'token_revoked');
   t.false(await canRefresh(refresh));
-  t.is(await guard(another.access), 200);
+  const code = (await authorize(here, app)).get('code')!;
+  await here.auth.revoke({ token: code });
+  t.like(await exchangeCode(here, app, code), { status: 400, body: { error: 'invalid_grant' } });
+  await t.notThrowsAsync(here.auth.revoke({ token: 'nonsense' }));
 });
 
-test('auth.revoke({ user }) revokes the tokens for the user and ends the sessions', async (t) => {
-  platform.users.all.push({
-    id: 'hal',
-    name: 'Hal',
-    email: 'hal@school.example',
-    password: 'p',
-    permissions: [],
-  });
-  const browser = new Browser();
-  await signIn(browser, await browser.open(authorizeUrl(platform, app)), 'hal@school.example', 'p');
-  const families = [await family(app, browser), await family(other, browser)];
-  const ofAnn = await family();
-  for (const { access } of families) t.is(await guard(access), 200);
-  await platform.auth.revoke({ user: 'hal' });
-  for (const { access } of families) t.is(await guard(access), 'token_revoked');
-  t.false(await canRefresh(families[0]!.refresh));
-  t.false(await canRefresh(families[1]!.refresh, other));
-  t.is((await browser.open(authorizeUrl(platform, app))).heading, 'Sign in');
-  t.is(await guard(ofAnn.access), 200, 'those of other users still work');
-  t.true(await canRefresh(ofAnn.refresh));
-});
-
-test('auth.revoke({ client }) revokes the tokens of the client and those for its users', async (t) => {
-  const own = await platform.registerApp({ firstParty: true });
-  const { access, refresh } = await family(own);
-  const { service, token } = await serviceToken();
-  const ofOther = await family();
-  t.deepEqual([await guard(access), await guard(token)], [200, 200]);
-  await platform.auth.revoke({ client: own.client.id });
-  await platform.auth.revoke({ client: service.client.id });
-  t.deepEqual([await guard(access), await guard(token)], ['token_revoked', 'token_revoked']);
-  t.false(await canRefresh(refresh, own));
-  t.is(await guard(ofOther.access), 200);
-  t.is(await guard((await family(own)).access), 200, 'users can authorize it again');
-});
-
-test('tokens that a client gets after auth.revoke({ client }) work', async (t) => {
-  for (let round = 0; round < 2; round += 1) {
-    const { service, token } = await serviceToken();
-    await platform.auth.revoke({ client: service.client.id });
-    const { body } = await requestClientToken(platform, service);
-    t.deepEqual([await guard(token), await guard(body.access_token)], ['token_revoked', 200]);
+test.serial('tokens of a disabled or deleted client are refused on both nodes', async (t) => {
+  for (const how of ['disable', 'delete'] as const) {
+    const own = await here.registerApp({ firstParty: true });
+    const { service, token: ofService } = await serviceToken();
+    for (const [token, { client }] of [
+      [(await family(own)).access, own],
+      [ofService, service],
+    ] as const) {
+      t.deepEqual(await seenBy(token, () => here.auth.clients[how](client.id)), GONE, how);
+      if (how === 'delete') continue;
+      await here.auth.clients.enable(client.id);
+      t.is(await guard(token), 200);
+      await here.auth.clients.disable(client.id);
+    }
+    t.is((await requestClientToken(there, service)).status, 401, how);
   }
 });
 
-test('tokens of a disabled client are refused at once, until it is enabled', async (t) => {
-  const own = await platform.registerApp({ firstParty: true });
-  const { access } = await family(own);
-  const { service, token } = await serviceToken();
-  t.deepEqual([await guard(access), await guard(token)], [200, 200]);
-  for (const { client } of [own, service]) await platform.auth.clients.disable(client.id);
-  t.deepEqual([await guard(access), await guard(token)], ['token_holder_gone', 'token_holder_gone']);
-  for (const { client } of [own, service]) await platform.auth.clients.enable(client.id);
-  t.deepEqual([await guard(access), await guard(token)], [200, 200]);
+// The lags of the caches of clients and of tokens must not add up.
+test.serial(
+  'a token of a disabled client is refused after the lag, however late it was cached',
+  async (t) => {
+    const service = await here.registerService();
+    const early = await clientToken(there, service);
+    const late = await clientToken(there, service);
+    t.is(await guardThere(early), 200);
+    await here.auth.clients.disable(service.client.id);
+    passTime(LAG - 2);
+    await guardThere(late);
+    passTime(3);
+    t.is(await guardThere(early), 'token_holder_gone');
+    t.is(await guardThere(late), 'token_holder_gone');
+  },
+);
+
+test.serial(
+  'tokens of a deleted user are refused after the lag, and at once with auth.revoke()',
+  async (t) => {
+    const ida = await family(app, await addUser('ida'));
+    const answers = await seenBy(ida.access, async () => removeUser('ida'));
+    t.is(answers.there, 'token_holder_gone');
+    t.is(await guard(ida.access), 'token_holder_gone');
+
+    const jim = await family(app, await addUser('jim'));
+    const revoked = await seenBy(jim.access, async () => {
+      removeUser('jim');
+      await here.auth.revoke({ user: 'jim' });
+    });
+    t.deepEqual(revoked, GONE);
+  },
+);
+
+test.serial('changed permissions and redirect URIs take effect after the lag', async (t) => {
+  const service = await here.registerService(['view_schools']);
+  const token = await clientToken(here, service);
+  const own = await here.registerApp();
+  t.is((await there.api('/schools', token)).status, 200);
+  t.is((await new Browser().get(authorizeUrl(there, own))).status, 303);
+  await here.auth.clients.update(service.client.id, { permissions: [] });
+  await here.auth.clients.update(own.client.id, { redirectUris: ['https://reports.example/new'] });
+  t.is((await here.api('/schools', token)).status, 403);
+  passTime(LAG);
+  const { status, body } = await there.api('/schools', token);
+  t.is(status, 403);
+  t.is(body['message'], 'Missing permission to view schools.');
+  t.is((await new Browser().get(authorizeUrl(there, own))).status, 400);
 });
 
-test('tokens of a deleted client are refused at once', async (t) => {
-  const own = await platform.registerApp({ firstParty: true });
-  const { access } = await family(own);
-  const { service, token } = await serviceToken();
-  t.deepEqual([await guard(access), await guard(token)], [200, 200]);
-  for (const { client } of [own, service]) t.true(await platform.auth.clients.delete(client.id));
-  t.deepEqual([await guard(access), await guard(token)], ['token_holder_gone', 'token_holder_gone']);
-});
-
-test('an invalid target is refused', async (t) => {
+test.serial('an invalid target is refused', async (t) => {
   const { access } = await family();
   for (const target of [
     {},
     { userId: '1' },
     { token: undefined },
-    { user: undefined },
     { client: '' },
     { grant: 1 },
     { user: '1', client: app.client.id },
@@ -130,7 +227,7 @@ test('an invalid target is refused', async (t) => {
     '1',
     null,
   ]) {
-    await t.throwsAsync(platform.auth.revoke(target as never), {
+    await t.throwsAsync(here.auth.revoke(target as never), {
       code: 'ERR_CONFIG',
       message:
         'revoke(): pass one of { token }, { grant }, { user } and { client }, with a string, or { all: true }',

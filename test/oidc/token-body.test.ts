@@ -3,11 +3,16 @@ import { gzipSync } from 'node:zlib';
 import test from 'ava';
 
 import { postForm, postJson, send } from '../harness/requests.ts';
+import type { Answer } from '../harness/requests.ts';
 import { FORM, UNAUTHENTICATED, invalid, outline, startTokenPlatform } from './token-platform.ts';
 
 const server = await startTokenPlatform();
 const { endpoint, service, good, goodForm, asApp } = server;
 test.after.always(() => server[Symbol.asyncDispose]());
+
+async function sendAs(type: string, body: string | Uint8Array<ArrayBuffer>, more = {}): Promise<Answer> {
+  return send(endpoint, { method: 'POST', body, headers: { 'content-type': type, ...more } });
+}
 
 test('content types are accepted in any case and with any charset', async (t) => {
   for (const type of [
@@ -17,38 +22,23 @@ test('content types are accepted in any case and with any charset', async (t) =>
     'application/json;charset=UTF-8',
     'application/json ; charset="utf-8"; x=y',
   ]) {
-    const answer = await postJson(endpoint, good, { 'content-type': type });
-    t.is(answer.status, 200, type);
+    t.is((await postJson(endpoint, good, { 'content-type': type })).status, 200, type);
   }
   for (const type of [FORM, FORM.toUpperCase(), `${FORM}; charset=UTF-8`, `${FORM};charset=iso-8859-1`]) {
-    const answer = await send(endpoint, {
-      method: 'POST',
-      body: goodForm,
-      headers: { 'content-type': type },
-    });
-    t.is(answer.status, 200, type);
+    t.is((await sendAs(type, goodForm)).status, 200, type);
   }
 });
 
 test('other content types are refused', async (t) => {
   for (const type of [
     'text/plain',
-    'text/html',
     'multipart/form-data; boundary=x',
-    'application/xml',
     'application/json-patch+json',
-    'application/jsonp',
-    'text/json',
     'application/x-www-form-urlencoded-not',
     '*/*',
-    'nonsense',
     ';',
   ]) {
-    const answer = await send(endpoint, {
-      method: 'POST',
-      body: goodForm,
-      headers: { 'content-type': type },
-    });
+    const answer = await sendAs(type, goodForm);
     t.deepEqual(outline(answer), invalid(`Send the body as ${FORM} or application/json.`), type);
   }
 });
@@ -59,36 +49,23 @@ test('a body that is not a flat object of strings is refused', async (t) => {
   const start = `{"grant_type":"client_credentials","client_id":${id},"client_secret":${secret}`;
   for (const [body, description] of [
     ['', 'no client authentication mechanism provided'],
-    [' ', 'The body is not valid JSON.'],
     ['{', 'The body is not valid JSON.'],
-    [start, 'The body is not valid JSON.'],
-    [`${start}}}`, 'The body is not valid JSON.'],
     [`${start},}`, 'The body is not valid JSON.'],
     [`${start}}{}`, 'The body is not valid JSON.'],
     [goodForm, 'The body is not valid JSON.'],
-    ['NaN', 'The body is not valid JSON.'],
     ['null', 'The body must be an object of parameters.'],
-    ['true', 'The body must be an object of parameters.'],
-    ['1', 'The body must be an object of parameters.'],
     ['"x"', 'The body must be an object of parameters.'],
     ['[]', 'The body must be an object of parameters.'],
-    [`[${start}}]`, 'The body must be an object of parameters.'],
     [`${start},"scope":null}`, 'Every parameter must be a string.'],
-    [`${start},"scope":true}`, 'Every parameter must be a string.'],
     [`${start},"scope":1.5}`, 'Every parameter must be a string.'],
     [`${start},"scope":1e400}`, 'Every parameter must be a string.'],
-    [`${start},"scope":[]}`, 'Every parameter must be a string.'],
     [`${start},"scope":["schools:read"]}`, 'Every parameter must be a string.'],
-    [`${start},"scope":{}}`, 'Every parameter must be a string.'],
     [`${start},"x":{"y":"z"}}`, 'Every parameter must be a string.'],
     [`${start},"x":${'['.repeat(5000)}${']'.repeat(5000)}}`, 'Every parameter must be a string.'],
     [`${start},"__proto__":{"admin":"yes"}}`, 'Every parameter must be a string.'],
-    [`${start},"client_secret":${secret}}`, 'An object of the body contains a duplicate member.'],
     [`${start},"client_secret":"wrong"}`, 'An object of the body contains a duplicate member.'],
     [`${start},"clien\\u0074_secret":${secret}}`, 'An object of the body contains a duplicate member.'],
-    [`${start},"x":"y","x":"y"}`, 'An object of the body contains a duplicate member.'],
     [`${start},"__proto__":"x","__proto__":"x"}`, 'An object of the body contains a duplicate member.'],
-    [`${start},"":"x","":"x"}`, 'An object of the body contains a duplicate member.'],
   ] as const) {
     t.deepEqual(outline(await postJson(endpoint, body)), invalid(description), body.slice(0, 200));
   }
@@ -127,25 +104,13 @@ test('a repeated parameter of a form is refused', async (t) => {
   }
 });
 
-test('bytes that are not UTF-8 are refused', async (t) => {
-  for (const type of [FORM, 'application/json']) {
-    const body = Buffer.concat([Buffer.from('{"client_id":"'), Buffer.from([0xc3, 0x28]), Buffer.from('"}')]);
-    const answer = await send(endpoint, { method: 'POST', body, headers: { 'content-type': type } });
-    t.deepEqual(outline(answer), invalid('The body is not UTF-8.'), type);
-  }
-});
-
-test('a compressed body is refused', async (t) => {
-  for (const encoding of ['gzip', 'deflate', 'br', 'x', 'gzip, gzip']) {
-    const headers = { 'content-type': FORM, 'content-encoding': encoding };
-    const answer = await send(endpoint, { method: 'POST', body: gzipSync(goodForm), headers });
+test('bytes that are not UTF-8, and a compressed body, are refused', async (t) => {
+  const bytes = Buffer.concat([Buffer.from('{"client_id":"'), Buffer.from([0xc3, 0x28]), Buffer.from('"}')]);
+  for (const type of [FORM, 'application/json'])
+    t.deepEqual(outline(await sendAs(type, bytes)), invalid('The body is not UTF-8.'), type);
+  for (const encoding of ['gzip', 'br', 'x', 'gzip, gzip']) {
+    const answer = await sendAs(FORM, gzipSync(goodForm), { 'content-encoding': encoding });
     t.deepEqual(outline(answer), invalid('The body must not be compressed.'), encoding);
   }
-  const headers = { 'content-type': FORM, 'content-encoding': 'identity' };
-  t.is((await send(endpoint, { method: 'POST', body: goodForm, headers })).status, 200);
-});
-
-test('a request without a body is refused', async (t) => {
-  const answer = await send(endpoint, { method: 'POST' });
-  t.deepEqual(outline(answer), invalid('no client authentication mechanism provided'));
+  t.is((await sendAs(FORM, goodForm, { 'content-encoding': 'identity' })).status, 200);
 });

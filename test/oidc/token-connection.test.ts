@@ -1,7 +1,3 @@
-import { Agent, request } from 'node:http';
-import type { IncomingMessage } from 'node:http';
-import { text } from 'node:stream/consumers';
-
 import test from 'ava';
 
 import { postForm } from '../harness/requests.ts';
@@ -9,40 +5,32 @@ import { RawConnection } from '../harness/raw-connection.ts';
 import { FORM, invalid, outline, startTokenPlatform } from './token-platform.ts';
 
 const server = await startTokenPlatform();
-const { platform, endpoint, good, goodForm } = server;
+const { platform, endpoint, goodForm } = server;
 test.after.always(() => server[Symbol.asyncDispose]());
 
 const MEGABYTE = 1024 * 1024;
 
-test('a body of a megabyte with Content-Length gets 400, and then the connection is closed', async (t) => {
-  for (const type of [FORM, 'application/json', 'text/plain', 'application/octet-stream']) {
-    const connection = await RawConnection.open(platform.origin);
-    connection.post('/oauth/token', 'x'.repeat(MEGABYTE), { 'Content-Type': type });
-    const answer = await connection.answer();
-    t.is(answer.status, 400, type);
-    t.is(JSON.parse(answer.body).error, 'invalid_request', type);
-    t.is(answer.headers.get('connection'), 'close', type);
-    await connection.closed();
-  }
-});
-
-test('a chunked body of a megabyte gets 400, and then the connection is closed', async (t) => {
+test('a body of a megabyte, chunked too, gets 400, and then the connection is closed', async (t) => {
   for (const type of [FORM, 'application/json', 'text/plain']) {
-    const connection = await RawConnection.open(platform.origin);
-    connection.write(
-      `POST /oauth/token HTTP/1.1\r\nHost: localhost\r\nContent-Type: ${type}\r\nTransfer-Encoding: chunked\r\n\r\n`,
-    );
-    for (let sent = 0; sent < MEGABYTE; sent += 8192) connection.write(`2000\r\n${'x'.repeat(8192)}\r\n`);
-    connection.write('0\r\n\r\n');
-    const answer = await connection.answer();
-    t.is(answer.status, 400, type);
-    t.is(JSON.parse(answer.body).error, 'invalid_request', type);
-    await connection.closed();
+    for (const isChunked of [false, true]) {
+      const connection = await RawConnection.open(platform.origin);
+      if (!isChunked) connection.post('/oauth/token', 'x'.repeat(MEGABYTE), { 'Content-Type': type });
+      else {
+        connection.write(
+          `POST /oauth/token HTTP/1.1\r\nHost: localhost\r\nContent-Type: ${type}\r\nTransfer-Encoding: chunked\r\n\r\n`,
+        );
+        for (let sent = 0; sent < MEGABYTE; sent += 8192) connection.write(`2000\r\n${'x'.repeat(8192)}\r\n`);
+        connection.write('0\r\n\r\n');
+      }
+      const answer = await connection.answer();
+      t.is(answer.status, 400, type);
+      t.is(JSON.parse(answer.body).error, 'invalid_request', type);
+      if (!isChunked) t.is(answer.headers.get('connection'), 'close', type);
+      await connection.closed();
+    }
   }
-});
-
-test('a client that sends a megabyte receives the response', async (t) => {
-  for (let round = 0; round < 10; round += 1) {
+  // A client receives the response although it sends on.
+  for (let round = 0; round < 3; round += 1) {
     const answer = await postForm(endpoint, `${goodForm}&x=${'x'.repeat(MEGABYTE)}`);
     t.deepEqual(outline(answer), invalid('The body is larger than 57344 bytes.'));
   }
@@ -52,7 +40,6 @@ test('after an invalid body the connection can be used again', async (t) => {
   const connection = await RawConnection.open(platform.origin);
   for (const [type, body] of [
     ['application/json', '{'],
-    ['application/json', '[]'],
     ['application/json', ''],
     [FORM, 'x'],
     [FORM, Buffer.from([0xff])],
@@ -60,8 +47,7 @@ test('after an invalid body the connection can be used again', async (t) => {
     connection.post('/oauth/token', body, { 'Content-Type': type });
     t.is((await connection.answer()).status, 400, `${type} ${String(body)}`);
     connection.post('/oauth/token', goodForm, { 'Content-Type': FORM });
-    const after = await connection.answer();
-    t.is(after.status, 200, `after ${type} ${String(body)}`);
+    t.is((await connection.answer()).status, 200, `after ${type} ${String(body)}`);
   }
   connection.write('GET /oauth/token HTTP/1.1\r\nHost: localhost\r\n\r\n');
   t.is((await connection.answer()).status, 405);
@@ -83,19 +69,6 @@ test('a body that is not read closes the connection after the response', async (
   await connection.closed();
 });
 
-test('pipelined requests are answered in order', async (t) => {
-  const connection = await RawConnection.open(platform.origin);
-  const head = `POST /oauth/token HTTP/1.1\r\nHost: localhost\r\nContent-Type: ${FORM}\r\n`;
-  const requests = [goodForm, 'x', goodForm].map(
-    (body) => `${head}Content-Length: ${body.length}\r\n\r\n${body}`,
-  );
-  connection.write(requests.join(''));
-  t.is((await connection.answer()).status, 200);
-  t.is((await connection.answer()).status, 400);
-  t.is((await connection.answer()).status, 200);
-  connection.close();
-});
-
 test('a chunked form is accepted', async (t) => {
   const connection = await RawConnection.open(platform.origin);
   connection.write(
@@ -108,38 +81,4 @@ test('a chunked form is accepted', async (t) => {
   connection.post('/oauth/token', goodForm, { 'Content-Type': FORM });
   t.is((await connection.answer()).status, 200);
   connection.close();
-});
-
-test('a body that ends early does not affect other connections', async (t) => {
-  const connection = await RawConnection.open(platform.origin);
-  connection.write(
-    `POST /oauth/token HTTP/1.1\r\nHost: localhost\r\nContent-Type: ${FORM}\r\nContent-Length: 10000\r\n\r\n${goodForm}`,
-  );
-  connection.close();
-  t.is((await postForm(endpoint, good)).status, 200);
-});
-
-test('an agent with one connection reuses it after errors', async (t) => {
-  const agent = new Agent({ keepAlive: true, maxSockets: 1 });
-  const sockets = new Set();
-  const post = async (body: string): Promise<number | undefined> => {
-    const sent = request(endpoint, {
-      method: 'POST',
-      agent,
-      headers: { 'content-type': 'application/json' },
-    });
-    sent.end(body);
-    const response = await new Promise<IncomingMessage>((resolve, reject) => {
-      sent.once('response', resolve).once('error', reject);
-    });
-    sockets.add(response.socket);
-    await text(response);
-    return response.statusCode;
-  };
-  for (const body of ['{', 'null', '{"x":{}}', '{"client_id":"x"}']) {
-    t.true([400, 401].includes((await post(body))!));
-    t.is(await post(JSON.stringify(good)), 200);
-  }
-  t.is(sockets.size, 1);
-  agent.destroy();
 });

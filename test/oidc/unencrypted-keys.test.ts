@@ -7,10 +7,10 @@ import type { Administration, Storage } from 'koa-gatehouse';
 import { knexStorage } from 'koa-gatehouse/adapters/knex';
 import { memoryStorage } from 'koa-gatehouse/adapters/memory';
 
-import { onEachDatabase } from '../adapters/databases.ts';
+import { temporaryFile } from '../adapters/temporary-file.ts';
 import { startPlatform } from '../harness/platform.ts';
 import type { Platform } from '../harness/platform.ts';
-import { asClient } from '../harness/tokens.ts';
+import { clientToken } from '../harness/tokens.ts';
 
 // ava runs this file in a process of its own.
 process.env['NODE_ENV'] = 'production';
@@ -22,102 +22,72 @@ const MISSING = {
   message: /^secrets.keyEncryptionKey: give a random string .* KEY_ENCRYPTION_KEY.*, or false to store /,
 };
 
+type Secrets = { readonly keyEncryptionKey?: string | false };
+
+/** A database in a file: an administration of it, a platform on it, and whether each of its keys is encrypted. */
+async function openDatabase(t: ExecutionContext) {
+  const address = `sqlite:${temporaryFile()}`;
+  const storage = knexStorage(address);
+  t.teardown(async () => storage.close());
+  await storage.migrate();
+  return {
+    async start(secrets: Secrets, issuer?: string): Promise<Platform> {
+      const own = issuer === undefined ? {} : { issuer };
+      return startPlatform({ storage: knexStorage(address), secrets, ...own });
+    },
+    administer(secrets: Secrets = {}): Administration {
+      const operator = createAdministration({ storage: knexStorage(address), secrets });
+      t.teardown(async () => operator.close());
+      return operator;
+    },
+    async areEncrypted(): Promise<boolean[]> {
+      const keys = [await storage.keys.list('token'), await storage.keys.list('cookie')];
+      return keys.flat().map(({ material }) => !material.startsWith('{'));
+    },
+  };
+}
+
 function warningsOf({ logger }: Platform): string[] {
   return logger.lines.filter(({ level }) => level === 'warn').map(({ message }) => message);
 }
 
-/** The stored keys of the server. */
-async function storedKeys(storage: Storage): Promise<string[]> {
-  const keys = [await storage.keys.list('token'), await storage.keys.list('cookie')];
-  return keys.flat().map(({ material }) => material);
-}
+test('in production keys are not stored unencrypted without keyEncryptionKey: false', async (t) => {
+  const { administer, areEncrypted, start } = await openDatabase(t);
+  await t.throwsAsync(start({}), MISSING);
+  await t.throwsAsync(administer().keys.rotate(), MISSING);
+  t.deepEqual(await areEncrypted(), []);
 
-/** An administration of a database, closed at the end of the test. */
-function administer(
-  t: ExecutionContext,
-  address: string,
-  secrets: { keyEncryptionKey?: string | false } = {},
-): Administration {
-  const operator = createAdministration({ storage: knexStorage(address), secrets });
-  t.teardown(async () => operator.close());
-  return operator;
-}
+  // Reading needs no key-encryption key.
+  t.deepEqual(await administer().keys.list(), []);
 
-onEachDatabase(
-  'in production keys are not stored unencrypted without keyEncryptionKey: false',
-  async (t, _database, address) => {
-    const storage = knexStorage(address);
-    t.teardown(async () => storage.close());
-    await storage.migrate();
-    await t.throwsAsync(startPlatform({ storage }), MISSING);
-    await t.throwsAsync(administer(t, address).keys.rotate(), MISSING);
-    t.deepEqual(await storedKeys(storage), []);
+  await using platform = await start({ keyEncryptionKey: KEY });
+  t.deepEqual(warningsOf(platform), []);
+  t.deepEqual(await platform.auth.check(), []);
+  await administer({ keyEncryptionKey: KEY }).keys.rotate();
+  t.deepEqual([...new Set(await areEncrypted())], [true]);
+});
 
-    // Reading needs no key-encryption key.
-    t.deepEqual(await administer(t, address).keys.list(), []);
+test('secrets.keyEncryptionKey: false permits unencrypted keys, check() reports them, and they work after one is given', async (t) => {
+  const { administer, areEncrypted, start } = await openDatabase(t);
+  const first = await start({ keyEncryptionKey: false });
+  t.deepEqual(warningsOf(first), []);
+  const operator = administer({ keyEncryptionKey: false });
+  await operator.keys.rotate();
+  t.deepEqual([...new Set(await areEncrypted())], [false]);
+  const REPORTED = [{ code: 'keys_unencrypted', severity: 'warning' }];
+  for (const findings of [await first.auth.check(), await operator.check(), await administer().check()])
+    t.like(findings, REPORTED);
+  const service = await first.registerService(['view_schools']);
+  const token = await clientToken(first, service);
+  await first[Symbol.asyncDispose]();
 
-    {
-      await using platform = await startPlatform({
-        storage: knexStorage(address),
-        secrets: { keyEncryptionKey: KEY },
-      });
-      t.deepEqual(warningsOf(platform), []);
-      t.deepEqual(await platform.auth.check(), []);
-      await administer(t, address, { keyEncryptionKey: KEY }).keys.rotate();
-      t.deepEqual(
-        (await storedKeys(storage)).filter((material) => material.startsWith('{')),
-        [],
-      );
-    }
-  },
-);
-
-onEachDatabase(
-  'secrets.keyEncryptionKey: false permits unencrypted keys, and check() reports them',
-  async (t, _database, address) => {
-    const options = { storage: knexStorage(address), secrets: { keyEncryptionKey: false } } as const;
-    await using platform = await startPlatform(options);
-    t.deepEqual(warningsOf(platform), []);
-    const storage = knexStorage(address);
-    t.teardown(async () => storage.close());
-    const operator = administer(t, address, { keyEncryptionKey: false });
-    await operator.keys.rotate();
-    t.true((await storedKeys(storage)).every((material) => material.startsWith('{')));
-    for (const findings of [
-      await platform.auth.check(),
-      await operator.check(),
-      await administer(t, address).check(),
-    ]) {
-      t.like(findings, [{ code: 'keys_unencrypted', severity: 'warning' }]);
-    }
-  },
-);
-
-onEachDatabase(
-  'unencrypted keys still sign and verify after a key-encryption key is given',
-  async (t, _database, address) => {
-    const first = await startPlatform({
-      storage: knexStorage(address),
-      secrets: { keyEncryptionKey: false },
-    });
-    const service = await first.registerService(['view_schools']);
-    const parameters = { grant_type: 'client_credentials', ...asClient(service) };
-    const { body } = await first.token(parameters);
-    const issuer = first.origin;
-    await first[Symbol.asyncDispose]();
-
-    await using second = await startPlatform({
-      storage: knexStorage(address),
-      issuer,
-      secrets: { keyEncryptionKey: KEY },
-    });
-    t.is((await second.api('/schools', body.access_token)).status, 200);
-    t.like(await second.auth.check(), [{ code: 'keys_unencrypted' }]);
-    await second.auth.keys.rotate({ after: 0 });
-    t.is((await second.api('/schools', (await second.token(parameters)).body.access_token)).status, 200);
-    t.is((await second.api('/schools', body.access_token)).status, 200);
-  },
-);
+  await using second = await start({ keyEncryptionKey: KEY }, first.origin);
+  t.is((await second.api('/schools', token)).status, 200);
+  t.like(await second.auth.check(), REPORTED);
+  await second.auth.keys.rotate({ after: 0 });
+  for (const one of [token, await clientToken(second, service)])
+    t.is((await second.api('/schools', one)).status, 200);
+});
 
 test('a storage in memory needs no key-encryption key', async (t) => {
   const host = knex({
@@ -127,15 +97,13 @@ test('a storage in memory needs no key-encryption key', async (t) => {
     pool: { min: 1, max: 1 },
   });
   t.teardown(async () => host.destroy());
-  const storages = [memoryStorage(), knexStorage('sqlite::memory:'), knexStorage(host)];
+  const storages: Storage[] = [memoryStorage(), knexStorage('sqlite::memory:'), knexStorage(host)];
   for (const storage of storages) {
     t.false(storage.durable);
     await using platform = await startPlatform({ storage });
     t.deepEqual(warningsOf(platform), []);
-    t.deepEqual(
-      (await platform.auth.check()).filter(({ code }) => code === 'keys_unencrypted'),
-      [],
-    );
+    const findings = await platform.auth.check();
+    t.false(findings.some(({ code }) => code === 'keys_unencrypted'));
   }
 });
 

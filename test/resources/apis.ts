@@ -1,13 +1,9 @@
-import type { ExecutionContext } from 'ava';
 import Koa from 'koa';
 import { createApiRouter } from 'koa-gatehouse';
 import type { AuthServerOptions } from 'koa-gatehouse';
-import { knexStorage } from 'koa-gatehouse/adapters/knex';
-import { memoryStorage } from 'koa-gatehouse/adapters/memory';
 
 import { listenerOf, runCodeFlow, startPlatform } from '../harness/platform.ts';
 import type { AppParts, Person, Platform, RegisteredApp, TokenAnswer } from '../harness/platform.ts';
-import { asClient } from '../harness/tokens.ts';
 
 /** Two APIs besides the default. Both have a scope `read`, which means something else at each of them. */
 export const DOCUMENTS = 'https://documents.example/v1';
@@ -58,29 +54,9 @@ function appOf({ auth, api }: AppParts): ReturnType<typeof listenerOf> {
   return listenerOf(app);
 }
 
-/** Starts a platform with three APIs until the test ends, on a database or in memory. */
-export async function startApis(
-  t: ExecutionContext,
-  { address, ...given }: Options & { address?: string } = {},
-): Promise<Platform> {
-  const storage = address === undefined ? memoryStorage() : knexStorage(address);
-  const platform = await startPlatform({ storage, ...APIS, ...given }, { app: appOf });
-  t.teardown(async () => {
-    await platform[Symbol.asyncDispose]();
-    await storage.close();
-  });
-  return platform;
-}
-
-/** Two nodes of one server. */
-export async function startNodes(
-  t: ExecutionContext,
-  address: string,
-  given: Options = {},
-): Promise<{ here: Platform; there: Platform }> {
-  const here = await startApis(t, { address, ...given });
-  const there = await startApis(t, { address, issuer: here.origin, users: here.users, ...given });
-  return { here, there };
+/** Starts a platform with three APIs, in memory unless it is given a storage. */
+export async function startApis(given: Options = {}): Promise<Platform> {
+  return startPlatform({ ...APIS, ...given }, { app: appOf });
 }
 
 /** Authorizes an app for an API and redeems the code. */
@@ -92,14 +68,6 @@ export async function authorizeFor(
   const { status, body } = await runCodeFlow(platform, app, { parameters });
   if (status !== 200) throw new Error(JSON.stringify(body));
   return body;
-}
-
-export async function refresh(
-  platform: Platform,
-  app: RegisteredApp,
-  parameters: Record<string, unknown>,
-): Promise<TokenAnswer> {
-  return platform.token({ grant_type: 'refresh_token', ...asClient(app), ...parameters });
 }
 
 /** The status of a path with a token, and the `code` of a refusal. */

@@ -10,6 +10,9 @@ import { APIS, ARCHIVE, DOCUMENTS, get, startApis, statusOf } from './apis.ts';
 const METADATA = 'https://documents.example/.well-known/oauth-protected-resource/v1';
 const INSUFFICIENT = 'The scopes of the access token exclude a required permission.';
 
+const platform = await startApis();
+test.after.always(() => platform[Symbol.asyncDispose]());
+
 /** A challenge's scheme and parameters. */
 function parse(response: Response): Record<string, string> | undefined {
   const header = response.headers.get('www-authenticate');
@@ -20,7 +23,6 @@ function parse(response: Response): Record<string, string> | undefined {
 }
 
 async function tokenOf(
-  platform: Platform,
   { id, scopes = [], resource = DOCUMENTS }: { id: string; scopes?: string[]; resource?: string },
   fields: Parameters<Platform['registerApp']>[0] = {},
 ): Promise<string> {
@@ -33,14 +35,13 @@ const BOB = '2';
 const CLEO = '3';
 
 test('each guard accepts the tokens of its API alone', async (t) => {
-  const platform = await startApis(t);
   const paths = {
     [platform.origin]: '/api/v1/identity',
     [DOCUMENTS]: '/documents/list',
     [ARCHIVE]: '/archive/list',
   };
   for (const resource of Object.keys(paths)) {
-    const token = await tokenOf(platform, { id: ANN, resource });
+    const token = await tokenOf({ id: ANN, resource });
     for (const [other, path] of Object.entries(paths)) {
       const expected = other === resource ? 200 : [401, 'token_invalid'];
       t.deepEqual(await statusOf(platform, path, token), expected, `${resource} at ${path}`);
@@ -50,7 +51,6 @@ test('each guard accepts the tokens of its API alone', async (t) => {
 });
 
 test('a 401 names the metadata of the API and its scopes', async (t) => {
-  const platform = await startApis(t);
   const documents = { realm: DOCUMENTS, scope: 'read write', resource_metadata: METADATA };
   const response = await get(platform, '/documents/list');
   t.is(response.status, 401);
@@ -70,7 +70,6 @@ test('a 401 names the metadata of the API and its scopes', async (t) => {
 });
 
 test('a 403 names the scopes that the operation needs', async (t) => {
-  const platform = await startApis(t);
   const challenge = {
     scheme: 'Bearer',
     realm: DOCUMENTS,
@@ -78,7 +77,7 @@ test('a 403 names the scopes that the operation needs', async (t) => {
     error_description: INSUFFICIENT,
     resource_metadata: METADATA,
   };
-  const reading = await tokenOf(platform, { id: CLEO, scopes: ['read'] });
+  const reading = await tokenOf({ id: CLEO, scopes: ['read'] });
   const both = await get(platform, '/documents/both', reading);
   t.is(both.status, 403);
   const problem = (await both.json()) as Record<string, unknown>;
@@ -87,34 +86,31 @@ test('a 403 names the scopes that the operation needs', async (t) => {
   t.deepEqual(problem['scopes'], ['read', 'write']);
   t.deepEqual(parse(both), { ...challenge, scope: 'read write' });
   t.deepEqual(parse(await get(platform, '/documents/authorized', reading)), { ...challenge, scope: 'write' });
-  t.is(
-    await statusOf(platform, '/documents/both', await tokenOf(platform, { id: CLEO, scopes: ['write'] })),
-    200,
-  );
+  const writing = await tokenOf({ id: CLEO, scopes: ['write'] });
+  t.is(await statusOf(platform, '/documents/both', writing), 200);
 
-  const empty = await tokenOf(platform, { id: CLEO, resource: platform.origin, scopes: ['schools:write'] });
+  const empty = await tokenOf({ id: CLEO, resource: platform.origin, scopes: ['schools:write'] });
   t.is(parse(await get(platform, '/api/v1/schools', empty))?.['scope'], 'schools:read');
 });
 
 test('a 403 promises nothing when no scope would help', async (t) => {
-  const platform = await startApis(t);
   // The user lacks one of the two permissions, or both.
   for (const id of [ANN, BOB]) {
-    const token = await tokenOf(platform, { id, scopes: ['read'] });
+    const token = await tokenOf({ id, scopes: ['read'] });
     const response = await get(platform, '/documents/both', token);
     t.is(response.status, 403);
     t.is(parse(response), undefined, id);
     t.is(parse(await get(platform, '/documents/authorized', token)), undefined, id);
   }
   // The client may not request the scope.
-  const token = await tokenOf(platform, { id: CLEO, scopes: ['read'] }, { scopes: ['read'] });
+  const token = await tokenOf({ id: CLEO, scopes: ['read'] }, { scopes: ['read'] });
   for (const path of ['/documents/both', '/documents/authorized']) {
     const response = await get(platform, path, token);
     t.is(response.status, 403);
     t.is(parse(response), undefined, path);
   }
   // The API has no scope for the permission; a token without scopes has it.
-  const archive = await tokenOf(platform, { id: CLEO, scopes: ['read'], resource: ARCHIVE });
+  const archive = await tokenOf({ id: CLEO, scopes: ['read'], resource: ARCHIVE });
   const challenge = parse(await get(platform, '/archive/both', archive));
   t.is(challenge?.['error'], 'insufficient_scope');
   t.is(challenge?.['scope'], undefined);
@@ -126,23 +122,20 @@ test('a 403 promises nothing when no scope would help', async (t) => {
 });
 
 test('without the option resources, challenges are as they were, and there is no metadata', async (t) => {
-  await using platform = await startPlatform(APIS_OFF);
-  const unauthenticated = await get(platform, '/api/v1/schools');
-  t.is(unauthenticated.headers.get('www-authenticate'), `Bearer realm="${platform.origin}"`);
-  const { client } = await platform.registerApp();
-  const token = await platform.auth.issueToken({ client: client.id, user: CLEO, scopes: ['schools:write'] });
-  const refused = await get(platform, '/api/v1/schools', token);
+  await using without = await startPlatform({ scopes: APIS.scopes! });
+  const unauthenticated = await get(without, '/api/v1/schools');
+  t.is(unauthenticated.headers.get('www-authenticate'), `Bearer realm="${without.origin}"`);
+  const { client } = await without.registerApp();
+  const token = await without.auth.issueToken({ client: client.id, user: CLEO, scopes: ['schools:write'] });
+  const refused = await get(without, '/api/v1/schools', token);
   t.is(
     refused.headers.get('www-authenticate'),
-    `Bearer realm="${platform.origin}", error="insufficient_scope", error_description="${INSUFFICIENT}"`,
+    `Bearer realm="${without.origin}", error="insufficient_scope", error_description="${INSUFFICIENT}"`,
   );
-  t.is((await fetch(platform.url('/.well-known/oauth-protected-resource'))).status, 404);
+  t.is((await fetch(without.url('/.well-known/oauth-protected-resource'))).status, 404);
 });
 
-const APIS_OFF = { scopes: APIS.scopes! };
-
 test('the guard and the router of an API that the server does not have are refused at start', async (t) => {
-  const platform = await startApis(t);
   const known = `${platform.origin}, ${DOCUMENTS}, ${ARCHIVE}`;
   const unknown = { resource: 'https://unknown.example' };
   const error = {
@@ -177,8 +170,7 @@ test('the prefix of an API is the path of its URL', async (t) => {
 });
 
 test('the description of an API has its scopes and its URL', async (t) => {
-  const platform = await startApis(t);
-  const token = await tokenOf(platform, { id: ANN });
+  const token = await tokenOf({ id: ANN });
   const description = (await (await get(platform, '/documents/openapi.json', token)).json()) as {
     components: { securitySchemes: Record<string, { flows: Record<string, { scopes: object }> }> };
   };

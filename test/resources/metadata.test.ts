@@ -5,16 +5,18 @@ import { json } from 'node:stream/consumers';
 import test from 'ava';
 
 import { startPlatform } from '../harness/platform.ts';
-import { APIS, DOCUMENTS, startApis } from './apis.ts';
+import { DOCUMENTS, startApis } from './apis.ts';
 
 const WELL_KNOWN = '/.well-known/oauth-protected-resource';
+
+const platform = await startApis();
+test.after.always(() => platform[Symbol.asyncDispose]());
 
 async function read(url: string): Promise<unknown> {
   return (await fetch(url)).json();
 }
 
 test('the metadata of the default API is at the root', async (t) => {
-  const platform = await startApis(t);
   const response = await fetch(platform.url(WELL_KNOWN), { headers: { origin: 'https://agent.example' } });
   t.is(response.status, 200);
   t.is(response.headers.get('content-type'), 'application/json; charset=utf-8');
@@ -31,7 +33,7 @@ test('the metadata of the default API is at the root', async (t) => {
 test('the path of an API on the same host is inserted', async (t) => {
   for (const path of ['', '/auth']) {
     let origin = '';
-    await using platform = await startPlatform(
+    await using own = await startPlatform(
       {
         get resources() {
           return { [`${origin}/files`]: { name: 'Files' }, [`${origin}${path}/mcp/`]: {} };
@@ -45,17 +47,16 @@ test('the path of an API on the same host is inserted', async (t) => {
     t.deepEqual(await read(`${origin}${WELL_KNOWN}/files`), {
       resource: `${origin}/files`,
       resource_name: 'Files',
-      authorization_servers: [platform.auth.issuer],
+      authorization_servers: [own.auth.issuer],
       bearer_methods_supported: ['header'],
     });
     t.like(await read(`${origin}${WELL_KNOWN}${path}/mcp/`), { resource: `${origin}${path}/mcp/` });
-    t.like(await read(`${origin}${WELL_KNOWN}${path}`), { resource: platform.auth.issuer });
+    t.like(await read(`${origin}${WELL_KNOWN}${path}`), { resource: own.auth.issuer });
     t.is((await fetch(`${origin}${WELL_KNOWN}/unknown`)).status, 404);
   }
 });
 
 test('the metadata of an API on another host is served for that host only', async (t) => {
-  const platform = await startApis(t);
   const get = async (host: string): Promise<{ status: number | undefined; body: unknown }> => {
     const [response] = await once(
       request(platform.url(`${WELL_KNOWN}/v1`), { headers: { host } }).end(),
@@ -78,7 +79,6 @@ test('the metadata of an API on another host is served for that host only', asyn
 });
 
 test('programs in browsers can read it, and other methods are refused', async (t) => {
-  const platform = await startApis(t);
   const url = platform.url(WELL_KNOWN);
   const preflight = await fetch(url, {
     method: 'OPTIONS',
@@ -99,7 +99,6 @@ test('programs in browsers can read it, and other methods are refused', async (t
 });
 
 test('the scopes of all APIs are in the metadata of the authorization server', async (t) => {
-  await using platform = await startPlatform(APIS);
   const response = await fetch(platform.url('/.well-known/oauth-authorization-server'));
   t.like(await response.json(), {
     scopes_supported: ['schools:read', 'schools:write', 'read', 'write', 'offline_access'],

@@ -3,10 +3,13 @@ import { pages } from 'koa-gatehouse/interactions';
 
 import { Browser } from '../harness/browser.ts';
 import { authorize, authorizeUrl } from '../harness/platform.ts';
-import { ARCHIVE, DOCUMENTS, authorizeFor, refresh, startApis, statusOf } from './apis.ts';
+import { exchangeRefreshToken } from '../harness/tokens.ts';
+import { ARCHIVE, DOCUMENTS, authorizeFor, startApis, statusOf } from './apis.ts';
+
+const platform = await startApis();
+test.after.always(() => platform[Symbol.asyncDispose]());
 
 test('the consent page names the API and its scopes', async (t) => {
-  const platform = await startApis(t);
   const app = await platform.registerApp();
   const browser = new Browser();
   await authorize(platform, app, { browser, parameters: { scope: 'schools:read' } });
@@ -22,55 +25,55 @@ test('the consent page names the API and its scopes', async (t) => {
 });
 
 test('the label of a scope is that of its API', async (t) => {
-  const platform = await startApis(t, {
+  await using own = await startApis({
     interactions: pages({
       language: ['de'],
       text: { de: { 'scope.read': 'FALSCH', [`scope.${DOCUMENTS} read`]: 'Ihre Dokumente lesen' } },
     }),
   });
   const browser = new Browser();
-  const app = await platform.registerApp();
-  await browser.open(authorizeUrl(platform, app));
-  let page = await browser.open(authorizeUrl(platform, app, { resource: DOCUMENTS, scope: 'read' }));
+  const app = await own.registerApp();
+  await browser.open(authorizeUrl(own, app));
+  let page = await browser.open(authorizeUrl(own, app, { resource: DOCUMENTS, scope: 'read' }));
   page = await browser.follow(
     await browser.submit(page, 'Anmelden', { login: 'ann@school.example', password: 'correct horse' }),
   );
   t.regex(page.text, /Ihre Dokumente lesen.*Zugriff auf\s+Documents/s);
-  page = await browser.open(authorizeUrl(platform, app, { resource: ARCHIVE, scope: 'read' }));
+  page = await browser.open(authorizeUrl(own, app, { resource: ARCHIVE, scope: 'read' }));
   t.regex(page.text, /Read the archive/);
   t.false(page.text.includes('FALSCH'));
 });
 
 test('the list of authorized apps names each API, and disconnecting ends all of them', async (t) => {
-  const platform = await startApis(t);
+  await using own = await startApis();
   const browser = new Browser();
-  const app = await platform.registerApp();
-  const list = async (): Promise<string> => (await browser.open(platform.url('/account/apps'))).text;
-  await authorize(platform, app, { browser, parameters: { resource: ARCHIVE, scope: 'read' } });
+  const app = await own.registerApp();
+  const list = async (): Promise<string> => (await browser.open(own.url('/account/apps'))).text;
+  await authorize(own, app, { browser, parameters: { resource: ARCHIVE, scope: 'read' } });
   const archive = await list();
   t.regex(archive, /https:\/\/archive\.example\s+It can:\s+Read the archive\s+1 connection:/);
   t.false(archive.includes('It can do nothing else'), archive);
 
-  await authorize(platform, app, { browser, parameters: { resource: DOCUMENTS } });
-  await authorize(platform, app, { browser, parameters: { scope: 'schools:read' } });
+  await authorize(own, app, { browser, parameters: { resource: DOCUMENTS } });
+  await authorize(own, app, { browser, parameters: { scope: 'schools:read' } });
   t.regex(
     await list(),
     /It can:\s+See your schools\s+https:\/\/archive\.example\s+It can:\s+Read the archive\s+Documents\s+It can do everything that you can do\./,
   );
 
-  const { access_token: token, refresh_token } = await authorizeFor(platform, app, { resource: DOCUMENTS });
-  t.is(await statusOf(platform, '/documents/list', token), 200);
-  const page = await browser.open(platform.url(`/account/apps/${app.client.id}/disconnect`));
+  const { access_token: token, refresh_token } = await authorizeFor(own, app, { resource: DOCUMENTS });
+  t.is(await statusOf(own, '/documents/list', token), 200);
+  const page = await browser.open(own.url(`/account/apps/${app.client.id}/disconnect`));
   await browser.follow(await browser.submit(page, 'Disconnect'));
-  t.deepEqual(await statusOf(platform, '/documents/list', token), [401, 'token_revoked']);
-  t.like(await refresh(platform, app, { refresh_token }), { status: 400, body: { error: 'invalid_grant' } });
+  t.deepEqual(await statusOf(own, '/documents/list', token), [401, 'token_revoked']);
+  const refused = await exchangeRefreshToken(own, app, refresh_token);
+  t.like(refused, { status: 400, body: { error: 'invalid_grant' } });
   t.false((await list()).includes(app.client.name));
-  const withdrawn = await platform.auth.audit.list({ types: ['consent_withdrawn'] });
+  const withdrawn = await own.auth.audit.list({ types: ['consent_withdrawn'] });
   t.like(withdrawn[0], { clientId: app.client.id, scopes: ['schools:read', 'read'] });
 });
 
 test('a consent for a native app on its device is for one API', async (t) => {
-  const platform = await startApis(t);
   const app = await platform.registerApp({
     confidential: false,
     native: true,

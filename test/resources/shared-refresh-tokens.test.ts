@@ -1,32 +1,29 @@
 // The processes of an agent share one refresh token, without telling each other of the next one.
 import test from 'ava';
 import type { ExecutionContext } from 'ava';
-import type { AuditRecord } from 'koa-gatehouse';
+import { knexStorage } from 'koa-gatehouse/adapters/knex';
 import { memoryStorage } from 'koa-gatehouse/adapters/memory';
 
 import { onEachDatabase } from '../adapters/databases.ts';
 import { passTime, stopClock } from '../harness/clock.ts';
 import { authorize } from '../harness/platform.ts';
-import type { Platform, RegisteredApp, TokenAnswer } from '../harness/platform.ts';
+import type { Platform, RegisteredApp } from '../harness/platform.ts';
 import { pkce } from '../harness/pkce.ts';
-import { exchangeCode, exchangeRefreshToken } from '../harness/tokens.ts';
-import { APIS, ARCHIVE, DOCUMENTS, startApis, startNodes, statusOf } from './apis.ts';
+import { exchangeCode, exchangeRefreshToken as refresh } from '../harness/tokens.ts';
+import { APIS, ARCHIVE, DOCUMENTS, startApis, statusOf } from './apis.ts';
 
 const REFUSED = { error: 'invalid_grant', error_description: 'grant request is invalid' };
-
+const FOR_DOCUMENTS = { resource: DOCUMENTS, scope: 'read' };
 const MINUTE = 60;
+
+// Two nodes of one server.
+const storage = memoryStorage();
+const here = await startApis({ storage });
+const there = await startApis({ storage, issuer: here.origin, users: here.users });
+test.after.always(() => Promise.all([here, there].map((node) => node[Symbol.asyncDispose]())));
 
 async function registerAgent(platform: Platform): Promise<RegisteredApp> {
   return platform.registerApp({ name: 'Agent', confidential: false, firstParty: true });
-}
-
-async function refresh(
-  platform: Platform,
-  app: RegisteredApp,
-  refreshToken: string,
-  given: Record<string, string> = {},
-): Promise<TokenAnswer> {
-  return exchangeRefreshToken(platform, app, refreshToken, given);
 }
 
 /** Authorizes an app, and rotates its refresh token. Resolves to all refresh tokens, the oldest one first. */
@@ -44,16 +41,13 @@ async function rotate(
   return tokens;
 }
 
-const FOR_DOCUMENTS = { resource: DOCUMENTS, scope: 'read' };
-
 async function reuseOf(platform: Platform, { client }: RegisteredApp): Promise<readonly unknown[]> {
   const types = ['refresh_token_reused'] as const;
   const records = await platform.auth.audit.list({ clientId: client.id, types });
-  return records.map((record) => (record as AuditRecord & { generations: number }).generations);
+  return records.map((record) => 'generations' in record && record.generations);
 }
 
-onEachDatabase('each spent refresh token leads to the current one, on every node', async (t, _, address) => {
-  const { here, there } = await startNodes(t, address);
+test('each spent refresh token leads to the current one, on every node', async (t) => {
   const agent = await registerAgent(here);
   const tokens = await rotate(here, agent, { ...FOR_DOCUMENTS, times: 4 });
   const current = tokens.at(-1)!;
@@ -74,13 +68,14 @@ onEachDatabase('each spent refresh token leads to the current one, on every node
 onEachDatabase(
   'spent refresh tokens of which two nodes find the current one while it is rotated lead to one family',
   async (t, _, address) => {
-    const { here, there } = await startNodes(t, address);
-    const agent = await registerAgent(here);
-    const tokens = [...(await rotate(here, agent, { ...FOR_DOCUMENTS, times: 3 }))];
-    for (let round = 0; round < 8; round += 1) {
+    await using one = await startApis({ storage: knexStorage(address) });
+    await using other = await startApis({ storage: knexStorage(address), issuer: one.origin });
+    const agent = await registerAgent(one);
+    const tokens = [...(await rotate(one, agent, { ...FOR_DOCUMENTS, times: 3 }))];
+    for (let round = 0; round < 4; round += 1) {
       const presented = [...tokens.slice(-4), tokens.at(-1)!, tokens.at(-1)!];
       const answers = await Promise.all(
-        presented.map(async (token, index) => refresh(index % 2 ? here : there, agent, token)),
+        presented.map(async (token, index) => refresh(index % 2 ? one : other, agent, token)),
       );
       t.deepEqual([...new Set(answers.map(({ status }) => status))], [200]);
       // The one before, for those that were answered before it was rotated, and its successor.
@@ -89,68 +84,68 @@ onEachDatabase(
       t.is(found.size, 1);
       tokens.push(...found);
     }
-    const all = await Promise.all(tokens.map(async (token) => refresh(here, agent, token)));
+    const all = await Promise.all(tokens.map(async (token) => refresh(one, agent, token)));
     const unspent = new Set(all.map(({ body }) => body.refresh_token));
     t.true(unspent.size <= 2, 'the current one, and its successor');
   },
 );
 
-onEachDatabase(
+// It ends all tokens of the user.
+test.serial(
   'a spent refresh token helps no revoked grant, ended user, other client or other API',
-  async (t, _, address) => {
-    const { here, there } = await startNodes(t, address);
+  async (t) => {
     const agent = await registerAgent(here);
     const other = await registerAgent(here);
-    const ask = async (token: string, by = agent, given = {}) =>
-      (await refresh(there, by, token, given)).body as object;
+    const ask = async (token: string | undefined, by = agent, given = {}): Promise<object> =>
+      (await refresh(there, by, token, given)).body;
 
     const [spent, current] = await rotate(here, agent, { ...FOR_DOCUMENTS, times: 1 });
-    t.deepEqual(await ask(spent!, other), REFUSED);
-    t.like(await ask(spent!, agent, { resource: ARCHIVE }), { error: 'invalid_target' });
-    t.like(await ask(spent!, agent, { scope: 'write' }), { error: 'invalid_scope' });
-    t.like(await ask(spent!), { refresh_token: current });
+    t.deepEqual(await ask(spent, other), REFUSED);
+    t.like(await ask(spent, agent, { resource: ARCHIVE }), { error: 'invalid_target' });
+    t.like(await ask(spent, agent, { scope: 'write' }), { error: 'invalid_scope' });
+    t.like(await ask(spent), { refresh_token: current });
     await here.auth.revoke({ token: current! });
-    t.deepEqual(await ask(spent!), REFUSED);
+    t.deepEqual(await ask(spent), REFUSED);
 
     const [ofUser] = await rotate(here, agent, { ...FOR_DOCUMENTS, times: 2 });
     await here.auth.revoke({ user: '1' });
-    t.deepEqual(await ask(ofUser!), REFUSED);
+    t.deepEqual(await ask(ofUser), REFUSED);
 
     const [ofClient] = await rotate(here, agent, { ...FOR_DOCUMENTS, times: 2 });
     await here.auth.clients.disable(agent.client.id);
-    t.like((await refresh(here, agent, ofClient!)).body, { error: 'invalid_client' });
+    t.like((await refresh(here, agent, ofClient)).body, { error: 'invalid_client' });
 
     const ofRemoved = await rotate(here, other, { ...FOR_DOCUMENTS, times: 2 });
-    here.users.all.splice(0, 1);
-    t.deepEqual(await ask(ofRemoved[0]!, other), REFUSED);
-    t.deepEqual(await ask(ofRemoved[2]!, other), REFUSED);
+    const [ann] = here.users.all.splice(0, 1);
+    t.deepEqual(await ask(ofRemoved[0], other), REFUSED);
+    t.deepEqual(await ask(ofRemoved[2], other), REFUSED);
+    here.users.all.unshift(ann!);
   },
 );
 
 // What the agent has rotated more than 32 times in an hour.
-onEachDatabase('more than 32 generations are not followed, and nothing is revoked', async (t, _, address) => {
-  const { here } = await startNodes(t, address);
+test('more than 32 generations are not followed, and nothing is revoked', async (t) => {
   const agent = await registerAgent(here);
   const tokens = await rotate(here, agent, { ...FOR_DOCUMENTS, times: 33 });
-  t.deepEqual((await refresh(here, agent, tokens[0]!)).body, REFUSED);
-  t.is((await refresh(here, agent, tokens[1]!)).body.refresh_token, tokens.at(-1)!);
+  t.deepEqual((await refresh(here, agent, tokens[0])).body, REFUSED);
+  t.is((await refresh(here, agent, tokens[1])).body.refresh_token, tokens.at(-1)!);
   t.deepEqual(await reuseOf(here, agent), [32]);
 });
 
 test.serial('a chain that was pruned is refused within the grace, and nothing is revoked', async (t) => {
   using _stopped = stopClock();
-  const platform = await startApis(t);
+  await using platform = await startApis();
   const agent = await registerAgent(platform);
   const [first, second] = await rotate(platform, agent, { ...FOR_DOCUMENTS, times: 1 });
   // Lowered for one rotation, so that the third expires before the first.
   await platform.auth.clients.update(agent.client.id, { lifetimes: { refreshToken: MINUTE } });
-  const third = (await refresh(platform, agent, second!)).body.refresh_token;
+  const third = (await refresh(platform, agent, second)).body.refresh_token;
   await platform.auth.clients.update(agent.client.id, { lifetimes: {} });
   const fourth = (await refresh(platform, agent, third)).body.refresh_token;
-  t.is((await refresh(platform, agent, first!)).body.refresh_token, fourth);
+  t.is((await refresh(platform, agent, first)).body.refresh_token, fourth);
   passTime(MINUTE + 1);
   t.is(await platform.auth.prune(), 2, 'the code, and the third');
-  t.deepEqual((await refresh(platform, agent, first!)).body, REFUSED);
+  for (const spent of [first, second]) t.deepEqual((await refresh(platform, agent, spent)).body, REFUSED);
   t.is((await refresh(platform, agent, fourth)).status, 200);
 });
 
@@ -165,32 +160,31 @@ async function lasts(
   using _stopped = stopClock();
   const [first, second] = await rotate(platform, app, { ...parameters, times: 1 });
   passTime(seconds / 2);
-  const third = (await refresh(platform, app, second!)).body.refresh_token;
-  t.is((await refresh(platform, app, first!)).body.refresh_token, third);
+  const third = (await refresh(platform, app, second)).body.refresh_token;
+  t.is((await refresh(platform, app, first)).body.refresh_token, third);
   passTime(seconds / 2 - 1);
-  const { access_token: access, refresh_token: current } = (await refresh(platform, app, first!)).body;
+  const { access_token: access, refresh_token: current } = (await refresh(platform, app, first)).body;
   t.is(current, third);
   passTime(1);
-  t.is((await refresh(platform, app, second!)).body.refresh_token, third, 'counted from its own rotation');
-  t.deepEqual((await refresh(platform, app, first!)).body, REFUSED);
+  t.is((await refresh(platform, app, second)).body.refresh_token, third, 'counted from its own rotation');
+  t.deepEqual((await refresh(platform, app, first)).body, REFUSED);
   t.deepEqual((await refresh(platform, app, third)).body, REFUSED, 'the family is revoked');
   const prefix = PREFIXES[parameters.resource ?? ''] ?? '/api/v1';
   t.deepEqual(await statusOf(platform, `${prefix}/identity`, access), [401, 'token_revoked']);
 }
 
 test.serial('public clients of an API share a refresh token for an hour, others for a minute', async (t) => {
-  const platform = await startApis(t);
-  const agent = await registerAgent(platform);
-  const confidential = await platform.registerApp({ firstParty: true });
-  await lasts(t, platform, { app: agent, seconds: 60 * MINUTE, ...FOR_DOCUMENTS });
-  await lasts(t, platform, { app: agent, seconds: MINUTE, scope: 'schools:read' });
-  await lasts(t, platform, { app: confidential, seconds: MINUTE, ...FOR_DOCUMENTS });
+  const agent = await registerAgent(here);
+  const confidential = await here.registerApp({ firstParty: true });
+  await lasts(t, here, { app: agent, seconds: 60 * MINUTE, ...FOR_DOCUMENTS });
+  await lasts(t, here, { app: agent, seconds: MINUTE, scope: 'schools:read' });
+  await lasts(t, here, { app: confidential, seconds: MINUTE, ...FOR_DOCUMENTS });
 });
 
 test.serial('refreshGrace of an API is for its public clients', async (t) => {
   const documents = { ...APIS.resources![DOCUMENTS]!, refreshGrace: '10 minutes' } as const;
   const resources = { ...APIS.resources, [DOCUMENTS]: documents };
-  const platform = await startApis(t, { resources, tokens: { refreshGrace: '2 minutes' } });
+  await using platform = await startApis({ resources, tokens: { refreshGrace: '2 minutes' } });
   const agent = await registerAgent(platform);
   const confidential = await platform.registerApp({ firstParty: true });
   await lasts(t, platform, { app: agent, seconds: 10 * MINUTE, ...FOR_DOCUMENTS });
@@ -201,7 +195,7 @@ test.serial('refreshGrace of an API is for its public clients', async (t) => {
 test('without a grace the first reuse revokes, at APIs too unless they have their own', async (t) => {
   const archive = { ...APIS.resources![ARCHIVE]!, refreshGrace: '1 minute' } as const;
   const resources = { ...APIS.resources, [ARCHIVE]: archive };
-  const platform = await startApis(t, { resources, tokens: { refreshGrace: 0 }, storage: memoryStorage() });
+  await using platform = await startApis({ resources, tokens: { refreshGrace: 0 } });
   const agent = await registerAgent(platform);
   for (const token of await rotate(platform, agent, { ...FOR_DOCUMENTS, times: 1 }))
     t.deepEqual((await refresh(platform, agent, token)).body, REFUSED);
