@@ -88,7 +88,7 @@ async function startTwo() {
     reads,
     broken,
     pause,
-    async rotated(): Promise<string> {
+    rotated: async (): Promise<string> => {
       await here.auth.keys.rotate({ after: 0 });
       return issue(here);
     },

@@ -4,7 +4,6 @@ import { Browser } from '../harness/browser.ts';
 import { authorize, authorizeUrl, startPlatform } from '../harness/platform.ts';
 import type { RegisteredApp, TokenAnswer } from '../harness/platform.ts';
 import { pkce } from '../harness/pkce.ts';
-import { basic, postForm } from '../harness/requests.ts';
 import { exchangeCode } from '../harness/tokens.ts';
 
 const platform = await startPlatform();
@@ -147,23 +146,6 @@ test('a verifier does not authenticate a confidential client', async (t) => {
     t.is(body.error, 'invalid_client', secret);
   }
   t.is((await redeem(code, confidential, { code_verifier: verifier })).status, 200);
-});
-
-test('a public client cannot authenticate with a secret', async (t) => {
-  const { parameters, verifier } = pkce();
-  const code = await codeFor(publicApp, parameters);
-  t.is(publicApp.secret, '');
-  for (const secret of ['x', 'undefined', 'null', 'undefined ']) {
-    t.is((await redeem(code, publicApp, { client_secret: secret, code_verifier: verifier })).status, 401);
-  }
-  const fields = { grant_type: 'authorization_code', code, redirect_uri: publicApp.redirectUri };
-  const overBasic = await postForm(
-    `${platform.origin}/oauth/token`,
-    { ...fields, code_verifier: verifier },
-    basic(publicApp.client.id, 'x'),
-  );
-  t.is(overBasic.status, 401);
-  t.is((await redeem(code, publicApp, { client_secret: '', code_verifier: verifier })).status, 200);
 });
 
 test('requirePkce requires PKCE of confidential clients too', async (t) => {

