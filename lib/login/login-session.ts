@@ -283,7 +283,7 @@ const MAX_PATH_LENGTH = 2000;
  * Normalizes a path to redirect to, such as a `return_to` parameter. `undefined` when it is too long, or when a browser would
  * resolve it to another origin, as `//evil.example`, `/\evil.example` and `https://evil.example`.
  */
-export function pathHere(path: string, origin: string): string | undefined {
+function pathHere(path: string, origin: string): string | undefined {
   const url = typeof path === 'string' && path.startsWith('/') ? URL.parse(path, origin) : null;
   // `/.//host` is normalized to `//host`, which a browser resolves to another server.
   if (url?.origin !== origin || url.pathname.startsWith('//')) return undefined;

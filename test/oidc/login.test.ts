@@ -178,6 +178,24 @@ test('a consent page cannot be opened or answered in another browser', async (t)
   t.truthy(end.location?.searchParams.get('code'), 'its own browser can answer it');
 });
 
+test('a login of another user, or a logout, ends the open consent pages of the first user', async (t) => {
+  for (const end of [
+    async (browser: Browser, login: Page) => signIn(browser, login, ...BOB),
+    async (browser: Browser) => browser.submit(await browser.open(platform.url('/oauth/logout')), 'Sign out'),
+  ]) {
+    const app = await platform.registerApp();
+    const browser = new Browser();
+    const login = await browser.open(authorizeUrl(platform, app));
+    const consent = await signIn(browser, login);
+    t.is(consent.heading, 'Authorize Reports');
+    t.is((await end(browser, login)).status, 200);
+    t.true(isExpired(await browser.get(consent.url)));
+    for (const button of ['Authorize', 'Deny', 'Not you?'])
+      t.true(isExpired(await browser.submit(consent, button)), button);
+    for (const user of ['1', '2']) t.is(await storage.consents.find(user, app.client.id), undefined);
+  }
+});
+
 test('the URL of a page is refused when it was changed or encrypted by another server', async (t) => {
   const app = await platform.registerApp();
   const browser = new Browser();
