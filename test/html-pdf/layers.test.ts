@@ -193,10 +193,8 @@ inBrowser(
 
 inBrowser('assets are asked for images only, and give images only', async (t) => {
   const asked: string[] = [];
-  const logo: Asset = {
-    data: Buffer.from('<svg xmlns="http://www.w3.org/2000/svg"/>'),
-    type: 'image/svg+xml',
-  };
+  const data = Buffer.from('<svg xmlns="http://www.w3.org/2000/svg"/>');
+  const logo: Asset = { data, type: 'image/svg+xml' };
   const page: Asset = { data: Buffer.from('<p>Inner'), type: 'text/html' as 'image/png' };
   const empty = await openPage(bare, (path) => {
     asked.push(path);

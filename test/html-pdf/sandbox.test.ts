@@ -13,12 +13,8 @@ const inBrowser = browserTest().serial;
 
 /** Starts a host as a user who is not root, with a folder of its own for temporary files. */
 function startHost(temporary: string, ...words: string[]): ChildProcess {
-  const node = [
-    process.execPath,
-    '--conditions=gatehouse:source',
-    resolve(import.meta.dirname, 'host-process.ts'),
-    ...words,
-  ];
+  const file = resolve(import.meta.dirname, 'host-process.ts');
+  const node = [process.execPath, '--conditions=gatehouse:source', file, ...words];
   // 65534 is `nobody`, whom every Linux has.
   const as =
     process.getuid?.() === 0 ? ['setpriv', '--reuid=65534', '--regid=65534', '--clear-groups', '--'] : [];
