@@ -27,6 +27,13 @@ export const scopes = {
 export const ann = { id: '1', name: 'Ann', email: 'ann@school.example', roles: ['registrar'] } as const;
 export const bob = { id: '2', name: 'Bob', email: 'bob@school.example' } as const;
 
+/** A client with the authorization code grant. */
+export const REPORTS = {
+  name: 'Reports',
+  grantType: 'authorization_code',
+  redirectUris: ['https://reports.example/callback'],
+} as const;
+
 type SchoolAuth = AuthServer<Permission, 'registrar', User, { edit_school: School }>;
 
 /** An app of a host, which the tests of this folder test. */
