@@ -60,10 +60,8 @@ test('an invalid client is an error that lists each field, in a dry run too', as
   for (const [fields, field] of mistakes) {
     // Gates are typed; data from elsewhere is not.
     const client = { ...SERVICE, ...fields } as never;
-    const error = await t.throwsAsync(operator.importClient(client, { dryRun: true }), {
-      code: 'ERR_CLIENT_INVALID',
-    });
-    t.like(error, { fields: [{ field }] }, JSON.stringify(fields));
+    const error = await t.throwsAsync(operator.importClient(client, { dryRun: true }));
+    t.like(error, { code: 'ERR_CLIENT_INVALID', fields: [{ field }] }, JSON.stringify(fields));
   }
   const wrong = { ...SERVICE, id: '', name: '', roles: null, secret: { value: '' } } as never;
   await t.throwsAsync(operator.importClient(wrong), {
@@ -125,37 +123,23 @@ test('keys are listed as servers use them', async (t) => {
 
 test('invalid options are errors that name them', async (t) => {
   const storage = memoryStorage();
-  t.throws(() => createAdministration({} as never), { code: 'ERR_CONFIG', message: /^storage: / });
-  t.throws(() => createAdministration({ storage, gate: {} as never }), {
-    code: 'ERR_CONFIG',
-    message: /^gate: /,
-  });
-  t.throws(() => createAdministration({ storage, secrets: { keyEncryptionKey: 'short' } }), {
-    code: 'ERR_CONFIG',
-    message: /^secrets.keyEncryptionKey: /,
-  });
-  t.throws(() => createAdministration({ storage: { ...storage, durable: undefined } as never }), {
-    code: 'ERR_CONFIG',
-    message: /^storage: set its member durable /,
-  });
-  t.throws(() => createAdministration({ storage, retention: { pruneInterval: 60 } as never }), {
-    code: 'ERR_CONFIG',
-    message:
+  for (const [options, message] of [
+    [{}, /^storage: /],
+    [{ storage, gate: {} }, /^gate: /],
+    [{ storage, secrets: { keyEncryptionKey: 'short' } }, /^secrets.keyEncryptionKey: /],
+    [{ storage: { ...storage, durable: undefined } }, /^storage: set its member durable /],
+    [
+      { storage, retention: { pruneInterval: 60 } },
       'retention.pruneInterval: leave it out: an administration deletes expired rows only when prune() is called',
-  });
-  t.throws(() => createAdministration({ storage, retention: { audit: 'long' as never } }), {
-    code: 'ERR_CONFIG',
-    message: /^retention\.audit: /,
-  });
+    ],
+    [{ storage, retention: { audit: 'long' } }, /^retention\.audit: /],
+  ] as const)
+    t.throws(() => createAdministration(options as never), { code: 'ERR_CONFIG', message });
   const { keys } = createAdministration({ storage });
-  for (const [options, name] of [
-    [{ after: -1 }, 'after'],
-    [{ accessTokenLifetime: '1 aeon' }, 'accessTokenLifetime'],
-    [{ algorithm: 'HS256' }, 'algorithm'],
-  ] as const) {
-    await t.throwsAsync(keys.rotate(options as never), {
-      code: 'ERR_CONFIG',
-      message: new RegExp(`^${name}: `),
-    });
-  }
+  for (const [options, message] of [
+    [{ after: -1 }, /^after: /],
+    [{ accessTokenLifetime: '1 aeon' }, /^accessTokenLifetime: /],
+    [{ algorithm: 'HS256' }, /^algorithm: /],
+  ] as const)
+    await t.throwsAsync(keys.rotate(options as never), { code: 'ERR_CONFIG', message });
 });

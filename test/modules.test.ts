@@ -188,97 +188,40 @@ test('every import follows the table of modules', async (t) => {
   t.deepEqual(found.flat(), []);
 });
 
-test('importsOf() finds all kinds of imports, and which are of types only', (t) => {
+test('every kind of import that the table does not allow is found', (t) => {
   const source = `
-    import 'a';
-    import b, { type B } from "b";
-    import type { C } from 'c';
-    export { d } from 'd';
-    export type * from 'e';
-    export * as f from 'f';
-    const g = await import('g');
-    let h: import('h').H;
-    function i(x: typeof import('i')): void {}
-    const j = require('j');
-    const k = \`\${await import('k')} from 'no' \${\`\${import('l')}\`}\`;
-    const m = await import(name);
+    import 'knex';
+    import b, { type B } from "knex";
+    import type { C } from 'knex';
+    export { d } from 'knex';
+    export type * from 'knex';
+    export * as f from 'knex';
+    const g = await import('knex');
+    let h: import('knex').H;
+    function i(x: typeof import('knex')): void {}
+    const j = require('knex');
+    const k = \`\${await import('knex')} from 'no' \${\`\${import('knex')}\`}\`;
     import {
       type N, // from 'no'
-    } from 'n';
+    } from 'knex';
   `;
-  t.deepEqual(
-    importsOf('a.ts', source).map(({ name, typeOnly }) => (typeOnly ? `type ${name}` : name)),
-    ['a', 'b', 'type c', 'd', 'type e', 'f', 'g', 'type h', 'type i', 'j', 'k', 'l', COMPUTED, 'n'],
-  );
-});
-
-test('violations() reports what the table does not allow', (t) => {
-  const forbidden: [string, string][] = [
-    ['lib/access/gate.ts', 'knex'],
-    ['lib/access/gate.ts', 'koa'],
-    ['lib/access/gate.ts', '../oidc/provider.ts'],
-    ['lib/access/gate.ts', '../api/router.ts'],
-    ['lib/api/router.ts', '../server/create-auth-server.ts'],
-    ['lib/api/router.ts', '../../adapters/knex/index.ts'],
-    ['lib/api/router.ts', 'oidc-provider'],
-    ['lib/http/problem.ts', 'koa-body'],
-    ['lib/http/problem.ts', 'fs'],
-    ['lib/options/options.ts', 'oidc-provider'],
-    ['lib/pdf/client.ts', '../contracts.ts'],
-    ['lib/cli/main.ts', '../oidc/provider.ts'],
-    ['adapters/memory/index.ts', 'knex/lib/client.js'],
-    ['adapters/memory/index.ts', '../knex/table.ts'],
-    ['interactions/page.ts', 'koa-gatehouse'],
-    ['examples/embed.ts', '../lib/index.ts'],
-    ['test/flow.test.ts', '../lib/api/router.ts'],
-    ['test/access/guard.test.ts', '../../lib/api/router.ts'],
-  ];
-  for (const [file, name] of forbidden) {
-    t.deepEqual(violations(file, `import { a } from '${name}';`), [`${file} imports ${name}`]);
-    t.deepEqual(violations(file, `export * from '${name}';`), [`${file} imports ${name}`]);
-    t.deepEqual(violations(file, `await import('${name}');`), [`${file} imports ${name}`]);
-  }
-  t.deepEqual(violations('lib/access/gate.ts', `let a: import('../oidc/provider.ts').A;`), [
-    'lib/access/gate.ts imports types of ../oidc/provider.ts',
-  ]);
+  const file = 'lib/access/gate.ts';
+  t.is(violations(file, source).length, 13);
   t.deepEqual(violations('lib/api/router.ts', 'await import(`kn${"ex"}`);'), [
     `lib/api/router.ts imports ${COMPUTED}`,
   ]);
-  const server = 'lib/server/create-auth-server.ts';
-  t.deepEqual(violations(server, `import { pages } from 'koa-gatehouse/interactions';`), [
-    `${server} imports koa-gatehouse/interactions`,
-  ]);
-  t.deepEqual(violations(server, `await import('koa-gatehouse/pdf');`), [
-    `${server} imports koa-gatehouse/pdf`,
-  ]);
+  for (const [from, name] of [
+    [file, 'koa'],
+    [file, '../oidc/provider.ts'],
+    ['lib/api/router.ts', '../server/create-auth-server.ts'],
+    ['lib/http/problem.ts', 'fs'],
+    ['lib/options/options.ts', 'oidc-provider'],
+    ['lib/pdf/client.ts', '../contracts.ts'],
+    ['lib/server/create-auth-server.ts', 'koa-gatehouse/interactions'],
+    ['adapters/memory/index.ts', 'knex/lib/client.js'],
+    ['interactions/page.ts', 'koa-gatehouse'],
+    ['test/access/guard.test.ts', '../../lib/api/router.ts'],
+  ] as const)
+    t.deepEqual(violations(from, `import { a } from '${name}';`), [`${from} imports ${name}`]);
   t.deepEqual(violations('scripts/a.ts', ''), ['scripts/a.ts is in no module: add it to the table']);
-});
-
-test('violations() reports nothing that the table allows', (t) => {
-  const fine: [string, string][] = [
-    ['lib/access/guard.ts', `import { sendProblem } from '../http/problem.ts';`],
-    ['lib/access/guard.ts', `import type { Context } from 'koa';`],
-    [
-      'lib/server/create-auth-server.ts',
-      `import Koa from 'koa'; import type { Provider } from 'oidc-provider';`,
-    ],
-    ['lib/server/create-auth-server.ts', `await import('koa-gatehouse/interactions');`],
-    ['lib/engine/run.ts', `import { errors } from 'oidc-provider'; import { a } from './report.ts';`],
-    ['lib/options/options.ts', `import type { Configuration } from 'oidc-provider';`],
-    ['adapters/knex/stores/keys.ts', `import type { Knex } from 'knex'; import { a } from '../table.ts';`],
-    [
-      'test/access/a.test.ts',
-      `import { a } from '../../lib/access/a.ts'; import { b } from '../../lib/errors.ts';`,
-    ],
-    [
-      'test/adapters/knex/a.test.ts',
-      `import { a } from '../../../adapters/knex/table.ts'; import knex from 'knex';`,
-    ],
-    ['test/interactions/a.test.ts', `import { a } from '../../interactions/a.ts'; import test from 'ava';`],
-    [
-      'test/options.test.ts',
-      `import { a } from '../lib/options/options.ts'; import 'koa-gatehouse/adapters/memory';`,
-    ],
-  ];
-  for (const [file, source] of fine) t.deepEqual(violations(file, source), [], file);
 });

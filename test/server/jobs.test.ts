@@ -20,28 +20,20 @@ test('a job that takes longer than its interval is not started twice, and does n
   const otherRan = Promise.withResolvers<void>();
   let begun = 0;
   let others = 0;
-  const stop = startJobs(
-    [
-      {
-        name: 'slow',
-        every,
-        async run() {
-          begun += 1;
-          if (begun > 1) again.resolve();
-          await released.promise;
-        },
-      },
-      {
-        name: 'other',
-        every,
-        async run() {
-          others += 1;
-          if (others === 5) otherRan.resolve();
-        },
-      },
-    ],
-    recordingLogger(),
-  );
+  const slow = async (): Promise<void> => {
+    begun += 1;
+    if (begun > 1) again.resolve();
+    await released.promise;
+  };
+  const other = async (): Promise<void> => {
+    others += 1;
+    if (others === 5) otherRan.resolve();
+  };
+  const jobs = [
+    { name: 'slow', every, run: slow },
+    { name: 'other', every, run: other },
+  ];
+  const stop = startJobs(jobs, recordingLogger());
   await otherRan.promise;
   t.is(begun, 1);
   released.resolve();
@@ -61,13 +53,8 @@ test('a job that fails is logged, and runs again at its next interval', async (t
   const stop = startJobs([{ name: 'prune', every, run }], logger);
   await again.promise;
   await stop();
-  t.like(logger.lines, [
-    {
-      level: 'warn',
-      message: 'job failed',
-      fields: { job: 'prune', err: { message: 'the database failed' } },
-    },
-  ]);
+  const fields = { job: 'prune', err: { message: 'the database failed' } };
+  t.like(logger.lines, [{ level: 'warn', message: 'job failed', fields }]);
 });
 
 async function pass(seconds: number): Promise<void> {
