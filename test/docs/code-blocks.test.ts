@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join, relative } from 'node:path';
 
 import test from 'ava';
@@ -82,14 +82,4 @@ test('every TypeScript block in the README and the guides compiles', async (t) =
   );
   t.is(errors.length, 1);
   t.regex(errors[0]!, /^docs\/wrong\.md:7\(2,\d+\): error TS2345: .*"view_schols"/);
-});
-
-test('the README links to the index of the guides, which links to each of them', (t) => {
-  t.true(readFileSync(join(ROOT, 'README.md'), 'utf8').includes('](docs/README.md)'));
-  const index = readFileSync(join(ROOT, 'docs/README.md'), 'utf8');
-  for (const guide of GUIDES) {
-    const name = guide.replace(/^docs\//, '');
-    if (name !== 'README.md')
-      t.true(index.includes(`](${name})`), `docs/README.md does not link to ${guide}`);
-  }
 });

@@ -105,14 +105,16 @@ test('every guide that the code names exists', (t) => {
   );
 });
 
-test('a guide is read in some minutes', (t) => {
-  // The list of the options is looked up, not read.
-  for (const guide of GUIDES.filter((name) => name !== 'docs/options.md')) {
-    const words = readFileSync(join(ROOT, guide), 'utf8').trim().split(/\s+/).length;
-    t.true(words <= 900, `${guide} has ${words} words`);
+test('each guide is in the index, read in some minutes, and without the address of a registry', (t) => {
+  const index = readFileSync(join(ROOT, 'docs/README.md'), 'utf8');
+  t.true(readFileSync(join(ROOT, 'README.md'), 'utf8').includes('](docs/README.md)'));
+  for (const guide of GUIDES) {
+    const text = readFileSync(join(ROOT, guide), 'utf8');
+    const name = guide.replace(/^docs\//, '');
+    t.true(name === 'README.md' || index.includes(`](${name})`), `docs/README.md does not link to ${guide}`);
+    t.false(text.includes('npmjs.'), guide);
+    const words = text.trim().split(/\s+/).length;
+    // The list of the options is looked up, not read.
+    t.true(words <= 900 || name === 'options.md', `${guide} has ${words} words`);
   }
-});
-
-test('no guide has the address of a registry of packages', (t) => {
-  for (const guide of GUIDES) t.false(readFileSync(join(ROOT, guide), 'utf8').includes('npmjs.'), guide);
 });

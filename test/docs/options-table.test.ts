@@ -18,10 +18,7 @@ test('the page has every option of the server and of its groups', (t) => {
   const declared = authServerOptions();
   for (const name of Object.keys(declared)) t.true(page.includes(`**\`${name}\`**`), name);
   for (const [group] of GROUPS) {
-    const { check } = declared[group];
-    t.true('members' in check, group);
-    const members = 'members' in check ? Object.keys(check.members as object) : [];
-    t.true(members.length > 0, group);
-    for (const name of members) t.true(page.includes(`**\`${group}.${name}\`**`), `${group}.${name}`);
+    const { members } = declared[group].check as unknown as { members: object };
+    for (const name of Object.keys(members)) t.true(page.includes(`**\`${group}.${name}\`**`), name);
   }
 });

@@ -28,7 +28,6 @@ export interface Report {
   readonly views: number;
   readonly signature: string | undefined;
   readonly state: Record<string, unknown>;
-  readonly members: readonly string[];
   readonly ip: string;
 }
 
@@ -104,7 +103,6 @@ function ownRoutes(basePath: string): Middleware {
       views: seen + 1,
       signature,
       state: { ...ctx.state },
-      members: Object.keys(ctx).toSorted(),
       ip: ctx.ip,
     };
     ctx.body = report;

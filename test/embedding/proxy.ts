@@ -1,6 +1,7 @@
-import { createServer, request } from 'node:http';
+import { request } from 'node:http';
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+
+import { serve } from '../harness/serve.ts';
 
 /** A reverse proxy, like nginx or a load balancer. */
 export interface ReverseProxy extends AsyncDisposable {
@@ -38,21 +39,12 @@ export async function startProxy(
     incoming.pipe(onward);
   }
 
-  const server = createServer(forward);
-  await new Promise<void>((resolve) => {
-    server.listen(0, '127.0.0.1', resolve);
-  });
+  const served = await serve(() => forward);
   return {
-    origin: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    ...served,
     passedOn,
     forwardTo(origin) {
       target = origin;
-    },
-    async [Symbol.asyncDispose]() {
-      server.closeAllConnections();
-      await new Promise((resolve) => {
-        server.close(resolve);
-      });
     },
   };
 }

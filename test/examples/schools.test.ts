@@ -182,21 +182,21 @@ test('schools are searched by name and city, case-insensitively, without wildcar
 
 test('an invalid query is 422 with the remedy', async (t) => {
   const { body: page } = await get('/schools?limit=1');
+  const nul = Buffer.from('["name","a\\u0000","b"]').toString('base64url');
+  const limit = 'give limit as a number from 1 to 100';
+  const after = 'give after as the previous page returned it, with the same sort';
   for (const [query, remedy] of [
-    ['limit=0', 'give limit as a number from 1 to 100'],
-    ['limit=101', 'give limit as a number from 1 to 100'],
-    ['limit=ten', 'give limit as a number from 1 to 100'],
-    ['limit=1&limit=2', 'give limit as a number from 1 to 100'],
+    ['limit=0', limit],
+    ['limit=101', limit],
+    ['limit=ten', limit],
+    ['limit=1&limit=2', limit],
     ['sort=password', 'give sort as name, -name, city, -city'],
     ['sort=', 'give sort as name, -name, city, -city'],
     [`search=${'a'.repeat(101)}`, 'give search at most 100 characters'],
     ['search=%00', 'give search at most 100 characters'],
-    ['after=x', 'give after as the previous page returned it, with the same sort'],
-    [`sort=-name&after=${page.next}`, 'give after as the previous page returned it, with the same sort'],
-    [
-      `after=${Buffer.from('["name","a\\u0000","b"]').toString('base64url')}`,
-      'give after as the previous page returned it, with the same sort',
-    ],
+    ['after=x', after],
+    [`sort=-name&after=${page.next}`, after],
+    [`after=${nul}`, after],
     ['serch=x', 'there is no parameter serch'],
     ['__proto__=x', 'there is no parameter __proto__'],
   ] as const) {
@@ -248,17 +248,12 @@ chromiumTest('the letter of a school is a PDF, which the PDF client takes apart 
 });
 
 test('a letter that there is not, and who may not have one', async (t) => {
+  const formats =
+    'The query is wrong: give format as one of a0, a1, a2, a3, a4, a5, a6, letter, legal, tabloid, ledger.';
   for (const [id, query, token, status, code, message] of [
     ['%00', '', ruth, 404, 'school_not_found', 'There is no school with this id.'],
     ['nowhere', '', ruth, 404, 'school_not_found', 'There is no school with this id.'],
-    [
-      'harbour',
-      '?format=b5',
-      ruth,
-      422,
-      'query_invalid',
-      'The query is wrong: give format as one of a0, a1, a2, a3, a4, a5, a6, letter, legal, tabloid, ledger.',
-    ],
+    ['harbour', '?format=b5', ruth, 422, 'query_invalid', formats],
     ['harbour', '?paper=a4', ruth, 422, 'query_invalid', 'The query is wrong: there is no parameter paper.'],
     ['harbour', '', monitor, 403, 'missing_permission', 'Missing permission to view schools.'],
   ] as const) {

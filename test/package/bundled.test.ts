@@ -60,57 +60,39 @@ const json = rollupJson as unknown as typeof rollupJson.default;
 // Native modules and what they load by name cannot be bundled.
 const external = ['better-sqlite3', 'knex', '@opentelemetry/api'];
 
-/** A bundler, the format of the bundle, and the function that writes it. */
-const BUNDLERS: readonly [
-  name: string,
-  format: 'cjs' | 'esm',
-  write: (input: string, output: string) => Promise<unknown>,
-][] = [
-  [
-    'esbuild',
-    'cjs',
-    async (entry, outfile) =>
-      build({
-        entryPoints: [entry],
-        outfile,
-        bundle: true,
-        platform: 'node',
-        format: 'cjs',
-        external,
-        logLevel: 'silent',
-      }),
-  ],
-  [
-    'esbuild',
-    'esm',
-    async (entry, outfile) =>
-      build({
-        entryPoints: [entry],
-        outfile,
-        bundle: true,
-        platform: 'node',
-        format: 'esm',
-        // CommonJS packages in an ES module call `require`, which an ES module has to make.
+type Write = (input: string, output: string) => Promise<unknown>;
+
+const byEsbuild =
+  (format: 'cjs' | 'esm'): Write =>
+  async (input, outfile) =>
+    build({
+      entryPoints: [input],
+      outfile,
+      bundle: true,
+      platform: 'node',
+      format,
+      // CommonJS packages in an ES module call `require`, which an ES module has to make.
+      ...(format === 'esm' && {
         banner: {
           js: "import { createRequire as toRequire } from 'node:module'; const require = toRequire(import.meta.url);",
         },
-        external,
-        logLevel: 'silent',
       }),
-  ],
-  // In one format, because it takes several times as long as esbuild.
-  [
-    'Rollup',
-    'esm',
-    async (input, file) => {
-      const plugins = [nodeResolve({ exportConditions: ['node'], preferBuiltins: true }), commonjs(), json()];
-      const bundle = await rollup({ input, external, plugins, onLog() {} });
-      await bundle.write({ file, format: 'esm', inlineDynamicImports: true });
-    },
-  ],
-];
+      external,
+      logLevel: 'silent',
+    });
 
-for (const [bundler, format, write] of BUNDLERS) {
+const byRollup: Write = async (input, file) => {
+  const plugins = [nodeResolve({ exportConditions: ['node'], preferBuiltins: true }), commonjs(), json()];
+  const bundle = await rollup({ input, external, plugins, onLog() {} });
+  await bundle.write({ file, format: 'esm', inlineDynamicImports: true });
+};
+
+for (const [bundler, format, write] of [
+  ['esbuild', 'cjs', byEsbuild('cjs')],
+  ['esbuild', 'esm', byEsbuild('esm')],
+  // In one format, because it takes several times as long as esbuild.
+  ['Rollup', 'esm', byRollup],
+] as const) {
   // Serial, because a bundler keeps this process busy, and the programs that other tests run have time limits.
   test.serial(`a host that ${bundler} bundles as ${format} runs, pages included`, async (t) => {
     const host = join(project, `${bundler}-${format}.js`);

@@ -1,3 +1,4 @@
+import type { Knex } from 'knex';
 import { createApiRouter, defineAction, defineGate } from 'koa-gatehouse';
 import type { Action, ApiAuth, Principal, User } from 'koa-gatehouse';
 import { z } from 'zod';
@@ -22,8 +23,9 @@ const common = {
   level: 'instance',
   title: 'Rename a school',
   input: z.object({ name: z.string() }),
-  output: z.null(),
+  output: z.object({ done: z.boolean() }),
 } as const;
+const run = (): { done: boolean } => ({ done: true });
 
 // With the gate, the principal's permissions and resources are typed.
 const rename = defineAction({
@@ -35,37 +37,60 @@ const rename = defineAction({
     same<typeof input, { name: string }>();
     same<typeof id, string>();
     same<typeof database, undefined>();
-    principal.can('view_schools') satisfies boolean;
     principal.can('edit_school', school) satisfies boolean;
     gate.authorize(principal, 'edit_school', school);
     // @ts-expect-error there is no such permission
     principal.can('edit_schools');
     // @ts-expect-error a pupil is no school
     principal.can('edit_school', pupil);
-    return null;
+    return { done: true };
   },
 });
 same<typeof rename, Action<'edit_school'>>();
 createApiRouter({ auth, actions: [rename] });
-
-defineAction({
-  ...common,
-  gate,
-  // @ts-expect-error there is no such permission
-  permission: 'edit_schools',
-  run: () => null,
-});
+// @ts-expect-error there is no such permission
+defineAction({ ...common, gate, permission: 'edit_schools', run });
 
 // Without the gate, any permission is accepted until the action is part of an API.
-const unbound = defineAction({
-  ...common,
-  permission: 'edit_schools',
-  run({ principal }) {
-    same<typeof principal, Principal>();
-    principal.can('anything') satisfies boolean;
-    return null;
-  },
-});
+const unbound = defineAction({ ...common, permission: 'edit_schools', run });
 same<typeof unbound, Action<'edit_schools'>>();
 // @ts-expect-error there is no such permission
 createApiRouter({ auth, actions: [unbound] });
+
+// `run` gets the output type of the input schema, and returns the input type of the output schema.
+defineAction({
+  ...common,
+  permission: 'edit_school',
+  level: 'collection',
+  input: z.object({ on: z.iso.date(), notes: z.string().optional(), length: z.number().default(2) }),
+  output: z.object({ id: z.string(), length: z.number().default(2) }),
+  async run({ id, input }) {
+    same<typeof input, { on: string; notes?: string | undefined; length: number }>();
+    same<typeof id, undefined>();
+    return { id: input.on };
+  },
+});
+// @ts-expect-error the result is not a boolean
+defineAction({ ...common, permission: 'edit_school', run: ({ id }) => ({ done: id }) });
+// @ts-expect-error the result lacks a member
+defineAction({ ...common, permission: 'edit_school', run: async () => ({}) });
+// @ts-expect-error there is no such level
+defineAction({ ...common, permission: 'edit_school', level: 'object', run });
+// @ts-expect-error the name of an action ends in -action
+defineAction({ ...common, permission: 'edit_school', name: 'close-school', run });
+// @ts-expect-error a JSON Schema by itself has no types
+defineAction({ ...common, permission: 'edit_school', input: { type: 'object' }, run });
+
+// `database` has the type of the given one.
+declare const db: Knex;
+defineAction({
+  ...common,
+  permission: 'edit_school',
+  database: db,
+  async run({ database, dryRun, signal }) {
+    same<typeof database, Knex>();
+    same<typeof dryRun, boolean>();
+    same<typeof signal, AbortSignal>();
+    return { done: true };
+  },
+});

@@ -72,23 +72,10 @@ defineGate({
   rules: {
     // @ts-expect-error it would throw for clients
     edit_school: ({ user }: UserPrincipal, { registrarId }: School) => user.id === registrarId,
-  },
-});
-defineGate({
-  permissions,
-  rules: {
-    // @ts-expect-error the user may be undefined, for clients
-    edit_school: (caller, { registrarId }: School) => caller.user.id === registrarId,
-  },
-});
-defineGate({
-  permissions,
-  rules: {
     // @ts-expect-error not every user has schools; the principal has to be annotated
-    edit_school: (caller, { id }: School) => caller.user?.schoolIds.includes(id) ?? false,
+    grade_pupil: (caller, { schoolId }: Pupil) => caller.user?.schoolIds.includes(schoolId) ?? false,
   },
 });
-
 defineGate({
   permissions,
   // @ts-expect-error there is no such permission
@@ -97,16 +84,12 @@ defineGate({
 defineGate({
   permissions,
   rules: {
-    edit_school: (caller, { registrarId }: School) => caller.user?.id === registrarId,
     // @ts-expect-error there is no such permission
     edit_schools: (caller, { registrarId }: School) => caller.user?.id === registrarId,
-  },
-});
-defineGate({
-  permissions,
-  rules: {
+    // @ts-expect-error the user may be undefined, for clients
+    edit_school: (caller, { registrarId }: School) => caller.user.id === registrarId,
     // @ts-expect-error a rule returns at once
-    edit_school: async (caller, { registrarId }: School) => caller.user?.id === registrarId,
+    grade_pupil: async (caller, { schoolId }: Pupil) => caller.user?.id === schoolId,
   },
 });
 defineGate({
@@ -114,13 +97,8 @@ defineGate({
   rules: {
     // @ts-expect-error a rule returns true or false
     edit_school: (caller, { registrarId }: School) => caller.user && registrarId,
-  },
-});
-defineGate({
-  permissions,
-  rules: {
     // @ts-expect-error there is no such permission
-    edit_school: (caller, { registrarId }: School) => caller.can('view_school') && registrarId !== '',
+    grade_pupil: (caller, { schoolId }: Pupil) => caller.can('view_school') && schoolId !== '',
   },
 });
 

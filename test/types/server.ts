@@ -104,11 +104,8 @@ api.get('/schools/:id', auth.requires('view_schools'), ({ state }) => {
 
 // Roles and permissions of users and clients are checked.
 await auth.assignments.assign('1', { roles: ['registrar'], permissions: ['edit_school'] });
-await auth.assignments.assign('1', {});
 // @ts-expect-error there is no such role
 await auth.assignments.assign('1', { roles: ['registrars'] });
-// @ts-expect-error there is no such permission
-await auth.assignments.assign('1', { permissions: ['edit_schools'] });
 // @ts-expect-error there is no such field
 await auth.assignments.assign('1', { role: 'registrar' });
 await auth.clients.create({ name: 'Sync', grantType: 'client_credentials', permissions: ['edit_school'] });
@@ -125,8 +122,6 @@ client.lifetimes.accessToken satisfies number | undefined;
 await auth.clients.update(client.id, { lifetimes: { ...client.lifetimes, refreshToken: '1 day' } });
 // @ts-expect-error no such lifetime
 await auth.clients.update(client.id, { lifetimes: { session: '1 day' } });
-// @ts-expect-error no such unit
-await auth.clients.update(client.id, { lifetimes: { accessToken: '1 fortnight' } });
 
 // issueToken() needs a client, and takes a user.
 same<ReturnType<typeof auth.issueToken>, Promise<string>>();
@@ -138,24 +133,7 @@ same<typeof made.secret, ClientTypes.NewSecret | undefined>();
 (await auth.clients.addSecret('b0f8')).value satisfies string;
 same<ReturnType<typeof auth.clients.rotateSecret>, Promise<ClientTypes.NewSecret>>();
 await auth.clients.rotateSecret('b0f8', { overlap: '1 hour' });
-await auth.clients.rotateSecret('b0f8', { overlap: 3600 });
-// @ts-expect-error no such unit
-await auth.clients.rotateSecret('b0f8', { overlap: '1 fortnight' });
-// @ts-expect-error no such unit
-await auth.issueToken({ client: 'b0f8', lifetime: '1 fortnight' });
 
 // A user store may omit permissions() and roles(), and leave them to the storage.
 const noUser = async (): Promise<undefined> => undefined;
 ({ authenticate: noUser, find: noUser }) satisfies UserStore<Person>;
-
-// Internal parts of the server are not public.
-// @ts-expect-error not public
-void auth.admission;
-// @ts-expect-error not public
-void auth.storage;
-// @ts-expect-error not public
-void auth.logger;
-// @ts-expect-error not public
-void auth.basePath;
-// @ts-expect-error not public
-void auth.mountPath;
