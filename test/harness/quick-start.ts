@@ -1,7 +1,9 @@
-import { spawn } from 'node:child_process';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { execFile, spawn } from 'node:child_process';
+import { mkdirSync, mkdtempSync, readFileSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
+import { promisify } from 'node:util';
 
 import type { ExecutionContext } from 'ava';
 
@@ -15,6 +17,24 @@ function quickStart(): string {
   const block = /^```ts\n([\s\S]*?)^```$/m.exec(readme)?.[1];
   if (block === undefined) throw new Error('README.md has no block of TypeScript');
   return block;
+}
+
+/** Makes a project with the package and its dependencies installed, in a new folder. */
+export function makeProject(): string {
+  const folder = mkdtempSync(join(tmpdir(), 'gatehouse-project-'));
+  mkdirSync(join(folder, 'node_modules'));
+  for (const name of readdirSync(join(ROOT, 'node_modules')))
+    symlinkSync(join(ROOT, 'node_modules', name), join(folder, 'node_modules', name));
+  symlinkSync(ROOT, join(folder, 'node_modules/koa-gatehouse'));
+  writeFileSync(join(folder, 'package.json'), '{ "type": "module" }\n');
+  return folder;
+}
+
+/** Runs a command of a guide at a server, with the values for its placeholders, in order. Resolves to what it prints. */
+export async function runLine(line: string, origin: string, ...values: readonly string[]): Promise<string> {
+  const rest = [...values];
+  const filled = line.replace('http://localhost:3000', origin).replaceAll('…', () => rest.shift() ?? '');
+  return (await promisify(execFile)('bash', ['-c', filled])).stdout;
 }
 
 export interface RunningQuickStart {
@@ -62,8 +82,9 @@ export async function runQuickStart(
   return { origin, client };
 }
 
-async function waitForAnswer(origin: string): Promise<void> {
-  for (let tries = 0; tries < 200; tries += 1) {
+/** Waits until something listens at an origin. */
+export async function waitForAnswer(origin: string): Promise<void> {
+  for (let tries = 0; tries < 1500; tries += 1) {
     try {
       await fetch(origin);
       return;
