@@ -129,11 +129,11 @@ test('roles, permissions and scopes that the gate does not define are reported, 
   );
 });
 
-test('thousands of clients are read in pages, and a message names the first three', async (t) => {
+test('clients are read in pages, and a message names the first three', async (t) => {
   const storage = memoryStorage();
   const { keys, clients } = createAdministration({ storage });
   await keys.rotate();
-  for (let number = 0; number < 1234; number += 1) {
+  for (let number = 0; number < 234; number += 1) {
     const redirectUris = ['http://a.example/'];
     await registerAsBefore({ clients }, storage, { ...CODE, name: `Client ${number}`, redirectUris });
   }
@@ -152,9 +152,9 @@ test('thousands of clients are read in pages, and a message names the first thre
   t.deepEqual(others, []);
   t.regex(
     found!.message,
-    /: "Client 0" \(\S+, http:\/\/a\.example\/\), "Client 1" \(.*\), "Client 10" \(.*\) and 1231 more\.$/,
+    /: "Client 0" \(\S+, http:\/\/a\.example\/\), "Client 1" \(.*\), "Client 10" \(.*\) and 231 more\.$/,
   );
-  t.deepEqual(pages, [...Array.from({ length: 12 }, () => 100), 34]);
+  t.deepEqual(pages, [100, 100, 34]);
   t.true(most <= 10, `${most} at once`);
 });
 

@@ -1,6 +1,3 @@
-import { createServer } from 'node:net';
-import type { AddressInfo } from 'node:net';
-
 import test from 'ava';
 import { createAdministration, StorageError } from 'koa-gatehouse';
 import type { Finding } from 'koa-gatehouse';
@@ -35,9 +32,9 @@ test('a server at its issuer has no findings, with a path and without', async (t
   }
 });
 
-test('issuer_unreachable: no server listens', async (t) => {
-  const { origin, ...server } = await serve(() => () => {});
-  await server[Symbol.asyncDispose]();
+test('no server answers at the issuer', async (t) => {
+  const { origin, ...stopped } = await serve(() => () => {});
+  await stopped[Symbol.asyncDispose]();
   t.deepEqual(await check(origin), [
     {
       code: 'issuer_unreachable',
@@ -47,6 +44,19 @@ test('issuer_unreachable: no server listens', async (t) => {
         'Start the server, and check that its host name, port, certificate and proxy can be reached from this machine.',
     },
   ]);
+  await using http = await serve(() => (_request, response) => void response.end());
+  await using silent = await serve(() => () => {});
+  for (const [issuer, reason] of [
+    ['https://gatehouse.invalid', /: (ENOTFOUND|EAI_AGAIN)\.$/],
+    [http.origin.replace('http:', 'https:'), /: ERR_SSL_\w+\.$/],
+    [silent.origin, /: no answer within 5 s\.$/],
+  ] as const) {
+    const startedAt = performance.now();
+    const [found] = await check(issuer);
+    t.is(found!.code, 'issuer_unreachable');
+    t.regex(found!.message, reason);
+    t.true(performance.now() - startedAt < 15_000);
+  }
 });
 
 test('a proxy that forwards only the metadata is reported', async (t) => {
@@ -73,47 +83,30 @@ test('a proxy that forwards only the metadata is reported', async (t) => {
   ]);
 });
 
-test('an unknown host name, and a server without TLS at an https issuer', async (t) => {
-  t.regex((await check('https://gatehouse.invalid'))[0]!.message, /: (ENOTFOUND|EAI_AGAIN)\.$/);
-  await using server = await serve(() => (_request, response) => void response.end());
-  const [found] = await check(server.origin.replace('http:', 'https:'));
-  t.is(found!.code, 'issuer_unreachable');
-  t.regex(found!.message, /: ERR_SSL_\w+\.$/);
-});
-
-test('a server that does not respond is given up after five seconds', async (t) => {
-  const server = createServer(() => {}).listen(0, '127.0.0.1');
-  await new Promise((resolve) => {
-    server.once('listening', resolve);
-  });
-  const { port } = server.address() as AddressInfo;
-  const startedAt = performance.now();
-  t.regex((await check(`http://127.0.0.1:${port}`))[0]!.message, /: no answer within 5 s\.$/);
-  t.true(performance.now() - startedAt < 15_000);
-  server.close();
-});
-
-for (const [what, answer, message] of [
-  ['a page', { status: 200, body: '<h1>Welcome</h1>' }, 'the response was 200'],
-  ['other JSON', { status: 200, body: '[1]' }, 'the response was 200'],
-  ['a login', { status: 302, location: '/login' }, 'the response was 302 to /login'],
-  ['not found', { status: 404, body: '{}' }, 'the response was 404'],
-  ['a proxy without a server', { status: 502, body: 'Bad gateway' }, 'the response was 502'],
-] as const) {
-  test(`the response is not the metadata: ${what}`, async (t) => {
+test('the response is not the metadata', async (t) => {
+  for (const [what, answer, message] of [
+    ['a page', { status: 200, body: '<h1>Welcome</h1>' }, 'the response was 200'],
+    ['other JSON', { status: 200, body: '[1]' }, 'the response was 200'],
+    ['a login', { status: 302, location: '/login' }, 'the response was 302 to /login'],
+    ['a proxy without a server', { status: 502, body: 'Bad gateway' }, 'the response was 502'],
+  ] as const) {
     await using server = await serve(() => (_request, response) => {
       response.writeHead(answer.status, 'location' in answer ? { location: answer.location } : {});
       response.end('body' in answer ? answer.body : '');
     });
-    t.like(await check(server.origin), [
+    const [found, ...others] = await check(server.origin);
+    t.like(
+      found,
       {
         code: 'metadata_missing',
         severity: 'error',
         message: `${server.origin}/.well-known/oauth-authorization-server is not the metadata of an authorization server: ${message}.`,
       },
-    ]);
-  });
-}
+      what,
+    );
+    t.deepEqual(others, []);
+  }
+});
 
 test('the issuer in the metadata differs from the address', async (t) => {
   await using proxy = await startProxy((path, headers) => ({ path, headers }));

@@ -31,10 +31,6 @@ function diagnosed(
   });
 }
 
-test('nothing is reported for a correct storage', async (t) => {
-  t.deepEqual(await check(await storageWithKey()), []);
-});
-
 test('pending migrations are the only finding, because other tables cannot be read', async (t) => {
   const storage = knexStorage(`sqlite:${temporaryFile()}`);
   const [first, ...others] = await check(storage);
@@ -48,21 +44,30 @@ test('pending migrations are the only finding, because other tables cannot be re
   await storage.close();
 });
 
-test('a database that does not answer is a finding, not an exception', async (t) => {
-  const away = around(await storageWithKey(), async () => {
-    throw new StorageError('The database could not be used (ECONNREFUSED).');
+/** A storage whose clock is wrong, and whose calls fail: all, or those that `at` names. */
+async function failing(error: Error, at: (name: string) => boolean = () => true): Promise<Storage> {
+  return around(diagnosed(await storageWithKey(), { clock: Date.now() + 60_000 }), async (name, call) => {
+    if (at(name)) throw error;
+    return call();
   });
-  t.deepEqual(await check(away), [
-    {
-      code: 'database_unreachable',
-      severity: 'error',
-      message: 'The database could not be used (ECONNREFUSED).',
-      remedy: 'Start the database, or correct its address and the password and privileges of its user.',
-    },
-  ]);
-});
+}
 
-test('the remedy for an SQLite file that cannot be used is about the file', async (t) => {
+test('a database that fails is a finding with a remedy, after those before it; another error is thrown', async (t) => {
+  const refused = new StorageError('The database could not be used (ECONNREFUSED).');
+  const unreachable = {
+    code: 'database_unreachable',
+    severity: 'error',
+    message: 'The database could not be used (ECONNREFUSED).',
+    remedy: 'Start the database, or correct its address and the password and privileges of its user.',
+  };
+  t.deepEqual(await check(await failing(refused)), [unreachable]);
+  const [clock, later, ...others] = await check(await failing(refused, (name) => name === 'keys.list'));
+  t.is(clock?.code, 'clock_differs');
+  t.deepEqual([later, others], [unreachable, []]);
+  await t.throwsAsync(check(await failing(new TypeError('undefined is not a function'))), {
+    instanceOf: TypeError,
+  });
+
   const file = temporaryFile();
   writeFileSync(file, 'not a database');
   const storage = knexStorage(`sqlite:${file}`);
@@ -77,41 +82,22 @@ test('the remedy for an SQLite file that cannot be used is about the file', asyn
   await storage.close();
 });
 
-test('if the database fails during the check, earlier findings are kept', async (t) => {
-  const storage = diagnosed(await storageWithKey(), { clock: Date.now() + 60_000 });
-  const failing = around(storage, async (name, call) => {
-    if (name === 'keys.list') throw new StorageError('The database could not be used (ECONNRESET).');
-    return call();
-  });
-  t.deepEqual(
-    (await check(failing)).map(({ code }) => code),
-    ['clock_differs', 'database_unreachable'],
-  );
-});
-
-test('an error that is not a StorageError is thrown', async (t) => {
-  const broken = around(await storageWithKey(), async () => {
-    throw new TypeError('undefined is not a function');
-  });
-  await t.throwsAsync(check(broken), { instanceOf: TypeError });
-});
-
-for (const [offset, severity, message] of [
-  [-1500, undefined, undefined],
-  [1500, undefined, undefined],
-  [-10_000, 'warning', "The clock of the database is 10 s behind this machine's."],
-  [10_000, 'warning', "The clock of the database is 10 s ahead of this machine's."],
-  [-45_000, 'error', "The clock of the database is 45 s behind this machine's."],
-  [45_000, 'error', "The clock of the database is 45 s ahead of this machine's."],
-] as const) {
-  test(`a clock that differs by ${offset / 1000} s is ${severity ?? 'no finding'}`, async (t) => {
+test('a clock that differs by seconds is reported, and by half a minute is an error', async (t) => {
+  for (const [offset, severity, message] of [
+    [-1500, undefined, undefined],
+    [1500, undefined, undefined],
+    [-10_000, 'warning', "The clock of the database is 10 s behind this machine's."],
+    [10_000, 'warning', "The clock of the database is 10 s ahead of this machine's."],
+    [-45_000, 'error', "The clock of the database is 45 s behind this machine's."],
+    [45_000, 'error', "The clock of the database is 45 s ahead of this machine's."],
+  ] as const) {
     const found = await check(diagnosed(await storageWithKey(), { clock: Date.now() + offset }));
     t.deepEqual(
       found.map((one) => [one.code, one.severity, one.message]),
       severity ? [['clock_differs', severity, message]] : [],
     );
-  });
-}
+  }
+});
 
 // Serial, because it sets the clock of the process.
 test.serial('a slow response of the database is not reported as a wrong clock', async (t) => {
