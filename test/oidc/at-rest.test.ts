@@ -9,7 +9,7 @@ import type { TestDatabase } from '../adapters/databases.ts';
 import { Browser } from '../harness/browser.ts';
 import { authorize, authorizeUrl, runCodeFlow, signIn, startPlatform } from '../harness/platform.ts';
 import { pkce } from '../harness/pkce.ts';
-import { asClient, exchangeRefreshToken, requestClientToken } from '../harness/tokens.ts';
+import { exchangeCode, exchangeRefreshToken, requestClientToken } from '../harness/tokens.ts';
 
 const KEY = 'a-key-encryption-key-that-is-long-enough';
 const COOKIE_KEY = 'a-cookie-key-that-is-long-enough-too-';
@@ -58,16 +58,9 @@ onEachDatabase('no usable credential of any kind is in the database', async (t, 
   const browser = new Browser();
   const waiting = (await authorize(platform, app, { browser, parameters })).get('code')!;
   const redeemed = (await authorize(platform, app, { browser })).get('code')!;
-  const client = asClient(app);
-  const first = await platform.token({
-    grant_type: 'authorization_code',
-    ...client,
-    redirect_uri: app.redirectUri,
-    code: redeemed,
-  });
-  const refresh = { grant_type: 'refresh_token', ...client };
-  const second = await platform.token({ ...refresh, refresh_token: first.body.refresh_token });
-  const third = await platform.token({ ...refresh, refresh_token: second.body.refresh_token });
+  const first = await exchangeCode(platform, app, redeemed);
+  const second = await exchangeRefreshToken(platform, app, first.body.refresh_token);
+  const third = await exchangeRefreshToken(platform, app, second.body.refresh_token);
   const revoked = await runCodeFlow(platform, app, { browser });
   await platform.auth.revoke({ token: revoked.body.refresh_token });
   await platform.auth.revoke({ token: third.body.access_token });
@@ -105,34 +98,19 @@ onEachDatabase('no usable credential of any kind is in the database', async (t, 
   const files = everyFile(database, address);
   t.is(files.length > 0, database.name === 'SQLite');
   for (const [what, value] of Object.entries(credentials)) {
-    for (const text of [value, encodeURIComponent(value)]) {
-      t.is(
-        values.find((one) => one.includes(text)),
-        undefined,
-        what,
-      );
+    for (const text of [value, encodeURIComponent(value)])
       t.false(
-        files.some((bytes) => bytes.includes(text)),
+        [...values, ...files].some((one) => one.includes(text)),
         what,
       );
-    }
   }
 
   // The credentials still work.
   t.is((await deciding.submit(consent, 'Authorize')).status, 303);
-  const end = await answered.follow(await answered.get(consented.url));
-  t.is(end.status, 200);
   t.truthy((await answered.open(next!)).location?.searchParams.get('code'));
   t.is((await signIn(arriving, login)).location?.origin, 'https://reports.example');
-  const last = await platform.token({
-    grant_type: 'authorization_code',
-    ...client,
-    redirect_uri: app.redirectUri,
-    code: waiting,
-    code_verifier: verifier,
-  });
-  t.is(last.status, 200);
-  t.is((await platform.token({ ...refresh, refresh_token: third.body.refresh_token })).status, 200);
+  t.is((await exchangeCode(platform, app, waiting, { code_verifier: verifier })).status, 200);
+  t.is((await exchangeRefreshToken(platform, app, third.body.refresh_token)).status, 200);
 });
 
 /** Decrypts a sealed successor with a presented token: one-step key derivation (SP 800-56C) and AES-256-GCM. */

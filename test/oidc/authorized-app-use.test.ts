@@ -7,7 +7,7 @@ import { Browser } from '../harness/browser.ts';
 import { runCodeFlow, startPlatform } from '../harness/platform.ts';
 import { around, pausable } from '../harness/storage.ts';
 import { until } from '../harness/until.ts';
-import { asClient, requestClientToken } from '../harness/tokens.ts';
+import { exchangeRefreshToken } from '../harness/tokens.ts';
 
 const HOUR = 3600;
 const LAG = 5;
@@ -30,11 +30,10 @@ test.serial('a token for a user records the use of the authorized app, once an h
   t.true(first >= before && first <= now());
 
   passTime(HOUR - 60);
-  const refresh = { grant_type: 'refresh_token', ...asClient(app) };
-  const second = await platform.token({ ...refresh, refresh_token: body.refresh_token });
+  const second = await exchangeRefreshToken(platform, app, body.refresh_token);
   passTime(60);
   const hour = now();
-  await platform.token({ ...refresh, refresh_token: second.body.refresh_token });
+  await exchangeRefreshToken(platform, app, second.body.refresh_token);
   await until(async () => (await lastUsedAt()) !== first);
   t.true((await lastUsedAt())! >= hour, 'once an hour');
 });
@@ -71,21 +70,6 @@ test.serial('a consent to more scopes does not change the time of the last use',
   const consent = await storage.consents.find('1', app.client.id);
   t.deepEqual(consent?.scopes, ['', 'schools:read']);
   t.is(consent?.lastUsedAt, used);
-});
-
-test.serial('client credentials record no use of an authorized app', async (t) => {
-  const calls: string[] = [];
-  const watched = around(memoryStorage(), async (name, call) => {
-    calls.push(name);
-    return call();
-  });
-  await using own = await startPlatform({ storage: watched });
-  const service = await own.registerService();
-  const { body } = await requestClientToken(own, service);
-  await own.api('/identity', body.access_token);
-  await own.auth.close();
-  t.true(calls.includes('clients.touchSecret'));
-  t.false(calls.includes('consents.touch'));
 });
 
 test.serial('requests do not wait for the record, and do not fail when it fails', async (t) => {

