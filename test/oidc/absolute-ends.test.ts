@@ -1,7 +1,5 @@
 import test from 'ava';
-import { knexStorage } from 'koa-gatehouse/adapters/knex';
 
-import { temporaryFile } from '../adapters/temporary-file.ts';
 import { Browser } from '../harness/browser.ts';
 import { passTime } from '../harness/clock.ts';
 import { authorize, authorizeUrl, runCodeFlow, startPlatform } from '../harness/platform.ts';
@@ -10,17 +8,17 @@ import { exchangeRefreshToken } from '../harness/tokens.ts';
 const DAY = 86_400;
 const YEAR = 365 * DAY;
 
-test.serial('a session that is used every day ends 90 days after the login', async (t) => {
-  await using platform = await startPlatform({ storage: knexStorage(`sqlite:${temporaryFile()}`) });
+test.serial('a session that is used again and again ends 90 days after the login', async (t) => {
+  await using platform = await startPlatform();
   const app = await platform.registerApp({ firstParty: true });
   const browser = new Browser();
   await authorize(platform, app, { browser });
-  for (let day = 1; day < 90; day += 1) {
-    passTime(DAY);
+  for (let day = 10; day < 90; day += 10) {
+    passTime(10 * DAY);
     const page = await browser.get(authorizeUrl(platform, app));
     t.true(page.location?.searchParams.has('code'), `day ${day}`);
   }
-  passTime(DAY + 15);
+  passTime(10 * DAY + 15);
   t.is((await browser.open(authorizeUrl(platform, app))).heading, 'Sign in');
 });
 
@@ -29,10 +27,7 @@ for (const { lifetimes, every, times } of [
   { lifetimes: 'short', every: 20 * DAY, times: 18 },
 ] as const) {
   test.serial(`a family of refresh tokens has an absolute end, preset ${lifetimes}`, async (t) => {
-    await using platform = await startPlatform({
-      storage: knexStorage(`sqlite:${temporaryFile()}`),
-      tokens: { lifetimes },
-    });
+    await using platform = await startPlatform({ tokens: { lifetimes } });
     const app = await platform.registerApp({ firstParty: true });
     let { body } = await runCodeFlow(platform, app);
     const refresh = async () => exchangeRefreshToken(platform, app, body.refresh_token);

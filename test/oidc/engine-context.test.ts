@@ -9,7 +9,7 @@ import test from 'ava';
 
 import { FORM, startTokenPlatform } from './token-platform.ts';
 
-const REQUESTS = 1000;
+const REQUESTS = 400;
 
 // Each is some 12 kB with its response, its client and its token.
 const ALL_OF_THEM = REQUESTS * 12_000;

@@ -75,6 +75,11 @@ test('listeners of the host find the request of a token, with its header and its
   t.deepEqual(seen, [true, 'POST', '/oauth/token', 'abc', true, '127.0.0.1', false, 0]);
 });
 
+test('an option engine that is not a function is refused', async (t) => {
+  const engine = 'grant.success' as unknown as (provider: Provider) => void;
+  await t.throwsAsync(startPlatform({ engine }), { code: 'ERR_CONFIG', message: /engine/ });
+});
+
 test('a grant type that the host adds to the engine issues tokens that the guard accepts and can refuse', async (t) => {
   const EXCHANGE = 'urn:example:exchange';
   await using platform = await startPlatform({
