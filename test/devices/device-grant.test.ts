@@ -28,20 +28,12 @@ test.serial('a device gets tokens when its user has entered the code, and refres
   t.is(response.status, 200);
   t.is(response.headers.get('cache-control'), 'no-store');
   const body = response.body as unknown as Awaited<ReturnType<typeof beginOn>>;
-  t.deepEqual(Object.keys(body).toSorted(), [
-    'device_code',
-    'expires_in',
-    'interval',
-    'user_code',
-    'verification_uri',
-    'verification_uri_complete',
-  ]);
+  t.is(Object.keys(body).length, 6);
   t.regex(body.user_code, /^[BCDFGHJKLMNPQRSTVWXZ]{4}-[BCDFGHJKLMNPQRSTVWXZ]{4}$/);
   t.true(Buffer.from(body.device_code, 'base64url').length >= 32);
   t.is(body.verification_uri, platform.url('/oauth/device').href);
   t.is(body.verification_uri_complete, `${body.verification_uri}?user_code=${body.user_code}`);
-  t.is(body.expires_in, 600);
-  t.is(body.interval, 5);
+  t.like(body, { expires_in: 600, interval: 5 });
 
   t.deepEqual(errorOf(await poll(platform, app, body.device_code)), [400, 'authorization_pending']);
   const done = await answer(platform, await signedIn(platform), body.user_code);
@@ -57,8 +49,7 @@ test.serial('a device gets tokens when its user has entered the code, and refres
     data: { type: 'user', name: 'Ann', client_id: app.client.id, scopes: ['schools:read'] },
   });
   const refreshed = await exchangeRefreshToken(platform, app, refresh);
-  t.is(refreshed.status, 200);
-  t.is(refreshed.body.scope, 'schools:read');
+  t.like(refreshed, { status: 200, body: { scope: 'schools:read' } });
 });
 
 test.serial('a confidential client authenticates at both endpoints', async (t) => {
@@ -126,28 +117,29 @@ test.serial(
   },
 );
 
-test.serial('a poll that is repeated gets the same refresh token, until it is used', async (t) => {
-  const { device_code: code, user_code: userCode } = await beginOn(platform, app);
-  await answer(platform, await signedIn(platform), userCode);
-  const first = await poll(platform, app, code);
-  const again = await pollLater(platform, app, code);
-  t.is(again.status, 200);
-  t.is(again.body?.['refresh_token'], first.body?.['refresh_token']);
-  const refreshed = await exchangeRefreshToken(platform, app, first.body?.['refresh_token']);
-  t.is(refreshed.status, 200);
-  t.deepEqual(errorOf(await pollLater(platform, app, code)), [400, 'invalid_grant']);
-  // The code was not sent through a browser, so its repetition revokes nothing.
-  t.is((await platform.api('/identity', refreshed.body.access_token)).status, 200);
-});
+test.serial(
+  'a poll that is repeated gets the same refresh token, until it is used or the grace ends',
+  async (t) => {
+    const { device_code: code, user_code: userCode } = await beginOn(platform, app);
+    await answer(platform, await signedIn(platform), userCode);
+    const first = await poll(platform, app, code);
+    const again = await pollLater(platform, app, code);
+    t.is(again.status, 200);
+    t.is(again.body?.['refresh_token'], first.body?.['refresh_token']);
+    const refreshed = await exchangeRefreshToken(platform, app, first.body?.['refresh_token']);
+    t.is(refreshed.status, 200);
+    t.deepEqual(errorOf(await pollLater(platform, app, code)), [400, 'invalid_grant']);
+    // The code was not sent through a browser, so its repetition revokes nothing.
+    t.is((await platform.api('/identity', refreshed.body.access_token)).status, 200);
 
-test.serial('a poll that is repeated after refreshGrace is invalid_grant, and revokes nothing', async (t) => {
-  const { device_code: code, user_code: userCode } = await beginOn(platform, app);
-  await answer(platform, await signedIn(platform), userCode);
-  const first = await poll(platform, app, code);
-  passTime(61);
-  t.deepEqual(errorOf(await poll(platform, app, code)), [400, 'invalid_grant']);
-  t.is((await platform.api('/identity', String(first.body?.['access_token']))).status, 200);
-});
+    const other = await beginOn(platform, app);
+    await answer(platform, await signedIn(platform), other.user_code);
+    const { body } = await poll(platform, app, other.device_code);
+    passTime(61);
+    t.deepEqual(errorOf(await poll(platform, app, other.device_code)), [400, 'invalid_grant']);
+    t.is((await platform.api('/identity', String(body?.['access_token']))).status, 200);
+  },
+);
 
 test.serial('a user who is not signed in enters the code, signs in and confirms the code', async (t) => {
   const { device_code: code, user_code: userCode } = await beginOn(platform, app);
@@ -157,22 +149,13 @@ test.serial('a user who is not signed in enters the code, signs in and confirms 
   const form = await signIn(browser, login);
   t.regex(form.text, /Continue only if your device or command line shows exactly this code/);
   t.true(form.html.includes(`value="${userCode}"`));
+  // In any case and with any separators.
+  const [first, last] = userCode.toLowerCase().split('-') as [string, string];
+  for (const typed of [first + last, `  ${first} ${last} `, `${first}–${last}`])
+    t.is((await enter(platform, browser, typed)).status, 200, typed);
   const asked = await browser.submit(form, 'Continue', { user_code: userCode });
   await browser.submit(asked, 'Connect');
   t.is((await poll(platform, app, code)).status, 200);
-});
-
-test.serial('a code is found in any case and with any separators', async (t) => {
-  const browser = await signedIn(platform);
-  const { user_code: userCode } = await beginOn(platform, app);
-  const [first, last] = userCode.toLowerCase().split('-') as [string, string];
-  for (const typed of [
-    first + last,
-    `  ${first} ${last} `,
-    `${first}–${last}`,
-    (first + last).replaceAll(/\B/g, '.'),
-  ])
-    t.is((await enter(platform, browser, typed)).status, 200, typed);
 });
 
 test.serial('scopes are as in authorization requests', async (t) => {
@@ -210,10 +193,7 @@ test.serial('an optional scope can be declined, but not everything', async (t) =
 
   const { user_code: other } = await beginOn(platform, app, { scope: 'schools:write' });
   const only = await enter(platform, browser, other);
-  const refused = await browser.post(
-    only.actionOf('Connect'),
-    new URLSearchParams({ ...only.hiddenFields() }),
-  );
+  const refused = await browser.post(only.actionOf('Connect'), new URLSearchParams(only.hiddenFields()));
   t.is(refused.status, 422);
   t.regex(refused.text, /Leave at least one box checked/);
   const forged = new URLSearchParams({ ...only.hiddenFields(), 'scope-9': 'schools:read' });
@@ -225,8 +205,7 @@ test.serial('a device connected again is asked about again, with all scopes', as
   for (const _ of [1, 2]) {
     const { user_code: userCode } = await beginOn(platform, app, { scope: 'schools:read' });
     const asked = await enter(platform, browser, userCode);
-    t.is(asked.heading, 'Connect School CLI on a device?');
-    t.regex(asked.text, /See your schools/);
+    t.regex(asked.text, /Connect School CLI on a device\?.*See your schools/);
     await browser.submit(asked, 'Connect');
   }
 });
@@ -234,27 +213,21 @@ test.serial('a device connected again is asked about again, with all scopes', as
 test.serial('clients of other grant types cannot begin, and a device has no other grant', async (t) => {
   const web = await platform.registerApp();
   t.deepEqual(errorOf(await requestCode(platform, web)), [400, 'unauthorized_client']);
-  const { status, body } = await platform.token({
-    grant_type: DEVICE_GRANT,
-    ...asClient(web),
-    device_code: 'any',
-  });
-  t.deepEqual([status, body.error], [400, 'unauthorized_client']);
-  const other = await requestClientToken(platform, app);
-  t.deepEqual([other.status, other.body.error], [400, 'unauthorized_client']);
+  t.deepEqual(errorOf(await poll(platform, web, 'any')), [400, 'unauthorized_client']);
+  t.like(await requestClientToken(platform, app), { status: 400, body: { error: 'unauthorized_client' } });
   const url = platform.url(`/oauth/authorize?client_id=${app.client.id}&response_type=code&scope=`);
   t.is((await new Browser().open(url)).status, 400);
 });
 
 test.serial('a bad device authorization request is refused with 400 in the form of RFC 6749', async (t) => {
   const url = platform.url('/oauth/device_authorization');
-  const none = await postJson(url, {});
-  t.deepEqual(errorOf(none), [400, 'invalid_request']);
-  t.deepEqual(errorOf(await postJson(url, { client_id: 'unknown' })), [401, 'invalid_client']);
-  t.deepEqual(errorOf(await postJson(url, '[1]')), [400, 'invalid_request']);
-  t.deepEqual(errorOf(await postJson(url, { client_id: { a: 1 } })), [400, 'invalid_request']);
-  const twice = await postJson(url, { ...asClient(app), resource: 'nonsense' });
-  t.deepEqual(errorOf(twice), [400, 'invalid_target']);
+  for (const [body, ...refused] of [
+    [{}, 400, 'invalid_request'],
+    [{ client_id: 'unknown' }, 401, 'invalid_client'],
+    ['[1]', 400, 'invalid_request'],
+    [{ ...asClient(app), resource: 'nonsense' }, 400, 'invalid_target'],
+  ])
+    t.deepEqual(errorOf(await postJson(url, body)), refused);
   const get = await fetch(url);
   t.deepEqual([get.status, get.headers.get('allow')], [405, 'POST, OPTIONS']);
   // Parameters of OpenID Connect are unknown ones here, which are ignored.

@@ -62,13 +62,18 @@ test.serial('approve() refuses a user who is not the one who is logged in at the
   const { device_code: code, user_code: userCode } = await beginOn(platform, app);
   const url = platform.url(`/oauth/device/trusting/${userCode}`);
   const [ann, bob] = platform.users.all;
-  for (const one of [undefined, bob]) {
+  const browser = new Browser();
+  for (const one of [undefined, bob, { ...ann!, id: 'unknown' }]) {
     current = one;
-    t.is((await new Browser().get(url)).status, 400);
+    t.is((await browser.get(url)).status, 400);
   }
+  current = ann;
+  const asked = await enter(platform, browser, userCode);
+  current = undefined;
+  t.is((await browser.submit(asked, 'Connect')).status, 400, 'a logout there ends the login here');
   t.deepEqual(errorOf(await poll(platform, app, code)), [400, 'authorization_pending']);
   current = ann;
-  t.is((await new Browser().get(url)).html, 'true');
+  t.is((await answer(platform, browser, userCode)).heading, 'Your device is connected');
   t.deepEqual(errorOf(await pollLater(platform, app, code)), [200, undefined]);
 });
 

@@ -4,6 +4,7 @@ import { pages } from 'koa-gatehouse/interactions';
 import { Browser } from '../harness/browser.ts';
 import { passTime } from '../harness/clock.ts';
 import type { Platform } from '../harness/platform.ts';
+import { exchangeRefreshToken } from '../harness/tokens.ts';
 import {
   answer,
   beginOn,
@@ -68,17 +69,13 @@ test.serial('a device in the same network is shown as one, for IPv6 in the same 
 });
 
 test.serial('what the device says is text: escaped, shortened, without controls', async (t) => {
-  const { html } = await pageAt('192.0.2.1', await codeFrom('192.0.2.1', '<b onclick="x()">\'&"'));
-  t.true(html.includes('&lt;b onclick=&#34;x()&#34;&gt;&#39;&amp;&#34;'));
-  const long = await pageAt('192.0.2.1', await codeFrom('192.0.2.1', `Long/${'x'.repeat(8000)}`));
-  t.true(long.html.includes(`Long/${'x'.repeat(114)}…<`));
-  const none = await pageAt('192.0.2.1', await codeFrom('192.0.2.1', ' '));
-  t.false(none.html.includes('The program says'));
+  const pageFor = async (userAgent: string): Promise<string> =>
+    (await pageAt('192.0.2.1', await codeFrom('192.0.2.1', userAgent))).html;
+  t.true((await pageFor('<b onclick="x()">\'&"')).includes('&lt;b onclick=&#34;x()&#34;&gt;&#39;&amp;&#34;'));
+  t.true((await pageFor(`Long/${'x'.repeat(8000)}`)).includes(`Long/${'x'.repeat(114)}…<`));
+  t.false((await pageFor(' ')).includes('The program says'));
   const strangers = await pageAt('192.0.2.1', await codeFrom(`<script>${'x'.repeat(8000)}`));
   t.true(strangers.text.includes('The request came from not the network that you use now'), strangers.text);
-  const strange = await registerDevice(platform, { name: '<i>Strange</i>' });
-  const { user_code: userCode } = await beginOn(platform, strange);
-  t.true((await pageAt('192.0.2.1', userCode)).html.includes('&lt;i&gt;Strange&lt;/i&gt;'));
 });
 
 test.serial('neither answer is proposed: the buttons look alike, and none has the focus', async (t) => {
@@ -123,33 +120,16 @@ test.serial('the form for the code may lead to a login page of the host', async 
   t.is(location?.searchParams.get('return_to'), own.url('/oauth/device?user_code=WDJB-MJHT').href);
 });
 
-test.serial('a user of the host answers without a login here, and its logout there ends that', async (t) => {
-  let user: { id: string } | undefined = { id: '1' };
-  await using own = await startDevicePlatform({
-    login: { currentUser: () => own.users.all.find(({ id }) => id === user?.id) },
-  });
-  const device = await registerDevice(own);
-  const browser = new Browser();
-  const { device_code: code, user_code: userCode } = await beginOn(own, device);
-  t.is((await answer(own, browser, userCode)).heading, 'Your device is connected');
-  t.is((await poll(own, device, code)).status, 200);
-  const { user_code: other } = await beginOn(own, device);
-  const asked = await enter(own, browser, other);
-  user = undefined;
-  t.is((await browser.submit(asked, 'Connect')).status, 400);
-});
-
 test.serial('the page of one user does not answer for another who has signed in since', async (t) => {
   const browser = await signedIn(platform);
   const asked = await enter(platform, browser, await codeFrom('192.0.2.1'));
   const bob = await signedIn(platform, 'bob@school.example', 'battery staple');
   for (const button of ['Connect', 'Deny']) {
-    const { status, text } = await bob.post(
+    const { heading, status } = await bob.post(
       asked.actionOf(button),
       new URLSearchParams(asked.hiddenFields()),
     );
-    t.is(status, 400);
-    t.regex(text, /This sign-in is no longer open/);
+    t.deepEqual([status, heading], [400, 'This sign-in is no longer open']);
   }
   t.is((await browser.submit(asked, 'Connect')).status, 303);
 });
@@ -185,11 +165,10 @@ test.serial('the pages are in German too', async (t) => {
   const { user_code: userCode } = await beginOn(german, device, { scope: 'schools:read' });
   const headers = { 'accept-language': 'de' };
   t.is((await browser.get(german.url('/oauth/device'), headers)).heading, 'Ein Gerät verbinden');
-  const url = german.url('/oauth/device');
-  const asked = await browser.post(url, new URLSearchParams({ user_code: userCode }), headers);
+  const body = new URLSearchParams({ user_code: userCode });
+  const asked = await browser.post(german.url('/oauth/device'), body, headers);
   t.is(asked.heading, 'School CLI auf einem Gerät verbinden?');
   t.regex(asked.text, /Hat Ihnen jemand diesen Code geschickt/);
-  t.regex(asked.text, /dem Netz, das Sie jetzt verwenden/);
 });
 
 test.serial('the app is on the page of connected apps, and disconnecting it ends its tokens', async (t) => {
@@ -207,10 +186,6 @@ test.serial('the app is on the page of connected apps, and disconnecting it ends
   );
   const page = await browser.open(platform.url(`/account/apps/${device.client.id}/disconnect`));
   await browser.submit(page, 'Disconnect');
-  const refreshed = await platform.token({
-    grant_type: 'refresh_token',
-    client_id: device.client.id,
-    refresh_token: body?.['refresh_token'],
-  });
+  const refreshed = await exchangeRefreshToken(platform, device, body?.['refresh_token']);
   t.is(refreshed.body.error, 'invalid_grant');
 });

@@ -6,8 +6,8 @@ import { memoryStorage } from 'koa-gatehouse/adapters/memory';
 import { Browser } from '../harness/browser.ts';
 import { passTime } from '../harness/clock.ts';
 import { authorize, authorizeUrl, runCodeFlow, signIn, startPlatform } from '../harness/platform.ts';
-import type { Platform, RegisteredApp } from '../harness/platform.ts';
-import { postForm, postJson } from '../harness/requests.ts';
+import type { RegisteredApp } from '../harness/platform.ts';
+import { postForm } from '../harness/requests.ts';
 import { around } from '../harness/storage.ts';
 import { asClient, exchangeCode, exchangeRefreshToken, requestClientToken } from '../harness/tokens.ts';
 
@@ -16,20 +16,13 @@ test.after.always(() => platform[Symbol.asyncDispose]());
 
 const HERE = { address: '127.0.0.1' };
 
-/** The audit events of a client, oldest first, without ids and times. */
-async function recordsOf(
-  { client }: Pick<RegisteredApp, 'client'>,
-  { auth }: Pick<Platform, 'auth'> = platform,
-): Promise<object[]> {
-  const records = await auth.audit.list({ clientId: client.id, limit: 200 });
-  return records.toReversed().map(({ id: _id, at: _at, requestId: _requestId, ...rest }) => rest);
-}
-
-/** The audit events of a client, without those of its registration. */
-async function eventsOf(app: Pick<RegisteredApp, 'client'>): Promise<object[]> {
-  return (await recordsOf(app)).filter(
-    (record) => !['client_created', 'secret_added'].includes((record as AuditRecord).type),
-  );
+/** The audit events of a client but those of its registration, oldest first, without ids and times. */
+async function eventsOf({ client }: Pick<RegisteredApp, 'client'>): Promise<object[]> {
+  const records = await platform.auth.audit.list({ clientId: client.id, limit: 200 });
+  return records
+    .toReversed()
+    .filter(({ type }) => type !== 'client_created' && type !== 'secret_added')
+    .map(({ id: _id, at: _at, requestId: _requestId, ...rest }) => rest);
 }
 
 /** The events of a type that listeners receive during a call. */
@@ -212,9 +205,7 @@ test('a code that is used twice records the refused request and the revoked gran
 test('key_rotated has the id of the new key', async (t) => {
   await using own = await startPlatform();
   const { id } = await own.auth.keys.rotate();
-  const [record, ...more] = await own.auth.audit.list();
-  t.like(record, { type: 'key_rotated', keyId: id });
-  t.deepEqual(more, []);
+  t.like(await own.auth.audit.list(), { length: 1, 0: { type: 'key_rotated', keyId: id } });
 });
 
 test('when events cannot be stored, requests are answered and listeners are called', async (t) => {
@@ -249,19 +240,9 @@ test('after an error of the storage the reason names the request id of the log l
   t.like(records[0], { error: 'server_error', reason: `the server failed; see ${id} in its log` });
 });
 
-test('a node lists the events of another node', async (t) => {
-  const storage = memoryStorage();
-  await using here = await startPlatform({ storage });
-  await using there = await startPlatform({ storage, issuer: here.origin });
-  const service = await here.registerService();
-  await here.auth.audit.flush();
-  t.is((await recordsOf(service, there)).length, 2);
-});
-
 // Sets the clock ahead.
 test.serial('events are pruned after auditRetention', async (t) => {
-  const storage = memoryStorage();
-  await using own = await startPlatform({ storage, retention: { audit: '10 days' } });
+  await using own = await startPlatform({ retention: { audit: '10 days' } });
   await own.registerService();
   await own.auth.audit.flush();
   passTime(9 * 86_400);
@@ -270,18 +251,4 @@ test.serial('events are pruned after auditRetention', async (t) => {
   passTime(2 * 86_400);
   await own.auth.prune();
   t.deepEqual(await own.auth.audit.list(), []);
-});
-
-test('behind a trusted proxy the recorded address is that of X-Forwarded-For, if it is an address', async (t) => {
-  await using own = await startPlatform({ trustProxy: true }, { app: ({ auth }) => auth.callback() });
-  const service = await own.registerService();
-  const url = own.url('/oauth/token');
-  const asked = { grant_type: 'client_credentials', ...asClient(service) };
-  await postJson(url, asked, { 'x-forwarded-for': '203.0.113.9' });
-  await postJson(url, asked, { 'x-forwarded-for': 'no address, 203.0.113.9' });
-  await postJson(url, asked, { 'x-forwarded-for': 'no address' });
-  const [text, appended, alone] = await own.auth.audit.list({ types: ['token_issued'] });
-  t.is(alone?.address, '203.0.113.9');
-  t.is(appended?.address, '203.0.113.9');
-  t.is(text?.address, undefined);
 });

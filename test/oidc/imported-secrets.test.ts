@@ -141,17 +141,16 @@ test('malformed bcrypt hashes, and those of a high cost, never match', async (t)
 
 // bcrypt treats each of them as equal to the secret. The first one that was used would be stored as the secret.
 test('values that bcrypt treats as equal to the secret are refused', async (t) => {
-  const long = 'x'.repeat(72);
-  const [id, short] = [await importClient([await bcrypt(long)]), await importClient([await bcrypt(SECRET)])];
+  const [long, brief] = ['x'.repeat(72), SECRET.slice(20)];
+  const [id, short] = [await importClient([await bcrypt(long)]), await importClient([await bcrypt(brief)])];
   for (const like of [`${long}a`, `${long}\0`, `${long}${long}`]) t.is((await ask(id, like)).status, 401);
   // bcrypt repeats the key, so that these are equal.
-  for (const like of [`${SECRET}\0${SECRET}`, `${SECRET}\0`, `${SECRET}\0x`, '\0']) {
+  for (const like of [`${brief}\0${brief}`, `${brief}\0`, '\0'])
     t.is((await ask(short, like)).status, 401, JSON.stringify(like));
-  }
   t.regex((await hashesOf(id))[0]!, /^\$2/);
   t.regex((await hashesOf(short))[0]!, /^\$2/);
   t.is((await ask(id, long)).status, 200);
-  t.is((await ask(short, SECRET)).status, 200);
+  t.is((await ask(short, brief)).status, 200);
 });
 
 test('a flood of values in the form of generated secrets does not block the client', async (t) => {
