@@ -112,11 +112,11 @@ test('invalid lifetimes are refused, with the field and the maximum', async (t) 
     [{ session: '1 hour' }, '.session', 'unknown_lifetime', /^there is no such lifetime; give accessToken, /],
     [[900], '', 'lifetimes_form', /^give an object such as \{ accessToken: '15 minutes' \}$/],
   ] as [ClientTypes.ClientLifetimes, string, string, RegExp][]) {
-    const { fields: mistakes } = (await t.throwsAsync(clients.create({ ...fields, lifetimes }), {
+    const error = await t.throwsAsync(clients.create({ ...fields, lifetimes }), {
       instanceOf: ClientInvalidError,
-    }))!;
-    t.like(mistakes[0], { field: `lifetimes${field}`, code });
-    t.regex(mistakes[0]!.message, message);
+    });
+    t.like(error.fields[0], { field: `lifetimes${field}`, code });
+    t.regex(error.fields[0]!.message, message);
   }
   const service = { name: 'Job', grantType: 'client_credentials', lifetimes: { refreshToken: 60 } } as const;
   await t.throwsAsync(clients.create(service), {

@@ -68,7 +68,7 @@ onEachDatabase(
       await call?.();
       return undefined;
     };
-    const { api, auth, registerApp, registerService } = await platformOn(t, address, {
+    const platform = await platformOn(t, address, {
       users: {
         ...users,
         async find(id) {
@@ -78,16 +78,16 @@ onEachDatabase(
       },
       tokens: { claims: once },
     });
-    const app = (await registerApp()).client.id;
-    const service = (await registerService(['view_schools'])).client.id;
+    const app = (await platform.registerApp()).client.id;
+    const service = (await platform.registerService(['view_schools'])).client.id;
     for (const [options, target] of [
       [{ client: app, user: '1' }, { user: '1' }],
       [{ client: service }, { client: service }],
     ] as const) {
-      duringCall = async () => auth.revoke(target);
-      const late = await api('/schools', await auth.issueToken(options));
+      duringCall = async () => platform.auth.revoke(target);
+      const late = await platform.api('/schools', await platform.auth.issueToken(options));
       t.deepEqual([late.status, late.body['code']], [401, 'token_revoked']);
-      t.is((await api('/schools', await auth.issueToken(options))).status, 200);
+      t.is((await platform.api('/schools', await platform.auth.issueToken(options))).status, 200);
     }
   },
 );
