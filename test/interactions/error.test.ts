@@ -2,14 +2,12 @@ import test from 'ava';
 import { fakeFlow } from './fake-flow.ts';
 import { servePages } from './serve-pages.ts';
 
+const FAILED = { status: 400, error: 'invalid_request', description: '', reference: '' };
+
 test('the page says what happened and what to do, and shows the developer’s details below', async (t) => {
   const site = await servePages(t, fakeFlow());
-  const page = await site.fail({
-    status: 400,
-    error: 'invalid_request',
-    description: "'state' parameter must not be provided twice",
-    reference: 'r-1',
-  });
+  const description = "'state' parameter must not be provided twice";
+  const page = await site.fail({ ...FAILED, description, reference: 'r-1' });
   t.is(page.status, 400);
   t.true(page.html.includes('<title>This link is incomplete · Acme</title>'));
   t.true(page.text.includes('tell its developer.'));
@@ -24,35 +22,32 @@ test('a refused scope is named and escaped; what the page says itself is not rep
   const site = await servePages(t, fakeFlow(), { brand: { name: 'Acme' }, language: 'de' });
   for (const error of ['invalid_client', 'invalid_redirect_uri', 'invalid_scope']) {
     const scope = error === 'invalid_scope' ? '<b>\u202Estrange' : undefined;
-    const page = await site.fail({ status: 400, error, description: 'is invalid', scope, reference: '' });
+    const page = await site.fail({ ...FAILED, error, description: 'is invalid', scope });
     t.is(/<dd>&lt;b&gt;strange<\/dd>/.test(page.html), scope !== undefined, error);
     t.false(page.html.includes('is invalid'), error);
   }
 });
 
 test('every error page leads on: home, and to the same page where that may help', async (t) => {
-  const failed = { status: 400, description: '', reference: '' };
   const bundled = await servePages(t, fakeFlow({ flow: { basePath: '/school' } }));
   for (const error of ['invalid_client', 'invalid_request', 'interaction_expired', 'something_else']) {
-    const { html } = await bundled.fail({ ...failed, error });
+    const { html } = await bundled.fail({ ...FAILED, error });
     t.regex(html, /<a class="button" href="\/">Go to Acme<\/a>/, error);
     t.false(html.includes('Try again</a>'), error);
   }
   for (const error of ['server_error', 'temporarily_unavailable', 'too_many_attempts']) {
-    const { html } = await bundled.fail({ ...failed, error });
+    const { html } = await bundled.fail({ ...FAILED, error });
     t.regex(html, /<a class="button" href="\/school\/error">Try again<\/a>\s*<a [^>]*>Go to Acme</, error);
   }
-  const own = await servePages(t, fakeFlow(), {
-    brand: { name: 'Acme', home: 'https://acme.example/start' },
-  });
-  const { html } = await own.fail({ ...failed, error: 'invalid_client' });
-  t.true(html.includes('href="https://acme.example/start">Go to Acme</a>'));
+  const brand = { name: 'Acme', home: 'https://acme.example/start' };
+  const own = await servePages(t, fakeFlow(), { brand });
+  t.true((await own.fail(FAILED)).html.includes(`href="${brand.home}">Go to Acme</a>`));
   const cut = await own.post('/oauth/login', { login: 'x'.repeat(200_000) });
   t.is(cut.status, 413);
   t.regex(cut.html, /href="\/oauth\/login">Try again<\/a>/);
 });
 
-test('each registered error code has its own text', async (t) => {
+test('each registered error code has its own text, and an unknown one has a text by its status', async (t) => {
   const site = await servePages(t, fakeFlow());
   const headings = new Set<string | undefined>();
   const codes = [
@@ -68,34 +63,32 @@ test('each registered error code has its own text', async (t) => {
     'unsupported_response_type',
   ];
   for (const error of codes) {
-    const page = await site.fail({ status: 400, error, description: '', reference: '' });
+    const page = await site.fail({ ...FAILED, error });
     headings.add(/<h1>(.+)<\/h1>/.exec(page.html)?.[1]);
   }
   t.is(headings.size, codes.length);
   t.false(headings.has('That did not work'));
-});
-
-test('an unknown code has a text by its status, and empty details are omitted', async (t) => {
-  const site = await servePages(t, fakeFlow());
   for (const error of ['invalid_target', 'constructor', '__proto__', '<script>']) {
-    const serverError = await site.fail({ status: 500, error, description: '', reference: '' });
-    t.is(serverError.status, 500);
-    t.true(serverError.text.includes('Something went wrong on our side'));
-    const clientError = await site.fail({ status: 400, error, description: '', reference: '' });
-    t.true(clientError.text.includes('That did not work'));
-    t.false(clientError.text.includes('Reference'));
-    t.false(clientError.html.includes('<script'));
+    for (const [status, heading] of [
+      [500, 'Something went wrong on our side'],
+      [400, 'That did not work'],
+    ] as const) {
+      const page = await site.fail({ ...FAILED, status, error });
+      t.is(page.status, status);
+      t.true(page.text.includes(heading), error);
+      t.false(page.text.includes('Reference'));
+      t.false(page.html.includes('<script'));
+    }
   }
 });
 
 test('the description is escaped', async (t) => {
   const site = await servePages(t, fakeFlow());
-  const page = await site.fail({
-    status: 400,
-    error: 'invalid_request',
+  const { html } = await site.fail({
+    ...FAILED,
     description: '<img src=x onerror=alert(1)>',
     reference: '"><b>',
   });
-  t.true(page.html.includes('<dd>&lt;img src=x onerror=alert(1)&gt;</dd>'));
-  t.true(page.html.includes('<dd>&#34;&gt;&lt;b&gt;</dd>'));
+  t.true(html.includes('<dd>&lt;img src=x onerror=alert(1)&gt;</dd>'));
+  t.true(html.includes('<dd>&#34;&gt;&lt;b&gt;</dd>'));
 });
