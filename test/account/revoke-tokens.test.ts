@@ -1,6 +1,4 @@
-import test from 'ava';
 import { knexStorage } from 'koa-gatehouse/adapters/knex';
-import { pages } from 'koa-gatehouse/interactions';
 
 import { onEachDatabaseInSeries } from '../adapters/databases.ts';
 import { gatehouse, gatehouseJson } from '../cli/gatehouse.ts';
@@ -68,13 +66,3 @@ onEachDatabaseInSeries(
     t.is((await gatehouse('client revoke-tokens nothing --yes', env)).code, 1);
   },
 );
-
-test('the page that confirms the revocation is translated to German', async (t) => {
-  const interactions = pages({ brand: { name: 'Acme Schools' }, language: ['en', 'de'] });
-  const { browser, registerFor, url } = await openArea(t, 'dora', { interactions });
-  const { client } = await registerFor('dora');
-  const question = await browser.open(url(`/developer/apps/${client.id}/revoke?ui_locales=de`));
-  t.is(question.heading, 'Alle Tokens von Nightly import widerrufen?');
-  t.true(question.text.includes('Ersetzen Sie zuerst das Secret'));
-  t.is((await browser.submit(question, 'Alle Tokens widerrufen')).status, 303);
-});

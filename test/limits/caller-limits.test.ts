@@ -133,15 +133,6 @@ test('requests at once wait for one write, and none is accepted above the limit'
   t.true(store.taken.length <= 4, `${store.taken.length}`);
 });
 
-test('several requests are counted all or none', async (t) => {
-  const limiter = callerOn(memoryStorage().attempts, 10);
-  t.truthy(await limiter.take(7));
-  t.is(await limiter.take(4), undefined);
-  t.is(limiter.remaining, 3);
-  t.truthy(await limiter.take(3));
-  t.is(await limiter.take(1), undefined);
-});
-
 test('when another node, whose clock is ahead, has begun a window, the rest of the last one is not used in it', async (t) => {
   const store = recordingStore();
   const ahead: Store = {
