@@ -94,7 +94,6 @@ export async function startDeveloperPlatform(
         ownerId: member,
       } as never);
     },
-    [Symbol.asyncDispose]: async () => platform[Symbol.asyncDispose](),
   };
 }
 

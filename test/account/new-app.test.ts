@@ -122,7 +122,8 @@ test('each error is shown beside its field, and the typed values stay', async (t
   t.regex(page.html, /value="browser"[^>]* checked/);
   t.true(page.html.includes('\nhttps://a.example/#x\nhttps://b.example/cb\nnonsense\n&lt;/textarea&gt;'));
   const corrected = { ...fields, name: 'Web', redirectUris: 'https://a.example/cb' };
-  t.is((await browser.submit(page, 'Create app', corrected)).status, 303);
+  const created = await browser.follow(await browser.submit(page, 'Create app', corrected));
+  t.true(created.text.startsWith('The app is created.'));
 
   const missing = await create({ name: 'x'.repeat(101) });
   t.is(missing.status, 422);
