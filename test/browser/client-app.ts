@@ -1,5 +1,3 @@
-import type { RequestListener } from 'node:http';
-
 import { servePublic } from '../harness/public-server.ts';
 import { serve } from '../harness/serve.ts';
 
@@ -7,8 +5,6 @@ import { serve } from '../harness/serve.ts';
 export interface ClientApp extends AsyncDisposable {
   /** On a host that no other program on the user's device can take. */
   readonly redirectUri: string;
-  /** On loopback, as native apps have it: consent for it is asked each time. */
-  readonly loopbackRedirectUri: string;
   /** The page after the callback. */
   readonly home: string;
   /** The parameters of its callbacks, in order. */
@@ -27,19 +23,16 @@ export async function startClientApp(): Promise<ClientApp> {
   });
   // Another host name makes it another origin.
   const homeUrl = `${home.origin.replace('127.0.0.1', 'localhost')}/home`;
-  const receive: RequestListener = (request, response) => {
+  const client = await servePublic((request, response) => {
     callbacks.push(new URL(request.url!, homeUrl).searchParams);
     response.writeHead(302, { Location: homeUrl }).end();
-  };
-  const [client, onLoopback] = [await servePublic(receive), await serve(() => receive)];
+  });
   return {
     redirectUri: `${client.origin}/callback`,
-    loopbackRedirectUri: `${onLoopback.origin}/callback`,
     home: homeUrl,
     callbacks,
     async [Symbol.asyncDispose]() {
       await client[Symbol.asyncDispose]();
-      await onLoopback[Symbol.asyncDispose]();
       await home[Symbol.asyncDispose]();
     },
   };

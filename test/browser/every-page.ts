@@ -35,40 +35,11 @@ const LONG_HOMEPAGE = `https://${'reports-of-'.repeat(5)}schools.example/`;
 /** Another API, without a name, and with a URL that does not fit on one line. */
 const LIBRARY = 'https://library-of-all-schools.example/of-the-northern-and-southern-districts/v1';
 
-/** The host's own German texts. */
-const GERMAN = {
-  'scope.schools:read': 'Ihre Schulen sehen',
-  [`scope.${LIBRARY} books:read`]: 'Ihre ausgeliehenen Bücher sehen',
-  'scope.schools:write': 'Ihre Schulen bearbeiten',
-  'scope.letters:write': 'Briefe an die Eltern aller Kinder Ihrer Schulen schreiben',
-  'scope.schools:close': 'Ihre Schulen schließen',
-  'scope.groups': 'Ihre Gruppen sehen',
-  'permission.view_schools': 'Schulen sehen',
-  'permission.edit_schools': 'Schulen bearbeiten',
-  'permission.close_schools': 'Schulen schließen',
-  'permission.manage_apps': 'Apps registrieren und verwalten',
-  'permission.manage_all_apps': 'Die Apps aller Personen verwalten',
-  'role.reader': 'Leserecht',
-  'role.registrar': 'Schulverwaltung',
-  'role.headmaster': 'Schulleitung',
-};
-
-/** Errors that need a broken link, client or server. */
+/** Errors that need a broken link, client or server: all have the same layout, some with a link to try again. */
 const ERRORS = [
-  ['interaction_expired', 400],
-  ['cross_site', 403],
-  ['client_metadata_unavailable', 400],
-  ['client_metadata_invalid', 400],
   ['client_metadata_refused', 400],
-  ['invalid_client', 400],
-  ['invalid_request', 400],
   ['invalid_scope', 400],
-  ['server_error', 500],
   ['temporarily_unavailable', 503],
-  ['unauthorized_client', 400],
-  ['unreadable_form', 400],
-  ['unsupported_response_type', 400],
-  ['something_else', 400],
 ] as const;
 
 /** Starts a platform in both languages, with data for every page. */
@@ -337,7 +308,6 @@ export async function startEveryPage(): Promise<EveryPage> {
 const acmePages = pages({
   brand: { name: 'Acme Schools', terms: '/terms', privacy: '/privacy' },
   language: ['en', 'de'],
-  text: { de: GERMAN },
 });
 
 /**
