@@ -29,19 +29,6 @@ test('a route of the host runs behind the guard and its permission', async (t) =
   t.is(refused.body['message'], 'You may not see grades.');
 });
 
-test('the prefix follows the issuer, or is set', async (t) => {
-  const platform = createPlatform();
-  const token = await platform.userToken();
-  for (const [prefix, expected] of [
-    [undefined, '/auth/api/v1'],
-    ['/v1', '/v1'],
-  ] as const) {
-    const app = new Koa();
-    app.use(createApiRouter({ auth: authOf(platform, '/auth'), ...(prefix && { prefix }) }).routes());
-    t.is((await request(`${await serve(t, app)}${expected}/identity`, token)).status, 200, expected);
-  }
-});
-
 test('an unknown path is 404, and 401 without a token', async (t) => {
   const { platform, origin } = await serveApi(t);
   for (const path of ['', '/', '/nothing', '/identity/more', '/Identity']) {

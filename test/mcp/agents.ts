@@ -154,7 +154,7 @@ export interface AgentServer {
 }
 
 /** A tool of its own, `school_try`, at collection level. */
-export function toolOf(run: () => unknown, input: z.ZodType = z.object({})): Schools {
+export function toolOf(run: () => unknown): Schools {
   const action = defineAction({
     gate,
     type: 'school',
@@ -163,7 +163,7 @@ export function toolOf(run: () => unknown, input: z.ZodType = z.object({})): Sch
     title: 'Try',
     permission: 'view_schools',
     mcp: true,
-    input,
+    input: z.object({}),
     output: z.unknown(),
     run,
   });

@@ -3,6 +3,9 @@ import { randomUUID } from 'node:crypto';
 import test from 'ava';
 
 import { Browser } from '../harness/browser.ts';
+import { pkce } from '../harness/pkce.ts';
+import { authorize, platformOf } from '../harness/platform.ts';
+import type { Platform } from '../harness/platform.ts';
 import { postJson } from '../harness/requests.ts';
 import { callTool, startAgentServer } from './agents.ts';
 
@@ -72,23 +75,13 @@ test('a repeated call is recorded once, and a run of the API is not a call of a 
 test('the user sees on the page of connected apps which tools an agent has called, and disconnects it', async (t) => {
   const server = await startAgentServer(t);
   const browser = new Browser();
-  const authorize = new URL(`${server.origin}/oauth/authorize`);
-  authorize.search = String(
-    new URLSearchParams({
-      client_id: server.clientId,
-      redirect_uri: 'https://agent.example/callback',
-      response_type: 'code',
-      resource: server.url,
-      scope: 'read write',
-      code_challenge: 'E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM',
-      code_challenge_method: 'S256',
-    }),
+  const platform = platformOf(server.auth as never, { origin: server.origin, path: '' }) as Platform;
+  const client = (await server.auth.clients.find(server.clientId))!;
+  await authorize(
+    platform,
+    { client, secret: '', redirectUri: client.redirectUris[0]! },
+    { browser, parameters: { resource: server.url, scope: 'read write', ...pkce().parameters } },
   );
-  let page = await browser.open(authorize);
-  page = await browser.follow(
-    await browser.submit(page, 'Sign in', { login: 'ann@school.example', password: 'correct horse' }),
-  );
-  await browser.submit(page, 'Authorize');
 
   const list = `${server.origin}/account/apps`;
   t.false((await browser.open(list)).text.includes('What it did lately'));
@@ -96,7 +89,7 @@ test('the user sees on the page of connected apps which tools an agent has calle
   await callTool(server, token, 'school_list');
   await callTool(server, token, 'rename_school', { id: '1', input: { name: 'Dale School' } });
   await callTool(server, token, 'rename_school', { id: '2', input: { name: 'Moor School' } });
-  page = await browser.open(list);
+  const page = await browser.open(list);
   t.regex(page.text, /What it did lately: rename_school [^_]+ UTC school_list [^_]+ UTC$/);
 
   const link = /href="([^"]+\/disconnect)"/.exec(page.html)![1]!;

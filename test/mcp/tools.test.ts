@@ -123,35 +123,26 @@ test('a fault of an action is logged, and its result has only the reference to t
   t.like(line, { level: 'error', fields: { request_id: reference, action: 'school/break-action' } });
 });
 
-function fail(): never {
-  throw new Error('the password is hunter2');
-}
-
-for (const [what, given] of [
-  ['an input schema that fails', {}],
-  ['a storage that fails', { idempotencyKey: 'a' }],
-] as const) {
-  test(`the text of an unexpected error does not reach the agent: ${what}`, async (t) => {
-    const schools = toolOf(() => 'done', 'idempotencyKey' in given ? undefined : z.object({}).refine(fail));
-    const storage = around(memoryStorage(), async (name, call) =>
-      name.startsWith('idempotency.') ? fail() : call(),
-    );
-    const server = await startAgentServer(t, { schools, storage });
-    const token = await server.token();
-    const { headers, status, text } = await callTool(server, token, 'school_try', given);
-    t.is(status, 200);
-    const reference = headers.get('x-request-id');
-    t.like(JSON.parse(text).result, faultOf(reference));
-    t.false(text.includes('hunter2'));
-    const client = await connect(t, server, token, 'legacy');
-    t.false(
-      JSON.stringify(await client.callTool({ name: 'school_try', arguments: given })).includes('hunter2'),
-    );
-    const lines = server.logger.lines.filter(({ message }) => message === 'api request failed');
-    t.is(lines.length, 2);
-    t.like(lines[0], { level: 'error', fields: { request_id: reference } });
+test('the text of an unexpected error does not reach the agent', async (t) => {
+  const storage = around(memoryStorage(), async (name, call) => {
+    if (name.startsWith('idempotency.')) throw new Error('the password is hunter2');
+    return call();
   });
-}
+  const server = await startAgentServer(t, { schools: toolOf(() => 'done'), storage });
+  const token = await server.token();
+  const given = { idempotencyKey: 'a' };
+  const { headers, status, text } = await callTool(server, token, 'school_try', given);
+  t.is(status, 200);
+  const reference = headers.get('x-request-id');
+  t.like(JSON.parse(text).result, faultOf(reference));
+  t.false(text.includes('hunter2'));
+  const client = await connect(t, server, token, 'legacy');
+  const answer = await client.callTool({ name: 'school_try', arguments: given });
+  t.false(JSON.stringify(answer).includes('hunter2'));
+  const lines = server.logger.lines.filter(({ message }) => message === 'api request failed');
+  t.is(lines.length, 2);
+  t.like(lines[0], { level: 'error', fields: { request_id: reference } });
+});
 
 test('the list is private, may be kept for a minute, and has no key for tools that change nothing', async (t) => {
   const server = await startAgentServer(t);
