@@ -77,21 +77,6 @@ test.serial('approve() refuses a user who is not the one who is logged in at the
   t.deepEqual(errorOf(await pollLater(platform, app, code)), [200, undefined]);
 });
 
-test.serial('the form of a user who has signed out since answers nothing', async (t) => {
-  await using platform = await startDevicePlatform();
-  const app = await registerDevice(platform);
-  const { device_code: code, user_code: userCode } = await beginOn(platform, app);
-  const ann = await signedIn(platform);
-  const asked = await enter(platform, ann, userCode);
-  await ann.submit(await ann.open(platform.url('/oauth/logout')), 'Sign out');
-  for (const button of ['Connect', 'Deny']) {
-    const { heading, status } = await ann.submit(asked, button);
-    t.deepEqual([status, heading], [400, 'This sign-in is no longer open']);
-  }
-  t.deepEqual(errorOf(await poll(platform, app, code)), [400, 'authorization_pending']);
-  t.is((await answer(platform, await signedIn(platform), userCode)).heading, 'Your device is connected');
-});
-
 /** Two nodes on one database, at a host whose own login no row of the storage stands for. */
 interface Nodes extends AsyncDisposable {
   readonly here: Platform;

@@ -4,7 +4,7 @@ import { globSync, readFileSync } from 'node:fs';
 import { knexStorage } from 'koa-gatehouse/adapters/knex';
 
 import { contentsOf } from '../adapters/contents.ts';
-import { onEachDatabase } from '../adapters/databases.ts';
+import { onEachDatabase, sqlite } from '../adapters/databases.ts';
 import type { TestDatabase } from '../adapters/databases.ts';
 import { Browser } from '../harness/browser.ts';
 import { authorize, authorizeUrl, runCodeFlow, signIn, startPlatform } from '../harness/platform.ts';
@@ -141,4 +141,5 @@ onEachDatabase(
       t.throws(() => decryptWith(wrong, sealed), undefined, wrong);
     }
   },
+  [sqlite],
 );

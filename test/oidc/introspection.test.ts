@@ -8,7 +8,7 @@ import { authorize, runCodeFlow, startPlatform } from '../harness/platform.ts';
 import type { RegisteredApp } from '../harness/platform.ts';
 import { basic, postForm, postJson, send } from '../harness/requests.ts';
 import type { Answer } from '../harness/requests.ts';
-import { asClient, exchangeCode, exchangeRefreshToken, requestClientToken } from '../harness/tokens.ts';
+import { asClient, clientToken, exchangeCode, exchangeRefreshToken } from '../harness/tokens.ts';
 
 const platform = await startPlatform({ tokens: { revocationLag: 1 } });
 const app = await platform.registerApp({ firstParty: true });
@@ -50,65 +50,45 @@ test.serial('a used refresh token is inactive after refreshGrace', async (t) => 
   );
 });
 
-test('introspection of an access token of a user returns the documented members', async (t) => {
+test('introspection returns the documented members, whatever the token_type_hint', async (t) => {
   const { body } = await runCodeFlow(platform, app, { parameters: { scope: 'schools:read' } });
-  const { iat, exp } = decodeJwt(body.access_token);
-  const answer = await postForm(INTROSPECT, { ...asClient(app), token: body.access_token });
-  t.deepEqual(answer.body, {
-    active: true,
-    iss: platform.origin,
-    aud: platform.origin,
-    sub: '1',
-    client_id: app.client.id,
-    scope: 'schools:read',
-    token_type: 'Bearer',
-    principal: 'user',
-    iat,
-    exp,
-  });
-  t.is(answer.headers.get('cache-control'), 'no-store');
-  t.is(answer.headers.get('content-type'), 'application/json; charset=utf-8');
-});
-
-test('the members for an access token of a client', async (t) => {
-  const { body } = await requestClientToken(platform, service);
-  const { iat, exp } = decodeJwt(body.access_token);
-  t.deepEqual(await introspect(body.access_token, service), {
-    active: true,
-    iss: platform.origin,
-    aud: platform.origin,
-    client_id: service.client.id,
-    token_type: 'Bearer',
-    principal: 'client',
-    iat,
-    exp,
-  });
-});
-
-test('introspection of a refresh token returns the documented members', async (t) => {
-  const { body } = await runCodeFlow(platform, app, { parameters: { scope: 'schools:read' } });
-  const { exp, iat, ...rest } = (await introspect(body.refresh_token))!;
-  t.deepEqual(rest, {
+  const ofService = await clientToken(platform, service);
+  const ofUser = {
     active: true,
     iss: platform.origin,
     sub: '1',
     client_id: app.client.id,
     scope: 'schools:read',
-  });
-  t.is(Number(exp) - Number(iat), 31_536_000);
-});
-
-test('a token is found with a wrong token_type_hint too', async (t) => {
-  const { body } = await runCodeFlow(platform, app);
-  for (const token of [body.access_token, body.refresh_token]) {
-    for (const hint of ['access_token', 'refresh_token', 'nonsense'])
-      t.like(await introspect(token, app, { token_type_hint: hint }), { active: true }, hint);
+  };
+  const audience = { aud: platform.origin, token_type: 'Bearer' };
+  for (const [token, by, members] of [
+    [body.access_token, app, { ...ofUser, ...audience, principal: 'user' }],
+    [
+      ofService,
+      service,
+      {
+        active: true,
+        iss: platform.origin,
+        client_id: service.client.id,
+        ...audience,
+        principal: 'client',
+      },
+    ],
+    [body.refresh_token, app, ofUser],
+  ] as const) {
+    for (const hint of ['access_token', 'refresh_token', 'nonsense']) {
+      const { exp, iat, ...rest } = (await introspect(token, by, { token_type_hint: hint }))!;
+      t.deepEqual(rest, members, hint);
+      t.is(Number(exp) - Number(iat), 31_536_000);
+    }
   }
+  const { headers } = await postForm(INTROSPECT, { ...asClient(app), token: body.access_token });
+  t.is(headers.get('cache-control'), 'no-store');
+  t.is(headers.get('content-type'), 'application/json; charset=utf-8');
 });
 
 test('unknown tokens, tokens of other clients and other credentials are inactive', async (t) => {
   const { body } = await runCodeFlow(platform, app);
-  const { body: ofService } = await requestClientToken(platform, service);
   const code = (await authorize(platform, app)).get('code')!;
   const [head, payload, signature] = body.access_token.split('.');
   const { jti, grant_id: grantId } = decodeJwt(body.access_token);
@@ -123,7 +103,7 @@ test('unknown tokens, tokens of other clients and other credentials are inactive
     code,
     app.secret,
     app.client.id,
-    ofService.access_token,
+    await clientToken(platform, service),
   ]) {
     t.deepEqual(await introspect(token), INACTIVE, token.slice(0, 60));
   }
@@ -194,9 +174,9 @@ test('revoked tokens are inactive', async (t) => {
   t.deepEqual(await introspect(body.refresh_token), INACTIVE);
 
   const own = await platform.registerService();
-  const { body: ofOwn } = await requestClientToken(platform, own);
+  const ofOwn = await clientToken(platform, own);
   await platform.auth.revoke({ client: own.client.id });
-  t.deepEqual(await introspect(ofOwn.access_token, own), INACTIVE);
+  t.deepEqual(await introspect(ofOwn, own), INACTIVE);
 });
 
 test('tokens of a deleted user are inactive', async (t) => {
