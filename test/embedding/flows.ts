@@ -6,19 +6,14 @@ import type { Platform, TokenAnswer } from '../harness/platform.ts';
 import { postForm, postJson } from '../harness/requests.ts';
 import { asClient } from '../harness/tokens.ts';
 
-/** The format of the parameters. */
-export type Format = 'JSON' | 'form';
+type Format = 'JSON' | 'form';
 
+/** Of the parameters. */
 export const FORMATS: readonly Format[] = ['JSON', 'form'];
-
-type Server = Pick<
-  Platform,
-  'url' | 'reach' | 'api' | 'auth' | 'origin' | 'token' | 'registerApp' | 'registerService'
->;
 
 /** Sends a request to the token endpoint. */
 export async function askToken(
-  { url, reach }: Pick<Server, 'url' | 'reach'>,
+  { url, reach }: Pick<Platform, 'url' | 'reach'>,
   format: Format,
   parameters: Record<string, string>,
 ): Promise<TokenAnswer> {
@@ -30,7 +25,7 @@ export async function askToken(
 /** Runs the three grants and calls the API with each access token. */
 export async function runGrants(
   t: ExecutionContext,
-  platform: Server,
+  platform: Platform,
   { format = 'JSON', browser = new Browser(platform.reach) }: { format?: Format; browser?: Browser } = {},
 ): Promise<void> {
   const [app, service] = [await platform.registerApp(), await platform.registerService(['view_schools'])];
@@ -38,7 +33,7 @@ export async function runGrants(
   t.is(own.status, 200, JSON.stringify(own.body));
   t.is((await platform.api('/schools', own.body.access_token)).status, 200);
 
-  const callback = await authorize(platform as Platform, app, { browser });
+  const callback = await authorize(platform, app, { browser });
   t.is(callback.get('state'), 'xyz');
   t.is(callback.get('iss'), platform.auth.issuer);
   const issued = await askToken(platform, format, {

@@ -207,15 +207,10 @@ test('an invalid query is 422 with the remedy', async (t) => {
   }
 });
 
-test('the OpenAPI document has the actions and the platform’s own routes, and needs no token', async (t) => {
+test('the OpenAPI document has the platform’s own routes, and needs no token', async (t) => {
   const { body } = await send(`${announced.base_url}/api/v1/openapi.json`);
-  const { paths, servers } = body as unknown as { paths: object; servers: object };
-  t.deepEqual(servers, [{ url: `${announced.base_url}/api/v1` }]);
-  for (const path of ['/schools', '/schools/{id}/letter', '/actions/school/{id}/close-school-action'])
-    t.true(path in paths);
-  const page = await send(`${announced.base_url}/api/v1/docs`);
-  t.is(page.status, 200);
-  t.true(page.text.includes('Larkfield Schools'));
+  for (const path of ['/schools', '/schools/{id}/letter']) t.true(path in (body as { paths: object }).paths);
+  t.true((await send(`${announced.base_url}/api/v1/docs`)).text.includes('Larkfield Schools'));
 });
 
 chromiumTest('the letter of a school is a PDF, which the PDF client takes apart and renders', async (t) => {

@@ -14,6 +14,7 @@ import { knexStorage } from 'koa-gatehouse/adapters/knex';
 import { Agent, setGlobalDispatcher } from 'undici';
 
 import { freePort } from '../harness/free-port.ts';
+import { postForm, send } from '../harness/requests.ts';
 import { runExample, startForScripts, temporaryDirectory } from './running-example.ts';
 import type { Announced } from './running-example.ts';
 import { clientToken, userToken } from './tokens.ts';
@@ -45,12 +46,9 @@ test('two workers share logins and tokens, and both apply revocations and new ke
   const token = await userToken(announced, 'ruth@platform.example');
   t.deepEqual(await statuses(announced, token), [200, 200, 200, 200]);
 
-  const app = announced.clients.find(({ name }) => name === 'Command line')!;
-  const revoked = await fetch(`${announced.base_url}/oauth/revoke`, {
-    method: 'POST',
-    body: new URLSearchParams({ token, client_id: app.client_id, client_secret: app.client_secret }),
-  });
-  t.is(revoked.status, 200);
+  const { client_id, client_secret } = announced.clients.find(({ name }) => name === 'Command line')!;
+  const presented = { token, client_id, client_secret };
+  t.is((await postForm(`${announced.base_url}/oauth/revoke`, presented)).status, 200);
   const revokedAt = performance.now();
   await until(async () => (await statuses(announced, token)).every((status) => status === 401));
   t.true(performance.now() - revokedAt < LAG + 5000);
@@ -118,14 +116,9 @@ test('workers that cannot start end with one sentence', async (t) => {
 
 /** The statuses of four requests to the API, one after the other. */
 async function statuses({ base_url: base }: Announced, token: string): Promise<number[]> {
+  const headers = { authorization: `Bearer ${token}` };
   const found: number[] = [];
-  while (found.length < 4) {
-    const response = await fetch(`${base}/api/v1/identity`, {
-      headers: { authorization: `Bearer ${token}` },
-    });
-    await response.text();
-    found.push(response.status);
-  }
+  while (found.length < 4) found.push((await send(`${base}/api/v1/identity`, { headers })).status);
   return found;
 }
 

@@ -117,6 +117,6 @@ test('an image stream that is aborted, or destroyed unread, closes its connectio
   await closed.promise;
 
   closed = Promise.withResolvers();
-  (await clientOf(service, { timeout: '60000 ms' }).renderStream(PDF)).stream.destroy();
+  (await clientOf(service, { timeout: '10 min' }).renderStream(PDF)).stream.destroy();
   await closed.promise;
 });
