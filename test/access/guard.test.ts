@@ -26,7 +26,7 @@ async function guarded(
   app.silent = true;
   app.use((ctx, next) => {
     ctx.state['user'] = { id: 'the session of the host' };
-    ctx.state['client'] = 'a value of the host';
+    ctx.state['client'] = { name: 'a value of the host' };
     return next();
   });
   app.use(platform.guard(options)).use(handler);
