@@ -9,7 +9,7 @@ import { z } from 'zod';
 
 import { Browser } from '../harness/browser.ts';
 import { gate, listenerOf, signIn, startPlatform } from '../harness/platform.ts';
-import type { Mounting, Person, Platform } from '../harness/platform.ts';
+import type { Person, Platform } from '../harness/platform.ts';
 import { around } from '../harness/storage.ts';
 
 /** What a browser says of the requests that a page of the API's own origin makes. */
@@ -43,11 +43,10 @@ interface Answer {
 async function start({
   api: given,
   options,
-  ...mounting
 }: {
   api?: Partial<ApiRouterOptions<'view_schools' | 'edit_schools', Person>>;
   options?: Partial<AuthServerOptions<'view_schools' | 'edit_schools', 'registrar', Person>>;
-} & Pick<Mounting, 'inFront' | 'reach'> = {}): Promise<Schools> {
+} = {}): Promise<Schools> {
   const renamed: string[] = [];
   const rename = defineAction({
     gate,
@@ -68,7 +67,6 @@ async function start({
   const platform = await startPlatform(
     { resources, ...options },
     {
-      ...mounting,
       async app({ auth }) {
         const app = new Koa();
         app.silent = true;
@@ -94,7 +92,7 @@ async function start({
   );
 
   async function request(path: string, init: RequestInit): Promise<Answer> {
-    const response = await fetch(platform.reach(new URL(path, platform.origin)), init);
+    const response = await fetch(new URL(path, platform.origin), init);
     const body = (await response.json()) as Record<string, unknown>;
     return { status: response.status, code: body['code'], headers: response.headers, body };
   }
@@ -106,7 +104,7 @@ async function start({
     send: (path, cookie, init = {}) =>
       request(path, {
         ...init,
-        headers: { ...ownPage(platform.origin), ...(cookie && { cookie }), ...init.headers },
+        headers: { ...ownPage(platform.auth.issuer), ...(cookie && { cookie }), ...init.headers },
       }),
     rename: (name, headers) =>
       request('/api/v1/actions/school/1/rename-school-action', {
@@ -135,7 +133,7 @@ async function login(
   person = 'cleo@school.example',
   password = 'open sesame',
 ): Promise<{ browser: Browser; cookie: string }> {
-  const browser = new Browser(platform.reach);
+  const browser = new Browser();
   await signIn(browser, await browser.open(platform.url('/oauth/login')), person, password);
   return { browser, cookie: browser.cookies.map(({ name, value }) => `${name}=${value}`).join('; ') };
 }
@@ -319,16 +317,7 @@ test('off unless it is set, and never at the endpoint for agents', async (t) => 
 test('a session that has ended, or whose user has, stops at once, on another node too', async (t) => {
   const storage = memoryStorage();
   await using first = await start({ options: { storage } });
-  const { origin } = first.platform;
-  let own = '';
-  await using second = await start({
-    options: { storage },
-    inFront(listening) {
-      own = listening;
-      return origin;
-    },
-    reach: (url) => new URL(url.pathname + url.search, own),
-  });
+  await using second = await start({ options: { storage, issuer: first.platform.origin } });
   const nodes = [first, second];
 
   async function statuses(cookie: string): Promise<unknown[]> {

@@ -12,11 +12,11 @@ import type { Middleware } from 'koa';
 import { createMcpEndpoint } from 'koa-gatehouse/mcp';
 
 import { Browser } from '../harness/browser.ts';
-import { authorizeUrl, listenerOf, startPlatform } from '../harness/platform.ts';
+import { authorizeUrl, listenerOf, signIn, startPlatform } from '../harness/platform.ts';
 import type { AppParts } from '../harness/platform.ts';
 import { postForm, send } from '../harness/requests.ts';
 import { around } from '../harness/storage.ts';
-import { asClient, requestClientToken } from '../harness/tokens.ts';
+import { asClient, clientToken, requestClientToken } from '../harness/tokens.ts';
 import { callTool, startAgentServer, toolOf } from '../mcp/agents.ts';
 import { startSdk } from './spans.ts';
 
@@ -40,23 +40,6 @@ function instrumented({ auth, api }: Pick<AppParts, 'api' | 'auth'>, ...more: re
   for (const middleware of more) host.use(middleware);
   host.use(async (ctx) => {
     ctx.body = trace.getSpan(context.active())?.spanContext().spanId;
-  });
-  return listenerOf(host);
-}
-
-/** An app with the guard before all routes, within spans. */
-function guarded({ auth }: AppParts) {
-  const host = new Koa();
-  host.use(async (_ctx, next) => {
-    await tracer.startActiveSpan('outside', async (span) => {
-      await next();
-      span.end();
-    });
-  });
-  host.use(auth.middleware()).use(auth.guard());
-  host.use((ctx) => {
-    tracer.startSpan('inside').end();
-    ctx.status = 204;
   });
   return listenerOf(host);
 }
@@ -164,17 +147,8 @@ serial('a tool call is a span with the name of the tool, and what the tool does 
   t.is(inside?.parentSpanContext?.spanId, tool?.spanContext().spanId);
 });
 
-serial('a refused token request is a span with its error code, without error status', async (t) => {
-  await using platform = await startPlatform({}, { app: instrumented });
-  const service = await platform.registerService();
-  const parameters = { grant_type: 'client_credentials', ...asClient(service), client_secret: 'wrong' };
-  const token = named(await spans.during(async () => platform.token(parameters)), 'gatehouse.token');
-  t.is(token?.status.code, SpanStatusCode.UNSET);
-  t.like(token?.attributes, { 'http.response.status_code': 401, 'error.type': 'invalid_client' });
-});
-
 serial(
-  "a failed token request is a span with error status and the error's type, without its message",
+  "a refused request is a span with its error code, a failed one with error status and the error's type, without its message",
   async (t) => {
     let isAway = false;
     const storage = around(memoryStorage(), async (name, call) => {
@@ -182,24 +156,28 @@ serial(
       return call();
     });
     await using platform = await startPlatform({ storage }, { app: instrumented });
+    const service = await platform.registerService();
+    const spanOf = async (client_id: string): Promise<ReadableSpan | undefined> => {
+      const parameters = { grant_type: 'client_credentials', client_id, client_secret: 'wrong' };
+      return named(await spans.during(async () => platform.token(parameters)), 'gatehouse.token');
+    };
+    const refused = await spanOf(service.client.id);
+    t.is(refused?.status.code, SpanStatusCode.UNSET);
+    t.like(refused?.attributes, { 'http.response.status_code': 401, 'error.type': 'invalid_client' });
+
     isAway = true;
-    const parameters = { grant_type: 'client_credentials', client_id: 'x', client_secret: 'y' };
-    const token = named(await spans.during(async () => platform.token(parameters)), 'gatehouse.token');
-    t.deepEqual(token?.status, { code: SpanStatusCode.ERROR });
-    t.deepEqual(token?.events, []);
-    t.like(token?.attributes, { 'http.response.status_code': 500, 'error.type': 'RangeError' });
+    const failed = await spanOf('x');
+    t.deepEqual(failed?.status, { code: SpanStatusCode.ERROR });
+    t.deepEqual(failed?.events, []);
+    t.like(failed?.attributes, { 'http.response.status_code': 500, 'error.type': 'RangeError' });
 
     isAway = false;
     platform.users.authenticate = async () => {
       throw new RangeError('password=hunter2');
     };
-    const app = await platform.registerApp();
     const browser = new Browser();
-    const login = await browser.open(authorizeUrl(platform, app));
-    const made = await spans.during(async () =>
-      browser.submit(login, 'Sign in', { login: 'ann@school.example', password: 'x' }),
-    );
-    const page = named(made, 'gatehouse.page');
+    const login = await browser.open(authorizeUrl(platform, await platform.registerApp()));
+    const page = named(await spans.during(async () => signIn(browser, login)), 'gatehouse.page');
     t.deepEqual(page?.status, { code: SpanStatusCode.ERROR });
     t.like(page?.attributes, { 'error.type': 'RangeError' });
   },
@@ -208,30 +186,32 @@ serial(
 serial('the guard makes a span for an uncached token, and none for a cached one', async (t) => {
   await using platform = await startPlatform({ storage: tracedStorage() }, { app: instrumented });
   const service = await platform.registerService();
-  const { body } = await requestClientToken(platform, service);
-  const cold = await spans.during(async () => platform.api('/identity', body.access_token));
+  const accessToken = await clientToken(platform, service);
+  const cold = await spans.during(async () => platform.api('/identity', accessToken));
   const guard = named(cold, 'gatehouse.guard');
   t.is(guard?.parentSpanContext?.spanId, named(cold, 'GET')?.spanContext().spanId);
   t.is(named(cold, 'revocations.isValid')?.parentSpanContext?.spanId, guard?.spanContext().spanId);
   t.deepEqual(guard?.attributes, { 'oauth.client_id': service.client.id });
-  const warm = await spans.during(async () => platform.api('/identity', body.access_token));
+  const warm = await spans.during(async () => platform.api('/identity', accessToken));
   t.deepEqual(
     warm.map(({ name }) => name),
     ['GET'],
   );
-  const wrong = await spans.during(async () => platform.api('/identity', `${body.access_token}x`));
+  const wrong = await spans.during(async () => platform.api('/identity', `${accessToken}x`));
   t.deepEqual(named(wrong, 'gatehouse.guard')?.attributes, { 'error.type': 'token_malformed' });
 });
 
 serial('a handler behind the guard runs within the span of the host', async (t) => {
-  await using platform = await startPlatform({}, { app: guarded });
-  const service = await platform.registerService();
-  const { body } = await requestClientToken(platform, service);
-  const made = await spans.during(async () =>
-    send(platform.origin, { headers: { authorization: `Bearer ${body.access_token}` } }),
-  );
+  const inside: Middleware = (ctx) => {
+    tracer.startSpan('inside').end();
+    ctx.status = 204;
+  };
+  const app = ({ auth, api }: AppParts) => instrumented({ auth, api }, auth.guard(), inside);
+  await using platform = await startPlatform({}, { app });
+  const authorization = `Bearer ${await clientToken(platform, await platform.registerService())}`;
+  const made = await spans.during(async () => send(platform.origin, { headers: { authorization } }));
   t.truthy(named(made, 'gatehouse.guard'));
-  t.is(named(made, 'inside')?.parentSpanContext?.spanId, named(made, 'outside')?.spanContext().spanId);
+  t.is(named(made, 'inside')?.parentSpanContext?.spanId, named(made, 'GET')?.spanContext().spanId);
 });
 
 serial('pages and other endpoints are spans; keys, metadata and routes of the host are not', async (t) => {

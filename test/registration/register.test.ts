@@ -13,6 +13,7 @@ import { AGENT, appOf, CALLBACK, eventsOf, register, registered, startOpen } fro
 // Registrations of one test are none of another's.
 const shared = await startOpen({ teardown: (end) => test.after.always(async () => end()) });
 
+const PUBLIC = { token_endpoint_auth_method: 'none' };
 const INITIAL = 'an initial access token of the partner';
 
 test('an app registers itself, and gets what RFC 7591 section 3.2.1 lists', async (t) => {
@@ -101,80 +102,60 @@ test('the metadata names the endpoint, with the option only, and below the path 
     t.is((await send(below.url(path))).status, 404, path);
 });
 
-/** What is sent, the status, the code and the description of the answer. */
-const REFUSED: [sent: unknown, error: string, description: RegExp][] = [
-  [{}, 'invalid_redirect_uri', /redirect_uris: give an array of 1 to 20 URIs/],
-  [{ redirect_uris: [] }, 'invalid_redirect_uri', /1 to 20/],
-  [{ redirect_uris: 'https://a.example' }, 'invalid_redirect_uri', /1 to 20/],
-  [{ redirect_uris: [1] }, 'invalid_redirect_uri', /1 to 20/],
+/** Redirect URIs, and what is wrong with them. */
+const REFUSED_URIS: [uris: unknown, description: RegExp, more?: object][] = [
+  [undefined, /redirect_uris: give an array of 1 to 20 URIs/],
+  [[], /1 to 20/],
+  ['https://a.example', /1 to 20/],
+  [[1], /1 to 20/],
+  [Array.from({ length: 21 }, (_, index) => `https://a.example/${index}`), /1 to 20/],
+  [['http://a.example/'], /^redirect_uris\[0\]: use https/],
+  [[CALLBACK, 'https://a.example/#b'], /^redirect_uris\[1\]: .*fragment/],
+  [['https://*.example/'], /wildcard/],
+  [['javascript:alert(1)'], /use https/],
+  [['javascript:alert(1)'], /^redirect_uris\[0\]: use a scheme of your own/, PUBLIC],
+  [['com.example.app:/callback'], /use https/],
   [
-    { redirect_uris: Array.from({ length: 21 }, (_, index) => `https://a.example/${index}`) },
-    'invalid_redirect_uri',
-    /1 to 20/,
-  ],
-  [{ redirect_uris: ['http://a.example/'] }, 'invalid_redirect_uri', /^redirect_uris\[0\]: use https/],
-  [
-    { redirect_uris: [CALLBACK, 'https://a.example/#b'] },
-    'invalid_redirect_uri',
-    /^redirect_uris\[1\]: .*fragment/,
-  ],
-  [{ redirect_uris: ['https://*.example/'] }, 'invalid_redirect_uri', /wildcard/],
-  [{ redirect_uris: ['javascript:alert(1)'] }, 'invalid_redirect_uri', /use https/],
-  [
-    { redirect_uris: ['javascript:alert(1)'], token_endpoint_auth_method: 'none' },
-    'invalid_redirect_uri',
-    /^redirect_uris\[0\]: use a scheme of your own/,
-  ],
-  [{ redirect_uris: ['com.example.app:/callback'] }, 'invalid_redirect_uri', /use https/],
-  [
-    {
-      redirect_uris: [CALLBACK, 'cursor://callback', 'intent://a.example/'],
-      token_endpoint_auth_method: 'none',
-    },
-    'invalid_redirect_uri',
+    [CALLBACK, 'cursor://callback', 'intent://a.example/'],
     /^redirect_uris\[2\]: use a scheme of your own, [^;]*$/,
+    PUBLIC,
   ],
-  [{ redirect_uris: ['not a uri'] }, 'invalid_redirect_uri', /percent-encode/],
-  [{ ...AGENT, client_name: 1 }, 'invalid_client_metadata', /^client_name: give a string/],
-  [{ ...AGENT, client_name: 'x'.repeat(101) }, 'invalid_client_metadata', /^client_name: .* 1 to 100/],
-  [{ ...AGENT, client_name: 'Ac\u{202E}me' }, 'invalid_client_metadata', /^client_name: .*control/],
-  [{ ...AGENT, client_name: 'Acme Schools' }, 'invalid_client_metadata', /^client_name: .*reserved/],
-  [{ ...AGENT, client_name: 'Аcme Schооls' }, 'invalid_client_metadata', /^client_name: .*reserved/],
-  [{ ...AGENT, client_name: 'Pаypal' }, 'invalid_client_metadata', /^client_name: .*one script/],
-  [{ ...AGENT, scope: ['schools:read'] }, 'invalid_client_metadata', /^scope: give a string/],
-  [{ ...AGENT, scope: 'schools:write *' }, 'invalid_client_metadata', /^scope: .*any of these scopes/],
-  [
-    { ...AGENT, grant_types: ['client_credentials'] },
-    'invalid_client_metadata',
-    /^grant_types: .*users only/,
-  ],
-  [{ ...AGENT, grant_types: 'authorization_code' }, 'invalid_client_metadata', /^grant_types: give an array/],
-  [{ ...AGENT, response_types: ['token'] }, 'invalid_client_metadata', /^response_types: .*with code/],
-  [
-    { ...AGENT, application_type: 'desktop' },
-    'invalid_client_metadata',
-    /^application_type: give native or web/,
-  ],
-  [
-    { ...AGENT, token_endpoint_auth_method: 'private_key_jwt', jwks_uri: 'http://169.254.169.254/' },
-    'invalid_client_metadata',
-    /^token_endpoint_auth_method: give none/,
-  ],
-  [
-    { ...AGENT, application_type: 'native', token_endpoint_auth_method: 'client_secret_post' },
-    'invalid_client_metadata',
-    /cannot keep a secret/,
-  ],
-  [{ ...AGENT, software_statement: 'a.b.c' }, 'unapproved_software_statement', /trusts no publisher/],
-  [{ ...AGENT, software_statement: {} }, 'invalid_software_statement', /give a JWT/],
+  [['not a uri'], /percent-encode/],
+];
+
+/** Changes of the metadata of an app that would be registered. */
+const REFUSED: [changes: object, description: RegExp, error?: string][] = [
+  [{ client_name: 1 }, /^client_name: give a string/],
+  [{ client_name: 'x'.repeat(101) }, /^client_name: .* 1 to 100/],
+  [{ client_name: 'Ac\u{202E}me' }, /^client_name: .*control/],
+  [{ client_name: 'Acme Schools' }, /^client_name: .*reserved/],
+  [{ client_name: 'Аcme Schооls' }, /^client_name: .*reserved/],
+  [{ client_name: 'Pаypal' }, /^client_name: .*one script/],
+  [{ scope: ['schools:read'] }, /^scope: give a string/],
+  [{ scope: 'schools:write *' }, /^scope: .*any of these scopes/],
+  [{ grant_types: ['client_credentials'] }, /^grant_types: .*users only/],
+  [{ grant_types: 'authorization_code' }, /^grant_types: give an array/],
+  [{ response_types: ['token'] }, /^response_types: .*with code/],
+  [{ application_type: 'desktop' }, /^application_type: give native or web/],
+  [{ token_endpoint_auth_method: 'private_key_jwt' }, /^token_endpoint_auth_method: give none/],
+  [{ application_type: 'native', token_endpoint_auth_method: 'client_secret_post' }, /cannot keep a secret/],
+  [{ software_statement: 'a.b.c' }, /trusts no publisher/, 'unapproved_software_statement'],
+  [{ software_statement: {} }, /give a JWT/, 'invalid_software_statement'],
 ];
 
 test('metadata that cannot be registered is refused with the code of RFC 7591', async (t) => {
   const platform = await startOpen(t);
-  for (const [sent, error, description] of REFUSED) {
+  for (const [sent, error, description] of [
+    ...REFUSED_URIS.map(
+      ([redirect_uris, about, more]) => [{ redirect_uris, ...more }, 'invalid_redirect_uri', about] as const,
+    ),
+    ...REFUSED.map(
+      ([changes, about, code = 'invalid_client_metadata']) =>
+        [{ ...AGENT, ...changes }, code, about] as const,
+    ),
+  ]) {
     const { body, headers, status, text } = await register(platform, sent);
-    t.is(status, 400, text);
-    t.is(body!['error'], error, text);
+    t.deepEqual([status, body!['error']], [400, error], text);
     t.regex(body!['error_description'] as string, description);
     t.is(headers.get('cache-control'), 'no-store');
   }
@@ -307,9 +288,9 @@ test('the port of a loopback redirect URI is free for public apps on the device 
     t.is((await new Browser().get(authorizeUrl(platform, app, parameters))).status, 303);
     return (await new Browser().get(authorizeUrl(platform, other, parameters))).status === 303;
   };
-  t.true(await works({ token_endpoint_auth_method: 'none' }));
+  t.true(await works(PUBLIC));
   t.true(await works({ application_type: 'native' }));
-  t.false(await works({ token_endpoint_auth_method: 'none', application_type: 'web' }));
+  t.false(await works({ ...PUBLIC, application_type: 'web' }));
   t.false(await works({}));
   t.false(await works({ token_endpoint_auth_method: 'client_secret_post' }));
   // An app on the web that registers a loopback address over https is no native app.
@@ -320,10 +301,7 @@ test('the port of a loopback redirect URI is free for public apps on the device 
 
 test('a public app needs PKCE, and gets its tokens without a secret', async (t) => {
   const platform = shared;
-  const app = await appOf(
-    platform,
-    await registered(platform, { ...AGENT, token_endpoint_auth_method: 'none' }),
-  );
+  const app = await appOf(platform, await registered(platform, { ...AGENT, ...PUBLIC }));
   const { parameters, verifier } = pkce();
   const without = await new Browser().get(authorizeUrl(platform, app));
   t.is(without.status, 400);

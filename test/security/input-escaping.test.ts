@@ -71,26 +71,10 @@ test('input is escaped in every page and header, and not logged', async (t) => {
 
   // Requests to each endpoint, with the text in each parameter.
   const odd = encodeURIComponent(HOSTILE_LINES);
-  const names = [
-    'client_id',
-    'redirect_uri',
-    'response_type',
-    'response_mode',
-    'scope',
-    'prompt',
-    'resource',
-    'request',
-    'code_challenge',
-    'code_challenge_method',
-    'login_hint',
-    'state',
-    'ui_locales',
-    'claims',
-    'error',
-    'error_description',
-  ];
+  const names = `client_id redirect_uri response_type response_mode scope prompt resource request code_challenge
+    code_challenge_method login_hint state ui_locales claims error error_description`;
   const signedOut = new Browser();
-  for (const name of names) {
+  for (const name of names.split(/\s+/)) {
     for (const text of [HOSTILE, HOSTILE_LINES])
       await signedOut.open(authorizeUrl(platform, app, { [name]: text }));
   }
