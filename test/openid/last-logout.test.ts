@@ -1,7 +1,6 @@
 import test from 'ava';
 
 import { memoryStorage } from 'koa-gatehouse/adapters/memory';
-import { knexStorage } from 'koa-gatehouse/adapters/knex';
 
 import { Browser } from '../harness/browser.ts';
 import type { Page } from '../harness/browser.ts';
@@ -12,8 +11,6 @@ import { until } from '../harness/until.ts';
 import { REPORTS } from '../account/area.ts';
 import { openDeveloperPlatform, passwordOf } from '../account/developers.ts';
 import type { DeveloperPlatform } from '../account/developers.ts';
-import { countedKnex } from '../adapters/counted-knex.ts';
-import { temporaryFile } from '../adapters/temporary-file.ts';
 import { startPublicApps } from './told-apps.ts';
 
 const OPENID = { algorithm: 'ES256' } as const;
@@ -80,22 +77,3 @@ test('users see which apps were told of their logout, and developers see it of t
   const emil = await platform.signInAs('emil');
   t.is((await emil.open(platform.url(`/developer/apps/${broken.client.id}`))).status, 404);
 });
-
-for (const openid of [OPENID, false] as const) {
-  test(`the page of a user's apps asks once for all apps with openid: ${openid !== false}`, async (t) => {
-    const statements: string[] = [];
-    const database = countedKnex('better-sqlite3', `sqlite:${temporaryFile()}`, (sql) =>
-      statements.push(sql),
-    );
-    t.teardown(async () => database.destroy());
-    const platform = await openDeveloperPlatform(t, { openid, storage: knexStorage(database) });
-    const browser = await platform.signInAs('ann');
-    for (const name of ['One', 'Two', 'Three']) {
-      await runCodeFlow(platform, await platform.registerFor('dora', { ...REPORTS, name }), { browser });
-    }
-    statements.length = 0;
-    t.true((await browser.open(platform.url('/account/apps'))).text.includes('Three'));
-    const asked = statements.filter((sql) => /select .* from gatehouse_logouts where user_id/s.test(sql));
-    t.is(asked.length, openid ? 1 : 0);
-  });
-}

@@ -44,6 +44,11 @@ function instrumented({ auth, api }: Pick<AppParts, 'api' | 'auth'>, ...more: re
   return listenerOf(host);
 }
 
+const startInside: Middleware = (ctx) => {
+  tracer.startSpan('inside').end();
+  ctx.status = 204;
+};
+
 /** A storage whose calls are spans, as with database instrumentation. */
 function tracedStorage() {
   return around(memoryStorage(), async (name, call) =>
@@ -202,12 +207,10 @@ serial('the guard makes a span for an uncached token, and none for a cached one'
 });
 
 serial('a handler behind the guard runs within the span of the host', async (t) => {
-  const inside: Middleware = (ctx) => {
-    tracer.startSpan('inside').end();
-    ctx.status = 204;
-  };
-  const app = ({ auth, api }: AppParts) => instrumented({ auth, api }, auth.guard(), inside);
-  await using platform = await startPlatform({}, { app });
+  await using platform = await startPlatform(
+    {},
+    { app: ({ auth, api }) => instrumented({ auth, api }, auth.guard(), startInside) },
+  );
   const authorization = `Bearer ${await clientToken(platform, await platform.registerService())}`;
   const made = await spans.during(async () => send(platform.origin, { headers: { authorization } }));
   t.truthy(named(made, 'gatehouse.guard'));
