@@ -15,6 +15,7 @@ test.after.always(() => Promise.all([platform, below].map((one) => one[Symbol.as
 
 const DOCUMENT = '/.well-known/oauth-authorization-server';
 const OPENID = '/.well-known/openid-configuration';
+const RESOURCE = '/.well-known/oauth-protected-resource';
 
 function documentOf(issuer: string): object {
   return {
@@ -47,8 +48,8 @@ test('the metadata of the server is correct', async (t) => {
   t.deepEqual(sorted(body), documentOf(platform.origin));
   t.is(headers.get('content-type'), 'application/json; charset=utf-8');
   t.is((await send(platform.origin + DOCUMENT, { method: 'HEAD' })).status, 200);
-  for (const path of [OPENID, `${OPENID}/`, '/.WELL-KNOWN/openid-configuration'])
-    t.is((await send(platform.origin + path)).status, 404, 'without OpenID Connect');
+  for (const path of [OPENID, `${OPENID}/`, '/.WELL-KNOWN/openid-configuration', RESOURCE])
+    t.is((await send(platform.origin + path)).status, 404, 'without OpenID Connect and resources');
 });
 
 test('the metadata fits the schemas of clients', async (t) => {

@@ -139,6 +139,14 @@ test('a declined scope is asked for when it is requested again, and never grante
 test('a client that requests more scopes gets a page for the new ones, and a token for all', async (t) => {
   const app = await platform.registerApp();
   await runCodeFlow(platform, app, { browser, parameters: { scope: 'schools:read' } });
+  const before = await storage.consents.find('3', app.client.id);
+  // When all new ones are declined, the app gets what it had, and nothing is written.
+  const declined = await ask(app, BOTH, { prompt: 'consent' });
+  t.is((await tokensOf(app, declined, [])).scope, LEFT_OUT);
+  const { scopes, updatedAt } = before!;
+  t.like(await storage.consents.find('3', app.client.id), { scopes, updatedAt });
+  t.is((await recordedScopes(app)).length, 1);
+
   const page = await ask(app, 'schools:read admin profile');
   t.regex(
     page.text,
@@ -147,26 +155,12 @@ test('a client that requests more scopes gets a page for the new ones, and a tok
   t.is((await tokensOf(app, page, [])).scope, 'schools:read admin');
   t.deepEqual(await recordedScopes(app), [['admin'], ['schools:read']], 'what each page asked for');
   t.deepEqual(await consentedScopes(app), ['admin', 'schools:read']);
-});
 
-test('when all new scopes are declined, the app gets what it had, and nothing is written', async (t) => {
-  const app = await platform.registerApp();
-  await runCodeFlow(platform, app, { browser, parameters: { scope: 'schools:read' } });
-  const before = await storage.consents.find('3', app.client.id);
-  const page = await ask(app, BOTH, { prompt: 'consent' });
-  t.is((await tokensOf(app, page, [])).scope, LEFT_OUT);
-  const { scopes, updatedAt } = before!;
-  t.like(await storage.consents.find('3', app.client.id), { scopes, updatedAt });
-  t.is((await recordedScopes(app)).length, 1);
-});
-
-test('with prompt=consent and nothing new, the page lists all and nothing can be declined', async (t) => {
-  const app = await platform.registerApp();
   await runCodeFlow(platform, app, { browser, parameters: { scope: BOTH } });
-  const page = await ask(app, BOTH, { prompt: 'consent' });
-  t.true(page.text.includes('It will be able to: See your schools Change your schools'), page.text);
-  t.deepEqual(choicesOf(page), []);
-  t.is((await tokensOf(app, page, [])).scope, BOTH);
+  const nothingNew = await ask(app, BOTH, { prompt: 'consent' });
+  t.true(nothingNew.text.includes('It will be able to: See your schools Change your schools'));
+  t.deepEqual(choicesOf(nothingNew), [], 'nothing can be declined');
+  t.is((await tokensOf(app, nothingNew, [])).scope, BOTH);
 });
 
 test('when nothing would be left, the page is shown again: a request without scopes would have no limit', async (t) => {

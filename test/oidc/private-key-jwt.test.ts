@@ -33,14 +33,15 @@ const UNVERIFIED =
 
 const USED = 'the client assertion was used before; make a new one, with a new jti, for each request';
 
+async function ask(fields: Record<string, string>, at = server): Promise<Answer> {
+  return postForm(at.url('/oauth/token'), { grant_type: 'client_credentials', ...fields });
+}
+
 async function tokenWith(
   claims: Claims = {},
   { by = pair, id = client.id, at = server }: { by?: ClientKeyPair; id?: string; at?: Platform } = {},
 ): Promise<Answer> {
-  return postForm(at.url('/oauth/token'), {
-    grant_type: 'client_credentials',
-    ...(await assertionParameters(id, at.auth.issuer, by, claims)),
-  });
+  return ask(await assertionParameters(id, at.auth.issuer, by, claims), at);
 }
 
 function refused(description: string): object {
@@ -51,8 +52,7 @@ const now = (): number => Math.floor(Date.now() / 1000);
 
 test('a client with a key gets a token with an assertion, in a form and in JSON', async (t) => {
   t.deepEqual(await server.auth.clients.secrets(client.id), [], 'it has no secret');
-  const answer = await tokenWith();
-  t.is(answer.status, 200);
+  t.is((await tokenWith()).status, 200);
   const parameters = await assertionParameters(client.id, server.auth.issuer, pair);
   const json = await server.token({ grant_type: 'client_credentials', ...parameters });
   t.is(json.status, 200);
@@ -91,17 +91,7 @@ test('a server without the option registers no keys, and accepts none of those t
 });
 
 test('assertions are signed with each of the algorithms of the metadata', async (t) => {
-  for (const algorithm of [
-    'ES256',
-    'ES384',
-    'ES512',
-    'Ed25519',
-    'EdDSA',
-    'PS256',
-    'PS512',
-    'RS256',
-    'RS384',
-  ]) {
+  for (const algorithm of 'ES384 ES512 Ed25519 EdDSA PS256 RS384'.split(' ')) {
     const by = await makeKeyPair(algorithm, algorithm);
     t.is((await tokenWith({}, { by, id: (await register(by)).id })).status, 200, algorithm);
   }
@@ -233,15 +223,15 @@ test('a wrong key, an unknown key id and an unknown client get the same response
   await server.auth.clients.disable(disabled.id);
   const withSecret = await server.registerService();
   const publicApp = await server.registerApp({ confidential: false });
-  for (const answer of [
-    await tokenWith({}, { by: stranger }),
-    await tokenWith({}, { by: unknownId }),
-    await tokenWith({}, { id: 'unknown' }),
-    await tokenWith({}, { id: disabled.id }),
-    await tokenWith({}, { id: withSecret.client.id }),
-    await tokenWith({}, { id: publicApp.client.id }),
+  for (const given of [
+    { by: stranger },
+    { by: unknownId },
+    { id: 'unknown' },
+    { id: disabled.id },
+    { id: withSecret.client.id },
+    { id: publicApp.client.id },
   ])
-    t.deepEqual(outline(answer), refused(UNVERIFIED));
+    t.deepEqual(outline(await tokenWith({}, given)), refused(UNVERIFIED));
   const records = await server.auth.audit.list({ types: ['token_refused'] });
   const reasons = new Set(records.map((record) => ('reason' in record ? record.reason : undefined)));
   for (const reason of [
@@ -262,12 +252,7 @@ test('symmetric and absent signatures are refused', async (t) => {
     await new SignJWT(claims).setProtectedHeader({ alg: 'HS256' }).sign(Buffer.from(jwk.padEnd(64))),
   ];
   for (const client_assertion of assertions) {
-    const fields = {
-      grant_type: 'client_credentials',
-      client_assertion_type: ASSERTION_TYPE,
-      client_assertion,
-    };
-    const answer = await postForm(server.url('/oauth/token'), fields);
+    const answer = await ask({ client_assertion_type: ASSERTION_TYPE, client_assertion });
     t.is(answer.status, 401);
     t.regex(String(answer.body?.['error_description']), /^sign the client assertion with one of RS256, /);
   }
@@ -289,13 +274,8 @@ test('malformed assertions get a 4xx that says what is wrong', async (t) => {
       { ...type, client_assertion, client_secret: 'x' },
       'client authentication must only be provided using one mechanism',
     ],
-  ] as const) {
-    const answer = await postForm(server.url('/oauth/token'), {
-      grant_type: 'client_credentials',
-      ...fields,
-    });
-    t.deepEqual(outline(answer), invalid(description));
-  }
+  ] as const)
+    t.deepEqual(outline(await ask(fields)), invalid(description));
 });
 
 test('a client changes from a secret to keys and back without a break', async (t) => {

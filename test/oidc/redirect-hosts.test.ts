@@ -15,6 +15,7 @@ const platform = await startPlatform({
     'schools:read': { description: 'See your schools', permissions: ['view_schools'] },
     'schools:write': { description: 'Change your schools', permissions: ['edit_schools'] },
   },
+  resources: { 'https://documents.example/v1': {} },
 });
 const browser = await signedIn(platform);
 test.after.always(() => platform[Symbol.asyncDispose]());
@@ -178,6 +179,7 @@ test('the consent proof in the redirect is accepted only for its request and ses
   for (const change of [
     { redirect_uri: 'http://127.0.0.1:50002/callback' },
     { scope: 'schools:read' },
+    { resource: 'https://documents.example/v1' },
     { code_challenge: pkce().parameters.code_challenge },
     { consent_proof: `${consent_proof.slice(0, -2)}xx` },
     { consent_proof: page.url.pathname.split('/').at(-1)! },

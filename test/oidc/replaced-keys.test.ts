@@ -7,7 +7,6 @@ import { knexStorage } from 'koa-gatehouse/adapters/knex';
 import type { StorageTypes } from 'koa-gatehouse';
 
 import { temporaryFile } from '../adapters/temporary-file.ts';
-import { answer, beginOn, DEVICE_GRANT, registerDevice } from '../devices/device.ts';
 import { passTime } from '../harness/clock.ts';
 import { BrowserOfCluster, clusterOn } from '../harness/cluster.ts';
 import { authorizeUrl, runCodeFlow } from '../harness/platform.ts';
@@ -64,28 +63,18 @@ test.serial(
     const cluster = clusterOn(t, address);
     const storage = knexStorage(address);
     t.teardown(async () => storage.close());
-    const options = {
-      clients: { devices: true },
-      limits: { attempts: { login: { perAccount: 1 } } },
-    } as const;
-    const [here, there] = [await cluster.start(options), await cluster.start(options)];
+    const [here, there] = [await cluster.start(), await cluster.start()];
     const nodes = [here, there] as const;
     const app = await here.registerApp({ firstParty: true });
     const asked = await here.registerApp({ name: 'Timetable', redirectUris: ['https://timetable.example/'] });
-    const device = await registerDevice(here);
     const [former] = (await storage.keys.list('cookie')) as [StorageTypes.StoredKey];
     passTime(31 * DAY);
 
-    // Begun with the former key: a session, a page of a consent, the code of a device, a known browser.
+    // Begun with the former key: a session and the page of a consent.
     const browser = new BrowserOfCluster(here);
     await runCodeFlow(here, app, { browser });
     const { signature } = await visit(browser, here, app);
     const consent = await browser.open(authorizeUrl(here, asked));
-    const { device_code: deviceCode, user_code: userCode } = await beginOn(
-      { url: (path) => here.reach(here.url(path)) },
-      device,
-    );
-    const known = valueOf(browser, 'gatehouse_device_1');
 
     await here.auth.keys.rotate();
     const [retiring, next] = (await storage.keys.list('cookie')) as [
@@ -116,36 +105,13 @@ test.serial(
 
     const agreed = await browser.sendTo(there).submit(consent, 'Authorize');
     t.is((await browser.follow(agreed)).location?.origin, 'https://timetable.example');
-    await answer(there, browser, userCode);
-    const { status } = await here.token({
-      grant_type: DEVICE_GRANT,
-      client_id: device.client.id,
-      device_code: deviceCode,
-    });
-    t.is(status, 200);
 
     // Not more often than every 30 days.
     await there.auth.keys.rotate();
     await rotateByCommand(address);
     t.is((await storage.keys.list('cookie')).length, 2);
 
-    const login = async (password: string, cookie = ''): Promise<number> => {
-      const page = await new BrowserOfCluster(there).post(
-        there.url('/oauth/login'),
-        new URLSearchParams({ login: 'ann@school.example', password }),
-        { cookie },
-      );
-      return page.status;
-    };
     passTime(179 * DAY);
-    t.is(await login('wrong'), 422);
-    t.is(await login('correct horse'), 429, 'a browser that is not known');
-    t.is(
-      await login('correct horse', `gatehouse_device_1=${known}`),
-      303,
-      'a browser that has signed in before',
-    );
-
     const later = new BrowserOfCluster(here);
     passTime(16 * 60);
     await runCodeFlow(here, app, { browser: later });

@@ -116,19 +116,6 @@ onTwoNodes('an authorization that is paused at any call gives no code after a lo
   }
 });
 
-onTwoNodes('a concurrent authorization and logout leave no session', async (nodes) => {
-  const { t, here, app } = nodes;
-  for (let round = 0; round < ROUNDS; round += 1) {
-    const browser = await loggedIn(nodes);
-    const cookie = cookiesOf(browser);
-    await Promise.all([
-      ...Array.from({ length: 3 }, async () => new Browser().get(authorizeUrl(here, app), { cookie })),
-      logOut(nodes, cookie),
-    ]);
-    t.false(await cookieWorks(nodes, cookie), `round ${round}`);
-  }
-});
-
 onTwoNodes(
   'a copied session that is used during auth.revoke({ user }) on another node ends',
   async (nodes) => {

@@ -3,9 +3,9 @@ import test from 'ava';
 import { createApiRouter, createAuthServer } from 'koa-gatehouse';
 import { memoryStorage } from 'koa-gatehouse/adapters/memory';
 
-import { people, startPlatform } from '../harness/platform.ts';
+import { people } from '../harness/platform.ts';
 import type { Platform } from '../harness/platform.ts';
-import { APIS, ARCHIVE, DOCUMENTS, get, startApis, statusOf } from './apis.ts';
+import { ARCHIVE, DOCUMENTS, get, startApis, statusOf } from './apis.ts';
 
 const METADATA = 'https://documents.example/.well-known/oauth-protected-resource/v1';
 const INSUFFICIENT = 'The scopes of the access token exclude a required permission.';
@@ -119,20 +119,6 @@ test('a 403 promises nothing when no scope would help', async (t) => {
     unknown
   >;
   t.deepEqual([code, message, scopes], ['insufficient_scope', INSUFFICIENT, undefined]);
-});
-
-test('without the option resources, challenges are as they were, and there is no metadata', async (t) => {
-  await using without = await startPlatform({ scopes: APIS.scopes! });
-  const unauthenticated = await get(without, '/api/v1/schools');
-  t.is(unauthenticated.headers.get('www-authenticate'), `Bearer realm="${without.origin}"`);
-  const { client } = await without.registerApp();
-  const token = await without.auth.issueToken({ client: client.id, user: CLEO, scopes: ['schools:write'] });
-  const refused = await get(without, '/api/v1/schools', token);
-  t.is(
-    refused.headers.get('www-authenticate'),
-    `Bearer realm="${without.origin}", error="insufficient_scope", error_description="${INSUFFICIENT}"`,
-  );
-  t.is((await fetch(without.url('/.well-known/oauth-protected-resource'))).status, 404);
 });
 
 test('the guard and the router of an API that the server does not have are refused at start', async (t) => {

@@ -72,29 +72,3 @@ test('the list of authorized apps names each API, and disconnecting ends all of 
   const withdrawn = await own.auth.audit.list({ types: ['consent_withdrawn'] });
   t.like(withdrawn[0], { clientId: app.client.id, scopes: ['schools:read', 'read'] });
 });
-
-test('a consent for a native app on its device is for one API', async (t) => {
-  const app = await platform.registerApp({
-    confidential: false,
-    native: true,
-    redirectUris: ['http://127.0.0.1/callback'],
-  });
-  const browser = new Browser();
-  const parameters = {
-    redirect_uri: 'http://127.0.0.1:49152/callback',
-    code_challenge: 'E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM',
-    code_challenge_method: 'S256',
-    scope: 'read',
-    resource: DOCUMENTS,
-  };
-  await authorize(platform, app, { browser, parameters: { ...parameters, resource: ARCHIVE } });
-  const asked = await browser.open(authorizeUrl(platform, app, parameters));
-  const answer = await browser.submit(asked, 'Authorize');
-  // The proof of the consent is in the URL; with another API in it, the consent page is shown again.
-  const url = new URL(answer.location!);
-  t.is(url.searchParams.get('resource'), DOCUMENTS);
-  url.searchParams.set('resource', ARCHIVE);
-  t.true((await browser.open(url)).html.includes('Authorize</button>'));
-  url.searchParams.set('resource', DOCUMENTS);
-  t.truthy((await browser.open(url)).location?.searchParams.get('code'));
-});
