@@ -68,27 +68,38 @@ test.serial('a session of one node works on the other', async (t) => {
 
 type Target = Parameters<Platform['auth']['revoke']>[0];
 
-/** What is revoked of an access token, and which tokens are spared: of the same grant, user, client, and none of these. */
-const TARGETS: Readonly<
-  Record<string, readonly [target: (token: string) => Target, ...spared: readonly boolean[]]>
-> = {
-  'auth.revoke({ token }) revokes an access token alone': [(token) => ({ token }), true, true, true, true],
-  'auth.revoke({ grant }) revokes the tokens of the grant': [
-    (token) => ({ grant: decodeJwt(token)['grant_id'] as string }),
-    ...[false, true, true, true],
-  ],
-  'auth.revoke({ user }) revokes the tokens for the user and ends the sessions': [
-    (token) => ({ user: decodeJwt(token).sub! }),
-    ...[false, false, true, true],
-  ],
-  'auth.revoke({ client }) revokes the tokens of the client for all users': [
-    (token) => ({ client: decodeJwt(token)['client_id'] as string }),
-    ...[false, true, false, true],
-  ],
-  'auth.revoke({ all }) revokes everything': [() => ({ all: true }), false, false, false, false],
+interface Revocation {
+  readonly targetOf: (token: string) => Target;
+  /** Which tokens are spared: of the same grant, user, client, and none of these. */
+  readonly spared: readonly [ofGrant: boolean, ofUser: boolean, ofClient: boolean, ofOthers: boolean];
+}
+
+/** What is revoked of an access token. */
+const REVOCATIONS: Readonly<Record<string, Revocation>> = {
+  'auth.revoke({ token }) revokes an access token alone': {
+    targetOf: (token) => ({ token }),
+    spared: [true, true, true, true],
+  },
+  'auth.revoke({ grant }) revokes the tokens of the grant': {
+    targetOf: (token) => ({ grant: decodeJwt(token)['grant_id'] as string }),
+    spared: [false, true, true, true],
+  },
+  'auth.revoke({ user }) revokes the tokens for the user and ends the sessions': {
+    targetOf: (token) => ({ user: decodeJwt(token).sub! }),
+    spared: [false, false, true, true],
+  },
+  'auth.revoke({ client }) revokes the tokens of the client for all users': {
+    targetOf: (token) => ({ client: decodeJwt(token)['client_id'] as string }),
+    spared: [false, true, false, true],
+  },
+  'auth.revoke({ all }) revokes everything': {
+    targetOf: () => ({ all: true }),
+    spared: [false, false, false, false],
+  },
 };
 
-for (const [title, [targetOf, ofGrant, ofUser, ofClient, ofOthers]] of Object.entries(TARGETS)) {
+for (const [title, { spared, targetOf }] of Object.entries(REVOCATIONS)) {
+  const [ofGrant, ofUser, ofClient, ofOthers] = spared;
   test.serial(`${title}, at once here, and within tokens.revocationLag there`, async (t) => {
     const browser = await addUser('hal');
     const { access, refresh } = await family(app, browser);
@@ -98,10 +109,10 @@ for (const [title, [targetOf, ofGrant, ofUser, ofClient, ofOthers]] of Object.en
       [await family(other), other, ofOthers],
     ] as const;
     t.deepEqual(await seenBy(access, () => here.auth.revoke(targetOf(access))), REVOKED);
-    t.is(await canRefresh(refresh), ofGrant!);
+    t.is(await canRefresh(refresh), ofGrant);
     for (const [{ access: token, refresh: next }, by, isSpared] of others) {
       t.is(await guard(token), isSpared ? 200 : 'token_revoked');
-      t.is(await canRefresh(next, by), isSpared!);
+      t.is(await canRefresh(next, by), isSpared);
     }
     const { heading } = await browser.open(authorizeUrl(here, app));
     t.is(heading === 'Sign in', !ofUser, 'the session');
