@@ -5,8 +5,6 @@ import { recordingLogger } from '../harness/platform.ts';
 
 const MOST = 10_000;
 
-const unused = { lastUsedAt: undefined };
-
 /** A storage that records which secrets and apps were used; `fail` is called before each write. */
 function recording(fail: () => void = () => {}): {
   readonly storage: Parameters<typeof createLastUses>[0];
@@ -29,44 +27,35 @@ function grantOf(userId: string, id = userId): { id: string; userId: string; cli
 
 const now = (): number => Math.floor(Date.now() / 1000);
 
-test('each use is written once, in the order of the uses', async (t) => {
+function lastUses(storage: Parameters<typeof createLastUses>[0]): ReturnType<typeof createLastUses> {
+  return createLastUses(storage, { logger: recordingLogger(), audit: { record() {} } });
+}
+
+test('each use is written once an hour in the order of the uses, and for a secret once a minute on all nodes', async (t) => {
   const { storage, touched } = recording();
-  const uses = createLastUses(storage, { logger: recordingLogger(), audit: { record() {} } });
+  const uses = lastUses(storage);
   for (let time = 0; time < 3; time += 1) {
-    uses.secretUsed('app', { id: 'secret', ...unused });
+    uses.secretUsed('app', { id: 'secret', lastUsedAt: undefined });
     uses.appUsed(grantOf('ann'), now());
     uses.appUsed(grantOf('bob'), now());
   }
-  t.deepEqual(touched, [], 'no request waits for them');
-  await uses.written();
-  t.deepEqual(touched, ['app secret', 'ann app', 'bob app']);
-  uses.appUsed(grantOf('ann'), now());
-  await uses.written();
-  t.is(touched.length, 3, 'at most once an hour');
-});
-
-test('the use of a grant is written once an hour, and not within an hour of its begin', async (t) => {
-  const { storage, touched } = recording();
-  const uses = createLastUses(storage, { logger: recordingLogger(), audit: { record() {} } });
+  uses.secretUsed('app', { id: 'recorded by another node', lastUsedAt: now() });
+  uses.secretUsed('app', { id: 'earlier', lastUsedAt: now() - 61 });
+  // A grant that is new is none that has to be recorded.
   for (const id of ['phone', 'laptop', 'phone']) uses.appUsed(grantOf('ann', id), now() - 3600);
   uses.appUsed(grantOf('ann', 'new'), now() - 3500);
+  t.deepEqual(touched, [], 'no request waits for them');
   await uses.written();
-  t.deepEqual(touched, ['ann app', 'grant phone', 'grant laptop']);
-});
-
-test('a secret that another node has recorded is not recorded again within a minute', async (t) => {
-  const { storage, touched } = recording();
-  const uses = createLastUses(storage, { logger: recordingLogger(), audit: { record() {} } });
-  const at = now();
-  uses.secretUsed('app', { id: 'recent', lastUsedAt: at });
-  uses.secretUsed('app', { id: 'earlier', lastUsedAt: at - 61 });
+  const written = ['app secret', 'ann app', 'bob app', 'app earlier', 'grant phone', 'grant laptop'];
+  t.deepEqual(touched, written);
+  uses.appUsed(grantOf('ann'), now());
   await uses.written();
-  t.deepEqual(touched, ['app earlier']);
+  t.deepEqual(touched, written);
 });
 
 test('at most 10,000 uses wait, and a use that did not is recorded later', async (t) => {
   const { storage, touched } = recording();
-  const uses = createLastUses(storage, { logger: recordingLogger(), audit: { record() {} } });
+  const uses = lastUses(storage);
   for (let user = 0; user <= MOST; user += 1) uses.appUsed(grantOf(String(user)), now());
   await uses.written();
   t.is(touched.length, MOST);
