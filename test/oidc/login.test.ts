@@ -136,15 +136,6 @@ test('concurrent requests in two tabs each get their own state and code', async 
   t.not(endOne.location!.searchParams.get('code'), endTwo.location!.searchParams.get('code'));
 });
 
-test('concurrent logins in two browsers get their own sessions', async (t) => {
-  const [ann, bob] = [new Browser(), new Browser()];
-  const start = authorizeUrl(platform, await platform.registerApp());
-  const pages = await Promise.all([ann.open(start), bob.open(start)]);
-  const consents = await Promise.all([signIn(ann, pages[0]), signIn(bob, pages[1], ...BOB)]);
-  t.true(consents[0].text.includes('Signed in as ann@school.example'));
-  t.true(consents[1].text.includes('Signed in as bob@school.example'));
-});
-
 test('a login sets the session in the browser that sends the password, not where the request began', async (t) => {
   const app = await platform.registerApp();
   const [attacker, victim] = [new Browser(), new Browser()];

@@ -134,20 +134,6 @@ test('a malformed challenge is refused', async (t) => {
   }
 });
 
-test('a verifier does not authenticate a confidential client', async (t) => {
-  const { parameters, verifier } = pkce();
-  const code = await codeFor(confidential, parameters);
-  for (const secret of [undefined, '', verifier, 'x']) {
-    const { status, body } = await redeem(code, confidential, {
-      client_secret: secret,
-      code_verifier: verifier,
-    });
-    t.is(status, 401, secret);
-    t.is(body.error, 'invalid_client', secret);
-  }
-  t.is((await redeem(code, confidential, { code_verifier: verifier })).status, 200);
-});
-
 test('requirePkce requires PKCE of confidential clients too', async (t) => {
   const strict = await startPlatform({ clients: { requirePkce: true } });
   t.teardown(async () => strict[Symbol.asyncDispose]());

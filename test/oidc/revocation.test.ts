@@ -104,12 +104,6 @@ test('an unknown token gets the same response', async (t) => {
   t.is(await guard(access), 200, 'neither its jti nor its grant_id revokes it');
 });
 
-test('a token can be revoked twice', async (t) => {
-  const { access, refresh } = await family();
-  for (const token of [access, access, refresh, refresh, access]) await revoke(token);
-  t.is(await guard(access), 'token_revoked');
-});
-
 test('the endpoint requires client authentication and POST, and accepts JSON and form', async (t) => {
   const { access } = await family();
   const form = new URLSearchParams(asClient(app)).toString();
