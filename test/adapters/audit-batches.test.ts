@@ -1,10 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises';
 
-import knex from 'knex';
 import { knexStorage } from 'koa-gatehouse/adapters/knex';
 
 import { aRecord, HOUR, NOW } from '../../lib/testing/storage/rows.ts';
 import { mariadb, onEachDatabase, postgresql } from './databases.ts';
+import { openHost, openStorage } from './host-knex.ts';
 import { watchedKnex } from './watched-knex.ts';
 
 onEachDatabase(
@@ -37,13 +37,8 @@ onEachDatabase(
 onEachDatabase(
   'nodes that append the same records do not deadlock',
   async (t, { client }, address) => {
-    const storage = knexStorage(address);
-    const other = knex({ client, connection: address, pool: { min: 0, max: 1 } });
-    t.teardown(async () => {
-      await other.destroy();
-      await storage.close();
-    });
-    await storage.migrate();
+    const storage = await openStorage(t, address);
+    const other = openHost(t, client, address, { min: 0, max: 1 });
     const row = { at: NOW * 1000, type: 'login', user_id: 'ann', payload: '{}', expires_at: NOW + HOUR };
 
     // As another node with the same records in its next batch does.

@@ -1,14 +1,13 @@
-import knex from 'knex';
 import { knexStorage } from 'koa-gatehouse/adapters/knex';
 
 import { aRecord, NOW } from '../../lib/testing/storage/rows.ts';
-import { mariadb, onEachDatabase, postgresql, sqlite } from './databases.ts';
+import { mariadb, onEachDatabase } from './databases.ts';
+import { openHost } from './host-knex.ts';
 
 onEachDatabase(
   'what the tables need of the buffer pool grows with rows that requests look up, and not with audit events',
   async (t, { client }, address) => {
-    const host = knex({ client, connection: address, pool: { min: 0, max: 1 } });
-    t.teardown(async () => host.destroy());
+    const host = openHost(t, client, address, { min: 0, max: 1 });
     const storage = knexStorage(host);
     await storage.migrate();
 
@@ -41,15 +40,4 @@ onEachDatabase(
     t.is((await measure()).needed, needed);
   },
   [mariadb],
-);
-
-onEachDatabase(
-  'a database whose tables the operating system caches has no cache of its own',
-  async (t, _database, address) => {
-    const storage = knexStorage(address);
-    t.teardown(async () => storage.close());
-    await storage.migrate();
-    t.is((await storage.diagnose()).cache, undefined);
-  },
-  [sqlite, postgresql],
 );

@@ -1,7 +1,6 @@
 import { inspect } from 'node:util';
 
 import type { ExecutionContext } from 'ava';
-import { knexStorage } from 'koa-gatehouse/adapters/knex';
 
 import type { Storage } from '../../lib/contracts/index.ts';
 import {
@@ -19,7 +18,7 @@ import {
   NOW,
 } from '../../lib/testing/storage/rows.ts';
 import { onEachEmptyDatabase } from './databases.ts';
-import { connectHost } from './host-knex.ts';
+import { openHost, openStorage } from './host-knex.ts';
 
 // The text of each row that has text.
 const ROW_TEXT = 'kept-in-a-row';
@@ -83,13 +82,8 @@ async function failing(t: ExecutionContext, storage: Storage, id: string): Promi
 onEachEmptyDatabase(
   'no error contains a value of a row: not of a duplicate key, of one that is too long or of a missing column',
   async (t, { client }, address) => {
-    const storage = knexStorage(address);
-    const other = connectHost(client, address, { min: 0, max: 1 });
-    t.teardown(async () => {
-      await storage.close();
-      await other.destroy();
-    });
-    await storage.migrate();
+    const storage = await openStorage(t, address);
+    const other = openHost(t, client, address, { min: 0, max: 1 });
     t.deepEqual(await failing(t, storage, `${ROW_TEXT}-1`), []);
     const twice = await failing(t, storage, `${ROW_TEXT}-1`);
     for (const what of ['client', 'secret', 'code', 'successor', 'session'])

@@ -1,5 +1,8 @@
+import type { ExecutionContext } from 'ava';
 import knex from 'knex';
 import type { Knex } from 'knex';
+import type { Storage } from 'koa-gatehouse';
+import { knexStorage } from 'koa-gatehouse/adapters/knex';
 
 import type { TestDatabase } from './databases.ts';
 import type { ServerKind } from './servers.ts';
@@ -16,6 +19,24 @@ export function connectHost(
 ): Knex {
   const connection = client === 'better-sqlite3' ? { filename: address.slice('sqlite:'.length) } : address;
   return knex({ client, connection, useNullAsDefault: true, pool, log: { warn() {} } });
+}
+
+/** The same until the end of the test. */
+export function openHost(t: ExecutionContext, ...given: Parameters<typeof connectHost>): Knex {
+  const host = connectHost(...given);
+  t.teardown(async () => host.destroy());
+  return host;
+}
+
+/** A storage on an address, which is migrated and closed at the end of the test. */
+export async function openStorage(
+  t: ExecutionContext,
+  ...given: Parameters<typeof knexStorage>
+): Promise<Storage> {
+  const storage = knexStorage(...given);
+  t.teardown(async () => storage.close());
+  await storage.migrate();
+  return storage;
 }
 
 /** A host's Knex instance with settings that must not change what the storage does. */

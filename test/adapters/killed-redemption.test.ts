@@ -1,9 +1,8 @@
 import { once } from 'node:events';
 
-import { knexStorage } from 'koa-gatehouse/adapters/knex';
-
 import { aCode, aGrant, aRefreshToken } from '../../lib/testing/storage/rows.ts';
 import { onEachDatabase } from './databases.ts';
+import { openStorage } from './host-knex.ts';
 import { start } from './processes.ts';
 
 // On MariaDB a new connection first asks for its server.
@@ -12,9 +11,7 @@ const STATEMENTS = { 'better-sqlite3': 5, pg: 1, mysql2: 2 };
 onEachDatabase(
   'a node killed between any two statements of a redemption has redeemed the code or not',
   async (t, { client }, address) => {
-    const storage = knexStorage(address);
-    t.teardown(async () => storage.close());
-    await storage.migrate();
+    const storage = await openStorage(t, address);
 
     let kills = 0;
     for (let statement = 1; ; statement += 1) {

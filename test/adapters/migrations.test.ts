@@ -5,6 +5,7 @@ import type { ExecutionContext } from 'ava';
 import type { Knex } from 'knex';
 import { knexStorage } from 'koa-gatehouse/adapters/knex';
 
+import { migrations } from '../../adapters/knex/migrations/index.ts';
 import type { Storage, TokenInQuestion } from '../../lib/contracts/index.ts';
 import {
   aClient,
@@ -20,44 +21,20 @@ import {
 } from '../../lib/testing/storage/rows.ts';
 import { mariadb, onEachEmptyDatabase, postgresql, sqlite } from './databases.ts';
 import type { TestDatabase } from './databases.ts';
+import { openHost } from './host-knex.ts';
 import { makeFirstVersion } from './first-version.ts';
 import { start } from './processes.ts';
 import { watchedKnex } from './watched-knex.ts';
-import { connectHost } from './host-knex.ts';
 
-const FIRST = '0001_first_tables';
 const CLIENT_NAMES = '0016_client_names';
 const CLIENT_LIFETIMES = '0007_client_lifetimes';
 const REGISTRATION_CLAIMS = '0014_registration_claims';
-const LATER = [
-  '0002_audit_assignments_idempotency',
-  '0003_attempts',
-  '0004_disabled_by',
-  '0005_revocation_sequence',
-  '0006_consent_hosts',
-  CLIENT_LIFETIMES,
-  '0008_row_locks',
-  '0009_client_registration',
-  '0010_assertions',
-  '0012_dynamic_registration',
-  '0013_device_codes',
-  REGISTRATION_CLAIMS,
-  '0015_consent_index',
-  CLIENT_NAMES,
-  '0017_successor',
-  '0018_grant_origin',
-  '0019_client_homepage_and_logo',
-  '0020_personal_tokens',
-  '0021_back_channel_logout',
-  '0022_post_logout_redirect_uris',
-  '0023_passport_uses',
-];
+const [FIRST, ...LATER] = migrations.map(({ name }) => name);
 
 /** A host's Knex instance on a database of the first version. */
 async function onFirstVersion(t: ExecutionContext, database: TestDatabase, address: string): Promise<Knex> {
   const { client } = database;
-  const host = connectHost(client, address);
-  t.teardown(async () => host.destroy());
+  const host = openHost(t, client, address);
   await makeFirstVersion(host, database);
   return host;
 }
@@ -323,7 +300,9 @@ onEachEmptyDatabase(
   async (t, database, address) => {
     const host = await onFirstVersion(t, database, address);
     let stops = 0;
-    for (let last = 1; last < 120; last += 1) {
+    // The others roll back what a failed migration has done.
+    const step = database === mariadb ? 1 : 9;
+    for (let last = 1; last < 120; last += step) {
       let count = 0;
       let isBroken = true;
       const stopping = watchedKnex(database.client, address, (sql) => {
@@ -341,8 +320,8 @@ onEachEmptyDatabase(
       if (!stopped) break;
       stops += 1;
     }
-    // Each failed one statement later than the one before, until one completed.
-    t.true(stops > 8, `${stops}`);
+    // Each failed later than the one before, until one completed.
+    t.true(stops > 5, `${stops}`);
     await assertMigrated(t, host);
   },
 );
@@ -360,51 +339,47 @@ onEachEmptyDatabase(
   },
 );
 
-function registered(id: string): Parameters<Storage['registrations']['insert']>[0] {
-  return {
-    client: aClient({ id, registration: 'dynamic' }),
-    secrets: [],
-    registration: {
-      clientId: id,
-      tokenHash: id,
-      authMethod: 'none',
-      removableAt: NOW + HOUR,
-      unusedAfter: HOUR,
-      network: 'n',
-    },
-  };
-}
-
 onEachEmptyDatabase(
   'registrations of the earlier version keep the claims that their consents gave them',
-  async (t, database, address) => {
-    const storage = knexStorage(address);
-    t.teardown(async () => storage.close());
+  async (t, { client }, address) => {
+    const host = openHost(t, client, address);
+    const storage = knexStorage(host);
+    const { clients, consents, registrations } = storage;
     await storage.migrate();
-    const place = { limit: 3, perUser: 5, unusedSince: NOW + HOUR, now: NOW };
-    for (const id of ['nobody', 'one', 'several']) await storage.registrations.insert(registered(id), place);
+    const register = async (id: string): ReturnType<typeof registrations.insert> =>
+      registrations.insert(
+        {
+          client: aClient({ id, registration: 'dynamic' }),
+          secrets: [],
+          registration: {
+            clientId: id,
+            tokenHash: id,
+            authMethod: 'none',
+            removableAt: NOW + HOUR,
+            unusedAfter: HOUR,
+            network: 'n',
+          },
+        },
+        { limit: 3, perUser: 5, unusedSince: NOW + HOUR, now: NOW },
+      );
+    for (const id of ['nobody', 'one', 'several']) await register(id);
     // Without the basis, as a version without claims.
-    await storage.consents.add(aConsent({ clientId: 'one' }));
-    for (const userId of ['ann', 'bob'])
-      await storage.consents.add(aConsent({ clientId: 'several', userId }));
-    const host = connectHost(database.client, address);
-    t.teardown(async () => host.destroy());
+    for (const [clientId, userId] of [
+      ['one', 'ann'],
+      ['several', 'ann'],
+      ['several', 'bob'],
+    ] as const)
+      await consents.add(aConsent({ clientId, userId }));
     for (const column of ['network', 'user_id'])
       await host.raw(`alter table gatehouse_registrations drop column ${column}`);
     await host('gatehouse_migrations').where({ name: REGISTRATION_CLAIMS }).delete();
     await storage.migrate();
-    const displaced: unknown[] = [];
     for (const id of ['a', 'b']) {
-      displaced.push(...((await storage.registrations.insert(registered(id), place)) ?? []));
-      const consent = aConsent({ clientId: id, userId: 'cy', updatedAt: NOW + 2 * HOUR });
-      await storage.registrations.addConsent(consent);
+      t.is((await register(id))?.length, 1);
+      await registrations.addConsent(aConsent({ clientId: id, userId: 'cy', updatedAt: NOW + 2 * HOUR }));
     }
-    t.is(displaced.length, 2);
-    t.deepEqual((await storage.clients.list({ limit: 9 })).map(({ id }) => id).toSorted(), [
-      'a',
-      'b',
-      'several',
-    ]);
-    t.is(await storage.registrations.insert(registered('c'), place), undefined);
+    const left = (await clients.list({ limit: 9 })).map(({ id }) => id);
+    t.deepEqual(left.toSorted(), ['a', 'b', 'several']);
+    t.is(await register('c'), undefined);
   },
 );

@@ -1,22 +1,17 @@
 import { setTimeout as delay } from 'node:timers/promises';
 
-import knex from 'knex';
 import { knexStorage } from 'koa-gatehouse/adapters/knex';
 
 import { aCode, aGrant, aSession, HOUR, NOW } from '../../lib/testing/storage/rows.ts';
 import { fill } from './operations.ts';
 import { mariadb, onEachDatabase, postgresql } from './databases.ts';
+import { openHost, openStorage } from './host-knex.ts';
 
 onEachDatabase(
   'a grant that is extended while prune() runs is not deleted',
   async (t, { client }, address) => {
-    const storage = knexStorage(address);
-    const other = knex({ client, connection: address, pool: { min: 0, max: 1 } });
-    t.teardown(async () => {
-      await storage.close();
-      await other.destroy();
-    });
-    await storage.migrate();
+    const storage = await openStorage(t, address);
+    const other = openHost(t, client, address, { min: 0, max: 1 });
     await storage.grants.insert(aGrant({ expiresAt: NOW - HOUR }), aCode({ expiresAt: NOW - HOUR }));
 
     // As a redemption in its last second does.
@@ -34,30 +29,17 @@ onEachDatabase(
 onEachDatabase(
   'prune() leaves the rows out that another node is deleting, and deletes those after them',
   async (t, { client }, address) => {
-    const storage = knexStorage(address, { timeout: '2 seconds' });
-    const other = knex({ client, connection: address, pool: { min: 0, max: 1 } });
-    t.teardown(async () => {
-      await storage.close();
-      await other.destroy();
-    });
-    await storage.migrate();
+    const storage = await openStorage(t, address, { timeout: '2 seconds' });
+    const other = openHost(t, client, address, { min: 0, max: 1 });
     // Not expired. Of a small table MariaDB reads and locks all rows.
     await fill(other, client, 1, 1000);
     await other('gatehouse_grants').delete();
-    for (let index = 0; index < 25; index += 1) {
-      await storage.sessions.insert(
-        aSession({ id: `${index}`, uid: `${index}`, expiresAt: NOW - HOUR + index }),
-      );
-    }
+    const ids = Array.from({ length: 25 }, (_, index) => `${index}`);
+    for (const [index, id] of ids.entries())
+      await storage.sessions.insert(aSession({ id, uid: id, expiresAt: NOW - HOUR + index }));
     const transaction = await other.transaction();
     t.teardown(async () => (transaction.isCompleted() ? undefined : transaction.rollback()));
-    for (let index = 0; index < 10; index += 1)
-      t.is(
-        await transaction('gatehouse_sessions')
-          .where({ id: `${index}` })
-          .delete(),
-        1,
-      );
+    t.is(await transaction('gatehouse_sessions').whereIn('id', ids.slice(0, 10)).delete(), 10);
     t.is(await storage.prune(NOW, 10), 10);
     t.is(await storage.prune(NOW, 10), 5);
     t.is(await storage.prune(NOW, 10), 0);
@@ -72,9 +54,7 @@ onEachDatabase(
 onEachDatabase(
   'prune() also deletes rows whose expiry is before that of rows that it has deleted',
   async (t, _database, address) => {
-    const storage = knexStorage(address);
-    t.teardown(async () => storage.close());
-    await storage.migrate();
+    const storage = await openStorage(t, address);
     const insert = async (id: string, expiresAt: number): Promise<void> =>
       storage.sessions.insert(aSession({ id, uid: id, expiresAt }));
     await insert('1', NOW - 2);
@@ -89,26 +69,18 @@ onEachDatabase(
 
 onEachDatabase('concurrent calls of prune() delete each row once', async (t, _database, address) => {
   const storages = Array.from({ length: 3 }, () => knexStorage(address));
-  t.teardown(async () => {
-    for (const storage of storages) await storage.close();
-  });
-  const [storage] = storages;
-  await storage!.migrate();
-  for (let index = 0; index < 700; index += 1) {
-    await storage!.sessions.insert(aSession({ id: `${index}`, uid: `${index}`, expiresAt: NOW - 1 }));
-  }
-  const removed = await Promise.all(
-    storages.map(async (one) => {
-      let count = 0;
-      for (;;) {
-        const now = await one.prune(NOW, 100);
-        count += now;
-        if (now === 0) return count;
-      }
+  t.teardown(async () => Promise.all(storages.map(async (storage) => storage.close())));
+  const [first] = storages;
+  await first!.migrate();
+  const ids = Array.from({ length: 400 }, (_, index) => `${index}`);
+  await Promise.all(
+    ids.map(async (id) => first!.sessions.insert(aSession({ id, uid: id, expiresAt: NOW - 1 }))),
+  );
+  let removed = 0;
+  await Promise.all(
+    storages.map(async (storage) => {
+      for (let now = -1; now !== 0; removed += now) now = await storage.prune(NOW, 50);
     }),
   );
-  t.is(
-    removed.reduce((sum, count) => sum + count),
-    700,
-  );
+  t.is(removed, 400);
 });

@@ -2,12 +2,12 @@
 import { setTimeout as delay } from 'node:timers/promises';
 
 import test from 'ava';
-import { knexStorage } from 'koa-gatehouse/adapters/knex';
 
 import type { Credential, Storage } from '../../lib/contracts/index.ts';
 import { aCode, aGrant, aRefreshToken } from '../../lib/testing/storage/rows.ts';
 import { until } from '../harness/until.ts';
 import { sayMissing } from './databases.ts';
+import { openStorage } from './host-knex.ts';
 import { findPrograms, makeScratchServer, SCRATCH_KINDS } from './scratch-server.ts';
 
 for (const kind of SCRATCH_KINDS) {
@@ -22,9 +22,7 @@ for (const kind of SCRATCH_KINDS) {
       const server = await makeScratchServer(kind, programs);
       t.teardown(async () => server.remove());
       await server.start();
-      const storage = knexStorage(server.address, { timeout: '1000 ms' });
-      t.teardown(async () => storage.close());
-      await storage.migrate();
+      const storage = await openStorage(t, server.address, { timeout: '1000 ms' });
       const families = await Promise.all(
         Array.from({ length: 20 }, async (_, index) => startFamily(storage, `${index}`)),
       );

@@ -76,44 +76,32 @@ async function begin(t: ExecutionContext, other: Knex): Promise<Knex.Transaction
 }
 
 onLockedServers(
-  'a call that waits for a locked row rejects within the timeout, and the row is unchanged',
+  'a call that waits for a locked row or table rejects within the timeout, and is not executed later',
   300,
   async (t, { storage, other }, database) => {
     const exchange = { successor: aRefreshToken(), sealedSuccessor: 'sealed' };
+    const isPg = database.client === 'pg';
     const transaction = await begin(t, other);
     await transaction('gatehouse_grants').where({ id: aGrant().id }).forUpdate();
-
     const startedAt = performance.now();
     const calls = await Promise.allSettled(
-      Array.from({ length: 30 }, async () => storage.grants.redeem(aCode(), exchange)),
+      Array.from({ length: 15 }, async () => storage.grants.redeem(aCode(), exchange)),
     );
     t.true(performance.now() - startedAt < 5000);
     for (const call of calls) {
       t.like(call, { status: 'rejected', reason: { code: 'ERR_STORAGE', status: 503 } });
     }
     await untilNothingWaits(other, database);
-
-    await transaction.rollback();
-    t.is((await storage.grants.findCredential('code', aCode().id))?.credential.consumedAt, undefined);
-    t.deepEqual(await storage.grants.redeem(aCode(), exchange), { outcome: 'redeemed' });
-  },
-);
-
-onLockedServers(
-  'a call that failed at a locked table is not executed later',
-  300,
-  async (t, { storage, other }, database) => {
-    const isPg = database.client === 'pg';
-    const transaction = await begin(t, other);
     await transaction.raw(isPg ? 'lock table gatehouse_sessions' : 'lock tables gatehouse_sessions write');
     await t.throwsAsync(storage.sessions.insert(aSession()), { code: 'ERR_STORAGE' });
     await untilNothingWaits(other, database);
 
     if (!isPg) await transaction.raw('unlock tables');
     await transaction.rollback();
+    t.is((await storage.grants.findCredential('code', aCode().id))?.credential.consumedAt, undefined);
+    t.deepEqual(await storage.grants.redeem(aCode(), exchange), { outcome: 'redeemed' });
     t.is(await storage.sessions.find(aSession().id), undefined);
     await storage.sessions.insert(aSession());
-    t.deepEqual((await storage.sessions.find(aSession().id))?.session, aSession());
   },
 );
 

@@ -6,8 +6,8 @@ import type { Knex } from 'knex';
 import { knexStorage } from 'koa-gatehouse/adapters/knex';
 
 import { aCode, aGrant, aRefreshToken } from '../../lib/testing/storage/rows.ts';
+import { connectHost, openHost } from './host-knex.ts';
 import { temporaryFile } from './temporary-file.ts';
-import { connectHost } from './host-knex.ts';
 import { transact } from './schools.ts';
 
 const exchange = { successor: aRefreshToken(), sealedSuccessor: 'sealed' };
@@ -23,8 +23,7 @@ async function openFile(t: ExecutionContext): Promise<{ filename: string; other:
   await storage.migrate();
   await storage.grants.insert(aGrant(), aCode());
   await storage.close();
-  const other = connectHost('better-sqlite3', `sqlite:${filename}`);
-  t.teardown(async () => other.destroy());
+  const other = openHost(t, 'better-sqlite3', `sqlite:${filename}`);
   return { filename, other };
 }
 

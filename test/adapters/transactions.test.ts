@@ -4,8 +4,8 @@ import { knexStorage } from 'koa-gatehouse/adapters/knex';
 
 import { aClient, aRequest, NOW } from '../../lib/testing/storage/rows.ts';
 import { onEachDatabase, sqlite } from './databases.ts';
+import { connectHost, openHost } from './host-knex.ts';
 import { openSchools, transact } from './schools.ts';
-import { connectHost } from './host-knex.ts';
 
 onEachDatabase(
   'the changes of a transaction are committed when its work resolves, and not visible before',
@@ -96,8 +96,7 @@ onEachDatabase(
 onEachDatabase(
   'before migrate(), a host can use transactions on a server',
   async (t, { client }, address) => {
-    const host = connectHost(client, address);
-    t.teardown(async () => host.destroy());
+    const host = openHost(t, client, address);
     const transaction = knexStorage(host).transaction(async () => 'done');
     if (client === 'better-sqlite3') await t.throwsAsync(transaction, { code: 'ERR_MIGRATIONS_PENDING' });
     else t.is(await transaction, 'done');

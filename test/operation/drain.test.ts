@@ -1,22 +1,22 @@
 import { once } from 'node:events';
 import { Agent, createServer, request as httpRequest } from 'node:http';
-import type { IncomingMessage, Server } from 'node:http';
+import type { IncomingMessage, RequestListener, Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { text } from 'node:stream/consumers';
 import { setTimeout as delay } from 'node:timers/promises';
 
 import test from 'ava';
 import type { ExecutionContext } from 'ava';
-import Koa from 'koa';
-import { createAuthServer } from 'koa-gatehouse';
-import type { AuthServer } from 'koa-gatehouse';
-import { memoryStorage } from 'koa-gatehouse/adapters/memory';
 
-import { gate, listenerOf, people } from '../harness/platform.ts';
+import { startPlatform } from '../harness/platform.ts';
+import type { Platform } from '../harness/platform.ts';
+import { asClient } from '../harness/tokens.ts';
+import { host } from './host.ts';
 
 const CLIENTS = 16;
 
 interface Draining {
-  readonly auth: AuthServer<'view_schools' | 'edit_schools', 'registrar'>;
+  readonly auth: Platform['auth'];
   readonly server: Server;
   readonly port: number;
   /** The parameters of a client credentials request. */
@@ -24,31 +24,17 @@ interface Draining {
 }
 
 async function startServer(t: ExecutionContext): Promise<Draining> {
-  const auth = await createAuthServer({
-    issuer: 'http://localhost:3000',
-    users: people(),
-    storage: memoryStorage(),
-    gate,
-  });
-  const app = new Koa();
-  app.use(auth.health()).use(auth.middleware());
-  app.use((ctx) => {
-    ctx.body = 'of the host';
-  });
-  const server = createServer(listenerOf(app)).listen(0, '127.0.0.1');
+  let listener!: RequestListener;
+  const platform = await startPlatform({}, { app: (parts) => (listener = host(parts)) });
+  const server = createServer(listener).listen(0, '127.0.0.1');
   t.teardown(async () => {
     server.close();
-    await auth.close();
+    await platform[Symbol.asyncDispose]();
   });
   await once(server, 'listening');
   const { port } = server.address() as AddressInfo;
-  const { client, secret } = await auth.clients.create({ name: 'Nightly', grantType: 'client_credentials' });
-  const credentials = JSON.stringify({
-    grant_type: 'client_credentials',
-    client_id: client.id,
-    client_secret: secret!.value,
-  });
-  return { auth, server, port, credentials };
+  const credentials = { grant_type: 'client_credentials', ...asClient(await platform.registerService()) };
+  return { auth: platform.auth, server, port, credentials: JSON.stringify(credentials) };
 }
 
 interface Sent {
@@ -62,19 +48,19 @@ async function send(
   agent: Agent,
   { port, path, body }: { port: number; path: string; body?: string },
 ): Promise<Sent> {
-  const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
-  const headers = { 'Content-Type': 'application/json' };
-  const method = body === undefined ? 'GET' : 'POST';
-  httpRequest({ agent, port, path, method, host: '127.0.0.1', headers }, resolve)
-    .on('error', reject)
-    .end(body);
-  const response = await promise;
-  const chunks: Buffer[] = [];
-  for await (const chunk of response) chunks.push(chunk as Buffer);
+  const sent = httpRequest({
+    agent,
+    port,
+    path,
+    method: body === undefined ? 'GET' : 'POST',
+    host: '127.0.0.1',
+    headers: { 'Content-Type': 'application/json' },
+  }).end(body);
+  const [response] = (await once(sent, 'response')) as [IncomingMessage];
   return {
     status: response.statusCode!,
     connection: response.headers.connection,
-    body: Buffer.concat(chunks).toString(),
+    body: await text(response),
   };
 }
 

@@ -36,69 +36,58 @@ const UNAWAITED = new Set([
 ]);
 
 const AREA = '/developer/apps';
-const hidden = (page: Page): Record<string, string> => page.hiddenFields();
-const settings = (page: Page): Record<string, string> => ({
-  ...page.hiddenFields(),
-  name: 'Other',
-  redirectUris: REPORTS.redirectUris[0],
-});
 
 test('if any storage call of any page or form fails, the response is a page with 503, never a 500', async (t) => {
   const { storage, failingMethods, calls } = breakable();
   await using platform = await startDeveloperPlatform({ storage });
-  const { url } = platform;
 
-  async function signIn(): Promise<Browser> {
-    return platform.signInAs('dora');
-  }
-  async function appOfDora(): Promise<string> {
-    return (await platform.registerFor('dora', REPORTS)).client.id;
-  }
+  const appOfDora = async (): Promise<string> => (await platform.registerFor('dora', REPORTS)).client.id;
   async function connected(browser: Browser): Promise<string> {
     const app = await platform.registerFor('dora', REPORTS);
     t.is((await runCodeFlow(platform, app, { browser })).status, 200);
     return app.client.id;
   }
-  const get =
-    (path: (browser: Browser) => Promise<string>) =>
-    async (browser: Browser): Promise<() => Promise<Page>> => {
-      const address = url(await path(browser));
-      return async () => browser.get(address);
-    };
-  const post =
-    (path: (browser: Browser) => Promise<string>, fields: (page: Page) => Record<string, string>) =>
-    async (browser: Browser): Promise<() => Promise<Page>> => {
-      const address = url(await path(browser));
-      const form = await browser.get(address);
-      return async () => browser.post(address, new URLSearchParams(fields(form)));
-    };
-  const steps: Readonly<Record<string, (browser: Browser) => Promise<() => Promise<Page>>>> = {
-    'GET sign-in': get(async () => '/oauth/login'),
-    'GET logout': get(async () => '/oauth/logout'),
-    'POST logout': post(async () => '/oauth/logout', hidden),
-    'GET apps': get(async () => AREA),
-    'GET new app': get(async () => `${AREA}/new`),
-    'POST new app': post(
-      async () => `${AREA}/new`,
-      (page) => ({ ...page.hiddenFields(), name: 'Robot', place: 'none', grantType: 'client_credentials' }),
-    ),
-    'GET app': get(async () => `${AREA}/${await appOfDora()}`),
-    'POST app': post(async () => `${AREA}/${await appOfDora()}`, settings),
-    'GET secrets': get(async () => `${AREA}/${await appOfDora()}/secrets`),
-    'POST secrets': post(async () => `${AREA}/${await appOfDora()}/secrets`, hidden),
-    'GET activity': get(async () => `${AREA}/${await appOfDora()}/activity`),
-    'POST disable': post(async () => `${AREA}/${await appOfDora()}/disable`, hidden),
-    'POST delete': post(async () => `${AREA}/${await appOfDora()}/delete`, hidden),
-    'GET connected apps': get(async () => '/account/apps'),
-    'GET disconnect': get(async (browser) => `/account/apps/${await connected(browser)}/disconnect`),
-    'POST disconnect': post(
-      async (browser) => `/account/apps/${await connected(browser)}/disconnect`,
-      hidden,
-    ),
-  };
+  const newRobot = { name: 'Robot', place: 'none', grantType: 'client_credentials' };
+  const settings = { name: 'Other', redirectUris: REPORTS.redirectUris[0] };
+  const secrets = async (): Promise<string> => `${AREA}/${await appOfDora()}/secrets`;
+  const disconnect = async (browser: Browser): Promise<string> =>
+    `/account/apps/${await connected(browser)}/disconnect`;
+  /** The path of each page, and what its form is posted with, besides its hidden fields. */
+  const steps: readonly (readonly [
+    name: string,
+    path: (browser: Browser) => Promise<string>,
+    fields?: Record<string, string>,
+  ])[] = [
+    ['GET sign-in', async () => '/oauth/login'],
+    ['GET logout', async () => '/oauth/logout'],
+    ['POST logout', async () => '/oauth/logout', {}],
+    ['GET apps', async () => AREA],
+    ['GET new app', async () => `${AREA}/new`],
+    ['POST new app', async () => `${AREA}/new`, newRobot],
+    ['GET app', async () => `${AREA}/${await appOfDora()}`],
+    ['POST app', async () => `${AREA}/${await appOfDora()}`, settings],
+    ['GET secrets', secrets],
+    ['POST secrets', secrets, {}],
+    ['GET activity', async () => `${AREA}/${await appOfDora()}/activity`],
+    ['POST disable', async () => `${AREA}/${await appOfDora()}/disable`, {}],
+    ['POST delete', async () => `${AREA}/${await appOfDora()}/delete`, {}],
+    ['GET connected apps', async () => '/account/apps'],
+    ['GET disconnect', disconnect],
+    ['POST disconnect', disconnect, {}],
+  ];
 
-  for (const [name, prepare] of Object.entries(steps)) {
-    const first = await prepare(await signIn());
+  /** Signs in and prepares a step. */
+  async function prepare([, path, fields]: (typeof steps)[number]): Promise<() => Promise<Page>> {
+    const browser = await platform.signInAs('dora');
+    const address = platform.url(await path(browser));
+    if (!fields) return async () => browser.get(address);
+    const body = new URLSearchParams({ ...(await browser.get(address)).hiddenFields(), ...fields });
+    return async () => browser.post(address, body);
+  }
+
+  for (const given of steps) {
+    const [name] = given;
+    const first = await prepare(given);
     calls.clear();
     const well = await first();
     t.true(well.status < 400, `${name}: ${well.status} ${well.text}`);
@@ -106,7 +95,7 @@ test('if any storage call of any page or form fails, the response is a page with
     t.true(awaited.length > 0, name);
 
     for (const call of [...awaited, '*']) {
-      const step = await prepare(await signIn());
+      const step = await prepare(given);
       failingMethods.add(call);
       const page = await step();
       failingMethods.clear();
