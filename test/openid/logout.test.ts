@@ -6,64 +6,64 @@ import { pages } from 'koa-gatehouse/interactions';
 import { Browser } from '../harness/browser.ts';
 import type { Page } from '../harness/browser.ts';
 import { authorizeUrl, runCodeFlow, signIn, startPlatform } from '../harness/platform.ts';
-import type { Platform, RegisteredApp } from '../harness/platform.ts';
+import type { Person, RegisteredApp } from '../harness/platform.ts';
 import { appOf, registered } from '../registration/apps.ts';
 
 /** A key of RSA takes longer to be made. */
 const OPENID = { algorithm: 'ES256' } as const;
 const BYE = 'https://reports.example/bye?from=acme';
 
-const registerApp = async (platform: Platform, fields = {}): Promise<RegisteredApp> =>
-  platform.registerApp({ postLogoutRedirectUris: [BYE], ...fields });
-
-/** Signs a user in to an app, and returns the ID token. */
-async function idTokenFor(
-  platform: Platform,
-  app: RegisteredApp,
-  browser: Browser,
-  more: Partial<Parameters<typeof runCodeFlow>[2]> = {},
-): Promise<string> {
-  const { body } = await runCodeFlow(platform, app, { browser, parameters: { scope: 'openid' }, ...more });
-  return (body as unknown as { id_token: string }).id_token;
-}
-
-function logoutUrl(platform: Platform, parameters: Record<string, string>): URL {
-  const url = platform.url('/oauth/logout');
-  url.search = String(new URLSearchParams(parameters));
-  return url;
-}
-
-/** Whether the browser is still logged in. */
-async function isLoggedIn(platform: Platform, app: RegisteredApp, browser: Browser): Promise<boolean> {
-  const url = authorizeUrl(platform, app, { scope: 'openid', prompt: 'none' });
-  const { location } = await browser.open(url);
-  const error = location!.searchParams.get('error');
-  return error === null || error === 'consent_required';
+/** A platform with an app, and a browser in which users sign in to it and out of it. */
+async function start(...[given, mounting]: Parameters<typeof startPlatform>) {
+  const platform = await startPlatform({ openid: OPENID, ...given }, mounting);
+  const app = await platform.registerApp({ postLogoutRedirectUris: [BYE] });
+  const browser = new Browser();
+  return {
+    platform,
+    app,
+    browser,
+    /** Signs a user in to an app. Resolves to the ID token. */
+    hintFor: async (options: Parameters<typeof runCodeFlow>[2] = {}, of: RegisteredApp = app) => {
+      const { body } = await runCodeFlow(platform, of, {
+        browser,
+        parameters: { scope: 'openid' },
+        ...options,
+      });
+      return (body as unknown as { id_token: string }).id_token;
+    },
+    /** Opens the URL by which an app signs its user out. */
+    logOut: async (parameters: Record<string, string>, inBrowser = browser): Promise<Page> => {
+      const url = platform.url('/oauth/logout');
+      url.search = String(new URLSearchParams(parameters));
+      return inBrowser.open(url);
+    },
+    isLoggedIn: async (inBrowser = browser): Promise<boolean> => {
+      const url = authorizeUrl(platform, app, { scope: 'openid', prompt: 'none' });
+      const error = (await inBrowser.open(url)).location!.searchParams.get('error');
+      return error === null || error === 'consent_required';
+    },
+    [Symbol.asyncDispose]: async () => platform[Symbol.asyncDispose](),
+  };
 }
 
 for (const path of ['', '/auth']) {
   test(`an app signs its user out with the ID token of the session: issuer with path "${path}"`, async (t) => {
-    await using platform = await startPlatform({ openid: OPENID }, { path });
-    const app = await registerApp(platform);
-    const [browser, other] = [new Browser(), new Browser()];
-    const hint = await idTokenFor(platform, app, browser);
-    const elsewhere = await idTokenFor(platform, app, other);
-    const state = 'a b&c=d#e';
-    const { status, location } = await browser.open(
-      logoutUrl(platform, { id_token_hint: hint, post_logout_redirect_uri: BYE, state }),
-    );
+    await using setup = await start({}, { path });
+    const { app, hintFor, isLoggedIn, logOut, platform } = setup;
+    const other = new Browser();
+    const hint = await hintFor();
+    const elsewhere = await hintFor({ browser: other });
+    const ofHint = { id_token_hint: hint, post_logout_redirect_uri: BYE };
+    const { status, location } = await logOut({ ...ofHint, state: 'a b&c=d#e' });
     t.is(status, 303);
     t.is(location!.href, `${BYE}&state=a%20b%26c%3Dd%23e`);
-    t.false(await isLoggedIn(platform, app, browser));
+    t.false(await isLoggedIn());
     // The logout of one browser is none of the other.
-    t.true(await isLoggedIn(platform, app, other));
+    t.true(await isLoggedIn(other));
     t.not(decodeJwt(elsewhere)['sid'], decodeJwt(hint)['sid']);
 
     // Repeated, as by the back button: nobody is logged in any more.
-    const again = await browser.open(
-      logoutUrl(platform, { id_token_hint: hint, client_id: app.client.id, post_logout_redirect_uri: BYE }),
-    );
-    t.is(again.location!.href, BYE);
+    t.is((await logOut({ ...ofHint, client_id: app.client.id })).location!.href, BYE);
 
     // Posted from the site of the app, whose posts come without cookies: the browser sends them with the redirect.
     const posted = await new Browser().post(
@@ -73,28 +73,24 @@ for (const path of ['', '/auth']) {
     );
     t.is(posted.status, 303);
     t.is((await other.open(posted.location!)).location!.href, BYE);
-    t.false(await isLoggedIn(platform, app, other));
+    t.false(await isLoggedIn(other));
   });
 }
 
 test('without an ID token of the session, the user is asked', async (t) => {
-  await using platform = await startPlatform({
-    openid: OPENID,
+  await using setup = await start({
     interactions: pages({ brand: { name: 'Acme Schools' }, language: ['en', 'de'] }),
   });
-  const app = await registerApp(platform);
-  const browser = new Browser();
-  const hint = await idTokenFor(platform, app, browser);
-  const ofBob = await idTokenFor(platform, app, new Browser(), {
-    person: 'bob@school.example',
-    password: 'battery staple',
-  });
-  const ofOtherBrowser = await idTokenFor(platform, app, new Browser());
+  const { app, browser, hintFor, isLoggedIn, logOut, platform } = setup;
+  const hint = await hintFor();
+  const bob = { person: 'bob@school.example', password: 'battery staple' };
+  const ofBob = await hintFor({ browser: new Browser(), ...bob });
+  const ofOtherBrowser = await hintFor({ browser: new Browser() });
   const asked = async (parameters: Record<string, string>): Promise<Page> => {
-    const page = await browser.open(logoutUrl(platform, parameters));
+    const page = await logOut(parameters);
     t.is(page.status, 200);
     t.is(page.heading, 'Sign out of Acme Schools?');
-    t.true(await isLoggedIn(platform, app, browser));
+    t.true(await isLoggedIn());
     return page;
   };
   const back = { post_logout_redirect_uri: BYE, state: 's' };
@@ -110,11 +106,11 @@ test('without an ID token of the session, the user is asked', async (t) => {
   const ofNobody = await asked(back);
   t.regex(ofNobody.response.headers.get('content-security-policy')!, /form-action 'self'/);
   t.is((await browser.submit(ofNobody, 'Sign out')).heading, 'You are signed out');
-  t.false(await isLoggedIn(platform, app, browser));
+  t.false(await isLoggedIn());
 
   await signIn(browser, await browser.open(platform.url('/oauth/login')));
   t.is((await browser.submit(byId, 'Sign out')).location!.href, `${BYE}&state=s`);
-  t.false(await isLoggedIn(platform, app, browser));
+  t.false(await isLoggedIn());
 
   // Another site cannot press the button.
   await signIn(browser, await browser.open(platform.url('/oauth/login')));
@@ -123,19 +119,18 @@ test('without an ID token of the session, the user is asked', async (t) => {
     'sec-fetch-site': 'cross-site',
   });
   t.is(forged.status, 403);
-  t.true(await isLoggedIn(platform, app, browser));
+  t.true(await isLoggedIn());
   // The session is another one now, which the ID token is not of.
   await asked({ id_token_hint: hint });
-  const german = await browser.open(logoutUrl(platform, { client_id: app.client.id, ui_locales: 'de' }));
+  const german = await logOut({ client_id: app.client.id, ui_locales: 'de' });
   t.regex(german.text, /Reports möchte Sie abmelden\. Sie sind als ann@school.example angemeldet/);
 });
 
 test('a wrong request is refused on a page of the server, and signs nobody out', async (t) => {
-  await using platform = await startPlatform({ openid: OPENID });
-  const app = await registerApp(platform);
-  const other = await registerApp(platform, { postLogoutRedirectUris: ['https://other.example/'] });
-  const browser = new Browser();
-  const hint = await idTokenFor(platform, app, browser);
+  await using setup = await start();
+  const { app, browser, hintFor, isLoggedIn, logOut, platform } = setup;
+  const other = await platform.registerApp({ postLogoutRedirectUris: ['https://other.example/'] });
+  const hint = await hintFor();
   const { body: tokens } = await runCodeFlow(platform, app, { browser, parameters: { scope: 'openid' } });
   const { privateKey } = await generateKeyPair('ES256');
   const forged = await new SignJWT(decodeJwt(hint))
@@ -161,40 +156,32 @@ test('a wrong request is refused on a page of the server, and signs nobody out',
     [{ client_id: 'unknown' }, 'the client is not known here'],
   ];
   for (const [parameters, description] of wrong) {
-    const page = await browser.open(logoutUrl(platform, parameters));
+    const page = await logOut(parameters);
     t.deepEqual([page.status, page.location], [400, undefined], description);
     t.is(page.heading, 'This link is incomplete');
     t.true(page.text.includes(description), page.text);
   }
-  const twice = logoutUrl(platform, { id_token_hint: hint, post_logout_redirect_uri: BYE });
-  twice.searchParams.append('post_logout_redirect_uri', 'https://evil.example/');
-  t.is((await browser.open(twice)).status, 400);
+  const twice = `id_token_hint=${hint}&post_logout_redirect_uri=${BYE}&post_logout_redirect_uri=https://evil.example/`;
+  t.is((await browser.open(platform.url(`/oauth/logout?${twice}`))).status, 400);
   await platform.auth.clients.disable(other.client.id);
-  t.is((await browser.open(logoutUrl(platform, { client_id: other.client.id }))).status, 400);
-  t.true(await isLoggedIn(platform, app, browser));
+  t.is((await logOut({ client_id: other.client.id })).status, 400);
+  t.true(await isLoggedIn());
 });
 
 test('after the ID token has expired, and a key was rotated, it still says which session is meant', async (t) => {
-  await using platform = await startPlatform({ openid: { ...OPENID, idTokenLifetime: 1 } });
-  const app = await registerApp(platform);
-  const browser = new Browser();
-  const hint = await idTokenFor(platform, app, browser);
+  await using setup = await start({ openid: { ...OPENID, idTokenLifetime: 1 } });
+  const { hintFor, logOut, platform } = setup;
+  const hint = await hintFor();
   await platform.auth.keys.rotate({ after: 0 });
   await platform.auth.keys.rotate({ after: 0 });
-  const { body } = await runCodeFlow(platform, app, { browser, parameters: { scope: 'openid' } });
-  t.is(decodeJwt((body as unknown as { id_token: string }).id_token)['sid'], decodeJwt(hint)['sid']);
-  const { location } = await browser.open(
-    logoutUrl(platform, { id_token_hint: hint, post_logout_redirect_uri: BYE }),
-  );
+  t.is(decodeJwt(await hintFor())['sid'], decodeJwt(hint)['sid']);
+  const { location } = await logOut({ id_token_hint: hint, post_logout_redirect_uri: BYE });
   t.is(location!.href, BYE);
 });
 
 test('where nobody is signed in, the browser goes on only to an app that shows an ID token of its own', async (t) => {
-  await using platform = await startPlatform({
-    openid: OPENID,
-    clients: { registration: { scopes: ['openid'] } },
-  });
-  const app = await registerApp(platform);
+  await using setup = await start({ clients: { registration: { scopes: ['openid'] } } });
+  const { app, hintFor, logOut, platform } = setup;
   const registration = await registered(platform, {
     client_name: 'Agent',
     redirect_uris: ['https://agent.example/callback'],
@@ -202,15 +189,10 @@ test('where nobody is signed in, the browser goes on only to an app that shows a
     scope: 'openid',
   });
   const stranger = await appOf(platform, registration);
-  const browser = new Browser();
-  const [hint, own] = [
-    await idTokenFor(platform, app, browser),
-    await idTokenFor(platform, stranger, browser),
-  ];
+  const [hint, own] = [await hintFor(), await hintFor({}, stranger)];
   const ofApp = { post_logout_redirect_uri: BYE, state: 's' };
   const ofStranger = { post_logout_redirect_uri: 'https://agent.example/bye', state: 's' };
-  const open = async (parameters: Record<string, string>): Promise<Page> =>
-    new Browser().open(logoutUrl(platform, parameters));
+  const open = async (parameters: Record<string, string>): Promise<Page> => logOut(parameters, new Browser());
   t.is((await open({ ...ofApp, id_token_hint: hint })).location!.href, `${BYE}&state=s`);
   for (const [parameters, label, href] of [
     [{ ...ofApp, client_id: app.client.id }, 'Continue to https://reports.example', `${BYE}&amp;state=s`],
@@ -233,53 +215,34 @@ test('where nobody is signed in, the browser goes on only to an app that shows a
   // Without a client, the URL is nobody's.
   t.false((await open(ofApp)).html.includes('reports.example'));
   // The user of the session has used the app.
-  const { location } = await browser.open(logoutUrl(platform, { ...ofStranger, id_token_hint: own }));
+  const { location } = await logOut({ ...ofStranger, id_token_hint: own });
   t.is(location!.href, 'https://agent.example/bye?state=s');
 });
 
-test('the ID token of the session does not end the login of another user at the host', async (t) => {
+test('the logout also ends the session of the host, unless another user is logged in there', async (t) => {
   let signedOut = 0;
-  let hostUser: Platform['users']['all'][number] | undefined;
-  await using platform = await startPlatform({
-    openid: OPENID,
+  let hostUser: Person | undefined;
+  await using setup = await start({
     login: { currentUser: () => hostUser, signOut: () => void (signedOut += 1) },
   });
-  const app = await registerApp(platform);
-  const browser = new Browser();
-  const hint = await idTokenFor(platform, app, browser);
-  const url = logoutUrl(platform, { id_token_hint: hint, post_logout_redirect_uri: BYE });
+  const { hintFor, logOut, platform } = setup;
+  const parameters = { id_token_hint: await hintFor(), post_logout_redirect_uri: BYE };
   hostUser = platform.users.all.find(({ id }) => id === '2');
-  for (const logout of [browser, new Browser()]) {
-    const page = await logout.open(url);
+  for (const browser of [undefined, new Browser()]) {
+    const page = await logOut(parameters, browser);
     t.deepEqual([page.status, page.location, signedOut], [200, undefined, 0]);
     t.regex(page.text, /Reports wants to sign you out\. You are signed in as bob@school\.example/);
   }
   hostUser = platform.users.all.find(({ id }) => id === '1');
-  t.is((await browser.open(url)).location!.href, BYE);
-  t.is(signedOut, 1);
-});
-
-test('the logout also ends the session of the host, as the own page does', async (t) => {
-  let signedOut = 0;
-  await using platform = await startPlatform({
-    openid: OPENID,
-    login: { currentUser: () => undefined, signOut: () => void (signedOut += 1) },
-  });
-  const app = await registerApp(platform);
-  const browser = new Browser();
-  const hint = await idTokenFor(platform, app, browser);
-  await browser.open(logoutUrl(platform, { id_token_hint: hint }));
+  t.is((await logOut(parameters)).location!.href, BYE);
   t.is(signedOut, 1);
 });
 
 test('off, the parameters of an app are ignored', async (t) => {
-  await using platform = await startPlatform();
-  const app = await registerApp(platform);
-  const browser = new Browser();
+  await using setup = await start({ openid: false });
+  const { app, browser, logOut, platform } = setup;
   await signIn(browser, await browser.open(platform.url('/oauth/login')));
-  const page = await browser.open(
-    logoutUrl(platform, { client_id: app.client.id, post_logout_redirect_uri: BYE }),
-  );
+  const page = await logOut({ client_id: app.client.id, post_logout_redirect_uri: BYE });
   const done = await browser.submit(page, 'Sign out');
   t.deepEqual([done.status, done.heading, done.location], [200, 'You are signed out', undefined]);
 });

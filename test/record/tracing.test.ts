@@ -157,7 +157,8 @@ serial(
   async (t) => {
     let isAway = false;
     const storage = around(memoryStorage(), async (name, call) => {
-      if (isAway && name === 'clients.find') throw new RangeError('password=hunter2');
+      if (isAway && ['clients.find', 'revocations.isValid'].includes(name))
+        throw new RangeError('password=hunter2');
       return call();
     });
     await using platform = await startPlatform({ storage }, { app: instrumented });
@@ -170,7 +171,13 @@ serial(
     t.is(refused?.status.code, SpanStatusCode.UNSET);
     t.like(refused?.attributes, { 'http.response.status_code': 401, 'error.type': 'invalid_client' });
 
+    const accessToken = await clientToken(platform, service);
     isAway = true;
+    const made = await spans.during(async () => platform.api('/identity', accessToken));
+    t.like(named(made, 'gatehouse.guard'), {
+      status: { code: SpanStatusCode.ERROR },
+      attributes: { 'error.type': 'RangeError' },
+    });
     const failed = await spanOf('x');
     t.deepEqual(failed?.status, { code: SpanStatusCode.ERROR });
     t.deepEqual(failed?.events, []);
