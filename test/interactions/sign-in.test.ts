@@ -77,7 +77,9 @@ test('the header of a signed-in user has links to the other pages; login and con
   ])
     t.true(developer.includes(part), part);
   // The user may not manage apps.
-  t.false((await page(paths)).includes('Your apps'));
+  const other = await page(paths);
+  t.true(other.includes('Connected apps</a>'));
+  t.false(other.includes('Your apps'));
   const bare = await page({});
   t.false(bare.includes('Connected apps'));
   t.true(bare.includes('Sign out</a>'));
