@@ -38,12 +38,18 @@ test('people have their names if they gave the app access; the events are filter
   await runCodeFlow(platform, app, { browser: await signInAs('ann') });
   const emils = await signInAs('emil');
   await emils.submit(await emils.open(authorizeUrl(platform, app)), 'Deny');
+  await (await platform.developer('root')).update(app.client.id, { name: 'Renamed' });
   const page = await open(path);
+  t.regex(page.text, /App changed .* By an administrator/);
+  // The address is that of a browser.
+  t.false(page.text.includes('From 1'));
   t.regex(page.text, /A person authorized the app ann@school\.example .* UTC User ann@school\.example/);
   t.regex(page.text, /A person did not authorize the app \w+ \d+, \d{4}, [\d:]+ UTC/);
   t.false(page.html.includes('emil'));
   t.false((await open(`${path}?user=emil`)).text.includes('A person'));
   const ofAll = await (await signInAs('root')).open(page.url);
+  t.true(ofAll.text.includes('From 127.0.0.1'));
+  t.true(ofAll.text.includes('From 192.0.2.1'));
   t.regex(ofAll.text, /A person did not authorize the app emil@school\.example/);
   t.regex(ofAll.text, /A person authorized the app ann@school\.example/);
 

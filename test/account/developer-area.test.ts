@@ -3,7 +3,6 @@ import type { PageTypes } from 'koa-gatehouse';
 import { memoryStorage } from 'koa-gatehouse/adapters/memory';
 
 import { pausable } from '../harness/storage.ts';
-import { requestClientToken } from '../harness/tokens.ts';
 import { REPORTS } from './area.ts';
 import { openDeveloperPlatform, requestFrom, startDeveloperPlatform, userOf } from './developers.ts';
 
@@ -256,49 +255,6 @@ test('a user can have 100 apps, an administrator more', async (t) => {
   t.true(await owner.delete(first!.id));
   t.truthy(await owner.create(MINE, once()));
   t.truthy(await (await own.developer('root')).create(MINE, once()));
-});
-
-test('the activity has the actors, and addresses only of requests of the app itself', async (t) => {
-  const storage = memoryStorage();
-  const own = await openDeveloperPlatform(t, { storage });
-  const [owner, administrator] = [await own.developer('dora'), await own.developer('root')];
-  const service = await own.registerFor('dora');
-  const { id } = service.client;
-  await requestClientToken(own, service);
-  await administrator.update(id, { name: 'Renamed' });
-  const seen = await owner.activity(id);
-  t.deepEqual(
-    seen.map(({ actorId, address, type }) => [type, actorId, address]),
-    [
-      ['client_updated', 'root', undefined],
-      ['token_issued', undefined, '127.0.0.1'],
-      ['secret_added', undefined, undefined],
-      ['client_created', undefined, undefined],
-    ],
-  );
-  t.is((await administrator.activity(id))[0]?.address, '192.0.2.1');
-  t.deepEqual(await owner.activity(id, { before: seen[0]! }), seen.slice(1));
-  t.deepEqual(await owner.activity(id, { limit: 1 }), [seen[0]!]);
-
-  const { client } = await own.registerFor('dora', REPORTS);
-  const event = { at: 1, userId: 'ann', clientId: client.id, address: '192.0.2.9' };
-  await storage.audit.append(
-    [
-      { ...event, id: '1', type: 'login' },
-      { ...event, id: '2', type: 'consent_given', scopes: [] },
-    ],
-    Infinity,
-  );
-  const ofPeople = await owner.activity(client.id);
-  t.deepEqual(
-    ofPeople.map(({ address, type }) => [type, address]),
-    [
-      ['secret_added', undefined],
-      ['client_created', undefined],
-      ['consent_given', undefined],
-    ],
-  );
-  t.is((await administrator.activity(client.id)).at(-1)?.address, '192.0.2.9');
 });
 
 test('audit events of the area have the user and the address', async (t) => {

@@ -11,11 +11,16 @@ import { onEachDatabase } from '../adapters/databases.ts';
 import { clusterOn } from '../harness/cluster.ts';
 import { gate, listenerOf, startPlatform } from '../harness/platform.ts';
 import type { Platform } from '../harness/platform.ts';
+import { postJson, send } from '../harness/requests.ts';
 import { around } from '../harness/storage.ts';
 import { until } from '../harness/until.ts';
 
 const personal = { tokens: { personal: true } } as const;
 const NIGHTLY = { user: '1', name: 'Nightly import', lifetime: '30 days', scopes: ['schools:read'] } as const;
+
+function bearer(token: string): { authorization: string } {
+  return { authorization: `Bearer ${token}` };
+}
 
 /** The status and the code of the answer to a token. */
 async function answerTo(platform: Platform, token: string, path = '/identity'): Promise<string> {
@@ -158,11 +163,8 @@ test('a token is for its API alone', async (t) => {
   const here = await create(NIGHTLY);
   const there = await create({ ...NIGHTLY, resource: API, scopes: ['read'] });
   const get = async (path: string, { value }: typeof here): Promise<[number, unknown]> => {
-    const response = await fetch(new URL(path, platform.origin), {
-      headers: { authorization: `Bearer ${value}` },
-    });
-    const body = (await response.json()) as Record<string, unknown>;
-    return [response.status, body['code'] ?? body['personalToken']];
+    const { body, status } = await send(new URL(path, platform.origin), { headers: bearer(value) });
+    return [status, body?.['code'] ?? body?.['personalToken']];
   };
   t.deepEqual(await get('/', here), [200, { id: here.id, name: 'Nightly import' }]);
   t.deepEqual(await get('/other', there), [200, { id: there.id, name: 'Nightly import' }]);
@@ -224,18 +226,8 @@ test('idempotency keys and limits of programs are those of each token', async (t
       return listenerOf(app);
     },
   });
-  const send = async (token: string, name: string): Promise<number> => {
-    const response = await fetch(platform.url('/api/v1/actions/school/1/rename-school-action'), {
-      method: 'POST',
-      body: JSON.stringify({ name }),
-      headers: {
-        authorization: `Bearer ${token}`,
-        'content-type': 'application/json',
-        'idempotency-key': '1c9a4d1e-0000-4000-8000-000000000000',
-      },
-    });
-    return response.status;
-  };
+  const url = platform.url('/api/v1/actions/school/1/rename-school-action');
+  const key = { 'idempotency-key': '1c9a4d1e-0000-4000-8000-000000000000' };
   const { create } = platform.auth.personalTokens;
   const [one, two] = [await create(NIGHTLY), await create(NIGHTLY)];
   for (const [{ value }, name, status] of [
@@ -245,7 +237,7 @@ test('idempotency keys and limits of programs are those of each token', async (t
     [one, 'A', 429],
     [two, 'B', 200],
   ] as const)
-    t.is(await send(value, name), status);
+    t.is((await postJson(url, { name }, { ...bearer(value), ...key })).status, status);
   t.deepEqual(renamed, ['A', 'B']);
 });
 
@@ -262,8 +254,8 @@ test('events tell of the creation, the first use from each network and the end, 
   auth.events.on('*', (event) => events.push(`${event.type} ${event.address ?? ''}`.trim()));
   const { id, value } = await auth.personalTokens.create(NIGHTLY);
   const call = async (address: string): Promise<number> => {
-    const headers = { authorization: `Bearer ${value}`, 'x-forwarded-for': address };
-    return (await fetch(platform.url('/api/v1/identity'), { headers })).status;
+    const headers = { ...bearer(value), 'x-forwarded-for': address };
+    return (await send(platform.url('/api/v1/identity'), { headers })).status;
   };
   for (const address of ['198.51.100.7', '198.51.100.8', '2001:db8::1', '198.51.100.7', '2001:db8:0:ffff::2'])
     t.is(await call(address), 200);
