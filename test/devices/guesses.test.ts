@@ -1,5 +1,4 @@
 import test from 'ava';
-import { StorageError } from 'koa-gatehouse';
 import { memoryStorage } from 'koa-gatehouse/adapters/memory';
 
 import { Browser } from '../harness/browser.ts';
@@ -63,18 +62,6 @@ test.serial('entering codes while that is throttled is recorded once in fifteen 
   passTime(901);
   await guess(platform, ann, 7);
   t.is(await recorded('user_code_throttled'), 2);
-});
-
-test('a right code is found also when its count cannot be restored', async (t) => {
-  const storage = around(memoryStorage(), async (name, call) => {
-    if (name === 'attempts.release') throw new StorageError('the database is unreachable');
-    return call();
-  });
-  await using platform = await startDevicePlatform({ storage });
-  const { user_code: userCode } = await beginOn(platform, await registerDevice(platform));
-  const ann = await signedIn(platform);
-  t.is((await enter(platform, ann, userCode)).status, 200);
-  t.true(platform.logger.lines.some(({ message }) => message.includes('attempt count not restored')));
 });
 
 test('of concurrent wrong codes five are looked for', async (t) => {

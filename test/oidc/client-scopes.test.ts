@@ -121,13 +121,16 @@ test('tokens that were issued with no scopes stay without when the client is reg
 test('when the client is registered for more while the consent page is open, consent is asked for again', async (t) => {
   await using platform = await startPlatform({ scopes: SCOPES });
   const browser = await asCleo(platform);
-  const app = await platform.registerApp({ scopes: [] });
-  const page = await browser.open(authorizeUrl(platform, app));
-  t.true(page.text.includes('It will be able to do nothing else.'), page.text);
-  await platform.auth.clients.update(app.client.id, { scopes: undefined });
-  const end = await browser.follow(await browser.submit(page, 'Authorize'));
-  t.is(end.heading, 'Authorize Reports');
-  t.true(end.text.includes('with the permissions that you have'));
+  // The consent to the second one is not stored, but proved in the redirect.
+  for (const redirectUri of ['https://reports.example/callback', 'http://127.0.0.1:8080/callback']) {
+    const app = await platform.registerApp({ scopes: [], redirectUris: [redirectUri] });
+    const page = await browser.open(authorizeUrl(platform, app));
+    t.true(page.text.includes('It will be able to do nothing else.'), page.text);
+    await platform.auth.clients.update(app.client.id, { scopes: undefined });
+    const end = await browser.follow(await browser.submit(page, 'Authorize'));
+    t.is(end.heading, 'Authorize Reports');
+    t.true(end.text.includes('with the permissions that you have'));
+  }
 });
 
 test('removing scopes from a client narrows its existing tokens', async (t) => {

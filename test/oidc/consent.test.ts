@@ -1,8 +1,6 @@
 import test from 'ava';
 
-import type { PageTypes } from 'koa-gatehouse';
 import { memoryStorage } from 'koa-gatehouse/adapters/memory';
-import { pages } from 'koa-gatehouse/interactions';
 
 import { Browser } from '../harness/browser.ts';
 import type { Page } from '../harness/browser.ts';
@@ -36,36 +34,6 @@ async function openAs(
 
 const LOGOUT = `${platform.origin}/oauth/logout`;
 const BOB = { person: 'bob@school.example', password: 'battery staple' };
-
-test('an interaction that was found for one browser is not answered by another', async (t) => {
-  const kept = new Map<string, PageTypes.Interaction>();
-  const own = memoryStorage();
-  await using server = await startPlatform({
-    storage: own,
-    interactions: (flow) => {
-      const bundled = pages()(flow);
-      return {
-        ...bundled,
-        async middleware(ctx, next) {
-          const { uid } = ctx.query as { uid: string };
-          if (ctx.path === '/oauth/keep') kept.set(uid, await flow.find(ctx, uid));
-          if (ctx.path === '/oauth/answer') ctx.redirect(await flow.consent(ctx, kept.get(uid)!));
-          else await bundled.middleware(ctx, next);
-        },
-      };
-    },
-  });
-  const app = await server.registerApp();
-  const [browser, other] = [new Browser(), new Browser()];
-  const page = await signIn(browser, await browser.open(authorizeUrl(server, app)));
-  await signIn(other, await other.open(authorizeUrl(server, app)));
-  const at = (path: string): URL => server.url(`${path}?uid=${page.url.pathname.split('/').at(-1)!}`);
-  await browser.get(at('/oauth/keep'));
-  t.is((await other.get(at('/oauth/answer'))).status, 400);
-  t.is(await own.consents.find('1', app.client.id), undefined);
-  t.is((await browser.get(at('/oauth/answer'))).status, 302);
-  t.deepEqual((await own.consents.find('1', app.client.id))?.scopes, ['']);
-});
 
 test('the page shows the client, the scopes, the user and the redirect host', async (t) => {
   const app = await platform.registerApp({ name: 'Reports & <Co>' });

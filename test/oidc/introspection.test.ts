@@ -6,6 +6,7 @@ import { issueToken, testServer } from 'koa-gatehouse/testing';
 import { passTime } from '../harness/clock.ts';
 import { authorize, runCodeFlow, startPlatform } from '../harness/platform.ts';
 import type { RegisteredApp } from '../harness/platform.ts';
+import { pkce } from '../harness/pkce.ts';
 import { basic, postForm, postJson, send } from '../harness/requests.ts';
 import type { Answer } from '../harness/requests.ts';
 import { asClient, clientToken, exchangeCode, exchangeRefreshToken } from '../harness/tokens.ts';
@@ -208,7 +209,10 @@ test('only a confidential client can introspect tokens', async (t) => {
       [400, 'invalid_request'],
     ],
   );
-  t.deepEqual(await introspect(token, publicApp), INACTIVE);
+  const { parameters, verifier } = pkce();
+  const code = (await authorize(platform, publicApp, { parameters })).get('code');
+  const ofPublic = await exchangeCode(platform, publicApp, code, { code_verifier: verifier });
+  t.deepEqual(await introspect(ofPublic.body.access_token, publicApp), INACTIVE);
   t.is((await send(`${INTROSPECT}?token=${token}`)).status, 405);
   for (const answer of [
     await postJson(INTROSPECT, { ...asClient(app), token }),
