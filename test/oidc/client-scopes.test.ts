@@ -9,24 +9,21 @@ import type { Platform, RegisteredApp } from '../harness/platform.ts';
 import { postForm } from '../harness/requests.ts';
 import { asClient, exchangeRefreshToken, requestClientToken } from '../harness/tokens.ts';
 
-/** A registrar, with the permissions to view and edit schools. */
-const CLEO = { person: 'cleo@school.example', password: 'open sesame' };
-
+/** A browser of a registrar, with the permissions to view and edit schools. */
 async function asCleo(platform: Platform): Promise<Browser> {
   const browser = new Browser();
-  const page = await browser.open(platform.url('/oauth/login'));
-  await signIn(browser, page, CLEO.person, CLEO.password);
+  await signIn(
+    browser,
+    await browser.open(platform.url('/oauth/login')),
+    'cleo@school.example',
+    'open sesame',
+  );
   return browser;
 }
 
 async function service(platform: Platform, scopes: readonly string[] | undefined): Promise<RegisteredApp> {
-  const { client, secret } = await platform.auth.clients.create({
-    name: 'Nightly',
-    grantType: 'client_credentials',
-    permissions: ['view_schools', 'edit_schools'],
-    scopes,
-  });
-  return { client, secret: secret!.value, redirectUri: '' };
+  const permissions = ['view_schools', 'edit_schools'];
+  return platform.registerApp({ grantType: 'client_credentials', redirectUris: [], permissions, scopes });
 }
 
 interface Identity {
@@ -43,39 +40,21 @@ const SCOPES = {
   'schools:write': { description: 'Change your schools', permissions: ['edit_schools'] },
 } as const;
 
-const BOTH: readonly string[] = ['edit_schools', 'view_schools'];
+const BOTH = ['edit_schools', 'view_schools'];
 
-/**
- * The scopes of a client; the permissions and the scope of a token that was requested without a scope, and what the consent page
- * says.
- */
-const LISTS: readonly {
-  scopes: readonly string[] | undefined;
-  permissions: readonly string[];
-  scope?: string;
-  shown: string;
-}[] = [
-  { scopes: undefined, permissions: BOTH, shown: 'with the permissions that you have' },
-  {
-    scopes: ['schools:read'],
-    permissions: ['view_schools'],
-    scope: 'schools:read',
-    shown: 'It will be able to: See your schools',
-  },
-  {
-    scopes: ['schools:read', 'gone'],
-    permissions: ['view_schools'],
-    scope: 'schools:read',
-    shown: 'It will be able to: See your schools',
-  },
-  { scopes: ['gone'], permissions: [], shown: 'It will learn who you are' },
-  { scopes: [], permissions: [], shown: 'It will learn who you are' },
-];
+// The scopes of a client, the permissions and the scope of a token that was requested without, and what the consent page says.
+const LISTS = [
+  [undefined, BOTH, undefined, 'with the permissions that you have'],
+  [['schools:read'], ['view_schools'], 'schools:read', 'It will be able to: See your schools'],
+  [['schools:read', 'gone'], ['view_schools'], 'schools:read', 'It will be able to: See your schools'],
+  [['gone'], [], undefined, 'It will learn who you are'],
+  [[], [], undefined, 'It will learn who you are'],
+] as [string[] | undefined, string[], string | undefined, string][];
 
 test('without a scope parameter the scopes of the registration apply', async (t) => {
   const storage = memoryStorage();
   await using platform = await startPlatform({ storage, scopes: SCOPES });
-  for (const { permissions, scope, scopes, shown } of LISTS) {
+  for (const [scopes, permissions, scope, shown] of LISTS) {
     const browser = await asCleo(platform);
     const stored = scopes?.filter((name) => name !== 'gone');
     const app = await platform.registerApp({ scopes: stored });
@@ -167,7 +146,7 @@ test('removing scopes from a client narrows its existing tokens', async (t) => {
 test('the scope * is a request for all that the client may have, as apps of Laravel Passport send it', async (t) => {
   await using platform = await startPlatform({ scopes: SCOPES });
   const browser = await asCleo(platform);
-  for (const { permissions, scope, scopes } of LISTS.slice(0, 2)) {
+  for (const [scopes, permissions, scope] of LISTS.slice(0, 2)) {
     const app = await platform.registerApp({ scopes });
     const machine = await service(platform, scopes);
     const page = await browser.open(authorizeUrl(platform, app, { scope: '*' }));
