@@ -1,7 +1,9 @@
+import test from 'ava';
 import type { ExecutionContext } from 'ava';
 import { knexStorage } from 'koa-gatehouse/adapters/knex';
 
 import { onEachDatabase } from '../adapters/databases.ts';
+import { temporaryFile } from '../adapters/temporary-file.ts';
 import { Browser } from '../harness/browser.ts';
 import type { Platform } from '../harness/platform.ts';
 import { around, pausable } from '../harness/storage.ts';
@@ -43,8 +45,8 @@ async function startNodes(
   return { here, there };
 }
 
-onEachDatabase('an app with a document uses both nodes', async (t, _database, address) => {
-  const { here, there } = await startNodes(t, address);
+test('an app with a document uses both nodes', async (t) => {
+  const { here, there } = await startNodes(t, `sqlite:${temporaryFile()}`);
   const site = await serveApp(t);
   const answer = await connect(here, site.id);
   t.is(answer.status, 200);

@@ -90,11 +90,12 @@ test('where the old tables are read only, tokens are ended here', async (t) => {
 test('a grant, a disabled app, a user who was removed, and introspection', async (t) => {
   await using laravel = await startLaravel('11');
   await using platform = await moveIn(laravel);
-  const { accessToken: token, id } = await issue(laravel.database, {
+  const issued = await issue(laravel.database, {
     clientId: 7,
     userId: 42,
     scopes: ['orders:read'],
   });
+  const token = issued.accessToken;
   const introspect = async (): Promise<Record<string, unknown> | undefined> =>
     (await postForm(`${platform.origin}/oauth/introspect`, { ...CREDENTIALS, token })).body;
   const found = await introspect();
@@ -109,8 +110,9 @@ test('a grant, a disabled app, a user who was removed, and introspection', async
   t.is(await codeOf(platform, token), undefined);
   t.is((await laravel.database('oauth_clients').where({ id: 7 }))[0].revoked, 0);
 
-  await platform.auth.revoke({ grant: `passport-access-${id}` });
+  await platform.auth.revoke({ grant: `passport-access-${issued.id}` });
   t.is(await codeOf(platform, token), 'token_revoked');
+  t.deepEqual(await isMarked(laravel, issued), [true, true]);
   t.deepEqual(await introspect(), { active: false });
 
   const other = await issue(laravel.database, { clientId: 7, userId: 42 });
