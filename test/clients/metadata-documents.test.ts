@@ -398,18 +398,7 @@ test('the consent page names the host first, then what the app calls itself, and
   t.false(page.html.includes('logo.png'));
   t.false(page.html.includes('<b>of'));
   t.notRegex(page.text, /program on the device/);
-
-  const german = await askGerman(platform, site.id);
-  t.is(german.heading, `Zugriff für ${host} erlauben?`);
-  t.regex(german.text, /Niemand hat diese App geprüft .* nennt diese App „ Bank/);
 });
-
-async function askGerman(platform: Platform, id: string): Promise<Page> {
-  const browser = new Browser();
-  const page = await browser.open(requestOf(platform, id, { ui_locales: 'de' }));
-  const [login, password] = BOB;
-  return browser.follow(await browser.submit(page, 'Anmelden', { login, password }));
-}
 
 test('a redirect to the device is warned of and asked for each time; a loopback one is free in its port alone', async (t) => {
   const platform = await startWithDocuments(t);

@@ -15,18 +15,12 @@ export const SERVERS: Readonly<Record<string, Mounting>> = {
   'in an app without keys, issuer with a path': { path: '/auth', app: hostApp({ front: [bodyParser()] }) },
 };
 
-/** Signs the user in and presses a button on the consent page. Resolves to the URL of the callback. */
-export async function completeFlow(
-  platform: Platform,
-  authorizationUrl: URL,
-  {
-    button = 'Authorize',
-    browser = new Browser(platform.reach),
-  }: { button?: string; browser?: Browser } = {},
-): Promise<URL> {
+/** Signs the user in and authorizes the app. Resolves to the URL of the callback. */
+export async function completeFlow(platform: Platform, authorizationUrl: URL): Promise<URL> {
+  const browser = new Browser(platform.reach);
   let page = await browser.open(authorizationUrl);
   if (page.html.includes('type="password"')) page = await signIn(browser, page);
-  if (page.location === undefined) page = await browser.follow(await browser.submit(page, button));
+  if (page.location === undefined) page = await browser.follow(await browser.submit(page, 'Authorize'));
   if (page.location === undefined) throw new Error(`No redirect to the app, but: ${page.text}`);
   return page.location;
 }
