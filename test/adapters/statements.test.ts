@@ -71,6 +71,11 @@ function isOfRequest(statement: Sent): boolean {
   return statement.isOfRequest;
 }
 
+/** Of a list of audit records, servers may read the whole table before it is analyzed. */
+function isPlannedWell({ operation }: Sent): boolean {
+  return !operation.startsWith('audit records');
+}
+
 /** Runs `work` in a transaction that is rolled back. */
 async function undone<T>(host: Knex, work: () => Promise<T>): Promise<T> {
   await host.raw('begin');
@@ -163,9 +168,8 @@ onEachEmptyDatabase(
       await prepare('force_generic_plan');
       t.deepEqual(await findExpensive(sent, measure, isOfRequest), [], `generic, ${when} an analysis`);
       await prepare('force_custom_plan');
-      const isPlanned = ({ operation }: Sent): boolean =>
-        when === 'after' || !operation.startsWith('audit records');
-      t.deepEqual(await findExpensive(sent, measure, isPlanned), [], `custom, ${when} an analysis`);
+      const found = await findExpensive(sent, measure, when === 'after' ? undefined : isPlannedWell);
+      t.deepEqual(found, [], `custom, ${when} an analysis`);
     }
   },
   [postgresql],
@@ -192,7 +196,7 @@ onEachEmptyDatabase(
         return (counters as { Value: string }[]).reduce((sum, { Value: count }) => sum + Number(count), 0);
       });
     };
-    t.deepEqual(await findExpensive(sent, measure, isOfRequest), []);
+    t.deepEqual(await findExpensive(sent, measure, isPlannedWell), []);
     await host.raw(`analyze table ${BIG_TABLES.join(', ')}`);
     // Of the audit records of a client, MariaDB reads an index from its end also for a later page.
     const analyzed = await findExpensive(sent, measure, ({ operation }) => !operation.includes('before'));
