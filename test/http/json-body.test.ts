@@ -93,7 +93,9 @@ test('32 levels, and a body of exactly the limit, are accepted', async (t) => {
 
 const parsers: Record<string, () => Middleware> = {
   'koa-body': () => koaBody({ jsonStrict: false }),
+  'koa-body with the raw text': () => koaBody({ includeUnparsed: true }),
   '@koa/bodyparser': () => bodyParser(),
+  '@koa/bodyparser for forms only': () => bodyParser({ enableTypes: ['form'] }),
   'a parser that leaves the text': () =>
     koaBody({ json: false, text: true, textTypes: ['application/json'] }),
 };
