@@ -15,6 +15,9 @@ test('the activity shows why a token request failed, in pages of thirty events',
   const request = { grant_type: 'client_credentials', client_id: client.id };
   for (let count = 0; count < 31; count += 1) await token({ ...request, client_secret: secret });
   await token({ ...request, client_secret: 'wrong-secret-that-no-page-shows' });
+  // The events of another app are not among them.
+  const other = await registerFor('dora');
+  await token({ ...request, client_id: other.client.id, client_secret: other.secret });
   const first = await open(path);
   t.regex(first.text, /Token request refused invalid_client [^<]* UTC Why \w+/);
   t.true(first.text.includes('From 127.0.0.1'));
