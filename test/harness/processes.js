@@ -8,7 +8,7 @@ const FOLDER = '.test-groups';
 const LONG = /^(bench|test\/package)\//;
 
 /** How much code a group has, in bytes. More would leave one group to run alone at the end. */
-const MOST = 64_000;
+const MOST = 96_000;
 
 /**
  * Divides test files into the processes that run them. A file has one of its own if its first line says so, with the reason:
