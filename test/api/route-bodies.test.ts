@@ -279,10 +279,14 @@ test.serial(
     const { send, log } = await startHost(t);
     t.is((await send(multipart(file('a', 'x')), '/broken')).status, 500);
     await filesAreRemoved(t);
-    const folder = process.env['TMPDIR'];
-    process.env['TMPDIR'] = join(tmpdir(), 'nowhere');
-    const { body, status } = await send(multipart(file('a', 'x')));
-    process.env['TMPDIR'] = folder;
+    async function* whileFolderIsRemoved() {
+      const encoder = new TextEncoder();
+      yield encoder.encode(`--x\r\n${file('a', 'x')}`);
+      while ((await readdir(tmpdir())).length === 0) await new Promise(setImmediate);
+      for (const folder of await readdir(tmpdir())) await rm(join(tmpdir(), folder), { recursive: true });
+      yield encoder.encode(`\r\n--x\r\n${file('b', 'x')}\r\n--x--\r\n`);
+    }
+    const { body, status } = await send(stream(whileFolderIsRemoved()));
     t.is(status, 500);
     t.is(body['code'], 'internal_error');
     t.is(log.length, 2);

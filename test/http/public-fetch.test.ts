@@ -368,12 +368,9 @@ test('the number of running fetches is limited in total and per origin', async (
   };
   await using one = await servePublic(listener);
   await using two = await servePublic(listener);
-  const running = [
-    fetch(`${one.origin}/1`, KILOBYTES_5),
-    fetch(`${one.origin}/2`, KILOBYTES_5),
-    fetch(`${two.origin}/1`, KILOBYTES_5),
-  ];
+  const running = [fetch(`${one.origin}/1`, KILOBYTES_5), fetch(`${one.origin}/2`, KILOBYTES_5)];
   await refused(t, fetch(`${one.origin}/3`, KILOBYTES_5), 'busy');
+  running.push(fetch(`${two.origin}/1`, KILOBYTES_5));
   await refused(t, fetch(`${two.origin}/2`, KILOBYTES_5), 'busy');
   await three.promise;
   for (const answer of arrived) answer();
