@@ -1,6 +1,7 @@
 import test from 'ava';
 import type { ExecutionContext } from 'ava';
 
+import { fileWithTables } from './file-with-tables.ts';
 import { createOwnDatabase } from './own-database.ts';
 import type { OwnDatabase } from './own-database.ts';
 import { findServer, MARIADB, mustHaveEverything, POSTGRESQL } from './servers.ts';
@@ -24,7 +25,7 @@ export const sqlite: TestDatabase = {
   client: 'better-sqlite3',
   register: (title, run) => test(title, run),
   empty: async () => `sqlite:${temporaryFile()}`,
-  cleared: async () => `sqlite:${temporaryFile()}`,
+  cleared: async () => `sqlite:${await fileWithTables()}`,
 };
 
 export const postgresql: TestDatabase = await onServer(POSTGRESQL);

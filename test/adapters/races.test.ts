@@ -56,7 +56,7 @@ storageContract(
     if (isRace(title)) sqlite.register(`SQLite, four nodes: ${title}`, async (t) => run(t));
   },
   async () => {
-    const address = await sqlite.empty();
+    const address = await sqlite.cleared();
     return nodesInTurn(Array.from({ length: 4 }, () => knexStorage(address, PATIENT)));
   },
 );

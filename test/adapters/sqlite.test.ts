@@ -5,19 +5,19 @@ import { knexStorage } from 'koa-gatehouse/adapters/knex';
 import { storageContract } from 'koa-gatehouse/testing';
 import type { RegisterTest } from 'koa-gatehouse/testing';
 
-import { temporaryFile } from './temporary-file.ts';
+import { fileWithTables } from './file-with-tables.ts';
 
-storageContract(test, () => knexStorage(`sqlite:${temporaryFile()}`));
+storageContract(test, async () => knexStorage(`sqlite:${await fileWithTables()}`));
 
 const onSharedConnection: RegisterTest = (title, run) => {
   test(`shared with a host: ${title}`, run);
 };
 
-storageContract(onSharedConnection, () => {
+storageContract(onSharedConnection, async () => {
   const host = knex({
     client: 'better-sqlite3',
     // Settings of a host that must not change how the storage reads its rows.
-    connection: { filename: temporaryFile(), options: { safeIntegers: true } },
+    connection: { filename: await fileWithTables(), options: { safeIntegers: true } },
     useNullAsDefault: true,
     postProcessResponse: () => 'not for Gatehouse',
     wrapIdentifier: (value, original) => original(value.toUpperCase()),
