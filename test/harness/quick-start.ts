@@ -75,7 +75,9 @@ export async function runQuickStart(
       const [id, secret] = [printed(output, 'client_id'), printed(output, 'client_secret')];
       if (id !== undefined && secret !== undefined) ready({ client_id: id, client_secret: secret });
     });
-    child.once('close', (code) => failed(new Error(`The quick start ended with ${code}: ${output}${errors}`)));
+    child.once('close', (code) =>
+      failed(new Error(`The quick start ended with ${code}: ${output}${errors}`)),
+    );
   });
   const origin = `http://localhost:${ownPort}`;
   await waitForAnswer(origin);
