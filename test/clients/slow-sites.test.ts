@@ -13,6 +13,7 @@ import type { PublicServer } from '../harness/public-server.ts';
 import { requestsInProgress } from '../harness/requests-in-progress.ts';
 import { postForm, send } from '../harness/requests.ts';
 import type { Answer } from '../harness/requests.ts';
+import { until } from '../harness/until.ts';
 import { tally } from '../limits/platform.ts';
 import { BEHIND_PROXY, CALLBACK, connect, requestOf, startWithDocuments } from './documents.ts';
 
@@ -77,7 +78,7 @@ async function flood(
       return answer;
     }),
   );
-  while (answers.length + (await requestsInProgress(platform.auth)) < count) await new Promise(setImmediate);
+  await until(async () => answers.length + (await requestsInProgress(platform.auth)) >= count);
   return { answers, all };
 }
 
@@ -119,7 +120,7 @@ test.serial('one address with five slow documents takes no place of others', asy
       `${site.at('other.apps.example')}/client.json?${round}`,
       '198.51.100.1',
     );
-    while (site.requests.length < 3 * round + 2) await new Promise(setImmediate);
+    await until(() => site.requests.length >= 3 * round + 2);
     site.answer();
     t.is((await other).status, 303);
     t.is(tally(await all)[303], 1);
@@ -184,7 +185,7 @@ test.serial('an app that is stored goes on while strangers hold all places of th
     const { all } = await flood(platform, 60, async (index) =>
       authorize(platform, `${site.at(`h${index}.apps.example`)}/${round}.json`, `10.0.${index}.1`),
     );
-    while (site.requests.length < fetched) await new Promise(setImmediate);
+    await until(() => site.requests.length >= fetched);
     t.is((await authorize(platform, stored, '198.51.100.1')).status, 303);
     t.is(site.requests.length, fetched);
     site.answer();
@@ -227,7 +228,7 @@ test.serial('while keys are held, wrong assertions wait for no jwks_uri', async 
     if (round === 0) t.deepEqual(tally(answers), { 401: 10, 429: 5 });
     else t.deepEqual(tally(answers), { 429: 15 });
     t.is((await assert(platform, id)).status, 200, 'the client itself');
-    while (site.requests.length < round + 2) await new Promise(setImmediate);
+    await until(() => site.requests.length >= round + 2);
     t.is(site.requests.length, round + 2, 'fetched in the background, once');
     site.answer({ keys: [pair.publicJwk] });
   }
