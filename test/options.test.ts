@@ -17,7 +17,7 @@ import { knexStorage } from 'koa-gatehouse/adapters/knex';
 import { memoryStorage } from 'koa-gatehouse/adapters/memory';
 import { pages } from 'koa-gatehouse/interactions';
 
-import { onEachDatabase } from './adapters/databases.ts';
+import { onEachEmptyDatabase } from './adapters/databases.ts';
 import { schoolActions } from './api/school-actions.ts';
 import { temporaryFile } from './adapters/temporary-file.ts';
 import { connectHost } from './adapters/host-knex.ts';
@@ -648,7 +648,7 @@ test.serial('the engine prints nothing', async (t) => {
   t.deepEqual(printed, []);
 });
 
-onEachDatabase(
+onEachEmptyDatabase(
   'migrate: true creates the tables, also on nodes that start at once',
   async (t, _, address) => {
     const storages = [knexStorage(address), knexStorage(address)];

@@ -3,7 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { knexStorage } from 'koa-gatehouse/adapters/knex';
 
 import { aClient, aRequest, NOW } from '../../lib/testing/storage/rows.ts';
-import { onEachDatabase, sqlite } from './databases.ts';
+import { onEachDatabase, onEachEmptyDatabase, sqlite } from './databases.ts';
 import { connectHost, openHost } from './host-knex.ts';
 import { openSchools, transact } from './schools.ts';
 
@@ -93,7 +93,7 @@ onEachDatabase(
   },
 );
 
-onEachDatabase(
+onEachEmptyDatabase(
   'before migrate(), a host can use transactions on a server',
   async (t, { client }, address) => {
     const host = openHost(t, client, address);

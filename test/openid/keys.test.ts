@@ -40,7 +40,7 @@ onEachDatabase(
       t.is((await storage.keys.list(use)).length, 1, use);
     const app = await nodes[0]!.registerApp({ firstParty: true });
 
-    const idTokens: string[] = [];
+    const idTokens = [await signInAt(nodes[0]!, app, new BrowserOfCluster(nodes[0]!))];
     const rotation = new AbortController();
     async function keepSigning(node: Platform): Promise<void> {
       const browser = new BrowserOfCluster(node);
