@@ -70,14 +70,15 @@ test('a wrong checksum, another API and a token without the option are refused w
   t.deepEqual(called, []);
   t.is(await answerTo(platform, makePersonalTokenValue()), '401 token_invalid');
   t.deepEqual(called, ['personalTokens.findByHash']);
-  called.length = 0;
-  for (let index = 0; index < 3; index += 1) t.is(await answerTo(platform, value), '200');
-  t.deepEqual(called, ['personalTokens.findByHash'], 'a known token needs no statement');
 
   await using off = await startPlatform({ storage });
   called.length = 0;
   t.is(await answerTo(off, value), '401 token_malformed');
   t.deepEqual(called, []);
+
+  for (let index = 0; index < 3; index += 1) t.is(await answerTo(platform, value), '200');
+  t.deepEqual(called, ['personalTokens.findByHash'], 'a known token needs no statement');
+
   await t.throwsAsync(off.auth.personalTokens.list('1'), {
     code: 'ERR_CONFIG',
     message: 'tokens.personal: set it to true: there are no personal access tokens without it',
