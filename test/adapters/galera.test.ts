@@ -5,6 +5,7 @@ import type { Storage } from 'koa-gatehouse';
 import { knexStorage } from 'koa-gatehouse/adapters/knex';
 
 import { sayMissing } from './databases.ts';
+import { PATIENT } from './server-contract.ts';
 import { startGaleraCluster, whatIsMissing } from '../../bench/trials/galera-cluster.ts';
 import {
   deleteDuringNewSecret,
@@ -36,7 +37,7 @@ if (missing !== undefined) {
   test.serial('Galera: what is done on two members at once is done as if on one', async (t) => {
     t.timeout(120_000);
     const addresses = await (await starting).createDatabase('gatehouse');
-    const storages = addresses.map((address): Storage => knexStorage(address));
+    const storages = addresses.map((address): Storage => knexStorage(address, PATIENT));
     t.teardown(async () => Promise.all(storages.map(async (storage) => storage.close())));
     await storages[0]!.migrate();
     kept(t, await readWhatWasWritten(storages, 100));
