@@ -4,9 +4,7 @@ import { memoryStorage } from 'koa-gatehouse/adapters/memory';
 import { countUsage } from '../../lib/account/app-activity.ts';
 import { completeClient } from '../harness/client.ts';
 import { authorizeUrl, runCodeFlow } from '../harness/platform.ts';
-import { linkOn, openArea, REPORTS } from './area.ts';
-
-const NEXT = '[^"]+" rel="next"';
+import { linkOn, nextPageOn, openArea, REPORTS } from './area.ts';
 
 test('the activity shows why a token request failed, in pages of thirty events', async (t) => {
   const { browser, open, registerFor, token } = await openArea(t);
@@ -24,7 +22,7 @@ test('the activity shows why a token request failed, in pages of thirty events',
   t.false(first.html.includes('that-no-page-shows'));
   t.false(first.html.includes(secret));
   t.is(first.text.split('Token issued').length - 1, 29);
-  const second = await browser.open(linkOn(first, NEXT)!);
+  const second = await browser.open(nextPageOn(first)!);
   t.is(second.text.split('Token issued').length - 1, 2);
   t.true(second.text.includes('App created'));
   t.true(second.text.includes('Newest'));
@@ -67,7 +65,7 @@ test('people have their names if they gave the app access; the events are filter
   t.regex(first.text, /Only events of ann@school\.example \. Show those of everybody/);
   t.is(first.text.split('Token issued').length - 1, 30);
   t.false(first.text.includes('emil'));
-  const second = await browser.open(linkOn(first, NEXT)!);
+  const second = await browser.open(nextPageOn(first)!);
   t.is(second.text.split('Token issued').length - 1, 1);
   t.false(second.text.includes('A person'));
   t.regex(second.html, /<input type="hidden" name="user" value="ann">/);

@@ -1,9 +1,7 @@
 import test from 'ava';
 
 import type { Page } from '../harness/browser.ts';
-import { linkOn, openArea, REPORTS } from './area.ts';
-
-const NEXT = '[^"]+" rel="next"';
+import { nextPageOn, openArea, REPORTS } from './area.ts';
 
 test('the list explains what apps are when it is empty, can be searched by name, and is paged', async (t) => {
   const { browser, open, registerFor } = await openArea(t);
@@ -20,10 +18,10 @@ test('the list explains what apps are when it is empty, can be searched by name,
   await registerFor('dora', { name: 'Reports & more' });
   const first = await open('?search=import');
   t.is(names(first).length, 25);
-  const second = await browser.open(linkOn(first, NEXT)!);
+  const second = await browser.open(nextPageOn(first)!);
   const rest = ['Import 26', 'Import 27', 'Import 28', 'Import 29', 'Import 30'];
   t.deepEqual(names(second), rest);
-  t.is(linkOn(second, NEXT), undefined);
+  t.is(nextPageOn(second), undefined);
   t.true(second.text.includes('First page'));
   t.deepEqual(names(await open('?search=Reports%20%26')), ['Reports &amp; more']);
   const odd = ['after=nothing', 'search=%00&after=x', 'search=a&search=b', 'done=%3Cscript%3E', 'after=%FF'];

@@ -223,6 +223,9 @@ test('users see the host of a homepage as not verified, and a verified one with 
   // Of an app without a homepage nothing is said, unless it is verified.
   for (const verified of [false, true]) {
     for (const id of ids) await auth.clients.update(id, { clientUri: undefined, verified });
-    for (const page of await seen()) t.is(page.text.includes('erified by'), verified, page.text);
+    for (const page of await seen()) {
+      t.is(page.text.includes('Verified by'), verified, page.text);
+      t.false(page.text.includes('not verified by'), page.text);
+    }
   }
 });

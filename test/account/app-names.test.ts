@@ -2,7 +2,7 @@ import test from 'ava';
 import type { Pages } from 'koa-gatehouse';
 import { pages } from 'koa-gatehouse/interactions';
 
-import { REPORTS, startArea } from './area.ts';
+import { once, REPORTS, startArea } from './area.ts';
 import { startDeveloperPlatform } from './developers.ts';
 
 const RESERVED = 'this name, or one that looks like it, is reserved';
@@ -83,13 +83,6 @@ const GERMAN = { interactions: pages({ brand: { name: 'Acme Schools' }, language
 const area = await startArea('dora', { ...GERMAN, clients: { reservedNames: RESERVED_NAMES } });
 const [dora, root] = [await area.developer('dora'), await area.developer('root')];
 test.after.always(() => area[Symbol.asyncDispose]());
-
-let forms = 0;
-/** The single-use string of a new form. */
-function once(): string {
-  forms += 1;
-  return `form-number-${forms}`;
-}
 
 test('names that look like reserved names, mix scripts or have invisible characters are refused', async (t) => {
   const { client } = await area.registerFor('dora', REPORTS);

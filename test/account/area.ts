@@ -46,6 +46,18 @@ export function linkOn({ html, url }: Page, pattern: string): URL | undefined {
   return href === undefined ? undefined : new URL(href.replaceAll('&amp;', '&'), url);
 }
 
+/** The URL of the next page of a list; `undefined` on the last one. */
+export function nextPageOn(page: Page): URL | undefined {
+  return linkOn(page, '[^"]+" rel="next"');
+}
+
+let forms = 0;
+/** The single-use string of a new form. */
+export function once(): string {
+  forms += 1;
+  return `form-number-${forms}`;
+}
+
 /** The value of a field of a page. */
 export function valueOf(page: Page, id: string): string {
   return new RegExp(`id="${id}"[^>]* value="([^"]*)"`).exec(page.html)?.[1] ?? '';

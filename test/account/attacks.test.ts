@@ -4,7 +4,7 @@ import { Browser } from '../harness/browser.ts';
 import type { Page } from '../harness/browser.ts';
 import { signIn } from '../harness/platform.ts';
 import { clientToken } from '../harness/tokens.ts';
-import { REPORTS } from './area.ts';
+import { linkOn, REPORTS } from './area.ts';
 import { passwordOf, startDeveloperPlatform } from './developers.ts';
 
 const platform = await startDeveloperPlatform();
@@ -197,9 +197,7 @@ test('when the session has ended, the page of the error sends the form again aft
   t.deepEqual([refused.status, refused.heading], [403, 'You are no longer signed in']);
   const says = 'Sign in again in another tab, then reload this page to send the form once more.';
   t.true(refused.text.includes(says));
-  const [, link = ''] =
-    /<a class="button primary" href="([^"]+)" target="_blank" rel="noopener">/.exec(refused.html) ?? [];
-  const login = await browser.open(new URL(link.replaceAll('&amp;', '&'), refused.url));
+  const login = await browser.open(linkOn(refused, '[^"]+" target="_blank" rel="noopener">')!);
   t.is(login.heading, 'Sign in');
   const { email, password } = passwordOf('dora');
   t.is((await signIn(browser, login, email, password)).url.href, form.url.href);

@@ -3,7 +3,7 @@ import type { PageTypes } from 'koa-gatehouse';
 import { memoryStorage } from 'koa-gatehouse/adapters/memory';
 
 import { pausable } from '../harness/storage.ts';
-import { REPORTS } from './area.ts';
+import { once, REPORTS } from './area.ts';
 import { openDeveloperPlatform, requestFrom, startDeveloperPlatform, userOf } from './developers.ts';
 
 const MINE = { name: 'Mine', grantType: 'client_credentials' } as const;
@@ -18,13 +18,6 @@ test.after.always(() => platform[Symbol.asyncDispose]());
 /** The names of the roles or permissions that a user may assign. */
 function assignable(offered: PageTypes.Developer['roles'] | PageTypes.Developer['permissions']): string[] {
   return offered.filter((one) => one.assignable).map(({ name }) => name);
-}
-
-let forms = 0;
-/** The single-use string of a new form. */
-function once(): string {
-  forms += 1;
-  return `form-number-${forms}`;
 }
 
 const ten = async (submit: () => Promise<unknown>): Promise<number> =>

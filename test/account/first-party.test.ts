@@ -72,9 +72,7 @@ test('an administrator can change a first-party app, and its owner can remove sc
 onEachDatabase(
   'of concurrent changes by the owner and to first-party by an administrator one is refused',
   async (t, _, address) => {
-    const storage = knexStorage(address);
-    t.teardown(async () => storage.close());
-    const own = await openDeveloperPlatform(t, { storage });
+    const own = await openDeveloperPlatform(t, { storage: knexStorage(address) });
     const [owner, administrator] = [await own.developer('dora'), await own.developer('root')];
     for (let time = 0; time < 10; time += 1) {
       const { client } = await own.registerFor('dora', REPORTS);

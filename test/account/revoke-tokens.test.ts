@@ -10,9 +10,7 @@ import { openArea, REPORTS } from './area.ts';
 onEachDatabaseInSeries(
   'all tokens of an app are revoked on its page, and stay revoked when the app is disabled and enabled; gatehouse client revoke-tokens revokes all tokens of an app',
   async (t, _, address) => {
-    const storage = knexStorage(address);
-    t.teardown(async () => storage.close());
-    const area = await openArea(t, 'dora', { storage, tokens: { revocationLag: 1 } });
+    const area = await openArea(t, 'dora', { storage: knexStorage(address), tokens: { revocationLag: 1 } });
     const { api, auth, browser, developer, signInAs, open, registerFor } = area;
     const service = await registerFor('dora', { permissions: ['view_schools'] });
     const reports = await registerFor('dora', REPORTS);

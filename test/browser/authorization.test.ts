@@ -57,7 +57,7 @@ async function heading(page: Page, name: string): Promise<void> {
 }
 
 for (const [name, input] of Object.entries(INPUT_METHODS)) {
-  test(`by ${name}: sign in, authorize, and return to an app whose callback redirects to a third origin`, async (t) => {
+  test(`by ${name}: sign in, authorize, and return to an app whose callback redirects to a third origin; uncheck a scope, grant it later, and deny`, async (t) => {
     await using setup = await start();
     await using page = await openTab(input.options);
     const scope = 'schools:read schools:write profile';

@@ -3,20 +3,16 @@ import type { ChildProcess, SpawnOptions } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { PassThrough } from 'node:stream';
 
-import { knexStorage } from 'koa-gatehouse/adapters/knex';
-
 import { run } from '../../lib/cli/program.ts';
+import { fileWithTables } from '../adapters/file-with-tables.ts';
 import { temporaryFile } from '../adapters/temporary-file.ts';
 
 const MAIN = new URL('../../lib/cli/main.ts', import.meta.url).pathname;
 const NODE = [process.execPath, '--conditions=gatehouse:source', MAIN] as const;
 
-/** Creates the tables of a database, and resolves to its address. */
-export async function migrated(address: string = `sqlite:${temporaryFile()}`): Promise<string> {
-  const storage = knexStorage(address);
-  await storage.migrate();
-  await storage.close();
-  return address;
+/** The address of a new SQLite file with the tables of the storage. */
+export async function migrated(): Promise<string> {
+  return `sqlite:${await fileWithTables()}`;
 }
 
 /** Writes a module for `--gate`, in which `defineGate` is known. */

@@ -35,12 +35,18 @@ async function discover(
 }
 
 for (const [name, mounting] of Object.entries(SERVERS)) {
-  const isBehindParser = name === 'in an app with other keys';
+  // Each method on one server: how another one is mounted makes a difference to paths and to the parsing of bodies only.
+  const [ofApp, ofService]: readonly [readonly Method[], readonly Method[]] =
+    name === 'in an app with other keys'
+      ? [
+          ['secret in the body', 'secret by HTTP Basic', 'no secret'],
+          ['secret in the body', 'secret by HTTP Basic'],
+        ]
+      : [['secret in the body'], ['secret by HTTP Basic']];
   test(`discovery, code flow with PKCE, refresh, revocation and client credentials: ${name}`, async (t) => {
     await using platform = await startPlatform({}, mounting);
     const { issuer } = platform.auth;
-    const methods: readonly Method[] = ['secret in the body', 'secret by HTTP Basic', 'no secret'];
-    for (const method of isBehindParser ? methods : methods.slice(0, 1)) {
+    for (const method of ofApp) {
       const app = await platform.registerApp({ confidential: method !== 'no secret' });
       const config = await discover(platform, app, method);
       const server = config.serverMetadata();
@@ -69,7 +75,7 @@ for (const [name, mounting] of Object.entries(SERVERS)) {
     }
 
     const service = await platform.registerService(['view_schools']);
-    for (const method of isBehindParser ? methods.slice(0, 2) : methods.slice(1, 2)) {
+    for (const method of ofService) {
       const config = await discover(platform, service, method);
       const tokens = await client.clientCredentialsGrant(config);
       t.like(tokens, { expires_in: 31_536_000, refresh_token: undefined, scope: undefined });

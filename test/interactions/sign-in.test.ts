@@ -104,7 +104,7 @@ test('the page of the logout asks before it ends the session, and the button end
 });
 
 test('without a session the page of the logout says that no user is signed in', async (t) => {
-  const site = await servePages(t, fakeFlow({ flow: { currentUser: async () => undefined } }));
+  const site = await servePages(t, signedOutFlow());
   const page = await site.get('/oauth/logout');
   t.is(page.status, 200);
   t.true(page.text.includes('You are not signed in'));

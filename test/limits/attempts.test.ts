@@ -22,7 +22,10 @@ function delaying(
   const { promise, resolve } = Promise.withResolvers<void>();
   let isDelayed = false;
   return {
-    answer: resolve,
+    answer() {
+      if (!isDelayed) throw new Error('no answer is delayed yet');
+      resolve();
+    },
     store: {
       ...store,
       async count(...given) {

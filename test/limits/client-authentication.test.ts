@@ -56,8 +56,7 @@ test('after ten failures the response is 429 with Retry-After', async (t) => {
   const { client } = await server.platform.registerService();
   const begun = performance.now();
   const statuses = await times(12, async () => ask(server, client.id, 'wrong'));
-  t.is(statuses.lastIndexOf(401), 9);
-  t.is(statuses.indexOf(429), 10);
+  t.deepEqual(statuses, [...Array.from({ length: 10 }, () => 401), 429, 429]);
   const answer = await ask(server, client.id, 'wrong');
   const seconds = Number(answer.headers.get('retry-after'));
   const passed = (performance.now() - begun) / 1000;

@@ -19,7 +19,7 @@ const WRONG = { ...ANN, password: 'a-wrong-one' };
 const ELSEWHERE = '203.0.113.9';
 
 /** Two nodes on one database, and the device cookies of browsers that Ann and Bob have signed in on. */
-async function startTwoNodes(t: ExecutionContext, open: () => Storage = memoryStorage) {
+async function startTwoNodes(t: ExecutionContext, open: () => Storage) {
   const [one, two] = [await startLimited({ storage: open() }), await startLimited({ storage: open() })];
   const nodes = [one, two] as const;
   t.teardown(async () => Promise.all(nodes.map(async (node) => node[Symbol.asyncDispose]())));
@@ -54,13 +54,7 @@ test.serial('a browser stays known for deviceLifetime after the last login on it
 onEachDatabase(
   'during concurrent failures on two nodes, the user can sign in on a known browser',
   async (t, _database, address) => {
-    const storages: ReturnType<typeof knexStorage>[] = [];
-    const { at, ann } = await startTwoNodes(t, () => {
-      const storage = knexStorage(address);
-      storages.push(storage);
-      return storage;
-    });
-    t.teardown(async () => Promise.all(storages.map(async (storage) => storage.close())));
+    const { at, ann } = await startTwoNodes(t, () => knexStorage(address));
     const attack = Array.from({ length: 60 }, async (_, index) =>
       at(index).signIn(WRONG, `198.51.${index % 30}.7`),
     );

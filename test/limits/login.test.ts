@@ -146,8 +146,10 @@ test('failures from one address do not block the account at another address, and
   t.is((await server.signIn(BOB, '198.51.100.7')).status, 303, 'nor other accounts at the same address');
   t.is((await server.signIn(ANN, '192.0.2.1')).status, 303);
   const statuses = await times(20, async (index) => server.signIn(WRONG, `198.51.${index + 101}.7`));
-  t.is(statuses.lastIndexOf(422), 14);
-  t.is(statuses.indexOf(429), 15);
+  t.deepEqual(
+    statuses,
+    statuses.map((_, index) => (index < 15 ? 422 : 429)),
+  );
   t.is((await server.signIn(BOB, '198.51.101.7')).status, 303);
 });
 

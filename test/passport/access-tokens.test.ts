@@ -12,16 +12,12 @@ import { send } from '../harness/requests.ts';
 import { around } from '../harness/storage.ts';
 import { clientToken } from '../harness/tokens.ts';
 import { claimsOf, issue, signPassport, vectors } from './laravel.ts';
-import { moveIn, scopes, startLaravel } from './moved-platform.ts';
+import { codeOf, moveIn, scopes, startLaravel } from './moved-platform.ts';
 
 const AGENTS = 'https://agents.example/mcp';
 
 const laravel = await startLaravel('11');
 test.after.always(async () => laravel[Symbol.asyncDispose]());
-
-async function codeAt(platform: Platform, token: string): Promise<unknown> {
-  return (await platform.api('/identity', token)).body['code'];
-}
 
 test('no other token is taken for one of Passport, and these are accepted nowhere else', async (t) => {
   await using platform = await moveIn(laravel, {
@@ -30,7 +26,7 @@ test('no other token is taken for one of Passport, and these are accepted nowher
   });
   const { accessToken, id } = await issue(laravel.database, { clientId: 7, userId: 42 });
   const claims = claimsOf(accessToken);
-  const code = async (token: string): Promise<unknown> => codeAt(platform, token);
+  const code = async (token: string): Promise<unknown> => codeOf(platform, token);
   t.is(await code(accessToken), undefined);
 
   const time = Date.now() / 1000;
@@ -71,17 +67,19 @@ test('no other token is taken for one of Passport, and these are accepted nowher
   t.is(await code(signPassport({ ...claims, aud: service.client.id })), 'token_invalid');
 
   const headers = { authorization: `Bearer ${accessToken}` };
-  for (const [path, status] of [
-    ['/default', 200],
-    ['/agents', 401],
-  ] as const)
-    t.is((await send(platform.url(path), { headers })).status, status, path);
+  for (const [path, status, code] of [
+    ['/default', 200, undefined],
+    ['/agents', 401, 'token_invalid'],
+  ] as const) {
+    const answer = await send(platform.url(path), { headers });
+    t.deepEqual([answer.status, answer.body?.['code']], [status, code], path);
+  }
 });
 
 test('all are refused after the date, and with a wrong public key, of which a warning an hour tells', async (t) => {
   const { accessToken } = await issue(laravel.database, { clientId: 7, userId: 42 });
   await using ended = await moveIn(laravel, { passport: { until: new Date(Date.now() - 1000) } });
-  t.is(await codeAt(ended, accessToken), 'token_invalid');
+  t.is(await codeOf(ended, accessToken), 'token_invalid');
 
   const { publicKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
   const other = String(publicKey.export({ format: 'pem', type: 'spki' }));
@@ -96,7 +94,7 @@ test('all are refused after the date, and with a wrong public key, of which a wa
     [right, undefined, []],
   ] as const) {
     const before = platform.logger.lines.length;
-    for (let call = 0; call < 2; call += 1) t.is(await codeAt(platform, accessToken), code);
+    for (let call = 0; call < 2; call += 1) t.is(await codeOf(platform, accessToken), code);
     const after = platform.logger.lines.slice(before).filter(({ level }) => level === 'warn');
     t.deepEqual(
       after.map(({ message }) => message),
@@ -115,11 +113,11 @@ test('a token that is first used at two nodes at once is accepted by both', asyn
     storage: around(storage, async (name, call) => {
       if (name === 'grants.find') looks += 1;
       // The other one is faster.
-      if (name === 'grants.find' && looks === 1) t.is(await codeAt(other, accessToken), undefined);
+      if (name === 'grants.find' && looks === 1) t.is(await codeOf(other, accessToken), undefined);
       return call();
     }),
   });
-  t.is(await codeAt(platform, accessToken), undefined);
+  t.is(await codeOf(platform, accessToken), undefined);
   t.true(looks > 0);
 });
 

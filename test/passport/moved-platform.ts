@@ -11,6 +11,11 @@ import type { Mounting, Platform, TokenAnswer } from '../harness/platform.ts';
 import { APP_KEY, CLIENTS, connectLaravel, createTables, insertVectors, SECRET, vectors } from './laravel.ts';
 import type { PassportVersion } from './laravel.ts';
 
+/** The code with which the API refuses a token; `undefined`: it accepts it. */
+export async function codeOf(platform: Platform, token: string): Promise<unknown> {
+  return (await platform.api('/identity', token)).body['code'];
+}
+
 /** The tables of Passport with the tokens of the vectors, and their client. */
 export interface Laravel extends AsyncDisposable {
   readonly database: Knex;

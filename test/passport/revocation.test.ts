@@ -8,14 +8,10 @@ import { ON_LOOPBACK, servePublic } from '../harness/public-server.ts';
 import { postForm } from '../harness/requests.ts';
 import { until } from '../harness/until.ts';
 import { issue, SECRET } from './laravel.ts';
-import { moveIn, startLaravel } from './moved-platform.ts';
+import { codeOf, moveIn, startLaravel } from './moved-platform.ts';
 import type { Laravel } from './moved-platform.ts';
 
 const CREDENTIALS = { client_id: '7', client_secret: SECRET };
-
-async function codeOf(platform: Platform, token: string): Promise<unknown> {
-  return (await platform.api('/identity', token)).body['code'];
-}
 
 /** Whether the rows of a token are marked at the old server. */
 async function isMarked(

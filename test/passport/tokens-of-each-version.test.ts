@@ -2,7 +2,7 @@ import type { Row } from './laravel.ts';
 import { onEachEmptyDatabase } from '../adapters/databases.ts';
 import { until } from '../harness/until.ts';
 import { APP_KEY, claimsOf, issue, vectors, vectorsOf, VERSIONS } from './laravel.ts';
-import { moveIn, refresh, REFUSED, startLaravel } from './moved-platform.ts';
+import { codeOf, moveIn, refresh, REFUSED, startLaravel } from './moved-platform.ts';
 
 const APP_KEYS = [...new Set(vectors.tokens.map(({ app_key: key = APP_KEY }) => key))];
 
@@ -60,7 +60,7 @@ onEachEmptyDatabase(
     await using platform = await moveIn(laravel);
     const { clientId, database } = laravel;
     const { accessToken, id } = await issue(database, { clientId, userId: 42 });
-    const code = async (): Promise<unknown> => (await platform.api('/identity', accessToken)).body['code'];
+    const code = async (): Promise<unknown> => codeOf(platform, accessToken);
     const row = database('oauth_access_tokens').where({ id });
     for (const rows of [row, database('oauth_clients').where({ id: clientId })]) {
       t.is(await code(), undefined);

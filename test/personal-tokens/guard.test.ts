@@ -165,10 +165,13 @@ test('a token is for its API alone', async (t) => {
   const there = await create({ ...NIGHTLY, resource: API, scopes: ['read'] });
   const get = async (path: string, { value }: typeof here): Promise<[number, unknown]> => {
     const { body, status } = await send(new URL(path, platform.origin), { headers: bearer(value) });
-    return [status, body?.['code'] ?? body?.['personalToken']];
+    return [status, body?.['code'] ?? [body?.['credential'], body?.['personalToken']]];
   };
-  t.deepEqual(await get('/', here), [200, { id: here.id, name: 'Nightly import' }]);
-  t.deepEqual(await get('/other', there), [200, { id: there.id, name: 'Nightly import' }]);
+  t.deepEqual(await get('/', here), [200, ['personal_token', { id: here.id, name: 'Nightly import' }]]);
+  t.deepEqual(await get('/other', there), [
+    200,
+    ['personal_token', { id: there.id, name: 'Nightly import' }],
+  ]);
   t.deepEqual(await get('/other', here), [401, 'token_invalid']);
   t.deepEqual(await get('/', there), [401, 'token_invalid']);
 });
