@@ -190,27 +190,46 @@ test('every import follows the table of modules', async (t) => {
 
 test('every kind of import that the table does not allow is found', (t) => {
   const source = `
-    import 'knex';
-    import b, { type B } from "knex";
-    import type { C } from 'knex';
-    export { d } from 'knex';
-    export type * from 'knex';
-    export * as f from 'knex';
-    const g = await import('knex');
-    let h: import('knex').H;
-    function i(x: typeof import('knex')): void {}
-    const j = require('knex');
-    const k = \`\${await import('knex')} from 'no' \${\`\${import('knex')}\`}\`;
+    import 'a';
+    import b, { type B } from "b";
+    import type { C } from 'c';
+    export { d } from 'd';
+    export type * from 'e';
+    export * as f from 'f';
+    const g = await import('g');
+    let h: import('h').H;
+    function i(x: typeof import('i')): void {}
+    const j = require('j');
+    const k = \`\${await import('k')} from 'no' \${\`\${import('l')}\`}\`;
     import {
       type N, // from 'no'
-    } from 'knex';
+    } from 'n';
   `;
   const file = 'lib/access/gate.ts';
-  t.is(violations(file, source).length, 13);
+  const found = [
+    'a',
+    'b',
+    'types of c',
+    'd',
+    'types of e',
+    'f',
+    'g',
+    'types of h',
+    'types of i',
+    'j',
+    'k',
+    'l',
+    'n',
+  ];
+  t.deepEqual(
+    violations(file, source),
+    found.map((name) => `${file} imports ${name}`),
+  );
   t.deepEqual(violations('lib/api/router.ts', 'await import(`kn${"ex"}`);'), [
     `lib/api/router.ts imports ${COMPUTED}`,
   ]);
   for (const [from, name] of [
+    [file, 'knex'],
     [file, 'koa'],
     [file, '../oidc/provider.ts'],
     ['lib/api/router.ts', '../server/create-auth-server.ts'],

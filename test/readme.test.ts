@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { readFileSync, rmSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import type { AddressInfo } from 'node:net';
 import { resolve } from 'node:path';
@@ -11,11 +11,9 @@ import { send } from './harness/requests.ts';
 
 const README = readFileSync(resolve(import.meta.dirname, '../README.md'), 'utf8');
 const SOURCES = ['--conditions=gatehouse:source'];
-const project = makeProject();
-test.after.always(() => rmSync(project, { recursive: true, force: true }));
 
 test('the quick start runs unchanged, and its client gets a token that the API accepts', async (t) => {
-  const { client, origin } = await runQuickStart(t, project, SOURCES);
+  const { client, origin } = await runQuickStart(t, makeProject(), SOURCES);
   t.regex(client.client_id, /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/);
   t.true(client.client_secret.startsWith('gatehouse_secret_'));
   t.like(await send(`${origin}/.well-known/oauth-authorization-server`), {
@@ -39,7 +37,9 @@ test('the quick start reports a port in use before it creates a secret', async (
   t.teardown(() => occupying.close());
   await once(occupying, 'listening');
   const { port } = occupying.address() as AddressInfo;
-  const error = await t.throwsAsync(runQuickStart(t, project, SOURCES, port), { message: /EADDRINUSE/ });
+  const error = await t.throwsAsync(runQuickStart(t, makeProject(), SOURCES, port), {
+    message: /EADDRINUSE/,
+  });
   t.notRegex(error.message, /client_secret|gatehouse_secret_/);
 });
 

@@ -5,7 +5,6 @@ import { join } from 'node:path';
 import test from 'ava';
 
 import { gatehouse } from '../cli/gatehouse.ts';
-
 import { connectLaravel, createTables, row12 } from '../passport/laravel.ts';
 import { blocksOf, GUIDES } from './guides.ts';
 
@@ -16,6 +15,10 @@ function commandsOf(guide: string): string[] {
 
 // The first hour has a test of its own.
 const guides = GUIDES.filter((guide) => guide !== 'docs/first-hour.md' && commandsOf(guide).length > 0);
+
+test('the guides have commands', (t) => {
+  t.true(guides.length > 4, String(guides.length));
+});
 
 for (const guide of guides) {
   test(`${guide}: its commands succeed, in order`, async (t) => {

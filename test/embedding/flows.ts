@@ -2,7 +2,7 @@ import type { ExecutionContext } from 'ava';
 
 import { Browser } from '../harness/browser.ts';
 import { authorize } from '../harness/platform.ts';
-import type { Platform, TokenAnswer } from '../harness/platform.ts';
+import type { Platform, RunningServer, TokenAnswer } from '../harness/platform.ts';
 import { postForm, postJson } from '../harness/requests.ts';
 import { asClient } from '../harness/tokens.ts';
 
@@ -25,7 +25,7 @@ export async function askToken(
 /** Runs the three grants and calls the API with each access token. */
 export async function runGrants(
   t: ExecutionContext,
-  platform: Platform,
+  platform: RunningServer,
   { format = 'JSON', browser = new Browser(platform.reach) }: { format?: Format; browser?: Browser } = {},
 ): Promise<void> {
   const [app, service] = [await platform.registerApp(), await platform.registerService(['view_schools'])];

@@ -17,7 +17,7 @@ import {
   runCodeFlow,
   signIn,
 } from '../harness/platform.ts';
-import type { Platform } from '../harness/platform.ts';
+import type { RunningServer } from '../harness/platform.ts';
 import { postForm, send } from '../harness/requests.ts';
 import { serve } from '../harness/serve.ts';
 import { asClient, clientToken, exchangeRefreshToken } from '../harness/tokens.ts';
@@ -28,8 +28,8 @@ async function startTwo(
   t: ExecutionContext,
   paths: readonly [string, string],
   storages: readonly [Storage, Storage] = [memoryStorage(), memoryStorage()],
-): Promise<readonly [Platform, Platform]> {
-  const servers: Platform[] = [];
+): Promise<readonly [RunningServer, RunningServer]> {
+  const servers: RunningServer[] = [];
   const served = await serve(async (origin) => {
     const app = new Koa();
     app.silent = true;
@@ -47,12 +47,12 @@ async function startTwo(
         ctx.body = { data: [] };
       });
       app.use(auth.middleware()).use(api.routes());
-      servers.push(platformOf(auth, { origin, path }) as Platform);
+      servers.push(platformOf(auth, { origin, path }));
     }
     return listenerOf(app);
   });
   t.teardown(async () => served[Symbol.asyncDispose]());
-  return servers as unknown as readonly [Platform, Platform];
+  return servers as unknown as readonly [RunningServer, RunningServer];
 }
 
 for (const paths of [
@@ -99,7 +99,8 @@ for (const [name, storages] of [
         `Bearer realm="${other.auth.issuer}", error="invalid_token", error_description="${message}"`,
       );
       const introspected = await postForm(other.url('/oauth/introspect'), { ...foreign, token });
-      t.like(introspected, { status: 200, body: { active: false } });
+      t.is(introspected.status, 200);
+      t.deepEqual(introspected.body, { active: false });
       t.is((await postForm(other.url('/oauth/revoke'), { ...foreign, token })).status, 200);
       t.is((await one.api('/schools', token)).status, 200, 'the other server did not revoke it');
     }

@@ -3,15 +3,15 @@ import test from 'ava';
 import { createHost } from '../../examples/embed.ts';
 import { Browser } from '../harness/browser.ts';
 import { authorizeUrl, listenerOf, platformOf } from '../harness/platform.ts';
-import type { Platform } from '../harness/platform.ts';
+import type { RunningServer } from '../harness/platform.ts';
 import { postForm, postJson } from '../harness/requests.ts';
 import { serve } from '../harness/serve.ts';
 import { exchangeCode } from '../harness/tokens.ts';
 
-let platform!: Platform;
+let platform!: RunningServer;
 const host = await serve(async (origin) => {
   const { app, auth } = await createHost(origin);
-  platform = platformOf(auth as never, { origin, path: '' }) as Platform;
+  platform = platformOf(auth as never, { origin, path: '' });
   return listenerOf(app);
 });
 

@@ -4,14 +4,14 @@ import { createSchool } from '../../examples/own-pages.ts';
 import { Browser } from '../harness/browser.ts';
 import type { Page } from '../harness/browser.ts';
 import { authorizeUrl, listenerOf, platformOf } from '../harness/platform.ts';
-import type { Platform, RegisteredApp } from '../harness/platform.ts';
+import type { RunningServer, RegisteredApp } from '../harness/platform.ts';
 import { serve } from '../harness/serve.ts';
 import { exchangeCode } from '../harness/tokens.ts';
 
-let platform!: Platform;
+let platform!: RunningServer;
 const school = await serve(async (origin) => {
   const { app, auth } = await createSchool(origin);
-  platform = platformOf(auth as never, { origin, path: '' }) as Platform;
+  platform = platformOf(auth as never, { origin, path: '' });
   app.silent = true;
   return listenerOf(app);
 });

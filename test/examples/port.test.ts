@@ -48,10 +48,15 @@ for (const name of ['embed', 'own-pages', 'own-users-knex', 'service', 'two-node
 
     const refused = start(name, port);
     t.teardown(() => refused.kill());
-    const ended = once(refused, 'exit');
-    t.is(await text(refused.stdout), '');
-    t.regex(await text(refused.stderr), /EADDRINUSE/);
-    t.deepEqual(await ended, [1, null]);
+    // All are read from the start: Node drops the output of a process that ends before somebody reads it.
+    const [output, errors, ended] = await Promise.all([
+      text(refused.stdout),
+      text(refused.stderr),
+      once(refused, 'exit'),
+    ]);
+    t.is(output, '');
+    t.regex(errors, /EADDRINUSE/);
+    t.deepEqual(ended, [1, null]);
   });
 }
 

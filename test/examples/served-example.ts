@@ -14,14 +14,14 @@ export interface ServedExample extends AsyncDisposable {
  * The example server in this process: a process of its own, which only tests of its start and its end need, takes several times as long.
  *
  * @param given.dataDirectory - of an earlier start; one that is removed afterwards unless it is given
- * @param given.environment - instead of the variables of this process
+ * @param given.environment - of the settings, of Chromium and of the PDF service; the library does not see it
  */
 export async function serveExample({
   dataDirectory,
   environment,
   newSecrets = false,
   redirectUris = [],
-}: Partial<PlatformOptions> & {
+}: Partial<Pick<PlatformOptions, 'newSecrets' | 'redirectUris'>> & {
   dataDirectory?: string;
   environment?: Readonly<Record<string, string>>;
 } = {}): Promise<ServedExample> {
@@ -30,10 +30,14 @@ export async function serveExample({
   const settings = readSettings({ PORT: '0', DATA_DIR: folder, ...environment });
   // Chromium's sandbox does not start as root, which the tests are in a container.
   const own = { ...(process.getuid?.() === 0 && { CHROMIUM_SANDBOX: 'false' }), ...environment };
+  const before = { ...process.env };
   Object.assign(process.env, own);
   const starting = startPlatform({ settings, newSecrets, redirectUris });
   // Those of Chromium and the PDF service have been read.
-  for (const name of Object.keys(own)) delete process.env[name];
+  for (const name of Object.keys(own)) {
+    if (before[name] === undefined) delete process.env[name];
+    else process.env[name] = before[name];
+  }
   const { announcement, stop } = await starting;
   stack.defer(stop);
   const all = stack.move();

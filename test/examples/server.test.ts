@@ -1,15 +1,14 @@
-import { createHash } from 'node:crypto';
-
 import test from 'ava';
 import * as openid from 'openid-client';
 
 import { readSettings } from '../../examples/server/settings.ts';
 import { Browser } from '../harness/browser.ts';
 import { makeKeyPair } from '../harness/client-keys.ts';
+import { pkce } from '../harness/pkce.ts';
 import { signIn } from '../harness/platform.ts';
 import { postJson, send } from '../harness/requests.ts';
-import type { AnnouncedClient } from './running-example.ts';
 import { serveExample } from './served-example.ts';
+import { authorizeUrl, clientOf } from './tokens.ts';
 
 const example = await serveExample();
 const { base_url: url, clients, users } = example.announced;
@@ -46,10 +45,6 @@ test('what is announced is all that scripts need', (t) => {
   );
 });
 
-function clientNamed(name: string): AnnouncedClient {
-  return clients.find((one) => one.name === name)!;
-}
-
 async function api(resource: string, token: unknown) {
   const { body } = await send(`${url}/api/v1/${resource}`, {
     headers: { authorization: `Bearer ${String(token)}` },
@@ -57,15 +52,8 @@ async function api(resource: string, token: unknown) {
   return body as { data: Record<string, unknown>[] & Record<string, unknown> };
 }
 
-function authorizeUrl({ client_id: id, redirect_uris: uris }: AnnouncedClient, parameters: object): URL {
-  const asked = new URL('/oauth/authorize', url);
-  const needed = { client_id: id, redirect_uri: uris[0]!, response_type: 'code' };
-  asked.search = String(new URLSearchParams({ ...needed, ...parameters }));
-  return asked;
-}
-
 test('client credentials: a token, no refresh token, and the schools', async (t) => {
-  const { client_id, client_secret } = clientNamed('Nightly import');
+  const { client_id, client_secret } = clientOf(example.announced, 'Nightly import');
   const request = { grant_type: 'client_credentials', client_id, client_secret, scope: '' };
   const { body, status } = await postJson(`${url}/oauth/token`, request);
   t.is(status, 200);
@@ -75,11 +63,10 @@ test('client credentials: a token, no refresh token, and the schools', async (t)
 });
 
 test('the public app redeems its code with PKCE and without a secret', async (t) => {
-  const app = clientNamed('Browser app');
-  const verifier = 'a-code-verifier-has-at-least-43-characters-in-it';
-  const challenge = createHash('sha256').update(verifier).digest('base64url');
+  const app = clientOf(example.announced, 'Browser app');
+  const { parameters, verifier } = pkce();
   const browser = new Browser();
-  const asked = authorizeUrl(app, { code_challenge: challenge, code_challenge_method: 'S256' });
+  const asked = authorizeUrl(example.announced, app, parameters);
   const consent = await signIn(browser, await browser.open(asked), ada!.login, ada!.password);
   const back = await browser.follow(await browser.submit(consent, 'Authorize'));
   const { body, status } = await postJson(`${url}/oauth/token`, {
@@ -95,7 +82,7 @@ test('the public app redeems its code with PKCE and without a secret', async (t)
 });
 
 test('a developer gives an app a key, and openid-client authenticates with it', async (t) => {
-  const { client_id: id } = clientNamed('Status monitor');
+  const { client_id: id } = clientOf(example.announced, 'Status monitor');
   const { privateKey, publicJwk } = await makeKeyPair('key-1', 'Ed25519');
   const browser = new Browser();
   await signIn(browser, await browser.open(`${url}/oauth/login`), ada!.login, ada!.password);
@@ -141,7 +128,10 @@ test('the metrics are served on this machine only', async (t) => {
 });
 
 test('the pages are in the language of the browser, and so are the names of the scopes', async (t) => {
-  const asked = authorizeUrl(clientNamed('Command line'), { scope: 'schools:read', ui_locales: 'de' });
+  const asked = authorizeUrl(example.announced, clientOf(example.announced, 'Command line'), {
+    scope: 'schools:read',
+    ui_locales: 'de',
+  });
   const browser = new Browser();
   const login = await browser.open(asked);
   const { login: name, password } = ada!;

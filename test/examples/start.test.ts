@@ -13,7 +13,7 @@ import { createLetters } from '../../examples/server/letters/letters.ts';
 import { readSettings } from '../../examples/server/settings.ts';
 import { runExample, startExample, temporaryDirectory } from './running-example.ts';
 
-test('every printed command works when pasted into bash; later starts print how to get new secrets', async (t) => {
+test('every printed command works when pasted into bash; SIGTERM ends the process in order; later starts print how to get new secrets', async (t) => {
   await using directory = await temporaryDirectory();
   await using example = await startExample({ dataDirectory: directory.path });
   // It is no terminal.

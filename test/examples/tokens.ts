@@ -1,4 +1,5 @@
 import { Browser } from '../harness/browser.ts';
+import { signIn } from '../harness/platform.ts';
 import { postJson } from '../harness/requests.ts';
 import type { Announced, AnnouncedClient } from './running-example.ts';
 
@@ -14,22 +15,28 @@ export async function clientToken(announced: Announced, name: string, resource?:
 /** An access token for one of the example's users, requested with the real pages. */
 export async function userToken(announced: Announced, login: string): Promise<string> {
   const app = clientOf(announced, 'Command line');
-  const redirectUri = app.redirect_uris[0]!;
-  const url = new URL('/oauth/authorize', announced.base_url);
-  url.search = String(
-    new URLSearchParams({ client_id: app.client_id, redirect_uri: redirectUri, response_type: 'code' }),
-  );
   const browser = new Browser();
   const { password } = announced.users.find((user) => user.login === login)!;
-  let page = await browser.open(url);
-  page = await browser.follow(await browser.submit(page, 'Sign in', { login, password }));
-  page = await browser.follow(await browser.submit(page, 'Authorize'));
+  const consent = await signIn(browser, await browser.open(authorizeUrl(announced, app)), login, password);
+  const page = await browser.follow(await browser.submit(consent, 'Authorize'));
   return tokenOf(announced, {
     grant_type: 'authorization_code',
     ...credentials(announced, app.name),
-    redirect_uri: redirectUri,
+    redirect_uri: app.redirect_uris[0]!,
     code: page.url.searchParams.get('code')!,
   });
+}
+
+/** The URL of an authorization request of one of the example's apps. */
+export function authorizeUrl(
+  announced: Announced,
+  { client_id: id, redirect_uris: uris }: AnnouncedClient,
+  parameters: Readonly<Record<string, string>> = {},
+): URL {
+  const url = new URL('/oauth/authorize', announced.base_url);
+  const needed = { client_id: id, redirect_uri: uris[0]!, response_type: 'code' };
+  url.search = String(new URLSearchParams({ ...needed, ...parameters }));
+  return url;
 }
 
 async function tokenOf(announced: Announced, parameters: Record<string, string>): Promise<string> {
@@ -43,6 +50,6 @@ function credentials(announced: Announced, name: string): { client_id: string; c
   return { client_id, client_secret };
 }
 
-function clientOf(announced: Announced, name: string): AnnouncedClient {
+export function clientOf(announced: Announced, name: string): AnnouncedClient {
   return announced.clients.find((client) => client.name === name)!;
 }

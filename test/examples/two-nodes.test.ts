@@ -6,13 +6,15 @@ import type { ExecutionContext } from 'ava';
 import { createBalancer, createNode } from '../../examples/two-nodes.ts';
 import { postgresql } from '../adapters/databases.ts';
 import { authorize, listenerOf, platformOf } from '../harness/platform.ts';
-import type { Platform } from '../harness/platform.ts';
+import type { RunningServer } from '../harness/platform.ts';
 import { serve } from '../harness/serve.ts';
 import { clientToken, exchangeCode } from '../harness/tokens.ts';
 import { until } from '../harness/until.ts';
 
 /** Two nodes that start at once on an empty database behind a balancer, until the test ends. */
-async function startNodes(t: ExecutionContext): Promise<{ balanced: Platform; nodes: readonly Platform[] }> {
+async function startNodes(
+  t: ExecutionContext,
+): Promise<{ balanced: RunningServer; nodes: readonly RunningServer[] }> {
   const database = await postgresql.empty();
   const ports: number[] = [];
   const balancer = createBalancer(ports).listen(0, '127.0.0.1');
@@ -23,7 +25,7 @@ async function startNodes(t: ExecutionContext): Promise<{ balanced: Platform; no
   });
   const issuer = `http://127.0.0.1:${(balancer.address() as AddressInfo).port}`;
   const settings = { issuer, database, keyEncryptionKey: 'a key that is in no database, for tests' };
-  const nodes: Platform[] = [];
+  const nodes: RunningServer[] = [];
   for (const { app, auth } of await Promise.all([createNode(settings), createNode(settings)])) {
     const served = await serve(() => listenerOf(app));
     t.teardown(async () => {
@@ -31,9 +33,9 @@ async function startNodes(t: ExecutionContext): Promise<{ balanced: Platform; no
       await auth.close();
     });
     ports.push(Number(new URL(served.origin).port));
-    nodes.push(platformOf(auth as never, { origin: served.origin, path: '' }) as Platform);
+    nodes.push(platformOf(auth as never, { origin: served.origin, path: '' }));
   }
-  const balanced = platformOf(nodes[0]!.auth, { origin: issuer, path: '' }) as Platform;
+  const balanced = platformOf(nodes[0]!.auth, { origin: issuer, path: '' });
   return { balanced, nodes };
 }
 

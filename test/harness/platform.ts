@@ -105,6 +105,9 @@ export interface Platform extends AsyncDisposable {
   ): Promise<{ status: number; headers: Headers; body: Record<string, unknown> }>;
 }
 
+/** A server that tests use, whoever has started it. */
+export type RunningServer = Omit<Platform, 'users' | 'logger' | typeof Symbol.asyncDispose>;
+
 export interface RegisteredApp {
   readonly client: Client;
   readonly secret: string;
@@ -183,7 +186,7 @@ export function platformOf(
     path,
     reach = (url) => url,
   }: { origin: string; path: string; reach?: Mounting['reach'] | undefined },
-): Omit<Platform, 'users' | 'logger' | typeof Symbol.asyncDispose> {
+): RunningServer {
   const url = (below: string): URL => new URL(origin + path + below);
 
   async function register(fields: Parameters<AuthServer['clients']['create']>[0]): Promise<RegisteredApp> {
@@ -231,7 +234,7 @@ export function platformOf(
 }
 
 export function authorizeUrl(
-  platform: Platform,
+  platform: Pick<Platform, 'url'>,
   app: RegisteredApp,
   parameters: Record<string, string> = {},
 ): URL {
@@ -261,7 +264,7 @@ export async function signIn(
 
 /** Takes a user through login and consent, and returns the parameters that the app receives at its redirect URI. */
 export async function authorize(
-  platform: Platform,
+  platform: Pick<Platform, 'reach' | 'url'>,
   app: RegisteredApp,
   {
     browser = new Browser(platform.reach),
@@ -280,7 +283,7 @@ export async function authorize(
 
 /** The whole authorization code flow; returns the token response. */
 export async function runCodeFlow(
-  platform: Platform,
+  platform: Pick<Platform, 'reach' | 'token' | 'url'>,
   app: RegisteredApp,
   options: Parameters<typeof authorize>[2] = {},
 ): Promise<TokenAnswer> {

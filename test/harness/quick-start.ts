@@ -1,5 +1,13 @@
 import { execFile, spawn } from 'node:child_process';
-import { mkdirSync, mkdtempSync, readFileSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  readdirSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -19,9 +27,10 @@ function quickStart(): string {
   return block;
 }
 
-/** Makes a project with the package and its dependencies installed, in a new folder. */
+/** Makes a project with the package and its dependencies installed, in a new folder, which is removed when the process exits. */
 export function makeProject(): string {
   const folder = mkdtempSync(join(tmpdir(), 'gatehouse-project-'));
+  process.once('exit', () => rmSync(folder, { recursive: true, force: true }));
   mkdirSync(join(folder, 'node_modules'));
   for (const name of readdirSync(join(ROOT, 'node_modules')))
     symlinkSync(join(ROOT, 'node_modules', name), join(folder, 'node_modules', name));

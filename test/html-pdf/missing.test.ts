@@ -27,9 +27,9 @@ inBrowser('files that a document names and does not get are told, without what m
   // Of a document that names any number of files, twenty are told.
   const many = Array.from({ length: 200 }, (_, number) => `<img src="${number}.png">`);
   await pdf.convert(`<title>T</title>${many.join('')}`);
-  const [files, first] = missingFiles(pdf);
+  const [files, ofMany] = missingFiles(pdf);
   t.deepEqual(files, ['crest of hill.png', 'https://cdn.example/seal.png', 'paper.png', 'print.css']);
-  t.is(first?.length, 20);
+  t.is(ofMany?.length, 20);
 
   const html = `<title>T</title><p>Outer<iframe srcdoc="<p>Inner<img src='https://cdn.example/seal.png'>"></iframe>`;
   t.deepEqual((await pdfText(await pdf.convert(html))).split(/\s+/).toSorted(), ['Inner', 'Outer']);

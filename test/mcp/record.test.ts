@@ -5,7 +5,6 @@ import test from 'ava';
 import { Browser } from '../harness/browser.ts';
 import { pkce } from '../harness/pkce.ts';
 import { authorize, platformOf } from '../harness/platform.ts';
-import type { Platform } from '../harness/platform.ts';
 import { postJson } from '../harness/requests.ts';
 import { callTool, startAgentServer } from './agents.ts';
 
@@ -75,7 +74,7 @@ test('a repeated call is recorded once, and a run of the API is not a call of a 
 test('the user sees on the page of connected apps which tools an agent has called, and disconnects it', async (t) => {
   const server = await startAgentServer(t);
   const browser = new Browser();
-  const platform = platformOf(server.auth as never, { origin: server.origin, path: '' }) as Platform;
+  const platform = platformOf(server.auth as never, { origin: server.origin, path: '' });
   const client = (await server.auth.clients.find(server.clientId))!;
   await authorize(
     platform,

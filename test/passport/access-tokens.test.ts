@@ -67,12 +67,12 @@ test('no other token is taken for one of Passport, and these are accepted nowher
   t.is(await code(signPassport({ ...claims, aud: service.client.id })), 'token_invalid');
 
   const headers = { authorization: `Bearer ${accessToken}` };
-  for (const [path, status, code] of [
+  for (const [path, status, refusal] of [
     ['/default', 200, undefined],
     ['/agents', 401, 'token_invalid'],
   ] as const) {
     const answer = await send(platform.url(path), { headers });
-    t.deepEqual([answer.status, answer.body?.['code']], [status, code], path);
+    t.deepEqual([answer.status, answer.body?.['code']], [status, refusal], path);
   }
 });
 

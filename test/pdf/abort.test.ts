@@ -71,7 +71,8 @@ for (const [when, moment] of Object.entries(MOMENTS)) {
     const error = await t.throwsAsync(call, { instanceOf: DOMException, name: 'AbortError' });
     t.is(error, gone.signal.reason);
     if (requests === 1) await closed.promise;
-    t.is(service.received.length, requests ?? service.received.length);
+    if (requests === undefined) t.true(service.received.length <= 1);
+    else t.is(service.received.length, requests);
   });
 }
 

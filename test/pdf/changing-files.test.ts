@@ -1,6 +1,15 @@
 import { existsSync, openAsBlob } from 'node:fs';
-import { appendFile, mkdtemp, readdir, readlink, rename, rm } from 'node:fs/promises';
-import { truncate, unlink, writeFile } from 'node:fs/promises';
+import {
+  appendFile,
+  mkdtemp,
+  readdir,
+  readlink,
+  rename,
+  rm,
+  truncate,
+  unlink,
+  writeFile,
+} from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 

@@ -31,8 +31,8 @@ test.after.always(async () => example[Symbol.asyncDispose]());
 async function connect(origin = baseUrl, person = { login, password }): Promise<Browser> {
   const own = new Browser();
   const start = await own.open(`${origin}/portal/connect`);
-  const page = await signIn(own, start, person.login, person.password);
-  if (page.heading.startsWith('Authorize')) await own.follow(await own.submit(page, 'Authorize'));
+  const consent = await signIn(own, start, person.login, person.password);
+  await own.follow(await own.submit(consent, 'Authorize'));
   return own;
 }
 

@@ -71,7 +71,8 @@ for (const [name, requests] of [
   ['onRequest', 0],
   ['onResponse', 1],
   ['onRetry', 1],
-  ['onUploadProgress', 1],
+  // It depends on when the connection is made.
+  ['onUploadProgress', undefined],
   ['onDownloadProgress', 2],
 ] as const) {
   test(`an error of ${name} ends the call and is its rejection`, async (t) => {
@@ -79,7 +80,7 @@ for (const [name, requests] of [
     const given = { [name]: fail };
     const [hooks, options] = name.endsWith('Progress') ? [{}, given] : [given, {}];
     t.is(await t.throwsAsync(clientOf(service, { hooks }).extract(PDF, options)), failure);
-    if (name === 'onUploadProgress') t.true(service.received.length <= 1);
+    if (requests === undefined) t.true(service.received.length <= 1);
     else t.is(service.received.length, requests);
   });
 }

@@ -66,8 +66,11 @@ test('--help prints the settings; a port in use and invalid settings are errors'
     code: 1,
     errors: `listen EADDRINUSE: address already in use 127.0.0.1:${port}. Stop the program that listens there, or choose another port: PORT=0 npm run pdf-service.\n`,
   });
+  t.deepEqual(await fail({ PORT: 'http' }), {
+    code: 1,
+    errors: 'PORT: give a whole number from 0 to 65535, not "http".\n',
+  });
   for (const [environment, message] of [
-    [{ PORT: 'http' }, 'PORT: give a whole number from 0 to 65535, not "http".'],
     [{ PDF_FETCH_URLS: 'yes' }, 'PDF_FETCH_URLS: give off, public or any.'],
     [{ PDF_WORKERS: '0' }, 'PDF_WORKERS: give a whole number from 1 to 64, not "0".'],
   ] as const)
