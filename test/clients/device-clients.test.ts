@@ -2,7 +2,8 @@ import test from 'ava';
 import { memoryStorage } from 'koa-gatehouse/adapters/memory';
 import * as openid from 'openid-client';
 
-import { answer, registerDevice, signedIn, startDevicePlatform } from '../devices/device.ts';
+import { answer, registerDevice, startDevicePlatform } from '../devices/device.ts';
+import { signedIn } from '../harness/platform.ts';
 import type { Platform, RegisteredApp } from '../harness/platform.ts';
 import { around } from '../harness/storage.ts';
 import { SERVERS } from './servers.ts';

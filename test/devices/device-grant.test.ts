@@ -2,7 +2,7 @@ import test from 'ava';
 
 import { Browser } from '../harness/browser.ts';
 import { passTime } from '../harness/clock.ts';
-import { signIn } from '../harness/platform.ts';
+import { signIn, signedIn } from '../harness/platform.ts';
 import { postJson } from '../harness/requests.ts';
 import { asClient, exchangeRefreshToken, requestClientToken } from '../harness/tokens.ts';
 import {
@@ -15,7 +15,6 @@ import {
   pollLater,
   registerDevice,
   requestCode,
-  signedIn,
   startDevicePlatform,
 } from './device.ts';
 

@@ -2,6 +2,7 @@ import test from 'ava';
 
 import { Browser } from '../harness/browser.ts';
 import { passTime } from '../harness/clock.ts';
+import { signedIn } from '../harness/platform.ts';
 import type { Platform } from '../harness/platform.ts';
 import {
   answer,
@@ -11,7 +12,6 @@ import {
   poll,
   registerDevice,
   requestCode,
-  signedIn,
   startDevicePlatform,
 } from './device.ts';
 
@@ -119,7 +119,7 @@ test.serial('the form for the code may lead to a login page of the host', async 
   t.is(location?.searchParams.get('return_to'), own.url('/oauth/device?user_code=WDJB-MJHT').href);
 });
 
-test.serial('the page of one user does not answer for another who has signed in since', async (t) => {
+test.serial('the page of a user answers neither for another user nor after a logout', async (t) => {
   const ann = await signedIn(platform);
   const bob = await signedIn(platform, 'bob@school.example', 'battery staple');
   const { device_code: code, user_code: userCode } = await beginOn(platform, app);

@@ -4,6 +4,7 @@ import { contentsOf } from '../adapters/contents.ts';
 import { onEachDatabaseInSeries } from '../adapters/databases.ts';
 import type { Browser } from '../harness/browser.ts';
 import { passTime } from '../harness/clock.ts';
+import { signedIn } from '../harness/platform.ts';
 import type { Platform, RegisteredApp } from '../harness/platform.ts';
 import { pausable } from '../harness/storage.ts';
 import type { PausableStorage } from '../harness/storage.ts';
@@ -15,7 +16,6 @@ import {
   poll,
   pollLater,
   registerDevice,
-  signedIn,
   startDevicePlatform,
 } from './device.ts';
 
@@ -183,7 +183,7 @@ onEachDatabaseInSeries(
 );
 
 onEachDatabaseInSeries(
-  'a logout wins against an approval under way, and auth.revoke({ client }) against one that begins after it',
+  'a logout wins against an approval under way, and a request from before auth.revoke({ client }) cannot be approved',
   async (t, _, address) => {
     await using nodes = await startNodes(address);
     const { here, there } = nodes;

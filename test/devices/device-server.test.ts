@@ -7,7 +7,7 @@ import Koa from 'koa';
 
 import { Browser } from '../harness/browser.ts';
 import { passTime } from '../harness/clock.ts';
-import { listenerOf, startPlatform } from '../harness/platform.ts';
+import { listenerOf, signedIn, startPlatform } from '../harness/platform.ts';
 import { postForm, send } from '../harness/requests.ts';
 import { around } from '../harness/storage.ts';
 import { exchangeRefreshToken } from '../harness/tokens.ts';
@@ -21,7 +21,6 @@ import {
   pollLater,
   registerDevice,
   requestCode,
-  signedIn,
   startDevicePlatform,
 } from './device.ts';
 
@@ -227,7 +226,7 @@ test.serial(
 );
 
 test.serial(
-  'a code that was begun before the cookie keys changed can still be entered, of the platform itself too',
+  'a code from before the cookie keys changed can still be entered, and a device of the platform itself is asked about too',
   async (t) => {
     const [old, recent] = ['a'.repeat(32), 'b'.repeat(32)];
     const storage = memoryStorage();

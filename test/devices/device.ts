@@ -1,7 +1,7 @@
 import { Browser } from '../harness/browser.ts';
 import type { Page } from '../harness/browser.ts';
 import { passTime } from '../harness/clock.ts';
-import { signIn, startPlatform } from '../harness/platform.ts';
+import { startPlatform } from '../harness/platform.ts';
 import type { Platform, RegisteredApp } from '../harness/platform.ts';
 import { postForm } from '../harness/requests.ts';
 import type { Answer } from '../harness/requests.ts';
@@ -92,13 +92,6 @@ export async function pollLater(...given: Parameters<typeof poll>): Promise<Answ
 /** Status and error of a response. */
 export function errorOf({ body, status }: Answer): readonly [number, unknown] {
   return [status, body?.['error']];
-}
-
-/** A browser in which a user has signed in. */
-export async function signedIn(platform: Platform, person?: string, password?: string): Promise<Browser> {
-  const browser = new Browser(platform.reach);
-  await signIn(browser, await browser.open(platform.url('/oauth/login')), person, password);
-  return browser;
 }
 
 /** Enters a code on the page. Resolves to the page that asks for an answer, or to the form with a problem. */

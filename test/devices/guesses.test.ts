@@ -3,6 +3,7 @@ import { memoryStorage } from 'koa-gatehouse/adapters/memory';
 
 import { Browser } from '../harness/browser.ts';
 import { passTime } from '../harness/clock.ts';
+import { signedIn } from '../harness/platform.ts';
 import type { Platform } from '../harness/platform.ts';
 import { around } from '../harness/storage.ts';
 import {
@@ -13,7 +14,6 @@ import {
   poll,
   registerDevice,
   requestCode,
-  signedIn,
   startDevicePlatform,
 } from './device.ts';
 

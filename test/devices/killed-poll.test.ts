@@ -2,16 +2,8 @@ import { knexStorage } from 'koa-gatehouse/adapters/knex';
 
 import { onEachDatabaseInSeries } from '../adapters/databases.ts';
 import { startProcess } from '../oidc/nodes.ts';
-import {
-  answer,
-  beginOn,
-  errorOf,
-  poll,
-  pollLater,
-  registerDevice,
-  signedIn,
-  startDevicePlatform,
-} from './device.ts';
+import { signedIn } from '../harness/platform.ts';
+import { answer, beginOn, errorOf, poll, pollLater, registerDevice, startDevicePlatform } from './device.ts';
 import { exchangeRefreshToken } from '../harness/tokens.ts';
 
 // The clock of the killed node is not set ahead, so all tests of this file together may pass less than `tokens.refreshGrace`.

@@ -5,7 +5,8 @@ import { createInterface } from 'node:readline';
 import test from 'ava';
 
 import { nameOf, signIn } from '../../examples/device.ts';
-import { answer, registerDevice, signedIn, startDevicePlatform } from '../devices/device.ts';
+import { signedIn } from '../harness/platform.ts';
+import { answer, registerDevice, startDevicePlatform } from '../devices/device.ts';
 
 const deviceAuthorization = { interval: '1 second' } as const;
 const LINE = /^Open (\S+) and enter the code (\S+)$/;

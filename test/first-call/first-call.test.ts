@@ -7,10 +7,10 @@ import { openArea } from '../account/area.ts';
 import type { Area } from '../account/area.ts';
 import { passwordOf } from '../account/developers.ts';
 import type { DeveloperPlatform } from '../account/developers.ts';
-import { answer, signedIn } from '../devices/device.ts';
+import { answer } from '../devices/device.ts';
 import { Browser } from '../harness/browser.ts';
 import { assertionParameters, makeKeyPair } from '../harness/client-keys.ts';
-import { signIn } from '../harness/platform.ts';
+import { signIn, signedIn } from '../harness/platform.ts';
 import { cannotRun, linesIn, runLines } from './copied-lines.ts';
 import type { Language, Person } from './copied-lines.ts';
 

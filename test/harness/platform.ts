@@ -262,6 +262,22 @@ export async function signIn(
   return browser.follow(await browser.submit(page, 'Sign in', { login: person, password }));
 }
 
+/** A browser in which a user has signed in. */
+export async function signedIn(
+  platform: Pick<Platform, 'reach' | 'url'>,
+  person?: string,
+  password?: string,
+  browser: Browser = new Browser(platform.reach),
+): Promise<Browser> {
+  await signIn(browser, await browser.open(platform.url('/oauth/login')), person, password);
+  return browser;
+}
+
+/** Whether a browser was redirected to an app with a code. */
+export function hasCode({ location }: Page): boolean {
+  return location?.searchParams.has('code') === true;
+}
+
 /** Takes a user through login and consent, and returns the parameters that the app receives at its redirect URI. */
 export async function authorize(
   platform: Pick<Platform, 'reach' | 'url'>,

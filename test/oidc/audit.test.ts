@@ -240,6 +240,17 @@ test('after an error of the storage the reason names the request id of the log l
   t.like(records[0], { error: 'server_error', reason: `the server failed; see ${id} in its log` });
 });
 
+test('with retention.audit: 0 nothing is stored, and listeners are called', async (t) => {
+  const storage = memoryStorage();
+  await using own = await startPlatform({ storage, retention: { audit: 0 } });
+  const types: string[] = [];
+  own.auth.events.on('*', ({ type }) => types.push(type));
+  await own.registerService();
+  t.deepEqual(types, ['client_created', 'secret_added']);
+  await own.auth.audit.flush();
+  t.deepEqual(await storage.audit.list({}), []);
+});
+
 // Sets the clock ahead.
 test.serial('events are pruned after auditRetention', async (t) => {
   await using own = await startPlatform({ retention: { audit: '10 days' } });

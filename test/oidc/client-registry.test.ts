@@ -246,6 +246,13 @@ onEachDatabase('concurrent updates of one client are all saved', async (t, _data
     ownerId: 'ann',
     disabled: true,
   });
+  const updates = await own.auth.audit.list({ clientId: client.id, types: ['client_updated'] });
+  const fields = updates.flatMap((update) => ('fields' in update ? update.fields : []));
+  t.deepEqual(
+    fields.toSorted(),
+    ['firstParty', 'name', 'ownerId', 'redirectUris', 'scopes'],
+    'each update records what it has changed itself',
+  );
 });
 
 test('a client that was deleted is recorded once as deleted, although the storage reported an error', async (t) => {

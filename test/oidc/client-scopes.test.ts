@@ -4,21 +4,14 @@ import { decodeJwt } from 'jose';
 import { memoryStorage } from 'koa-gatehouse/adapters/memory';
 
 import { Browser } from '../harness/browser.ts';
-import { authorizeUrl, runCodeFlow, signIn, startPlatform } from '../harness/platform.ts';
+import { authorizeUrl, runCodeFlow, signedIn, startPlatform } from '../harness/platform.ts';
 import type { Platform, RegisteredApp } from '../harness/platform.ts';
 import { postForm } from '../harness/requests.ts';
 import { asClient, exchangeRefreshToken, requestClientToken } from '../harness/tokens.ts';
 
 /** A browser of a registrar, with the permissions to view and edit schools. */
 async function asCleo(platform: Platform): Promise<Browser> {
-  const browser = new Browser();
-  await signIn(
-    browser,
-    await browser.open(platform.url('/oauth/login')),
-    'cleo@school.example',
-    'open sesame',
-  );
-  return browser;
+  return signedIn(platform, 'cleo@school.example', 'open sesame');
 }
 
 async function service(platform: Platform, scopes: readonly string[] | undefined): Promise<RegisteredApp> {

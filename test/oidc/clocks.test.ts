@@ -74,7 +74,7 @@ for (const offset of [DIFFERENCE, -DIFFERENCE]) {
   );
 
   onEachDatabase(
-    `a code of a node with ${clock} is valid for a minute, on both nodes, and pruned after it`,
+    `a code of a node with ${clock} is valid for a minute, on both nodes, also when the other one prunes`,
     async (t, kind, address) => {
       const { here, there, app, database } = await twoNodes(t, kind, address);
       const code = async (): Promise<string> =>

@@ -32,7 +32,6 @@ async function openAs(
   return page.heading === 'Sign in' ? signIn(browser, page, person, password) : page;
 }
 
-const LOGOUT = `${platform.origin}/oauth/logout`;
 const BOB = { person: 'bob@school.example', password: 'battery staple' };
 
 test('the page shows the client, the scopes, the user and the redirect host', async (t) => {
@@ -200,23 +199,3 @@ test('"Not you?" asks for a login, and then asks the new user for consent', asyn
   t.truthy(end.location?.searchParams.get('code'));
   t.is(await storage.consents.find('2', app.client.id), undefined);
 });
-
-for (const [title, end] of [
-  ['a logout', async (browser: Browser) => browser.submit(await browser.open(LOGOUT), 'Sign out')],
-  [
-    'a login of another user',
-    async (browser: Browser) => openAs(await platform.registerApp(), { browser, ...BOB, prompt: 'login' }),
-  ],
-] as const) {
-  test(`a consent page cannot be answered after ${title}`, async (t) => {
-    const app = await platform.registerApp();
-    const browser = new Browser();
-    const page = await openAs(app, { browser });
-    await end(browser);
-    for (const button of ['Authorize', 'Deny', 'Not you?']) {
-      const { heading, status } = await browser.submit(page, button);
-      t.deepEqual([status, heading], [400, 'This sign-in is no longer open'], button);
-    }
-    for (const user of ['1', '2']) t.is(await storage.consents.find(user, app.client.id), undefined);
-  });
-}

@@ -104,6 +104,8 @@ for (const [title, [send, reason]] of Object.entries(INVALID_GRANT)) {
     t.like(body, { error: 'invalid_grant', error_description: 'grant request is invalid' });
     const [record] = await platform.auth.audit.list({ limit: 1 });
     t.like(record, { type: 'token_refused', error: 'invalid_grant', reason });
+    // Not whose code or refresh token it is.
+    if (reason === 'client mismatch') t.like(record, { clientId: other.client.id, userId: undefined });
   });
 }
 
@@ -158,17 +160,23 @@ const OTHERS: readonly (readonly [string, string, () => Promise<TokenAnswer>])[]
   ['invalid_target', ANOTHER_RESOURCE, async () => refreshNew({ resource: OTHER_API })],
 ];
 
+/** Where the record says more than the client is told. */
+const REASONS: Readonly<Record<string, string>> = {
+  invalid_client: 'invalid secret provided',
+  unauthorized_client: 'requested grant type is not allowed for this client',
+};
+
 test.serial('the other errors tell the client what is wrong', async (t) => {
   for (const [error, description, send] of OTHERS) {
     const { body, status } = await send();
     t.is(status, error === 'invalid_client' ? 401 : 400);
     t.like(body, { error, error_description: description });
     const [record] = await platform.auth.audit.list({ limit: 1 });
-    t.like(record, { type: 'token_refused', error });
+    t.like(record, { type: 'token_refused', error, reason: REASONS[error] ?? description });
   }
 });
 
-test('what differs from these by no mistake is accepted', async (t) => {
+test('the same requests without the mistake are accepted', async (t) => {
   const code = await codeFor();
   t.is((await exchangeCode(platform, app, code, WRONG_URI)).status, 400);
   for (const { body, status } of [

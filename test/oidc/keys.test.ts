@@ -1,5 +1,3 @@
-import { setTimeout as delay } from 'node:timers/promises';
-
 import { decodeJwt, decodeProtectedHeader, generateKeyPair, importJWK, SignJWT } from 'jose';
 import type { JWK } from 'jose';
 import test from 'ava';
@@ -175,7 +173,7 @@ test.serial(
     t.is((await platform.api('/identity', last)).status, 200);
 
     passTime(3);
-    while ((await publishedBy(platform)).length > 1) await delay(20);
+    await until(async () => (await publishedBy(platform)).length === 1);
     t.deepEqual(await publishedBy(platform), [key.id]);
     t.deepEqual(
       platform.auth.keys.list().map(({ id, status }) => [id, status]),

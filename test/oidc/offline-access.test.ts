@@ -2,9 +2,9 @@ import { decodeJwt } from 'jose';
 import test from 'ava';
 import type { ExecutionContext } from 'ava';
 
-import { answer, beginOn, poll, registerDevice, signedIn } from '../devices/device.ts';
+import { answer, beginOn, poll, registerDevice } from '../devices/device.ts';
 import { Browser } from '../harness/browser.ts';
-import { runCodeFlow, startPlatform } from '../harness/platform.ts';
+import { runCodeFlow, signedIn, startPlatform } from '../harness/platform.ts';
 import type { TokenAnswer } from '../harness/platform.ts';
 import { exchangeRefreshToken, requestClientToken } from '../harness/tokens.ts';
 

@@ -2,9 +2,16 @@ import test from 'ava';
 import { StorageError } from 'koa-gatehouse';
 import { memoryStorage } from 'koa-gatehouse/adapters/memory';
 
-import { answer, beginOn, enter, errorOf, poll, registerDevice, signedIn } from '../devices/device.ts';
+import { answer, beginOn, enter, errorOf, poll, registerDevice } from '../devices/device.ts';
 import type { Browser } from '../harness/browser.ts';
-import { authorize, authorizeUrl, people, runCodeFlow, startPlatform } from '../harness/platform.ts';
+import {
+  authorize,
+  authorizeUrl,
+  people,
+  runCodeFlow,
+  signedIn,
+  startPlatform,
+} from '../harness/platform.ts';
 import type { Person, RegisteredApp, TokenAnswer } from '../harness/platform.ts';
 import { postForm } from '../harness/requests.ts';
 import { around } from '../harness/storage.ts';

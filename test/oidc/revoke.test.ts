@@ -2,10 +2,9 @@ import { decodeJwt } from 'jose';
 import test from 'ava';
 import { memoryStorage } from 'koa-gatehouse/adapters/memory';
 
-import { signedIn } from '../devices/device.ts';
 import { Browser } from '../harness/browser.ts';
 import { passTime } from '../harness/clock.ts';
-import { authorize, authorizeUrl, startPlatform } from '../harness/platform.ts';
+import { authorize, authorizeUrl, signedIn, startPlatform } from '../harness/platform.ts';
 import type { Platform } from '../harness/platform.ts';
 import { clientToken, exchangeCode, exchangeRefreshToken, requestClientToken } from '../harness/tokens.ts';
 import { familiesOf } from './families.ts';

@@ -3,9 +3,8 @@ import test from 'ava';
 import type { AuthServerOptions, InteractionFlow } from 'koa-gatehouse';
 import { pages } from 'koa-gatehouse/interactions';
 
-import { signedIn } from '../devices/device.ts';
 import { Browser } from '../harness/browser.ts';
-import { authorize, authorizeUrl, signIn, startPlatform } from '../harness/platform.ts';
+import { authorize, authorizeUrl, signIn, signedIn, startPlatform } from '../harness/platform.ts';
 import type { Person, Platform } from '../harness/platform.ts';
 
 type Step = (ctx: Context, flow: InteractionFlow) => Promise<string | undefined>;
