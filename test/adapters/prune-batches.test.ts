@@ -4,9 +4,10 @@ import knex from 'knex';
 import type { Knex } from 'knex';
 import { knexStorage } from 'koa-gatehouse/adapters/knex';
 
-import { NOW } from '../../lib/testing/storage/rows.ts';
+import { aKey, aSession, NOW } from '../../lib/testing/storage/rows.ts';
 import { mariadb, onEachDatabase, postgresql } from './databases.ts';
 import type { TestDatabase } from './databases.ts';
+import { hostKnex, openStorage } from './host-knex.ts';
 import { SERIES } from './operations.ts';
 import { watchedKnex } from './watched-knex.ts';
 
@@ -89,4 +90,22 @@ onEachDatabase(
     t.true(fiftieth! < 2 * second!, `${second} and ${fiftieth}`);
   },
   [postgresql, mariadb],
+);
+
+postgresql.register(
+  'prune() removes at most as many rows as its limit, whichever plan PostgreSQL chooses',
+  async (t) => {
+    const plans = ['hashjoin', 'mergejoin', 'hashagg', 'sort', 'material'];
+    const settings = plans.map((name) => `set enable_${name} = off`).join('; ');
+    const host = hostKnex('pg', await postgresql.empty(), settings);
+    t.teardown(async () => host.destroy());
+    const storage = await openStorage(t, host);
+    for (let index = 0; index < 50; index += 1) {
+      await storage.sessions.insert(aSession({ id: `${index}`, uid: `${index}`, expiresAt: NOW - 1 }));
+      await storage.keys.insert(aKey({ id: `${index}`, generation: index, retiresAt: NOW - 1 }));
+    }
+    const removed: number[] = [];
+    for (let call = 0; call < 6; call += 1) removed.push(await storage.prune(NOW, 30));
+    t.deepEqual(removed, [30, 30, 30, 10, 0, 0]);
+  },
 );

@@ -15,6 +15,15 @@ export function selectExpired(
 }
 
 /**
+ * Deletes the rows whose keys a query finds. The query is materialized, because PostgreSQL may run a subquery once for each row
+ * of the table, each time with the next rows that fit into its limit.
+ */
+function deleteFound({ table, key }: Pick<RemovableRows, 'table' | 'key'>, keys: string): string {
+  const columns = key.join(', ');
+  return `with found as materialized (${keys}) delete from ${table} where (${columns}) in (select ${columns} from found)`;
+}
+
+/**
  * SQL as SQLite and PostgreSQL write it.
  *
  * @param options.greatest - the function that returns the greatest of its arguments
@@ -50,15 +59,13 @@ export function standardSql({
     },
     countsConflicts: true,
     async deleteSome(statements, rows, limit) {
-      const { key, table, values } = rows;
-      const sql = `delete from ${table} where (${key.join(', ')}) in (${selectKeys(rows)}${forUpdate})`;
-      return statements.run(sql, [...values, limit]);
+      return statements.run(deleteFound(rows, `${selectKeys(rows)}${forUpdate}`), [...rows.values, limit]);
     },
     async deleteExpired(database, rows, limit) {
-      const { table, key, column, from, before } = rows;
+      const { key, column, from, before } = rows;
       const unlocked = forUpdate && `${forUpdate} skip locked`;
       const keys = `${selectExpired(key, rows, isFrom?.(rows))}${unlocked}`;
-      const sql = `delete from ${table} where (${key.join(', ')}) in (${keys}) returning ${column} as expiry`;
+      const sql = `${deleteFound(rows, keys)} returning ${column} as expiry`;
       const removed = await database.returning<{ expiry: number | string }>(sql, [from, before, limit]);
       return removed.map(({ expiry }) => Number(expiry));
     },
