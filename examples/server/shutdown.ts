@@ -43,14 +43,17 @@ export function gracefulStop(
     const busy = new Set(Array.from(responses, (response) => response.req.socket));
     for (const socket of sockets) if (!busy.has(socket)) socket.destroy();
     const limits = [
-      setTimeout(() => {
-        for (const { req } of responses) if (!req.complete) req.socket.destroy();
-      }, arriving),
+      // What has arrived while this thread was busy is read first.
+      setTimeout(() => setImmediate(endArriving, responses), arriving),
       setTimeout(() => server.closeAllConnections(), running),
     ];
     await closed;
     for (const limit of limits) clearTimeout(limit);
   };
+}
+
+function endArriving(responses: ReadonlySet<ServerResponse>): void {
+  for (const { req } of responses) if (!req.complete) req.socket.destroy();
 }
 
 /**
