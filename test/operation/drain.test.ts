@@ -82,7 +82,7 @@ test('clients with keep-alive connections move to another node during a drain, w
   });
   while (seen.length < 2 * CLIENTS) await delay(1);
 
-  const closing = draining.auth.close({ drain: '1 second', server: draining.server });
+  const closing = draining.auth.close({ drain: '5 seconds', server: draining.server });
   const probe = await send(new Agent(), { port: draining.port, path: '/readyz' });
   t.is(probe.status, 503);
   t.is(probe.body, '{"status":"fail","output":"closing"}');
