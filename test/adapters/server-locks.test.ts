@@ -1,5 +1,3 @@
-import { setTimeout as delay } from 'node:timers/promises';
-
 import type { ExecutionContext } from 'ava';
 import knex from 'knex';
 import type { Knex } from 'knex';
@@ -7,6 +5,7 @@ import { knexStorage } from 'koa-gatehouse/adapters/knex';
 
 import type { Storage } from '../../lib/contracts/index.ts';
 import { aCode, aGrant, aRefreshToken, aSession, HOUR, NOW } from '../../lib/testing/storage/rows.ts';
+import { until } from '../harness/until.ts';
 import { mariadb, onEachDatabase, postgresql } from './databases.ts';
 import type { TestDatabase } from './databases.ts';
 
@@ -56,14 +55,26 @@ const WAITING = {
     where db = database() and command = 'Query' and id <> connection_id()`,
 };
 
+async function countBy(other: Knex, sql: string): Promise<number> {
+  const answer = await other.raw(sql);
+  // Of PostgreSQL an object, of MariaDB an array.
+  const [row] = answer.rows ?? answer[0];
+  return Number(row.waiting);
+}
+
 /** Resolves when no statement waits for a lock any more; the locks are still held. */
 async function untilNothingWaits(other: Knex, { client }: TestDatabase): Promise<void> {
-  for (;;) {
-    const answer = await other.raw(client === 'pg' ? WAITING.pg : WAITING.mysql2);
-    const [row] = client === 'pg' ? answer.rows : answer[0];
-    if (Number(row.waiting) === 0) return;
-    await delay(50);
-  }
+  await until(async () => (await countBy(other, client === 'pg' ? WAITING.pg : WAITING.mysql2)) === 0);
+}
+
+const BLOCKED_ON_MARIADB = `
+  select count(*) as waiting from information_schema.innodb_trx
+  join information_schema.processlist on id = trx_mysql_thread_id
+  where db = database() and trx_state = 'LOCK WAIT'`;
+
+/** Resolves when a statement waits for a lock of a row. */
+async function untilBlocked(other: Knex, { client }: TestDatabase): Promise<void> {
+  await until(async () => (await countBy(other, client === 'pg' ? WAITING.pg : BLOCKED_ON_MARIADB)) > 0);
 }
 
 /** A transaction that is rolled back when the test ends. */
@@ -77,7 +88,7 @@ async function begin(t: ExecutionContext, other: Knex): Promise<Knex.Transaction
 
 onLockedServers(
   'a call that waits for a locked row or table rejects within the timeout, and is not executed later',
-  300,
+  1000,
   async (t, { storage, other }, database) => {
     const exchange = { successor: aRefreshToken(), sealedSuccessor: 'sealed' };
     const isPg = database.client === 'pg';
@@ -87,7 +98,7 @@ onLockedServers(
     const calls = await Promise.allSettled(
       Array.from({ length: 15 }, async () => storage.grants.redeem(aCode(), exchange)),
     );
-    t.true(performance.now() - startedAt < 5000);
+    t.true(performance.now() - startedAt < 12_000);
     for (const call of calls) {
       t.like(call, { status: 'rejected', reason: { code: 'ERR_STORAGE', status: 503 } });
     }
@@ -105,19 +116,43 @@ onLockedServers(
   },
 );
 
-onLockedServers('a transaction that a deadlock aborted is repeated', 5000, async (t, { storage, other }) => {
-  for (const id of ['a', 'b']) await storage.grants.insert(aGrant({ id }), aCode({ id, grantId: id }));
+/** Whether the storage was the victim of a deadlock with a transaction of another program, and what it revoked then. */
+async function deadlock(
+  t: ExecutionContext,
+  { storage, other }: Opened,
+  database: TestDatabase,
+  grants: readonly [string, string, string],
+): Promise<{ readonly isVictim: boolean; readonly revoked: readonly string[] }> {
+  for (const id of grants) await storage.grants.insert(aGrant({ id }), aCode({ id, grantId: id }));
   const transaction = await begin(t, other);
-  // The server aborts the transaction that has changed less, or the one that waited first.
+  const extend = async (ids: readonly string[]): Promise<unknown> =>
+    transaction('gatehouse_grants')
+      .whereIn('id', ids)
+      .update({ needed_until: NOW + 100 * HOUR });
+  // MariaDB aborts the transaction that has changed less.
   await transaction('gatehouse_credentials').update({ sealed_successor: 'much' });
-  await transaction('gatehouse_grants')
-    .where({ id: 'b' })
-    .update({ needed_until: NOW + 100 * HOUR });
+  await extend([grants[1]]);
   const revoking = storage.grants.revoke({ userId: 'ann', clientId: 'timetable' }, NOW);
-  await delay(200);
-  await transaction('gatehouse_grants')
-    .whereIn('id', ['a', aGrant().id])
-    .update({ needed_until: NOW + 100 * HOUR });
-  await transaction.commit();
-  t.deepEqual((await revoking).toSorted(), ['a', 'b', aGrant().id]);
+  await untilBlocked(other, database);
+  let isVictim = true;
+  try {
+    await extend([grants[0], grants[2]]);
+    await transaction.commit();
+  } catch (error) {
+    t.like(error, { code: database.client === 'pg' ? '40P01' : 'ER_LOCK_DEADLOCK' });
+    await transaction.rollback();
+    isVictim = false;
+  }
+  return { isVictim, revoked: await revoking };
+}
+
+onLockedServers('a transaction that a deadlock aborted is repeated', 20_000, async (t, opened, database) => {
+  t.deepEqual(await opened.storage.grants.revoke({ id: aGrant().id }, NOW), [aGrant().id]);
+  // PostgreSQL looks once for each statement, a second after its wait began, and aborts the first that finds the deadlock.
+  for (let attempt = 1; ; attempt += 1) {
+    const grants = [`${attempt} a`, `${attempt} b`, `${attempt} c`] as const;
+    const { isVictim, revoked } = await deadlock(t, opened, database, grants);
+    t.deepEqual(revoked.toSorted(), [...grants]);
+    if (isVictim) break;
+  }
 });
