@@ -10,7 +10,7 @@ import { openSchools, transact } from './schools.ts';
 onEachDatabase(
   'the changes of a transaction are committed when its work resolves, and not visible before',
   async (t, database, address) => {
-    const { storage, names } = await openSchools(t, database, address, { timeout: 200 });
+    const { storage, names } = await openSchools(t, database, address, { timeout: 1000 });
     const result = await transact(storage, async (transaction) => {
       await transaction('schools').insert({ name: 'Hill' });
       const nested = transaction.transaction(async (inner) => {
@@ -19,7 +19,7 @@ onEachDatabase(
       });
       await t.throwsAsync(nested);
       // A transaction may take longer than the timeout of a call.
-      await delay(300);
+      await delay(1100);
       await transaction('schools').insert({ name: 'Lake' });
       t.deepEqual(await names(), []);
       return transaction('schools').pluck('name').orderBy('name');
@@ -74,7 +74,7 @@ onEachDatabase(
   'if no connection becomes free in time, the transaction rejects and the work is not run',
   async (t, database, address) => {
     const host = connectHost(database.client, address, { min: 0, max: 1 });
-    const { storage, names } = await openSchools(t, database, address, { host, timeout: 100 });
+    const { storage, names } = await openSchools(t, database, address, { host, timeout: 1000 });
     let runs = 0;
     await transact(storage, async (transaction) => {
       const late = transact(storage, async () => {
@@ -82,7 +82,7 @@ onEachDatabase(
       });
       await t.throwsAsync(late, {
         code: 'ERR_STORAGE',
-        message: /^No database connection became free within 100 ms\./,
+        message: /^No database connection became free within 1000 ms\./,
       });
       await t.throwsAsync(storage.clients.insert(aClient(), []), { code: 'ERR_STORAGE' });
       await transaction('schools').insert({ name: 'Hill' });
