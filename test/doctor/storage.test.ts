@@ -91,7 +91,12 @@ test('a clock that differs by seconds is reported, and by half a minute is an er
     [-45_000, 'error', "The clock of the database is 45 s behind this machine's."],
     [45_000, 'error', "The clock of the database is 45 s ahead of this machine's."],
   ] as const) {
-    const found = await check(diagnosed(await storageWithKey(), { clock: Date.now() + offset }));
+    const clock = {
+      get clock() {
+        return Date.now() + offset;
+      },
+    };
+    const found = await check(diagnosed(await storageWithKey(), clock));
     t.deepEqual(
       found.map((one) => [one.code, one.severity, one.message]),
       severity ? [['clock_differs', severity, message]] : [],

@@ -59,7 +59,5 @@ postgresql.register('a revocation on one node takes effect on the other', async 
     Promise.all(nodes.map(async (node) => (await node.api('/schools', token)).status));
   t.deepEqual(await statuses(), [200, 200], 'both accept the token');
   await nodes[1]!.auth.revoke({ client: service.client.id });
-  const deadline = Date.now() + 5000;
-  await until(async () => (await statuses()).every((status) => status === 401) || Date.now() > deadline);
-  t.deepEqual(await statuses(), [401, 401]);
+  await until(async () => (await statuses()).every((status) => status === 401));
 });

@@ -134,7 +134,7 @@ test.serial('a URL that answers slowly costs five seconds, once a minute', async
   const before = performance.now();
   t.deepEqual(await Promise.all([ask(platform, id), ask(platform, id)]), [401, 401]);
   t.is(await ask(platform, id), 401);
-  t.true(performance.now() - before < 8000);
+  t.true(performance.now() - before < 10_000);
   t.is(site.requests.length, 1);
 });
 

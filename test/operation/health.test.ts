@@ -103,7 +103,7 @@ test('a storage that hangs is reported within a second, and asked once a second 
     t.deepEqual(other!.body, one!.body);
     t.is(live!.status, 200);
   }
-  t.true(performance.now() - since < 5000);
+  t.true(performance.now() - since < 10_000);
   t.is(callCount(), calls, 'not asked again while it hangs');
   hanging.resolve([]);
 });
