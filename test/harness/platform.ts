@@ -120,6 +120,7 @@ export interface TokenAnswer {
   readonly body: {
     access_token: string;
     refresh_token: string;
+    id_token?: string;
     token_type: string;
     expires_in: number;
     scope?: string;

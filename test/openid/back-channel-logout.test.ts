@@ -8,6 +8,7 @@ import { memoryStorage } from 'koa-gatehouse/adapters/memory';
 import { knexStorage } from 'koa-gatehouse/adapters/knex';
 
 import { onEachDatabase, sqlite } from '../adapters/databases.ts';
+import { openStorage } from '../adapters/host-knex.ts';
 import { Browser } from '../harness/browser.ts';
 import { passTime } from '../harness/clock.ts';
 import { authorize, authorizeUrl, runCodeFlow, signIn, startPlatform } from '../harness/platform.ts';
@@ -18,6 +19,7 @@ import { pausable } from '../harness/storage.ts';
 import { until } from '../harness/until.ts';
 import { asClient, exchangeCode, exchangeRefreshToken } from '../harness/tokens.ts';
 import { startProcess } from '../oidc/nodes.ts';
+import { OPENID } from './options.ts';
 import { confirm, startPublicApps } from './told-apps.ts';
 import type { Answer, Apps } from './told-apps.ts';
 
@@ -33,8 +35,7 @@ async function setUp(
   answer: Answer = confirm,
 ): Promise<Setup> {
   const apps = await startPublicApps(answer);
-  // A key of RSA takes longer to be made.
-  const platform = await startPlatform({ openid: { algorithm: 'ES256' }, ...given }, ON_LOOPBACK);
+  const platform = await startPlatform({ openid: OPENID, ...given }, ON_LOOPBACK);
   return {
     platform,
     apps,
@@ -61,7 +62,7 @@ async function signInAt(
   scope = 'openid',
 ) {
   const { body } = await runCodeFlow(platform, app, { browser, parameters: { scope } });
-  const { id_token: idToken } = body as unknown as { id_token?: string };
+  const { id_token: idToken } = body;
   const claims: JWTPayload = idToken === undefined ? {} : decodeJwt(idToken);
   return { ...body, claims };
 }
@@ -183,8 +184,7 @@ const ENDS: readonly [
 for (const [title, told, end] of ENDS) {
   test(`${title} is told to exactly the apps whose users it signs out, once`, async (t) => {
     const address = await sqlite.empty();
-    const storage = knexStorage(address);
-    t.teardown(async () => storage.close());
+    const storage = await openStorage(t, address);
     await using setup = await setUp({ storage });
     const { apps, platform, register } = setup;
     const [one, two, other] = [await register('one'), await register('two'), await register('other')];
@@ -251,8 +251,7 @@ test('a code that comes after the logout signs nobody in, and one for an API alo
 });
 
 onEachDatabase('a code that is being exchanged during the logout signs nobody in', async (t, _, address) => {
-  const { pause, storage } = pausable(knexStorage(address));
-  t.teardown(async () => storage.close());
+  const { pause, storage } = pausable(await openStorage(t, address));
   await using setup = await setUp({ storage });
   const { apps, platform, register } = setup;
   const app = await register('app');
@@ -338,8 +337,7 @@ test.serial(
 onEachDatabase(
   'a node that is killed when it has ended the session: another one tells the apps',
   async (t, _database, address) => {
-    const storage = knexStorage(address);
-    t.teardown(async () => storage.close());
+    const storage = await openStorage(t, address);
     await using setup = await setUp({ storage, openid: true });
     const { apps, platform, register } = setup;
     let origin = platform.origin;
@@ -365,7 +363,7 @@ onEachDatabase(
 );
 
 test('the metadata announce it with the option openid, and without there is none', async (t) => {
-  for (const openid of [{ algorithm: 'ES256' }, false] as const) {
+  for (const openid of [OPENID, false]) {
     await using platform = await startPlatform({ openid });
     const { body } = await send(platform.url('/.well-known/oauth-authorization-server'));
     for (const member of ['backchannel_logout_supported', 'backchannel_logout_session_supported'])

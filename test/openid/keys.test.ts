@@ -1,16 +1,17 @@
 import test from 'ava';
 import { createLocalJWKSet, decodeProtectedHeader, jwtVerify } from 'jose';
 import type { JSONWebKeySet } from 'jose';
-import { knexStorage } from 'koa-gatehouse/adapters/knex';
 
 import { gatehouseJson } from '../cli/gatehouse.ts';
 import { onEachDatabase } from '../adapters/databases.ts';
+import { openStorage } from '../adapters/host-knex.ts';
 import { temporaryFile } from '../adapters/temporary-file.ts';
 import { BrowserOfCluster, clusterOn } from '../harness/cluster.ts';
 import { runCodeFlow, startPlatform } from '../harness/platform.ts';
 import type { Platform, RegisteredApp } from '../harness/platform.ts';
 import { send } from '../harness/requests.ts';
 import { until } from '../harness/until.ts';
+import { OPENID } from './options.ts';
 
 async function publishedBy(node: Platform): Promise<JSONWebKeySet> {
   const { body } = await send(node.reach(node.url('/oauth/jwks')));
@@ -20,7 +21,7 @@ async function publishedBy(node: Platform): Promise<JSONWebKeySet> {
 /** Signs the user of a browser in at an app by a node, and verifies the ID token by the keys that the node publishes right then. */
 async function signInAt(node: Platform, app: RegisteredApp, browser: BrowserOfCluster): Promise<string> {
   const { body } = await runCodeFlow(node, app, { browser, parameters: { scope: 'openid' } });
-  const { id_token: idToken } = body as unknown as { id_token: string };
+  const idToken = body.id_token!;
   await verify(idToken, await publishedBy(node), app);
   return idToken;
 }
@@ -34,8 +35,7 @@ onEachDatabase(
   async (t, _database, address) => {
     const cluster = clusterOn(t, address);
     const nodes = await Promise.all(Array.from({ length: 2 }, async () => cluster.start({ openid: true })));
-    const storage = knexStorage(address);
-    t.teardown(async () => storage.close());
+    const storage = await openStorage(t, address);
     for (const use of ['token', 'id_token', 'cookie'] as const)
       t.is((await storage.keys.list(use)).length, 1, use);
     const app = await nodes[0]!.registerApp({ firstParty: true });
@@ -76,7 +76,7 @@ const uses = (keys: readonly { use: string; status: string }[]): string[] =>
 
 test('the keys of ID tokens are listed with their use, by a node and on the command line, and rotated there', async (t) => {
   const address = `sqlite:${temporaryFile()}`;
-  await using platform = await startPlatform({ openid: true, storage: knexStorage(address) });
+  await using platform = await startPlatform({ openid: true, storage: await openStorage(t, address) });
   t.deepEqual(uses(platform.auth.keys.list()), ['token active', 'id_token active']);
   const list = async () =>
     gatehouseJson<{ keys: { kid: string; use: string; status: string }[] }>('keys list', {
@@ -94,6 +94,6 @@ test('the keys of ID tokens are listed with their use, by a node and on the comm
     'id_token retired',
   ]);
   // Where one key signs both, it is listed once.
-  await using shared = await startPlatform({ openid: { algorithm: 'ES256' } });
+  await using shared = await startPlatform({ openid: OPENID });
   t.deepEqual(uses(shared.auth.keys.list()), ['token active']);
 });

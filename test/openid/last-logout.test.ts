@@ -11,9 +11,8 @@ import { until } from '../harness/until.ts';
 import { REPORTS } from '../account/area.ts';
 import { openDeveloperPlatform, passwordOf } from '../account/developers.ts';
 import type { DeveloperPlatform } from '../account/developers.ts';
+import { OPENID } from './options.ts';
 import { startPublicApps } from './told-apps.ts';
-
-const OPENID = { algorithm: 'ES256' } as const;
 
 /** Signs Ann in at the apps, out, and in again. */
 async function signInAndOut(platform: DeveloperPlatform, apps: readonly RegisteredApp[]): Promise<Browser> {

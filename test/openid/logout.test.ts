@@ -8,9 +8,8 @@ import type { Page } from '../harness/browser.ts';
 import { authorizeUrl, runCodeFlow, signIn, startPlatform } from '../harness/platform.ts';
 import type { Person, RegisteredApp } from '../harness/platform.ts';
 import { appOf, registered } from '../registration/apps.ts';
+import { OPENID } from './options.ts';
 
-/** A key of RSA takes longer to be made. */
-const OPENID = { algorithm: 'ES256' } as const;
 const BYE = 'https://reports.example/bye?from=acme';
 
 /** A platform with an app, and a browser in which users sign in to it and out of it. */
@@ -29,7 +28,7 @@ async function start(...[given, mounting]: Parameters<typeof startPlatform>) {
         parameters: { scope: 'openid' },
         ...options,
       });
-      return (body as unknown as { id_token: string }).id_token;
+      return body.id_token!;
     },
     /** Opens the URL by which an app signs its user out. */
     logOut: async (parameters: Record<string, string>, inBrowser = browser): Promise<Page> => {

@@ -9,9 +9,8 @@ import { Browser } from '../harness/browser.ts';
 import { pkce } from '../harness/pkce.ts';
 import { authorize, authorizeUrl, signIn, startPlatform } from '../harness/platform.ts';
 import { exchangeCode } from '../harness/tokens.ts';
+import { OPENID } from './options.ts';
 
-/** A key of RSA takes longer to be made. */
-const OPENID = { algorithm: 'ES256' } as const;
 const TWO_LANGUAGES = pages({ brand: { name: 'Acme Schools' }, language: ['en', 'de'] });
 
 const BOB = { person: 'bob@school.example', password: 'battery staple' };
@@ -24,7 +23,7 @@ async function start(...[given, mounting]: Parameters<typeof startPlatform>) {
   /** The claims of the ID token for a code, and the token itself. */
   async function claimsOf({ searchParams }: { searchParams: URLSearchParams }, of = app) {
     const { body } = await exchangeCode(platform, of, searchParams.get('code'));
-    const { id_token: raw } = body as unknown as { id_token: string };
+    const raw = body.id_token!;
     return { ...decodeJwt<{ auth_time: number; name?: string; sid: string }>(raw), raw };
   }
   const ask = async (parameters: Record<string, string>) =>

@@ -6,6 +6,7 @@ import { runCodeFlow } from '../harness/platform.ts';
 import { ON_LOOPBACK } from '../harness/public-server.ts';
 import { until } from '../harness/until.ts';
 import { appOf, manage, register, registered, startOpen } from '../registration/apps.ts';
+import { OPENID } from './options.ts';
 import { startPublicApps } from './told-apps.ts';
 
 const CALLBACK = 'https://agent.example/callback';
@@ -14,7 +15,7 @@ const LOGOUT = {
   backchannel_logout_uri: 'https://agent.example/logout',
 };
 const AGENT = { client_name: 'Agent', redirect_uris: [CALLBACK], scope: 'openid' };
-const OPEN = { openid: { algorithm: 'ES256' }, registration: { scopes: ['openid'] } } as const;
+const OPEN = { openid: OPENID, registration: { scopes: ['openid'] } } as const;
 
 test('an app registers where it is told of logouts, and changes it', async (t) => {
   const platform = await startOpen(t, OPEN);
@@ -107,9 +108,8 @@ test('an app that registered itself is told of a logout', async (t) => {
   });
   await browser.submit(await browser.open(platform.url('/oauth/logout')), 'Sign out');
   await until(() => site.received.length === 1);
-  const { id_token: idToken } = body as unknown as { id_token: string };
   t.like(decodeJwt(site.tokensOf('/logout')[0]!), {
     aud: registration.client_id,
-    sid: decodeJwt(idToken)['sid'] as string,
+    sid: decodeJwt(body.id_token!)['sid'] as string,
   });
 });

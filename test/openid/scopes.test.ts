@@ -7,12 +7,13 @@ import { authorizeUrl, people, runCodeFlow, signIn, startPlatform } from '../har
 import type { Platform, RegisteredApp, TokenAnswer } from '../harness/platform.ts';
 import { postForm, send } from '../harness/requests.ts';
 import { asClient, clientToken, exchangeRefreshToken, requestClientToken } from '../harness/tokens.ts';
+import { OPENID } from './options.ts';
 
 const MCP = 'https://platform.example/mcp';
 
 const OPTIONS = {
   openid: {
-    algorithm: 'ES256',
+    ...OPENID,
     scopes: { groups: { description: 'See your groups', claims: ['groups'] } },
     claims: () => ({ groups: ['staff'], email_verified: 1, nickname: 'Annie', iss: 'https://evil.example' }),
   },
@@ -36,7 +37,7 @@ async function tokensFor(
   app: RegisteredApp,
   scope: string,
   more: Record<string, string> = {},
-): Promise<TokenAnswer['body'] & { id_token?: string }> {
+): Promise<TokenAnswer['body']> {
   return (await runCodeFlow(platform, app, { parameters: { scope, ...more } })).body;
 }
 
@@ -177,7 +178,7 @@ test('email_verified is about the address that it comes with', async (t) => {
     [{}, { sub: '1', email: 'ann@school.example', email_verified: true }],
     [{ claims: () => ({ email: 'new@school.example' }) }, { sub: '1', email: 'new@school.example' }],
   ] as const) {
-    await using platform = await startPlatform({ users, openid: { algorithm: 'ES256', ...openid } });
+    await using platform = await startPlatform({ users, openid: { ...OPENID, ...openid } });
     const { access_token: token } = await tokensFor(platform, await platform.registerApp(), 'openid email');
     t.deepEqual((await userinfo(platform, token)).body, expected);
   }

@@ -1,8 +1,8 @@
 // Long: a thousand apps are told of logouts.
 import { decodeJwt } from 'jose';
-import { knexStorage } from 'koa-gatehouse/adapters/knex';
 
 import { onEachDatabase } from '../adapters/databases.ts';
+import { openStorage } from '../adapters/host-knex.ts';
 import { until } from '../harness/until.ts';
 import type { LogoutOutcome } from '../../lib/contracts/index.ts';
 import { signOut, startApps, startNode } from './told-apps.ts';
@@ -10,9 +10,7 @@ import { signOut, startApps, startNode } from './told-apps.ts';
 onEachDatabase(
   'a thousand apps are told by two nodes within five seconds, each once, while fifty do not answer',
   async (t, _database, address) => {
-    const storage = knexStorage(address);
-    t.teardown(async () => storage.close());
-    await storage.migrate();
+    const storage = await openStorage(t, address);
     await using apps = await startApps((path, response) => {
       if (!path.startsWith('/silent')) response.writeHead(204).end();
     });
