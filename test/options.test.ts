@@ -20,7 +20,7 @@ import { pages } from 'koa-gatehouse/interactions';
 import { onEachEmptyDatabase } from './adapters/databases.ts';
 import { schoolActions } from './api/school-actions.ts';
 import { temporaryFile } from './adapters/temporary-file.ts';
-import { connectHost } from './adapters/host-knex.ts';
+import { openHost, openStorage } from './adapters/host-knex.ts';
 import { clusterOn } from './harness/cluster.ts';
 import { runCodeFlow, gate, listenerOf, people, recordingLogger, startPlatform } from './harness/platform.ts';
 import { postJson, send } from './harness/requests.ts';
@@ -84,9 +84,10 @@ const BESIDE: Readonly<Record<string, object>> = {
 
 /** Options with a value at a place such as `clients.devices.lifetime`. */
 function optionsWith(place: string, value: unknown): object {
-  const [name = '', ...groups] = place.split('.').toReversed();
-  const given = { ...BESIDE[groups.toReversed().join('.')], [name]: value };
-  return groups.reduce<object>((inner, group) => ({ [group]: inner }), given);
+  const groups = place.split('.');
+  const name = groups.pop()!;
+  const given = { ...BESIDE[groups.join('.')], [name]: value };
+  return groups.reduceRight<object>((inner, group) => ({ [group]: inner }), given);
 }
 
 const DURATION = "give seconds, or a number and a unit such as '1 hour' or '30 days'; at least";
@@ -101,7 +102,22 @@ const WRONG_PAGES = ['/oauth/apps', '/OAuth/apps', '/.well-known', '/../oauth', 
 /** The option that the error names, the remedy, and values that are refused. */
 const wrongValues: readonly Refused[] = [
   ['nonsense', /^there is no such option; the options are issuer, users, storage, /, [1]],
-  ['Issuer', /^there is no such option; did you mean issuer\? The options are issuer, /, [1]],
+  ...[
+    ['Issuer', 'issuer'],
+    ['privateKeyJwt', 'clients.keys'],
+    ['deviceAuthorization', 'clients.devices'],
+    ['dynamicRegistration', 'clients.registration'],
+    ['keyEncryptionKey', 'secrets.keyEncryptionKey'],
+    ['loginUrl', 'login.url'],
+    ['maxBodyBytes', 'limits.bodyBytes'],
+    ['mountPath', 'paths.mount'],
+    ['refreshGarce', 'tokens.refreshGrace'],
+    ['signingAlgorithm', 'tokens.algorithm'],
+  ].map(([name = '', meant]): Refused => [
+    name,
+    new RegExp(`^there is no such option; did you mean ${meant}\\? The options are issuer, users, `),
+    [1],
+  ]),
   [
     'issuer',
     "give the server's base URL as a string, such as https://platform.example",
@@ -306,21 +322,6 @@ const wrongValues: readonly Refused[] = [
 
 /** Options of which the error names another than the one that was given, or a URL. */
 const mistakes: readonly Mistake[] = [
-  ...[
-    ['privateKeyJwt', 'clients.keys'],
-    ['deviceAuthorization', 'clients.devices'],
-    ['dynamicRegistration', 'clients.registration'],
-    ['keyEncryptionKey', 'secrets.keyEncryptionKey'],
-    ['loginUrl', 'login.url'],
-    ['maxBodyBytes', 'limits.bodyBytes'],
-    ['mountPath', 'paths.mount'],
-    ['refreshGarce', 'tokens.refreshGrace'],
-    ['signingAlgorithm', 'tokens.algorithm'],
-  ].map(([name = '', place]): Mistake => [
-    { [name]: 1 },
-    name,
-    new RegExp(`^there is no such option; did you mean ${place}\\? The options are issuer, users, `),
-  ]),
   ...['permission', 'permisions', 'Permissions'].map((name): Mistake => [
     { users: { ...methods, permissions: undefined, [name]: methods.permissions } },
     `users.${name}`,
@@ -660,6 +661,7 @@ onEachEmptyDatabase(
       const servers = await Promise.all(
         nodes.map((storage) => createAuthServer({ ...required(), storage, migrate: true })),
       );
+      t.teardown(async () => Promise.all(servers.map(async (server) => server.close())));
       t.deepEqual(await storages[0]!.pendingMigrations(), []);
       for (const { keys } of servers) t.true(keys.list().length > 0);
     }
@@ -667,21 +669,24 @@ onEachEmptyDatabase(
 );
 
 test('a server does not start if one migration is missing, or all of them', async (t) => {
-  const host = connectHost('better-sqlite3', `sqlite:${temporaryFile()}`);
-  t.teardown(async () => host.destroy());
+  const host = openHost(t, 'better-sqlite3', `sqlite:${temporaryFile()}`);
   const storage = knexStorage(host);
   const options = { ...required(), storage };
-  const { pending } = await t.throwsAsync(createAuthServer(options), { instanceOf: MigrationsPendingError });
-  t.true(pending.length > 3);
-  await storage.migrate();
-  for (const name of pending) {
-    await host('gatehouse_migrations').where({ name }).delete();
-    const error = await t.throwsAsync(createAuthServer(options), {
+  const isRefused = async (names: readonly string[]): Promise<void> => {
+    const { pending } = await t.throwsAsync(createAuthServer(options), {
       instanceOf: MigrationsPendingError,
       code: 'ERR_MIGRATIONS_PENDING',
-      message: `The database lacks 1 migration(s): ${name}. Run \`gatehouse migrate\` or \`await storage.migrate()\` before serving.`,
+      message: `The database lacks ${names.length} migration(s): ${names.join(', ')}. Run \`gatehouse migrate\` or \`await storage.migrate()\` before serving.`,
     });
-    t.deepEqual(error.pending, [name]);
+    t.deepEqual(pending, names);
+  };
+  const all = await storage.pendingMigrations();
+  t.true(all.length > 3);
+  await isRefused(all);
+  await storage.migrate();
+  for (const name of all) {
+    await host('gatehouse_migrations').where({ name }).delete();
+    await isRefused([name]);
     await host('gatehouse_migrations').insert({ name, applied_at: 1 });
   }
   await (await createAuthServer(options)).close();
@@ -710,16 +715,14 @@ test('tokens, refresh tokens and logins are valid after a restart', async (t) =>
 
 test('servers that start at once on an empty database share one signing key', async (t) => {
   const database = `sqlite:${temporaryFile()}`;
-  const storages = Array.from({ length: 4 }, () => knexStorage(database));
-  await storages[0]!.migrate();
+  const storages = await Array.fromAsync({ length: 4 }, async () => openStorage(t, database));
   const servers = await Promise.all(
     storages.map(async (storage) => createAuthServer({ ...required(), storage })),
   );
+  t.teardown(async () => Promise.all(servers.map(async (server) => server.close())));
   const kids = servers.map(({ keys }) => keys.list().map(({ id }) => id));
   t.is(kids[0]?.length, 1);
   for (const one of kids) t.deepEqual(one, kids[0]);
-  for (const server of servers) await server.close();
-  for (const storage of storages) await storage.close();
 });
 
 test('cookie keys in the storage are the same after a restart', async (t) => {

@@ -13,7 +13,7 @@ import type { Storage } from '../../lib/contracts/index.ts';
 import { ActionError } from '../../lib/errors.ts';
 import { onEachDatabase, sqlite } from '../adapters/databases.ts';
 import type { TestDatabase } from '../adapters/databases.ts';
-import { connectHost } from '../adapters/host-knex.ts';
+import { openHost } from '../adapters/host-knex.ts';
 import { around } from '../harness/storage.ts';
 import { serveApi } from './api.ts';
 import type { Api } from './api.ts';
@@ -46,8 +46,7 @@ async function serveSchools(
   address: string,
   wrap: (storage: Storage) => Storage = (storage) => storage,
 ): Promise<Schools> {
-  const database = connectHost(client, address);
-  t.teardown(async () => database.destroy());
+  const database = openHost(t, client, address);
   const storage = wrap(knexStorage(database));
   await storage.migrate();
   await database.schema.createTable('schools', (table) => {
@@ -239,8 +238,7 @@ test('if the caller disconnects, the bulk is rolled back', async (t) => {
 
 test('an action or storage that cannot roll back answers atomic bulks with an error', async (t) => {
   const { rename, ran } = schoolActions();
-  const database = connectHost('better-sqlite3', await sqlite.empty());
-  t.teardown(async () => database.destroy());
+  const database = openHost(t, 'better-sqlite3', await sqlite.empty());
   for (const options of [
     { storage: knexStorage(database), actions: [rename] },
     { storage: memoryStorage(), actions: [Object.freeze({ ...rename, database: {} })] },

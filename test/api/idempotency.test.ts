@@ -1,7 +1,6 @@
 import { mock } from 'node:test';
 
 import test from 'ava';
-import { knexStorage } from 'koa-gatehouse/adapters/knex';
 import { memoryStorage } from 'koa-gatehouse/adapters/memory';
 import { z } from 'zod';
 
@@ -12,6 +11,7 @@ import { ActionError, StorageError } from '../../lib/errors.ts';
 import type { Answer } from '../access/serve.ts';
 import { createPlatform } from '../access/platform.ts';
 import { onEachDatabase } from '../adapters/databases.ts';
+import { openStorage } from '../adapters/host-knex.ts';
 import { passTime } from '../harness/clock.ts';
 import { around, pausable } from '../harness/storage.ts';
 import { serveApi } from './api.ts';
@@ -302,13 +302,10 @@ test('no row contains the key or the request', async (t) => {
 
 onEachDatabase('ten repeats at once on two servers run the action once', async (t, _database, address) => {
   const { create, ran } = schoolActions();
-  const storages = [knexStorage(address), knexStorage(address)];
-  t.teardown(async () => Promise.all(storages.map(async (storage) => storage.close())));
-  await storages[0]!.migrate();
-  const { gather, storage } = pausable(storages[0]!);
+  const { gather, storage } = pausable(await openStorage(t, address));
   const first = await serveApi(t, { storage, actions: [create] });
   const second = await serveApi(t, {
-    storage: storages[1]!,
+    storage: await openStorage(t, address),
     actions: [create],
     platform: first.platform,
   });
@@ -339,13 +336,16 @@ async function renewals(extend: IdempotencyStore['extend']) {
     { id: 'request', attempt: 'first' },
     logger,
   );
-  for (const milliseconds of [9_999, 1, 10_000]) {
-    mock.timers.tick(milliseconds);
-    await new Promise((resolve) => setImmediate(resolve));
+  try {
+    for (const milliseconds of [9_999, 1, 10_000]) {
+      mock.timers.tick(milliseconds);
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+    await lease.release();
+    mock.timers.tick(60_000);
+  } finally {
+    mock.timers.reset();
   }
-  await lease.release();
-  mock.timers.tick(60_000);
-  mock.timers.reset();
   const { aborted } = lease.signal;
   return {
     aborted,

@@ -19,15 +19,19 @@ import type { Platform } from '../access/platform.ts';
 import { request, serve } from '../access/serve.ts';
 import type { Answer } from '../access/serve.ts';
 
+/** The answer to a request, and the log. The handler is what is given, or throws it. */
 async function answerOf(
   t: ExecutionContext,
-  handler: Middleware,
+  given: Middleware | Error | string | null,
 ): Promise<Answer & { log: Platform['log'] }> {
   const { logger, log } = createPlatform();
   const app = new Koa();
   app.silent = true;
   app.use(problems({ logger }));
-  app.use(handler);
+  app.use((ctx, next) => {
+    if (typeof given === 'function') return given(ctx, next);
+    throw given;
+  });
   return { ...(await request(`${await serve(t, app)}/path?code=secret`)), log };
 }
 
@@ -72,10 +76,7 @@ test('an error below 500 is a problem with its message, code and header fields, 
     ],
     [ofParser, 400, 'body_invalid', 'The body is not valid JSON.'],
   ] as const) {
-    const { body, headers, log, ...answer } = await answerOf(t, (ctx) => {
-      if (typeof error === 'function') error(ctx);
-      throw error;
-    });
+    const { body, headers, log, ...answer } = await answerOf(t, error);
     t.is(answer.status, status);
     t.like(body, { code, message });
     if (header) t.is(headers.get(header[0]), header[1]);
@@ -109,10 +110,7 @@ test('any other error is 500 or 503: its message is only in the log, under the r
       [...unavailable.slice(0, 2), '60'],
     ],
   ] as const) {
-    const { body, headers, log, ...answer } = await answerOf(t, (ctx) => {
-      if (typeof error === 'function') error(ctx);
-      throw error;
-    });
+    const { body, headers, log, ...answer } = await answerOf(t, error);
     t.is(answer.status, status);
     t.like(body, { code, message });
     t.is(headers.get('retry-after'), retryAfter);

@@ -116,17 +116,21 @@ const refused: readonly [option: string, remedy: string, given: object[]][] = [
     "pass an object with the paths as keys, such as { '/schools': { get: { ... } } }",
     [null, [], 'schools'].map((paths) => ({ openapi: { paths } })),
   ],
-  ...(
-    [
-      ['/identity', { get: OPERATION }, 'the API router describes this path itself; leave it out'],
-      ['schools', {}, 'begin the path with a slash, and leave the prefix of the API out'],
-      ['/schools', [], 'pass an object with the operations by method, such as { get: { ... } }'],
-    ] as const
-  ).map(([path, item, remedy]): (typeof refused)[number] => [
-    `openapi.paths.${path}`,
-    remedy,
-    [{ openapi: { paths: { [path]: item } } }],
-  ]),
+  [
+    'openapi.paths./identity',
+    'the API router describes this path itself; leave it out',
+    [{ openapi: { paths: { '/identity': { get: OPERATION } } } }],
+  ],
+  [
+    'openapi.paths.schools',
+    'begin the path with a slash, and leave the prefix of the API out',
+    [{ openapi: { paths: { schools: {} } } }],
+  ],
+  [
+    'openapi.paths./schools',
+    'pass an object with the operations by method, such as { get: { ... } }',
+    [{ openapi: { paths: { '/schools': [] } } }],
+  ],
   [
     'openapi.paths./schools.get',
     "pass an operation, such as { summary: 'List schools', responses: { ... } }",

@@ -19,25 +19,26 @@ function printed(t: ExecutionContext): string[] {
   return lines;
 }
 
-/** A server without the option `logger`, and the header with a token for its API. */
+/** Starts a server without the option `logger` until the test ends. Resolves to it, and to the header with a token for its API. */
 async function startWithoutLogger(
+  t: ExecutionContext,
   app: NonNullable<Mounting['app']>,
 ): Promise<{ platform: Platform; authorization: string }> {
   const platform = await startPlatform({ logger: undefined }, { app });
+  t.teardown(async () => platform[Symbol.asyncDispose]());
   const { client } = await platform.registerService();
   return { platform, authorization: `Bearer ${await platform.auth.issueToken({ client: client.id })}` };
 }
 
 test.serial('an error is one line with time and level, with its stack indented below', async (t) => {
   const lines = printed(t);
-  const { platform, authorization } = await startWithoutLogger((parts) => {
+  const { platform, authorization } = await startWithoutLogger(t, (parts) => {
     parts.api.post('/fail', () => {
       throw new Error('the database is full\n2026-01-01T00:00:00.000Z ERROR forged');
     });
     return bareApp(parts);
   });
   await postJson(platform.url('/api/v1/fail'), {}, { authorization });
-  await platform[Symbol.asyncDispose]();
   t.regex(
     lines[0]!,
     /^\d{4}-\d\d-\d\dT[\d:.]+Z ERROR api request failed request_id=[\w-]+ method=POST path=\/api\/v1\/fail$/,
@@ -57,9 +58,10 @@ test.serial('an error with a 4xx status is one line without its stack', (t) => {
 });
 
 test.serial('a client that disconnects while sending a body is not logged', async (t) => {
+  const lines = printed(t);
   const isRead = Promise.withResolvers<void>();
   const ended = Promise.withResolvers<unknown>();
-  const { platform, authorization } = await startWithoutLogger(({ api }) => {
+  const { platform, authorization } = await startWithoutLogger(t, ({ api }) => {
     api.post('/schools', () => t.fail('the body did not arrive'));
     const app = new Koa();
     app.on('error', () => {}); // Koa reports the broken connection too.
@@ -79,5 +81,5 @@ test.serial('a client that disconnects while sending a body is not logged', asyn
   await isRead.promise;
   connection.close();
   t.is(await ended.promise, undefined);
-  await platform[Symbol.asyncDispose]();
+  t.deepEqual(lines, []);
 });
