@@ -53,7 +53,7 @@ test('requests with one token cost one signature check and one look-up of the us
   t.like(platform.counts, { verify: 2, findUser: 1, findClient: 2 });
 });
 
-test('after revocationLag the user is read again once, and the signature is not checked again', async (t) => {
+test('after revocationLag the user and the revocations are read again once, and the signature is not checked again', async (t) => {
   const { platform, call } = await start(t);
   const token = await platform.userToken();
   await call(token);

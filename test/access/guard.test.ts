@@ -164,6 +164,7 @@ test("errors of the host's user store and of a handler go to the host's error ha
   const teapot = await guarded(t, {}, (ctx) => ctx.throw(418, 'a teapot'));
   const token = await teapot.platform.userToken();
   for (const _time of ['loaded', 'cached']) t.is((await request(teapot.url, token)).status, 418);
+  t.is(teapot.platform.counts.verify, 1);
 });
 
 test('quotes in a realm are escaped', async (t) => {
@@ -186,7 +187,7 @@ async function requiring(
   );
 }
 
-test('without the permission: 403 with the documented message, and no challenge', async (t) => {
+test('a permission by a role, of the user or of the client passes; without it: 403 with the documented message, and no challenge', async (t) => {
   const { platform, url } = await requiring(t, 'view_schools');
   platform.users.set('bob', person({ id: 'bob', roles: [], permissions: ['view_schools'] }));
   platform.users.set('eve', person({ id: 'eve', roles: [] }));

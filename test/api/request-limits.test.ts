@@ -162,7 +162,7 @@ test('a limit of a user counts the requests through all clients, and not those o
   t.deepEqual(fieldsOf(await node.api('/schools', own)), [null, null]);
 });
 
-test('a limit of a client counts its own requests and those of all its users', async (t) => {
+test('a limit of a client counts its own requests and those of all its users, and observers are told of each refusal', async (t) => {
   await using node = await startNode({ limits: { client: { requests: 2, per: MINUTE } } });
   const codes: string[] = [];
   node.platform.auth.observe({

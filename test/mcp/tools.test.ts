@@ -65,7 +65,7 @@ for (const [revision, mode] of GENERATIONS) {
     t.deepEqual(listed.content, [{ type: 'text', text: JSON.stringify(data) }]);
   });
 
-  test(`${revision}: mistakes in the arguments, and the error of an action, are a result that says what is wrong`, async (t) => {
+  test(`${revision}: mistakes in the arguments, and the error of an action, are a result that says what is wrong; an unknown tool is an error of the protocol`, async (t) => {
     const server = await startAgentServer(t);
     const client = await connect(t, server, await server.token(), mode);
     const wrongId = '#/id: An id has 1 to 255 characters, and no control characters.';
@@ -144,7 +144,7 @@ test('the text of an unexpected error does not reach the agent', async (t) => {
   t.like(lines[0], { level: 'error', fields: { request_id: reference } });
 });
 
-test('the list is private, may be kept for a minute, and has no key for tools that change nothing', async (t) => {
+test('the list is private, may be kept for a minute, and says what each tool changes; tools that change nothing have no key', async (t) => {
   const server = await startAgentServer(t);
   const client = await connect(t, server, await server.token());
   const { cacheScope, tools, ttlMs } = await client.listTools();

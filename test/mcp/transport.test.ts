@@ -207,7 +207,7 @@ test('a call of 2025 is answered with a stream, to a client that accepts it and 
   t.deepEqual(server.schools.ran, ['list']);
 });
 
-test('a call whose envelope has mistakes is 400, -32602, and one of an unknown revision -32022', async (t) => {
+test('a call whose envelope has mistakes is 400, -32602, one of an unknown revision 400, -32022, and an unknown method 404, -32601', async (t) => {
   const server = await startAgentServer(t);
   const token = await server.token();
   for (const wrong of [

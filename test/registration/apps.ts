@@ -1,3 +1,4 @@
+import test from 'ava';
 import type { ExecutionContext } from 'ava';
 import type { AuditRecord, OptionTypes } from 'koa-gatehouse';
 
@@ -51,6 +52,11 @@ export async function startOpen(
   return platform;
 }
 
+/** The same, until all tests of the file have ended. Registrations of one test are none of another's. */
+export async function startShared(options?: Parameters<typeof startOpen>[1]): Promise<Platform> {
+  return startOpen({ teardown: (end) => test.after.always(async () => end()) }, options);
+}
+
 export async function register(
   platform: Pick<Platform, 'url'>,
   metadata: unknown,
@@ -84,12 +90,14 @@ export async function manage(
   { registration_access_token: token, registration_client_uri: uri }: Registration,
   method: string,
   metadata?: unknown,
+  headers: Record<string, string> = {},
 ): Promise<Answer> {
   return send(uri, {
     method,
     headers: {
       authorization: `Bearer ${token}`,
       ...(metadata === undefined ? {} : { 'content-type': 'application/json' }),
+      ...headers,
     },
     ...(metadata === undefined ? {} : { body: JSON.stringify(metadata) }),
   });

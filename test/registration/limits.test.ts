@@ -5,12 +5,12 @@ import { knexStorage } from 'koa-gatehouse/adapters/knex';
 import { createAdministration } from 'koa-gatehouse';
 
 import { onEachDatabase, sqlite } from '../adapters/databases.ts';
+import { openStorage } from '../adapters/host-knex.ts';
 import { Browser } from '../harness/browser.ts';
 import { passTime } from '../harness/clock.ts';
 import { pkce } from '../harness/pkce.ts';
 import { authorizeUrl, runCodeFlow, signIn } from '../harness/platform.ts';
 import type { Platform, RegisteredApp } from '../harness/platform.ts';
-import { send } from '../harness/requests.ts';
 import type { Answer } from '../harness/requests.ts';
 import { pausable } from '../harness/storage.ts';
 import { until } from '../harness/until.ts';
@@ -32,8 +32,8 @@ type Options = Parameters<typeof startOpen>[1];
 
 /** Two nodes on one database. The calls of the storage of the first one can be paused. */
 async function startNodes(t: ExecutionContext, address: string, given: Options = {}): Promise<Nodes> {
-  const { storage, pause } = pausable(knexStorage(address));
-  const other = knexStorage(address);
+  const { storage, pause } = pausable(await openStorage(t, address));
+  const other = await openStorage(t, address);
   const here = await startOpen(t, { ...given, storage, retention: { pruneInterval: 0 } });
   const there = await startOpen(t, {
     ...given,
@@ -41,10 +41,6 @@ async function startNodes(t: ExecutionContext, address: string, given: Options =
     issuer: here.origin,
     users: here.users,
     retention: { pruneInterval: 0 },
-  });
-  t.teardown(async () => {
-    await storage.close();
-    await other.close();
   });
   return { here, there, storage, pause };
 }
@@ -57,18 +53,14 @@ function onOneDatabase(title: string, run: (t: ExecutionContext, address: string
 /** Changes the name of an app. */
 async function rename(
   node: Pick<Platform, 'url'>,
-  {
-    client_id,
-    registration_access_token: token,
-  }: Pick<Registration, 'client_id' | 'registration_access_token'>,
+  app: Registration,
   client_name: string,
-  from: Record<string, string> = {},
+  from?: Record<string, string>,
 ): Promise<Answer> {
-  return send(node.url(`/oauth/register/${client_id}`), {
-    method: 'PUT',
-    headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json', ...from },
-    body: JSON.stringify({ ...AGENT, client_id, client_name }),
-  });
+  const { client_id } = app;
+  // That of the registration is below the issuer, which is the same for all nodes.
+  const registration_client_uri = String(node.url(`/oauth/register/${client_id}`));
+  return manage({ ...app, registration_client_uri }, 'PUT', { ...AGENT, client_id, client_name }, from);
 }
 
 function sentFrom(address: string): Record<string, string> {

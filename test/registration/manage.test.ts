@@ -3,12 +3,19 @@ import test from 'ava';
 import { runCodeFlow } from '../harness/platform.ts';
 import { send } from '../harness/requests.ts';
 import { exchangeRefreshToken } from '../harness/tokens.ts';
-import { AGENT, appOf, CALLBACK, eventsOf, manage, register, registered, startOpen } from './apps.ts';
+import {
+  AGENT,
+  appOf,
+  CALLBACK,
+  eventsOf,
+  manage,
+  register,
+  registered,
+  startOpen,
+  startShared,
+} from './apps.ts';
 
-const platform = await startOpen(
-  { teardown: (end) => test.after.always(async () => end()) },
-  { registration: { scopes: ['schools:read', 'schools:write'] } },
-);
+const platform = await startShared({ registration: { scopes: ['schools:read', 'schools:write'] } });
 
 test('an app reads its registration; its secret is not known any more', async (t) => {
   const registration = await registered(platform);
@@ -127,31 +134,29 @@ test('a registration is managed with its own token only', async (t) => {
   const [one, other] = [await registered(platform), await registered(platform)];
   const manual = await platform.registerApp();
   const { registration_access_token: token } = one;
-  const attempts: [id: string, token: string | undefined][] = [
-    [one.client_id, undefined],
-    [one.client_id, ''],
-    [one.client_id, other.registration_access_token],
-    [one.client_id, `${token.slice(0, -1)}${token.endsWith('A') ? 'B' : 'A'}`],
-    [one.client_id, one.client_secret!],
-    [manual.client.id, token],
-    ['unknown', token],
-    ...['Bearer a b', 'a'.repeat(8000)].map((odd) => [one.client_id, odd] as [string, string]),
-    ['a'.repeat(255), token],
+  const wrong = [
+    other.registration_access_token,
+    `${token.slice(0, -1)}${token.endsWith('A') ? 'B' : 'A'}`,
+    one.client_secret!,
+    'a b',
+    'a'.repeat(8000),
   ];
-  for (const [id, presented] of attempts) {
+  const attempts: readonly (readonly [id: string, authorization: string])[] = [
+    ...['', 'Basic YTpi', 'Bearer ', ...wrong.map((odd) => `Bearer ${odd}`)].map(
+      (authorization) => [one.client_id, authorization] as const,
+    ),
+    ...[manual.client.id, 'unknown', 'a'.repeat(255)].map((id) => [id, `Bearer ${token}`] as const),
+  ];
+  for (const [id, authorization] of attempts) {
+    const attempt = { ...one, registration_client_uri: String(platform.url(`/oauth/register/${id}`)) };
     for (const method of ['GET', 'PUT', 'DELETE']) {
-      const { body, status } = await send(platform.url(`/oauth/register/${id}`), {
-        method,
-        headers: {
-          ...(presented === undefined ? {} : { authorization: `Bearer ${presented}` }),
-          ...(method === 'PUT' ? { 'content-type': 'application/json' } : {}),
-        },
-        ...(method === 'PUT' ? { body: JSON.stringify({ ...AGENT, client_id: id }) } : {}),
-      });
-      t.is(status, 401, `${method} ${id}`);
+      const metadata = method === 'PUT' ? { ...AGENT, client_id: id } : undefined;
+      const { body, status } = await manage(attempt, method, metadata, { authorization });
+      t.is(status, 401, `${method} ${id} ${authorization}`);
       t.is(body!['error'], 'invalid_token');
     }
   }
+  t.is((await send(one.registration_client_uri)).status, 401);
   t.is((await manage(one, 'GET')).status, 200);
   t.is((await manage(one, 'PATCH')).status, 405);
   t.is((await send(platform.url(`/oauth/register/${'a'.repeat(256)}`))).status, 404);

@@ -6,12 +6,12 @@ import test from 'ava';
 const TABLES = [
   {
     table: new URL('CHECKLIST.md', import.meta.url),
-    least: 290,
+    least: 304,
     reason: /^Does not apply: .{20}/,
   },
   {
     table: new URL('../../docs/review/rfc9700.md', import.meta.url),
-    least: 50,
+    least: 54,
     reason: /^(?:Does not hold|Does not apply|Left to you): .{20}/,
   },
 ];
@@ -33,7 +33,7 @@ function mistakesIn(shownBy: string, table: URL): string[] {
 
 for (const { table, least, reason } of TABLES) {
   test(`each row of ${table.pathname.split('/').at(-1)} names existing tests, or says why there are none`, (t) => {
-    const rows = [...readFileSync(table, 'utf8').matchAll(/^\| +(\d[\d., ]*?) +\| +(.*) +\| +(.*?) +\|$/gm)];
+    const rows = [...readFileSync(table, 'utf8').matchAll(/^\| +(\d[\d., ]*?) +\| +(.*) +\| *(.*?) *\|$/gm)];
     t.true(rows.length >= least, String(rows.length));
     for (const [, number, what, shownBy = ''] of rows) {
       if (!reason.test(shownBy)) t.deepEqual(mistakesIn(shownBy, table), [], `${number} ${what}`);
