@@ -2,6 +2,7 @@ import { generateKeyPairSync } from 'node:crypto';
 import { inspect } from 'node:util';
 
 import test from 'ava';
+import { decodeJwt, decodeProtectedHeader } from 'jose';
 import Koa from 'koa';
 import {
   ConfigError,
@@ -12,7 +13,7 @@ import {
   GatehouseError,
   MigrationsPendingError,
 } from 'koa-gatehouse';
-import type { Action, AuthServer, AuthServerOptions, Storage } from 'koa-gatehouse';
+import type { Action, AuthServer, AuthServerOptions } from 'koa-gatehouse';
 import { knexStorage } from 'koa-gatehouse/adapters/knex';
 import { memoryStorage } from 'koa-gatehouse/adapters/memory';
 import { pages } from 'koa-gatehouse/interactions';
@@ -25,6 +26,7 @@ import { clusterOn } from './harness/cluster.ts';
 import { runCodeFlow, gate, listenerOf, people, recordingLogger, startPlatform } from './harness/platform.ts';
 import { postJson, send } from './harness/requests.ts';
 import { serve } from './harness/serve.ts';
+import { storageWithout } from './harness/storage.ts';
 import { clientToken, exchangeRefreshToken, requestClientToken } from './harness/tokens.ts';
 import { APP_KEY, vectors } from './passport/laravel.ts';
 
@@ -468,13 +470,6 @@ test('the least values, undefined ones, and URLs in any spelling are accepted', 
   }
 });
 
-/** A memory storage without a store, or without a method of one. */
-function storageWithout(member: string): Storage {
-  const [name, method] = member.split('.') as [keyof Storage, string | undefined];
-  const { [name]: store, ...others } = memoryStorage();
-  return { ...others, ...(method && { [name]: { ...(store as object), [method]: undefined } }) } as Storage;
-}
-
 test('a storage that is older than what is on is refused at start, and is enough for all else', async (t) => {
   const { authenticate, find } = methods;
   for (const [option, member, on, off] of [
@@ -609,7 +604,7 @@ test('tokens live as long as the lifetimes say', async (t) => {
   ] as const) {
     const auth = await createAuthServer({ ...required(), tokens: { lifetimes } });
     const { client } = await auth.clients.create({ name: 'Sync', grantType: 'client_credentials' });
-    const { iat, exp } = claimsOf(await auth.issueToken({ client: client.id }));
+    const { iat, exp } = decodeJwt(await auth.issueToken({ client: client.id }));
     t.is(Number(exp) - Number(iat), seconds, inspect(lifetimes));
     await auth.close();
   }
@@ -625,7 +620,7 @@ for (const [algorithm, kty] of [
   test(`tokens signed with ${algorithm} are accepted, and only the public key is published`, async (t) => {
     await using platform = await startPlatform({ tokens: { algorithm } });
     const token = await clientToken(platform, await platform.registerService(['view_schools']));
-    const { alg, kid, typ } = headerOf(token);
+    const { alg, kid, typ } = decodeProtectedHeader(token);
     t.deepEqual([alg, typ], [algorithm, 'at+jwt']);
     t.is((await platform.api('/schools', token)).status, 200);
     const { keys } = (await send(platform.url('/oauth/jwks'))).body as { keys: Record<string, string>[] };
@@ -710,7 +705,7 @@ test('tokens, refresh tokens and logins are valid after a restart', async (t) =>
   const third = await cluster.start({ tokens: { algorithm: 'RS256' } });
   for (const token of [...tokens, refreshed.body.access_token])
     t.is((await third.api('/schools', token)).status, 200, 'signed with the old key');
-  t.is(headerOf(await clientToken(third, service))['alg'], 'RS256');
+  t.is(decodeProtectedHeader(await clientToken(third, service))['alg'], 'RS256');
 });
 
 test('servers that start at once on an empty database share one signing key', async (t) => {
@@ -737,11 +732,3 @@ test('cookie keys in the storage are the same after a restart', async (t) => {
   await (await createAuthServer({ ...required(), storage: other, secrets })).close();
   t.deepEqual(await other.keys.list('cookie'), [], 'no key is created if keys are given');
 });
-
-function headerOf(token: string): Record<string, unknown> {
-  return JSON.parse(Buffer.from(token.split('.')[0]!, 'base64url').toString());
-}
-
-function claimsOf(token: string): Record<string, unknown> {
-  return JSON.parse(Buffer.from(token.split('.')[1]!, 'base64url').toString());
-}

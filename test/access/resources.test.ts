@@ -133,10 +133,7 @@ test('a rule gives nothing without the permission, nor to a token whose scopes e
 });
 
 test('authorize() answers insufficient_scope when only the scopes exclude the permission', async (t) => {
-  const rename = async (token: string): Promise<Answer> => {
-    const headers = { authorization: `Bearer ${token}` };
-    return send(platform.url('/api/v1/schools/hill/name'), { method: 'PUT', headers });
-  };
+  const rename = async (token: string): Promise<Answer> => edit('hill/name', token);
   t.is((await rename(ann)).status, 204);
   const limited = await rename(annReading);
   t.deepEqual(limited.body, INSUFFICIENT_SCOPE);

@@ -1,14 +1,14 @@
 import type { ExecutionContext } from 'ava';
 import type Koa from 'koa';
 
+import { listenerOf } from '../harness/platform.ts';
 import { send } from '../harness/requests.ts';
 import type { Answer as Received } from '../harness/requests.ts';
 import { serve as serveListener } from '../harness/serve.ts';
 
 /** Serves an app on a free port of 127.0.0.1 until the test ends. Resolves to its origin. */
 export async function serve(t: ExecutionContext, app: Koa): Promise<string> {
-  const handle = app.callback();
-  const served = await serveListener(() => (message, response) => void handle(message, response));
+  const served = await serveListener(() => listenerOf(app));
   t.teardown(async () => served[Symbol.asyncDispose]());
   return served.origin;
 }

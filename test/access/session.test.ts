@@ -7,8 +7,8 @@ import { createMcpEndpoint } from 'koa-gatehouse/mcp';
 import { issueToken } from 'koa-gatehouse/testing';
 import { z } from 'zod';
 
-import { Browser } from '../harness/browser.ts';
-import { gate, listenerOf, signIn, startPlatform } from '../harness/platform.ts';
+import type { Browser } from '../harness/browser.ts';
+import { gate, listenerOf, signedIn, signOut, startPlatform } from '../harness/platform.ts';
 import type { Person, Platform } from '../harness/platform.ts';
 import { around } from '../harness/storage.ts';
 
@@ -127,20 +127,13 @@ const shared = await start();
 const hosted = await start({ options: { login: hostLogin } });
 test.after.always(async () => Promise.all([shared, hosted].map(async (one) => one[Symbol.asyncDispose]())));
 
-/** Signs a user in on the login page, and returns the browser and its `Cookie` field. */
-async function login(
-  platform: Platform,
-  person = 'cleo@school.example',
-  password = 'open sesame',
-): Promise<{ browser: Browser; cookie: string }> {
-  const browser = new Browser();
-  await signIn(browser, await browser.open(platform.url('/oauth/login')), person, password);
-  return { browser, cookie: browser.cookies.map(({ name, value }) => `${name}=${value}`).join('; ') };
+async function cleoAt(platform: Platform): Promise<Browser> {
+  return signedIn(platform, 'cleo@school.example', 'open sesame');
 }
 
 test('the first request after the login is the user, with all permissions and without a client', async (t) => {
   const { platform, rename, send } = shared;
-  const { cookie } = await login(platform);
+  const cookie = (await cleoAt(platform)).cookieField;
   const { status, body, headers } = await send('/api/v1/identity', cookie);
   t.is(status, 200);
   t.like(body['data'], {
@@ -189,7 +182,7 @@ test('the user of the host’s own login is accepted too, as the user store has 
 
 test('requests that no page of the own origin has made: 403, and nothing runs', async (t) => {
   const { platform, rename, renamed, send } = shared;
-  const { cookie } = await login(platform);
+  const cookie = (await cleoAt(platform)).cookieField;
   const { origin } = platform;
   const sibling = 'https://blog.school.example';
   const evil = 'https://evil.example';
@@ -251,7 +244,8 @@ test('without a cookie, a program gets the challenge, wherever it comes from', a
 
 test('a planted cookie is nobody', async (t) => {
   const { platform, send } = shared;
-  const { browser, cookie } = await login(platform);
+  const browser = await cleoAt(platform);
+  const cookie = browser.cookieField;
   const { name, value } = browser.cookies.find((one) => one.name.includes('session'))!;
   const planted = [
     `${name}=x; ${name}.sig=x`,
@@ -268,7 +262,7 @@ test('a planted cookie is nobody', async (t) => {
 
 test('a token beside a session wins, and a wrong one does not fall back to the session', async (t) => {
   const { platform, send } = shared;
-  const { cookie } = await login(platform);
+  const cookie = (await cleoAt(platform)).cookieField;
   const { client } = await platform.registerApp({ scopes: ['schools:read'] });
   const token = await issueToken(platform.auth, { client, user: { id: '1' }, scopes: ['schools:read'] });
   const { body } = await send('/guarded', cookie, { headers: { authorization: `Bearer ${token}` } });
@@ -300,7 +294,7 @@ test('a token beside a session wins, and a wrong one does not fall back to the s
 
 test('off unless it is set, and never at the endpoint for agents', async (t) => {
   const { platform, send } = shared;
-  const { cookie } = await login(platform);
+  const cookie = (await cleoAt(platform)).cookieField;
   t.like(await send('/tokens', cookie), { status: 401, code: 'token_missing' });
   const called = await send('/mcp', cookie, {
     method: 'POST',
@@ -324,27 +318,28 @@ test('a session that has ended, or whose user has, stops at once, on another nod
     return Promise.all(nodes.map(async ({ send }) => (await send('/guarded', cookie)).code ?? 'ok'));
   }
 
-  const { browser, cookie } = await login(first.platform);
+  const browser = await cleoAt(first.platform);
+  const cookie = browser.cookieField;
   t.deepEqual(await statuses(cookie), ['ok', 'ok']);
-  await browser.submit(await browser.open(first.platform.url('/oauth/logout')), 'Sign out');
+  await signOut(first.platform, browser);
   t.deepEqual(await statuses(cookie), ['login_required', 'login_required']);
 
-  const again = await login(first.platform);
+  const again = await cleoAt(first.platform);
   await first.platform.auth.revoke({ user: '3' });
-  t.deepEqual(await statuses(again.cookie), ['login_required', 'login_required']);
+  t.deepEqual(await statuses(again.cookieField), ['login_required', 'login_required']);
 
-  const ann = await login(first.platform, 'ann@school.example', 'correct horse');
+  const ann = await signedIn(first.platform);
   const { users } = second.platform;
   users.all[0] = { ...users.all[0]!, permissions: [] };
-  t.deepEqual((await second.send('/guarded', ann.cookie)).body['permissions'], [], 'permissions of now');
+  t.deepEqual((await second.send('/guarded', ann.cookieField)).body['permissions'], [], 'permissions of now');
   users.all.shift();
-  t.is((await second.send('/guarded', ann.cookie)).code, 'session_user_gone');
-  t.deepEqual(await statuses(ann.cookie), ['login_required', 'login_required'], 'the session was ended');
+  t.is((await second.send('/guarded', ann.cookieField)).code, 'session_user_gone');
+  t.deepEqual(await statuses(ann.cookieField), ['login_required', 'login_required'], 'the session was ended');
 });
 
 test('a key of a session is not that of the user’s apps', async (t) => {
   const { platform, rename, renamed } = shared;
-  const { cookie } = await login(platform);
+  const cookie = (await cleoAt(platform)).cookieField;
   const { client } = await platform.registerApp();
   const token = await issueToken(platform.auth, { client, user: { id: '3' } });
   const key = { 'idempotency-key': 'one' };
@@ -362,7 +357,7 @@ test('a user’s limit counts sessions and apps together; a client’s counts no
   const limits = { user: { requests: 3, per: '1 hour' }, client: { requests: 1, per: '1 hour' } } as const;
   await using schools = await start({ api: { limits } });
   const { platform, send } = schools;
-  const { cookie } = await login(platform);
+  const cookie = (await cleoAt(platform)).cookieField;
   const { client } = await platform.registerApp();
   const token = await issueToken(platform.auth, { client, user: { id: '3' } });
   const statuses = [];
@@ -382,7 +377,7 @@ test('without its database, the server answers 503 and not that nobody is logged
   });
   await using schools = await start({ options: { storage } });
   const { platform, send } = schools;
-  const { cookie } = await login(platform);
+  const cookie = (await cleoAt(platform)).cookieField;
   isAway = true;
   t.like(await send('/guarded', cookie), UNAVAILABLE);
   isAway = false;
@@ -392,7 +387,7 @@ test('without its database, the server answers 503 and not that nobody is logged
 test('a server that is being closed answers 503 to sessions too', async (t) => {
   await using schools = await start();
   const { platform, send } = schools;
-  const { cookie } = await login(platform);
+  const cookie = (await cleoAt(platform)).cookieField;
   await platform.auth.close();
   t.like(await send('/guarded', cookie), UNAVAILABLE);
 });

@@ -28,6 +28,14 @@ export interface Api {
   readonly open: (path: string, body: object, headers?: Record<string, string>) => Promise<ClientRequest>;
 }
 
+/** The lines of an answer in NDJSON. */
+export function linesOf({ text }: Answer): unknown[] {
+  return text
+    .trimEnd()
+    .split('\n')
+    .map((line) => JSON.parse(line) as unknown);
+}
+
 // Limits are tested with a whole server, in test/api/request-limits.test.ts.
 const limitCallers = () => () => {
   throw new Error('No limit is expected');

@@ -15,7 +15,7 @@ import { onEachDatabase, sqlite } from '../adapters/databases.ts';
 import type { TestDatabase } from '../adapters/databases.ts';
 import { openHost } from '../adapters/host-knex.ts';
 import { around } from '../harness/storage.ts';
-import { serveApi } from './api.ts';
+import { linesOf, serveApi } from './api.ts';
 import type { Api } from './api.ts';
 import { schoolActions } from './school-actions.ts';
 
@@ -207,13 +207,9 @@ test('as NDJSON, the results are sent after the commit', async (t) => {
   const refused = await api.post(RENAME, { ...BODY, items: [...THREE, UNKNOWN] }, accept);
   t.is(refused.status, 404);
   t.is(refused.body['code'], 'bulk_rolled_back');
-  const { text, type } = await api.post(RENAME, BODY, accept);
-  t.is(type, 'application/x-ndjson; charset=utf-8');
-  const lines = text.trimEnd().split('\n');
-  t.deepEqual(
-    lines.map((line) => JSON.parse(line)),
-    [...RESULTS, { succeeded: 3, failed: 0 }],
-  );
+  const answer = await api.post(RENAME, BODY, accept);
+  t.is(answer.type, 'application/x-ndjson; charset=utf-8');
+  t.deepEqual(linesOf(answer), [...RESULTS, { succeeded: 3, failed: 0 }]);
 });
 
 test('if the caller disconnects, the bulk is rolled back', async (t) => {

@@ -14,7 +14,7 @@ import { onEachDatabase } from '../adapters/databases.ts';
 import { openStorage } from '../adapters/host-knex.ts';
 import { passTime } from '../harness/clock.ts';
 import { around, pausable } from '../harness/storage.ts';
-import { serveApi } from './api.ts';
+import { linesOf, serveApi } from './api.ts';
 import { PLAIN, schoolActions } from './school-actions.ts';
 
 const CREATE = '/actions/school/create-school-action';
@@ -145,11 +145,7 @@ test('a bulk with a key runs once, and each response has the format it asks for'
   t.is(lines.headers.get('idempotent-replayed'), 'true');
   t.is(lines.type, 'application/x-ndjson; charset=utf-8');
   const { results } = first.body['data'] as { results: object[] };
-  const parsed = lines.text.trimEnd().split('\n');
-  t.deepEqual(
-    parsed.map((line) => JSON.parse(line)),
-    [...results, { succeeded: 1, failed: 1 }],
-  );
+  t.deepEqual(linesOf(lines), [...results, { succeeded: 1, failed: 1 }]);
   t.is(ran.length, 1);
 });
 

@@ -8,7 +8,7 @@ import { CALLBACK, connect, documentOptions, serveDocument } from '../clients/do
 import { startDeveloperPlatform } from '../account/developers.ts';
 import { beginOn } from '../devices/device.ts';
 import type { DeveloperPlatform, Member } from '../account/developers.ts';
-import { authorizeUrl, runCodeFlow } from '../harness/platform.ts';
+import { authorizeUrl, runCodeFlow, signOut } from '../harness/platform.ts';
 import type { RegisteredApp } from '../harness/platform.ts';
 import { png } from '../harness/pictures.ts';
 import { ON_LOOPBACK } from '../harness/public-server.ts';
@@ -150,7 +150,7 @@ export async function startEveryPage(): Promise<EveryPage> {
   // Nothing listens where the app is told of the logout.
   const signedOut = await platform.signInAs('dora');
   await runCodeFlow(platform, reports, { browser: signedOut, parameters: { scope: 'openid groups' } });
-  await signedOut.submit(await signedOut.open(platform.url('/oauth/logout')), 'Sign out');
+  await signOut(platform, signedOut);
   const ofReports = { client_id: reports.client.id, post_logout_redirect_uri: GOODBYE };
   const logout = `/oauth/logout?${String(new URLSearchParams(ofReports))}`;
   await connect(platform, site.id, { browser: await platform.signInAs('dora') });

@@ -8,7 +8,7 @@ import { pages } from 'koa-gatehouse/interactions';
 import { Browser } from '../harness/browser.ts';
 import type { Page } from '../harness/browser.ts';
 import { pkce } from '../harness/pkce.ts';
-import { listenerOf, signIn, startPlatform } from '../harness/platform.ts';
+import { authorizeUrl, completeFlow, listenerOf, signIn, startPlatform } from '../harness/platform.ts';
 import type { Mounting, Person, Platform, TokenAnswer } from '../harness/platform.ts';
 import { json, ON_LOOPBACK, servePublic } from '../harness/public-server.ts';
 import type { PublicServer } from '../harness/public-server.ts';
@@ -97,17 +97,8 @@ export const BEHIND_PROXY: Mounting = {
 
 /** An authorization request of an app, as a public client sends it. */
 export function requestOf(platform: Platform, id: string, parameters: Record<string, string> = {}): URL {
-  const url = platform.url('/oauth/authorize');
-  url.search = new URLSearchParams({
-    client_id: id,
-    redirect_uri: CALLBACK,
-    response_type: 'code',
-    scope: 'schools:read',
-    state: 'xyz',
-    ...CHALLENGE.parameters,
-    ...parameters,
-  }).toString();
-  return url;
+  const app = { client: { id }, redirectUri: CALLBACK };
+  return authorizeUrl(platform, app, { scope: 'schools:read', ...CHALLENGE.parameters, ...parameters });
 }
 
 /** Opens an authorization request and signs in, where it asks for that. Resolves to the consent page, or whatever comes instead. */
@@ -136,11 +127,9 @@ export async function connect(
     person?: [string, string];
   } = {},
 ): Promise<TokenAnswer> {
-  let page = await askConsent(browser, requestOf(platform, id, parameters), person);
-  if (page.html.includes('Authorize</button>'))
-    page = await browser.follow(await browser.submit(page, 'Authorize'));
-  const code = page.location?.searchParams.get('code');
-  if (!code) throw new Error(`No code, but: ${page.location?.href ?? page.text}`);
+  const callback = await completeFlow(browser, requestOf(platform, id, parameters), ...(person ?? []));
+  const code = callback.searchParams.get('code');
+  if (code === null) throw new Error(`No code, but: ${callback.href}`);
   return platform.token({
     grant_type: 'authorization_code',
     client_id: id,

@@ -4,9 +4,9 @@ import * as client from 'openid-client';
 
 import { Browser } from '../harness/browser.ts';
 import type { Page } from '../harness/browser.ts';
-import { signIn, startPlatform } from '../harness/platform.ts';
+import { completeFlow, signIn, startPlatform } from '../harness/platform.ts';
 import type { Platform, RegisteredApp } from '../harness/platform.ts';
-import { SERVERS, completeFlow } from './servers.ts';
+import { SERVERS } from './servers.ts';
 
 type Method = 'secret in the body' | 'secret by HTTP Basic' | 'no secret';
 
@@ -164,7 +164,7 @@ async function authorize(
     code_challenge_method: 'S256',
   });
   t.is(url.origin, platform.origin);
-  const callback = await completeFlow(platform, url);
+  const callback = await completeFlow(new Browser(platform.reach), url);
   const tokens = await client.authorizationCodeGrant(config, callback, { expectedState, pkceCodeVerifier });
   return { tokens, callback };
 }

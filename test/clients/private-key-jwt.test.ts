@@ -2,8 +2,9 @@ import test from 'ava';
 import * as client from 'openid-client';
 
 import { makeKeyPair } from '../harness/client-keys.ts';
-import { startPlatform } from '../harness/platform.ts';
-import { completeFlow, SERVERS } from './servers.ts';
+import { Browser } from '../harness/browser.ts';
+import { completeFlow, startPlatform } from '../harness/platform.ts';
+import { SERVERS } from './servers.ts';
 
 const REDIRECT_URI = 'https://reports.example/callback';
 
@@ -45,7 +46,7 @@ for (const name of ['in an app with other keys', 'stand-alone, issuer with a pat
       code_challenge: await client.calculatePKCECodeChallenge(verifier),
       code_challenge_method: 'S256',
     });
-    const callback = await completeFlow(platform, url);
+    const callback = await completeFlow(new Browser(platform.reach), url);
     const granted = await client.authorizationCodeGrant(ofApp, callback, {
       expectedState: state,
       pkceCodeVerifier: verifier,

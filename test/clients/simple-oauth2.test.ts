@@ -2,9 +2,10 @@ import test from 'ava';
 import { AuthorizationCode, ClientCredentials } from 'simple-oauth2';
 import type { ModuleOptions } from 'simple-oauth2';
 
-import { startPlatform } from '../harness/platform.ts';
+import { Browser } from '../harness/browser.ts';
+import { completeFlow, startPlatform } from '../harness/platform.ts';
 import type { Platform, RegisteredApp } from '../harness/platform.ts';
-import { SERVERS, completeFlow } from './servers.ts';
+import { SERVERS } from './servers.ts';
 
 type Options = NonNullable<ModuleOptions['options']>;
 
@@ -52,7 +53,7 @@ for (const [name, ways] of Object.entries(MOUNTINGS)) {
       const client = new AuthorizationCode(settings(platform, app, options));
       const redirect_uri = app.redirectUri;
       const url = client.authorizeURL({ redirect_uri, scope: ['schools:read'], state: 'xyz' });
-      const callback = await completeFlow(platform, new URL(url));
+      const callback = await completeFlow(new Browser(platform.reach), new URL(url));
       t.is(callback.searchParams.get('state'), 'xyz');
       const first = await client.getToken({ code: callback.searchParams.get('code')!, redirect_uri });
       t.like(first.token, { token_type: 'Bearer', expires_in: 31_536_000, scope: 'schools:read' }, way);

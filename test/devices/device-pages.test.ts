@@ -2,7 +2,7 @@ import test from 'ava';
 
 import { Browser } from '../harness/browser.ts';
 import { passTime } from '../harness/clock.ts';
-import { signedIn } from '../harness/platform.ts';
+import { signedIn, signOut } from '../harness/platform.ts';
 import type { Platform } from '../harness/platform.ts';
 import {
   answer,
@@ -125,7 +125,7 @@ test.serial('the page of a user answers neither for another user nor after a log
   const { device_code: code, user_code: userCode } = await beginOn(platform, app);
   const asked = await enter(platform, ann, userCode);
   const body = new URLSearchParams(asked.hiddenFields());
-  await ann.submit(await ann.open(platform.url('/oauth/logout')), 'Sign out');
+  await signOut(platform, ann);
   for (const browser of [bob, ann]) {
     for (const button of ['Connect', 'Deny']) {
       const { heading, status } = await browser.post(asked.actionOf(button), body);

@@ -4,7 +4,7 @@ import { contentsOf } from '../adapters/contents.ts';
 import { onEachDatabaseInSeries } from '../adapters/databases.ts';
 import type { Browser } from '../harness/browser.ts';
 import { passTime } from '../harness/clock.ts';
-import { signedIn } from '../harness/platform.ts';
+import { signedIn, signOut } from '../harness/platform.ts';
 import type { Platform, RegisteredApp } from '../harness/platform.ts';
 import { pausable } from '../harness/storage.ts';
 import type { PausableStorage } from '../harness/storage.ts';
@@ -189,7 +189,7 @@ onEachDatabaseInSeries(
     const { here, there } = nodes;
     const app = await registerDevice(here);
     const { approving, browser, code, resume, userCode } = await pauseApproval(nodes, app);
-    await browser.submit(await browser.open(here.url('/oauth/logout')), 'Sign out');
+    await signOut(here, browser);
     resume();
     t.is((await approving).status, 422);
     t.deepEqual(errorOf(await poll(there, app, code)), [400, 'authorization_pending']);

@@ -8,7 +8,7 @@ import session from 'koa-session';
 
 import { Browser } from '../harness/browser.ts';
 import type { Page } from '../harness/browser.ts';
-import { authorizeUrl, listenerOf, people, signIn, startPlatform } from '../harness/platform.ts';
+import { authorizeUrl, listenerOf, people, signIn, signOut, startPlatform } from '../harness/platform.ts';
 import type { AppParts, Mounting, Person, Platform } from '../harness/platform.ts';
 import { exchangeCode } from '../harness/tokens.ts';
 
@@ -86,10 +86,6 @@ async function authorize(browser: Browser, page: Page): Promise<Page> {
   return browser.follow(await browser.submit(page, 'Authorize'));
 }
 
-async function signOut({ browser }: { browser: Browser }, platform: Platform): Promise<Page> {
-  return browser.submit(await browser.open(platform.url('/oauth/logout')), 'Sign out');
-}
-
 test('with signOut, signing out here ends the session of the host too', async (t) => {
   const signedOut: unknown[] = [];
   await using host = await startHost({
@@ -103,7 +99,7 @@ test('with signOut, signing out here ends the session of the host too', async (t
   const question = await user.browser.open(host.url('/oauth/logout'));
   t.regex(question.text, /You are signed in as ann@school\.example/);
   t.deepEqual(signedOut, [], 'GET ends no session');
-  const page = await signOut(user, host);
+  const page = await signOut(host, user.browser);
   t.is(page.status, 200);
   t.is(page.heading, 'You are signed out');
   t.deepEqual(signedOut, ['1']);
@@ -114,7 +110,7 @@ test('with signOut, signing out here ends the session of the host too', async (t
 test('without signOut, the page says that the session of the host continues', async (t) => {
   const user = await visit();
   await user.logIn('1');
-  const page = await signOut(user, shared);
+  const page = await signOut(shared, user.browser);
   t.is(page.status, 200);
   t.is(page.heading, 'You are still signed in to Acme Schools');
   t.regex(page.text, /Sign out of Acme Schools itself to end your session in this browser\./);
@@ -128,9 +124,10 @@ test('an error of signOut or currentUser is 500, and only the log has the cause'
   await using host = await startHost({ signOut: fail });
   const user = await visit(host);
   await signIn(user.browser, await user.open());
+  const question = await user.browser.open(host.url('/oauth/logout'));
   await using other = await startHost({ currentUser: fail });
   for (const [page, { logger }] of [
-    [await signOut(user, host), host],
+    [await user.browser.submit(question, 'Sign out'), host],
     [await (await visit(other)).open(), other],
   ] as const) {
     t.is(page.status, 500);

@@ -32,6 +32,11 @@ export class Browser {
     return [...this.#cookies.values()];
   }
 
+  /** All of them as a `Cookie` header field, for requests of somebody who has copied them. */
+  get cookieField(): string {
+    return this.cookies.map(({ name, value }) => `${name}=${value}`).join('; ');
+  }
+
   async get(url: string | URL, headers: Record<string, string> = {}): Promise<Page> {
     return this.#send(new URL(url), { method: 'GET', headers });
   }

@@ -234,9 +234,14 @@ export function platformOf(
   };
 }
 
+/** What an authorization request says of an app. */
+interface RequestingApp extends Pick<RegisteredApp, 'redirectUri'> {
+  readonly client: Pick<Client, 'id'>;
+}
+
 export function authorizeUrl(
   platform: Pick<Platform, 'url'>,
-  app: RegisteredApp,
+  app: RequestingApp,
   parameters: Record<string, string> = {},
 ): URL {
   const url = platform.url('/oauth/authorize');
@@ -274,15 +279,44 @@ export async function signedIn(
   return browser;
 }
 
+/** Signs the user of a browser out, on the page that asks. */
+export async function signOut(platform: Pick<Platform, 'url'>, browser: Browser): Promise<Page> {
+  const page = await browser.submit(await browser.open(platform.url('/oauth/logout')), 'Sign out');
+  if (page.status >= 400) throw new Error(page.text);
+  return page;
+}
+
+/** Disconnects the first app on the page of connected apps. */
+export async function disconnect(browser: Browser, apps: Page): Promise<Page> {
+  const link = /href="([^"]+\/disconnect)"/.exec(apps.html)?.[1];
+  if (link === undefined) throw new Error(`No app to disconnect: ${apps.text}`);
+  return browser.submit(await browser.open(new URL(link, apps.url)), 'Disconnect');
+}
+
 /** Whether a browser was redirected to an app with a code. */
 export function hasCode({ location }: Page): boolean {
   return location?.searchParams.has('code') === true;
 }
 
-/** Takes a user through login and consent, and returns the parameters that the app receives at its redirect URI. */
+/** Takes a user from an authorization request through login and consent. Resolves to the URL at which the app gets the answer. */
+export async function completeFlow(
+  browser: Browser,
+  url: string | URL,
+  person?: string,
+  password?: string,
+): Promise<URL> {
+  let page = await browser.open(url);
+  if (page.html.includes('type="password"')) page = await signIn(browser, page, person, password);
+  if (page.html.includes('Authorize</button>'))
+    page = await browser.follow(await browser.submit(page, 'Authorize'));
+  if (page.location === undefined) throw new Error(`No redirect to the app, but: ${page.text}`);
+  return page.location;
+}
+
+/** The same for an app of the harness, and returns the parameters that it gets at its redirect URI. */
 export async function authorize(
   platform: Pick<Platform, 'reach' | 'url'>,
-  app: RegisteredApp,
+  app: RequestingApp,
   {
     browser = new Browser(platform.reach),
     parameters = {},
@@ -290,12 +324,8 @@ export async function authorize(
     password,
   }: { browser?: Browser; parameters?: Record<string, string>; person?: string; password?: string } = {},
 ): Promise<URLSearchParams> {
-  let page = await browser.open(authorizeUrl(platform, app, parameters));
-  if (page.html.includes('type="password"')) page = await signIn(browser, page, person, password);
-  if (page.html.includes('Authorize</button>'))
-    page = await browser.follow(await browser.submit(page, 'Authorize'));
-  if (page.location === undefined) throw new Error(`No redirect to the app, but: ${page.text}`);
-  return page.location.searchParams;
+  const url = authorizeUrl(platform, app, parameters);
+  return (await completeFlow(browser, url, person, password)).searchParams;
 }
 
 /** The whole authorization code flow; returns the token response. */

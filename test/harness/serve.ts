@@ -2,6 +2,16 @@ import { createServer } from 'node:http';
 import type { RequestListener, Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
+/** Serves `{}` on a free loopback port, and records the paths that are asked for. */
+export async function serveRecording(): Promise<{ origin: string; asked: string[] } & AsyncDisposable> {
+  const asked: string[] = [];
+  const served = await serve(() => (request, response) => {
+    asked.push(request.url ?? '');
+    response.end('{}');
+  });
+  return { ...served, asked };
+}
+
 /** Serves a listener on a free loopback port. */
 export async function serve(
   listener: (origin: string) => RequestListener | Promise<RequestListener>,

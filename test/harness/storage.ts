@@ -1,6 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises';
 
 import type { AuthServer, Client, ClientFields, Storage } from 'koa-gatehouse';
+import { memoryStorage } from 'koa-gatehouse/adapters/memory';
 
 /** Wraps each call of a storage; `name` is the method, such as `grants.redeem`. */
 export type Around = (name: string, call: () => Promise<unknown>) => Promise<unknown>;
@@ -85,4 +86,11 @@ export async function registerAsBefore(
   const before = { ...client, redirectUris: redirectUris ?? [] };
   await storage.clients.update(before);
   return before;
+}
+
+/** A memory storage without a store, or without a method of one. */
+export function storageWithout(member: string): Storage {
+  const [name, method] = member.split('.') as [keyof Storage, string | undefined];
+  const { [name]: store, ...others } = memoryStorage();
+  return { ...others, ...(method && { [name]: { ...(store as object), [method]: undefined } }) } as Storage;
 }

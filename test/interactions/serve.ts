@@ -1,7 +1,8 @@
 import type { ExecutionContext } from 'ava';
 import Koa from 'koa';
 import type { Middleware } from 'koa';
-import { serve as serveListener } from '../harness/serve.ts';
+
+import { serve as serveApp } from '../access/serve.ts';
 
 /** Serves a Koa app of these middlewares until the test ends. Resolves to its origin. */
 export async function serve(t: ExecutionContext, ...middlewares: readonly Middleware[]): Promise<string> {
@@ -9,7 +10,5 @@ export async function serve(t: ExecutionContext, ...middlewares: readonly Middle
   // Koa's default prints the errors that tests cause.
   app.silent = true;
   for (const middleware of middlewares) app.use(middleware);
-  const served = await serveListener(() => app.callback());
-  t.teardown(async () => served[Symbol.asyncDispose]());
-  return served.origin;
+  return serveApp(t, app);
 }

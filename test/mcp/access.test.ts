@@ -1,8 +1,7 @@
 import test from 'ava';
 import type { ExecutionContext } from 'ava';
 
-import { send } from '../harness/requests.ts';
-import type { Answer } from '../harness/requests.ts';
+import { request } from '../access/serve.ts';
 import { callTool, connect, GENERATIONS, message, post, startAgentServer } from './agents.ts';
 import type { AgentServer } from './agents.ts';
 
@@ -14,10 +13,6 @@ async function namesOf(
   const client = await connect(t, server, await server.token(scopes));
   const { tools } = await client.listTools();
   return tools.map(({ name }) => name);
-}
-
-async function get(url: string, token?: string): Promise<Answer> {
-  return send(url, { headers: token === undefined ? {} : { authorization: `Bearer ${token}` } });
 }
 
 test('the list has only what the token may call, in the order of the actions', async (t) => {
@@ -97,8 +92,8 @@ test('tokens of the API are refused at the endpoint, and those of the endpoint a
     scopes: ['read'],
   });
   t.is((await post(server, ofApi, message('tools/list'))).status, 401);
-  t.is((await get(`${server.origin}/api/v1/identity`, ofEndpoint)).status, 401);
-  t.is((await get(`${server.origin}/api/v1/identity`, ofApi)).status, 200);
+  t.is((await request(`${server.origin}/api/v1/identity`, ofEndpoint)).status, 401);
+  t.is((await request(`${server.origin}/api/v1/identity`, ofApi)).status, 200);
 });
 
 test('a personal access token of the endpoint calls its tools, until it is ended; one of the API is refused', async (t) => {

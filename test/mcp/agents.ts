@@ -11,7 +11,7 @@ import { pages } from 'koa-gatehouse/interactions';
 import { z } from 'zod';
 
 import { listenerOf, recordingLogger } from '../harness/platform.ts';
-import { send } from '../harness/requests.ts';
+import { postJson, send } from '../harness/requests.ts';
 import type { Answer } from '../harness/requests.ts';
 import { serve } from '../harness/serve.ts';
 
@@ -316,4 +316,15 @@ export async function callTool(
   given: object = {},
 ): Promise<Answer> {
   return post(server, token, message('tools/call', { name, arguments: given }));
+}
+
+/** Runs the action of the tool `create_school` by the API. */
+export async function createOverHttp(
+  { auth, clientId, origin, person }: AgentServer,
+  input: object,
+  headers: Record<string, string> = {},
+): Promise<Answer> {
+  const authorization = `Bearer ${await auth.issueToken({ client: clientId, user: person.id })}`;
+  const url = `${origin}/api/v1/actions/school/create-school-action`;
+  return postJson(url, input, { authorization, ...headers });
 }

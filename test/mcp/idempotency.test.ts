@@ -2,8 +2,7 @@ import { randomUUID } from 'node:crypto';
 
 import test from 'ava';
 
-import { postJson } from '../harness/requests.ts';
-import { callTool, startAgentServer } from './agents.ts';
+import { callTool, createOverHttp, startAgentServer } from './agents.ts';
 
 test('a call with the key of an earlier one gets its result, and is done once', async (t) => {
   const server = await startAgentServer(t);
@@ -34,11 +33,7 @@ test('the same key with another call is refused', async (t) => {
     t.like(body, { result: { isError: true, content: [{ text }] } });
   }
   // Keys are those of the user and the client, whichever interface they are sent to.
-  const ofApi = await server.auth.issueToken({ client: server.clientId, user: server.person.id });
-  const overHttp = await postJson(`${server.origin}/api/v1/actions/school/create-school-action`, input, {
-    authorization: `Bearer ${ofApi}`,
-    'idempotency-key': idempotencyKey,
-  });
+  const overHttp = await createOverHttp(server, input, { 'idempotency-key': idempotencyKey });
   t.is(overHttp.status, 409);
   t.is(overHttp.body?.['code'], 'idempotency_key_reused');
   t.deepEqual(server.schools.ran, ['rename']);

@@ -2,9 +2,8 @@ import test from 'ava';
 
 import { ActionError } from 'koa-gatehouse';
 
-import { postJson } from '../harness/requests.ts';
 import { requestsInProgress } from '../harness/requests-in-progress.ts';
-import { callTool, connect, message, post, startAgentServer, toolOf } from './agents.ts';
+import { callTool, connect, createOverHttp, message, post, startAgentServer, toolOf } from './agents.ts';
 
 const MINUTE = '1 minute';
 
@@ -20,12 +19,7 @@ test('calls over the limit of their action are 429, and are counted together wit
   t.is(first.headers.get('ratelimit-policy'), '"school/create-school-action";q=2;w=60');
   t.is(first.headers.get('ratelimit'), '"school/create-school-action";r=1;t=60');
 
-  const overHttp = await postJson(
-    `${server.origin}/api/v1/actions/school/create-school-action`,
-    { name: 'Moor School' },
-    { authorization: `Bearer ${await server.auth.issueToken({ client: server.clientId, user: 'ann' })}` },
-  );
-  t.is(overHttp.status, 200);
+  t.is((await createOverHttp(server, { name: 'Moor School' })).status, 200);
   const refused = await create('Lake School');
   t.is(refused.status, 429);
   t.is(refused.body?.['code'], 'too_many_requests');

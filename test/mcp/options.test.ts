@@ -6,6 +6,7 @@ import { createMcpEndpoint } from 'koa-gatehouse/mcp';
 import { z } from 'zod';
 
 import { recordingLogger } from '../harness/platform.ts';
+import { storageWithout } from '../harness/storage.ts';
 import { createSchools, gate } from './agents.ts';
 import type { Permission } from './agents.ts';
 
@@ -90,15 +91,13 @@ function plain(name: `${string}-action`, more: object = {}): Action<Permission> 
 }
 
 test('actions and limits with a storage that cannot store them are refused by name', async (t) => {
-  const { attempts, idempotency, ...others } = memoryStorage();
-  const withoutReserve = { ...attempts, reserve: undefined } as never;
-  const cases: [string, string, Storage][] = [
-    ['actions', 'idempotency', { ...others, attempts } as Storage],
-    ['limits', 'attempts.reserve', { ...others, idempotency, attempts: withoutReserve }],
-  ];
-  for (const [option, member, storage] of cases) {
+  const user = { requests: 1, per: '1 minute' } as const;
+  for (const [option, member, limits] of [
+    ['actions', 'idempotency', {}],
+    ['limits', 'attempts.reserve', { user }],
+  ] as const) {
+    const storage = storageWithout(member);
     const auth = await serverWith({ [`${ISSUER}/mcp`]: {} }, ISSUER, { storage });
-    const limits = option === 'limits' ? { user: { requests: 1, per: '1 minute' } as const } : {};
     await t.throwsAsync(createMcpEndpoint({ auth, actions, limits }), {
       code: 'ERR_CONFIG',
       message: `${option}: this needs a storage with the member ${member}`,

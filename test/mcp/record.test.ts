@@ -4,9 +4,8 @@ import test from 'ava';
 
 import { Browser } from '../harness/browser.ts';
 import { pkce } from '../harness/pkce.ts';
-import { authorize, platformOf } from '../harness/platform.ts';
-import { postJson } from '../harness/requests.ts';
-import { callTool, startAgentServer } from './agents.ts';
+import { authorize, disconnect, platformOf } from '../harness/platform.ts';
+import { callTool, createOverHttp, startAgentServer } from './agents.ts';
 
 test('each call of a tool is recorded, with the tool, the object and what went wrong', async (t) => {
   const server = await startAgentServer(t);
@@ -62,12 +61,7 @@ test('a repeated call is recorded once, and a run of the API is not a call of a 
   const call = { input: { name: 'Dale School' }, idempotencyKey: randomUUID() };
   await callTool(server, token, 'create_school', call);
   await callTool(server, token, 'create_school', call);
-  const created = await postJson(
-    `${server.origin}/api/v1/actions/school/create-school-action`,
-    { name: 'Moor School' },
-    { authorization: `Bearer ${await server.auth.issueToken({ client: server.clientId, user: 'ann' })}` },
-  );
-  t.is(created.status, 200);
+  t.is((await createOverHttp(server, { name: 'Moor School' })).status, 200);
   t.is((await server.auth.audit.list({ types: ['tool_called'] })).length, 1);
 });
 
@@ -78,7 +72,7 @@ test('the user sees on the page of connected apps which tools an agent has calle
   const client = (await server.auth.clients.find(server.clientId))!;
   await authorize(
     platform,
-    { client, secret: '', redirectUri: client.redirectUris[0]! },
+    { client, redirectUri: client.redirectUris[0]! },
     { browser, parameters: { resource: server.url, scope: 'read write', ...pkce().parameters } },
   );
 
@@ -91,7 +85,6 @@ test('the user sees on the page of connected apps which tools an agent has calle
   const page = await browser.open(list);
   t.regex(page.text, /What it did lately: rename_school [^_]+ UTC school_list [^_]+ UTC$/);
 
-  const link = /href="([^"]+\/disconnect)"/.exec(page.html)![1]!;
-  await browser.submit(await browser.open(new URL(link, page.url)), 'Disconnect');
+  await disconnect(browser, page);
   t.is((await callTool(server, token, 'school_list')).status, 401);
 });

@@ -6,7 +6,7 @@ import { memoryStorage } from 'koa-gatehouse/adapters/memory';
 import { Browser } from '../harness/browser.ts';
 import type { Page } from '../harness/browser.ts';
 import { passTime } from '../harness/clock.ts';
-import { authorize, authorizeUrl, signIn, startPlatform } from '../harness/platform.ts';
+import { authorize, authorizeUrl, signIn, signOut, startPlatform } from '../harness/platform.ts';
 import { exchangeCode } from '../harness/tokens.ts';
 
 const storage = memoryStorage();
@@ -88,7 +88,7 @@ test('a login gives the session a new id, and the old id stops working', async (
   ] as const) {
     const before = sessionOf(browser);
     t.regex(before!, /^[\w-]{43}$/);
-    const cookie = browser.cookies.map(({ name, value }) => `${name}=${value}`).join('; ');
+    const cookie = browser.cookieField;
     const works = async (): Promise<boolean> => {
       const page = await new Browser().get(authorizeUrl(platform, app, { prompt: 'none' }), { cookie });
       return page.location?.searchParams.get('error') !== 'login_required';
@@ -172,7 +172,7 @@ test('a consent page cannot be opened or answered in another browser', async (t)
 test('a login of another user, or a logout, ends the open consent pages of the first user', async (t) => {
   for (const end of [
     async (browser: Browser, login: Page) => signIn(browser, login, ...BOB),
-    async (browser: Browser) => browser.submit(await browser.open(platform.url('/oauth/logout')), 'Sign out'),
+    async (browser: Browser) => signOut(platform, browser),
   ]) {
     const app = await platform.registerApp();
     const browser = new Browser();

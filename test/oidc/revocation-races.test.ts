@@ -46,10 +46,6 @@ function onTwoNodes(title: string, run: (nodes: Nodes) => Promise<void>): void {
   });
 }
 
-function cookiesOf(browser: Browser): string {
-  return browser.cookies.map(({ name, value }) => `${name}=${value}`).join('; ');
-}
-
 async function loggedIn({ here, app }: Nodes): Promise<Browser> {
   const browser = new Browser();
   await signIn(browser, await browser.open(authorizeUrl(here, app)));
@@ -99,7 +95,7 @@ onTwoNodes('an authorization that is paused at any call gives no code after a lo
     ['sessions.update', app],
   ] as const) {
     const browser = await loggedIn(nodes);
-    const cookie = cookiesOf(browser);
+    const cookie = browser.cookieField;
     // The session is updated when its end moves by hours.
     if (call === 'sessions.update') await endSoon(nodes, browser);
     const { reached, resume } = pause(call);
@@ -121,7 +117,7 @@ onTwoNodes(
   async (nodes) => {
     const { t, here, there, app } = nodes;
     for (let round = 0; round < ROUNDS; round += 1) {
-      const copied = cookiesOf(await loggedIn(nodes));
+      const copied = (await loggedIn(nodes)).cookieField;
       const attempts = Array.from({ length: 3 }, async () =>
         new Browser().get(authorizeUrl(here, app), { cookie: copied }),
       );

@@ -60,7 +60,7 @@ test.serial('a code of one node can be redeemed on the other, and refreshed on t
 });
 
 test.serial('a session of one node works on the other', async (t) => {
-  const cookie = (await signedIn(here)).cookies.map(({ name, value }) => `${name}=${value}`).join('; ');
+  const cookie = (await signedIn(here)).cookieField;
   const page = await new Browser().get(authorizeUrl(there, app), { cookie });
   t.truthy(page.location?.searchParams.get('code'));
 });

@@ -61,9 +61,6 @@ async function signedInUser(browser: Browser, at: Pick<Platform, 'url'> = platfo
   return (await browser.get(at.url('/oauth/who'))).html;
 }
 
-const cookiesOf = ({ cookies }: Browser): string =>
-  cookies.map(({ name, value }) => `${name}=${value}`).join('; ');
-
 test('a user signs in without an authorization request, authorizes without a login page, and signs out', async (t) => {
   const browser = new Browser();
   t.is(await signedInUser(browser), 'none');
@@ -83,7 +80,7 @@ test('a user signs in without an authorization request, authorizes without a log
   t.truthy(authorized.location?.searchParams.get('code'), 'no login page');
   await browser.get(platform.url('/oauth/out'));
   t.is(await signedInUser(browser), 'none');
-  t.false(cookiesOf(browser).includes('session'));
+  t.false(browser.cookieField.includes('session'));
   t.is((await browser.open(authorizeUrl(platform, app))).heading, 'Sign in');
 });
 
@@ -96,7 +93,7 @@ test('the session of an authorization is the session of the pages', async (t) =>
 test('a login does not use a session id that the browser had before (session fixation)', async (t) => {
   const attacker = await signedIn(platform, 'bob@school.example', 'battery staple');
   for (const victim of [new Browser(), attacker]) {
-    const fixed = cookiesOf(attacker);
+    const fixed = attacker.cookieField;
     t.is((await victim.get(SIGN_IN, { cookie: fixed })).html, 'Ann');
     t.is((await new Browser().get(platform.url('/oauth/who'), { cookie: fixed })).html, 'none');
     t.is(await signedInUser(victim), 'Ann');

@@ -4,7 +4,7 @@ import { memoryStorage } from 'koa-gatehouse/adapters/memory';
 
 import { Browser } from '../harness/browser.ts';
 import type { Page } from '../harness/browser.ts';
-import { runCodeFlow, signIn } from '../harness/platform.ts';
+import { runCodeFlow, signIn, signOut } from '../harness/platform.ts';
 import type { RegisteredApp } from '../harness/platform.ts';
 import { ON_LOOPBACK } from '../harness/public-server.ts';
 import { until } from '../harness/until.ts';
@@ -18,7 +18,7 @@ import { startPublicApps } from './told-apps.ts';
 async function signInAndOut(platform: DeveloperPlatform, apps: readonly RegisteredApp[]): Promise<Browser> {
   const browser = await platform.signInAs('ann');
   for (const app of apps) await runCodeFlow(platform, app, { browser, parameters: { scope: 'openid' } });
-  await browser.submit(await browser.open(platform.url('/oauth/logout')), 'Sign out');
+  await signOut(platform, browser);
   const { email, password } = passwordOf('ann');
   await signIn(browser, await browser.open(platform.url('/oauth/login')), email, password);
   return browser;

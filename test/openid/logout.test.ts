@@ -7,7 +7,7 @@ import { Browser } from '../harness/browser.ts';
 import type { Page } from '../harness/browser.ts';
 import { authorizeUrl, runCodeFlow, signIn, startPlatform } from '../harness/platform.ts';
 import type { Person, RegisteredApp } from '../harness/platform.ts';
-import { appOf, registered } from '../registration/apps.ts';
+import { AGENT, appOf, registered } from '../registration/apps.ts';
 import { OPENID } from './options.ts';
 
 const BYE = 'https://reports.example/bye?from=acme';
@@ -184,8 +184,7 @@ test('where nobody is signed in, the browser goes on only to an app that shows a
   await using setup = await start({ clients: { registration: { scopes: ['openid'] } } });
   const { app, hintFor, logOut, platform } = setup;
   const registration = await registered(platform, {
-    client_name: 'Agent',
-    redirect_uris: ['https://agent.example/callback'],
+    ...AGENT,
     post_logout_redirect_uris: ['https://agent.example/bye'],
     scope: 'openid',
   });

@@ -2,19 +2,25 @@ import test from 'ava';
 import { decodeJwt } from 'jose';
 
 import { Browser } from '../harness/browser.ts';
-import { runCodeFlow } from '../harness/platform.ts';
+import { runCodeFlow, signOut } from '../harness/platform.ts';
 import { ON_LOOPBACK } from '../harness/public-server.ts';
 import { until } from '../harness/until.ts';
-import { appOf, manage, register, registered, startOpen } from '../registration/apps.ts';
+import {
+  AGENT as SCHOOL_AGENT,
+  appOf,
+  manage,
+  register,
+  registered,
+  startOpen,
+} from '../registration/apps.ts';
 import { OPENID } from './options.ts';
 import { startPublicApps } from './told-apps.ts';
 
-const CALLBACK = 'https://agent.example/callback';
 const LOGOUT = {
   post_logout_redirect_uris: ['https://agent.example/bye'],
   backchannel_logout_uri: 'https://agent.example/logout',
 };
-const AGENT = { client_name: 'Agent', redirect_uris: [CALLBACK], scope: 'openid' };
+const AGENT = { ...SCHOOL_AGENT, scope: 'openid' };
 const OPEN = { openid: OPENID, registration: { scopes: ['openid'] } } as const;
 
 test('an app registers where it is told of logouts, and changes it', async (t) => {
@@ -106,7 +112,7 @@ test('an app that registered itself is told of a logout', async (t) => {
     browser,
     parameters: { scope: 'openid' },
   });
-  await browser.submit(await browser.open(platform.url('/oauth/logout')), 'Sign out');
+  await signOut(platform, browser);
   await until(() => site.received.length === 1);
   t.like(decodeJwt(site.tokensOf('/logout')[0]!), {
     aud: registration.client_id,

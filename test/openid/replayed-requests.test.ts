@@ -17,7 +17,7 @@ import type { JWK, JWTPayload } from 'jose';
 
 import { Browser } from '../harness/browser.ts';
 import { pkce } from '../harness/pkce.ts';
-import { signIn, startPlatform } from '../harness/platform.ts';
+import { completeFlow, signOut, startPlatform } from '../harness/platform.ts';
 import type { RegisteredApp } from '../harness/platform.ts';
 import { ON_LOOPBACK } from '../harness/public-server.ts';
 import { postForm, send } from '../harness/requests.ts';
@@ -49,15 +49,6 @@ async function discover(): Promise<Metadata> {
   const { status, body } = await send(`${platform.auth.issuer}/.well-known/openid-configuration`);
   if (status !== 200) throw new Error(`discovery answers with ${status}`);
   return body as unknown as Metadata;
-}
-
-/** Sends Ann to a URL of the server; resolves to what the app gets at its redirect URI. */
-async function authorizeAt(browser: Browser, url: string): Promise<URL> {
-  let back = await signIn(browser, await browser.open(url));
-  if (back.html.includes('Authorize</button>'))
-    back = await browser.follow(await browser.submit(back, 'Authorize'));
-  if (back.location === undefined) throw new Error(`no redirect to the app, but: ${back.text}`);
-  return back.location;
 }
 
 /** PHP's `http_build_query`: in the order given, with `+` for a space. */
@@ -98,7 +89,7 @@ for (const basicAuth of [false, true]) {
       state: random(10),
       scope: 'openid profile email',
     };
-    const back = await authorizeAt(new Browser(), `${metadata.authorization_endpoint}?${rawQuery(request)}`);
+    const back = await completeFlow(new Browser(), `${metadata.authorization_endpoint}?${rawQuery(request)}`);
     t.is(back.searchParams.get('state'), request.state);
 
     const inHeader = `Basic ${Buffer.from(`${app.client.id}:${app.secret}`).toString('base64')}`;
@@ -165,7 +156,7 @@ test("Nextcloud's sociallogin", async (t) => {
     scope: 'openid profile email',
     state: `HA-${random(36)}`,
   };
-  const back = await authorizeAt(new Browser(), `${metadata.authorization_endpoint}?${query(request)}`);
+  const back = await completeFlow(new Browser(), `${metadata.authorization_endpoint}?${query(request)}`);
   const exchange = {
     ...asClient(app),
     grant_type: 'authorization_code',
@@ -212,7 +203,7 @@ async function signInToNextcloud(
     nonce: random(32),
     ...parameters,
   };
-  const back = await authorizeAt(browser, `${metadata.authorization_endpoint}?${query(request)}`);
+  const back = await completeFlow(browser, `${metadata.authorization_endpoint}?${query(request)}`);
   t.is(back.searchParams.get('state'), request.state);
 
   // It prefers client_secret_post.
@@ -275,7 +266,7 @@ test("Nextcloud's user_oidc accepts the logout token of the session", async (t) 
   const metadata = await discover();
   const browser = new Browser();
   const { claims: session } = await signInToNextcloud(t, { app, browser, metadata });
-  await browser.submit(await browser.open(platform.url('/oauth/logout')), 'Sign out');
+  await signOut(platform, browser);
   await until(() => nextcloud.received.length > 0);
 
   const claims = await payloadOf(t, metadata, nextcloud.tokensOf(path)[0]!);

@@ -3,8 +3,9 @@ import { decodeJwt, decodeProtectedHeader } from 'jose';
 import * as oauth from 'oauth4webapi';
 import * as client from 'openid-client';
 
-import { SERVERS, completeFlow } from '../clients/servers.ts';
-import { startPlatform } from '../harness/platform.ts';
+import { SERVERS } from '../clients/servers.ts';
+import { Browser } from '../harness/browser.ts';
+import { completeFlow, startPlatform } from '../harness/platform.ts';
 
 for (const [name, mounting] of Object.entries(SERVERS)) {
   test(`openid-client, by discovery URL, id and secret: ${name}`, async (t) => {
@@ -27,12 +28,16 @@ for (const [name, mounting] of Object.entries(SERVERS)) {
       code_challenge: await client.calculatePKCECodeChallenge(verifier),
       code_challenge_method: 'S256',
     });
-    const tokens = await client.authorizationCodeGrant(config, await completeFlow(platform, url), {
-      expectedNonce: nonce,
-      pkceCodeVerifier: verifier,
-      maxAge: 60,
-      idTokenExpected: true,
-    });
+    const tokens = await client.authorizationCodeGrant(
+      config,
+      await completeFlow(new Browser(platform.reach), url),
+      {
+        expectedNonce: nonce,
+        pkceCodeVerifier: verifier,
+        maxAge: 60,
+        idTokenExpected: true,
+      },
+    );
     t.is(tokens.scope, 'openid profile email offline_access');
     const { iss, sub, aud, name: named, email, sid } = tokens.claims()!;
     t.deepEqual(
@@ -88,7 +93,12 @@ test('oauth4webapi checks the ID token, its at_hash and its nonce, of a public c
     }),
   );
   const me = { client_id: app.client.id, require_auth_time: true };
-  const callback = oauth.validateAuthResponse(server, me, await completeFlow(platform, url), state);
+  const callback = oauth.validateAuthResponse(
+    server,
+    me,
+    await completeFlow(new Browser(platform.reach), url),
+    state,
+  );
   const response = await oauth.authorizationCodeGrantRequest(
     server,
     me,

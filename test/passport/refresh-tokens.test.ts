@@ -10,7 +10,7 @@ import { onEachDatabase } from '../adapters/databases.ts';
 import { temporaryFile } from '../adapters/temporary-file.ts';
 import { Browser } from '../harness/browser.ts';
 import { passTime } from '../harness/clock.ts';
-import { authorizeUrl, signIn } from '../harness/platform.ts';
+import { authorizeUrl, disconnect, signIn } from '../harness/platform.ts';
 import { postForm } from '../harness/requests.ts';
 import { tally } from '../limits/platform.ts';
 import { APP_KEY, issue, SECRET, vectors } from './laravel.ts';
@@ -254,9 +254,7 @@ test('nobody is asked again for what they gave, and who disconnects the app is',
   const unused = await issue(laravel.database, { clientId: 7, userId: 42, scopes: ['orders:read'] });
   const orphan = await issue(laravel.database, { clientId: 7, userId: 42, scopes: ['orders:read'] });
   await laravel.database('oauth_access_tokens').where({ id: orphan.id }).delete();
-  const list = await browser.open(platform.url('/account/apps'));
-  const link = /href="([^"]+\/disconnect)"/.exec(list.html)?.[1] ?? '';
-  await browser.submit(await browser.open(new URL(link, list.url)), 'Disconnect');
+  await disconnect(browser, await browser.open(platform.url('/account/apps')));
   for (const token of [refreshToken, body.refresh_token, unused.refreshToken, orphan.refreshToken])
     t.like(await refresh(platform, laravel, token), REFUSED);
   t.regex(await ask('orders:read'), /Authorize/);

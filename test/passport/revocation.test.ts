@@ -2,7 +2,7 @@ import test from 'ava';
 
 import { onEachEmptyDatabase } from '../adapters/databases.ts';
 import { Browser } from '../harness/browser.ts';
-import { runCodeFlow, signIn } from '../harness/platform.ts';
+import { disconnect, runCodeFlow, signedIn, signIn } from '../harness/platform.ts';
 import type { Platform } from '../harness/platform.ts';
 import { ON_LOOPBACK, servePublic } from '../harness/public-server.ts';
 import { postForm } from '../harness/requests.ts';
@@ -23,21 +23,16 @@ async function isMarked(
   return [Boolean(access.revoked), Boolean(refresh.revoked)];
 }
 
-async function disconnect(platform: Platform): Promise<void> {
-  const browser = new Browser(platform.reach);
-  let page = await browser.open(platform.url('/account/apps'));
-  page = await signIn(browser, page, '42@school.example', 'password of 42');
-  const link = /href="([^"]+\/disconnect)"/.exec(page.html)?.[1] ?? '';
-  await browser.submit(await browser.open(new URL(link, page.url)), 'Disconnect');
-}
-
 const WAYS: Readonly<Record<string, (platform: Platform, token: string) => Promise<unknown>>> = {
   'auth.revoke({ token })': async ({ auth }, token) => auth.revoke({ token }),
   'auth.revoke({ user })': async ({ auth }) => auth.revoke({ user: '42' }),
   'auth.revoke({ client })': async ({ auth }) => auth.revoke({ client: '7' }),
   'the revocation endpoint': async ({ origin }, token) =>
     postForm(`${origin}/oauth/revoke`, { ...CREDENTIALS, token }),
-  'disconnecting the app': disconnect,
+  'disconnecting the app': async (platform) => {
+    const browser = await signedIn(platform, '42@school.example', 'password of 42');
+    await disconnect(browser, await browser.open(platform.url('/account/apps')));
+  },
 };
 
 onEachEmptyDatabase(

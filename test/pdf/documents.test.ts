@@ -46,10 +46,6 @@ async function upload(
   return own.post(url, form, headers);
 }
 
-function cookiesOf({ cookies }: Browser): Record<string, string> {
-  return { cookie: cookies.map(({ name, value }) => `${name}=${value}`).join('; ') };
-}
-
 test.serial('a PDF is uploaded, and its page shows its outline and its pages', async (t) => {
   const own = await connect();
   const sent = await upload(new File([pdf], 'Year "2026" <i>.pdf'), own);
@@ -71,7 +67,7 @@ test.serial('a PDF is uploaded, and its page shows its outline and its pages', a
   );
   t.is(pictures.length, 2);
   for (const picture of pictures) {
-    const response = await fetch(picture, { headers: cookiesOf(own) });
+    const response = await fetch(picture, { headers: { cookie: own.cookieField } });
     t.is(response.headers.get('content-type'), 'image/jpeg');
     t.is((await loadImage(Buffer.from(await response.arrayBuffer()))).width, 1200);
     t.is((await fetch(picture, { redirect: 'manual' })).status, 302);
@@ -155,7 +151,7 @@ inBrowser('a school’s letter is read in the portal, and its outline among the 
   const own = await connect();
   const start = await own.open(`${baseUrl}/portal`);
   const [, link = ''] = /href="([^"]+)" aria-label="Letter of Harbour School"/.exec(start.html) ?? [];
-  const response = await fetch(new URL(link, start.url), { headers: cookiesOf(own) });
+  const response = await fetch(new URL(link, start.url), { headers: { cookie: own.cookieField } });
   t.is(response.status, 200);
   t.is(response.headers.get('content-type'), 'application/pdf');
   t.is(response.headers.get('content-disposition'), 'inline; filename="enrolment-letter.pdf"');

@@ -135,7 +135,7 @@ test('personal tokens are counted, and requests by what they are authenticated w
   await signIn(browser, await browser.open(platform.url('/oauth/login')));
   const page = await browser.open(platform.url(`/account/tokens/${fourth!.id}/end`));
   await browser.submit(page, 'End');
-  const cookie = browser.cookies.map(({ name, value }) => `${name}=${value}`).join('; ');
+  const cookie = browser.cookieField;
   const headers = { cookie, 'sec-fetch-site': 'same-origin' };
   t.is((await send(platform.url('/api/v1/identity'), { headers })).status, 200);
   t.like(await scrape(platform), {

@@ -2,6 +2,7 @@ import test from 'ava';
 import type { ExecutionContext } from 'ava';
 import type { AuditRecord, OptionTypes } from 'koa-gatehouse';
 
+import { CALLBACK } from '../clients/documents.ts';
 import { startPlatform } from '../harness/platform.ts';
 import type { Mounting, Platform, RegisteredApp } from '../harness/platform.ts';
 import { postJson, send } from '../harness/requests.ts';
@@ -16,13 +17,17 @@ const SCOPES: Pick<Options, 'scopes'> = {
   },
 };
 
-export const CALLBACK: string = 'https://agent.example/callback';
-
 /** Metadata of an app on the web. */
 export const AGENT: { client_name: string; redirect_uris: readonly string[]; scope: string } = {
   client_name: 'Agent',
   redirect_uris: [CALLBACK],
   scope: 'schools:read',
+};
+
+/** Of one on a device, which has no secret. */
+export const PUBLIC: typeof AGENT & { token_endpoint_auth_method: 'none' } = {
+  ...AGENT,
+  token_endpoint_auth_method: 'none',
 };
 
 /** Starts a platform at which apps register themselves, until the test ends. */

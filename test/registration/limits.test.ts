@@ -16,7 +16,7 @@ import { pausable } from '../harness/storage.ts';
 import { until } from '../harness/until.ts';
 import type { PausableStorage } from '../harness/storage.ts';
 import { exchangeCode, exchangeRefreshToken } from '../harness/tokens.ts';
-import { AGENT, appOf, eventsOf, manage, register, registered, startOpen } from './apps.ts';
+import { AGENT, appOf, eventsOf, manage, PUBLIC, register, registered, startOpen } from './apps.ts';
 import type { Registration } from './apps.ts';
 
 const DAY = 86_400;
@@ -85,7 +85,7 @@ async function connect(
   await browser.follow(await browser.submit(page, 'Authorize'));
 }
 
-/** The second node has the issuer of the first one, so its own address is needed. */
+/** The statuses of registrations at once, at the nodes in turn. */
 async function statuses(nodes: readonly Platform[], count: number): Promise<number[]> {
   const answers = await Promise.all(
     Array.from({ length: count }, async (_, index) => register(nodes[index % nodes.length]!, AGENT)),
@@ -179,8 +179,6 @@ onOneDatabase('two nodes together count the apps of an address', async (t, addre
   });
   t.is((await register(here, { redirect_uris: [] })).status, 429, 'refused before the body is read');
 });
-
-const PUBLIC = { ...AGENT, token_endpoint_auth_method: 'none' };
 
 onEachDatabase(
   'a public app that registers again from its address adds no row until a user has authorized it',

@@ -1,19 +1,10 @@
 import test from 'ava';
 
+import { CALLBACK } from '../clients/documents.ts';
 import { runCodeFlow } from '../harness/platform.ts';
 import { send } from '../harness/requests.ts';
 import { exchangeRefreshToken } from '../harness/tokens.ts';
-import {
-  AGENT,
-  appOf,
-  CALLBACK,
-  eventsOf,
-  manage,
-  register,
-  registered,
-  startOpen,
-  startShared,
-} from './apps.ts';
+import { AGENT, appOf, eventsOf, manage, register, registered, startOpen, startShared } from './apps.ts';
 
 const platform = await startShared({ registration: { scopes: ['schools:read', 'schools:write'] } });
 

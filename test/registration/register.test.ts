@@ -1,14 +1,15 @@
 import test from 'ava';
 import { createMetrics } from 'koa-gatehouse/metrics';
 
+import { CALLBACK } from '../clients/documents.ts';
 import { Browser } from '../harness/browser.ts';
 import { authorize, authorizeUrl, runCodeFlow, startPlatform } from '../harness/platform.ts';
 import { pkce } from '../harness/pkce.ts';
 import { send } from '../harness/requests.ts';
-import { serve } from '../harness/serve.ts';
+import { serveRecording } from '../harness/serve.ts';
 import { exchangeCode } from '../harness/tokens.ts';
 import { COMMON_AGENTS } from './common-agents.ts';
-import { AGENT, appOf, CALLBACK, eventsOf, register, registered, startOpen, startShared } from './apps.ts';
+import { AGENT, appOf, eventsOf, register, registered, startOpen, startShared } from './apps.ts';
 
 const shared = await startShared();
 
@@ -410,18 +411,14 @@ test('pages of every origin can register an app, without cookies', async (t) => 
 });
 
 test('no URL of the metadata is fetched', async (t) => {
-  const asked: string[] = [];
-  await using elsewhere = await serve(() => (request, response) => {
-    asked.push(request.url ?? '');
-    response.end('{}');
-  });
+  await using elsewhere = await serveRecording();
   const members = ['client_uri', 'logo_uri', 'tos_uri', 'policy_uri', 'jwks_uri', 'sector_identifier_uri'];
   const uris = Object.fromEntries(members.map((name) => [name, `${elsewhere.origin}/${name}`]));
   const registration = await registered(shared, { ...AGENT, ...uris });
   for (const name of members) t.false(name in registration);
   const app = await appOf(shared, registration);
   await runCodeFlow(shared, app);
-  t.deepEqual(asked, []);
+  t.deepEqual(elsewhere.asked, []);
 });
 
 test('requests are counted by their error', async (t) => {

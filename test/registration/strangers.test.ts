@@ -2,12 +2,13 @@ import { bodyParser } from '@koa/bodyparser';
 import test from 'ava';
 import fc from 'fast-check';
 
+import { CALLBACK } from '../clients/documents.ts';
 import { hostApp } from '../embedding/host.ts';
 import { send } from '../harness/requests.ts';
 import type { Answer } from '../harness/requests.ts';
 import { SEED } from '../harness/seed.ts';
 import { ODD_VALUES } from '../security/sweep/odd-values.ts';
-import { AGENT, CALLBACK, manage, register, registered, startOpen } from './apps.ts';
+import { AGENT, manage, register, registered, startOpen } from './apps.ts';
 
 const ODD: readonly unknown[] = [
   ...ODD_VALUES,

@@ -2,12 +2,12 @@
 import test from 'ava';
 import { decodeJwt } from 'jose';
 
-import { CALLBACK as DOCUMENT_CALLBACK, documentOptions, serveApp } from '../clients/documents.ts';
+import { CALLBACK, documentOptions, serveApp } from '../clients/documents.ts';
 import { ON_LOOPBACK } from '../harness/public-server.ts';
 import { authorize, startPlatform } from '../harness/platform.ts';
 import type { Platform } from '../harness/platform.ts';
 import { pkce } from '../harness/pkce.ts';
-import { AGENT, CALLBACK, registered } from './apps.ts';
+import { PUBLIC, registered } from './apps.ts';
 
 const DOCUMENTS = 'https://documents.example/v1';
 const ARCHIVE = 'https://archive.example';
@@ -36,12 +36,12 @@ test.after.always(() => platform[Symbol.asyncDispose]());
 async function audienceOf(
   { origin, token }: Pick<Platform, 'origin' | 'token'>,
   clientId: string,
-  { redirectUri = CALLBACK, scope }: { redirectUri?: string; scope: string },
+  scope: string,
 ): Promise<string> {
   const { parameters, verifier } = pkce();
-  const app = { client: { id: clientId }, redirectUri } as Parameters<typeof authorize>[1];
+  const app = { client: { id: clientId }, redirectUri: CALLBACK };
   const code = (await authorize(platform, app, { parameters: { ...parameters, scope } })).get('code');
-  const fields = { client_id: clientId, redirect_uri: redirectUri, code, code_verifier: verifier };
+  const fields = { client_id: clientId, redirect_uri: CALLBACK, code, code_verifier: verifier };
   const first = await token({ grant_type: 'authorization_code', ...fields });
   const refreshed = { client_id: clientId, refresh_token: first.body.refresh_token };
   const next = await token({ grant_type: 'refresh_token', ...refreshed });
@@ -59,27 +59,24 @@ const REQUESTS: readonly [scope: string, audience: string][] = [
   ['schools:read', 'the issuer'],
 ];
 
-const PUBLIC = { ...AGENT, token_endpoint_auth_method: 'none' };
-
 test('a client that registered itself gets a token for the one API that has its scopes', async (t) => {
   const { client_id: id } = await registered(platform, { ...PUBLIC, scope: SCOPES.join(' ') });
-  for (const [scope, audience] of REQUESTS) t.is(await audienceOf(platform, id, { scope }), audience, scope);
+  for (const [scope, audience] of REQUESTS) t.is(await audienceOf(platform, id, scope), audience, scope);
 });
 
 test('one that requests no scope gets it by the scopes that it is registered for', async (t) => {
   for (const [scope, audience] of REQUESTS) {
     const { client_id: id } = await registered(platform, { ...PUBLIC, scope });
-    t.is(await audienceOf(platform, id, { scope: '' }), audience, scope);
+    t.is(await audienceOf(platform, id, ''), audience, scope);
   }
 });
 
 test('a client of a metadata document gets a token for the one API that has its scopes', async (t) => {
   const { id } = await serveApp(t);
-  for (const [scope, audience] of REQUESTS)
-    t.is(await audienceOf(platform, id, { redirectUri: DOCUMENT_CALLBACK, scope }), audience, scope);
+  for (const [scope, audience] of REQUESTS) t.is(await audienceOf(platform, id, scope), audience, scope);
 });
 
 test('a client that a person registered names the API, or gets a token for the issuer', async (t) => {
   const app = await platform.registerApp({ redirectUris: [CALLBACK], confidential: false });
-  t.is(await audienceOf(platform, app.client.id, { scope: 'schools:read' }), 'the issuer');
+  t.is(await audienceOf(platform, app.client.id, 'schools:read'), 'the issuer');
 });

@@ -1,11 +1,10 @@
 import type { RequestListener } from 'node:http';
 
 import test from 'ava';
-import Koa from 'koa';
 
 import { startProxy } from '../embedding/proxy.ts';
 import { Browser } from '../harness/browser.ts';
-import { authorize, authorizeUrl, listenerOf, signIn, startPlatform } from '../harness/platform.ts';
+import { authorize, authorizeUrl, bareApp, signIn, signOut, startPlatform } from '../harness/platform.ts';
 import type { AppParts, Platform } from '../harness/platform.ts';
 import { requestClientToken } from '../harness/tokens.ts';
 
@@ -17,10 +16,8 @@ interface Line {
 
 /** An app that records each Set-Cookie line. */
 function recordingApp(lines: Line[]): (parts: AppParts) => RequestListener {
-  return ({ auth, api }) => {
-    const app = new Koa();
-    app.use(auth.middleware()).use(api.routes());
-    const listener = listenerOf(app);
+  return (parts) => {
+    const listener = bareApp(parts);
     return (request, response) => {
       const at = request.url ?? '';
       response.once('finish', () => {
@@ -45,8 +42,7 @@ async function runAllSteps(platform: Platform): Promise<void> {
   const other = await browser.follow(await browser.submit(asked, 'Not you?'));
   await signIn(browser, other, 'bob@school.example', 'battery staple');
   await browser.open(platform.url('/account/apps'));
-  const leaving = await browser.open(platform.url('/oauth/logout'));
-  await browser.submit(leaving, 'Sign out');
+  await signOut(platform, browser);
   await signIn(browser, await browser.open(platform.url('/oauth/login')));
   await browser.open(platform.url('/oauth/interaction/unknown'));
   await browser.open(authorizeUrl(platform, app, { client_id: 'unknown' }));
@@ -118,11 +114,11 @@ test('a copied session cookie does not work after the logout', async (t) => {
   const app = await platform.registerApp({ firstParty: true });
   const browser = new Browser();
   await authorize(platform, app, { browser });
-  const cookie = browser.cookies.map(({ name, value }) => `${name}=${value}`).join('; ');
+  const cookie = browser.cookieField;
   const ask = authorizeUrl(platform, app, { prompt: 'none' });
   const before = await new Browser().get(ask, { cookie });
   t.truthy(before.location?.searchParams.get('code'));
-  await browser.submit(await browser.open(platform.url('/oauth/logout')), 'Sign out');
+  await signOut(platform, browser);
   const refused = await new Browser().get(ask, { cookie });
   t.is(refused.location?.searchParams.get('error'), 'login_required');
   const page = await new Browser().get(platform.url('/account/apps'), { cookie });

@@ -55,7 +55,7 @@ test('every form of the pages refuses a request from another site', async (t) =>
   const browser = await platform.signInAs('dora');
   const open = await browser.open(authorizeUrl(platform, app));
   const uid = open.url.pathname.split('/').at(-1)!;
-  const cookie = browser.cookies.map(({ name, value }) => `${name}=${value}`).join('; ');
+  const cookie = browser.cookieField;
 
   for (const form of forms) {
     const path = form.replace(':uid', uid).replace(':id', client.id).replace(':secret', 'x');

@@ -60,10 +60,6 @@ async function connect(browser: Browser): Promise<Record<string, string>> {
   return token({ grant_type: 'authorization_code', code, redirect_uri: app.redirectUri });
 }
 
-function cookiesOf(browser: Browser): string {
-  return browser.cookies.map(({ name, value }) => `${name}=${value}`).join('; ');
-}
-
 async function prepareCredentials(): Promise<Credentials> {
   const [browser, leaving, asked] = [await signedIn(), await signedIn(), await signedIn()];
   const signedOut = new Browser();
@@ -72,10 +68,10 @@ async function prepareCredentials(): Promise<Credentials> {
   const consent = await asked.open(authorizeUrl({ prompt: 'consent' }));
   return {
     cookies: {
-      signedIn: cookiesOf(browser),
-      leaving: cookiesOf(leaving),
-      login: cookiesOf(signedOut),
-      consent: cookiesOf(asked),
+      signedIn: browser.cookieField,
+      leaving: leaving.cookieField,
+      login: signedOut.cookieField,
+      consent: asked.cookieField,
     },
     pages: { login: login.url.pathname, consent: consent.url.pathname },
     accessToken: tokens['access_token']!,
