@@ -129,11 +129,11 @@ test('a registration is managed with its own token only', async (t) => {
     other.registration_access_token,
     `${token.slice(0, -1)}${token.endsWith('A') ? 'B' : 'A'}`,
     one.client_secret!,
-    'a b',
+    `${token} b`,
     'a'.repeat(8000),
   ];
   const attempts: readonly (readonly [id: string, authorization: string])[] = [
-    ...['', 'Basic YTpi', 'Bearer ', ...wrong.map((odd) => `Bearer ${odd}`)].map(
+    ...['', `Basic ${token}`, 'Bearer ', ...wrong.map((odd) => `Bearer ${odd}`)].map(
       (authorization) => [one.client_id, authorization] as const,
     ),
     ...[manual.client.id, 'unknown', 'a'.repeat(255)].map((id) => [id, `Bearer ${token}`] as const),
