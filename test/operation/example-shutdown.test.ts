@@ -49,7 +49,7 @@ async function refreshTokens(announced: Announced, count: number): Promise<strin
   return tokens;
 }
 
-test('SIGTERM during 20 refreshes: sent responses are valid after a restart, and the others can be repeated', async (t) => {
+test('SIGTERM during 20 refreshes and a request without an end: sent responses are valid after a restart, and the others can be repeated', async (t) => {
   await using directory = await temporaryDirectory();
   const dataDirectory = directory.path;
   const environment = { PORT: String(await freePort()) };
@@ -74,6 +74,8 @@ test('SIGTERM during 20 refreshes: sent responses are valid after a restart, and
     connection.post('/oauth/token', formOf(tokens[index]!), FORM);
   for (const [index, connection] of connections.slice(7, 14).entries())
     await begin(t, connection, formOf(tokens[7 + index]!));
+  const endless = await RawConnection.open(origin);
+  await begin(t, endless, formOf('none'));
   const answers = connections.map(async (connection) => connection.answer().catch(() => undefined));
   const signalled = performance.now();
   const ended = first.stop('SIGTERM');
@@ -84,6 +86,8 @@ test('SIGTERM during 20 refreshes: sent responses are valid after a restart, and
     if (index >= 14) connection.post('/oauth/token', form, FORM);
     else if (index >= 7) connection.write(form.slice(10));
   }
+  await t.throwsAsync(RawConnection.open(origin), { code: 'ECONNREFUSED' });
+  await t.throwsAsync(endless.answer(), { message: /^The connection was closed/ });
   const successors = (await Promise.all(answers)).map((answer) => {
     if (answer) t.is(answer.status, 200, answer.body);
     return answer && String(JSON.parse(answer.body).refresh_token);
