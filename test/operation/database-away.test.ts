@@ -73,7 +73,7 @@ for (const kind of SCRATCH_KINDS) {
     continue;
   }
   test.serial(
-    `${kind.name}: while the host's own database is away, everything that needs it answers 503, with a line for each cause`,
+    `${kind.name}: while the host's own database is away, everything that needs it answers 503, with a line for each cause, without the query or its values`,
     async (t) => {
       const server = await makeScratchServer(kind, programs);
       t.teardown(async () => server.remove());
@@ -86,11 +86,7 @@ for (const kind of SCRATCH_KINDS) {
         log: { warn() {}, error() {} },
       });
       t.teardown(async () => database.destroy());
-      const sleep = kind.client === 'pg' ? 'pg_sleep' : 'sleep';
-      let isSlow = false;
-      const platform = await withUsersIn(t, database, async (id) =>
-        database.raw(isSlow ? `select ${sleep}(30), ?` : 'select ?', [`secret of ${id}`]),
-      );
+      const platform = await withUsersIn(t, database, async (id) => database.raw('select ?', [id]));
       const agents = await withActionOn(t, database);
       const app = await platform.registerApp({ firstParty: true });
       const agentToken = await agents.token();
@@ -146,19 +142,26 @@ for (const kind of SCRATCH_KINDS) {
         t.is((await platform.api('/identity', tokens[0]!.access_token)).status, 200);
       }
 
-      // Of a query that is running meanwhile, no value is logged.
-      const { body } = await runCodeFlow(platform, app);
-      platform.logger.lines.length = 0;
+      // A query is running meanwhile. For some seconds, the other platform would not log the same cause again.
+      const sleep = kind.client === 'pg' ? 'pg_sleep' : 'sleep';
+      let isSlow = false;
+      const slow = await withUsersIn(t, database, async (id) =>
+        database.raw(isSlow ? `select ${sleep}(30), ?` : 'select ?', [`secret of ${id}`]),
+      );
+      const slowApp = await slow.registerApp({ firstParty: true });
+      const { body } = await runCodeFlow(slow, slowApp);
       isSlow = true;
       const running = once(database, 'query');
       const answers = [
-        platform.api('/identity', body.access_token),
-        exchangeRefreshToken(platform, app, body.refresh_token),
+        slow.api('/identity', body.access_token),
+        exchangeRefreshToken(slow, slowApp, body.refresh_token),
       ];
       await running;
       await server.kill();
       for (const { status } of await Promise.all<{ status: number }>(answers)) t.is(status, 503);
-      for (const { message, stack } of errorsOf(platform)) t.notRegex(`${message} ${stack}`, /secret of/);
+      const failures = errorsOf(slow);
+      t.true(failures.length > 0);
+      for (const { message, stack } of failures) t.notRegex(`${message} ${stack}`, /secret of|sleep/);
     },
   );
 }
