@@ -11,12 +11,11 @@ import { z } from 'zod';
 
 import { listenerOf, startPlatform } from '../harness/platform.ts';
 import type { AppParts, Platform } from '../harness/platform.ts';
-import { requestsInProgress } from '../harness/requests-in-progress.ts';
+import { requestsInProgress, untilIdle } from '../harness/requests-in-progress.ts';
 import { around } from '../harness/storage.ts';
 import { RawConnection } from '../harness/raw-connection.ts';
 import type { RawResponse } from '../harness/raw-connection.ts';
 import { clientToken } from '../harness/tokens.ts';
-import { until } from '../harness/until.ts';
 
 const FORM = 'application/x-www-form-urlencoded';
 const BULK = '/api/v1/actions/school/count-schools-action/bulk';
@@ -55,11 +54,6 @@ async function startBulk(
   return { platform, token: await clientToken(platform, await platform.registerService(['view_schools'])) };
 }
 
-/** Waits until all requests have ended. */
-async function untilIdle({ auth }: Platform): Promise<void> {
-  await until(async () => (await requestsInProgress(auth)) === 0);
-}
-
 /** Opens connections and sends a POST on each, without the last byte of the body. */
 async function beginAll(
   t: ExecutionContext,
@@ -95,7 +89,7 @@ function bulkOf(size: number): string {
   return '{"items":[{}]}'.padEnd(size);
 }
 
-test('requests count from their first byte: of 60 with incomplete bodies, at most maxRequests are accepted', async (t) => {
+test('requests count before their bodies are complete: of 60, at most limits.requests are accepted', async (t) => {
   let running = 0;
   let most = 0;
   const storage = around(memoryStorage(), async (name, call) => {
@@ -204,7 +198,7 @@ test('large incomplete bodies are accepted up to limits.bodyBytes, which is rele
   t.false(platform.logger.lines.some(({ level }) => level === 'error'));
 });
 
-test("uploaded files of a host's route count for maxBodyBytes", async (t) => {
+test("uploaded files of a host's route count for limits.bodyBytes", async (t) => {
   const { platform, token } = await startBulk(t, { bodyBytes: MEBIBYTE });
   const headers = {
     'Content-Type': 'multipart/form-data; boundary=x',
@@ -222,12 +216,12 @@ test("uploaded files of a host's route count for maxBodyBytes", async (t) => {
   });
   const statuses = connections.map(async (connection) => (await connection.answer()).status);
   t.is(await Promise.race(statuses), 503);
-  while ((await requestsInProgress(platform.auth)) > 1) await new Promise(setImmediate);
+  await untilIdle(platform, 1);
   for (const connection of connections) connection.write('\n');
   t.deepEqual(tally(await Promise.all(statuses)), { 200: 1, 503: 2 });
 });
 
-test('a body of unknown length counts as it arrives, and one larger than maxBodyBytes is 413', async (t) => {
+test('a body of unknown length counts as it arrives, and one larger than limits.bodyBytes is 413', async (t) => {
   const { platform, token } = await startBulk(t, { bodyBytes: MEBIBYTE });
   const headers = { 'content-type': 'application/json', authorization: `Bearer ${token}` };
   // On a raw connection: an HTTP client that is still sending may miss the response.

@@ -14,7 +14,7 @@ import { z } from 'zod';
 import { listenerOf, startPlatform } from '../harness/platform.ts';
 import type { Platform } from '../harness/platform.ts';
 import { postForm, send } from '../harness/requests.ts';
-import { requestsInProgress } from '../harness/requests-in-progress.ts';
+import { requestsInProgress, untilIdle } from '../harness/requests-in-progress.ts';
 import { around } from '../harness/storage.ts';
 import { RawConnection } from '../harness/raw-connection.ts';
 import { until } from '../harness/until.ts';
@@ -53,12 +53,7 @@ async function occupyLimit(t: { teardown(f: () => void): void }, { origin, auth 
   await new Promise(setImmediate);
 }
 
-/** Waits until no more requests are counted than these. */
-async function untilIdle({ auth }: Platform, most = 0): Promise<void> {
-  await until(async () => (await requestsInProgress(auth)) <= most);
-}
-
-test('above maxRequests, token requests are refused at once, and accepted when the storage answers', async (t) => {
+test('above limits.requests, token requests are refused at once, and accepted when the storage answers', async (t) => {
   const { storage, most, release } = hangingStorage();
   await using platform = await startPlatform({ storage, limits: { requests: 20 } });
   const url = platform.url('/oauth/token');
@@ -100,7 +95,7 @@ test('limits.requests: 0 means no limit', async (t) => {
   for (const { status } of await Promise.all(answers)) t.is(status, 401);
 });
 
-test('pages and the API count; keys, metadata, health and routes of the host do not', async (t) => {
+test('above limits.requests, pages and the API answer 503, but not keys, metadata, health and routes of the host; failed requests are counted down', async (t) => {
   const { storage, release } = hangingStorage();
   await using platform = await startPlatform({ storage, limits: { requests: 1 } }, { app: host });
   await occupyLimit(t, platform);
@@ -222,7 +217,7 @@ test('a streamed response counts until its end, or until the client disconnects'
 // More than the buffers of a connection take.
 const LARGE = Array.from({ length: 300 }, (_, index) => String(index));
 
-test('a caller that reads no results gets a tenth of maxRequests for them, and the others the rest', async (t) => {
+test('a caller that reads no results gets a tenth of limits.requests for them, and the others the rest', async (t) => {
   await using server = await serveLargeBulks({ limits: { requests: 20 } });
   const { bulk, platform, service, user } = server;
   const open = [await bulk(user, LARGE), await bulk(user, LARGE)];
