@@ -5,18 +5,27 @@ import { memoryStorage } from 'koa-gatehouse/adapters/memory';
 
 import { Browser } from '../harness/browser.ts';
 import { authorizeUrl, runCodeFlow, signedIn, startPlatform } from '../harness/platform.ts';
-import type { Platform, RegisteredApp } from '../harness/platform.ts';
+import type { RegisteredApp } from '../harness/platform.ts';
 import { postForm } from '../harness/requests.ts';
 import { asClient, exchangeRefreshToken, requestClientToken } from '../harness/tokens.ts';
 
+const SCOPES = {
+  'schools:read': { description: 'See your schools', permissions: ['view_schools'] },
+  'schools:write': { description: 'Change your schools', permissions: ['edit_schools'] },
+} as const;
+
+const storage = memoryStorage();
+const platform = await startPlatform({ storage, scopes: SCOPES });
+test.after.always(() => platform[Symbol.asyncDispose]());
+
 /** A browser of a registrar, with the permissions to view and edit schools. */
-async function asCleo(platform: Platform): Promise<Browser> {
+async function asCleo(): Promise<Browser> {
   return signedIn(platform, 'cleo@school.example', 'open sesame');
 }
 
-async function service(platform: Platform, scopes: readonly string[] | undefined): Promise<RegisteredApp> {
+async function service(scopes: readonly string[] | undefined, at = platform): Promise<RegisteredApp> {
   const permissions = ['view_schools', 'edit_schools'];
-  return platform.registerApp({ grantType: 'client_credentials', redirectUris: [], permissions, scopes });
+  return at.registerApp({ grantType: 'client_credentials', redirectUris: [], permissions, scopes });
 }
 
 interface Identity {
@@ -24,14 +33,9 @@ interface Identity {
   readonly scopes: readonly string[];
 }
 
-async function identity(platform: Platform, token: string): Promise<Identity> {
-  return (await platform.api('/identity', token)).body['data'] as Identity;
+async function identity(token: string, at = platform): Promise<Identity> {
+  return (await at.api('/identity', token)).body['data'] as Identity;
 }
-
-const SCOPES = {
-  'schools:read': { description: 'See your schools', permissions: ['view_schools'] },
-  'schools:write': { description: 'Change your schools', permissions: ['edit_schools'] },
-} as const;
 
 const BOTH = ['edit_schools', 'view_schools'];
 
@@ -45,20 +49,18 @@ const LISTS = [
 ] as [string[] | undefined, string[], string | undefined, string][];
 
 test('without a scope parameter the scopes of the registration apply', async (t) => {
-  const storage = memoryStorage();
-  await using platform = await startPlatform({ storage, scopes: SCOPES });
   for (const [scopes, permissions, scope, shown] of LISTS) {
-    const browser = await asCleo(platform);
+    const browser = await asCleo();
     const stored = scopes?.filter((name) => name !== 'gone');
     const app = await platform.registerApp({ scopes: stored });
-    const machine = await service(platform, stored);
+    const machine = await service(stored);
     // The registry refuses a scope that was removed from the server since.
     for (const { client } of [app, machine]) await storage.clients.update({ ...client, scopes });
     const first = (await runCodeFlow(platform, app, { browser })).body;
     const next = (await exchangeRefreshToken(platform, app, first.refresh_token)).body;
     const own = (await requestClientToken(platform, machine)).body;
     for (const body of [first, next, own]) {
-      t.deepEqual((await identity(platform, body.access_token)).permissions, permissions);
+      t.deepEqual((await identity(body.access_token)).permissions, permissions);
       t.is(body.scope, scope);
       t.is(decodeJwt(body.access_token)['scope'], scope);
     }
@@ -68,17 +70,16 @@ test('without a scope parameter the scopes of the registration apply', async (t)
 });
 
 test('tokens that were issued with no scopes stay without when the client is registered for more', async (t) => {
-  await using platform = await startPlatform({ scopes: SCOPES });
-  const browser = await asCleo(platform);
+  const browser = await asCleo();
   const app = await platform.registerApp({ scopes: [] });
-  const machine = await service(platform, []);
+  const machine = await service([]);
   const { body } = await runCodeFlow(platform, app, { browser });
   const own = (await requestClientToken(platform, machine)).body;
   for (const scopes of [undefined, ['schools:read']]) {
     for (const { client } of [app, machine]) await platform.auth.clients.update(client.id, { scopes });
     const next = (await exchangeRefreshToken(platform, app, body.refresh_token)).body;
     for (const token of [body.access_token, next.access_token, own.access_token]) {
-      t.deepEqual((await identity(platform, token)).permissions, []);
+      t.deepEqual((await identity(token)).permissions, []);
     }
     const introspected = await postForm(platform.url('/oauth/introspect').href, {
       ...asClient(app),
@@ -91,8 +92,7 @@ test('tokens that were issued with no scopes stay without when the client is reg
 });
 
 test('when the client is registered for more while the consent page is open, consent is asked for again', async (t) => {
-  await using platform = await startPlatform({ scopes: SCOPES });
-  const browser = await asCleo(platform);
+  const browser = await asCleo();
   // The consent to the second one is not stored, but proved in the redirect.
   for (const redirectUri of ['https://reports.example/callback', 'http://127.0.0.1:8080/callback']) {
     const app = await platform.registerApp({ scopes: [], redirectUris: [redirectUri] });
@@ -106,21 +106,20 @@ test('when the client is registered for more while the consent page is open, con
 });
 
 test('removing scopes from a client narrows its existing tokens', async (t) => {
-  await using platform = await startPlatform({ scopes: SCOPES });
-  const browser = await asCleo(platform);
+  const browser = await asCleo();
   const [unlimited, listed] = [
     await platform.registerApp(),
     await platform.registerApp({ scopes: ['schools:read', 'schools:write'] }),
   ];
   for (const app of [unlimited, listed]) {
     const { body } = await runCodeFlow(platform, app, { browser });
-    t.deepEqual((await identity(platform, body.access_token)).permissions, BOTH);
+    t.deepEqual((await identity(body.access_token)).permissions, BOTH);
     await platform.auth.clients.update(app.client.id, { scopes: ['schools:read'] });
     const narrowed = { permissions: ['view_schools'], scopes: ['schools:read'] };
-    t.like(await identity(platform, body.access_token), narrowed);
+    t.like(await identity(body.access_token), narrowed);
     const next = (await exchangeRefreshToken(platform, app, body.refresh_token)).body;
     t.is(next.scope, 'schools:read');
-    t.like(await identity(platform, next.access_token), narrowed);
+    t.like(await identity(next.access_token), narrowed);
     const introspected = await postForm(platform.url('/oauth/introspect').href, {
       ...asClient(app),
       token: body.access_token,
@@ -129,41 +128,39 @@ test('removing scopes from a client narrows its existing tokens', async (t) => {
 
     await platform.auth.clients.update(app.client.id, { scopes: [] });
     for (const token of [body.access_token, next.access_token])
-      t.deepEqual((await identity(platform, token)).permissions, []);
+      t.deepEqual((await identity(token)).permissions, []);
     const last = await exchangeRefreshToken(platform, app, next.refresh_token);
-    if (last.status === 200) t.deepEqual((await identity(platform, last.body.access_token)).permissions, []);
+    if (last.status === 200) t.deepEqual((await identity(last.body.access_token)).permissions, []);
     else t.is(last.body.error, 'invalid_scope');
   }
 });
 
 test('the scope * is a request for all that the client may have, as apps of Laravel Passport send it', async (t) => {
-  await using platform = await startPlatform({ scopes: SCOPES });
-  const browser = await asCleo(platform);
+  const browser = await asCleo();
   for (const [scopes, permissions, scope] of LISTS.slice(0, 2)) {
     const app = await platform.registerApp({ scopes });
-    const machine = await service(platform, scopes);
+    const machine = await service(scopes);
     const page = await browser.open(authorizeUrl(platform, app, { scope: '*' }));
     t.is(page.text, (await browser.open(authorizeUrl(platform, app))).text, 'what is asked for');
     const authorized = await runCodeFlow(platform, app, { browser, parameters: { scope: '*' } });
     for (const { body } of [authorized, await requestClientToken(platform, machine, { scope: '*' })]) {
       t.is(body.scope, scope);
-      t.deepEqual((await identity(platform, body.access_token)).permissions, permissions);
+      t.deepEqual((await identity(body.access_token)).permissions, permissions);
     }
   }
 });
 
 test('beside other scopes, * decides for client credentials, and is ignored for authorization codes', async (t) => {
-  await using platform = await startPlatform({ scopes: SCOPES });
-  const browser = await asCleo(platform);
+  const browser = await asCleo();
   const parameters = { scope: '* schools:read' };
   const { body } = await runCodeFlow(platform, await platform.registerApp(), { browser, parameters });
   t.is(body.scope, 'schools:read');
-  t.deepEqual((await identity(platform, body.access_token)).permissions, ['view_schools']);
+  t.deepEqual((await identity(body.access_token)).permissions, ['view_schools']);
 
-  const machine = await service(platform, undefined);
+  const machine = await service(undefined);
   const own = await requestClientToken(platform, machine, { scope: 'schools:read *' });
   t.is(own.body.scope, undefined);
-  t.deepEqual((await identity(platform, own.body.access_token)).permissions, BOTH);
+  t.deepEqual((await identity(own.body.access_token)).permissions, BOTH);
   const refused = await requestClientToken(platform, machine, { scope: '* unknown' });
   t.is(refused.status, 400);
   t.like(refused.body, { error: 'invalid_scope', scope: 'unknown' });
@@ -171,8 +168,8 @@ test('beside other scopes, * decides for client credentials, and is ignored for 
 
 test('a server can define * itself', async (t) => {
   const all = { description: 'See your schools', permissions: ['view_schools'] };
-  await using platform = await startPlatform({ scopes: { ...SCOPES, '*': all } } as object);
-  const { body } = await requestClientToken(platform, await service(platform, undefined), { scope: '*' });
+  await using own = await startPlatform({ scopes: { ...SCOPES, '*': all } } as object);
+  const { body } = await requestClientToken(own, await service(undefined, own), { scope: '*' });
   t.is(body.scope, '*');
-  t.deepEqual((await identity(platform, body.access_token)).permissions, ['view_schools']);
+  t.deepEqual((await identity(body.access_token, own)).permissions, ['view_schools']);
 });

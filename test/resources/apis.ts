@@ -1,6 +1,7 @@
 import Koa from 'koa';
 import { createApiRouter } from 'koa-gatehouse';
-import type { AuthServerOptions } from 'koa-gatehouse';
+import type { AuthServerOptions, Storage } from 'koa-gatehouse';
+import { memoryStorage } from 'koa-gatehouse/adapters/memory';
 
 import { listenerOf, runCodeFlow, startPlatform } from '../harness/platform.ts';
 import type { AppParts, Person, Platform, RegisteredApp, TokenAnswer } from '../harness/platform.ts';
@@ -57,6 +58,25 @@ function appOf({ auth, api }: AppParts): ReturnType<typeof listenerOf> {
 /** Starts a platform with three APIs, in memory unless it is given a storage. */
 export async function startApis(given: Options = {}): Promise<Platform> {
   return startPlatform({ ...APIS, ...given }, { app: appOf });
+}
+
+/** Two nodes of one server, as {@link startApis} starts them. */
+export async function startNodes(storage: Storage = memoryStorage(), other = storage): Promise<Nodes> {
+  const here = await startApis({ storage });
+  const there = await startApis({ storage: other, issuer: here.origin, users: here.users });
+  return {
+    here,
+    there,
+    async [Symbol.asyncDispose]() {
+      await there[Symbol.asyncDispose]();
+      await here[Symbol.asyncDispose]();
+    },
+  };
+}
+
+interface Nodes extends AsyncDisposable {
+  readonly here: Platform;
+  readonly there: Platform;
 }
 
 /** Authorizes an app for an API and redeems the code. */

@@ -2,7 +2,6 @@
 import test from 'ava';
 import type { ExecutionContext } from 'ava';
 import { knexStorage } from 'koa-gatehouse/adapters/knex';
-import { memoryStorage } from 'koa-gatehouse/adapters/memory';
 
 import { onEachDatabase } from '../adapters/databases.ts';
 import { passTime, stopClock } from '../harness/clock.ts';
@@ -10,17 +9,15 @@ import { authorize } from '../harness/platform.ts';
 import type { Platform, RegisteredApp } from '../harness/platform.ts';
 import { pkce } from '../harness/pkce.ts';
 import { exchangeCode, exchangeRefreshToken as refresh } from '../harness/tokens.ts';
-import { APIS, ARCHIVE, DOCUMENTS, startApis, statusOf } from './apis.ts';
+import { APIS, ARCHIVE, DOCUMENTS, startApis, startNodes, statusOf } from './apis.ts';
 
 const REFUSED = { error: 'invalid_grant', error_description: 'grant request is invalid' };
 const FOR_DOCUMENTS = { resource: DOCUMENTS, scope: 'read' };
 const MINUTE = 60;
 
-// Two nodes of one server.
-const storage = memoryStorage();
-const here = await startApis({ storage });
-const there = await startApis({ storage, issuer: here.origin, users: here.users });
-test.after.always(() => Promise.all([here, there].map((node) => node[Symbol.asyncDispose]())));
+const nodes = await startNodes();
+const { here, there } = nodes;
+test.after.always(() => nodes[Symbol.asyncDispose]());
 
 async function registerAgent(platform: Platform): Promise<RegisteredApp> {
   return platform.registerApp({ name: 'Agent', confidential: false, firstParty: true });
@@ -68,8 +65,8 @@ test('each spent refresh token leads to the current one, on every node', async (
 onEachDatabase(
   'spent refresh tokens of which two nodes find the current one while it is rotated lead to one family',
   async (t, _, address) => {
-    await using one = await startApis({ storage: knexStorage(address) });
-    await using other = await startApis({ storage: knexStorage(address), issuer: one.origin });
+    await using onDatabase = await startNodes(knexStorage(address), knexStorage(address));
+    const { here: one, there: other } = onDatabase;
     const agent = await registerAgent(one);
     const tokens = [...(await rotate(one, agent, { ...FOR_DOCUMENTS, times: 3 }))];
     for (let round = 0; round < 4; round += 1) {

@@ -7,7 +7,7 @@ import { authorize, authorizeUrl, startPlatform } from '../harness/platform.ts';
 import type { Platform } from '../harness/platform.ts';
 import { postForm } from '../harness/requests.ts';
 import { asClient, exchangeCode, exchangeRefreshToken, requestClientToken } from '../harness/tokens.ts';
-import { APIS, ARCHIVE, DOCUMENTS, authorizeFor, startApis, statusOf } from './apis.ts';
+import { APIS, ARCHIVE, DOCUMENTS, authorizeFor, startApis, startNodes, statusOf } from './apis.ts';
 
 const ONE = 'a token is for one resource: send the parameter resource once';
 const UNKNOWN = 'resource indicator is missing, or unknown';
@@ -15,12 +15,11 @@ const NOT_ALLOWED = 'requested scope is not allowed';
 const NOT_GRANTED = 'this was granted for another resource: authorize the client for the resource first';
 const FOR_DOCUMENTS = { resource: DOCUMENTS, scope: 'read' };
 
-// Two nodes of one server.
 const storage = memoryStorage();
-const here = await startApis({ storage });
-const there = await startApis({ storage, issuer: here.origin, users: here.users });
+const nodes = await startNodes(storage);
+const { here, there } = nodes;
 const service = await here.registerService(['view_schools']);
-test.after.always(() => Promise.all([here, there].map((node) => node[Symbol.asyncDispose]())));
+test.after.always(() => nodes[Symbol.asyncDispose]());
 
 test('a code for an API gives tokens for that API alone, on every node', async (t) => {
   const app = await here.registerApp();
