@@ -21,7 +21,7 @@ import { pages } from 'koa-gatehouse/interactions';
 import { onEachEmptyDatabase } from './adapters/databases.ts';
 import { schoolActions } from './api/school-actions.ts';
 import { temporaryFile } from './adapters/temporary-file.ts';
-import { openHost, openStorage } from './adapters/host-knex.ts';
+import { openHost, openNodes } from './adapters/host-knex.ts';
 import { clusterOn } from './harness/cluster.ts';
 import { runCodeFlow, gate, listenerOf, people, recordingLogger, startPlatform } from './harness/platform.ts';
 import { postJson, send } from './harness/requests.ts';
@@ -647,9 +647,8 @@ test.serial('the engine prints nothing', async (t) => {
 onEachEmptyDatabase(
   'migrate: true creates the tables, also on nodes that start at once',
   async (t, _, address) => {
-    const storages = [knexStorage(address), knexStorage(address)];
-    t.teardown(async () => Promise.all(storages.map((storage) => storage.close())));
-    await t.throwsAsync(createAuthServer({ ...required(), storage: storages[0]!, migrate: false }), {
+    const storages = openNodes(t, 2, address);
+    await t.throwsAsync(createAuthServer({ ...required(), storage: storages[0], migrate: false }), {
       instanceOf: MigrationsPendingError,
     });
     for (const nodes of [storages, storages.slice(0, 1)]) {
@@ -657,7 +656,7 @@ onEachEmptyDatabase(
         nodes.map((storage) => createAuthServer({ ...required(), storage, migrate: true })),
       );
       t.teardown(async () => Promise.all(servers.map(async (server) => server.close())));
-      t.deepEqual(await storages[0]!.pendingMigrations(), []);
+      t.deepEqual(await storages[0].pendingMigrations(), []);
       for (const { keys } of servers) t.true(keys.list().length > 0);
     }
   },
@@ -709,8 +708,8 @@ test('tokens, refresh tokens and logins are valid after a restart', async (t) =>
 });
 
 test('servers that start at once on an empty database share one signing key', async (t) => {
-  const database = `sqlite:${temporaryFile()}`;
-  const storages = await Array.fromAsync({ length: 4 }, async () => openStorage(t, database));
+  const storages = openNodes(t, 4, `sqlite:${temporaryFile()}`);
+  await storages[0].migrate();
   const servers = await Promise.all(
     storages.map(async (storage) => createAuthServer({ ...required(), storage })),
   );

@@ -5,7 +5,7 @@ import { knexStorage } from 'koa-gatehouse/adapters/knex';
 import type { Client, ClientQuery, Storage } from '../../lib/contracts/index.ts';
 import { NOW } from '../../lib/testing/storage/rows.ts';
 import { mariadb, onEachEmptyDatabase } from './databases.ts';
-import { openHost } from './host-knex.ts';
+import { openHost, rowsReadBy, SOLE } from './host-knex.ts';
 
 const APPS = 20_000;
 const PAGE = 26;
@@ -46,17 +46,6 @@ async function fill(host: Knex): Promise<Storage> {
   return storage;
 }
 
-/** The rows of tables and indexes that a call reads. */
-async function readsOf(host: Knex, call: () => Promise<unknown>): Promise<number> {
-  const count = async (): Promise<number> => {
-    const [rows] = await host.raw(`show session status like 'Handler_read%'`);
-    return rows.reduce((sum: number, { Value: value }: { Value: string }) => sum + Number(value), 0);
-  };
-  const before = await count();
-  await call();
-  return (await count()) - before;
-}
-
 const PAGES: readonly { readonly what: string; readonly query: ClientQuery; readonly from: number }[] = [
   { what: 'all', query: {}, from: APPS },
   { what: 'those of an owner', query: { ownerId: 'bob' }, from: APPS / 2 },
@@ -81,8 +70,7 @@ async function nth(host: Knex, { search, ownerId }: ClientQuery, index: number):
 onEachEmptyDatabase(
   'a page of apps reads as much at 90 % as at the beginning',
   async (t, { client }, address) => {
-    const host = openHost(t, client, address);
-    host.client.pool.max = 1;
+    const host = openHost(t, client, address, SOLE);
     const storage = await fill(host);
     const tooMany: string[] = [];
     for (const { what, query, from } of PAGES) {
@@ -92,7 +80,7 @@ onEachEmptyDatabase(
         const call = async (): Promise<void> => {
           page = await storage.clients.list({ ...query, after, limit: PAGE });
         };
-        const reads = await readsOf(host, call);
+        const reads = await rowsReadBy(host, call);
         t.is(page[0]?.id, await nth(host, query, from * share), `${what}, ${share}`);
         t.is(page.length, PAGE);
         if (reads > MOST) tooMany.push(`${what}, at ${share * 100} %: ${reads}`);
@@ -103,7 +91,7 @@ onEachEmptyDatabase(
       const call = async (): Promise<void> => {
         page = await storage.clients.list({ search, limit: PAGE });
       };
-      const reads = await readsOf(host, call);
+      const reads = await rowsReadBy(host, call);
       t.is(page.length, search === 'nothing' ? 0 : 1, search);
       if (reads > MOST) tooMany.push(`${search}: ${reads}`);
     }

@@ -4,7 +4,7 @@ import { knexStorage } from 'koa-gatehouse/adapters/knex';
 
 import { aRecord, HOUR, NOW } from '../../lib/testing/storage/rows.ts';
 import { mariadb, onEachDatabase, postgresql } from './databases.ts';
-import { openHost, openStorage } from './host-knex.ts';
+import { openHost, openStorage, SOLE } from './host-knex.ts';
 import { watchedKnex } from './watched-knex.ts';
 
 onEachDatabase(
@@ -38,7 +38,7 @@ onEachDatabase(
   'nodes that append the same records do not deadlock',
   async (t, { client }, address) => {
     const storage = await openStorage(t, address);
-    const other = openHost(t, client, address, { min: 0, max: 1 });
+    const other = openHost(t, client, address, SOLE);
     const row = { at: NOW * 1000, type: 'login', user_id: 'ann', payload: '{}', expires_at: NOW + HOUR };
 
     // As another node with the same records in its next batch does.

@@ -16,17 +16,18 @@ import { watchedKnex } from './watched-knex.ts';
 onEachDatabase(
   'if BEGIN fails, the work is not run; if COMMIT fails, nothing is changed',
   async (t, database, address) => {
-    let broken: RegExp | undefined;
+    let broken: { readonly statement: RegExp; readonly error: Error } | undefined;
     const host = watchedKnex(database.client, address, (sql) => {
-      if (broken?.test(sql)) throw Object.assign(new Error('locked'), { code: 'SQLITE_BUSY' });
+      if (broken?.statement.test(sql)) throw broken.error;
     });
     const { storage, names } = await openSchools(t, database, address, { host, timeout: 1000 });
     let runs = 0;
-    for (const [statement, expected] of [
-      [/^begin/i, 0],
-      [/^commit/i, 1],
+    for (const [statement, error, expected] of [
+      [/^begin/i, new Error('the connection is lost'), 0],
+      // After this error, a call of the storage itself would be tried again.
+      [/^commit/i, Object.assign(new Error('locked'), { code: 'SQLITE_BUSY' }), 1],
     ] as const) {
-      broken = statement;
+      broken = { statement, error };
       runs = 0;
       const failing = transact(storage, async (transaction) => {
         runs += 1;

@@ -1,13 +1,13 @@
 import { knexStorage } from 'koa-gatehouse/adapters/knex';
 
 import { aRecord, NOW } from '../../lib/testing/storage/rows.ts';
-import { mariadb, onEachDatabase } from './databases.ts';
-import { openHost } from './host-knex.ts';
+import { mariadb, onEachDatabase, postgresql, sqlite } from './databases.ts';
+import { openHost, openStorage, SOLE } from './host-knex.ts';
 
 onEachDatabase(
   'what the tables need of the buffer pool grows with rows that requests look up, and not with audit events',
   async (t, { client }, address) => {
-    const host = openHost(t, client, address, { min: 0, max: 1 });
+    const host = openHost(t, client, address, SOLE);
     const storage = knexStorage(host);
     await storage.migrate();
 
@@ -40,4 +40,13 @@ onEachDatabase(
     t.is((await measure()).needed, needed);
   },
   [mariadb],
+);
+
+onEachDatabase(
+  'other databases say nothing of their cache',
+  async (t, _database, address) => {
+    const storage = await openStorage(t, address);
+    t.is((await storage.diagnose()).cache, undefined);
+  },
+  [sqlite, postgresql],
 );

@@ -18,7 +18,7 @@ import {
   NOW,
 } from '../../lib/testing/storage/rows.ts';
 import { onEachEmptyDatabase } from './databases.ts';
-import { openHost, openStorage } from './host-knex.ts';
+import { openHost, openStorage, SOLE } from './host-knex.ts';
 
 // The text of each row that has text.
 const ROW_TEXT = 'kept-in-a-row';
@@ -83,7 +83,7 @@ onEachEmptyDatabase(
   'no error contains a value of a row: not of a duplicate key, of one that is too long or of a missing column',
   async (t, { client }, address) => {
     const storage = await openStorage(t, address);
-    const other = openHost(t, client, address, { min: 0, max: 1 });
+    const other = openHost(t, client, address, SOLE);
     t.deepEqual(await failing(t, storage, `${ROW_TEXT}-1`), []);
     const twice = await failing(t, storage, `${ROW_TEXT}-1`);
     for (const what of ['client', 'secret', 'code', 'successor', 'session'])

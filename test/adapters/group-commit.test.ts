@@ -140,9 +140,12 @@ test('while another connection holds the write lock, a group waits together, for
   // When the first gives up, the timeout of the others is over too. One after the other, each would wait as long.
   const more = Math.max(...triesWhenOver) - Math.min(...triesWhenOver);
   t.true(more <= 12, `${more} tries`);
+  const tried = sent.length;
   const waiting = Promise.all(['d', 'e'].map(async (id) => write(storage, id)));
+  while (sent.length < tried + 2) await setImmediate();
   await other.raw('commit');
-  t.deepEqual(await waiting, ['d', 'e']);
+  await waiting;
+  t.deepEqual(await idsIn(other), ['d', 'e']);
 });
 
 test('a commit that has to wait is sent again, with all changes of the group', async (t) => {

@@ -11,6 +11,9 @@ interface Connection {
   query(sql: string, done: (error?: Error) => void): void;
 }
 
+/** A pool of one connection, so that what is set on it, and what it counts, is that of all statements. */
+export const SOLE: Knex.PoolConfig = { min: 1, max: 1 };
+
 /** A host's Knex instance on a database of a test. */
 export function connectHost(
   client: TestDatabase['client'],
@@ -37,6 +40,28 @@ export async function openStorage(
   t.teardown(async () => storage.close());
   await storage.migrate();
   return storage;
+}
+
+/** The storages of several nodes on an address, with connections of their own, which are closed at the end of the test. */
+export function openNodes(
+  t: ExecutionContext,
+  count: number,
+  ...given: Parameters<typeof knexStorage>
+): readonly [Storage, ...Storage[]] {
+  const nodes = Array.from({ length: count }, () => knexStorage(...given));
+  t.teardown(async () => Promise.all(nodes.map(async (node) => node.close())));
+  return nodes as [Storage, ...Storage[]];
+}
+
+/**
+ * The rows of tables and indexes of MariaDB that a call reads, on a host with a {@link SOLE} connection. Not for use in a
+ * transaction, which this would commit.
+ */
+export async function rowsReadBy(host: Knex, call: () => Promise<unknown>): Promise<number> {
+  await host.raw('flush local status');
+  await call();
+  const [counters] = await host.raw(`show local status like 'Handler_read%'`);
+  return (counters as { Value: string }[]).reduce((sum, { Value: value }) => sum + Number(value), 0);
 }
 
 /** A host's Knex instance with settings that must not change what the storage does. */

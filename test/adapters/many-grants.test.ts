@@ -11,13 +11,12 @@ import type { RevokedParty, Storage } from '../../lib/contracts/index.ts';
 import { aClient, aCode, aGrant, aRevokedToken, aSession, NOW } from '../../lib/testing/storage/rows.ts';
 import { mariadb, onEachDatabase, postgresql, sqlite } from './databases.ts';
 import type { TestDatabase } from './databases.ts';
-import { openHost } from './host-knex.ts';
+import { openHost, SOLE } from './host-knex.ts';
 import { dialectFor } from './first-version.ts';
+import { PATIENT } from './server-contract.ts';
 import { watchedKnex } from './watched-knex.ts';
 
 const IDS = Array.from({ length: 600 }, (_, index) => `grant ${index}`);
-// On a busy machine, the last of six hundred calls has its turn after seconds.
-const PATIENT = { timeout: '30 seconds' } as const;
 const OF_ANN = { userId: 'ann', clientId: 'timetable' };
 
 async function withManyGrants(t: ExecutionContext, storage: Storage): Promise<Storage> {
@@ -78,7 +77,7 @@ onEachDatabase(
   'while a user is being ended, only the end of another user waits, and on MariaDB what the user begins',
   async (t, { client }, address) => {
     const storage = await withManyGrants(t, knexStorage(address, PATIENT));
-    const other = openHost(t, client, address, { min: 0, max: 1 });
+    const other = openHost(t, client, address, SOLE);
     const { grants, revocations, sessions } = storage;
     const before = await revocations.latestSequence();
     const transaction = await beginEnd(t, client, other);

@@ -21,7 +21,7 @@ import {
 } from '../../lib/testing/storage/rows.ts';
 import { mariadb, onEachEmptyDatabase, postgresql, sqlite } from './databases.ts';
 import type { TestDatabase } from './databases.ts';
-import { openHost } from './host-knex.ts';
+import { openHost, openNodes } from './host-knex.ts';
 import { makeFirstVersion } from './first-version.ts';
 import { start } from './processes.ts';
 import { watchedKnex } from './watched-knex.ts';
@@ -182,8 +182,7 @@ onEachEmptyDatabase(
   'when nodes migrate the first version at once, each migration is applied once',
   async (t, database, address) => {
     const host = await onFirstVersion(t, database, address);
-    const nodes = Array.from({ length: 4 }, () => knexStorage(address));
-    t.teardown(async () => Promise.all(nodes.map(async (node) => node.close())));
+    const nodes = openNodes(t, 4, address);
     await Promise.all(nodes.map(async (node) => node.migrate()));
     await assertMigrated(t, host);
   },

@@ -300,11 +300,12 @@ export async function sendAll(
   address: string,
 ): Promise<{ readonly sent: readonly Sent[]; readonly counts: ReadonlyMap<string, number> }> {
   const sent: Sent[] = [];
-  const counts = new Map<string, number>();
+  const counts = new Map(Object.keys(REQUESTS).map((name) => [name, 0]));
   let operation: string | undefined;
   const host = countedKnex(client, address, (sql, values) => {
     if (operation === undefined) return;
-    if (operation in REQUESTS) counts.set(operation, (counts.get(operation) ?? 0) + 1);
+    const count = counts.get(operation);
+    if (count !== undefined) counts.set(operation, count + 1);
     for (const part of partsOf(sql))
       sent.push({ operation, isOfRequest: operation in REQUESTS, sql: part, values });
   });

@@ -1,24 +1,15 @@
 // While a transaction keeps an old snapshot, such as that of a backup, a database keeps the index entries of deleted rows.
-import type { ExecutionContext } from 'ava';
-import knex from 'knex';
 import type { Knex } from 'knex';
 import { knexStorage } from 'koa-gatehouse/adapters/knex';
 
 import { aKey, aSession, NOW } from '../../lib/testing/storage/rows.ts';
 import { mariadb, onEachDatabase, postgresql } from './databases.ts';
-import type { TestDatabase } from './databases.ts';
-import { hostKnex, openStorage } from './host-knex.ts';
+import { hostKnex, openHost, openStorage, SOLE } from './host-knex.ts';
 import { SERIES } from './operations.ts';
 import { watchedKnex } from './watched-knex.ts';
 
 const BATCH = 100;
 const ROWS = 6000;
-
-function connect(t: ExecutionContext, client: TestDatabase['client'], address: string): Knex {
-  const host = knex({ client, connection: address, pool: { min: 1, max: 1 }, log: { warn() {} } });
-  t.teardown(async () => host.destroy());
-  return host;
-}
 
 interface Sent {
   readonly sql: string;
@@ -68,14 +59,14 @@ onEachDatabase(
     t.teardown(async () => host.destroy());
     const storage = knexStorage(host);
     await storage.migrate();
-    const other = connect(t, client, address);
+    const other = openHost(t, client, address, SOLE);
     // In another order than that of their expiry.
     await other.raw(
       `insert into gatehouse_sessions (id, uid, user_id, payload, expires_at, sequence)
        select concat('of ', i), concat('of ', i), concat('of ', i), repeat('x', 500), ${NOW} - (n * 7919) % ${ROWS} - 1, 1
        from ${SERIES[client](1, ROWS)}`,
     );
-    const snapshot = connect(t, client, address);
+    const snapshot = openHost(t, client, address, SOLE);
     await snapshot.raw(client === 'pg' ? 'begin isolation level repeatable read' : 'begin');
     await snapshot('gatehouse_credentials').count();
 

@@ -1,17 +1,16 @@
 import { setTimeout as delay } from 'node:timers/promises';
 
-import { knexStorage } from 'koa-gatehouse/adapters/knex';
-
 import { aCode, aGrant, aSession, HOUR, NOW } from '../../lib/testing/storage/rows.ts';
 import { fill } from './operations.ts';
 import { mariadb, onEachDatabase, postgresql } from './databases.ts';
-import { openHost, openStorage } from './host-knex.ts';
+import { openHost, openNodes, openStorage, SOLE } from './host-knex.ts';
+import { PATIENT } from './server-contract.ts';
 
 onEachDatabase(
   'a grant that is extended while prune() runs is not deleted',
   async (t, { client }, address) => {
     const storage = await openStorage(t, address);
-    const other = openHost(t, client, address, { min: 0, max: 1 });
+    const other = openHost(t, client, address, SOLE);
     await storage.grants.insert(aGrant({ expiresAt: NOW - HOUR }), aCode({ expiresAt: NOW - HOUR }));
 
     // As a redemption in its last second does.
@@ -30,7 +29,7 @@ onEachDatabase(
   'prune() leaves the rows out that another node is deleting, and deletes those after them',
   async (t, { client }, address) => {
     const storage = await openStorage(t, address, { timeout: '2 seconds' });
-    const other = openHost(t, client, address, { min: 0, max: 1 });
+    const other = openHost(t, client, address, SOLE);
     // Not expired. Of a small table MariaDB reads and locks all rows.
     await fill(other, client, 1, 1000);
     await other('gatehouse_grants').delete();
@@ -68,18 +67,21 @@ onEachDatabase(
 );
 
 onEachDatabase('concurrent calls of prune() delete each row once', async (t, _database, address) => {
-  const storages = Array.from({ length: 3 }, () => knexStorage(address));
-  t.teardown(async () => Promise.all(storages.map(async (storage) => storage.close())));
-  const [first] = storages;
-  await first!.migrate();
+  const nodes = openNodes(t, 3, address, PATIENT);
+  const [first] = nodes;
+  await first.migrate();
   const ids = Array.from({ length: 400 }, (_, index) => `${index}`);
   await Promise.all(
-    ids.map(async (id) => first!.sessions.insert(aSession({ id, uid: id, expiresAt: NOW - 1 }))),
+    ids.map(async (id) => first.sessions.insert(aSession({ id, uid: id, expiresAt: NOW - 1 }))),
   );
   let removed = 0;
   await Promise.all(
-    storages.map(async (storage) => {
-      for (let now = -1; now !== 0; removed += now) now = await storage.prune(NOW, 50);
+    nodes.map(async (node) => {
+      let count: number;
+      do {
+        count = await node.prune(NOW, 50);
+        removed += count;
+      } while (count > 0);
     }),
   );
   t.is(removed, 400);

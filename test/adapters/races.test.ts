@@ -7,7 +7,7 @@ import { storageContract } from 'koa-gatehouse/testing';
 
 import { aClient, aCode, aConsent, aGrant, aSecret } from '../../lib/testing/storage/rows.ts';
 import { mariadb, onEachDatabase, postgresql, sqlite } from './databases.ts';
-import { connectHost, hostKnex, openHost } from './host-knex.ts';
+import { hostKnex, openHost, openNodes } from './host-knex.ts';
 import { PATIENT, serverContract } from './server-contract.ts';
 
 const isolation = 'transaction isolation level';
@@ -25,7 +25,7 @@ const SETTINGS = [
 
 const RACE = /at once|at the same time|a hundred|beside|of many|twenty/;
 
-/** A storage of several nodes: each call is that of the next one. */
+/** A storage of several nodes: each call is that of the next one, except that all are closed. */
 function nodesInTurn(nodes: readonly Storage[]): Storage {
   let calls = 0;
   const methodsOf = <T extends object>(targets: readonly T[]): T =>
@@ -43,7 +43,10 @@ function nodesInTurn(nodes: readonly Storage[]): Storage {
         return methodsOf(targets.map((target) => Reflect.get(target, name) as object));
       },
     });
-  return methodsOf(nodes);
+  return {
+    ...methodsOf(nodes),
+    close: async () => void (await Promise.all(nodes.map(async (node) => node.close()))),
+  };
 }
 
 const isRace = (title: string): boolean => RACE.test(title) && !title.includes('migrate()');
@@ -83,13 +86,9 @@ for (const [database, client, setting] of SETTINGS) {
 onEachDatabase(
   'when nodes end users at once, each end has its own number, and no reader sees one without those before it',
   async (t, { client }, address) => {
-    const nodes = Array.from({ length: 4 }, () => knexStorage(address));
-    const host = connectHost(client, address);
-    t.teardown(async () => {
-      await host.destroy();
-      for (const node of nodes) await node.close();
-    });
-    await nodes[0]!.migrate();
+    const nodes = openNodes(t, 4, address);
+    const host = openHost(t, client, address);
+    await nodes[0].migrate();
     const done = new AbortController();
     const seen: { sequence: number; ends: number; greatest: number }[] = [];
     const watching = (async () => {

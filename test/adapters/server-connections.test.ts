@@ -7,7 +7,7 @@ import { knexStorage } from 'koa-gatehouse/adapters/knex';
 import { aCode, aGrant, aRefreshToken, NOW } from '../../lib/testing/storage/rows.ts';
 import { until } from '../harness/until.ts';
 import { mariadb, onEachDatabase, onEachEmptyDatabase, postgresql } from './databases.ts';
-import { openHost } from './host-knex.ts';
+import { openHost, SOLE } from './host-knex.ts';
 
 const SERVERS = [postgresql, mariadb];
 const exchange = { successor: aRefreshToken(), sealedSuccessor: 'sealed' };
@@ -15,7 +15,7 @@ const exchange = { successor: aRefreshToken(), sealedSuccessor: 'sealed' };
 onEachDatabase(
   'if no connection of the pool becomes free, calls reject within the timeout and work afterwards',
   async (t, { client }, address) => {
-    const host = openHost(t, client, address, { min: 0, max: 1 });
+    const host = openHost(t, client, address, SOLE);
     const storage = knexStorage(host, { timeout: '1 second' });
     await storage.migrate();
     await storage.grants.insert(aGrant(), aCode());
@@ -111,7 +111,7 @@ onEachEmptyDatabase(
 onEachDatabase(
   'statements that the server no longer has prepared are sent again',
   async (t, { client }, address) => {
-    const host = openHost(t, client, address, { min: 0, max: 1 });
+    const host = openHost(t, client, address, SOLE);
     const storage = knexStorage(host);
     await storage.migrate();
     await storage.grants.insert(aGrant(), aCode());
@@ -129,7 +129,7 @@ onEachDatabase(
 onEachDatabase(
   'calls without a pause leave the host its turns on a pool of one connection',
   async (t, { client }, address) => {
-    const host = openHost(t, client, address, { min: 0, max: 1 });
+    const host = openHost(t, client, address, SOLE);
     const storage = knexStorage(host);
     await storage.migrate();
     const over = new AbortController();

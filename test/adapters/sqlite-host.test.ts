@@ -33,7 +33,7 @@ async function schema(host: Knex): Promise<{ name: string; tbl_name: string; sql
   return host.select('name', 'tbl_name', 'sql').from('sqlite_master').orderBy('name');
 }
 
-test("migrate() adds only gatehouse_ tables, and leaves the host's migrations unchanged", async (t) => {
+test("migrate() adds only gatehouse_ tables, beside the host's migrations, and close() leaves the host's connection open", async (t) => {
   const host = await openHost(t);
   const [before, applied] = [await schema(host), await host('knex_migrations')];
   const storage = knexStorage(host);
@@ -99,7 +99,7 @@ test('concurrent calls of host and storage on one connection do not disturb each
   t.is((await storage.grants.revoke({ userId: 'ann', clientId: 'timetable' }, NOW)).length, 50);
 });
 
-test("the storage does not run in a transaction begun by raw SQL on the host's connection", async (t) => {
+test("calls reject while a transaction begun by raw SQL is open on the host's connection, which keeps its busy_timeout", async (t) => {
   const host = await openHost(t);
   await host.raw('pragma busy_timeout = 1234');
   const storage = knexStorage(host, { timeout: '50 ms' });

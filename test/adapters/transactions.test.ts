@@ -4,11 +4,11 @@ import { knexStorage } from 'koa-gatehouse/adapters/knex';
 
 import { aClient, aRequest, NOW } from '../../lib/testing/storage/rows.ts';
 import { onEachDatabase, onEachEmptyDatabase, sqlite } from './databases.ts';
-import { connectHost, openHost } from './host-knex.ts';
+import { connectHost, openHost, SOLE } from './host-knex.ts';
 import { openSchools, transact } from './schools.ts';
 
 onEachDatabase(
-  'the changes of a transaction are committed when its work resolves, and not visible before',
+  'a transaction is committed when its work resolves, however long that takes, without what a nested one has rolled back',
   async (t, database, address) => {
     const { storage, names } = await openSchools(t, database, address, { timeout: 1000 });
     const result = await transact(storage, async (transaction) => {
@@ -21,7 +21,7 @@ onEachDatabase(
       // A transaction may take longer than the timeout of a call.
       await delay(1100);
       await transaction('schools').insert({ name: 'Lake' });
-      t.deepEqual(await names(), []);
+      t.deepEqual(await names(), [], 'not visible before');
       return transaction('schools').pluck('name').orderBy('name');
     });
     t.deepEqual(result, ['Hill', 'Lake']);
@@ -49,7 +49,7 @@ onEachDatabase(
 );
 
 onEachDatabase('after a transaction the connection has its former settings', async (t, database, address) => {
-  const host = connectHost(database.client, address, { min: 0, max: 1 });
+  const host = connectHost(database.client, address, SOLE);
   const { storage, names } = await openSchools(t, database, address, { host });
   const busyTimeout = async (connection = host): Promise<unknown> =>
     database === sqlite && connection.raw('pragma busy_timeout');
@@ -73,7 +73,7 @@ onEachDatabase('after a transaction the connection has its former settings', asy
 onEachDatabase(
   'if no connection becomes free in time, the transaction rejects and the work is not run',
   async (t, database, address) => {
-    const host = connectHost(database.client, address, { min: 0, max: 1 });
+    const host = connectHost(database.client, address, SOLE);
     const { storage, names } = await openSchools(t, database, address, { host, timeout: 1000 });
     let runs = 0;
     await transact(storage, async (transaction) => {
