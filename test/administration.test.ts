@@ -5,6 +5,7 @@ import { knexStorage } from 'koa-gatehouse/adapters/knex';
 import { memoryStorage } from 'koa-gatehouse/adapters/memory';
 
 import { temporaryFile } from './adapters/temporary-file.ts';
+import { like } from './harness/like.ts';
 import { gate, startPlatform } from './harness/platform.ts';
 import { around } from './harness/storage.ts';
 
@@ -61,7 +62,7 @@ test('an invalid client is an error that lists each field, in a dry run too', as
     // Gates are typed; data from elsewhere is not.
     const client = { ...SERVICE, ...fields } as never;
     const error = await t.throwsAsync(operator.importClient(client, { dryRun: true }));
-    t.like(error, { code: 'ERR_CLIENT_INVALID', fields: [{ field }] }, JSON.stringify(fields));
+    like(t, error, { code: 'ERR_CLIENT_INVALID', fields: [{ field }] }, JSON.stringify(fields));
   }
   const wrong = { ...SERVICE, id: '', name: '', roles: null, secret: { value: '' } } as never;
   await t.throwsAsync(operator.importClient(wrong), {

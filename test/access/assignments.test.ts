@@ -4,6 +4,7 @@ import { AssignmentInvalidError } from 'koa-gatehouse';
 import type { AuditRecord, AuthServerOptions, UserStore } from 'koa-gatehouse';
 import { memoryStorage } from 'koa-gatehouse/adapters/memory';
 
+import { like } from '../harness/like.ts';
 import { runCodeFlow, people, startPlatform } from '../harness/platform.ts';
 import type { Person, Platform } from '../harness/platform.ts';
 import { pausable } from '../harness/storage.ts';
@@ -49,7 +50,7 @@ test('an assigned role or permission applies to requests at once, and its remova
   t.is(await schools(), 403);
   t.false(await assignments.delete('1'));
   const ofAnn = { type: 'assignment_changed', userId: '1', roles: [], permissions: [] };
-  t.like(events, [
+  like(t, events, [
     { ...ofAnn, roles: ['registrar'] },
     { ...ofAnn, permissions: ['edit_schools'] },
     { ...ofAnn, permissions: ['view_schools'] },

@@ -3,6 +3,7 @@ import type { Assignment, User } from 'koa-gatehouse';
 import { memoryStorage } from 'koa-gatehouse/adapters/memory';
 
 import { passTime } from '../harness/clock.ts';
+import { like } from '../harness/like.ts';
 import { startPlatform } from '../harness/platform.ts';
 import type { Platform } from '../harness/platform.ts';
 import { clientToken } from '../harness/tokens.ts';
@@ -49,7 +50,7 @@ test.serial(
     await assignments.assign('owner', { permissions: ['view_schools'] });
     const { token, next } = await tokenOf('owner', { permissions: ['view_schools', 'edit_schools'] });
     for (const node of [here, there]) t.is(await statusAt(node, token), 200);
-    t.like(await identity(token), {
+    like(t, await identity(token), {
       permissions: ['view_schools'],
       permission_sources: { view_schools: [{ type: 'direct' }] },
       withheld_permissions: [],
@@ -83,7 +84,7 @@ test('a client without an owner has its own permissions, one with an owner those
   t.is(await statusAt(here, own.token), 200);
   await assignments.assign('part', { permissions: ['view_schools'] });
   const { token } = await tokenOf('part', { roles: ['registrar'] });
-  t.like(await identity(token), {
+  like(t, await identity(token), {
     roles: [],
     permissions: ['view_schools'],
     permission_sources: { view_schools: [{ type: 'role', role: 'registrar' }] },

@@ -8,6 +8,7 @@ import { issueToken } from 'koa-gatehouse/testing';
 import { z } from 'zod';
 
 import type { Browser } from '../harness/browser.ts';
+import { like } from '../harness/like.ts';
 import { gate, listenerOf, signedIn, signOut, startPlatform } from '../harness/platform.ts';
 import type { Person, Platform } from '../harness/platform.ts';
 import { around } from '../harness/storage.ts';
@@ -136,7 +137,7 @@ test('the first request after the login is the user, with all permissions and wi
   const cookie = (await cleoAt(platform)).cookieField;
   const { status, body, headers } = await send('/api/v1/identity', cookie);
   t.is(status, 200);
-  t.like(body['data'], {
+  like(t, body['data'], {
     type: 'user',
     id: '3',
     name: 'Cleo',
@@ -157,7 +158,7 @@ test('the user of the host’s own login is accepted too, as the user store has 
   const { platform, rename, send } = hosted;
   const { status, body, headers } = await send('/guarded', 'host=1');
   t.is(status, 200);
-  t.like(body, {
+  like(t, body, {
     user: '1',
     type: 'user',
     credential: 'session',
@@ -266,7 +267,7 @@ test('a token beside a session wins, and a wrong one does not fall back to the s
   const { client } = await platform.registerApp({ scopes: ['schools:read'] });
   const token = await issueToken(platform.auth, { client, user: { id: '1' }, scopes: ['schools:read'] });
   const { body } = await send('/guarded', cookie, { headers: { authorization: `Bearer ${token}` } });
-  t.like(body, { user: '1', credential: 'access_token', limited: true, permissions: ['view_schools'] });
+  like(t, body, { user: '1', credential: 'access_token', limited: true, permissions: ['view_schools'] });
 
   const wrong: Record<string, string> = {
     Bearer: 'token_malformed',

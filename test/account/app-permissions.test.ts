@@ -1,5 +1,6 @@
 import test from 'ava';
 
+import { like } from '../harness/like.ts';
 import { clientToken } from '../harness/tokens.ts';
 import { boxes, REPORTS, startArea } from './area.ts';
 
@@ -34,7 +35,7 @@ test('roles and permissions that an administrator gave are shown, and stay when 
   t.regex(page.html, /value="close_schools" checked disabled/);
   t.true(page.text.includes('Given by an administrator; you cannot change it.'));
   await browser.submit(page, 'Save', { [boxes(page)['view_schools']!]: 'view_schools' });
-  t.like(await auth.clients.find(client.id), {
+  like(t, await auth.clients.find(client.id), {
     roles: ['headmaster'],
     permissions: ['view_schools', 'close_schools'],
   });
@@ -51,7 +52,7 @@ test('the page shows the effective permissions, which the owner of the app has t
     /What it may do now .*View schools Edit schools Without effect, because its owner does not hold it: Close schools Manage the apps of all users Roles/,
   );
   const { body } = await api('/identity', await clientToken(area, app));
-  t.like(body['data'], { permissions: ['edit_schools', 'view_schools'] });
+  like(t, body['data'], { permissions: ['edit_schools', 'view_schools'] });
 
   const nothing = await registerFor('dora', { permissions: ['close_schools'] });
   const page = await open(`/${nothing.client.id}/permissions`);

@@ -2,6 +2,7 @@ import test from 'ava';
 import { memoryStorage } from 'koa-gatehouse/adapters/memory';
 
 import type { Page } from '../harness/browser.ts';
+import { like } from '../harness/like.ts';
 import { pausable } from '../harness/storage.ts';
 import { requestClientToken } from '../harness/tokens.ts';
 import { REPORTS, openArea, valueOf } from './area.ts';
@@ -44,7 +45,7 @@ test('a form gets 409 and the typed values again when the app was changed since,
       t.is(conflict.status, 409);
       t.true(conflict.text.includes('This app was changed after you opened the form'));
       if (path === '') t.is(valueOf(conflict, 'name'), 'From the form');
-      t.like(await auth.clients.find(client.id), { name, permissions: ['view_schools'] });
+      like(t, await auth.clients.find(client.id), { name, permissions: ['view_schools'] });
     };
     const page = await open(`/${client.id}${path}`);
     await auth.clients.update(client.id, { name: 'From another tab' });

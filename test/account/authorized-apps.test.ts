@@ -4,6 +4,7 @@ import type { InteractionFlow, Storage } from 'koa-gatehouse';
 import { memoryStorage } from 'koa-gatehouse/adapters/memory';
 
 import { Browser } from '../harness/browser.ts';
+import { like } from '../harness/like.ts';
 import { authorizeUrl, runCodeFlow } from '../harness/platform.ts';
 import { around, pausable } from '../harness/storage.ts';
 import { exchangeRefreshToken } from '../harness/tokens.ts';
@@ -67,7 +68,7 @@ test('an app is listed with its scopes, and disconnected after a confirmation pa
     clientId: app.client.id,
     types: ['consent_withdrawn'],
   });
-  t.like(withdrawn, { userId: 'ann', actorId: 'ann', address: '127.0.0.1', scopes: ['schools:read'] });
+  like(t, withdrawn, { userId: 'ann', actorId: 'ann', address: '127.0.0.1', scopes: ['schools:read'] });
   t.is(more.length, 0);
 
   // A second click, and a link that was stored.

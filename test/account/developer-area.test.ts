@@ -2,6 +2,7 @@ import test from 'ava';
 import type { PageTypes } from 'koa-gatehouse';
 import { memoryStorage } from 'koa-gatehouse/adapters/memory';
 
+import { like } from '../harness/like.ts';
 import { pausable } from '../harness/storage.ts';
 import { once, REPORTS } from './area.ts';
 import { openDeveloperPlatform, requestFrom, startDeveloperPlatform, userOf } from './developers.ts';
@@ -94,7 +95,7 @@ test('a user can assign permissions that the user has, and roles whose permissio
   t.deepEqual(assignable(root.roles), ['reader', 'registrar', 'headmaster', 'janitor']);
   t.is(assignable(root.permissions).length, 5);
   const made = await dora.create({ ...MINE, roles: ['reader'], permissions: ['edit_schools'] }, once());
-  t.like(made?.client, { roles: ['reader'], permissions: ['edit_schools'] });
+  like(t, made?.client, { roles: ['reader'], permissions: ['edit_schools'] });
 });
 
 test('other roles and permissions, firstParty and fields that only the server sets are refused', async (t) => {
@@ -147,7 +148,7 @@ test('while an owner saves, an assignment by an administrator is not undone, and
   await assigning.reached;
   await administrator.update(client.id, { roles: ['headmaster'], permissions: ['view_schools'] });
   assigning.resume();
-  t.like(await assigned, { roles: ['headmaster'], permissions: ['edit_schools'] });
+  like(t, await assigned, { roles: ['headmaster'], permissions: ['edit_schools'] });
   t.deepEqual(await own.auth.clients.find(client.id), await assigned);
 
   const saving = pause('clients.update');

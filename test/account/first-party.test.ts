@@ -2,6 +2,7 @@ import test from 'ava';
 import { knexStorage } from 'koa-gatehouse/adapters/knex';
 
 import { onEachDatabase } from '../adapters/databases.ts';
+import { like } from '../harness/like.ts';
 import { authorize, authorizeUrl } from '../harness/platform.ts';
 import { REPORTS } from './area.ts';
 import { openDeveloperPlatform, startDeveloperPlatform } from './developers.ts';
@@ -58,7 +59,7 @@ test('an administrator can change a first-party app, and its owner can remove sc
   t.true(page.text.includes('Redirect URIs https://reports.example/callback'));
   t.false(page.html.includes('<textarea'));
   const changes = { name: 'Acme Bank', redirectUris: [...REPORTS.redirectUris, EVIL] };
-  t.like(await root.update(id, changes), changes);
+  like(t, await root.update(id, changes), changes);
   t.deepEqual((await dora.update(id, { scopes: ['schools:read'] })).scopes, ['schools:read']);
   t.deepEqual((await dora.update(id, { scopes: [] })).scopes, []);
   await t.throwsAsync(dora.update(id, { scopes: ['schools:read'] }), { code: 'ERR_CLIENT_INVALID' });

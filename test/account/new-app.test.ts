@@ -2,6 +2,7 @@ import test from 'ava';
 import { pages } from 'koa-gatehouse/interactions';
 
 import type { Page } from '../harness/browser.ts';
+import { like } from '../harness/like.ts';
 import { boxes, isChecked, openArea, startArea, valueOf } from './area.ts';
 import type { Area } from './area.ts';
 
@@ -60,7 +61,7 @@ test('an app for people is created on a server, in a browser or on a device, or 
   });
   t.regex(valueOf(web, 'secret'), /^gatehouse_secret_/);
   t.true(web.text.includes('Authorization URL'));
-  t.like(await auth.clients.find(valueOf(web, 'client-id')), {
+  like(t, await auth.clients.find(valueOf(web, 'client-id')), {
     clientUri: 'https://web.example',
     redirectUris: ['https://a.example/cb', 'https://b.example/cb'],
     confidential: true,

@@ -19,6 +19,7 @@ import {
   HOUR,
   NOW,
 } from '../../lib/testing/storage/rows.ts';
+import { like } from '../harness/like.ts';
 import { mariadb, onEachEmptyDatabase, postgresql, sqlite } from './databases.ts';
 import type { TestDatabase } from './databases.ts';
 import { openHost, openNodes } from './host-knex.ts';
@@ -145,7 +146,7 @@ onEachEmptyDatabase(
     await host('gatehouse_audit').insert({ ...record, expires_at: NOW + HOUR });
     await host('gatehouse_migrations').where('name', '>=', CLIENT_LIFETIMES).delete();
     await storage.migrate();
-    t.like(await storage.audit.list({ types: ['secret_deleted'] }), [{ id: 'old', clientId: 'timetable' }]);
+    like(t, await storage.audit.list({ types: ['secret_deleted'] }), [{ id: 'old', clientId: 'timetable' }]);
     await host('gatehouse_audit').delete();
     await assertMigrated(t, host);
   },

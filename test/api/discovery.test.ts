@@ -1,6 +1,7 @@
 import test from 'ava';
 
 import { request } from '../access/serve.ts';
+import { like } from '../harness/like.ts';
 import { serveApi } from './api.ts';
 import { schoolActions } from './school-actions.ts';
 
@@ -79,7 +80,7 @@ test('the path of an action has the JSON Schemas of its input and output', async
     await platform.userToken(),
   );
   t.is(status, 200);
-  t.like(body['data'], {
+  like(t, body['data'], {
     name: 'rename-school-action',
     level: 'instance',
     permission: 'edit_schools',

@@ -1,6 +1,7 @@
 import test from 'ava';
 
 import { request } from '../access/serve.ts';
+import { like } from '../harness/like.ts';
 import { serveApi } from './api.ts';
 
 const byRegistrar = [{ type: 'role', role: 'registrar' }];
@@ -33,7 +34,7 @@ test('permissions are sorted, each with all sources; members that the user does 
   const permissions = ['view_schools', 'view_grades', 'of the host only'];
   platform.users.set('7', { id: '7', permissions, roles: ['registrar', 'of the host only'] });
   const { body } = await request(`${origin}/api/v1/identity`, await platform.userToken({ sub: '7' }));
-  t.like(body['data'], {
+  like(t, body['data'], {
     id: '7',
     name: null,
     email: null,
@@ -70,7 +71,7 @@ test('a client token gets the identity of the client, with the permissions that 
   });
   platform.clients.set(sync.id, { ...sync, roles: ['registrar'], permissions: ['view_grades'] });
   const limited = await platform.clientToken({ scope: 'profile' });
-  t.like((await request(`${origin}/api/v1/identity`, limited)).body['data'], {
+  like(t, (await request(`${origin}/api/v1/identity`, limited)).body['data'], {
     permissions: [],
     permission_sources: {},
     withheld_permissions: ['edit_schools', 'view_grades', 'view_schools'],

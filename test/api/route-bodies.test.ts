@@ -18,6 +18,7 @@ import { createPlatform } from '../access/platform.ts';
 import type { Permission, Person } from '../access/platform.ts';
 import { request, serve } from '../access/serve.ts';
 import type { Answer } from '../access/serve.ts';
+import { like } from '../harness/like.ts';
 import { SEED } from '../harness/seed.ts';
 import { authOf } from './api.ts';
 import { schoolActions } from './school-actions.ts';
@@ -123,7 +124,7 @@ test.serial(
     t.deepEqual((await send(json('[1]'), '/nested/echo')).body, { body: [1] }, 'in a nested router too');
     const rawBody = 'a=%C3%A4+b&tag=1&tag=2&x.y=3&of[name]=4';
     const { body } = await send({ body: rawBody, headers: FORM });
-    t.like(body, { body: { a: 'ä b', tag: ['1', '2'], 'x.y': '3', of: { name: '4' } }, rawBody });
+    like(t, body, { body: { a: 'ä b', tag: ['1', '2'], 'x.y': '3', of: { name: '4' } }, rawBody });
   },
 );
 
@@ -179,7 +180,7 @@ test.serial(
       ),
     );
     t.deepEqual(body['body'], { meta: '{}' });
-    t.like(body['files'], { bare: [{ text: 'x' }], empty: [{ size: 0 }] });
+    like(t, body['files'], { bare: [{ text: 'x' }], empty: [{ size: 0 }] });
     t.false('none' in (body['files'] as object));
   },
 );
@@ -192,7 +193,7 @@ test.serial('a transfer encoding of a part is decoded, and an unknown one is 400
     const { body, status } = await send(multipart(field('a', sent, more), file('b', sent, more)));
     t.is(status, 200, encoding);
     t.deepEqual(body['body'], { a: 'some text' }, encoding);
-    t.like(body['files'], { b: [{ text: 'some text' }] }, encoding);
+    like(t, body['files'], { b: [{ text: 'some text' }] }, encoding);
   }
   const { status } = await send(multipart(field('a', 'x', '\r\nContent-Transfer-Encoding: x')));
   t.is(status, 400);
@@ -266,7 +267,7 @@ function stream(chunks: AsyncIterable<Uint8Array<ArrayBuffer>>): RequestInit & {
 test.serial('a multipart body of unknown length has the same limit', async (t) => {
   const { send } = await startHost(t, { uploads: { bodyLimit: 20_000 } });
   const taken = await send(stream(tenThousandBytes()));
-  t.like(taken.body['files'], { a: [{ size: 10_000 }] });
+  like(t, taken.body['files'], { a: [{ size: 10_000 }] });
   const large = await send(stream(endlessHeader()));
   t.is(large.status, 413);
   t.is(large.headers.get('connection'), 'close');

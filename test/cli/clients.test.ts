@@ -8,6 +8,7 @@ import { knexStorage } from 'koa-gatehouse/adapters/knex';
 
 import { temporaryFile } from '../adapters/temporary-file.ts';
 import { makeKeyPair } from '../harness/client-keys.ts';
+import { like } from '../harness/like.ts';
 import { png } from '../harness/pictures.ts';
 import { startPlatform } from '../harness/platform.ts';
 import { gateFile, gatehouse, gatehouseJson, migrated, runAtOnce } from './gatehouse.ts';
@@ -183,7 +184,7 @@ test('secrets are added, listed, deleted and rotated', async (t) => {
   t.regex(listed.output, /\bMay +\S{4} +\d{4}-\d\d-\d\d \d\d:\d\d  2099-05-31 00:00  never\n/);
 
   await client(`secrets delete ${id} ${first!.id} --yes`);
-  t.like(await clients.secrets(id), [{ label: 'May' }]);
+  like(t, await clients.secrets(id), [{ label: 'May' }]);
   t.like(await client(`rotate-secret ${id} --overlap 3600 --label June`), { secret: { label: 'June' } });
   const ends = new Map((await clients.secrets(id)).map(({ expiresAt, label }) => [label, expiresAt]));
   t.is(ends.get('June'), undefined);
@@ -362,7 +363,7 @@ There may be more: --after ${last!.id}
       '',
     ],
   );
-  t.like(await given.client('list --search PORT'), { clients: [{ name: 'Portal' }], next: null });
+  like(t, await given.client('list --search PORT'), { clients: [{ name: 'Portal' }], next: null });
 });
 
 test('a client is disabled, enabled and deleted; what cannot be undone needs --yes; each change is an audit event', async (t) => {

@@ -8,6 +8,7 @@ import { knexStorage } from 'koa-gatehouse/adapters/knex';
 
 import { temporaryFile } from '../adapters/temporary-file.ts';
 import { connectHost } from '../adapters/host-knex.ts';
+import { like } from '../harness/like.ts';
 import { gateFile, gatehouse, gatehouseJson, gatehouseProcess, migrated } from './gatehouse.ts';
 
 test('--help lists the commands, and each command has its own help', async (t) => {
@@ -95,7 +96,7 @@ test('with --json, an error is a document on stderr, and stdout is empty', async
   const create = "client create --name ' ' --grant-type authorization_code --redirect-uri x";
   const invalid = await gatehouse(`${create} --json --database ${database}`);
   t.deepEqual([invalid.code, invalid.output], [2, '']);
-  t.like(JSON.parse(invalid.errors), {
+  like(t, JSON.parse(invalid.errors), {
     error: {
       code: 'ERR_CLIENT_INVALID',
       fields: [

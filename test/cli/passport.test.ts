@@ -11,6 +11,7 @@ import type { TestDatabase } from '../adapters/databases.ts';
 import { temporaryFile } from '../adapters/temporary-file.ts';
 import { connectHost } from '../adapters/host-knex.ts';
 import { Browser } from '../harness/browser.ts';
+import { like } from '../harness/like.ts';
 import { authorize, signIn, startPlatform } from '../harness/platform.ts';
 import { pkce } from '../harness/pkce.ts';
 import { exchangeCode, requestClientToken } from '../harness/tokens.ts';
@@ -103,7 +104,7 @@ for (const version of ['11', '13'] as const) {
         [PLAIN, 200],
       ] as const)
         t.is((await requestClientToken(platform, { client: nightly!, secret })).status, status);
-      t.like(app, {
+      like(t, app, {
         name: 'Portal',
         grantType: 'authorization_code',
         redirectUris: [CALLBACK, 'https://b.example/'],
@@ -378,7 +379,7 @@ test('each client of Passport 13 is imported or skipped with a reason; redirect 
     ['insecure', { redirectUris: ['https://a.example/', 'http://localhost/cb'] }],
     ['team', { ownerId: undefined }],
   ] as const)
-    t.like(await administration.clients.find(ids[name]!), fields);
+    like(t, await administration.clients.find(ids[name]!), fields);
   t.deepEqual(await administration.clients.secrets(ids['argon']!), []);
   await administration.close();
 });
@@ -397,7 +398,7 @@ test('no usable secret is stored, and none is printed', async (t) => {
     ['1', { hash: createHash('sha256').update(PLAIN).digest('base64url'), hint: PLAIN.slice(-4) }],
     ['2', { hash, hint: '' }],
   ] as const)
-    t.like((await storage.clients.find(id))!.secrets, [{ ...stored, label: 'imported' }]);
+    like(t, (await storage.clients.find(id))!.secrets, [{ ...stored, label: 'imported' }]);
   await storage.close();
 });
 

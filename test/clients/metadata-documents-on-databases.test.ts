@@ -5,6 +5,7 @@ import { knexStorage } from 'koa-gatehouse/adapters/knex';
 import { onEachDatabase } from '../adapters/databases.ts';
 import { temporaryFile } from '../adapters/temporary-file.ts';
 import { Browser } from '../harness/browser.ts';
+import { like } from '../harness/like.ts';
 import type { Platform } from '../harness/platform.ts';
 import { around, pausable } from '../harness/storage.ts';
 import { askConsent, connect, refresh, requestOf, serveApp, startWithDocuments } from './documents.ts';
@@ -54,7 +55,7 @@ test('an app with a document uses both nodes', async (t) => {
   const next = await refresh(there, site.id, answer);
   t.is(next.status, 200);
   t.is((await there.api('/schools', next.body.access_token)).status, 200);
-  t.like(await there.auth.clients.find(site.id), {
+  like(t, await there.auth.clients.find(site.id), {
     registration: 'metadata_document',
     scopes: ['schools:read'],
   });

@@ -7,6 +7,7 @@ import { Browser } from '../harness/browser.ts';
 import type { Page } from '../harness/browser.ts';
 import { assertionParameters, makeKeyPair } from '../harness/client-keys.ts';
 import type { ClientKeyPair } from '../harness/client-keys.ts';
+import { like } from '../harness/like.ts';
 import { json } from '../harness/public-server.ts';
 import { send } from '../harness/requests.ts';
 import { serve } from '../harness/serve.ts';
@@ -35,7 +36,7 @@ test('an app that nobody registered connects, refreshes and is used', async (t) 
   t.is((await platform.api('/schools', answer.body.access_token)).status, 200);
   const next = await refresh(platform, site.id, answer);
   t.is(next.status, 200);
-  t.like(await platform.auth.clients.find(site.id), {
+  like(t, await platform.auth.clients.find(site.id), {
     id: site.id,
     name: 'Agent',
     registration: 'metadata_document',
@@ -50,7 +51,7 @@ test('an app that nobody registered connects, refreshes and is used', async (t) 
   // One fetch for all of that.
   t.deepEqual(site.requests, ['/oauth/client.json']);
   const events = await platform.auth.audit.list({ clientId: site.id, types: ['client_created'] });
-  t.like(events, [{ name: 'Agent', registration: 'metadata_document', address: '127.0.0.1' }]);
+  like(t, events, [{ name: 'Agent', registration: 'metadata_document', address: '127.0.0.1' }]);
   t.is(events.length, 1);
 });
 

@@ -4,6 +4,7 @@ import type { ExecutionContext } from 'ava';
 import { Browser } from '../harness/browser.ts';
 import { passTime } from '../harness/clock.ts';
 import type { Page } from '../harness/browser.ts';
+import { like } from '../harness/like.ts';
 import type { Platform } from '../harness/platform.ts';
 import {
   askConsent,
@@ -152,14 +153,14 @@ test.serial('a changed document is applied and recorded', async (t) => {
   asksForConsent(t, page);
   t.regex(page.text, /Agent 2/);
   t.regex((await open(platform, site)).text, /invalid_redirect_uri/);
-  t.like(await platform.auth.clients.find(site.id), {
+  like(t, await platform.auth.clients.find(site.id), {
     name: 'Agent 2',
     redirectUris: [redirectUri],
     scopes: ['schools:read'],
     lifetimes: { accessToken: 60 },
   });
   const [event] = await platform.auth.audit.list({ clientId: site.id, types: ['client_updated'] });
-  t.like(event, { fields: ['name', 'redirectUris'] });
+  like(t, event, { fields: ['name', 'redirectUris'] });
 });
 
 test.serial('a stored app follows its document each time that it is no longer fresh', async (t) => {

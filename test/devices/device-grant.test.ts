@@ -2,6 +2,7 @@ import test from 'ava';
 
 import { Browser } from '../harness/browser.ts';
 import { passTime } from '../harness/clock.ts';
+import { like } from '../harness/like.ts';
 import { signIn, signedIn } from '../harness/platform.ts';
 import { postJson } from '../harness/requests.ts';
 import { asClient, exchangeRefreshToken, requestClientToken } from '../harness/tokens.ts';
@@ -44,7 +45,7 @@ test.serial('a device gets tokens when its user has entered the code, and refres
   t.is(tokens.headers.get('cache-control'), 'no-store');
   t.like(tokens.body, { token_type: 'Bearer', expires_in: 31_536_000, scope: 'schools:read' });
   const { access_token: access, refresh_token: refresh } = tokens.body as Record<string, string>;
-  t.like((await platform.api('/identity', access)).body, {
+  like(t, (await platform.api('/identity', access)).body, {
     data: { type: 'user', name: 'Ann', client_id: app.client.id, scopes: ['schools:read'] },
   });
   const refreshed = await exchangeRefreshToken(platform, app, refresh);

@@ -7,6 +7,7 @@ import Koa from 'koa';
 
 import { Browser } from '../harness/browser.ts';
 import { passTime } from '../harness/clock.ts';
+import { like } from '../harness/like.ts';
 import { listenerOf, signedIn, startPlatform } from '../harness/platform.ts';
 import { postForm, send } from '../harness/requests.ts';
 import { around } from '../harness/storage.ts';
@@ -190,7 +191,7 @@ test.serial('answers, wrong codes and refused requests are recorded; polls are n
   const address = records[1]?.address;
   const about = { userId: '1', clientId: app.client.id };
   t.like(records[2], { userId: '1', address });
-  t.like(records[3], { ...about, scopes: ['schools:read'], deviceAddress: address, address });
+  like(t, records[3], { ...about, scopes: ['schools:read'], deviceAddress: address, address });
   t.like(records[4], { ...about, grantType: DEVICE_GRANT });
   t.like(records[5], { ...about, scopes: [], deviceAddress: address });
   t.like(records[6], { clientId: app.client.id, error: 'invalid_scope' });

@@ -4,6 +4,7 @@ import type { Finding } from 'koa-gatehouse';
 import { memoryStorage } from 'koa-gatehouse/adapters/memory';
 
 import { startProxy } from '../embedding/proxy.ts';
+import { like } from '../harness/like.ts';
 import { startPlatform } from '../harness/platform.ts';
 import { serve } from '../harness/serve.ts';
 import { around } from '../harness/storage.ts';
@@ -112,7 +113,7 @@ test('the issuer in the metadata differs from the address', async (t) => {
   await using proxy = await startProxy((path, headers) => ({ path, headers }));
   await using platform = await startPlatform();
   proxy.forwardTo(platform.origin);
-  t.like(await check(proxy.origin), [
+  like(t, await check(proxy.origin), [
     {
       code: 'issuer_differs',
       severity: 'error',
@@ -136,7 +137,7 @@ test('a proxy that forwards the path of the issuer only', async (t) => {
       },
     },
   );
-  t.like(await check(`${proxy.origin}/auth`, storage), [
+  like(t, await check(`${proxy.origin}/auth`, storage), [
     {
       code: 'metadata_misplaced',
       severity: 'warning',
@@ -156,7 +157,7 @@ test('endpoints in the metadata with another host', async (t) => {
       }),
     );
   });
-  t.like(await check(server.origin), [
+  like(t, await check(server.origin), [
     {
       code: 'endpoints_elsewhere',
       message: `The server at ${server.origin} has endpoints in its metadata with another scheme, host or path: token_endpoint http://internal:3000/oauth/token, jwks_uri ${server.origin}.evil.example/jwks.`,
@@ -166,7 +167,7 @@ test('endpoints in the metadata with another host', async (t) => {
 
 test('a server that does not know the clients of this database', async (t) => {
   await using platform = await startPlatform();
-  t.like(await check(platform.auth.issuer, await withApp()), [
+  like(t, await check(platform.auth.issuer, await withApp()), [
     {
       code: 'authorization_unanswered',
       severity: 'warning',
@@ -195,9 +196,9 @@ test.serial(
       behind((response) => response);
       t.deepEqual(await check(issuer, storage), []);
       behind((response) => withCookies(response, () => []));
-      t.like(await check(issuer, storage), [{ code: 'cookies_lost', severity: 'error' }]);
+      like(t, await check(issuer, storage), [{ code: 'cookies_lost', severity: 'error' }]);
       behind(elsewhere);
-      t.like(await check(issuer, storage), [{ code: 'authorization_unanswered' }]);
+      like(t, await check(issuer, storage), [{ code: 'authorization_unanswered' }]);
       behind((response) => withCookies(response, (cookie) => [cookie.replace(/; secure/i, '')]));
       const [found, ...more] = await check(issuer, storage);
       t.like(found, { code: 'cookies_insecure', severity: 'error' });
@@ -238,7 +239,7 @@ test('the issuer is checked even if the database does not answer', async (t) => 
     found.map(({ code }) => code),
     ['database_unreachable', 'metadata_missing'],
   );
-  t.like(await check(platform.auth.issuer, away), [{ code: 'database_unreachable' }]);
+  like(t, await check(platform.auth.issuer, away), [{ code: 'database_unreachable' }]);
 });
 
 test('an invalid issuer is an error', async (t) => {

@@ -3,6 +3,7 @@ import { createAdministration } from 'koa-gatehouse';
 import type { Administration, Finding, Storage, StorageTypes } from 'koa-gatehouse';
 import { memoryStorage } from 'koa-gatehouse/adapters/memory';
 
+import { like } from '../harness/like.ts';
 import { startPlatform } from '../harness/platform.ts';
 import { around } from '../harness/storage.ts';
 
@@ -45,7 +46,7 @@ function changed(storage: Storage, change: (key: StorageTypes.StoredKey) => obje
 }
 
 test('a storage without a signing key is a warning', async (t) => {
-  t.like(await check(memoryStorage()), [
+  like(t, await check(memoryStorage()), [
     {
       code: 'signing_key_missing',
       severity: 'warning',
@@ -59,14 +60,14 @@ test('encrypted keys are reported only with another secrets.keyEncryptionKey, no
   const storage = await rotated(KEY);
   t.deepEqual(await check(storage, KEY), []);
   const [{ id }] = (await storage.keys.list('token')) as [StorageTypes.StoredKey];
-  t.like(await check(storage, OTHER), [
+  like(t, await check(storage, OTHER), [
     {
       code: 'keys_unreadable',
       severity: 'error',
       message: `1 key of the server is encrypted with another secrets.keyEncryptionKey than the given one, or damaged: token ${id} (active).`,
     },
   ]);
-  t.like(await check(storage), [{ code: 'keys_not_checked', severity: 'warning' }]);
+  like(t, await check(storage), [{ code: 'keys_not_checked', severity: 'warning' }]);
 });
 
 test('each key that needs a former secrets.keyEncryptionKey is named, until it is encrypted anew', async (t) => {
@@ -133,7 +134,7 @@ test.serial('unencrypted keys are reported in production', async (t) => {
   const storage = await rotated();
   process.env['NODE_ENV'] = 'production';
   try {
-    t.like(await check(storage), [
+    like(t, await check(storage), [
       {
         code: 'keys_unencrypted',
         remedy:

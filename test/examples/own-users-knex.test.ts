@@ -4,6 +4,7 @@ import { issueToken } from 'koa-gatehouse/testing';
 
 import { addPerson, createPeopleTable, createSchool, knexUsers } from '../../examples/own-users-knex.ts';
 import { Browser } from '../harness/browser.ts';
+import { like } from '../harness/like.ts';
 import { listenerOf } from '../harness/platform.ts';
 import { send } from '../harness/requests.ts';
 import { serve } from '../harness/serve.ts';
@@ -49,5 +50,5 @@ test("a user signs in, and the token has the permissions of the user's role", as
   const token = await issueToken(auth, { user: { id } });
   const headers = { authorization: `Bearer ${token}` };
   const identity = await send(`${school.origin}/api/v1/identity`, { headers });
-  t.like(identity.body, { data: { name: 'Ann', roles: ['teacher'], permissions: ['view_schools'] } });
+  like(t, identity.body, { data: { name: 'Ann', roles: ['teacher'], permissions: ['view_schools'] } });
 });

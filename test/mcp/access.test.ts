@@ -2,6 +2,7 @@ import test from 'ava';
 import type { ExecutionContext } from 'ava';
 
 import { request } from '../access/serve.ts';
+import { like } from '../harness/like.ts';
 import { callTool, connect, GENERATIONS, message, post, startAgentServer } from './agents.ts';
 import type { AgentServer } from './agents.ts';
 
@@ -30,7 +31,7 @@ test('a tool whose permission another token of the user would have is an HTTP 40
   const rename = { id: '1', input: { name: 'Dale School' } };
   const refused = await callTool(server, await server.token(['read']), 'rename_school', rename);
   t.is(refused.status, 403);
-  t.like(refused.body, {
+  like(t, refused.body, {
     code: 'insufficient_scope',
     message: 'The access token needs the scope write.',
     permission: 'edit_schools',

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 
 import test from 'ava';
 
+import { like } from '../harness/like.ts';
 import { callTool, createOverHttp, startAgentServer } from './agents.ts';
 
 test('a call with the key of an earlier one gets its result, and is done once', async (t) => {
@@ -30,7 +31,7 @@ test('the same key with another call is refused', async (t) => {
     ['create_school', { input }],
   ] as const) {
     const { body } = await callTool(server, token, name, { ...given, idempotencyKey });
-    t.like(body, { result: { isError: true, content: [{ text }] } });
+    like(t, body, { result: { isError: true, content: [{ text }] } });
   }
   // Keys are those of the user and the client, whichever interface they are sent to.
   const overHttp = await createOverHttp(server, input, { 'idempotency-key': idempotencyKey });
@@ -44,7 +45,7 @@ test('the error of an action is repeated too, and a step-up is not', async (t) =
   const wrong = { id: '9', input: { name: 'Dale School' }, idempotencyKey: randomUUID() };
   const token = await server.token();
   for (const _ of [1, 2]) {
-    t.like((await callTool(server, token, 'rename_school', wrong)).body, {
+    like(t, (await callTool(server, token, 'rename_school', wrong)).body, {
       result: { isError: true, content: [{ text: 'There is no school with this id.' }] },
     });
   }

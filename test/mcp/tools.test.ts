@@ -3,6 +3,7 @@ import { ConfigError, defineAction } from 'koa-gatehouse';
 import { memoryStorage } from 'koa-gatehouse/adapters/memory';
 import { z } from 'zod';
 
+import { like } from '../harness/like.ts';
 import { around } from '../harness/storage.ts';
 import { callTool, connect, gate, GENERATIONS, startAgentServer, toolOf } from './agents.ts';
 
@@ -117,7 +118,7 @@ test('a fault of an action is logged, and its result has only the reference to t
   const server = await startAgentServer(t);
   const { headers, text } = await callTool(server, await server.token(), 'school_break');
   const reference = headers.get('x-request-id');
-  t.like(JSON.parse(text).result, faultOf(reference));
+  like(t, JSON.parse(text).result, faultOf(reference));
   t.false(text.includes('hunter2'));
   const line = server.logger.lines.find(({ message }) => message === 'api request failed');
   t.like(line, { level: 'error', fields: { request_id: reference, action: 'school/break-action' } });
@@ -134,7 +135,7 @@ test('the text of an unexpected error does not reach the agent', async (t) => {
   const { headers, status, text } = await callTool(server, token, 'school_try', given);
   t.is(status, 200);
   const reference = headers.get('x-request-id');
-  t.like(JSON.parse(text).result, faultOf(reference));
+  like(t, JSON.parse(text).result, faultOf(reference));
   t.false(text.includes('hunter2'));
   const client = await connect(t, server, token, 'legacy');
   const answer = await client.callTool({ name: 'school_try', arguments: given });

@@ -5,6 +5,7 @@ import type { IncomingMessage } from 'node:http';
 
 import test from 'ava';
 
+import { like } from '../harness/like.ts';
 import { send } from '../harness/requests.ts';
 import { callTool, message, post, startAgentServer } from './agents.ts';
 import type { AgentServer } from './agents.ts';
@@ -231,7 +232,7 @@ test('a call whose envelope has mistakes is 400, -32602, one of an unknown revis
     const sent = message(method, { name: 'school_list', arguments: {} }, requested);
     const unknown = await post(server, token, sent, { 'mcp-protocol-version': requested });
     t.is(unknown.status, 400, requested);
-    t.like(unknown.body?.['error'], { code: -32_022, data: { supported: ['2026-07-28'], requested } });
+    like(t, unknown.body?.['error'], { code: -32_022, data: { supported: ['2026-07-28'], requested } });
   }
   t.deepEqual(server.schools.ran, []);
   const method = await post(server, token, message('schools/list'));
@@ -242,7 +243,7 @@ test('a call whose envelope has mistakes is 400, -32602, one of an unknown revis
 test('a discovery names the revision and the tools, and nothing that is not served', async (t) => {
   const server = await startAgentServer(t, { instructions: 'Ask before you close a school.' });
   const { body } = await post(server, await server.token(), message('server/discover'));
-  t.like(body?.['result'], {
+  like(t, body?.['result'], {
     supportedVersions: ['2026-07-28'],
     capabilities: { tools: {} },
     instructions: 'Ask before you close a school.',

@@ -6,6 +6,7 @@ import { memoryStorage } from 'koa-gatehouse/adapters/memory';
 
 import { onEachDatabase } from '../adapters/databases.ts';
 import { completeClient } from '../harness/client.ts';
+import { like } from '../harness/like.ts';
 import { jpeg, png } from '../harness/pictures.ts';
 import { startPlatform } from '../harness/platform.ts';
 import type { Platform } from '../harness/platform.ts';
@@ -127,7 +128,7 @@ test('a logo is a PNG or JPEG by its content, within its bounds', async (t) => {
   t.deepEqual(await clients.find(client.id), client, 'nothing is changed');
   t.regex((await clients.setLogo(client.id, png())).logo!, /^[\w-]{43}$/);
   t.is((await clients.setLogo(client.id, undefined)).logo, undefined);
-  t.like((await recordsOf(platform, client.id)).at(-1), { type: 'client_updated', fields: ['logo'] });
+  like(t, (await recordsOf(platform, client.id)).at(-1), { type: 'client_updated', fields: ['logo'] });
 });
 
 test('a change of what users see takes the mark of a verified client away, unless it sets it again', async (t) => {
@@ -238,7 +239,7 @@ onEachDatabase('concurrent updates of one client are all saved', async (t, _data
     these.update(client.id, { ownerId: 'ann' }),
     these.disable(client.id),
   ]);
-  t.like(await these.find(client.id), {
+  like(t, await these.find(client.id), {
     name: 'Renamed',
     redirectUris: ['https://reports.example/new'],
     firstParty: true,

@@ -4,6 +4,7 @@ import { decodeJwt } from 'jose';
 import { memoryStorage } from 'koa-gatehouse/adapters/memory';
 
 import { Browser } from '../harness/browser.ts';
+import { like } from '../harness/like.ts';
 import { authorizeUrl, runCodeFlow, signedIn, startPlatform } from '../harness/platform.ts';
 import type { RegisteredApp } from '../harness/platform.ts';
 import { postForm } from '../harness/requests.ts';
@@ -116,10 +117,10 @@ test('removing scopes from a client narrows its existing tokens', async (t) => {
     t.deepEqual((await identity(body.access_token)).permissions, BOTH);
     await platform.auth.clients.update(app.client.id, { scopes: ['schools:read'] });
     const narrowed = { permissions: ['view_schools'], scopes: ['schools:read'] };
-    t.like(await identity(body.access_token), narrowed);
+    like(t, await identity(body.access_token), narrowed);
     const next = (await exchangeRefreshToken(platform, app, body.refresh_token)).body;
     t.is(next.scope, 'schools:read');
-    t.like(await identity(next.access_token), narrowed);
+    like(t, await identity(next.access_token), narrowed);
     const introspected = await postForm(platform.url('/oauth/introspect').href, {
       ...asClient(app),
       token: body.access_token,

@@ -4,6 +4,7 @@ import { ClientNotFoundError, ConfigError } from 'koa-gatehouse';
 import type { AuditRecordOf, IssueTokenOptions } from 'koa-gatehouse';
 
 import { onEachDatabase } from '../adapters/databases.ts';
+import { like } from '../harness/like.ts';
 import { people, startPlatform } from '../harness/platform.ts';
 import { platformOn } from './on-databases.ts';
 
@@ -31,7 +32,7 @@ test('auth.issueToken() issues a token like the token endpoint, with the given l
   });
   t.is(claims.exp! - claims.iat!, 3600);
   t.is((await platform.api('/schools', ofUser)).status, 200);
-  t.like((await platform.api('/identity', ofUser)).body, {
+  like(t, (await platform.api('/identity', ofUser)).body, {
     data: { type: 'user', id: '1', scopes: ['schools:read'] },
   });
 

@@ -2,6 +2,7 @@ import * as mcp from '@modelcontextprotocol/client';
 import test from 'ava';
 import * as oauth from 'oauth4webapi';
 
+import { like } from '../harness/like.ts';
 import { authorizeUrl, runCodeFlow, startPlatform } from '../harness/platform.ts';
 import { postForm, send } from '../harness/requests.ts';
 import { RawConnection } from '../harness/raw-connection.ts';
@@ -72,7 +73,7 @@ test('the metadata fits the schemas of clients', async (t) => {
   const found = await mcp.discoverAuthorizationServerMetadata(issuer);
   t.like(found, { issuer, client_id_metadata_document_supported: true });
   const api = await mcp.discoverOAuthProtectedResourceMetadata(`${issuer}/mcp`);
-  t.like(api, { resource: `${issuer}/mcp`, authorization_servers: [issuer] });
+  like(t, api, { resource: `${issuer}/mcp`, authorization_servers: [issuer] });
 
   const insecure = { [oauth.allowInsecureRequests]: true };
   const response = await oauth.discoveryRequest(new URL(issuer), { ...insecure, algorithm: 'oauth2' });

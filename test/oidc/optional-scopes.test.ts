@@ -4,6 +4,7 @@ import { memoryStorage } from 'koa-gatehouse/adapters/memory';
 
 import { Browser } from '../harness/browser.ts';
 import type { Page } from '../harness/browser.ts';
+import { like } from '../harness/like.ts';
 import { pkce } from '../harness/pkce.ts';
 import { authorizeUrl, hasCode, runCodeFlow, signedIn, startPlatform } from '../harness/platform.ts';
 import type { RegisteredApp, TokenAnswer } from '../harness/platform.ts';
@@ -95,11 +96,11 @@ test('an unchecked scope is in no token, and the token response says so', async 
     t.like(await introspect(app, refresh_token), { scope: LEFT_OUT });
   }
   const { body: identity } = await platform.api('/identity', refreshed.body.access_token);
-  t.like(identity, { data: { scopes: [LEFT_OUT], permissions: ['view_schools'] } });
+  like(t, identity, { data: { scopes: [LEFT_OUT], permissions: ['view_schools'] } });
   const more = await exchangeRefreshToken(platform, app, refreshed.body.refresh_token, { scope: BOTH });
   t.like(more, { status: 400, body: { error: 'invalid_scope' } });
 
-  t.like(await storage.consents.find('3', app.client.id), {
+  like(t, await storage.consents.find('3', app.client.id), {
     scopes: [LEFT_OUT],
     hosts: { 'https://reports.example': [LEFT_OUT] },
   });

@@ -4,6 +4,7 @@ import type { Client } from 'koa-gatehouse';
 import { memoryStorage } from 'koa-gatehouse/adapters/memory';
 
 import { passTime } from '../harness/clock.ts';
+import { like } from '../harness/like.ts';
 import { startPlatform } from '../harness/platform.ts';
 import type { Platform } from '../harness/platform.ts';
 import { postForm, send } from '../harness/requests.ts';
@@ -118,7 +119,7 @@ test('of several keys each has a key id, with which an assertion names it', asyn
     code: 'ERR_CLIENT_INVALID',
     message: 'keys.jwks: with several keys, give each a kid of its own, which assertions name',
   });
-  t.like(error, { fields: [{ code: 'key_id_missing' }] });
+  like(t, error, { fields: [{ code: 'key_id_missing' }] });
 
   const { id } = await register(first, second);
   for (const by of [first, second]) {

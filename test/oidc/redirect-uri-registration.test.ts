@@ -3,6 +3,7 @@ import { ClientInvalidError } from 'koa-gatehouse';
 import { memoryStorage } from 'koa-gatehouse/adapters/memory';
 
 import { Browser } from '../harness/browser.ts';
+import { like } from '../harness/like.ts';
 import { authorize, authorizeUrl, runCodeFlow, startPlatform } from '../harness/platform.ts';
 import { registerAsBefore } from '../harness/storage.ts';
 
@@ -183,7 +184,7 @@ test('an http redirect URI of an earlier version stays, and no other can be adde
       message: `redirectUris[1]: ${INSECURE}`,
     });
   }
-  t.like(await clients.update(client.id, { redirectUris: ['https://app.example/callback'] }), {
+  like(t, await clients.update(client.id, { redirectUris: ['https://app.example/callback'] }), {
     redirectUris: ['https://app.example/callback'],
   });
   await t.throwsAsync(clients.update(client.id, { redirectUris }), {

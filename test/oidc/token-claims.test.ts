@@ -3,6 +3,7 @@ import test from 'ava';
 import { ConfigError } from 'koa-gatehouse';
 import type { OptionTypes } from 'koa-gatehouse';
 
+import { like } from '../harness/like.ts';
 import { authorize, runCodeFlow, startPlatform } from '../harness/platform.ts';
 import type { TokenAnswer } from '../harness/platform.ts';
 import { postForm } from '../harness/requests.ts';
@@ -25,7 +26,7 @@ test('access tokens have the claims of tokenClaims() and those of the server', a
   const byHost = await platform.auth.issueToken({ client: app.client.id, user: '1' });
   const ofUser = [code.body.access_token, refreshed.body.access_token, byHost];
   for (const token of ofUser) {
-    t.like(decodeJwt(token), { tenant: 'Ann', roles: ['north'], sub: '1', principal: 'user' });
+    like(t, decodeJwt(token), { tenant: 'Ann', roles: ['north'], sub: '1', principal: 'user' });
     t.is((await platform.api('/schools', token)).status, 200);
   }
   t.like(decodeJwt(own.body.access_token), { tenant: 'Nightly', principal: 'client' });

@@ -6,6 +6,7 @@ import { decodeJwt } from 'jose';
 import { pages } from 'koa-gatehouse/interactions';
 
 import { Browser } from '../harness/browser.ts';
+import { like } from '../harness/like.ts';
 import { pkce } from '../harness/pkce.ts';
 import { authorize, authorizeUrl, signIn, startPlatform } from '../harness/platform.ts';
 import { exchangeCode } from '../harness/tokens.ts';
@@ -148,7 +149,7 @@ test.serial(
     });
     const { ask, claimsFor, errorOf } = setup;
     const claims = await claimsFor(acr({ essential: true, values: ['urn:mfa'] }));
-    t.like(claims, { acr: 'urn:mfa', amr: ['pwd', 'otp'] });
+    like(t, claims, { acr: 'urn:mfa', amr: ['pwd', 'otp'] });
     const unmet = acr({ essential: true, value: 'urn:key' });
     t.is(await errorOf(unmet), 'unmet_authentication_requirements');
     t.truthy((await ask({ acr_values: 'urn:key' })).location!.searchParams.get('code'));

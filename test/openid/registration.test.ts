@@ -2,6 +2,7 @@ import test from 'ava';
 import { decodeJwt } from 'jose';
 
 import { Browser } from '../harness/browser.ts';
+import { like } from '../harness/like.ts';
 import { runCodeFlow, signOut } from '../harness/platform.ts';
 import { ON_LOOPBACK } from '../harness/public-server.ts';
 import { until } from '../harness/until.ts';
@@ -32,13 +33,13 @@ test('an app registers where it is told of logouts, and changes it', async (t) =
   });
   // Each logout token has a `sid`, whatever the app says that it needs.
   const told = { ...LOGOUT, backchannel_logout_session_required: true };
-  t.like(registration, told);
+  like(t, registration, told);
   const { client_id } = registration;
   t.like(await platform.auth.clients.find(client_id), {
     postLogoutRedirectUris: LOGOUT.post_logout_redirect_uris,
     backchannelLogoutUri: LOGOUT.backchannel_logout_uri,
   });
-  t.like((await manage(registration, 'GET')).body, told);
+  like(t, (await manage(registration, 'GET')).body, told);
 
   const elsewhere = { ...AGENT, client_id, backchannel_logout_uri: 'https://agent.example/elsewhere' };
   const changed = (await manage(registration, 'PUT', elsewhere)).body!;

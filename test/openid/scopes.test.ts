@@ -3,6 +3,7 @@ import { decodeJwt, SignJWT, generateKeyPair } from 'jose';
 import type { JWK } from 'jose';
 
 import { Browser } from '../harness/browser.ts';
+import { like } from '../harness/like.ts';
 import { authorizeUrl, people, runCodeFlow, signIn, startPlatform } from '../harness/platform.ts';
 import type { Platform, RegisteredApp, TokenAnswer } from '../harness/platform.ts';
 import { postForm, send } from '../harness/requests.ts';
@@ -90,7 +91,7 @@ test('an app that asks for both gets a token for the API that also reads userinf
   t.is((await platform.api('/schools', both.access_token)).status, 200);
   t.deepEqual((await userinfo(platform, both.access_token)).body, { sub: '1', groups: ['staff'] });
   // No scope of openid permits anything there.
-  t.like((await platform.api('/identity', both.access_token)).body['data'], {
+  like(t, (await platform.api('/identity', both.access_token)).body['data'], {
     id: '1',
     permissions: ['view_schools'],
     scopes: ['openid', 'groups', 'schools:read'],

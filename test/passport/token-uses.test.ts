@@ -2,6 +2,7 @@ import test from 'ava';
 import type { StorageTypes } from 'koa-gatehouse';
 import { memoryStorage } from 'koa-gatehouse/adapters/memory';
 
+import { like } from '../harness/like.ts';
 import { until } from '../harness/until.ts';
 import { issue, signPassport } from './laravel.ts';
 import { moveIn, startLaravel } from './moved-platform.ts';
@@ -33,6 +34,6 @@ test('a use that cannot be recorded fails no request, and is recorded later', as
   t.is((await platform.api('/identity', signPassport({ jti: 'ab'.repeat(40) }))).status, 401);
   isAway = false;
   await platform[Symbol.asyncDispose]();
-  t.like(recorded, [{ id, clientId: '7', kind: 'user' }]);
+  like(t, recorded, [{ id, clientId: '7', kind: 'user' }]);
   t.is(recorded.length, 1);
 });

@@ -9,6 +9,7 @@ import { makePersonalTokenValue } from '../../lib/personal-tokens/value.ts';
 import { contentsOf } from '../adapters/contents.ts';
 import { onEachDatabase } from '../adapters/databases.ts';
 import { clusterOn } from '../harness/cluster.ts';
+import { like } from '../harness/like.ts';
 import { gate, listenerOf, startPlatform } from '../harness/platform.ts';
 import type { Platform } from '../harness/platform.ts';
 import { postJson, send } from '../harness/requests.ts';
@@ -35,7 +36,7 @@ test('a token speaks for its user, with its scopes and what the user has at each
   t.regex(created.value, /^gatehouse_pat_[0-9A-Za-z]{49}$/);
   const { value: _value, ...listed } = created;
   t.deepEqual(await auth.personalTokens.list('1'), [listed]);
-  t.like((await platform.api('/identity', created.value)).body['data'], {
+  like(t, (await platform.api('/identity', created.value)).body['data'], {
     type: 'user',
     id: '1',
     client_id: null,
@@ -49,7 +50,7 @@ test('a token speaks for its user, with its scopes and what the user has at each
   users.all[0] = { ...users.all[0], roles: ['registrar'] };
   await until(async () => (await answerTo(platform, created.value, '/schools')) === '200');
   const { body } = await platform.api('/identity', created.value);
-  t.like(body['data'], { permissions: ['view_schools'], withheld_permissions: ['edit_schools'] });
+  like(t, body['data'], { permissions: ['view_schools'], withheld_permissions: ['edit_schools'] });
 });
 
 test('a wrong checksum, another API and a token without the option are refused without a statement', async (t) => {
@@ -102,7 +103,7 @@ test('where the gate has use_personal_tokens, a user needs it; without scopes, p
   t.is(await answerTo(platform, value), '401 token_not_allowed');
   users.all[2] = { ...users.all[2]!, permissions: ['use_personal_tokens' as 'view_schools'] };
   t.is(await answerTo(platform, value, '/schools'), '200');
-  t.like((await platform.api('/identity', value)).body['data'], {
+  like(t, (await platform.api('/identity', value)).body['data'], {
     permissions: ['view_schools'],
     scopes: [],
   });

@@ -7,6 +7,7 @@ import { memoryStorage } from 'koa-gatehouse/adapters/memory';
 import { createAuditLog } from '../../lib/record/audit-log.ts';
 import { StorageError } from '../../lib/errors.ts';
 import { passTime, stopClock } from '../harness/clock.ts';
+import { like } from '../harness/like.ts';
 import { recordingLogger } from '../harness/platform.ts';
 
 const ISSUED = { type: 'token_issued', clientId: 'c', grantType: 'client_credentials' } as const;
@@ -300,7 +301,7 @@ test('an agent that reads without end cannot fill the database, nor suppress wha
   for (const other of others) audit.record({ ...CALLED, readOnly: true, ...other });
   const stored = await count('tool_called');
   t.true(stored >= 1004 && stored < 1500, String(stored));
-  t.like(await store.list({ types: ['tool_called'], limit: 4 }), others.toReversed());
+  like(t, await store.list({ types: ['tool_called'], limit: 4 }), others.toReversed());
   t.deepEqual(await droppedBy({ audit, logger }), { tool_called: 2004 - stored });
   repeat(2000, { ...CALLED, tool: 'delete_school' });
   t.is(await count('tool_called'), stored + 2000);

@@ -1,6 +1,7 @@
 import test from 'ava';
 
 import { CALLBACK } from '../clients/documents.ts';
+import { like } from '../harness/like.ts';
 import { runCodeFlow } from '../harness/platform.ts';
 import { send } from '../harness/requests.ts';
 import { exchangeRefreshToken } from '../harness/tokens.ts';
@@ -35,7 +36,7 @@ test('an app changes its registration, and keeps its token and its secret', asyn
     client_secret_expires_at: 0,
     registration_access_token: registration.registration_access_token,
   });
-  t.like(await platform.auth.clients.find(client_id), {
+  like(t, await platform.auth.clients.find(client_id), {
     name: 'Agent 2',
     redirectUris: ['https://agent.example/new'],
     scopes: ['schools:write'],
@@ -59,7 +60,7 @@ test('a change never gives an app more than the policy, or than it has', async (
   t.is((await put({ scope: 'schools:read schools:write' })).body!['scope'], 'schools:read');
   t.is((await put({ scope: 'schools:write' })).body!['error'], 'invalid_client_metadata');
   t.is((await put({ scope: undefined })).body!['scope'], 'schools:read');
-  t.like(await platform.auth.clients.find(client_id), {
+  like(t, await platform.auth.clients.find(client_id), {
     scopes: ['schools:read'],
     firstParty: false,
     roles: [],

@@ -3,6 +3,7 @@ import { createMetrics } from 'koa-gatehouse/metrics';
 
 import { CALLBACK } from '../clients/documents.ts';
 import { Browser } from '../harness/browser.ts';
+import { like } from '../harness/like.ts';
 import { authorize, authorizeUrl, runCodeFlow, startPlatform } from '../harness/platform.ts';
 import { pkce } from '../harness/pkce.ts';
 import { send } from '../harness/requests.ts';
@@ -45,7 +46,7 @@ test('an app registers itself, and gets what RFC 7591 section 3.2.1 lists', asyn
     application_type: 'web',
     scope: 'schools:read',
   });
-  t.like(await shared.auth.clients.find(id as string), {
+  like(t, await shared.auth.clients.find(id as string), {
     name: 'Agent',
     registration: 'dynamic',
     grantType: 'authorization_code',

@@ -4,6 +4,7 @@ import { json } from 'node:stream/consumers';
 
 import test from 'ava';
 
+import { like } from '../harness/like.ts';
 import { startPlatform } from '../harness/platform.ts';
 import { DOCUMENTS, startApis } from './apis.ts';
 
@@ -65,7 +66,7 @@ test('the metadata of an API on another host is served for that host only', asyn
     const { statusCode: status } = response;
     return { status, body: status === 200 ? await json(response) : response.resume() && undefined };
   };
-  t.like(await get('documents.example'), {
+  like(t, await get('documents.example'), {
     status: 200,
     body: {
       resource: DOCUMENTS,
@@ -100,7 +101,7 @@ test('programs in browsers can read it, and other methods are refused', async (t
 
 test('the scopes of all APIs are in the metadata of the authorization server', async (t) => {
   const response = await fetch(platform.url('/.well-known/oauth-authorization-server'));
-  t.like(await response.json(), {
+  like(t, await response.json(), {
     scopes_supported: ['schools:read', 'schools:write', 'read', 'write', 'offline_access'],
   });
 });

@@ -2,6 +2,7 @@ import test from 'ava';
 import { pages } from 'koa-gatehouse/interactions';
 
 import { Browser } from '../harness/browser.ts';
+import { like } from '../harness/like.ts';
 import { authorize, authorizeUrl } from '../harness/platform.ts';
 import { exchangeRefreshToken } from '../harness/tokens.ts';
 import { ARCHIVE, DOCUMENTS, authorizeFor, startApis, statusOf } from './apis.ts';
@@ -70,5 +71,5 @@ test('the list of authorized apps names each API, and disconnecting ends all of 
   t.like(refused, { status: 400, body: { error: 'invalid_grant' } });
   t.false((await list()).includes(app.client.name));
   const withdrawn = await own.auth.audit.list({ types: ['consent_withdrawn'] });
-  t.like(withdrawn[0], { clientId: app.client.id, scopes: ['schools:read', 'read'] });
+  like(t, withdrawn[0], { clientId: app.client.id, scopes: ['schools:read', 'read'] });
 });

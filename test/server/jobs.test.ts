@@ -6,6 +6,7 @@ import test from 'ava';
 import { StorageError } from 'koa-gatehouse';
 
 import { startJobs } from '../../lib/server/jobs.ts';
+import { like } from '../harness/like.ts';
 import { recordingLogger } from '../harness/platform.ts';
 
 const every = 0.005;
@@ -54,7 +55,7 @@ test('a job that fails is logged, and runs again at its next interval', async (t
   await again.promise;
   await stop();
   const fields = { job: 'prune', err: { message: 'the database failed' } };
-  t.like(logger.lines, [{ level: 'warn', message: 'job failed', fields }]);
+  like(t, logger.lines, [{ level: 'warn', message: 'job failed', fields }]);
 });
 
 async function pass(seconds: number): Promise<void> {

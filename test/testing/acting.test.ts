@@ -3,6 +3,7 @@ import type { ExecutionContext } from 'ava';
 import { actingAsClient, actingAsUser, issueToken, testServer } from 'koa-gatehouse/testing';
 import type { TestServer } from 'koa-gatehouse/testing';
 
+import { like } from '../harness/like.ts';
 import { send } from '../harness/requests.ts';
 import type { Answer } from '../harness/requests.ts';
 import { ann, bob, createApp, gate, REPORTS, scopes } from './school-app.ts';
@@ -46,7 +47,7 @@ test('the identity is that of a token, also through a registered client, and end
   const byToken = await get('/identity', await issueToken(auth, request));
   const acting = await actingAsUser(server, ann, request);
   const identity = await get('/identity');
-  t.like(identity, {
+  like(t, identity, {
     status: 200,
     body: { data: { type: 'user', id: '1', name: 'Ann', permissions: ['view_schools'] } },
   });
