@@ -4,7 +4,7 @@ import { knexStorage } from 'koa-gatehouse/adapters/knex';
 
 import { aRecord, HOUR, NOW } from '../../lib/testing/storage/rows.ts';
 import { mariadb, onEachDatabase, postgresql } from './databases.ts';
-import { openHost, openStorage, SOLE } from './host-knex.ts';
+import { openHost, openStorage, openTransaction, SOLE } from './host-knex.ts';
 import { watchedKnex } from './watched-knex.ts';
 
 onEachDatabase(
@@ -42,7 +42,7 @@ onEachDatabase(
     const row = { at: NOW * 1000, type: 'login', user_id: 'ann', payload: '{}', expires_at: NOW + HOUR };
 
     // As another node with the same records in its next batch does.
-    const transaction = await other.transaction();
+    const transaction = await openTransaction(t, other);
     await transaction('gatehouse_audit').insert({ id: 'a', ...row });
     const appending = storage.audit.append([aRecord({ id: 'b' }), aRecord({ id: 'a' })], NOW + HOUR);
     await delay(200);

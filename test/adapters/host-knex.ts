@@ -31,6 +31,15 @@ export function openHost(t: ExecutionContext, ...given: Parameters<typeof connec
   return host;
 }
 
+/** A transaction of another program, which is rolled back at the end of the test unless it has ended. */
+export async function openTransaction(t: ExecutionContext, host: Knex): Promise<Knex.Transaction> {
+  const transaction = await host.transaction();
+  t.teardown(async () => {
+    if (!transaction.isCompleted()) await transaction.rollback();
+  });
+  return transaction;
+}
+
 /** A storage on an address, which is migrated and closed at the end of the test. */
 export async function openStorage(
   t: ExecutionContext,

@@ -7,6 +7,7 @@ import knex from 'knex';
 import type { Knex } from 'knex';
 import { knexStorage } from 'koa-gatehouse/adapters/knex';
 
+import { openHost } from './host-knex.ts';
 import { temporaryFile } from './temporary-file.ts';
 
 test('an SQLite file is an address in several forms', async (t) => {
@@ -93,12 +94,7 @@ test('what is no database, or not a supported one, is an error with the remedy',
 });
 
 test('a Knex transaction instead of an instance is an error', async (t) => {
-  const host = knex({
-    client: 'better-sqlite3',
-    connection: { filename: ':memory:' },
-    useNullAsDefault: true,
-  });
-  t.teardown(async () => host.destroy());
+  const host = openHost(t, 'better-sqlite3', 'sqlite::memory:');
   await host.transaction(async (transaction) => {
     t.throws(() => knexStorage(transaction), {
       code: 'ERR_CONFIG',

@@ -11,7 +11,7 @@ import type { RevokedParty, Storage } from '../../lib/contracts/index.ts';
 import { aClient, aCode, aGrant, aRevokedToken, aSession, NOW } from '../../lib/testing/storage/rows.ts';
 import { mariadb, onEachDatabase, postgresql, sqlite } from './databases.ts';
 import type { TestDatabase } from './databases.ts';
-import { openHost, SOLE } from './host-knex.ts';
+import { openHost, openTransaction, SOLE } from './host-knex.ts';
 import { dialectFor } from './first-version.ts';
 import { PATIENT } from './server-contract.ts';
 import { watchedKnex } from './watched-knex.ts';
@@ -63,10 +63,7 @@ async function beginEnd(
   client: TestDatabase['client'],
   host: Knex,
 ): Promise<Knex.Transaction> {
-  const transaction = await host.transaction();
-  t.teardown(async () => {
-    if (!transaction.isCompleted()) await transaction.rollback();
-  });
+  const transaction = await openTransaction(t, host);
   const run = async (sql: string, values: readonly Value[] = []): Promise<never> =>
     transaction.raw(sql, values as Knex.RawBinding[]) as unknown as Promise<never>;
   await end({ run, get: run, all: run }, dialectFor(client, host), { userId: 'ann' });

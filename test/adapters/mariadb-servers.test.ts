@@ -6,7 +6,6 @@ import { setTimeout as delay } from 'node:timers/promises';
 
 import test from 'ava';
 import type { ExecutionContext } from 'ava';
-import knex from 'knex';
 import type { Knex } from 'knex';
 import { knexStorage } from 'koa-gatehouse/adapters/knex';
 
@@ -14,14 +13,9 @@ import { aCode, aGrant, aSession } from '../../lib/testing/storage/rows.ts';
 import { startPlatform } from '../harness/platform.ts';
 import { until } from '../harness/until.ts';
 import { sayMissing } from './databases.ts';
+import { openHost, openStorage, openTransaction, SOLE } from './host-knex.ts';
 import { findPrograms, makeScratchServer, SCRATCH_KINDS } from './scratch-server.ts';
-import { findServer, MARIADB } from './servers.ts';
-
-const READ_ONLY = {
-  code: 'ERR_STORAGE',
-  message:
-    'The database server only allows reads: it is a standby, or set to be read-only. Nothing was changed. Connect to the primary server.',
-};
+import { findServer, MARIADB, READ_ONLY } from './servers.ts';
 
 const kind = SCRATCH_KINDS.find(({ name }) => name === 'MariaDB')!;
 const programs = findPrograms(kind);
@@ -37,8 +31,7 @@ if (programs === undefined) {
   /** A database on the server, a user who may not write while the server is read-only, and an administrator. */
   async function prepare(t: ExecutionContext, name: string): Promise<{ address: string; admin: Knex }> {
     const address = new URL((await making).address);
-    const admin = knex({ client: 'mysql2', connection: address.href, pool: { min: 0, max: 4 } });
-    t.teardown(async () => admin.destroy());
+    const admin = openHost(t, 'mysql2', address.href, { min: 0, max: 4 });
     address.pathname = name;
     address.username = `user_of_${name}`;
     await admin.raw(`create database ${name}`);
@@ -70,26 +63,15 @@ if (programs === undefined) {
   test.serial('MariaDB: a connection whose transactions only read is replaced', async (t) => {
     const { address } = await prepare(t, 'reading');
     let isFirst = true;
-    const host = knex({
-      client: 'mysql2',
-      connection: address,
-      log: { warn() {} },
-      pool: {
-        min: 0,
-        max: 1,
-        afterCreate(
-          connection: { query(sql: string, done: (error?: Error) => void): void },
-          done: () => void,
-        ) {
-          connection.query(`set session transaction read ${isFirst ? 'only' : 'write'}`, done);
-          isFirst = false;
-        },
+    const host = openHost(t, 'mysql2', address, {
+      min: 0,
+      max: 1,
+      afterCreate(connection: { query(sql: string, done: (error?: Error) => void): void }, done: () => void) {
+        connection.query(`set session transaction read ${isFirst ? 'only' : 'write'}`, done);
+        isFirst = false;
       },
     });
-    t.teardown(async () => host.destroy());
-    const own = knexStorage(address);
-    await own.migrate();
-    await own.close();
+    await openStorage(t, address);
     t.true(await knexStorage(host).grants.insert(aGrant(), aCode()));
   });
 
@@ -99,18 +81,15 @@ if (programs === undefined) {
       async (t) => {
         // Of a user and a database that are on both servers.
         const { address } = await making;
-        const admin = knex({ client: 'mysql2', connection: address, pool: { min: 0, max: 1 } });
-        t.teardown(async () => admin.destroy());
+        const admin = openHost(t, 'mysql2', address, SOLE);
         const balancer = await startBalancer(t);
         balancer.leadTo(address);
         // Its own pool would also tell the server to end the wait for a lock.
-        const host = knex({ client: 'mysql2', connection: balancer.address(address), log: { warn() {} } });
-        t.teardown(async () => host.destroy());
+        const host = openHost(t, 'mysql2', balancer.address(address));
         await knexStorage(host).migrate();
         const storage = knexStorage(host, { timeout: '300 ms' });
         await storage.sessions.insert(aSession());
-        const holding = await admin.transaction();
-        t.teardown(async () => holding.rollback());
+        const holding = await openTransaction(t, admin);
         await holding.raw('select * from gatehouse_sessions for update');
 
         balancer.leadTo(anotherServer.address);

@@ -3,7 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { aCode, aGrant, aSession, HOUR, NOW } from '../../lib/testing/storage/rows.ts';
 import { fill } from './operations.ts';
 import { mariadb, onEachDatabase, postgresql } from './databases.ts';
-import { openHost, openNodes, openStorage, SOLE } from './host-knex.ts';
+import { openHost, openNodes, openStorage, openTransaction, SOLE } from './host-knex.ts';
 import { PATIENT } from './server-contract.ts';
 
 onEachDatabase(
@@ -14,7 +14,7 @@ onEachDatabase(
     await storage.grants.insert(aGrant({ expiresAt: NOW - HOUR }), aCode({ expiresAt: NOW - HOUR }));
 
     // As a redemption in its last second does.
-    const transaction = await other.transaction();
+    const transaction = await openTransaction(t, other);
     await transaction('gatehouse_grants').update({ needed_until: NOW + HOUR });
     const pruning = storage.prune(NOW, 100);
     await delay(200);
@@ -36,8 +36,7 @@ onEachDatabase(
     const ids = Array.from({ length: 25 }, (_, index) => `${index}`);
     for (const [index, id] of ids.entries())
       await storage.sessions.insert(aSession({ id, uid: id, expiresAt: NOW - HOUR + index }));
-    const transaction = await other.transaction();
-    t.teardown(async () => (transaction.isCompleted() ? undefined : transaction.rollback()));
+    const transaction = await openTransaction(t, other);
     t.is(await transaction('gatehouse_sessions').whereIn('id', ids.slice(0, 10)).delete(), 10);
     t.is(await storage.prune(NOW, 10), 10);
     t.is(await storage.prune(NOW, 10), 5);

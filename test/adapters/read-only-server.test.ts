@@ -9,13 +9,7 @@ import { until } from '../harness/until.ts';
 import { onEachDatabase, postgresql } from './databases.ts';
 import { transact } from './schools.ts';
 import { connectHost } from './host-knex.ts';
-import { connect, POSTGRESQL } from './servers.ts';
-
-const READ_ONLY = {
-  code: 'ERR_STORAGE',
-  message:
-    'The database server only allows reads: it is a standby, or set to be read-only. Nothing was changed. Connect to the primary server.',
-};
+import { connect, POSTGRESQL, READ_ONLY } from './servers.ts';
 
 onEachDatabase(
   'a connection to a server that only allows reads is replaced',

@@ -1,5 +1,4 @@
 import type { ExecutionContext } from 'ava';
-import knex from 'knex';
 import type { Knex } from 'knex';
 import { knexStorage } from 'koa-gatehouse/adapters/knex';
 
@@ -8,6 +7,7 @@ import { aCode, aGrant, aRefreshToken, aSession, HOUR, NOW } from '../../lib/tes
 import { until } from '../harness/until.ts';
 import { mariadb, onEachDatabase, postgresql } from './databases.ts';
 import type { TestDatabase } from './databases.ts';
+import { connectHost, openHost, openTransaction } from './host-knex.ts';
 
 const SERVERS = [postgresql, mariadb];
 
@@ -20,7 +20,7 @@ interface Opened {
 /** The owner of the connections decides how lock waits are bounded: by a setting of the server, or by the storage per call. */
 const OWNERS: Readonly<Record<string, (client: TestDatabase['client'], address: string) => Knex | string>> = {
   'its own connections': (_client, address) => address,
-  "a host's connections": (client, address) => knex({ client, connection: address, log: { warn() {} } }),
+  "a host's connections": connectHost,
 };
 
 function onLockedServers(
@@ -34,9 +34,8 @@ function onLockedServers(
       async (t, database, address) => {
         const connections = connectionsOf(database.client, address);
         const storage = knexStorage(connections, { timeout: `${timeout} ms` });
-        const other = knex({ client: database.client, connection: address, pool: { min: 0, max: 2 } });
+        const other = openHost(t, database.client, address, { min: 0, max: 2 });
         t.teardown(async () => {
-          await other.destroy();
           await storage.close();
           if (typeof connections === 'function') await connections.destroy();
         });
@@ -77,22 +76,13 @@ async function untilBlocked(other: Knex, { client }: TestDatabase): Promise<void
   await until(async () => (await countBy(other, client === 'pg' ? WAITING.pg : BLOCKED_ON_MARIADB)) > 0);
 }
 
-/** A transaction that is rolled back when the test ends. */
-async function begin(t: ExecutionContext, other: Knex): Promise<Knex.Transaction> {
-  const transaction = await other.transaction();
-  t.teardown(async () => {
-    if (!transaction.isCompleted()) await transaction.rollback();
-  });
-  return transaction;
-}
-
 onLockedServers(
   'a call that waits for a locked row or table rejects within the timeout, and is not executed later',
   1000,
   async (t, { storage, other }, database) => {
     const exchange = { successor: aRefreshToken(), sealedSuccessor: 'sealed' };
     const isPg = database.client === 'pg';
-    const transaction = await begin(t, other);
+    const transaction = await openTransaction(t, other);
     await transaction('gatehouse_grants').where({ id: aGrant().id }).forUpdate();
     const startedAt = performance.now();
     const calls = await Promise.allSettled(
@@ -124,7 +114,7 @@ async function deadlock(
   grants: readonly [string, string, string],
 ): Promise<{ readonly isVictim: boolean; readonly revoked: readonly string[] }> {
   for (const id of grants) await storage.grants.insert(aGrant({ id }), aCode({ id, grantId: id }));
-  const transaction = await begin(t, other);
+  const transaction = await openTransaction(t, other);
   const extend = async (ids: readonly string[]): Promise<unknown> =>
     transaction('gatehouse_grants')
       .whereIn('id', ids)

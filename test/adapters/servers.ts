@@ -28,6 +28,13 @@ export const MARIADB: ServerKind = {
 /** Whether a missing server or browser fails the tests instead of skipping them. */
 export const mustHaveEverything: boolean = !['', '0', 'false'].includes(process.env['CI'] ?? '');
 
+/** The error of a call that writes, on a server that only allows reads. */
+export const READ_ONLY: { readonly code: string; readonly message: string } = {
+  code: 'ERR_STORAGE',
+  message:
+    'The database server only allows reads: it is a standby, or set to be read-only. Nothing was changed. Connect to the primary server.',
+};
+
 /** The address of the server to use, or the remedy if there is none. */
 export async function findServer(
   kind: ServerKind,

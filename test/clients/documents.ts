@@ -1,14 +1,13 @@
 import type { RequestListener } from 'node:http';
 
 import type { ExecutionContext } from 'ava';
-import Koa from 'koa';
 import type { AuthServerOptions, OptionTypes } from 'koa-gatehouse';
 import { pages } from 'koa-gatehouse/interactions';
 
 import { Browser } from '../harness/browser.ts';
 import type { Page } from '../harness/browser.ts';
 import { pkce } from '../harness/pkce.ts';
-import { authorizeUrl, completeFlow, listenerOf, signIn, startPlatform } from '../harness/platform.ts';
+import { authorizeUrl, bareApp, completeFlow, signIn, startPlatform } from '../harness/platform.ts';
 import type { Mounting, Person, Platform, TokenAnswer } from '../harness/platform.ts';
 import { json, ON_LOOPBACK, servePublic } from '../harness/public-server.ts';
 import type { PublicServer } from '../harness/public-server.ts';
@@ -87,12 +86,7 @@ export async function startWithDocuments(
 
 /** In an app that takes the address of a request from `X-Forwarded-For`. */
 export const BEHIND_PROXY: Mounting = {
-  app({ api, auth }) {
-    const app = new Koa({ proxy: true });
-    app.silent = true;
-    app.use(auth.middleware()).use(api.routes());
-    return listenerOf(app);
-  },
+  app: (parts) => bareApp(parts, { proxy: true }),
 };
 
 /** An authorization request of an app, as a public client sends it. */

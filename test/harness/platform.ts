@@ -165,9 +165,11 @@ export async function startPlatform(
   return { ...platformOf(auth, { origin: seen, path, reach }), users, logger, [Symbol.asyncDispose]: close };
 }
 
+type KoaOptions = Pick<NonNullable<ConstructorParameters<typeof Koa>[0]>, 'maxIpsCount' | 'proxy'>;
+
 /** The listener of an app with only the server and its API. */
-export function bareApp({ auth, api }: AppParts): RequestListener {
-  const app = new Koa();
+export function bareApp({ auth, api }: AppParts, options: KoaOptions = {}): RequestListener {
+  const app = new Koa(options);
   app.silent = true;
   app.use(auth.middleware()).use(api.routes());
   return listenerOf(app);

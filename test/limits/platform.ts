@@ -1,10 +1,9 @@
 import { setTimeout as wait } from 'node:timers/promises';
 
-import Koa from 'koa';
 import { StorageError } from 'koa-gatehouse';
 import { memoryStorage } from 'koa-gatehouse/adapters/memory';
 
-import { listenerOf, people, startPlatform } from '../harness/platform.ts';
+import { bareApp, people, startPlatform } from '../harness/platform.ts';
 import type { Platform } from '../harness/platform.ts';
 import { postForm } from '../harness/requests.ts';
 import type { Answer } from '../harness/requests.ts';
@@ -55,14 +54,7 @@ export async function startLimited(
       ...options,
       storage,
     },
-    {
-      app({ auth, api }) {
-        const app = new Koa({ proxy: trustsProxy, maxIpsCount });
-        app.silent = true;
-        app.use(auth.middleware()).use(api.routes());
-        return listenerOf(app);
-      },
-    },
+    { app: (parts) => bareApp(parts, { proxy: trustsProxy, maxIpsCount }) },
   );
   return {
     platform,

@@ -3,9 +3,9 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { ExecutionContext } from 'ava';
 import { createAdministration } from 'koa-gatehouse';
 import { knexStorage } from 'koa-gatehouse/adapters/knex';
-import knex from 'knex';
 
 import { onEachDatabase, postgresql, sayMissing } from '../adapters/databases.ts';
+import { openHost, SOLE } from '../adapters/host-knex.ts';
 import { freezingProxy } from '../adapters/freezing-proxy.ts';
 import { hasPgBouncer, startPgBouncer } from '../adapters/pgbouncer.ts';
 import { connect, POSTGRESQL } from '../adapters/servers.ts';
@@ -61,8 +61,7 @@ onEachDatabase(
     const admin = connect(POSTGRESQL, address);
     t.teardown(async () => admin.destroy());
     // The app's own instance: its only connection stays its own.
-    const host = knex({ client: 'pg', connection: address, pool: { min: 0, max: 1 } });
-    t.teardown(async () => host.destroy());
+    const host = openHost(t, 'pg', address, SOLE);
     await using here = await startPlatform({ storage: knexStorage(address), tokens: { revocationLag } });
     await using there = await startPlatform({
       storage: knexStorage(host),

@@ -1,10 +1,10 @@
-import knex from 'knex';
 import type { Knex } from 'knex';
 import type { ExecutionContext } from 'ava';
 import { knexStorage } from 'koa-gatehouse/adapters/knex';
 
 import { mariadb, onEachDatabase, postgresql } from '../adapters/databases.ts';
 import type { TestDatabase } from '../adapters/databases.ts';
+import { openHost, SOLE } from '../adapters/host-knex.ts';
 import { passTime } from '../harness/clock.ts';
 import { authorize, runCodeFlow, startPlatform } from '../harness/platform.ts';
 import type { Platform, RegisteredApp } from '../harness/platform.ts';
@@ -25,7 +25,7 @@ interface TwoNodes {
 }
 
 async function twoNodes(t: ExecutionContext, { client }: TestDatabase, address: string): Promise<TwoNodes> {
-  const database = knex({ client, connection: address, pool: { min: 0, max: 1 } });
+  const database = openHost(t, client, address, SOLE);
   const here = await startPlatform({ storage: knexStorage(address) });
   const there = await startPlatform({
     storage: knexStorage(address),
@@ -35,7 +35,6 @@ async function twoNodes(t: ExecutionContext, { client }: TestDatabase, address: 
   t.teardown(async () => {
     await here[Symbol.asyncDispose]();
     await there[Symbol.asyncDispose]();
-    await database.destroy();
   });
   return { here, there, app: await here.registerApp({ firstParty: true }), database };
 }

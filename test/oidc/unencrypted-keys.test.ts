@@ -1,5 +1,4 @@
 // Alone: it sets `NODE_ENV`.
-import knex from 'knex';
 import test from 'ava';
 import type { ExecutionContext } from 'ava';
 import { ConfigError, createAdministration } from 'koa-gatehouse';
@@ -7,6 +6,7 @@ import type { Administration, Storage } from 'koa-gatehouse';
 import { knexStorage } from 'koa-gatehouse/adapters/knex';
 import { memoryStorage } from 'koa-gatehouse/adapters/memory';
 
+import { openHost, openStorage, SOLE } from '../adapters/host-knex.ts';
 import { temporaryFile } from '../adapters/temporary-file.ts';
 import { like } from '../harness/like.ts';
 import { startPlatform } from '../harness/platform.ts';
@@ -30,9 +30,7 @@ interface Secrets {
 /** A database in a file: an administration of it, a platform on it, and whether each of its keys is encrypted. */
 async function openDatabase(t: ExecutionContext) {
   const address = `sqlite:${temporaryFile()}`;
-  const storage = knexStorage(address);
-  t.teardown(async () => storage.close());
-  await storage.migrate();
+  const storage = await openStorage(t, address);
   return {
     start: async (secrets: Secrets, issuer?: string): Promise<Platform> => {
       const own = issuer === undefined ? {} : { issuer };
@@ -93,13 +91,7 @@ test('secrets.keyEncryptionKey: false permits unencrypted keys, check() reports 
 });
 
 test('a storage in memory needs no key-encryption key', async (t) => {
-  const host = knex({
-    client: 'better-sqlite3',
-    connection: { filename: ':memory:' },
-    useNullAsDefault: true,
-    pool: { min: 1, max: 1 },
-  });
-  t.teardown(async () => host.destroy());
+  const host = openHost(t, 'better-sqlite3', 'sqlite::memory:', SOLE);
   const storages: Storage[] = [memoryStorage(), knexStorage('sqlite::memory:'), knexStorage(host)];
   for (const storage of storages) {
     t.false(storage.durable);

@@ -6,10 +6,9 @@ import type { ExecutionContext } from 'ava';
 import { createApiRouter, defineAction } from 'koa-gatehouse';
 import type { AuthServerOptions } from 'koa-gatehouse';
 import { memoryStorage } from 'koa-gatehouse/adapters/memory';
-import Koa from 'koa';
 import { z } from 'zod';
 
-import { listenerOf, startPlatform } from '../harness/platform.ts';
+import { bareApp, startPlatform } from '../harness/platform.ts';
 import type { AppParts, Platform } from '../harness/platform.ts';
 import { requestsInProgress, untilIdle } from '../harness/requests-in-progress.ts';
 import { around } from '../harness/storage.ts';
@@ -33,16 +32,13 @@ const count = defineAction({
 });
 
 const withAction = ({ auth }: AppParts): RequestListener => {
-  const app = new Koa();
-  app.silent = true;
   const api = createApiRouter({ auth, actions: [count] });
   api.post('/own', async (ctx) => {
     let size = 0;
     for await (const chunk of ctx.req as AsyncIterable<Buffer>) size += chunk.length;
     ctx.body = { size };
   });
-  app.use(auth.middleware()).use(api.routes());
-  return listenerOf(app);
+  return bareApp({ auth, api });
 };
 
 async function startBulk(

@@ -7,7 +7,7 @@ import { memoryStorage } from 'koa-gatehouse/adapters/memory';
 import Koa from 'koa';
 import { z } from 'zod';
 
-import { authorizeUrl, runCodeFlow, listenerOf, startPlatform } from '../harness/platform.ts';
+import { authorizeUrl, bareApp, runCodeFlow, listenerOf, startPlatform } from '../harness/platform.ts';
 import type { AppParts, Platform } from '../harness/platform.ts';
 import { send } from '../harness/requests.ts';
 import { around, pausable } from '../harness/storage.ts';
@@ -243,12 +243,8 @@ test('close() stores the response of an idempotent request, even if the caller h
     output: z.object({}),
     run: () => ({}),
   });
-  const withAction = ({ auth }: AppParts): RequestListener => {
-    const app = new Koa();
-    app.use(auth.middleware());
-    app.use(createApiRouter({ auth, actions: [open] }).routes());
-    return listenerOf(app);
-  };
+  const withAction = ({ auth }: AppParts): RequestListener =>
+    bareApp({ auth, api: createApiRouter({ auth, actions: [open] }) });
   await using platform = await startPlatform({ storage }, { app: withAction });
   const token = await serviceToken(platform);
   const finishing = pause('idempotency.finish');

@@ -3,13 +3,12 @@ import { inspect } from 'node:util';
 import test from 'ava';
 import { createApiRouter, defineAction } from 'koa-gatehouse';
 import { createMetrics } from 'koa-gatehouse/metrics';
-import Koa from 'koa';
 import { z } from 'zod';
 
 import { valueOf } from '../account/area.ts';
 import { passwordOf, startDeveloperPlatform } from '../account/developers.ts';
 import { Browser } from '../harness/browser.ts';
-import { authorize, authorizeUrl, runCodeFlow, listenerOf, signIn } from '../harness/platform.ts';
+import { authorize, authorizeUrl, bareApp, runCodeFlow, signIn } from '../harness/platform.ts';
 import type { AppParts, RegisteredApp } from '../harness/platform.ts';
 import { pkce } from '../harness/pkce.ts';
 import { basic, postForm, postJson, send } from '../harness/requests.ts';
@@ -34,10 +33,7 @@ const renew = defineAction({
 
 /** An app with app.proxy, and an API with an action. */
 function app({ auth }: AppParts) {
-  const host = new Koa({ proxy: true });
-  host.silent = true;
-  host.use(auth.middleware()).use(createApiRouter({ auth, actions: [renew] }).routes());
-  return listenerOf(host);
+  return bareApp({ auth, api: createApiRouter({ auth, actions: [renew] }) }, { proxy: true });
 }
 
 test('no line, span or metric of any flow contains a credential', async (t) => {

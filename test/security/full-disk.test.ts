@@ -2,14 +2,13 @@ import test from 'ava';
 import { knexStorage } from 'koa-gatehouse/adapters/knex';
 
 import { temporaryFile } from '../adapters/temporary-file.ts';
-import { connectHost } from '../adapters/host-knex.ts';
+import { openHost, SOLE } from '../adapters/host-knex.ts';
 import { Browser } from '../harness/browser.ts';
 import { authorize, authorizeUrl, runCodeFlow, signIn, startPlatform } from '../harness/platform.ts';
 import { asClient } from '../harness/tokens.ts';
 
 test('with a full disk requests that write get 503, and no stored data is lost', async (t) => {
-  const knex = connectHost('better-sqlite3', `sqlite:${temporaryFile()}`, { min: 1, max: 1 });
-  t.teardown(async () => knex.destroy());
+  const knex = openHost(t, 'better-sqlite3', `sqlite:${temporaryFile()}`, SOLE);
   await using platform = await startPlatform({ storage: knexStorage(knex) });
   const app = await platform.registerApp();
   const service = await platform.registerService();
