@@ -1,6 +1,6 @@
 import { connect, findServer, MARIADB, POSTGRESQL } from '../test/adapters/servers.ts';
 import type { ServerKind } from '../test/adapters/servers.ts';
-import { CHROMIUM } from './chromium.ts';
+import { CHROMIUM } from '../test/harness/chromium-path.ts';
 import { findDatabaseCpu } from './database-cpu.ts';
 import type { Size } from './fill-database.ts';
 import { OPEN_ROUTE } from './protocol.ts';

@@ -2,7 +2,7 @@
 import { chromium } from 'playwright-core';
 import type { Browser } from 'playwright-core';
 
-import { CHROMIUM } from '../chromium.ts';
+import { CHROMIUM } from '../../test/harness/chromium-path.ts';
 import { serveLetters } from './letters.ts';
 import { serveContestant } from './serve-contestant.ts';
 

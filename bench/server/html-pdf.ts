@@ -1,7 +1,7 @@
 // Letters, printed by this package.
 import { createHtmlToPdf } from 'koa-gatehouse/html-pdf';
 
-import { CHROMIUM } from '../chromium.ts';
+import { CHROMIUM } from '../../test/harness/chromium-path.ts';
 import { serveLetters } from './letters.ts';
 import { serveContestant } from './serve-contestant.ts';
 

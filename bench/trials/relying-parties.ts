@@ -16,7 +16,7 @@ import type { Page } from 'playwright-core';
 
 import { freePort } from '../../test/harness/free-port.ts';
 import { startPlatform } from '../../test/harness/platform.ts';
-import { CHROMIUM } from '../chromium.ts';
+import { CHROMIUM } from '../../test/harness/chromium-path.ts';
 import { installAgents } from './agents-install.ts';
 import { startAgent } from './agents-program.ts';
 import { expect, Transcript } from './agents-transcript.ts';

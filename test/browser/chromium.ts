@@ -1,14 +1,12 @@
-import { existsSync } from 'node:fs';
-
 import test from 'ava';
 import type { ExecutionContext } from 'ava';
 import { chromium } from 'playwright-core';
 import type { Browser, BrowserContext, BrowserContextOptions, Page } from 'playwright-core';
 
-const GIVEN = process.env['CHROMIUM'];
-const PATHS = GIVEN ? [GIVEN] : ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'];
-const executablePath = PATHS.find((path) => existsSync(path));
-const MISSING = `There is no Chromium at ${PATHS.join(', ')}. Install it with \`sudo apt-get install chromium\`, or say where it is with CHROMIUM=/path/to/chromium.`;
+import { CHROMIUM } from '../harness/chromium-path.ts';
+
+const MISSING =
+  'There is no Chromium. Install it with `sudo apt-get install chromium-headless-shell`, or say where it is with CHROMIUM=/path/to/chromium.';
 
 /** Background requests of Chromium, which would wait for a network. */
 const SWITCHES = [
@@ -32,7 +30,7 @@ type SerialTest = (title: string, run: (t: ExecutionContext) => Promise<void>) =
  * message; with `CI` set they fail.
  */
 export function needsChromium(): SerialTest {
-  if (executablePath !== undefined) return test.serial;
+  if (CHROMIUM !== undefined) return test.serial;
   test('SKIPPED, Chromium is missing', (t) => {
     t.log(MISSING);
     if (process.env['CI']) t.fail(MISSING);
@@ -44,9 +42,9 @@ export function needsChromium(): SerialTest {
 /** `test` for a file that needs Chromium, as {@link needsChromium}: one browser for all tests. */
 export function chromiumTest(): SerialTest {
   const serialTest = needsChromium();
-  if (executablePath === undefined) return serialTest;
+  if (CHROMIUM === undefined) return serialTest;
   test.before('start Chromium', async () => {
-    browser = await chromium.launch({ args: SWITCHES, executablePath });
+    browser = await chromium.launch({ args: SWITCHES, executablePath: CHROMIUM! });
   });
   test.after.always('stop Chromium', async () => browser?.close());
   return serialTest;

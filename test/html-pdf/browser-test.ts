@@ -4,12 +4,11 @@ import test from 'ava';
 import { createHtmlToPdf } from 'koa-gatehouse/html-pdf';
 import type { HtmlPdfEvent, HtmlToPdf, HtmlToPdfOptions } from 'koa-gatehouse/html-pdf';
 
+import { CHROMIUM } from '../harness/chromium-path.ts';
+
 const NEEDED = ['/usr/bin/pdfinfo', '/usr/bin/pdftotext', '/usr/bin/setpriv'];
-const BROWSERS = ['/usr/bin/chromium-headless-shell', '/usr/bin/chromium', '/usr/bin/google-chrome'];
-const missing = [
-  ...NEEDED,
-  ...(BROWSERS.some((path) => existsSync(path)) ? [] : BROWSERS.slice(0, 1)),
-].filter((path) => !existsSync(path));
+const missing = NEEDED.filter((path) => !existsSync(path));
+if (CHROMIUM === undefined) missing.push('/usr/bin/chromium-headless-shell');
 
 /** `test` for a file that needs Chromium and poppler: skipped with a message without them; with `CI` set they fail. */
 export function browserTest(): typeof test {
