@@ -12,7 +12,7 @@ import { temporaryFile } from '../adapters/temporary-file.ts';
 import { connectHost } from '../adapters/host-knex.ts';
 import { Browser } from '../harness/browser.ts';
 import { like } from '../harness/like.ts';
-import { authorize, signIn, startPlatform } from '../harness/platform.ts';
+import { authorize, BOTH_SCOPES, signIn, startPlatform } from '../harness/platform.ts';
 import { pkce } from '../harness/pkce.ts';
 import { exchangeCode, requestClientToken } from '../harness/tokens.ts';
 import { connectLaravel, createTables, row12, row13 } from '../passport/laravel.ts';
@@ -159,10 +159,7 @@ test('a client limited to scopes is imported with them', async (t) => {
 
   await using platform = await startPlatform({
     storage: knexStorage(database),
-    scopes: {
-      'schools:read': { description: 'See your schools', permissions: ['view_schools'] },
-      'schools:write': { description: 'Change your schools', permissions: ['edit_schools'] },
-    },
+    scopes: BOTH_SCOPES,
   });
   const imported = new Map((await platform.auth.clients.list()).map((one) => [one.name, one]));
   const browser = new Browser();

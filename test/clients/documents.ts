@@ -7,7 +7,14 @@ import { pages } from 'koa-gatehouse/interactions';
 import { Browser } from '../harness/browser.ts';
 import type { Page } from '../harness/browser.ts';
 import { pkce } from '../harness/pkce.ts';
-import { authorizeUrl, bareApp, completeFlow, signIn, startPlatform } from '../harness/platform.ts';
+import {
+  authorizeUrl,
+  bareApp,
+  BOTH_SCOPES,
+  completeFlow,
+  signIn,
+  startPlatform,
+} from '../harness/platform.ts';
 import type { Mounting, Person, Platform, TokenAnswer } from '../harness/platform.ts';
 import { json, ON_LOOPBACK, servePublic } from '../harness/public-server.ts';
 import type { PublicServer } from '../harness/public-server.ts';
@@ -60,10 +67,7 @@ export function documentOptions(
 ): Required<Pick<Options, 'clients' | 'interactions' | 'scopes'>> {
   return {
     interactions: pages({ brand: { name: 'Acme Schools' }, language: ['en', 'de'] }),
-    scopes: {
-      'schools:read': { description: 'See your schools', permissions: ['view_schools'] },
-      'schools:write': { description: 'Change your schools', permissions: ['edit_schools'] },
-    },
+    scopes: BOTH_SCOPES,
     clients: { documents: { allow: () => true, scopes: ['schools:read'], ...given } },
   };
 }

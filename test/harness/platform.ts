@@ -63,6 +63,14 @@ export function recordingLogger(): Logger & {
   return { lines, debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') };
 }
 
+/** To see schools and to change them. A platform that is given no scopes has the first. */
+export const BOTH_SCOPES: Readonly<
+  Record<'schools:read' | 'schools:write', { description: string; permissions: readonly Permission[] }>
+> = {
+  'schools:read': { description: 'See your schools', permissions: ['view_schools'] },
+  'schools:write': { description: 'Change your schools', permissions: ['edit_schools'] },
+};
+
 /** How a platform is mounted in an app. */
 export interface Mounting {
   /** The issuer's path, such as `/auth`. @default '' */
@@ -143,7 +151,7 @@ export async function startPlatform(
       storage: given.storage ?? memoryStorage(),
       interactions: pages({ brand: { name: 'Acme Schools' } }),
       gate,
-      scopes: { 'schools:read': { description: 'See your schools', permissions: ['view_schools'] } },
+      scopes: { 'schools:read': BOTH_SCOPES['schools:read'] },
       logger,
       async issuer(origin) {
         seen = (await inFront?.(origin)) ?? origin;

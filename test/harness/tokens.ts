@@ -46,3 +46,8 @@ export async function clientToken(...given: Parameters<typeof requestClientToken
   const { body } = await requestClientToken(...given);
   return body.access_token;
 }
+
+/** A credential with another last character. */
+export function altered(credential: string): string {
+  return credential.slice(0, -1) + (credential.endsWith('A') ? 'B' : 'A');
+}

@@ -1,6 +1,7 @@
 import test from 'ava';
 
 import { basic, postForm, postJson } from '../harness/requests.ts';
+import { altered } from '../harness/tokens.ts';
 import { UNAUTHENTICATED, invalid, outline, startTokenPlatform } from './token-platform.ts';
 
 const server = await startTokenPlatform();
@@ -9,7 +10,6 @@ test.after.always(() => server[Symbol.asyncDispose]());
 
 test('each failed client authentication gets the same response', async (t) => {
   const { secret } = service;
-  const changed = secret.slice(0, -1) + (secret.endsWith('A') ? 'B' : 'A');
   const tries: Record<string, string>[] = [
     { client_id: 'unknown', client_secret: secret },
     { client_id: service.client.id.toUpperCase(), client_secret: secret },
@@ -18,7 +18,7 @@ test('each failed client authentication gets the same response', async (t) => {
     { client_id: service.client.id },
     ...[
       'wrong',
-      changed,
+      altered(secret),
       secret.toUpperCase(),
       secret.slice(1),
       secret.slice(0, -1),

@@ -5,18 +5,13 @@ import { memoryStorage } from 'koa-gatehouse/adapters/memory';
 
 import { Browser } from '../harness/browser.ts';
 import { like } from '../harness/like.ts';
-import { authorizeUrl, runCodeFlow, signedIn, startPlatform } from '../harness/platform.ts';
+import { authorizeUrl, BOTH_SCOPES, runCodeFlow, signedIn, startPlatform } from '../harness/platform.ts';
 import type { RegisteredApp } from '../harness/platform.ts';
 import { postForm } from '../harness/requests.ts';
 import { asClient, exchangeRefreshToken, requestClientToken } from '../harness/tokens.ts';
 
-const SCOPES = {
-  'schools:read': { description: 'See your schools', permissions: ['view_schools'] },
-  'schools:write': { description: 'Change your schools', permissions: ['edit_schools'] },
-} as const;
-
 const storage = memoryStorage();
-const platform = await startPlatform({ storage, scopes: SCOPES });
+const platform = await startPlatform({ storage, scopes: BOTH_SCOPES });
 test.after.always(() => platform[Symbol.asyncDispose]());
 
 /** A browser of a registrar, with the permissions to view and edit schools. */
@@ -169,7 +164,7 @@ test('beside other scopes, * decides for client credentials, and is ignored for 
 
 test('a server can define * itself', async (t) => {
   const all = { description: 'See your schools', permissions: ['view_schools'] };
-  await using own = await startPlatform({ scopes: { ...SCOPES, '*': all } } as object);
+  await using own = await startPlatform({ scopes: { ...BOTH_SCOPES, '*': all } } as object);
   const { body } = await requestClientToken(own, await service(undefined, own), { scope: '*' });
   t.is(body.scope, '*');
   t.deepEqual((await identity(body.access_token, own)).permissions, ['view_schools']);

@@ -4,17 +4,21 @@ import { memoryStorage } from 'koa-gatehouse/adapters/memory';
 
 import { Browser } from '../harness/browser.ts';
 import type { Page } from '../harness/browser.ts';
-import { authorize, authorizeUrl, runCodeFlow, signIn, startPlatform } from '../harness/platform.ts';
+import {
+  authorize,
+  authorizeUrl,
+  BOTH_SCOPES,
+  runCodeFlow,
+  signIn,
+  startPlatform,
+} from '../harness/platform.ts';
 import type { RegisteredApp } from '../harness/platform.ts';
 import { pausable } from '../harness/storage.ts';
 
 const { storage, pause } = pausable(memoryStorage());
 const platform = await startPlatform({
   storage,
-  scopes: {
-    'schools:read': { description: 'See your schools', permissions: ['view_schools'] },
-    'schools:write': { description: 'Change your schools', permissions: ['edit_schools'] },
-  },
+  scopes: BOTH_SCOPES,
 });
 test.after.always(() => platform[Symbol.asyncDispose]());
 

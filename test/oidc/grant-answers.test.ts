@@ -2,7 +2,7 @@
 
 import test from 'ava';
 
-import { authorize, startPlatform } from '../harness/platform.ts';
+import { authorize, BOTH_SCOPES, startPlatform } from '../harness/platform.ts';
 import type { RegisteredApp, TokenAnswer } from '../harness/platform.ts';
 import { pkce } from '../harness/pkce.ts';
 import { exchangeCode, exchangeRefreshToken, requestClientToken } from '../harness/tokens.ts';
@@ -14,10 +14,7 @@ const BOTH = { scope: 'schools:read schools:write' };
 const platform = await startPlatform({
   limits: { attempts: false },
   tokens: { refreshGrace: 0 },
-  scopes: {
-    'schools:read': { description: 'See your schools', permissions: ['view_schools'] },
-    'schools:write': { description: 'Change your schools', permissions: ['edit_schools'] },
-  },
+  scopes: BOTH_SCOPES,
   resources: { [OTHER_API]: { name: 'Reports', scopes: {} } },
 });
 const app = await platform.registerApp({ firstParty: true });

@@ -4,16 +4,13 @@ import type { ExecutionContext } from 'ava';
 
 import { answer, beginOn, poll, registerDevice } from '../devices/device.ts';
 import { Browser } from '../harness/browser.ts';
-import { runCodeFlow, signedIn, startPlatform } from '../harness/platform.ts';
+import { BOTH_SCOPES, runCodeFlow, signedIn, startPlatform } from '../harness/platform.ts';
 import type { TokenAnswer } from '../harness/platform.ts';
 import { exchangeRefreshToken, requestClientToken } from '../harness/tokens.ts';
 
 const platform = await startPlatform({
   clients: { devices: true },
-  scopes: {
-    'schools:read': { description: 'See your schools', permissions: ['view_schools'] },
-    'schools:write': { description: 'Change your schools', permissions: ['edit_schools'] },
-  },
+  scopes: BOTH_SCOPES,
 });
 // Who may view and edit schools.
 const asCleo = async (): Promise<Browser> => signedIn(platform, 'cleo@school.example', 'open sesame');

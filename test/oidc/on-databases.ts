@@ -1,7 +1,7 @@
 import type { ExecutionContext } from 'ava';
 import { knexStorage } from 'koa-gatehouse/adapters/knex';
 
-import { startPlatform } from '../harness/platform.ts';
+import { BOTH_SCOPES, startPlatform } from '../harness/platform.ts';
 import type { Platform } from '../harness/platform.ts';
 
 /** Starts a platform on a database until the test ends. */
@@ -13,10 +13,7 @@ export async function platformOn(
   const storage = knexStorage(address);
   const platform = await startPlatform({
     storage,
-    scopes: {
-      'schools:read': { description: 'See your schools', permissions: ['view_schools'] },
-      'schools:write': { description: 'Change your schools', permissions: ['edit_schools'] },
-    },
+    scopes: BOTH_SCOPES,
     ...given,
   });
   t.teardown(async () => {

@@ -4,7 +4,7 @@ import { Browser } from '../harness/browser.ts';
 import { authorize, authorizeUrl, startPlatform } from '../harness/platform.ts';
 import type { RegisteredApp, TokenAnswer } from '../harness/platform.ts';
 import { pkce } from '../harness/pkce.ts';
-import { exchangeCode } from '../harness/tokens.ts';
+import { altered, exchangeCode } from '../harness/tokens.ts';
 
 const platform = await startPlatform();
 const confidential = await platform.registerApp({ firstParty: true });
@@ -63,11 +63,10 @@ test('after a challenge the matching verifier is required', async (t) => {
   for (const app of [confidential, publicApp]) {
     const { parameters, verifier } = pkce();
     const code = await codeFor(app, parameters);
-    const changed = verifier.slice(0, -1) + (verifier.endsWith('A') ? 'B' : 'A');
     const others = [
       pkce().verifier,
       parameters.code_challenge,
-      changed,
+      altered(verifier),
       `${verifier}A`,
       verifier.toUpperCase(),
     ];

@@ -3,17 +3,21 @@ import type { ExecutionContext } from 'ava';
 
 import type { Page } from '../harness/browser.ts';
 import { pkce } from '../harness/pkce.ts';
-import { authorize, authorizeUrl, hasCode, signedIn, startPlatform } from '../harness/platform.ts';
+import {
+  authorize,
+  authorizeUrl,
+  BOTH_SCOPES,
+  hasCode,
+  signedIn,
+  startPlatform,
+} from '../harness/platform.ts';
 import type { RegisteredApp } from '../harness/platform.ts';
 
 const GOOD = 'https://reports.example/callback';
 const NEW = 'https://evil.example/callback';
 
 const platform = await startPlatform({
-  scopes: {
-    'schools:read': { description: 'See your schools', permissions: ['view_schools'] },
-    'schools:write': { description: 'Change your schools', permissions: ['edit_schools'] },
-  },
+  scopes: BOTH_SCOPES,
   resources: { 'https://documents.example/v1': {} },
 });
 const browser = await signedIn(platform);

@@ -2,15 +2,12 @@ import { decodeJwt } from 'jose';
 import test from 'ava';
 
 import { passTime, stopClock } from '../harness/clock.ts';
-import { runCodeFlow, startPlatform } from '../harness/platform.ts';
+import { BOTH_SCOPES, runCodeFlow, startPlatform } from '../harness/platform.ts';
 import type { RegisteredApp, TokenAnswer } from '../harness/platform.ts';
 import { exchangeRefreshToken } from '../harness/tokens.ts';
 
 const platform = await startPlatform({
-  scopes: {
-    'schools:read': { description: 'See your schools', permissions: ['view_schools'] },
-    'schools:write': { description: 'Change your schools', permissions: ['edit_schools'] },
-  },
+  scopes: BOTH_SCOPES,
 });
 const app = await platform.registerApp({ firstParty: true });
 const other = await platform.registerApp({ name: 'Other', firstParty: true });

@@ -3,19 +3,12 @@ import type { ExecutionContext } from 'ava';
 import type { AuditRecord, OptionTypes } from 'koa-gatehouse';
 
 import { CALLBACK } from '../clients/documents.ts';
-import { startPlatform } from '../harness/platform.ts';
+import { BOTH_SCOPES, startPlatform } from '../harness/platform.ts';
 import type { Mounting, Platform, RegisteredApp } from '../harness/platform.ts';
 import { postJson, send } from '../harness/requests.ts';
 import type { Answer } from '../harness/requests.ts';
 
 type Options = NonNullable<Parameters<typeof startPlatform>[0]>;
-
-const SCOPES: Pick<Options, 'scopes'> = {
-  scopes: {
-    'schools:read': { description: 'See your schools', permissions: ['view_schools'] },
-    'schools:write': { description: 'Change your schools', permissions: ['edit_schools'] },
-  },
-};
 
 /** Metadata of an app on the web. */
 export const AGENT: { client_name: string; redirect_uris: readonly string[]; scope: string } = {
@@ -44,7 +37,7 @@ export async function startOpen(
 ): Promise<Platform> {
   const platform = await startPlatform(
     {
-      ...SCOPES,
+      scopes: BOTH_SCOPES,
       ...given,
       clients: {
         registration: { scopes: ['schools:read'], perAddress: 1000, ...registration },

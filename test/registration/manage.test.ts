@@ -4,7 +4,7 @@ import { CALLBACK } from '../clients/documents.ts';
 import { like } from '../harness/like.ts';
 import { runCodeFlow } from '../harness/platform.ts';
 import { send } from '../harness/requests.ts';
-import { exchangeRefreshToken } from '../harness/tokens.ts';
+import { altered, exchangeRefreshToken } from '../harness/tokens.ts';
 import { AGENT, appOf, eventsOf, manage, register, registered, startOpen, startShared } from './apps.ts';
 
 const platform = await startShared({ registration: { scopes: ['schools:read', 'schools:write'] } });
@@ -128,7 +128,7 @@ test('a registration is managed with its own token only', async (t) => {
   const { registration_access_token: token } = one;
   const wrong = [
     other.registration_access_token,
-    `${token.slice(0, -1)}${token.endsWith('A') ? 'B' : 'A'}`,
+    altered(token),
     one.client_secret!,
     `${token} b`,
     'a'.repeat(8000),

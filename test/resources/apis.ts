@@ -3,7 +3,7 @@ import { createApiRouter } from 'koa-gatehouse';
 import type { AuthServerOptions, Storage } from 'koa-gatehouse';
 import { memoryStorage } from 'koa-gatehouse/adapters/memory';
 
-import { listenerOf, runCodeFlow, startPlatform } from '../harness/platform.ts';
+import { BOTH_SCOPES, listenerOf, runCodeFlow, startPlatform } from '../harness/platform.ts';
 import type { AppParts, Person, Platform, RegisteredApp, TokenAnswer } from '../harness/platform.ts';
 
 /** Two APIs besides the default. Both have a scope `read`, which means something else at each of them. */
@@ -13,10 +13,7 @@ export const ARCHIVE = 'https://archive.example';
 type Options = Partial<AuthServerOptions<'view_schools' | 'edit_schools', 'registrar', Person>>;
 
 export const APIS: Options = {
-  scopes: {
-    'schools:read': { description: 'See your schools', permissions: ['view_schools'] },
-    'schools:write': { description: 'Change your schools', permissions: ['edit_schools'] },
-  },
+  scopes: BOTH_SCOPES,
   resources: {
     [DOCUMENTS]: {
       name: 'Documents',
