@@ -22,6 +22,8 @@ export interface Api {
   readonly origin: string;
   /** The errors that the app's `error` event received. */
   readonly errors: unknown[];
+  /** Sends a request to a path of the API, with a bearer token if one is given. */
+  readonly call: (path: string, token?: string, init?: RequestInit) => Promise<Answer>;
   /** Sends JSON to a path of the API, with a user token unless the header fields have another one. */
   readonly post: (path: string, body?: unknown, headers?: Record<string, string>) => Promise<Answer>;
   /** The same, and returns the request, so that a test can read its response or disconnect. */
@@ -100,13 +102,15 @@ export async function serveApi(
   app.use(api.routes());
   const origin = await serve(t, app);
   const fields = { 'content-type': 'application/json' };
+  const call: Api['call'] = async (path, token, init) => request(`${origin}/api/v1${path}`, token, init);
   return {
     platform,
     api,
     origin,
     errors,
+    call,
     async post(path, body, headers = {}) {
-      return request(`${origin}/api/v1${path}`, undefined, {
+      return call(path, undefined, {
         method: 'POST',
         headers: { ...fields, authorization: `Bearer ${await platform.userToken()}`, ...headers },
         ...(body !== undefined && { body: typeof body === 'string' ? body : JSON.stringify(body) }),

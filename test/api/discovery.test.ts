@@ -1,6 +1,5 @@
 import test from 'ava';
 
-import { request } from '../access/serve.ts';
 import { like } from '../harness/like.ts';
 import { serveApi } from './api.ts';
 import { schoolActions } from './school-actions.ts';
@@ -9,9 +8,9 @@ const BASE = 'https://platform.example/api/v1';
 
 test('the list has the actions that the caller may run, and no others', async (t) => {
   const { create, rename, grade } = schoolActions();
-  const { origin, platform } = await serveApi(t, { actions: [create, rename, grade] });
+  const { call, platform } = await serveApi(t, { actions: [create, rename, grade] });
   const list = async (token: string) => {
-    const { status, body, headers } = await request(`${origin}/api/v1/actions`, token);
+    const { status, body, headers } = await call('/actions', token);
     t.is(status, 200);
     t.is(headers.get('cache-control'), 'no-store');
     return body['data'] as { name: string }[];
@@ -54,8 +53,8 @@ test('the list has the actions that the caller may run, and no others', async (t
 test('the path of a type lists the actions on it', async (t) => {
   const { create, rename, grade } = schoolActions();
   const pupil = { ...create, type: 'pupil' };
-  const { origin, platform } = await serveApi(t, { actions: [create, pupil, rename, grade] });
-  const get = async (type: string, token: string) => request(`${origin}/api/v1/actions/${type}`, token);
+  const { call, platform } = await serveApi(t, { actions: [create, pupil, rename, grade] });
+  const get = async (type: string, token: string) => call(`/actions/${type}`, token);
   const editor = await platform.userToken();
   const schools = await get('school', editor);
   t.is(schools.status, 200);
@@ -74,11 +73,8 @@ test('the path of a type lists the actions on it', async (t) => {
 
 test('the path of an action has the JSON Schemas of its input and output', async (t) => {
   const { rename } = schoolActions();
-  const { origin, platform } = await serveApi(t, { actions: [rename] });
-  const { status, body } = await request(
-    `${origin}/api/v1/actions/school/rename-school-action`,
-    await platform.userToken(),
-  );
+  const { call, platform } = await serveApi(t, { actions: [rename] });
+  const { status, body } = await call('/actions/school/rename-school-action', await platform.userToken());
   t.is(status, 200);
   like(t, body['data'], {
     name: 'rename-school-action',
@@ -100,13 +96,13 @@ test('the path of an action has the JSON Schemas of its input and output', async
 
 test('an action that the caller may not run is 403, like running it, and without a token all is 401', async (t) => {
   const { grade } = schoolActions();
-  const { origin, platform } = await serveApi(t, { actions: [grade] });
+  const { call, platform } = await serveApi(t, { actions: [grade] });
   const action = '/actions/school/grade-school-action';
-  const { status, body } = await request(`${origin}/api/v1${action}`, await platform.userToken());
+  const { status, body } = await call(action, await platform.userToken());
   t.is(status, 403);
   t.is(body['message'], 'You may not see grades.');
   for (const path of ['/actions', '/actions/school', action, '/actions/school/nothing-action'])
-    t.is((await request(`${origin}/api/v1${path}`)).status, 401);
+    t.is((await call(path)).status, 401);
 });
 
 function namesIn({ body }: { body: Record<string, unknown> }): string[] {

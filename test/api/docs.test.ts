@@ -2,7 +2,6 @@ import test from 'ava';
 
 import { defineAction } from '../../lib/api/actions/define-action.ts';
 import { request } from '../access/serve.ts';
-import { send } from '../harness/requests.ts';
 import { serveApi } from './api.ts';
 import { PLAIN, schoolActions } from './school-actions.ts';
 
@@ -11,8 +10,8 @@ const { create, rename } = schoolActions();
 const LIST = { access: 'public', viewer: false } as const;
 
 test('without a viewer, the page lists each operation, and says how to get a token', async (t) => {
-  const { origin } = await serveApi(t, { actions: [create, rename], openapi: { ...LIST, title: 'Schools' } });
-  const { status, headers, text } = await send(`${origin}/api/v1/docs`);
+  const { call } = await serveApi(t, { actions: [create, rename], openapi: { ...LIST, title: 'Schools' } });
+  const { status, headers, text } = await call('/docs');
   t.is(status, 200);
   t.is(headers.get('content-type'), 'text/html; charset=utf-8');
   t.regex(text, /<h1>Schools<\/h1>/);
@@ -26,8 +25,8 @@ test('without a viewer, the page lists each operation, and says how to get a tok
 });
 
 test('the page has no script and no external resource, and its Content-Security-Policy forbids them', async (t) => {
-  const { origin } = await serveApi(t, { actions: [create], openapi: LIST });
-  const { headers, text } = await send(`${origin}/api/v1/docs`);
+  const { call } = await serveApi(t, { actions: [create], openapi: LIST });
+  const { headers, text } = await call('/docs');
   t.notRegex(text, /<script|\son\w+=|style=|javascript:/i);
   const addresses = Array.from(text.matchAll(/(?:src|href)="([^#"][^"]*)"/g), ([, address]) => address);
   t.deepEqual(addresses, ['/api/v1/docs.css', '/api/v1/openapi.json']);
@@ -37,7 +36,7 @@ test('the page has no script and no external resource, and its Content-Security-
   );
   t.is(headers.get('x-content-type-options'), 'nosniff');
   t.is(headers.get('x-frame-options'), 'DENY');
-  const style = await send(`${origin}/api/v1/docs.css`);
+  const style = await call('/docs.css');
   t.is(style.headers.get('content-type'), 'text/css; charset=utf-8');
   t.notRegex(style.text, /url\(|@import/);
 });
@@ -52,11 +51,11 @@ test('text of an action is escaped', async (t) => {
     run: () => null,
   });
   const paths = { [`/x/{${evil}}`]: { get: { summary: evil, tags: [evil] } } };
-  const { origin } = await serveApi(t, {
+  const { call } = await serveApi(t, {
     actions: [action],
     openapi: { ...LIST, title: evil, version: evil, description: evil, paths },
   });
-  const { text } = await send(`${origin}/api/v1/docs`);
+  const { text } = await call('/docs');
   t.true(text.includes('&#34;&#39;&#62;&#60;img src=x onerror=alert(1)&#62;&#38;amp;'));
   t.notRegex(text, /<img|&amp;/);
 });
@@ -64,7 +63,7 @@ test('text of an action is escaped', async (t) => {
 test('routes of the host may omit parts of the OpenAPI description', async (t) => {
   const nothing = { $ref: '#/components/schemas/Nothing' };
   const loop = { $ref: '#/paths/~1b/post/requestBody' };
-  const { origin } = await serveApi(t, {
+  const { call } = await serveApi(t, {
     openapi: {
       ...LIST,
       paths: {
@@ -74,7 +73,7 @@ test('routes of the host may omit parts of the OpenAPI description', async (t) =
       },
     },
   });
-  const { status, text } = await send(`${origin}/api/v1/docs`);
+  const { status, text } = await call('/docs');
   t.is(status, 200);
   for (const heading of ['GET /a', 'POST /b', 'DELETE /c', 'PUT /c'])
     t.true(text.includes(`<dt>${heading}</dt>`), heading);
@@ -86,7 +85,7 @@ test('a public page runs no handler of the host', async (t) => {
     ran.push(ctx.path);
     ctx.body = 'a secret';
   };
-  const { origin } = await serveApi(t, {
+  const { call } = await serveApi(t, {
     openapi: LIST,
     extend(api) {
       api.use(handler);
@@ -98,20 +97,23 @@ test('a public page runs no handler of the host', async (t) => {
     },
   });
   for (const path of ['/openapi.json', '/docs', '/docs.css']) {
-    t.is((await request(`${origin}/api/v1${path}`)).status, 200);
+    t.is((await call(path)).status, 200);
     for (const method of ['POST', 'PUT', 'DELETE', 'OPTIONS']) {
-      t.is((await request(`${origin}/api/v1${path}`, undefined, { method })).status, 401, method + path);
+      t.is((await call(path, undefined, { method })).status, 401, method + path);
     }
     for (const spelling of [`${path}x`, path.toUpperCase(), `/${path}`, `${path}%00`, `${path}/x`]) {
-      t.is((await request(`${origin}/api/v1${spelling}`)).status, 401, spelling);
+      t.is((await call(spelling)).status, 401, spelling);
     }
   }
   t.deepEqual(ran, []);
 });
 
 test('the viewer is served by the platform alone: its page and its files need no token, its description does', async (t) => {
-  const { origin, platform } = await serveApi(t, { actions: [create], openapi: { description: 'Private' } });
-  const page = await send(`${origin}/api/v1/docs`);
+  const { call, origin, platform } = await serveApi(t, {
+    actions: [create],
+    openapi: { description: 'Private' },
+  });
+  const page = await call('/docs');
   t.is(page.status, 200);
   t.is(
     page.headers.get('content-security-policy'),
@@ -124,11 +126,11 @@ test('the viewer is served by the platform alone: its page and its files need no
     const known = { 'if-none-match': headers.get('etag')!, 'cache-control': 'max-age=0' };
     t.is((await request(origin + address, undefined, { headers: known })).status, 304);
   }
-  const { body, text } = await send(`${origin}/api/v1/docs/access.json`);
+  const { body, text } = await call('/docs/access.json');
   t.deepEqual((body as { paths: object }).paths, {});
   t.notRegex(text, /Private|create-school/);
-  t.is((await request(`${origin}/api/v1/openapi.json`)).status, 401);
-  t.is((await request(`${origin}/api/v1/openapi.json`, await platform.userToken())).status, 200);
+  t.is((await call('/openapi.json')).status, 401);
+  t.is((await call('/openapi.json', await platform.userToken())).status, 200);
   for (const other of ['/docs/package.json', '/docs/..%2fpackage.json', '/docs/swagger-ui.js'])
-    t.is((await request(`${origin}/api/v1${other}`)).status, 401, other);
+    t.is((await call(other)).status, 401, other);
 });

@@ -5,7 +5,6 @@ import { z } from 'zod';
 
 import { defineAction } from '../../lib/api/actions/define-action.ts';
 import { ActionError, PermissionMissingError } from '../../lib/errors.ts';
-import { request } from '../access/serve.ts';
 import { serveApi } from './api.ts';
 import { PLAIN, schoolActions } from './school-actions.ts';
 
@@ -79,7 +78,7 @@ test('a JSON pointer escapes member names, and the list of mistakes is limited',
 
 test('an unknown action is 404, one at the wrong level an error that names the right path, another method 405', async (t) => {
   const { create, rename, ran } = schoolActions();
-  const { post, origin, platform } = await serveApi(t, { actions: [create, rename] });
+  const { call, post, platform } = await serveApi(t, { actions: [create, rename] });
   for (const path of [
     '/actions/school/nothing-action',
     '/actions/pupil/create-school-action',
@@ -112,7 +111,7 @@ test('an unknown action is 404, one at the wrong level an error that names the r
     ['GET', `${CREATE}/bulk`, 'POST, OPTIONS'],
     ['POST', '/actions', 'HEAD, GET, OPTIONS'],
   ] as const) {
-    const { status, headers } = await request(`${origin}/api/v1${path}`, await platform.userToken(), {
+    const { status, headers } = await call(path, await platform.userToken(), {
       method,
     });
     t.is(status, 405, `${method} ${path}`);
@@ -123,7 +122,7 @@ test('an unknown action is 404, one at the wrong level an error that names the r
 
 test("without the permission: 403 with the gate's message, before the body is read", async (t) => {
   const { create, grade } = schoolActions();
-  const { post, origin, platform } = await serveApi(t, { actions: [create, grade] });
+  const { call, post, platform } = await serveApi(t, { actions: [create, grade] });
   for (const path of ['7/grade-school-action', 'grade-school-action/bulk']) {
     const { status, body } = await post(`/actions/school/${path}`, 'not JSON');
     t.is(status, 403);
@@ -131,16 +130,12 @@ test("without the permission: 403 with the gate's message, before the body is re
     t.is(body['message'], 'You may not see grades.');
     t.is(body['permission'], 'view_grades');
   }
-  const asClient = await request(`${origin}/api/v1${CREATE}`, await platform.clientToken(), {
+  const asClient = await call(CREATE, await platform.clientToken(), {
     method: 'POST',
   });
   t.is(asClient.status, 403);
   t.is(asClient.body['message'], 'Missing permission to edit schools.');
-  const scoped = await request(
-    `${origin}/api/v1${CREATE}`,
-    await platform.userToken({ scope: 'schools:read' }),
-    { method: 'POST' },
-  );
+  const scoped = await call(CREATE, await platform.userToken({ scope: 'schools:read' }), { method: 'POST' });
   t.is(scoped.status, 403);
   t.regex(scoped.headers.get('www-authenticate') ?? '', /error="insufficient_scope"/);
 });
@@ -156,13 +151,13 @@ test('run gets the principal: a user or a client', async (t) => {
       return [type, user?.name ?? client?.name, principal.can('edit_schools')];
     },
   });
-  const { origin, platform } = await serveApi(t, { actions: [nameCaller] });
+  const { call, platform } = await serveApi(t, { actions: [nameCaller] });
   for (const [token, ...caller] of [
     [await platform.userToken(), 'user', 'Ann', true],
     [await platform.clientToken(), 'client', 'Sync', false],
   ] as const) {
-    const url = `${origin}/api/v1/actions/school/name-caller-action`;
-    t.deepEqual((await request(url, token, { method: 'POST' })).body['data'], caller);
+    const path = '/actions/school/name-caller-action';
+    t.deepEqual((await call(path, token, { method: 'POST' })).body['data'], caller);
   }
 });
 

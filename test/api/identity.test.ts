@@ -1,15 +1,14 @@
 import test from 'ava';
 
-import { request } from '../access/serve.ts';
 import { like } from '../harness/like.ts';
 import { serveApi } from './api.ts';
 
 const byRegistrar = [{ type: 'role', role: 'registrar' }];
 
 test('a user token gets the user, the permissions with their sources, and the client', async (t) => {
-  const { platform, origin } = await serveApi(t);
+  const { call, platform } = await serveApi(t);
   const token = await platform.userToken({ scope: 'schools:read profile' });
-  const { status, body, type, headers } = await request(`${origin}/api/v1/identity`, token);
+  const { status, body, type, headers } = await call('/identity', token);
   t.is(status, 200);
   t.is(type, 'application/json; charset=utf-8');
   t.is(headers.get('cache-control'), 'no-store');
@@ -30,10 +29,10 @@ test('a user token gets the user, the permissions with their sources, and the cl
 });
 
 test('permissions are sorted, each with all sources; members that the user does not have are null', async (t) => {
-  const { platform, origin } = await serveApi(t);
+  const { call, platform } = await serveApi(t);
   const permissions = ['view_schools', 'view_grades', 'of the host only'];
   platform.users.set('7', { id: '7', permissions, roles: ['registrar', 'of the host only'] });
-  const { body } = await request(`${origin}/api/v1/identity`, await platform.userToken({ sub: '7' }));
+  const { body } = await call('/identity', await platform.userToken({ sub: '7' }));
   like(t, body['data'], {
     id: '7',
     name: null,
@@ -51,9 +50,9 @@ test('permissions are sorted, each with all sources; members that the user does 
 });
 
 test('a client token gets the identity of the client, with the permissions that its scopes exclude', async (t) => {
-  const { platform, origin } = await serveApi(t);
+  const { call, platform } = await serveApi(t);
   const sync = [...platform.clients.values()].find(({ name }) => name === 'Sync')!;
-  const { status, body } = await request(`${origin}/api/v1/identity`, await platform.clientToken());
+  const { status, body } = await call('/identity', await platform.clientToken());
   t.is(status, 200);
   t.deepEqual(body, {
     data: {
@@ -71,7 +70,7 @@ test('a client token gets the identity of the client, with the permissions that 
   });
   platform.clients.set(sync.id, { ...sync, roles: ['registrar'], permissions: ['view_grades'] });
   const limited = await platform.clientToken({ scope: 'profile' });
-  like(t, (await request(`${origin}/api/v1/identity`, limited)).body['data'], {
+  like(t, (await call('/identity', limited)).body['data'], {
     permissions: [],
     permission_sources: {},
     withheld_permissions: ['edit_schools', 'view_grades', 'view_schools'],
@@ -79,8 +78,8 @@ test('a client token gets the identity of the client, with the permissions that 
 });
 
 test('no other member of the user or the client is in the response', async (t) => {
-  const { platform, origin } = await serveApi(t);
+  const { call, platform } = await serveApi(t);
   platform.users.set('ann', Object.assign(platform.users.get('ann')!, { passwordHash: 'a hash' }));
-  const { body } = await request(`${origin}/api/v1/identity`, await platform.userToken());
+  const { body } = await call('/identity', await platform.userToken());
   t.false(JSON.stringify(body).includes('a hash'));
 });

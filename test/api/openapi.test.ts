@@ -12,7 +12,6 @@ import type { ApiRouterOptions } from '../../lib/api/router.ts';
 import { createPlatform, person } from '../access/platform.ts';
 import type { Permission, Person } from '../access/platform.ts';
 import { request, serve } from '../access/serve.ts';
-import { send } from '../harness/requests.ts';
 import { authOf, serveApi } from './api.ts';
 import { PLAIN, schoolActions } from './school-actions.ts';
 
@@ -36,8 +35,8 @@ async function documentOf(
   options: Omit<ApiRouterOptions<Permission, Person>, 'auth'> = {},
 ): Promise<Document> {
   const openapi = { access: 'public', ...options.openapi } as const;
-  const { origin } = await serveApi(t, { actions: ACTIONS, ...options, openapi });
-  const { status, type, body } = await request(`${origin}/api/v1/openapi.json`);
+  const { call } = await serveApi(t, { actions: ACTIONS, ...options, openapi });
+  const { status, type, body } = await call('/openapi.json');
   t.is(status, 200);
   t.is(type, 'application/json; charset=utf-8');
   return body as unknown as Document;
@@ -144,7 +143,7 @@ test('the URL is the public one, behind a proxy that removes a path and with a p
 
 test('responses match the document', async (t) => {
   const document = await documentOf(t);
-  const { origin, platform, post } = await serveApi(t, { actions: ACTIONS });
+  const { call, platform, post } = await serveApi(t, { actions: ACTIONS });
   const ajv = new Ajv2020({ strict: false });
   addFormats.default(ajv);
   ajv.addSchema(document, 'document');
@@ -159,13 +158,13 @@ test('responses match the document', async (t) => {
     });
   };
   for (const token of [await platform.userToken(), await platform.clientToken({ scope: 'grades:read' })]) {
-    const { body } = await request(`${origin}/api/v1/identity`, token);
+    const { body } = await call('/identity', token);
     fits('Identity', body['data']);
   }
   const token = await platform.userToken();
-  const { body: list } = await request(`${origin}/api/v1/actions`, token);
+  const { body: list } = await call('/actions', token);
   for (const action of list['data'] as object[]) fits('Action', action);
-  const { body: one } = await request(`${origin}/api/v1/actions/school/rename-school-action`, token);
+  const { body: one } = await call('/actions/school/rename-school-action', token);
   fits('Action', one['data']);
 
   const created = await post('/actions/school/create-school-action', { name: 'Hill School' });
@@ -182,7 +181,7 @@ test('responses match the document', async (t) => {
     await post('/actions/school/create-school-action', {}, { 'idempotency-key': 'a b' }),
     await post('/actions/school/7/grade-school-action'),
     await post('/actions/nothing/at-all-action'),
-    await request(`${origin}/api/v1/identity`),
+    await call('/identity'),
   ]) {
     t.is(problem.type, 'application/problem+json; charset=utf-8');
     fits('Problem', problem.body);
@@ -229,13 +228,13 @@ test('the document requires a token unless it is public, and can be turned off',
   const open = await serveApi(t, { actions: ACTIONS, openapi: { access: 'public', viewer: false } });
   const off = await serveApi(t, { openapi: false });
   for (const path of PATHS) {
-    const refused = await request(`${guarded.origin}/api/v1${path}`);
+    const refused = await guarded.call(path);
     t.is(refused.status, 401, path);
     t.is(refused.body['code'], 'token_missing');
-    t.is((await request(`${guarded.origin}/api/v1${path}`, await guarded.platform.userToken())).status, 200);
-    t.is((await request(`${open.origin}/api/v1${path}`)).status, 200);
-    t.is((await request(`${off.origin}/api/v1${path}`)).status, 401);
-    t.is((await request(`${off.origin}/api/v1${path}`, await off.platform.userToken())).status, 404);
+    t.is((await guarded.call(path, await guarded.platform.userToken())).status, 200);
+    t.is((await open.call(path)).status, 200);
+    t.is((await off.call(path)).status, 401);
+    t.is((await off.call(path, await off.platform.userToken())).status, 404);
   }
 });
 
@@ -249,10 +248,13 @@ test('a guarded document has only what the caller may call', async (t) => {
     },
     '/marks': { get: { operationId: 'listMarks', 'x-permission': { name: 'view_grades' }, responses: {} } },
   };
-  const { origin, platform } = await serveApi(t, { actions: ACTIONS, openapi: { paths, viewer: false } });
+  const { call, platform } = await serveApi(t, {
+    actions: ACTIONS,
+    openapi: { paths, viewer: false },
+  });
   const readWith = async (token: string) => {
-    const { body, headers } = await request(`${origin}/api/v1/openapi.json`, token);
-    const { text } = await send(`${origin}/api/v1/docs`, { headers: { authorization: `Bearer ${token}` } });
+    const { body, headers } = await call('/openapi.json', token);
+    const { text } = await call('/docs', token);
     const document = body as unknown as Document;
     const actions = Object.keys(document.paths).filter((path) => path.endsWith('-action'));
     return { actions, document, etag: headers.get('etag'), text };
@@ -287,17 +289,17 @@ test("the document has an ETag, and a caller's own document is not cached by sha
     ['public', 'no-cache'],
     ['guarded', 'private, no-cache'],
   ] as const) {
-    const { origin, platform } = await serveApi(t, { openapi: { access, viewer: false } });
+    const { call, platform } = await serveApi(t, { openapi: { access, viewer: false } });
     const token = access === 'guarded' ? await platform.userToken() : undefined;
     for (const path of PATHS) {
-      const first = await request(`${origin}/api/v1${path}`, token);
+      const first = await call(path, token);
       t.is(first.headers.get('cache-control'), cacheControl);
-      const again = await request(`${origin}/api/v1${path}`, token, {
+      const again = await call(path, token, {
         // Without the second header, fetch() would bypass the cache.
         headers: { 'if-none-match': first.headers.get('etag')!, 'cache-control': 'max-age=0' },
       });
       t.is(again.status, 304);
-      t.is((await request(`${origin}/api/v1${path}`, token, { method: 'HEAD' })).status, 200);
+      t.is((await call(path, token, { method: 'HEAD' })).status, 200);
     }
   }
 });

@@ -4,7 +4,6 @@ import test from 'ava';
 import { z } from 'zod';
 
 import { defineAction } from '../../lib/api/actions/define-action.ts';
-import { request } from '../access/serve.ts';
 import { serveApi } from './api.ts';
 import { PLAIN } from './school-actions.ts';
 
@@ -76,9 +75,9 @@ const VALUES: Readonly<Record<keyof typeof EVERYTHING.shape | 'more', [unknown[]
 test('an independent validator accepts the published schemas, and agrees with the server', async (t) => {
   const found = { ...PLAIN, input: EVERYTHING, output: EVERYTHING } as const;
   const action = defineAction({ ...found, name: 'found-school-action', run: ({ input }) => input });
-  const { origin, platform, post } = await serveApi(t, { actions: [action] });
-  const url = `${origin}/api/v1/actions/school/found-school-action`;
-  const { body } = await request(url, await platform.userToken());
+  const { call, platform, post } = await serveApi(t, { actions: [action] });
+  const path = '/actions/school/found-school-action';
+  const { body } = await call(path, await platform.userToken());
   const { input, output } = body['data'] as { input: object; output: object };
   const ajv = new Ajv2020({ strict: true, allowUnionTypes: true });
   addFormats.default(ajv);
@@ -89,7 +88,7 @@ test('an independent validator accepts the published schemas, and agrees with th
     for (const value of refused) cases.push([{ ...FINE, [name]: value }, 422]);
   }
   for (const [given, status] of cases) {
-    const answer = await post('/actions/school/found-school-action', JSON.stringify(given));
+    const answer = await post(path, JSON.stringify(given));
     t.is(answer.status, status, JSON.stringify(given));
     t.is(accepts(given), status === 200, JSON.stringify(given));
     if (status === 200) t.true(fits(answer.body['data']), answer.text);

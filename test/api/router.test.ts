@@ -9,7 +9,7 @@ import { request, serve } from '../access/serve.ts';
 import { authOf, serveApi } from './api.ts';
 
 test('a route of the host runs behind the guard and its permission', async (t) => {
-  const { platform, origin } = await serveApi(t, (api, { requires }) => {
+  const { call, platform } = await serveApi(t, (api, { requires }) => {
     api.get('/schools', requires('view_schools'), (ctx) => {
       const { user, client } = ctx.state;
       ctx.body = { data: [], caller: user ? `${user.id} (${user.roles.join()})` : client.name };
@@ -18,46 +18,46 @@ test('a route of the host runs behind the guard and its permission', async (t) =
       ctx.status = 201;
     });
   });
-  const asUser = await request(`${origin}/api/v1/schools`, await platform.userToken());
+  const asUser = await call('/schools', await platform.userToken());
   t.is(asUser.status, 200);
   t.deepEqual(asUser.body, { data: [], caller: 'ann (registrar)' });
-  t.is((await request(`${origin}/api/v1/schools`, await platform.clientToken())).body['caller'], 'Sync');
-  t.is((await request(`${origin}/api/v1/schools`)).status, 401);
-  const refused = await request(`${origin}/api/v1/grades`, await platform.userToken(), { method: 'POST' });
+  t.is((await call('/schools', await platform.clientToken())).body['caller'], 'Sync');
+  t.is((await call('/schools')).status, 401);
+  const refused = await call('/grades', await platform.userToken(), { method: 'POST' });
   t.is(refused.status, 403);
   t.is(refused.body['code'], 'missing_permission');
   t.is(refused.body['message'], 'You may not see grades.');
 });
 
 test('an unknown path is 404, and 401 without a token', async (t) => {
-  const { platform, origin } = await serveApi(t);
+  const { call, platform } = await serveApi(t);
   for (const path of ['', '/', '/nothing', '/identity/more', '/Identity']) {
-    const { status, body } = await request(`${origin}/api/v1${path}`, await platform.userToken());
+    const { status, body } = await call(path, await platform.userToken());
     t.is(status, 404, path);
     t.is(body['code'], 'not_found');
     t.is(body['message'], 'The API has no route with this path.');
-    t.is((await request(`${origin}/api/v1${path}`)).status, 401, path);
+    t.is((await call(path)).status, 401, path);
   }
 });
 
 test('a wrong method is 405 with Allow, OPTIONS lists the methods; both need a valid token', async (t) => {
-  const { platform, origin } = await serveApi(t, (api) => {
+  const { call, platform } = await serveApi(t, (api) => {
     api.post('/identity', (ctx) => {
       ctx.body = {};
     });
   });
-  const url = `${origin}/api/v1/identity`;
+  const path = '/identity';
   const token = await platform.userToken();
-  const refused = await request(url, token, { method: 'DELETE' });
+  const refused = await call(path, token, { method: 'DELETE' });
   t.is(refused.status, 405);
   t.is(refused.body['code'], 'method_not_allowed');
   t.is(refused.body['message'], 'This path takes HEAD, GET, POST.');
   t.is(refused.headers.get('allow'), 'HEAD, GET, POST, OPTIONS');
-  const options = await request(url, token, { method: 'OPTIONS' });
+  const options = await call(path, token, { method: 'OPTIONS' });
   t.is(options.status, 204);
   t.is(options.headers.get('allow'), 'HEAD, GET, POST, OPTIONS');
   for (const method of ['DELETE', 'OPTIONS']) {
-    const { status, headers } = await request(url, undefined, { method });
+    const { status, headers } = await call(path, undefined, { method });
     t.is(status, 401);
     t.is(headers.get('allow'), null);
   }
@@ -95,45 +95,49 @@ test('mounting the router in another router is an error, because the guard would
 
 test('what the host runs for a parameter runs behind the guard, also when it was added after a request', async (t) => {
   const seen: string[] = [];
-  const { api, platform, origin } = await serveApi(t, (router) => {
+  const { api, call, platform } = await serveApi(t, (router) => {
     router.get('/schools/:id', (ctx) => {
       ctx.body = { id: ctx.params['id'], caller: ctx.state.user?.id };
     });
   });
   const token = await platform.userToken();
-  const url = `${origin}/api/v1/schools/12`;
-  t.deepEqual((await request(url, token)).body, { id: '12', caller: 'ann' });
+  const path = '/schools/12';
+  t.deepEqual((await call(path, token)).body, { id: '12', caller: 'ann' });
   api.param('id', (id, ctx, next) => {
     seen.push(`${id} of ${ctx.state.user?.id}`);
     return next();
   });
-  t.is((await request(url)).status, 401);
+  t.is((await call(path)).status, 401);
   t.deepEqual(seen, []);
-  t.deepEqual((await request(url, token)).body, { id: '12', caller: 'ann' });
+  t.deepEqual((await call(path, token)).body, { id: '12', caller: 'ann' });
   t.deepEqual(seen, ['12 of ann']);
 });
 
 test("the API's own routes move with prefix() of the router", async (t) => {
-  const { platform, origin } = await serveApi(t, (api) => api.prefix('/v2'));
+  const { call, platform, origin } = await serveApi(t, (api) => api.prefix('/v2'));
   const moved = await request(`${origin}/v2/identity`, await platform.userToken());
   t.is(moved.status, 200);
   t.is((await request(`${origin}/v2/identity`)).status, 401);
-  t.is((await request(`${origin}/api/v1/identity`, await platform.userToken())).status, 404);
+  t.is((await call('/identity', await platform.userToken())).status, 404);
 });
 
 test('the planned paths of the Objects API answer 501, and 401 without a token', async (t) => {
-  const { platform, origin } = await serveApi(t);
+  const { call, platform } = await serveApi(t);
   const token = await platform.userToken();
-  for (const path of ['school', 'school/7', 'school/schema', 'school/actions']) {
-    const url = `${origin}/api/v1/objects/${path}`;
-    const { status, body } = await request(url, token);
+  for (const path of [
+    '/objects/school',
+    '/objects/school/7',
+    '/objects/school/schema',
+    '/objects/school/actions',
+  ]) {
+    const { status, body } = await call(path, token);
     t.is(status, 501, path);
     t.is(body['code'], 'not_implemented');
     t.is(body['title'], 'Not Implemented');
     t.is(body['message'], 'The Objects API is planned and not available yet.');
-    t.is((await request(url)).status, 401, path);
+    t.is((await call(path)).status, 401, path);
   }
-  const { status, headers } = await request(`${origin}/api/v1/objects/school`, token, { method: 'POST' });
+  const { status, headers } = await call('/objects/school', token, { method: 'POST' });
   t.is(status, 405);
   t.is(headers.get('allow'), 'HEAD, GET, OPTIONS');
 });
