@@ -1,10 +1,9 @@
-import { setTimeout as delay } from 'node:timers/promises';
-
 import { knexStorage } from 'koa-gatehouse/adapters/knex';
 
 import { aRecord, HOUR, NOW } from '../../lib/testing/storage/rows.ts';
 import { mariadb, onEachDatabase, postgresql } from './databases.ts';
-import { openHost, openStorage, openTransaction, SOLE } from './host-knex.ts';
+import { openHost, openStorage, openTransaction } from './host-knex.ts';
+import { untilBlocked } from './lock-waits.ts';
 import { watchedKnex } from './watched-knex.ts';
 
 onEachDatabase(
@@ -38,14 +37,14 @@ onEachDatabase(
   'nodes that append the same records do not deadlock',
   async (t, { client }, address) => {
     const storage = await openStorage(t, address);
-    const other = openHost(t, client, address, SOLE);
+    const other = openHost(t, client, address);
     const row = { at: NOW * 1000, type: 'login', user_id: 'ann', payload: '{}', expires_at: NOW + HOUR };
 
     // As another node with the same records in its next batch does.
     const transaction = await openTransaction(t, other);
     await transaction('gatehouse_audit').insert({ id: 'a', ...row });
     const appending = storage.audit.append([aRecord({ id: 'b' }), aRecord({ id: 'a' })], NOW + HOUR);
-    await delay(200);
+    await untilBlocked(other);
     await transaction('gatehouse_audit').insert({ id: 'b', ...row });
     await transaction.commit();
     await appending;

@@ -4,10 +4,10 @@ import { knexStorage } from 'koa-gatehouse/adapters/knex';
 
 import type { Storage } from '../../lib/contracts/index.ts';
 import { aCode, aGrant, aRefreshToken, aSession, HOUR, NOW } from '../../lib/testing/storage/rows.ts';
-import { until } from '../harness/until.ts';
 import { mariadb, onEachDatabase, postgresql } from './databases.ts';
 import type { TestDatabase } from './databases.ts';
 import { connectHost, openHost, openTransaction } from './host-knex.ts';
+import { untilBlocked, untilNothingWaits } from './lock-waits.ts';
 
 const SERVERS = [postgresql, mariadb];
 
@@ -48,34 +48,6 @@ function onLockedServers(
   }
 }
 
-const WAITING = {
-  pg: `select count(*) as waiting from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
-  mysql2: `select count(*) as waiting from information_schema.processlist
-    where db = database() and command = 'Query' and id <> connection_id()`,
-};
-
-async function countBy(other: Knex, sql: string): Promise<number> {
-  const answer = await other.raw(sql);
-  // Of PostgreSQL an object, of MariaDB an array.
-  const [row] = answer.rows ?? answer[0];
-  return Number(row.waiting);
-}
-
-/** Resolves when no statement waits for a lock any more; the locks are still held. */
-async function untilNothingWaits(other: Knex, { client }: TestDatabase): Promise<void> {
-  await until(async () => (await countBy(other, client === 'pg' ? WAITING.pg : WAITING.mysql2)) === 0);
-}
-
-const BLOCKED_ON_MARIADB = `
-  select count(*) as waiting from information_schema.innodb_trx
-  join information_schema.processlist on id = trx_mysql_thread_id
-  where db = database() and trx_state = 'LOCK WAIT'`;
-
-/** Resolves when a statement waits for a lock of a row. */
-async function untilBlocked(other: Knex, { client }: TestDatabase): Promise<void> {
-  await until(async () => (await countBy(other, client === 'pg' ? WAITING.pg : BLOCKED_ON_MARIADB)) > 0);
-}
-
 onLockedServers(
   'a call that waits for a locked row or table rejects within the timeout, and is not executed later',
   1000,
@@ -92,10 +64,10 @@ onLockedServers(
     for (const call of calls) {
       t.like(call, { status: 'rejected', reason: { code: 'ERR_STORAGE', status: 503 } });
     }
-    await untilNothingWaits(other, database);
+    await untilNothingWaits(other);
     await transaction.raw(isPg ? 'lock table gatehouse_sessions' : 'lock tables gatehouse_sessions write');
     await t.throwsAsync(storage.sessions.insert(aSession()), { code: 'ERR_STORAGE' });
-    await untilNothingWaits(other, database);
+    await untilNothingWaits(other);
 
     if (!isPg) await transaction.raw('unlock tables');
     await transaction.rollback();
@@ -123,7 +95,7 @@ async function deadlock(
   await transaction('gatehouse_credentials').update({ sealed_successor: 'much' });
   await extend([grants[1]]);
   const revoking = storage.grants.revoke({ userId: 'ann', clientId: 'timetable' }, NOW);
-  await untilBlocked(other, database);
+  await untilBlocked(other);
   let isVictim = true;
   try {
     await extend([grants[0], grants[2]]);
