@@ -1,8 +1,9 @@
 import test from 'ava';
 import type { ExecutionContext } from 'ava';
-import { knexStorage } from 'koa-gatehouse/adapters/knex';
+import type { Storage } from 'koa-gatehouse';
 
 import { onEachDatabase } from '../adapters/databases.ts';
+import { openStorage } from '../adapters/host-knex.ts';
 import { temporaryFile } from '../adapters/temporary-file.ts';
 import { Browser } from '../harness/browser.ts';
 import { like } from '../harness/like.ts';
@@ -20,10 +21,8 @@ async function startNodes(
 ): Promise<{ here: Platform; there: Platform }> {
   let waiting = 0;
   const all = Promise.withResolvers<void>();
-  const storage = (): ReturnType<typeof knexStorage> => {
-    const own = knexStorage(address);
-    t.teardown(async () => own.close());
-    return around(own, async (name, call) => {
+  const openNode = async (): Promise<Storage> =>
+    around(await openStorage(t, address), async (name, call) => {
       if (name === together) {
         waiting += 1;
         if (waiting >= 2) all.resolve();
@@ -31,13 +30,12 @@ async function startNodes(
       }
       return call();
     });
-  };
-  const here = await startWithDocuments(t, {}, { storage: storage(), tokens: { revocationLag: 1 } });
+  const here = await startWithDocuments(t, {}, { storage: await openNode(), tokens: { revocationLag: 1 } });
   const there = await startWithDocuments(
     t,
     {},
     {
-      storage: storage(),
+      storage: await openNode(),
       tokens: { revocationLag: 1 },
       issuer: here.origin,
       users: here.users,
@@ -110,9 +108,7 @@ async function connectAt(node: Platform, issuer: Platform, id: string): ReturnTy
 onEachDatabase(
   'one administrator disables the app while another deletes it',
   async (t, _database, address) => {
-    const own = knexStorage(address);
-    t.teardown(async () => own.close());
-    const { pause, storage } = pausable(own);
+    const { pause, storage } = pausable(await openStorage(t, address));
     const platform = await startWithDocuments(t, {}, { storage });
     const { clients } = platform.auth;
     const site = await serveApp(t);

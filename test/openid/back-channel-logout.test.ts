@@ -2,13 +2,12 @@
 import test from 'ava';
 import { createLocalJWKSet, decodeJwt, jwtVerify } from 'jose';
 import type { JSONWebKeySet, JWTPayload } from 'jose';
-import knex from 'knex';
 import { createAdministration } from 'koa-gatehouse';
 import { memoryStorage } from 'koa-gatehouse/adapters/memory';
 import { knexStorage } from 'koa-gatehouse/adapters/knex';
 
 import { onEachDatabase, sqlite } from '../adapters/databases.ts';
-import { openStorage } from '../adapters/host-knex.ts';
+import { openHost, openStorage } from '../adapters/host-knex.ts';
 import { Browser } from '../harness/browser.ts';
 import { passTime } from '../harness/clock.ts';
 import { authorize, authorizeUrl, runCodeFlow, signIn, signOut, startPlatform } from '../harness/platform.ts';
@@ -303,12 +302,7 @@ test.serial(
 test.serial(
   'codes that nobody redeems leave no rows, however often a site has a browser ask for one',
   async (t) => {
-    const database = knex({
-      client: 'better-sqlite3',
-      connection: { filename: ':memory:' },
-      useNullAsDefault: true,
-    });
-    t.teardown(async () => database.destroy());
+    const database = openHost(t, 'better-sqlite3', 'sqlite::memory:');
     await using setup = await setUp({ storage: knexStorage(database) });
     const { apps, platform, register } = setup;
     const app = await register('app');

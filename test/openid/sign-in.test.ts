@@ -5,7 +5,7 @@ import * as client from 'openid-client';
 
 import { SERVERS } from '../clients/servers.ts';
 import { Browser } from '../harness/browser.ts';
-import { completeFlow, startPlatform } from '../harness/platform.ts';
+import { authorizeUrl, completeFlow, startPlatform } from '../harness/platform.ts';
 
 for (const [name, mounting] of Object.entries(SERVERS)) {
   test(`openid-client, by discovery URL, id and secret: ${name}`, async (t) => {
@@ -78,20 +78,15 @@ test('oauth4webapi checks the ID token, its at_hash and its nonce, of a public c
     oauth.generateRandomNonce(),
     oauth.generateRandomState(),
   ];
-  const url = new URL(server.authorization_endpoint!);
-  url.search = String(
-    new URLSearchParams({
-      client_id: app.client.id,
-      redirect_uri: app.redirectUri,
-      response_type: 'code',
-      scope: 'openid email',
-      nonce,
-      state,
-      max_age: '3600',
-      code_challenge: await oauth.calculatePKCECodeChallenge(verifier),
-      code_challenge_method: 'S256',
-    }),
-  );
+  t.is(server.authorization_endpoint, String(platform.url('/oauth/authorize')));
+  const url = authorizeUrl(platform, app, {
+    scope: 'openid email',
+    nonce,
+    state,
+    max_age: '3600',
+    code_challenge: await oauth.calculatePKCECodeChallenge(verifier),
+    code_challenge_method: 'S256',
+  });
   const me = { client_id: app.client.id, require_auth_time: true };
   const callback = oauth.validateAuthResponse(
     server,

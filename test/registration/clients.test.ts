@@ -4,19 +4,15 @@ import { decodeJwt } from 'jose';
 import * as oauth from 'oauth4webapi';
 import * as openid from 'openid-client';
 
-import { startForScripts, temporaryDirectory } from '../examples/running-example.ts';
+import { serveExample } from '../examples/served-example.ts';
 import { message, post } from '../mcp/agents.ts';
 import { Agent } from '../harness/agent.ts';
 import { Browser } from '../harness/browser.ts';
 
 /* Clients that others wrote register themselves at the running example server, are authorized, and get tokens. */
-const directory = await temporaryDirectory();
-const example = await startForScripts({ dataDirectory: directory.path });
+const example = await serveExample();
 const { announced } = example;
-test.after.always(async () => {
-  await example.stop();
-  await directory[Symbol.asyncDispose]();
-});
+test.after.always(async () => example[Symbol.asyncDispose]());
 
 const ISSUER = announced.base_url;
 const MCP = `${ISSUER}/mcp`;

@@ -93,6 +93,15 @@ async function statuses(nodes: readonly Platform[], count: number): Promise<numb
   return answers.map(({ status }) => status);
 }
 
+function refusesForAnHour(t: ExecutionContext, { body, headers }: Answer, reason: string): void {
+  const seconds = Number(headers.get('retry-after'));
+  t.true(seconds > 3500 && seconds <= 3600, String(seconds));
+  t.deepEqual(body, {
+    error: 'temporarily_unavailable',
+    error_description: `${reason}; try again in ${seconds} seconds`,
+  });
+}
+
 onOneDatabase('two nodes together keep no more apps than may exist', async (t, address) => {
   const { here, there } = await startNodes(t, address, { registration: { maxClients: 5 } });
   await here.registerApp();
@@ -170,13 +179,7 @@ onOneDatabase('two nodes together count the apps of an address', async (t, addre
   const answers = await statuses([here, there], 14);
   t.is(answers.filter((status) => status === 201).length, 4);
   t.is(answers.filter((status) => status === 429).length, 10);
-  const { body, headers } = await register(there, AGENT);
-  const seconds = Number(headers.get('retry-after'));
-  t.true(seconds > 3500 && seconds <= 3600, String(seconds));
-  t.deepEqual(body, {
-    error: 'temporarily_unavailable',
-    error_description: `too many apps were registered from this address; try again in ${seconds} seconds`,
-  });
+  refusesForAnHour(t, await register(there, AGENT), 'too many apps were registered from this address');
   t.is((await register(here, { redirect_uris: [] })).status, 429, 'refused before the body is read');
 });
 
@@ -399,13 +402,7 @@ onOneDatabase(
     t.deepEqual(await flood(), [...Array<number>(20).fill(200), ...Array<number>(10).fill(429)]);
     await here.auth.audit.flush();
     t.is(await rows(), 20);
-    const { body, headers } = await rename(here, app, 'Agent');
-    const seconds = Number(headers.get('retry-after'));
-    t.true(seconds > 3500 && seconds <= 3600, String(seconds));
-    t.deepEqual(body, {
-      error: 'temporarily_unavailable',
-      error_description: `too many changes of registered apps; try again in ${seconds} seconds`,
-    });
+    refusesForAnHour(t, await rename(here, app, 'Agent'), 'too many changes of registered apps');
     t.is((await manage(app, 'GET')).status, 200);
     t.is((await rename(here, other, 'Other')).status, 200);
     passTime(3601);

@@ -11,19 +11,15 @@ import * as oauth from 'oauth4webapi';
 
 import { Agent } from '../harness/agent.ts';
 import { Browser } from '../harness/browser.ts';
-import { startForScripts, temporaryDirectory } from '../examples/running-example.ts';
+import { serveExample } from '../examples/served-example.ts';
 
 /*
  * Clients that others wrote ask the running example server for its second API. Each begins with the challenge or the metadata,
  * not with a URL of this server that it knows.
  */
-const directory = await temporaryDirectory();
-const example = await startForScripts({ dataDirectory: directory.path });
+const example = await serveExample();
 const { announced } = example;
-test.after.always(async () => {
-  await example.stop();
-  await directory[Symbol.asyncDispose]();
-});
+test.after.always(async () => example[Symbol.asyncDispose]());
 
 const ISSUER = announced.base_url;
 const STATISTICS = `${ISSUER}/statistics`;
