@@ -1,6 +1,6 @@
 import test from 'ava';
 import Koa from 'koa';
-import { createApiRouter, defineAction, StorageError } from 'koa-gatehouse';
+import { createApiRouter, defineAction } from 'koa-gatehouse';
 import type { ApiRouterOptions, AuthServerOptions } from 'koa-gatehouse';
 import { memoryStorage } from 'koa-gatehouse/adapters/memory';
 import { createMcpEndpoint } from 'koa-gatehouse/mcp';
@@ -11,7 +11,7 @@ import type { Browser } from '../harness/browser.ts';
 import { like } from '../harness/like.ts';
 import { gate, listenerOf, signedIn, signOut, startPlatform } from '../harness/platform.ts';
 import type { Person, Platform } from '../harness/platform.ts';
-import { around } from '../harness/storage.ts';
+import { breakable } from '../harness/storage.ts';
 import { altered } from '../harness/tokens.ts';
 
 /** What a browser says of the requests that a page of the API's own origin makes. */
@@ -372,17 +372,13 @@ test('a user’s limit counts sessions and apps together; a client’s counts no
 const UNAVAILABLE = { status: 503, code: 'temporarily_unavailable' };
 
 test('without its database, the server answers 503 and not that nobody is logged in', async (t) => {
-  let isAway = false;
-  const storage = around(memoryStorage(), async (name, call) => {
-    if (isAway && name === 'sessions.find') throw new StorageError('connect ECONNREFUSED db');
-    return call();
-  });
+  const { broken, storage } = breakable();
   await using schools = await start({ options: { storage } });
   const { platform, send } = schools;
   const cookie = (await cleoAt(platform)).cookieField;
-  isAway = true;
+  broken.add('sessions.find');
   t.like(await send('/guarded', cookie), UNAVAILABLE);
-  isAway = false;
+  broken.clear();
   t.is((await send('/guarded', cookie)).status, 200);
 });
 

@@ -6,7 +6,7 @@ import { memoryStorage } from 'koa-gatehouse/adapters/memory';
 import { Browser } from '../harness/browser.ts';
 import { like } from '../harness/like.ts';
 import { authorizeUrl, runCodeFlow } from '../harness/platform.ts';
-import { around, pausable } from '../harness/storage.ts';
+import { breakable, pausable } from '../harness/storage.ts';
 import { exchangeRefreshToken } from '../harness/tokens.ts';
 import { until } from '../harness/until.ts';
 import { linkOn, REPORTS } from './area.ts';
@@ -230,19 +230,16 @@ test('an authorization that has read the consent asks again when the app is disc
 });
 
 test('ten concurrent calls disconnect once, with one audit event; one that fails half-way can be repeated', async (t) => {
-  let broken = true;
-  const failing = around(memoryStorage(), async (name, call) => {
-    if (name === 'consents.delete' && broken) throw new Error('the database is unreachable');
-    return call();
-  });
-  const own = await openDeveloperPlatform(t, { storage: failing });
+  const { broken, storage } = breakable(memoryStorage(), new Error('the database is unreachable'));
+  broken.add('consents.delete');
+  const own = await openDeveloperPlatform(t, { storage });
   const app = await own.registerFor('dora', REPORTS);
   const { body } = await runCodeFlow(own, app, { browser: await own.signInAs('ann') });
   const anns = appsOfAnn(own);
   await t.throwsAsync(anns.disconnect(app.client.id), { message: 'the database is unreachable' });
   t.false(await works(own, body.access_token));
   t.is((await anns.list()).length, 1);
-  broken = false;
+  broken.clear();
   await Promise.all(Array.from({ length: 10 }, async () => anns.disconnect(app.client.id)));
   t.deepEqual(await anns.list(), []);
   t.is((await own.auth.audit.list({ types: ['consent_withdrawn'] })).length, 1);

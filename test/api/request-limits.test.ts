@@ -1,5 +1,5 @@
 import test from 'ava';
-import { createApiRouter, defineAction, StorageError } from 'koa-gatehouse';
+import { createApiRouter, defineAction } from 'koa-gatehouse';
 import type { Action, ApiRouterOptions, Storage } from 'koa-gatehouse';
 import { knexStorage } from 'koa-gatehouse/adapters/knex';
 import { memoryStorage } from 'koa-gatehouse/adapters/memory';
@@ -12,7 +12,7 @@ import { listenerOf, startPlatform } from '../harness/platform.ts';
 import type { Person, Platform } from '../harness/platform.ts';
 import { postJson, send } from '../harness/requests.ts';
 import type { Answer } from '../harness/requests.ts';
-import { around } from '../harness/storage.ts';
+import { around, breakable } from '../harness/storage.ts';
 
 type Permission = 'view_schools' | 'edit_schools';
 type Options = Pick<ApiRouterOptions<Permission, Person>, 'limits' | 'openapi' | 'prefix' | 'actions'>;
@@ -306,21 +306,17 @@ test('without limits nothing is counted and no field is sent', async (t) => {
 });
 
 test('when the storage cannot be reached, requests are served from what the node has taken, then refused with 503', async (t) => {
-  let isBroken = false;
-  const storage = around(memoryStorage(), async (name, call) => {
-    if (isBroken && name === 'attempts.reserve') throw new StorageError('the database is unreachable');
-    return call();
-  });
+  const { broken, storage } = breakable();
   await using node = await startNode({ limits: { user: { requests: 100, per: MINUTE } } }, storage);
   const token = await node.tokenOf(CLEO);
   t.deepEqual(await node.schools(token), [200]);
-  isBroken = true;
+  broken.add('attempts.reserve');
   t.deepEqual(await node.schools(token), [200]);
   const refused = await node.api('/schools', token);
   t.is(refused.status, 503);
   t.is(refused.body!['code'], 'temporarily_unavailable');
   t.is(refused.headers.get('retry-after'), '5');
-  isBroken = false;
+  broken.clear();
   t.deepEqual(await node.schools(token), [200]);
 });
 

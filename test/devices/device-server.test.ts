@@ -1,7 +1,7 @@
 import { text } from 'node:stream/consumers';
 
 import test from 'ava';
-import { ClientInvalidError, StorageError } from 'koa-gatehouse';
+import { ClientInvalidError } from 'koa-gatehouse';
 import { memoryStorage } from 'koa-gatehouse/adapters/memory';
 import Koa from 'koa';
 
@@ -10,7 +10,7 @@ import { passTime } from '../harness/clock.ts';
 import { like } from '../harness/like.ts';
 import { listenerOf, signedIn, startPlatform } from '../harness/platform.ts';
 import { postForm, send } from '../harness/requests.ts';
-import { around } from '../harness/storage.ts';
+import { around, breakable } from '../harness/storage.ts';
 import { exchangeRefreshToken } from '../harness/tokens.ts';
 import {
   answer,
@@ -252,24 +252,18 @@ test.serial(
 );
 
 test.serial('when the storage fails, both endpoints answer 503, and the page says so', async (t) => {
-  let isDown = false;
-  const storage = around(memoryStorage(), async (name, call) => {
-    if (isDown && name.startsWith('deviceCodes.')) {
-      throw new StorageError('The database is not reachable.');
-    }
-    return call();
-  });
+  const { broken, storage } = breakable();
   await using platform = await startDevicePlatform({ storage });
   const app = await registerDevice(platform);
   const { device_code: code, user_code: userCode } = await beginOn(platform, app);
   const browser = await signedIn(platform);
-  isDown = true;
+  broken.add('deviceCodes');
   for (const refused of [await requestCode(platform, app), await poll(platform, app, code)]) {
     t.deepEqual(errorOf(refused), [503, 'temporarily_unavailable']);
     t.is(refused.headers.get('retry-after'), '1');
   }
   t.is((await enter(platform, browser, userCode)).status, 503);
-  isDown = false;
+  broken.clear();
   t.is((await enter(platform, browser, userCode)).status, 200);
   t.is((await new Browser().open(platform.url('/oauth/device'))).status, 200);
 });

@@ -1,5 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises';
 
+import { StorageError } from 'koa-gatehouse';
 import type { AuthServer, Client, ClientFields, Storage } from 'koa-gatehouse';
 import { memoryStorage } from 'koa-gatehouse/adapters/memory';
 
@@ -23,6 +24,28 @@ function wrap<T extends object>(target: T, prefix: string, what: Around): T {
       return typeof member === 'object' && member !== null ? wrap(member, `${name}.`, what) : member;
     },
   });
+}
+
+/** A storage that fails where a test breaks it. */
+export interface BreakableStorage {
+  readonly storage: Storage;
+  /** What fails: methods such as `grants.redeem`, stores such as `grants`, or `*` for all. */
+  readonly broken: Set<string>;
+}
+
+/** @param error - what it throws @default as that of a database that cannot be reached */
+export function breakable(
+  storage: Storage = memoryStorage(),
+  error: Error = new StorageError('connect ECONNREFUSED postgres://app:password@db/app'),
+): BreakableStorage {
+  const broken = new Set<string>();
+  return {
+    storage: around(storage, async (name, call) => {
+      if (['*', name, name.split('.')[0]!].some((one) => broken.has(one))) throw error;
+      return call();
+    }),
+    broken,
+  };
 }
 
 /** A storage that waits a few milliseconds before and after each call, as a database on another machine does. */

@@ -1,13 +1,10 @@
 import { setTimeout as wait } from 'node:timers/promises';
 
-import { StorageError } from 'koa-gatehouse';
-import { memoryStorage } from 'koa-gatehouse/adapters/memory';
-
 import { bareApp, people, startPlatform } from '../harness/platform.ts';
 import type { Platform } from '../harness/platform.ts';
 import { postForm } from '../harness/requests.ts';
 import type { Answer } from '../harness/requests.ts';
-import { around } from '../harness/storage.ts';
+import { around, breakable } from '../harness/storage.ts';
 
 type Options = NonNullable<Parameters<typeof startPlatform>[0]>;
 
@@ -34,10 +31,9 @@ export async function startLimited(
 ): Promise<LimitedPlatform> {
   const asked: string[] = [];
   const counted: string[] = [];
-  const broken = new Set<string>();
-  const storage = around(options.storage ?? memoryStorage(), async (name, call) => {
+  const { broken, storage: failing } = breakable(options.storage);
+  const storage = around(failing, async (name, call) => {
     if (name.startsWith('attempts.')) counted.push(name);
-    if (broken.has(name)) throw new StorageError('the database is unreachable');
     return call();
   });
   const users = people();

@@ -8,7 +8,7 @@ import { passTime } from '../harness/clock.ts';
 import { authorize, authorizeUrl, runCodeFlow, signIn, startPlatform } from '../harness/platform.ts';
 import type { RegisteredApp } from '../harness/platform.ts';
 import { postForm } from '../harness/requests.ts';
-import { around } from '../harness/storage.ts';
+import { breakable } from '../harness/storage.ts';
 import { asClient, exchangeCode, exchangeRefreshToken, requestClientToken } from '../harness/tokens.ts';
 
 const platform = await startPlatform();
@@ -209,10 +209,8 @@ test('key_rotated has the id of the new key', async (t) => {
 });
 
 test('when events cannot be stored, requests are answered and listeners are called', async (t) => {
-  const storage = around(memoryStorage(), async (name, call) => {
-    if (name.startsWith('audit.')) throw Object.assign(new Error('unreachable'), { code: 'ERR_STORAGE' });
-    return call();
-  });
+  const { broken, storage } = breakable();
+  broken.add('audit');
   await using own = await startPlatform({ storage });
   const service = await own.registerService();
   const issued: string[] = [];
@@ -223,15 +221,11 @@ test('when events cannot be stored, requests are answered and listeners are call
 });
 
 test('after an error of the storage the reason names the request id of the log line', async (t) => {
-  let isBroken = false;
-  const storage = around(memoryStorage(), async (name, call) => {
-    if (isBroken && name === 'clients.find') throw new Error('a driver says: password=hunter2');
-    return call();
-  });
+  const { broken, storage } = breakable(memoryStorage(), new Error('a driver says: password=hunter2'));
   await using own = await startPlatform({ storage });
   const records: AuditRecord[] = [];
   own.auth.events.on('token_refused', (record) => records.push(record));
-  isBroken = true;
+  broken.add('clients.find');
   const unknown = { grant_type: 'client_credentials', client_id: 'x', client_secret: 'y' };
   t.is((await own.token(unknown)).status, 500);
   t.is(records.length, 1);

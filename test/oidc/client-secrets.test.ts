@@ -4,7 +4,7 @@ import { memoryStorage } from 'koa-gatehouse/adapters/memory';
 import { passTime } from '../harness/clock.ts';
 import { startPlatform } from '../harness/platform.ts';
 import type { RegisteredApp } from '../harness/platform.ts';
-import { around, pausable } from '../harness/storage.ts';
+import { breakable, pausable } from '../harness/storage.ts';
 import { until } from '../harness/until.ts';
 
 // Two nodes with one issuer. All tests set the clock ahead.
@@ -140,11 +140,9 @@ test.serial('the list has the time of the last use, and not the value', async (t
 });
 
 test.serial('when the last use cannot be recorded, a token is issued and the error is logged', async (t) => {
-  const failing = around(memoryStorage(), async (name, call) => {
-    if (name === 'clients.touchSecret') throw new Error('unreachable');
-    return call();
-  });
-  await using platform = await startPlatform({ storage: failing });
+  const { broken, storage } = breakable(memoryStorage(), new Error('unreachable'));
+  broken.add('clients.touchSecret');
+  await using platform = await startPlatform({ storage });
   const { client, secret } = await platform.registerService();
   const asked = { grant_type: 'client_credentials', client_id: client.id, client_secret: secret };
   t.is((await platform.token(asked)).status, 200);

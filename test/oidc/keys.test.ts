@@ -1,14 +1,14 @@
 import { decodeJwt, decodeProtectedHeader, generateKeyPair, importJWK, SignJWT } from 'jose';
 import type { JWK } from 'jose';
 import test from 'ava';
-import { ConfigError, createAdministration, StorageError } from 'koa-gatehouse';
+import { ConfigError, createAdministration } from 'koa-gatehouse';
 import { memoryStorage } from 'koa-gatehouse/adapters/memory';
 
 import { passTime, resetClock, stopClock } from '../harness/clock.ts';
 import { startPlatform } from '../harness/platform.ts';
 import type { Platform } from '../harness/platform.ts';
 import { send } from '../harness/requests.ts';
-import { around, pausable } from '../harness/storage.ts';
+import { around, breakable, pausable } from '../harness/storage.ts';
 import { until } from '../harness/until.ts';
 import { clientToken } from '../harness/tokens.ts';
 
@@ -65,10 +65,9 @@ test('a new key is published before it signs', async (t) => {
 async function startTwo() {
   const storage = memoryStorage();
   const reads: string[] = [];
-  const broken = { keys: false };
-  const seen = around(storage, async (name, call) => {
+  const { broken, storage: failing } = breakable(storage);
+  const seen = around(failing, async (name, call) => {
     if (name === 'keys.list') reads.push(name);
-    if (name === 'keys.list' && broken.keys) throw new StorageError('the database is unreachable');
     return call();
   });
   const { pause, storage: other } = pausable(seen);
@@ -126,10 +125,10 @@ test.serial('a node accepts a token of a key that another node has just created'
   const { broken, invented, pause, reads, rotated, there, valid } = nodes;
   const token = await rotated();
   passTime(1);
-  broken.keys = true;
+  broken.add('keys.list');
   const failed = await there.api('/identity', token);
   t.like([failed.status, failed.body], [503, { code: 'temporarily_unavailable' }]);
-  broken.keys = false;
+  broken.clear();
   reads.length = 0;
   // The read that failed is repeated by the next one.
   const reading = pause('keys.list');

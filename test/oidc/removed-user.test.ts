@@ -1,6 +1,4 @@
 import test from 'ava';
-import { StorageError } from 'koa-gatehouse';
-import { memoryStorage } from 'koa-gatehouse/adapters/memory';
 
 import { answer, beginOn, enter, errorOf, poll, registerDevice } from '../devices/device.ts';
 import type { Browser } from '../harness/browser.ts';
@@ -14,20 +12,16 @@ import {
 } from '../harness/platform.ts';
 import type { Person, RegisteredApp, TokenAnswer } from '../harness/platform.ts';
 import { postForm } from '../harness/requests.ts';
-import { around } from '../harness/storage.ts';
+import { breakable } from '../harness/storage.ts';
 import { asClient, exchangeCode, exchangeRefreshToken } from '../harness/tokens.ts';
 
-/** What breaks while a test runs. */
-const broken = new Set<'storage' | 'users'>();
-const storage = around(memoryStorage(), async (name, call) => {
-  if (broken.has('storage') && name === 'consents.delete') throw new StorageError('the database went away');
-  return call();
-});
+const { broken, storage } = breakable();
+let usersFail = false;
 const store = people();
 const users = {
   ...store,
   find: async (id: string): Promise<Person | undefined> => {
-    if (broken.has('users')) throw new Error('the user table is locked');
+    if (usersFail) throw new Error('the user table is locked');
     return store.find(id);
   },
 };
@@ -180,7 +174,7 @@ for (const [meeting, [seen, prepare]] of Object.entries(MEETINGS)) {
 test.serial('an end that fails half-way is completed by the next meeting', async (t) => {
   const held = await hold();
   remove(held);
-  broken.add('storage');
+  broken.add('consents.delete');
   t.is(await apiStatus(held), 503);
   broken.clear();
   t.is(await apiStatus(held), 401);
@@ -192,10 +186,10 @@ test.serial('an end that fails half-way is completed by the next meeting', async
 
 test.serial('a user store that fails ends nobody', async (t) => {
   const held = await hold();
-  broken.add('users');
+  usersFail = true;
   t.is(await apiStatus(held), 500);
   t.is((await refresh(held)).status, 500);
-  broken.clear();
+  usersFail = false;
   t.is(await apiStatus(held), 200);
   t.is((await refresh(held)).status, 200);
 });

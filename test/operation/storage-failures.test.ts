@@ -1,27 +1,25 @@
 import test from 'ava';
-import { StorageError } from 'koa-gatehouse';
-import type { Storage } from 'koa-gatehouse';
-import { memoryStorage } from 'koa-gatehouse/adapters/memory';
 
 import { startDeveloperPlatform } from '../account/developers.ts';
 import { REPORTS } from '../account/area.ts';
 import { Browser } from '../harness/browser.ts';
 import type { Page } from '../harness/browser.ts';
 import { runCodeFlow } from '../harness/platform.ts';
-import { around } from '../harness/storage.ts';
+import { around, breakable } from '../harness/storage.ts';
+import type { BreakableStorage } from '../harness/storage.ts';
 
-/** A storage whose methods can be made to fail, and which records its calls. */
-function breakable(): { storage: Storage; failingMethods: Set<string>; calls: Set<string> } {
-  const failingMethods = new Set<string>();
+/** A storage whose methods can be made to fail, and the names of those that were called. */
+function watched(): BreakableStorage & { readonly calls: Set<string> } {
   const calls = new Set<string>();
-  const storage = around(memoryStorage(), async (name, call) => {
-    calls.add(name);
-    if (failingMethods.has(name) || failingMethods.has('*')) {
-      throw new StorageError('connect ECONNREFUSED postgres://app:password@db/app');
-    }
-    return call();
-  });
-  return { storage, failingMethods, calls };
+  const { broken, storage } = breakable();
+  return {
+    broken,
+    calls,
+    storage: around(storage, async (name, call) => {
+      calls.add(name);
+      return call();
+    }),
+  };
 }
 
 // Requests do not wait for these: they are written later, or not at all, or jobs call them.
@@ -38,7 +36,7 @@ const UNAWAITED = new Set([
 const AREA = '/developer/apps';
 
 test('if any storage call of any page or form fails, the response is a page with 503, never a 500', async (t) => {
-  const { storage, failingMethods, calls } = breakable();
+  const { storage, broken, calls } = watched();
   await using platform = await startDeveloperPlatform({ storage });
 
   const appOfDora = async (): Promise<string> => (await platform.registerFor('dora', REPORTS)).client.id;
@@ -96,9 +94,9 @@ test('if any storage call of any page or form fails, the response is a page with
 
     for (const call of [...awaited, '*']) {
       const step = await prepare(given);
-      failingMethods.add(call);
+      broken.add(call);
       const page = await step();
-      failingMethods.clear();
+      broken.clear();
       const where = `${name}, without ${call}: ${page.status} ${page.text}`;
       t.is(page.status, 503, where);
       t.is(page.response.headers.get('retry-after'), '1', where);
@@ -113,16 +111,16 @@ test('if any storage call of any page or form fails, the response is a page with
 });
 
 test('a login gets 503 while the storage fails, and the same form works afterwards', async (t) => {
-  const { storage, failingMethods } = breakable();
+  const { storage, broken } = breakable();
   await using platform = await startDeveloperPlatform({ storage });
   const browser = new Browser();
   const form = await browser.get(platform.url('/oauth/login'));
   const fields = { ...form.hiddenFields(), login: 'dora@school.example', password: 'password of dora' };
   const submit = async (): Promise<Page> => browser.post(form.url, new URLSearchParams(fields));
   for (const call of ['sessions.insert', '*']) {
-    failingMethods.add(call);
+    broken.add(call);
     const page = await submit();
-    failingMethods.clear();
+    broken.clear();
     t.is(page.status, 503, `${call}: ${page.text}`);
     t.is(page.response.headers.get('retry-after'), '1', call);
     t.is(page.location, undefined, call);

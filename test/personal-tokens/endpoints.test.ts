@@ -7,7 +7,7 @@ import { Browser } from '../harness/browser.ts';
 import { authorizeUrl, startPlatform } from '../harness/platform.ts';
 import type { gate, Platform, RegisteredApp } from '../harness/platform.ts';
 import { postForm, send } from '../harness/requests.ts';
-import { around } from '../harness/storage.ts';
+import { breakable } from '../harness/storage.ts';
 import { altered, asClient } from '../harness/tokens.ts';
 
 const NIGHTLY = { user: '1', name: 'a', lifetime: '1 day', scopes: ['schools:read'] } as const;
@@ -67,21 +67,17 @@ test('an API introspects a token; its permissions are those of its user at that 
 });
 
 test('whoever has found a token ends it at the revocation endpoint, without a client', async (t) => {
-  let isAway = false;
-  const storage = around(memoryStorage(), async (name, call) => {
-    if (isAway && name.startsWith('personalTokens.'))
-      throw Object.assign(new Error('away'), { code: 'ECONNREFUSED' });
-    return call();
-  });
+  const away = Object.assign(new Error('away'), { code: 'ECONNREFUSED' });
+  const { broken, storage } = breakable(memoryStorage(), away);
   await using platform = await startPlatform({ storage, tokens: { personal: true } });
   const { value } = await platform.auth.personalTokens.create(NIGHTLY);
   const ended: string[] = [];
   platform.auth.events.on('personal_token_ended', ({ name }) => ended.push(name));
   t.is((await revoke(platform, altered(value)))[0], 400);
   t.is((await platform.api('/identity', value)).status, 200);
-  isAway = true;
+  broken.add('personalTokens');
   t.is((await revoke(platform, value))[0], 503);
-  isAway = false;
+  broken.clear();
   t.deepEqual(await revoke(platform, value), [200, {}]);
   t.is((await platform.api('/identity', value)).body['code'], 'token_invalid');
   t.deepEqual(await revoke(platform, value), [200, {}]);

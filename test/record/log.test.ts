@@ -5,7 +5,7 @@ import { memoryStorage } from 'koa-gatehouse/adapters/memory';
 import { Browser } from '../harness/browser.ts';
 import { authorize, authorizeUrl, runCodeFlow, signIn, startPlatform } from '../harness/platform.ts';
 import { postForm, postJson, send } from '../harness/requests.ts';
-import { around, pausable } from '../harness/storage.ts';
+import { breakable, pausable } from '../harness/storage.ts';
 import { asClient, exchangeCode, exchangeRefreshToken, requestClientToken } from '../harness/tokens.ts';
 import { linesOf, outlinesOf } from './lines.ts';
 
@@ -222,14 +222,10 @@ serial("a login, a failed login and a logout are one line each, with the user's 
 });
 
 test('a 500 is one error line with the error', async (t) => {
-  let isAway = false;
   const failure = new Error('the disk is full');
-  const storage = around(memoryStorage(), async (name, call) => {
-    if (isAway && name === 'clients.find') throw failure;
-    return call();
-  });
+  const { broken, storage } = breakable(memoryStorage(), failure);
   await using own = await startPlatform({ storage });
-  isAway = true;
+  broken.add('clients.find');
   const parameters = { grant_type: 'client_credentials', client_id: 'y', client_secret: 'z' };
   t.deepEqual(await outlinesOf(own, async () => own.token(parameters)), [
     {

@@ -9,7 +9,7 @@ import { Browser } from '../harness/browser.ts';
 import { authorizeUrl, listenerOf, startPlatform } from '../harness/platform.ts';
 import type { AppParts, Platform } from '../harness/platform.ts';
 import { postForm, send } from '../harness/requests.ts';
-import { around } from '../harness/storage.ts';
+import { breakable } from '../harness/storage.ts';
 import { asClient, clientToken, requestClientToken } from '../harness/tokens.ts';
 import { linesOf } from './lines.ts';
 
@@ -127,19 +127,14 @@ test('X-Request-Id of a request is used only with app.proxy', async (t) => {
 });
 
 test('a page, a problem, the log and the audit record of a failed request have the same id', async (t) => {
-  let isAway = false;
-  const storage = around(memoryStorage(), async (name, call) => {
-    if (isAway && (name === 'clients.find' || name === 'revocations.isValid'))
-      throw new Error('the disk is full');
-    return call();
-  });
+  const { broken, storage } = breakable(memoryStorage(), new Error('the disk is full'));
   await using platform = await startPlatform({ storage });
   const app = await platform.registerApp();
   const service = await platform.registerService();
   const { body } = await requestClientToken(platform, service);
   const received: AuditRecord[] = [];
   platform.auth.events.on('*', (record) => received.push(record));
-  isAway = true;
+  broken.add('clients.find').add('revocations.isValid');
 
   const [ofPage] = await linesOf(platform, async () => {
     const page = await new Browser().open(

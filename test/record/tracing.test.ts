@@ -15,7 +15,7 @@ import { Browser } from '../harness/browser.ts';
 import { authorizeUrl, listenerOf, signIn, startPlatform } from '../harness/platform.ts';
 import type { AppParts } from '../harness/platform.ts';
 import { postForm, send } from '../harness/requests.ts';
-import { around } from '../harness/storage.ts';
+import { around, breakable } from '../harness/storage.ts';
 import { asClient, clientToken, requestClientToken } from '../harness/tokens.ts';
 import { callTool, startAgentServer, toolOf } from '../mcp/agents.ts';
 import { startSdk } from './spans.ts';
@@ -155,12 +155,7 @@ serial('a tool call is a span with the name of the tool, and what the tool does 
 serial(
   "a refused request is a span with its error code, a failed one with error status and the error's type, without its message",
   async (t) => {
-    let isAway = false;
-    const storage = around(memoryStorage(), async (name, call) => {
-      if (isAway && ['clients.find', 'revocations.isValid'].includes(name))
-        throw new RangeError('password=hunter2');
-      return call();
-    });
+    const { broken, storage } = breakable(memoryStorage(), new RangeError('password=hunter2'));
     await using platform = await startPlatform({ storage }, { app: instrumented });
     const service = await platform.registerService();
     const spanOf = async (client_id: string): Promise<ReadableSpan | undefined> => {
@@ -172,7 +167,7 @@ serial(
     t.like(refused?.attributes, { 'http.response.status_code': 401, 'error.type': 'invalid_client' });
 
     const accessToken = await clientToken(platform, service);
-    isAway = true;
+    broken.add('clients.find').add('revocations.isValid');
     const made = await spans.during(async () => platform.api('/identity', accessToken));
     t.like(named(made, 'gatehouse.guard'), {
       status: { code: SpanStatusCode.ERROR },
@@ -183,7 +178,7 @@ serial(
     t.deepEqual(failed?.events, []);
     t.like(failed?.attributes, { 'http.response.status_code': 500, 'error.type': 'RangeError' });
 
-    isAway = false;
+    broken.clear();
     platform.users.authenticate = async () => {
       throw new RangeError('password=hunter2');
     };

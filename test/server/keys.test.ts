@@ -10,7 +10,7 @@ import { onEachDatabaseInSeries } from '../adapters/databases.ts';
 import { openStorage } from '../adapters/host-knex.ts';
 import { passTime, stopClock } from '../harness/clock.ts';
 import { gate, people } from '../harness/platform.ts';
-import { around } from '../harness/storage.ts';
+import { around, breakable } from '../harness/storage.ts';
 
 const DAY = 86_400;
 
@@ -109,11 +109,9 @@ onEachDatabaseInSeries(
     using _stopped = stopClock();
     const storage = await openStorage(t, address);
     const healthy = await keysOf(storage, { tokens: { keyRotation: 0 } });
-    const failing = around(storage, async (name, call) => {
-      if (name === 'keys.retire') throw new StorageError('the database is gone');
-      return call();
-    });
-    const interrupted = await keysOf(failing);
+    const failing = breakable(storage);
+    failing.broken.add('keys.retire');
+    const interrupted = await keysOf(failing.storage);
     passTime(30 * DAY);
     // The first one stops at the cookie keys.
     await t.throwsAsync(interrupted.rotate(), { instanceOf: StorageError });
