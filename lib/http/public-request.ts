@@ -108,7 +108,7 @@ export async function sendPublic<T>(
   async function send(): Promise<T> {
     const { signal } = abort;
     const addresses = await findPublicAddresses(url, network, signal);
-    const response = await connect(url, addresses, network.ca, { ...request, signal });
+    const response = await connect(url, addresses, network.ca, { ...request, signal, timeout });
     try {
       return await read(response);
     } finally {
@@ -161,7 +161,12 @@ async function connect(
   url: URL,
   addresses: readonly string[],
   ca: string | undefined,
-  { body, headers, signal }: PublicRequest & { readonly signal: AbortSignal },
+  {
+    body,
+    headers,
+    signal,
+    timeout,
+  }: PublicRequest & { readonly signal: AbortSignal; readonly timeout: Milliseconds },
 ): Promise<IncomingMessage> {
   const resolved = addresses.map((address) => ({ address, family: isIP(address) }));
   const lookup: LookupFunction = (_hostname, { all }, callback) => {
@@ -169,11 +174,13 @@ async function connect(
     else callback(null, resolved[0]!.address, resolved[0]!.family);
   };
   const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
+  // Node's default is 250 ms, in which a busy process may not see that it is connected.
+  const autoSelectFamilyAttemptTimeout = Math.ceil(timeout / MOST_ADDRESSES);
   let isSecure = false;
   const { Agent, request } = url.protocol === 'http:' ? http : https;
   const outgoing = request(url, {
     // Not the global agent, which can have been told to use a proxy.
-    agent: new Agent({ keepAlive: false }),
+    agent: new Agent({ keepAlive: false, autoSelectFamilyAttemptTimeout }),
     signal,
     lookup,
     ...(ca === undefined ? {} : { ca }),

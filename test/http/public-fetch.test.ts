@@ -237,6 +237,22 @@ test.serial('a gigabyte costs neither memory nor time', async (t) => {
   t.true(process.memoryUsage.rss() - before < 64 * 1024 * 1024);
 });
 
+test.serial('a process that is busy while it connects does not give the address up', async (t) => {
+  await using server = await servePublic(json('fetched'));
+  const fetch = createPublicFetch({
+    ...loopbackNetwork(),
+    isPublic: () => true,
+    async resolve() {
+      await new Promise(setImmediate);
+      // After the connection was begun, and before the event loop can see that it is made.
+      process.nextTick(() => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 600));
+      // Nothing listens at the second one.
+      return ['127.0.0.1', '127.0.0.2'];
+    },
+  });
+  t.is((await fetch(`${server.origin}/`, KILOBYTES_5)).value, 'fetched');
+});
+
 const fetch100: PublicFetch = async (url) => fetchOnLoopback(url, { maxBytes: 100 });
 
 test('refuses a document that announces or has one byte more than is allowed', async (t) => {
