@@ -3,6 +3,12 @@ import type { Platform, RegisteredApp, TokenAnswer } from './platform.ts';
 type Endpoint = Pick<Platform, 'token'>;
 type More = Readonly<Record<string, unknown>>;
 
+/** The answer to a code or refresh token that is refused, whatever the reason is. */
+export const REFUSED_GRANT = {
+  error: 'invalid_grant',
+  error_description: 'grant request is invalid',
+} as const;
+
 /** The credentials of a client at the token endpoint. */
 export function asClient({
   client,

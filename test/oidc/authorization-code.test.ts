@@ -6,7 +6,7 @@ import { passTime } from '../harness/clock.ts';
 import { authorize, startPlatform } from '../harness/platform.ts';
 import type { RegisteredApp, TokenAnswer } from '../harness/platform.ts';
 import { pausable } from '../harness/storage.ts';
-import { exchangeCode, exchangeRefreshToken } from '../harness/tokens.ts';
+import { exchangeCode, exchangeRefreshToken, REFUSED_GRANT } from '../harness/tokens.ts';
 
 const { storage, gather, pause } = pausable(memoryStorage());
 const platform = await startPlatform({ storage, limits: { attempts: false } });
@@ -32,7 +32,7 @@ async function refresh(token: string, by: RegisteredApp = app): Promise<TokenAns
 
 const REFUSED = {
   status: 400,
-  body: { error: 'invalid_grant', error_description: 'grant request is invalid' },
+  body: REFUSED_GRANT,
 };
 
 test.serial('a code works for a minute', async (t) => {

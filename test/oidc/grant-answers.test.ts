@@ -5,7 +5,7 @@ import test from 'ava';
 import { authorize, BOTH_SCOPES, startPlatform } from '../harness/platform.ts';
 import type { RegisteredApp, TokenAnswer } from '../harness/platform.ts';
 import { pkce } from '../harness/pkce.ts';
-import { exchangeCode, exchangeRefreshToken, requestClientToken } from '../harness/tokens.ts';
+import { exchangeCode, exchangeRefreshToken, requestClientToken, REFUSED_GRANT } from '../harness/tokens.ts';
 
 const OTHER_API = 'https://reports.example/api';
 const WRONG_URI = { redirect_uri: 'https://reports.example/other' };
@@ -98,7 +98,7 @@ for (const [title, [send, reason]] of Object.entries(INVALID_GRANT)) {
   test.serial(`invalid_grant: ${title}`, async (t) => {
     const { body, status } = await send();
     t.is(status, 400);
-    t.like(body, { error: 'invalid_grant', error_description: 'grant request is invalid' });
+    t.like(body, REFUSED_GRANT);
     const [record] = await platform.auth.audit.list({ limit: 1 });
     t.like(record, { type: 'token_refused', error: 'invalid_grant', reason });
     // Not whose code or refresh token it is.

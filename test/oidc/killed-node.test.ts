@@ -11,13 +11,11 @@ import { authorize, runCodeFlow, startPlatform } from '../harness/platform.ts';
 import type { Platform, RegisteredApp, TokenAnswer } from '../harness/platform.ts';
 import { postJson } from '../harness/requests.ts';
 import { around } from '../harness/storage.ts';
-import { asClient, exchangeRefreshToken } from '../harness/tokens.ts';
+import { asClient, exchangeRefreshToken, REFUSED_GRANT } from '../harness/tokens.ts';
 import { startProcess, stopAt } from './nodes.ts';
 
 // In seconds. Long enough for a retry on a slow machine.
 const TOKENS = { refreshGrace: 60 };
-
-const REFUSED = { error: 'invalid_grant', error_description: 'grant request is invalid' };
 
 type Tokens = TokenAnswer['body'];
 
@@ -132,7 +130,7 @@ afterEachKill(
     t.is(unused, isUsed ? 1 : 0, where);
     let tokens = answer;
     if (isUsed && !answer) {
-      t.deepEqual((await next.token(fields)).body, REFUSED, where);
+      t.deepEqual((await next.token(fields)).body, REFUSED_GRANT, where);
       // The response was lost. A code works once (RFC 6749 section 4.1.2), so that the client needs a new one.
       tokens = await ask(next.origin, (await exchangeOf(platform, app)).fields);
     }

@@ -4,7 +4,7 @@ import { Browser } from '../harness/browser.ts';
 import { authorize, authorizeUrl, startPlatform } from '../harness/platform.ts';
 import type { RegisteredApp, TokenAnswer } from '../harness/platform.ts';
 import { pkce } from '../harness/pkce.ts';
-import { altered, exchangeCode } from '../harness/tokens.ts';
+import { altered, exchangeCode, REFUSED_GRANT } from '../harness/tokens.ts';
 
 const platform = await startPlatform();
 const confidential = await platform.registerApp({ firstParty: true });
@@ -21,8 +21,6 @@ async function codeFor(app: RegisteredApp, parameters: Record<string, string> = 
 async function redeem(code: string, by: RegisteredApp, more = {}): Promise<TokenAnswer> {
   return exchangeCode(platform, by, code, more);
 }
-
-const REFUSED = { error: 'invalid_grant', error_description: 'grant request is invalid' };
 
 async function errorOf(
   app: RegisteredApp,
@@ -73,7 +71,7 @@ test('after a challenge the matching verifier is required', async (t) => {
     for (const wrong of [undefined, '', ...others]) {
       const { status, body } = await redeem(code, app, { code_verifier: wrong });
       t.is(status, 400, wrong);
-      t.deepEqual(body, REFUSED, wrong);
+      t.deepEqual(body, REFUSED_GRANT, wrong);
     }
     t.is((await redeem(code, app, { code_verifier: verifier })).status, 200);
   }
@@ -105,7 +103,7 @@ test('a verifier for a code without a challenge is refused', async (t) => {
   const code = await codeFor(confidential);
   const { status, body } = await redeem(code, confidential, { code_verifier: pkce().verifier });
   t.is(status, 400);
-  t.deepEqual(body, REFUSED);
+  t.deepEqual(body, REFUSED_GRANT);
   t.is((await redeem(code, confidential)).status, 200);
 });
 

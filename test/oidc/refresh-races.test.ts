@@ -5,7 +5,7 @@ import { passTime } from '../harness/clock.ts';
 import { runCodeFlow, startPlatform } from '../harness/platform.ts';
 import type { Platform, TokenAnswer } from '../harness/platform.ts';
 import { pausable, slow } from '../harness/storage.ts';
-import { asClient, exchangeRefreshToken } from '../harness/tokens.ts';
+import { asClient, exchangeRefreshToken, REFUSED_GRANT } from '../harness/tokens.ts';
 
 const inner = memoryStorage();
 /** What was stored for each redemption of a refresh token. */
@@ -26,8 +26,6 @@ const app = await first.registerApp({ firstParty: true });
 test.after.always(() =>
   Promise.all([first, second, strict, strictToo].map((node) => node[Symbol.asyncDispose]())),
 );
-
-const REFUSED = { error: 'invalid_grant', error_description: 'grant request is invalid' };
 
 async function refresh(token: string, at: Platform = first): Promise<TokenAnswer> {
   return exchangeRefreshToken(at, app, token);
@@ -81,7 +79,7 @@ test.serial(
       const [winner, ...more] = answers.filter(({ status }) => status === 200);
       t.is(more.length, 0);
       for (const { status, body } of answers.filter((answer) => answer !== winner))
-        t.deepEqual([status, body as object], [400, REFUSED]);
+        t.deepEqual([status, body as object], [400, REFUSED_GRANT]);
       t.true(await worksAt(winner!.body.access_token, strict));
       t.is((await refresh(winner!.body.refresh_token, strict)).status, 200);
     }
@@ -94,9 +92,9 @@ test.serial('without grace a later second use revokes the family, on another nod
     const { body } = await refresh(token, strict);
     t.true(await worksAt(body.access_token, node));
     const again = await refresh(token, node);
-    t.deepEqual([again.status, again.body as object], [400, REFUSED]);
+    t.deepEqual([again.status, again.body as object], [400, REFUSED_GRANT]);
     t.false(await worksAt(body.access_token, node));
-    t.deepEqual((await refresh(body.refresh_token, strict)).body, REFUSED);
+    t.deepEqual((await refresh(body.refresh_token, strict)).body, REFUSED_GRANT);
     passTime(6);
     t.false(await worksAt(body.access_token, strict));
   }

@@ -4,7 +4,7 @@ import test from 'ava';
 import { passTime, stopClock } from '../harness/clock.ts';
 import { BOTH_SCOPES, runCodeFlow, startPlatform } from '../harness/platform.ts';
 import type { RegisteredApp, TokenAnswer } from '../harness/platform.ts';
-import { exchangeRefreshToken } from '../harness/tokens.ts';
+import { exchangeRefreshToken, REFUSED_GRANT } from '../harness/tokens.ts';
 
 const platform = await startPlatform({
   scopes: BOTH_SCOPES,
@@ -24,7 +24,6 @@ async function granted(scope = '', to = app): Promise<TokenAnswer['body']> {
   return (await runCodeFlow(platform, to, { parameters: { scope } })).body;
 }
 
-const REFUSED = { error: 'invalid_grant', error_description: 'grant request is invalid' };
 const BOTH = 'schools:read schools:write';
 const DAY = 86_400;
 
@@ -49,9 +48,9 @@ test.serial(
       t.true(await worksAt(retried.body.access_token));
       passTime(1);
       const replayed = await refresh(oldest.refresh_token);
-      t.deepEqual([replayed.status, replayed.body as object], [400, REFUSED]);
+      t.deepEqual([replayed.status, replayed.body as object], [400, REFUSED_GRANT]);
       for (const { body } of [...answers, retried]) {
-        t.deepEqual((await refresh(body.refresh_token)).body, REFUSED);
+        t.deepEqual((await refresh(body.refresh_token)).body, REFUSED_GRANT);
         t.is((await platform.api('/identity', body.access_token)).body['code'], 'token_revoked');
       }
       t.false(await worksAt(oldest.access_token));
@@ -99,7 +98,7 @@ test.serial(
     const { body: third, status } = await refresh(second.refresh_token);
     t.is(status, 200);
     passTime(366 * DAY);
-    t.deepEqual((await refresh(third.refresh_token)).body, REFUSED);
+    t.deepEqual((await refresh(third.refresh_token)).body, REFUSED_GRANT);
     t.false(await worksAt(third.access_token));
   },
 );

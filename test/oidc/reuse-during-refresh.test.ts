@@ -6,9 +6,7 @@ import { Browser } from '../harness/browser.ts';
 import { runCodeFlow, startPlatform } from '../harness/platform.ts';
 import type { Platform, RegisteredApp, TokenAnswer } from '../harness/platform.ts';
 import { around, pausable } from '../harness/storage.ts';
-import { exchangeRefreshToken } from '../harness/tokens.ts';
-
-const REFUSED = { error: 'invalid_grant', error_description: 'grant request is invalid' };
+import { exchangeRefreshToken, REFUSED_GRANT } from '../harness/tokens.ts';
 
 /** A storage by whose clock every credential was spent a day earlier than it was. */
 function afterGrace(storage: Storage): Storage {
@@ -49,12 +47,12 @@ onEachDatabase(
         );
         if (index % 2) answers.reverse();
         const [refreshed, replayed] = answers as [TokenAnswer, TokenAnswer];
-        t.deepEqual(replayed.body, REFUSED);
-        t.deepEqual((await exchangeRefreshToken(platform, app, current)).body, REFUSED);
+        t.deepEqual(replayed.body, REFUSED_GRANT);
+        t.deepEqual((await exchangeRefreshToken(platform, app, current)).body, REFUSED_GRANT);
         if (refreshed.status !== 200) return;
         const { access_token: access, refresh_token: successor } = refreshed.body;
         t.is((await platform.api('/identity', access)).body['code'], 'token_revoked');
-        t.deepEqual((await exchangeRefreshToken(platform, app, successor)).body, REFUSED);
+        t.deepEqual((await exchangeRefreshToken(platform, app, successor)).body, REFUSED_GRANT);
       }),
     );
   },
@@ -71,9 +69,9 @@ onEachDatabase(
     const { reached, resume } = pause('grants.redeem');
     const refreshing = exchangeRefreshToken(platform, app, current);
     await reached;
-    t.deepEqual((await exchangeRefreshToken(platform, app, used)).body, REFUSED);
+    t.deepEqual((await exchangeRefreshToken(platform, app, used)).body, REFUSED_GRANT);
     resume();
-    t.deepEqual((await refreshing).body, REFUSED);
-    t.deepEqual((await exchangeRefreshToken(platform, app, current)).body, REFUSED);
+    t.deepEqual((await refreshing).body, REFUSED_GRANT);
+    t.deepEqual((await exchangeRefreshToken(platform, app, current)).body, REFUSED_GRANT);
   },
 );

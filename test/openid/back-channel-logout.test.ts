@@ -16,7 +16,7 @@ import { ON_LOOPBACK } from '../harness/public-server.ts';
 import { postForm, send } from '../harness/requests.ts';
 import { pausable } from '../harness/storage.ts';
 import { until } from '../harness/until.ts';
-import { asClient, exchangeCode, exchangeRefreshToken } from '../harness/tokens.ts';
+import { asClient, exchangeCode, exchangeRefreshToken, REFUSED_GRANT } from '../harness/tokens.ts';
 import { startProcess } from '../oidc/nodes.ts';
 import { OPENID } from './options.ts';
 import { confirm, startPublicApps } from './told-apps.ts';
@@ -232,7 +232,7 @@ test('a code that comes after the logout signs nobody in, and one for an API alo
   };
   const { body, status } = await redeem('openid', async () => signOut(platform, browser));
   t.is(status, 400);
-  t.like(body, { error: 'invalid_grant', error_description: 'grant request is invalid' });
+  t.like(body, REFUSED_GRANT);
   await until(() => apps.received.length === 1);
   t.is((await redeem('schools:read', async () => signOut(platform, browser))).status, 200);
   // A login of the same user in the same browser is no logout.

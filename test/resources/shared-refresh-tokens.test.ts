@@ -8,10 +8,9 @@ import { passTime, stopClock } from '../harness/clock.ts';
 import { authorize } from '../harness/platform.ts';
 import type { Platform, RegisteredApp } from '../harness/platform.ts';
 import { pkce } from '../harness/pkce.ts';
-import { exchangeCode, exchangeRefreshToken as refresh } from '../harness/tokens.ts';
+import { exchangeCode, exchangeRefreshToken as refresh, REFUSED_GRANT } from '../harness/tokens.ts';
 import { APIS, ARCHIVE, DOCUMENTS, startApis, startNodes, statusOf } from './apis.ts';
 
-const REFUSED = { error: 'invalid_grant', error_description: 'grant request is invalid' };
 const FOR_DOCUMENTS = { resource: DOCUMENTS, scope: 'read' };
 const MINUTE = 60;
 
@@ -97,16 +96,16 @@ test.serial(
       (await refresh(there, by, token, given)).body;
 
     const [spent, current] = await rotate(here, agent, { ...FOR_DOCUMENTS, times: 1 });
-    t.deepEqual(await ask(spent, other), REFUSED);
+    t.deepEqual(await ask(spent, other), REFUSED_GRANT);
     t.like(await ask(spent, agent, { resource: ARCHIVE }), { error: 'invalid_target' });
     t.like(await ask(spent, agent, { scope: 'write' }), { error: 'invalid_scope' });
     t.like(await ask(spent), { refresh_token: current });
     await here.auth.revoke({ token: current! });
-    t.deepEqual(await ask(spent), REFUSED);
+    t.deepEqual(await ask(spent), REFUSED_GRANT);
 
     const [ofUser] = await rotate(here, agent, { ...FOR_DOCUMENTS, times: 2 });
     await here.auth.revoke({ user: '1' });
-    t.deepEqual(await ask(ofUser), REFUSED);
+    t.deepEqual(await ask(ofUser), REFUSED_GRANT);
 
     const [ofClient] = await rotate(here, agent, { ...FOR_DOCUMENTS, times: 2 });
     await here.auth.clients.disable(agent.client.id);
@@ -114,8 +113,8 @@ test.serial(
 
     const ofRemoved = await rotate(here, other, { ...FOR_DOCUMENTS, times: 2 });
     const [ann] = here.users.all.splice(0, 1);
-    t.deepEqual(await ask(ofRemoved[0], other), REFUSED);
-    t.deepEqual(await ask(ofRemoved[2], other), REFUSED);
+    t.deepEqual(await ask(ofRemoved[0], other), REFUSED_GRANT);
+    t.deepEqual(await ask(ofRemoved[2], other), REFUSED_GRANT);
     here.users.all.unshift(ann!);
   },
 );
@@ -124,7 +123,7 @@ test.serial(
 test('more than 32 generations are not followed, and nothing is revoked', async (t) => {
   const agent = await registerAgent(here);
   const tokens = await rotate(here, agent, { ...FOR_DOCUMENTS, times: 33 });
-  t.deepEqual((await refresh(here, agent, tokens[0])).body, REFUSED);
+  t.deepEqual((await refresh(here, agent, tokens[0])).body, REFUSED_GRANT);
   t.is((await refresh(here, agent, tokens[1])).body.refresh_token, tokens.at(-1)!);
   t.deepEqual(await reuseOf(here, agent), [32]);
 });
@@ -142,7 +141,8 @@ test.serial('a chain that was pruned is refused within the grace, and nothing is
   t.is((await refresh(platform, agent, first)).body.refresh_token, fourth);
   passTime(MINUTE + 1);
   t.is(await platform.auth.prune(), 2, 'the code, and the third');
-  for (const spent of [first, second]) t.deepEqual((await refresh(platform, agent, spent)).body, REFUSED);
+  for (const spent of [first, second])
+    t.deepEqual((await refresh(platform, agent, spent)).body, REFUSED_GRANT);
   t.is((await refresh(platform, agent, fourth)).status, 200);
 });
 
@@ -164,8 +164,8 @@ async function lasts(
   t.is(current, third);
   passTime(1);
   t.is((await refresh(platform, app, second)).body.refresh_token, third, 'counted from its own rotation');
-  t.deepEqual((await refresh(platform, app, first)).body, REFUSED);
-  t.deepEqual((await refresh(platform, app, third)).body, REFUSED, 'the family is revoked');
+  t.deepEqual((await refresh(platform, app, first)).body, REFUSED_GRANT);
+  t.deepEqual((await refresh(platform, app, third)).body, REFUSED_GRANT, 'the family is revoked');
   const prefix = PREFIXES[parameters.resource ?? ''] ?? '/api/v1';
   t.deepEqual(await statusOf(platform, `${prefix}/identity`, access), [401, 'token_revoked']);
 }
@@ -195,7 +195,7 @@ test('without a grace the first reuse revokes, at APIs too unless they have thei
   await using platform = await startApis({ resources, tokens: { refreshGrace: 0 } });
   const agent = await registerAgent(platform);
   for (const token of await rotate(platform, agent, { ...FOR_DOCUMENTS, times: 1 }))
-    t.deepEqual((await refresh(platform, agent, token)).body, REFUSED);
+    t.deepEqual((await refresh(platform, agent, token)).body, REFUSED_GRANT);
   const shared = await rotate(platform, agent, { resource: ARCHIVE, scope: 'read', times: 2 });
   t.is((await refresh(platform, agent, shared[0]!)).body.refresh_token, shared[2]!);
 });
