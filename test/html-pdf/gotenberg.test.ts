@@ -130,7 +130,7 @@ test('what is no complete PDF is an error', async (t) => {
 
 test('a slow service, and an aborted call', async (t) => {
   await using service = await faultServer(() => {});
-  const converter = client(service.origin, { retries: 0, timeout: '100 ms' });
+  const converter = client(service.origin, { retries: 0, timeout: '1 second' });
   t.like(await errorOf(converter.convert('')), { code: 'ERR_PDF_TIMEOUT', status: 504 });
   t.regex((await errorOf(converter.convert('', { timeout: '50 ms' }))).message, /^For 50 ms/);
   await t.throwsAsync(converter.convert('', { signal: AbortSignal.abort(new Error('left')) }), {

@@ -6,7 +6,7 @@ export const PDF: Uint8Array<ArrayBuffer> = new TextEncoder().encode('%PDF-1.7 n
 
 /** A client with short delays: with its defaults a test would wait for seconds. */
 export function clientOf({ origin }: { origin: string }, options: PdfClientOptions = {}): PdfClient {
-  return new PdfClient({ baseUrl: origin, retryDelay: '1 ms', timeout: '5000 ms', ...options });
+  return new PdfClient({ baseUrl: origin, retryDelay: '1 ms', timeout: '30 seconds', ...options });
 }
 
 /** The error that a call rejects with. */

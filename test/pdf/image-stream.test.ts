@@ -61,7 +61,7 @@ test('an image that stops arriving ends the stream with an error', async (t) => 
     request.resume();
     response.writeHead(200, { 'content-type': 'image/png' }).write(PNG.subarray(0, 10));
   });
-  const { stream } = await clientOf(service, { timeout: '60 ms' }).renderStream(PDF);
+  const { stream } = await clientOf(service, { timeout: '2 seconds' }).renderStream(PDF);
   t.is((await errorOf(buffer(stream))).code, 'ERR_PDF_TIMEOUT');
 });
 
