@@ -129,11 +129,11 @@ test('if the commit fails, all changes of the group reject, and the next one wor
 });
 
 test('while another connection holds the write lock, a group waits together, for at most the timeout', async (t) => {
-  const { storage, sent, other } = await openFile(t, { timeout: 300 });
+  const { storage, sent, other } = await openFile(t, { timeout: 1000 });
   await other.raw('begin immediate');
   const triesWhenOver = await Promise.all(
     ['a', 'b', 'c'].map(async (id) => {
-      await t.throwsAsync(write(storage, id), { message: /stayed locked .* for 300 ms/ });
+      await t.throwsAsync(write(storage, id), { message: /stayed locked .* for 1000 ms/ });
       return sent.length;
     }),
   );

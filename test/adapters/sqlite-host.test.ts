@@ -102,7 +102,7 @@ test('concurrent calls of host and storage on one connection do not disturb each
 test("calls reject while a transaction begun by raw SQL is open on the host's connection, which keeps its busy_timeout", async (t) => {
   const host = await openHost(t);
   await host.raw('pragma busy_timeout = 1234');
-  const storage = knexStorage(host, { timeout: '50 ms' });
+  const storage = knexStorage(host, { timeout: '500 ms' });
   await storage.migrate();
   await host.raw('begin');
   await t.throwsAsync(storage.clients.find('unknown'), { code: 'ERR_STORAGE' });

@@ -83,7 +83,7 @@ onEachDatabase(
 onEachDatabase(
   'a transaction that waits too long in the queue rejects, and the next ones run',
   async (t, database, address) => {
-    const { storage } = await openSchools(t, database, address, { timeout: 100 });
+    const { storage } = await openSchools(t, database, address, { timeout: 1000 });
     const [begun, end] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
     const first = transact(storage, async () => {
       begun.resolve();
