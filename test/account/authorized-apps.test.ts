@@ -230,9 +230,9 @@ test('an authorization that has read the consent asks again when the app is disc
 });
 
 test('ten concurrent calls disconnect once, with one audit event; one that fails half-way can be repeated', async (t) => {
-  const { broken, storage } = breakable(memoryStorage(), new Error('the database is unreachable'));
+  const { broken, storage: breaking } = breakable(memoryStorage(), new Error('the database is unreachable'));
   broken.add('consents.delete');
-  const own = await openDeveloperPlatform(t, { storage });
+  const own = await openDeveloperPlatform(t, { storage: breaking });
   const app = await own.registerFor('dora', REPORTS);
   const { body } = await runCodeFlow(own, app, { browser: await own.signInAs('ann') });
   const anns = appsOfAnn(own);

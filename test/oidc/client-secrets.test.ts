@@ -140,9 +140,9 @@ test.serial('the list has the time of the last use, and not the value', async (t
 });
 
 test.serial('when the last use cannot be recorded, a token is issued and the error is logged', async (t) => {
-  const { broken, storage } = breakable(memoryStorage(), new Error('unreachable'));
+  const { broken, storage: own } = breakable(memoryStorage(), new Error('unreachable'));
   broken.add('clients.touchSecret');
-  await using platform = await startPlatform({ storage });
+  await using platform = await startPlatform({ storage: own });
   const { client, secret } = await platform.registerService();
   const asked = { grant_type: 'client_credentials', client_id: client.id, client_secret: secret };
   t.is((await platform.token(asked)).status, 200);
