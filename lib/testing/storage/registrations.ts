@@ -1,32 +1,8 @@
 import { DAY } from '../../contracts/duration.ts';
-import type {
-  Client,
-  RegistrationPlaces,
-  RegistrationStore,
-  StoredRegistration,
-} from '../../contracts/index.ts';
-import { aClient, aCode, aConsent, aGrant, aSecret, NOW } from './rows.ts';
+import type { RegistrationPlaces, RegistrationStore } from '../../contracts/index.ts';
+import { aClient, aCode, aConsent, aGrant, aRegistered, aSecret, NOW } from './rows.ts';
 import { testsOf } from '../test-runner.ts';
 import type { StorageTest } from '../test-runner.ts';
-
-function aRegistered(
-  id: string,
-  fields: Partial<StoredRegistration> = {},
-): { client: Client; secrets: []; registration: StoredRegistration } {
-  return {
-    client: aClient({ id, registration: 'dynamic' }),
-    secrets: [],
-    registration: {
-      clientId: id,
-      tokenHash: `hash of ${id}`,
-      authMethod: 'none',
-      removableAt: NOW + DAY,
-      unusedAfter: 90 * DAY,
-      network: 'n',
-      ...fields,
-    },
-  };
-}
 
 function places(limit: number): RegistrationPlaces {
   return { limit, perUser: 2, unusedSince: NOW - 30 * DAY, now: NOW };

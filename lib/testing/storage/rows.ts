@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 
 import { now } from '../../contracts/clock.ts';
+import { DAY } from '../../contracts/duration.ts';
 import type {
   AuditEvent,
   AuditOrigin,
@@ -16,6 +17,7 @@ import type {
   NewPersonalTokenRow,
   RevokedToken,
   StoredKey,
+  StoredRegistration,
   StoredRequest,
   StoredSession,
 } from '../../contracts/index.ts';
@@ -44,6 +46,25 @@ export function aClient(fields: Partial<Client> = {}): Client {
     ...fields,
   };
   return completeClient(given, 'authorization_code');
+}
+
+export function aRegistered(
+  id: string,
+  fields: Partial<StoredRegistration> = {},
+): { client: Client; secrets: []; registration: StoredRegistration } {
+  return {
+    client: aClient({ id, registration: 'dynamic' }),
+    secrets: [],
+    registration: {
+      clientId: id,
+      tokenHash: `hash of ${id}`,
+      authMethod: 'none',
+      removableAt: NOW + DAY,
+      unusedAfter: 90 * DAY,
+      network: 'n',
+      ...fields,
+    },
+  };
 }
 
 export const aSecret: RowOf<ClientSecret> = rowOf<ClientSecret>({
