@@ -28,6 +28,7 @@ const isolation = 'transaction isolation level';
 /** What a host sends on each of its connections. */
 const SETTINGS = [
   [postgresql, `set session characteristics as ${isolation} read committed`],
+  [postgresql, `set session characteristics as ${isolation} repeatable read`],
   [postgresql, `set session characteristics as ${isolation} serializable`],
   [mariadb, `set session ${isolation} repeatable read`],
   [mariadb, `set session ${isolation} read committed`],

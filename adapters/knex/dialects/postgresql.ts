@@ -43,6 +43,9 @@ export function postgresqlDialect(
       integer: 'bigint',
       flag: 'smallint',
     },
+    // A host may have another level as the default. At REPEATABLE READ a statement that has waited for a lock, after which the row is as
+    // it was, would go on with what was visible before the wait, and miss what the holder of the lock has inserted.
+    begin: isCockroach ? statements.begin : 'begin isolation level read committed',
     clock: 'floor(extract(epoch from clock_timestamp()) * 1000)',
     canChangeInQueries: !isCockroach,
     returnsUpdatedRows: false,
