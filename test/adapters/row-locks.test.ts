@@ -280,3 +280,61 @@ onServers(
     ]);
   },
 );
+
+async function addConsents({ consents }: Storage): Promise<void> {
+  const users = Array.from({ length: 450 }, (_, index) => `user ${index}`);
+  await Promise.all(users.map(async (userId) => consents.add(aConsent({ userId }))));
+}
+
+/** Deletes the first consents in the order in which they are found, more than a batch of them. */
+async function deleteMany(other: Knex): Promise<void> {
+  const found: string[] = await other('gatehouse_consents').limit(400).pluck('user_id');
+  await other('gatehouse_consents').whereIn('user_id', found).delete();
+}
+
+onServers(
+  'all consents are deleted also while another program is deleting many of them',
+  async (t, { first, other }) => {
+    await addConsents(first);
+    const transaction = await openTransaction(t, other);
+    await deleteMany(transaction);
+    const deleting = first.consents.deleteAll();
+    await untilEndedOrBlocked(other, deleting);
+    await transaction.commit();
+    t.is(await deleting, 50);
+    t.deepEqual(await other('gatehouse_consents'), []);
+  },
+);
+
+onServers(
+  'all consents are deleted also when another program has just deleted many of them',
+  async (t, { first, other, pause }) => {
+    await addConsents(first);
+    const { reached, resume } = pause(/delete from gatehouse_consents/);
+    const deleting = first.consents.deleteAll();
+    await reached;
+    await deleteMany(other);
+    resume();
+    t.is(await deleting, 50);
+    t.deepEqual(await other('gatehouse_consents'), []);
+  },
+);
+
+onServers(
+  'a client whose last grant is pruned beside its removal is removed',
+  async (t, { first, second, other, pause }) => {
+    await register(first, 'a');
+    const past = NOW - 2 * HOUR;
+    await first.grants.insert(
+      aGrant({ clientId: 'a', createdAt: past, expiresAt: past }),
+      aCode({ expiresAt: past }),
+    );
+    const { reached, resume } = pause(/select id from gatehouse_grants/);
+    const removing = first.registrations.deleteUnused(NOW, 10);
+    await reached;
+    t.is(await second.prune(NOW, 10), 2);
+    resume();
+    t.deepEqual((await removing).deleted, [{ id: 'a', name: aClient().name }]);
+    t.deepEqual(await other('gatehouse_registrations').where({ client_id: 'a' }), []);
+  },
+);

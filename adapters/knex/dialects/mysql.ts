@@ -80,14 +80,23 @@ async function readCache(statements: Statements): Promise<StorageCache | undefin
   return { size: Number(row.size), needed: Number(row.needed) };
 }
 
-/** In two steps, because Vitess refuses a `delete` with a `limit` on a sharded table. */
+/**
+ * In two steps, because Vitess refuses a `delete` with a `limit` on a sharded table. Others may have removed all that was found, and
+ * 0 means that nothing is left: so it looks again, with a lock, which waits for a removal and finds current rows in any transaction.
+ */
 async function deleteSome(statements: Statements, rows: RemovableRows, limit: number): Promise<number> {
   const { condition, key, table, values } = rows;
-  const found = await statements.all<Record<string, Value>>(selectKeys(rows), [...values, limit]);
-  if (found.length === 0) return 0;
-  const those = oneOf(key, found);
-  const sql = `delete from ${table} where ${those.condition} and ${condition}`;
-  return statements.run(sql, [...those.values, ...values]);
+  for (;;) {
+    const found = await statements.all<Record<string, Value>>(`${selectKeys(rows)} for update`, [
+      ...values,
+      limit,
+    ]);
+    if (found.length === 0) return 0;
+    const those = oneOf(key, found);
+    const sql = `delete from ${table} where ${those.condition} and ${condition}`;
+    const removed = await statements.run(sql, [...those.values, ...values]);
+    if (removed > 0) return removed;
+  }
 }
 
 /** Inside a transaction. By the index, because of a small table the server may read and lock all rows. */
