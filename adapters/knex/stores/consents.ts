@@ -62,14 +62,14 @@ export function createAddConsent(
     greatest: ['updated_at'],
   });
   const insert = `${INSERT} ${conflict}`;
-  const findConsentedScopes = `${FIND_CONSENT} and ${USER_IS_NOT_ENDED}${dialect.forUpdate}`;
 
   return async function addConsent(statements, consent, sequence = NEVER_ENDED) {
     const { userId, clientId } = consent;
-    // An insert and an update both lock the row: until the commit, no other transaction changes or removes it.
+    // An insert and an update both lock the row: until the commit, no other transaction changes or removes it, so that reading it
+    // needs no lock. It is the transaction's first read without one, so InnoDB has no snapshot from before.
     await statements.run(insert, toInsertedValues(consent, sequence));
     const values = [userId, clientId, userId, sequence];
-    const stored = await statements.get<Scopes>(findConsentedScopes, values);
+    const stored = await statements.get<Scopes>(FIND_CONSENT, values);
     if (!stored) return;
     const before = { scopes: SCOPES.toMember(stored.scopes), hosts: HOSTS.toMember(stored.hosts) };
     const after = mergeConsents(before, consent);
@@ -109,7 +109,8 @@ function toInsertedValues(consent: Consent, sequence = NEVER_ENDED): readonly Va
   return [...CONSENTS.values(mergeConsents(NO_SCOPES, consent)), consent.userId, sequence];
 }
 
-const FIND_CONSENT = 'select scopes, hosts from gatehouse_consents where user_id = ? and client_id = ?';
+const FIND_CONSENT = `
+  select scopes, hosts from gatehouse_consents where user_id = ? and client_id = ? and ${USER_IS_NOT_ENDED}`;
 
 const SET_CONSENT = 'update gatehouse_consents set scopes = ?, hosts = ? where user_id = ? and client_id = ?';
 

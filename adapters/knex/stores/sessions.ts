@@ -37,7 +37,7 @@ export function sessionStore(database: Database): SessionStore {
         return;
       }
       await database.transaction(async (statements) => {
-        const session = await statements.get<EndedRow>(`${FIND_ENDED}${forUpdate}`, [id]);
+        const session = await statements.get<EndedRow>(FIND_ENDED, [id]);
         await statements.run(DELETE, [id]);
         if (session) await signOut(statements, forUpdate, session, notice);
       });
