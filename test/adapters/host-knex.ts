@@ -77,7 +77,7 @@ export async function rowsReadBy(host: Knex, call: () => Promise<unknown>): Prom
 export function hostKnex(client: ServerKind['client'], address: string, setting: string): Knex {
   return knex({
     client,
-    connection: address,
+    connection: client === 'mysql2' ? { uri: address, typeCast: withBooleans } : address,
     postProcessResponse: () => 'not for Gatehouse',
     wrapIdentifier: (value, original) => original(value.toUpperCase()),
     pool: {
@@ -86,4 +86,9 @@ export function hostKnex(client: ServerKind['client'], address: string, setting:
       },
     },
   });
+}
+
+/** A usual `typeCast` of mysql2. */
+function withBooleans(field: { readonly type: string; string(): string }, next: () => unknown): unknown {
+  return field.type === 'TINY' ? field.string() === '1' : next();
 }

@@ -6,7 +6,10 @@ import type { Statements } from '../statements.ts';
 export interface MysqlConnection {
   /** What the server, or a proxy before it, has sent as the connection's id. */
   readonly threadId: number | null;
-  query(sql: string, callback: (error: Error | null, response: Response) => void): unknown;
+  query(
+    statement: { readonly sql: string; readonly typeCast: true },
+    callback: (error: Error | null, response: Response) => void,
+  ): unknown;
   end(): unknown;
   destroy(): void;
 }
@@ -98,7 +101,10 @@ async function requireWritable(asking: Promise<ServerIdentity>): Promise<ServerI
 
 export async function send(connection: MysqlConnection, sql: string): Promise<Response> {
   return new Promise((resolve, reject) => {
-    connection.query(sql, (error, response) => (error ? reject(error) : resolve(response)));
+    // mysql2's own values: the function `typeCast` of a host may make a flag a boolean, and no client would be disabled then.
+    connection.query({ sql, typeCast: true }, (error, response) =>
+      error ? reject(error) : resolve(response),
+    );
   });
 }
 
