@@ -210,14 +210,17 @@ export function signPassport(claims: object, header: object = { typ: 'JWT', alg:
   return `${text}.${sign('RSA-SHA256', Buffer.from(text), PRIVATE_KEY).toString('base64url')}`;
 }
 
+const PASSWORD = createHash('sha256')
+  .update(Buffer.from(APP_KEY.replace('base64:', ''), 'base64'))
+  .digest();
+
+/** Another one for each process, where Passport has one for each token: deriving the key takes most of the time. */
+const salt = randomBytes(32);
+const encryptionKey = pbkdf2Sync(PASSWORD, salt, 100_000, 32, 'sha256');
+
 /** A payload, encrypted as defuse/php-encryption does it with a password. */
 function encryptPassport(payload: object): string {
-  const salt = randomBytes(32);
-  const password = createHash('sha256')
-    .update(Buffer.from(APP_KEY.replace('base64:', ''), 'base64'))
-    .digest();
-  const key = pbkdf2Sync(password, salt, 100_000, 32, 'sha256');
-  const derive = (info: string): Buffer => Buffer.from(hkdfSync('sha256', key, salt, info, 32));
+  const derive = (info: string): Buffer => Buffer.from(hkdfSync('sha256', encryptionKey, salt, info, 32));
   const iv = randomBytes(16);
   const cipher = createCipheriv('aes-256-ctr', derive('DefusePHP|V2|KeyForEncryption'), iv);
   const encrypted = Buffer.concat([cipher.update(JSON.stringify(payload)), cipher.final()]);
