@@ -34,7 +34,9 @@ export function watchedKnex(
         const send = connection[method]!.bind(connection);
         connection[method] = (statement, ...rest) => {
           const pause = see(textOf(statement), typeof statement === 'string' ? [] : (statement.values ?? []));
-          return pause ? pause.then(() => sentBy(send, statement, rest)) : send(statement, ...rest);
+          return pause instanceof Promise
+            ? pause.then(() => sentBy(send, statement, rest))
+            : send(statement, ...rest);
         };
         if (setting === undefined) done();
         else send(setting, done);
