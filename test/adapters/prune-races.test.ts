@@ -82,3 +82,19 @@ onEachDatabase('concurrent calls of prune() delete each row once', async (t, _da
   );
   t.is(removed, 400);
 });
+
+onEachDatabase(
+  'prune() does not wait for a locked row that has not expired, in a small table',
+  async (t, { client }, address) => {
+    const storage = await openStorage(t, address, { timeout: '2 seconds' });
+    const other = openHost(t, client, address, SOLE);
+    const expired = Array.from({ length: 20 }, (_, index) => [`${index}`, NOW - HOUR] as const);
+    // InnoDB also locks the first row that has not expired, as the end of the others.
+    for (const [id, expiresAt] of [...expired, ['next', NOW + 1], ['locked', NOW + HOUR]] as const)
+      await storage.sessions.insert(aSession({ id, uid: id, expiresAt }));
+    const transaction = await openTransaction(t, other);
+    await transaction('gatehouse_sessions').where({ id: 'locked' }).update({ payload: '{}' });
+    t.is(await storage.prune(NOW, 100), expired.length);
+  },
+  [postgresql, mariadb],
+);

@@ -81,20 +81,16 @@ async function readCache(statements: Statements): Promise<StorageCache | undefin
 }
 
 /**
- * In two steps, because Vitess refuses a `delete` with a `limit` on a sharded table. Others may have removed all that was found, and
- * 0 means that nothing is left: so it looks again, with a lock, which waits for a removal and finds current rows in any transaction.
+ * In two steps, because a replica that repeats statements might remove other rows by a condition with a limit. Others may have removed
+ * all that was found, and 0 means that nothing is left: so it looks again, with a lock, which waits for a removal and finds current
+ * rows in any transaction.
  */
 async function deleteSome(statements: Statements, rows: RemovableRows, limit: number): Promise<number> {
-  const { condition, key, table, values } = rows;
+  const isStill = { sql: `and ${rows.condition}`, values: rows.values };
   for (;;) {
-    const found = await statements.all<Record<string, Value>>(`${selectKeys(rows)} for update`, [
-      ...values,
-      limit,
-    ]);
+    const found = await statements.all<KeyRow>(`${selectKeys(rows)} for update`, [...rows.values, limit]);
     if (found.length === 0) return 0;
-    const those = oneOf(key, found);
-    const sql = `delete from ${table} where ${those.condition} and ${condition}`;
-    const removed = await statements.run(sql, [...those.values, ...values]);
+    const removed = await deleteFound(statements, rows, found, isStill);
     if (removed > 0) return removed;
   }
 }
@@ -106,27 +102,33 @@ async function deleteExpired(
   limit: number,
 ): Promise<readonly number[]> {
   const { table, key, column, from, before } = rows;
-  const found = await statements.all<Record<string, Value>>(
+  const found = await statements.all<KeyRow>(
     `${selectExpired([...key, column], { table: `${table} force index (${table}_${column})`, column })} for update skip locked`,
     [from, before, limit],
   );
-  if (found.length > 0) {
-    const { condition, values } = oneOf(key, found);
-    await statements.run(`delete from ${table} where ${condition}`, values);
-  }
+  if (found.length > 0) await deleteFound(statements, rows, found);
   return found.map((row) => Number(row[column]));
 }
 
-/** The condition that a row is one of those found, by its primary key. */
-function oneOf(
-  key: readonly string[],
-  found: readonly Record<string, Value>[],
-): { readonly condition: string; readonly values: readonly Value[] } {
+/** The primary key of a row. */
+type KeyRow = Readonly<Record<string, Value>>;
+
+/**
+ * Deletes rows that were found, if they still meet a condition. Ordered by the key and with a limit, because for the keys alone the
+ * server may read and lock a table of a thousand rows, and wait for each that is locked.
+ */
+async function deleteFound(
+  statements: Statements,
+  { table, key }: Pick<RemovableRows, 'table' | 'key'>,
+  found: readonly KeyRow[],
+  { sql, values }: Condition = { sql: '', values: [] },
+): Promise<number> {
   const isRow = `(${key.map((column) => `${column} = ?`).join(' and ')})`;
-  return {
-    condition: `(${found.map(() => isRow).join(' or ')})`,
-    values: found.flatMap((row) => key.map((column) => row[column]!)),
-  };
+  return statements.run(
+    `delete from ${table} where (${found.map(() => isRow).join(' or ')}) ${sql}
+     order by ${key.join(', ')} limit ?`,
+    [...found.flatMap((row) => key.map((column) => row[column]!)), ...values, found.length],
+  );
 }
 
 /**
