@@ -180,8 +180,8 @@ function placesOf(values: readonly unknown[]): string {
 const countStatements: string[] = [];
 
 function countAll(counters: number): string {
-  const wanted = Array.from({ length: counters }, () => 'select ? as id, cast(? as integer) as most');
-  const limits = Array.from({ length: counters }, () => 'when ? then cast(? as integer)').join(' ');
+  const wanted = Array.from({ length: counters }, () => 'select ? as id, cast(? as bigint) as most');
+  const limits = Array.from({ length: counters }, () => 'when ? then cast(? as bigint)').join(' ');
   return (countStatements[counters] ??= `
     with wanted as (${wanted.join(' union all ')})
     insert into gatehouse_attempts (id, attempts, expires_at)

@@ -35,6 +35,14 @@ export function attemptContract(register: StorageTest): void {
     t.is(await count(attempts, 'a', { now: END, expiresAt: END + HOUR }), undefined, 'a new window');
   });
 
+  test('attempts: the limit of a counter may be any whole number', async (t, attempts) => {
+    const limit = Number.MAX_SAFE_INTEGER;
+    t.is(await count(attempts, 'a', { limit }), undefined);
+    t.is(await count(attempts, 'a', { limit }), undefined);
+    const left = { reserved: 5, left: limit - 7, expiresAt: END };
+    t.deepEqual(await attempts.reserve({ id: 'a', limit }, { ...WINDOW, amount: 5 }), left);
+  });
+
   test('attempts: of a hundred calls of count at once, exactly as many as the limit return undefined', async (t, attempts) => {
     for (const limit of [1, 7]) {
       const ends = await atOnce(100, async () => count(attempts, `${limit}`, { limit }));
