@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { knexStorage } from 'koa-gatehouse/adapters/knex';
 import type { Storage } from 'koa-gatehouse';
 
+import { newLogoutNotice } from '../../lib/contracts/logouts.ts';
 import {
   aClient,
   aCode,
@@ -10,6 +11,7 @@ import {
   aGrant,
   aRefreshToken,
   aSecret,
+  aSession,
   NOW,
 } from '../../lib/testing/storage/rows.ts';
 import type { GaleraCluster } from './galera-cluster.ts';
@@ -52,6 +54,28 @@ export async function disconnectDuringAuthorization(
     const found = await reader.grants.find(id);
     if (!started) return found && 'a grant that was refused is there';
     return found?.revokedAt === undefined && 'a live grant without its consent';
+  });
+}
+
+/** A sign-in on one member while the login session ends on another: the client must be told, and its code be refused. */
+export async function endSessionDuringSignIn(storages: readonly Storage[], count: number): Promise<Finding> {
+  const [{ clients }] = rotated(storages, 0);
+  const client = aClient({ id: randomUUID(), backchannelLogoutUri: 'https://told.example/' });
+  await clients.insert(client, []);
+  return races({ what: 'a login session ends in which a user signs in', count }, async (race) => {
+    const [here, there, reader] = rotated(storages, race);
+    const id = randomUUID();
+    await here.sessions.insert(aSession({ id, uid: id, userId: id }));
+    const grant = aGrant({ id, userId: id, clientId: client.id, sessionUid: id });
+    const [started] = await Promise.all([
+      here.grants.insert(grant, aCode({ id, grantId: id }), { sessionId: id }),
+      there.sessions.delete(id, newLogoutNotice()),
+    ]);
+    const isTold = (await reader.logouts.listLatest(id)).length > 0;
+    if (isTold !== started)
+      return started ? 'the client is not told' : 'the client of a refused grant is told';
+    const redeemed = await reader.grants.redeem({ kind: 'code', id }, { sessionUid: id });
+    return redeemed.outcome !== 'gone' && `the code is ${redeemed.outcome}`;
   });
 }
 

@@ -12,6 +12,7 @@ import { loseMembers, redeemAtOnce, startNodes, whatIsMissingForBalancing } from
 import {
   deleteDuringNewSecret,
   disconnectDuringAuthorization,
+  endSessionDuringSignIn,
   migrateAtOnce,
   readWhatWasWritten,
   registerAtOnce,
@@ -40,6 +41,7 @@ await storages[0]!.migrate();
 await found(migrateAtOnce(cluster, 12));
 await found(readWhatWasWritten(storages, 1000));
 await found(disconnectDuringAuthorization(storages, 700));
+await found(endSessionDuringSignIn(storages, 700));
 await found(deleteDuringNewSecret(storages, 300));
 await found(registerAtOnce(storages, 100));
 await found(removeDuringConsent(storages, 300));

@@ -10,6 +10,7 @@ import { startGaleraCluster, whatIsMissing } from '../../bench/trials/galera-clu
 import {
   deleteDuringNewSecret,
   disconnectDuringAuthorization,
+  endSessionDuringSignIn,
   migrateAtOnce,
   readWhatWasWritten,
   registerAtOnce,
@@ -42,6 +43,7 @@ if (missing !== undefined) {
     await storages[0]!.migrate();
     kept(t, await readWhatWasWritten(storages, 100));
     kept(t, await disconnectDuringAuthorization(storages, 100));
+    kept(t, await endSessionDuringSignIn(storages, 100));
     kept(t, await deleteDuringNewSecret(storages, 100));
     kept(t, await registerAtOnce(storages, 20));
     kept(t, await removeDuringConsent(storages, 50));

@@ -5,7 +5,7 @@ import type { Storage } from 'koa-gatehouse';
 import { knexStorage } from 'koa-gatehouse/adapters/knex';
 import { storageContract } from 'koa-gatehouse/testing';
 
-import { aClient, aCode, aConsent, aGrant, aSecret } from '../../lib/testing/storage/rows.ts';
+import { aClient, aCode, aConsent, aGrant, aSecret, aSession } from '../../lib/testing/storage/rows.ts';
 import { mariadb, onEachDatabase, postgresql, sqlite } from './databases.ts';
 import { hostKnex, openHost, openNodes } from './host-knex.ts';
 import { PATIENT, serverContract } from './server-contract.ts';
@@ -122,24 +122,28 @@ onEachDatabase(
 );
 
 // What a Galera cluster replicates, and compares with the changes of other members at the commit, is changes and no locks.
-mariadb.register('MariaDB: what relies on a consent or a client changes its row', async (t) => {
+mariadb.register('MariaDB: what relies on a consent, a session or a client changes its row', async (t) => {
   const address = await mariadb.cleared();
   const host = openHost(t, 'mysql2', address);
-  const { clients, consents, grants, ...storage } = knexStorage(host);
+  const { clients, consents, grants, sessions, ...storage } = knexStorage(host);
   await storage.migrate();
   await consents.add(aConsent());
+  await sessions.insert(aSession());
   await clients.insert(aClient(), []);
   const rows = async (): Promise<unknown[]> => [
     await host('gatehouse_consents').first(),
+    await host('gatehouse_sessions').first(),
     await host('gatehouse_clients').first(),
   ];
+  const prerequisites = { consent: aConsent(), sessionId: aSession().id };
 
-  const [consent, client] = await rows();
-  t.true(await grants.insert(aGrant(), aCode(), { consent: aConsent() }));
+  const [consent, session, client] = await rows();
+  t.true(await grants.insert(aGrant(), aCode(), prerequisites));
   t.true(await clients.addSecret(aClient().id, aSecret()));
-  const [consentAfter, clientAfter] = await rows();
+  const [consentAfter, sessionAfter, clientAfter] = await rows();
   t.notDeepEqual(consentAfter, consent);
+  t.notDeepEqual(sessionAfter, session);
   t.notDeepEqual(clientAfter, client);
-  t.true(await grants.insert(aGrant({ id: '2' }), aCode({ id: '2' }), { consent: aConsent() }));
+  t.true(await grants.insert(aGrant({ id: '2' }), aCode({ id: '2' }), prerequisites));
   t.notDeepEqual((await rows())[0], consentAfter, 'in the same second too');
 });

@@ -310,6 +310,11 @@ export const migrations: readonly Migration[] = [
         indexes: [['expires_at']],
       }),
   },
+  {
+    // As 0008_row_locks, for a grant that is started in a login session.
+    name: '0024_session_locks',
+    up: (dialect) => addColumns(dialect, 'gatehouse_sessions', { lock_count: 'integer' }),
+  },
 ];
 
 /** Names of the migrations that have not run, in order. On a database without Gatehouse's tables, all of them. */

@@ -53,14 +53,22 @@ export function grantSteps({
   // SQLite's transactions run one after the other, so that there a row that was read stays. PostgreSQL's locks are enough.
   const needsNoChange = forUpdate === '' || canChangeInQueries;
 
-  // A change and no lock, because a Galera cluster does not replicate locks: a removal on another member would not wait.
+  // Changes and no locks, because a Galera cluster does not replicate locks: a removal on another member would not wait.
   const lockConsent = `
-    update gatehouse_consents${primaryKeyHint} set lock_count = coalesce(lock_count, 0) + 1
-    where user_id = ? and client_id = ? and created_at = ?`;
+    update gatehouse_consents${primaryKeyHint} ${COUNT_LOCK} where user_id = ? and client_id = ? and created_at = ?`;
+  const lockSession = `update gatehouse_sessions ${COUNT_LOCK} where id = ?`;
+
+  function locksOf({ consent, sessionId }: GrantPrerequisites): Step[] {
+    return [
+      ...(consent ? [{ sql: lockConsent, values: toKey(consent), needs: 'change' } as const] : []),
+      ...(sessionId === undefined
+        ? []
+        : [{ sql: lockSession, values: [sessionId], needs: 'change' } as const]),
+    ];
+  }
 
   return function stepsOf(grant, credential, prerequisites) {
-    const { consent, sessionId } = prerequisites;
-    const from = fromPrerequisites(needsNoChange ? prerequisites : { sessionId });
+    const from = needsNoChange ? fromPrerequisites(prerequisites) : undefined;
     const sql = from
       ? `${into} ${from.sql} and ${USER_IS_NOT_ENDED}${forUpdate}`
       : `${into} ${UNLESS_USER_ENDED}`;
@@ -71,14 +79,14 @@ export function grantSteps({
       grant.sequence,
     ];
     return [
-      ...(consent && !needsNoChange
-        ? [{ sql: lockConsent, values: toKey(consent), needs: 'change' } as const]
-        : []),
+      ...(needsNoChange ? [] : locksOf(prerequisites)),
       { sql, values, needs: 'change' },
       { sql: insertCredential, values: toFirstValues(credential) },
     ];
   };
 }
+
+const COUNT_LOCK = 'set lock_count = coalesce(lock_count, 0) + 1';
 
 /**
  * Selects the consent and the session that a grant depends on. They are locked until the grant is committed: a removal waits,
