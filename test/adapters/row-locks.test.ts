@@ -8,7 +8,9 @@ import {
   aClient,
   aCode,
   aConsent,
+  aDeviceCode,
   aGrant,
+  anApproved,
   aPersonalToken,
   aRefreshToken,
   aRegistered,
@@ -185,12 +187,20 @@ onServers(
   },
 );
 
-onServers(
-  'a grant that is started while its consent is deleted is revoked',
-  async (t, { first, second, other }) => {
+/** The ways in which a grant is started. */
+const STARTS: Readonly<Record<string, (storage: Storage) => Promise<boolean>>> = {
+  'a grant that is started': async ({ grants }) => grants.insert(aGrant(), aCode(), { consent: aConsent() }),
+  'a grant of a device that is approved': async ({ deviceCodes }) => {
+    await deviceCodes.insert(aDeviceCode());
+    return deviceCodes.approve(aGrant(), anApproved(), { consent: aConsent() }, NOW);
+  },
+};
+
+for (const [what, start] of Object.entries(STARTS)) {
+  onServers(`${what} while its consent is deleted is revoked`, async (t, { first, second, other }) => {
     await first.consents.add(aConsent());
     const holding = await holdGrant(t, other);
-    const starting = first.grants.insert(aGrant(), aCode(), { consent: aConsent() });
+    const starting = start(first);
     await untilEndedOrBlocked(other, starting);
     const { clientId, userId } = aConsent();
     const withdrawing = (async () => {
@@ -201,8 +211,8 @@ onServers(
     await holding.rollback();
     t.true(await starting);
     t.deepEqual(await withdrawing, [aGrant().id]);
-  },
-);
+  });
+}
 
 onServers(
   'a client with a grant that is started beside its removal is kept',
