@@ -3,7 +3,6 @@ import { randomUUID } from 'node:crypto';
 import { knexStorage } from 'koa-gatehouse/adapters/knex';
 import type { Storage } from 'koa-gatehouse';
 
-import { newLogoutNotice } from '../../lib/contracts/logouts.ts';
 import {
   aClient,
   aCode,
@@ -12,6 +11,7 @@ import {
   aRefreshToken,
   aSecret,
   aSession,
+  HOUR,
   NOW,
 } from '../../lib/testing/storage/rows.ts';
 import type { GaleraCluster } from './galera-cluster.ts';
@@ -69,7 +69,7 @@ export async function endSessionDuringSignIn(storages: readonly Storage[], count
     const grant = aGrant({ id, userId: id, clientId: client.id, sessionUid: id });
     const [started] = await Promise.all([
       here.grants.insert(grant, aCode({ id, grantId: id }), { sessionId: id }),
-      there.sessions.delete(id, newLogoutNotice()),
+      there.sessions.delete(id, { createdAt: NOW, expiresAt: NOW + HOUR }),
     ]);
     const isTold = (await reader.logouts.listLatest(id)).length > 0;
     if (isTold !== started)

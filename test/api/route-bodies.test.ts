@@ -1,3 +1,4 @@
+// Alone: it sets `TMPDIR`.
 import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -23,7 +24,6 @@ import { SEED } from '../harness/seed.ts';
 import { authOf } from './api.ts';
 import { schoolActions } from './school-actions.ts';
 
-// Each ava worker is a process with its own folder, so no other test writes here.
 process.env['TMPDIR'] = await mkdtemp(join(tmpdir(), 'route-bodies-'));
 test.after.always(async () => rm(tmpdir(), { recursive: true }));
 

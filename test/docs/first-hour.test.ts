@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import test from 'ava';
 
 import { gatehouse } from '../cli/gatehouse.ts';
+import { compileCache } from '../harness/compile-cache.ts';
 import { freePort } from '../harness/free-port.ts';
 import { makeProject, runLine, waitForAnswer } from '../harness/quick-start.ts';
 import { until } from '../harness/until.ts';
@@ -39,7 +40,7 @@ test('its commands do what the guide says', async (t) => {
   const { PATH = '' } = process.env;
   const server = spawn(process.execPath, [SOURCES, 'start.ts'], {
     cwd: folder,
-    env: { PATH },
+    env: { PATH, ...compileCache },
     stdio: 'inherit',
   });
   t.teardown(() => server.kill());

@@ -7,6 +7,7 @@ import { text } from 'node:stream/consumers';
 import test from 'ava';
 
 import { temporaryFile } from '../adapters/temporary-file.ts';
+import { compileCache } from '../harness/compile-cache.ts';
 import { freePort } from '../harness/free-port.ts';
 
 const ROOT = resolve(import.meta.dirname, '../..');
@@ -24,6 +25,7 @@ function start(name: string, port: number, environment: Record<string, string> =
     cwd: ROOT,
     env: {
       ...process.env,
+      ...compileCache,
       PORT: String(port),
       DATABASE_URL: `sqlite:${temporaryFile()}`,
       ...environment,

@@ -191,7 +191,7 @@ test('a flood of wrong values for an imported client does not block other client
   const service = await busy.registerService();
   const refused: TokenAnswer[] = [];
   let checked = 0;
-  const flood = Array.from({ length: 20 }, async (_, index) => {
+  const flood = Array.from({ length: 40 }, async (_, index) => {
     const answer = await ask(flooded, `wrong ${index}`, busy);
     if (answer.status === 429) refused.push(answer);
     else checked += 1;
@@ -202,7 +202,8 @@ test('a flood of wrong values for an imported client does not block other client
   }
   t.is((await ask(other, SECRET, busy)).status, 200, 'nor other imported clients');
   t.true(checked < 8, 'the flood is still in progress');
-  t.true(refused.length >= 10, `${refused.length}`);
+  // At most eight wait. On a busy machine, some requests of the flood arrive late.
+  await until(() => refused.length >= 10);
   t.deepEqual(refused[0]?.body as object, {
     error: 'temporarily_unavailable',
     error_description: 'too many attempts to authenticate this client; try again in 5 seconds',

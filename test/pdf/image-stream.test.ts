@@ -47,11 +47,11 @@ test('an image of unknown length may take longer than the timeout while data arr
     response.writeHead(200, { 'content-type': 'image/png' });
     for (let sent = 0; sent < PNG.byteLength; sent += 10) {
       response.write(PNG.subarray(sent, sent + 10));
-      await delay(600);
+      await delay(900);
     }
     response.end();
   });
-  const image = await clientOf(service, { timeout: '3 seconds' }).renderStream(PDF);
+  const image = await clientOf(service, { timeout: '6 seconds' }).renderStream(PDF);
   t.is(image.contentLength, undefined);
   t.deepEqual(await buffer(image.stream), PNG);
 });

@@ -80,14 +80,14 @@ test('ERR_PDF_TIMEOUT when a server accepts connections and sends nothing', asyn
 
 async function* slow(): AsyncGenerator<Uint8Array> {
   for (let sent = 0; sent < 10; sent += 1) {
-    await delay(350);
+    await delay(700);
     yield PDF;
   }
 }
 
 test('an upload may take longer than the timeout while data is sent', async (t) => {
   await using service = await faultServer(json(TREE));
-  t.deepEqual(await clientOf(service, { timeout: '3 seconds' }).extract(slow()), TREE);
+  t.deepEqual(await clientOf(service, { timeout: '6 seconds' }).extract(slow()), TREE);
 });
 
 test('the call’s timeout takes precedence, and a setter applies to later calls', async (t) => {
