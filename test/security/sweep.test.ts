@@ -5,7 +5,7 @@ import fc from 'fast-check';
 import { Browser } from '../harness/browser.ts';
 import { basic, postForm, send } from '../harness/requests.ts';
 import { SEED } from '../harness/seed.ts';
-import { signIn } from '../harness/platform.ts';
+import { authorize, authorizeUrl, signedIn } from '../harness/platform.ts';
 import { asClient } from '../harness/tokens.ts';
 import { brokenHttp } from './sweep/broken-http.ts';
 import type { BrokenHttp } from './sweep/broken-http.ts';
@@ -25,23 +25,13 @@ const { known } = server;
 const { app, origin, service } = known;
 test.after.always(async () => server[Symbol.asyncDispose]());
 
-function authorizeUrl(parameters: Record<string, string> = {}): URL {
-  const url = new URL('/oauth/authorize', origin);
-  const good = { client_id: app.client.id, redirect_uri: app.redirectUri, response_type: 'code', scope: '' };
-  url.search = new URLSearchParams({ ...good, ...parameters }).toString();
-  return url;
-}
+/** The server in its process, as the harness asks it. */
+const running = { url: (path: string) => new URL(path, origin), reach: (url: URL) => url };
 
-async function signedIn(): Promise<Browser> {
-  const browser = new Browser();
-  const form = await browser.open(new URL('/oauth/login', origin));
-  await signIn(browser, form, 'dora@school.example', 'password of dora');
-  return browser;
-}
+const signInDora = async (): Promise<Browser> => signedIn(running, 'dora@school.example', 'password of dora');
 
 async function newCode(browser: Browser, parameters: Record<string, string> = {}): Promise<string> {
-  const page = await browser.open(authorizeUrl(parameters));
-  return page.location!.searchParams.get('code')!;
+  return (await authorize(running, app, { browser, parameters })).get('code')!;
 }
 
 async function token(fields: Record<string, string>): Promise<Record<string, string>> {
@@ -61,11 +51,11 @@ async function connect(browser: Browser): Promise<Record<string, string>> {
 }
 
 async function prepareCredentials(): Promise<Credentials> {
-  const [browser, leaving, asked] = [await signedIn(), await signedIn(), await signedIn()];
+  const [browser, leaving, asked] = [await signInDora(), await signInDora(), await signInDora()];
   const signedOut = new Browser();
   const tokens = await connect(browser);
-  const login = await signedOut.open(authorizeUrl());
-  const consent = await asked.open(authorizeUrl({ prompt: 'consent' }));
+  const login = await signedOut.open(authorizeUrl(running, app));
+  const consent = await asked.open(authorizeUrl(running, app, { prompt: 'consent' }));
   return {
     cookies: {
       signedIn: browser.cookieField,
@@ -142,7 +132,7 @@ test('20,000 malformed requests get correct errors, without faults, leaks of mem
 
   const page = await send(`${origin}/developer/apps`, { headers: { cookie: credentials.cookies.signedIn } });
   t.is(page.status, 200, 'the session still exists');
-  const tokens = await connect(await signedIn());
+  const tokens = await connect(await signInDora());
   for (const one of [credentials.accessToken, tokens['access_token']!]) {
     const headers = { authorization: `Bearer ${one}` };
     t.is((await send(`${origin}/api/v1/identity`, { headers })).status, 200);

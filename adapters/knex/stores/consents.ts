@@ -54,7 +54,7 @@ export function consentStore(database: Database): ConsentStore {
 
 /** Makes the function that adds a consent inside a transaction. */
 export function createAddConsent(
-  dialect: Dialect,
+  dialect: Pick<Dialect, 'onConflict'>,
 ): (statements: Statements, consent: Consent, sequence?: number) => Promise<void> {
   const conflict = dialect.onConflict({
     table: 'gatehouse_consents',
