@@ -192,7 +192,7 @@ export type AuditRecord = AuditEvent &
   };
 
 /** A stored event of one type, with the members of that type. */
-export type AuditRecordOf<T extends AuditEventType> = Extract<AuditRecord, { type: T }>;
+export type AuditRecordOf<T extends AuditEventType> = AuditRecord & { readonly type: T };
 
 /** Selects events of the audit log, one page, newest first. Members that are left out match everything. */
 export interface AuditQuery {
