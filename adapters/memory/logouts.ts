@@ -51,16 +51,16 @@ export function logoutStore({ clients, logouts }: Pick<Tables, 'clients' | 'logo
   };
 }
 
-/** Marks grants as revoked. Returns their ids. */
+/** Marks grants as revoked. Returns the ids of those that were not. */
 export function revokeGrants(
   tables: Tables,
   isSelected: (grant: Grant) => boolean,
   { at, notice }: { readonly at: Seconds; readonly notice: LogoutNotice | undefined },
 ): readonly string[] {
-  const live = [...tables.grants.values()].filter(
-    ({ grant }) => grant.revokedAt === undefined && isSelected(grant),
-  );
-  if (notice) insertLogouts(tables, live, notice);
+  const selected = [...tables.grants.values()].filter(({ grant }) => isSelected(grant));
+  const live = selected.filter(({ grant }) => grant.revokedAt === undefined);
+  // Where a client has revoked a grant itself, the user is still signed in.
+  if (notice) endSignIns(tables, selected, notice);
   for (const row of live) row.grant = { ...row.grant, revokedAt: at };
   return live.map(({ grant }) => grant.id);
 }
@@ -68,10 +68,14 @@ export function revokeGrants(
 /** Signs a user out where the grants of a session have signed the user in. */
 export function signOut(tables: Tables, { uid, userId }: StoredSession, notice: LogoutNotice): void {
   const signIns = [...tables.grants.values()].filter(
-    ({ grant }) => grant.userId === userId && grant.sessionUid === uid && grant.revokedAt === undefined,
+    ({ grant }) => grant.userId === userId && grant.sessionUid === uid,
   );
-  insertLogouts(tables, signIns, notice);
-  for (const row of signIns) row.grant = { ...row.grant, sessionUid: undefined };
+  endSignIns(tables, signIns, notice);
+}
+
+function endSignIns(tables: Tables, rows: readonly GrantRow[], notice: LogoutNotice): void {
+  insertLogouts(tables, rows, notice);
+  for (const row of rows) row.grant = { ...row.grant, sessionUid: undefined };
 }
 
 /** Stores which clients have to be told: of each session one delivery to a client that has a `backchannelLogoutUri`. */

@@ -102,6 +102,7 @@ export function createProvider(
   // `Secure` cookies follow the issuer's scheme, because a TLS proxy may forward requests to this process without TLS.
   Object.defineProperty(provider.request, 'secure', { value: options.secure });
 
+  acceptIdTokensAlone(provider);
   for (const grant of added.flatMap(({ grants = [] }) => grants)) registerGrant(provider, grant);
   preventOpenRedirects(provider);
   recordEvents(provider, audit, appUsed);
@@ -125,6 +126,20 @@ function grantTypeAllowed(this: Client, type: string): boolean {
     );
   }
   return false;
+}
+
+/** The `typ` of an ID token, which tells it from the other JWTs for a client, such as a logout token (RFC 8725 section 3.12). */
+export const ID_TOKEN_TYPE = 'JWT';
+
+/** The engine takes every JWT of this server that is for the client for an `id_token_hint`. */
+function acceptIdTokensAlone({ IdToken }: Provider): void {
+  const validate = IdToken.validate.bind(IdToken);
+  IdToken.validate = async function validateIdToken(...given) {
+    const token = await validate(...given);
+    // The engine makes an error of the protocol of it.
+    if (token.header['typ'] !== ID_TOKEN_TYPE) throw new Error(`its typ is not ${ID_TOKEN_TYPE}`);
+    return token;
+  };
 }
 
 function registerGrant(provider: Provider, { handle, name, parameters }: GrantType): void {

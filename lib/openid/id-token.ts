@@ -3,6 +3,7 @@ import crypto from 'node:crypto';
 
 import { now } from '../contracts/clock.ts';
 import type { Client } from '../contracts/index.ts';
+import { ID_TOKEN_TYPE } from '../engine/provider.ts';
 import { hashCredential } from '../keys/hash.ts';
 import { authenticationMethods } from '../login/login-session.ts';
 import { sidOf } from '../login/session-model.ts';
@@ -31,7 +32,7 @@ export function createIssueIdToken(
       iss: issuer,
       aud: client.id,
     };
-    return key.signJwt(claims, 'JWT');
+    return key.signJwt(claims, ID_TOKEN_TYPE);
   };
 }
 

@@ -4,6 +4,7 @@ import type { Context } from 'koa';
 
 import type { ClientDirectory } from '../clients/directory.ts';
 import type { Client, InteractionFlow } from '../contracts/index.ts';
+import { ID_TOKEN_TYPE } from '../engine/provider.ts';
 import { LogoutRequestError } from '../errors.ts';
 import { hashCredential } from '../keys/hash.ts';
 import type { KeyRing } from '../keys/key-ring.ts';
@@ -109,7 +110,12 @@ function createReadHint(issuer: string, ring: LogoutParts['idTokens']): (token: 
     const { aud, iss, sid, sub } = JSON.parse(Buffer.from(payload).toString()) as Readonly<
       Record<string, unknown>
     >;
-    if (protectedHeader.typ !== 'JWT' || iss !== issuer || typeof aud !== 'string' || typeof sub !== 'string')
+    if (
+      protectedHeader.typ !== ID_TOKEN_TYPE ||
+      iss !== issuer ||
+      typeof aud !== 'string' ||
+      typeof sub !== 'string'
+    )
       throw new LogoutRequestError('the id_token_hint is no ID token of this server');
     return { aud, sub, sid };
   }

@@ -25,7 +25,7 @@ const STATEMENTS: Readonly<Record<string, readonly [pg: number, mysql2: number]>
   'the end of a user': [4, 4],
   'the end of a client': [4, 4],
   'the end of a session of which apps are told': [5, 5],
-  'the end of a user of which apps are told': [9, 8],
+  'the end of a user of which apps are told': [11, 10],
   'logouts that apps have to be told of': [3, 3],
   'an answer of an app': [2, 1],
   'a consent again': [7, 6],

@@ -93,6 +93,13 @@ test('a logout is told to the apps of that session, in which the user has signed
   t.deepEqual([payload.sub, payload['sid'], payload['nonce']], ['1', claims['sid'], undefined]);
   t.like(decodeJwt(apps.tokensOf('/second')[0]!), { sub: '1', aud: second.client.id });
   t.is((await platform.api('/identity', token)).status, 401, 'a logout token gives no access');
+  const hint = { id_token_hint: token!, prompt: 'none', scope: 'openid' };
+  const { location } = await other.open(authorizeUrl(platform, first, hint));
+  t.is(location!.searchParams.get('error'), 'invalid_request', 'and it is no ID token');
+  t.regex(location!.searchParams.get('error_description')!, /could not validate id_token_hint/);
+  const logout = await other.open(`${platform.url('/oauth/logout').href}?id_token_hint=${token!}`);
+  t.is(logout.status, 400);
+  t.regex(logout.text, /the id_token_hint is no ID token of this server/);
 
   // The same again, with another page and without a session.
   await browser.post(platform.url('/oauth/logout'), new URLSearchParams());
@@ -204,21 +211,54 @@ for (const [title, told, end] of ENDS) {
   });
 }
 
-test('an app that revokes its own token, and a code that is sent again, sign nobody out', async (t) => {
-  await using setup = await setUp();
-  const { apps, platform, register } = setup;
-  const app = await register('app');
-  const browser = new Browser();
-  const tokens = await signInAt(setup, app, browser);
-  const asApp = asClient(app);
-  await postForm(platform.url('/oauth/revoke'), { ...asApp, token: tokens.refresh_token });
-  const code = (await authorize(platform, app, { browser, parameters: { scope: 'openid' } })).get('code')!;
-  for (const status of [200, 400]) t.is((await exchangeCode(platform, app, code)).status, status);
-  await signInAt(setup, app, browser);
-  await signOut(platform, browser);
-  await until(() => apps.tokensOf('/app').length > 0);
-  t.is(apps.tokensOf('/app').length, 1);
-});
+/** What ends the tokens of an app, and leaves the user signed in there. */
+const ENDS_OF_TOKENS: readonly [
+  title: string,
+  end: (platform: Platform, app: RegisteredApp, browser: Browser) => Promise<unknown>,
+][] = [
+  [
+    'has revoked its own token',
+    async (platform, app, browser) => {
+      const { body } = await runCodeFlow(platform, app, { browser, parameters: { scope: 'openid' } });
+      return postForm(platform.url('/oauth/revoke'), { ...asClient(app), token: body.refresh_token });
+    },
+  ],
+  [
+    'has sent a code twice',
+    async (platform, app, browser) => {
+      const code = (await authorize(platform, app, { browser, parameters: { scope: 'openid' } })).get('code');
+      await exchangeCode(platform, app, code);
+      return exchangeCode(platform, app, code);
+    },
+  ],
+  [
+    'has reused a refresh token after the grace',
+    async (platform, app, browser) => {
+      const { body } = await runCodeFlow(platform, app, { browser, parameters: { scope: 'openid' } });
+      await exchangeRefreshToken(platform, app, body.refresh_token);
+      return exchangeRefreshToken(platform, app, body.refresh_token);
+    },
+  ],
+];
+for (const [title, end] of ENDS_OF_TOKENS) {
+  onEachDatabase(`an app that ${title} is told of the end of the session, once`, async (t, _, address) => {
+    const storage = await openStorage(t, address);
+    await using setup = await setUp({ storage, tokens: { refreshGrace: 0 } });
+    const { apps, platform, register } = setup;
+    const [app, last] = [await register('app'), await register('last')];
+    const browser = new Browser();
+    await end(platform, app, browser);
+    t.deepEqual(await storage.grants.list('1', { now: 0, limit: 1 }), [], 'the grant was revoked');
+    t.is(apps.received.length, 0, 'the app knows of it');
+    await signOut(platform, browser);
+    await until(() => apps.tokensOf('/app').length === 1);
+    await platform.auth.revoke({ user: '1' });
+    await signInAt(setup, last, browser);
+    await signOut(platform, browser);
+    await until(() => apps.tokensOf('/last').length === 1);
+    t.deepEqual(countsOf(apps), { app: 1, last: 1 });
+  });
+}
 
 test('a code that comes after the logout signs nobody in, and one for an API alone stays', async (t) => {
   await using setup = await setUp();

@@ -138,7 +138,10 @@ export async function insertLogouts(
   }
 }
 
-/** Signs a user out where the grants of a session have signed the user in; runs in the transaction that deletes the session. */
+/**
+ * Signs a user out where the grants of a session have signed the user in, also where they were revoked since by their client or as a
+ * replay; runs in the transaction that deletes the session.
+ */
 export async function signOut(
   statements: Statements,
   forUpdate: string,
@@ -146,7 +149,7 @@ export async function signOut(
   notice: LogoutNotice,
 ): Promise<void> {
   const grants = await statements.all<SignInRow>(
-    `select ${SIGN_IN} from gatehouse_grants where user_id = ? and revoked_at is null and session_uid = ?${forUpdate}`,
+    `select ${SIGN_IN} from gatehouse_grants where user_id = ? and session_uid = ?${forUpdate}`,
     [userId, uid],
   );
   if (grants.length === 0) return;

@@ -17,7 +17,7 @@ export interface Revocation {
   readonly notice: LogoutNotice | undefined;
 }
 
-/** Marks grants that meet a condition as revoked, in batches. Resolves to their ids. */
+/** Marks grants that meet a condition as revoked, in batches. Resolves to the ids of those that were not. */
 export async function revokeGrants(
   database: Database,
   condition: Condition,
@@ -28,8 +28,8 @@ export async function revokeGrants(
     const batch = await database.transaction(async (statements) =>
       revokeSome(statements, database.dialect, condition, revocation),
     );
-    revoked.push(...batch);
-    if (batch.length < BATCH) return revoked;
+    revoked.push(...batch.revoked);
+    if (batch.isLast) return revoked;
     await nextTurn();
   }
 }
@@ -40,21 +40,31 @@ export async function revokeSome(
   { forUpdate }: Pick<Database['dialect'], 'forUpdate'>,
   { sql: condition, values }: Condition,
   { at, notice }: Revocation,
-): Promise<readonly string[]> {
-  const live = await statements.all<SignInRow>(
-    `select ${SIGN_IN} from gatehouse_grants where ${condition} and revoked_at is null limit ?${forUpdate}`,
-    [...values, BATCH],
-  );
-  const ids = live.map(({ id }) => id);
-  if (ids.length > 0) {
-    const marked = inList(ids);
+): Promise<{ readonly revoked: readonly string[]; readonly isLast: boolean }> {
+  const find = async (state: string, most: number): Promise<SignInRow[]> =>
+    statements.all<SignInRow>(
+      `select ${SIGN_IN} from gatehouse_grants where ${condition} and ${state} limit ?${forUpdate}`,
+      [...values, most],
+    );
+  const live = await find('revoked_at is null', BATCH);
+  const isWithSignIns = notice !== undefined && live.length < BATCH;
+  const signIns = isWithSignIns ? await find(SIGNED_IN_SINCE, BATCH - live.length) : [];
+  const found = [...live, ...signIns];
+  if (found.length > 0) {
+    if (notice) await insertLogouts(statements, found, notice);
+    const marked = inList(found.map(({ id }) => id));
     // With the condition, because for a list of ids alone PostgreSQL may read the whole table.
-    const sql = `update gatehouse_grants set revoked_at = ? where ${condition} and id in ${marked.placeholders}`;
-    await statements.run(sql, [at, ...values, ...marked.values]);
-    if (notice) await insertLogouts(statements, live, notice);
+    await statements.run(
+      `update gatehouse_grants set revoked_at = coalesce(revoked_at, ?)${notice ? ', session_uid = null' : ''}
+       where ${condition} and id in ${marked.placeholders}`,
+      [at, ...values, ...marked.values],
+    );
   }
-  return ids;
+  return { revoked: live.map(({ id }) => id), isLast: found.length < BATCH };
 }
+
+// What its client has revoked, or a replay, ends the tokens of a grant: the user is still signed in at the client.
+const SIGNED_IN_SINCE = 'revoked_at is not null and session_uid is not null';
 
 /** The grants by which a user is signed in. */
 export function signInsOf(userId: string): Condition {

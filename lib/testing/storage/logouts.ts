@@ -45,7 +45,6 @@ export function logoutContract(register: StorageTest): void {
     await signIn(storage, 'no sign-in', { sessionUid: undefined });
     await signIn(storage, 'no URI', { clientId: 'silent' });
     await signIn(storage, 'other user', { userId: 'bob' });
-    await signIn(storage, 'revoked', { revokedAt: NOW });
     await sessions.delete('unknown', NOTICE);
     t.deepEqual(await takeAll(logouts), []);
     await Promise.all([sessions.delete('session-1', NOTICE), sessions.delete('session-1', NOTICE)]);
@@ -68,6 +67,27 @@ export function logoutContract(register: StorageTest): void {
     t.is((await grants.find('other session'))?.sessionUid, 'uid-2');
     await grants.revoke({ userId: 'ann', clientId: 'told' }, NOW, NOTICE);
     t.deepEqual(idsOf(await takeAll(logouts)), ['other session'], 'those who were told are not told again');
+  });
+
+  test('logouts: a grant that its client has revoked is told of the end of its session, and of its user, once', async (t, logouts, storage) => {
+    const { grants, revocations, sessions } = storage;
+    await addClients(storage);
+    await sessions.insert(aSession());
+    await signIn(storage, 'a');
+    await signIn(storage, 'b', { clientId: 'other', sessionUid: 'uid-2' });
+    await signIn(storage, 'c', { clientId: 'other', sessionUid: 'uid-3' });
+    for (const id of ['a', 'b', 'c']) t.deepEqual(await grants.revoke({ id }, NOW), [id]);
+    t.deepEqual(await takeAll(logouts), []);
+    await sessions.delete('session-1', NOTICE);
+    t.deepEqual(idsOf(await takeAll(logouts)), ['a']);
+    t.deepEqual(await grants.revoke({ id: 'b' }, NOW + 5, NOTICE), [], 'it was revoked before');
+    t.is((await grants.find('b'))?.revokedAt, NOW);
+    t.deepEqual(idsOf(await takeAll(logouts)), ['b']);
+    await revocations.revokeAllOf({ userId: 'ann' }, NOTICE);
+    t.deepEqual(idsOf(await takeAll(logouts)), ['c']);
+    for (const party of [{ userId: 'ann' }, { clientId: 'other' }, { all: true }] as const)
+      await revocations.revokeAllOf(party, NOTICE);
+    t.deepEqual(await takeAll(logouts), []);
   });
 
   test('logouts: of two grants of a session, the client is told once; without a notice, nobody', async (t, logouts, storage) => {
