@@ -7,6 +7,7 @@ import type { Context, DefaultContext, Middleware, Request } from 'koa';
 import type { Logger } from '../contracts/index.ts';
 import { BodyError } from '../errors.ts';
 import { discardRest, isUnread, readBody, receiveBody, textOf } from '../http/body.ts';
+import { whenClosed } from '../http/closed.ts';
 import { parseIJson } from '../http/json.ts';
 import type { Limits } from './limits.ts';
 
@@ -156,8 +157,7 @@ async function temporaryDirectory({ res }: Context, logger: Logger): Promise<str
       logger.warn({ err: error, folder }, 'uploaded files could not be removed'),
     );
   };
-  if (res.closed) remove();
-  else res.once('close', remove);
+  whenClosed(res, remove);
   return folder;
 }
 

@@ -2,6 +2,7 @@ import type { Middleware } from 'koa';
 
 import { toMilliseconds } from '../contracts/duration.ts';
 import type { ConcurrencyLimit, HttpExchange, Milliseconds, Overload } from '../contracts/index.ts';
+import { whenClosed } from '../http/closed.ts';
 import { sendProblem } from '../http/problem.ts';
 import type { Problem } from '../http/problem.ts';
 import { watchPauses } from '../http/pauses.ts';
@@ -72,15 +73,14 @@ export function createConcurrencyLimit({
         if (isStreamed) endUnlessReceived(exchange, toMilliseconds(bodyTimeout));
         // A stream is still being sent after the middleware has returned. While the server is closing, every response is
         // awaited: the process may exit as soon as close() resolves, and would lose a response that was not sent yet.
-        if ((isClosing || isStreamed) && !res.closed) res.once('close', end);
+        if (isClosing || isStreamed) whenClosed(res, end);
         else end();
       }
     },
     admitStream(caller, res) {
       const leave = takeStream([{ id: caller, limit: streamsPerCaller }]);
       if (!leave) return false;
-      if (res.closed) leave();
-      else res.once('close', leave);
+      whenClosed(res, leave);
       return true;
     },
     drain() {

@@ -3,10 +3,14 @@ import type { IncomingMessage } from 'node:http';
 import { createInterface } from 'node:readline';
 
 import test from 'ava';
+import Koa from 'koa';
 import { z } from 'zod';
 
 import { defineAction } from '../../lib/api/actions/define-action.ts';
-import { serveApi } from './api.ts';
+import { createApiRouter } from '../../lib/api/router.ts';
+import { createPlatform } from '../access/platform.ts';
+import { request, serve } from '../access/serve.ts';
+import { authOf, serveApi } from './api.ts';
 import type { Api } from './api.ts';
 import { PLAIN, schoolActions } from './school-actions.ts';
 
@@ -228,6 +232,31 @@ test('as NDJSON, each result is sent when its item ends, and the last line has t
   }
   t.deepEqual(await next(), { succeeded: 3, failed: 1 });
   t.true((await lines.next()).done);
+});
+
+test('a stream leaves the host its listeners of the response', async (t) => {
+  const platform = createPlatform();
+  const { create } = schoolActions();
+  const app = new Koa();
+  app.use(async ({ res }, next) => {
+    // As compression, a log and a trace do.
+    for (let count = 0; count < 3; count += 1) res.on('close', () => {});
+    await next();
+  });
+  app.use(createApiRouter({ auth: authOf(platform), actions: [create] }).routes());
+  const origin = await serve(t, app);
+  const warnings: string[] = [];
+  const warn = ({ message }: Error): number => warnings.push(message);
+  process.on('warning', warn);
+  t.teardown(() => process.off('warning', warn));
+  const { status, text } = await request(`${origin}/api/v1${CREATE}`, await platform.userToken(), {
+    method: 'POST',
+    headers: { accept: 'application/x-ndjson', 'content-type': 'application/json' },
+    body: JSON.stringify({ items: [{ input: { name: 'Hill School' } }] }),
+  });
+  t.is(status, 200);
+  t.true(text.endsWith('{"succeeded":1,"failed":0}\n'), text);
+  t.deepEqual(warnings, []);
 });
 
 test('the response is JSON unless NDJSON is accepted', async (t) => {

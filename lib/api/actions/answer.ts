@@ -1,6 +1,7 @@
 import type { ParameterizedContext } from 'koa';
 
 import type { GuardedState, StoredAnswer } from '../../contracts/index.ts';
+import { whenClosed } from '../../http/closed.ts';
 import { NOT_STORED, problemDocument } from '../../http/problem.ts';
 import type { Problem } from '../../http/problem.ts';
 
@@ -11,10 +12,9 @@ export type ActionContext = ParameterizedContext<GuardedState>;
 export function callerSignal(ctx: ActionContext): AbortSignal {
   const controller = new AbortController();
   const { res } = ctx;
-  res.once('close', () => {
+  whenClosed(res, () => {
     if (!res.writableFinished) controller.abort();
   });
-  if (res.closed) controller.abort();
   return controller.signal;
 }
 
