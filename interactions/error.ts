@@ -17,6 +17,7 @@ const ERROR_PAGES: Partial<Record<GatehouseErrorCode, ErrorName>> = {
   ERR_BODY: 'unreadable_form',
   ERR_CONSENT_INVALID: 'unreadable_form',
   ERR_LOGOUT_REQUEST: 'invalid_request',
+  ERR_URL_TOO_LONG: 'other',
   ERR_CLIENT_NOT_FOUND: 'app_not_found',
   ERR_PERMISSION_MISSING: 'not_permitted',
 };
@@ -27,6 +28,7 @@ const WITH_MESSAGE: Partial<Record<GatehouseErrorCode, 'error.description' | 'er
   ERR_CLIENT_METADATA: 'error.description',
   ERR_CONSENT_INVALID: 'error.description',
   ERR_LOGOUT_REQUEST: 'error.description',
+  ERR_URL_TOO_LONG: 'error.description',
   ERR_PERMISSION_MISSING: 'error.message',
 };
 

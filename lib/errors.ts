@@ -17,6 +17,7 @@ export const ERRORS = {
   ERR_LOGIN_REQUIRED: { status: 403, problem: 'login_required' },
   ERR_INTERACTION_EXPIRED: { status: 400, problem: 'interaction_expired' },
   ERR_CONSENT_INVALID: { status: 422, problem: 'consent_invalid' },
+  ERR_URL_TOO_LONG: { status: 414, problem: 'url_too_long' },
   ERR_LOGOUT_REQUEST: { status: 400, problem: 'logout_request_invalid' },
   ERR_TOO_MANY_ATTEMPTS: { status: 429, problem: 'too_many_attempts' },
   ERR_BODY: { status: 400, problem: 'body_invalid' },

@@ -149,9 +149,13 @@ export interface InteractionFlow {
    * afterwards, a path of this server.
    *
    * @param again - asks users who are logged in for the password too: with the parameter `prompt=login`
+   * @throws GatehouseError `ERR_URL_TOO_LONG`, 414, when the URL would be longer than 8,000 characters
    */
   loginUrl(returnTo: string, again?: 'again'): string;
-  /** The path of a requested redirect, such as of `?return_to=`, normalized; `undefined` when it leads to another server. */
+  /**
+   * The path of a requested redirect, such as of `?return_to=`, normalized; `undefined` when it leads to another server, or is longer than
+   * 8,000 characters.
+   */
   pathHere(path: string): string | undefined;
   /** Logs a user in on this browser, outside an authorization. The session gets a new id. */
   signIn(ctx: Context, user: User): Promise<void>;

@@ -33,9 +33,11 @@ export interface AuthorizationRequest {
 /** Encodes authorization requests for URLs and decodes them. */
 export interface AuthorizationRequests {
   /**
-   * Encodes a request as a path segment.
-   * @throws InvalidRequest of the engine, for the client, when the request is too long for a path
+   * Encodes a request that begins to wait, as a path segment.
+   * @throws InvalidRequest of the engine, for the client, when a URL that the request goes on with would be too long
    */
+  start(request: AuthorizationRequest): string;
+  /** The same for a request that has started, with what a step has added. It has no limit: a request that was accepted goes on. */
   write(request: AuthorizationRequest): string;
   /** `undefined` for text that this server did not encrypt, and for a request that has expired. */
   read(text: string): AuthorizationRequest | undefined;
@@ -45,6 +47,12 @@ export interface AuthorizationRequests {
 
 // The text is in the path of a page and in the `Referer` field of its form; Node accepts 16 KiB of header fields.
 const MAX_LENGTH = 7000;
+
+// What a step adds to a request that goes on.
+const MAX_ADDED = 100;
+
+// The `Referer` field is still there when the request goes on at the authorization endpoint, whose URL is not compressed.
+const MAX_WITH_URL = 13_500;
 
 const COMPRESSION = {
   // In bytes: allocating the 16 KiB of Node's default would take as long as the compression.
@@ -72,15 +80,24 @@ export function createAuthorizationRequests(
   const keys = derivedFromEach(secrets, (secret) =>
     createSecretKey(Buffer.from(hkdfSync('sha256', secret, '', 'koa-gatehouse authorization request', 32))),
   );
+  function write(request: AuthorizationRequest): string {
+    const plain = JSON.stringify({ exp: now() + lifetimes.interaction, ...request });
+    return seal(deflateRawSync(plain, COMPRESSION), keys()[0]!, { context: issuer });
+  }
+
+  const urlOf = (parameters: Readonly<Record<string, string>>): string =>
+    `${issuer}${ENDPOINTS.authorization}?${new URLSearchParams(parameters).toString()}`;
+
   return {
-    write(request) {
-      const plain = JSON.stringify({ exp: now() + lifetimes.interaction, ...request });
-      const text = seal(deflateRawSync(plain, COMPRESSION), keys()[0]!, { context: issuer });
-      if (text.length > MAX_LENGTH) throw new errors.InvalidRequest('the authorization request is too long');
+    start(request) {
+      const text = write(request);
+      if (text.length > MAX_LENGTH || text.length + urlOf(request.parameters).length > MAX_WITH_URL)
+        throw new errors.InvalidRequest('the authorization request is too long');
       return text;
     },
+    write,
     read(text) {
-      if (text.length > MAX_LENGTH) return undefined;
+      if (text.length > MAX_LENGTH + MAX_ADDED) return undefined;
       for (const key of keys()) {
         try {
           const plain = inflateRawSync(unseal(text, key, issuer), COMPRESSION).toString();
@@ -92,8 +109,7 @@ export function createAuthorizationRequests(
       }
       return undefined;
     },
-    urlOf: (parameters) =>
-      `${issuer}${ENDPOINTS.authorization}?${new URLSearchParams(parameters).toString()}`,
+    urlOf,
   };
 }
 

@@ -42,7 +42,7 @@ export function loginPart(
       interactions: {
         policy: createPrompts(options.login.currentUser),
         url: async (ctx, { prompt, session }) =>
-          `${basePath}${ENDPOINTS.interaction}/${requests.write({
+          `${basePath}${ENDPOINTS.interaction}/${requests.start({
             prompt: prompt.name as AuthorizationRequest['prompt'],
             reasons: prompt.reasons,
             parameters: parametersOf(ctx) as Record<string, string>,

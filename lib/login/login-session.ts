@@ -8,7 +8,7 @@ import { toDate } from '../contracts/duration.ts';
 import type { Seconds } from '../contracts/duration.ts';
 import { now } from '../contracts/clock.ts';
 import type { AuditLog, InteractionFlow, LogoutNotices, StoredClient, User } from '../contracts/index.ts';
-import { ConfigError } from '../errors.ts';
+import { ConfigError, GatehouseError } from '../errors.ts';
 import { hashCredential } from '../keys/hash.ts';
 import type { Authentication } from '../options/openid.ts';
 import type { ResolvedOptions } from '../options/resolved-options.ts';
@@ -190,20 +190,22 @@ export function createLoginSessions(
     },
     loginUrl(returnTo, again) {
       const path = pathHere(returnTo, origin);
-      if (loginUrl === undefined) {
-        const query = new URLSearchParams({
-          ...(path !== undefined && { return_to: path }),
-          ...(again && { prompt: 'login' }),
-        }).toString();
-        return basePath + ENDPOINTS.login + (query && `?${query}`);
-      }
-      const url = new URL(loginUrl);
+      const url = new URL(loginUrl ?? origin + basePath + ENDPOINTS.login);
       // A full URL, because the host's login page may be on another origin.
-      if (path !== undefined) url.searchParams.set('return_to', origin + path);
+      if (path !== undefined)
+        url.searchParams.set('return_to', loginUrl === undefined ? path : origin + path);
       if (again) url.searchParams.set('prompt', 'login');
-      return url.href;
+      if (url.href.length > MAX_URL_LENGTH)
+        throw new GatehouseError(
+          'ERR_URL_TOO_LONG',
+          'The address of this page is too long to return to it after the sign-in.',
+        );
+      return loginUrl === undefined ? url.pathname + url.search : url.href;
     },
-    pathHere: (path) => pathHere(path, origin),
+    pathHere(path) {
+      const back = pathHere(path, origin);
+      return back !== undefined && back.length > MAX_URL_LENGTH ? undefined : back;
+    },
     async begin(ctx, user, givenAmr) {
       checkUser(user);
       const page = browserRequestOf(ctx);
@@ -276,19 +278,18 @@ function checkAuthentication(said: Authentication = {}): Authentication {
   );
 }
 
-// The path is percent-encoded into a `Location` field, and proxies accept only some kilobytes of header fields.
-const MAX_PATH_LENGTH = 2000;
+// What nginx and Apache accept as a request line, and longer than any authorization request that this server has accepted.
+const MAX_URL_LENGTH = 8000;
 
 /**
- * Normalizes a path to redirect to, such as a `return_to` parameter. `undefined` when it is too long, or when a browser would
- * resolve it to another origin, as `//evil.example`, `/\evil.example` and `https://evil.example`.
+ * Normalizes a path to redirect to, such as a `return_to` parameter. `undefined` when a browser would resolve it to another origin, as
+ * `//evil.example`, `/\evil.example` and `https://evil.example`.
  */
 function pathHere(path: string, origin: string): string | undefined {
   const url = typeof path === 'string' && path.startsWith('/') ? URL.parse(path, origin) : null;
   // `/.//host` is normalized to `//host`, which a browser resolves to another server.
   if (url?.origin !== origin || url.pathname.startsWith('//')) return undefined;
-  const back = url.pathname + url.search + url.hash;
-  return back.length > MAX_PATH_LENGTH ? undefined : back;
+  return url.pathname + url.search + url.hash;
 }
 
 /** The `amr` value of a session that the host's own login began; RFC 8176 registers none for that. */

@@ -1,11 +1,15 @@
 import type { Middleware } from 'koa';
 
+import { BodyError } from '../errors.ts';
 import { ENDPOINTS } from '../engine/endpoints.ts';
 import { readForm } from '../http/form.ts';
 import type { ResolvedOptions } from '../options/resolved-options.ts';
 
 /** The endpoints for browsers to which apps may post (OpenID Connect Core 1.0 section 3.1.2.1, RP-Initiated Logout 1.0 section 2). */
 const POSTED: ReadonlySet<string> = new Set([ENDPOINTS.authorization, ENDPOINTS.end_session]);
+
+// Node accepts 16 KiB of header fields together with the URL.
+const MAX_QUERY = 13_000;
 
 /**
  * Makes the middleware that sends a browser which an app has made post a request on to the same URL, with the parameters in the query,
@@ -18,6 +22,8 @@ export function createRedirectPosted({ issuer }: Pick<ResolvedOptions, 'issuer'>
     if (ctx.method !== 'POST' || !POSTED.has(path)) return next();
     const query = new URLSearchParams(await readForm(ctx)).toString();
     if (query === '') return next();
+    if (query.length > MAX_QUERY)
+      throw new BodyError(`The request is too long: send at most ${MAX_QUERY} characters.`, { status: 413 });
     ctx.set('Cache-Control', 'no-store');
     ctx.status = 303;
     ctx.redirect(`${issuer}${path}?${query}`);

@@ -11,6 +11,7 @@ import type {
   VerifyAccessToken,
   WorkSpan,
 } from '../contracts/index.ts';
+import { GatehouseError } from '../errors.ts';
 import { OVERLOAD_REASONS, overloadHeaders } from '../limits/concurrency-limit.ts';
 import { requestIdOf, sendRequestId } from '../http/request-id.ts';
 import { logFailure } from '../http/unavailable.ts';
@@ -138,7 +139,8 @@ export function createMount(
         logFailure(logger, { request_id: reference, err: error }, 'page failed');
       }
       const code = status === undefined ? 'server_error' : 'invalid_request';
-      await showError(pages, ctx, error, { status: status ?? 500, error: code, description: '', reference });
+      const description = status !== undefined && error instanceof GatehouseError ? error.message : '';
+      await showError(pages, ctx, error, { status: status ?? 500, error: code, description, reference });
       return true;
     }
   }

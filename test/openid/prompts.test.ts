@@ -206,6 +206,11 @@ test.serial('a posted authorization request is answered as one in the URL', asyn
   t.like(await claimsOf(location!), { nonce: 'n+n' });
   searchParams.append('nonce', '2');
   t.is((await browser.post(platform.url('/oauth/authorize'), searchParams)).status, 400);
+  searchParams.delete('nonce');
+  searchParams.set('state', 'ü'.repeat(2400));
+  const long = await browser.post(platform.url('/oauth/authorize'), searchParams);
+  t.is(long.status, 413, 'its URL would not be accepted');
+  t.true(long.text.includes('The request is too long: send at most 13000 characters.'), long.text);
 });
 
 test.serial('a user who is slower than max_age at the consent page logs in once', async (t) => {
