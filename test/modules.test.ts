@@ -79,6 +79,7 @@ const MODULES: Readonly<Record<string, string>> = {
   'test/doctor': 'public * test lib/contracts lib/errors lib/keys lib/server',
   'test/oidc':
     'public * test lib/clients lib/contracts lib/engine lib/errors lib/http lib/keys lib/login lib/token',
+  'test/ends': 'public * test lib/engine/endpoints',
   'test/adapters': 'public * adapters lib/contracts lib/errors lib/testing test/harness bench/trials',
 };
 

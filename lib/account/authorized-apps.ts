@@ -1,6 +1,7 @@
 import { consentsByResource } from '../clients/consents.ts';
 import type { ConsentedAccess } from '../clients/consents.ts';
 import { now } from '../contracts/clock.ts';
+import { confirmAbsence } from '../contracts/confirm-absence.ts';
 import type {
   AuditLog,
   AuditOrigin,
@@ -19,7 +20,7 @@ import type {
 
 /** What `createAuthorizedApps()` takes. */
 export interface AuthorizedAppsPorts {
-  readonly storage: Pick<Storage, 'clients' | 'consents' | 'grants' | 'logouts'>;
+  readonly storage: Pick<Storage, 'clients' | 'confirm' | 'consents' | 'grants' | 'logouts'>;
   /** The server's issuer, which is the default API. */
   readonly issuer: string;
   /** The APIs with their scopes, by URL. */
@@ -149,7 +150,7 @@ export function createAuthorizedApps({
       },
       async endConnection(clientId, connectionId) {
         if (!isId(connectionId)) return false;
-        const grant = await grants.find(connectionId);
+        const grant = await confirmAbsence(storage, grants.find(connectionId));
         if (grant?.userId !== user.id || grant.clientId !== (clientId ?? grant.clientId)) return false;
         const revoked = await grants.revoke({ id: grant.id }, now(), logouts?.create());
         if (revoked.length === 0) return false;

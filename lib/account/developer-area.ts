@@ -1,3 +1,4 @@
+import { confirmAbsence } from '../contracts/confirm-absence.ts';
 import type {
   Assignment,
   AuditLog,
@@ -8,9 +9,8 @@ import type {
   ClientRegistry,
   Developer,
   Gate,
-  IdempotencyStore,
-  LogoutStore,
   Seconds,
+  Storage,
   User,
   UserStore,
 } from '../contracts/index.ts';
@@ -45,12 +45,11 @@ export interface DeveloperAreaPorts {
   readonly revokeFor: (origin: AuditOrigin) => (target: { readonly client: string }) => Promise<void>;
   /** Loads the check of the names that apps of users may have. */
   readonly loadNameCheck: () => Promise<CheckAppName>;
-  readonly idempotency: IdempotencyStore;
   /** Whether apps can authenticate with keys. */
   readonly privateKeyJwt: boolean;
   /** Whether users can sign in to apps (OpenID Connect). */
   readonly signsIn: boolean;
-  readonly logouts: Pick<LogoutStore, 'findLatest'>;
+  readonly storage: Pick<Storage, 'confirm' | 'idempotency' | 'logouts'>;
 }
 
 // Bounds the rows that one user can add by a form; far more than a user needs. Concurrent requests may exceed it by a few,
@@ -64,8 +63,8 @@ const MAX_APPS = 100;
 export function createDeveloperArea(
   ports: DeveloperAreaPorts,
 ): (user: User, origin?: Omit<AuditOrigin, 'actorId'>) => Promise<Developer> {
-  const { audit, gate, assignmentOf, registryFor, scopes, users } = ports;
-  const once = createOnce(ports.idempotency);
+  const { audit, gate, assignmentOf, registryFor, scopes, storage, users } = ports;
+  const once = createOnce(storage.idempotency);
 
   return async function developerOf(user, origin = {}): Promise<Developer> {
     const assignment = await assignmentOf(user);
@@ -85,7 +84,8 @@ export function createDeveloperArea(
     }
 
     async function requireOwn(id: string): Promise<Client> {
-      const client = await findOwn(id);
+      // The page of an app is what an owner opens who has deleted it.
+      const client = await confirmAbsence(storage, findOwn(id));
       if (client) return client;
       throw new ClientNotFoundError(id);
     }
@@ -184,7 +184,7 @@ export function createDeveloperArea(
       },
       async lastLogout(id) {
         await requireOwn(id);
-        return ports.signsIn ? ports.logouts.findLatest(id) : undefined;
+        return ports.signsIn ? storage.logouts.findLatest(id) : undefined;
       },
     };
   };

@@ -99,10 +99,7 @@ export function createOwnTokens(
           tokens.create({ ...given, ...access, resource, user: user.id }, origin, sequence),
         );
       },
-      async end(id) {
-        const own = await tokens.list(user.id);
-        return own.some((token) => token.id === id) && tokens.revoke(id, origin);
-      },
+      end: async (id) => tokens.revokeOfUser(user.id, id, origin),
     };
   };
 }

@@ -9,6 +9,7 @@ import type {
   UserGrantTarget,
 } from '../contracts/index.ts';
 import { now } from '../contracts/clock.ts';
+import { confirmAbsence } from '../contracts/confirm-absence.ts';
 import { ConfigError } from '../errors.ts';
 
 /** What `createUserGrants()` takes. */
@@ -21,12 +22,12 @@ export interface UserGrantsPorts {
   readonly personalTokens:
     | {
         list(userId: string): Promise<readonly PersonalToken[]>;
-        revoke(id: string): Promise<boolean>;
+        revokeOfUser(userId: string, id: string): Promise<boolean>;
       }
     | undefined;
   /** @throws ConfigError when the storage is older than this */
   readonly requireStore: () => void;
-  readonly storage: Pick<Storage, 'sessions' | 'userData'>;
+  readonly storage: Pick<Storage, 'confirm' | 'sessions' | 'userData'>;
 }
 
 /** Creates `auth.grants`: what the pages of a user show and end, for a settings page of the host's own. */
@@ -41,12 +42,15 @@ export function createUserGrants({
   const { sessions, userData } = storage;
 
   async function endSession(userId: string, id: string): Promise<boolean> {
-    const own = await userData.sessions(userId, now());
-    if (!own.some((session) => session.id === id)) return false;
+    if (!(await confirmAbsence(storage, hasSession(userId, id)))) return false;
     await sessions.delete(id, logouts?.create());
     logouts?.stored();
     audit.record({ type: 'logout', userId });
     return true;
+  }
+
+  async function hasSession(userId: string, id: string): Promise<boolean> {
+    return (await userData.sessions(userId, now())).some((session) => session.id === id);
   }
 
   return {
@@ -66,10 +70,7 @@ export function createUserGrants({
       if ('app' in target) return apps.disconnect(target.app);
       if ('session' in target) return endSession(userId, target.session);
       if ('connection' in target) return apps.endConnection(undefined, target.connection);
-      const own = (await personalTokens?.list(userId)) ?? [];
-      return (
-        own.some(({ id }) => id === target.personalToken) && personalTokens!.revoke(target.personalToken)
-      );
+      return (await personalTokens?.revokeOfUser(userId, target.personalToken)) ?? false;
     },
   };
 }

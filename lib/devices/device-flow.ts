@@ -4,6 +4,7 @@ import type { Context } from 'koa';
 import type { Provider } from 'oidc-provider';
 
 import { now } from '../contracts/clock.ts';
+import { confirmAbsence } from '../contracts/confirm-absence.ts';
 import type {
   AuditEvent,
   AuditLog,
@@ -78,7 +79,8 @@ export function createDeviceFlow(options: ResolvedOptions, parts: DeviceFlowPart
     // A text that cannot be a code is no guess.
     if (userCode === undefined) return undefined;
     try {
-      const find = async (): Promise<OpenRequest | undefined> => findOpen(userCode);
+      // Before "no such code" is said: the request may have been denied by an earlier call, which has failed.
+      const find = async (): Promise<OpenRequest | undefined> => confirmAbsence(storage, findOpen(userCode));
       const found = await (userCodes
         ? userCodes.attempt({ userId: user.id, address: ctx.ip }, find)
         : find());

@@ -64,7 +64,10 @@ export function createInteractionFlow(options: ResolvedOptions, parts: Interacti
     currentUser: sessions.currentUser,
     loginUrl: sessions.loginUrl,
     pathHere: sessions.pathHere,
-    logoutRequest: async (ctx) => parts.logoutRequest?.(ctx),
+    async logoutRequest(ctx) {
+      await sessions.findToEnd(browserRequestOf(ctx));
+      return parts.logoutRequest?.(ctx);
+    },
     logout: sessions.logout,
     async signIn(ctx, user) {
       await sessions.begin(ctx, user);

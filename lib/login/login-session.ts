@@ -7,6 +7,7 @@ import type { Provider } from 'oidc-provider';
 import { toDate } from '../contracts/duration.ts';
 import type { Seconds } from '../contracts/duration.ts';
 import { now } from '../contracts/clock.ts';
+import { confirmAbsence } from '../contracts/confirm-absence.ts';
 import type { AuditLog, InteractionFlow, LogoutNotices, StoredClient, User } from '../contracts/index.ts';
 import { ConfigError, GatehouseError } from '../errors.ts';
 import { hashCredential } from '../keys/hash.ts';
@@ -65,6 +66,8 @@ export interface LoginSessions extends Pick<
 > {
   /** The login session of the browser as its cookie names it. `undefined`: no user is logged in. */
   find(this: void, page: BrowserRequest): Promise<LoginSession | undefined>;
+  /** The same for a logout, whose answer says that nobody is logged in. */
+  findToEnd(this: void, page: BrowserRequest): Promise<LoginSession | undefined>;
   /**
    * The login of the browser, at the host or here, for requests to the API. `undefined`: nobody is logged in. `user`: as the user
    * store has it now; `undefined` when it does not find the user.
@@ -118,6 +121,10 @@ export function createLoginSessions(
     return (page.session ??= read(page));
   }
 
+  async function findToEnd(page: BrowserRequest): Promise<LoginSession | undefined> {
+    return cookieOf(page) === undefined ? undefined : confirmAbsence(storage, find(page));
+  }
+
   /** Sets the session cookie with the attributes that the engine uses; without a session, deletes it. */
   function setCookie(
     { cookies }: BrowserRequest,
@@ -167,6 +174,7 @@ export function createLoginSessions(
 
   return {
     find,
+    findToEnd,
     async findUser(ctx) {
       const hostUser = await currentUser?.(ctx);
       // The host's session may have outlived its user, which the pages leave to the host.
@@ -239,9 +247,8 @@ export function createLoginSessions(
       // Before `login.signOut`, which may leave nothing that `login.currentUser` could read.
       const hostUser = await currentUser?.(ctx);
       const page = browserRequestOf(ctx);
+      await findToEnd(page);
       const ended = await removeSession(page);
-      // An earlier request may have ended it and have been answered with an error.
-      if (!ended && cookieOf(page) !== undefined) await storage.confirm?.();
       setCookie(page);
       await signOut?.(ctx);
       const userId = ended?.accountId ?? (signOut && hostUser?.id);

@@ -1,32 +1,37 @@
-import type { AuditLog, AuditOrigin, PersonalToken, PersonalTokenStore } from '../contracts/index.ts';
+import { confirmAbsence } from '../contracts/confirm-absence.ts';
+import type { AuditLog, AuditOrigin, PersonalToken, Storage } from '../contracts/index.ts';
 import { hashCredential } from '../keys/hash.ts';
 
-/** Ends personal access tokens, with an audit event. Both resolve to `false` when there is none. */
+/** Ends personal access tokens, with an audit event. Each resolves to `false` when there is none. */
 export interface EndPersonalToken {
   byId(this: void, id: string, origin?: AuditOrigin): Promise<boolean>;
+  /** By its id, if it is a token of the user. */
+  ofUser(this: void, userId: string, id: string, origin?: AuditOrigin): Promise<boolean>;
   /** By its value, as anybody may who has found it. */
   byValue(this: void, value: string, origin?: AuditOrigin): Promise<boolean>;
 }
 
 export function createEndPersonalToken(
-  store: Pick<PersonalTokenStore, 'delete' | 'find' | 'findByHash'>,
+  storage: Pick<Storage, 'confirm' | 'personalTokens'>,
   audit: Pick<AuditLog, 'record'>,
 ): EndPersonalToken {
-  async function end({ id, name, userId }: PersonalToken, origin?: AuditOrigin): Promise<boolean> {
+  const { personalTokens: store } = storage;
+
+  async function end(finding: Promise<PersonalToken | undefined>, origin?: AuditOrigin): Promise<boolean> {
+    const token = await confirmAbsence(storage, finding);
+    if (!token) return false;
+    const { id, name, userId } = token;
     const isEnded = await store.delete(id);
     if (isEnded) audit.record({ type: 'personal_token_ended', userId, tokenId: id, name }, origin);
     return isEnded;
   }
 
   return {
-    async byId(id, origin) {
-      const token = await store.find(id);
-      // Without one too: the storage waits until an earlier deletion is sure to last.
-      return token ? end(token, origin) : store.delete(id);
+    byId: async (id, origin) => end(store.find(id), origin),
+    async ofUser(userId, id, origin) {
+      const finding = store.find(id).then((token) => (token?.userId === userId ? token : undefined));
+      return end(finding, origin);
     },
-    async byValue(value, origin) {
-      const token = await store.findByHash(hashCredential(value));
-      return token !== undefined && end(token, origin);
-    },
+    byValue: async (value, origin) => end(store.findByHash(hashCredential(value)), origin),
   };
 }

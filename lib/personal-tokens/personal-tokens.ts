@@ -13,8 +13,8 @@ import type {
   NewPersonalTokenRow,
   PersonalToken,
   PersonalTokens,
-  PersonalTokenStore,
   Seconds,
+  Storage,
 } from '../contracts/index.ts';
 import { PersonalTokenInvalidError } from '../errors.ts';
 import { hashCredential } from '../keys/hash.ts';
@@ -44,10 +44,8 @@ export interface PersonalTokenOptions extends Given<typeof CREATE> {}
 
 /** What `createPersonalTokens()` takes. */
 export interface PersonalTokenPorts {
-  readonly store: PersonalTokenStore;
+  readonly storage: Pick<Storage, 'confirm' | 'personalTokens' | 'revocations'>;
   readonly audit: Pick<AuditLog, 'record'>;
-  /** `RevocationStore.latestSequence`. */
-  readonly latestSequence: () => Promise<number>;
   /** The default API. `undefined`: not known, as in an administration. */
   readonly issuer: string | undefined;
   /** The scopes of an API by its URL; of the default one without. `undefined`: there is no such API. */
@@ -71,6 +69,8 @@ export interface ManagedPersonalTokens extends PersonalTokens<PersonalTokenOptio
     sequence?: number,
   ): Promise<NewPersonalToken>;
   revoke(this: void, id: string, origin?: AuditOrigin): Promise<boolean>;
+  /** The same, of a token that has to be the user's. */
+  revokeOfUser(this: void, userId: string, id: string, origin?: AuditOrigin): Promise<boolean>;
   list(this: void, userId: string): Promise<readonly PersonalToken[]>;
 }
 
@@ -78,7 +78,9 @@ const LONGEST_NAME = 100;
 
 /** Creates, lists and ends personal access tokens. */
 export function createPersonalTokens(ports: PersonalTokenPorts): ManagedPersonalTokens {
-  const { audit, perUser, store } = ports;
+  const { audit, perUser, storage } = ports;
+  const { personalTokens: store, revocations } = storage;
+  const end = createEndPersonalToken(storage, audit);
 
   async function check(given: PersonalTokenOptions): Promise<Omit<NewPersonalTokenRow, 'hash' | 'sequence'>> {
     const options = readOptions(CREATE, given, 'personalTokens.create()');
@@ -110,7 +112,7 @@ export function createPersonalTokens(ports: PersonalTokenPorts): ManagedPersonal
   return {
     async create(options, origin, givenSequence) {
       // Read first, so that ending the user from here on ends this token too.
-      const sequence = givenSequence ?? (await ports.latestSequence());
+      const sequence = givenSequence ?? (await revocations.latestSequence());
       const token = await check(options);
       const value = makePersonalTokenValue();
       const row = { ...token, hash: hashCredential(value), sequence };
@@ -121,7 +123,8 @@ export function createPersonalTokens(ports: PersonalTokenPorts): ManagedPersonal
       return { ...token, lastUsedAt: undefined, lastUsedFrom: undefined, value };
     },
     list: async (userId) => store.list(userId, now()),
-    revoke: createEndPersonalToken(store, audit).byId,
+    revoke: end.byId,
+    revokeOfUser: end.ofUser,
   };
 }
 

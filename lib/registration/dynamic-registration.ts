@@ -7,6 +7,7 @@ import { checkClientChanges, newClient } from '../clients/registry.ts';
 import type { RegistryFor } from '../clients/registry.ts';
 import { makeSecret } from '../clients/secrets.ts';
 import { now } from '../contracts/clock.ts';
+import { confirmAbsence } from '../contracts/confirm-absence.ts';
 import type {
   AuditLog,
   AuditOrigin,
@@ -19,6 +20,7 @@ import type {
   RegisteredAuthMethod,
   Seconds,
   Storage,
+  StoredClient,
 } from '../contracts/index.ts';
 import { ClientInvalidError } from '../errors.ts';
 import { hashCredential, matchesHash } from '../keys/hash.ts';
@@ -47,7 +49,7 @@ export interface RegistrationParts {
   readonly registryFor: RegistryFor;
   /** Whether users can sign in to apps (OpenID Connect). */
   readonly signsIn: boolean;
-  readonly storage: Pick<Storage, 'clients' | 'registrations'>;
+  readonly storage: Pick<Storage, 'clients' | 'confirm' | 'registrations'>;
   readonly limiters: RegistrationLimiters;
 }
 
@@ -75,6 +77,10 @@ export interface Registered {
   readonly secret?: string | undefined;
   /** The registration access token, which is stored as a hash only. `undefined`: no token manages the client. */
   readonly token?: string | undefined;
+}
+
+interface Authenticated extends Pick<StoredClient, 'client' | 'secrets'> {
+  readonly authMethod: RegisteredAuthMethod;
 }
 
 /** The registration access token is not that of an existing client. */
@@ -143,16 +149,11 @@ export function createDynamicRegistration(
   }
 
   /** The client of a token, with its secrets. */
-  async function authenticate(
-    id: string,
-    token: string,
-  ): Promise<{ client: Client; secrets: readonly ClientSecret[]; authMethod: RegisteredAuthMethod }> {
+  async function find(id: string, token: string): Promise<Authenticated | undefined> {
     const registration = TOKEN_FORM.test(token) ? await registrations.find(id) : undefined;
-    if (!registration || !matchesHash(token, registration.tokenHash)) throw new NotRegistered();
+    if (!registration || !matchesHash(token, registration.tokenHash)) return undefined;
     const stored = await clients.find(id);
-    if (!stored) throw new NotRegistered();
-    refuseDisabled(stored.client);
-    return { ...stored, authMethod: effectiveAuthMethod(stored.client, registration.authMethod) };
+    return stored && { ...stored, authMethod: effectiveAuthMethod(stored.client, registration.authMethod) };
   }
 
   return {
@@ -195,7 +196,7 @@ export function createDynamicRegistration(
     },
 
     async read(id: string, token: string): Promise<Registered> {
-      const { authMethod, client } = await authenticate(id, token);
+      const { authMethod, client } = await authenticate(find(id, token));
       return { client, metadata: toClientMetadata(client, authMethod), token };
     },
 
@@ -204,7 +205,7 @@ export function createDynamicRegistration(
       sent: Sent,
       { address, origin }: RegistrationCaller,
     ): Promise<Registered> {
-      const { authMethod, client: before, secrets } = await authenticate(id, token);
+      const { authMethod, client: before, secrets } = await authenticate(find(id, token));
       const secret = checkManagement(sent, before, secrets);
       const requested = readMetadata(sent, { registered: authMethod, signsIn });
       const { confidential: _confidential, grantType: _grantType, ...fields } = requested.fields;
@@ -231,10 +232,17 @@ export function createDynamicRegistration(
     },
 
     async remove(id: string, token: string, { origin }: RegistrationCaller): Promise<void> {
-      await authenticate(id, token);
+      await authenticate(confirmAbsence(storage, find(id, token)));
       await registryFor(origin).delete(id);
     },
   };
+}
+
+async function authenticate(finding: Promise<Authenticated | undefined>): Promise<Authenticated> {
+  const found = await finding;
+  if (!found) throw new NotRegistered();
+  refuseDisabled(found.client);
+  return found;
 }
 
 function requireValid<T>({ checked, mistakes }: Checked<T>): T {

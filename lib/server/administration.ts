@@ -255,9 +255,8 @@ export function createAdministration<P extends string, R extends string>(
     get personalTokens() {
       requireMembersFor('tokens.personal', storage);
       return createPersonalTokens({
-        store: storage.personalTokens,
+        storage,
         audit,
-        latestSequence: async () => storage.revocations.latestSequence(),
         issuer: undefined,
         scopesOf(resource) {
           if (scopes === undefined) return 'unknown';

@@ -186,10 +186,9 @@ function createFlow<U extends User>(
     clientPermissions: access.clientPermissions,
     revokeFor: tokens.revokeFor,
     loadNameCheck: clients.loadNameCheck,
-    idempotency: storage.idempotency,
     privateKeyJwt: options.clients.keys,
     signsIn: options.openid !== undefined,
-    logouts: storage.logouts,
+    storage,
   });
   const { personal } = options.tokens;
   const ownTokensOf =

@@ -32,12 +32,11 @@ export function createServerPersonalTokens<P extends string, R extends string, U
 ): ServerPersonalTokens {
   const { gate, issuer, resources, storage } = options;
   const { personal } = options.tokens;
-  if (!personal) return { managed: { create: refuse, list: refuse, revoke: refuse }, presented: undefined };
+  if (!personal) return { managed: REFUSED, presented: undefined };
   const store = storage.personalTokens;
   const managed = createPersonalTokens({
-    store,
+    storage,
     audit,
-    latestSequence: async () => storage.revocations.latestSequence(),
     issuer,
     scopesOf: (resource = issuer) => resources.get(resource)?.scopes,
     async permissionsOf(userId) {
@@ -47,7 +46,7 @@ export function createServerPersonalTokens<P extends string, R extends string, U
     maxLifetime: personal.maxLifetime,
     perUser: personal.perUser,
   });
-  const { byValue } = createEndPersonalToken(store, audit);
+  const { byValue } = createEndPersonalToken(storage, audit);
   return {
     managed,
     presented: {
@@ -63,6 +62,8 @@ export function createServerPersonalTokens<P extends string, R extends string, U
     },
   };
 }
+
+const REFUSED = { create: refuse, list: refuse, revoke: refuse, revokeOfUser: refuse };
 
 async function refuse(): Promise<never> {
   throw new ConfigError('tokens.personal', 'set it to true: there are no personal access tokens without it');

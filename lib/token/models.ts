@@ -4,6 +4,7 @@ import type { Adapter, AdapterPayload } from 'oidc-provider';
 import { scopeLimit, scopesOf } from '../clients/consents.ts';
 import type { ClientDirectory } from '../clients/directory.ts';
 import { now } from '../contracts/clock.ts';
+import { confirmAbsence } from '../contracts/confirm-absence.ts';
 import type {
   AccessTokenClaims,
   Credential,
@@ -67,12 +68,10 @@ export function refreshTokenAdapter(
     async find(value) {
       const request = currentRequest();
       const foreign = request && findForeign ? await findForeignFor(request, value) : undefined;
-      const presented = foreign ?? (await findPresented(storage.grants, 'refresh_token', value));
-      if (!presented) {
-        // It may have been revoked by an earlier request, which was answered with an error.
-        if (request?.endpoint === 'revocation' && !request.accessTokenClaims) await storage.confirm?.();
-        return undefined;
-      }
+      const finding = foreign ?? findPresented(storage.grants, 'refresh_token', value);
+      const isEnd = request?.endpoint === 'revocation' && !request.accessTokenClaims;
+      const presented = await (isEnd ? confirmAbsence(storage, Promise.resolve(finding)) : finding);
+      if (!presented) return undefined;
       if (request) request.credential = presented;
       const client = request?.client?.client;
       const consumed = isReplay(presented, client ? refreshGraceOf(presented, client, options) : 0);
@@ -197,11 +196,8 @@ export function accessTokenAdapter(
       const { accessTokenClaims: claims, personalToken } = request ?? {};
       if (principal === 'user' && personalToken?.id === id) return toPersonalPayload(personalToken);
       if (claims?.jti !== id || claims.principal !== principal) return undefined;
-      if (!(await isActive(claims))) {
-        // It may have been revoked by an earlier request, which was answered with an error.
-        if (request?.endpoint === 'revocation') await storage.confirm?.();
-        return undefined;
-      }
+      const isEnd = request?.endpoint === 'revocation';
+      if (!(await (isEnd ? confirmAbsence(storage, isActive(claims)) : isActive(claims)))) return undefined;
       const stored = await clients.find(claims.client_id);
       const [audience] = [claims.aud].flat();
       const api = audience === openid?.resource ? openid : resources.get(audience!);

@@ -1,4 +1,5 @@
 import { now } from '../contracts/clock.ts';
+import { confirmAbsence } from '../contracts/confirm-absence.ts';
 import type {
   AuditLog,
   ConsentStore,
@@ -59,8 +60,7 @@ export function createRevoke(
   },
 ): (target: RevocationTarget) => Promise<void> {
   // A storage may be older than they are.
-  const personal =
-    'personalTokens' in storage ? createEndPersonalToken(storage.personalTokens, audit) : undefined;
+  const personal = 'personalTokens' in storage ? createEndPersonalToken(storage, audit) : undefined;
 
   return async function revoke(target) {
     checkTarget(target);
@@ -68,7 +68,8 @@ export function createRevoke(
     if ('token' in target) {
       await revokeToken(target.token, at);
     } else if ('grant' in target) {
-      await revokeGrant(await storage.grants.find(target.grant), at, logouts?.create());
+      const grant = await confirmAbsence(storage, storage.grants.find(target.grant));
+      if (grant) await revokeGrant(grant, at, logouts?.create());
     } else if ('user' in target) {
       await storage.revocations.revokeAllOf({ userId: target.user }, logouts?.create());
       // The sessions are invalid already; their rows are deleted to save space.
@@ -85,9 +86,11 @@ export function createRevoke(
     logouts?.stored();
   };
 
-  async function revokeGrant(grant: Grant | undefined, at: Seconds, notice?: LogoutNotice): Promise<void> {
-    if (!grant) return storage.confirm?.();
-    const { clientId, id: grantId, userId } = grant;
+  async function revokeGrant(
+    { clientId, id: grantId, userId }: Grant,
+    at: Seconds,
+    notice?: LogoutNotice,
+  ): Promise<void> {
     const revoked = await storage.grants.revoke({ id: grantId }, at, notice);
     if (revoked.length > 0)
       audit.record({ type: 'tokens_revoked', target: 'grant', clientId, userId, grantId });
@@ -103,15 +106,21 @@ export function createRevoke(
       audit.record({ type: 'tokens_revoked', target: 'token', clientId, userId, grantId });
       return;
     }
+    const grant = await confirmAbsence(storage, findGrantOf(token));
+    if (grant) return revokeGrant(grant, at);
+    // Another node may have revoked it a moment ago, and this node may still have tokens of its family in its cache.
+    invalidate();
+  }
+
+  /** The grant of a refresh token or a code. */
+  async function findGrantOf(token: string): Promise<Grant | undefined> {
     const foreign = await findForeignGrant?.(token);
-    if (foreign) return revokeGrant(foreign, at);
+    if (foreign) return foreign;
     for (const kind of ['refresh_token', 'code'] as const) {
       const found = await storage.grants.findCredential(kind, hashCredential(token));
-      if (found) return revokeGrant(found.grant, at);
+      if (found) return found.grant;
     }
-    // Another node may have revoked it a moment ago, and this node may still have tokens of its family in its cache.
-    await storage.confirm?.();
-    invalidate();
+    return undefined;
   }
 }
 

@@ -15,6 +15,8 @@ const STANDBY = 'standby';
 export interface StandbyPair extends AsyncDisposable {
   /** A pool of connections to the primary, whichever server that is. */
   readonly host: Knex;
+  /** The address of the primary, whichever server that is. */
+  readonly address: string;
   /** The standby is gone: until it is back, each wait for it is cancelled soon. */
   loseStandby(this: void): Promise<void>;
   /** Resolves when the standby has all that the primary has. */
@@ -98,6 +100,9 @@ export async function startStandbyPair(programs: string): Promise<StandbyPair> {
   await bringStandbyBack();
   return {
     host,
+    get address() {
+      return current;
+    },
     async loseStandby() {
       await standby.kill();
       back = new AbortController();

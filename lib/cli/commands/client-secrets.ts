@@ -75,6 +75,8 @@ const deleteSecret = withSession(
   async ({ administration }, options: { yes?: boolean }, id: string, secretId: string) => {
     const secret = (await administration.clients.secrets(id)).find((one) => one.id === secretId);
     if (!secret) {
+      // An earlier call may have deleted it, and have failed because it was not known whether that lasts.
+      await administration.clients.deleteSecret(id, secretId);
       throw new UsageError(
         `The client ${id} has no secret ${secretId}; see \`gatehouse client secrets ${id}\`.`,
       );

@@ -1,0 +1,14 @@
+import type { Storage } from './storage.ts';
+
+/**
+ * For a call that ends something: resolves to what it has found, or to whether it has ended anything. Where that is nothing, an earlier
+ * call may have ended it, and have failed because it was not known whether the end lasts. Then this waits until it does: a success, or
+ * "not found", would say more than is known.
+ *
+ * @throws StorageError when it is not known whether what was ended stays so, see {@link Storage.confirm}
+ */
+export async function confirmAbsence<T>(storage: Pick<Storage, 'confirm'>, finding: Promise<T>): Promise<T> {
+  const found = await finding;
+  if (found === undefined || found === false) await storage.confirm?.();
+  return found;
+}
