@@ -26,8 +26,8 @@ export interface AuthorizationRequest {
   readonly optional?: readonly string[] | undefined;
   /** The `uid` of the browser's login session. `undefined`: no user was logged in. */
   readonly session?: string | undefined;
-  /** The browser was redirected to the host's login page without a host user, so a host user now has just logged in. */
-  readonly wasSentToLogin?: true | undefined;
+  /** The browser was redirected to the host's login page: a user who has logged in there after this time has done so for the request. */
+  readonly loginAfter?: Seconds | undefined;
 }
 
 /** Encodes authorization requests for URLs and decodes them. */

@@ -3,7 +3,8 @@ import type { Provider } from 'oidc-provider';
 
 import type { ClientDirectory } from '../clients/directory.ts';
 import { typeOfLogo } from '../clients/logo.ts';
-import type { Interaction, InteractionFlow, User } from '../contracts/index.ts';
+import { now } from '../contracts/clock.ts';
+import type { Interaction, InteractionFlow, Seconds, User } from '../contracts/index.ts';
 import type { ServerInternals } from '../contracts/internals.ts';
 import { InteractionExpiredError } from '../errors.ts';
 import type { ResolvedOptions } from '../options/resolved-options.ts';
@@ -17,8 +18,7 @@ import { withoutPrompts } from './authorization-request.ts';
 import type { AuthorizationRequest, AuthorizationRequests } from './authorization-request.ts';
 import { CONSENT_PROOF, storeConsent, toConsentProof } from './consent.ts';
 import { ENDPOINTS } from '../engine/endpoints.ts';
-import { HOST_LOGIN } from './login-session.ts';
-import type { BrowserRequestOf, LoginSessions, OpenInteraction } from './login-session.ts';
+import type { BrowserRequestOf, HostLogin, LoginSessions, OpenInteraction } from './login-session.ts';
 import { besidesDefault } from '../engine/resource-parameter.ts';
 import { originOf } from '../http/request-id.ts';
 
@@ -131,22 +131,52 @@ export function createInteractionFlow(options: ResolvedOptions, parts: Interacti
       return requests.urlOf({ ...rest, prompt: [...prompts].join(' ') });
     },
     async skipLogin(ctx, { uid }) {
-      if (login.currentUser === undefined && login.url === undefined) return undefined;
       const found = await open(ctx, uid, 'login');
-      const user = await login.currentUser?.(ctx);
-      const { reasons, wasSentToLogin } = found.request;
-      const mustLoginAgain = reasons.includes('login_prompt') || reasons.includes('max_age');
-      if (user) {
-        if (mustLoginAgain && wasSentToLogin !== true) return undefined;
-        if (await users.find(user.id)) return finishLogin(ctx, found, user, [HOST_LOGIN]);
-        // Restarting the request, or redirecting to the host's login page, could loop.
-        logger.warn({ user_id: user.id }, 'login.currentUser returned a user that users.find does not find');
-        return undefined;
+      const atHost = await sessions.hostLogin(ctx);
+      const { loginAfter } = found.request;
+      if (atHost) {
+        const { user } = atHost;
+        if (!(await users.find(user.id))) {
+          // Restarting the request, or redirecting to the host's login page, could loop.
+          logger.warn(
+            { user_id: user.id },
+            'login.currentUser returned a user that users.find does not find',
+          );
+          return undefined;
+        }
+        const answer = answerOf(found, atHost);
+        if (answer) return finishLogin(ctx, found, user, answer);
+        if (login.url !== undefined && loginAfter !== undefined) {
+          logger.warn(
+            { user_id: user.id },
+            'the page at login.url has not had the user log in again, which it has to where the URL has prompt=login',
+          );
+          return undefined;
+        }
       }
       if (login.url === undefined) return undefined;
-      return sessions.loginUrl(pathOf(requests.write({ ...found.request, wasSentToLogin: true })));
+      const request = { ...found.request, loginAfter: loginAfter ?? newLoginAfter(atHost) };
+      const again = atHost || mustLoginAgain(found.request) ? 'again' : undefined;
+      return sessions.loginUrl(pathOf(requests.write(request)), again);
     },
   };
+
+  /** The login of a user at the host as an answer to the request that waits for a login. `undefined`: it is none. */
+  function answerOf({ request, userId }: OpenInteraction, atHost: HostLogin): HostLogin | undefined {
+    const { loginAfter, parameters, reasons } = request;
+    const { authenticatedAt = -Infinity, user } = atHost;
+    const saysWhen = login.authenticatedAt !== undefined;
+    const isNew = loginAfter !== undefined && (!saysWhen || authenticatedAt > loginAfter);
+    // A host that does not say when its users have logged in is taken at its word.
+    const answer = isNew && !saysWhen ? { user, authenticatedAt: now() } : atHost;
+    if (mustLoginAgain(request)) {
+      const isYoung =
+        !reasons.includes('login_prompt') && now() - authenticatedAt <= Number(parameters['max_age']);
+      return isNew || isYoung ? answer : undefined;
+    }
+    // Where the session is that of this user already, the app means another one.
+    return userId === user.id ? undefined : answer;
+  }
 
   function pathOf(uid: string): string {
     return `${basePath}${ENDPOINTS.interaction}/${uid}`;
@@ -177,9 +207,9 @@ export function createInteractionFlow(options: ResolvedOptions, parts: Interacti
     ctx: Context,
     { request, stored }: OpenInteraction,
     user: User,
-    amr?: string[],
+    atHost?: HostLogin,
   ): Promise<string> {
-    await sessions.begin(ctx, user, amr);
+    await sessions.begin(ctx, user, atHost);
     audit.record({ type: 'login', userId: user.id, clientId: stored.client.id }, originOf(ctx));
     return requests.urlOf(withoutPrompts(request, ['login']));
   }
@@ -195,6 +225,18 @@ export function createInteractionFlow(options: ResolvedOptions, parts: Interacti
     const about = { userId: userId!, clientId: stored.client.id, resource, scopes: limit ?? [] };
     audit.record({ type, ...about }, originOf(ctx));
   }
+}
+
+function mustLoginAgain({ reasons }: AuthorizationRequest): boolean {
+  return reasons.includes('login_prompt') || reasons.includes('max_age');
+}
+
+// In seconds: the host's clock may be behind.
+const CLOCK_MARGIN: Seconds = 60;
+
+/** What {@link AuthorizationRequest.loginAfter} is for a browser that is redirected now. */
+function newLoginAfter({ authenticatedAt = -Infinity }: Partial<HostLogin> = {}): Seconds {
+  return Math.max(authenticatedAt, now() - CLOCK_MARGIN);
 }
 
 /** The request with the granted scopes only: it continues as if the client had not requested those that the user has declined. */

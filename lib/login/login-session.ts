@@ -79,13 +79,26 @@ export interface LoginSessions extends Pick<
    */
   authenticatedAt(this: void, ctx: Context, user: User): Promise<Seconds | undefined>;
   /**
+   * The login of the browser at the host. `undefined`: no user is logged in there.
+   *
+   * @throws ConfigError when the option `login.authenticatedAt` returned something wrong
+   */
+  hostLogin(this: void, ctx: Context): Promise<HostLogin | undefined>;
+  /**
    * Logs a user in: stores a session with a new id, sets its cookie on the response, and deletes the browser's previous
    * session.
    *
-   * @param amr - the marks of a login at the host. By default none, except one of another user there
+   * @param hostLogin - with which the session begins. By default the user has logged in here
    * @throws ConfigError when the user's id is not a string, or empty, or the option `openid.authentication` returned something wrong
    */
-  begin(ctx: Context, user: User, amr?: readonly string[]): Promise<void>;
+  begin(ctx: Context, user: User, hostLogin?: HostLogin): Promise<void>;
+}
+
+/** A user's login at the host. */
+export interface HostLogin {
+  readonly user: User;
+  /** When the user has given the password. `undefined`: not known, so that no `max_age` is met by it. */
+  readonly authenticatedAt: Seconds | undefined;
 }
 
 export function createLoginSessions(
@@ -139,6 +152,12 @@ export function createLoginSessions(
     });
   }
 
+  async function hostLogin(ctx: Context): Promise<HostLogin | undefined> {
+    const user = await currentUser?.(ctx);
+    if (!user) return undefined;
+    return { user, authenticatedAt: checkAuthenticatedAt(await options.login.authenticatedAt?.(ctx)) };
+  }
+
   async function amrBesideHost(ctx: Context, user: User): Promise<readonly string[] | undefined> {
     const hostUser = await currentUser?.(ctx);
     return hostUser && hostUser.id !== user.id ? [otherHostUserAmr(hostUser)] : undefined;
@@ -184,15 +203,12 @@ export function createLoginSessions(
       return (await currentUser?.(ctx)) ?? (await findOwnUser(ctx))?.user;
     },
     async authenticatedAt(ctx, user) {
-      const hostUser = await currentUser?.(ctx);
-      if (hostUser && hostUser.id !== user.id) return undefined;
+      const atHost = await hostLogin(ctx);
+      if (atHost && atHost.user.id !== user.id) return undefined;
       const own = await read(browserRequestOf(ctx));
-      // A session that began with a login at the host says nothing of when that was.
+      // Of a login at the host, the host says now when it was.
       const isOwn = own?.accountId === user.id && own.amr?.includes(HOST_LOGIN) !== true;
-      const times = [
-        isOwn ? own.loginTs : undefined,
-        hostUser && (await options.login.authenticatedAt?.(ctx)),
-      ];
+      const times = [isOwn ? own.loginTs : undefined, atHost?.authenticatedAt];
       const known = times.filter((at) => at !== undefined);
       return known.length === 0 ? undefined : Math.max(...known);
     },
@@ -214,18 +230,21 @@ export function createLoginSessions(
       const back = pathHere(path, origin);
       return back !== undefined && back.length > MAX_URL_LENGTH ? undefined : back;
     },
-    async begin(ctx, user, givenAmr) {
+    hostLogin,
+    async begin(ctx, user, atHost) {
       checkUser(user);
       const page = browserRequestOf(ctx);
-      const marks = givenAmr ?? (currentUser && (await amrBesideHost(ctx, user))) ?? [];
+      const marks = atHost ? [HOST_LOGIN] : ((currentUser && (await amrBesideHost(ctx, user))) ?? []);
       const { acr, amr: methods = [] } = checkAuthentication(await openid?.authentication?.(ctx, user));
       const amr = [...marks, ...methods];
       const sequence = page.sequence ?? (await storage.revocations.latestSequence());
       const id = newId();
       const at = now();
+      const loginTs = atHost ? atHost.authenticatedAt : at;
       const login = {
         accountId: user.id,
-        loginTs: at,
+        iat: at,
+        ...(loginTs !== undefined && { loginTs }),
         ...(acr !== undefined && { acr }),
         ...(amr.length > 0 && { amr }),
       };
@@ -237,7 +256,7 @@ export function createLoginSessions(
         id: hashCredential(id),
         uid: hashCredential(uid),
         userId: user.id,
-        payload: { kind: 'Session', uid, iat: at, exp: expiresAt, ...login },
+        payload: { kind: 'Session', uid, exp: expiresAt, ...login },
         expiresAt,
         sequence,
       });
@@ -271,6 +290,19 @@ function checkUser({ id }: User): void {
   );
 }
 
+// How far the host's clock may be ahead.
+const CLOCK_MARGIN: Seconds = 60;
+
+/** @throws ConfigError, also for milliseconds, by which every login would be new */
+function checkAuthenticatedAt(at: Seconds | undefined): Seconds | undefined {
+  if (at === undefined) return undefined;
+  if (Number.isFinite(at) && at <= now() + CLOCK_MARGIN) return Math.floor(at);
+  throw new ConfigError(
+    'login.authenticatedAt',
+    `return seconds since 1970 that are not in the future, such as Math.floor(date.getTime() / 1000), or undefined; this is ${inspect(at)}`,
+  );
+}
+
 /** @throws ConfigError */
 function checkAuthentication(said: Authentication = {}): Authentication {
   const { acr, amr = [] } = said;
@@ -300,7 +332,7 @@ function pathHere(path: string, origin: string): string | undefined {
 }
 
 /** The `amr` value of a session that the host's own login began; RFC 8176 registers none for that. */
-export const HOST_LOGIN = 'host';
+const HOST_LOGIN = 'host';
 
 /** The `amr` value of a session that began with a login here while the host named another user, such as one unknown here. */
 function otherHostUserAmr(hostUser: User): string {

@@ -54,7 +54,7 @@ export interface LoginSession {
   readonly id: string;
   readonly uid: string;
   readonly accountId: string;
-  /** When the user has logged in. */
+  /** When the user has given the password. `undefined`: not known, as the host does not say it. */
   readonly loginTs?: Seconds | undefined;
   /** `RevocationStore.latestSequence` when it was found. */
   readonly sequence: number;
@@ -110,12 +110,12 @@ function contentOf({
 }
 
 /**
- * The end of a login session that is used now: after the idle time, at most at the absolute end, which
- * counts from the login.
+ * The end of a login session that is used now: after the idle time, at most at the absolute end, which counts from its beginning. The
+ * login at the host may be older.
  */
 export function sessionEnd(
-  { loginTs = now() }: { readonly loginTs?: Seconds | undefined },
+  { iat = now() }: { readonly iat?: Seconds | undefined },
   { session, sessionAbsolute }: ResolvedOptions['tokens']['lifetimes'],
 ): Seconds {
-  return Math.min(now() + session, loginTs + sessionAbsolute);
+  return Math.min(now() + session, iat + sessionAbsolute);
 }

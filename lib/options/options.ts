@@ -31,13 +31,14 @@ function login<U extends User>() {
     currentUser: optional(fn<(ctx: Context) => NoInfer<U> | undefined | Promise<NoInfer<U> | undefined>>()),
     /**
      * Returns when the user of the host's own login session has given the password, in seconds since 1970; `undefined`: not known, as for
-     * a login that was remembered. Pages for which a user has to have logged in a short time ago ask it (`tokens.personal`).
-     * @default users give the password on a page of this server, by `users.authenticate()`
+     * a login that was remembered. OpenID Connect's `auth_time` and `max_age` are about it, and pages for which a user has to have logged in
+     * a short time ago (`tokens.personal`).
+     * @default not known: no `max_age` is met until users have been sent to `url`, and users give the password on a page of this server
      */
     authenticatedAt: optional(fn<(ctx: Context) => Seconds | undefined | Promise<Seconds | undefined>>()),
     /**
-     * The host's own login page, a path or URL. Users are redirected to it with `?return_to=`. Requires `currentUser`, from which
-     * the server learns who has logged in.
+     * The host's own login page, a path or URL. Users are redirected to it with `?return_to=`, and with `prompt=login` where it has to ask
+     * for the password also a user who is logged in. Requires `currentUser`, from which the server learns who has logged in.
      * @default the bundled login page
      */
     url: optional(loginUrl),
