@@ -94,6 +94,7 @@ test.serial(
       { max_age: '600' },
       { max_age: '0' },
       { prompt: 'login' },
+      { prompt: 'login', max_age: '100000' },
       { prompt: 'select_account' },
     ]) {
       const title = JSON.stringify(parameters);
