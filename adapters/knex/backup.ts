@@ -7,7 +7,7 @@ import { codeOf } from './error-kinds.ts';
 import { named } from './explain-error.ts';
 import { loadBetterSqlite3 } from './load-driver.ts';
 import type { OpenSqlite } from './load-driver.ts';
-import { filenameOf, parseUrl, requireFile } from './open-database.ts';
+import { filenameOf, parseUrl, requireFile } from './address.ts';
 
 /**
  * Copies the SQLite file of an address, such as `sqlite:./data.db`, to a new file while servers use it. The copy is the state of

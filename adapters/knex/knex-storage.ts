@@ -5,6 +5,7 @@ import { ConfigError } from '../../lib/errors.ts';
 import { optional, readOptions } from '../../lib/options/declare.ts';
 import type { Check, Given } from '../../lib/options/declare.ts';
 import { boolean, wait } from '../../lib/options/values.ts';
+import { readableAddress } from './address.ts';
 import { postgresqlChangeFeed } from './changes.ts';
 import { readClock } from './clock.ts';
 import { createDatabase } from './database.ts';
@@ -33,7 +34,7 @@ import { transact } from './transact.ts';
 
 const listenAddress: Check<boolean | string> = (place, listen: unknown) => {
   if (typeof listen === 'boolean') return listen;
-  if (typeof listen === 'string' && /^postgres(ql)?:/.test(listen)) return listen;
+  if (typeof listen === 'string' && /^postgres(ql)?:/.test(listen)) return readableAddress(listen, place);
   // The message does not repeat an address, because it may contain a password.
   throw new ConfigError(
     place,
@@ -93,6 +94,7 @@ export interface KnexStorageOptions extends Given<typeof KNEX_STORAGE> {}
  * knexStorage(knex)                          // the app's own
  * knexStorage('sqlite:./data.db')            // or 'data.db', or 'sqlite:///var/lib/app/data.db'
  * knexStorage('postgres://app@localhost/app')
+ * knexStorage('postgres://app@/app?host=/cloudsql/project:region:instance')   // a socket
  *
  * @param database - the app's Knex instance, an address such as `sqlite:./data.db`, or a configuration of Knex
  * @param options - how long calls may take

@@ -1,10 +1,15 @@
-import { existsSync } from 'node:fs';
-import { dirname } from 'node:path';
-
 import type { Knex } from 'knex';
 
 import type { Milliseconds } from '../../lib/contracts/duration.ts';
 import { ConfigError } from '../../lib/errors.ts';
+import {
+  filenameOf,
+  isPersistent,
+  parseUrl,
+  refuseFileOfServer,
+  requireFile,
+  withReadableAddress,
+} from './address.ts';
 import type { ConnectionPool } from './bounded-waits.ts';
 import { checkpointsInThread } from './checkpoints.ts';
 import type { Checkpoints } from './checkpoints.ts';
@@ -26,9 +31,6 @@ const OPTION = 'storage';
 const KNEX_POOL = 10;
 
 const DRIVERS = ['better-sqlite3', 'pg', 'mysql2'];
-
-const FORMS =
-  'sqlite:./data.db, a file name ending in .db, postgres://user@host/name or mysql://user@host/name';
 
 /** An open database. */
 export interface OpenedDatabase {
@@ -81,8 +83,9 @@ export function openDatabase(
 }
 
 function fromKnex(knex: Knex, { isShared }: { readonly isShared: boolean }): Omit<OpenedDatabase, 'close'> {
-  const { filename } = Object(knex.client.connectionSettings) as { readonly filename?: unknown };
   const { client } = knex;
+  const { filename } = Object(client.connectionSettings) as { readonly filename?: unknown };
+  refuseFileOfServer(knex);
   const dialect = dialectOf(knex);
   const canListen = dialect.name === 'postgresql' && client.config.connectionPool === undefined;
   return {
@@ -169,56 +172,6 @@ function openFile(config: Knex.Config, filename: string, timeout: Milliseconds):
   };
 }
 
-/** SQLite removes a file without a name when it is closed. */
-function isPersistent(filename: unknown): boolean {
-  return filename !== ':memory:' && filename !== '';
-}
-
-export function filenameOf({ connection }: Knex.Config): string | undefined {
-  const isInFile = typeof connection === 'object' && 'filename' in connection;
-  return isInFile ? connection.filename : undefined;
-}
-
-/** Knex's clients for the protocols of addresses. */
-const CLIENTS: Readonly<Record<string, string>> = {
-  postgres: 'pg',
-  postgresql: 'pg',
-  mysql: 'mysql2',
-  mariadb: 'mysql2',
-};
-
-/** The Knex configuration for the address of a database. */
-export function parseUrl(url: string): Knex.Config {
-  const protocol = /^([a-z]+):/.exec(url)?.[1] ?? '';
-  const client = Object.hasOwn(CLIENTS, protocol) ? CLIENTS[protocol] : undefined;
-  if (client !== undefined) return { client, connection: url, log: SILENT };
-  if (protocol === 'sqlite') return sqliteFile(url.replace(/^sqlite:(\/\/)?/, ''));
-  // A letter and a colon are a drive of Windows.
-  if (protocol.length <= 1 && /\.(db|sqlite|sqlite3)$/.test(url)) return sqliteFile(url);
-  if (/^[a-z]{2,12}$/.test(protocol))
-    throw new ConfigError(OPTION, `there is no kind of database "${protocol}:"; use ${FORMS}`);
-  // The message does not repeat the address, because it may contain a password.
-  throw new ConfigError(OPTION, `this is not the URL of a database; use ${FORMS}`);
-}
-
-function sqliteFile(filename: string): Knex.Config {
-  if (filename === '') throw new ConfigError(OPTION, `the URL has no file name; use ${FORMS}`);
-  const folder = dirname(filename);
-  if (filename !== ':memory:' && !existsSync(folder)) {
-    throw new ConfigError(OPTION, `the folder ${folder} of the database file does not exist; create it`);
-  }
-  return { client: 'better-sqlite3', connection: { filename }, log: SILENT };
-}
-
-/** @throws ConfigError when there is no such file, which SQLite would create */
-export function requireFile(filename: string, remedy: string): void {
-  if (!isPersistent(filename) || existsSync(filename)) return;
-  throw new ConfigError(OPTION, `there is no database file ${filename}; ${remedy}`);
-}
-
-// Every failure reaches the caller as an error; without this, Knex would print it as well.
-const SILENT = { warn() {}, error() {}, deprecate() {}, debug() {} };
-
 /**
  * Creates a Knex instance.
  *
@@ -226,8 +179,9 @@ const SILENT = { warn() {}, error() {}, deprecate() {}, debug() {} };
  */
 export function connect(config: Knex.Config): Knex {
   const knex = loadKnex();
+  const readable = withReadableAddress(config);
   try {
-    return knex(config);
+    return knex(readable);
   } catch (cause) {
     const name = /npm install (\S+)/.exec(String(cause))?.[1];
     if (name === undefined) {

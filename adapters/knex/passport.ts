@@ -5,9 +5,10 @@ import { ConfigError, GatehouseError, StorageError } from '../../lib/errors.ts';
 import { object, optional, readOptions } from '../../lib/options/declare.ts';
 import type { Given } from '../../lib/options/declare.ts';
 import { boolean, text } from '../../lib/options/values.ts';
+import { filenameOf, parseUrl, refuseFileOfServer, requireFile } from './address.ts';
 import { codeOf } from './error-kinds.ts';
 import { named } from './explain-error.ts';
-import { connect, filenameOf, parseUrl, requireFile } from './open-database.ts';
+import { connect } from './open-database.ts';
 import { passportCounts } from './passport-counts.ts';
 import { flagIn, isOfType, listIn, textIn, timeIn } from './passport-tables.ts';
 import type { PassportRow, PassportTable, TimedQuery } from './passport-tables.ts';
@@ -70,6 +71,7 @@ export function passportSource(
   } = readOptions(PASSPORT_SOURCE, options, 'passportSource()');
   const owned = typeof database !== 'function';
   const knex = owned ? open(database, readOnly) : database;
+  refuseFileOfServer(knex);
   const names = {
     clients: prefix + tables.clients,
     accessTokens: prefix + tables.accessTokens,

@@ -1,11 +1,14 @@
-import { existsSync } from 'node:fs';
+import { once } from 'node:events';
+import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import { relative } from 'node:path';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join, relative } from 'node:path';
 
 import test from 'ava';
 import knex from 'knex';
 import type { Knex } from 'knex';
-import { knexStorage } from 'koa-gatehouse/adapters/knex';
+import { knexStorage, passportSource } from 'koa-gatehouse/adapters/knex';
 
 import { openHost } from './host-knex.ts';
 import { temporaryFile } from './temporary-file.ts';
@@ -91,6 +94,88 @@ test('what is no database, or not a supported one, is an error with the remedy',
     ],
   ] as const)
     t.throws(() => knexStorage(database as never), { code: 'ERR_CONFIG', message });
+});
+
+const UNREADABLE =
+  'this address cannot be read; in the user name and the password write # as %23, ? as %3F, / as %2F, @ as %40 and % as %25, and give one host, with a port of 1 to 65535 or none';
+
+test('an address of which the driver would read only a part is refused before anything is opened', (t) => {
+  for (const address of [
+    'postgres://app:p#ss@db.invalid:6000/app',
+    'postgresql://app:p?ss@db.invalid:6000/app',
+    'postgres://app:p/ss@db.invalid:6000/app',
+    'postgres://app:p%ss@db.invalid:6000/app',
+    // For a URL, the host `app` with the port 12.
+    'postgres://app:12#34@db.invalid/app',
+    'postgres://app:12/34@db.invalid/app',
+    'mysql://app:12?34@db.invalid/app',
+    'postgres://app:pass@a.invalid:5432,b.invalid:5432/app',
+    'postgres://a.invalid,b.invalid/app',
+    'postgres://app:pass@db.invalid:99999/app',
+    'postgres://app:pass@[::1/app',
+    'postgres:app',
+    'mysql://app:p#ss@db.invalid:6000/app',
+    'mariadb://app:p?ss@db.invalid:6000/app',
+  ]) {
+    const client = address.startsWith('p') ? 'pg' : 'mysql2';
+    const storage = { code: 'ERR_CONFIG', message: `storage: ${UNREADABLE}` };
+    t.throws(() => knexStorage(address), storage, address);
+    t.throws(() => knexStorage({ client, connection: address }), storage, address);
+    t.throws(() => passportSource(address), storage, address);
+    if (client === 'pg')
+      t.throws(
+        () => knexStorage('sqlite::memory:', { listen: address }),
+        { code: 'ERR_CONFIG', message: `knexStorage({ listen }): ${UNREADABLE}` },
+        address,
+      );
+  }
+  // Knex itself takes it for the name of a file.
+  const ofHost = knex({ client: 'pg', connection: 'postgres://app:p#ss@db.invalid:6000/app' });
+  t.throws(() => knexStorage(ofHost), { code: 'ERR_CONFIG', message: `storage: ${UNREADABLE}` });
+  t.throws(() => passportSource(ofHost), { code: 'ERR_CONFIG', message: `storage: ${UNREADABLE}` });
+  for (const [address, parameter] of [
+    ['postgres://app:pass@/app', 'host'],
+    ['mysql://app:pass@/app', 'socketPath'],
+  ] as const)
+    t.throws(() => knexStorage(address), {
+      code: 'ERR_CONFIG',
+      message: `storage: this address has no host; give one, or a socket as ?${parameter}=/directory`,
+    });
+});
+
+test('a socket is opened by an address as libpq writes it', async (t) => {
+  const folder = mkdtempSync(join(tmpdir(), 'gatehouse-'));
+  t.teardown(() => rmSync(folder, { recursive: true }));
+  let opened = 0;
+  const server = createServer((connection) => {
+    opened += 1;
+    connection.destroy();
+  });
+  const encoded = encodeURIComponent(folder);
+  for (const [file, addresses] of [
+    [
+      '.s.PGSQL.5432',
+      [
+        `postgres://app:p%23ss@/app?host=${folder}`,
+        `postgresql://app@/app?host=${encoded}`,
+        `postgres:///app?host=${folder}&user=app`,
+        `postgres://app@${encoded}/app`,
+      ],
+    ],
+    ['my.sock', [`mysql://app:pass@/app?socketPath=${folder}/my.sock`]],
+  ] as const) {
+    server.listen(join(folder, file));
+    await once(server, 'listening');
+    for (const address of addresses) {
+      const before = opened;
+      const storage = knexStorage(address, { timeout: '1 second' });
+      await t.throwsAsync(storage.migrate(), { code: 'ERR_STORAGE' }, address);
+      t.true(opened > before, address);
+      await storage.close();
+    }
+    server.close();
+    await once(server, 'close');
+  }
 });
 
 test('a Knex transaction instead of an instance is an error', async (t) => {
