@@ -1,5 +1,6 @@
 import type { Client, Interaction } from '../lib/contracts/index.ts';
 import { isLoopback } from '../lib/contracts/loopback.ts';
+import { vouchedForBy } from '../lib/contracts/trust.ts';
 import type { PageRequest } from './page-request.ts';
 import { plain, printable, sentence } from './sentence.ts';
 import type { Sentence } from './sentence.ts';
@@ -11,13 +12,13 @@ import type { Texts } from './text.ts';
  */
 
 /** The name of an app in a heading or a sentence. */
-export function nameOfApp(client: Pick<Client, 'id' | 'name' | 'registration'>, text: Texts): string {
-  if (client.registration === 'manual') return client.name;
+export function nameOfApp(client: Client, text: Texts): string {
+  if (vouchedForBy(client) !== 'nobody') return client.name;
   return hostOf(client) ?? quoted(client, text);
 }
 
 /** The name of an app in a list, with the name that it gives itself. */
-export function titleOfApp(client: Pick<Client, 'id' | 'name' | 'registration'>, text: Texts): string {
+export function titleOfApp(client: Client, text: Texts): string {
   const host = hostOf(client);
   if (host === undefined) return printable(nameOfApp(client, text));
   return printable(`${host} ${quoted(client, text)}`);
@@ -28,7 +29,7 @@ export function warningsFor(
   { client, redirectUri }: Pick<Interaction, 'client' | 'redirectUri'>,
   { brand, text }: Pick<PageRequest, 'brand' | 'text'>,
 ): readonly Sentence[] {
-  if (client.registration === 'manual') return [];
+  if (vouchedForBy(client) !== 'nobody') return [];
   const host = hostOf(client);
   const names = { client: client.name, brand };
   const who =

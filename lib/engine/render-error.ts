@@ -5,6 +5,7 @@ import type { Configuration, ErrorOut, KoaContextWithOIDC, Provider } from 'oidc
 import { isAgreedHost } from '../clients/consents.ts';
 import { redirectHost } from '../clients/redirect-uris.ts';
 import type { PageError, Pages } from '../contracts/index.ts';
+import { vouchedForBy } from '../contracts/trust.ts';
 import { GatehouseError, InteractionExpiredError, TooManyAttemptsError } from '../errors.ts';
 import { requestIdOf } from '../http/request-id.ts';
 import { isUnavailable } from '../http/unavailable.ts';
@@ -87,7 +88,7 @@ export function preventOpenRedirects(provider: Provider): void {
 
 function mayRedirect(ctx: KoaContextWithOIDC): boolean {
   const { client, consent } = requestOf(ctx);
-  if (client?.client.registration === 'manual')
+  if (client && vouchedForBy(client.client) !== 'nobody')
     return ctx.oidc.session?.accountId !== undefined || isSilent(ctx);
   const host = client && redirectHost(String(ctx.oidc.params?.['redirect_uri']), client.client);
   // The consent is that of the user who is logged in.

@@ -4,6 +4,7 @@ import type { Context } from 'koa';
 
 import type { ClientDirectory } from '../clients/directory.ts';
 import type { Client, InteractionFlow } from '../contracts/index.ts';
+import { vouchedForBy } from '../contracts/trust.ts';
 import { ID_TOKEN_TYPE } from '../engine/provider.ts';
 import { LogoutRequestError } from '../errors.ts';
 import { hashCredential } from '../keys/hash.ts';
@@ -65,7 +66,8 @@ export function createReadLogoutRequest(
     // The host's own login, which ends with the session, may be that of a user whom the app does not mean.
     const isOfSession = isMeant === true && ((await sessions.currentUser(ctx))?.id ?? hint.sub) === hint.sub;
     // Everybody has an ID token of an app that everybody can register.
-    const mayReturn = isOfSession || (hint !== undefined && client?.registration === 'manual');
+    const mayReturn =
+      isOfSession || (hint !== undefined && client !== undefined && vouchedForBy(client) !== 'nobody');
     return { client, isOfSession, next, mayReturn };
   };
 

@@ -5,6 +5,7 @@ import type { KoaContextWithOIDC } from 'oidc-provider';
 
 import type { CompleteLifetimes } from '../clients/lifetimes.ts';
 import { now } from '../contracts/clock.ts';
+import { vouchedForBy } from '../contracts/trust.ts';
 import type { Client, Credential, RefreshAttempt, Seconds, User } from '../contracts/index.ts';
 import { hashCredential } from '../keys/hash.ts';
 import { effectiveLifetimes, respond } from './access-token.ts';
@@ -133,8 +134,9 @@ export async function exchange(
   const scopes = remainingScopes(presented, requested, allowedScopes(client, api, options));
   const lifetimes = effectiveLifetimes(client, api.lifetimes);
   const lifetime = lifetimes.accessToken;
-  // Programs of strangers; of a confidential client, the platform knows the developer.
-  if (presented.credential.kind === 'refresh_token' && !client.confidential)
+  // Of the platform's own clients with a secret, no user and no stranger has the refresh token.
+  const isOfPlatform = client.confidential && vouchedForBy(client) === 'platform';
+  if (presented.credential.kind === 'refresh_token' && !isOfPlatform)
     refuseLoop({ grantId: grant.id, lifetime }, parts);
   const content = { api, client, grant: { id: grant.id, user }, lifetime, scopes, sequence };
   const accessToken = await signAccessToken(content);

@@ -4,6 +4,7 @@ import { passTime, stopClock } from '../harness/clock.ts';
 import { authorize, startPlatform } from '../harness/platform.ts';
 import { pkce } from '../harness/pkce.ts';
 import type { Platform, RegisteredApp } from '../harness/platform.ts';
+import { appOf, registered, startOpen } from '../registration/apps.ts';
 import { exchangeCode, exchangeRefreshToken } from '../harness/tokens.ts';
 
 async function newToken(platform: Platform, app: RegisteredApp): Promise<string> {
@@ -70,16 +71,24 @@ test.serial(
   },
 );
 
-test('the limit is an option, is higher for short access tokens, and is none for a confidential client', async (t) => {
+test('the limit is an option, is higher for short access tokens, and is none for a confidential client of the platform', async (t) => {
   for (const [options, fields, count] of [
     [{ tokens: { lifetimes: { accessToken: '5 minutes' } } }, PUBLIC, 120],
     [{ limits: { refreshes: 5 } }, PUBLIC, 5],
     [{ limits: { refreshes: 0 } }, PUBLIC, 130],
-    // Its developer answers for it.
     [{ limits: { refreshes: 5 } }, { firstParty: true }, 130],
+    [{ limits: { refreshes: 5 } }, { verified: true, ownerId: '1' }, 130],
+    [{ limits: { refreshes: 5 } }, { ownerId: '1' }, 5],
   ] as const) {
     await using platform = await startPlatform(options);
     const app = await platform.registerApp(fields);
     t.is((await refreshInLoop(platform, app, await newToken(platform, app), 130)).count, count);
   }
+});
+
+test('an app that registered itself has the limit, also with a secret', async (t) => {
+  const platform = await startOpen(t, { limits: { refreshes: 5 } });
+  const app = await appOf(platform, await registered(platform));
+  t.true(app.client.confidential);
+  t.is((await refreshInLoop(platform, app, await newToken(platform, app), 20)).count, 5);
 });
