@@ -7,7 +7,7 @@ import type { OpenDocument } from './browser.ts';
 import { htmlToPdf } from './contract.ts';
 import type { HtmlToPdf } from './contract.ts';
 import { checkHtml, crashError, firstLine, HtmlPdfError } from './error.ts';
-import type { EmptyPage, DocumentSource } from './load.ts';
+import type { CutWidth, DocumentSource, EmptyPage } from './load.ts';
 import { readConverterSettings, readDocumentSettings } from './options.ts';
 import type { DocumentSettings, HtmlPdfOptions, HtmlToPdfOptions } from './options.ts';
 import { printDocument } from './print.ts';
@@ -35,6 +35,8 @@ export function createHtmlToPdf(options: HtmlToPdfOptions = {}): HtmlToPdf {
     observe({ type: 'missing', files });
     if (settings.onMissing === 'error') throw missingError(files);
   }
+
+  const onCut = (width: CutWidth): void => observe({ type: 'cut', ...width });
 
   async function* print(html: string, given: HtmlPdfOptions): AsyncGenerator<Uint8Array> {
     const document = readDocumentSettings(given);
@@ -81,7 +83,7 @@ export function createHtmlToPdf(options: HtmlToPdfOptions = {}): HtmlToPdf {
     // Also of a stream that its caller stops reading.
     abort.addEventListener('abort', close, { once: true });
     try {
-      yield* conversion.print({ html, assets: settings.assets, onMissing }, document, abort);
+      yield* conversion.print({ html, onCut, onMissing }, document, abort);
     } catch (error) {
       if (signal?.aborted) throw signal.reason;
       if (timeout.aborted) throw timeoutError(limit);

@@ -69,6 +69,11 @@ export function gotenbergHtmlToPdf(options: GotenbergOptions): HtmlToPdf {
 
   async function* print(html: string, settings: GivenDocument, whole: boolean): AsyncGenerator<Uint8Array> {
     const document = readDocumentSettings(settings);
+    if (document.scale === 'fit')
+      throw new ConfigError(
+        'convert({ scale })',
+        'Gotenberg does not measure documents; leave it out, or convert with createHtmlToPdf()',
+      );
     checkHtml(html, given.maxHtmlBytes);
     const leave = await running.enter(document.signal);
     try {

@@ -5,12 +5,19 @@ import type { ConverterSettings } from './options.ts';
 /** What is converted. */
 export interface DocumentSource {
   readonly html: string;
-  readonly assets: ConverterSettings['assets'];
   /** Called before it is printed, with the files that it names and did not get, if any. What it throws ends the conversion. */
   readonly onMissing: (files: readonly string[]) => void;
+  /** Called before it is printed, if it is wider than the paper. */
+  readonly onCut: (width: CutWidth) => void;
 }
 
-/** The address of a document that is navigated to: reserved (RFC 6761), so that relative URLs have a base and lead nowhere. */
+/** The widths of a document and of the part of it that is printed, in CSS pixels. */
+export interface CutWidth {
+  readonly width: number;
+  readonly printed: number;
+}
+
+/** The address of each document: reserved (RFC 6761), so that relative URLs have a base and lead nowhere. */
 const DOCUMENT_URL = 'http://document.invalid/';
 
 /** What a document may load: images, and fonts of `data:` URLs. Its styles are in itself, see `clearPageRules()`. */
@@ -22,10 +29,13 @@ const POLICY = [
   "base-uri 'none'",
 ].join('; ');
 
-/** `sandbox`, which only a header can say, makes a document ignore `<meta http-equiv="refresh">`. */
-const HEADERS = {
-  'content-type': 'text/html; charset=utf-8',
-  'content-security-policy': `${POLICY}; sandbox`,
+/**
+ * What the content of a document replaces. `sandbox`, which only a header can say, makes a document ignore `<meta
+ * http-equiv="refresh">`, which would replace it, by `about:blank` for example, where no interception stops it.
+ */
+const EMPTY = {
+  headers: { 'content-type': 'text/html; charset=utf-8', 'content-security-policy': `${POLICY}; sandbox` },
+  body: '<!doctype html>',
 };
 
 /** An empty page for one document. Closing its context ends whatever the document does. */
@@ -41,8 +51,11 @@ export interface EmptyPage {
 /** How many of them are told, since a stranger's document may name any number. */
 const MOST_MISSING = 20;
 
-/** Opens a page in a context of its own, without JavaScript and network. */
-export async function openPage(browser: Browser, assets: DocumentSource['assets']): Promise<EmptyPage> {
+/** What is told of an object whose address is not known: Chromium tells its origin only. */
+const OBJECT = 'an object';
+
+/** Opens a page in a context of its own, without JavaScript and network, as it is printed: print styles load what they name. */
+export async function openPage(browser: Browser, assets: ConverterSettings['assets']): Promise<EmptyPage> {
   const context = await browser.newContext({
     javaScriptEnabled: false,
     offline: true,
@@ -57,49 +70,54 @@ export async function openPage(browser: Browser, assets: DocumentSource['assets'
     const [{ frameTree }] = await Promise.all([
       session.send('Page.getFrameTree'),
       session.send('Page.enable'),
+      session.send('Audits.enable'),
+      session.send('Emulation.setEmulatedMedia', { media: 'print' }),
     ]);
     const missing = new Set<string>();
-    page.on('requestfailed', (request) => {
-      if (missing.size < MOST_MISSING) missing.add(nameOf(request.url()));
+    observeMissing(page, session, (file) => {
+      if (missing.size < MOST_MISSING) missing.add(file);
     });
-    const opened: EmptyPage = { context, page, session, frameId: frameTree.frame.id, missing };
-    // As with document.open(), the policy remains in force for the content that replaces this.
-    await setContent(opened, `<meta http-equiv="Content-Security-Policy" content="${POLICY}">`);
-    return opened;
+    // Once, because further requests for the address are not for the document.
+    await page.route(DOCUMENT_URL, async (route) => route.fulfill(EMPTY), { times: 1 });
+    // As with document.open(), its address and policy remain in force for the content that replaces this.
+    await page.goto(DOCUMENT_URL);
+    return { context, page, session, frameId: frameTree.frame.id, missing };
   } catch (error) {
     await context.close().catch(() => {});
     throw error;
   }
 }
 
-/** Loads a document into an empty page. */
-export async function loadDocument(empty: EmptyPage, { assets, html }: DocumentSource): Promise<void> {
-  // A navigation takes a quarter of the time of a short document. Without one, relative URLs have no base, and are not requested.
-  if (assets || mayRefresh(html) || mayNameFile(html)) await navigate(empty.page, html);
-  else await setContent(empty, html);
+/** Tells each file that a document names and does not get. */
+function observeMissing(page: Page, session: CDPSession, tell: (file: string) => void): void {
+  page.on('requestfailed', (request) => tell(nameOf(request.url())));
+  // A frame or an object is refused without a request, by the policy.
+  session.on('Page.frameNavigated', ({ frame: { unreachableUrl } }) => {
+    if (unreachableUrl !== undefined) tell(nameOf(unreachableUrl));
+  });
+  session.on('Audits.issueAdded', ({ issue }) => {
+    const { blockedURL, violatedDirective } = issue.details.contentSecurityPolicyIssueDetails ?? {};
+    if (violatedDirective === 'object-src') tell(OBJECT);
+    else if (blockedURL !== undefined && violatedDirective !== 'frame-src') tell(nameOf(blockedURL));
+  });
 }
 
-async function navigate(page: Page, html: string): Promise<void> {
-  // The page may be closed meanwhile.
-  const answerDocument = async (route: Route): Promise<void> =>
-    route.fulfill({ headers: HEADERS, body: html }).catch(() => {});
-  // Once, because further requests for the address are not for the document.
-  await page.route(DOCUMENT_URL, answerDocument, { times: 1 });
-  await page.goto(DOCUMENT_URL, { waitUntil: 'load', timeout: 0 });
+/** Replaces the content of a page, and waits until it is loaded, with its images. */
+export async function setContent({ frameId, session }: EmptyPage, html: string): Promise<void> {
+  const { promise: loaded, resolve } = Promise.withResolvers<unknown>();
+  session.once('Page.loadEventFired', resolve);
+  await session.send('Page.setDocumentContent', { frameId, html });
+  await loaded;
 }
 
-/**
- * Whether a document may contain `<meta http-equiv="refresh">`, which would replace it, by `about:blank` for example, where no
- * interception stops it.
- */
-function mayRefresh(html: string): boolean {
-  return /http-equiv(?!\s*=\s*["']?(?:content-|x-ua-))/i.test(html);
+/** Loads the header and the footer, which get no file at all, so that those that they name are known to be missing. */
+export async function loadTemplates(empty: EmptyPage, templates: readonly string[]): Promise<void> {
+  await empty.page.route('**/*', refuse);
+  await setContent(empty, templates.join(''));
+  await empty.page.unroute('**/*', refuse);
 }
 
-/** Whether a document may name a file that is not in itself, as a `data:` URL is. */
-function mayNameFile(html: string): boolean {
-  return /\bsrc(?:set)?\s*=\s*(?!["']?data:)|<link\b|\burl\(\s*(?!["']?data:)|<image\b/i.test(html);
-}
+const refuse = async (route: Route): Promise<void> => route.abort('aborted').catch(() => {});
 
 /** A URL as the document wrote it, if relative; without credentials and query, which may be secret. */
 function nameOf(url: string): string {
@@ -110,16 +128,8 @@ function nameOf(url: string): string {
   return protocol === 'data:' ? 'data:' : `${protocol}//${host}${pathname}`;
 }
 
-/** Replaces the content of a page, and waits until it is loaded, with its images. */
-async function setContent({ frameId, session }: EmptyPage, html: string): Promise<void> {
-  const { promise: loaded, resolve } = Promise.withResolvers<unknown>();
-  session.once('Page.loadEventFired', resolve);
-  await session.send('Page.setDocumentContent', { frameId, html });
-  await loaded;
-}
-
 /** Answers the requests of a document: images that the host provides. */
-async function answer(route: Route, assets: DocumentSource['assets']): Promise<void> {
+async function answer(route: Route, assets: ConverterSettings['assets']): Promise<void> {
   const request = route.request();
   try {
     // Of a frame, it is `document`.

@@ -26,6 +26,13 @@ export type HtmlPdfEvent =
       /** The first twenty files that a document names and did not get: relative URLs as written, others without their query. */
       readonly files: readonly string[];
     }
+  | {
+      /** The document is wider than the part of it that is printed. */
+      readonly type: 'cut';
+      /** In CSS pixels. */
+      readonly width: number;
+      readonly printed: number;
+    }
   | { readonly type: 'finished'; readonly ms: Milliseconds; readonly bytes: number }
   | { readonly type: 'failed'; readonly ms: Milliseconds; readonly code: string };
 
@@ -160,6 +167,13 @@ const DOCUMENT = {
   header: optional(html),
   /** The same at the bottom of each page: `Page <span class="pageNumber"></span>`. @default none */
   footer: optional(html),
+  /**
+   * What happens to a document that is wider than the paper. By itself, Chromium makes one that is up to half wider smaller.
+   * `'actual'`: the rest is cut, and `observe` is told. `'fit'`: the document is made as small as it has to be, down to a tenth.
+   * Gotenberg does not measure documents, and takes `'actual'` only.
+   * @default 'actual'
+   */
+  scale: optional(oneOf('actual', 'fit'), 'actual'),
   /** How long the conversion may take, without the wait for its turn; with Gotenberg, each step of a try.
    * @default the `timeout` of the converter
    */
@@ -174,7 +188,7 @@ export interface HtmlPdfOptions extends Given<typeof DOCUMENT> {}
 /** The options of one document, checked and complete; lengths in inches. */
 export interface DocumentSettings extends Pick<
   Values<typeof DOCUMENT>,
-  'footer' | 'header' | 'signal' | 'timeout'
+  'footer' | 'header' | 'scale' | 'signal' | 'timeout'
 > {
   readonly paper: Paper;
   readonly margin: Readonly<Record<keyof Margins, number>>;

@@ -39,18 +39,27 @@ export const paper: Check<PaperFormat | Uppercase<PaperFormat>, Paper> = (place,
 /** A CSS length: a number and `mm`, `cm`, `in`, `pt` or `px`. */
 export type Length = `${number}${'mm' | 'cm' | 'in' | 'pt' | 'px'}`;
 
+/** CSS pixels in an inch (CSS Values 4 section 6.2). */
+export const PIXELS = 96;
+
 const INCHES: Readonly<Record<string, number>> = {
   in: 1,
   cm: 1 / 2.54,
   mm: 1 / 25.4,
   pt: 1 / 72,
-  px: 1 / 96,
+  px: 1 / PIXELS,
 };
+
+/** A length in inches; `undefined`: it is none. */
+export function inchesOf(text: string): number | undefined {
+  const [, number, unit = ''] = /^(\d+(?:\.\d+)?)(mm|cm|in|pt|px)$/.exec(text) ?? [];
+  return number === undefined ? undefined : Number(number) * INCHES[unit]!;
+}
 
 /** In inches. */
 const length: Check<Length, number> = (place, given: unknown) => {
-  const [, number, unit = ''] = /^(\d+(?:\.\d+)?)(mm|cm|in|pt|px)$/.exec(String(given)) ?? [];
-  if (typeof given === 'string' && number !== undefined) return Number(number) * INCHES[unit]!;
+  const inches = typeof given === 'string' ? inchesOf(given) : undefined;
+  if (inches !== undefined) return inches;
   throw new ConfigError(place, "give a length such as '2cm' or '15mm'; the units are mm, cm, in, pt and px");
 };
 

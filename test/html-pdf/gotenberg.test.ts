@@ -227,4 +227,9 @@ test('its options are checked at once', async (t) => {
   const converter = client(baseUrl, { maxHtmlBytes: 3 });
   await t.throwsAsync(converter.convert('four'), { code: 'ERR_HTML_PDF_INPUT' });
   await t.throwsAsync(converter.convert('', { format: 'b5' as 'a5' }), { instanceOf: ConfigError });
+  await t.throwsAsync(converter.convert('', { scale: 'fit' }), {
+    instanceOf: ConfigError,
+    message:
+      'convert({ scale }): Gotenberg does not measure documents; leave it out, or convert with createHtmlToPdf()',
+  });
 });

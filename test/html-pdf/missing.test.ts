@@ -1,6 +1,6 @@
 // Alone: it measures the processor time of the process.
 import { HtmlPdfError } from 'koa-gatehouse/html-pdf';
-import type { HtmlToPdfOptions } from 'koa-gatehouse/html-pdf';
+import type { HtmlPdfOptions, HtmlToPdfOptions } from 'koa-gatehouse/html-pdf';
 
 import { PNG } from '../pdf/fault-server.ts';
 import { browserTest, converter } from './browser-test.ts';
@@ -67,6 +67,47 @@ inBrowser("onMissing: 'error' refuses the document, and the next one is converte
   t.is(pdf.events.filter((event) => event.type === 'failed').length, 2);
 });
 
+const NAMED: readonly (readonly [html: string, file: string, options?: HtmlPdfOptions])[] = [
+  ['<p style="background: url(a.png)">x', 'a.png'],
+  ['<style>@import "x.css";</style>x', 'x.css'],
+  ['<style>@media print { p { background: url(a.png) } }</style><p>x', 'a.png'],
+  [
+    '<style>@media print { p { background: url(https://x.example/a.png?b) } }</style><p>x',
+    'https://x.example/a.png',
+  ],
+  ['<style>p { background: image-set("a.png" 1x) }</style><p>x', 'a.png'],
+  [String.raw`<p style="background: \75rl(a.png)">x`, 'a.png'],
+  ['<p style="background: url&lpar;a.png)">x', 'a.png'],
+  ['<style>@font-face { font-family: F; src: url(f.woff) } p { font-family: F }</style><p>x', 'f.woff'],
+  ['<iframe src="x.html?secret=1"></iframe>', 'x.html'],
+  ['<iframe src="https://ann:secret@x.example/y?secret=1"></iframe>', 'https://x.example/y'],
+  ['<frameset><frame src="x.html"></frameset>', 'x.html'],
+  ['<object data="x.pdf"></object>', 'an object'],
+  ['<embed src="x.pdf">', 'an object'],
+  ['<video src="x.mp4"></video>', 'x.mp4'],
+  ['<video poster="p.png"></video>', 'p.png'],
+  ['<body background="b.png">x', 'b.png'],
+  ['<table><tr><td background="b.png">x</table>', 'b.png'],
+  ['<svg><use href="sprite.svg#a"/></svg>', 'sprite.svg'],
+  ['<svg><image href="a.png"/></svg>', 'a.png'],
+  ['x', 'crest.png', { header: '<img src="crest.png">' }],
+  // No asset either: the header and the footer load nothing.
+  ['x', 'logo.png', { footer: '<img src="logo.png">' }],
+  ['x', 'https://x.example/l.png', { footer: '<img src="https://x.example/l.png">' }],
+];
+
+inBrowser('a file is missing whatever names it', async (t) => {
+  await using pdf = converter({ assets });
+  for (const [html, file, options] of NAMED) {
+    await pdf.convert(html, options);
+    t.deepEqual(missingFiles(pdf), [[file]], html);
+    pdf.events.length = 0;
+  }
+  // The next document gets what the header of the last one did not.
+  await pdf.convert('<img src="logo.png">');
+  t.deepEqual(missingFiles(pdf), []);
+});
+
 inBrowser('a document without a title has that of its first heading', async (t) => {
   for (const options of [{ assets }, {}]) {
     await using pdf = converter(options);
@@ -77,6 +118,14 @@ inBrowser('a document without a title has that of its first heading', async (t) 
       ['<svg><title>A chart</title></svg><h1>Marks</h1>', 'Marks'],
       ['<title>Year</title><svg><title>A chart</title></svg><h1>Marks</h1>', 'Year'],
       ['<img name="title"><img name="querySelector"><h1>Marks</h1>', 'Marks'],
+      ['<!-- <title>Old</title> --><h1>Marks</h1>', 'Marks'],
+      ['<script>var title = "<title>x</title>";</script><h1>Marks</h1>', 'Marks'],
+      ['<style>/* <title>x */</style><h1>Marks</h1>', 'Marks'],
+      ['<h1>Marks</h1><textarea><title>x</title></textarea>', 'Marks'],
+      ['<template><title>x</title></template><h1>Marks</h1>', 'Marks'],
+      ['<h1 data-x="<title>x">Marks</h1>', 'Marks'],
+      ['<title>&nbsp;</title><h1>Marks</h1>', 'Marks'],
+      ['<title></title><title>Second</title><h1>Marks</h1>', 'Marks'],
     ] as const)
       t.is((await pdfInfo(await pdf.convert(html))).title, title);
   }

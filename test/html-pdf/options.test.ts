@@ -53,7 +53,8 @@ const DOCUMENT_MISTAKES: readonly (readonly [options: object, message: string | 
   [{ footer: null }, 'convert({ footer }): give HTML as a string, or leave it out'],
   [{ timeout: 'soon' }, /^convert\(\{ timeout \}\): /],
   [{ signal: {} }, /^convert\(\{ signal \}\): pass an AbortSignal, such as AbortSignal\.timeout\(30_000\) /],
-  [{ scale: 2 }, /^convert\(\{ scale \}\): there is no such option; the options are format, landscape, /],
+  [{ scale: 2 }, 'convert({ scale }): choose actual or fit'],
+  [{ zoom: 2 }, /^convert\(\{ zoom \}\): there is no such option; the options are format, landscape, /],
 ];
 
 test('the options of a document are checked before a browser starts', async (t) => {
