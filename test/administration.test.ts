@@ -139,6 +139,7 @@ test('invalid options are errors that name them', async (t) => {
   const { keys } = createAdministration({ storage });
   for (const [options, message] of [
     [{ after: -1 }, /^after: /],
+    [{ after: 29 }, /^after: give at least 30 s: .*ended at once by keys\.revoke\(\)/],
     [{ accessTokenLifetime: '1 aeon' }, /^accessTokenLifetime: /],
     [{ algorithm: 'HS256' }, /^algorithm: /],
   ] as const)

@@ -1,4 +1,6 @@
-import type { Client, User } from '../contracts/index.ts';
+import { parseDuration } from '../contracts/duration.ts';
+import type { Client, Duration, Seconds, User } from '../contracts/index.ts';
+import { ConfigError } from '../errors.ts';
 import { optional } from './declare.ts';
 import type { Check, Given } from './declare.ts';
 import { lifetimes } from './lifetimes.ts';
@@ -9,6 +11,20 @@ import { duration, fn, integer, oneOf } from './values.ts';
 export type SigningAlgorithm = 'ES256' | 'RS256' | 'EdDSA';
 
 export const signingAlgorithm: Check<SigningAlgorithm> = oneOf('ES256', 'RS256', 'EdDSA');
+
+// Those that verify with the defaults of jose fetch the published keys at most every 30 seconds for one that they do not know.
+const LEAST_ROTATION_DELAY: Seconds = 30;
+
+/** After which delay a new signing key signs. */
+export const rotationDelay: Check<Duration, Seconds> = (place, given) => {
+  const seconds = parseDuration(given);
+  if (seconds === undefined || seconds >= LEAST_ROTATION_DELAY)
+    return duration(LEAST_ROTATION_DELAY)(place, given);
+  throw new ConfigError(
+    place,
+    `give at least ${LEAST_ROTATION_DELAY} s: APIs elsewhere may not fetch the new key earlier, and refuse its tokens; keys that have leaked are ended at once by keys.revoke() of createAdministration(), or \`gatehouse keys revoke\``,
+  );
+};
 
 /** The client of a new access token, and its user unless the token is for the client itself. */
 export type TokenClaimsContext<U extends User = User> = {

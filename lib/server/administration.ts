@@ -24,7 +24,7 @@ import { object, optional, pick, readOptions } from '../options/declare.ts';
 import type { Given, Values } from '../options/declare.ts';
 import { lifetimes } from '../options/lifetimes.ts';
 import { authServerOptions, RETENTION } from '../options/options.ts';
-import { signingAlgorithm } from '../options/tokens.ts';
+import { rotationDelay, signingAlgorithm } from '../options/tokens.ts';
 import type { SigningAlgorithm } from '../options/tokens.ts';
 import { identityScopes } from '../options/openid.ts';
 import { issuerUrl } from '../options/paths.ts';
@@ -35,7 +35,6 @@ import { requirePermissions } from '../options/scopes.ts';
 import type { Scope } from '../options/scopes.ts';
 import { requireMembersFor } from '../options/storage-members.ts';
 import { lifetimeCheck } from '../options/lifetimes.ts';
-import { duration } from '../options/values.ts';
 import { createUserData } from '../account/user-data.ts';
 import { LONGEST_PERSONAL_TOKEN, MOST_PERSONAL_TOKENS } from '../options/personal-tokens.ts';
 import { createPersonalTokens } from '../personal-tokens/personal-tokens.ts';
@@ -83,8 +82,8 @@ export interface AdministrationOptions<P extends string = string, R extends stri
 > {}
 
 const ROTATION = {
-  /** The delay after which the key signs: more than twice the servers' `tokens.revocationLag`. @default '1 minute' */
-  after: optional(duration(0), '1 minute'),
+  /** The delay after which the key signs: at least 30 seconds, and more than twice the servers' `tokens.revocationLag`. @default '1 minute' */
+  after: optional(rotationDelay, '1 minute'),
   /** How long the previous key is kept: at least the servers' `tokens.lifetimes.accessToken`. @default '1 year' */
   accessTokenLifetime: optional(lifetimeCheck, '1 year'),
   /** The servers' `tokens.algorithm`. @default that of the newest key, else 'ES256' */

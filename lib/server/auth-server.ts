@@ -117,9 +117,9 @@ export interface AuthServer<
      * Creates a new key. It is published at once and signs after a delay, by which every node has read it. Tokens that were
      * signed with the previous key stay valid until they expire. A key for cookies that is older than 30 days is replaced too.
      *
-     * @param options.after - the delay. Left out: 60 seconds, or twice `tokens.revocationLag` plus 5 seconds if that is longer. With
-     * `0`, another node may refuse tokens of the new key for a second
-     * @throws ConfigError for an `after` that is not a duration; StorageError when the storage cannot be reached
+     * @param options.after - the delay, at least 30 seconds: verifiers with the defaults of jose fetch the keys no more often for one that
+     * they do not know. Left out: 60 seconds, or twice `tokens.revocationLag` plus 5 seconds if that is longer
+     * @throws ConfigError for an `after` that is not a duration, or shorter; StorageError when the storage cannot be reached
      */
     rotate(options?: { after?: Duration }): Promise<SigningKey>;
   };

@@ -16,7 +16,8 @@ import { optional, readOptions, unchecked } from '../options/declare.ts';
 import type { AuthServerOptions } from '../options/options.ts';
 import { resolveOptions } from '../options/resolve.ts';
 import type { ResolvedOptions } from '../options/resolved-options.ts';
-import { boolean, duration } from '../options/values.ts';
+import { rotationDelay } from '../options/tokens.ts';
+import { boolean } from '../options/values.ts';
 import { signingKeyAge } from '../record/signing-key-age.ts';
 import { createAccess } from './access.ts';
 import type { AuthServer } from './auth-server.ts';
@@ -36,7 +37,7 @@ import { openStorage } from './storage.ts';
 import { createTokens } from './tokens.ts';
 
 const GUARD = { resource: optional(unchecked<string>), session: optional(boolean, false) };
-const ROTATION = { after: optional(duration(0)) };
+const ROTATION = { after: optional(rotationDelay) };
 
 /**
  * Creates an authorization server from options.
@@ -196,7 +197,7 @@ export async function createServer<
     revoke: tokens.revokeFor(),
     keys: {
       list: () => keys.list(),
-      rotate: async (rotation = {}) => keys.rotate(readOptions(ROTATION, rotation).after),
+      rotate: async (rotation = {}) => keys.rotate(readOptions(ROTATION, rotation, 'keys.rotate()').after),
     },
     prune: async (pruning = {}) =>
       pruneExpired(pruned, readOptions(PRUNE, pruning, 'prune()'), PAUSES.server),

@@ -9,6 +9,7 @@ import { onEachDatabase } from '../adapters/databases.ts';
 import { authorizeUrl, runCodeFlow } from '../harness/platform.ts';
 import type { Platform } from '../harness/platform.ts';
 import { around } from '../harness/storage.ts';
+import { rotateSigningKey } from '../harness/signing-keys.ts';
 import { BrowserOfCluster, clusterOn } from '../harness/cluster.ts';
 import { clientToken } from '../harness/tokens.ts';
 import { until } from '../harness/until.ts';
@@ -73,7 +74,7 @@ test('a former key-encryption key is retired while a node runs, and another one 
   const { storage } = open(t, address);
   const first = await cluster.start({ secrets: { keyEncryptionKey: OLD } });
   const begun = await beginOn(first);
-  await first.auth.keys.rotate({ after: 0 });
+  await rotateSigningKey(first);
   const other = await cluster.start({ secrets: { keyEncryptionKey: [NEW, OLD] } });
   await cluster.stop(first);
 
@@ -111,7 +112,7 @@ test('a former key-encryption key is retired while a node runs, and another one 
     [alone, other],
     [other, alone],
   ] as const) {
-    const { id } = await maker.auth.keys.rotate({ after: 0 });
+    const { id } = await rotateSigningKey(maker);
     await hasRead(reader, id);
     await (await beginOn(maker)).stillWorkAt(t, reader);
   }
@@ -129,12 +130,12 @@ onEachDatabase(
     const cluster = clusterOn(t, address);
     const { operator, storage } = open(t, address);
     const node = await cluster.start({ secrets: { keyEncryptionKey: OLD } });
-    for (let count = 0; count < 5; count += 1) await node.auth.keys.rotate({ after: 0 });
+    for (let count = 0; count < 5; count += 1) await node.auth.keys.rotate();
     const stored = (await materialOf(storage)).length;
     const other = await cluster.start({ secrets: { keyEncryptionKey: [NEW, OLD] } });
     const [counts] = await Promise.all([
       Promise.all([operator, operator, open(t, address).operator].map(async ({ keys }) => keys.encrypt())),
-      other.auth.keys.rotate({ after: 0 }),
+      other.auth.keys.rotate(),
     ]);
     for (const count of counts) t.true(count >= stored, `${count} of ${stored}`);
     const alone = await cluster.start({ secrets: { keyEncryptionKey: NEW } });
@@ -147,7 +148,7 @@ test('an interrupted command leaves keys that can be read, and is repeated', asy
   const cluster = clusterOn(t, address);
   const { operator, storage } = open(t, address);
   const node = await cluster.start({ secrets: { keyEncryptionKey: [OLD] } });
-  await node.auth.keys.rotate({ after: 0 });
+  await node.auth.keys.rotate();
   let written = 0;
   const failing = around(storage, async (name, call) => {
     if (name === 'keys.replaceMaterial' && written === 1) throw new StorageError('the database is gone');

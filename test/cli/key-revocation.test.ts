@@ -146,7 +146,7 @@ onEachDatabaseInSeries(
     const paused = pausable(knexStorage(address));
     const rotating = await cluster.start({ storage: paused.storage, tokens: { revocationLag: LAG } });
     const retiring = paused.pause('keys.retire');
-    const rotated = rotating.auth.keys.rotate({ after: 0 });
+    const rotated = rotating.auth.keys.rotate();
     await retiring.reached;
     const operator = createAdministration({ storage: knexStorage(address) });
     const { key } = await operator.keys.revoke();
@@ -165,7 +165,7 @@ onEachDatabaseInSeries(
     const second = createAdministration({ storage: late.storage });
     const revoking = second.keys.revoke();
     await adding.reached;
-    const { id: between } = await node.auth.keys.rotate({ after: 0 });
+    const { id: between } = await node.auth.keys.rotate();
     adding.resume();
     const { key: last, revoked } = await revoking;
     await second.close();

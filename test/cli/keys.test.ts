@@ -1,6 +1,7 @@
 import test from 'ava';
 import { knexStorage } from 'koa-gatehouse/adapters/knex';
 
+import { passTime } from '../harness/clock.ts';
 import { startPlatform } from '../harness/platform.ts';
 import { send } from '../harness/requests.ts';
 import { clientToken } from '../harness/tokens.ts';
@@ -21,7 +22,8 @@ test('servers publish a key created on the command line, and accept tokens of th
   await using platform = await start();
   const token = await clientToken(platform, await platform.registerService(['view_schools']));
 
-  const { key } = await gatehouseJson<KeysDocument>('keys rotate --after 0', { DATABASE_URL });
+  const { key } = await gatehouseJson<KeysDocument>('keys rotate --after 30', { DATABASE_URL });
+  passTime(31);
   const { keys } = await gatehouseJson<KeysDocument>('keys list', { DATABASE_URL });
   t.deepEqual(
     keys.map(({ status }) => status),

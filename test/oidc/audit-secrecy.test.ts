@@ -80,7 +80,7 @@ test('audit events and log lines contain no credential and no text of a request'
   const ofService = await requestClientToken(own, { client: service.client, secret: rotated.value });
   await requestClientToken(own, service);
   const cookies = [...signedOut.cookies, ...browser.cookies].map(({ value }) => value);
-  await own.auth.keys.rotate({ after: 0 });
+  await own.auth.keys.rotate();
   await own.auth.clients.delete(service.client.id);
   await browser.post(own.url('/oauth/logout'), new URLSearchParams());
 

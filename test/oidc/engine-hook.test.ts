@@ -24,7 +24,7 @@ test('the option engine is called for each engine, also when the signing keys ch
   t.deepEqual([made.length, granted], [1, 1]);
   t.is(platform.auth.provider, made[0]!);
 
-  await platform.auth.keys.rotate({ after: 0 });
+  await platform.auth.keys.rotate();
   t.is(made.length, 2);
   t.is(platform.auth.provider, made[1]!);
   t.is((await runCodeFlow(platform, app)).status, 200);

@@ -2,12 +2,14 @@ import { decodeJwt, decodeProtectedHeader, generateKeyPair, importJWK, SignJWT }
 import type { JWK } from 'jose';
 import test from 'ava';
 import { ConfigError, createAdministration } from 'koa-gatehouse';
+import type { StorageTypes } from 'koa-gatehouse';
 import { memoryStorage } from 'koa-gatehouse/adapters/memory';
 
 import { passTime, resetClock, stopClock } from '../harness/clock.ts';
 import { startPlatform } from '../harness/platform.ts';
 import type { Platform } from '../harness/platform.ts';
 import { send } from '../harness/requests.ts';
+import { rotateSigningKey } from '../harness/signing-keys.ts';
 import { around, breakable, pausable } from '../harness/storage.ts';
 import { until } from '../harness/until.ts';
 import { clientToken } from '../harness/tokens.ts';
@@ -27,10 +29,10 @@ function kidOf(token: string): string {
 
 test.afterEach.always(resetClock);
 
-test('after a rotation the new key signs, the old key verifies, and both are published', async (t) => {
+test.serial('after a rotation the new key signs, the old key verifies, and both are published', async (t) => {
   await using platform = await startPlatform();
   const before = await issue(platform);
-  const key = await platform.auth.keys.rotate({ after: 0 });
+  const key = await rotateSigningKey(platform);
   t.is(key.status, 'active');
   const after = await issue(platform);
   t.is(kidOf(after), key.id);
@@ -55,10 +57,11 @@ test('a new key is published before it signs', async (t) => {
   const token = await issue(platform);
   t.not(kidOf(token), key.id);
   t.deepEqual(await publishedBy(platform), [kidOf(token), key.id]);
-  await t.throwsAsync(platform.auth.keys.rotate({ after: -1 }), {
-    instanceOf: ConfigError,
-    message: /^after: /,
-  });
+  for (const after of [-1, 0, 29, '29 seconds'] as const)
+    await t.throwsAsync(platform.auth.keys.rotate({ after }), {
+      instanceOf: ConfigError,
+      message: /^keys\.rotate\(\{ after \}\): give .*at least 30 s/,
+    });
 });
 
 /** Two nodes on one storage, and the reads of the keys by the second one, which can be paused or fail. */
@@ -71,7 +74,10 @@ async function startTwo() {
     return call();
   });
   const { pause, storage: other } = pausable(seen);
-  const here = await startPlatform({ storage });
+  // The clock of the first node is ahead: its new keys sign at once.
+  const ahead = async (key: StorageTypes.StoredKey) =>
+    storage.keys.insert({ ...key, activeAt: key.createdAt });
+  const here = await startPlatform({ storage: { ...storage, keys: { ...storage.keys, insert: ahead } } });
   const there = await startPlatform({
     storage: other,
     issuer: here.origin,
@@ -86,7 +92,7 @@ async function startTwo() {
     broken,
     pause,
     rotated: async (): Promise<string> => {
-      await here.auth.keys.rotate({ after: 0 });
+      await here.auth.keys.rotate();
       return issue(here);
     },
     valid: await issue(here),
@@ -147,7 +153,9 @@ test('two concurrent rotations on two nodes create one key', async (t) => {
   const storage = memoryStorage();
   await using here = await startPlatform({ storage });
   await using there = await startPlatform({ storage, issuer: here.origin });
-  const [one, other] = await Promise.all([here, there].map(({ auth }) => auth.keys.rotate({ after: 0 })));
+  const [one, other] = await Promise.all(
+    [here, there].map(({ auth }) => auth.keys.rotate({ after: '30 seconds' })),
+  );
   t.is(one!.id, other!.id);
   t.is((await storage.keys.list('token')).length, 2);
 });

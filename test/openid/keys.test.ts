@@ -6,6 +6,7 @@ import { gatehouseJson } from '../cli/gatehouse.ts';
 import { onEachDatabase } from '../adapters/databases.ts';
 import { openStorage } from '../adapters/host-knex.ts';
 import { temporaryFile } from '../adapters/temporary-file.ts';
+import { passTime } from '../harness/clock.ts';
 import { BrowserOfCluster, clusterOn } from '../harness/cluster.ts';
 import { runCodeFlow, startPlatform } from '../harness/platform.ts';
 import type { Platform, RegisteredApp } from '../harness/platform.ts';
@@ -48,8 +49,12 @@ onEachDatabase(
       idTokens.push(await signInAt(node, app, browser));
     }
     async function rotate(): Promise<void> {
-      for (let time = 0; time < 2; time += 1)
-        await Promise.all(nodes.map(async ({ auth }) => auth.keys.rotate({ after: 0 })));
+      for (let time = 0; time < 2; time += 1) {
+        await Promise.all(nodes.map(async ({ auth }) => auth.keys.rotate({ after: '30 seconds' })));
+        const next = (await storage.keys.list('id_token')).at(-1)!.id;
+        passTime(31);
+        await until(() => idTokens.some((idToken) => decodeProtectedHeader(idToken).kid === next));
+      }
       rotation.abort();
     }
     await Promise.all([...nodes.map(keepSigning), rotate()]);
@@ -86,7 +91,8 @@ test('the keys of ID tokens are listed with their use, by a node and on the comm
     (await list()).keys.map(({ kid }) => kid),
     platform.auth.keys.list().map(({ id }) => id),
   );
-  await gatehouseJson('keys rotate --after 0', { DATABASE_URL: address });
+  await gatehouseJson('keys rotate --after 30', { DATABASE_URL: address });
+  passTime(31);
   t.deepEqual(uses((await list()).keys), [
     'token active',
     'token retired',

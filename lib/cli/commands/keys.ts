@@ -40,7 +40,7 @@ export function addKeysCommands(program: Command): void {
     .addOption(
       new Option(
         '--after <duration>',
-        'delay before it signs; more than twice the tokens.revocationLag of the servers',
+        'delay before it signs; at least 30 seconds, and more than twice the tokens.revocationLag of the servers',
       )
         .argParser(duration)
         .default(60, '1 minute'),
