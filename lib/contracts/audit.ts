@@ -244,16 +244,9 @@ export interface AuditLog {
    * Notifies the listeners at once and stores the event. Events are written in batches within a second, and no request waits
    * for the write; a crash loses the events of the last second.
    *
-   * The number of events that strangers, users and agents can repeat as they like is limited on each node, in shares, of which
-   * none suppresses another:
-   *
-   * - refused and failed requests, for each type: a burst of 1000, and 10 per second after that; also the calls of tools that
-   *   change nothing, for each user and app
-   * - logins, logouts, consents and wrong user codes, for each user and app: a burst of 100, and one per minute
-   * - refused consents and devices, for each user and app: 10, and one per 15 minutes
-   * - throttled logins and user codes: one in 15 minutes, for each address or user
-   *
-   * The log says how many were dropped.
+   * The number of events that strangers, users and apps can repeat as they like is limited on each node, in shares, of which none
+   * suppresses another. Listeners get them all, and the log says how many were not stored. SECURITY.md, "The audit log", has the
+   * numbers.
    */
   record(event: AuditEvent, origin?: AuditOrigin): void;
   /**

@@ -30,6 +30,9 @@ const FLOOD: Rate = { burst: 1000, interval: 100 };
 // What a user does with an account or an app, again and again.
 const REPEATED: Rate = { burst: 100, interval: 60_000 };
 
+// What a person does with many apps, such as an administrator after an incident.
+const MANY: Rate = { burst: 1000, interval: 60_000 };
+
 // What changes nothing.
 const DENIED: Rate = { burst: 10, interval: 900_000 };
 
@@ -96,52 +99,67 @@ export function createAuditLog(
   };
 }
 
-/** A share of the stored events, which is limited by itself: at a rate, for each value of these members. */
-type Share = readonly [rate: Rate, ...of: ('address' | 'clientId' | 'tokenId' | 'userId')[]];
-
 /**
- * Every type of event, with the shares of those that strangers, or users with an account, can repeat as often as they like. What costs
- * them a place that is limited elsewhere, such as a registration or a code of a device, has none.
+ * A share of the stored events, which is limited by itself: at a rate, for each value of these members. One `of` an actor is for what
+ * users do at pages: what a program of the platform does is none of it.
  */
-const SHARES: Readonly<Record<AuditEventType, readonly Share[]>> = {
-  token_issued: [],
+type Share = readonly [rate: Rate, ...of: ('actorId' | 'address' | 'clientId' | 'tokenId' | 'userId')[]];
+
+/** At least one; or `all`: each event is stored, because no stranger, user or app can repeat it as often as they like. */
+type Shares = readonly [Share, ...Share[]] | 'all';
+
+const OF_USER_AND_APP: Shares = [[REPEATED, 'userId', 'clientId']];
+const BY_ACTOR: Shares = [[MANY, 'actorId']];
+const BY_ACTOR_OF_APP: Shares = [[REPEATED, 'actorId', 'clientId']];
+
+/** Every type of event has its shares here: one without is an error of the compiler. */
+const SHARES: Readonly<Record<AuditEventType, Shares>> = {
+  token_issued: OF_USER_AND_APP,
   token_refused: [[FLOOD]],
-  refresh_token_reused: [],
+  refresh_token_reused: OF_USER_AND_APP,
   authorization_refused: [[FLOOD]],
-  login: [[REPEATED, 'userId', 'clientId']],
+  login: OF_USER_AND_APP,
   login_failed: [[FLOOD]],
   login_throttled: [[STATE, 'address'], [FLOOD]],
-  logout: [[REPEATED, 'userId', 'clientId']],
-  logout_undelivered: [[REPEATED, 'userId', 'clientId']],
-  consent_given: [[REPEATED, 'userId', 'clientId']],
+  logout: OF_USER_AND_APP,
+  logout_undelivered: OF_USER_AND_APP,
+  consent_given: OF_USER_AND_APP,
   consent_denied: [[DENIED, 'userId', 'clientId']],
-  consent_withdrawn: [[REPEATED, 'userId', 'clientId']],
-  device_authorized: [],
+  consent_withdrawn: OF_USER_AND_APP,
+  device_authorized: OF_USER_AND_APP,
   device_denied: [[DENIED, 'userId', 'clientId']],
   user_code_refused: [[REPEATED, 'userId']],
   user_code_throttled: [[STATE, 'userId']],
   personal_token_created: [[REPEATED, 'userId']],
   personal_token_used: [[REPEATED, 'tokenId']],
   personal_token_ended: [[REPEATED, 'userId']],
-  user_erased: [],
-  client_created: [],
-  client_updated: [],
-  client_disabled: [],
-  client_enabled: [],
-  client_withdrawn: [],
-  client_deleted: [],
-  secret_added: [],
-  secret_deleted: [],
-  tokens_revoked: [],
-  assignment_changed: [],
+  user_erased: 'all',
+  // What apps that register themselves do to their registrations is limited before: see `registrationLimit()` and `changeLimit()`.
+  client_created: BY_ACTOR,
+  client_updated: BY_ACTOR_OF_APP,
+  client_disabled: BY_ACTOR_OF_APP,
+  client_enabled: BY_ACTOR_OF_APP,
+  client_withdrawn: [[REPEATED, 'clientId']],
+  client_deleted: BY_ACTOR,
+  secret_added: BY_ACTOR_OF_APP,
+  secret_deleted: BY_ACTOR_OF_APP,
+  tokens_revoked: OF_USER_AND_APP,
+  assignment_changed: 'all',
   tool_called: [[FLOOD, 'clientId', 'tokenId', 'userId']],
-  key_rotated: [],
-  key_revoked: [],
+  key_rotated: 'all',
+  key_revoked: 'all',
 };
+
+// An app that asks for tokens of its own has no user.
+const OF_APP: Shares = [[FLOOD, 'clientId']];
 
 function sharesOf(record: AuditRecord): readonly Share[] {
   // Each call of a tool that may have changed something is stored.
-  return record.type === 'tool_called' && !record.readOnly ? [] : SHARES[record.type];
+  if (record.type === 'tool_called' && !record.readOnly) return [];
+  const isOfAppItself = record.type === 'token_issued' && record.userId === undefined;
+  const shares = isOfAppItself ? OF_APP : SHARES[record.type];
+  if (shares === 'all') return [];
+  return record.actorId === undefined ? shares.filter(([, of]) => of !== 'actorId') : shares;
 }
 
 // Without spreading and entries, which took most of its time.
