@@ -20,9 +20,12 @@ export async function diagnose(
   );
   const oldest = toOptionalNumber(row?.oldest ?? null);
   const isExpired = oldest !== undefined && oldest < now();
+  const { dialect } = database;
   return {
     oldestExpired: isExpired ? oldest : undefined,
-    cache: await database.connection(async (statements) => database.dialect.readCache?.(statements)),
+    cache: await database.connection(async (statements) => dialect.readCache?.(statements)),
+    withoutTransactions:
+      (await database.connection(async (statements) => dialect.findWithoutTransactions?.(statements))) ?? [],
     listening: await changes?.diagnose(timeout),
   };
 }

@@ -20,6 +20,8 @@ export interface SqlSyntax {
   indexHint(index: string): string;
   /** Whether indexes are part of `create table`: `create table if not exists` can then be repeated with its indexes. */
   readonly inlineIndexes: boolean;
+  /** How a `create table` ends. */
+  readonly tableOptions: '' | ' engine = InnoDB';
   /** A condition: rows after another one in the order of the columns. An index of them finds the first of those. */
   rowsAfter(columns: readonly string[], values: readonly Value[]): Condition;
   /** Appended to an `insert`: what happens to an existing row with the same key. */
@@ -85,6 +87,8 @@ export interface Dialect<Connection = unknown> extends SqlSyntax {
    * system caches the tables.
    */
   readCache?(statements: Statements): Promise<StorageCache | undefined>;
+  /** The names of the tables of this storage that have no transactions; absent where every table has them. */
+  findWithoutTransactions?(statements: Statements): Promise<readonly string[]>;
 }
 
 /** Ways to end a statement that takes too long. */

@@ -34,7 +34,7 @@ export function createTable(dialect: Dialect, table: Table): string[] {
       : []),
   ];
   return [
-    `create table if not exists ${name} (\n  ${lines.join(',\n  ')}\n)`,
+    `create table if not exists ${name} (\n  ${lines.join(',\n  ')}\n)${dialect.tableOptions}`,
     ...(dialect.inlineIndexes ? [] : indexes.map(({ on, unique }) => createIndex(dialect, name, on, unique))),
   ];
 }

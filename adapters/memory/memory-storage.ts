@@ -66,6 +66,7 @@ export function memoryStorage(): Storage {
     state: async () => ({ clock: undefined, failing: undefined }),
     diagnose: async () => ({
       oldestExpired: oldestExpired(tables, now()),
+      withoutTransactions: [],
       cache: undefined,
       listening: undefined,
     }),

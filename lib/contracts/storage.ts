@@ -51,6 +51,8 @@ export interface StorageDiagnosis {
    * address for them cannot be reached. `undefined`: they arrive, or there are none.
    */
   readonly listening: 'pooled' | 'unreachable' | undefined;
+  /** The names of the tables that have no transactions, such as those of MyISAM and Aria in MariaDB. */
+  readonly withoutTransactions: readonly string[];
 }
 
 /** The cache of a database, such as the InnoDB buffer pool of MariaDB and MySQL. Sizes are in bytes. */

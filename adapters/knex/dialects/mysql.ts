@@ -40,6 +40,8 @@ export function mysqlDialect(client: MysqlClient): Dialect<MysqlConnection> {
     returnsUpdatedRows: false,
     inlineIndexes: true,
     addColumn: 'add column',
+    // The default of a server may be an engine without transactions.
+    tableOptions: ' engine = InnoDB',
     primaryKeyHint: ' force index (primary)',
     indexHint: (index) => ` force index (${index})`,
     rowsAfter,
@@ -63,6 +65,10 @@ export function mysqlDialect(client: MysqlClient): Dialect<MysqlConnection> {
       await statements.run('deallocate prepare gatehouse_step');
     },
     readCache,
+    async findWithoutTransactions(statements) {
+      const rows = await statements.all<{ name: string }>(OTHER_ENGINES, []);
+      return rows.map(({ name }) => name);
+    },
   };
 }
 
@@ -72,6 +78,10 @@ const CACHE = `
   select @@innodb_buffer_pool_size as size, sum(data_length + index_length) as needed from information_schema.tables
   where table_schema = database() and engine = 'InnoDB'
     and left(table_name, 10) = 'gatehouse_' and table_name <> 'gatehouse_audit'`;
+
+const OTHER_ENGINES = `
+  select table_name as name from information_schema.tables
+  where table_schema = database() and engine <> 'InnoDB' and left(table_name, 10) = 'gatehouse_' order by table_name`;
 
 /** By the statistics of the server, because counting would read the tables. MySQL renews them once a day. */
 async function readCache(statements: Statements): Promise<StorageCache | undefined> {

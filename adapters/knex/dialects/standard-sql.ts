@@ -41,6 +41,7 @@ export function standardSql({
 }): SqlSyntax {
   return {
     inlineIndexes: false,
+    tableOptions: '',
     primaryKeyHint: '',
     indexHint: () => '',
     rowsAfter: (columns, values) => ({

@@ -39,7 +39,8 @@ async function* checkStored(server: CheckedServer): Findings {
     // The other checks need the tables of this version.
     if (pending.length > 0) return;
     yield* checkClock((await readState(storage)).ahead);
-    const { cache, listening, oldestExpired } = await storage.diagnose();
+    const { cache, listening, oldestExpired, withoutTransactions } = await storage.diagnose();
+    yield* checkTransactions(withoutTransactions);
     yield* checkPruning(oldestExpired, pruneInterval);
     yield* checkCache(cache);
     yield* checkListening(listening);
@@ -129,6 +130,18 @@ function* checkPruning(
     'pruning_behind',
     `Rows that expired ${describeLag(lag)} ago have not been removed.`,
     'Run `gatehouse prune` now, and check that a server runs with `retention.pruneInterval`, or that `gatehouse prune` runs every day.',
+  );
+}
+
+/** Checks that the tables have transactions, which nothing that is redeemed once can do without. */
+function* checkTransactions(tables: StorageDiagnosis['withoutTransactions']): Iterable<Finding> {
+  if (tables.length === 0) return;
+  const names =
+    tables.length > 3 ? `${tables.slice(0, 3).join(', ')} and ${tables.length - 3} more` : tables.join(', ');
+  yield failure(
+    'tables_without_transactions',
+    `Tables of the database have no transactions: ${names}.`,
+    `Run for each of them, while no server runs: \`alter table ${tables[0]} engine = InnoDB\`.`,
   );
 }
 
