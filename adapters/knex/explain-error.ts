@@ -65,6 +65,7 @@ const LOGIN = 'it refuses the user or the password';
 const NO_DATABASE = 'there is no database of this name, or its user may not use it';
 const DISK_FULL = 'its disk is full';
 const STOPPING = 'it is starting or shutting down';
+const BROKE = 'the connection broke before the answer was complete';
 
 /** What codes of drivers mean. PostgreSQL's codes are SQLSTATEs. */
 const WORDS: Readonly<Record<string, string>> = {
@@ -79,8 +80,10 @@ const WORDS: Readonly<Record<string, string>> = {
   '57P03': STOPPING,
 
   ECONNREFUSED: NO_SERVER,
+  ECONNRESET: BROKE,
   EHOSTUNREACH: NO_SERVER,
   ENOTFOUND: 'there is no host of this name; correct the address',
+  EPIPE: BROKE,
   ER_ACCESS_DENIED_ERROR: LOGIN,
   ER_BAD_DB_ERROR: NO_DATABASE,
   ER_CANT_EXECUTE_IN_READ_ONLY_TRANSACTION: READ_ONLY,
@@ -93,6 +96,9 @@ const WORDS: Readonly<Record<string, string>> = {
   ER_SERVER_SHUTDOWN: STOPPING,
   ER_SPECIFIC_ACCESS_DENIED_ERROR: PRIVILEGE,
   ER_TABLEACCESS_DENIED_ERROR: PRIVILEGE,
+  // Of mysql2, for an answer that ends too early, as that of a member of a Galera cluster that is killed.
+  ERR_OUT_OF_RANGE: BROKE,
+  PROTOCOL_CONNECTION_LOST: BROKE,
 
   SQLITE_CANTOPEN: 'the file cannot be opened; check its path and its permissions',
   SQLITE_CORRUPT: 'the file is damaged; restore a backup',

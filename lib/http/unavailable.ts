@@ -33,6 +33,8 @@ function isLostConnection(error: unknown): boolean {
   // SQLSTATE's class 08 is that of connections.
   return (
     CODES.has(code) ||
+    // Of mysql2, for an answer that ends too early.
+    (code === 'ERR_OUT_OF_RANGE' && 'fatal' in error) ||
     /^08[0-9A-Z]{3}$/.test(code) ||
     error.name === 'KnexTimeoutError' ||
     MESSAGES.test(driverMessageOf(error))
