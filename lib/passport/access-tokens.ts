@@ -17,6 +17,7 @@ import { now } from '../contracts/clock.ts';
 import type { ResolvedOptions } from '../options/resolved-options.ts';
 import type { ResolvedPassport } from '../options/passport.ts';
 import { accessTokenGrantId, ID, mapScopes, sequenceAt } from './identifiers.ts';
+import { importable } from './import-grant.ts';
 import type { ImportGrant } from './import-grant.ts';
 import type { TokenUses } from './token-uses.ts';
 
@@ -100,24 +101,26 @@ export function createAccessTokens(
     if (await storage.grants.find(grantId)) return isStored(claims);
     const scopes = scope === undefined ? (limited ? [] : undefined) : scope.split(' ');
     const expiresAt = Math.ceil(exp);
-    const isDone = await importGrant(
-      {
-        id: grantId,
-        userId,
-        clientId,
-        scopes,
-        createdAt: Math.floor(iat),
-        expiresAt,
-        sequence: sequenceAt(iat),
-      },
-      {
-        // A grant is stored with a credential: one that nobody has.
-        credential: { kind: 'code', id: `passport ${randomUUID()}`, payload: {}, consumedAt: Date.now() },
-        isLive: async () => (await source.findAccessToken(jti))?.isLive === true,
-        isOrphan: false,
-      },
+    const imported = await importGrant(
+      importable(
+        {
+          id: grantId,
+          userId,
+          clientId,
+          scopes,
+          createdAt: Math.floor(iat),
+          expiresAt,
+          sequence: sequenceAt(iat),
+        },
+        {
+          // A grant is stored with a credential: one that nobody has.
+          credential: { kind: 'code', id: `passport ${randomUUID()}`, payload: {}, consumedAt: Date.now() },
+          isLive: async () => (await source.findAccessToken(jti))?.isLive === true,
+          isOrphan: false,
+        },
+      ),
     );
-    return isDone && isStored(claims);
+    return imported !== undefined && isStored(claims);
   }
 
   return {

@@ -8,32 +8,47 @@ import type { ResolvedOptions } from '../options/resolved-options.ts';
 import type { ResolvedPassport } from '../options/passport.ts';
 import { disconnectionId, mapScopes, sequenceAt } from './identifiers.ts';
 
-/** The grant of a token of Passport, and its first credential. */
-type ImportedGrant = Pick<
-  Grant,
-  'id' | 'userId' | 'clientId' | 'scopes' | 'createdAt' | 'expiresAt' | 'sequence'
->;
+/** A token of Passport as this server stores it: a grant with its first credential. */
+export interface Importable {
+  readonly grant: Grant;
+  readonly credential: Credential;
+  /** Whether the token is live at Passport. */
+  readonly isLive: () => Promise<boolean>;
+  /** Passport has no row by which it would know the user of the token. */
+  readonly isOrphan: boolean;
+}
+
+/** Completes what is known of a token of Passport. */
+export function importable(
+  grant: Omit<Grant, 'origin' | 'revokedAt' | 'sessionUid'>,
+  {
+    credential,
+    ...rest
+  }: Pick<Importable, 'isLive' | 'isOrphan'> & {
+    readonly credential: Pick<Credential, 'consumedAt' | 'id' | 'kind' | 'payload'>;
+  },
+): Importable {
+  const { expiresAt, id: grantId } = grant;
+  return {
+    grant: { ...grant, revokedAt: undefined, origin: undefined, sessionUid: undefined },
+    credential: { ...credential, grantId, expiresAt, sealedSuccessor: undefined },
+    ...rest,
+  };
+}
 
 /**
- * Stores the grant of a token of Passport with the consent that it stands for. Resolves to `false` when its user has disconnected the
- * client, or the token is not live any more; to `true` when it is stored, also when another request was first.
+ * Stores the grant of a token of Passport with the consent that it stands for. Resolves to `imported` when this call has stored it, to
+ * `known` when another one was first, and to `undefined` when its user has disconnected the client, or the token is not live any more.
  */
-export type ImportGrant = (
-  grant: ImportedGrant,
-  of: {
-    readonly credential: Pick<Credential, 'consumedAt' | 'id' | 'kind' | 'payload'>;
-    /** Whether the token is live at Passport. */
-    readonly isLive: () => Promise<boolean>;
-    /** Passport has no row by which it would know the user of the token. */
-    readonly isOrphan: boolean;
-  },
-) => Promise<boolean>;
+export type ImportGrant = (token: Importable) => Promise<'imported' | 'known' | undefined>;
 
 /** The consents that users have given at Passport. */
 export interface PassportConsents {
   /** Imports those of a user that are not stored yet: for all clients, or for one. */
   readonly importOf: (userId: string, clientId?: string) => Promise<void>;
   readonly importGrant: ImportGrant;
+  /** Whether `importGrant` would store a token that is live at Passport. Changes nothing. */
+  readonly isImportable: (token: Importable) => Promise<boolean>;
 }
 
 /**
@@ -112,33 +127,31 @@ export function createConsents(
         await importOne(userId, { ...connection, limits });
       }
     },
-    async importGrant(given, { credential, isLive, isOrphan }) {
-      const { clientId, expiresAt, id, scopes, userId } = given;
+    async isImportable({ grant, isOrphan }) {
+      return Boolean(await clients.find(grant.clientId)) && !(await isEnded(grant, isOrphan));
+    },
+    async importGrant({ credential, grant, isLive, isOrphan }) {
+      const { clientId, id, scopes, userId } = grant;
       const stored = await clients.find(clientId);
-      if (!stored || (await isEnded(given, isOrphan))) return false;
+      if (!stored || (await isEnded(grant, isOrphan))) return undefined;
       const [known] = await source.connections(userId, clientId);
       const limits = known?.scopes.map((names) => mapScopes(names, api)) ?? [scopes];
-      const isAdded = await addConsent(stored.client, given, {
+      const isAdded = await addConsent(stored.client, grant, {
         limits,
-        since: known?.since ?? given.createdAt,
+        since: known?.since ?? grant.createdAt,
       });
       const consent = await consents.find(userId, clientId);
-      if (!consent) return false;
-      if (!(await isLive()) || (await isEnded(given, isOrphan))) {
+      if (!consent) return undefined;
+      if (!(await isLive()) || (await isEnded(grant, isOrphan))) {
         // Another request may have stored the grant, and then claimed the token.
         if (isAdded && !(await grants.find(id))) await consents.delete(userId, clientId);
-        return false;
+        return undefined;
       }
-      const grant: Grant = { ...given, revokedAt: undefined, origin: undefined, sessionUid: undefined };
       try {
-        return await grants.insert(
-          grant,
-          { ...credential, grantId: id, expiresAt, sealedSuccessor: undefined },
-          { consent },
-        );
+        return (await grants.insert(grant, credential, { consent })) ? 'imported' : undefined;
       } catch (error) {
         // Another request may have stored it.
-        if (error instanceof StorageError && (await grants.find(id))) return true;
+        if (error instanceof StorageError && (await grants.find(id))) return 'known';
         throw error;
       }
     },
@@ -146,7 +159,6 @@ export function createConsents(
 }
 
 /** The hosts at which Passport has asked for the consent: those of the redirect URIs whose consent is remembered. */
-function hostsOf({ grantType, redirectUris }: Client): readonly string[] {
-  if (grantType === 'device_code') return [];
+function hostsOf({ redirectUris }: Client): readonly string[] {
   return [...new Set(redirectUris.filter((uri) => !isOnDevice(uri)).map((uri) => new URL(uri).origin))];
 }

@@ -29,12 +29,12 @@ export async function createPassport(
       'tokens that are revoked here stay valid at the Laravel app, because its tables cannot be written: close its /oauth/token before it and this server exchange the same refresh token',
     );
   const { used, written } = createTokenUses(storage.passportUses, { logger, onUse });
-  const { importGrant, importOf } = createConsents(options, { isWritable, storage });
-  const importRefreshToken = createImportRefreshToken(options, { importGrant, isWritable, storage, used });
+  const { importOf, ...imports } = createConsents(options, { isWritable, storage });
+  const importRefreshToken = createImportRefreshToken(options, { ...imports, isWritable, storage, used });
   return {
     /** The storage of the server, through which what ends a token here ends it there too. */
     storage: connectStorage(storage, { importOf, isWritable, source }),
-    accessTokens: createAccessTokens(options, { importGrant, storage, used }),
+    accessTokens: createAccessTokens(options, { ...imports, storage, used }),
     /** Resolves when it is written which tokens were used. */
     written,
     importRefreshToken,

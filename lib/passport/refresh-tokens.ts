@@ -15,7 +15,8 @@ import type { ResolvedOptions } from '../options/resolved-options.ts';
 import { createDecrypt, hasRefreshTokenForm } from './decrypt.ts';
 import type { RefreshTokenPayload } from './decrypt.ts';
 import { accessTokenGrantId, claimId, mapScopes, refreshTokenGrantId, sequenceAt } from './identifiers.ts';
-import type { ImportGrant } from './import-grant.ts';
+import { importable } from './import-grant.ts';
+import type { Importable, PassportConsents } from './import-grant.ts';
 import type { TokenUses } from './token-uses.ts';
 
 // How often a request looks whether another one, which has marked the row, has stored that, and how long it waits in between, in
@@ -27,9 +28,11 @@ const CLAIM_PAUSE = 50;
  * Makes what imports the refresh tokens of Passport. Each becomes an unspent refresh token of a grant here, under an id that is made of
  * its own, so that one of all requests on all nodes stores it. From then on it is exchanged, repeated and reused as any other.
  *
- * Between the two the row at Passport is marked, by one conditional write: where it was marked before, the old server has exchanged
- * the token, unless it is stored here that this server has. When the process dies before that is stored, the mark may be its own, so
- * that a repetition within the grace is let through. Where nothing can be written, the old server must not refresh any more.
+ * Only who exchanges or revokes a token imports it, so the grant says that this server has meant to. Then the row at Passport is marked,
+ * by one conditional write, and then it is stored that this server has marked it. Where the row was marked before, the old server has
+ * exchanged the token, or another request here has marked it: that one has stored so, or does within the time of `isClaimStored`. A process
+ * may have died in between, so that within the grace of an import the mark may be its own, unless it is this request that has
+ * imported the token: then it is the old server's, and the grant is ended. Where nothing can be written, the old server must not refresh any more.
  *
  * One token has several spellings: lower case is the one whose text encrypts the next token.
  */
@@ -37,14 +40,15 @@ export function createImportRefreshToken(
   options: ResolvedOptions & { readonly passport: ResolvedPassport },
   {
     importGrant,
+    isImportable,
     isWritable,
     storage,
     used,
-  }: Pick<TokenUses, 'used'> & {
-    readonly importGrant: ImportGrant;
-    readonly isWritable: boolean;
-    readonly storage: Storage;
-  },
+  }: Pick<PassportConsents, 'importGrant' | 'isImportable'> &
+    Pick<TokenUses, 'used'> & {
+      readonly isWritable: boolean;
+      readonly storage: Storage;
+    },
 ): ImportRefreshToken {
   const { appKey = [], source, until } = options.passport;
   const { grants, revocations } = storage;
@@ -82,18 +86,20 @@ export function createImportRefreshToken(
     return grants.findCredential('refresh_token', refreshTokenGrantId(id));
   }
 
-  async function store(payload: RefreshTokenPayload): Promise<void> {
+  /** What to import of a token. `undefined`: it is not live at Passport, or was ended here. */
+  async function toImportable(payload: RefreshTokenPayload): Promise<Importable | undefined> {
     const { accessTokenId, clientId, expiresAt, id, userId } = payload;
     const row = await source.findRefreshToken(id, clientId);
     const ofAccessToken = await grants.find(accessTokenGrantId(accessTokenId));
-    if (!row?.isLive || ofAccessToken?.revokedAt !== undefined) return;
+    if (!row?.isLive || ofAccessToken?.revokedAt !== undefined) return undefined;
+    if (await isRevoked(accessTokenId, clientId)) return undefined;
     const { issuedAfter } = row;
     const scopes = mapScopes(payload.scopes, api);
     const at = now();
     const grantId = refreshTokenGrantId(id);
     // An authorization without a time was begun before any end of its user or client.
     const sequence = issuedAfter === undefined ? 0 : sequenceAt(issuedAfter);
-    await importGrant(
+    return importable(
       { id: grantId, userId, clientId, scopes, createdAt: at, expiresAt, sequence },
       {
         credential: {
@@ -116,8 +122,45 @@ export function createImportRefreshToken(
     );
   }
 
-  /** Marks the token at Passport, and ends its access token, before it is exchanged here. */
-  async function isClaimed(payload: RefreshTokenPayload, { grant }: FoundCredential): Promise<boolean> {
+  /** Finds a token that could be claimed, or was, and changes nothing. */
+  async function look(payload: RefreshTokenPayload): Promise<FoundCredential | undefined> {
+    const known = await find(payload);
+    if (!known) {
+      const token = await toImportable(payload);
+      // One whose grant was revoked is found as a grant only.
+      if (token && (await isImportable(token)) && !(await grants.find(token.grant.id)))
+        return { ...token, expiresIn: payload.expiresAt - now(), spentFor: undefined };
+    }
+    // Another request may have imported it, and marked its row.
+    const stored = known ?? (await find(payload));
+    if (!stored || stored.spentFor !== undefined) return stored;
+    const mayBeClaimed = isInGrace(stored) || (await isClaimStored(payload, 1));
+    const { clientId, id } = payload;
+    return mayBeClaimed || (await source.findRefreshToken(id, clientId))?.isLive ? stored : undefined;
+  }
+
+  /** Imports a token where that is not done, and marks it at Passport. `undefined`: it was revoked, or the old server has exchanged it. */
+  async function claim(payload: RefreshTokenPayload): Promise<FoundCredential | undefined> {
+    const known = await find(payload);
+    if (known?.spentFor !== undefined) return known;
+    const token = known ? undefined : await toImportable(payload);
+    const isFirst = token !== undefined && (await importGrant(token)) === 'imported';
+    // Also one that another request has imported, which has marked its row since.
+    const found = known ?? (await find(payload));
+    if (!found) return undefined;
+    return found.spentFor !== undefined || (await isClaimed(payload, found, isFirst)) ? found : undefined;
+  }
+
+  /**
+   * Marks the token at Passport, and ends its access token, before it is exchanged here.
+   *
+   * @param isFirst - whether this request has imported it
+   */
+  async function isClaimed(
+    payload: RefreshTokenPayload,
+    found: FoundCredential,
+    isFirst: boolean,
+  ): Promise<boolean> {
     const { accessTokenId, clientId, expiresAt, id } = payload;
     const ended = { revokedAt: now(), expiresAt: Math.max(expiresAt, until) };
     if (!isWritable) {
@@ -126,21 +169,30 @@ export function createImportRefreshToken(
       await revocations.revokeToken({ id: accessTokenId, ...ended });
     } else if (await source.redeemRefreshToken(id, accessTokenId)) {
       await revocations.revokeToken({ id: claimId(id), ...ended });
-    } else if (ended.revokedAt - grant.createdAt >= refreshGrace && !(await isClaimStored(payload))) {
+    } else if (!(await isClaimStored(payload, CLAIM_LOOKS)) && (isFirst || !isInGrace(found))) {
+      if (isFirst) await grants.revoke({ id: found.grant.id }, ended.revokedAt);
       return false;
     }
     await grants.revoke({ id: accessTokenGrantId(accessTokenId) }, ended.revokedAt);
     return true;
   }
 
-  /** Whether a request to this server has marked the row, earlier or just now. */
-  async function isClaimStored({ clientId, id }: RefreshTokenPayload): Promise<boolean> {
-    const question = { id: claimId(id), clientId, grant: undefined, sequence: Number.MAX_SAFE_INTEGER };
+  function isInGrace({ grant }: FoundCredential): boolean {
+    return now() - grant.createdAt < refreshGrace;
+  }
+
+  /** Whether it is stored that a request to this server has marked the row. */
+  async function isClaimStored({ clientId, id }: RefreshTokenPayload, mostLooks: number): Promise<boolean> {
     for (let looks = 1; ; looks += 1) {
-      if (!(await revocations.isValid(question))) return true;
-      if (looks === CLAIM_LOOKS) return false;
+      if (await isRevoked(claimId(id), clientId)) return true;
+      if (looks === mostLooks) return false;
       await setTimeout(CLAIM_PAUSE);
     }
+  }
+
+  async function isRevoked(id: string, clientId: string): Promise<boolean> {
+    const sequence = Number.MAX_SAFE_INTEGER;
+    return !(await revocations.isValid({ id, clientId, grant: undefined, sequence }));
   }
 
   return async function importRefreshToken(value, { clientId, isClaim, limit }) {
@@ -151,15 +203,8 @@ export function createImportRefreshToken(
       throw new errors.InvalidGrant('client mismatch');
     if (Math.min(payload.expiresAt, until) <= now())
       throw new errors.InvalidGrant('refresh token is expired');
-    let found = await find(payload);
-    if (!found) {
-      await store(payload);
-      // Also by another request, which has marked its row since.
-      found = await find(payload);
-    }
+    const found = await (isClaim ? claim(payload) : look(payload));
     if (!found) throw new errors.InvalidGrant('refresh token was revoked');
-    if (isClaim && found.spentFor === undefined && !(await isClaimed(payload, found)))
-      throw new errors.InvalidGrant('refresh token was revoked');
     if (isClaim) used({ id: payload.id, clientId: payload.clientId, kind: 'refresh' });
     const scopes =
       typeof found.credential.payload['scope'] === 'string'

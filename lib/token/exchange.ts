@@ -45,7 +45,7 @@ export interface GrantParts {
   readonly findForeign: FindForeign | undefined;
 }
 
-/** @param isClaim - whether it is exchanged or revoked next */
+/** @param isClaim - whether it is exchanged or revoked next: nothing may refuse that any more */
 export type FindForeign = (
   value: string,
   request: EngineRequest,
@@ -69,7 +69,7 @@ export async function findOwn(
   { findForeign, options: { storage } }: Pick<GrantParts, 'findForeign' | 'options'>,
   { kind, value }: { readonly kind: Credential['kind']; readonly value: string },
 ): Promise<PresentedCredential> {
-  const foreign = kind === 'refresh_token' ? await findForeign?.(value, request, true) : undefined;
+  const foreign = kind === 'refresh_token' ? await findForeign?.(value, request, false) : undefined;
   const presented = foreign ?? (await findPresented(storage.grants, kind, value));
   if (!presented) throw new errors.InvalidGrant(`${NAMES[kind]} not found`);
   request.credential = presented;
@@ -149,6 +149,8 @@ export async function exchange(
         accessToken,
       })
     : undefined;
+  if (presented.server !== undefined && presented.spentFor === undefined)
+    await parts.findForeign!(presented.value, request, true);
   const at = now();
   const { generations, value: refreshToken } =
     presented.spentFor === undefined

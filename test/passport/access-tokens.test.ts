@@ -6,11 +6,13 @@ import Koa from 'koa';
 import { knexStorage } from 'koa-gatehouse/adapters/knex';
 
 import { temporaryFile } from '../adapters/temporary-file.ts';
+import { passTime } from '../harness/clock.ts';
 import { listenerOf } from '../harness/platform.ts';
 import type { AppParts, Platform } from '../harness/platform.ts';
 import { send } from '../harness/requests.ts';
 import { around } from '../harness/storage.ts';
 import { clientToken } from '../harness/tokens.ts';
+import { until } from '../harness/until.ts';
 import { claimsOf, issue, signPassport, vectors } from './laravel.ts';
 import { codeOf, moveIn, scopes, startLaravel } from './moved-platform.ts';
 
@@ -62,6 +64,10 @@ test('no other token is taken for one of Passport, and these are accepted nowher
   }))
     t.regex(String(await code(token)), /^token_(invalid|malformed)$/, what);
 
+  // Its row says the user, and the token that there is none.
+  const ofClient = await platform.api('/identity', signPassport({ ...claims, sub: '' }));
+  t.is((ofClient.body['data'] as { type: string }).type, 'client');
+
   const service = await platform.registerService();
   t.is(await code(await clientToken(platform, service)), undefined, 'those of this server beside them');
   t.is(await code(signPassport({ ...claims, aud: service.client.id })), 'token_invalid');
@@ -103,6 +109,36 @@ test('all are refused after the date, and with a wrong public key, of which a wa
   }
 });
 
+test.serial('a token that was accepted is refused from the date on', async (t) => {
+  const { accessToken } = await issue(laravel.database, { clientId: 7, userId: 42 });
+  await using platform = await moveIn(laravel, {
+    passport: { until: new Date(Date.now() + 3_600_000) },
+  });
+  t.is(await codeOf(platform, accessToken), undefined);
+  passTime(3601);
+  t.is(await codeOf(platform, accessToken), 'token_revoked');
+});
+
+test('the use of a token is the use of its app', async (t) => {
+  const storage = knexStorage(`sqlite:${temporaryFile()}`);
+  await using platform = await moveIn(laravel, { storage });
+  const issuedAt = Math.floor(Date.now() / 1000) - 7200;
+  const [ofUser, ofClient] = [
+    await issue(laravel.database, { clientId: 7, userId: 42, issuedAt }),
+    await issue(laravel.database, { clientId: 7, issuedAt }),
+  ];
+  t.is(await codeOf(platform, ofClient.accessToken), undefined);
+  t.is(await codeOf(platform, ofUser.accessToken), undefined);
+  await until(async () => {
+    const [grant] = await storage.grants.list('42', { now: issuedAt, limit: 1 });
+    return grant?.lastUsedAt !== undefined;
+  });
+  t.deepEqual(
+    platform.logger.lines.filter(({ level }) => level === 'error'),
+    [],
+  );
+});
+
 test('a token that is first used at two nodes at once is accepted by both', async (t) => {
   const address = `sqlite:${temporaryFile()}`;
   const { accessToken } = await issue(laravel.database, { clientId: 7, userId: 42 });
@@ -119,6 +155,31 @@ test('a token that is first used at two nodes at once is accepted by both', asyn
   });
   t.is(await codeOf(platform, accessToken), undefined);
   t.true(looks > 0);
+});
+
+test('the first check of a token reads its row once, and each later one reads it again', async (t) => {
+  let reads = 0;
+  const { source } = laravel;
+  const counting = {
+    ...laravel,
+    source: {
+      ...source,
+      async findAccessToken(id: string) {
+        reads += 1;
+        return source.findAccessToken(id);
+      },
+    },
+  };
+  const storage = knexStorage(`sqlite:${temporaryFile()}`);
+  await using other = await moveIn(laravel, { storage });
+  await using platform = await moveIn(counting, { storage });
+  const { accessToken, id } = await issue(laravel.database, { clientId: 7, userId: 42 });
+  t.is(await codeOf(other, accessToken), undefined, 'and the grant is stored');
+  t.is(await codeOf(platform, accessToken), undefined);
+  t.is(reads, 1);
+  await laravel.database('oauth_access_tokens').where({ id }).update({ revoked: true });
+  await until(async () => (await codeOf(platform, accessToken)) === 'token_revoked');
+  t.true(reads > 1);
 });
 
 function encode(part: object): string {

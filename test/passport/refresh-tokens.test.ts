@@ -6,15 +6,14 @@ import type { Storage } from 'koa-gatehouse';
 import { knexStorage } from 'koa-gatehouse/adapters/knex';
 import type { PassportSource } from 'koa-gatehouse/adapters/knex';
 
-import { onEachDatabase } from '../adapters/databases.ts';
-import { temporaryFile } from '../adapters/temporary-file.ts';
+import { onEachDatabase, onEachDatabaseInSeries } from '../adapters/databases.ts';
 import { Browser } from '../harness/browser.ts';
 import { passTime } from '../harness/clock.ts';
 import { authorizeUrl, disconnect, signIn } from '../harness/platform.ts';
 import { postForm } from '../harness/requests.ts';
 import { tally } from '../limits/platform.ts';
 import { APP_KEY, issue, SECRET, vectors } from './laravel.ts';
-import { moveIn, refresh, REFUSED, startLaravel } from './moved-platform.ts';
+import { codeOf, moveIn, refresh, REFUSED, startLaravel } from './moved-platform.ts';
 
 // Counts the derivations of keys. Before a server loads the module that derives them.
 let derivations = 0;
@@ -52,6 +51,76 @@ onEachDatabase(
       const grants = await storage.grants.list('42', { now: Math.floor(Date.now() / 1000), limit: 50 });
       t.is(grants.length, round);
     }
+  },
+);
+
+onEachDatabase(
+  'a token that the old server exchanges or revokes is not exchanged here, whatever was asked here before',
+  async (t, _, address) => {
+    await using laravel = await startLaravel('11');
+    const storage = knexStorage(address);
+    await using platform = await moveIn(laravel, { storage });
+    await using other = await moveIn(laravel, { storage: knexStorage(address) });
+    const { client } = await platform.registerApp({ confidential: false });
+    const introspect = async (token: string, by: Record<string, string>): Promise<unknown> =>
+      (await postForm(`${other.origin}/oauth/introspect`, { ...by, token })).body;
+    const ask: Readonly<Record<string, (token: string) => Promise<unknown>>> = {
+      nothing: async () => {},
+      'introspection by its client': async (token) =>
+        t.like(await introspect(token, { client_id: '7', client_secret: SECRET }), { active: true }),
+      'introspection by another one': async (token) =>
+        t.deepEqual(await introspect(token, { client_id: client.id }), { active: false }),
+      'exchange by another one': async (token) =>
+        t.like(
+          await platform.token({ grant_type: 'refresh_token', client_id: client.id, refresh_token: token }),
+          REFUSED,
+        ),
+      'exchange for a scope that was not granted': async (token) =>
+        t.like(await refresh(other, laravel, token, { scope: 'orders:write' }), {
+          status: 400,
+          body: { error: 'invalid_scope' },
+        }),
+    };
+    for (const [what, asked] of Object.entries(ask)) {
+      const { refreshId, refreshToken } = await issue(laravel.database, {
+        clientId: 7,
+        userId: 42,
+        scopes: ['orders:read'],
+      });
+      await asked(refreshToken);
+      const row = laravel.database('oauth_refresh_tokens').where({ id: refreshId });
+      t.is((await row.clone())[0].revoked, 0, what);
+      t.is(await storage.grants.find(`passport-refresh-${refreshId}`), undefined, what);
+      await row.clone().update({ revoked: true });
+      t.like(await refresh(platform, laravel, refreshToken), REFUSED, what);
+      t.like(await refresh(other, laravel, refreshToken), REFUSED, what);
+    }
+  },
+);
+
+onEachDatabase(
+  'of this server and the old one, which mark a token at the same time, one exchanges it',
+  async (t, _, address) => {
+    await using laravel = await startLaravel('11');
+    const { database, source } = laravel;
+    let oldIsFirst = true;
+    const racing: PassportSource = {
+      ...source,
+      async redeemRefreshToken(id, accessTokenId) {
+        if (oldIsFirst) await database('oauth_refresh_tokens').where({ id }).update({ revoked: true });
+        return source.redeemRefreshToken(id, accessTokenId);
+      },
+    };
+    await using one = await moveIn({ ...laravel, source: racing }, { storage: knexStorage(address) });
+    await using other = await moveIn(laravel, { storage: knexStorage(address) });
+    const lost = await issue(database, { clientId: 7, userId: 42 });
+    for (const platform of [one, other, one])
+      t.like(await refresh(platform, laravel, lost.refreshToken), REFUSED);
+
+    oldIsFirst = false;
+    const won = await issue(database, { clientId: 7, userId: 42 });
+    t.is((await refresh(one, laravel, won.refreshToken)).status, 200, 'and works again afterwards');
+    t.is((await refresh(other, laravel, won.refreshToken)).status, 200);
   },
 );
 
@@ -93,42 +162,56 @@ function dying(
   };
 }
 
-test.serial('a process that dies between any two steps of an exchange logs nobody out', async (t) => {
-  const storage = knexStorage(`sqlite:${temporaryFile()}`);
-  await using laravel = await startLaravel('11');
-  await using healthy = await moveIn(laravel, { storage });
-  const { dieAt, ...parts } = dying(storage, laravel.source);
-  await using mortal = await moveIn({ ...laravel, source: parts.source }, { storage: parts.storage });
-  let deaths = 0;
-  for (const isLate of [false, true]) {
-    for (let at = 1; at <= 7; at += 1) {
-      for (const isDone of [false, true]) {
-        const { id, refreshId, refreshToken } = await issue(laravel.database, { clientId: 7, userId: 42 });
-        dieAt(at, isDone);
-        if ((await refresh(mortal, laravel, refreshToken)).status !== 200) deaths += 1;
-        dieAt(Infinity, false);
-        // Later than the grace, unless the first one was exchanged: then it is reused.
-        const stored = await storage.grants.findCredential('refresh_token', `passport-refresh-${refreshId}`);
-        const [row] = await laravel.database('oauth_refresh_tokens').where({ id: refreshId });
-        const isUnclaimed = await storage.revocations.isValid({
-          id: `passport-claim-${refreshId}`,
-          clientId: '7',
-          grant: undefined,
-          sequence: Number.MAX_SAFE_INTEGER,
-        });
-        if (isLate && stored?.spentFor === undefined) passTime(120);
-        const answer = await refresh(healthy, laravel, refreshToken);
-        const where = `${at} ${isDone ? 'after' : 'before'} ${isLate ? 'late' : 'at once'}`;
-        // The one moment that only the grace covers: the old row is marked, and that it was this server is not stored yet.
-        t.is(answer.status, isLate && Boolean(row.revoked) && isUnclaimed ? 400 : 200, where);
-        const families = await storage.grants.list('42', { now: Math.floor(Date.now() / 1000), limit: 99 });
-        const own = families.filter((grant) => grant.id.endsWith(refreshId) || grant.id.endsWith(id));
-        t.true(own.length <= 1, where);
+onEachDatabaseInSeries(
+  'a process that dies between any two steps of an exchange logs nobody out, and what the old server exchanges then is refused',
+  async (t, _, address) => {
+    const storage = knexStorage(address);
+    await using laravel = await startLaravel('11');
+    await using healthy = await moveIn(laravel, { storage });
+    const { dieAt, ...parts } = dying(storage, laravel.source);
+    await using mortal = await moveIn({ ...laravel, source: parts.source }, { storage: parts.storage });
+    let deaths = 0;
+    let exchangedThere = 0;
+    for (const then of ['at once', 'late', 'late, after the old server'] as const) {
+      for (let at = 1; at <= 7; at += 1) {
+        for (const isDone of [false, true]) {
+          const where = `${at} ${isDone ? 'after' : 'before'} ${then}`;
+          const { id, refreshId, refreshToken } = await issue(laravel.database, { clientId: 7, userId: 42 });
+          dieAt(at, isDone);
+          if ((await refresh(mortal, laravel, refreshToken)).status !== 200) deaths += 1;
+          dieAt(Infinity, false);
+          // Later than the grace, unless the first one was exchanged: then it is reused.
+          const stored = await storage.grants.findCredential(
+            'refresh_token',
+            `passport-refresh-${refreshId}`,
+          );
+          const row = laravel.database('oauth_refresh_tokens').where({ id: refreshId });
+          const wasMarked = Boolean((await row.clone())[0].revoked);
+          const isUnclaimed = await storage.revocations.isValid({
+            id: `passport-claim-${refreshId}`,
+            clientId: '7',
+            grant: undefined,
+            sequence: Number.MAX_SAFE_INTEGER,
+          });
+          if (then !== 'at once' && stored?.spentFor === undefined) passTime(120);
+          const isExchangedThere =
+            then === 'late, after the old server' &&
+            (await row.clone().where({ revoked: false }).update({ revoked: true })) === 1;
+          if (isExchangedThere) exchangedThere += 1;
+          const answer = await refresh(healthy, laravel, refreshToken);
+          // The one moment that only the grace covers: the old row is marked, and that it was this server is not stored yet.
+          const isUnknown = then !== 'at once' && wasMarked && isUnclaimed;
+          t.is(answer.status, isExchangedThere || isUnknown ? 400 : 200, where);
+          const families = await storage.grants.list('42', { now: Math.floor(Date.now() / 1000), limit: 99 });
+          const own = families.filter((grant) => grant.id.endsWith(refreshId) || grant.id.endsWith(id));
+          t.true(own.length <= 1, where);
+        }
       }
     }
-  }
-  t.true(deaths >= 20, String(deaths));
-});
+    t.true(deaths >= 30, String(deaths));
+    t.true(exchangedThere >= 3, String(exchangedThere));
+  },
+);
 
 test('a client of a grant that is not supported here keeps its tokens, and gets no others', async (t) => {
   await using laravel = await startLaravel('11');
@@ -165,6 +248,11 @@ test('what is not live any more is refused', async (t) => {
   await tokens.clone().where({ id: purged.refreshId }).delete();
   for (const { refreshToken } of [exchangedThere, purged, await issued({ refreshExpiresIn: -1 })])
     t.like(await refresh(platform, laravel, refreshToken), REFUSED);
+
+  const expired = await issued({ refreshExpiresIn: -1 });
+  await platform.auth.revoke({ token: expired.refreshToken });
+  const [row] = await tokens.clone().where({ id: expired.refreshId });
+  t.is(row.revoked, 0, 'and it is not imported to be revoked');
 
   const { client, secret } = await platform.registerApp();
   const { refreshToken } = await issued();
@@ -229,9 +317,39 @@ test('revocation and introspection know a refresh token that was not exchanged',
   }
 });
 
+test('where the old tables are read only, what was ended here stays ended', async (t) => {
+  await using laravel = await startLaravel('11', { options: { readOnly: true } });
+  await using platform = await moveIn(laravel);
+  const credentials = { client_id: '7', client_secret: SECRET };
+  const introspect = async (token: string): Promise<unknown> =>
+    (await postForm(`${platform.origin}/oauth/introspect`, { ...credentials, token })).body;
+  const { refreshToken } = await issue(laravel.database, { clientId: 7, userId: 42 });
+  t.like(await introspect(refreshToken), { active: true, sub: '42' });
+  await platform.auth.revoke({ token: refreshToken });
+  t.deepEqual(await introspect(refreshToken), { active: false });
+  t.like(await refresh(platform, laravel, refreshToken), REFUSED);
+
+  const exchanged = await issue(laravel.database, { clientId: 7, userId: 42 });
+  t.is((await refresh(platform, laravel, exchanged.refreshToken)).status, 200);
+  t.is(await codeOf(platform, exchanged.accessToken), 'token_revoked');
+
+  const ended = await issue(laravel.database, { clientId: 7, userId: 42 });
+  t.is(await codeOf(platform, ended.accessToken), undefined);
+  await platform.auth.revoke({ token: ended.accessToken });
+  t.like(await refresh(platform, laravel, ended.refreshToken), REFUSED);
+});
+
 test('nobody is asked again for what they gave, and who disconnects the app is', async (t) => {
   await using laravel = await startLaravel('11');
-  await using platform = await moveIn(laravel);
+  let looks = 0;
+  const source: PassportSource = {
+    ...laravel.source,
+    async connections(...of) {
+      looks += 1;
+      return laravel.source.connections(...of);
+    },
+  };
+  await using platform = await moveIn({ ...laravel, source });
   await laravel.database('oauth_access_tokens').delete();
   const { refreshToken } = await issue(laravel.database, {
     clientId: 7,
@@ -248,6 +366,9 @@ test('nobody is asked again for what they gave, and who disconnects the app is',
     return page.location?.origin ?? page.text;
   };
   t.is(await ask('orders:read'), 'https://client.example');
+  const looksBefore = looks;
+  t.is(await ask('orders:read'), 'https://client.example');
+  t.is(looks, looksBefore, 'what is stored here is not looked up there');
   t.regex(await ask('orders:read orders:write'), /Authorize/);
   const { body } = await refresh(platform, laravel, refreshToken);
 

@@ -1,6 +1,7 @@
 import test from 'ava';
+import { knexStorage } from 'koa-gatehouse/adapters/knex';
 
-import { onEachEmptyDatabase } from '../adapters/databases.ts';
+import { onEachDatabase, onEachEmptyDatabase } from '../adapters/databases.ts';
 import { Browser } from '../harness/browser.ts';
 import { disconnect, runCodeFlow, signedIn, signIn } from '../harness/platform.ts';
 import type { Platform } from '../harness/platform.ts';
@@ -61,6 +62,24 @@ onEachEmptyDatabase(
   },
 );
 
+onEachDatabase('a token of Passport ends at a fraction of a second', async (t, _, address) => {
+  await using laravel = await startLaravel('11');
+  await using platform = await moveIn(laravel, { storage: knexStorage(address) });
+  const { accessToken } = await issue(laravel.database, { clientId: 7, userId: 42 });
+  await platform.auth.revoke({ token: accessToken });
+  t.is(await codeOf(platform, accessToken), 'token_revoked');
+});
+
+test('the end of all tokens here marks none at the old server', async (t) => {
+  await using laravel = await startLaravel('11');
+  await using platform = await moveIn(laravel);
+  const issuedAt = Math.floor(Date.now() / 1000) - 60;
+  const token = await issue(laravel.database, { clientId: 7, userId: 42, issuedAt });
+  await platform.auth.revoke({ all: true });
+  t.is(await codeOf(platform, token.accessToken), 'token_revoked');
+  t.deepEqual(await isMarked(laravel, token), [false, false]);
+});
+
 test('where the old tables are read only, tokens are ended here', async (t) => {
   for (const [way, revoke] of Object.entries(WAYS)) {
     await using laravel = await startLaravel('11', { options: { readOnly: true } });
@@ -100,6 +119,12 @@ test('a grant, a disabled app, a user who was removed, and introspection', async
   await platform.auth.clients.enable('7');
   t.is(await codeOf(platform, token), undefined);
   t.is((await laravel.database('oauth_clients').where({ id: 7 }))[0].revoked, 0);
+
+  const row = laravel.database('oauth_clients').where({ id: 7 });
+  await row.clone().update({ revoked: true });
+  await platform.auth.clients.update('7', { name: 'Another name' });
+  t.is((await row.clone())[0].revoked, 1, 'only what disables it here is written there');
+  await row.clone().update({ revoked: false });
 
   await platform.auth.revoke({ grant: `passport-access-${issued.id}` });
   t.is(await codeOf(platform, token), 'token_revoked');

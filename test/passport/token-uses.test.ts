@@ -37,3 +37,36 @@ test('a use that cannot be recorded fails no request, and is recorded later', as
   like(t, recorded, [{ id, clientId: '7', kind: 'user' }]);
   t.is(recorded.length, 1);
 });
+
+test('the use of each kind of token is recorded once an hour', async (t) => {
+  await using laravel = await startLaravel('11');
+  const storage = memoryStorage();
+  const recorded: StorageTypes.PassportUse[] = [];
+  const platform = await moveIn(laravel, {
+    storage: {
+      ...storage,
+      passportUses: {
+        ...storage.passportUses,
+        async record(uses) {
+          recorded.push(...uses);
+        },
+      },
+    },
+  });
+  const tokens = [
+    await issue(laravel.database, { clientId: 7, userId: 42 }),
+    await issue(laravel.database, { clientId: 7, userId: 42, name: 'my phone' }),
+    await issue(laravel.database, { clientId: 7 }),
+  ];
+  for (const { accessToken } of [...tokens, ...tokens])
+    t.is((await platform.api('/identity', accessToken)).status, 200);
+  await platform[Symbol.asyncDispose]();
+  t.deepEqual(
+    recorded.map(({ id, kind }) => [id, kind]),
+    [
+      [tokens[0]!.id, 'user'],
+      [tokens[1]!.id, 'personal'],
+      [tokens[2]!.id, 'client'],
+    ],
+  );
+});
