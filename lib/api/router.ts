@@ -197,7 +197,7 @@ export function createApiRouter<
       sessionCookie: session ? sessionCookie : undefined,
     };
     for (const [path, { handler, isPublic }] of Object.entries(serveDescription(described, given.openapi))) {
-      if (isPublic) router.addPublic(path, handler);
+      if (isPublic) router.addPublic(path, (ctx, next) => limit(ctx, async () => handler(ctx, next)));
       else router.get(path, handler);
     }
   }

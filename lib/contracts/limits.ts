@@ -135,14 +135,19 @@ export interface ConcurrencyLimit {
    * for so long that its client has given up. `undefined`: requests are run.
    */
   readonly refusal: 'closing' | 'late' | undefined;
-  /** How many requests are running, including those whose body is still being received. */
+  /** How many requests are running, including those whose body is being received or whose response is being sent. */
   readonly count: number;
-  /** Runs the work of a request, or refuses it at once: requests do not queue. */
+  /**
+   * Runs the work of a request, or refuses it at once: requests do not queue. A request counts until its response was sent; one whose
+   * work returns `false` was not answered, and counts until then.
+   */
   run<T>(
     exchange: HttpExchange,
     work: () => Promise<T>,
     refuse: (overload: Overload) => T | Promise<T>,
   ): Promise<T>;
+  /** Closes the connection of a response, of a request that does not count, when its client does not receive it. */
+  limitSending(res: ServerResponse): void;
   /**
    * Counts a streamed response to a caller until it has ended. `false`: a tenth of all requests that may run
    * are streams to this caller already, who would use up the limit by reading none of them.

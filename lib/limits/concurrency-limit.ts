@@ -1,12 +1,13 @@
 import type { Middleware } from 'koa';
 
 import { toMilliseconds } from '../contracts/duration.ts';
-import type { ConcurrencyLimit, HttpExchange, Milliseconds, Overload } from '../contracts/index.ts';
+import type { ConcurrencyLimit, Overload } from '../contracts/index.ts';
 import { whenClosed } from '../http/closed.ts';
 import { sendProblem } from '../http/problem.ts';
 import type { Problem } from '../http/problem.ts';
 import { watchPauses } from '../http/pauses.ts';
 import { createPlaces } from '../http/places.ts';
+import { createSendingResponses } from '../http/sending-responses.ts';
 import type { ResolvedOptions } from '../options/resolved-options.ts';
 import { createArrivingBodies, isArriving } from '../http/arriving-bodies.ts';
 
@@ -23,6 +24,7 @@ export function createConcurrencyLimit({
     timeout: bodyTimeout,
     capacity: bodyBytes === 0 ? Infinity : bodyBytes,
   });
+  const responses = createSendingResponses(toMilliseconds(bodyTimeout));
   const pauses = watchPauses();
   const drained = Promise.withResolvers<void>();
   let isDraining = false;
@@ -30,6 +32,14 @@ export function createConcurrencyLimit({
   let count = 0;
   // How many of the counted requests were evicted and are about to end.
   let evicted = 0;
+
+  function overloadNow(): Overload | undefined {
+    const { refusal } = server;
+    if (refusal !== undefined || count - evicted < limit) return refusal;
+    if (!bodies.evictOldest() && !responses.evictOldest()) return 'overloaded';
+    evicted += 1;
+    return undefined;
+  }
 
   const server: ConcurrencyLimit = {
     get isDraining() {
@@ -43,14 +53,16 @@ export function createConcurrencyLimit({
       return count;
     },
     async run(exchange, work, refuse) {
-      const { refusal } = server;
-      if (refusal !== undefined) return refuse(refusal);
-      if (count - evicted >= limit) {
-        if (!bodies.evictOldest()) return refuse('overloaded');
-        evicted += 1;
+      const { req, res } = exchange;
+      const overload = overloadNow();
+      if (overload !== undefined) {
+        try {
+          return await refuse(overload);
+        } finally {
+          server.limitSending(res);
+        }
       }
       count += 1;
-      const { req, res } = exchange;
       let endBody: ReturnType<typeof bodies.track>;
       // A request without a body has neither field.
       if ('content-length' in req.headers || 'transfer-encoding' in req.headers) {
@@ -59,23 +71,27 @@ export function createConcurrencyLimit({
         if (req.readableFlowing === null && isArriving(req)) await Promise.resolve();
         endBody = bodies.track(req);
       }
-      const end = (): void => {
+      const end = (how?: 'evicted' | 'ended'): void => {
         if (endBody?.() === 'evicted') evicted -= 1;
+        if (how === 'evicted') evicted -= 1;
         count -= 1;
         if (isClosing && count === 0) drained.resolve();
       };
+      let isAnswered = true;
       try {
-        return await work();
+        const result = await work();
+        isAnswered = result !== false;
+        return result;
       } finally {
         if (isDraining && !res.headersSent) res.setHeader('Connection', 'close');
         const { body } = exchange;
-        const isStreamed = typeof body === 'object' && body !== null && 'pipe' in body;
-        if (isStreamed) endUnlessReceived(exchange, toMilliseconds(bodyTimeout));
-        // A stream is still being sent after the middleware has returned. While the server is closing, every response is
-        // awaited: the process may exit as soon as close() resolves, and would lose a response that was not sent yet.
-        if (isClosing || isStreamed) whenClosed(res, end);
+        const isStream = typeof body === 'object' && body !== null && 'pipe' in body;
+        if (isAnswered) responses.watch(res, isStream, end);
         else end();
       }
+    },
+    limitSending(res) {
+      responses.watch(res, false);
     },
     admitStream(caller, res) {
       const leave = takeStream([{ id: caller, limit: streamsPerCaller }]);
@@ -100,24 +116,6 @@ export function createConcurrencyLimit({
 /** Applies the limit to an API, with problems for the requests that are refused. */
 export function limitConcurrency(server: Pick<ConcurrencyLimit, 'run'>): Middleware {
   return (ctx, next) => server.run(ctx, next, (overload) => sendProblem(ctx, overloadProblem(overload)));
-}
-
-/**
- * Closes the connection of a streamed response when its client receives nothing of what is written for `timeout` milliseconds.
- * What has still to be computed takes as long as it takes.
- */
-function endUnlessReceived({ req, res }: HttpExchange, timeout: Milliseconds): void {
-  // Not that of the response, which has none while an earlier one is being sent on the connection.
-  const { socket } = req;
-  const { timeout: before = 0 } = socket;
-  if (before > 0 && before < timeout) return;
-  // Node restarts it whenever the system accepts bytes for the client.
-  socket.setTimeout(timeout);
-  res.on('timeout', () => {
-    if (socket.writableLength > 0) socket.destroy();
-  });
-  // Before Node's own listener, which sets the timeout of an idle connection.
-  res.prependOnceListener('finish', () => socket.setTimeout(before));
 }
 
 /** Why a request was refused, for the `error_description` of an OAuth error: a phrase without a full stop. */

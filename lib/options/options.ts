@@ -68,9 +68,9 @@ const SECRETS = {
 
 const LIMITS = {
   /**
-   * The number of requests to the server's endpoints and pages and to the API that may run at once, from their arrival to the
-   * end of the response. Further requests get 503 with `Retry-After` at once, so that a slow storage does not fill the memory.
-   * `0`: no limit.
+   * The number of requests to the server's endpoints and pages and to the API that may run at once, from their arrival until their
+   * response was sent. Further requests get 503 with `Retry-After` at once, so that a slow storage does not fill the memory. `0`: no
+   * limit.
    * @default 1000
    */
   requests: optional(integer(1, { zero: 'no limit' }), 1000),
@@ -82,9 +82,9 @@ const LIMITS = {
    */
   bodyBytes: optional(integer(1, { zero: 'no limit' }), 32 * 2 ** 20),
   /**
-   * How long the body of a request may take to arrive; after it, the response is 408. While `limits.requests` are running, one
-   * second is allowed, so that slow senders do not use up the limit. Also how long a client may receive nothing of a response
-   * that is streamed to it, such as that of a bulk; then the connection is closed. At least one second.
+   * How long the body of a request may take to arrive; after it, the response is 408. Also how long a client may receive nothing of
+   * its response; then the connection is closed. While `limits.requests` are running, one second is allowed for either, except for a
+   * response that is streamed, such as that of a bulk, so that slow clients do not use up the limit. At least one second.
    * @default '30 seconds'
    */
   bodyTimeout: optional(duration(1), '30 seconds'),

@@ -167,7 +167,7 @@ export async function createServer<
     },
     'authorization server started',
   );
-  const health = healthEndpoints(ready);
+  const health = healthEndpoints(ready, concurrencyLimit);
   const { lastUses } = clients;
 
   const auth: AuthServer<P, R, U, S, A> = {

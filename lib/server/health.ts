@@ -2,7 +2,7 @@ import type { Middleware } from 'koa';
 
 import { toSeconds } from '../contracts/duration.ts';
 import { readState } from '../contracts/clock.ts';
-import type { Logger, Milliseconds, Storage, StorageState } from '../contracts/index.ts';
+import type { ConcurrencyLimit, Logger, Milliseconds, Storage, StorageState } from '../contracts/index.ts';
 import { StorageError } from '../errors.ts';
 import { endsWithin } from './shutdown.ts';
 
@@ -116,7 +116,10 @@ const READY = '/readyz';
  * draft-inadarei-api-health-check-06, section 3: `status` is `pass`, `warn` with the warnings as `notes`, or `fail` with the reason
  * as `output`. The endpoints need no authentication, so the body holds no other detail.
  */
-export function healthEndpoints(ready: () => Promise<Readiness>): Middleware {
+export function healthEndpoints(
+  ready: () => Promise<Readiness>,
+  server: Pick<ConcurrencyLimit, 'limitSending'>,
+): Middleware {
   return async function health(ctx, next) {
     const { method, path } = ctx;
     const isHealth = path === LIVE || path === READY;
@@ -129,6 +132,7 @@ export function healthEndpoints(ready: () => Promise<Readiness>): Middleware {
       'X-Content-Type-Options': 'nosniff',
     });
     ctx.body = JSON.stringify(healthOf(readiness));
+    server.limitSending(ctx.res);
     return undefined;
   };
 }

@@ -47,7 +47,7 @@ const OPENID_METADATA = `${WELL_KNOWN}openid-configuration`;
 export function createMount(
   options: ResolvedOptions,
   parts: Pick<ServerEngine, 'engine' | 'pages'> & {
-    readonly concurrencyLimit: Pick<ConcurrencyLimit, 'isDraining' | 'run'>;
+    readonly concurrencyLimit: Pick<ConcurrencyLimit, 'isDraining' | 'limitSending' | 'run'>;
     /** Removes what was revoked from the caches of this node. */
     readonly invalidate: (revoked: StoredChange) => void;
     readonly limiter: Limiter<ClientAttempt> | undefined;
@@ -74,7 +74,10 @@ export function createMount(
     // For the host's own routes too, which come after this middleware.
     if (concurrencyLimit.isDraining) ctx.set('Connection', 'close');
     const { path } = ctx;
-    if (path.startsWith(WELL_KNOWN) && serveResourceMetadata?.(ctx)) return sendRequestId(ctx);
+    if (path.startsWith(WELL_KNOWN) && serveResourceMetadata?.(ctx)) {
+      concurrencyLimit.limitSending(ctx.res);
+      return sendRequestId(ctx);
+    }
     const below = pathBelow(paths.mount, path) ?? insertedWellKnown(options, path);
     const place = below === undefined ? undefined : placeOf(below);
     return place === undefined ? next() : handle(ctx, next, below!, place);
@@ -100,6 +103,7 @@ export function createMount(
       );
     });
     if (!isAnswered) return next();
+    if (place.work === undefined) concurrencyLimit.limitSending(ctx.res);
     sendRequestId(ctx);
     return undefined;
   }

@@ -1,3 +1,11 @@
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import { get } from 'node:http';
+import type { IncomingMessage } from 'node:http';
+import { createRequire } from 'node:module';
+import { buffer } from 'node:stream/consumers';
+import { brotliDecompressSync, gunzipSync } from 'node:zlib';
+
 import test from 'ava';
 
 import { defineAction } from '../../lib/api/actions/define-action.ts';
@@ -133,4 +141,45 @@ test('the viewer is served by the platform alone: its page and its files need no
   t.is((await call('/openapi.json', await platform.userToken())).status, 200);
   for (const other of ['/docs/package.json', '/docs/..%2fpackage.json', '/docs/swagger-ui.js'])
     t.is((await call(other)).status, 401, other);
+});
+
+/** A response as it is sent: `fetch()` would decode it. */
+async function receive(
+  url: string,
+  headers: Record<string, string>,
+): Promise<IncomingMessage & { bytes: Buffer }> {
+  const [response] = (await once(get(url, { headers }), 'response')) as [IncomingMessage];
+  return Object.assign(response, { bytes: await buffer(response) });
+}
+
+test('files of the viewer are compressed for clients that accept it, and sent once', async (t) => {
+  const { origin } = await serveApi(t, { actions: [create], openapi: {} });
+  const url = `${origin}/api/v1/docs/swagger-ui-bundle.js`;
+  const script = readFileSync(createRequire(import.meta.url).resolve('swagger-ui-dist/swagger-ui-bundle.js'));
+  const decoders = { br: brotliDecompressSync, gzip: gunzipSync, identity: (bytes: Buffer) => bytes };
+  const etags = new Set<string>();
+  for (const [accepted, coding] of [
+    ['gzip, deflate, br, zstd', 'br'],
+    ['gzip', 'gzip'],
+    ['br;q=0, gzip;q=0.1', 'gzip'],
+    ['*', 'br'],
+    ['identity', 'identity'],
+    ['', 'identity'],
+  ] as const) {
+    const { bytes, headers, statusCode } = await receive(url, { 'accept-encoding': accepted });
+    t.is(statusCode, 200, accepted);
+    t.is(headers['content-encoding'] ?? 'identity', coding, accepted);
+    t.is(headers.vary, 'Accept-Encoding');
+    t.is(headers['content-length'], String(bytes.length));
+    t.true(decoders[coding](bytes).equals(script), accepted);
+    if (coding !== 'identity') t.true(bytes.length < script.length / 3, `${bytes.length} bytes`);
+    etags.add(headers.etag!);
+    const known = { 'accept-encoding': accepted, 'if-none-match': headers.etag! };
+    const again = await receive(url, known);
+    t.is(again.statusCode, 304, accepted);
+    t.is(again.bytes.length, 0);
+    t.is(again.headers.etag, headers.etag);
+  }
+  // A strong ETag is that of one sequence of bytes.
+  t.is(etags.size, 3);
 });

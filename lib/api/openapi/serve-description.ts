@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto';
 import { extname } from 'node:path';
 
 import type { Context, Middleware } from 'koa';
@@ -6,6 +5,8 @@ import { LRUCache } from 'lru-cache';
 
 import type { GuardedState } from '../../contracts/index.ts';
 import { ConfigError } from '../../errors.ts';
+import { compressible, contentOf, sendContent } from '../../http/content.ts';
+import type { Content } from '../../http/content.ts';
 import { setAssetHeaders, setPageHeaders } from '../../http/headers.ts';
 import { docsPage, STYLE } from '../docs/page.ts';
 import { accessDescription, createViewer } from '../docs/viewer.ts';
@@ -15,14 +16,8 @@ import type { DescribedApi, OpenApiDocument } from './document.ts';
 import { checkPaths } from './options.ts';
 import type { Description } from './options.ts';
 
-/** A text with the `ETag` of its content. */
-interface Text {
-  readonly content: string;
-  readonly etag: string;
-}
-
 type RenderDescription = (document: OpenApiDocument) => string;
-type FindText = (ctx: Context) => Text;
+type FindContent = (ctx: Context) => Content | Promise<Content>;
 
 /** The handler of a path, and whether it runs without a token. */
 export interface DescriptionRoute {
@@ -48,14 +43,14 @@ export function serveDescription(
   const described = { ...api, redirectUri: viewer?.redirectUri };
   // Also for a guarded description, because this checks `paths` at start.
   const whole = describeApi(described, options);
-  const textOf = (render: RenderDescription): FindText => {
-    if (!isPublic) return createTextsOfCallers(described, options, render);
-    const text = textFrom(render(whole));
-    return () => text;
+  const contentFor = (render: RenderDescription): FindContent => {
+    if (!isPublic) return createContentOfCallers(described, options, render);
+    const content = contentOf(render(whole));
+    return () => content;
   };
   // A guarded description depends on the caller, so shared caches must not store it (RFC 9111 section 5.2.2.7).
   const sendDescription = createSend(isPublic ? 'no-cache' : 'private, no-cache');
-  const description = sendDescription('application/json; charset=utf-8', textOf(JSON.stringify), (ctx) =>
+  const description = sendDescription('application/json; charset=utf-8', contentFor(JSON.stringify), (ctx) =>
     ctx.set('X-Content-Type-Options', 'nosniff'),
   );
   const page = viewer
@@ -67,7 +62,7 @@ export function serveDescription(
         '/docs': {
           handler: sendDescription(
             'text/html; charset=utf-8',
-            textOf((document) => docsPage(document, api)),
+            contentFor((document) => docsPage(document, api)),
             (ctx) => setPageHeaders(ctx),
           ),
           isPublic,
@@ -75,7 +70,7 @@ export function serveDescription(
         '/docs.css': {
           handler: sendDescription(
             'css',
-            once(() => STYLE),
+            compressible(() => STYLE),
             (ctx) => setAssetHeaders(ctx, false),
           ),
           isPublic,
@@ -88,7 +83,7 @@ const send = createSend('no-cache');
 
 /** Swagger UI draws some of its icons from `data:` URLs, and calls the API and the token endpoint. */
 function sendViewer(read: () => string): Middleware {
-  return send('text/html; charset=utf-8', once(read), (ctx) => {
+  return send('text/html; charset=utf-8', compressible(read), (ctx) => {
     setPageHeaders(ctx, { scripts: ["'self'"], imageOrigins: ['data:'], connections: ["'self'"] });
   });
 }
@@ -104,51 +99,39 @@ function viewerFiles({ files }: DocsViewer, document: OpenApiDocument): Record<s
 }
 
 function sendFile(name: string, read: () => string): Middleware {
-  return send(extname(name), once(read), (ctx) => setAssetHeaders(ctx, false));
+  return send(extname(name), compressible(read), (ctx) => setAssetHeaders(ctx, false));
 }
 
-// There is one text for each set of permissions, in practice one for each role.
-const MAX_CACHED_TEXTS = 32;
+// There is one for each set of permissions, in practice one for each role.
+const MAX_CACHED = 32;
 
-/** Finds the text for a caller. Callers with the same permissions get the same text. */
-function createTextsOfCallers(
+/** Finds the description for a caller. Callers with the same permissions get the same one. */
+function createContentOfCallers(
   described: DescribedApi,
   options: Description,
   render: RenderDescription,
-): FindText {
+): FindContent {
   const permissions = permissionsOf(described, options);
-  const texts = new LRUCache<string, Text>({ max: MAX_CACHED_TEXTS });
-  return function findText(ctx) {
+  const contents = new LRUCache<string, Content>({ max: MAX_CACHED });
+  return function findContent(ctx) {
     const { principal } = ctx.state as GuardedState;
     const granted = new Set(permissions.filter((name) => principal.can(name)));
     const key = [...granted].join(' ');
-    const known = texts.get(key);
+    const known = contents.get(key);
     if (known) return known;
-    const text = textFrom(render(describeApiTo((name) => granted.has(name), described, options)));
-    texts.set(key, text);
-    return text;
+    const content = contentOf(render(describeApiTo((name) => granted.has(name), described, options)));
+    contents.set(key, content);
+    return content;
   };
 }
 
-/** Makes the text when it is first asked for: the viewer's script has 1.7 MB, and few processes serve it. */
-function once(read: () => string): FindText {
-  let text: Text | undefined;
-  return () => (text ??= textFrom(read()));
-}
-
-function textFrom(content: string): Text {
-  return { content, etag: `"${createHash('sha256').update(content).digest('base64url')}"` };
-}
-
 function createSend(cacheControl: string) {
-  return (type: string, find: FindText, setHeaders: (ctx: Context) => void): Middleware =>
-    function sendText(ctx) {
-      const { content, etag } = find(ctx);
+  return (type: string, find: FindContent, setHeaders: (ctx: Context) => void): Middleware =>
+    async function answer(ctx) {
+      const content = await find(ctx);
       setHeaders(ctx);
       ctx.type = type;
-      ctx.set({ 'Cache-Control': cacheControl, ETag: etag });
-      ctx.status = 200;
-      if (ctx.fresh) ctx.status = 304;
-      else ctx.body = content;
+      ctx.set('Cache-Control', cacheControl);
+      sendContent(ctx, content);
     };
 }

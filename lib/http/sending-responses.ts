@@ -1,0 +1,99 @@
+import type { ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
+
+import type { Milliseconds } from '../contracts/duration.ts';
+import { whenClosed } from './closed.ts';
+
+/** The responses that are being sent. The connections of clients that do not receive theirs are closed. */
+export interface SendingResponses {
+  /**
+   * Watches a response until it was sent, or its connection has closed: calls `ended` then, with `'evicted'` when the connection was
+   * closed to admit another request.
+   *
+   * @param isStream - whether the body is made while it is sent. Such a response is not evicted
+   */
+  watch(res: ServerResponse, isStream: boolean, ended?: (how: 'evicted' | 'ended') => void): void;
+  /**
+   * Closes the connection of the response that its client has not received for the longest time, if that is more than a second, so
+   * that clients which read nothing cannot use up the limit of concurrent requests. `false`: there is none.
+   */
+  evictOldest(): boolean;
+}
+
+const CHECK_INTERVAL: Milliseconds = 1000;
+
+/** A response is not evicted earlier. */
+const EVICTABLE_AFTER: Milliseconds = 1000;
+
+interface Sending {
+  readonly since: Milliseconds;
+  readonly isStream: boolean;
+  isLimited: boolean;
+  isEvicted: boolean;
+}
+
+/**
+ * @param timeout - how long a client may receive nothing of what is written for it. What has still to be computed takes as long as it
+ * takes
+ */
+export function createSendingResponses(timeout: Milliseconds): SendingResponses {
+  // In the order in which the sending began.
+  const unsent = new Map<ServerResponse, Sending>();
+  let timer: NodeJS.Timeout | undefined;
+
+  // Nearly all responses are sent at once. A limit for each of them would cost more than the rest of this file.
+  function limitUnsent(): void {
+    timer = undefined;
+    for (const [res, sending] of unsent) {
+      // While an earlier response is being sent on the connection it has no socket, and no turn.
+      if (sending.isLimited || res.socket === null) continue;
+      sending.isLimited = true;
+      endUnlessReceived(res, res.socket, timeout);
+    }
+    if (unsent.size > 0) schedule();
+  }
+
+  function schedule(): void {
+    timer ??= setTimeout(limitUnsent, CHECK_INTERVAL).unref();
+  }
+
+  return {
+    watch(res, isStream, ended) {
+      const sending = { since: performance.now(), isStream, isLimited: false, isEvicted: false };
+      if (!res.closed) {
+        unsent.set(res, sending);
+        schedule();
+      }
+      whenClosed(res, () => {
+        unsent.delete(res);
+        ended?.(sending.isEvicted ? 'evicted' : 'ended');
+      });
+    },
+    evictOldest() {
+      const before = performance.now() - EVICTABLE_AFTER;
+      for (const [{ req, socket }, sending] of unsent) {
+        if (sending.since > before) return false;
+        if (sending.isStream || sending.isEvicted) continue;
+        // A response that waits for its turn has no socket of its own.
+        const connection = socket ?? req.socket;
+        if (connection.writableLength === 0) continue;
+        sending.isEvicted = true;
+        connection.destroy();
+        return true;
+      }
+      return false;
+    },
+  };
+}
+
+function endUnlessReceived(res: ServerResponse, socket: Socket, timeout: Milliseconds): void {
+  const { timeout: before = 0 } = socket;
+  if (before > 0 && before < timeout) return;
+  // Node restarts it whenever the system accepts bytes for the client.
+  socket.setTimeout(timeout);
+  res.on('timeout', () => {
+    if (socket.writableLength > 0) socket.destroy();
+  });
+  // Before Node's own listener, which sets the timeout of an idle connection.
+  res.prependOnceListener('finish', () => socket.setTimeout(before));
+}
