@@ -22,6 +22,8 @@ import { createAuthenticator } from './authenticator.ts';
 import type { AuthenticatorOptions } from './authenticator.ts';
 import { AUTH_FAILURES, unauthorized } from './challenge.ts';
 import type { AuthFailure, ChallengedApi } from './challenge.ts';
+import { createReauthentication, setPrincipal } from './reauthentication.ts';
+import type { Reauthenticate } from './reauthentication.ts';
 import type { AuthenticateSession } from './session.ts';
 
 /** What `createGuard()` takes. */
@@ -56,16 +58,33 @@ export type GuardMiddleware<P extends string = string, U extends User = User, S 
   guard(ctx: GuardContext<P, U, S>, next: Next): unknown;
 }['guard'];
 
+/** A guard, with the function that authenticates a request again which it has admitted. */
+type RepeatableGuard<P extends string, U extends User> = GuardMiddleware<P, U> & {
+  reauthenticatorOf(this: void, ctx: GuardContext<P, U>): Reauthenticate<P, U>;
+};
+
 /** The guard, with the invalidation of its cache. */
-export type Guard<P extends string = string, U extends User = User> = GuardMiddleware<P, U> & {
+export type Guard<P extends string = string, U extends User = User> = RepeatableGuard<P, U> & {
   /**
    * Removes tokens from the cache, so that a revocation on this node takes effect at once. Call it after the revocation is
    * stored. Without a match, all tokens are removed.
    */
   forget(match?: StoredChange): void;
   /** The same guard, which also accepts requests without a token that the function authenticates. */
-  withSessions(authenticateSession: AuthenticateSession<P, U>): GuardMiddleware<P, U>;
+  withSessions(authenticateSession: AuthenticateSession<P, U>): RepeatableGuard<P, U>;
 };
+
+/**
+ * The function that authenticates a request again, after its body has arrived and while it goes on. Create it for each request, when
+ * the guard has admitted it.
+ *
+ * @param guard - what `auth.guard()` returned
+ */
+export function reauthenticatorOf<P extends string, U extends User, S extends object>(
+  guard: GuardMiddleware<P, U, S>,
+): RepeatableGuard<P, U>['reauthenticatorOf'] {
+  return (guard as unknown as RepeatableGuard<P, U>).reauthenticatorOf;
+}
 
 /**
  * Creates the middleware that authenticates the requests of an API (RFC 6750).
@@ -75,14 +94,20 @@ export type Guard<P extends string = string, U extends User = User> = GuardMiddl
  * treat them as read-only. Without a valid token, the answer is 401 with a challenge; when the storage is unavailable, 503.
  */
 export function createGuard<P extends string, U extends User>(options: GuardOptions<P, U>): Guard<P, U> {
-  const { api, logger, observers, server, trace } = options;
+  const { api, logger, now = () => Date.now(), observers, revocationLag, server, trace } = options;
   const authenticator = createAuthenticator(options);
+  const count = ({ code }: Problem): void => observers?.guarded?.({ admitted: false, code });
+  const again = createReauthentication({ api, authenticator, now, onEnd: count, revocationLag });
 
   function refuse(ctx: GuardContext<P, U>, problem: Problem): undefined {
-    observers?.guarded?.({ admitted: false, code: problem.code });
+    count(problem);
     sendProblem(ctx, problem);
     return undefined;
   }
+
+  // Admitted requests have a token.
+  const reauthenticatorOf = (ctx: GuardContext<P, U>): Reauthenticate<P, U> =>
+    again.ofToken(readBearerToken(ctx.req) as string);
 
   /** @param load - reads the principal, or the problem to answer with */
   async function authenticate(
@@ -131,7 +156,8 @@ export function createGuard<P extends string, U extends User>(options: GuardOpti
 
   return Object.assign(guard, {
     forget: (match?: StoredChange) => authenticator.forget(match),
-    withSessions: (authenticateSession: AuthenticateSession<P, U>) =>
+    reauthenticatorOf,
+    withSessions(authenticateSession: AuthenticateSession<P, U>) {
       function guardWithSessions(ctx: GuardContext<P, U>, next: Next): unknown {
         ctx.vary(['Authorization', 'Cookie']);
         // A request with a token is that of the token, however wrong the token is.
@@ -141,7 +167,16 @@ export function createGuard<P extends string, U extends User>(options: GuardOpti
         // A route may set another value.
         ctx.set('Cache-Control', 'no-store');
         return authenticate(ctx, next, async () => authenticateSession(ctx));
-      },
+      }
+      return Object.assign(guardWithSessions, {
+        reauthenticatorOf(ctx: GuardContext<P, U>) {
+          const { principal } = ctx.state;
+          return principal.credential === 'session'
+            ? again.ofSession(ctx, principal, authenticateSession)
+            : reauthenticatorOf(ctx);
+        },
+      });
+    },
   });
 }
 
@@ -201,15 +236,4 @@ function isRepeated(rawHeaders: readonly string[]): boolean {
     if (name.length === 13 && name.toLowerCase() === 'authorization') count += 1;
   }
   return count > 1;
-}
-
-/** Sets the user or the client of a request on `ctx.state`. */
-export function setPrincipal(
-  state: { user?: unknown; client?: unknown; principal?: unknown },
-  principal: Principal,
-): void {
-  // Both are always set, because a host's middleware may have set its own `state.user`.
-  state.user = principal.user;
-  state.client = principal.type === 'client' ? principal.client : undefined;
-  state.principal = principal;
 }

@@ -3,13 +3,43 @@ import type { Middleware } from 'koa';
 import type { Gate, GuardOutcome, Principal } from '../contracts/index.ts';
 import { ConfigError } from '../errors.ts';
 import { missingScope, sendProblem } from '../http/problem.ts';
+import type { Problem } from '../http/problem.ts';
 import { insufficientScope } from './challenge.ts';
 
-/** What `createRequires()` takes. */
-export interface RequiresOptions<P extends string = string> {
-  readonly gate: Pick<Gate<P>, 'has' | 'permissions'>;
+/** What `createPermissionCheck()` takes. */
+export interface PermissionCheckOptions<P extends string = string> {
+  readonly gate: Pick<Gate<P>, 'permissions'>;
   /** The issuer: the `realm` of a challenge where the API has no metadata. */
   readonly realm: string;
+}
+
+/** The problem to answer a principal with that lacks one of the permissions. `undefined`: it has all of them. */
+export type PermissionCheck<P extends string = string> = (
+  principal: Principal,
+  permissions: readonly P[],
+) => Problem | undefined;
+
+export function createPermissionCheck<P extends string>({
+  gate,
+  realm,
+}: PermissionCheckOptions<P>): PermissionCheck<P> {
+  return function checkPermissions(principal, permissions) {
+    const permission = permissions.find((name) => !principal.permissions.has(name));
+    if (permission === undefined) return undefined;
+    const missing = insufficientScope(principal, permissions, realm);
+    if (missing) return missingScope({ permission, ...missing });
+    return {
+      status: 403,
+      code: 'missing_permission',
+      detail: gate.permissions[permission].message,
+      members: { permission },
+    };
+  };
+}
+
+/** What `createRequires()` takes. */
+export interface RequiresOptions<P extends string = string> extends PermissionCheckOptions<P> {
+  readonly gate: Pick<Gate<P>, 'has' | 'permissions'>;
   /** `guarded` is called for each refused request. @default none */
   readonly observers?: { readonly guarded: ((outcome: GuardOutcome) => void) | undefined };
 }
@@ -31,36 +61,25 @@ export type Requires<P extends string = string> = {
 
 /** Creates `requires()` for a gate. */
 export function createRequires<P extends string>(options: RequiresOptions<P>): Requires<P> {
-  const { gate, observers, realm } = options;
+  const { gate, observers } = options;
+  const check = createPermissionCheck(options);
   return function requires(...permissions) {
-    checkPermissions(permissions, (permission) => gate.has(permission));
+    checkNames(permissions, (permission) => gate.has(permission));
     return function requirePermissions(ctx, next) {
       const { principal }: { readonly principal?: Principal } = ctx.state;
       if (!principal) {
         throw new ConfigError('requires()', 'mount auth.guard() before it, which sets the principal');
       }
-      for (const permission of permissions) {
-        if (!principal.permissions.has(permission)) {
-          const missing = insufficientScope(principal, permissions, realm);
-          const problem = missing
-            ? missingScope({ permission, ...missing })
-            : {
-                status: 403,
-                code: 'missing_permission',
-                detail: gate.permissions[permission].message,
-                members: { permission },
-              };
-          observers?.guarded?.({ admitted: false, code: problem.code });
-          sendProblem(ctx, problem);
-          return undefined;
-        }
-      }
-      return next();
+      const problem = check(principal, permissions);
+      if (!problem) return next();
+      observers?.guarded?.({ admitted: false, code: problem.code });
+      sendProblem(ctx, problem);
+      return undefined;
     };
   };
 }
 
-function checkPermissions(permissions: readonly string[], isKnown: (permission: string) => boolean): void {
+function checkNames(permissions: readonly string[], isKnown: (permission: string) => boolean): void {
   if (permissions.length === 0) {
     throw new ConfigError(
       'requires()',

@@ -4,11 +4,14 @@ import { join } from 'node:path';
 
 import type { Context, DefaultContext, Middleware, Request } from 'koa';
 
+import { readmit } from '../access/reauthentication.ts';
 import type { Logger } from '../contracts/index.ts';
 import { BodyError } from '../errors.ts';
 import { discardRest, isUnread, readBody, receiveBody, textOf } from '../http/body.ts';
 import { whenClosed } from '../http/closed.ts';
 import { parseIJson } from '../http/json.ts';
+import { sendProblem } from '../http/problem.ts';
+import type { ReauthenticatorOf } from './actions/answer.ts';
 import type { Limits } from './limits.ts';
 
 /** The context of routes that a host adds to the API. */
@@ -46,7 +49,11 @@ export interface RouteBodies {
 /** The methods whose body has defined semantics (RFC 9110 section 9.3). */
 export const METHODS_WITH_BODY: readonly string[] = ['POST', 'PUT', 'PATCH'];
 
-export function createRouteBodies(limits: Limits, logger: Logger): RouteBodies {
+/** @param parts.reauthenticatorOf - authenticates a request again when its body has arrived */
+export function createRouteBodies(
+  limits: Limits,
+  { logger, reauthenticatorOf }: { readonly logger: Logger; readonly reauthenticatorOf: ReauthenticatorOf },
+): RouteBodies {
   const { bodyLimit, uploads } = limits;
   const rules = { limit: bodyLimit, name: 'body' } as const;
   let loading: ReturnType<typeof importParsers> | undefined;
@@ -117,16 +124,17 @@ export function createRouteBodies(limits: Limits, logger: Logger): RouteBodies {
       load().catch(() => {});
     },
     async parse(ctx, next) {
-      if (isUnread(ctx.req)) {
-        if (ctx.is(MULTIPART)) await parseMultipart(ctx);
-        else if (ctx.is('urlencoded')) await parseForm(ctx);
-        else if (ctx.is('json', '+json')) {
-          const rawBody = await readText(ctx);
-          const body = rawBody === '' ? undefined : parseIJson(rawBody, PROTOTYPE);
-          Object.assign(ctx.request, { body, rawBody });
-        }
+      if (!isUnread(ctx.req)) return next();
+      const reauthenticate = reauthenticatorOf(ctx);
+      if (ctx.is(MULTIPART)) await parseMultipart(ctx);
+      else if (ctx.is('urlencoded')) await parseForm(ctx);
+      else if (ctx.is('json', '+json')) {
+        const rawBody = await readText(ctx);
+        const body = rawBody === '' ? undefined : parseIJson(rawBody, PROTOTYPE);
+        Object.assign(ctx.request, { body, rawBody });
       }
-      return next();
+      const problem = await readmit(ctx, reauthenticate);
+      return problem ? sendProblem(ctx, problem) : next();
     },
   };
 }

@@ -2,6 +2,7 @@ import type { Middleware, Next } from 'koa';
 import { RouterEvents } from 'koa-router';
 import type { Router } from 'koa-router';
 
+import { reauthenticatorOf } from '../access/guard.ts';
 import type { GuardMiddleware } from '../access/guard.ts';
 import type { Requires } from '../access/requires.ts';
 import type { Gate, GuardedState, User } from '../contracts/index.ts';
@@ -14,8 +15,9 @@ import type { Given } from '../options/declare.ts';
 import { requireMembersFor } from '../options/storage-members.ts';
 import { boolean } from '../options/values.ts';
 import { actionList, describeAction, indexActions, listActions, withAction } from './actions/action-index.ts';
+import type { ReauthenticatorOf } from './actions/answer.ts';
 import type { Action } from './actions/define-action.ts';
-import { createPerformAction, executeAction } from './actions/perform-action.ts';
+import { createPerformAction, createReceiveBody, executeAction } from './actions/perform-action.ts';
 import { runBulk } from './bulk/bulk.ts';
 import { createAnswerOnce } from './answer-once.ts';
 import { GuardedRouter } from './guarded-router.ts';
@@ -135,6 +137,7 @@ export function createApiRouter<
     limitCallers,
     logger,
     mountPath,
+    observers,
     resources,
     sessionCookie,
     storage,
@@ -157,6 +160,7 @@ export function createApiRouter<
   if (!apis.has(resource)) apis.set(resource, baseUrl);
   const answerOnce = createAnswerOnce(storage.idempotency, logger);
   const perform = createPerformAction(answerOnce, logger);
+  const reauthenticator = reauthenticatorOf(guard) as ReauthenticatorOf;
 
   const limit = limitConcurrency(concurrencyLimit);
   const answerErrors = problems({ logger });
@@ -169,18 +173,32 @@ export function createApiRouter<
   answerUnmatched(router, guardRoute, prefix);
   router.get('/identity', identity);
   router.get(['/actions', '/actions/:type'], listActions(actions, baseUrl));
-  router.get('/actions/:type/:action', withAction(actions, describeAction(baseUrl)));
+  router.get('/actions/:type/:action', withAction(actions, describeAction(baseUrl), observers));
   // The names of actions end in `-action`, so `bulk` in the next path is never one of them.
   router.post(
     '/actions/:type/:action/bulk',
     withAction(
       actions,
-      runBulk({ storage, logger, answerOnce, concurrencyLimit, countRuns, ...bulk, maximum }),
+      runBulk({
+        storage,
+        logger,
+        answerOnce,
+        concurrency: bulk.concurrency,
+        concurrencyLimit,
+        countRuns,
+        maximum,
+        receive: createReceiveBody(bulk.bodyLimit, reauthenticator),
+      }),
+      observers,
     ),
   );
   router.post(
     ['/actions/:type/:action', '/actions/:type/:id/:action'],
-    withAction(actions, executeAction({ perform, bodyLimit, countRuns })),
+    withAction(
+      actions,
+      executeAction({ perform, countRuns, receive: createReceiveBody(bodyLimit, reauthenticator) }),
+      observers,
+    ),
   );
   router.get(OBJECT_PATHS, notImplemented);
   if (given.openapi) {
@@ -201,7 +219,9 @@ export function createApiRouter<
       else router.get(path, handler);
     }
   }
-  router.endOwnRoutes(given.parseBodies ? createRouteBodies(given, logger) : undefined);
+  router.endOwnRoutes(
+    given.parseBodies ? createRouteBodies(given, { logger, reauthenticatorOf: reauthenticator }) : undefined,
+  );
   return router;
 }
 

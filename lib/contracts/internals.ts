@@ -1,7 +1,7 @@
 import { ConfigError } from '../errors.ts';
 import type { AuditLog } from './audit.ts';
 import type { ConcurrencyLimit, LimitCallers } from './limits.ts';
-import type { Logger, Trace } from './operation.ts';
+import type { GuardOutcome, Logger, Trace } from './operation.ts';
 import type { Storage } from './storage.ts';
 
 /**
@@ -26,6 +26,8 @@ export interface ServerInternals {
   readonly logger: Logger;
   /** Where the server's paths begin in the requests of this app, without a trailing slash: `''` or `/auth`. */
   readonly mountPath: string;
+  /** `guarded` is called for each refused request. */
+  readonly observers: { readonly guarded: ((outcome: GuardOutcome) => void) | undefined };
   /** The name and the scopes of each API, by URL; for the default API, the issuer. */
   readonly resources: ReadonlyMap<
     string,

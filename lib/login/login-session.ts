@@ -69,8 +69,8 @@ export interface LoginSessions extends Pick<
   /** The same for a logout, whose answer says that nobody is logged in. */
   findToEnd(this: void, page: BrowserRequest): Promise<LoginSession | undefined>;
   /**
-   * The login of the browser, at the host or here, for requests to the API. `undefined`: nobody is logged in. `user`: as the user
-   * store has it now; `undefined` when it does not find the user.
+   * The login of the browser, at the host or here, for requests to the API, from a new read of the session: a request may ask again.
+   * `undefined`: nobody is logged in. `user`: as the user store has it now; `undefined` when it does not find the user.
    */
   findUser(this: void, ctx: Context): Promise<{ readonly user: User | undefined } | undefined>;
   /**
@@ -181,8 +181,11 @@ export function createLoginSessions(
   }
 
   /** The user of the session here, where the host names none. */
-  async function findOwnUser(ctx: Context): Promise<{ readonly user: User | undefined } | undefined> {
-    const session = await find(browserRequestOf(ctx));
+  async function findOwnUser(
+    ctx: Context,
+    findIn: (page: BrowserRequest) => Promise<LoginSession | undefined>,
+  ): Promise<{ readonly user: User | undefined } | undefined> {
+    const session = await findIn(browserRequestOf(ctx));
     if (!session) return undefined;
     // The session began with a login at the host, and the user has logged out there.
     if (currentUser && hasHostLoginChanged(undefined, session)) return undefined;
@@ -197,10 +200,10 @@ export function createLoginSessions(
     async findUser(ctx) {
       const hostUser = await currentUser?.(ctx);
       // The host's session may have outlived its user, which the pages leave to the host.
-      return hostUser ? { user: await users.find(hostUser.id) } : findOwnUser(ctx);
+      return hostUser ? { user: await users.find(hostUser.id) } : findOwnUser(ctx, read);
     },
     async currentUser(ctx) {
-      return (await currentUser?.(ctx)) ?? (await findOwnUser(ctx))?.user;
+      return (await currentUser?.(ctx)) ?? (await findOwnUser(ctx, find))?.user;
     },
     async authenticatedAt(ctx, user) {
       const atHost = await hostLogin(ctx);

@@ -1,8 +1,9 @@
 import type { Middleware, Next, ParameterizedContext } from 'koa';
 import compose from 'koa-compose';
 
-import { insufficientScope } from '../access/challenge.ts';
-import type { ActionContext } from '../api/actions/answer.ts';
+import { reauthenticatorOf } from '../access/guard.ts';
+import { readmit } from '../access/reauthentication.ts';
+import type { ActionContext, ReauthenticatorOf } from '../api/actions/answer.ts';
 import { actionList, indexActions } from '../api/actions/action-index.ts';
 import { createPerformAction } from '../api/actions/perform-action.ts';
 import { createAnswerOnce } from '../api/answer-once.ts';
@@ -16,6 +17,7 @@ import { BodyError, ConfigError } from '../errors.ts';
 import { readJson } from '../http/body.ts';
 import { limitConcurrency } from '../limits/concurrency-limit.ts';
 import { NOT_STORED, problems, sendProblem } from '../http/problem.ts';
+import type { Problem } from '../http/problem.ts';
 import { optional, readOptions, unchecked } from '../options/declare.ts';
 import type { Given } from '../options/declare.ts';
 import { requireMembersFor } from '../options/storage-members.ts';
@@ -97,11 +99,12 @@ export async function createMcpEndpoint<
     limitCallers,
     logger,
     mountPath,
+    observers,
     resources,
     storage,
     trace,
   } = internalsOf(auth);
-  const { gate, issuer } = auth;
+  const { issuer } = auth;
   const mount = { issuer, mountPath };
   const path =
     given.path ?? (given.resource === undefined ? `${mountPath}/mcp` : pathOf(given.resource, mount));
@@ -123,7 +126,9 @@ export async function createMcpEndpoint<
   });
   if (isLimited) requireMembersFor('limits', storage);
   const perform = createPerformAction(createAnswerOnce(storage.idempotency, logger), logger);
-  const callTool = createCallTool({ audit, gate, logger, path, perform, resource: url, trace });
+  const callTool = createCallTool({ audit, logger, path, perform, resource: url, trace });
+  const guard = auth.guard({ resource: url as A });
+  const reauthenticator = reauthenticatorOf(guard) as ReauthenticatorOf;
   const { name } = api;
   const answerAgent = await createProtocol({ url, name, version, instructions, tools, logger, callTool });
   if (!admitsAgents) {
@@ -133,27 +138,31 @@ export async function createMcpEndpoint<
     );
   }
 
-  // A call over a limit, or without a permission that another token of the same user or client would have, is answered with 429, or
-  // 403 with a challenge: clients act on an HTTP response and not on a result of the tool.
+  /** The problem of a call over a limit, or without a permission that another token of the same user or client would have. */
+  async function refusalOf(ctx: ActionContext, toolName = ''): Promise<Problem | undefined> {
+    const action = tools.get(toolName)?.action;
+    if (!action) return undefined;
+    const missing = action.refusalOf(ctx.state.principal);
+    if (!missing) return countRuns(ctx, action, 1);
+    if (missing.code !== 'insufficient_scope') return undefined;
+    observers.guarded?.({ admitted: false, code: missing.code });
+    return missing;
+  }
+
+  // Problems are responses and not results of the tool, on which clients would not act.
   async function serve(ctx: ActionContext): Promise<unknown> {
-    const { principal } = ctx.state;
+    const reauthenticate = reauthenticator(ctx);
     const body = ctx.method === 'POST' ? await readMessage(ctx, bodyLimit) : undefined;
     if (ctx.method === 'POST' && body === undefined) return undefined;
-    const action = tools.get(toolNameIn(body) ?? '')?.action;
-    if (action && principal.permissions.has(action.permission)) {
-      const refusal = await countRuns(ctx, action, 1);
-      if (refusal) return sendProblem(ctx, refusal);
-    } else if (action && insufficientScope(principal, [action.permission], issuer)) {
-      return actions.find(action.type, action.name)!.requirePermission(ctx, async () => {});
-    }
-    return answerAgent(ctx, body);
+    const refusal = (await readmit(ctx, reauthenticate)) ?? (await refusalOf(ctx, toolNameIn(body)));
+    return refusal ? sendProblem(ctx, refusal) : answerAgent(ctx, body, reauthenticate);
   }
 
   const run = compose<ParameterizedContext<GuardedState<P, U, S>>>([
     limitConcurrency(concurrencyLimit),
     problems({ logger }),
     refuseOtherOriginsAndHosts(given, [url, issuer]),
-    auth.guard({ resource: url as A }),
+    guard,
     ...(countRequest ? [countRequest as Middleware<GuardedState<P, U, S>>] : []),
     serve as Middleware<GuardedState<P, U, S>>,
   ]);

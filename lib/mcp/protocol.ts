@@ -1,12 +1,13 @@
 /** The only door to the SDK of the Model Context Protocol. */
 import type { JSONRPCMessage, JSONRPCRequest, MessageClassification } from '@modelcontextprotocol/server';
 
+import type { Reauthenticate } from '../access/reauthentication.ts';
 import { sendAnswer } from '../api/actions/answer.ts';
 import type { ActionContext, Answer } from '../api/actions/answer.ts';
 import type { Logger, Milliseconds } from '../contracts/index.ts';
 import { ConfigError } from '../errors.ts';
 import { NOT_STORED } from '../http/problem.ts';
-import type { CallTool, Tool } from './tools.ts';
+import type { CallTool, Tool, ToolCaller } from './tools.ts';
 
 export interface ProtocolOptions {
   readonly url: string;
@@ -18,12 +19,18 @@ export interface ProtocolOptions {
   readonly callTool: CallTool;
 }
 
+/** Answers a message, the parsed body of a request. */
+export type AnswerAgent = (
+  ctx: ActionContext,
+  message: unknown,
+  reauthenticate: Reauthenticate,
+) => Promise<void>;
+
 /** How long a client may keep the list of tools, which depends on permissions that may change. */
 const LIST_LIFETIME: Milliseconds = 60_000;
 
 /**
- * Serves the tools in all revisions of the protocol that the SDK knows: makes the function that answers a message, the parsed body of
- * a request. Nothing is stored between messages.
+ * Serves the tools in all revisions of the protocol that the SDK knows. Nothing is stored between messages.
  */
 export async function createProtocol({
   callTool,
@@ -33,7 +40,7 @@ export async function createProtocol({
   tools,
   url,
   version,
-}: ProtocolOptions): Promise<(ctx: ActionContext, message: unknown) => Promise<void>> {
+}: ProtocolOptions): Promise<AnswerAgent> {
   const sdk = await loadSdk();
   const { createMcpHandler, PerRequestHTTPServerTransport, ProtocolError, ProtocolErrorCode, Server } = sdk;
   const exchanges = new WeakMap<Request, AgentExchange>();
@@ -64,7 +71,7 @@ export async function createProtocol({
       const tool = tools.get(params.name);
       if (!tool) throw new ProtocolError(ProtocolErrorCode.InvalidParams, `There is no tool ${params.name}.`);
       exchange.isCalled = true;
-      const { refusal, result } = await callTool(ctx, tool, params.arguments ?? {});
+      const { refusal, result } = await callTool(exchange, tool, params.arguments ?? {});
       exchange.refusal = refusal;
       return server.projectCallToolResult(result, tool.definition.outputSchema);
     });
@@ -75,8 +82,11 @@ export async function createProtocol({
    * Answers a call of a tool as the handler does, but without Web requests, responses and streams, which cost more than most actions.
    * `false`: nothing was called, so the handler can refuse the message.
    */
-  async function answerCall(ctx: ActionContext, { classification, message }: AdmittedCall): Promise<boolean> {
-    const exchange: AgentExchange = { ctx, isCalled: false, refusal: undefined };
+  async function answerCall(
+    exchange: AgentExchange,
+    { classification, message }: AdmittedCall,
+  ): Promise<boolean> {
+    const { ctx } = exchange;
     const transport = new PerRequestHTTPServerTransport({ classification });
     const answered = Promise.withResolvers<JSONRPCMessage>();
     transport.send = async (answer) => answered.resolve(answer);
@@ -92,11 +102,11 @@ export async function createProtocol({
     return true;
   }
 
-  return async function answerAgent(ctx, message) {
+  return async function answerAgent(ctx, message, reauthenticate) {
+    const exchange: AgentExchange = { ctx, reauthenticate, isCalled: false, refusal: undefined };
     const call = admittedCall(sdk, ctx, message);
-    if (call && (await answerCall(ctx, call))) return;
+    if (call && (await answerCall(exchange, call))) return;
     const request = new Request(url, { method: ctx.method, headers: protocolHeaders(ctx) });
-    const exchange: AgentExchange = { ctx, isCalled: false, refusal: undefined };
     exchanges.set(request, exchange);
     const response = await handler.fetch(request, { parsedBody: message });
     // Read in any case: the answer to a client of 2025 is a stream, which ends with the result.
@@ -146,8 +156,7 @@ function admittedCall(
 }
 
 /** A request of an agent. */
-interface AgentExchange {
-  readonly ctx: ActionContext;
+interface AgentExchange extends ToolCaller {
   /** Whether a tool was called, which must not happen twice. */
   isCalled: boolean;
   /** The answer that is sent instead of the one of the protocol. */

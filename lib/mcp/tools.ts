@@ -1,12 +1,14 @@
+import type { Reauthenticate } from '../access/reauthentication.ts';
 import { callerSignal, dataIn, problemAnswer } from '../api/actions/answer.ts';
 import type { ActionContext, Answer } from '../api/actions/answer.ts';
+import type { ApiAction } from '../api/actions/action-index.ts';
 import type { Action } from '../api/actions/define-action.ts';
 import { inputInvalid, isObjectId, OBJECT_ID_RULE } from '../api/actions/perform-action.ts';
 import type { ActionRequest, InputError, PerformAction } from '../api/actions/perform-action.ts';
 import { mapReferences, needsInput, OBJECT_ID_SCHEMA } from '../api/actions/schemas.ts';
 import type { JsonSchema } from '../api/actions/schemas.ts';
 import { isIdempotencyKey, KEY_FORM } from '../api/answer-once.ts';
-import type { AuditLog, Gate, Logger, Trace } from '../contracts/index.ts';
+import type { AuditLog, Logger, Trace } from '../contracts/index.ts';
 import { ConfigError } from '../errors.ts';
 import { explainError } from '../http/problem.ts';
 import { requestIdOf } from '../http/request-id.ts';
@@ -14,7 +16,7 @@ import { requestIdOf } from '../http/request-id.ts';
 /** An action as a tool. */
 export interface Tool {
   readonly name: string;
-  readonly action: Action;
+  readonly action: ApiAction;
   /** What `tools/list` says of it. */
   readonly definition: ReturnType<typeof definitionOf>;
 }
@@ -24,7 +26,7 @@ export interface Tool {
  *
  * @throws ConfigError when there are none, or two have the same name
  */
-export function toolsOf(actions: readonly Action[]): ReadonlyMap<string, Tool> {
+export function toolsOf(actions: readonly ApiAction[]): ReadonlyMap<string, Tool> {
   const tools = new Map<string, Tool>();
   for (const action of actions) {
     const { mcp: name } = action;
@@ -98,9 +100,15 @@ function relocate(schema: unknown): unknown {
   );
 }
 
+/** Who calls a tool. */
+export interface ToolCaller {
+  readonly ctx: ActionContext;
+  readonly reauthenticate: Reauthenticate;
+}
+
 /** Calls a tool for the caller of a request. */
 export type CallTool = (
-  ctx: ActionContext,
+  caller: ToolCaller,
   tool: Tool,
   given: Readonly<Record<string, unknown>>,
 ) => Promise<{
@@ -122,7 +130,6 @@ type ToolResult = {
  */
 export function createCallTool({
   audit,
-  gate,
   logger,
   path,
   perform,
@@ -130,21 +137,20 @@ export function createCallTool({
   trace,
 }: {
   readonly audit: Pick<AuditLog, 'record'>;
-  readonly gate: Pick<Gate, 'permissions'>;
   readonly logger: Logger;
   readonly path: string;
   readonly perform: PerformAction;
   readonly resource: string;
   readonly trace: Trace;
 }): CallTool {
-  return async function callTool(ctx, tool, given) {
+  return async function callTool({ ctx, reauthenticate }, tool, given) {
     const { action, name } = tool;
     const { principal } = ctx.state;
     const clientId = principal.client?.id;
     const tokenId = principal.personalToken?.id;
     const requestId = requestIdOf(ctx);
-    if (!principal.permissions.has(action.permission))
-      return { result: failure([gate.permissions[action.permission]!.message]) };
+    const refused = action.refusalOf(principal);
+    if (refused) return { result: failure([refused.detail]) };
     const read = readArguments(tool, given);
     if ('errors' in read) return { result: resultOf(problemAnswer(inputInvalid(read.errors))) };
     const { id, input } = read;
@@ -155,6 +161,7 @@ export function createCallTool({
       inputAt: ['input'],
       content: ['POST', path, name, id, input],
       principal,
+      reauthenticate,
       requestId,
       signal: callerSignal(ctx),
       ran(error, inputWas) {

@@ -242,6 +242,7 @@ export async function createServer<
       limitCallers: limiters.limitCallers,
       logger,
       mountPath: options.paths.mount,
+      observers,
       resources,
       sessionCookie: sessionCookie(options),
       storage,

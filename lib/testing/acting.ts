@@ -1,8 +1,8 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 
-import { setPrincipal } from '../access/guard.ts';
 import { effectivePermissions, makePrincipal } from '../access/principal.ts';
 import type { PrincipalIdentity, PrincipalPermissions } from '../access/principal.ts';
+import { setPrincipal } from '../access/reauthentication.ts';
 import type { Assignment, Client, ClientPrincipal, Gate, User, UserPrincipal } from '../contracts/index.ts';
 import { ConfigError } from '../errors.ts';
 import { issueToken } from './issue-token.ts';

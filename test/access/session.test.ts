@@ -8,11 +8,14 @@ import { issueToken } from 'koa-gatehouse/testing';
 import { z } from 'zod';
 
 import type { Browser } from '../harness/browser.ts';
+import { passTime } from '../harness/clock.ts';
 import { like } from '../harness/like.ts';
 import { gate, listenerOf, signedIn, signOut, startPlatform } from '../harness/platform.ts';
 import type { Person, Platform } from '../harness/platform.ts';
+import { postSlowly } from '../harness/slow-request.ts';
 import { breakable } from '../harness/storage.ts';
 import { altered } from '../harness/tokens.ts';
+import { until } from '../harness/until.ts';
 
 /** What a browser says of the requests that a page of the API's own origin makes. */
 const ownPage = (origin: string): Record<string, string> => ({ 'sec-fetch-site': 'same-origin', origin });
@@ -389,3 +392,39 @@ test('a server that is being closed answers 503 to sessions too', async (t) => {
   await platform.auth.close();
   t.like(await send('/guarded', cookie), UNAVAILABLE);
 });
+
+test.serial(
+  'a request whose session ends before its body has arrived is refused, within `revocationLag`',
+  async (t) => {
+    await using schools = await start();
+    const { platform, renamed } = schools;
+    const url = `${platform.origin}/api/v1/actions/school/1/rename-school-action`;
+
+    async function renameSlowly(cookie: string, meanwhile: () => unknown): Promise<[unknown, unknown]> {
+      let admitted = false;
+      const stop = platform.auth.observe({ guarded: (outcome) => (admitted ||= outcome.admitted) });
+      const finish = postSlowly(url, { name: 'Hill' }, { cookie, ...ownPage(platform.origin) });
+      await until(() => admitted);
+      stop();
+      await meanwhile();
+      passTime(5);
+      const { body, status } = await finish();
+      return [status, body['code']];
+    }
+
+    const browser = await cleoAt(platform);
+    const cookie = browser.cookieField;
+    t.deepEqual(await renameSlowly(cookie, () => {}), [200, undefined], 'a session that goes on');
+    t.deepEqual(await renameSlowly(cookie, async () => signOut(platform, browser)), [401, 'login_required']);
+
+    const again = (await cleoAt(platform)).cookieField;
+    const cleo = platform.users.all[2]!;
+    t.deepEqual(await renameSlowly(again, () => (platform.users.all[2] = { ...cleo, roles: [] })), [
+      403,
+      'missing_permission',
+    ]);
+    platform.users.all[2] = cleo;
+    t.deepEqual(await renameSlowly(again, () => platform.users.all.pop()), [401, 'session_user_gone']);
+    t.deepEqual(renamed, ['Hill']);
+  },
+);

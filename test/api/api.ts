@@ -72,6 +72,7 @@ export function authOf(
       limitCallers,
       logger,
       mountPath,
+      observers: { guarded: undefined },
       resources,
       sessionCookie: 'gatehouse_session',
       storage,

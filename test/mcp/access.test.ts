@@ -3,7 +3,9 @@ import type { ExecutionContext } from 'ava';
 
 import { request } from '../access/serve.ts';
 import { like } from '../harness/like.ts';
-import { callTool, connect, GENERATIONS, message, post, startAgentServer } from './agents.ts';
+import { postSlowly } from '../harness/slow-request.ts';
+import { until } from '../harness/until.ts';
+import { callTool, connect, GENERATIONS, message, post, startAgentServer, toolOf } from './agents.ts';
 import type { AgentServer } from './agents.ts';
 
 async function namesOf(
@@ -116,4 +118,77 @@ test('a personal access token of the endpoint calls its tools, until it is ended
   t.deepEqual(server.schools.ran, ['list']);
   await personalTokens.revoke(id);
   t.like(await callTool(server, value, 'school_list', {}), { status: 401, body: { code: 'token_invalid' } });
+});
+
+test('a message that arrives after the end of its token is refused, and no tool is called', async (t) => {
+  const server = await startAgentServer(t, { options: { tokens: { personal: true } } });
+  const { auth, schools, url } = server;
+  const given = { user: 'ann', name: 'Agent', lifetime: '1 day', resource: url, scopes: ['read'] } as const;
+  const headers = { accept: 'application/json, text/event-stream' };
+  const call = { name: 'school_list', arguments: {} };
+  const ofClient2026 = {
+    'mcp-protocol-version': '2026-07-28',
+    'mcp-method': 'tools/call',
+    'mcp-name': call.name,
+  };
+  const sent: [revision: string, message: object, headers: Record<string, string>][] = [
+    ['2026-07-28', message('tools/call', call), ofClient2026],
+    ['2025-11-25', { jsonrpc: '2.0', id: 1, method: 'tools/call', params: call }, {}],
+    ['a list', { jsonrpc: '2.0', id: 1, method: 'tools/list' }, {}],
+  ];
+
+  async function begin(token: string, [, body, fields]: (typeof sent)[number]) {
+    let admitted = false;
+    const stop = auth.observe({ guarded: (outcome) => (admitted ||= outcome.admitted) });
+    const finish = postSlowly(url, body, { ...headers, ...fields, authorization: `Bearer ${token}` });
+    await until(() => admitted);
+    stop();
+    return finish;
+  }
+
+  for (const one of sent) {
+    const token = await server.token();
+    const ended = await begin(token, one);
+    await auth.revoke({ token });
+    t.like(await ended(), { status: 401, body: { code: 'token_revoked' } }, one[0]);
+
+    const { id, value } = await auth.personalTokens.create(given);
+    const ofPerson = await begin(value, one);
+    await auth.personalTokens.revoke(id);
+    const answer = await ofPerson();
+    t.like(answer, { status: 401, body: { code: 'token_invalid' } }, one[0]);
+    t.regex(answer.headers['www-authenticate'] ?? '', /resource_metadata=/, one[0]);
+  }
+  t.deepEqual(schools.ran, []);
+  const goesOn = await begin(await server.token(), sent[0]!);
+  t.is((await goesOn()).status, 200);
+  t.deepEqual(schools.ran, ['list']);
+});
+
+test('a call that waits for an earlier one with its key, and whose token ends meanwhile, is an HTTP 401', async (t) => {
+  const began = Promise.withResolvers<void>();
+  const held = Promise.withResolvers<never>();
+  let ran = 0;
+  const server = await startAgentServer(t, {
+    schools: toolOf(async () => {
+      ran += 1;
+      began.resolve();
+      return held.promise;
+    }),
+  });
+  const args = { idempotencyKey: 'one' };
+  const first = callTool(server, await server.token(), 'school_try', args);
+  await began.promise;
+  const token = await server.token();
+  let waits = false;
+  const stop = server.auth.observe({ guarded: () => (waits = true) });
+  const second = callTool(server, token, 'school_try', args);
+  await until(() => waits);
+  stop();
+  await server.auth.revoke({ token });
+  held.reject(new Error('the first one fails'));
+  await first;
+  const answer = await second;
+  t.like(answer, { status: 401, body: { code: 'token_revoked' } });
+  t.is(ran, 1);
 });

@@ -1,24 +1,25 @@
 import type { Context, Middleware } from 'koa';
 
-import type { Requires } from '../../access/requires.ts';
-import type { Gate, GuardedState } from '../../contracts/index.ts';
+import { createPermissionCheck } from '../../access/requires.ts';
+import type { Gate, GuardedState, Principal } from '../../contracts/index.ts';
+import type { ServerInternals } from '../../contracts/internals.ts';
 import { ConfigError } from '../../errors.ts';
 import { sendProblem } from '../../http/problem.ts';
+import type { Problem } from '../../http/problem.ts';
 import type { ActionContext } from './answer.ts';
 import type { Action } from './define-action.ts';
 
-/** An action of this API, and the check of its permission. */
-export interface IndexedAction {
-  readonly action: Action;
-  /** Passes requests with the action's permission on, and answers others with 403. */
-  readonly requirePermission: Middleware<GuardedState>;
+/** An action of an API, with the check of its permission. */
+export interface ApiAction extends Action {
+  /** The problem to answer a principal with that lacks the permission. `undefined`: it has it. */
+  refusalOf(this: void, principal: Principal): Problem | undefined;
 }
 
 /** The actions of an API. */
 export interface ActionIndex {
   /** In the order of the option `actions`. */
-  readonly all: readonly Action[];
-  find(type: string, name: string): IndexedAction | undefined;
+  readonly all: readonly ApiAction[];
+  find(type: string, name: string): ApiAction | undefined;
 }
 
 /** Checks the actions of an API or an endpoint. */
@@ -41,9 +42,10 @@ export function actionList<P extends string>(
  */
 export function indexActions<P extends string>(
   actions: readonly Action<P>[],
-  { gate, requires }: { readonly gate: Pick<Gate<P>, 'has'>; readonly requires: Requires<P> },
+  { gate, issuer }: { readonly gate: Pick<Gate<P>, 'has' | 'permissions'>; readonly issuer: string },
 ): ActionIndex {
-  const indexed = new Map<string, IndexedAction>();
+  const check = createPermissionCheck({ gate, realm: issuer });
+  const indexed = new Map<string, ApiAction>();
   for (const action of actions) {
     const { type, name, permission } = action;
     const key = `${type}/${name}`;
@@ -54,20 +56,27 @@ export function indexActions<P extends string>(
         `the gate has no permission "${String(permission)}"; define it or correct the name`,
       );
     }
-    indexed.set(key, { action, requirePermission: requires(permission) });
+    indexed.set(key, { ...action, refusalOf: (principal) => check(principal, [permission]) });
   }
-  return { all: actions, find: (type, name) => indexed.get(`${type}/${name}`) };
+  return { all: [...indexed.values()], find: (type, name) => indexed.get(`${type}/${name}`) };
 }
 
-export type ActionHandler = (ctx: ActionContext, action: Action) => unknown;
+export type ActionHandler = (ctx: ActionContext, action: ApiAction) => unknown;
 
 /** Finds the action in the path and checks its permission, then calls the handler. */
-export function withAction(actions: ActionIndex, handle: ActionHandler): Middleware<GuardedState> {
+export function withAction(
+  actions: ActionIndex,
+  handle: ActionHandler,
+  observers: ServerInternals['observers'],
+): Middleware<GuardedState> {
   return function findAction(ctx) {
     const { type, action: name } = ctx['params'] as { type: string; action: string };
-    const indexed = actions.find(type, name);
-    if (!indexed) return sendActionNotFound(ctx);
-    return indexed.requirePermission(ctx, async () => handle(ctx, indexed.action));
+    const action = actions.find(type, name);
+    if (!action) return sendActionNotFound(ctx);
+    const refusal = action.refusalOf(ctx.state.principal);
+    if (!refusal) return handle(ctx, action);
+    observers.guarded?.({ admitted: false, code: refusal.code });
+    return sendProblem(ctx, refusal);
   };
 }
 

@@ -1,5 +1,6 @@
 import type { ParameterizedContext } from 'koa';
 
+import type { Reauthenticate } from '../../access/reauthentication.ts';
 import type { GuardedState, StoredAnswer } from '../../contracts/index.ts';
 import { whenClosed } from '../../http/closed.ts';
 import { NOT_STORED, problemDocument } from '../../http/problem.ts';
@@ -7,6 +8,9 @@ import type { Problem } from '../../http/problem.ts';
 
 /** The context of a request whose user or client may run the action in its path. */
 export type ActionContext = ParameterizedContext<GuardedState>;
+
+/** Creates the function that authenticates a request again. */
+export type ReauthenticatorOf = (ctx: ActionContext) => Reauthenticate;
 
 /** A signal that is aborted when the connection closes before the answer was sent. */
 export function callerSignal(ctx: ActionContext): AbortSignal {

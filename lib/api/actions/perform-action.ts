@@ -1,6 +1,8 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec';
 
-import type { Logger } from '../../contracts/index.ts';
+import { readmit } from '../../access/reauthentication.ts';
+import type { Reauthenticate } from '../../access/reauthentication.ts';
+import type { Logger, Principal } from '../../contracts/index.ts';
 import { readJson } from '../../http/body.ts';
 import { explainError, sendProblem } from '../../http/problem.ts';
 import type { Problem } from '../../http/problem.ts';
@@ -8,15 +10,16 @@ import { requestIdOf } from '../../http/request-id.ts';
 import { repeatableRequest } from '../answer-once.ts';
 import type { AnswerOnce, RepeatableRequest } from '../answer-once.ts';
 import type { RequestLimiter } from '../request-limits.ts';
-import type { ActionHandler } from './action-index.ts';
+import type { ActionHandler, ApiAction } from './action-index.ts';
 import { dataAnswer, problemAnswer, sendAnswer } from './answer.ts';
-import type { Answer } from './answer.ts';
+import type { ActionContext, Answer, ReauthenticatorOf } from './answer.ts';
 import type { Action, ActionCall } from './define-action.ts';
 import type { ActionSchema } from './schemas.ts';
 
 /** A request to run an action, of a user or a client that has its permission. */
 export interface ActionRequest extends RepeatableRequest {
-  readonly action: Action;
+  readonly action: ApiAction;
+  readonly reauthenticate: Reauthenticate;
   /** The id of the object, for an action of the level `instance`. */
   readonly id: string | undefined;
   /** Not checked yet. */
@@ -38,7 +41,7 @@ export type PerformAction = (request: ActionRequest) => Promise<Answer>;
 
 export function createPerformAction(answerOnce: AnswerOnce, logger: Logger): PerformAction {
   return async function performAction(request) {
-    const { action, id, input, inputAt, principal, ran, requestId } = request;
+    const { action, id, input, inputAt, ran, reauthenticate, requestId } = request;
     const { database } = action;
     return answerOnce(request, async ({ signal }) => {
       const checked = await checkInput(action.input, input, inputAt);
@@ -47,7 +50,7 @@ export function createPerformAction(answerOnce: AnswerOnce, logger: Logger): Per
         ran?.(problem.code, 'refused');
         return { answer: problemAnswer(problem), replay: false };
       }
-      const call = { input: checked.value, id, principal, database, dryRun: false, signal };
+      const call = { input: checked.value, id, reauthenticate, database, dryRun: false, signal };
       const outcome = await runAction(action, call, { logger, requestId });
       if ('json' in outcome) {
         ran?.(undefined, 'accepted');
@@ -68,21 +71,43 @@ export function createPerformAction(answerOnce: AnswerOnce, logger: Logger): Per
  */
 export function executeAction({
   perform,
-  bodyLimit,
   countRuns,
+  receive,
 }: {
   readonly perform: PerformAction;
   readonly countRuns: RequestLimiter['countRuns'];
-  /** In bytes. */
-  readonly bodyLimit: number;
+  readonly receive: ReceiveBody;
 }): ActionHandler {
   return async function execute(ctx, action) {
     const { id } = ctx['params'] as { id?: string };
     const refusal = wrongPath(action, id) ?? (await countRuns(ctx, action, 1));
     if (refusal) return sendProblem(ctx, refusal);
-    const input = (await readJson(ctx, bodyLimit)) ?? {};
-    const request = repeatableRequest(ctx, input);
-    sendAnswer(ctx, await perform({ ...request, action, id, input, requestId: requestIdOf(ctx) }));
+    const received = await receive(ctx, action);
+    if ('refusal' in received) return sendProblem(ctx, received.refusal);
+    const { body: input = {}, reauthenticate } = received;
+    const request = { ...repeatableRequest(ctx, input), reauthenticate, requestId: requestIdOf(ctx) };
+    return sendAnswer(ctx, await perform({ ...request, action, id, input }));
+  };
+}
+
+/**
+ * Receives the body of a request to run an action. Whether the caller may run it is asked again when the body has arrived, which may take
+ * as long as the caller likes.
+ */
+export type ReceiveBody = (
+  ctx: ActionContext,
+  action: ApiAction,
+) => Promise<
+  { readonly body: unknown; readonly reauthenticate: Reauthenticate } | { readonly refusal: Problem }
+>;
+
+/** @param bodyLimit - in bytes */
+export function createReceiveBody(bodyLimit: number, reauthenticatorOf: ReauthenticatorOf): ReceiveBody {
+  return async function receiveBody(ctx, action) {
+    const reauthenticate = reauthenticatorOf(ctx);
+    const body = await readJson(ctx, bodyLimit);
+    const refusal = (await readmit(ctx, reauthenticate)) ?? action.refusalOf(ctx.state.principal);
+    return refusal ? { refusal } : { body, reauthenticate };
   };
 }
 
@@ -176,10 +201,29 @@ export interface FailureLog {
   readonly item?: number;
 }
 
+/** The call of an action, of a caller who may have lost the permission meanwhile. */
+export interface RequestedCall extends Omit<ActionCall, 'principal'> {
+  readonly reauthenticate: Reauthenticate;
+}
+
+/** Finds the principal of a call as it is now, unless it may not run the action any more. */
+export async function admitCall(
+  action: ApiAction,
+  { reauthenticate }: Pick<RequestedCall, 'reauthenticate'>,
+): Promise<{ readonly principal: Principal } | { readonly problem: Problem }> {
+  const principal = await reauthenticate();
+  if ('status' in principal) return { problem: principal };
+  const problem = action.refusalOf(principal);
+  return problem ? { problem } : { principal };
+}
+
 /** Runs an action with checked input, and validates its output. Never throws. */
-export async function runAction(action: Action, call: ActionCall, log: FailureLog): Promise<Outcome> {
+export async function runAction(action: ApiAction, call: RequestedCall, log: FailureLog): Promise<Outcome> {
   try {
-    const checked = await checkInput(action.output, await action.run(call));
+    const admitted = await admitCall(action, call);
+    if ('problem' in admitted) return admitted;
+    const { reauthenticate: _, ...given } = call;
+    const checked = await checkInput(action.output, await action.run({ ...given, ...admitted }));
     // `JSON.stringify(undefined)` is `undefined`, which is not JSON.
     if (!('errors' in checked)) return { json: JSON.stringify(checked.value) ?? 'null' };
     const mistakes = checked.errors.map(({ pointer, message }) => `${pointer}: ${message}`);

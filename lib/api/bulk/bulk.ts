@@ -1,5 +1,4 @@
 import type { ConcurrencyLimit, Logger, Storage } from '../../contracts/index.ts';
-import { readJson } from '../../http/body.ts';
 import { sendProblem } from '../../http/problem.ts';
 import type { Problem } from '../../http/problem.ts';
 import { requestIdOf } from '../../http/request-id.ts';
@@ -8,7 +7,7 @@ import type { ActionHandler } from '../actions/action-index.ts';
 import { callerSignal, sendAnswer } from '../actions/answer.ts';
 import type { Action } from '../actions/define-action.ts';
 import { inputInvalid, pointerTo } from '../actions/perform-action.ts';
-import type { InputError } from '../actions/perform-action.ts';
+import type { InputError, ReceiveBody } from '../actions/perform-action.ts';
 import { repeatableRequest } from '../answer-once.ts';
 import type { AnswerOnce } from '../answer-once.ts';
 import { partyOf } from '../request-limits.ts';
@@ -27,31 +26,30 @@ export interface BulkOptions {
   readonly maximum: (action: Action) => number;
   /** How many items run concurrently. */
   readonly concurrency: number;
-  /** In bytes. */
-  readonly bodyLimit: number;
+  readonly receive: ReceiveBody;
 }
 
 /** Answers `POST /actions/{type}/{action}/bulk`: runs an action for each item. */
 export function runBulk(options: BulkOptions): ActionHandler {
-  const { answerOnce, bodyLimit, concurrency, concurrencyLimit, countRuns, logger, maximum, storage } =
-    options;
+  const { answerOnce, concurrency, concurrencyLimit, countRuns, logger, maximum, receive, storage } = options;
   return async function bulk(ctx, action) {
-    const { principal } = ctx.state;
-    const body = await readJson(ctx, bodyLimit);
+    const received = await receive(ctx, action);
+    if ('refusal' in received) return sendProblem(ctx, received.refusal);
+    const { body, reauthenticate } = received;
     const request = readBulk(body, maximum(action));
     if ('errors' in request) return sendProblem(ctx, inputInvalid(request.errors));
     const asNdjson = acceptsNdjson(ctx);
     // With an Idempotency-Key the whole answer is stored, and the results of an atomic bulk are final only at its end.
     const isStreamed =
       asNdjson && request.mode === 'independent' && ctx.headers['idempotency-key'] === undefined;
-    if (isStreamed && !concurrencyLimit.admitStream(partyOf(principal), ctx.res))
+    if (isStreamed && !concurrencyLimit.admitStream(partyOf(ctx.state.principal), ctx.res))
       return sendProblem(ctx, TOO_MANY_STREAMS);
     const refusal = await countRuns(ctx, action, request.items.length);
     if (refusal) return sendProblem(ctx, refusal);
     const given = {
       ...request,
       action,
-      principal,
+      reauthenticate,
       concurrency,
       log: { logger, requestId: requestIdOf(ctx) },
     };

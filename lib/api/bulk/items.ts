@@ -1,11 +1,13 @@
+import type { Reauthenticate } from '../../access/reauthentication.ts';
 import type { Milliseconds, Principal, Storage } from '../../contracts/index.ts';
 import { problemDocument } from '../../http/problem.ts';
 import type { Problem } from '../../http/problem.ts';
 import { isObject } from '../../options/declare.ts';
 import { problemAnswer } from '../actions/answer.ts';
-import type { Action } from '../actions/define-action.ts';
+import type { ApiAction } from '../actions/action-index.ts';
 import {
   ABORTED,
+  admitCall,
   checkInput,
   explainFailure,
   inputInvalid,
@@ -19,10 +21,10 @@ import type { WorkContext, WorkResult } from '../answer-once.ts';
 import { bulkAnswer, resultOf } from './results.ts';
 import type { BulkRequest, BulkResult } from './results.ts';
 
-/** A bulk that runs, for a user or a client that has the permission of its action. */
+/** A bulk that runs, for a user or a client that had the permission of its action when its body had arrived. */
 export interface Bulk extends BulkRequest {
-  readonly action: Action;
-  readonly principal: Principal;
+  readonly action: ApiAction;
+  readonly reauthenticate: Reauthenticate;
   readonly log: FailureLog;
   /** How many items of an independent bulk run at the same time. */
   readonly concurrency: number;
@@ -75,16 +77,18 @@ export async function* runIndependently(bulk: Bulk): AsyncGenerator<BulkResult, 
   }
 }
 
-/** Checks and runs one item; in a dry run, it is checked only. Never throws. */
+/** Checks and runs one item; in a dry run, it is checked only. Each is for the principal as it is then. Never throws. */
 async function runIndependent(bulk: Bulk, index: number): Promise<Outcome | undefined> {
-  const { action, dryRun, principal, signal } = bulk;
+  const { action, dryRun, reauthenticate, signal } = bulk;
   const { database } = action;
   const log = { ...bulk.log, item: index };
   try {
     const checked = await checkItem(action, bulk.items[index], index);
     if ('errors' in checked) return { problem: inputInvalid(checked.errors) };
-    if (dryRun) return undefined;
-    return await runAction(action, { ...checked, principal, database, dryRun, signal }, log);
+    const call = { ...checked, reauthenticate, database, dryRun, signal };
+    if (!dryRun) return await runAction(action, call, log);
+    const admitted = await admitCall(action, call);
+    return 'problem' in admitted ? admitted : undefined;
   } catch (error) {
     // The schema threw: only this item fails.
     return { problem: explainFailure(error, action, log) };
@@ -93,7 +97,8 @@ async function runIndependent(bulk: Bulk, index: number): Promise<Outcome | unde
 
 /**
  * Runs the items of an atomic bulk in their order, in one transaction, which is rolled back when an item fails. No item runs before
- * all inputs were checked. A bulk that was rolled back had no effect, so a repeat may run it again.
+ * all inputs were checked. All are for the principal as it was when the transaction began. A bulk that was rolled back had no effect,
+ * so a repeat may run it again.
  *
  * @param storeIn - stores the answer in the transaction
  */
@@ -102,10 +107,14 @@ export async function answerAtomically(
   storage: Pick<Storage, 'transaction'>,
   storeIn: WorkContext['storeIn'],
 ): Promise<WorkResult> {
-  const { action, dryRun, log, principal, signal } = bulk;
+  const { action, dryRun, log, signal } = bulk;
   if (action.database === undefined) return { answer: problemAnswer(UNSUPPORTED), replay: false };
   const checked = await checkAll(bulk);
   if ('errors' in checked) return { answer: problemAnswer(inputInvalid(checked.errors)), replay: false };
+  // Not in the transaction: the read would wait for a connection while it holds one.
+  const admitted = await admitCall(action, bulk);
+  if ('problem' in admitted) return { answer: problemAnswer(admitted.problem), replay: false };
+  const reauthenticate = (): Principal => admitted.principal;
 
   const results: BulkResult[] = [];
   const yieldIfDue = yieldToOtherRequests();
@@ -113,7 +122,7 @@ export async function answerAtomically(
     await storage.transaction(async (database) => {
       if (database === undefined) throw new RollbackError(UNSUPPORTED);
       for (const [index, item] of checked.entries()) {
-        const outcome = await runAction(action, { ...item, principal, database, dryRun, signal }, log);
+        const outcome = await runAction(action, { ...item, reauthenticate, database, dryRun, signal }, log);
         if ('problem' in outcome) throw new RollbackError(failedAt(index, outcome.problem));
         // The action may have ignored the signal.
         if (signal.aborted) throw new RollbackError(ABORTED);
@@ -155,7 +164,7 @@ interface CheckedItem {
 
 /** Checks one item `{ id?, input? }` of a bulk. */
 async function checkItem(
-  action: Action,
+  action: ApiAction,
   item: unknown,
   index: number,
 ): Promise<CheckedItem | { readonly errors: readonly InputError[] }> {

@@ -1,0 +1,115 @@
+import type { Context } from 'koa';
+
+import { toMilliseconds } from '../contracts/duration.ts';
+import type { Milliseconds, Principal, Seconds, User } from '../contracts/index.ts';
+import type { Problem } from '../http/problem.ts';
+import type { Authenticator } from './authenticator.ts';
+import { unauthorized } from './challenge.ts';
+import type { ChallengedApi } from './challenge.ts';
+import type { AuthenticateSession } from './session.ts';
+
+/**
+ * Authenticates a request that the guard has admitted once more: the principal as it is now, or the problem to answer with since its
+ * token, user, client or session has ended. No answer is older than `tokens.revocationLag`, and within that none needs a read. What
+ * has ended stays ended for the request.
+ *
+ * @throws what the storage or the host's user store throws
+ */
+export type Reauthenticate<P extends string = string, U extends User = User> = () =>
+  | Principal<P, U>
+  | Problem
+  | Promise<Principal<P, U> | Problem>;
+
+/** What `createReauthentication()` takes. */
+export interface ReauthenticationOptions<P extends string = string, U extends User = User> {
+  readonly api: ChallengedApi;
+  readonly authenticator: Pick<Authenticator<P, U>, 'authenticate' | 'findCached'>;
+  readonly now: () => Milliseconds;
+  /** Called once for a request that has ended. */
+  readonly onEnd: (problem: Problem) => void;
+  readonly revocationLag: Seconds;
+}
+
+/** Creates the functions that authenticate one request again. */
+export interface Reauthentication<P extends string = string, U extends User = User> {
+  ofToken(token: string): Reauthenticate<P, U>;
+  /** @param principal - as `authenticateSession` has just returned it */
+  ofSession(
+    ctx: Context,
+    principal: Principal<P, U>,
+    authenticateSession: AuthenticateSession<P, U>,
+  ): Reauthenticate<P, U>;
+}
+
+/** Sets the principal of a request as it is now. Resolves to the problem to answer with when the request has ended. */
+export async function readmit(
+  ctx: { readonly state: object },
+  reauthenticate: Reauthenticate,
+): Promise<Problem | undefined> {
+  const result = await reauthenticate();
+  if ('status' in result) return result;
+  setPrincipal(ctx.state, result);
+  return undefined;
+}
+
+/** Sets the user or the client of a request on `ctx.state`. */
+export function setPrincipal(
+  state: { user?: unknown; client?: unknown; principal?: unknown },
+  principal: Principal,
+): void {
+  // Both are always set, because a host's middleware may have set its own `state.user`.
+  state.user = principal.user;
+  state.client = principal.type === 'client' ? principal.client : undefined;
+  state.principal = principal;
+}
+
+export function createReauthentication<P extends string, U extends User>({
+  api,
+  authenticator,
+  now,
+  onEnd,
+  revocationLag,
+}: ReauthenticationOptions<P, U>): Reauthentication<P, U> {
+  const lag = toMilliseconds(revocationLag);
+
+  function untilEnd(
+    current: () => Principal<P, U> | undefined,
+    load: () => Promise<Principal<P, U> | Problem>,
+  ): Reauthenticate<P, U> {
+    let ended: Problem | undefined;
+    async function reload(): Promise<Principal<P, U> | Problem> {
+      const result = await load();
+      if (ended || !('status' in result)) return ended ?? result;
+      ended = result;
+      onEnd(ended);
+      return ended;
+    }
+    return () => ended ?? current() ?? reload();
+  }
+
+  return {
+    ofToken: (token) =>
+      untilEnd(
+        () => authenticator.findCached(token)?.principal,
+        async () => {
+          const result = await authenticator.authenticate(token);
+          return 'principal' in result ? result.principal : unauthorized(api, result);
+        },
+      ),
+    ofSession(ctx, principal, authenticateSession) {
+      let known = { principal, readAt: now() };
+      return untilEnd(
+        () => {
+          const age = now() - known.readAt;
+          return age >= 0 && age < lag ? known.principal : undefined;
+        },
+        async () => {
+          const readAt = now();
+          const result = await authenticateSession(ctx);
+          if (!('status' in result)) known = { principal: result, readAt };
+          return result;
+        },
+      );
+    },
+  };
+}
