@@ -106,7 +106,7 @@ export function createGuard<P extends string, U extends User>(options: GuardOpti
   }
 
   // Admitted requests have a token.
-  const reauthenticatorOf = (ctx: GuardContext<P, U>): Reauthenticate<P, U> =>
+  const ofToken = (ctx: GuardContext<P, U>): Reauthenticate<P, U> =>
     again.ofToken(readBearerToken(ctx.req) as string);
 
   /** @param load - reads the principal, or the problem to answer with */
@@ -156,7 +156,7 @@ export function createGuard<P extends string, U extends User>(options: GuardOpti
 
   return Object.assign(guard, {
     forget: (match?: StoredChange) => authenticator.forget(match),
-    reauthenticatorOf,
+    reauthenticatorOf: ofToken,
     withSessions(authenticateSession: AuthenticateSession<P, U>) {
       function guardWithSessions(ctx: GuardContext<P, U>, next: Next): unknown {
         ctx.vary(['Authorization', 'Cookie']);
@@ -173,7 +173,7 @@ export function createGuard<P extends string, U extends User>(options: GuardOpti
           const { principal } = ctx.state;
           return principal.credential === 'session'
             ? again.ofSession(ctx, principal, authenticateSession)
-            : reauthenticatorOf(ctx);
+            : ofToken(ctx);
         },
       });
     },

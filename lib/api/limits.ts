@@ -10,6 +10,12 @@ const BULK = {
   concurrency: optional(integer(1), 4),
   /** In bytes: the largest body. @default 4194304 */
   bodyLimit: optional(integer(1), 4 * 2 ** 20),
+  /**
+   * How long a bulk whose results are streamed may take, at most a day. After that, no further item is started, and the connection is
+   * closed.
+   * @default '10 minutes'
+   */
+  streamTimeout: optional(duration(1, 86_400, 'give at most 1 day'), '10 minutes'),
 };
 
 /** The limits of a bulk request. */

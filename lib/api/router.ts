@@ -188,6 +188,7 @@ export function createApiRouter<
         countRuns,
         maximum,
         receive: createReceiveBody(bulk.bodyLimit, reauthenticator),
+        streamTimeout: bulk.streamTimeout,
       }),
       observers,
     ),

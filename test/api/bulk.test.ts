@@ -320,6 +320,27 @@ test('a client that does not read the response slows the bulk down', async (t) =
   t.true(length > 30_000_000);
 });
 
+test('a stream ends after `bulk.streamTimeout`, however it is read, and no further item runs', async (t) => {
+  const { action, began, release, signals } = stepAction();
+  const api = await serveApi(t, { actions: [action], bulk: { concurrency: 2, streamTimeout: 1 } });
+  release(0);
+  const response = await respond(api, steps(100));
+  const lines: string[] = [];
+  const ended = (async () => {
+    for await (const line of createInterface({ input: response })) lines.push(line);
+  })();
+  await began(2);
+  await Promise.all([t.throwsAsync(ended, { message: 'aborted' }), once(signals[1]!, 'abort')]);
+  t.deepEqual(lines, ['{"index":0,"status":200,"output":0}'], 'without the last line, it is incomplete');
+  release(1);
+  release(2);
+  // After the response to another request, further items would have started.
+  await api.post(TAKE, { items: [] });
+  t.is(signals.length, 3);
+  t.deepEqual(api.platform.log, []);
+  t.true(api.errors.every((error) => (error as { expose?: boolean }).expose));
+});
+
 // Counts turns of the event loop.
 test.serial(
   'bulks whose items do not wait leave time for other requests: one goes on in each turn',

@@ -65,7 +65,11 @@ const refused: readonly [option: string, remedy: string, given: object[]][] = [
     [{ actions: [Object.freeze({ ...rename, permission: 'edit_school' })] }],
   ],
   ['bodyLimit', 'give a whole number of at least 1', [{ bodyLimit: 0 }, { bodyLimit: '1mb' }]],
-  ['bulk', 'pass an object with some of maximum, concurrency, bodyLimit', [{ bulk: null }, { bulk: [] }]],
+  [
+    'bulk',
+    'pass an object with some of maximum, concurrency, bodyLimit, streamTimeout',
+    [{ bulk: null }, { bulk: [] }],
+  ],
   ['bulk.maximum', 'give a whole number of at least 1', [{ bulk: { maximum: -1 } }]],
   ['bulk.concurrency', 'give a whole number of at least 1', [{ bulk: { concurrency: 1.5 } }]],
   ['bulk.bodyLimit', 'give a whole number of at least 1', [{ bulk: { bodyLimit: Infinity } }]],

@@ -1,4 +1,6 @@
-import type { ConcurrencyLimit, Logger, Storage } from '../../contracts/index.ts';
+import { toMilliseconds } from '../../contracts/duration.ts';
+import type { ConcurrencyLimit, Logger, Seconds, Storage } from '../../contracts/index.ts';
+import { whenClosed } from '../../http/closed.ts';
 import { sendProblem } from '../../http/problem.ts';
 import type { Problem } from '../../http/problem.ts';
 import { requestIdOf } from '../../http/request-id.ts';
@@ -27,11 +29,22 @@ export interface BulkOptions {
   /** How many items run concurrently. */
   readonly concurrency: number;
   readonly receive: ReceiveBody;
+  readonly streamTimeout: Seconds;
 }
 
 /** Answers `POST /actions/{type}/{action}/bulk`: runs an action for each item. */
 export function runBulk(options: BulkOptions): ActionHandler {
-  const { answerOnce, concurrency, concurrencyLimit, countRuns, logger, maximum, receive, storage } = options;
+  const {
+    answerOnce,
+    concurrency,
+    concurrencyLimit,
+    countRuns,
+    logger,
+    maximum,
+    receive,
+    storage,
+    streamTimeout,
+  } = options;
   return async function bulk(ctx, action) {
     const received = await receive(ctx, action);
     if ('refusal' in received) return sendProblem(ctx, received.refusal);
@@ -54,6 +67,8 @@ export function runBulk(options: BulkOptions): ActionHandler {
       log: { logger, requestId: requestIdOf(ctx) },
     };
     if (isStreamed) {
+      const timer = setTimeout(() => ctx.res.destroy(), toMilliseconds(streamTimeout));
+      whenClosed(ctx.res, () => clearTimeout(timer));
       const signal = callerSignal(ctx);
       return streamNdjson(ctx, runIndependently({ ...given, signal }), signal);
     }
