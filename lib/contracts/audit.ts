@@ -18,7 +18,10 @@ export type AuditEvent =
       /** The other server whose refresh token was exchanged: see the option `passport`. */
       readonly server?: 'passport' | undefined;
     }
-  /** A spent refresh token was presented within `refreshGrace`, and led to the current one. Recorded beside `token_issued`. */
+  /**
+   * A spent refresh token was presented within `refreshGrace`. It led to the current one, which is recorded beside `token_issued`; or
+   * not, because that is too many refreshes away, which revokes the family and is recorded beside `tokens_revoked`.
+   */
   | {
       readonly type: 'refresh_token_reused';
       readonly clientId: string;
@@ -26,7 +29,7 @@ export type AuditEvent =
       readonly grantId?: string | undefined;
       /** The API that the token is for; absent for the default. */
       readonly resource?: string | undefined;
-      /** How many refresh tokens of the grant are newer than the presented one. */
+      /** How many refresh tokens of the grant are newer than the presented one; beside `tokens_revoked`, at least so many. */
       readonly generations: number;
     }
   | {

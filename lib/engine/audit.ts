@@ -26,7 +26,7 @@ import { TooManyAttempts } from './response.ts';
  */
 export function recordEvents(provider: Provider, audit: AuditLog, appUsed: LastUses['appUsed']): void {
   provider.on('grant.success', (ctx) => {
-    const { credential, issued, reused } = requestOf(ctx);
+    const { credential, issued } = requestOf(ctx);
     // Of a grant type of the host.
     const { AccessToken: token, ClientCredentials: own } = ctx.oidc.entities;
     const { clientId } = ctx.oidc.client!;
@@ -41,7 +41,7 @@ export function recordEvents(provider: Provider, audit: AuditLog, appUsed: LastU
       grantType: grantTypeOf(ctx)!,
       server: credential?.server,
     });
-    if (reused) record(ctx, { type: 'refresh_token_reused', ...about, ...reused });
+    recordReuse(ctx);
     if (userId !== undefined && grantId !== undefined)
       appUsed({ id: grantId, userId, clientId }, credential?.grant.createdAt ?? now());
   });
@@ -74,12 +74,22 @@ export function recordEvents(provider: Provider, audit: AuditLog, appUsed: LastU
     requestOf(ctx).revokedGrantId = grantId;
     const about = { clientId: clientIdOf(ctx), userId: grantOf(ctx)?.userId, grantId };
     record(ctx, { type: 'tokens_revoked', target: 'grant', ...about });
+    recordReuse(ctx);
   });
   provider.on('access_token.destroyed', recordRevokedToken);
   provider.on('client_credentials.destroyed', recordRevokedToken);
 
   function record(ctx: KoaContextWithOIDC, event: AuditEvent): void {
     audit.record(event, originOf(requestOf(ctx).host));
+  }
+
+  /** A spent refresh token that was presented within the grace. */
+  function recordReuse(ctx: KoaContextWithOIDC): void {
+    const { credential, reused } = requestOf(ctx);
+    if (!credential || !reused) return;
+    const { clientId, id: grantId, userId } = credential.grant;
+    const resource = besidesDefault(credential.resource, provider.issuer);
+    record(ctx, { type: 'refresh_token_reused', clientId, userId, grantId, resource, ...reused });
   }
 
   function recordRefusedToken(ctx: KoaContextWithOIDC, refused: OAuthError): void {

@@ -97,9 +97,17 @@ export async function refuseReplay(
     },
   }: { readonly parts: Pick<GrantParts, 'options'>; readonly request: AuthenticatedTokenRequest },
 ): Promise<void> {
-  if (!isReplay(presented, refreshGraceOf(presented, client, options))) return;
-  const { credential, grant } = presented;
-  await options.storage.grants.revoke({ id: grant.id }, now());
+  if (isReplay(presented, refreshGraceOf(presented, client, options)))
+    await endFamily(ctx, presented, options);
+}
+
+/** @throws InvalidGrant of the engine */
+async function endFamily(
+  ctx: KoaContextWithOIDC,
+  { credential, grant }: PresentedCredential,
+  { storage }: Pick<ResolvedOptions, 'storage'>,
+): Promise<never> {
+  await storage.grants.revoke({ id: grant.id }, now());
   ctx.oidc.provider.emit('grant.revoked', ctx, grant.id);
   throw new errors.InvalidGrant(`${NAMES[credential.kind]} already used`);
 }
@@ -152,7 +160,7 @@ export async function exchange(
   if (presented.server !== undefined && presented.spentFor === undefined)
     await parts.findForeign!(presented.value, request, true);
   const at = now();
-  const { generations, value: refreshToken } =
+  const { current: refreshToken, generations } =
     presented.spentFor === undefined
       ? await redeem(options.storage.grants, presented, {
           successor: successorOf(presented, lifetimes, at),
@@ -162,6 +170,7 @@ export async function exchange(
         })
       : await findCurrent(options.storage, presented);
   if (generations > 0) request.reused = { generations };
+  if (refreshToken === undefined) return endFamily(ctx, presented, options);
   const hasOfflineAccess = presented.credential.payload['offlineAccess'] === true;
   respond(ctx, request, { accessToken, content, idToken, refreshToken, hasOfflineAccess });
 }

@@ -57,10 +57,11 @@ export interface TokenExchange {
   readonly refreshGrace: Seconds;
 }
 
-/** The refresh token of a response. */
-export interface RefreshTokenFound {
-  readonly value: string;
-  /** How many refresh tokens of the family are newer than the presented one; 0: it was spent by this request. */
+/** What a credential leads to. */
+export interface Followed {
+  /** The current refresh token, for the response. `undefined`: it cannot be found from the credential, so that this is a replay. */
+  readonly current: string | undefined;
+  /** How many refresh tokens of the family are newer than the presented one; without `current`, at least so many. 0: it was not spent before. */
   readonly generations: number;
 }
 
@@ -79,7 +80,7 @@ export async function redeem(
   grants: Pick<GrantStore, 'redeem'>,
   { credential: { id, kind }, grant: { sessionUid }, value }: PresentedCredential,
   { accessTokenExpiresAt, refreshGrace, signedInUntil, successor }: TokenExchange,
-): Promise<RefreshTokenFound> {
+): Promise<Followed> {
   // A retry at the end of the grace gets an access token that expires later by the length of the grace.
   const expiresAt = Math.max(
     accessTokenExpiresAt + refreshGrace + CLOCK_MARGIN,
@@ -98,22 +99,23 @@ export async function redeem(
       ...(kind === 'code' && { sessionUid }),
     },
   );
-  if (redemption.outcome === 'redeemed') return { value: successor.value, generations: 0 };
+  if (redemption.outcome === 'redeemed') return { current: successor.value, generations: 0 };
   if (
     redemption.outcome === 'spent' &&
     sealedSuccessor !== undefined &&
     redemption.sealedSuccessor !== undefined
   )
-    return { value: openSuccessor(redemption.sealedSuccessor, value), generations: 1 };
+    return { current: openSuccessor(redemption.sealedSuccessor, value), generations: 1 };
   throw new errors.InvalidGrant(`${kind} was spent by another request`);
 }
 
-// More in one grace are those of a client that refreshes in a loop: the number bounds what one request reads. A device repeats a poll
-// whose response it has missed, and then has no refresh token to use.
+// It bounds what one request reads. Of refresh tokens, it is more than `limits.refreshes` allows in an hour on four nodes: more
+// generations in one grace are those of a thief, or of a program in a loop. A device repeats a poll whose response it has missed, and
+// then has no refresh token to use.
 const MOST_GENERATIONS: Readonly<Record<Credential['kind'], number>> = {
   code: 0,
   device_code: 1,
-  refresh_token: 32,
+  refresh_token: 256,
 };
 
 /**
@@ -122,25 +124,29 @@ const MOST_GENERATIONS: Readonly<Record<Credential['kind'], number>> = {
  *
  * All are read at one moment. When another request spends the current one after it, that one leads to the next in turn.
  *
- * @throws InvalidGrant of the engine when one of them was pruned, was spent without grace or has expired, or when there are too many.
- * Nothing is revoked: none of this shows that the credential was stolen
+ * It cannot be found when there are too many, or one of them was pruned or spent without grace. Whoever has stolen a token could make the
+ * chain so long that the client's own token is refused and its use is not noticed.
+ *
+ * @throws InvalidGrant of the engine when the grant was revoked meanwhile, the current one has expired, or the device has used it
  */
 export async function findCurrent(
   storage: Pick<Storage, 'confirm' | 'grants'>,
   { credential: { kind, sealedSuccessor }, value: presented }: PresentedCredential,
-): Promise<RefreshTokenFound> {
+): Promise<Followed> {
   let value = openSuccessor(sealedSuccessor!, presented);
   const chain = await storage.grants.findChain(hashCredential(value), MOST_GENERATIONS[kind]);
   for (const { credential } of chain.slice(0, -1)) {
     if (credential.sealedSuccessor === undefined) break;
     value = openSuccessor(credential.sealedSuccessor, value);
   }
-  const current = chain.at(-1);
-  if (!current || current.spentFor !== undefined || current.expiresIn <= 0)
+  const last = chain.at(-1);
+  const generations = chain.length;
+  if (kind === 'refresh_token' && last?.spentFor !== undefined) return { current: undefined, generations };
+  if (!last || last.spentFor !== undefined || last.expiresIn <= 0)
     throw new errors.InvalidGrant(`${kind} was spent, and the current refresh token cannot be found from it`);
   // It may be in none of the standbys yet.
   await storage.confirm?.();
-  return { value, generations: chain.length };
+  return { current: value, generations };
 }
 
 /**

@@ -58,9 +58,13 @@ export async function startApis(given: Options = {}): Promise<Platform> {
 }
 
 /** Two nodes of one server, as {@link startApis} starts them. */
-export async function startNodes(storage: Storage = memoryStorage(), other = storage): Promise<Nodes> {
-  const here = await startApis({ storage });
-  const there = await startApis({ storage: other, issuer: here.origin, users: here.users });
+export async function startNodes(
+  storage: Storage = memoryStorage(),
+  other = storage,
+  options: Parameters<typeof startApis>[0] = {},
+): Promise<Nodes> {
+  const here = await startApis({ ...options, storage });
+  const there = await startApis({ ...options, storage: other, issuer: here.origin, users: here.users });
   return {
     here,
     there,

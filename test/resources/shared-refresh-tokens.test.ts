@@ -119,16 +119,43 @@ test.serial(
   },
 );
 
-// What the agent has rotated more than 32 times in an hour.
-test('more than 32 generations are not followed, and nothing is revoked', async (t) => {
-  const agent = await registerAgent(here);
-  const tokens = await rotate(here, agent, { ...FOR_DOCUMENTS, times: 33 });
-  t.deepEqual((await refresh(here, agent, tokens[0])).body, REFUSED_GRANT);
-  t.is((await refresh(here, agent, tokens[1])).body.refresh_token, tokens.at(-1)!);
-  t.deepEqual(await reuseOf(here, agent), [32]);
-});
+onEachDatabase(
+  'a thief who refreshes until the agent’s own token is too old to be followed is noticed, and has nothing',
+  async (t, _, address) => {
+    const options = { limits: { refreshes: 0 } };
+    await using onDatabase = await startNodes(knexStorage(address), knexStorage(address), options);
+    const { here: thief, there: agent } = onDatabase;
+    const app = await registerAgent(thief);
+    const stolen = await rotate(thief, app, { ...FOR_DOCUMENTS, times: 256 });
+    t.is(
+      (await refresh(agent, app, stolen[0])).body.refresh_token,
+      stolen.at(-1)!,
+      'as far as it can be followed',
+    );
+    const { body } = await refresh(thief, app, stolen.at(-1)!);
+    t.is(body.scope, 'read');
+    // Two processes of the agent, on two nodes.
+    const answers = await Promise.all([refresh(agent, app, stolen[0]), refresh(thief, app, stolen[0])]);
+    for (const answer of answers) t.deepEqual(answer.body, REFUSED_GRANT);
+    for (const token of [stolen[1], stolen.at(-1), body.refresh_token])
+      t.deepEqual((await refresh(thief, app, token)).body, REFUSED_GRANT);
+    for (const node of [thief, agent])
+      t.deepEqual(await statusOf(node, '/documents/identity', body.access_token), [401, 'token_revoked']);
+    const events = await agent.auth.audit.list({
+      clientId: app.client.id,
+      types: ['refresh_token_reused', 'tokens_revoked'],
+    });
+    t.true(events.some((event) => event.type === 'tokens_revoked' && event.userId === '1'));
+    t.true(
+      events.some(
+        (event) =>
+          event.type === 'refresh_token_reused' && event.generations === 256 && event.resource === DOCUMENTS,
+      ),
+    );
+  },
+);
 
-test.serial('a chain that was pruned is refused within the grace, and nothing is revoked', async (t) => {
+test.serial('a chain that was pruned cannot be followed either', async (t) => {
   using _stopped = stopClock();
   await using platform = await startApis();
   const agent = await registerAgent(platform);
@@ -141,9 +168,21 @@ test.serial('a chain that was pruned is refused within the grace, and nothing is
   t.is((await refresh(platform, agent, first)).body.refresh_token, fourth);
   passTime(MINUTE + 1);
   t.is(await platform.auth.prune(), 2, 'the code, and the third');
-  for (const spent of [first, second])
-    t.deepEqual((await refresh(platform, agent, spent)).body, REFUSED_GRANT);
-  t.is((await refresh(platform, agent, fourth)).status, 200);
+  t.deepEqual((await refresh(platform, agent, first)).body, REFUSED_GRANT);
+  t.deepEqual((await refresh(platform, agent, fourth)).body, REFUSED_GRANT, 'the family is revoked');
+});
+
+test.serial('the current refresh token that has expired ends nothing else', async (t) => {
+  using _stopped = stopClock();
+  await using platform = await startApis();
+  const agent = await registerAgent(platform);
+  const [first] = await rotate(platform, agent, { ...FOR_DOCUMENTS, times: 0 });
+  await platform.auth.clients.update(agent.client.id, { lifetimes: { refreshToken: MINUTE } });
+  const { body } = await refresh(platform, agent, first);
+  passTime(MINUTE + 1);
+  for (const token of [first, body.refresh_token])
+    t.deepEqual((await refresh(platform, agent, token)).body, REFUSED_GRANT);
+  t.is(await statusOf(platform, '/documents/list', body.access_token), 200);
 });
 
 const PREFIXES: Readonly<Record<string, string>> = { [DOCUMENTS]: '/documents', [ARCHIVE]: '/archive' };
