@@ -22,6 +22,7 @@ import type {
 import { InteractionExpiredError, TooManyAttemptsError } from '../errors.ts';
 import { hashCredential } from '../keys/hash.ts';
 import type { ResolvedOptions } from '../options/resolved-options.ts';
+import { OPENID } from '../token/scopes.ts';
 import { decideConsent, describeAccess } from '../login/asked-scopes.ts';
 import type { AskedAccess } from '../login/asked-scopes.ts';
 import { storeConsent } from '../login/consent.ts';
@@ -112,7 +113,7 @@ export function createDeviceFlow(options: ResolvedOptions, parts: DeviceFlowPart
   }
 
   /**
-   * The login that a grant is based on. The sequence number is read before the login is checked, so that an end of the user from
+   * The login that a grant is based on, with what an ID token says of it. The sequence number is read before the login is checked, so that an end of the user from
    * here on ends the grant too.
    *
    * @throws InteractionExpiredError when the user is not logged in any more
@@ -120,13 +121,17 @@ export function createDeviceFlow(options: ResolvedOptions, parts: DeviceFlowPart
   async function loginOf(
     ctx: Context,
     user: User,
-  ): Promise<Pick<GrantPrerequisites, 'sessionId'> & Pick<Grant, 'sequence'>> {
+  ): Promise<Pick<GrantPrerequisites, 'sessionId'> & Pick<Grant, 'sequence'> & { readonly said: object }> {
     const sequence = await storage.revocations.latestSequence();
     if (!(await users.find(user.id))) throw new InteractionExpiredError();
     const session = await provider().Session.get(ctx);
-    if (session.accountId === user.id) return { sessionId: hashCredential(session.jti), sequence };
+    if (session.accountId === user.id) {
+      const { acr, amr, jti, loginTs: authTime } = session;
+      return { sessionId: hashCredential(jti), sequence, said: { acr, amr, authTime } };
+    }
     // The host's own login, which no row stands for.
-    if ((await options.login.currentUser?.(ctx))?.id === user.id) return { sequence };
+    if ((await options.login.currentUser?.(ctx))?.id === user.id)
+      return { sequence, said: { authTime: await options.login.authenticatedAt?.(ctx) } };
     throw new InteractionExpiredError();
   }
 
@@ -177,7 +182,7 @@ export function createDeviceFlow(options: ResolvedOptions, parts: DeviceFlowPart
         origin: { address: knownAddress(payload.address), userAgent: payload.userAgent },
       };
       const prerequisites = { consent, ...('sessionId' in login ? { sessionId: login.sessionId } : {}) };
-      const credential = credentialOf(code, grant, { ...payload, scopes });
+      const credential = credentialOf(code, grant, { ...payload, said: login.said, scopes });
       if (!(await storage.deviceCodes.approve(grant, credential, prerequisites, now()))) return false;
       record(ctx, 'device_authorized', { user, open, scopes });
       return true;
@@ -195,7 +200,12 @@ export function createDeviceFlow(options: ResolvedOptions, parts: DeviceFlowPart
 function credentialOf(
   { expiresAt, id }: DeviceCode,
   { clientId, createdAt, id: grantId, userId }: Grant,
-  { hasOfflineAccess, resource, scopes }: Pick<DevicePayload, 'hasOfflineAccess' | 'resource' | 'scopes'>,
+  {
+    hasOfflineAccess,
+    resource,
+    said,
+    scopes,
+  }: Pick<DevicePayload, 'hasOfflineAccess' | 'resource' | 'scopes'> & { readonly said: object },
 ): Credential {
   return {
     kind: 'device_code',
@@ -211,6 +221,7 @@ function credentialOf(
       resource,
       scope: scopes.join(' '),
       ...(hasOfflineAccess && { offlineAccess: true }),
+      ...(scopes.includes(OPENID) && said),
     },
     expiresAt,
     consumedAt: undefined,

@@ -1,6 +1,7 @@
 import type { Context } from 'koa';
 
 import { ENDPOINTS } from './endpoints.ts';
+import { separatedScope } from './request-parameters.ts';
 import type { NameResources } from './resource-parameter.ts';
 import type { ResolvedOptions } from '../options/resolved-options.ts';
 
@@ -86,7 +87,7 @@ export function withoutOpenIdParameters(form: URLSearchParams): URLSearchParams 
  * Without the scope `openid`, or the option, the parameters of OpenID Connect are removed. The engine would refuse them, but an OAuth
  * 2.0 server must ignore unknown parameters (RFC 6749 section 3.1). Some client libraries send a `nonce` always.
  *
- * With it, the prompt `select_account` is `login`: a browser has one login session, and the user who logs in is the selected one.
+ * The prompt `select_account` is `login`: a browser has one login session, and the user who logs in is the selected one.
  */
 export function adaptQuery(
   ctx: Context,
@@ -99,13 +100,14 @@ export function adaptQuery(
   const { prompt, resource, response_mode: mode, response_type: type, scope } = query;
   const isOpenId = hasOpenId && typeof scope === 'string' && scope.split(' ').includes('openid');
   const changed: Record<string, string> = {};
+  if (typeof scope === 'string' && scope !== separatedScope(scope)) changed['scope'] = separatedScope(scope);
   if (mode === 'form_post') changed['response_mode'] = UNSUPPORTED;
   if (typeof type === 'string' && /\b(\w+) +\1\b/.test(type)) changed['response_type'] = UNSUPPORTED;
   if (nameResources && typeof resource === 'string') {
     const parameters = new URLSearchParams({ resource });
     if (nameResources(parameters)) changed['resource'] = parameters.get('resource')!;
   }
-  if (isOpenId && typeof prompt === 'string' && prompt.includes('select_account'))
+  if (typeof prompt === 'string' && prompt.includes('select_account'))
     changed['prompt'] = prompt.replaceAll(/\bselect_account\b/g, 'login');
   const isRemoved = (name: string): boolean => !isOpenId && isOpenIdOnly(name);
   if (Object.keys(changed).length === 0 && !Object.keys(query).some(isRemoved)) return;

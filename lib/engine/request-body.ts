@@ -1,17 +1,20 @@
 import { randomUUID } from 'node:crypto';
-import { IncomingMessage } from 'node:http';
+import type { IncomingMessage } from 'node:http';
 
 import type { Context } from 'koa';
+import type { KoaContextWithOIDC } from 'oidc-provider';
 
 import type { IntrospectedPersonalToken, VerifyAccessToken } from '../contracts/index.ts';
 import { BodyError } from '../errors.ts';
 import { FORM, JSON_TYPE, readBody, textOf } from '../http/body.ts';
-import { parseJson, refuseDuplicates } from '../http/json.ts';
+import { countMembers, parseJson, refuseDuplicates } from '../http/json.ts';
 import { isUnavailable } from '../http/unavailable.ts';
 import { isPersonalToken } from '../personal-tokens/value.ts';
 import { requestOf } from './request.ts';
 import { answerUnavailable } from './response.ts';
+import { formRequest } from './form-request.ts';
 import { withoutOpenIdParameters } from './metadata.ts';
+import { clientOfHeader, hasScope, objectToForm, separateScopes } from './request-parameters.ts';
 import type { NameResources } from './resource-parameter.ts';
 
 // The limit is the engine's own (shared/selective_body.js).
@@ -41,9 +44,10 @@ export async function readTokenBody(
     return refuse(ctx, 405, `the ${requestOf(ctx).endpoint} endpoint takes POST requests only`);
   }
   const hostRequest = ctx.req;
+  const named = clientOfHeader(hostRequest.headers.authorization);
   let form: Form;
   try {
-    const adapted = await adaptForm(ctx, await receiveForm(ctx), changes);
+    const adapted = await adaptForm(ctx, await receiveForm(ctx), { ...changes, named });
     if (adapted === undefined) return undefined;
     form = adapted;
   } catch (error) {
@@ -55,28 +59,53 @@ export async function readTokenBody(
     // RFC 6749 section 5.2 defines 400 only for a malformed request. 408 tells the client that it may send the request again.
     return refuse(ctx, error.status === 408 ? 408 : 400, error.message);
   }
-  setRequest(ctx, formRequest(hostRequest, form, { isStream }));
+  setRequest(ctx, formRequest(hostRequest, form, { isStream, isNamed: named !== undefined }));
   try {
     return await run();
   } finally {
     setRequest(ctx, hostRequest);
+    if (named !== undefined && ctx.status === 401) challengeBasic(ctx);
   }
+}
+
+/** As the engine does where it sees the header field: RFC 6749 section 5.2 requires it of a client that has sent one. */
+function challengeBasic(ctx: Context): void {
+  const { error, error_description: description } = ctx.body as Record<string, string>;
+  const { issuer } = (ctx as unknown as KoaContextWithOIDC).oidc.provider;
+  ctx.set(
+    'WWW-Authenticate',
+    `Basic realm="${issuer}", error="${error}", error_description="${description}"`,
+  );
 }
 
 /** @returns `undefined`: the request is answered */
 async function adaptForm(
   ctx: Context,
   form: Form,
-  { nameResources, unwrapToken }: Pick<Parameters<typeof readTokenBody>[1], 'nameResources' | 'unwrapToken'>,
+  {
+    nameResources,
+    named,
+    unwrapToken,
+  }: Pick<Parameters<typeof readTokenBody>[1], 'nameResources' | 'unwrapToken'> & {
+    readonly named: string | undefined;
+  },
 ): Promise<Form | undefined> {
   const { endpoint } = requestOf(ctx);
-  if (endpoint === 'token' && !nameResources) return form;
+  const isToken = endpoint === 'token';
+  if (isToken && !nameResources && named === undefined && !hasScope(form)) return form;
   const sent = new URLSearchParams(String(form));
-  if (endpoint === 'token') return nameResources!(sent) ? String(sent) : form;
   const parameters = endpoint === 'device_authorization' ? withoutOpenIdParameters(sent) : sent;
-  if (endpoint === 'device_authorization') nameResources?.(parameters);
-  else if ((await unwrapToken(ctx, parameters)) === 'answered') return undefined;
-  return String(parameters);
+  let isChanged = !isToken;
+  // Another `client_id` beside it makes two, which the engine refuses.
+  if (named !== undefined && parameters.get('client_id') !== named) {
+    parameters.append('client_id', named);
+    isChanged = true;
+  }
+  if (separateScopes(parameters)) isChanged = true;
+  if (isToken || endpoint === 'device_authorization') {
+    if (nameResources?.(parameters)) isChanged = true;
+  } else if ((await unwrapToken(ctx, parameters)) === 'answered') return undefined;
+  return isChanged ? String(parameters) : form;
 }
 
 /** A form that is not changed here stays as received: it is not parsed and serialized again. */
@@ -91,7 +120,7 @@ async function receiveForm(ctx: Context): Promise<Form> {
   const text = textOf(body);
   const value = parseJson(text);
   const form = objectToForm(value);
-  refuseDuplicates(text, Object.keys(value as object).length);
+  refuseDuplicates(text, countMembers(value));
   return form;
 }
 
@@ -104,25 +133,6 @@ function refuse(ctx: Context, status: number, description: string): void {
   ctx.status = status;
   ctx.set('Cache-Control', 'no-store');
   ctx.body = { error: 'invalid_request', error_description: description };
-}
-
-/**
- * Converts an object of parameters to a form. Strings, and integers as their decimal text (ids of older clients), are accepted;
- * any other value is refused, so that no value of another type reaches the engine or a query.
- */
-function objectToForm(value: unknown): string {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-    throw new BodyError('The body must be an object of parameters.');
-  }
-  const fields: string[] = [];
-  for (const [name, member] of Object.entries(value)) {
-    const isText = typeof member === 'string';
-    if (!isText && !Number.isSafeInteger(member)) throw new BodyError('Every parameter must be a string.');
-    // As URLSearchParams, without its cost: a lone surrogate, which `encodeURIComponent()` refuses, becomes U+FFFD.
-    const encoded = isText ? encodeURIComponent(member.toWellFormed()) : String(member);
-    fields.push(`${encodeURIComponent(name.toWellFormed())}=${encoded}`);
-  }
-  return fields.join('&');
 }
 
 // Three parts of base64url with dots between them. Refresh tokens of this server contain no dot.
@@ -172,77 +182,4 @@ export function createUnwrapToken(
     form.set('token', claims?.jti ?? randomUUID());
     return undefined;
   };
-}
-
-/** A request with the header of the original and a form as its body, for the engine to read instead of the original. */
-function formRequest(
-  original: IncomingMessage,
-  form: Buffer | string,
-  { isStream }: { readonly isStream: boolean },
-): IncomingMessage {
-  const bytes = typeof form === 'string' ? Buffer.from(form) : form;
-  const { 'transfer-encoding': _transfer, 'content-encoding': _encoding, ...headers } = original.headers;
-  headers['content-type'] = FORM;
-  headers['content-length'] = String(bytes.length);
-  return isStream
-    ? streamOf(original, headers, bytes)
-    : (new ReceivedForm(original, headers, bytes) as unknown as IncomingMessage);
-}
-
-/**
- * A request whose body was received. The engine reads the body by `iterator()`, and a stream of Node for one chunk, with its
- * buffers and events, would cost more than any other step of this module. Everything else is that of the original.
- */
-class ReceivedForm {
-  readonly method: string | undefined;
-  url: string | undefined;
-  readonly headers: IncomingMessage['headers'];
-  readonly rawHeaders: string[];
-  readonly httpVersion: string;
-  readonly httpVersionMajor: number;
-  readonly httpVersionMinor: number;
-  readonly socket: IncomingMessage['socket'];
-  readonly complete = true;
-  readonly readable = true;
-  readonly readableEncoding = null;
-  readonly #bytes: Buffer;
-
-  constructor(original: IncomingMessage, headers: IncomingMessage['headers'], bytes: Buffer) {
-    this.method = original.method;
-    this.url = original.url;
-    this.headers = headers;
-    this.rawHeaders = original.rawHeaders;
-    this.httpVersion = original.httpVersion;
-    this.httpVersionMajor = original.httpVersionMajor;
-    this.httpVersionMinor = original.httpVersionMinor;
-    this.socket = original.socket;
-    this.#bytes = bytes;
-  }
-
-  iterator(): Iterable<Buffer> {
-    return [this.#bytes];
-  }
-}
-
-// So that listeners of the host find the methods of a request. Nothing of a stream is set up, which is what takes the time.
-Object.setPrototypeOf(ReceivedForm.prototype, IncomingMessage.prototype);
-
-function streamOf(
-  original: IncomingMessage,
-  headers: IncomingMessage['headers'],
-  bytes: Buffer,
-): IncomingMessage {
-  const { method, url, httpVersion, httpVersionMajor, httpVersionMinor } = original;
-  const request = Object.assign(new IncomingMessage(original.socket), {
-    method,
-    url,
-    httpVersion,
-    httpVersionMajor,
-    httpVersionMinor,
-    complete: true,
-  });
-  request.headers = headers;
-  request.push(bytes);
-  request.push(null);
-  return request;
 }

@@ -63,6 +63,20 @@ export function refuseDuplicates(text: string, members: number): void {
   if (colons !== members) throw new BodyError('An object of the body contains a duplicate member.');
 }
 
+/** The number of members of all objects in a value. */
+export function countMembers(value: unknown): number {
+  let members = 0;
+  // A list instead of recursion, because a body can have thousands of levels.
+  const found = [value];
+  for (const part of found) {
+    if (typeof part !== 'object' || part === null) continue;
+    const parts = Object.values(part);
+    if (!Array.isArray(part)) members += parts.length;
+    for (const inner of parts) found.push(inner);
+  }
+  return members;
+}
+
 const MAX_DEPTH = 32;
 
 // A NUL character, or half of a surrogate pair: with the flag `u`, whole pairs do not match.

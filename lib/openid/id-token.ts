@@ -42,16 +42,20 @@ function requestedClaims(claims: unknown): object {
   return Object(named) as object;
 }
 
-/** What is known of the login, as the authorization endpoint has stored it with the code. */
+/**
+ * What is known of the login, as it is stored with the code or the device code. A device has no part in the login session of the browser
+ * in which its user has authorized it, so that its ID token has no `sid`.
+ */
 function authenticationOf(payload: Readonly<Record<string, unknown>>, client: Client): object {
-  const { acr, authTime, nonce, sessionUid } = payload;
+  const { acr, authTime, nonce } = payload;
+  const sessionUid = payload['sessionUid'] as string | undefined;
   const amr = authenticationMethods(payload['amr'] as readonly string[] | undefined);
   return {
-    auth_time: authTime,
+    ...(authTime !== undefined && { auth_time: authTime }),
     ...(nonce !== undefined && { nonce }),
     ...(acr !== undefined && { acr }),
     ...(amr.length > 0 && { amr }),
-    sid: sidOf(hashCredential(String(sessionUid)), client.id),
+    ...(sessionUid !== undefined && { sid: sidOf(hashCredential(sessionUid), client.id) }),
   };
 }
 

@@ -87,8 +87,8 @@ export function allowedScopes(
   const ofClient = (names: Iterable<string>): string[] =>
     [...names].filter((scope) => registered === undefined || registered.includes(scope));
   const scopes = ofClient(known.keys());
-  // OpenID Connect defines the code flow for a user with a browser.
-  const identity = openid && grantType === 'authorization_code' ? ofClient(openid.scopes.keys()) : [];
+  // A client that acts for itself has no user.
+  const identity = openid && grantType !== 'client_credentials' ? ofClient(openid.scopes.keys()) : [];
   const isInformed = registration !== 'metadata_document';
   const defaults = isInformed ? scopes : scopes.filter((scope) => documents?.defaultScopes.includes(scope));
   return { scopes, identity, defaults, isListed: registered !== undefined, isInformed };

@@ -73,6 +73,34 @@ test('HTTP Basic works with form and JSON, in any case and with encoded characte
     t.is((await postForm(endpoint, grant, { authorization })).status, 200, authorization);
 });
 
+test('HTTP Basic with an empty password is no secret, which public clients do not have', async (t) => {
+  const { id } = publicApp.client;
+  const header = { authorization: `Basic ${base64(`${id}:`)}` };
+  // The client is known, and its code is not.
+  const grant = {
+    grant_type: 'authorization_code',
+    code: 'x',
+    redirect_uri: publicApp.redirectUri,
+    code_verifier: 'v'.repeat(43),
+  };
+  for (const fields of [grant, { ...grant, client_id: id }, { ...grant, client_secret: '' }])
+    t.like(await postForm(endpoint, fields, header), { status: 400, body: { error: 'invalid_grant' } });
+  t.like(await postJson(endpoint, grant, header), { status: 400, body: { error: 'invalid_grant' } });
+  t.is((await postForm(platform.url('/oauth/revoke'), { token: 'x' }, header)).status, 200);
+  t.like(await postForm(endpoint, { ...grant, client_id: service.client.id }, header), {
+    status: 400,
+    body: { error_description: "'client_id' parameter must not be provided twice" },
+  });
+  for (const client of [service.client.id, 'unknown']) {
+    const answer = await postForm(endpoint, { grant_type: 'client_credentials' }, basic(client, ''));
+    t.deepEqual(outline(answer), UNAUTHENTICATED);
+    t.is(
+      answer.headers.get('www-authenticate'),
+      `Basic realm="${platform.origin}", error="invalid_client", error_description="client authentication failed"`,
+    );
+  }
+});
+
 test('a malformed Authorization header is refused', async (t) => {
   const grant = { grant_type: 'client_credentials' };
   const { id } = service.client;
@@ -81,7 +109,6 @@ test('a malformed Authorization header is refused', async (t) => {
     'Basic !',
     `Basic ${base64('no colon')}`,
     `Basic ${base64(':')}`,
-    `Basic ${base64(`${id}:`)}`,
     `Basic ${base64(`:${service.secret}`)}`,
     `Basic ${base64(`${id}:%zz`)}`,
     `Basic ${base64(`${id}:${service.secret}\u0000`)}`,

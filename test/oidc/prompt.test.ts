@@ -1,6 +1,7 @@
 import test from 'ava';
 
 import { Browser } from '../harness/browser.ts';
+import { OPENID } from '../openid/options.ts';
 import { authorize, authorizeUrl, signIn, startPlatform } from '../harness/platform.ts';
 
 const platform = await startPlatform();
@@ -51,5 +52,24 @@ test('an invalid prompt is refused', async (t) => {
     const { location } = await browser.get(authorizeUrl(platform, app, { prompt }));
     t.is(location?.searchParams.get('error'), 'invalid_request', prompt);
     t.is(location?.searchParams.get('state'), 'xyz', prompt);
+  }
+});
+
+test('prompt=select_account is a login, with OpenID Connect and without', async (t) => {
+  await using other = await startPlatform({ openid: OPENID });
+  for (const one of [platform, other]) {
+    const app = await one.registerApp();
+    const browser = new Browser();
+    await authorize(one, app, { browser });
+    for (const [prompt, first] of [
+      ['select_account', undefined],
+      ['consent select_account', 'Authorize Reports'],
+    ] as const) {
+      const login = await browser.open(authorizeUrl(one, app, { prompt }));
+      t.is(login.heading, 'Sign in');
+      const next = await signIn(browser, login);
+      if (first === undefined) t.truthy(next.location?.searchParams.get('code'));
+      else t.is(next.heading, first);
+    }
   }
 });

@@ -7,7 +7,7 @@ import type { Answer } from '../harness/requests.ts';
 import { FORM, UNAUTHENTICATED, invalid, outline, startTokenPlatform } from './token-platform.ts';
 
 const server = await startTokenPlatform();
-const { endpoint, service, good, goodForm, asApp } = server;
+const { endpoint, service, good, goodForm, asApp, platform } = server;
 test.after.always(() => server[Symbol.asyncDispose]());
 
 async function sendAs(type: string, body: string | Uint8Array<ArrayBuffer>, more = {}): Promise<Answer> {
@@ -56,19 +56,40 @@ test('a body that is not a flat object of strings is refused', async (t) => {
     ['null', 'The body must be an object of parameters.'],
     ['"x"', 'The body must be an object of parameters.'],
     ['[]', 'The body must be an object of parameters.'],
-    [`${start},"scope":null}`, 'Every parameter must be a string.'],
-    [`${start},"scope":1.5}`, 'Every parameter must be a string.'],
-    [`${start},"scope":1e400}`, 'Every parameter must be a string.'],
-    [`${start},"scope":["schools:read"]}`, 'Every parameter must be a string.'],
-    [`${start},"x":{"y":"z"}}`, 'Every parameter must be a string.'],
-    [`${start},"x":${'['.repeat(5000)}${']'.repeat(5000)}}`, 'Every parameter must be a string.'],
-    [`${start},"__proto__":{"admin":"yes"}}`, 'Every parameter must be a string.'],
+    [`${start},"scope":1.5}`, 'The parameter scope must be a string.'],
+    [`${start},"scope":1e400}`, 'The parameter scope must be a string.'],
+    [`${start},"scope":["schools:read"]}`, 'The parameter scope must be a string.'],
+    [`${start},"resource":["${platform.origin}"]}`, 'The parameter resource must be a string.'],
+    [`${start},"scope":true}`, 'The parameter scope must be a string.'],
+    [`${start},"x":{"y":1,"y":2}}`, 'An object of the body contains a duplicate member.'],
     [`${start},"client_secret":"wrong"}`, 'An object of the body contains a duplicate member.'],
     [`${start},"clien\\u0074_secret":${secret}}`, 'An object of the body contains a duplicate member.'],
     [`${start},"__proto__":"x","__proto__":"x"}`, 'An object of the body contains a duplicate member.'],
   ] as const) {
     t.deepEqual(outline(await postJson(endpoint, body)), invalid(description), body.slice(0, 200));
   }
+});
+
+test('null is the same as left out, and unknown members are ignored, at each endpoint', async (t) => {
+  const more = {
+    scope: null,
+    resource: null,
+    audience: ['x'],
+    metadata: { x: { y: [null, true, { z: 1 }] } },
+    remember: true,
+    ratio: 1.5,
+  };
+  const { body } = await postJson(endpoint, { ...good, ...more });
+  t.is(typeof body?.['access_token'], 'string');
+  const deep = `${JSON.stringify(good).slice(0, -1)},"x":${'['.repeat(5000)}${']'.repeat(5000)}`;
+  for (const member of ['', ',"__proto__":{"admin":"yes"}'])
+    t.is((await postJson(endpoint, `${deep}${member}}`)).status, 200);
+  const token = String(body?.['access_token']);
+  const { asService } = server;
+  t.is((await postJson(platform.url('/oauth/revoke'), { ...asService, ...more, token })).status, 200);
+  const refused = await postJson(platform.url('/oauth/revoke'), { ...asService, token: { x: 1 } });
+  t.deepEqual(outline(refused), invalid('The parameter token must be a string.'));
+  t.deepEqual(outline(await postJson(endpoint, { ...good, client_secret: null })), UNAUTHENTICATED);
 });
 
 test('members with unusual names are accepted', async (t) => {

@@ -114,7 +114,7 @@ serial('a request refused before its parameters are read is one line', async (t)
   const cases: [status: number, reason: RegExp, ask: () => Promise<unknown>][] = [
     [405, /takes POST requests only/, () => send(url)],
     [400, /not valid JSON/, () => postJson(url, '{"client_secret":"half a')],
-    [400, /Every parameter must be a string/, () => postJson(url, { client_id: {} })],
+    [400, /The parameter client_id must be a string/, () => postJson(url, { client_id: {} })],
     [400, /larger than/, () => postForm(url, { code: 'x'.repeat(60_000) })],
   ];
   for (const [status, reason, ask] of cases) {
