@@ -40,7 +40,7 @@ const MODULES: Readonly<Record<string, string>> = {
   'lib/registration':
     'lib/clients lib/contracts lib/engine lib/errors lib/http lib/keys lib/options lru-cache',
   'lib/access':
-    'lib/clients lib/contracts lib/errors lib/http lib/keys/hash lib/limits lib/options/declare lib/personal-tokens/value lib/token/cache-invalidation lib/token/revoke lib/token/verify-access-token',
+    'lib/clients lib/contracts lib/errors lib/http lib/keys/hash lib/limits lib/options/declare lib/personal-tokens/value lib/token/usable-token lib/token/verify-access-token',
   'lib/account': 'lib/access lib/clients lib/contracts lib/errors lib/http lib/personal-tokens',
   'lib/api':
     'lib/access lib/contracts lib/errors lib/first-call lib/http lib/limits lib/options koa-compose koa-router lru-cache lazy:formidable lazy:qs type:@standard-schema/spec',

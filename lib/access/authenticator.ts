@@ -8,7 +8,7 @@ import type {
   User,
   VerifyAccessToken,
 } from '../contracts/index.ts';
-import { isPersonalToken, looksLikePersonalToken } from '../personal-tokens/value.ts';
+import { isPersonalToken } from '../personal-tokens/value.ts';
 import { isCompactJws } from '../token/verify-access-token.ts';
 import { AUTH_FAILURES } from './challenge.ts';
 import type { AuthFailure } from './challenge.ts';
@@ -17,13 +17,9 @@ import type { LoadPrincipal } from './principal.ts';
 /** What `createAuthenticator()` takes. */
 export interface AuthenticatorOptions<P extends string = string, U extends User = User> {
   readonly verify: VerifyAccessToken;
-  /** Whether neither the token, nor its grant, its user or its client was revoked. */
-  readonly isActive: (claims: AccessTokenClaims) => Promise<boolean>;
   readonly loadPrincipal: LoadPrincipal<P, U>;
   /** Loads personal access tokens. @default they are malformed tokens */
   readonly loadPersonal?: LoadPersonalToken<P, U> | undefined;
-  /** Called with the user of an active token for which there is no principal. @default nothing is done */
-  readonly onMissing?: (userId: string) => Promise<void>;
   /**
    * How long a cached user or client, the permissions and the revocation status are used without reading them
    * again.
@@ -48,29 +44,30 @@ export interface Authenticator<P extends string = string, U extends User = User>
 export function createAuthenticator<P extends string, U extends User>(
   options: AuthenticatorOptions<P, U>,
 ): Authenticator<P, U> {
-  const { verify, isActive, loadPersonal, loadPrincipal, onMissing, revocationLag, cachedTokens } = options;
+  const { verify, loadPersonal, loadPrincipal, revocationLag, cachedTokens } = options;
   // `Date.now` is read at each call, because tests replace it.
   const { now = () => Date.now() } = options;
   const lag = toMilliseconds(revocationLag);
   const cache = new TokenCache<P, U>(cachedTokens);
   const pending = new Map<string, Promise<VerifiedToken<P, U> | AuthFailure>>();
 
-  async function load(token: string): Promise<VerifiedToken<P, U> | AuthFailure> {
+  async function loadPersonalToken(
+    token: string,
+    read: LoadPersonalToken<P, U>,
+  ): Promise<VerifiedToken<P, U> | AuthFailure> {
     const startedAt = now();
-    if (loadPersonal && looksLikePersonalToken(token)) {
-      const loaded = await loadPersonal(token, toSeconds(startedAt));
-      return 'principal' in loaded ? toVerified(token, loaded, startedAt) : loaded;
-    }
+    const loaded = await read(token, toSeconds(startedAt));
+    return 'principal' in loaded ? toVerified(token, loaded, startedAt) : loaded;
+  }
+
+  async function loadAccessToken(token: string): Promise<VerifiedToken<P, U> | AuthFailure> {
+    const startedAt = now();
     const claims = cache.get(token)?.claims ?? (await verify(token));
     if (!claims) return AUTH_FAILURES.invalid;
     const { exp: expiresAt } = claims;
     if (toMilliseconds(expiresAt) <= startedAt) return AUTH_FAILURES.invalid;
-    const [active, loaded] = await Promise.all([isActive(claims), loadPrincipal(claims)]);
-    if (!loaded) {
-      if (active && claims.principal === 'user') await onMissing?.(claims.sub);
-      return AUTH_FAILURES.gone;
-    }
-    if (!active) return AUTH_FAILURES.revoked;
+    const loaded = await loadPrincipal(claims);
+    if (!('principal' in loaded)) return loaded;
     const { principal, readAt = startedAt } = loaded;
     const subject = {
       tokenId: claims.jti,
@@ -88,8 +85,10 @@ export function createAuthenticator<P extends string, U extends User>(
     return { ...loaded, token, loadedAt, usableUntil, visited: false };
   }
 
-  async function loadOnce(token: string): Promise<VerifiedToken<P, U> | AuthFailure> {
-    const loading = load(token);
+  async function loadOnce(
+    token: string,
+    loading: Promise<VerifiedToken<P, U> | AuthFailure>,
+  ): Promise<VerifiedToken<P, U> | AuthFailure> {
     pending.set(token, loading);
     try {
       const result = await loading;
@@ -115,8 +114,11 @@ export function createAuthenticator<P extends string, U extends User>(
       return known;
     },
     async authenticate(token) {
-      if (!isCompactJws(token) && !(loadPersonal && isPersonalToken(token))) return AUTH_FAILURES.malformed;
-      return pending.get(token) ?? loadOnce(token);
+      const known = pending.get(token);
+      if (known) return known;
+      if (loadPersonal && isPersonalToken(token))
+        return loadOnce(token, loadPersonalToken(token, loadPersonal));
+      return isCompactJws(token) ? loadOnce(token, loadAccessToken(token)) : AUTH_FAILURES.malformed;
     },
     forget(match) {
       cache.forget(match);

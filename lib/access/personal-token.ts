@@ -3,24 +3,27 @@ import { apiOf, AUTH_FAILURES } from './challenge.ts';
 import type { AuthFailure, ChallengedApi } from './challenge.ts';
 import { effectivePermissions, makePrincipal } from './principal.ts';
 import type { EffectivePermissions, UserAssignments } from './principal.ts';
+import type { ScopeLimit } from '../clients/consents.ts';
 import type { LastUses } from '../clients/last-use.ts';
 import type {
   Gate,
   IntrospectedPersonalToken,
+  PersonalToken,
   PersonalTokenStore,
   Principal,
   User,
 } from '../contracts/index.ts';
 import { hashCredential } from '../keys/hash.ts';
 import { networksOf } from '../limits/networks.ts';
+import type { FindUsable } from '../token/usable-token.ts';
 
 /** Where the gate has this permission, a user needs it to create and to use personal access tokens. */
 export const USE_PERSONAL_TOKENS = 'use_personal_tokens';
 
 interface HolderPorts<P extends string, U extends User> {
+  readonly findUsable: FindUsable;
   readonly gate: Pick<Gate<P>, 'effective' | 'can' | 'has'>;
-  /** Called with the user of a token whom the user store does not find. */
-  readonly onMissing: (userId: string) => Promise<void>;
+  readonly issuer: string;
   readonly userAssignments: Pick<UserAssignments<U>, 'find'>;
 }
 
@@ -33,7 +36,6 @@ export interface LoadPersonalTokenPorts<P extends string = string, U extends Use
   readonly api: ChallengedApi & {
     readonly scopes: ReadonlyMap<string, { readonly permissions: readonly P[] }>;
   };
-  readonly issuer: string;
   readonly store: Pick<PersonalTokenStore, 'findByHash'>;
   readonly tokenUsed: LastUses['personalTokenUsed'];
 }
@@ -46,15 +48,15 @@ export function createLoadPersonalToken<P extends string, U extends User>(
   ports: LoadPersonalTokenPorts<P, U>,
 ): LoadPersonalToken<P, U> {
   const { api, gate, issuer, store, tokenUsed } = ports;
-  const findHolder = createFindHolder(ports);
+  const findHolder = createFindHolder<P, U>(ports);
   return async function loadPersonalToken(value, at): Promise<LoadedToken<P, U> | AuthFailure> {
     const token = await store.findByHash(hashCredential(value));
     if (!token || token.expiresAt <= at || (token.resource ?? issuer) !== api.resource)
       return AUTH_FAILURES.personal;
-    const { id, name, permissions, scopes, userId } = token;
-    const holder = await findHolder(userId);
+    const { id, name, permissions, userId } = token;
+    const holder = await findHolder(token);
     if ('code' in holder) return holder;
-    const { effective, user } = holder;
+    const { effective, scopes, user } = holder;
     const personalToken = Object.freeze({ id, name });
     const principal: Principal<P, U> = makePrincipal<P, U, Holder<U>>(
       { type: 'user', user, client: undefined, credential: 'personal_token', personalToken },
@@ -82,48 +84,45 @@ export function createLoadPersonalToken<P extends string, U extends User>(
  * of its API would refuse.
  */
 export function createIntrospectPersonalToken<P extends string, U extends User>({
-  issuer,
-  resources,
   store,
   ...ports
-}: HolderPorts<P, U> &
-  Pick<LoadPersonalTokenPorts<P, U>, 'issuer' | 'store'> & {
-    readonly resources: ReadonlyMap<string, { readonly scopes: ReadonlyMap<string, unknown> }>;
-  }): (value: string) => Promise<IntrospectedPersonalToken | undefined> {
-  const findHolder = createFindHolder(ports);
+}: HolderPorts<P, U> & Pick<LoadPersonalTokenPorts<P, U>, 'store'>): (
+  value: string,
+) => Promise<IntrospectedPersonalToken | undefined> {
+  const findHolder = createFindHolder<P, U>(ports);
   return async function introspectPersonalToken(value) {
     const token = await store.findByHash(hashCredential(value));
-    const audience = token?.resource ?? issuer;
-    const api = resources.get(audience);
-    if (!token || !api) return undefined;
-    const holder = await findHolder(token.userId);
-    if ('code' in holder) return undefined;
+    const holder = token && (await findHolder(token));
+    if (!holder || 'code' in holder) return undefined;
     return {
       ...token,
-      audience,
-      scopes: token.scopes?.filter((name) => api.scopes.has(name)),
+      audience: token.resource ?? ports.issuer,
+      scopes: holder.scopes,
       permissions: token.permissions?.filter((name) => holder.effective.sources.has(name as P)),
     };
   };
 }
 
-/** Creates the function that finds the user of a token, with the permissions that the user has now. */
+/** Creates the function that finds the user of a token, with the permissions that the user has now, and the scopes of the token. */
 function createFindHolder<P extends string, U extends User>({
+  findUsable,
   gate,
-  onMissing,
+  issuer,
   userAssignments,
 }: HolderPorts<P, U>): (
-  userId: string,
-) => Promise<{ readonly user: U; readonly effective: EffectivePermissions<P> } | AuthFailure> {
-  return async function findHolder(userId) {
-    const holder = await userAssignments.find(userId);
-    if (!holder) {
-      await onMissing(userId);
-      return AUTH_FAILURES.gone;
-    }
-    const effective = effectivePermissions(holder.assignment, gate);
+  token: Pick<PersonalToken, 'resource' | 'scopes' | 'userId'>,
+) => Promise<
+  { readonly user: U; readonly effective: EffectivePermissions<P>; readonly scopes: ScopeLimit } | AuthFailure
+> {
+  return async function findHolder({ resource = issuer, scopes: limit, userId }) {
+    const subject = { clientId: undefined, userId, resource, limit };
+    const usable = await findUsable(subject, { findUser: async (id) => userAssignments.find(id) });
+    if (usable === 'api') return AUTH_FAILURES.personal;
+    if (typeof usable === 'string') return AUTH_FAILURES.gone;
+    const { assignment, user } = usable.user!;
+    const effective = effectivePermissions(assignment, gate);
     const isAllowed = !gate.has(USE_PERSONAL_TOKENS) || effective.sources.has(USE_PERSONAL_TOKENS);
-    return isAllowed ? { user: holder.user, effective } : AUTH_FAILURES.notAllowed;
+    return isAllowed ? { user, effective, scopes: usable.scopes } : AUTH_FAILURES.notAllowed;
   };
 }
 

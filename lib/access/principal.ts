@@ -1,4 +1,3 @@
-import { scopesOf } from '../clients/consents.ts';
 import type {
   AccessTokenClaims,
   Assignment,
@@ -11,8 +10,11 @@ import type {
   User,
   UserStore,
 } from '../contracts/index.ts';
-import { apiOf } from './challenge.ts';
-import type { ChallengedApi } from './challenge.ts';
+import { subjectOf } from '../token/usable-token.ts';
+import type { FindUsable, TokenRefusal } from '../token/usable-token.ts';
+import type { IsTokenActive } from '../token/verify-access-token.ts';
+import { apiOf, AUTH_FAILURES } from './challenge.ts';
+import type { AuthFailure, ChallengedApi } from './challenge.ts';
 
 /** What `createPrincipalLoader()` takes. */
 export interface PrincipalPorts<P extends string = string, U extends User = User> {
@@ -20,20 +22,18 @@ export interface PrincipalPorts<P extends string = string, U extends User = User
   /** The API that the tokens are for. */
   readonly api: ChallengedApi & { readonly scopes: ScopePermissions<P> };
   readonly userAssignments: Pick<UserAssignments<U>, 'find'>;
-  /** `readAt`: when a cached client was read. `undefined`: now. */
-  readonly clients: {
-    find(id: string): Promise<{ readonly client: Client; readonly readAt?: Milliseconds } | undefined>;
-  };
   readonly clientPermissions: FindClientPermissions<P>;
+  readonly findUsable: FindUsable;
+  /** Whether neither the token, nor its grant, its user or its client was revoked. */
+  readonly isActive: IsTokenActive;
 }
 
-/**
- * Loads the principal of a verified token, and when its client was read; `readAt` `undefined`: now. Resolves to
- * `undefined` when the user or the client was removed or disabled.
- */
+/** Loads the principal of a verified token, and when its client was read; `readAt` `undefined`: now. */
 export type LoadPrincipal<P extends string = string, U extends User = User> = (
   claims: AccessTokenClaims,
-) => Promise<{ readonly principal: Principal<P, U>; readonly readAt: Milliseconds | undefined } | undefined>;
+) => Promise<
+  { readonly principal: Principal<P, U>; readonly readAt: Milliseconds | undefined } | AuthFailure
+>;
 
 /**
  * Creates the function that loads the user or the client of a verified token.
@@ -43,21 +43,21 @@ export type LoadPrincipal<P extends string = string, U extends User = User> = (
  */
 export function createPrincipalLoader<P extends string, U extends User>({
   api,
-  clients,
   clientPermissions,
+  findUsable,
   gate,
+  isActive,
   userAssignments,
 }: PrincipalPorts<P, U>): LoadPrincipal<P, U> {
   return async function loadPrincipal(claims) {
-    const ofUser = claims.principal === 'user';
-    if (!ofUser && claims.principal !== 'client') return undefined;
-    const [found, holder] = await Promise.all([
-      clients.find(claims.client_id),
-      ofUser ? userAssignments.find(claims.sub) : undefined,
-    ]);
-    if (!found || found.client.disabled || (ofUser && !holder)) return undefined;
-    const { client, readAt } = found;
-    const granted = scopesOf(claims, client, api);
+    const usable = await findUsable(subjectOf(claims), {
+      findUser: async (id) => userAssignments.find(id),
+      isActive: async () => isActive(claims),
+    });
+    if (typeof usable === 'string') return FAILURES[usable];
+    const { readAt, scopes: granted, user: holder } = usable;
+    // An access token belongs to one.
+    const client = usable.client!;
     const principal = holder
       ? makePrincipal<P, U, UserIdentity<U>>(
           { type: 'user', user: holder.user, client, credential: 'access_token' },
@@ -73,6 +73,13 @@ export function createPrincipalLoader<P extends string, U extends User>({
     return { principal, readAt };
   };
 }
+
+const FAILURES: Readonly<Record<TokenRefusal, AuthFailure>> = {
+  revoked: AUTH_FAILURES.revoked,
+  client: AUTH_FAILURES.gone,
+  user: AUTH_FAILURES.gone,
+  api: AUTH_FAILURES.invalid,
+};
 
 type PrincipalGate<P extends string> = Pick<Gate<P>, 'effective' | 'can'>;
 

@@ -138,15 +138,18 @@ export function createAuthorizedApps({
         const revoked = await grants.revoke({ userId: user.id, clientId }, at, logouts?.create());
         const removed = await consents.delete(user.id, clientId);
         // Again, because a concurrent authorization may have read the consent and created a grant between the two writes.
-        await grants.revoke({ userId: user.id, clientId }, at, logouts?.create());
+        const late = await grants.revoke({ userId: user.id, clientId }, at, logouts?.create());
         logouts?.stored();
-        if (consent && removed) {
+        const isEnded = removed || revoked.length + late.length > 0;
+        // Another request that has removed the consent meanwhile records it.
+        if (consent ? removed : isEnded) {
+          const scopes = consent ? namedScopes(consent) : [];
           audit.record(
-            { type: 'consent_withdrawn', userId: user.id, clientId, scopes: namedScopes(consent) },
+            { type: 'consent_withdrawn', userId: user.id, clientId, scopes },
             { ...origin, actorId: user.id },
           );
         }
-        return removed || revoked.length > 0;
+        return isEnded;
       },
       async endConnection(clientId, connectionId) {
         if (!isId(connectionId)) return false;

@@ -1,4 +1,4 @@
-import type { AccessTokenClaims, Client, Consent } from '../contracts/index.ts';
+import type { Consent } from '../contracts/index.ts';
 
 /**
  * The scopes that a consent, a grant or a token is limited to. Empty: limited to none, so that it permits nothing. `undefined`: not
@@ -79,19 +79,4 @@ function split(stored: string): { readonly resource: string | undefined; readonl
   const space = stored.indexOf(' ');
   if (space === -1) return { resource: undefined, name: stored };
   return { resource: stored.slice(0, space), name: stored.slice(space + 1) };
-}
-
-/**
- * The scopes that limit a token: its own, without those that its client may no longer request; for a token without scopes,
- * those of its API that its client is registered with. `undefined`: no limit, because the token has no scopes and its client
- * has no list of scopes.
- */
-export function scopesOf(
-  { limited = false, scope = '' }: Pick<AccessTokenClaims, 'limited' | 'scope'>,
-  { scopes: allowed }: Pick<Client, 'scopes'>,
-  api: { readonly scopes: ReadonlyMap<string, unknown> },
-): ScopeLimit {
-  const granted = scope.split(' ').filter(Boolean);
-  if (granted.length > 0) return granted.filter((name) => allowed?.includes(name) ?? true);
-  return limited ? [] : allowed?.filter((name) => api.scopes.has(name));
 }

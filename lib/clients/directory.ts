@@ -46,7 +46,7 @@ export interface ClientDirectory {
 
 /** A client, and when it began to be read: it includes every earlier change. */
 export interface DatedClient {
-  readonly client: Client;
+  readonly stored: StoredClient;
   readonly readAt: Milliseconds;
 }
 
@@ -55,10 +55,20 @@ interface CachedClient {
   readonly readAt: Milliseconds;
 }
 
-/** @param maxAge - how old a cached client may be: after it, a change on another node takes effect */
+/**
+ * @param given.isAdmitted - whether the options admit a client of its kind: else it is as unknown as one that was deleted
+ * @param given.maxAge - how old a cached client may be: after it, a change on another node takes effect
+ */
 export function createClientDirectory(
   store: Pick<ClientStore, 'find' | 'rehashSecret'>,
-  { maxAge, secretUsed }: { readonly maxAge: Seconds } & Pick<LastUses, 'secretUsed'>,
+  {
+    isAdmitted = () => true,
+    maxAge,
+    secretUsed,
+  }: {
+    readonly isAdmitted?: (client: Pick<Client, 'registration'>) => boolean;
+    readonly maxAge: Seconds;
+  } & Pick<LastUses, 'secretUsed'>,
 ): ClientDirectory {
   const entries = new LRUCache<string, CachedClient>(CACHE_BOUND);
   const runSlowCheck = createSlowChecks();
@@ -67,7 +77,7 @@ export function createClientDirectory(
     const known = entries.get(id);
     if (known && Date.now() - known.readAt < toMilliseconds(maxAge)) return known;
     const readAt = Date.now();
-    const entry = { stored: store.find(id), readAt };
+    const entry = { stored: findAdmitted(id), readAt };
     entries.set(id, entry);
     // Unknown ids are not cached, because random `client_id`s in requests would displace the clients.
     entry.stored.then(
@@ -75,6 +85,11 @@ export function createClientDirectory(
       () => forget(id, entry),
     );
     return entry;
+  }
+
+  async function findAdmitted(id: string): Promise<StoredClient | undefined> {
+    const found = await store.find(id);
+    return found && isAdmitted(found.client) ? found : undefined;
   }
 
   async function find(id: string): Promise<StoredClient | undefined> {
@@ -130,7 +145,7 @@ export function createClientDirectory(
     async findDated(id) {
       const { readAt, stored } = read(id);
       const found = await stored;
-      return found && { client: found.client, readAt };
+      return found && { stored: found, readAt };
     },
     async verifySecret(stored, presented, checkAttempts) {
       const match = await findSecret(stored, presented, checkAttempts);

@@ -60,6 +60,7 @@ export type AuditEvent =
   | { readonly type: 'login_failed'; readonly clientId?: string | undefined }
   /** Refused before the password was checked, because too many logins have failed: see the option `limits.attempts`. */
   | { readonly type: 'login_throttled' }
+  /** `consent_withdrawn`: the user has disconnected the client; without scopes also one that needed no consent. */
   | {
       readonly type: 'consent_given' | 'consent_denied' | 'consent_withdrawn';
       readonly userId: string;

@@ -1,7 +1,7 @@
-import type { EnginePart, GrantType } from '../engine/part.ts';
+import type { AuthenticatedTokenRequest, EnginePart, GrantType } from '../engine/part.ts';
 import type { ResolvedOptions } from '../options/resolved-options.ts';
 import type { GrantParts } from '../token/exchange.ts';
-import { deviceCodeAdapter } from './device-code-model.ts';
+import { deviceCodeAdapter, readDevicePayload } from './device-code-model.ts';
 import type { DeviceCodeParts } from './device-code-model.ts';
 import { toMilliseconds } from '../contracts/duration.ts';
 import { errors } from '../engine/oidc-provider.ts';
@@ -10,7 +10,7 @@ import type { DeviceCode, DeviceCodeStore, Seconds } from '../contracts/index.ts
 import { hashCredential } from '../keys/hash.ts';
 import { isReplay } from '../token/redemption.ts';
 import { DEVICE_GRANT } from '../contracts/devices.ts';
-import { exchange, findOwn, requireParameters } from '../token/exchange.ts';
+import { exchange, findOwn, refusalOf, requireParameters } from '../token/exchange.ts';
 
 /** What the engine needs for devices without a browser (RFC 8628). Without the option, their endpoint does not exist. */
 export function devicePart(
@@ -54,6 +54,7 @@ const deviceCodeGrant = (parts: GrantParts, { interval }: { readonly interval: S
     if (code.clientId !== request.client.client.id) throw new errors.InvalidGrant('client mismatch');
     if (code.expiresAt <= now()) throw new errors.ExpiredToken('device code is expired');
     if (code.answer === 'denied') throw new errors.AccessDenied('the user has refused');
+    if (code.answer === undefined) await refuseUnanswerable(code, request, parts);
     await countPoll(storage.deviceCodes, code, interval);
     if (code.answer !== 'approved') throw new errors.AuthorizationPending();
     const presented = await findOwn(request, parts, { kind: 'device_code', value });
@@ -62,6 +63,24 @@ const deviceCodeGrant = (parts: GrantParts, { interval }: { readonly interval: S
     await exchange(ctx, presented, { request, parts });
   },
 });
+
+/**
+ * A request that no user can answer any more: the device begins again.
+ *
+ * @throws InvalidGrant and InvalidTarget of the engine
+ */
+async function refuseUnanswerable(
+  code: DeviceCode,
+  { client: { sequence } }: AuthenticatedTokenRequest,
+  { findUsable }: Pick<GrantParts, 'findUsable'>,
+): Promise<void> {
+  const { resource, scopes: limit } = readDevicePayload(code);
+  const usable = await findUsable(
+    { clientId: code.clientId, userId: undefined, resource, limit },
+    { findUser: async () => undefined, isActive: async () => sequence <= code.sequence },
+  );
+  if (typeof usable === 'string') throw refusalOf(usable, 'device_code');
+}
 
 // A part of the interval. Polls that a device sends at the right interval can arrive closer to each other.
 const TOLERANCE = 0.8;

@@ -93,7 +93,7 @@ export function createProvider(
   };
 
   provider.Client.prototype.grantTypeAllowed = grantTypeAllowed;
-  cacheBuiltClients(provider, clients, parts.remoteKeys, options);
+  cacheBuiltClients(provider, clients, parts.remoteKeys);
   if (parts.remoteKeys) refuseReplays(provider, options.storage.clients);
 
   // The engine builds URLs from the `Host` header, which the caller chooses; this builds them from the issuer.
@@ -156,15 +156,13 @@ function registerGrant(provider: Provider, { handle, name, parameters }: GrantTy
  * Makes the engine reuse the client objects that it has built, for as long as the client directory caches their rows. The
  * engine's own cache holds a hundred clients, and hashes the stored metadata at each look-up.
  *
- * Disabled clients are hidden from the engine, and without the option `clients.documents` clients with a metadata document too. Only
- * the authorization endpoint finds those that are not stored. A client has one method of authentication for the engine, so a
+ * Disabled clients are hidden from the engine. Only the authorization endpoint finds those that are not stored. A client has one method of authentication for the engine, so a
  * client with keys and secrets is built for the method that the request uses.
  */
 function cacheBuiltClients(
   provider: Provider,
   clients: ClientDirectory,
   remoteKeys: RemoteKeys | undefined,
-  options: ResolvedOptions,
 ): void {
   const build = provider.Client.find.bind(provider.Client);
   // Keyed by the directory's object: a client that was changed or read again is another object, so the engine builds it again. And
@@ -184,10 +182,7 @@ function cacheBuiltClients(
       request.clientSequence ??= stored.sequence;
     }
     if (!stored || stored.client.disabled) return undefined;
-    if (stored.client.registration === 'metadata_document') {
-      if (!options.clients.documents) return undefined;
-      if (request && request.endpoint !== 'authorization' && !clients.isStored(stored)) return undefined;
-    }
+    if (request && request.endpoint !== 'authorization' && !clients.isStored(stored)) return undefined;
     // Only of the client that authenticates, not of one whose token is introspected.
     const isCaller = request?.clientId === id;
     if (remoteKeys && isCaller) request.assertion = await assertionOf(stored, remoteKeys, request.host);

@@ -1,8 +1,6 @@
 import type { Context } from 'koa';
 
-import { scopesOf } from '../clients/consents.ts';
-import type { ClientDirectory } from '../clients/directory.ts';
-import type { AccessTokenClaims, User, VerifyAccessToken } from '../contracts/index.ts';
+import type { VerifyAccessToken } from '../contracts/index.ts';
 import { errorOfFailure } from '../engine/request.ts';
 import type { EngineRequest } from '../engine/request.ts';
 import { BodyError } from '../errors.ts';
@@ -10,8 +8,9 @@ import { FORM, discardRest } from '../http/body.ts';
 import { readForm } from '../http/form.ts';
 import { allowEveryOrigin } from '../http/headers.ts';
 import type { ResolvedOptions } from '../options/resolved-options.ts';
-import type { EndMissingUser } from '../token/revoke.ts';
 import { OPENID } from '../token/scopes.ts';
+import { subjectOf } from '../token/usable-token.ts';
+import type { FindUsable } from '../token/usable-token.ts';
 import type { IsTokenActive } from '../token/verify-access-token.ts';
 import type { FindClaims } from './claims.ts';
 
@@ -20,9 +19,8 @@ export type UserinfoEndpoint = (ctx: Context, request: EngineRequest) => Promise
 
 /** What the userinfo endpoint needs. */
 export interface UserinfoParts {
-  readonly clients: Pick<ClientDirectory, 'find'>;
-  readonly endMissingUser: EndMissingUser;
   readonly findClaims: FindClaims;
+  readonly findUsable: FindUsable;
   readonly isActive: IsTokenActive;
   /** Of tokens that may read the endpoint. */
   readonly verify: VerifyAccessToken;
@@ -33,28 +31,24 @@ export interface UserinfoParts {
  * it: they need a token, and no cookie is read.
  */
 export function createUserinfoEndpoint(
-  { issuer, openid, users }: Pick<ResolvedOptions, 'issuer' | 'openid' | 'users'>,
-  { clients, endMissingUser, findClaims, isActive, verify }: UserinfoParts,
+  { issuer, users }: Pick<ResolvedOptions, 'issuer' | 'users'>,
+  { findClaims, findUsable, isActive, verify }: UserinfoParts,
 ): UserinfoEndpoint {
   async function answer(ctx: Context, request: EngineRequest): Promise<object> {
     const claims = await verify(await accessTokenOf(ctx));
-    if (claims?.principal !== 'user' || !(await isActive(claims))) throw new Refused(...INVALID);
+    if (claims?.principal !== 'user') throw new Refused(...INVALID);
     request.clientId = claims.client_id;
-    const stored = await clients.find(claims.client_id);
-    if (!stored || stored.client.disabled) throw new Refused(...INVALID);
-    const { client } = (request.client = stored);
-    const scopes = scopesOf(claims, client, openid!) ?? [];
+    const usable = await findUsable(subjectOf(claims), {
+      findUser: async (id) => users.find(id),
+      isActive: async () => isActive(claims),
+    });
+    if (typeof usable === 'string') throw new Refused(...INVALID);
+    const { scopes = [] } = usable;
     if (!scopes.includes(OPENID))
       throw new Refused(403, 'insufficient_scope', `the access token needs the scope ${OPENID}`);
-    const user = await findUser(claims);
+    // An access token of a user has both.
+    const [client, user] = [usable.client!, usable.user!];
     return { ...(await findClaims(user, { client, scopes })), sub: user.id };
-  }
-
-  async function findUser({ sub }: AccessTokenClaims): Promise<User> {
-    const user = await users.find(sub);
-    if (user) return user;
-    await endMissingUser(sub);
-    throw new Refused(...INVALID);
   }
 
   return async function userinfo(ctx, request) {

@@ -99,7 +99,7 @@ export const CLIENTS = {
    *
    *     clients: { documents: { allow: (url) => hosts.has(new URL(url).host), scopes: ['schools:read'] } }
    *
-   * @default such apps are refused, also those that users have authorized before
+   * @default such apps are refused, also those that users have authorized before, with all of their tokens
    */
   documents: optional(clientIdMetadata),
   /**
@@ -108,13 +108,14 @@ export const CLIENTS = {
    *
    *     clients: { registration: { scopes: ['schools:read'] } }
    *
-   * @default off: apps are registered by people and programs of the platform
+   * @default off: apps are registered by people and programs of the platform. Those that have registered themselves before stay, until
+   * they are disabled or deleted
    */
   registration: optional(registration),
   /**
    * The device authorization grant (RFC 8628), for command lines, televisions and other devices without a browser: their clients
    * have the grant type `device_code`, and users enter the code that the device shows at `/oauth/device`. `true`, or an object with
-   * settings. `false`: no endpoint and no page, and no client gets tokens for a device code.
+   * settings. `false`: no endpoint and no page, and no client gets tokens for a device code; devices that users have connected go on.
    * @default false
    */
   devices: optional(deviceAuthorization, false),

@@ -21,16 +21,11 @@ export function makePersonalTokenValue(): string {
   return withChecksum(PERSONAL_TOKEN_PREFIX + random);
 }
 
-/** Whether a text begins as the value of a personal access token, however it goes on. */
-export function looksLikePersonalToken(text: string): boolean {
-  return text.startsWith(PERSONAL_TOKEN_PREFIX);
-}
-
 /** Whether a text can be the value of a personal access token: its checksum is right. */
 export function isPersonalToken(text: string): boolean {
   return (
     text.length === LENGTH &&
-    looksLikePersonalToken(text) &&
+    text.startsWith(PERSONAL_TOKEN_PREFIX) &&
     withChecksum(text.slice(0, -CHECKSUM_DIGITS)) === text
   );
 }

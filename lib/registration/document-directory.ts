@@ -168,6 +168,13 @@ export function createDocumentDirectory(directory: ClientDirectory, ports: Docum
   return {
     ...directory,
     find: (id) => (isDocumentUrl(id, urls) ? findDocument(id) : directory.find(id)),
+    // Only for tokens, which stored clients have. No document is fetched for them.
+    async findDated(id) {
+      const found = await directory.findDated(id);
+      return found && isOfDocument(found.stored.client)
+        ? { ...found, stored: withinPolicy(found.stored) }
+        : found;
+    },
     async resolve(id, address) {
       const stored = await directory.find(id);
       if (!isDocumentUrl(id, urls) || (stored && !isOfDocument(stored.client)) || stored?.client.disabled)

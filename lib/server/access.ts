@@ -60,28 +60,24 @@ export function createAccess<P extends string, R extends string, U extends User>
       revocationLag: options.tokens.revocationLag,
       cachedTokens: options.tokens.cached,
       verify: tokens.verifyFor(api.resource),
-      isActive: tokens.isActiveFor(clients.lastUses.appUsed),
-      async onMissing(userId) {
-        // The principal may be missing because the client was removed.
-        if (!(await users.find(userId))) await tokens.endMissingUser(userId);
-      },
       loadPersonal:
         options.tokens.personal &&
         createLoadPersonalToken({
           api,
+          findUsable: tokens.findUsable,
           gate,
           issuer,
-          onMissing: tokens.endMissingUser,
           store: storage.personalTokens,
           tokenUsed: clients.lastUses.personalTokenUsed,
           userAssignments,
         }),
       loadPrincipal: createPrincipalLoader({
-        userAssignments,
-        clientPermissions,
-        clients: { find: clients.directory.findDated },
-        gate,
         api,
+        clientPermissions,
+        findUsable: tokens.findUsable,
+        gate,
+        isActive: tokens.isActiveFor(clients.lastUses.appUsed),
+        userAssignments,
       }),
     });
   const guards = new Map(Array.from(resources, ([resource, api]) => [resource, createGuardOf(api)]));

@@ -37,6 +37,8 @@ export function createClients(
   const loadNameCheck = createAppNameCheck(reservedNames);
 
   const registered = createClientDirectory(storage.clients, {
+    isAdmitted: ({ registration }) =>
+      registration !== 'metadata_document' || options.clients.documents !== undefined,
     maxAge: tokens.revocationLag,
     secretUsed: lastUses.secretUsed,
   });

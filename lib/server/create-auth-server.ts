@@ -112,8 +112,8 @@ export async function createServer<
     options.openid &&
     (await import('./openid.ts')).createOpenId(options, { clients, internet, keys, record, tokens });
   const access = createAccess(options, { clients, concurrencyLimit, invalidation, record, tokens });
-  const { endMissingUser } = tokens;
-  const personal = createServerPersonalTokens(options, { access, audit, endMissingUser });
+  const { findUsable } = tokens;
+  const personal = createServerPersonalTokens(options, { access, audit, findUsable });
   const personalTokens = personal.managed;
   const { grants, userData } = createServerUserData(options, {
     audit,

@@ -10,7 +10,6 @@ import { openIdMetadata } from '../openid/metadata.ts';
 import { createRedirectPosted } from '../openid/posted-request.ts';
 import { createUserinfoEndpoint } from '../openid/userinfo.ts';
 import type { ResolvedOptions } from '../options/resolved-options.ts';
-import { createIsTokenActive } from '../token/verify-access-token.ts';
 import type { ServerClients } from './clients.ts';
 import type { ServerKeys } from './keys.ts';
 import type { ServerRecord } from './record.ts';
@@ -57,10 +56,9 @@ export function createOpenId(
     logoutRequestOf: (login: Pick<LogoutParts, 'browserRequestOf' | 'sessions'>) =>
       createReadLogoutRequest(options, { ...login, clients: directory, idTokens: keys.idTokens! }),
     userinfo: createUserinfoEndpoint(options, {
-      clients: directory,
-      endMissingUser: tokens.endMissingUser,
       findClaims,
-      isActive: createIsTokenActive(storage.revocations, lastUses.appUsed),
+      findUsable: tokens.findUsable,
+      isActive: tokens.isActiveFor(lastUses.appUsed),
       verify: tokens.verifyFor(openid.resource),
     }),
   };

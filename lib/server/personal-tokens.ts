@@ -7,7 +7,7 @@ import type { ResolvedOptions } from '../options/resolved-options.ts';
 import { createEndPersonalToken } from '../personal-tokens/end.ts';
 import { createPersonalTokens } from '../personal-tokens/personal-tokens.ts';
 import type { ManagedPersonalTokens } from '../personal-tokens/personal-tokens.ts';
-import type { EndMissingUser } from '../token/revoke.ts';
+import type { FindUsable } from '../token/usable-token.ts';
 import type { ServerAccess } from './access.ts';
 
 /** The personal access tokens of a server. */
@@ -23,11 +23,11 @@ export function createServerPersonalTokens<P extends string, R extends string, U
   {
     access: { userAssignments },
     audit,
-    endMissingUser,
+    findUsable,
   }: {
     readonly access: Pick<ServerAccess<P, R, U>, 'userAssignments'>;
     readonly audit: Pick<AuditLog, 'record'>;
-    readonly endMissingUser: EndMissingUser;
+    readonly findUsable: FindUsable;
   },
 ): ServerPersonalTokens {
   const { gate, issuer, resources, storage } = options;
@@ -52,10 +52,9 @@ export function createServerPersonalTokens<P extends string, R extends string, U
     presented: {
       end: async (value, ctx) => byValue(value, originOf(ctx)),
       introspect: createIntrospectPersonalToken<P, U>({
+        findUsable,
         gate,
         issuer,
-        onMissing: endMissingUser,
-        resources,
         store,
         userAssignments,
       }),

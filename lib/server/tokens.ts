@@ -9,6 +9,7 @@ import { createIssueToken } from '../token/issue-token.ts';
 import { createEndMissingUser, createRevoke } from '../token/revoke.ts';
 import { TokenKey } from '../token/token-key.ts';
 import type { TokenKeys } from '../token/token-key.ts';
+import { createFindUsable } from '../token/usable-token.ts';
 import { createIsTokenActive, createVerifyAccessToken } from '../token/verify-access-token.ts';
 import type { IsTokenActive } from '../token/verify-access-token.ts';
 import type { ServerClients } from './clients.ts';
@@ -35,7 +36,7 @@ export function createTokens(
     readonly record: ServerRecord;
   },
 ) {
-  const { issuer, openid, resources, storage } = options;
+  const { issuer, storage } = options;
   const keysOf = (ring: KeyRing): TokenKeys =>
     derivedFromEach(
       () => ring.signing,
@@ -45,19 +46,18 @@ export function createTokens(
   const idTokenKeys = idTokenRing && (idTokenRing === keyRing ? accessTokenKeys : keysOf(idTokenRing));
   const signAccessToken = createSignAccessToken(options, accessTokenKeys);
 
-  /** Verifies tokens for one API, or for any of several. */
-  function verifyFor(audience: string | string[]): VerifyAccessToken {
+  /** Verifies tokens for an API; without one, for any, also for one that the options have lost. */
+  function verifyFor(audience?: string): VerifyAccessToken {
     const own = createVerifyAccessToken({
       issuer,
       audience,
       keys: accessTokenKeys,
       reload: async () => keyRing.reload(),
     });
-    const foreign = [audience].flat().includes(issuer) ? passport?.accessTokens : undefined;
+    const foreign = audience === undefined || audience === issuer ? passport?.accessTokens : undefined;
     return foreign ? async (token) => (foreign.hasForm(token) ? foreign.verify(token) : own(token)) : own;
   }
-  const audiences = [...resources.keys(), ...(openid ? [openid.resource] : [])];
-  const verify = verifyFor(audiences.length > 1 ? audiences : issuer);
+  const verify = verifyFor();
 
   /** Makes the check whether a verified token was revoked. */
   function isActiveFor(appUsed?: LastUses['appUsed']): IsTokenActive {
@@ -78,6 +78,7 @@ export function createTokens(
       audit: origin ? { ...audit, record: (event) => audit.record(event, origin) } : audit,
     });
 
+  const endMissingUser = createEndMissingUser(revokeFor(), storage.consents);
   return {
     /** The keys of access tokens, and those of ID tokens that are others. */
     signingKeys: (): ReturnType<TokenKeys> =>
@@ -88,13 +89,14 @@ export function createTokens(
     idTokenKeys,
     signAccessToken,
     issueToken: createIssueToken(options, { audit, clients: directory, signAccessToken, storage }),
-    /** Verifies tokens for any API of the server. */
+    /** Verifies tokens for any API. */
     verify,
     verifyFor,
     isActiveFor,
     revokeFor,
     importRefreshToken: passport?.importRefreshToken,
-    endMissingUser: createEndMissingUser(revokeFor(), storage.consents),
+    endMissingUser,
+    findUsable: createFindUsable(options, { clients: directory, endMissingUser }),
   };
 }
 

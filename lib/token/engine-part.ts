@@ -41,15 +41,14 @@ export function tokenPart(options: ResolvedOptions, parts: TokenParts): EnginePa
   const { clients } = parts;
   const { issuer, storage } = options;
   const { lifetimes } = options.tokens;
-  const ofGrants = { ...parts, options };
-  const isActive = parts.isActiveFor();
+  const ofGrants = { ...parts, options, isActive: parts.isActiveFor() };
   return {
     models: {
       Grant: grantAdapter(storage.grants, issuer),
       AuthorizationCode: codeAdapter(storage.grants),
-      RefreshToken: refreshTokenAdapter(storage, options, parts.findForeign),
-      AccessToken: accessTokenAdapter('user', storage, clients, options, isActive),
-      ClientCredentials: accessTokenAdapter('client', storage, clients, options, isActive),
+      RefreshToken: refreshTokenAdapter(ofGrants),
+      AccessToken: accessTokenAdapter('user', ofGrants),
+      ClientCredentials: accessTokenAdapter('client', ofGrants),
     },
     grants: [authorizationCodeGrant(ofGrants), refreshTokenGrant(ofGrants), clientCredentialsGrant(ofGrants)],
     configuration: {
@@ -59,7 +58,7 @@ export function tokenPart(options: ResolvedOptions, parts: TokenParts): EnginePa
           enabled: true,
           allowedPolicy: (_ctx, client, token) => token.clientId === client.clientId,
         },
-        introspection: { enabled: true, allowedPolicy: createIntrospectionPolicy(options, parts) },
+        introspection: { enabled: true, allowedPolicy: createIntrospectionPolicy(parts) },
         resourceIndicators: {
           enabled: true,
           defaultResource: createDefaultResource(options),
@@ -172,14 +171,12 @@ type Token = AccessToken | ClientCredentials | RefreshToken;
 // (RFC 7662 section 2).
 const INTROSPECT_PERMISSION = 'introspect_tokens';
 
-/**
- * Decides which client may introspect which token. Otherwise, and when the token's user was deleted, the answer is inactive.
- */
-function createIntrospectionPolicy(
-  { users }: ResolvedOptions,
-  { clients, clientPermissions, endMissingUser }: TokenParts,
-): (ctx: KoaContextWithOIDC, client: Client, token: Token) => Promise<boolean> {
-  async function mayIntrospect(client: Client, token: Token): Promise<boolean> {
+/** Decides which client may introspect which token; otherwise the answer is inactive. */
+function createIntrospectionPolicy({
+  clients,
+  clientPermissions,
+}: TokenParts): (ctx: KoaContextWithOIDC, client: Client, token: Token) => Promise<boolean> {
+  return async (_ctx, client, token) => {
     if (client.clientAuthMethod === 'none') return false;
     if (token.clientId === client.clientId) return true;
     if (token.kind === 'RefreshToken') return false;
@@ -187,13 +184,5 @@ function createIntrospectionPolicy(
     return (
       stored !== undefined && (await clientPermissions(stored.client)).sources.has(INTROSPECT_PERMISSION)
     );
-  }
-
-  return async (_ctx, client, token) => {
-    if (!(await mayIntrospect(client, token))) return false;
-    if (!('accountId' in token) || (await users.find(token.accountId))) return true;
-    // As the guard does, which the tokens of an API in another process may never meet.
-    await endMissingUser(token.accountId);
-    return false;
   };
 }

@@ -3,6 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { errors } from '../engine/oidc-provider.ts';
 import type { KoaContextWithOIDC } from 'oidc-provider';
 
+import type { ScopeLimit } from '../clients/consents.ts';
 import type { CompleteLifetimes } from '../clients/lifetimes.ts';
 import { now } from '../contracts/clock.ts';
 import { vouchedForBy } from '../contracts/trust.ts';
@@ -13,11 +14,11 @@ import { findCurrent, findPresented, isReplay, redeem, refreshGraceOf } from './
 import type { EngineRequest, PresentedCredential } from '../engine/request.ts';
 import { TooManyAttempts } from '../engine/response.ts';
 import { checkGrantedResource } from '../engine/resource-parameter.ts';
-import { allowedScopes, OPENID, remainingScopes } from './scopes.ts';
+import { grantedLimit, OPENID } from './scopes.ts';
 import type { AuthenticatedTokenRequest } from '../engine/part.ts';
-import type { ResolvedOptions } from '../options/resolved-options.ts';
-import type { EndMissingUser } from './revoke.ts';
+import type { ResolvedOptions, ResolvedResource } from '../options/resolved-options.ts';
 import type { SignAccessToken } from './access-token.ts';
+import type { FindUsable, TokenRefusal } from './usable-token.ts';
 
 /** What an ID token says, besides the claims about the user (OpenID Connect Core 1.0 section 2). */
 export interface IdTokenContent {
@@ -35,7 +36,7 @@ export type IssueIdToken = (content: IdTokenContent) => Promise<string>;
 /** What the grants need. */
 export interface GrantParts {
   readonly options: ResolvedOptions;
-  readonly endMissingUser: EndMissingUser;
+  readonly findUsable: FindUsable;
   readonly signAccessToken: SignAccessToken;
   /** `undefined`: no ID tokens are issued, and no grant has the scope for one. */
   readonly issueIdToken: IssueIdToken | undefined;
@@ -136,10 +137,7 @@ export async function exchange(
   const { grant } = presented;
   const { client, sequence } = request.client;
   checkGrantedResource(ctx, presented);
-  const user = await findUser(presented, parts);
-  const api = options.resources.get(presented.resource ?? options.issuer);
-  if (!api) throw new errors.InvalidTarget();
-  const scopes = remainingScopes(presented, requested, allowedScopes(client, api, options));
+  const { api, scopes, user } = await findUsableCredential(presented, parts, requested);
   const lifetimes = effectiveLifetimes(client, api.lifetimes);
   const lifetime = lifetimes.accessToken;
   // Of the platform's own clients with a secret, no user and no stranger has the refresh token.
@@ -184,16 +182,42 @@ function refuseLoop(refresh: RefreshAttempt, { countRefresh }: Pick<GrantParts, 
   }
 }
 
-/** A user who was removed is ended with all others of the user's tokens, because the id may be given to somebody else. */
-async function findUser(
-  { credential, grant: { userId } }: PresentedCredential,
-  { endMissingUser, options: { users } }: Pick<GrantParts, 'endMissingUser' | 'options'>,
-): Promise<User> {
-  const user = await users.find(userId);
-  if (user) return user;
-  await endMissingUser(userId);
-  throw new errors.InvalidGrant(`${NAMES[credential.kind]} invalid (referenced account not found)`);
+/**
+ * What a credential may be used for now. A token without scopes has all permissions of its user, so that a credential with none left is
+ * refused.
+ *
+ * @param requested - see {@link grantedLimit}
+ * @throws InvalidGrant, InvalidTarget and InvalidScope of the engine
+ */
+export async function findUsableCredential(
+  presented: PresentedCredential,
+  { findUsable, options: { issuer, resources, users } }: Pick<GrantParts, 'findUsable' | 'options'>,
+  requested?: readonly string[],
+): Promise<{ readonly api: ResolvedResource; readonly scopes: ScopeLimit; readonly user: User }> {
+  const { credential, grant, resource = issuer } = presented;
+  const limit = grantedLimit(presented, requested);
+  const usable = await findUsable(
+    { clientId: grant.clientId, userId: grant.userId, resource, limit },
+    { findUser: async (id) => users.find(id) },
+  );
+  if (typeof usable === 'string') throw refusalOf(usable, credential.kind);
+  const { scopes, user } = usable;
+  if (limit?.length && scopes?.length === 0)
+    throw new errors.InvalidScope('the scopes of this grant are not allowed any more', limit.join(' '));
+  return { api: resources.get(resource)!, scopes, user: user! };
 }
+
+/** The error of the engine for a credential that may not be used now. */
+export function refusalOf(refusal: TokenRefusal, kind: Credential['kind']): errors.OIDCProviderError {
+  if (refusal === 'api') return new errors.InvalidTarget();
+  return new errors.InvalidGrant(`${NAMES[kind]} ${REASONS[refusal]}`);
+}
+
+const REASONS: Readonly<Record<Exclude<TokenRefusal, 'api'>, string>> = {
+  revoked: 'not found',
+  client: 'invalid (the client was removed or disabled)',
+  user: 'invalid (referenced account not found)',
+};
 
 /** The next refresh token of a grant. It says the same as the credential that it follows. */
 function successorOf(

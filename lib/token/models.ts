@@ -1,8 +1,7 @@
 import { errors, Provider } from '../engine/oidc-provider.ts';
 import type { Adapter, AdapterPayload } from 'oidc-provider';
 
-import { scopeLimit, scopesOf } from '../clients/consents.ts';
-import type { ClientDirectory } from '../clients/directory.ts';
+import { scopeLimit } from '../clients/consents.ts';
 import { now } from '../contracts/clock.ts';
 import { confirmAbsence } from '../contracts/confirm-absence.ts';
 import type {
@@ -11,17 +10,17 @@ import type {
   Grant,
   GrantStore,
   IntrospectedPersonalToken,
-  Storage,
 } from '../contracts/index.ts';
 import { currentRequest } from '../engine/request.ts';
-import type { EngineRequest, PresentedCredential } from '../engine/request.ts';
+import type { EngineRequest } from '../engine/request.ts';
 import { senderOf } from '../http/sender.ts';
 import { hashCredential } from '../keys/hash.ts';
-import type { ResolvedOptions } from '../options/resolved-options.ts';
 import { hostClaimsOf } from './access-token.ts';
-import type { FindForeign } from './exchange.ts';
+import { findUsableCredential } from './exchange.ts';
+import type { GrantParts } from './exchange.ts';
 import { findPresented, isReplay, refreshGraceOf } from './redemption.ts';
 import { OPENID, splitScope } from './scopes.ts';
+import { subjectOf } from './usable-token.ts';
 import type { IsTokenActive } from './verify-access-token.ts';
 
 /** Authorization codes, which the authorization endpoint of the engine saves. They are redeemed in authorization-code.ts. */
@@ -48,41 +47,53 @@ export function codeAdapter(grants: Pick<GrantStore, 'insert'>): Partial<Adapter
 
 /** Refresh tokens, as the revocation and introspection endpoints of the engine find them. */
 export function refreshTokenAdapter(
-  storage: Pick<Storage, 'confirm' | 'grants'>,
-  options: ResolvedOptions,
-  findForeign: FindForeign | undefined,
+  parts: Pick<GrantParts, 'findForeign' | 'findUsable' | 'options'>,
 ): Partial<Adapter> {
-  async function findForeignFor(
-    request: EngineRequest,
-    value: string,
-  ): Promise<PresentedCredential | undefined> {
-    try {
-      return await findForeign?.(value, request, request.endpoint === 'revocation');
-    } catch (error) {
-      if (error instanceof errors.InvalidGrant) return undefined;
-      throw error;
-    }
-  }
-
+  const { findForeign, options } = parts;
+  const { storage } = options;
   return {
     async find(value) {
       const request = currentRequest();
-      const foreign = request && findForeign ? await findForeignFor(request, value) : undefined;
+      const isEnd = request?.endpoint === 'revocation';
+      const foreign = request && (await unlessInvalid(async () => findForeign?.(value, request, isEnd)));
       const finding = foreign ?? findPresented(storage.grants, 'refresh_token', value);
-      const isEnd = request?.endpoint === 'revocation' && !request.accessTokenClaims;
-      const presented = await (isEnd ? confirmAbsence(storage, Promise.resolve(finding)) : finding);
+      const presented = await (isEnd && !request.accessTokenClaims
+        ? confirmAbsence(storage, Promise.resolve(finding))
+        : finding);
       if (!presented) return undefined;
       if (request) request.credential = presented;
+      const payload = presented.credential.payload as AdapterPayload;
+      // What cannot be used at the moment may be usable tomorrow, so that it is revoked all the same.
+      if (isEnd) return { ...payload, jti: value };
       const client = request?.client?.client;
       const consumed = isReplay(presented, client ? refreshGraceOf(presented, client, options) : 0);
-      const payload = presented.credential.payload as AdapterPayload;
-      return { ...payload, jti: value, ...(consumed && { consumed }) };
+      const usable = await unlessInvalid(async () => findUsableCredential(presented, parts));
+      return (
+        usable && {
+          ...payload,
+          jti: value,
+          scope: usable.scopes?.join(' '),
+          ...(consumed && { consumed }),
+        }
+      );
     },
     // The engine also revokes the grant, which ends its refresh tokens.
     async destroy() {},
     async revokeByGrantId() {},
   };
 }
+
+/** What a token request is refused for is inactive. */
+async function unlessInvalid<T>(find: () => Promise<T>): Promise<T | undefined> {
+  try {
+    return await find();
+  } catch (error) {
+    if (REFUSALS.some((kind) => error instanceof kind)) return undefined;
+    throw error;
+  }
+}
+
+const REFUSALS = [errors.InvalidGrant, errors.InvalidScope, errors.InvalidTarget];
 
 function toCode(
   value: string,
@@ -185,23 +196,33 @@ function toGrantPayload(grant: Grant, resource: string): AdapterPayload {
  */
 export function accessTokenAdapter(
   principal: AccessTokenClaims['principal'],
-  storage: Pick<Storage, 'confirm' | 'revocations'>,
-  clients: Pick<ClientDirectory, 'find'>,
-  { openid, resources, tokens: { lifetimes } }: ResolvedOptions,
-  isActive: IsTokenActive,
+  {
+    findUsable,
+    isActive,
+    options: {
+      storage,
+      tokens: { lifetimes },
+      users,
+    },
+  }: Pick<GrantParts, 'findUsable' | 'options'> & { readonly isActive: IsTokenActive },
 ): Partial<Adapter> {
+  /** What cannot be used at the moment may be usable tomorrow, so that it is revoked all the same. */
+  async function findToRevoke(claims: AccessTokenClaims): Promise<AdapterPayload | undefined> {
+    return (await confirmAbsence(storage, isActive(claims))) ? toTokenPayload(claims) : undefined;
+  }
+
   return {
     async find(id) {
       const request = currentRequest();
       const { accessTokenClaims: claims, personalToken } = request ?? {};
       if (principal === 'user' && personalToken?.id === id) return toPersonalPayload(personalToken);
       if (claims?.jti !== id || claims.principal !== principal) return undefined;
-      const isEnd = request?.endpoint === 'revocation';
-      if (!(await (isEnd ? confirmAbsence(storage, isActive(claims)) : isActive(claims)))) return undefined;
-      const stored = await clients.find(claims.client_id);
-      const [audience] = [claims.aud].flat();
-      const api = audience === openid?.resource ? openid : resources.get(audience!);
-      return stored && api && toTokenPayload(claims, scopesOf(claims, stored.client, api));
+      if (request?.endpoint === 'revocation') return findToRevoke(claims);
+      const usable = await findUsable(subjectOf(claims), {
+        findUser: async (userId) => users.find(userId),
+        isActive: async () => isActive(claims),
+      });
+      return typeof usable === 'string' ? undefined : toIntrospectedPayload(claims, usable.scopes);
     },
     async destroy(id) {
       const at = now();
@@ -231,8 +252,7 @@ function toPersonalPayload(token: IntrospectedPersonalToken): AdapterPayload {
   };
 }
 
-/** @param scopes - `undefined`: the token is not limited to scopes */
-function toTokenPayload(claims: AccessTokenClaims, scopes: readonly string[] | undefined): AdapterPayload {
+function toTokenPayload(claims: AccessTokenClaims): AdapterPayload {
   return {
     kind: claims.principal === 'user' ? 'AccessToken' : 'ClientCredentials',
     jti: claims.jti,
@@ -241,11 +261,28 @@ function toTokenPayload(claims: AccessTokenClaims, scopes: readonly string[] | u
     exp: Math.floor(claims.exp),
     aud: claims.aud,
     clientId: claims.client_id,
-    scope: scopes?.join(' ') || undefined,
     ...(claims.principal === 'user' ? { accountId: claims.sub, grantId: claims.grant_id } : {}),
+  };
+}
+
+/**
+ * The user is in `extra`, and the grant in nothing: the engine would look for the grant, which was checked, and for the client, which may
+ * have been disabled since.
+ *
+ * @param scopes - `undefined`: the token is not limited to scopes
+ */
+function toIntrospectedPayload(
+  claims: AccessTokenClaims,
+  scopes: readonly string[] | undefined,
+): AdapterPayload {
+  const { accountId: sub, grantId: _checked, ...payload } = toTokenPayload(claims);
+  return {
+    ...payload,
+    scope: scopes?.join(' ') || undefined,
     // A response without `scope` means a token that is not limited to scopes, so a token limited to no scope is marked.
     extra: {
       ...hostClaimsOf(claims),
+      ...(sub === undefined ? {} : { sub }),
       principal: claims.principal,
       ...(scopes?.length === 0 ? { limited: true } : {}),
     },

@@ -79,10 +79,15 @@ export interface AllowedScopes {
   readonly isInformed: boolean;
 }
 
+/** The options that scopes depend on. */
+export interface ScopeOptions extends Pick<ResolvedOptions, 'openid'> {
+  readonly clients: Pick<ResolvedOptions['clients'], 'documents'>;
+}
+
 export function allowedScopes(
   { grantType, registration, scopes: registered }: Client,
-  { scopes: known }: Pick<ResolvedResource, 'scopes'>,
-  { clients: { documents }, openid }: ResolvedOptions,
+  { scopes: known }: { readonly scopes: ReadonlyMap<string, unknown> },
+  { clients: { documents }, openid }: ScopeOptions,
 ): AllowedScopes {
   const ofClient = (names: Iterable<string>): string[] =>
     [...names].filter((scope) => registered === undefined || registered.includes(scope));
@@ -141,29 +146,28 @@ function notAllowed(scopes: readonly string[]): errors.InvalidScope {
 
 const LONGEST_NAMES = 200;
 
+/** What is left of a limit: only scopes that the server still defines and the client may still have. */
+export function stillAllowed(
+  limit: ScopeLimit,
+  { identity, isListed, scopes: ofApi }: Pick<AllowedScopes, 'identity' | 'isListed' | 'scopes'>,
+): ScopeLimit {
+  // When the client was registered with a list of scopes since, the token is limited to that list.
+  if (limit === undefined) return isListed ? ofApi : undefined;
+  // The others of OpenID Connect are about an ID token.
+  const aboutUser = limit.includes(OPENID) && identity.includes(OPENID) ? identity : [];
+  return limit.filter((name) => ofApi.includes(name) || aboutUser.includes(name));
+}
+
 /**
- * The scopes of the next token of a grant. `undefined`: it is not limited to scopes. Empty: limited to none.
- *
- * A grant may have scopes that were since removed from the server or the client: they are left out. A token without scopes has all
- * permissions of its user, so when none is left the request is refused. When the client was registered with a list of scopes since a
- * grant without scopes, the token is limited to that list.
+ * The scopes that the next token of a grant is limited to, as they were granted.
  *
  * @param requested - `undefined`: all that were granted. Empty: none besides `offline_access`
- * @throws InvalidScope of the engine
  */
-export function remainingScopes(
+export function grantedLimit(
   { grant, scopes: granted }: { readonly grant: Pick<Grant, 'scopes'>; readonly scopes: readonly string[] },
   requested: readonly string[] | undefined,
-  { identity, isListed, scopes: ofApi }: AllowedScopes,
 ): ScopeLimit {
   if (grant.scopes?.length === 0 || requested?.length === 0) return [];
-  if (granted.length === 0) return isListed ? ofApi : undefined;
-  const wanted = requested ?? granted;
-  // The others of OpenID Connect are about an ID token.
-  const aboutUser = wanted.includes(OPENID) && identity.includes(OPENID) ? identity : [];
-  const scopes = wanted.filter(
-    (scope) => (ofApi.includes(scope) || aboutUser.includes(scope)) && grant.scopes?.includes(scope),
-  );
-  if (scopes.length > 0) return scopes;
-  throw new errors.InvalidScope('the scopes of this grant are not allowed any more', wanted.join(' '));
+  if (granted.length === 0) return undefined;
+  return (requested ?? granted).filter((name) => grant.scopes?.includes(name));
 }

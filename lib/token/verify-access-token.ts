@@ -29,14 +29,12 @@ export function createVerifyAccessToken({
   reload,
 }: {
   issuer: string;
-  /** The API, or the APIs, that the token may be for. */
-  audience: string | string[];
+  /** The API that the token has to be for. `undefined`: any */
+  audience: string | undefined;
   keys: TokenKeys;
   /** Reads the keys again, for a token of a key that another node has added. */
   reload: () => Promise<void>;
 }): VerifyAccessToken {
-  const audiences = [audience].flat();
-
   async function findKey(kid: unknown): Promise<TokenKey | undefined> {
     const find = (): TokenKey | undefined => keys().find((key) => key.kid === kid);
     const known = find();
@@ -56,7 +54,7 @@ export function createVerifyAccessToken({
     const signed = Buffer.from(token.slice(0, -signature.length - 1));
     if (!(await key.verify(signed, Buffer.from(signature, 'base64url')))) return undefined;
     const claims = parsePart(payload) as AccessTokenClaims | undefined;
-    return claims && isAccessTokenClaims(claims, issuer, audiences) ? claims : undefined;
+    return claims && isAccessTokenClaims(claims, issuer, audience) ? claims : undefined;
   };
 }
 
@@ -73,7 +71,7 @@ function parsePart(text: string): Record<string, unknown> | undefined {
 function isAccessTokenClaims(
   claims: AccessTokenClaims,
   issuer: string,
-  audiences: readonly string[],
+  audience: string | undefined,
 ): boolean {
   const { iss, sub, client_id: clientId, jti, aud, scope, principal, grant_id: grantId } = claims;
   const {
@@ -84,7 +82,7 @@ function isAccessTokenClaims(
   } = claims as AccessTokenClaims & { readonly nbf?: number };
   return (
     iss === issuer &&
-    [aud].flat().some((one) => audiences.includes(one)) &&
+    (audience === undefined || [aud].flat().includes(audience)) &&
     [exp, iat, nbf].every((time) => typeof time === 'number') &&
     nbf <= now() &&
     now() < exp &&

@@ -6,18 +6,17 @@ import { StorageError } from 'koa-gatehouse';
 import { memoryStorage } from 'koa-gatehouse/adapters/memory';
 import { issueToken, testServer } from 'koa-gatehouse/testing';
 
-import type { GuardOptions } from '../../lib/access/guard.ts';
 import { postForm, send } from '../harness/requests.ts';
 import { around } from '../harness/storage.ts';
 import { until } from '../harness/until.ts';
 import { createPlatform } from './platform.ts';
-import type { Permission, Person, Platform } from './platform.ts';
+import type { GuardChanges, Platform } from './platform.ts';
 import { request, serve } from './serve.ts';
 
 /** A guarded server. `call` resolves to 'passed' or the code of the error. */
 async function start(
   t: ExecutionContext,
-  options?: Partial<GuardOptions<Permission, Person>>,
+  options?: GuardChanges,
 ): Promise<{ platform: Platform; arrived: string[]; call: (token: string) => Promise<unknown> }> {
   const platform = createPlatform();
   const arrived: string[] = [];

@@ -5,6 +5,7 @@ import { defineGate } from '../../lib/access/gate.ts';
 import { createFindClientPermissions, createPrincipalLoader } from '../../lib/access/principal.ts';
 import type { AccessTokenClaims, Assignment, Gate, Principal } from '../../lib/contracts/index.ts';
 import { PermissionMissingError } from '../../lib/errors.ts';
+import { createFindUsable } from '../../lib/token/usable-token.ts';
 import { SEED } from '../harness/seed.ts';
 import { app } from './platform.ts';
 
@@ -52,21 +53,32 @@ async function principalOf(gate: Gate, { assignment, scopes, granted, kind }: Si
   const userAssignments = {
     find: async (id: string) => ({ user: { id }, assignment: kind === 'user' ? assignment : nothing }),
   };
+  const api = {
+    resource: 'https://platform.example',
+    scopes: new Map(Object.entries(scopes).map(([name, permissions]) => [name, { permissions }])),
+    metadataUrl: undefined,
+  };
+  const client = app(kind === 'client' ? assignment : nothing);
   const load = createPrincipalLoader({
     gate,
-    api: {
-      resource: 'https://platform.example',
-      scopes: new Map(Object.entries(scopes).map(([name, permissions]) => [name, { permissions }])),
-      metadataUrl: undefined,
-    },
+    api,
     userAssignments,
     clientPermissions: createFindClientPermissions(gate, userAssignments),
-    clients: {
-      find: async () => ({ client: app(kind === 'client' ? assignment : nothing), secrets: [], sequence: 0 }),
-    },
+    findUsable: createFindUsable(
+      { clients: { documents: undefined }, openid: undefined, resources: new Map([[api.resource, api]]) },
+      {
+        clients: {
+          findDated: async () => ({ stored: { client, secrets: [], sequence: 0 }, readAt: 0 }),
+        },
+        async endMissingUser() {},
+      },
+    ),
+    isActive: async () => true,
   });
-  const claims = { iss: 'i', aud: 'a', sub: 's', client_id: 'c', iat: 0, exp: 1, jti: 'j' };
-  return (await load({ ...claims, principal: kind, scope: granted?.join(' ') }))!.principal;
+  const claims = { iss: 'i', aud: api.resource, sub: 's', client_id: 'c', iat: 0, exp: 1, jti: 'j' };
+  const loaded = await load({ ...claims, principal: kind, scope: granted?.join(' ') });
+  if (!('principal' in loaded)) throw new Error(loaded.detail);
+  return loaded.principal;
 }
 
 /** The rules of the design, written independently of the product. */

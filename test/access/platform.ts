@@ -21,6 +21,8 @@ import type {
   User,
   VerifyAccessToken,
 } from '../../lib/contracts/index.ts';
+import { createFindUsable } from '../../lib/token/usable-token.ts';
+import type { IsTokenActive } from '../../lib/token/verify-access-token.ts';
 import { completeClient } from '../harness/client.ts';
 
 export const ISSUER = 'https://platform.example';
@@ -93,6 +95,11 @@ export interface Counts {
   findClient: number;
 }
 
+/** What a test changes of the guard. */
+export interface GuardChanges extends Partial<GuardOptions<Permission, Person>> {
+  readonly isActive?: IsTokenActive;
+}
+
 export interface Platform {
   readonly clock: { time: number };
   readonly users: Map<string, Person>;
@@ -103,7 +110,7 @@ export interface Platform {
   readonly log: { fields: Readonly<Record<string, unknown>>; message: string }[];
   readonly logger: Logger;
   readonly requires: ReturnType<typeof createRequires<Permission>>;
-  guard(options?: Partial<GuardOptions<Permission, Person>>): Guard<Permission, Person>;
+  guard(options?: GuardChanges): Guard<Permission, Person>;
   userToken(claims?: Partial<AccessTokenClaims> & { nbf?: number }): Promise<string>;
   clientToken(claims?: Partial<AccessTokenClaims>): Promise<string>;
   /** A token with the signature of another key. */
@@ -155,19 +162,24 @@ export function createPlatform(): Platform {
     },
     assignments: unusedAssignments,
   });
-  const loadPrincipal = createPrincipalLoader<Permission, Person>({
-    gate,
-    api: API,
-    userAssignments,
-    clientPermissions: createFindClientPermissions(gate, userAssignments),
-    clients: {
-      async find(id) {
-        counts.findClient += 1;
-        const client = clients.get(id);
-        return client && { client, secrets: [], sequence: 0 };
+  const findUsable = createFindUsable(
+    { clients: { documents: undefined }, openid: undefined, resources: new Map([[ISSUER, API]]) },
+    {
+      clients: {
+        async findDated(id) {
+          counts.findClient += 1;
+          const client = clients.get(id);
+          return client && { stored: { client, secrets: [], sequence: 0 }, readAt: clock.time };
+        },
       },
+      async endMissingUser() {},
     },
-  });
+  );
+
+  const isStillActive: IsTokenActive = async (claims) => {
+    counts.isActive += 1;
+    return !revoked.has(claims.jti) && (claims.grant_id === undefined || !revoked.has(claims.grant_id));
+  };
 
   const sign = async (claims: Partial<AccessTokenClaims>, { privateKey } = keys) =>
     new SignJWT({
@@ -193,16 +205,19 @@ export function createPlatform(): Platform {
     log,
     logger,
     requires: createRequires({ gate, realm: ISSUER }),
-    guard: (options) =>
+    guard: ({ isActive = isStillActive, ...options } = {}) =>
       createGuard({
         api: API,
         logger,
         verify,
-        async isActive(claims) {
-          counts.isActive += 1;
-          return !revoked.has(claims.jti) && (claims.grant_id === undefined || !revoked.has(claims.grant_id));
-        },
-        loadPrincipal,
+        loadPrincipal: createPrincipalLoader<Permission, Person>({
+          gate,
+          api: API,
+          userAssignments,
+          clientPermissions: createFindClientPermissions(gate, userAssignments),
+          findUsable,
+          isActive,
+        }),
         revocationLag: 5,
         cachedTokens: 10_000,
         now: () => clock.time,

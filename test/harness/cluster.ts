@@ -3,18 +3,18 @@ import { knexStorage } from 'koa-gatehouse/adapters/knex';
 
 import { Browser } from './browser.ts';
 import { startPlatform } from './platform.ts';
-import type { Platform } from './platform.ts';
+import type { Mounting, Platform } from './platform.ts';
 
 /** The issuer of all nodes. Nothing listens at its port: requests go to the node that a test chooses. */
 const ISSUER = 'http://localhost:1';
 
 /** The nodes of one issuer on one database. Those that still run are stopped at the end of the test. */
 export interface Cluster {
-  start(options?: Parameters<typeof startPlatform>[0]): Promise<Platform>;
+  start(options?: Parameters<typeof startPlatform>[0], mounting?: Pick<Mounting, 'app'>): Promise<Platform>;
   stop(node: Platform): Promise<void>;
 }
 
-export function clusterOn(t: ExecutionContext, address: string): Cluster {
+export function clusterOn(t: Pick<ExecutionContext, 'teardown'>, address: string): Cluster {
   const running = new Set<Platform>();
 
   async function stop(node: Platform): Promise<void> {
@@ -23,7 +23,7 @@ export function clusterOn(t: ExecutionContext, address: string): Cluster {
 
   t.teardown(async () => Promise.all([...running].map(stop)));
   return {
-    async start(options) {
+    async start(options, mounting) {
       let own = '';
       const node = await startPlatform(
         {
@@ -32,6 +32,7 @@ export function clusterOn(t: ExecutionContext, address: string): Cluster {
           tokens: { revocationLag: 1, ...options?.tokens },
         },
         {
+          ...mounting,
           inFront(origin) {
             own = origin;
             return ISSUER;

@@ -109,7 +109,6 @@ test.serial('introspection responds with 503 for a token that cannot be looked u
   const { body } = await runCodeFlow(platform, app);
   for (const [token, method] of [
     [body.access_token, 'revocations.isValid'],
-    [body.access_token, 'grants.find'],
     [body.refresh_token, 'grants.findCredential'],
   ] as const)
     t.true(await without(method, async () => isUnavailableAt('/oauth/introspect', token)), method);

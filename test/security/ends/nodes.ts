@@ -1,0 +1,74 @@
+import Koa from 'koa';
+import { defineAction, defineGate } from 'koa-gatehouse';
+import type { AuthServerOptions } from 'koa-gatehouse';
+import { createMcpEndpoint } from 'koa-gatehouse/mcp';
+import { z } from 'zod';
+
+import { BOTH_SCOPES, listenerOf, people } from '../../harness/platform.ts';
+import type { AppParts, gate as gateOfHarness, Person, Platform } from '../../harness/platform.ts';
+
+export type Options = Partial<AuthServerOptions<'view_schools' | 'edit_schools', 'registrar', Person>>;
+
+const gate = defineGate({
+  permissions: { view_schools: 'View', edit_schools: 'Edit', introspect_tokens: 'Introspect' },
+  roles: { registrar: ['view_schools', 'edit_schools'] },
+}) as unknown as typeof gateOfHarness;
+
+/** The API of agents, below the issuer of a cluster. */
+export const MCP = 'http://localhost:1/mcp';
+
+/** The users of all nodes. */
+export const users: ReturnType<typeof people> = people();
+
+/** A server at which everything is on that accepts tokens. */
+export const EVERYTHING = {
+  gate,
+  users,
+  scopes: BOTH_SCOPES,
+  resources: {
+    [MCP]: { name: 'Agents', scopes: { 'tools:use': { description: 'Use', permissions: ['view_schools'] } } },
+  },
+  openid: true,
+  clients: {
+    devices: true,
+    documents: { allow: () => true, scopes: ['schools:read'], loopback: true },
+    registration: { scopes: ['schools:read'], perAddress: 10_000 },
+  },
+  tokens: { personal: true },
+  limits: { attempts: false },
+} as const satisfies Options;
+
+const look = defineAction({
+  gate,
+  type: 'school',
+  name: 'look-action',
+  level: 'collection',
+  title: 'Look',
+  permission: 'view_schools',
+  mcp: true,
+  input: z.object({}),
+  output: z.object({}),
+  run: () => ({}),
+});
+
+/** The API, a route for pages of its origin at `/own`, and the tools of agents, where the server has that API. */
+export async function serveEverything({ api, auth }: AppParts): Promise<ReturnType<typeof listenerOf>> {
+  const app = new Koa();
+  app.silent = true;
+  app.use(auth.middleware());
+  if (auth.scopes.has('tools:use')) app.use(await createMcpEndpoint({ auth, actions: [look] }));
+  const guard = auth.guard({ session: true });
+  app.use((ctx, next) => (ctx.path === '/own' ? guard(ctx, next) : next()));
+  app.use((ctx, next) => {
+    if (ctx.path !== '/own') return next();
+    ctx.body = {};
+    return undefined;
+  });
+  app.use(api.routes());
+  return listenerOf(app);
+}
+
+/** A node whose URLs are those at which it listens. */
+export function directly(node: Platform): Platform {
+  return { ...node, url: (path) => node.reach(node.url(path)), reach: (url) => url };
+}
