@@ -81,7 +81,7 @@ async function clear(page: Page, options: BrowserContextOptions): Promise<void> 
   const { colorScheme = null, forcedColors = null, reducedMotion = null, viewport } = options;
   const context = page.context();
   for (const other of context.pages()) if (other !== page) await other.close();
-  for (const event of ['console', 'pageerror', 'request']) page.removeAllListeners(event);
+  for (const event of ['console', 'pageerror', 'request', 'response']) page.removeAllListeners(event);
   await page.unrouteAll();
   // Leaves the site first, so that none of its responses sets another cookie.
   await page.goto('about:blank');

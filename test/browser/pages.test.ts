@@ -4,6 +4,8 @@ import { createRequire } from 'node:module';
 
 import type { AxeResults } from 'axe-core';
 import type { ExecutionContext } from 'ava';
+import { HtmlValidate } from 'html-validate';
+import type { Response } from 'playwright-core';
 
 import { startDeveloperPlatform } from '../account/developers.ts';
 import type { DeveloperPlatform, Member } from '../account/developers.ts';
@@ -27,6 +29,9 @@ const EVERYTHING = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'bes
 /** Rules whose result differs between looks: colours and target sizes. */
 const LOOK = ['color-contrast', 'link-in-text-block', 'target-size'];
 
+/** The markup of HTML's living standard, as it is sent. Which of two valid forms is written is no concern of it. */
+const MARKUP = new HtmlValidate({ extends: ['html-validate:standard'], elements: ['html5'] });
+
 const test = chromiumTest();
 
 for (const [language, looks] of [
@@ -34,7 +39,7 @@ for (const [language, looks] of [
   // German has longer words; its colours are the same.
   ['de', LOOKS.slice(2, 3)],
 ] as const) {
-  test(`every page in ${language} is accessible and fits, light and dark, on a desktop and on a phone`, async (t) => {
+  test(`every page in ${language} is valid and accessible HTML, and fits, light and dark, on a desktop and on a phone`, async (t) => {
     t.timeout(180_000);
     await using everyPage = await startEveryPage();
     const found = await Promise.all(
@@ -46,7 +51,7 @@ for (const [language, looks] of [
   });
 }
 
-/** The violations of the pages of a user, and how many pixels one is wider than the window. */
+/** The violations of the pages of a user, also of HTML, and how many pixels one is wider than the window. */
 async function checkPages(
   t: ExecutionContext,
   { platform, steps }: EveryPage,
@@ -56,8 +61,15 @@ async function checkPages(
   const open = async (path: string): Promise<void> => void (await page.goto(platform.url(path).href));
   if (who !== 'signedOut') await enter(page, platform, who);
   const found: string[] = [];
+  let shown: Response | undefined;
+  page.on('response', (response) => {
+    if (response.request().isNavigationRequest()) shown = response;
+  });
   for (const [name, go] of Object.entries(steps[who])) {
     await go(page, open);
+    const { results } = await MARKUP.validateString(await shown!.text());
+    for (const { line, message, ruleId } of results.flatMap(({ messages }) => messages))
+      found.push(`${name}: ${ruleId} in line ${line}: ${message}`);
     await page.evaluate(AXE);
     for (const [index, { colorScheme, width }] of looks.entries()) {
       await page.emulateMedia({ colorScheme });
