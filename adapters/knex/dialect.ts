@@ -71,6 +71,11 @@ export interface Dialect<Connection = unknown> extends SqlSyntax {
    * is visible. Absent where nothing is visible that may not last.
    */
   readonly confirmation?: string;
+  /**
+   * Throws an error of the kind `rolled back` in a transaction that cannot be committed, because a statement in it has failed. Absent
+   * where a transaction goes on after that.
+   */
+  requireLive?(this: void, statements: Statements): Promise<void>;
   /** Throws an error of the kind `read only` when the server of the connection only allows reads. */
   requireWritable?(statements: Statements): Promise<void>;
   /** For a server that does not answer; absent where there is no server. */

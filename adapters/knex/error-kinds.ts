@@ -8,6 +8,8 @@ export type ErrorKind =
   | 'interrupted'
   /** The server only allows reads, such as a standby. Nothing was changed; another connection may reach the primary. */
   | 'read only'
+  /** A statement of the transaction has failed before, and the server ends it with a rollback only. Nothing was changed. */
+  | 'rolled back'
   /** A table or a column is not there. */
   | 'missing table'
   | 'duplicate key'
@@ -25,6 +27,7 @@ export type ErrorKind =
 const KINDS: Readonly<Record<string, ErrorKind>> = {
   '23505': 'duplicate key', // unique_violation
   '25006': 'read only', // read_only_sql_transaction
+  '25P02': 'rolled back', // in_failed_sql_transaction
   '40001': 'contention', // serialization_failure
   '40P01': 'contention', // deadlock_detected
   '42703': 'missing table', // undefined_column

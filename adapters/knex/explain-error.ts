@@ -17,6 +17,8 @@ const MESSAGES: { readonly [Kind in ErrorKind]?: (waited: Milliseconds) => strin
     `The database did not finish within ${waited} ms and was cancelled. Nothing was changed; try again.`,
   'read only': () =>
     'The database server only allows reads: it is a standby, or set to be read-only. Nothing was changed. Connect to the primary server.',
+  'rolled back': () =>
+    'The database rolled the transaction back, because a statement in it had failed. Nothing was changed. Let the error of the statement end the transaction, or run the statement in a nested transaction.',
   'too many connections': () =>
     'The database server has reached its connection limit. Make the pools smaller, or raise the limit.',
   'duplicate key': () => 'A row with this id already exists. Nothing was changed.',

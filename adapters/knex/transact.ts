@@ -2,6 +2,7 @@ import type { Knex } from 'knex';
 
 import { StorageError } from '../../lib/errors.ts';
 import type { Database } from './database.ts';
+import type { Dialect } from './dialect.ts';
 import { errorKind } from './error-kinds.ts';
 import type { Statements } from './statements.ts';
 
@@ -49,6 +50,25 @@ export async function transact<T>(
   return outcome.value;
 }
 
+/**
+ * Makes the commit of a transaction fail that the server would roll back instead: PostgreSQL reports the commit as done where the work
+ * has caught the error of a statement and gone on.
+ */
+function refuseToRollBackAtCommit(
+  transaction: Knex.Transaction,
+  { requireLive }: Dialect,
+  statements: Statements,
+): void {
+  if (!requireLive) return;
+  const commit = transaction.commit.bind(transaction);
+  async function commitIfLive(value: unknown): Promise<unknown> {
+    if (!transaction.isCompleted()) await requireLive!(statements);
+    return commit(value);
+  }
+  // Knex calls it too, when the work is done. Its type says that it is a query, which it is not.
+  transaction.commit = commitIfLive as typeof commit;
+}
+
 async function run<T>(
   database: Database,
   statements: Statements,
@@ -66,6 +86,7 @@ async function run<T>(
       if (isTooLate || transaction.isCompleted()) return;
       // The host's statements run with the connection's own settings, such as `busy_timeout`.
       dialect.leave?.(connection);
+      refuseToRollBackAtCommit(transaction, dialect, statements);
       begun.resolve();
       statementsByTransaction.set(transaction, statements);
       try {

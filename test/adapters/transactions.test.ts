@@ -1,9 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises';
 
+import type { Knex } from 'knex';
 import { knexStorage } from 'koa-gatehouse/adapters/knex';
 
 import { aClient, aRequest, NOW } from '../../lib/testing/storage/rows.ts';
-import { onEachDatabase, onEachEmptyDatabase, sqlite } from './databases.ts';
+import { onEachDatabase, onEachEmptyDatabase, postgresql, sqlite } from './databases.ts';
 import { connectHost, openHost, SOLE } from './host-knex.ts';
 import { openSchools, transact } from './schools.ts';
 
@@ -126,5 +127,78 @@ onEachDatabase(
     }
     t.is((await storage.idempotency.begin(aRequest({ attempt: 'another' }), NOW))?.answer, undefined);
     t.deepEqual(await names(), ['Hill']);
+  },
+);
+
+/** Work that goes on after the error of a statement. */
+async function goOn(transaction: Knex.Transaction): Promise<string> {
+  await transaction('schools').insert({ name: 'Hill' });
+  await transaction('schools')
+    .insert({ name: 'Hill' })
+    .catch(() => {});
+  return 'done';
+}
+
+onEachDatabase(
+  'work that catches the error of a statement is committed, or rejects: on PostgreSQL, which has rolled it back',
+  async (t, database, address) => {
+    const { storage, names } = await openSchools(t, database, address);
+    const own = knexStorage(address);
+    t.teardown(async () => own.close());
+    for (const [index, one] of [storage, own].entries()) {
+      if (database === postgresql) {
+        for (const work of [
+          goOn,
+          async (transaction: Knex.Transaction) => {
+            await goOn(transaction);
+            await transaction.commit().catch(() => {});
+            return 'done';
+          },
+        ])
+          await t.throwsAsync(transact(one, work), { code: 'ERR_STORAGE', message: ROLLED_BACK });
+        t.deepEqual(await names(), []);
+      } else {
+        t.is(await transact(one, goOn), 'done');
+        t.deepEqual(await names(), ['Hill']);
+        await transact(one, async (transaction) => transaction('schools').delete());
+      }
+      const name = `Lake ${index}`;
+      await transact(one, async (transaction) => {
+        await transaction('schools').insert({ name });
+        // What may fail is in a transaction of its own within the transaction.
+        await transaction.transaction(async (inner) => inner('schools').insert({ name })).catch(() => {});
+      });
+      t.true((await names()).includes(name), 'the next transaction, with a savepoint');
+      await transact(one, async (transaction) => transaction('schools').delete());
+    }
+  },
+);
+
+const ROLLED_BACK =
+  'The database rolled the transaction back, because a statement in it had failed. Nothing was changed. Let the error of the statement end the transaction, or run the statement in a nested transaction.';
+
+onEachDatabase(
+  'an answer whose transaction was rolled back is not stored, whatever its work has caught',
+  async (t, database, address) => {
+    const { storage, names } = await openSchools(t, database, address);
+    const answer = { status: 201, body: '{}' };
+    await storage.idempotency.begin(aRequest(), NOW);
+    const answering = transact(storage, async (transaction) => {
+      await storage.idempotency.finish(aRequest(), answer, transaction);
+      return goOn(transaction);
+    });
+    const isRolledBack = database === postgresql;
+    if (isRolledBack) {
+      const late = transact(storage, async (transaction) => {
+        await goOn(transaction);
+        await storage.idempotency.finish(aRequest(), answer, transaction);
+      });
+      await t.throwsAsync(late, { code: 'ERR_STORAGE', message: ROLLED_BACK });
+    }
+    if (isRolledBack) await t.throwsAsync(answering, { code: 'ERR_STORAGE', message: ROLLED_BACK });
+    else await answering;
+    const later = await storage.idempotency.begin(aRequest({ attempt: 'another' }), NOW);
+    t.deepEqual(later?.answer, isRolledBack ? undefined : answer);
+    t.deepEqual(await names(), isRolledBack ? [] : ['Hill']);
   },
 );

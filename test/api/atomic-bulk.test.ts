@@ -11,7 +11,7 @@ import { defineAction } from '../../lib/api/actions/define-action.ts';
 import type { ActionCall } from '../../lib/api/actions/define-action.ts';
 import type { Storage } from '../../lib/contracts/index.ts';
 import { ActionError } from '../../lib/errors.ts';
-import { onEachDatabase, sqlite } from '../adapters/databases.ts';
+import { onEachDatabase, postgresql, sqlite } from '../adapters/databases.ts';
 import type { TestDatabase } from '../adapters/databases.ts';
 import { openHost } from '../adapters/host-knex.ts';
 import { around } from '../harness/storage.ts';
@@ -37,6 +37,8 @@ interface Schools {
   names(): Promise<string[]>;
   /** Called by `run` before it renames. */
   before: (call: ActionCall<{ name: string }, 'instance', Knex>) => unknown;
+  /** The same, after it has renamed. */
+  after: Schools['before'];
 }
 
 /** An API with an action that renames three schools in a database. */
@@ -57,6 +59,7 @@ async function serveSchools(
   const schools: Omit<Schools, 'api'> = {
     ran: [],
     before() {},
+    after() {},
     names: async () => database('schools').orderBy('id').pluck('name'),
   };
   const rename = defineAction({
@@ -74,6 +77,7 @@ async function serveSchools(
       await schools.before(call);
       const changed = await call.database('schools').where({ id }).update(input);
       if (changed === 0) throw new ActionError(404, 'school_not_found', 'There is no school with this id.');
+      await schools.after(call);
       return { id, ...input };
     },
   });
@@ -170,6 +174,26 @@ onEachDatabase(
     t.is(status, 503);
     t.is(body['code'], 'aborted');
     t.deepEqual(await schools.names(), OLD);
+  },
+);
+
+onEachDatabase(
+  'an action that goes on after the error of a statement has changed what the response says: on PostgreSQL nothing',
+  async (t, database, address) => {
+    const schools = await serveSchools(t, database, address);
+    schools.after = async (call) =>
+      call
+        .database('schools')
+        .insert({ id: 'a', name: 'again' })
+        .catch(() => {});
+    const { body, status } = await schools.api.post(RENAME, { ...BODY, items: [THREE[0]] }, KEY);
+    if (database === postgresql) {
+      t.deepEqual([status, body['code']], [503, 'temporarily_unavailable']);
+      t.deepEqual(await schools.names(), OLD);
+      schools.after = () => {};
+      t.is((await schools.api.post(RENAME, { ...BODY, items: [THREE[0]] }, KEY)).status, 200);
+    } else t.is(status, 200);
+    t.deepEqual(await schools.names(), ['New a', 'B', 'C']);
   },
 );
 

@@ -56,6 +56,9 @@ export function postgresqlDialect(
       return statements.enter(connection);
     },
     confirmation: CONFIRMATION,
+    async requireLive({ get }) {
+      await get('select 1');
+    },
     async requireWritable({ get }) {
       if ((await get<{ read_only: string }>(READ_ONLY))!.read_only === 'on') throw new ReadOnlyError();
     },

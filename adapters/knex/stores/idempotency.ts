@@ -35,7 +35,11 @@ export function idempotencyStore(database: Database): IdempotencyStore {
     },
     async finish({ id, attempt }, { status, body }, transaction) {
       const statements = transaction === undefined ? database : statementsIn(transaction);
-      return (await statements.run(FINISH, [status, body, id, attempt])) > 0;
+      try {
+        return (await statements.run(FINISH, [status, body, id, attempt])) > 0;
+      } catch (error) {
+        throw await database.explain(error);
+      }
     },
     async abandon({ id, attempt }) {
       await database.run(ABANDON, [id, attempt]);
