@@ -8,7 +8,7 @@ import type { Requires } from '../access/requires.ts';
 import type { Gate, GuardedState, User } from '../contracts/index.ts';
 import { INTERNALS, internalsOf } from '../contracts/internals.ts';
 import type { ServerInternals } from '../contracts/internals.ts';
-import { limitConcurrency } from '../limits/concurrency-limit.ts';
+import { admitRequests } from '../limits/concurrency-limit.ts';
 import { problems, sendProblem } from '../http/problem.ts';
 import { optional, readOptions, unchecked } from '../options/declare.ts';
 import type { Given } from '../options/declare.ts';
@@ -162,11 +162,11 @@ export function createApiRouter<
   const perform = createPerformAction(answerOnce, logger);
   const reauthenticator = reauthenticatorOf(guard) as ReauthenticatorOf;
 
-  const limit = limitConcurrency(concurrencyLimit);
+  const admit = admitRequests(concurrencyLimit);
   const answerErrors = problems({ logger });
   // Not composed: that would make two functions and a promise more for each of them, in every request.
   const guardRoute: Middleware<GuardedState<P, U, S>> = (ctx, next) =>
-    limit(ctx, () =>
+    admit(ctx, () =>
       answerErrors(ctx, () => guard(ctx, countRequest ? () => countRequest(ctx, next) : next)),
     );
   const router = new GuardedRouter({ prefix, sensitive: true }, guardRoute);
@@ -216,7 +216,7 @@ export function createApiRouter<
       sessionCookie: session ? sessionCookie : undefined,
     };
     for (const [path, { handler, isPublic }] of Object.entries(serveDescription(described, given.openapi))) {
-      if (isPublic) router.addPublic(path, (ctx, next) => limit(ctx, async () => handler(ctx, next)));
+      if (isPublic) router.addPublic(path, (ctx, next) => admit(ctx, async () => handler(ctx, next)));
       else router.get(path, handler);
     }
   }

@@ -30,6 +30,8 @@ export interface EndpointPlace {
   readonly work: Endpoint | 'page' | undefined;
   /** Whether the engine gets what the pages do not answer. */
   readonly hasEngine: boolean;
+  /** Whether the engine may not know the path either, so that the request is the host's. */
+  readonly mayBeHosts?: true;
   /** Of the configuration endpoint of a client that registered itself (RFC 7592). */
   readonly clientId?: string | undefined;
 }
@@ -38,6 +40,8 @@ export interface EndpointPlace {
 export function isForClients(work: EndpointPlace['work']): boolean {
   return work !== undefined && work !== 'page' && work !== 'authorization';
 }
+
+const METADATA: EndpointPlace = { work: undefined, hasEngine: true };
 
 const PAGE: EndpointPlace = { work: 'page', hasEngine: false };
 
@@ -53,7 +57,9 @@ const PLACES: readonly (readonly [RegExp, EndpointPlace])[] = [
   [/^\/oauth\/device(?:\/|$)/i, PAGE],
   [/^\/oauth\/logos\//i, PAGE],
   [/^\/oauth\/(?:interaction|login|logout)(?:\/|$)/i, { work: 'page', hasEngine: true }],
-  [/^/, { work: undefined, hasEngine: true }],
+  [/^\/oauth\/jwks\/?$/i, METADATA],
+  [/^\/\.well-known\/(?:oauth-authorization-server|openid-configuration)\/?$/i, METADATA],
+  [/^/, { ...METADATA, mayBeHosts: true }],
 ];
 
 /** Makes the function that says where a request with a path goes; `undefined`: to the host. */

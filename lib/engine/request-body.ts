@@ -8,6 +8,7 @@ import type { IntrospectedPersonalToken, VerifyAccessToken } from '../contracts/
 import { BodyError } from '../errors.ts';
 import { FORM, JSON_TYPE, readBody, textOf } from '../http/body.ts';
 import { countMembers, parseJson, refuseDuplicates } from '../http/json.ts';
+import { exceedsParameters, MOST_PARAMETERS } from '../http/query.ts';
 import { isUnavailable } from '../http/unavailable.ts';
 import { isPersonalToken } from '../personal-tokens/value.ts';
 import { requestOf } from './request.ts';
@@ -112,6 +113,12 @@ async function adaptForm(
 type Form = string | Buffer;
 
 async function receiveForm(ctx: Context): Promise<Form> {
+  const form = await readParameters(ctx);
+  if (exceedsParameters(form)) throw new BodyError(`The body has more than ${MOST_PARAMETERS} parameters.`);
+  return form;
+}
+
+async function readParameters(ctx: Context): Promise<Form> {
   // A host's parser sets `body` on the host's request, not on the engine's.
   const body = await readBody(requestOf(ctx).host, RULES);
   if (body === undefined) return '';

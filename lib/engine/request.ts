@@ -237,16 +237,20 @@ export function outcomeOf(engineContext: Context, request: EngineRequest): Reque
   };
 }
 
-/** The outcome of a request that the concurrency limit refused, because the server is overloaded or closing. */
-export function overloadedOutcome(ctx: Context, work: EndpointPlace['work'], reason: string): RequestOutcome {
+/** The outcome of a request that was refused before it began. */
+export function refusedOutcome(
+  ctx: Context,
+  work: EndpointPlace['work'],
+  { error, reason, status }: OAuthError & { readonly status: number },
+): RequestOutcome {
   return {
     endpoint: isPreflight(ctx) || work === 'page' ? undefined : work,
     answer: {
       requestId: requestIdOf(ctx),
       clientId: undefined,
       grantType: undefined,
-      status: 503,
-      error: 'temporarily_unavailable',
+      status,
+      error,
       seconds: 0,
     },
     reason,

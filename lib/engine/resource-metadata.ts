@@ -1,6 +1,7 @@
 import type { Context } from 'koa';
 
 import type { Seconds } from '../contracts/duration.ts';
+import { hasTooManyParameters, TOO_MANY_PARAMETERS } from '../http/query.ts';
 import type { ResolvedOptions, ResolvedResource } from '../options/resolved-options.ts';
 
 // The metadata changes with the options only.
@@ -49,6 +50,11 @@ function metadataOf({ name, resource, scopes }: ResolvedResource, issuer: string
 
 function answer(ctx: Context, metadata: object): void {
   ctx.set('Access-Control-Allow-Origin', '*');
+  if (hasTooManyParameters(ctx)) {
+    ctx.status = 400;
+    ctx.body = { error: 'invalid_request', error_description: TOO_MANY_PARAMETERS };
+    return;
+  }
   if (ctx.method === 'GET' || ctx.method === 'HEAD') {
     ctx.set('Cache-Control', `public, max-age=${MAX_AGE}`);
     ctx.body = metadata;

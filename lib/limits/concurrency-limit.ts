@@ -5,6 +5,7 @@ import type { ConcurrencyLimit, Overload } from '../contracts/index.ts';
 import { whenClosed } from '../http/closed.ts';
 import { sendProblem } from '../http/problem.ts';
 import type { Problem } from '../http/problem.ts';
+import { hasTooManyParameters, TOO_MANY_PARAMETERS_PROBLEM } from '../http/query.ts';
 import { watchPauses } from '../http/pauses.ts';
 import { createPlaces } from '../http/places.ts';
 import { createSendingResponses } from '../http/sending-responses.ts';
@@ -113,9 +114,12 @@ export function createConcurrencyLimit({
   return server;
 }
 
-/** Applies the limit to an API, with problems for the requests that are refused. */
-export function limitConcurrency(server: Pick<ConcurrencyLimit, 'run'>): Middleware {
-  return (ctx, next) => server.run(ctx, next, (overload) => sendProblem(ctx, overloadProblem(overload)));
+/** The first middleware of an API: refuses requests, with problems, before anything else is read of them. */
+export function admitRequests(server: Pick<ConcurrencyLimit, 'run'>): Middleware {
+  return (ctx, next) =>
+    hasTooManyParameters(ctx)
+      ? sendProblem(ctx, TOO_MANY_PARAMETERS_PROBLEM)
+      : server.run(ctx, next, (overload) => sendProblem(ctx, overloadProblem(overload)));
 }
 
 /** Why a request was refused, for the `error_description` of an OAuth error: a phrase without a full stop. */

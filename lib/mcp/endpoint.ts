@@ -15,7 +15,7 @@ import type { GuardedState, User } from '../contracts/index.ts';
 import { internalsOf } from '../contracts/internals.ts';
 import { BodyError, ConfigError } from '../errors.ts';
 import { readJson } from '../http/body.ts';
-import { limitConcurrency } from '../limits/concurrency-limit.ts';
+import { admitRequests } from '../limits/concurrency-limit.ts';
 import { NOT_STORED, problems, sendProblem } from '../http/problem.ts';
 import type { Problem } from '../http/problem.ts';
 import { optional, readOptions, unchecked } from '../options/declare.ts';
@@ -159,7 +159,7 @@ export async function createMcpEndpoint<
   }
 
   const run = compose<ParameterizedContext<GuardedState<P, U, S>>>([
-    limitConcurrency(concurrencyLimit),
+    admitRequests(concurrencyLimit),
     problems({ logger }),
     refuseOtherOriginsAndHosts(given, [url, issuer]),
     guard,

@@ -4,6 +4,8 @@ import { toSeconds } from '../contracts/duration.ts';
 import { readState } from '../contracts/clock.ts';
 import type { ConcurrencyLimit, Logger, Milliseconds, Storage, StorageState } from '../contracts/index.ts';
 import { StorageError } from '../errors.ts';
+import { sendProblem } from '../http/problem.ts';
+import { hasTooManyParameters, TOO_MANY_PARAMETERS_PROBLEM } from '../http/query.ts';
 import { endsWithin } from './shutdown.ts';
 
 /** The reason why a server is not ready for requests. */
@@ -124,6 +126,7 @@ export function healthEndpoints(
     const { method, path } = ctx;
     const isHealth = path === LIVE || path === READY;
     if (!isHealth || (method !== 'GET' && method !== 'HEAD')) return next();
+    if (hasTooManyParameters(ctx)) return sendProblem(ctx, TOO_MANY_PARAMETERS_PROBLEM);
     const readiness: Readiness = path === LIVE ? { ready: true } : await ready();
     ctx.status = readiness.ready ? 200 : 503;
     ctx.set({

@@ -5,14 +5,12 @@ import type {
   ClientAttempt,
   ConcurrencyLimit,
   Limiter,
-  Overload,
-  Pages,
   StoredChange,
   VerifyAccessToken,
   WorkSpan,
 } from '../contracts/index.ts';
 import { GatehouseError } from '../errors.ts';
-import { OVERLOAD_REASONS, overloadHeaders } from '../limits/concurrency-limit.ts';
+import { hasTooManyParameters } from '../http/query.ts';
 import { requestIdOf, sendRequestId } from '../http/request-id.ts';
 import { logFailure } from '../http/unavailable.ts';
 import type { ResolvedOptions } from '../options/resolved-options.ts';
@@ -20,7 +18,7 @@ import { createReport } from '../record/request-log.ts';
 import { createPlaceOf, ENDPOINTS, isForClients } from '../engine/endpoints.ts';
 import type { Endpoint, EngineEndpoint, EndpointPlace } from '../engine/endpoints.ts';
 import { createEngineContext, createRunEngine } from '../engine/run.ts';
-import { outcomeOf, overloadedOutcome, startRequest } from '../engine/request.ts';
+import { outcomeOf, refusedOutcome, startRequest } from '../engine/request.ts';
 import type { EngineRequest } from '../engine/request.ts';
 import { serverMetadata } from '../engine/metadata.ts';
 import { createNameResources } from '../engine/resource-parameter.ts';
@@ -33,6 +31,8 @@ import { completeResponse } from '../engine/response.ts';
 import type { ServerEngine } from './engine.ts';
 import type { ServerOpenId } from './openid.ts';
 import type { ServerRecord } from './record.ts';
+import { overloadRefusal, QUERY_TOO_LONG, refuseRequest } from './refuse-request.ts';
+import type { Refusal } from './refuse-request.ts';
 
 const WELL_KNOWN = '/.well-known/';
 const SERVER_METADATA = `${WELL_KNOWN}oauth-authorization-server`;
@@ -84,6 +84,11 @@ export function createMount(
   };
 
   async function handle(ctx: Context, next: Next, path: string, place: EndpointPlace): Promise<unknown> {
+    if (!place.mayBeHosts && hasTooManyParameters(ctx)) {
+      // The error page reads the query for its language.
+      await atUrl(ctx, path, async () => refuse(ctx, place, QUERY_TOO_LONG));
+      return sendRequestId(ctx);
+    }
     const isAnswered = await atPath(ctx, path, async () => {
       const { clientId, work } = place;
       // The metadata, the keys and unknown paths are not counted by the concurrency limit.
@@ -96,16 +101,18 @@ export function createMount(
       return concurrencyLimit.run(
         ctx,
         async () => record.trace(`gatehouse.${work}`, async (span) => answer(ctx, place, span), route),
-        async (overload) => {
-          report(overloadedOutcome(ctx, work, OVERLOAD_REASONS[overload]));
-          return refuseRequest(pages, ctx, { overload, work });
-        },
+        async (overload) => refuse(ctx, place, overloadRefusal(overload)),
       );
     });
     if (!isAnswered) return next();
     if (place.work === undefined) concurrencyLimit.limitSending(ctx.res);
     sendRequestId(ctx);
     return undefined;
+  }
+
+  async function refuse(ctx: Context, place: EndpointPlace, refusal: Refusal): Promise<true> {
+    report(refusedOutcome(ctx, place.work, refusal));
+    return refuseRequest(pages, ctx, place, refusal);
   }
 
   /** Resolves to `false` when nobody has answered. */
@@ -247,17 +254,17 @@ export function createMount(
  * Node's request, which the contexts of the pages, the engine and the host share.
  */
 function atPath<T>(ctx: Context, path: string, run: () => Promise<T>): Promise<T> {
-  return path === ctx.path ? run() : atOtherPath(ctx, path, run);
+  return path === ctx.path ? run() : atUrl(ctx, path + ctx.search, run);
 }
 
-async function atOtherPath<T>(ctx: Context, path: string, run: () => Promise<T>): Promise<T> {
-  const { url } = ctx;
-  // Not `ctx.path = path`, which caches the parsed URL with the changed path, so that the host would read that path later.
-  ctx.url = path + ctx.search;
+async function atUrl<T>(ctx: Context, url: string, run: () => Promise<T>): Promise<T> {
+  const { url: before } = ctx;
+  // Not `ctx.path`, which caches the parsed URL with the changed path, so that the host would read that path later.
+  ctx.url = url;
   try {
     return await run();
   } finally {
-    ctx.url = url;
+    ctx.url = before;
   }
 }
 
@@ -283,22 +290,4 @@ function insertedWellKnown(
   if (basePath === '' || !path.endsWith(basePath)) return undefined;
   const wellKnown = path.slice(0, -basePath.length);
   return wellKnown === SERVER_METADATA || (openid && wellKnown === OPENID_METADATA) ? wellKnown : undefined;
-}
-
-/** Answers a request that exceeds the limit: clients get an OAuth error (RFC 6749 section 5.2), users a page. */
-async function refuseRequest(
-  pages: Pages,
-  ctx: Context,
-  { overload, work }: { readonly overload: Overload } & Pick<EndpointPlace, 'work'>,
-): Promise<true> {
-  const unavailable = { status: 503, error: 'temporarily_unavailable' };
-  if (isForClients(work)) {
-    ctx.status = unavailable.status;
-    ctx.set('Cache-Control', 'no-store');
-    ctx.body = { error: unavailable.error, error_description: OVERLOAD_REASONS[overload] };
-  } else {
-    await pages.error(ctx, { ...unavailable, description: '', reference: requestIdOf(ctx) });
-  }
-  ctx.set(overloadHeaders(overload));
-  return true;
 }
