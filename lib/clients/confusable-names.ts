@@ -1,6 +1,7 @@
 import unhomoglyph from 'unhomoglyph';
 
 import type { FieldErrorCode } from '../contracts/field-errors.ts';
+import { withoutJoiners } from '../contracts/joiners.ts';
 
 /**
  * The mistake in a name that an app asks for; `undefined`: the app may have it.
@@ -8,7 +9,7 @@ import type { FieldErrorCode } from '../contracts/field-errors.ts';
  * @param reserved - names that it must not look like
  */
 export function mistakeInName(name: string, reserved: readonly string[]): FieldErrorCode | undefined {
-  if (INVISIBLE.test(name.replaceAll(EMOJI_STYLE, ''))) return 'control_characters';
+  if (INVISIBLE.test(withoutJoiners(name).replaceAll(EMOJI_STYLE, ''))) return 'control_characters';
   if (reserved.some((other) => isConfusable(name, other))) return 'name_reserved';
   return isHighlyRestrictive(name) ? undefined : 'name_mixed_scripts';
 }

@@ -15,6 +15,7 @@ import type {
 } from '../contracts/index.ts';
 import { fieldError } from '../contracts/field-errors.ts';
 import { isLoopback } from '../contracts/loopback.ts';
+import { hasControls } from '../contracts/joiners.ts';
 import { isPublicAddress } from '../http/address.ts';
 import { checkLifetimes } from './lifetimes.ts';
 import type { CompleteLifetimes } from './lifetimes.ts';
@@ -189,15 +190,11 @@ function isEmpty(value: unknown): boolean {
   return value === undefined || value === false || (Array.isArray(value) && value.length === 0);
 }
 
-// Control characters, and format characters such as the Unicode bidi controls, which change how the text around them is
-// displayed.
-const UNSAFE_IN_NAME = /[\p{Cc}\p{Cf}]/u;
-
 function nameMistakes(name: string): readonly FieldError[] {
   const isShort = name !== '' && name.length <= LONGEST_NAME;
   return [
     ...(isShort ? [] : [fieldError('name', 'name_length', { most: LONGEST_NAME })]),
-    ...(UNSAFE_IN_NAME.test(name) ? [fieldError('name', 'control_characters')] : []),
+    ...(hasControls(name) ? [fieldError('name', 'control_characters')] : []),
   ];
 }
 

@@ -13,6 +13,7 @@ import type {
   StoredClient,
 } from '../contracts/index.ts';
 import { fieldError } from '../contracts/field-errors.ts';
+import { hasControls } from '../contracts/joiners.ts';
 import { ClientInvalidError, ClientNotFoundError } from '../errors.ts';
 import { hashCredential } from '../keys/hash.ts';
 
@@ -143,7 +144,7 @@ export function makeSecret({
 }
 
 function labelMistakes(label: unknown): FieldError[] {
-  if (typeof label === 'string' && label.length <= LONGEST_LABEL && !/[\p{Cc}\p{Cf}]/u.test(label)) return [];
+  if (typeof label === 'string' && label.length <= LONGEST_LABEL && !hasControls(label)) return [];
   return [fieldError('label', 'label_form', { most: LONGEST_LABEL })];
 }
 

@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { now } from '../contracts/clock.ts';
 import { parseDuration } from '../contracts/duration.ts';
 import { fieldError } from '../contracts/field-errors.ts';
+import { hasControls } from '../contracts/joiners.ts';
 import type {
   AuditLog,
   AuditOrigin,
@@ -139,7 +140,7 @@ function inField(field: string, mistake: Mistake | undefined): FieldError[] {
 function nameMistake(name: unknown): Mistake | undefined {
   if (typeof name !== 'string' || name.trim() === '' || name.length > LONGEST_NAME)
     return ['name_length', { most: LONGEST_NAME }];
-  return /[\p{Cc}\p{Cf}]/u.test(name) ? ['control_characters'] : undefined;
+  return hasControls(name) ? ['control_characters'] : undefined;
 }
 
 function lifetimeMistake(lifetime: Seconds | undefined, most: number): Mistake | undefined {

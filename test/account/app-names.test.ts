@@ -51,6 +51,12 @@ const REFUSED: Readonly<Record<string, string>> = {
   'Reports\u{e0100}': INVISIBLE,
   '\u2800Reports': INVISIBLE,
   'Re\u200bports': INVISIBLE,
+  'Re\u200dports': INVISIBLE,
+  'Re\u200cports': INVISIBLE,
+  'खाता\u200d': INVISIBLE,
+  'نم\u200c\u200cی': INVISIBLE,
+  'द\u200dि\u200cल': RESERVED,
+  'A👩\u200d💻cme': RESERVED,
   Pаypal: MIXED,
   'Яндекс Mail': MIXED,
   ᎪᏢᏢLE: MIXED,
@@ -77,6 +83,11 @@ const ACCEPTED = [
   'स्कूल',
   '📚 Books ❤️',
   '12:30',
+  'نمی\u200cخواهم',
+  'क्\u200dष',
+  'ශ්\u200dරී',
+  '👩\u200d💻 Agent',
+  '🏳️\u200d🌈 Club',
 ];
 
 const GERMAN = { interactions: pages({ brand: { name: 'Acme Schools' }, language: ['en', 'de'] }) };

@@ -35,12 +35,22 @@ const NAME = 'give a name of 1 to 100 characters';
 const URL_FORM =
   'give an https URL of at most 2000 characters, of ASCII without spaces, and without user name, password and fragment; http is for loopback addresses only';
 
+test('a name is spelt with the joiners of its language, and so are labels', async (t) => {
+  for (const name of ['نمی\u200Cخواهم', 'क्\u200Dष', 'ශ්\u200Dරී', '👩\u200D💻 Agent', '🇩🇪 Мой VS Code']) {
+    const { client } = await clients.create({ ...CODE, name });
+    t.is(client.name, name);
+    t.is((await clients.addSecret(client.id, { label: name })).label, name);
+  }
+});
+
 test('all invalid fields are reported in one error', async (t) => {
   const { client } = await clients.create(CODE);
   for (const [fields, ...expected] of [
     [{ name: '' }, `name: ${NAME}`],
     [{ name: 'x'.repeat(101) }, `name: ${NAME}`],
     [{ name: 'a\u202Eb' }, 'name: leave out control characters'],
+    [{ name: 'a\u200Db' }, 'name: leave out control characters'],
+    [{ name: 'نم\u200F' }, 'name: leave out control characters'],
     [{ confidential: 'yes' }, 'confidential: give true or false'],
     [{ verified: 'yes' }, 'verified: give true or false'],
     ...[
