@@ -20,13 +20,14 @@ const MODULES: Readonly<Record<string, string>> = {
   'lib/options': 'lib/contracts lib/errors type:oidc-provider',
   'lib/http': 'lib/contracts lib/errors',
   'lib/first-call': 'lib/contracts',
-  'lib/record': 'lib/contracts lib/errors lib/http lru-cache @opentelemetry/api',
+  'lib/record': 'lib/contracts lib/errors lib/http lib/options/declare lru-cache @opentelemetry/api',
   'lib/record/metrics':
     'lib/contracts lib/record/signing-key-age lib/errors lib/http lib/options/declare prom-client #runtime',
   'lib/keys': 'lib/contracts lib/errors lib/options jose',
   'lib/limits': 'lib/contracts lib/errors lib/http lib/keys lib/options lru-cache',
   'lib/personal-tokens': 'lib/contracts lib/errors lib/keys/hash lib/options/declare',
-  'lib/clients': 'lib/contracts lib/errors lib/http lib/keys bcryptjs lru-cache unhomoglyph',
+  'lib/clients':
+    'lib/contracts lib/errors lib/http lib/keys lib/options/declare bcryptjs lru-cache unhomoglyph',
   'lib/engine':
     'lib/clients lib/contracts lib/errors lib/http lib/keys lib/options lib/personal-tokens/value oidc-provider jose keygrip koa-compose',
   'lib/token':
@@ -41,7 +42,8 @@ const MODULES: Readonly<Record<string, string>> = {
     'lib/clients lib/contracts lib/engine lib/errors lib/http lib/keys lib/options lru-cache',
   'lib/access':
     'lib/clients lib/contracts lib/errors lib/http lib/keys/hash lib/limits lib/options/declare lib/personal-tokens/value lib/token/usable-token lib/token/verify-access-token',
-  'lib/account': 'lib/access lib/clients lib/contracts lib/errors lib/http lib/personal-tokens',
+  'lib/account':
+    'lib/access lib/clients lib/contracts lib/errors lib/http lib/options/declare lib/options/values lib/personal-tokens',
   'lib/api':
     'lib/access lib/contracts lib/errors lib/first-call lib/http lib/limits lib/options koa-compose koa-router lru-cache lazy:formidable lazy:qs type:@standard-schema/spec',
   'lib/mcp':

@@ -3,7 +3,7 @@ import { types } from 'node:util';
 import type { Gate, PermissionSource, Principal, User } from '../contracts/index.ts';
 import { insufficientScope } from './challenge.ts';
 import { ConfigError, missingPermission, PermissionMissingError } from '../errors.ts';
-import { optional, readOptions, unchecked } from '../options/declare.ts';
+import { checkNames, optional, readOptions, unchecked } from '../options/declare.ts';
 import type { Given } from '../options/declare.ts';
 
 /** The description of a permission, or the description and the message for a caller who lacks the permission. */
@@ -152,6 +152,8 @@ interface PermissionText {
   readonly message: string;
 }
 
+const PERMISSION_TEXT: Readonly<Record<keyof PermissionText, true>> = { description: true, message: true };
+
 function permissionText(name: string, definition: unknown): PermissionText {
   const text = typeof definition === 'string' ? { description: definition } : definition;
   if (!isPermissionText(text)) {
@@ -160,6 +162,7 @@ function permissionText(name: string, definition: unknown): PermissionText {
       "describe it in words: 'View schools', or { description: 'View schools', message: 'You may not view schools.' }",
     );
   }
+  checkNames(text, PERMISSION_TEXT, `gate.permissions.${name}`);
   const { description, message = missingPermission(name) } = text;
   return Object.freeze({ description, message });
 }

@@ -4,6 +4,8 @@ import type { AuditLog, Milliseconds, Storage, UserData, UserExport } from '../c
 import { now } from '../contracts/clock.ts';
 import { ERASED_USER } from '../contracts/user-data.ts';
 import { ConfigError, GatehouseError } from '../errors.ts';
+import { optional, readOptions } from '../options/declare.ts';
+import { abortSignal, fn } from '../options/values.ts';
 
 /** What `createUserData()` takes. */
 export interface UserDataPorts {
@@ -17,6 +19,8 @@ export interface UserDataPorts {
   readonly revoke: (target: { readonly user: string }) => Promise<void>;
   readonly storage: Pick<Storage, 'assignments' | 'clients' | 'consents' | 'personalTokens' | 'userData'>;
 }
+
+const ERASURE = { onProgress: optional(fn<(changed: number) => void>()), signal: optional(abortSignal) };
 
 /** Creates the export of what is stored of a user, and its erasure. */
 export function createUserData(ports: UserDataPorts): UserData {
@@ -45,7 +49,8 @@ export function createUserData(ports: UserDataPorts): UserData {
         ...read,
       };
     },
-    async erase(userId, { onProgress, signal } = {}) {
+    async erase(userId, options = {}) {
+      const { onProgress, signal } = readOptions(ERASURE, options, 'userData.erase()');
       checkId('userData.erase()', userId);
       ports.requireStore();
       // First: requests under way, on any node, store nothing of the user from here on, but for a statement that has begun.

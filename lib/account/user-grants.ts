@@ -11,6 +11,7 @@ import type {
 import { now } from '../contracts/clock.ts';
 import { confirmAbsence } from '../contracts/confirm-absence.ts';
 import { ConfigError } from '../errors.ts';
+import { checkNames, isObject } from '../options/declare.ts';
 
 /** What `createUserGrants()` takes. */
 export interface UserGrantsPorts {
@@ -77,13 +78,13 @@ export function createUserGrants({
 
 // A misspelt target would end nothing without an error.
 function checkTarget(target: UserGrantTarget): void {
-  const [entry, ...more] = Object.entries(target ?? {});
-  const [kind, value]: [string, unknown] = entry ?? ['', ''];
-  if (more.length === 0 && KINDS.has(kind) && typeof value === 'string' && value !== '') return;
+  if (isObject(target)) checkNames(target, KINDS, 'grants.revoke()');
+  const [value, ...more]: unknown[] = Object.values(target ?? {});
+  if (more.length === 0 && typeof value === 'string' && value !== '') return;
   throw new ConfigError(
     'grants.revoke()',
     'pass one of { app }, { connection }, { personalToken } and { session }, with an id of grants.list()',
   );
 }
 
-const KINDS: ReadonlySet<string> = new Set(['app', 'connection', 'personalToken', 'session']);
+const KINDS = { app: true, connection: true, personalToken: true, session: true };

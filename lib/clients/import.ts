@@ -9,6 +9,7 @@ import { checkClientFields } from './fields.ts';
 import type { KnownNames } from './fields.ts';
 import { newClient } from './registry.ts';
 import { hashCredential } from '../keys/hash.ts';
+import { checkNames } from '../options/declare.ts';
 
 /** A client of another server, to import with its id and its secret. */
 export interface ImportedClient<P extends string = string, R extends string = string> extends ClientFields<
@@ -34,13 +35,17 @@ export interface ImportedClient<P extends string = string, R extends string = st
 /** The outcome of an import. `present`: a client with this id exists and was not changed. */
 export type ImportOutcome = 'imported' | 'present';
 
+const OPTIONS = { dryRun: true };
+
 /** @param onImported - called with each client after its import */
 export function createClientImport(
   storage: Pick<Storage, 'clients' | 'confirm'>,
   names: KnownNames,
   onImported: (client: Client) => void,
 ): (client: ImportedClient, options?: { dryRun?: boolean }) => Promise<ImportOutcome> {
-  return async function importClient(imported, { dryRun = false } = {}) {
+  return async function importClient(imported, options = {}) {
+    checkNames(options, OPTIONS, 'importClient()');
+    const { dryRun = false } = options;
     const { client, secrets } = toStored(imported, names);
     if (await isPresent(client.id)) return 'present';
     if (dryRun) return 'imported';
@@ -88,12 +93,14 @@ function secretMistakes(
   secret: ImportedSecret,
   client: Pick<Client, 'confidential'> | undefined,
 ): readonly FieldError[] {
+  const unknown = Object.keys(secret).find((name) => name !== 'value' && name !== 'bcrypt');
   const isHash = !('bcrypt' in secret) || isBcryptHash(secret.bcrypt);
   const isEmpty = 'value' in secret && secret.value === '';
   return [
     ...(client?.confidential === false ? [fieldError('secret', 'public_client')] : []),
     ...(isHash ? [] : [fieldError('secret', 'bcrypt_form')]),
     ...(isEmpty ? [fieldError('secret', 'secret_empty')] : []),
+    ...(unknown === undefined ? [] : [fieldError(`secret.${unknown}`, 'unknown_field')]),
   ];
 }
 

@@ -41,12 +41,18 @@ const LONGEST_URI = 2000;
 const LEAST_MODULUS = 2048;
 const MOST_MODULUS = 4096;
 
+const FORMS: readonly string[] = ['jwks', 'jwksUri'] satisfies readonly KeysOf<ClientKeys>[];
+
+type KeysOf<T> = T extends unknown ? keyof T : never;
+
 /**
  * Checks the keys of a client (RFC 7591 section 2, `jwks` and `jwks_uri`), and returns them with the members that are stored.
  * Private keys are refused: who could read this request can use them.
  */
 export function checkClientKeys(given: unknown): Checked<ClientKeys | undefined> {
   if (given === undefined) return { checked: undefined };
+  const unknown = isObject(given) && Object.keys(given).find((name) => !FORMS.includes(name));
+  if (typeof unknown === 'string') return { mistakes: [fieldError(`keys.${unknown}`, 'unknown_field')] };
   if (!isObject(given) || 'jwks' in given === 'jwksUri' in given || Object.keys(given).length !== 1)
     return { mistakes: [fieldError('keys', 'keys_form')] };
   return 'jwksUri' in given ? checkJwksUri(given['jwksUri']) : checkJwks(given['jwks']);

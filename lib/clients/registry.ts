@@ -17,6 +17,7 @@ import type {
 } from '../contracts/index.ts';
 import { fieldError } from '../contracts/field-errors.ts';
 import { ClientInvalidError } from '../errors.ts';
+import { checkNames } from '../options/declare.ts';
 import { checkClientFields } from './fields.ts';
 import type { CheckedFields, KnownNames } from './fields.ts';
 import { checkLogo } from './logo.ts';
@@ -246,12 +247,20 @@ function fieldNames(client: Client): (keyof Client)[] {
 
 const MAX_LIMIT = 200;
 
+const QUERY: Readonly<Record<keyof ClientQuery, true>> = {
+  search: true,
+  ownerId: true,
+  after: true,
+  limit: true,
+};
+
 /**
  * Checks a query for a page of clients.
  *
  * @throws ClientInvalidError with one entry per mistake
  */
 function checkClientQuery(query: ClientQuery): ClientQuery {
+  checkNames(query, QUERY, 'clients.list()');
   const mistakes: FieldError[] = [];
   const { limit } = query;
   for (const field of ['search', 'ownerId', 'after'] as const) {

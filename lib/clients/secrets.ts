@@ -16,6 +16,17 @@ import { fieldError } from '../contracts/field-errors.ts';
 import { hasControls } from '../contracts/joiners.ts';
 import { ClientInvalidError, ClientNotFoundError } from '../errors.ts';
 import { hashCredential } from '../keys/hash.ts';
+import { checkNames } from '../options/declare.ts';
+
+type OptionsOf<Method extends 'addSecret' | 'rotateSecret'> = NonNullable<
+  Parameters<ClientRegistry[Method]>[1]
+>;
+
+const NEW_SECRET: Readonly<Record<keyof OptionsOf<'addSecret'>, true>> = { label: true, expiresAt: true };
+const ROTATED_SECRET: Readonly<Record<keyof OptionsOf<'rotateSecret'>, true>> = {
+  label: true,
+  overlap: true,
+};
 
 // Limited, because a presented value is compared with each of them.
 const MOST_SECRETS = 20;
@@ -63,7 +74,8 @@ export function createSecretRegistry(
 
   return {
     secrets: async (id) => (await requireClient(store, id)).secrets,
-    async addSecret(id, options) {
+    async addSecret(id, options = {}) {
+      checkNames(options, NEW_SECRET, 'addSecret()');
       const generated = makeSecret(options);
       await deleteExpiredAtLimit(id);
       return add(id, generated);
@@ -73,7 +85,9 @@ export function createSecretRegistry(
       // Without one too: the storage waits until an earlier deletion is sure to last.
       return secret ? deleteOne(id, secret) : store.deleteSecret(id, secretId);
     },
-    async rotateSecret(id, { label, overlap: given = 0 } = {}) {
+    async rotateSecret(id, options = {}) {
+      checkNames(options, ROTATED_SECRET, 'rotateSecret()');
+      const { label, overlap: given = 0 } = options;
       const overlap = parseDuration(given);
       if (overlap === undefined) throw invalid('overlap', 'not_duration');
       const generated = makeSecret({ label });

@@ -106,8 +106,13 @@ export function objectOrBoolean<G extends Given<D>, D extends object>(
   };
 }
 
-/** Checks that options are an object whose members all have the name of an option. */
-function checkNames(given: unknown, declared: object, place: string | undefined): void {
+/**
+ * Checks that options are an object whose members all have the name of an option, for values that are checked elsewhere.
+ *
+ * @param declared - an object with these names
+ * @throws ConfigError for the first other name, with the remedy
+ */
+export function checkNames(given: unknown, declared: object, place: string | undefined): void {
   const listed = Object.keys(declared).join(', ');
   if (!isObject(given)) throw new ConfigError(place ?? 'options', `pass an object with some of ${listed}`);
   for (const name of Object.keys(given)) {

@@ -8,6 +8,7 @@ import type {
   AuditEventType,
   AuditLog,
   AuditOrigin,
+  AuditQuery,
   AuditRecord,
   AuditStore,
   Logger,
@@ -16,6 +17,7 @@ import type {
 } from '../contracts/index.ts';
 import { ConfigError } from '../errors.ts';
 import { addressOf } from '../http/address.ts';
+import { checkNames } from '../options/declare.ts';
 import { createRecordWriter } from './record-writer.ts';
 
 /** The events of a share that are stored: a burst, and after that one in each interval. */
@@ -43,6 +45,14 @@ const STATE: Rate = { burst: 1, interval: 900_000 };
 const LONGEST_TEXT = 255;
 
 const MAX_LIMIT = 200;
+
+const QUERY: Readonly<Record<keyof AuditQuery, true>> = {
+  clientId: true,
+  userId: true,
+  types: true,
+  before: true,
+  limit: true,
+};
 
 /**
  * Creates the audit log: it notifies the listeners of events at once, and stores the events in batches.
@@ -82,6 +92,7 @@ export function createAuditLog(
     },
     on: listeners.on,
     async list(query = {}) {
+      checkNames(query, QUERY, 'audit.list()');
       const { limit } = query;
       if (limit !== undefined && !(Number.isInteger(limit) && limit >= 1 && limit <= MAX_LIMIT)) {
         throw new ConfigError('audit.list()', `limit is a number from 1 to ${MAX_LIMIT}`);

@@ -6,6 +6,7 @@ import type {
   Observer,
   PassportUse,
 } from '../contracts/index.ts';
+import { checkNames } from '../options/declare.ts';
 
 /**
  * The observers of one server. A member is `undefined` without observers of it, so that a request only makes one comparison.
@@ -16,6 +17,13 @@ export interface Observers {
   readonly toldOfLogout: ((outcome: LogoutOutcome) => void) | undefined;
   readonly passportTokenUsed: ((use: PassportUse) => void) | undefined;
 }
+
+const OBSERVERS: Readonly<Record<keyof Observers, true>> = {
+  answered: true,
+  guarded: true,
+  toldOfLogout: true,
+  passportTokenUsed: true,
+};
 
 /** Creates the list of observers. The function that `add` returns removes the observer. */
 export function createObservers(
@@ -55,6 +63,7 @@ export function createObservers(
 
   return Object.assign(observers, {
     add(observer: Observer) {
+      checkNames(methodsOf(observer), OBSERVERS, 'observe()');
       const entry = { observer };
       entries.add(entry);
       refresh();
@@ -64,4 +73,9 @@ export function createObservers(
       };
     },
   });
+}
+
+/** Its own methods: it may have other members, and those of a class are not listed. */
+function methodsOf(observer: Observer): object {
+  return Object.fromEntries(Object.entries(observer).filter(([, member]) => typeof member === 'function'));
 }

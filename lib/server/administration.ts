@@ -43,7 +43,7 @@ import { CacheInvalidation, observeRevocations } from '../token/cache-invalidati
 import { createRevoke } from '../token/revoke.ts';
 import type { RevocationTarget } from '../token/revoke.ts';
 import type { AuthServer } from './auth-server.ts';
-import { createOnRemoved, PAUSES, pruneExpired } from './jobs.ts';
+import { createOnRemoved, PAUSES, PRUNE, pruneExpired } from './jobs.ts';
 import { COOKIE_KEY_AGE } from './keys.ts';
 
 const audited = object(pick(RETENTION, 'audit'));
@@ -89,6 +89,8 @@ const ROTATION = {
   /** The servers' `tokens.algorithm`. @default that of the newest key, else 'ES256' */
   algorithm: optional(signingAlgorithm),
 };
+
+const CHECK = { issuer: optional(issuerUrl) };
 
 /** The options of `keys.rotate()`. They have to match the configuration of the servers that will sign with the key. */
 export interface KeyRotation extends Given<typeof ROTATION> {}
@@ -215,7 +217,11 @@ export function createAdministration<P extends string, R extends string>(
     keys: {
       list: async () => listSigningKeys(storage.keys),
       async rotate(rotation = {}) {
-        const { accessTokenLifetime: lifetime, after: delay, algorithm } = readOptions(ROTATION, rotation);
+        const {
+          accessTokenLifetime: lifetime,
+          after: delay,
+          algorithm,
+        } = readOptions(ROTATION, rotation, 'keys.rotate()');
         requireKeyEncryptionKey(options.secrets?.keyEncryptionKey, storage);
         const newest = (await storage.keys.list('token')).at(-1);
         const ring = await createKeyRing(storage.keys, material, {
@@ -238,7 +244,8 @@ export function createAdministration<P extends string, R extends string>(
         }
         return encryptKeys(storage.keys, material);
       },
-      async revoke({ algorithm } = {}) {
+      async revoke(revocation = {}) {
+        const { algorithm } = readOptions(pick(ROTATION, 'algorithm'), revocation, 'keys.revoke()');
         requireKeyEncryptionKey(options.secrets?.keyEncryptionKey, storage);
         const newest = (await storage.keys.list('token')).at(-1);
         const { added, revoked } = await revokeKeys(
@@ -281,8 +288,10 @@ export function createAdministration<P extends string, R extends string>(
         throw new ConfigError('revoke()', 'pass one of { client }, { user }, { grant } and { all: true }');
       await revokeHere(target);
     },
-    prune: async (pruning = {}) => pruneExpired({ storage, onRemoved }, pruning, PAUSES.command),
-    check: async ({ issuer } = {}) => {
+    prune: async (pruning = {}) =>
+      pruneExpired({ storage, onRemoved }, readOptions(PRUNE, pruning, 'prune()'), PAUSES.command),
+    check: async (checked = {}) => {
+      const { issuer } = readOptions(CHECK, checked, 'check()');
       const { runChecks } = await import('./doctor/run-checks.ts');
       return runChecks({
         storage,
@@ -296,7 +305,7 @@ export function createAdministration<P extends string, R extends string>(
         reportPlainKeys:
           options.secrets?.keyEncryptionKey === false || process.env['NODE_ENV'] === 'production',
         passport: undefined,
-        issuer: issuer === undefined ? undefined : issuerUrl('issuer', issuer),
+        issuer,
       });
     },
     async close() {

@@ -5,6 +5,7 @@ import type { PrincipalIdentity, PrincipalPermissions } from '../access/principa
 import { setPrincipal } from '../access/reauthentication.ts';
 import type { Assignment, Client, ClientPrincipal, Gate, User, UserPrincipal } from '../contracts/index.ts';
 import { ConfigError } from '../errors.ts';
+import { checkNames } from '../options/declare.ts';
 import { issueToken } from './issue-token.ts';
 import type { AnyAuthServer, TokenRequest } from './issue-token.ts';
 import { completeClient } from './storage/rows.ts';
@@ -103,7 +104,8 @@ export function actingAsUser(
   options: ActingUserOptions | (ContextActingOptions & Through) = {},
 ): Promise<Acting> | UserPrincipal {
   if (!('state' in target)) return actInApp(target, { ...(options as ActingUserOptions), user });
-  const client = completeClient(options.client ?? {}, 'authorization_code');
+  checkNames(options, { ...IN_CONTEXT, client: true }, 'actingAsUser()');
+  const client = clientOf(options.client ?? {}, 'authorization_code');
   return actInContext(
     target,
     options,
@@ -149,13 +151,25 @@ export function actingAsClient(
   if (!('state' in target)) {
     return actInApp(target, { ...(options as ActingOptions), client: given as Client });
   }
-  const client = completeClient(given, 'client_credentials');
+  checkNames(options, IN_CONTEXT, 'actingAsClient()');
+  const client = clientOf(given, 'client_credentials');
   return actInContext(
     target,
     options,
     { type: 'client', user: undefined, client, credential: 'access_token' },
     client,
   );
+}
+
+const IN_CONTEXT: Readonly<Record<keyof ContextActingOptions, true>> = {
+  gate: true,
+  permissions: true,
+  roles: true,
+};
+
+function clientOf(given: Partial<Client>, grantType: Client['grantType']): Client {
+  checkNames(given, completeClient({}, grantType), 'client');
+  return completeClient(given, grantType);
 }
 
 // The tokens of the users and clients that act in an app, in the order in which they began.
@@ -206,8 +220,8 @@ function actInContext<W extends PrincipalIdentity>(
   }
   const { gate, permissions, roles } = options;
   const assignment = permissions || roles ? { permissions: permissions ?? [], roles: roles ?? [] } : own;
-  checkNames('permission', assignment.permissions, (name) => gate.has(name));
-  checkNames('role', assignment.roles, (name) => Object.hasOwn(gate.roles, name));
+  checkDefined('permission', assignment.permissions, (name) => gate.has(name));
+  checkDefined('role', assignment.roles, (name) => Object.hasOwn(gate.roles, name));
   const unlimited = { gate, granted: undefined, scopes: new Map() };
   const principal = makePrincipal(who, effectivePermissions(assignment, gate), unlimited);
   setPrincipal(ctx.state, principal);
@@ -219,7 +233,7 @@ function isContextOptions(options: object): options is ContextActingOptions {
 }
 
 /** Refuses unknown names, because a test with a misspelt one could pass for the wrong reason. */
-function checkNames(kind: string, names: readonly string[], isKnown: (name: string) => boolean): void {
+function checkDefined(kind: string, names: readonly string[], isKnown: (name: string) => boolean): void {
   const unknown = names.find((name) => !isKnown(name));
   if (unknown !== undefined)
     throw new ConfigError(`${kind}s`, `there is no ${kind} "${unknown}"; correct it in the test`);

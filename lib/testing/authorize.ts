@@ -2,6 +2,7 @@ import { createHash, randomBytes, randomUUID } from 'node:crypto';
 
 import type { Client, NewSecret, Seconds, User, UserStore } from '../contracts/index.ts';
 import { ConfigError } from '../errors.ts';
+import { checkNames } from '../options/declare.ts';
 import type { Decision, Decisions } from './decisions.ts';
 
 /** A client as `auth.clients.create()` returns it. */
@@ -28,6 +29,14 @@ export interface AuthorizeOptions {
   /** More parameters of the authorization request, such as `prompt`. @default none */
   readonly parameters?: Readonly<Record<string, string>>;
 }
+
+const REQUEST: Readonly<Record<keyof AuthorizeOptions, true>> = {
+  scopes: true,
+  declinedScopes: true,
+  state: true,
+  redirectUri: true,
+  parameters: true,
+};
 
 /** The result of an authorization request that a user has consented to. */
 export interface Authorization {
@@ -65,6 +74,7 @@ export async function authorize(
   user: User,
   request: AuthorizeOptions,
 ): Promise<Authorization> {
+  checkNames(request, REQUEST, 'authorize()');
   const { issuer } = setup;
   const codeVerifier = randomBytes(32).toString('base64url');
   const sent = authorizationRequest(issuer, registered, request, codeVerifier);
@@ -100,6 +110,7 @@ export async function deny(
   user: User,
   request: AuthorizeOptions,
 ): Promise<URL> {
+  checkNames(request, REQUEST, 'deny()');
   const codeVerifier = randomBytes(32).toString('base64url');
   const sent = authorizationRequest(setup.issuer, registered, request, codeVerifier);
   return followRedirects(sent, setup, { user, answer: 'deny', declined: [] });

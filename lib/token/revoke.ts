@@ -11,6 +11,7 @@ import type {
   VerifyAccessToken,
 } from '../contracts/index.ts';
 import { ConfigError } from '../errors.ts';
+import { checkNames, isObject } from '../options/declare.ts';
 import { hashCredential } from '../keys/hash.ts';
 import { createEndPersonalToken } from '../personal-tokens/end.ts';
 import { isPersonalToken } from '../personal-tokens/value.ts';
@@ -146,10 +147,10 @@ export function createEndMissingUser(
 
 // A misspelt target would revoke nothing without an error.
 function checkTarget(target: RevocationTarget): void {
+  if (isObject(target)) checkNames(target, KINDS, 'revoke()');
   const [entry, ...more] = Object.entries(target ?? {});
   const [kind, value]: [string, unknown] = entry ?? ['', ''];
-  const isValid =
-    kind === 'all' ? value === true : KINDS.has(kind) && typeof value === 'string' && value !== '';
+  const isValid = kind === 'all' ? value === true : typeof value === 'string' && value !== '';
   if (more.length > 0 || !isValid) {
     throw new ConfigError(
       'revoke()',
@@ -158,4 +159,4 @@ function checkTarget(target: RevocationTarget): void {
   }
 }
 
-const KINDS: ReadonlySet<string> = new Set(['token', 'grant', 'user', 'client']);
+const KINDS = { token: true, grant: true, user: true, client: true, all: true };

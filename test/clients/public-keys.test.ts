@@ -79,7 +79,7 @@ const REFUSED: readonly (readonly [keys: unknown, ...mistakes: string[]])[] = [
   [[], 'keys: keys_form'],
   [{}, 'keys: keys_form'],
   [{ jwks: { keys: [ec.publicJwk] }, jwksUri: 'https://app.example' }, 'keys: keys_form'],
-  [{ jwks: { keys: [ec.publicJwk] }, other: 1 }, 'keys: keys_form'],
+  [{ jwks: { keys: [ec.publicJwk] }, other: 1 }, 'keys.other: unknown_field'],
   [{ jwks: ec.publicJwk }, 'keys.jwks: jwks_form'],
   [{ jwks: null }, 'keys.jwks: jwks_form'],
   [keySet(), 'keys.jwks: keys_count'],

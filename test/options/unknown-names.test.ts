@@ -1,0 +1,391 @@
+import { readFileSync } from 'node:fs';
+
+import test from 'ava';
+import * as main from 'koa-gatehouse';
+import {
+  createAdministration,
+  createApiRouter,
+  createAuthServer,
+  defineAction,
+  defineGate,
+  GatehouseError,
+} from 'koa-gatehouse';
+import * as knexAdapter from 'koa-gatehouse/adapters/knex';
+import { knexStorage, passportSource } from 'koa-gatehouse/adapters/knex';
+import * as memoryAdapter from 'koa-gatehouse/adapters/memory';
+import { memoryStorage } from 'koa-gatehouse/adapters/memory';
+import * as htmlPdf from 'koa-gatehouse/html-pdf';
+import { createHtmlToPdf, gotenbergHtmlToPdf } from 'koa-gatehouse/html-pdf';
+import * as interactions from 'koa-gatehouse/interactions';
+import { pages } from 'koa-gatehouse/interactions';
+import * as mcp from 'koa-gatehouse/mcp';
+import { createMcpEndpoint } from 'koa-gatehouse/mcp';
+import * as metricsModule from 'koa-gatehouse/metrics';
+import { createMetrics } from 'koa-gatehouse/metrics';
+import * as pdfModule from 'koa-gatehouse/pdf';
+import { PdfClient } from 'koa-gatehouse/pdf';
+import * as testing from 'koa-gatehouse/testing';
+import { actingAsClient, actingAsUser, fakeClock, issueToken, testServer } from 'koa-gatehouse/testing';
+import { z } from 'zod';
+
+import { CHROMIUM } from '../harness/chromium-path.ts';
+
+const ENTRY_POINTS: Readonly<Record<string, object>> = {
+  '.': main,
+  './adapters/knex': knexAdapter,
+  './adapters/memory': memoryAdapter,
+  './html-pdf': htmlPdf,
+  './interactions': interactions,
+  './mcp': mcp,
+  './metrics': metricsModule,
+  './pdf': pdfModule,
+  './testing': testing,
+};
+
+/** What no function has an option for. */
+interface Misspelt {
+  readonly colour: string;
+}
+
+/** How to call each function with each object that it takes, or why it takes none whose names it could refuse. */
+type Calls = Readonly<Record<string, readonly ((misspelt: Misspelt) => unknown)[] | string>>;
+
+const NOTHING = 'takes no object';
+const OF_HOST = 'takes an object of the host, which may have more members than these';
+
+/** As a program in JavaScript passes it. */
+const as = (value: object): never => value as never;
+
+const gate = defineGate({ permissions: { edit_schools: 'Edit schools' } });
+const scopes = { write: { description: 'Edit schools', permissions: ['edit_schools' as const] } };
+const AGENTS = 'http://127.0.0.1/mcp';
+const ann = { id: 'ann', name: 'Ann', permissions: ['edit_schools' as const] };
+const OPTIONS = {
+  issuer: 'http://127.0.0.1',
+  users: { find: async () => undefined, authenticate: async () => undefined },
+  storage: memoryStorage(),
+};
+
+const server = await testServer({
+  gate,
+  scopes,
+  users: [ann],
+  resources: { [AGENTS]: { name: 'Agents', scopes } },
+  tokens: { personal: true },
+});
+const { auth } = server;
+const administration = createAdministration({ storage: memoryStorage(), gate });
+const CLIENT = { name: 'App', grantType: 'authorization_code', redirectUris: ['https://app.example/cb'] };
+const registered = await auth.clients.create(as(CLIENT));
+const clientId = registered.client.id;
+const pdf = new PdfClient();
+const gotenberg = gotenbergHtmlToPdf({ baseUrl: 'http://127.0.0.1:1' });
+const administered = await administration.clients.create(as(CLIENT));
+// Without roles and permissions in its user store.
+const plain = await createAuthServer({ ...OPTIONS, gate });
+const chromium = CHROMIUM === undefined ? undefined : createHtmlToPdf({ sandbox: false });
+const metrics = createMetrics(auth);
+test.after.always(async () => {
+  await server.close();
+  await plain.close();
+  await administration.close();
+  await chromium?.close();
+});
+
+async function serverWith(more: object): Promise<unknown> {
+  return createAuthServer(as({ ...OPTIONS, ...more }));
+}
+
+const ACTION = {
+  name: 'close-action',
+  type: 'schools',
+  level: 'collection',
+  title: 'Close',
+  permission: 'edit_schools',
+  input: z.object({}),
+  output: z.object({}),
+  run: async () => ({}),
+};
+
+/** The methods of `auth.clients`, and of the one of an administration. */
+function clientsOf({ clients }: Pick<typeof auth, 'clients'>, id: string): Calls {
+  return {
+    create: [async (given) => clients.create(as({ ...CLIENT, ...given }))],
+    find: NOTHING,
+    list: [async (given) => clients.list(as(given))],
+    update: [
+      async (given) => clients.update(id, as({ ...given })),
+      async (given) => clients.update(id, as({ lifetimes: given })),
+      async (given) => clients.update(id, as({ keys: { jwks: { keys: [] }, ...given } })),
+    ],
+    setLogo: NOTHING,
+    setDisabled: 'is internal: disable and enable call it',
+    disable: NOTHING,
+    enable: NOTHING,
+    delete: NOTHING,
+    secrets: NOTHING,
+    addSecret: [async (given) => clients.addSecret(id, as(given))],
+    deleteSecret: NOTHING,
+    rotateSecret: [async (given) => clients.rotateSecret(id, as(given))],
+  };
+}
+
+const personal = { user: 'ann', name: 'Script', lifetime: '1 day' };
+
+const CALLS: Calls = {
+  ...prefixed('auth.clients', clientsOf(auth, clientId)),
+  ...prefixed('administration.clients', clientsOf(administration, administered.client.id)),
+  ...prefixed('auth.gate', {
+    has: NOTHING,
+    effective: 'takes an assignment, all of whose members are required, such as a client has',
+    can: 'takes a principal, and an object of the host',
+    authorize: 'takes a principal, and an object of the host',
+  }),
+  ...prefixed('auth.assignments', {
+    find: NOTHING,
+    assign: [async (given) => plain.assignments.assign('ann', as(given))],
+    delete: NOTHING,
+  }),
+  ...prefixed('auth.audit', auditOf(auth.audit)),
+  ...prefixed('auth.events', auditOf(auth.audit)),
+  ...prefixed('auth.personalTokens', {
+    create: [async (given) => auth.personalTokens.create(as({ ...personal, ...given }))],
+    list: NOTHING,
+    revoke: NOTHING,
+  }),
+  ...prefixed('auth.grants', {
+    list: NOTHING,
+    revoke: [
+      async (given) => auth.grants.revoke('ann', as(given)),
+      async (given) => auth.grants.revoke('ann', as({ app: clientId, ...given })),
+    ],
+  }),
+  ...prefixed('auth.userData', userDataOf(auth)),
+  ...prefixed('auth.keys', { list: NOTHING, rotate: [async (given) => auth.keys.rotate(as(given))] }),
+  ...prefixed('auth', {
+    observe: [() => auth.observe(as({ answered() {}, colour() {} }))],
+    middleware: NOTHING,
+    callback: NOTHING,
+    guard: [(given) => auth.guard(as(given))],
+    requires: NOTHING,
+    issueToken: [async (given) => auth.issueToken(as({ client: clientId, user: 'ann', ...given }))],
+    revoke: [
+      async (given) => auth.revoke(as(given)),
+      async (given) => auth.revoke(as({ user: 'ann', ...given })),
+    ],
+    prune: [async (given) => auth.prune(as(given))],
+    check: NOTHING,
+    ready: NOTHING,
+    health: NOTHING,
+    close: [async (given) => auth.close(as(given))],
+  }),
+  ...prefixed('administration', {
+    importClient: [
+      async (given) => administration.importClient(as({ id: '1', ...CLIENT, ...given })),
+      async (given) =>
+        administration.importClient(as({ id: '1', ...CLIENT, secret: { value: 'a'.repeat(40), ...given } })),
+      async (given) => administration.importClient(as({ id: '1', ...CLIENT }), as(given)),
+    ],
+    revoke: [
+      async (given) => administration.revoke(as(given)),
+      async (given) => administration.revoke(as({ user: 'ann', ...given })),
+    ],
+    prune: [async (given) => administration.prune(as(given))],
+    check: [async (given) => administration.check(as(given))],
+    close: NOTHING,
+  }),
+  ...prefixed('administration.keys', {
+    list: NOTHING,
+    rotate: [async (given) => administration.keys.rotate(as(given))],
+    encrypt: NOTHING,
+    revoke: [async (given) => administration.keys.revoke(as(given))],
+  }),
+  ...prefixed('administration.personalTokens', {
+    create: [async (given) => administration.personalTokens.create(as({ ...personal, ...given }))],
+    list: NOTHING,
+    revoke: NOTHING,
+    revokeOfUser: 'is internal: the pages of users call it',
+  }),
+  ...prefixed('administration.userData', userDataOf(administration)),
+  createAdministration: [
+    (given) => createAdministration(as({ storage: memoryStorage(), ...given })),
+    ...['tokens', 'secrets', 'retention'].map(
+      (group) => (given: Misspelt) => createAdministration(as({ storage: memoryStorage(), [group]: given })),
+    ),
+  ],
+  createApiRouter: [
+    (given) => createApiRouter(as({ auth, ...given })),
+    ...['bulk', 'limits', 'openapi'].map(
+      (group) => (given: Misspelt) => createApiRouter(as({ auth, [group]: given })),
+    ),
+  ],
+  createAuthServer: [
+    serverWith,
+    ...['login', 'clients', 'tokens', 'openid', 'secrets', 'limits', 'passport', 'paths', 'retention'].map(
+      (group) => async (given: Misspelt) => serverWith({ [group]: given }),
+    ),
+    ...['devices', 'documents', 'registration'].map(
+      (group) => async (given: Misspelt) => serverWith({ clients: { [group]: given } }),
+    ),
+    ...['lifetimes', 'personal'].map(
+      (group) => async (given: Misspelt) => serverWith({ tokens: { [group]: given } }),
+    ),
+    async (given) => serverWith({ limits: { attempts: given } }),
+    async (given) => serverWith({ limits: { attempts: { login: given } } }),
+    async (given) => serverWith({ gate, scopes: { write: { ...scopes.write, ...given } } }),
+    async (given) => serverWith({ gate, resources: { [AGENTS]: { name: 'Agents', scopes, ...given } } }),
+    async (given) => serverWith({ openid: { scopes: { groups: { description: 'Groups', ...given } } } }),
+  ],
+  defineAction: [
+    (given) => defineAction(as({ ...ACTION, ...given })),
+    (given) => defineAction(as({ ...ACTION, limit: { requests: 1, per: '1 minute', ...given } })),
+  ],
+  defineGate: [
+    (given) => defineGate(as({ permissions: { edit_schools: 'Edit schools' }, ...given })),
+    (given) => defineGate(as({ permissions: { edit_schools: { description: 'Edit', ...given } } })),
+  ],
+  requestIdOf: 'takes the context of a request',
+  ActionError: 'takes the `cause` of an error, as those of JavaScript do',
+  backupSqlite: NOTHING,
+  knexStorage: [(given) => knexStorage('sqlite::memory:', as(given))],
+  passportSource: [(given) => passportSource('sqlite::memory:', as(given))],
+  memoryStorage: NOTHING,
+  escapeHtml: NOTHING,
+  pages: [
+    (given) => pages(as(given)),
+    ...['brand', 'views'].map((group) => (given: Misspelt) => pages(as({ [group]: given }))),
+    (given) => pages(as({ text: given })),
+  ],
+  pdfText: 'takes a part of the answer of the service, which may have any members',
+  walkPdf: 'takes a part of the answer of the service, which may have any members',
+  PdfClient: [
+    (given) => new PdfClient(as(given)),
+    (given) => new PdfClient(as({ hooks: given })),
+    (given) => new PdfClient(as({ agent: given })),
+  ],
+  ...prefixed('PdfClient', {
+    extract: [async (given) => pdf.extract(new Uint8Array(), as(given))],
+    render: [async (given) => pdf.render(new Uint8Array(), as(given))],
+    renderStream: [async (given) => pdf.renderStream(new Uint8Array(), as(given))],
+  }),
+  createHtmlToPdf: [(given) => createHtmlToPdf(as({ sandbox: false, ...given }))],
+  gotenbergHtmlToPdf: [(given) => gotenbergHtmlToPdf(as({ baseUrl: 'http://127.0.0.1:1', ...given }))],
+  ...prefixed('gotenberg', converterOf(gotenberg)),
+  ...(chromium && prefixed('chromium', converterOf(chromium))),
+  createMcpEndpoint: [(given) => createMcpEndpoint(as({ auth, resource: AGENTS, actions: [], ...given }))],
+  createMetrics: [(given) => createMetrics(auth, as(given))],
+  ...prefixed('metrics', { middleware: NOTHING, stop: NOTHING }),
+  actingAsClient: [
+    async (given) => actingAsClient(server, registered.client, as(given)),
+    (given) => actingAsClient({ state: {} }, {}, as({ gate, ...given })),
+    (given) => actingAsClient({ state: {} }, as(given), { gate }),
+  ],
+  actingAsUser: [
+    async (given) => actingAsUser(server, ann, as(given)),
+    (given) => actingAsUser({ state: {} }, ann, as({ gate, ...given })),
+    (given) => actingAsUser({ state: {} }, ann, as({ gate, client: given })),
+  ],
+  issueToken: [async (given) => issueToken(auth, as({ user: ann, ...given }))],
+  testServer: [async (given) => testServer(as(given))],
+  ...prefixed('server', {
+    authorize: [async (given) => server.authorize(registered, ann, as(given))],
+    deny: [async (given) => server.deny(registered, ann, as(given))],
+    close: NOTHING,
+  }),
+  fakeClock: NOTHING,
+  ...prefixed('clock', { advance: NOTHING, set: NOTHING, restore: NOTHING }),
+  storageContract: OF_HOST,
+  confirmationContract: OF_HOST,
+};
+
+/** `auth.audit` and `auth.events` are one object, whose members are public at one of them. */
+function auditOf({ list }: Pick<typeof auth.audit, 'list'>): Calls {
+  const internal = 'is internal: the server calls it';
+  return {
+    record: internal,
+    on: NOTHING,
+    list: [async (given) => list(as(given))],
+    countByDay: internal,
+    flush: NOTHING,
+  };
+}
+
+function userDataOf({ userData }: Pick<typeof auth, 'userData'>): Calls {
+  return { export: NOTHING, erase: [async (given) => userData.erase('bob', as(given))] };
+}
+
+function converterOf(converter: typeof gotenberg): Calls {
+  return {
+    convert: [
+      async (given) => converter.convert('<p>', as(given)),
+      async (given) => converter.convert('<p>', as({ margin: given })),
+    ],
+    stream: [async (given) => Array.fromAsync(converter.stream('<p>', as(given)))],
+    close: NOTHING,
+  };
+}
+
+function prefixed(of: string, calls: Calls): Calls {
+  return Object.fromEntries(Object.entries(calls).map(([name, call]) => [`${of}.${name}`, call]));
+}
+
+/** The functions of an object and of the objects in it, by their names. */
+function functionsIn(of: string, object: object): string[] {
+  return Object.entries(object).flatMap(([name, member]: [string, unknown]) => {
+    if (typeof member === 'function') return [`${of}${name}`];
+    const isNamespace = member !== null && Object.getPrototypeOf(Object(member)) === Object.prototype;
+    return isNamespace ? functionsIn(`${of}${name}.`, member as object) : [];
+  });
+}
+
+function isError(name: string): boolean {
+  return name.endsWith('Error') && name !== 'ActionError';
+}
+
+test('the list has each public function', async (t) => {
+  const { exports } = JSON.parse(readFileSync('package.json', 'utf8')) as { exports: object };
+  t.deepEqual(Object.keys(exports).toSorted(), [...Object.keys(ENTRY_POINTS), './package.json'].toSorted());
+  using clock = fakeClock();
+  const found = [
+    ...Object.values(ENTRY_POINTS).flatMap((module) => functionsIn('', module)),
+    ...functionsIn('auth.', auth),
+    ...functionsIn('administration.', administration),
+    ...functionsIn('server.', { ...server, auth: '', app: '' }),
+    ...functionsIn('metrics.', metrics),
+    ...functionsIn('clock.', clock),
+    ...functionsIn('gotenberg.', gotenberg),
+    ...(chromium ? functionsIn('chromium.', chromium) : []),
+    ...Object.entries(Object.getOwnPropertyDescriptors(PdfClient.prototype))
+      .filter(([name, { value }]) => name !== 'constructor' && typeof value === 'function')
+      .map(([name]) => `PdfClient.${name}`),
+  ];
+  t.deepEqual(
+    [...new Set(found)].filter((name) => !isError(name) && !(name in CALLS)),
+    [],
+    'add each to the table, with a call for each object that it takes',
+  );
+  t.deepEqual(
+    Object.keys(CALLS).filter((name) => !found.includes(name)),
+    [],
+  );
+});
+
+for (const [name, calls] of Object.entries(CALLS)) {
+  if (typeof calls === 'string') continue;
+  test(`${name} refuses a name that it does not know`, async (t) => {
+    for (const [index, call] of calls.entries()) {
+      const error = await refusal(() => call({ colour: 'red' }));
+      const isRight = error instanceof GatehouseError && error.message.includes('colour');
+      t.true(isRight, `call ${index + 1}: ${String(error)}`);
+    }
+  });
+}
+
+async function refusal(call: () => unknown): Promise<unknown> {
+  try {
+    const result = await call();
+    return `no error, but ${typeof result}`;
+  } catch (error) {
+    return error;
+  }
+}
