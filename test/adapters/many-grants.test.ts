@@ -11,7 +11,7 @@ import type { RevokedParty, Storage } from '../../lib/contracts/index.ts';
 import { aClient, aCode, aGrant, aRevokedToken, aSession, NOW } from '../../lib/testing/storage/rows.ts';
 import { mariadb, onEachDatabase, postgresql, sqlite } from './databases.ts';
 import type { TestDatabase } from './databases.ts';
-import { openHost, openTransaction, SOLE } from './host-knex.ts';
+import { openHost, openStorage, openTransaction, SOLE } from './host-knex.ts';
 import { dialectFor } from './first-version.ts';
 import { PATIENT } from './server-contract.ts';
 import { watchedKnex } from './watched-knex.ts';
@@ -195,3 +195,47 @@ onEachDatabase(
   },
   [postgresql, mariadb],
 );
+
+onEachDatabase(
+  'a session in which a user has signed in 16,000 times ends at once, and so do the grants',
+  async (t, { client }, address) => {
+    const storage = await openStorage(t, address);
+    const host = openHost(t, client, address, SOLE);
+    await storage.clients.insert(
+      aClient({ id: 'timetable', backchannelLogoutUri: 'https://a.example/bye' }),
+      [],
+    );
+    const session = aSession({ userId: 'ann' });
+    await storage.sessions.insert(session);
+    const rows = Array.from({ length: 16_000 }, (_, index) => ({
+      id: `grant ${index}`,
+      user_id: 'ann',
+      client_id: 'timetable',
+      session_uid: session.uid,
+      scopes: '[]',
+      sequence: 0,
+      created_at: NOW,
+      expires_at: NOW + 60,
+      needed_until: NOW + 60,
+    }));
+    for (let start = 0; start < rows.length; start += 250)
+      await host('gatehouse_grants').insert(rows.slice(start, start + 250));
+    // On PostgreSQL it took more than the five seconds that a statement of the storage may take.
+    await storage.sessions.delete(session.id, { createdAt: NOW, expiresAt: NOW + 60 });
+    t.is((await storage.logouts.listLatest('ann')).length, 1);
+    t.is(await countOf(host, { session_uid: session.uid }), 0);
+    const { result, took } = await timed(async () => storage.grants.revoke(OF_ANN, NOW));
+    t.is(result.length, 16_000);
+    t.true(took < 8000, `${took} ms`);
+  },
+);
+
+async function countOf(host: Knex, where: object): Promise<number> {
+  const [row] = await host('gatehouse_grants').where(where).count({ count: '*' });
+  return Number(row?.['count']);
+}
+
+async function timed<T>(run: () => Promise<T>): Promise<{ result: T; took: number }> {
+  const startedAt = performance.now();
+  return { result: await run(), took: performance.now() - startedAt };
+}

@@ -154,11 +154,9 @@ export async function signOut(
   );
   if (grants.length === 0) return;
   await insertLogouts(statements, grants, notice);
-  for (let start = 0; start < grants.length; start += BATCH) {
-    const { placeholders, values } = inList(grants.slice(start, start + BATCH).map(({ id }) => id));
-    await statements.run(
-      `update gatehouse_grants set session_uid = null where user_id = ? and id in ${placeholders}`,
-      [userId, ...values],
-    );
-  }
+  // In one statement: each of several would read all grants of the user.
+  await statements.run(
+    `update gatehouse_grants set session_uid = null where user_id = ? and session_uid = ?`,
+    [userId, uid],
+  );
 }

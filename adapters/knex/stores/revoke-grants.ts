@@ -53,11 +53,11 @@ export async function revokeSome(
   if (found.length > 0) {
     if (notice) await insertLogouts(statements, found, notice);
     const marked = inList(found.map(({ id }) => id));
-    // With the condition, because for a list of ids alone PostgreSQL may read the whole table.
+    // By the list alone: with the condition, SQLite and PostgreSQL may compare each grant of the user with the list, for each batch.
     await statements.run(
       `update gatehouse_grants set revoked_at = coalesce(revoked_at, ?)${notice ? ', session_uid = null' : ''}
-       where ${condition} and id in ${marked.placeholders}`,
-      [at, ...values, ...marked.values],
+       where id in ${marked.placeholders}`,
+      [at, ...marked.values],
     );
   }
   return { revoked: live.map(({ id }) => id), isLast: found.length < BATCH };
