@@ -72,8 +72,8 @@ export interface Dialect<Connection = unknown> extends SqlSyntax {
    */
   readonly confirmation?: string;
   /**
-   * Throws an error of the kind `rolled back` in a transaction that cannot be committed, because a statement in it has failed. Absent
-   * where a transaction goes on after that.
+   * Throws when the server has rolled back the transaction of a host, or will, because a statement in it has failed: it would report
+   * the commit as done. Absent where a commit fails then.
    */
   requireLive?(this: void, statements: Statements): Promise<void>;
   /** Throws an error of the kind `read only` when the server of the connection only allows reads. */

@@ -51,8 +51,8 @@ export async function transact<T>(
 }
 
 /**
- * Makes the commit of a transaction fail that the server would roll back instead: PostgreSQL reports the commit as done where the work
- * has caught the error of a statement and gone on.
+ * Makes the commit of a transaction fail that the server has rolled back, or will: it reports the commit as done where the work has
+ * caught the error of a statement and gone on, on PostgreSQL any, on MariaDB that of a deadlock.
  */
 function refuseToRollBackAtCommit(
   transaction: Knex.Transaction,

@@ -132,7 +132,7 @@ export interface Storage {
   /**
    * Runs `work` once in one transaction of the database, which is rolled back when `work` throws. An error of `work` is thrown
    * unchanged; when the transaction cannot be started or committed, `StorageError` is thrown: on PostgreSQL also when `work` has caught the
-   * error of a statement, which has rolled back all of it; run what may fail in a nested transaction. `knexStorage()` passes a
+   * error of a statement, which has rolled back all of it, and on MariaDB that of a deadlock; run what may fail in a nested transaction. `knexStorage()` passes a
    * `Knex.Transaction` to `work`; `memoryStorage()` passes `undefined` and rolls nothing back.
    *
    * Methods of the storage are not part of the transaction, except `idempotency.finish` when the transaction is passed to it.

@@ -4,7 +4,7 @@ import type { Knex } from 'knex';
 import { knexStorage } from 'koa-gatehouse/adapters/knex';
 
 import { aClient, aRequest, NOW } from '../../lib/testing/storage/rows.ts';
-import { onEachDatabase, onEachEmptyDatabase, postgresql, sqlite } from './databases.ts';
+import { mariadb, onEachDatabase, onEachEmptyDatabase, postgresql, sqlite } from './databases.ts';
 import { connectHost, openHost, SOLE } from './host-knex.ts';
 import { openSchools, transact } from './schools.ts';
 
@@ -202,3 +202,36 @@ onEachDatabase(
     t.deepEqual(await names(), isRolledBack ? [] : ['Hill']);
   },
 );
+
+onEachDatabase(
+  'work that catches the error of a deadlock, at which the server has rolled back all before it, rejects',
+  async (t, database, address) => {
+    const { storage, host, names } = await openSchools(t, database, address);
+    await host('schools').insert([{ name: 'Hill' }, { name: 'Lake' }]);
+    const heavier = await host.transaction();
+    t.teardown(async () => heavier.rollback());
+    // The server ends the transaction that has changed fewer rows.
+    for (let index = 0; index < 20; index += 1) await heavier('schools').insert({ name: `Fen ${index}` });
+    await lock(heavier, 'Lake');
+    const failing = transact(storage, async (transaction) => {
+      await transaction('schools').insert({ name: 'Park' });
+      await lock(transaction, 'Hill');
+      const waiting = t.throwsAsync(lock(transaction, 'Lake'), { code: 'ER_LOCK_DEADLOCK' });
+      await lock(heavier, 'Hill');
+      await waiting;
+      await transaction('schools').insert({ name: 'Pond' });
+    });
+    await t.throwsAsync(failing, {
+      code: 'ERR_STORAGE',
+      message:
+        'The server rolled the transaction back at a deadlock, and committed each later statement of its work on its own. Let the error of a deadlock end the transaction.',
+    });
+    await heavier.rollback();
+    t.deepEqual(await names(), ['Hill', 'Lake', 'Pond']);
+  },
+  [mariadb],
+);
+
+async function lock(by: Knex, name: string): Promise<unknown> {
+  return by('schools').where({ name }).forUpdate();
+}

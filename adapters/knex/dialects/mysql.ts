@@ -1,4 +1,5 @@
 import type { StorageCache } from '../../../lib/contracts/index.ts';
+import { StorageError } from '../../../lib/errors.ts';
 import type { Condition, Dialect, ExpiredRows, RemovableRows } from '../dialect.ts';
 import type { Statements, Value } from '../statements.ts';
 import type { Integer } from '../stores/column-values.ts';
@@ -58,6 +59,11 @@ export function mysqlDialect(client: MysqlClient): Dialect<MysqlConnection> {
     deleteSome,
     deleteExpired: async (database, rows, limit) =>
       database.transaction(async (statements) => deleteExpired(statements, rows, limit)),
+    async requireLive({ get }) {
+      // MySQL has no such variable.
+      const state = await unlessUnknown(get<{ live: Integer }>('select @@in_transaction as live'));
+      if (state && Number(state.live) === 0) throw new StorageError(ROLLED_BACK);
+    },
     requireWritable: async (statements) => servers.requireWritable(statements),
     async checkMigrating(statements) {
       // Preparing a statement checks its privileges and does not run it.
@@ -71,6 +77,9 @@ export function mysqlDialect(client: MysqlClient): Dialect<MysqlConnection> {
     },
   };
 }
+
+const ROLLED_BACK =
+  'The server rolled the transaction back at a deadlock, and committed each later statement of its work on its own. Let the error of a deadlock end the transaction.';
 
 // Without the audit log: its rows are added at the end, and only lists of events read them, so that it may be larger than the
 // cache. `left()`, because the character that escapes an underscore in `like` depends on the mode of the server.
