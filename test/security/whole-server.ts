@@ -53,7 +53,7 @@ export async function startWholeServer(t: ExecutionContext): Promise<DeveloperPl
         });
         app.use(api.routes());
         app.use((ctx) => {
-          ctx.body = 'the host’s';
+          ctx.body = ctx.path === '/own/query' ? Object.keys(ctx.query) : 'the host’s';
         });
         return listenerOf(app);
       },
