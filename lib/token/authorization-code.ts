@@ -26,7 +26,7 @@ export const authorizationCodeGrant = (parts: GrantParts): GrantType => ({
       if (presented.credential.payload['redirectUri'] !== uri)
         throw new errors.InvalidGrant('authorization code redirect_uri mismatch');
     } catch (error) {
-      await countWrongVerifier(presented, parts.options.storage);
+      await countGuess(presented, parts.options.storage);
       throw error;
     }
     await refuseReplay(ctx, presented, { request, parts });
@@ -71,16 +71,15 @@ function checkForm(verifier: string): void {
     throw new errors.InvalidRequest('code_verifier contains invalid characters');
 }
 
-// For one code. A client that has the right verifier sends it in its first request.
-const MAX_WRONG_VERIFIERS = 10;
+// For one code. A client that has the right verifier and redirect URI sends them in its first request.
+const MOST_GUESSES = 10;
 
-/** Counts a wrong verifier, and spends the code after too many of them (RFC 7636 sets no limit). */
-async function countWrongVerifier(
-  { credential: { expiresAt, id, kind, payload }, spentFor }: PresentedCredential,
+/** Counts a wrong verifier or redirect URI, and spends the code after too many of them (RFC 7636 sets no limit). */
+async function countGuess(
+  { credential: { expiresAt, id, kind } }: PresentedCredential,
   { attempts, grants }: Pick<Storage, 'attempts' | 'grants'>,
 ): Promise<void> {
-  if (spentFor !== undefined || payload['codeChallenge'] === undefined) return;
-  const counter = { id: `code ${id}`, limit: MAX_WRONG_VERIFIERS - 1 };
+  const counter = { id: `code ${id}`, limit: MOST_GUESSES - 1 };
   const { full } = await attempts.count([counter], { now: now(), expiresAt });
   if (full) await grants.redeem({ kind, id }, {});
 }

@@ -68,6 +68,17 @@ test.serial(
   },
 );
 
+test.serial('wrong redirect URIs end a code without a challenge too', async (t) => {
+  for (const [wrong, status] of [
+    [9, 200],
+    [10, 400],
+  ] as const) {
+    const right = { code: (await authorize(platform, app)).get('code')! };
+    await times(wrong, async () => redeem(app, { ...right, redirect_uri: 'https://reports.example/other' }));
+    t.is((await redeem(app, right)).status, status);
+  }
+});
+
 test.serial('thirty concurrent wrong verifiers end the code, and none of them gets a token', async (t) => {
   const right = await start(publicApp);
   const answers = await Promise.all(

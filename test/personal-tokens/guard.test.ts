@@ -67,6 +67,8 @@ test('a wrong checksum, another API and a token without the option are refused w
   const typo = value.replace(/(?<=_pat_\w{20})\w/, (digit) => (digit === 'x' ? 'y' : 'x'));
   for (const token of [altered(value), `${value}0`, value.slice(0, -1), typo, `${value}\u00e9`])
     t.is(await answerTo(platform, token), '401 token_malformed');
+  // In the form of an access token.
+  t.is(await answerTo(platform, 'gatehouse_pat_A.A.AAAA'), '401 token_invalid');
   t.deepEqual(called, []);
   t.is(await answerTo(platform, makePersonalTokenValue()), '401 token_invalid');
   t.deepEqual(called, ['personalTokens.findByHash']);
