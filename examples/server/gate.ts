@@ -1,6 +1,8 @@
 import { defineGate } from 'koa-gatehouse';
 import type { Gate, Resource, Scope } from 'koa-gatehouse';
 
+import type { School } from './schools.ts';
+
 export type Permission =
   | 'view_schools'
   | 'edit_schools'
@@ -9,8 +11,13 @@ export type Permission =
   | 'manage_all_apps';
 export type Role = 'registrar' | 'administrator';
 
-/** The permissions and roles of the platform. */
-export const gate: Gate<Permission, Role> = defineGate({
+/** The objects that rules decide about. */
+export interface Objects {
+  readonly edit_schools: Pick<School, 'open'>;
+}
+
+/** The permissions, roles and rules of the platform. */
+export const gate: Gate<Permission, Role, Objects> = defineGate({
   permissions: {
     view_schools: 'View schools',
     edit_schools: 'Edit schools',
@@ -22,6 +29,10 @@ export const gate: Gate<Permission, Role> = defineGate({
   roles: {
     registrar: ['view_schools'],
     administrator: ['view_schools', 'edit_schools', 'close_schools', 'manage_apps', 'manage_all_apps'],
+  },
+  rules: {
+    // A school that takes no new pupils is changed by those who may close schools.
+    edit_schools: (principal, { open }: Pick<School, 'open'>) => open || principal.can('close_schools'),
   },
 });
 

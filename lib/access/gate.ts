@@ -25,7 +25,8 @@ function gateMembers<P extends string, R extends string, S extends object, U ext
     roles: optional(unchecked<Readonly<Record<R, readonly NoInfer<P>[]>>>),
     /**
      * Limits a permission to certain resources, by the permission's name: `edit_school: (principal, school: School) => ...`. A
-     * rule is called only when the principal has the permission. It returns `true` or `false`, not a promise. @default none
+     * rule is called only when the principal has the permission. It returns `true` or `false`, not a promise. Routes and actions that
+     * require such a permission have to say which resource: see `auth.requires()`, and `object` of `defineAction()`. @default none
      */
     rules: optional(unchecked<Rules<NoInfer<P>, S, U>>),
   };
@@ -95,6 +96,7 @@ export function defineGate<
     permissions: Object.freeze(permissions),
     roles: Object.freeze(roles),
     has,
+    hasRule: (permission: string) => rules.has(permission),
     effective(assignment: Parameters<Gate['effective']>[0]) {
       const effective = new Map<P, PermissionSource[]>();
       for (const permission of assignment.permissions.filter(has)) effective.set(permission, [DIRECT]);

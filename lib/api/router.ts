@@ -4,7 +4,6 @@ import type { Router } from 'koa-router';
 
 import { reauthenticatorOf } from '../access/guard.ts';
 import type { GuardMiddleware } from '../access/guard.ts';
-import type { Requires } from '../access/requires.ts';
 import type { Gate, GuardedState, User } from '../contracts/index.ts';
 import { INTERNALS, internalsOf } from '../contracts/internals.ts';
 import type { ServerInternals } from '../contracts/internals.ts';
@@ -39,11 +38,9 @@ export interface ApiAuth<
 > {
   /** The server's identity and base URL, on which the URLs in the API's description are based. */
   readonly issuer: string;
-  readonly gate: Pick<Gate<P>, 'has' | 'permissions'>;
+  readonly gate: Pick<Gate<P>, 'can' | 'has' | 'hasRule' | 'permissions'>;
   /** Returns the middleware that authenticates requests by their access token, and with `session` by a login session. */
   guard(options?: { readonly resource?: A; readonly session?: boolean }): GuardMiddleware<P, U, S>;
-  /** Creates a middleware that requires permissions. */
-  readonly requires: Requires<P>;
   /** @internal */
   readonly [INTERNALS]: ServerInternals;
 }

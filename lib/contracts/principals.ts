@@ -95,6 +95,8 @@ export interface Gate<P extends string = string, R extends string = string, S ex
   readonly roles: Readonly<Record<R, readonly P[]>>;
   /** Whether a name is one of the gate's permissions. */
   has(permission: string): permission is P;
+  /** Whether a permission has a rule, so that an object decides too. */
+  hasRule(permission: string): boolean;
   /**
    * The permissions that these roles and direct permissions give, with their sources. Names that the gate does not know are
    * left out.

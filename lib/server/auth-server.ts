@@ -81,7 +81,7 @@ export interface AuthServer<
    */
   guard(options?: { readonly resource?: A; readonly session?: boolean }): GuardMiddleware<P, U, S>;
   /** Returns the middleware that accepts callers with all of the given permissions. It runs behind `guard()`. */
-  requires: Requires<P>;
+  requires: Requires<P, U, S>;
   /**
    * Issues an access token from the host's own code, without a login or a request: for a user through a client, such as a
    * first-party app, or for a client itself. The guard accepts it, and it is revoked, like a token of the token endpoint. It is

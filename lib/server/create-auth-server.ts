@@ -185,7 +185,7 @@ export async function createServer<
       const { resource, session } = readOptions(GUARD, guarded, 'guard()');
       return access.guardFor(resource, session ? sessions.findUser : undefined);
     },
-    requires: createRequires<P>({ gate, realm: issuer, observers }),
+    requires: createRequires<P, U, S>({ gate, realm: issuer, observers }),
     issueToken: tokens.issueToken,
     personalTokens: {
       create: async (token) => personalTokens.create(token),

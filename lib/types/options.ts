@@ -1,4 +1,6 @@
-/** The groups of options, and what the functions in them are given. */
+/** The groups of options, what the functions in them are given, and what those return. */
+export type { Loaded, ObjectContext, RuledObject } from '../access/requires.ts';
+export type { RequiredObject } from '../api/actions/define-action.ts';
 export type { BulkLimits, RequestLimit, RequestLimits, UploadLimits } from '../api/limits.ts';
 export type { OpenApiPart } from '../api/openapi/components.ts';
 export type {

@@ -52,10 +52,12 @@ function addRoutes(api: Api, requires: AppParts['auth']['requires']): void {
     gate.authorize(ctx.state.principal, 'edit_schools');
     ctx.status = 204;
   });
-  api.put('/schools/:id', requires('edit_schools'), (ctx) => {
-    const school = schools.get(ctx.params['id'] ?? '') ?? ctx.throw(404, 'There is no such school.');
-    gate.authorize(ctx.state.principal, 'edit_schools', school);
-    ctx.body = { data: school.name };
+  const requireSchool = requires(
+    'edit_schools',
+    (ctx) => schools.get(ctx.params['id'] ?? '') ?? ctx.throw(404, 'There is no such school.'),
+  );
+  api.put('/schools/:id', requireSchool, (ctx) => {
+    ctx.body = { data: ctx.state.object.name };
   });
 }
 

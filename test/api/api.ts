@@ -53,7 +53,7 @@ export function authOf(
   }: Partial<Pick<ServerInternals, 'mountPath' | 'storage'>> = {},
 ): ApiAuth<Permission, Person> {
   const guard = platform.guard();
-  const { logger, requires } = platform;
+  const { logger } = platform;
   const described = new Map(Array.from(scopes.keys(), (name) => [name, { description: `May ${name}` }]));
   const issuer = ISSUER + path;
   const resources = new Map([[issuer, { name: issuer, scopes: described }]]);
@@ -62,7 +62,6 @@ export function authOf(
     issuer,
     gate,
     guard: () => guard,
-    requires,
     [INTERNALS]: {
       admitsAgents: true,
       apis: new Map(),

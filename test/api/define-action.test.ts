@@ -40,7 +40,7 @@ const refused: readonly [member: string, remedy: string, values: unknown[]][] = 
   ],
   [
     'databse',
-    'there is no such option; did you mean database? The options are gate, type, name, level, title, description, permission, input, output, database, mcp, readOnly, destructive, idempotent, limit, run',
+    'there is no such option; did you mean database? The options are gate, type, name, level, title, description, permission, object, input, output, database, mcp, readOnly, destructive, idempotent, limit, run',
     [{}],
   ],
 ];

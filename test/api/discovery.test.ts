@@ -15,7 +15,7 @@ test('the list has the actions that the caller may run, and no others', async (t
     t.is(headers.get('cache-control'), 'no-store');
     return body['data'] as { name: string }[];
   };
-  const common = { type: 'school', permission: 'edit_schools', atomic: false };
+  const common = { type: 'school', permission: 'edit_schools', checksObject: false, atomic: false };
   t.deepEqual(await list(await platform.userToken()), [
     {
       ...common,

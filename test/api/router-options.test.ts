@@ -20,9 +20,9 @@ const refused: readonly [option: string, remedy: string, given: object[]][] = [
   [
     'auth',
     'pass the server that createAuthServer() resolved to',
-    [undefined, null, { gate, guard: () => auth.guard(), issuer: auth.issuer, requires: auth.requires }].map(
-      (server) => ({ auth: server }),
-    ),
+    [undefined, null, { gate, guard: () => auth.guard(), issuer: auth.issuer }].map((server) => ({
+      auth: server,
+    })),
   ],
   [
     'prefix',

@@ -82,6 +82,20 @@ test('permissions decide on actions, for user tokens and client tokens', async (
   t.is((await get('/schools', monitor)).status, 403);
 });
 
+test('a school that takes no new pupils is changed only by those who may close schools', async (t) => {
+  const input = { name: 'Alder Lane', city: 'Cork', open: false };
+  t.like(await post('/create-school-action', input, importer), {
+    status: 403,
+    body: { code: 'missing_permission', message: 'Missing permission to edit schools.' },
+  });
+  const { body, status } = await post('/create-school-action', input);
+  t.is(status, 200);
+  const rename = `/${body.data.id}/rename-school-action`;
+  t.is((await post(rename, { name: 'Alder Road' }, importer)).status, 403);
+  t.like(await post(rename, { name: 'Alder Road' }), { status: 200, body: { data: { name: 'Alder Road' } } });
+  t.deepEqual(await search('Alder'), ['Alder Road']);
+});
+
 test('a person and an app create schools and rename them', async (t) => {
   for (const token of [ada, importer]) {
     const created = await post('/create-school-action', { name: 'Elm Park', city: 'Leeds' }, token);

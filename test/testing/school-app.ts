@@ -42,10 +42,11 @@ export function createApp(auth: SchoolAuth): Koa {
   api.get('/schools', auth.requires('view_schools'), (ctx) => {
     ctx.body = { data: schools };
   });
-  api.get('/schools/:id/settings', auth.requires('edit_school'), (ctx) => {
-    const school = schools.find(({ id }) => id === ctx.params['id'])!;
-    gate.authorize(ctx.state.principal, 'edit_school', school);
-    ctx.body = { data: { id: school.id, editor: ctx.state.user?.name } };
+  const requireSchool = auth.requires('edit_school', ({ params }) =>
+    schools.find(({ id }) => id === params['id']),
+  );
+  api.get('/schools/:id/settings', requireSchool, (ctx) => {
+    ctx.body = { data: { id: ctx.state.object.id, editor: ctx.state.user?.name } };
   });
   const app = new Koa();
   app.silent = true;

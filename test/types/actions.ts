@@ -5,7 +5,7 @@ import { z } from 'zod';
 
 import { same } from './same.ts';
 import { pupil, school } from './school.ts';
-import type { School } from './school.ts';
+import type { Pupil, School } from './school.ts';
 
 type Permission = 'view_schools' | 'edit_school';
 type Resources = { edit_school: School };
@@ -27,12 +27,19 @@ const common = {
 } as const;
 const run = (): { done: boolean } => ({ done: true });
 
-// With the gate, the principal's permissions and resources are typed.
+// With the gate, the principal's permissions and resources are typed, and so is the object of a permission with a rule.
 const rename = defineAction({
   ...common,
   gate,
   permission: 'edit_school',
-  run({ database, id, input, principal }) {
+  async object({ id, input, principal }) {
+    same<typeof id, string>();
+    same<typeof input, { name: string }>();
+    same<typeof principal, Principal<Permission, User, Resources>>();
+    return { ...school, id, city: 'York' };
+  },
+  run({ database, id, input, object, principal }) {
+    same<typeof object, { id: string; registrarId: string; city: string }>();
     same<typeof principal, Principal<Permission, User, Resources>>();
     same<typeof input, { name: string }>();
     same<typeof id, string>();
@@ -50,8 +57,46 @@ same<typeof rename, Action<'edit_school'>>();
 createApiRouter({ auth, actions: [rename] });
 // @ts-expect-error there is no such permission
 defineAction({ ...common, gate, permission: 'edit_schools', run });
+// @ts-expect-error the permission has a rule, which decides about an object
+defineAction({ ...common, gate, permission: 'edit_school', run });
+// @ts-expect-error a pupil is no school
+defineAction({ ...common, gate, permission: 'edit_school', object: () => pupil, run });
+// @ts-expect-error a pupil is no school
+defineAction({ ...common, gate, permission: 'edit_school', object: async () => pupil, run });
+// @ts-expect-error the permission has no rule
+defineAction({ ...common, gate, permission: 'view_schools', object: () => school, run });
+defineAction({
+  ...common,
+  gate,
+  permission: 'view_schools',
+  run({ object }) {
+    same<typeof object, never>();
+    return { done: true };
+  },
+});
+// Also where the object is that of a collection, from the input, or may be missing.
+defineAction({
+  ...common,
+  gate,
+  level: 'collection',
+  permission: 'edit_school',
+  object: ({ input }) => (input.name === '' ? undefined : school),
+  run({ object }) {
+    same<typeof object, School>();
+    return { done: true };
+  },
+});
 
-// Without the gate, any permission is accepted until the action is part of an API.
+// Without the gate, any permission and any object are accepted until the action is part of an API.
+defineAction({
+  ...common,
+  permission: 'edit_school',
+  object: () => pupil,
+  run({ object }) {
+    same<typeof object, Pupil>();
+    return { done: true };
+  },
+});
 const unbound = defineAction({ ...common, permission: 'edit_schools', run });
 same<typeof unbound, Action<'edit_schools'>>();
 // @ts-expect-error there is no such permission

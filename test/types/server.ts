@@ -33,7 +33,29 @@ auth satisfies AuthServer<Permission, 'registrar', Person>;
 auth satisfies ApiAuth;
 await createAuthServer<Permission, 'registrar', Person>({ ...others, users, gate });
 
+auth.requires('view_schools');
+// A permission with a rule needs the object that the rule decides about.
+auth.requires('edit_school', async ({ params, state }) => {
+  params satisfies Readonly<Record<string, string>>;
+  return state.principal.can('edit_school', school) ? school : undefined;
+});
+auth.requires('view_schools', 'edit_school', () => school);
+// @ts-expect-error the permission has a rule
+auth.requires('edit_school');
+// @ts-expect-error the permission has a rule
 auth.requires('view_schools', 'edit_school');
+// @ts-expect-error a pupil is no school
+auth.requires('edit_school', () => pupil);
+// @ts-expect-error a pupil is no school
+auth.requires('edit_school', async () => pupil);
+// @ts-expect-error the permission has no rule
+auth.requires('view_schools', () => school);
+// @ts-expect-error there is no such permission
+auth.requires('edit_schools', () => school);
+// @ts-expect-error at least one permission
+auth.requires(() => school);
+// Where the rules are not known, objects of any type are accepted: `requires()` checks it.
+(auth as AuthServer).requires('edit_school', () => pupil);
 // @ts-expect-error there is no such permission
 auth.requires('edit_schools');
 // @ts-expect-error at least one permission
@@ -101,6 +123,16 @@ api.get('/schools/:id', auth.requires('view_schools'), ({ state }) => {
   // @ts-expect-error there may be no user
   void state.user.name;
 });
+
+// A handler gets the object that was loaded.
+api.get(
+  '/schools/:id',
+  auth.requires('edit_school', async () => school as School | undefined),
+  ({ state }) => {
+    same<typeof state.object, School>();
+    state.principal.can('edit_school', state.object) satisfies boolean;
+  },
+);
 
 // Roles and permissions of users and clients are checked.
 await auth.assignments.assign('1', { roles: ['registrar'], permissions: ['edit_school'] });

@@ -3,10 +3,12 @@ import { defineAction } from 'koa-gatehouse';
 import type { Action } from 'koa-gatehouse';
 import { z } from 'zod';
 
+import { gate } from '../gate.ts';
 import { CITY, NAME, SCHOOL } from './school.ts';
 
 export function createSchool(knex: Knex): Action<'edit_schools'> {
   return defineAction({
+    gate,
     type: 'school',
     name: 'create-school-action',
     level: 'collection',
@@ -18,7 +20,9 @@ export function createSchool(knex: Knex): Action<'edit_schools'> {
     input: z.object({ name: NAME, city: CITY, open: z.boolean().optional() }),
     output: SCHOOL,
     database: knex,
-    async run({ input: { name, city, open = true }, database }) {
+    // The school that it would be, which the rule of the permission decides about.
+    object: ({ input: { open = true } }) => ({ open }),
+    async run({ input: { name, city }, object: { open }, database }) {
       const school = { id: crypto.randomUUID(), name, city, open };
       await database('schools').insert(school);
       return school;

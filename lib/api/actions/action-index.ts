@@ -7,12 +7,15 @@ import { ConfigError } from '../../errors.ts';
 import { sendProblem } from '../../http/problem.ts';
 import type { Problem } from '../../http/problem.ts';
 import type { ActionContext } from './answer.ts';
+import { checkObject } from './define-action.ts';
 import type { Action } from './define-action.ts';
 
 /** An action of an API, with the check of its permission. */
 export interface ApiAction extends Action {
-  /** The problem to answer a principal with that lacks the permission. `undefined`: it has it. */
-  refusalOf(this: void, principal: Principal): Problem | undefined;
+  /**
+   * The problem to answer a principal with that lacks the permission or, with an object, may not use it on that. `undefined`: it may.
+   */
+  refusalOf(this: void, principal: Principal, ...object: readonly unknown[]): Problem | undefined;
 }
 
 /** The actions of an API. */
@@ -38,11 +41,14 @@ export function actionList<P extends string>(
 /**
  * Indexes the actions of an API by type and name.
  *
- * @throws ConfigError for a duplicate action, or one whose permission the gate does not define
+ * @throws ConfigError for a duplicate action, one whose permission the gate does not define, or one with a rule that has no object
  */
 export function indexActions<P extends string>(
   actions: readonly Action<P>[],
-  { gate, issuer }: { readonly gate: Pick<Gate<P>, 'has' | 'permissions'>; readonly issuer: string },
+  {
+    gate,
+    issuer,
+  }: { readonly gate: Pick<Gate<P>, 'can' | 'has' | 'hasRule' | 'permissions'>; readonly issuer: string },
 ): ActionIndex {
   const check = createPermissionCheck({ gate, realm: issuer });
   const indexed = new Map<string, ApiAction>();
@@ -56,7 +62,11 @@ export function indexActions<P extends string>(
         `the gate has no permission "${String(permission)}"; define it or correct the name`,
       );
     }
-    indexed.set(key, { ...action, refusalOf: (principal) => check(principal, [permission]) });
+    checkObject(action, gate);
+    indexed.set(key, {
+      ...action,
+      refusalOf: (principal, ...object) => check(principal, [permission], ...object),
+    });
   }
   return { all: [...indexed.values()], find: (type, name) => indexed.get(`${type}/${name}`) };
 }
@@ -120,11 +130,12 @@ export function describeAction(baseUrl: string): ActionHandler {
 }
 
 function summarize(action: Action, baseUrl: string): object {
-  const { type, name, level, title, description = null, permission, database } = action;
+  const { type, name, level, title, description = null, permission, object, database } = action;
   const atomic = database !== undefined;
   const { execute, bulk } = pathsOf(action);
   const urls = { execute: baseUrl + execute, bulk: baseUrl + bulk };
-  return { type, name, level, title, description, permission, atomic, urls };
+  const checksObject = object !== undefined;
+  return { type, name, level, title, description, permission, checksObject, atomic, urls };
 }
 
 /** The paths of an action below the API's prefix; `{id}` stands for the object's id. */

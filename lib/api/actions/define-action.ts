@@ -1,5 +1,6 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec';
 
+import type { Loaded, RuledObject } from '../../access/requires.ts';
 import type { Gate, Principal, Seconds, User } from '../../contracts/index.ts';
 import { ConfigError } from '../../errors.ts';
 import { optional, readOptions, unchecked } from '../../options/declare.ts';
@@ -12,18 +13,21 @@ import type { ActionSchema, JsonSchema } from './schemas.ts';
 /** `collection`: on a type, such as creating an object. `instance`: on one object, such as changing it. */
 export type ActionLevel = 'collection' | 'instance';
 
-/** The argument of `run`. */
+/** The argument of `run`, and without `object` that of `object`. */
 export interface ActionCall<
   Input = unknown,
   L extends ActionLevel = ActionLevel,
   D = unknown,
   N extends string = string,
   S extends object = object,
+  T = unknown,
 > {
   /** The request's input, as the input schema returns it. */
   readonly input: Input;
   /** The id of the object, for an action of the level `instance`: 1 to 255 characters without control characters. */
   readonly id: L extends 'instance' ? string : undefined;
+  /** What `object` has loaded, on which the rule allows the action. */
+  readonly object: T;
   /**
    * The user or the client of the request. With `gate` in the definition, it has the types of the gate's permissions and rules.
    */
@@ -44,9 +48,11 @@ interface ActionCode<
   D,
   N extends string,
   S extends object,
+  T,
 > {
+  object(call: Omit<ActionCall<StandardSchemaV1.InferOutput<I>, L, D, N, S>, 'object'>): Loaded<T>;
   run(
-    call: ActionCall<StandardSchemaV1.InferOutput<I>, L, D, N, S>,
+    call: ActionCall<StandardSchemaV1.InferOutput<I>, L, D, N, S, T>,
   ): StandardSchemaV1.InferInput<O> | Promise<StandardSchemaV1.InferInput<O>>;
 }
 
@@ -59,6 +65,7 @@ function actionMembers<
   D,
   N extends string,
   S extends object,
+  T,
 >() {
   return {
     /**
@@ -75,8 +82,18 @@ function actionMembers<
     title: text('say in a few words what it does'),
     /** One or two sentences for developers of clients. */
     description: optional(text('describe it in a sentence or two, or leave it out')),
-    /** The permission that the user or client must have. */
+    /** The permission that the user or client must have. With a rule in the gate, `object` has to be given too. */
     permission: permissionName<P>,
+    /**
+     * Loads the object that the rule of the permission decides about, from the call that `run` gets: `({ id, database }) =>
+     * database('schools').where({ id }).first()`. It may be async. Where the rule allows it, `run` gets it as `object`; else the caller
+     * gets 403. `undefined` and `null` are answered with 404 `object_not_found`; throw an {@link ActionError} for another answer. In the
+     * definition it stands before `run`, which takes its type from it.
+     * @default none, for a permission without a rule
+     */
+    object: optional(
+      fn<ActionCode<L, I, O, D, N, S, T>['object']>('make it a function that returns the object'),
+    ),
     /**
      * The schema of the input. What JSON Schema cannot express, such as a refinement, is checked but not published. Checks that
      * need the database belong in `run`.
@@ -113,7 +130,7 @@ function actionMembers<
      * Runs the action, after the input and the permission were checked. Throw an {@link ActionError} for an error that the caller
      * can act on; any other error is a 500.
      */
-    run: fn<ActionCode<L, I, O, D, N, S>['run']>('make it a function'),
+    run: fn<ActionCode<L, I, O, D, N, S, T>['run']>('make it a function'),
   };
 }
 
@@ -126,7 +143,15 @@ export interface ActionDefinition<
   D,
   N extends string = string,
   S extends object = object,
-> extends Given<ReturnType<typeof actionMembers<P, L, I, O, D, N, S>>> {}
+  T = unknown,
+> extends Given<ReturnType<typeof actionMembers<P, L, I, O, D, N, S, T>>> {}
+
+/** Whether the definition of an action has to load an object: where the gate is known, by the rule of its permission. */
+export type RequiredObject<P extends string, S extends object> = [keyof S] extends [never]
+  ? object
+  : [P & keyof S] extends [never]
+    ? { readonly object?: undefined }
+    : { readonly object: unknown };
 
 /** A checked action. Created by `defineAction()`. */
 export interface Action<P extends string = string> {
@@ -152,6 +177,8 @@ export interface Action<P extends string = string> {
   readonly idempotent: boolean;
   /** Its own limit, with the window in seconds. */
   readonly limit: { readonly requests: number; readonly window: Seconds } | undefined;
+  /** Loads the object for the rule of the permission. `undefined`: the permission has none. */
+  readonly object: ((call: Omit<ActionCall, 'object'>) => unknown) | undefined;
   /** Typed as a method, whose parameters are bivariant: an action with a typed input is assignable to `Action`. */
   run(call: ActionCall): unknown;
 }
@@ -186,7 +213,8 @@ export function defineAction<
   D = undefined,
   N extends string = string,
   S extends object = object,
->(definition: ActionDefinition<P, L, I, O, D, N, S>): Action<P> {
+  T extends RuledObject<P, S> = RuledObject<P, S>,
+>(definition: ActionDefinition<P, L, I, O, D, N, S, T> & RequiredObject<P, S>): Action<P> {
   if (typeof definition !== 'object' || definition === null) {
     throw new ConfigError('defineAction()', 'pass the definition of the action as an object');
   }
@@ -197,7 +225,11 @@ export function defineAction<
       'write the name as lower-case words joined by hyphens, the last one "action", such as rename-school-action',
     );
   }
-  const { gate, run, ...action } = readOptions(actionMembers<P, L, I, O, D, N, S>(), definition, name);
+  const { gate, object, run, ...action } = readOptions(
+    actionMembers<P, L, I, O, D, N, S, T>(),
+    definition,
+    name,
+  );
   const fail = (member: string, remedy: string, options?: ErrorOptions): never => {
     throw new ConfigError(`${name}.${member}`, remedy, options);
   };
@@ -205,6 +237,7 @@ export function defineAction<
   if (gate?.has(permission) === false) {
     fail('permission', `the gate has no permission "${permission}"; define it or correct the name`);
   }
+  if (gate) checkObject({ name, object, permission }, gate);
   const { destructive = !readOnly, idempotent = readOnly } = action;
   if (readOnly && destructive) fail('destructive', 'it is readOnly too: leave one of them out');
   return Object.freeze({
@@ -215,9 +248,31 @@ export function defineAction<
     destructive,
     idempotent,
     // With the definition as `this`, which may be an instance of a class.
-    run: (call: ActionCall) =>
-      run.call(definition, call as ActionCall<StandardSchemaV1.InferOutput<I>, L, D, N, S>),
+    object:
+      object &&
+      ((call: Omit<ActionCall, 'object'>) => object.call(definition, call as Parameters<typeof object>[0])),
+    run: (call: ActionCall) => run.call(definition, call as Parameters<typeof run>[0]),
   });
+}
+
+/** @throws ConfigError when the permission of an action has a rule and no object is loaded, or the reverse */
+export function checkObject(
+  { name, object, permission }: Pick<Action, 'name' | 'permission'> & { readonly object: unknown },
+  gate: Pick<Gate, 'hasRule'>,
+): void {
+  const isRuled = gate.hasRule(permission);
+  if (isRuled && object === undefined) {
+    throw new ConfigError(
+      `${name}.object`,
+      `the rule gate.rules.${permission} decides about an object: load it, as in object: ({ id, database }) => database('schools').where({ id }).first()`,
+    );
+  }
+  if (!isRuled && object !== undefined) {
+    throw new ConfigError(
+      `${name}.object`,
+      `the permission ${permission} has no rule; add gate.rules.${permission}, or load the object in run`,
+    );
+  }
 }
 
 const KEBAB_CASE = /^[a-z][a-z0-9]*(-[a-z0-9]+)*$/;

@@ -2,6 +2,7 @@ import type { StandardSchemaV1 } from '@standard-schema/spec';
 
 import { readmit } from '../../access/reauthentication.ts';
 import type { Reauthenticate } from '../../access/reauthentication.ts';
+import { objectNotFound } from '../../access/requires.ts';
 import type { Logger, Principal } from '../../contracts/index.ts';
 import { readJson } from '../../http/body.ts';
 import { explainError, sendProblem } from '../../http/problem.ts';
@@ -202,14 +203,14 @@ export interface FailureLog {
 }
 
 /** The call of an action, of a caller who may have lost the permission meanwhile. */
-export interface RequestedCall extends Omit<ActionCall, 'principal'> {
+export interface RequestedCall extends Omit<ActionCall, 'object' | 'principal'> {
   readonly reauthenticate: Reauthenticate;
 }
 
-/** Finds the principal of a call as it is now, unless it may not run the action any more. */
-export async function admitCall(
+/** Finds the principal of a request as it is now, unless it may not run the action any more. */
+export async function admitCaller(
   action: ApiAction,
-  { reauthenticate }: Pick<RequestedCall, 'reauthenticate'>,
+  reauthenticate: Reauthenticate,
 ): Promise<{ readonly principal: Principal } | { readonly problem: Problem }> {
   const principal = await reauthenticate();
   if ('status' in principal) return { problem: principal };
@@ -217,13 +218,31 @@ export async function admitCall(
   return problem ? { problem } : { principal };
 }
 
+/** The same for a call, with the object on which the rule allows it. Throws what the action throws while it loads the object. */
+export async function admitCall(
+  action: ApiAction,
+  { reauthenticate, ...requested }: RequestedCall,
+): Promise<{ readonly call: ActionCall } | { readonly problem: Problem }> {
+  const admitted = await admitCaller(action, reauthenticate);
+  if ('problem' in admitted) return admitted;
+  const { principal } = admitted;
+  const call = { ...requested, principal };
+  if (!action.object) return { call: { ...call, object: undefined } };
+  const object = await action.object(call);
+  if (object === undefined || object === null) {
+    const isKnownById = action.level === 'instance';
+    return { problem: objectNotFound(isKnownById ? `There is no ${action.type} with this id.` : undefined) };
+  }
+  const problem = action.refusalOf(principal, object);
+  return problem ? { problem } : { call: { ...call, object } };
+}
+
 /** Runs an action with checked input, and validates its output. Never throws. */
 export async function runAction(action: ApiAction, call: RequestedCall, log: FailureLog): Promise<Outcome> {
   try {
     const admitted = await admitCall(action, call);
     if ('problem' in admitted) return admitted;
-    const { reauthenticate: _, ...given } = call;
-    const checked = await checkInput(action.output, await action.run({ ...given, ...admitted }));
+    const checked = await checkInput(action.output, await action.run(admitted.call));
     // `JSON.stringify(undefined)` is `undefined`, which is not JSON.
     if (!('errors' in checked)) return { json: JSON.stringify(checked.value) ?? 'null' };
     const mistakes = checked.errors.map(({ pointer, message }) => `${pointer}: ${message}`);

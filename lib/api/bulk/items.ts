@@ -8,6 +8,7 @@ import type { ApiAction } from '../actions/action-index.ts';
 import {
   ABORTED,
   admitCall,
+  admitCaller,
   checkInput,
   explainFailure,
   inputInvalid,
@@ -112,7 +113,7 @@ export async function answerAtomically(
   const checked = await checkAll(bulk);
   if ('errors' in checked) return { answer: problemAnswer(inputInvalid(checked.errors)), replay: false };
   // Not in the transaction: the read would wait for a connection while it holds one.
-  const admitted = await admitCall(action, bulk);
+  const admitted = await admitCaller(action, bulk.reauthenticate);
   if ('problem' in admitted) return { answer: problemAnswer(admitted.problem), replay: false };
   const reauthenticate = (): Principal => admitted.principal;
 

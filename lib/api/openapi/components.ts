@@ -122,6 +122,11 @@ export const SCHEMAS: Readonly<Record<string, OpenApiPart>> = {
       title: text,
       description: textOrNull,
       permission: text,
+      checksObject: {
+        type: 'boolean',
+        description:
+          'Whether a rule decides on which objects the caller may run it: on others, the answer is 403.',
+      },
       atomic: { type: 'boolean', description: 'Whether it supports atomic bulks.' },
       urls: {
         type: 'object',
