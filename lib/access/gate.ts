@@ -1,5 +1,6 @@
 import { types } from 'node:util';
 
+import { GATE_NAME } from '../contracts/gate-names.ts';
 import type { Gate, PermissionSource, Principal, User } from '../contracts/index.ts';
 import { insufficientScope } from './challenge.ts';
 import { ConfigError, missingPermission, PermissionMissingError } from '../errors.ts';
@@ -131,15 +132,13 @@ export function defineGate<
 
 const DIRECT: PermissionSource = Object.freeze({ type: 'direct' });
 
-const NAME = /^[a-z][a-z0-9]*(_[a-z0-9]+)*$/;
-
 function checkedNames(option: string, value: unknown): ReadonlySet<string> {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
     throw new ConfigError(option, 'pass an object with the names as keys');
   }
   const names = Object.keys(value);
   for (const name of names) {
-    if (!NAME.test(name)) {
+    if (!GATE_NAME.test(name)) {
       throw new ConfigError(
         `${option}.${name}`,
         'write the name as lower-case words joined by underscores, such as view_schools',

@@ -17,6 +17,12 @@ export function duration(text: string): Seconds {
   throw new InvalidArgumentError("Give seconds, or a number and a unit such as '15 minutes' or '30 days'.");
 }
 
+/** The same, where a number without a unit would be read as days. */
+export function durationWithUnit(text: string): Seconds {
+  if (!/^\d+$/.test(text)) return duration(text);
+  throw new InvalidArgumentError(`Give the unit too, such as '${text} days', or '${text} s' for seconds.`);
+}
+
 /** The values of {@link lifetimeOptions}, in seconds. */
 export interface LifetimeOptions {
   readonly accessTokenLifetime?: Seconds;

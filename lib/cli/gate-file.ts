@@ -2,20 +2,21 @@ import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 
-import type { Gate, OptionTypes, Resource, Scope } from 'koa-gatehouse';
+import type { Gate, OptionTypes, Resource, Scope, UserStore } from 'koa-gatehouse';
 
 import { UsageError } from './failure.ts';
 
-/** The exports of a gate file: a module of the host with its permissions, roles, scopes, APIs, OpenID Connect and lifetimes. */
+/** The exports of a gate file: a module of the host with its permissions, roles, scopes, APIs, OpenID Connect, lifetimes and users. */
 export interface GateFile {
   readonly gate: Gate;
   readonly scopes?: Readonly<Record<string, Scope>>;
   readonly resources?: Readonly<Record<string, Resource>>;
   readonly openid?: boolean | OptionTypes.OpenIdOptions;
   readonly lifetimes?: OptionTypes.LifetimePreset | OptionTypes.Lifetimes;
+  readonly users?: Pick<UserStore, 'find'>;
 }
 
-/** Loads a module that exports `gate`, and optionally `scopes`, `resources`, `openid` and `lifetimes`: the options of the servers. */
+/** Loads a module that exports `gate`, and optionally `scopes`, `resources`, `openid`, `lifetimes` and `users`: the options of the servers. */
 export async function readGateFile(file: string): Promise<GateFile> {
   const path = resolve(file);
   if (!existsSync(path)) throw new UsageError(`--gate: there is no file ${path}.`);
@@ -26,9 +27,12 @@ export async function readGateFile(file: string): Promise<GateFile> {
   } catch (cause) {
     throw new UsageError(`--gate: ${file} cannot be loaded: ${(cause as Error).message}`, { cause });
   }
-  const { gate, lifetimes, openid, resources, scopes } = module;
+  const { gate, lifetimes, openid, resources, scopes, users } = module;
   if (gate === undefined) {
     throw new UsageError(`--gate: ${file} has to export \`gate\`, made by defineGate().`);
+  }
+  if (users !== undefined && (Array.isArray(users) || typeof users.find !== 'function')) {
+    throw new UsageError(`--gate: ${file} exports \`users\` without the method find(id).`);
   }
   return {
     gate,
@@ -36,20 +40,29 @@ export async function readGateFile(file: string): Promise<GateFile> {
     ...(resources && { resources }),
     ...(openid && { openid }),
     ...(lifetimes && { lifetimes }),
+    ...(users && { users }),
   };
 }
 
-type GivenNames = Partial<Record<'roles' | 'permissions' | 'scopes', readonly string[] | undefined>>;
+type GivenNames = Partial<
+  Record<'roles' | 'permissions' | 'scopes' | 'users', readonly string[] | undefined>
+>;
 
-/** The note about names that were not checked, because no gate file was given. */
+/** The notes about names that were not checked, because no gate file was given, or it does not export what they are checked by. */
 export function uncheckedNames(
   names: GateFile | undefined,
-  { roles = [], permissions = [], scopes = [] }: GivenNames,
+  { roles = [], permissions = [], scopes = [], users = [] }: GivenNames,
 ): readonly string[] {
-  const unchecked = [
-    ...(names ? [] : [...roles, ...permissions]),
-    ...(names?.scopes || names?.resources ? [] : scopes),
-  ];
-  if (unchecked.length === 0) return [];
-  return [`Not checked, because --gate is missing: ${unchecked.join(', ')}.`];
+  const unchecked = names
+    ? [
+        ['exports neither `scopes` nor `resources`', names.scopes || names.resources ? [] : scopes] as const,
+        ['does not export `users`', names.users ? [] : users] as const,
+      ]
+    : [['is missing', [...roles, ...permissions, ...scopes, ...users]] as const];
+  return unchecked
+    .filter(([, given]) => given.length > 0)
+    .map(
+      ([why, given]) =>
+        `Not checked, because ${names ? 'the file of --gate' : '--gate'} ${why}: ${given.join(', ')}.`,
+    );
 }

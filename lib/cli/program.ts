@@ -60,7 +60,7 @@ function createProgram(): Command {
     )
     .option(
       '--gate <file>',
-      'a module that exports `gate` (and `scopes`, `resources`, `openid`, `lifetimes`), to check what clients are given',
+      'a module that exports `gate` (and `scopes`, `resources`, `openid`, `lifetimes`, `users`), to check what clients and tokens are given',
     )
     .option('--json', 'print one JSON document; times are ISO 8601, unset values are null')
     .version(version, '-V, --version', 'print the version')

@@ -54,7 +54,7 @@ async function open({ database, gate, json = false }: GlobalOptions, create: boo
   const { createAdministration } = await import('../server/administration.ts');
   const { knexStorage } = await import('koa-gatehouse/adapters/knex');
   const storage = knexStorage(address, { create });
-  const { lifetimes, ...checkedBy } = names ?? {};
+  const { lifetimes, users: _users, ...checkedBy } = names ?? {};
   const tokens = { lifetimes };
   const administration = createAdministration({ storage, ...checkedBy, tokens, secrets: secrets() });
   return { administration, storage, names, asJson: json };

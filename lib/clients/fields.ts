@@ -14,6 +14,7 @@ import type {
   Mistake,
 } from '../contracts/index.ts';
 import { fieldError } from '../contracts/field-errors.ts';
+import { GATE_NAME } from '../contracts/gate-names.ts';
 import { isLoopback } from '../contracts/loopback.ts';
 import { hasControls } from '../contracts/joiners.ts';
 import { isPublicAddress } from '../http/address.ts';
@@ -263,6 +264,12 @@ export function unknownNames(
     ...permissions
       .filter((name) => gate?.has(name) === false)
       .map((name) => fieldError('permissions', 'unknown_permission', { name })),
+    // Where the gate is not known, as on the command line.
+    ...Object.entries(gate ? {} : { permissions, roles }).flatMap(([field, names]) =>
+      names
+        .filter((name) => !GATE_NAME.test(name))
+        .map((name) => fieldError(field, 'gate_name_form', { name })),
+    ),
   ];
 }
 

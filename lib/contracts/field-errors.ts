@@ -62,6 +62,8 @@ const MISTAKES = {
   unknown_scope: 'there is no scope "{name}"',
   unknown_role: 'there is no role "{name}"',
   unknown_permission: 'there is no permission "{name}"',
+  gate_name_form:
+    '"{name}" can be no name of a gate, which is lower-case words joined by underscores, such as view_schools',
   not_assignable: 'you cannot assign "{name}"',
   assignment_form: 'give an object with roles and permissions',
   assignment_field: 'there is no such field; give roles and permissions',

@@ -155,8 +155,7 @@ export async function exchange(
         accessToken,
       })
     : undefined;
-  if (presented.server !== undefined && presented.spentFor === undefined)
-    await parts.findForeign!(presented.value, request, true);
+  if (presented.server !== undefined) await parts.findForeign!(presented.value, request, true);
   const at = now();
   const { current: refreshToken, generations } =
     presented.spentFor === undefined

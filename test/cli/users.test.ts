@@ -5,7 +5,7 @@ import { temporaryFile } from '../adapters/temporary-file.ts';
 import { connectHost } from '../adapters/host-knex.ts';
 import { startPlatform } from '../harness/platform.ts';
 import { until } from '../harness/until.ts';
-import { gatehouse, gatehouseJson } from './gatehouse.ts';
+import { gatehouse, gatehouseJson, gateFile, migrated } from './gatehouse.ts';
 
 test('an erasure that is not complete fails, and says what to do', async (t) => {
   const address = `sqlite:${temporaryFile()}`;
@@ -39,7 +39,11 @@ test('tokens are created, listed and ended on the command line, and a user is ex
     tokens: { personal: true, revocationLag: 1 },
   });
   const status = async (value: string): Promise<number> => (await platform.api('/schools', value)).status;
-  const create = 'token create --user 1 --name Nightly --scope schools:read';
+  const names = gateFile(`
+    export const gate = defineGate({ permissions: { view_schools: 'View schools' } });
+    export const scopes = { 'schools:read': { description: 'See schools', permissions: ['view_schools'] } };
+    export const users = { find: async (id) => (id === '1' ? { id, name: 'Ada' } : undefined) };`);
+  const create = `token create --user 1 --name Nightly --scope schools:read --gate ${names}`;
   const { token, value } = await gatehouseJson<{ token: { id: string; scopes: string[] }; value: string }>(
     `${create} --expires '30 days'`,
     env,
@@ -67,4 +71,71 @@ test('tokens are created, listed and ended on the command line, and a user is ex
   t.true(erased.rows >= 3);
   await until(async () => (await status(other)) === 401);
   t.like(await gatehouseJson('user export 1', env), { personalTokens: [], audit: [] });
+});
+
+test('a token for nobody, with a name that the server lacks, or for thirty of something is refused', async (t) => {
+  const env = { DATABASE_URL: await migrated() };
+  const gate = `export const gate = defineGate({ permissions: { view_schools: 'View schools' } });`;
+  const scopes = `export const scopes = { 'schools:read': { description: 'See schools', permissions: ['view_schools'] } };`;
+  const users = `export const users = { find: async (id) => (id === '1' ? { id, name: 'Ada' } : undefined) };`;
+  const [all, withoutUsers, withoutScopes, wrong] = [
+    gateFile(gate + scopes + users),
+    gateFile(gate + scopes),
+    gateFile(gate + users),
+    gateFile(`${gate}export const users = [];`),
+  ];
+  const create = 'token create --name Nightly';
+  for (const [command, remedy] of [
+    [`${create} --user 1 --expires 30 --gate ${all}`, /Give the unit too, such as '30 days', or '30 s'/],
+    [`${create} --user 2 --expires 30days --gate ${all}`, /--user: users\.find\(\) finds no user 2;/],
+    [
+      `${create} --user 1 --expires 30days --scope schools:raed --gate ${all}`,
+      /scopes: there is no scope "schools:raed"/,
+    ],
+    [
+      `${create} --user 1 --expires 30days --permission view_school --gate ${all}`,
+      /the gate has no permission view_school\./,
+    ],
+    [
+      `${create} --user 1 --expires 30days --scope schools:read`,
+      /because --gate is missing: schools:read, 1\. Give --gate/,
+    ],
+    [
+      `${create} --user 1 --expires 30days --scope schools:read --gate ${withoutUsers}`,
+      /does not export `users`: 1\. Give/,
+    ],
+    [
+      `${create} --user 1 --expires 30days --scope schools:read --gate ${withoutScopes}`,
+      /exports neither `scopes` nor `resources`: schools:read\. Give/,
+    ],
+    [`${create} --user 1 --expires 30days --gate ${wrong}`, /exports `users` without the method find\(id\)/],
+  ] as const) {
+    const { code, errors } = await gatehouse(command, env);
+    t.regex(errors, remedy, command);
+    t.not(code, 0, command);
+  }
+  t.is((await gatehouse('token list 1', env)).output, 'No tokens.\n');
+
+  const { code, errors, output } = await gatehouse(
+    `${create} --user 1 --expires 30days --scope schools:read --unchecked`,
+    env,
+  );
+  t.is(code, 0, errors);
+  t.regex(output, /ends on \d{4}-\d\d-\d\d .*\(UTC\)/);
+  t.regex(output + errors, /Servers accept it with the option tokens\.personal only\./);
+
+  const spaced = await gatehouse(
+    `client create --name App --grant-type client_credentials --permission 'view schools'`,
+    env,
+  );
+  t.deepEqual([spaced.code, spaced.output], [2, '']);
+  t.regex(spaced.errors, /permissions: "view schools" can be no name of a gate, .* such as view_schools/);
+  const scoped = await gatehouse(
+    `client create --name App --grant-type client_credentials --scope boats:read --gate ${withoutScopes}`,
+    env,
+  );
+  t.regex(
+    scoped.output + scoped.errors,
+    /Not checked, because the file of --gate exports neither `scopes` nor `resources`: boats:read\./,
+  );
 });

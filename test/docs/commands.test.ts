@@ -4,7 +4,7 @@ import { join } from 'node:path';
 
 import test from 'ava';
 
-import { gatehouse } from '../cli/gatehouse.ts';
+import { gatehouse, gateFile } from '../cli/gatehouse.ts';
 import { connectLaravel, createTables, row12 } from '../passport/laravel.ts';
 import { blocksOf, GUIDES } from './guides.ts';
 
@@ -12,6 +12,12 @@ import { blocksOf, GUIDES } from './guides.ts';
 function commandsOf(guide: string): string[] {
   return blocksOf(guide, 'sh').flatMap(({ code }) => code.match(/^npx gatehouse .*$/gm) ?? []);
 }
+
+/** In place of the reader's own. */
+const GATE_FILE = gateFile(`
+  export const gate = defineGate({ permissions: { view_schools: 'View schools' } });
+  export const scopes = { 'schools:read': { description: 'See schools', permissions: ['view_schools'] } };
+  export const users = { find: async (id) => ({ id, name: 'Ada' }) };`);
 
 // The first hour has a test of its own.
 const guides = GUIDES.filter((guide) => guide !== 'docs/first-hour.md' && commandsOf(guide).length > 0);
@@ -32,6 +38,8 @@ for (const guide of guides) {
       // The database of the guide is replaced by that of the test.
       const at = words.indexOf('--database');
       if (at >= 0) words[at + 1] = database;
+      const gateAt = words.indexOf('--gate');
+      if (gateAt >= 0) words[gateAt + 1] = GATE_FILE;
       const { code, errors } = await gatehouse(words, { DATABASE_URL: database, PASSPORT_DATABASE_URL });
       t.is(code, 0, `${line}\n${errors}`);
     }

@@ -2,8 +2,11 @@ import type { Command } from 'commander';
 import type { UserTypes } from 'koa-gatehouse';
 
 import type { Seconds } from '../../contracts/duration.ts';
-import { duration } from '../arguments.ts';
-import { timeJson } from '../report.ts';
+import { durationWithUnit } from '../arguments.ts';
+import { UsageError } from '../failure.ts';
+import { uncheckedNames } from '../gate-file.ts';
+import type { GateFile } from '../gate-file.ts';
+import { timeJson, timeText } from '../report.ts';
 import { withSession } from '../session.ts';
 import { table } from '../table.ts';
 import { confirm } from '../terminal.ts';
@@ -15,6 +18,7 @@ interface NewToken {
   readonly resource?: string;
   readonly scope: readonly string[];
   readonly permission: readonly string[];
+  readonly unchecked?: true;
 }
 
 /** `gatehouse token list | create | revoke` */
@@ -41,13 +45,18 @@ export function addTokenCommands(program: Command): void {
     .description(
       'Create a personal access token. It is shown only once. Its permissions are at most those of the user at each request.',
     )
-    .requiredOption('--user <user-id>', 'the user; whether there is one is not checked')
+    .requiredOption('--user <user-id>', 'the id of the user')
     .requiredOption('--name <text>', 'what it is for')
-    .requiredOption('--expires <duration>', 'how long it works, such as "30 days"; a year at most', duration)
+    .requiredOption(
+      '--expires <duration>',
+      'how long it works, such as "30 days"; a year at most',
+      durationWithUnit,
+    )
     .option('--resource <url>', 'the API (default: that of the issuer)')
     .option('--scope <name...>', 'the scopes that it is limited to', [])
     .option('--permission <name...>', 'the permissions, for an API without scopes', [])
-    .addHelpText('after', '\nJSON: {"token": {...}, "value": "..."}, a token as in `token list`')
+    .option('--unchecked', 'also without a --gate by which the user and the names are checked')
+    .addHelpText('after', '\nJSON: {"token": {...}, "value": "...", "notes": []}, a token as in `token list`')
     .action(create);
   token
     .command('revoke <token-id>')
@@ -73,8 +82,15 @@ const list = withSession(async ({ administration }, _options: object, userId: st
   };
 });
 
-const create = withSession(async ({ administration }, given: NewToken) => {
-  const { expires: lifetime, name, permission, resource, scope, user } = given;
+const create = withSession(async ({ administration, names }, given: NewToken) => {
+  const { expires: lifetime, name, permission, resource, scope, unchecked, user } = given;
+  const notes = uncheckedNames(names, { users: [user], scopes: scope, permissions: permission });
+  if (notes.length > 0 && !unchecked)
+    throw new UsageError(
+      `${notes.join(' ')} Give --gate with a module that exports \`gate\`, \`scopes\` and \`users\`, or --unchecked to create the token all the same.`,
+    );
+  await checkUser(names, user);
+  checkPermissions(names, permission);
   const token = await administration.personalTokens.create({
     user,
     name,
@@ -85,9 +101,22 @@ const create = withSession(async ({ administration }, given: NewToken) => {
   });
   return {
     json: { token: tokenJson(token), value: token.value },
-    text: `${token.value}\n\nIt is not shown again.`,
+    text: `${token.value}\n\nIt is not shown again, and ends on ${timeText(token.expiresAt)} (UTC).`,
+    notes: [...notes, 'Servers accept it with the option tokens.personal only.'],
   };
 });
+
+/** @throws UsageError when the host has no such user */
+async function checkUser(names: GateFile | undefined, id: string): Promise<void> {
+  if (names?.users && !(await names.users.find(id)))
+    throw new UsageError(`--user: users.find() finds no user ${id}; give the id of one.`);
+}
+
+/** @throws UsageError for a permission that the gate does not have */
+function checkPermissions(names: GateFile | undefined, given: readonly string[]): void {
+  const unknown = given.find((permission) => names?.gate.has(permission) === false);
+  if (unknown !== undefined) throw new UsageError(`--permission: the gate has no permission ${unknown}.`);
+}
 
 const revoke = withSession(async ({ administration }, options: { yes?: boolean }, id: string) => {
   await confirm(`End the token ${id}? Scripts that use it lose their access.`, options);

@@ -1,0 +1,2 @@
+/** The form of the names of permissions and roles: lower-case words joined by underscores. */
+export const GATE_NAME: RegExp = /^[a-z][a-z0-9]*(_[a-z0-9]+)*$/;
