@@ -89,8 +89,8 @@ function filler(database: Knex, client: keyof typeof NUMBERS): BenchDatabase['ad
   return async ({ from, to, clientId, expiresAt }) => {
     const numbers = `(${series(from, to)}) numbers`;
     await database.raw(`insert into gatehouse_grants
-      (id, user_id, client_id, scopes, created_at, expires_at, revoked_at, needed_until)
-      select ${id}, ${user}, '${clientId}', '[]', ${PAST}, ${expiresAt}, null, ${expiresAt} from ${numbers}`);
+      (id, user_id, client_id, scopes, created_at, expires_at, revoked_at, needed_until, sequence)
+      select ${id}, ${user}, '${clientId}', null, ${PAST}, ${expiresAt}, null, ${expiresAt}, 0 from ${numbers}`);
     await database.raw(`insert into gatehouse_credentials
       (id, kind, grant_id, payload, expires_at, consumed_at, sealed_successor)
       select ${id}, 'refresh_token', ${id}, '${PAYLOAD}', ${expiresAt}, null, null from ${numbers}`);

@@ -662,7 +662,7 @@ onEachEmptyDatabase(
   },
 );
 
-test('a server does not start if one migration is missing, or all of them', async (t) => {
+test('a server does not start if a migration is missing', async (t) => {
   const host = openHost(t, 'better-sqlite3', `sqlite:${temporaryFile()}`);
   const storage = knexStorage(host);
   const options = { ...required(), storage };
@@ -675,14 +675,12 @@ test('a server does not start if one migration is missing, or all of them', asyn
     t.deepEqual(pending, names);
   };
   const all = await storage.pendingMigrations();
-  t.true(all.length > 3);
+  t.is(all.length, 1);
   await isRefused(all);
   await storage.migrate();
-  for (const name of all) {
-    await host('gatehouse_migrations').where({ name }).delete();
-    await isRefused([name]);
-    await host('gatehouse_migrations').insert({ name, applied_at: 1 });
-  }
+  await host('gatehouse_migrations').delete();
+  await isRefused(all);
+  await storage.migrate();
   await (await createAuthServer(options)).close();
 });
 

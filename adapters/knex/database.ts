@@ -12,7 +12,7 @@ import { createGroupCommit } from './group-commit.ts';
 import type { TransactionWork } from './group-commit.ts';
 import { createInTurn } from './in-turn.ts';
 import type { InTurn } from './in-turn.ts';
-import { findPendingMigrations } from './migrations/index.ts';
+import { findPendingMigrations } from './migrations.ts';
 import type { Statements, Value } from './statements.ts';
 import { TransactionQueue } from './transaction-queue.ts';
 
@@ -176,7 +176,7 @@ export function createDatabase(
 
   /** Empty when the database cannot be reached any more: the caller gets the first error, which says so. */
   async function findPending(): Promise<readonly string[]> {
-    return borrow(findPendingMigrations, timeout).catch(() => []);
+    return borrow(async (statements) => findPendingMigrations(statements), timeout).catch(() => []);
   }
 
   /** Waits until the changes that the statements can see last, although they have changed nothing. */

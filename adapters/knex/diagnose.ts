@@ -6,6 +6,7 @@ import type { Database } from './database.ts';
 import { codeOf } from './error-kinds.ts';
 import { isRefusal, named } from './explain-error.ts';
 import { EXPIRING } from './prune.ts';
+import { TABLES } from './tables.ts';
 import { toOptionalNumber } from './stores/column-values.ts';
 import type { Integer } from './stores/column-values.ts';
 
@@ -35,24 +36,13 @@ const OLDEST = EXPIRING.map(
   ({ table, column }) => `select min(${column}) as expiry from ${table} where ${column} > 0`,
 ).join(' union all ');
 
-/** The tables that a server changes, each with one of its columns: those with rows that expire, and these. */
-const CHANGED = EXPIRING.map(({ table, key }) => [table, key[0]!]).concat([
-  ['gatehouse_clients', 'id'],
-  ['gatehouse_client_secrets', 'id'],
-  ['gatehouse_client_names', 'client_id'],
-  ['gatehouse_registrations', 'client_id'],
-  ['gatehouse_consents', 'user_id'],
-  ['gatehouse_keys', 'id'],
-  ['gatehouse_assignments', 'user_id'],
-]);
-
 /**
  * Finds out what the database permits, by statements that change no row: lists of privileges differ between the databases, and do
  * not show that a server is a standby or a file is read-only.
  */
 export async function access(database: Database): Promise<StorageAccess> {
   const readOnly = await refusalOf(async () => {
-    for (const [table, column] of CHANGED) {
+    for (const { name: table, key: [column] = ['id'] } of TABLES) {
       await database.run(`insert into ${table} select * from ${table} where 1 = 0`);
       await database.run(`update ${table} set ${column} = ${column} where 1 = 0`);
       await database.run(`delete from ${table} where 1 = 0`);

@@ -10,6 +10,8 @@ export interface ColumnTypes {
   readonly integer: string;
   /** 0 or 1. */
   readonly flag: string;
+  /** An integer that is 0 in a new row. */
+  readonly counter: string;
 }
 
 /** SQL that MariaDB and MySQL write otherwise than SQLite and PostgreSQL. */

@@ -11,7 +11,7 @@ import { readClock } from './clock.ts';
 import { createDatabase } from './database.ts';
 import { access, diagnose } from './diagnose.ts';
 import { migrate } from './migrate.ts';
-import { findPendingMigrations } from './migrations/index.ts';
+import { findPendingMigrations } from './migrations.ts';
 import { openDatabase, openListenerAt } from './open-database.ts';
 import { createPrune } from './prune.ts';
 import { assignmentStore } from './stores/assignments.ts';

@@ -3,28 +3,15 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Seconds } from '../../lib/contracts/duration.ts';
 import { correctTime } from './clock.ts';
 import type { Database } from './database.ts';
+import { TABLES } from './tables.ts';
 
 // SQLite blocks the thread while it removes a batch, and a server locks its rows.
 const BATCH = 200;
 
-// A spent credential is kept until it expires, so that its reuse is detected. A grant, and with it the time of its revocation,
-// is kept until all of its credentials have expired.
-export const EXPIRING: readonly { table: string; key: readonly string[]; column: string }[] = [
-  { table: 'gatehouse_sessions', key: ['id'], column: 'expires_at' },
-  // Rows of nodes that still run the version before migration 0005.
-  { table: 'gatehouse_interactions', key: ['id'], column: 'expires_at' },
-  { table: 'gatehouse_credentials', key: ['id', 'kind'], column: 'expires_at' },
-  { table: 'gatehouse_grants', key: ['id'], column: 'needed_until' },
-  { table: 'gatehouse_revocations', key: ['kind', 'value'], column: 'expires_at' },
-  { table: 'gatehouse_idempotency', key: ['id'], column: 'expires_at' },
-  { table: 'gatehouse_audit', key: ['id'], column: 'expires_at' },
-  { table: 'gatehouse_attempts', key: ['id'], column: 'expires_at' },
-  { table: 'gatehouse_assertions', key: ['id'], column: 'expires_at' },
-  { table: 'gatehouse_device_codes', key: ['id'], column: 'kept_until' },
-  { table: 'gatehouse_logouts', key: ['id'], column: 'expires_at' },
-  { table: 'gatehouse_personal_tokens', key: ['user_id', 'place'], column: 'expires_at' },
-  { table: 'gatehouse_passport_uses', key: ['id'], column: 'expires_at' },
-];
+/** Of each table whose rows expire. */
+export const EXPIRING: readonly { table: string; key: readonly string[]; column: string }[] = TABLES.flatMap(
+  ({ name, key = ['id'], expires }) => (expires === undefined ? [] : [{ table: name, key, column: expires }]),
+);
 
 // Few, so that they have no index of their own; the uses are named so that the one of the generations finds them.
 const RETIRED_KEYS = {

@@ -2,6 +2,7 @@
 import type { Knex } from 'knex';
 import { knexStorage } from 'koa-gatehouse/adapters/knex';
 
+import { toBeginnings } from '../../lib/contracts/client-search.ts';
 import type { Client, ClientQuery, Storage } from '../../lib/contracts/index.ts';
 import { NOW } from '../../lib/testing/storage/rows.ts';
 import { mariadb, onEachEmptyDatabase } from './databases.ts';
@@ -12,10 +13,8 @@ const PAGE = 26;
 // Of a page: each of its apps is found through two indexes, whose trees have three levels.
 const MOST = 8 * PAGE;
 
-const NAMES = '0016_client_names';
-
 /** As they are in the table: every tenth has the same name, and the others are in the order of their numbers. */
-function appRow(number: number): Readonly<Record<string, unknown>> {
+function appRow(number: number) {
   const name = number % 10 === 0 ? 'MCP Client' : `School app ${String(number).padStart(5, '0')}`;
   return {
     id: `id-${number}`,
@@ -24,6 +23,10 @@ function appRow(number: number): Readonly<Record<string, unknown>> {
     owner_id: number % 2 === 0 ? 'ann' : 'bob',
     grant_type: 'authorization_code',
     redirect_uris: '[]',
+    post_logout_redirect_uris: '[]',
+    registration: 'manual',
+    lifetimes: '{}',
+    verified: 0,
     roles: '[]',
     permissions: '[]',
     confidential: 1,
@@ -35,14 +38,16 @@ function appRow(number: number): Readonly<Record<string, unknown>> {
   };
 }
 
-/** Migrates a database with many apps that were registered before the migration that makes lists and searches fast. */
+/** Migrates a database and fills it with many apps. */
 async function fill(host: Knex): Promise<Storage> {
   const storage = knexStorage(host, { timeout: '1 minute' });
   await storage.migrate();
   const rows = Array.from({ length: APPS }, (_, index) => appRow(index));
   await host.batchInsert('gatehouse_clients', rows, 400);
-  await host('gatehouse_migrations').where('name', NAMES).delete();
-  await storage.migrate();
+  const names = rows.flatMap(({ id, name, owner_id }) =>
+    toBeginnings(name).map((beginning) => ({ client_id: id, beginning, owner_id })),
+  );
+  await host.batchInsert('gatehouse_client_names', names, 400);
   return storage;
 }
 

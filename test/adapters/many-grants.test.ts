@@ -5,6 +5,7 @@ import type { ExecutionContext } from 'ava';
 import type { Knex } from 'knex';
 import { knexStorage } from 'koa-gatehouse/adapters/knex';
 
+import { openDatabase } from '../../adapters/knex/open-database.ts';
 import type { Value } from '../../adapters/knex/statements.ts';
 import { end } from '../../adapters/knex/stores/revocations.ts';
 import type { RevokedParty, Storage } from '../../lib/contracts/index.ts';
@@ -12,7 +13,6 @@ import { aClient, aCode, aGrant, aRevokedToken, aSession, NOW } from '../../lib/
 import { mariadb, onEachDatabase, postgresql, sqlite } from './databases.ts';
 import type { TestDatabase } from './databases.ts';
 import { openHost, openStorage, openTransaction, SOLE } from './host-knex.ts';
-import { dialectFor } from './first-version.ts';
 import { PATIENT } from './server-contract.ts';
 import { watchedKnex } from './watched-knex.ts';
 
@@ -58,15 +58,11 @@ async function countAnswersDuring(storage: Storage, call: Promise<unknown>): Pro
 }
 
 /** Ends Ann as the storage does, in a transaction that is still open. */
-async function beginEnd(
-  t: ExecutionContext,
-  client: TestDatabase['client'],
-  host: Knex,
-): Promise<Knex.Transaction> {
+async function beginEnd(t: ExecutionContext, host: Knex): Promise<Knex.Transaction> {
   const transaction = await openTransaction(t, host);
   const run = async (sql: string, values: readonly Value[] = []): Promise<never> =>
     transaction.raw(sql, values as Knex.RawBinding[]) as unknown as Promise<never>;
-  await end({ run, get: run, all: run }, dialectFor(client, host), { userId: 'ann' });
+  await end({ run, get: run, all: run }, openDatabase(host, 5000, true).dialect, { userId: 'ann' });
   return transaction;
 }
 
@@ -77,7 +73,7 @@ onEachDatabase(
     const other = openHost(t, client, address, SOLE);
     const { grants, revocations, sessions } = storage;
     const before = await revocations.latestSequence();
-    const transaction = await beginEnd(t, client, other);
+    const transaction = await beginEnd(t, other);
 
     t.is(await revocations.latestSequence(), before);
     t.is((await usableGrants(storage)).length, IDS.length);

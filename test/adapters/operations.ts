@@ -76,9 +76,10 @@ export async function fill(
     `gatehouse_attempts (id, attempts, expires_at) select concat('of ', i), 1, ${NOW} + n from ${series}`,
     `gatehouse_audit (id, at, type, client_id, user_id, payload, expires_at)
       select concat('of ', i), ${NOW} + n, 'login', '${ID}', concat('of ', i), '{}', ${NOW} + n from ${series}`,
-    `gatehouse_clients (id, name, sort_name, owner_id, grant_type, redirect_uris, confidential, native, first_party, roles,
-        permissions, disabled, created_at, updated_at)
-      select concat('of ', i), 'App', 'app', ${OWNER}, 'authorization_code', '[]', 1, 0, 0, '[]', '[]', 0, 0, 0 from ${series}`,
+    `gatehouse_clients (id, name, sort_name, owner_id, grant_type, redirect_uris, post_logout_redirect_uris, verified,
+        registration, lifetimes, confidential, native, first_party, roles, permissions, disabled, created_at, updated_at)
+      select concat('of ', i), 'App', 'app', ${OWNER}, 'authorization_code', '[]', '[]', 0,
+        'manual', '{}', 1, 0, 0, '[]', '[]', 0, 0, 0 from ${series}`,
     `gatehouse_client_names (client_id, beginning, owner_id) select concat('of ', i), 'app', ${OWNER} from ${series}`,
     `gatehouse_client_secrets (client_id, id, hash, label, hint, created_at)
       select concat('of ', i), '1', 'hash', '', '', 0 from ${series}`,
@@ -98,8 +99,8 @@ export async function fill(
       select concat('of ', i), '${ID}', 'user', ${NOW} + n from ${series}`,
     `gatehouse_personal_tokens (user_id, place, id, hash, name, created_at, expires_at, sequence)
       select concat('of ', i), 0, concat('of ', i), concat('of ', i), '', 0, 9999999999, ${LATEST} from ${series}`,
-    `gatehouse_registrations (client_id, token_hash, auth_method, removable_at, unused_after, lock_count)
-      select concat('of ', i), '', '', ${NOW} + n, 0, 0 from ${series}`,
+    `gatehouse_registrations (client_id, token_hash, auth_method, removable_at, unused_after, network)
+      select concat('of ', i), '', '', ${NOW} + n, 0, '' from ${series}`,
     `gatehouse_revocations (kind, value, revoked_at, expires_at, sequence)
       select case when n % 3 = 0 then 'user' when n % 3 = 1 then 'client' else 'token' end, concat('of ', i), n, 9999999999,
         case when n % 3 = 2 then null else n end from ${series}`,

@@ -100,6 +100,7 @@ const holdGrant = async (t: ExecutionContext, other: Knex): Promise<Knex.Transac
     created_at: NOW,
     expires_at: NOW + HOUR,
     needed_until: NOW + HOUR,
+    sequence: 0,
   });
 
 /** Registers a client that is to be removed, unless it is used. */

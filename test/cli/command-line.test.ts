@@ -117,15 +117,15 @@ test('migrate creates the tables, a second run changes nothing, and other comman
   const DATABASE_URL = `sqlite:${temporaryFile()}`;
   const first = await gatehouse(`--database ${DATABASE_URL} migrate`);
   t.like(first, { code: 0, errors: '' });
-  t.regex(first.output, /^Migrated: 0001_first_tables/);
+  t.regex(first.output, /^Migrated: 0001_tables/);
   const second = await gatehouse('migrate', { DATABASE_URL });
   t.deepEqual(second, { code: 0, output: 'The database is up to date.\n', errors: '' });
 
   const database = connectHost('better-sqlite3', DATABASE_URL);
-  await database('gatehouse_migrations').where('name', 'like', '0002%').delete();
+  await database('gatehouse_migrations').delete();
   await database.destroy();
   for (const [address, said] of [
-    [DATABASE_URL, /^The database lacks 1 migration\(s\): 0002_/],
+    [DATABASE_URL, /^The database lacks 1 migration\(s\): 0001_/],
     [`sqlite:${emptyFile()}`, /^The database lacks \d+ migration\(s\): .*Run `gatehouse migrate`/],
   ] as const) {
     const { code, errors, output } = await gatehouse('prune', { DATABASE_URL: address });

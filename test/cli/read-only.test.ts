@@ -95,7 +95,7 @@ for (const { client, register, empty, name } of [postgresql, mariadb]) {
       t.deepEqual(await findingsOf(writer), [`warning ${noMigrations}`]);
       t.is((await gatehouse('doctor', writer)).code, 0);
       const host = connectHost(client, address);
-      await host('gatehouse_migrations').where('name', 'like', '0007%').delete();
+      await host('gatehouse_migrations').delete();
       await host.destroy();
       const [pending, refused, ...others] = await findingsOf(writer);
       t.regex(pending!, /^error migration_pending: /);

@@ -69,7 +69,8 @@ onTerminalTest('prune shows its progress, and Ctrl-C ends it after the current b
   // Enough for a second of work.
   await database.raw(
     `with recursive n(i) as (select 1 union all select i + 1 from n where i < 200000)
-     insert into gatehouse_sessions (id, uid, payload, expires_at) select 'row' || i, 'row' || i, '{}', 1000 from n`,
+     insert into gatehouse_sessions (id, uid, user_id, payload, expires_at, sequence)
+     select 'row' || i, 'row' || i, 'ann', '{}', 1000, 0 from n`,
   );
   const run = onTerminal(`prune --database ${address}`);
   await run.shows('Removing expired rows');

@@ -37,7 +37,7 @@ test('pending migrations are the only finding, because other tables cannot be re
   t.deepEqual(first, {
     code: 'migration_pending',
     severity: 'error',
-    message: 'The migration 0001_first_tables has not run.',
+    message: 'The migration 0001_tables has not run.',
     remedy: 'Run `gatehouse migrate` or `await storage.migrate()`.',
   });
   t.true(others.every(({ code }) => code === 'migration_pending'));

@@ -34,6 +34,7 @@ export function mysqlDialect(client: MysqlClient): Dialect<MysqlConnection> {
       text: `mediumtext ${EXACT}`,
       integer: 'bigint',
       flag: 'tinyint',
+      counter: 'bigint default 0',
     },
     // Computed in UTC, because local time repeats an hour each year.
     clock: `timestampdiff(microsecond, '1970-01-01', utc_timestamp(3)) div 1000`,

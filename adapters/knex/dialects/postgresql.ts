@@ -42,6 +42,7 @@ export function postgresqlDialect(
       text: 'text',
       integer: 'bigint',
       flag: 'smallint',
+      counter: 'bigint default 0',
     },
     // A host may have another level as the default. At REPEATABLE READ a statement that has waited for a lock, after which the row is as
     // it was, would go on with what was visible before the wait, and miss what the holder of the lock has inserted.

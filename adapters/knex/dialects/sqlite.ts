@@ -47,7 +47,13 @@ export function sqliteDialect(): Dialect<SqliteConnection> {
   return {
     ...standardSql({ greatest: 'max' }),
     name: 'sqlite',
-    types: { id: 'varchar(255)', text: 'text', integer: 'integer', flag: 'integer' },
+    types: {
+      id: 'varchar(255)',
+      text: 'text',
+      integer: 'integer',
+      flag: 'integer',
+      counter: 'integer default 0',
+    },
     clock: 'null',
     // A deferred transaction takes the write lock at its first write, which fails when another one has written since its read.
     begin: 'begin immediate',

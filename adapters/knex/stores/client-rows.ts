@@ -1,24 +1,18 @@
-import type { Client, ClientSecret, Seconds, StoredClient } from '../../../lib/contracts/index.ts';
+import type { Client, ClientSecret, StoredClient } from '../../../lib/contracts/index.ts';
 import type { Integer } from './column-values.ts';
-import { added, flag, integer, json, mapRows, optional, text } from './rows.ts';
+import { flag, integer, json, mapRows, optional, text } from './rows.ts';
 import type { Row, RowMapping } from './rows.ts';
 
-/**
- * The mark `verified` is stored as the `updatedAt` of the client that has it. A node of the version before it does not write it: after its
- * change of the client, the two differ, and the mark is gone.
- */
-type ClientRow = Omit<Client, 'verified'> & { readonly verifiedAt: Seconds | undefined };
-
-const ROWS: RowMapping<ClientRow> = mapRows<ClientRow>('gatehouse_clients', {
+export const CLIENTS: RowMapping<Client> = mapRows<Client>('gatehouse_clients', {
   id: text('id'),
   name: text('name'),
   clientUri: optional(text('client_uri')),
   logo: optional(text('logo')),
-  verifiedAt: optional(integer('verified_at')),
-  registration: added(text('registration'), 'manual'),
+  verified: flag('verified'),
+  registration: text('registration'),
   grantType: text('grant_type'),
   redirectUris: json('redirect_uris'),
-  postLogoutRedirectUris: added(json('post_logout_redirect_uris'), '[]'),
+  postLogoutRedirectUris: json('post_logout_redirect_uris'),
   backchannelLogoutUri: optional(text('backchannel_logout_uri')),
   confidential: flag('confidential'),
   keys: optional(json('public_keys')),
@@ -30,26 +24,12 @@ const ROWS: RowMapping<ClientRow> = mapRows<ClientRow>('gatehouse_clients', {
   ownerId: optional(text('owner_id')),
   disabled: flag('disabled'),
   disabledBy: optional(text('disabled_by')),
-  lifetimes: added(json('lifetimes'), '{}'),
+  lifetimes: json('lifetimes'),
   createdAt: integer('created_at'),
   updatedAt: integer('updated_at'),
 });
 
-export const CLIENTS: Pick<RowMapping<Client>, 'names' | 'insertWith' | 'values'> = {
-  ...ROWS,
-  values: ({ verified, ...client }) =>
-    ROWS.values({ ...client, verifiedAt: verified ? client.updatedAt : undefined }),
-};
-
-const ROWS_AS_C = ROWS.of('c');
-
-export const CLIENTS_AS_C: Pick<RowMapping<Client>, 'columns' | 'read'> = {
-  columns: ROWS_AS_C.columns,
-  read(row) {
-    const { verifiedAt, ...client } = ROWS_AS_C.read(row);
-    return { ...client, verified: verifiedAt === client.updatedAt };
-  },
-};
+export const CLIENTS_AS_C: Pick<RowMapping<Client>, 'columns' | 'read'> = CLIENTS.of('c');
 
 export const SECRETS: RowMapping<ClientSecret> = mapRows<ClientSecret>('gatehouse_client_secrets', {
   id: text('id'),

@@ -170,7 +170,7 @@ const FIND = `
   where c.id = ?`;
 
 // A change and no `select ... for update`, because a Galera cluster does not replicate locks.
-const LOCK = 'update gatehouse_clients set lock_count = coalesce(lock_count, 0) + 1 where id = ?';
+const LOCK = 'update gatehouse_clients set lock_count = lock_count + 1 where id = ?';
 
 const LOCK_VERSION = `${LOCK} and updated_at = ?`;
 

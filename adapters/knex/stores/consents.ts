@@ -8,7 +8,7 @@ import type { Statements, Value } from '../statements.ts';
 import { deleteInBatches } from './batches.ts';
 import { insertUnlessStored } from './insert-unless-stored.ts';
 import { UNLESS_USER_ENDED, USER_IS_NOT_ENDED } from './revocations.ts';
-import { added, integer, json, mapRows, optional, text } from './rows.ts';
+import { integer, json, mapRows, optional, text } from './rows.ts';
 import type { Column, Row } from './rows.ts';
 
 /** Consents of users to clients. */
@@ -88,8 +88,7 @@ const ALL: RemovableRows = {
 
 const SCOPES = json<Consent['scopes']>('scopes');
 
-/** Without a value in a row from before migration 0006. */
-export const HOSTS: Column<Consent['hosts']> = added(json('hosts'), '{}');
+export const HOSTS: Column<Consent['hosts']> = json('hosts');
 
 const CONSENTS = mapRows<Consent>('gatehouse_consents', {
   userId: text('user_id'),
@@ -116,7 +115,7 @@ const SET_CONSENT = 'update gatehouse_consents set scopes = ?, hosts = ? where u
 
 interface Scopes {
   readonly scopes: string;
-  readonly hosts: string | null;
+  readonly hosts: string;
 }
 
 // Conditional, because a later time may have been written first.

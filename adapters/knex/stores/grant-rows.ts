@@ -1,10 +1,9 @@
 import type { Credential, Grant, GrantOrigin, UsableGrant } from '../../../lib/contracts/index.ts';
 import { correctedTime, timeValues } from '../clock.ts';
 import type { Value } from '../statements.ts';
-import { toStrings } from './column-values.ts';
 import { GRANT_IS_LIVE } from './revocations.ts';
 import { integer, json, mapRows, optional, text } from './rows.ts';
-import type { Column, RowMapping } from './rows.ts';
+import type { RowMapping } from './rows.ts';
 
 /**
  * Its values are those of {@link toGrantValues}. Append the `from` clause of a query to insert a grant for each of its rows.
@@ -40,28 +39,11 @@ export const WITH_LIVE_GRANT: string = `
   from gatehouse_credentials c join gatehouse_grants g on ${OF_CREDENTIAL}
   where c.id = ? and c.kind = ? and ${GRANT_IS_LIVE}`;
 
-// In the column, an empty list is a grant without limit, and a list with a space, which no scope contains (RFC 6749 section 3.3), is
-// one that is limited to no scope. Grants of running servers are stored so.
-const WITHOUT_LIMIT = '[]';
-const LIMITED_TO_NONE = '[" "]';
-
-const SCOPES: Column<Grant['scopes']> = {
-  name: 'scopes',
-  toValue(scopes) {
-    if (scopes === undefined) return WITHOUT_LIMIT;
-    return scopes.length === 0 ? LIMITED_TO_NONE : JSON.stringify(scopes);
-  },
-  toMember(value) {
-    if (value === WITHOUT_LIMIT) return undefined;
-    return value === LIMITED_TO_NONE ? [] : toStrings(value as string);
-  },
-};
-
 const GRANT_COLUMNS = {
   id: text('id'),
   userId: text('user_id'),
   clientId: text('client_id'),
-  scopes: SCOPES,
+  scopes: optional(json<readonly string[]>('scopes')),
   createdAt: integer('created_at'),
   expiresAt: integer('expires_at'),
   revokedAt: optional(integer('revoked_at')),

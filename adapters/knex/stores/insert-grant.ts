@@ -86,7 +86,7 @@ export function grantSteps({
   };
 }
 
-const COUNT_LOCK = 'set lock_count = coalesce(lock_count, 0) + 1';
+const COUNT_LOCK = 'set lock_count = lock_count + 1';
 
 /**
  * Selects the consent and the session that a grant depends on. They are locked until the grant is committed: a removal waits,

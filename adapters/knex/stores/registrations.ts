@@ -13,7 +13,7 @@ import { isStorable } from './column-values.ts';
 import type { Integer } from './column-values.ts';
 import { createAddConsent } from './consents.ts';
 import { USER_IS_NOT_ENDED } from './revocations.ts';
-import { added, integer, mapRows, text } from './rows.ts';
+import { integer, mapRows, text } from './rows.ts';
 import type { Row } from './rows.ts';
 
 /** Registrations of clients that registered themselves. */
@@ -21,8 +21,8 @@ export function registrationStore(database: Database): RegistrationStore {
   const addConsent = createAddConsent(database.dialect);
   const addCounter = `
     insert into gatehouse_registrations
-      (client_id, token_hash, auth_method, removable_at, unused_after, lock_count)
-    values ('', '', '', ${Number.MAX_SAFE_INTEGER}, 0, 0)
+      (client_id, token_hash, auth_method, removable_at, unused_after, network)
+    values ('', '', '', ${Number.MAX_SAFE_INTEGER}, 0, '')
     ${database.dialect.onConflict({ table: 'gatehouse_registrations', key: ['client_id'] })}`;
 
   /**
@@ -44,7 +44,7 @@ export function registrationStore(database: Database): RegistrationStore {
         const found = isFull ? await displaceOne(database, statements, places) : undefined;
         if (isFull && !found) return undefined;
         await insertClient(statements, database.dialect, { client, secrets });
-        await statements.run(INSERT, [...REGISTRATIONS.values(registration), 0]);
+        await statements.run(INSERT, REGISTRATIONS.values(registration));
         return found ? [found] : [];
       });
       for (const { id } of displaced ?? []) await removeDependent(database, id);
@@ -158,11 +158,10 @@ const REGISTRATIONS = mapRows<StoredRegistration>('gatehouse_registrations', {
   authMethod: text('auth_method'),
   removableAt: integer('removable_at'),
   unusedAfter: integer('unused_after'),
-  // That of one from before migration 0014 is not known.
-  network: added(text('network'), ''),
+  network: text('network'),
 });
 
-const INSERT = REGISTRATIONS.insertWith('lock_count');
+const INSERT = REGISTRATIONS.insert;
 
 const FIND = `
   select ${REGISTRATIONS.columns} from gatehouse_registrations where client_id = ? and client_id <> ''`;
@@ -184,16 +183,14 @@ const DISPLACE = 'delete from gatehouse_registrations where client_id = ? and lo
 // The next ones are for a consent that has just come to the first.
 const CANDIDATES = 5;
 
-// Also those with a consent that a node of an earlier version has stored count as authorized.
 const UNAUTHORIZED = `
   select r.client_id as id, c.name, r.lock_count as version from gatehouse_registrations r
     join gatehouse_clients c on c.id = r.client_id
     join (
-      select coalesce(network, '') as name, count(*) as size from gatehouse_registrations
-      where user_id is null and client_id <> '' group by coalesce(network, '')
-    ) n on n.name = coalesce(r.network, '')
+      select network, count(*) as size from gatehouse_registrations
+      where user_id is null and client_id <> '' group by network
+    ) n on n.network = r.network
   where r.user_id is null and c.disabled = 0
-    and not exists (select 1 from gatehouse_consents k where k.client_id = r.client_id)
     and not exists (
       select 1 from gatehouse_grants g
       where g.client_id = r.client_id and g.revoked_at is null and g.needed_until >= ?

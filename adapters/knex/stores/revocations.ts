@@ -86,7 +86,7 @@ export function notEnded(alias: string, parties: readonly (keyof typeof ENDS)[])
   const conditions = parties.map((kind) => {
     const value = ENDS[kind] === undefined ? "''" : `${alias}.${ENDS[kind]}`;
     const ended = `select r.sequence from gatehouse_revocations r where r.kind = '${kind}' and r.value = ${value}`;
-    return `coalesce((${ended}), 0) <= coalesce(${alias}.sequence, 0)`;
+    return `coalesce((${ended}), 0) <= ${alias}.sequence`;
   });
   return conditions.join(' and ');
 }

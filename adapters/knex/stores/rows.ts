@@ -79,7 +79,7 @@ export function text<T extends string>(name: string): Column<T> {
   return { name, toValue: (member) => member, toMember: (value) => value as T };
 }
 
-/** pg returns 64-bit integers as strings. A column without a value is read as 0. */
+/** pg returns 64-bit integers as strings. */
 export function integer(name: string): Column<number> {
   return { name, toValue: (member) => member, toMember: Number };
 }
@@ -103,11 +103,6 @@ export function optional<T>({ name, toMember, toValue }: Column<T>): Column<T | 
     toValue: (member) => (member === undefined ? null : toValue(member)),
     toMember: (value) => (value === null ? undefined : toMember(value)),
   };
-}
-
-/** A column that was added later, in which earlier rows have null; these are read as if they had `before`. */
-export function added<T>({ name, toMember, toValue }: Column<T>, before: string): Column<T> {
-  return { name, toValue, toMember: (value) => toMember(value ?? before) };
 }
 
 /** A row of which the id and the client are read. */

@@ -64,7 +64,7 @@ const OF_SESSION = SESSIONS.of('s');
 // One statement, so that the sequence and the session are read at the same moment: no end of the user lies in between.
 const SESSION = `${OF_SESSION.columns}, (${SEQUENCE}) as latest_sequence`;
 const IS_FOUND = `from gatehouse_sessions s
-  where s.id = ? and s.user_id is not null and ${notEnded('s', ['user', 'all'])}`;
+  where s.id = ? and ${notEnded('s', ['user', 'all'])}`;
 const FIND = `select ${SESSION} ${IS_FOUND}`;
 
 // Subqueries, because PostgreSQL may plan a join by the client alone, and a client can have many users (see `notEnded`).
@@ -76,7 +76,7 @@ const UPDATE = 'update gatehouse_sessions set payload = ?, expires_at = ? where 
 
 const DELETE = 'delete from gatehouse_sessions where id = ?';
 
-const FIND_ENDED = 'select uid, user_id from gatehouse_sessions where id = ? and user_id is not null';
+const FIND_ENDED = 'select uid, user_id from gatehouse_sessions where id = ?';
 
 interface EndedRow {
   readonly uid: string;

@@ -5,6 +5,7 @@ import { ERASED_USER, isAboutUser, withoutUser } from '../../../lib/contracts/us
 import type { AuditRecord, Grant, UserDataStore, UserSession } from '../../../lib/contracts/index.ts';
 import type { Database } from '../database.ts';
 import type { Statements, Value } from '../statements.ts';
+import { TABLES } from '../tables.ts';
 import { toRecord } from './audit.ts';
 import type { AuditRow } from './audit.ts';
 import { BATCH } from './batches.ts';
@@ -36,10 +37,10 @@ export function userDataStore(database: Database): UserDataStore {
   async function* deleteRows(
     table: string,
     key: readonly string[],
+    condition: string,
     userId: string,
-    more = '',
   ): AsyncGenerator<number> {
-    const rows = { table, key, condition: `user_id = ?${more}`, values: [userId] };
+    const rows = { table, key, condition, values: [userId] };
     for (;;) {
       const deleted = await database.dialect.deleteSome(database, rows, BATCH);
       if (deleted === 0) return;
@@ -75,7 +76,7 @@ export function userDataStore(database: Database): UserDataStore {
       if (deleted > 0) yield deleted;
     }
     // One that was inserted meanwhile is left, with its credentials, to the next call.
-    yield* deleteRows('gatehouse_grants', ['id'], userId, ' and revoked_at is not null');
+    yield* deleteRows('gatehouse_grants', ['id'], 'user_id = ? and revoked_at is not null', userId);
   }
 
   async function* eraseFromApps(userId: string): AsyncGenerator<number> {
@@ -120,11 +121,9 @@ export function userDataStore(database: Database): UserDataStore {
   };
 
   async function* eraseRows(userId: string): AsyncGenerator<number> {
-    yield* deleteRows('gatehouse_sessions', ['id'], userId);
-    yield* deleteRows('gatehouse_personal_tokens', ['user_id', 'place'], userId);
-    yield* deleteRows('gatehouse_consents', ['user_id', 'client_id'], userId);
-    yield* deleteRows('gatehouse_assignments', ['user_id'], userId);
-    yield* deleteRows('gatehouse_logouts', ['id'], userId, ' and due_at is null');
+    for (const { name, key = ['id'], user } of TABLES)
+      if (user !== undefined && user !== 'by hand') yield* deleteRows(name, key, `${user} = ?`, userId);
+    yield* deleteRows('gatehouse_logouts', ['id'], 'user_id = ? and due_at is null', userId);
     yield* deleteGrants(userId);
     yield* eraseFromApps(userId);
     yield* eraseAudit(userId);

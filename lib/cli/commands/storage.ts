@@ -38,7 +38,7 @@ export function addMigrate(program: Command): void {
     .command('migrate')
     .summary('create or update the tables')
     .description('Create the tables of the database, or bring them up to date.')
-    .addHelpText('after', '\nJSON: {"migrated": ["0001_first_tables"]}')
+    .addHelpText('after', '\nJSON: {"migrated": ["0001_tables"]}')
     .action(
       withSession(
         async ({ storage }) => {
