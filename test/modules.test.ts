@@ -247,3 +247,49 @@ test('every kind of import that the table does not allow is found', (t) => {
     t.deepEqual(violations(from, `import { a } from '${name}';`), [`${from} imports ${name}`]);
   t.deepEqual(violations('scripts/a.ts', ''), ['scripts/a.ts is in no module: add it to the table']);
 });
+
+/** Where a source reads the query of a URL, in words. */
+function queryReads(file: string, source: string): string[] {
+  const found: string[] = [];
+  const note = (name: string | undefined): void => {
+    if (name !== undefined && READ_OF_QUERY.has(name)) found.push(`${file} reads ${name}`);
+  };
+  new Visitor({
+    MemberExpression({ property, computed }) {
+      if (!computed) note(property.type === 'Identifier' ? property.name : undefined);
+      else if (property.type === 'Literal') note(String(property.value));
+    },
+    ObjectPattern({ properties }) {
+      for (const property of properties)
+        if (property.type === 'Property' && property.key.type === 'Identifier') note(property.key.name);
+    },
+  }).visit(parseSync(file, source).program);
+  return found;
+}
+
+const READ_OF_QUERY: ReadonlySet<string> = new Set(['query', 'querystring']);
+
+test('the parameters of an authorization request are read in one place', async (t) => {
+  const place = 'lib/engine/authorization-parameters.ts';
+  const files = globSync('lib/{devices,engine,login,registration,token}/**/*.ts', { cwd: root });
+  t.true(files.includes(place));
+  const found = await Promise.all(
+    files.map(async (file) => queryReads(file, await readFile(`${root}/${file}`, 'utf8'))),
+  );
+  t.deepEqual([...new Set(found.flat())], [`${place} reads query`]);
+});
+
+test('every way to read a query is found', (t) => {
+  const source = `
+    const scope = ctx.query['scope'];
+    const { query } = ctx;
+    const { request: { querystring: text = '' } } = ctx;
+    const all = ctx['query'];
+    read(({ query: { prompt } }) => prompt);
+    const known = request.parameters.query2;
+  `;
+  t.deepEqual(
+    queryReads('a.ts', source).toSorted(),
+    ['query', 'query', 'query', 'query', 'querystring'].map((name) => `a.ts reads ${name}`),
+  );
+});

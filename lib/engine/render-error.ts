@@ -96,6 +96,6 @@ function mayRedirect(ctx: KoaContextWithOIDC): boolean {
 }
 
 function isSilent(ctx: KoaContextWithOIDC): boolean {
-  const prompt = ctx.oidc.params?.['prompt'] ?? ctx.query['prompt'];
+  const prompt = requestOf(ctx).parameters?.['prompt'];
   return typeof prompt === 'string' && prompt.split(' ').includes('none');
 }

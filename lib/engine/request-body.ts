@@ -14,7 +14,7 @@ import { isPersonalToken } from '../personal-tokens/value.ts';
 import { requestOf } from './request.ts';
 import { answerUnavailable } from './response.ts';
 import { formRequest } from './form-request.ts';
-import { withoutOpenIdParameters } from './metadata.ts';
+import { withoutOpenIdParameters } from './authorization-parameters.ts';
 import { clientOfHeader, hasScope, objectToForm, separateScopes } from './request-parameters.ts';
 import type { NameResources } from './resource-parameter.ts';
 

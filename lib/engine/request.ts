@@ -32,6 +32,8 @@ export interface EngineRequest {
   /** The value of `performance.now()` when the request was handed to the engine. */
   readonly startedAt: Milliseconds;
 
+  /** What an authorization request says, before the engine changes it. A parameter that was sent several times is a list. */
+  parameters?: Readonly<Record<string, string | string[] | undefined>>;
   /** The first `client_id` that the engine looked up; the client may not exist. */
   clientId?: string | undefined;
   /** The row of the client that was read last. For the engine a disabled client does not exist. */

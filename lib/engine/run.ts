@@ -2,7 +2,7 @@ import type { Context, Middleware, Next } from 'koa';
 import compose from 'koa-compose';
 import type { Provider } from 'oidc-provider';
 
-import { adaptQuery } from './metadata.ts';
+import { readAuthorizationParameters } from './authorization-parameters.ts';
 import { readTokenBody } from './request-body.ts';
 import type { UnwrapToken } from './request-body.ts';
 import { requestOf } from './request.ts';
@@ -74,7 +74,7 @@ export function createRunEngine(
   return async function runEngine(engine, ctx, next) {
     const { isStream, run } = composedOf(engine);
     const { endpoint } = requestOf(ctx);
-    if (endpoint === 'authorization') adaptQuery(ctx, { hasOpenId, nameResources });
+    if (endpoint === 'authorization') readAuthorizationParameters(ctx, { hasOpenId, nameResources });
     if (endpoint === undefined || endpoint === 'authorization') return run(ctx, next);
     return withCors(ctx, async () =>
       readTokenBody(ctx, { unwrapToken, nameResources, isStream }, async () => run(ctx, next)),

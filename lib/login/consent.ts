@@ -84,7 +84,7 @@ export function createLoadGrant({
   function hasJustConsented(ctx: KoaContextWithOIDC): boolean {
     const { session } = ctx.oidc;
     const parameters = parametersOf(ctx);
-    const sent = ctx.query[CONSENT_PROOF];
+    const sent = requestOf(ctx).parameters?.[CONSENT_PROOF];
     const proof = typeof sent === 'string' ? requests.read(sent) : undefined;
     return (
       proof?.reasons[0] === CONSENTED &&

@@ -39,7 +39,7 @@ export function sessionAdapter(sessions: SessionStore): Partial<Adapter> {
     },
     async find(value) {
       const request = currentRequest();
-      const clientId = request?.host.query['client_id'];
+      const clientId = request?.parameters?.['client_id'];
       const found = await findSession(sessions, value, typeof clientId === 'string' ? clientId : undefined);
       if (!found) return undefined;
       if (request) request.session = found;

@@ -162,7 +162,8 @@ function requireScopeOf(
 
 /** The parameter `scope` as it was sent: the engine removes `offline_access` from that of an authorization request. */
 function sentScope(ctx: KoaContextWithOIDC): unknown {
-  return ctx.oidc.route === 'authorization' ? ctx.query['scope'] : ctx.oidc.params?.['scope'];
+  const { parameters = ctx.oidc.params } = requestOf(ctx);
+  return parameters?.['scope'];
 }
 
 type Token = AccessToken | ClientCredentials | RefreshToken;
