@@ -61,7 +61,7 @@ export function createLoadPersonalToken<P extends string, U extends User>(
     const principal: Principal<P, U> = makePrincipal<P, U, Holder<U>>(
       { type: 'user', user, client: undefined, credential: 'personal_token', personalToken },
       effective,
-      { gate, granted: scopes, scopes: api.scopes, chosen: scopes ? undefined : permissions },
+      { gate, granted: scopes, scopes: api.scopes, chosen: permissions },
     );
     apiOf.set(principal, api);
     let usedFrom: string | undefined;

@@ -227,8 +227,7 @@ function successorOf(
   // An ID token of a refresh has no `nonce` (OpenID Connect Core 1.0 section 12.2).
   const { codeChallenge: _c, codeChallengeMethod: _m, nonce: _n, redirectUri: _r, ...kept } = payload;
   const value = randomBytes(32).toString('base64url');
-  const familyEnd = grant.createdAt + refreshTokenAbsolute;
-  const expiresAt = Math.max(Math.min(at + refreshToken, familyEnd), at + 1);
+  const expiresAt = Math.min(at + refreshToken, grant.createdAt + refreshTokenAbsolute);
   return {
     value,
     credential: {

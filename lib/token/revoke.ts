@@ -151,7 +151,7 @@ function checkTarget(target: RevocationTarget): void {
   const [entry, ...more] = Object.entries(target ?? {});
   const [kind, value]: [string, unknown] = entry ?? ['', ''];
   const isValid = kind === 'all' ? value === true : typeof value === 'string' && value !== '';
-  if (more.length > 0 || !isValid) {
+  if (!isObject(target) || more.length > 0 || !isValid) {
     throw new ConfigError(
       'revoke()',
       'pass one of { token }, { grant }, { user } and { client }, with a string, or { all: true }',

@@ -169,5 +169,5 @@ export function grantedLimit(
 ): ScopeLimit {
   if (grant.scopes?.length === 0 || requested?.length === 0) return [];
   if (granted.length === 0) return undefined;
-  return (requested ?? granted).filter((name) => grant.scopes?.includes(name));
+  return requested ?? granted;
 }

@@ -74,6 +74,29 @@ test('after revocationLag the user and the revocations are read again once, and 
   t.is(await other.call(own), 'token_revoked');
 });
 
+test('a client that was cached before is not used for longer with a token', async (t) => {
+  const { platform, call } = await start(t);
+  const token = await platform.userToken();
+  platform.clock.clientAge = 3000;
+  t.is(await call(token), 'passed');
+  platform.clients.clear();
+  platform.clock.time += 1999;
+  t.is(await call(token), 'passed');
+  platform.clock.time += 1;
+  t.is(await call(token), 'token_holder_gone');
+});
+
+test('a token that was refused stays refused after the clock is set back', async (t) => {
+  const { platform, call } = await start(t);
+  const token = await platform.userToken();
+  t.is(await call(token), 'passed');
+  platform.revoked.add('grant-1');
+  platform.clock.time += 5000;
+  t.is(await call(token), 'token_revoked');
+  platform.clock.time -= 1000;
+  t.is(await call(token), 'token_revoked');
+});
+
 test('an expired token is not accepted from the cache', async (t) => {
   const { platform, call } = await start(t, { revocationLag: 86_400 });
   const token = await platform.userToken();

@@ -2,6 +2,7 @@ import { IncomingMessage } from 'node:http';
 import { text } from 'node:stream/consumers';
 
 import test from 'ava';
+import { decodeJwt } from 'jose';
 import type { Provider } from 'oidc-provider';
 
 import { runCodeFlow, startPlatform } from '../harness/platform.ts';
@@ -29,6 +30,17 @@ test('the option engine is called for each engine, also when the signing keys ch
   t.is(platform.auth.provider, made[1]!);
   t.is((await runCodeFlow(platform, app)).status, 200);
   t.is(granted, 2);
+});
+
+test('the engine finds a grant for the host, until it is revoked', async (t) => {
+  await using platform = await startPlatform();
+  const { auth } = platform;
+  const app = await platform.registerApp();
+  const { body } = await runCodeFlow(platform, app, { parameters: { scope: 'schools:read' } });
+  const id = decodeJwt(body.access_token)['grant_id'] as string;
+  t.like(await auth.provider.Grant.find(id), { accountId: '1', clientId: app.client.id });
+  await auth.revoke({ grant: id });
+  t.is(await auth.provider.Grant.find(id), undefined);
 });
 
 test('middleware that the host adds to the engine reads the request as a stream, of either encoding', async (t) => {

@@ -1,7 +1,7 @@
 import { knexStorage } from 'koa-gatehouse/adapters/knex';
 
 import { onEachDatabaseInSeries } from '../adapters/databases.ts';
-import { passTime } from '../harness/clock.ts';
+import { passTime, resetClock, stopClock } from '../harness/clock.ts';
 import { runCodeFlow, startPlatform } from '../harness/platform.ts';
 import { exchangeRefreshToken } from '../harness/tokens.ts';
 
@@ -46,5 +46,28 @@ onEachDatabaseInSeries(
     for (const token of [refreshed.body.access_token, successor.access_token]) {
       t.is((await fresh.api('/identity', token)).body['code'], 'token_revoked');
     }
+  },
+);
+
+onEachDatabaseInSeries(
+  'a retry at the end of the grace gets an access token whose grant is kept as long',
+  async (t, _database, address) => {
+    using _stopped = stopClock();
+    t.teardown(resetClock);
+    // A grant is kept until a full hour.
+    passTime(HOUR - ((Date.now() / 1000) % HOUR));
+    const lifetimes = { accessToken: '1 day', refreshToken: '1 minute', authorizationCode: 10 } as const;
+    await using platform = await startPlatform({ storage: knexStorage(address), tokens: { lifetimes } });
+    const app = await platform.registerApp();
+    const { body } = await runCodeFlow(platform, app);
+    await exchangeRefreshToken(platform, app, body.refresh_token);
+    passTime(59);
+    const retry = await exchangeRefreshToken(platform, app, body.refresh_token);
+    t.is(retry.status, 200);
+    passTime(24 * HOUR - 30);
+    await platform.auth.prune();
+    t.is((await platform.api('/identity', retry.body.access_token)).status, 200);
+    passTime(30);
+    t.is((await platform.api('/identity', retry.body.access_token)).body['code'], 'token_invalid');
   },
 );

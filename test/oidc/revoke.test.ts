@@ -1,7 +1,10 @@
 import { decodeJwt } from 'jose';
 import test from 'ava';
+import { knexStorage } from 'koa-gatehouse/adapters/knex';
 import { memoryStorage } from 'koa-gatehouse/adapters/memory';
 
+import { contentsOf } from '../adapters/contents.ts';
+import { sqlite } from '../adapters/databases.ts';
 import { Browser } from '../harness/browser.ts';
 import { passTime } from '../harness/clock.ts';
 import { authorize, authorizeUrl, signedIn, startPlatform } from '../harness/platform.ts';
@@ -200,6 +203,17 @@ test.serial(
     t.deepEqual(revoked, GONE);
   },
 );
+
+test('auth.revoke({ user }) deletes what is stored of the logins', async (t) => {
+  const address = await sqlite.cleared();
+  await using platform = await startPlatform({ storage: knexStorage(address) });
+  await signedIn(platform);
+  const sessions = async (): Promise<number> =>
+    (await contentsOf(sqlite, address)).get('gatehouse_sessions')!.length;
+  t.is(await sessions(), 1);
+  await platform.auth.revoke({ user: '1' });
+  t.is(await sessions(), 0);
+});
 
 test.serial('changed permissions and redirect URIs take effect after the lag', async (t) => {
   const service = await here.registerService(['view_schools']);

@@ -129,14 +129,23 @@ test.serial(
     const { both, cluster } = await startNodes(await sqlite.cleared());
     const [node] = both;
     const { agent, api, person } = await hold(node, site.origin);
-    const more = await node.auth.issueToken({ client: agent.client.id, user: person.id, resource: MCP });
+    const issue = async (): Promise<string> =>
+      node.auth.issueToken({ client: agent.client.id, user: person.id, resource: MCP });
+    const [byHost, byApp] = [await issue(), await issue()];
     const without = await cluster.start({ ...EVERYTHING, resources: {} }, { app: serveEverything });
-    const fields = { token: agent.tokens.access_token, ...asClient(agent) };
-    t.is((await postForm(directly(without).url('/oauth/revoke'), fields)).status, 200);
-    await without.auth.revoke({ token: more });
-    for (const token of [agent.tokens.access_token, more]) {
+    const { refresh_token: refresh } = agent.tokens;
+    await without.auth.revoke({ token: byHost });
+    for (const token of [byApp, refresh]) {
+      const url = directly(without).url('/oauth/revoke');
+      t.is((await postForm(url, { token, ...asClient(agent) })).status, 200);
+    }
+    for (const [token, by] of [
+      [byHost, api],
+      [byApp, api],
+      [refresh, agent],
+    ] as const) {
       const url = directly(both[1]).url('/oauth/introspect');
-      t.deepEqual((await postForm(url, { token, ...asClient(api) })).body, { active: false });
+      t.deepEqual((await postForm(url, { token, ...asClient(by) })).body, { active: false });
     }
   },
 );
