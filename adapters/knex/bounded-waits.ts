@@ -10,8 +10,6 @@ export interface ConnectionPool<Connection = unknown> {
   /** A free connection without a wait; `undefined` when there is none. */
   acquireIfFree?(): Connection | undefined;
   releaseConnection(connection: Connection): Promise<void> | undefined;
-  /** Releases a connection that may not be usable. Absent where `releaseConnection` checks all. */
-  discardConnection?(connection: Connection): Promise<void> | undefined;
   /** There is one connection, so that transactions wait for each other. */
   readonly isSole?: true;
 }
@@ -40,13 +38,6 @@ export async function acquireConnection<Connection>(
   } finally {
     clearTimeout(timer);
   }
-}
-
-const interrupted = new WeakSet<object>();
-
-/** Whether the connection was closed because work on it took too long, although the work may have been done. */
-export function wasInterrupted(connection: unknown): boolean {
-  return interrupted.has(connection as object);
 }
 
 // For the server to stop the statement and to report that.
@@ -78,7 +69,6 @@ export async function interruptAfter<Connection, T>(
     await nextTurn();
     if (progress.isOver) return;
     progress.isInterrupted = true;
-    interrupted.add(connection as object);
     timer = setTimeout(
       () => noAnswer.reject(new CodedError('NO_ANSWER', 'the server did not answer')),
       GRACE,

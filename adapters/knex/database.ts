@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 
 import type { Milliseconds, StorageState } from '../../lib/contracts/index.ts';
-import { acquireConnection, interruptAfter, wasInterrupted } from './bounded-waits.ts';
+import { acquireConnection, interruptAfter } from './bounded-waits.ts';
 import type { ConnectionPool } from './bounded-waits.ts';
 import type { Checkpoints } from './checkpoints.ts';
 import type { Dialect } from './dialect.ts';
@@ -126,15 +126,12 @@ export function createDatabase(
     const deadline = performance.now() + longest;
     if (queue && !isOfHost) queue.calls += 1;
     const connection = pool.acquireIfFree?.() ?? (await acquireConnection(pool, longest));
-    let isUsable = false;
     try {
       const statements = dialect.enter(connection);
       try {
         const working = work(statements, connection);
         if (isOfHost || !interruption) return await working;
-        const result = await bounded(working, connection, Math.max(deadline - performance.now(), 0));
-        isUsable = !wasInterrupted(connection);
-        return result;
+        return await bounded(working, connection, Math.max(deadline - performance.now(), 0));
       } catch (error) {
         // The server that the connection has reached does not become the primary by waiting.
         if (errorKind(error) === 'read only') await interruption?.abandon(connection);
@@ -143,10 +140,7 @@ export function createDatabase(
         dialect.leave?.(connection);
       }
     } finally {
-      const released =
-        isUsable || !pool.discardConnection
-          ? pool.releaseConnection(connection)
-          : pool.discardConnection(connection);
+      const released = pool.releaseConnection(connection);
       if (released) await released;
     }
   }

@@ -20,15 +20,11 @@ import { mysqlDialect } from './dialects/mysql.ts';
 import { postgresqlDialect } from './dialects/postgresql.ts';
 import { sqliteDialect } from './dialects/sqlite.ts';
 import type { SqliteConnection } from './dialects/sqlite.ts';
-import { KeptConnections } from './kept-connections.ts';
 import { loadBetterSqlite3, loadKnex, missing } from './load-driver.ts';
 import { SoleConnection } from './sole-connection.ts';
 import type { Statements } from './statements.ts';
 
 const OPTION = 'storage';
-
-// The largest number of connections in a pool of Knex whose configuration has none.
-const KNEX_POOL = 10;
 
 const DRIVERS = ['better-sqlite3', 'pg', 'mysql2'];
 
@@ -66,7 +62,7 @@ export function openDatabase(
     if (database.isTransaction === true) {
       throw new ConfigError(OPTION, 'pass the Knex instance, not a transaction');
     }
-    return { ...fromKnex(database, { isShared: true }), async close() {} };
+    return { ...fromKnex(database), async close() {} };
   }
   if (typeof database !== 'string' && (typeof database !== 'object' || (database as unknown) === null)) {
     throw new ConfigError(
@@ -82,17 +78,14 @@ export function openDatabase(
   return filename === undefined ? openKnex(config, timeout) : openFile(config, filename, timeout);
 }
 
-function fromKnex(knex: Knex, { isShared }: { readonly isShared: boolean }): Omit<OpenedDatabase, 'close'> {
+function fromKnex(knex: Knex): Omit<OpenedDatabase, 'close'> {
   const { client } = knex;
   const { filename } = Object(client.connectionSettings) as { readonly filename?: unknown };
   refuseFileOfServer(knex);
   const dialect = dialectOf(knex);
   const canListen = dialect.name === 'postgresql' && client.config.connectionPool === undefined;
   return {
-    pool:
-      dialect.name === 'sqlite'
-        ? client
-        : new KeptConnections(client, { isShared, most: client.config.pool?.max ?? KNEX_POOL }),
+    pool: client,
     dialect,
     durable: isPersistent(filename),
     knex: () => knex,
@@ -109,7 +102,7 @@ export function openListenerAt(address: string): Required<Pick<OpenedDatabase, '
 
 function openKnex(config: Knex.Config, timeout: Milliseconds): OpenedDatabase {
   const knex = connect(withConnectionSettings(config, timeout));
-  const opened = fromKnex(knex, { isShared: false });
+  const opened = fromKnex(knex);
   const sole = opened.dialect.name === 'sqlite' ? new SoleConnection(knex.client) : undefined;
   return {
     ...opened,
@@ -198,8 +191,6 @@ function dialectOf({ client }: Knex): Dialect {
       return sqliteDialect();
     case 'pg':
       return postgresqlDialect(client);
-    case 'cockroachdb':
-      return postgresqlDialect(client, { isCockroach: true });
     case 'mysql2':
       return mysqlDialect(client);
     default:

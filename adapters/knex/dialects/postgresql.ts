@@ -14,16 +14,8 @@ const MIGRATION_LOCK = 0x67617465;
 // 'on' on a standby, and where `default_transaction_read_only` is set.
 const READ_ONLY = `select current_setting('transaction_read_only') as read_only`;
 
-/**
- * PostgreSQL through pg.
- *
- * @param isCockroach - CockroachDB, which has the same protocol: it refuses to change a table twice in one statement and knows
- * neither PostgreSQL's collations nor its advisory locks. It compares text by bytes.
- */
-export function postgresqlDialect(
-  client: PostgresqlClient,
-  { isCockroach = false }: { readonly isCockroach?: boolean } = {},
-): Dialect<PostgresqlConnection> {
+/** PostgreSQL through pg. */
+export function postgresqlDialect(client: PostgresqlClient): Dialect<PostgresqlConnection> {
   const statements = serverStatements(namedStatements(), postgresqlInterruption(client));
 
   return {
@@ -38,7 +30,7 @@ export function postgresqlDialect(
     }),
     name: 'postgresql',
     types: {
-      id: isCockroach ? 'varchar(255)' : 'varchar(255) collate "C"',
+      id: 'varchar(255) collate "C"',
       text: 'text',
       integer: 'bigint',
       flag: 'smallint',
@@ -46,11 +38,10 @@ export function postgresqlDialect(
     },
     // A host may have another level as the default. At REPEATABLE READ a statement that has waited for a lock, after which the row is as
     // it was, would go on with what was visible before the wait, and miss what the holder of the lock has inserted.
-    begin: isCockroach ? statements.begin : 'begin isolation level read committed',
+    begin: 'begin isolation level read committed',
     clock: 'floor(extract(epoch from clock_timestamp()) * 1000)',
-    canChangeInQueries: !isCockroach,
+    canChangeInQueries: true,
     returnsUpdatedRows: false,
-    // CockroachDB does not roll back a half-done migration.
     addColumn: 'add column if not exists',
     enter(connection) {
       watchReplication(connection);
@@ -66,7 +57,6 @@ export function postgresqlDialect(
     async lockMigrations({ get, run }) {
       // Without a time limit, because other nodes wait here, and creating an index on a large table takes long.
       await run('set local lock_timeout = 0; set local statement_timeout = 0');
-      if (isCockroach) return;
       await get('select pg_advisory_xact_lock(?)', [MIGRATION_LOCK]);
     },
     async checkMigrating({ get }) {
@@ -78,10 +68,10 @@ export function postgresqlDialect(
 }
 
 // A lock is written to the log, so the commit waits for the standby as that of a change does. This one is in the way of no change of
-// the row: only deleting it would wait. Without a standby it is a read. CockroachDB does not know the setting.
+// the row: only deleting it would wait. Without a standby it is a read.
 const CONFIRMATION = `
   select 1 from gatehouse_revocations
-  where kind = 'sequence' and value = '' and current_setting('synchronous_standby_names', true) <> ''
+  where kind = 'sequence' and value = '' and current_setting('synchronous_standby_names') <> ''
   for key share`;
 
 // A migration creates tables in the first schema of the search path, and only their owner can change them.
