@@ -331,6 +331,8 @@ export const TABLES: readonly StoredTable[] = [
       ['client_id', 'at', 'id'],
       ['client_id', 'type', 'at', 'id'],
       ['user_id', 'at', 'id'],
+      // Of one type, whatever else the user has done.
+      ['user_id', 'type', 'at', 'id'],
       ['expires_at'],
     ],
     expires: 'expires_at',

@@ -76,6 +76,8 @@ export async function fill(
     `gatehouse_attempts (id, attempts, expires_at) select concat('of ', i), 1, ${NOW} + n from ${series}`,
     `gatehouse_audit (id, at, type, client_id, user_id, payload, expires_at)
       select concat('of ', i), ${NOW} + n, 'login', '${ID}', concat('of ', i), '{}', ${NOW} + n from ${series}`,
+    `gatehouse_audit (id, at, type, client_id, user_id, payload, expires_at)
+      select concat('busy ', i), ${NOW} + n, 'login', 'of 4', 'busy', '{}', ${NOW} + n from ${series}`,
     `gatehouse_clients (id, name, sort_name, owner_id, grant_type, redirect_uris, post_logout_redirect_uris, verified,
         registration, lifetimes, confidential, native, first_party, roles, permissions, disabled, created_at, updated_at)
       select concat('of ', i), 'App', 'app', ${OWNER}, 'authorization_code', '[]', '[]', 0,
@@ -135,6 +137,7 @@ const AUDIT_LISTS: readonly AuditQuery[] = [
   { clientId: ID, types: ['login'] },
   { clientId: ID, types: ['login', 'logout'] },
   { clientId: ID, userId: ID, types: ['login'] },
+  { userId: 'busy', types: ['tool_called', 'logout'] },
 ];
 
 type Operation = (storage: Storage) => Promise<unknown>;

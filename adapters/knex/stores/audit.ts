@@ -1,7 +1,7 @@
 import type { AuditQuery, AuditRecord, AuditStore, Seconds } from '../../../lib/contracts/index.ts';
 import type { Database } from '../database.ts';
 import type { Value } from '../statements.ts';
-import { inList, isStorable, toPayload } from './column-values.ts';
+import { isStorable, toPayload } from './column-values.ts';
 import type { Integer } from './column-values.ts';
 
 // Rows of one insert, a power of two. With seven values each, they are far below the 32766 values that SQLite allows.
@@ -113,29 +113,23 @@ const RECORD = 'id, at, type, client_id, user_id, payload';
 
 const NEWEST = 'order by at desc, id desc limit ?';
 
-/** Conditions whose union is the query, each of them served by an index in the order of a page. */
+/**
+ * Conditions whose union is the query, each of them served by an index in the order of a page. One for each type, so that records of
+ * a rare type are found in the index and not searched among all others.
+ */
 function toConditions({ clientId, userId, types }: AuditQuery): readonly AuditCondition[] {
-  if (userId !== undefined) return [ofUser(userId, { clientId, types })];
-  const ofClient = clientId === undefined ? [] : [{ sql: 'client_id = ?', values: [clientId] }];
-  if (!types) return ofClient.length > 0 ? ofClient : [{ sql: '1 = 1', values: [] }];
-  // One condition per type, so that records of a rare type are found in the index and not searched among all others.
-  return [...new Set(types)].map((type) => ({
-    sql: [...ofClient.map(({ sql }) => sql), 'type = ?'].join(' and '),
-    values: [...ofClient.flatMap(({ values }) => values), type],
+  const of = [
+    ...(userId === undefined ? [] : [{ sql: 'user_id = ?', value: userId }]),
+    // `coalesce` keeps the databases from using an index of the client, which has records of all its users.
+    ...(clientId === undefined
+      ? []
+      : [{ sql: userId === undefined ? 'client_id = ?' : `coalesce(client_id, '') = ?`, value: clientId }]),
+  ];
+  const each = types ? [...new Set(types)].map((type) => of.concat({ sql: 'type = ?', value: type })) : [of];
+  return each.map((parts) => ({
+    sql: parts.map(({ sql }) => sql).join(' and ') || '1 = 1',
+    values: parts.map(({ value }) => value),
   }));
-}
-
-/** The records of one user are few. `coalesce` keeps the databases from using another index than the user's. */
-function ofUser(userId: string, { clientId, types }: Pick<AuditQuery, 'clientId' | 'types'>): AuditCondition {
-  const asked = types && inList(types);
-  return {
-    sql: [
-      'user_id = ?',
-      ...(clientId === undefined ? [] : [`coalesce(client_id, '') = ?`]),
-      ...(asked ? [`coalesce(type, '') in ${asked.placeholders}`] : []),
-    ].join(' and '),
-    values: [userId, ...(clientId === undefined ? [] : [clientId]), ...(asked?.values ?? [])],
-  };
 }
 
 // The days of the newest records, which are read from an index alone. `%` is that of integers in each database.

@@ -50,17 +50,20 @@ export async function revokeSome(
   const isWithSignIns = notice !== undefined && live.length < BATCH;
   const signIns = isWithSignIns ? await find(SIGNED_IN_SINCE, BATCH - live.length) : [];
   const found = [...live, ...signIns];
+  const isLast = found.length < BATCH;
   if (found.length > 0) {
     if (notice) await insertLogouts(statements, found, notice);
     const marked = inList(found.map(({ id }) => id));
-    // By the list alone: with the condition, SQLite and PostgreSQL may compare each grant of the user with the list, for each batch.
+    // For a list of ids alone PostgreSQL may read the whole table. With the condition, SQLite and PostgreSQL compare all grants of the
+    // user with the list, so only the last batch has it.
+    const of = isLast ? { sql: `${condition} and`, values } : { sql: '', values: [] };
     await statements.run(
       `update gatehouse_grants set revoked_at = coalesce(revoked_at, ?)${notice ? ', session_uid = null' : ''}
-       where id in ${marked.placeholders}`,
-      [at, ...marked.values],
+       where ${of.sql} id in ${marked.placeholders}`,
+      [at, ...of.values, ...marked.values],
     );
   }
-  return { revoked: live.map(({ id }) => id), isLast: found.length < BATCH };
+  return { revoked: live.map(({ id }) => id), isLast };
 }
 
 // What its client has revoked, or a replay, ends the tokens of a grant: the user is still signed in at the client.
