@@ -235,7 +235,6 @@ test.serial('an invalid target is refused', async (t) => {
   const { access } = await family();
   for (const target of [
     {},
-    { userId: '1' },
     { token: undefined },
     { client: '' },
     { grant: 1 },
@@ -251,5 +250,9 @@ test.serial('an invalid target is refused', async (t) => {
         'revoke(): pass one of { token }, { grant }, { user } and { client }, with a string, or { all: true }',
     });
   }
+  await t.throwsAsync(here.auth.revoke({ userId: '1' } as never), {
+    code: 'ERR_CONFIG',
+    message: 'revoke({ userId }): there is no such option; the options are token, grant, user, client, all',
+  });
   t.is(await guard(access), 200);
 });
