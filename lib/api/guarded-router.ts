@@ -23,6 +23,7 @@ type Layer<State> = Layers<State>[number];
  */
 export class GuardedRouter<State> extends BaseRouter<State, RouteBody> {
   readonly #guard: Middleware<State>;
+  readonly #allowOrigins: Middleware | undefined;
   readonly #guarded = new Map<Layer<State>, Layer<State>>();
   readonly #public = new Set<Layer<State>>();
   /** The routes of the API itself, which come first. */
@@ -30,9 +31,11 @@ export class GuardedRouter<State> extends BaseRouter<State, RouteBody> {
   #ownPaths = /^/;
   #bodies: { readonly load: () => void; readonly parser: Layers<State> } | undefined;
 
-  constructor(options: RouterOptions, guardRoute: Middleware<State>) {
+  /** @param allowOrigins - comes before everything below the prefix, also what no route answers */
+  constructor(options: RouterOptions, guardRoute: Middleware<State>, allowOrigins?: Middleware) {
     super(options);
     this.#guard = guardRoute;
+    this.#allowOrigins = allowOrigins;
   }
 
   /** Adds a public `GET` route. Only its handler runs, whatever other layers match the path. */
@@ -120,9 +123,20 @@ export class GuardedRouter<State> extends BaseRouter<State, RouteBody> {
     return guarded;
   }
 
+  #withOrigins(routes: ReturnType<Router<State, RouteBody>['middleware']>): typeof routes {
+    const allowOrigins = this.#allowOrigins;
+    if (allowOrigins === undefined) return routes;
+    const { prefix = '' } = this.opts;
+    const run: Middleware<State, RouteBody> = (ctx, next) =>
+      ctx.path === prefix || ctx.path.startsWith(`${prefix}/`)
+        ? allowOrigins(ctx, async () => routes(ctx as never, next))
+        : routes(ctx as never, next);
+    return run as typeof routes;
+  }
+
   override middleware(): ReturnType<Router<State, RouteBody>['middleware']> {
     // A router inside another one has its routes copied, but not its match(), so the guard would not run.
-    return Object.defineProperty(super.middleware(), 'router', {
+    return Object.defineProperty(this.#withOrigins(super.middleware()), 'router', {
       get() {
         throw new ConfigError(
           'createApiRouter',

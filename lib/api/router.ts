@@ -8,11 +8,12 @@ import type { Gate, GuardedState, User } from '../contracts/index.ts';
 import { INTERNALS, internalsOf } from '../contracts/internals.ts';
 import type { ServerInternals } from '../contracts/internals.ts';
 import { admitRequests } from '../limits/concurrency-limit.ts';
+import { createAllowOrigins } from '../http/cors.ts';
 import { problems, sendProblem } from '../http/problem.ts';
 import { optional, readOptions, unchecked } from '../options/declare.ts';
-import type { Given } from '../options/declare.ts';
+import type { Check, Given } from '../options/declare.ts';
 import { requireMembersFor } from '../options/storage-members.ts';
-import { boolean } from '../options/values.ts';
+import { boolean, origins } from '../options/values.ts';
 import { actionList, describeAction, indexActions, listActions, withAction } from './actions/action-index.ts';
 import type { ReauthenticatorOf } from './actions/answer.ts';
 import type { Action } from './actions/define-action.ts';
@@ -45,6 +46,9 @@ export interface ApiAuth<
   readonly [INTERNALS]: ServerInternals;
 }
 
+const originsOrAll: Check<readonly string[] | '*'> = (place, given) =>
+  given === '*' ? '*' : origins(place, given);
+
 // oxlint-disable-next-line typescript/no-unnecessary-type-parameters -- they are in the type of the result
 function apiRouterOptions<P extends string, U extends User, S extends object, A extends string>() {
   return {
@@ -61,6 +65,11 @@ function apiRouterOptions<P extends string, U extends User, S extends object, A 
      * @default false
      */
     session: optional(boolean, false),
+    /**
+     * The origins of web pages that may call the API with a token of theirs (CORS), such as `['https://app.example']`; `'*'`: all.
+     * @default none but those of the server
+     */
+    origins: optional(originsOrAll),
     /** The path of the API, without parameters. @default that of `resource`, else `/api/v1` below the server's mount path */
     prefix: optional(unchecked<string>),
     /** The actions of the API: `[defineAction({ ... }), ...]`. @default [] */
@@ -113,8 +122,8 @@ export type ApiRouter<P extends string = string, U extends User = User, S extend
  *
  * Every route requires a valid access token, whatever its method, its path and the order of registration; only the description
  * can be public. Errors that are thrown become problems (RFC 9457). Paths are case-sensitive. A path below the prefix that
- * neither this router nor middleware behind it answers is 404, or 405 with `Allow`, and requires a valid token too. Use
- * middleware that answers CORS preflights in front of the router, because preflights have no token.
+ * neither this router nor middleware behind it answers is 404, or 405 with `Allow`, and requires a valid token too. The preflights
+ * of pages of `origins`, which have no token, are answered.
  *
  * @throws ConfigError when `auth` was not returned by `createAuthServer()`, the prefix is not a plain path, or an action or
  * another option is invalid
@@ -166,7 +175,11 @@ export function createApiRouter<
     admit(ctx, () =>
       answerErrors(ctx, () => guard(ctx, countRequest ? () => countRequest(ctx, next) : next)),
     );
-  const router = new GuardedRouter({ prefix, sensitive: true }, guardRoute);
+  const { origins: allowed } = given;
+  const allowOrigins =
+    allowed &&
+    createAllowOrigins(allowed === '*' ? '*' : new Set(allowed), 'GET, HEAD, POST, PUT, PATCH, DELETE');
+  const router = new GuardedRouter({ prefix, sensitive: true }, guardRoute, allowOrigins);
   answerUnmatched(router, guardRoute, prefix);
   router.get('/identity', identity);
   router.get(['/actions', '/actions/:type'], listActions(actions, baseUrl));

@@ -26,15 +26,22 @@ export function createResourceMetadata({
   const elsewhere = new Map<string, object>();
   for (const api of resources.values()) {
     const url = new URL(api.metadataUrl!);
-    if (url.origin === origin) here.set(url.pathname, metadataOf(api, issuer));
-    else elsewhere.set(url.host + url.pathname, metadataOf(api, issuer));
+    const path = withoutSlash(url.pathname);
+    if (url.origin === origin) here.set(path, metadataOf(api, issuer));
+    else elsewhere.set(url.host + path, metadataOf(api, issuer));
   }
   return function serveResourceMetadata(ctx) {
-    const metadata = elsewhere.get(ctx.host + ctx.path) ?? here.get(ctx.path);
+    // As at the API itself, users add a slash to its URL.
+    const path = withoutSlash(ctx.path);
+    const metadata = elsewhere.get(ctx.host + path) ?? here.get(path);
     if (!metadata) return false;
     answer(ctx, metadata);
     return true;
   };
+}
+
+function withoutSlash(path: string): string {
+  return path.replace(/\/$/, '');
 }
 
 /** RFC 9728 section 2. */

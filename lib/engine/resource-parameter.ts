@@ -47,8 +47,8 @@ export type NameResources = (parameters: URLSearchParams) => boolean;
 
 /**
  * Makes the function that replaces the parameter `resource` by the URL in the options, when the two are equivalent: programs that
- * parse `https://api.example` send `https://api.example/` (RFC 3986 section 6.2.3). Other URLs stay as they are. It returns
- * whether it has changed the parameters.
+ * parse `https://api.example` send `https://api.example/`, and users add a slash to `https://api.example/mcp`. Other URLs stay as they
+ * are. It returns whether it has changed the parameters.
  *
  * @returns `undefined` without the option `resources`
  */

@@ -19,11 +19,7 @@ export interface PagePolicy {
   readonly connections?: readonly string[] | undefined;
 }
 
-/**
- * Sets the headers of an HTML page: only the given scripts, no framing, no caching, no content sniffing.
- *
- * There is no Cross-Origin-Opener-Policy: it would separate a client's sign-in popup from the window that opened it.
- */
+/** Sets the headers of an HTML page: only the given scripts, no framing, no caching, no content sniffing. */
 export function setPageHeaders(ctx: Context, policy: PagePolicy = {}): void {
   const { connections = [], formsStayHere = true, imageOrigins = [], scripts = [] } = policy;
   const directives = [
@@ -45,6 +41,14 @@ export function setPageHeaders(ctx: Context, policy: PagePolicy = {}): void {
     // have no information where `Sec-Fetch-Site` is missing.
     'Referrer-Policy': 'same-origin',
   });
+}
+
+/**
+ * Leaves a client's sign-in popup connected to the window that opened it: middleware of the host, such as koa-helmet, sets a
+ * Cross-Origin-Opener-Policy that would separate them, also at a redirect.
+ */
+export function keepOpener(ctx: Context): void {
+  ctx.remove('Cross-Origin-Opener-Policy');
 }
 
 /**
@@ -84,23 +88,4 @@ function isSameOrigin(ctx: Context, origin: string): boolean {
   // A request without all three comes from a program, which can send only cookies that it obtained itself. A browser that sends
   // none of the three does not support SameSite either, and a defence for it would refuse programs as well.
   return true;
-}
-
-/**
- * Lets pages of every origin call an endpoint that reads no cookie, so that a page can do nothing there that its own server could not
- * do (Fetch standard). When the host has set CORS header fields itself, they are left unchanged.
- */
-export function allowEveryOrigin(ctx: Context, methods: string): void {
-  if (Object.keys(ctx.response.headers).some((name) => name.startsWith('access-control-'))) return;
-  ctx.set({
-    'Access-Control-Allow-Origin': '*',
-    'Access-Control-Expose-Headers': 'Retry-After, WWW-Authenticate',
-  });
-  if (ctx.method !== 'OPTIONS') return;
-  ctx.set({
-    'Access-Control-Allow-Methods': methods,
-    // The wildcard does not include `Authorization` (Fetch standard).
-    'Access-Control-Allow-Headers': '*, Authorization',
-    'Access-Control-Max-Age': '600',
-  });
 }

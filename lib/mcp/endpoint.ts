@@ -15,14 +15,15 @@ import type { GuardedState, User } from '../contracts/index.ts';
 import { internalsOf } from '../contracts/internals.ts';
 import { BodyError, ConfigError } from '../errors.ts';
 import { readJson } from '../http/body.ts';
+import { createAllowOrigins } from '../http/cors.ts';
 import { admitRequests } from '../limits/concurrency-limit.ts';
 import { NOT_STORED, problems, sendProblem } from '../http/problem.ts';
 import type { Problem } from '../http/problem.ts';
 import { optional, readOptions, unchecked } from '../options/declare.ts';
 import type { Given } from '../options/declare.ts';
 import { requireMembersFor } from '../options/storage-members.ts';
-import { text } from '../options/values.ts';
-import { hosts, origins, refuseOtherOriginsAndHosts } from './origins-and-hosts.ts';
+import { origins, text } from '../options/values.ts';
+import { hosts, refuseOtherOriginsAndHosts } from './origins-and-hosts.ts';
 import { createProtocol } from './protocol.ts';
 import { createCallTool, toolsOf } from './tools.ts';
 
@@ -48,7 +49,10 @@ function mcpEndpointOptions<P extends string, U extends User, S extends object, 
     limits: optional(requestLimits, {}),
     /** In bytes: the largest message. @default 65536 */
     bodyLimit: LIMITS.bodyLimit,
-    /** The origins of web pages that may send requests, such as `https://app.example`. @default that of the endpoint */
+    /**
+     * The origins of web pages that may send requests and read the answers (CORS), such as `https://app.example`.
+     * @default that of the endpoint
+     */
     origins: optional(origins),
     /**
      * Further hosts that the `Host` header may name, without ports. The hosts of the endpoint and of the issuer, and those of the
@@ -158,16 +162,19 @@ export async function createMcpEndpoint<
     return refusal ? sendProblem(ctx, refusal) : answerAgent(ctx, body, reauthenticate);
   }
 
+  const allowed = given.origins ?? [new URL(url).origin];
   const run = compose<ParameterizedContext<GuardedState<P, U, S>>>([
+    createAllowOrigins(new Set(allowed), 'GET, POST, DELETE'),
     admitRequests(concurrencyLimit),
     problems({ logger }),
-    refuseOtherOriginsAndHosts(given, [url, issuer]),
+    refuseOtherOriginsAndHosts({ hosts: given.hosts, origins: allowed }, [url, issuer]),
     guard,
     ...(countRequest ? [countRequest as Middleware<GuardedState<P, U, S>>] : []),
     serve as Middleware<GuardedState<P, U, S>>,
   ]);
   return async function mcp(ctx, next: Next) {
-    if (ctx.path !== path) return next();
+    // Users add a slash to the URL that they give an agent.
+    if (ctx.path !== path && ctx.path !== `${path}/`) return next();
     return trace('gatehouse.mcp', async () => run(ctx, next), path);
   };
 }

@@ -3,15 +3,7 @@ import type { Middleware } from 'koa';
 import { isLoopback } from '../contracts/loopback.ts';
 import { sendProblem } from '../http/problem.ts';
 import type { Check } from '../options/declare.ts';
-import { list } from '../options/values.ts';
-
-const strings = list('give an array of strings');
-
-export const origins: Check<readonly string[]> = (place, given) =>
-  list(
-    'give origins without a path, such as https://app.example',
-    (origin) => URL.parse(origin)?.origin === origin,
-  )(place, strings(place, given));
+import { list, strings } from '../options/values.ts';
 
 export const hosts: Check<readonly string[]> = (place, given) =>
   list(
@@ -23,15 +15,14 @@ export const hosts: Check<readonly string[]> = (place, given) =>
  * Refuses requests of other web pages, and those that a page reached this server with by a name of its own (DNS rebinding), as
  * MCP requires of servers. Programs send no `Origin`.
  *
- * @param urls - of this server: their hosts are always accepted, and the origin of the first by default
+ * @param urls - of this server: their hosts are always accepted
  */
 export function refuseOtherOriginsAndHosts(
-  given: { readonly hosts: readonly string[]; readonly origins: readonly string[] | undefined },
-  urls: readonly [string, ...string[]],
+  { hosts: further, origins }: { readonly hosts: readonly string[]; readonly origins: readonly string[] },
+  urls: readonly string[],
 ): Middleware {
-  const own = urls.map((url) => new URL(url));
-  const allowedOrigins = new Set(given.origins ?? [own[0]!.origin]);
-  const allowedHosts = new Set([...own.map(({ hostname }) => hostname), ...given.hosts]);
+  const allowedOrigins = new Set(origins);
+  const allowedHosts = new Set([...urls.map((url) => new URL(url).hostname), ...further]);
   return async function refuse(ctx, next) {
     const origin = ctx.headers.origin;
     if (origin !== undefined && !allowedOrigins.has(origin)) {

@@ -137,11 +137,12 @@ interface AdmittedCall {
  */
 function admittedCall(
   { isJSONRPCRequest, isJsonContentType, PROTOCOL_VERSION_META_KEY, SUPPORTED_PROTOCOL_VERSIONS }: Sdk,
-  { headers, method }: ActionContext,
+  ctx: ActionContext,
   message: unknown,
 ): AdmittedCall | undefined {
+  const { headers, method } = ctx;
   if (method !== 'POST' || !isJSONRPCRequest(message) || message.method !== 'tools/call') return undefined;
-  const { accept = '', 'content-type': type = '', 'mcp-protocol-version': revision } = headers;
+  const { 'content-type': type = '', 'mcp-protocol-version': revision } = headers;
   if (!isJsonContentType(type)) return undefined;
   const { _meta: meta, name } = message.params ?? {};
   if (meta && PROTOCOL_VERSION_META_KEY in meta) {
@@ -150,9 +151,8 @@ function admittedCall(
       return undefined;
     return { message, classification: { era: 'modern', revision } };
   }
-  const isAcceptable = accept.includes('application/json') && accept.includes('text/event-stream');
   const isKnown = revision === undefined || SUPPORTED_PROTOCOL_VERSIONS.includes(String(revision));
-  return isAcceptable && isKnown ? { message, classification: { era: 'legacy' } } : undefined;
+  return acceptsBoth(ctx) && isKnown ? { message, classification: { era: 'legacy' } } : undefined;
 }
 
 /** A request of an agent. */
@@ -177,8 +177,19 @@ async function loadSdk(): Promise<Sdk> {
   }
 }
 
+const BOTH = 'application/json, text/event-stream';
+
+/** Whether a client accepts both forms of an answer, also by a wildcard or without the field (RFC 9110 section 12.5.1), which the SDK refuses. */
+function acceptsBoth(ctx: ActionContext): boolean {
+  return BOTH.split(', ').every((type) => ctx.accepts(type) !== false);
+}
+
 /** The header fields that the protocol reads. The SDK gets no credentials. */
-function protocolHeaders({ headers }: ActionContext): Headers {
-  const fields = Object.entries(headers).filter(([name]) => /^(?:accept|content-type|mcp-.*)$/.test(name));
-  return new Headers(fields.map(([name, value]) => [name, String(value)]));
+function protocolHeaders(ctx: ActionContext): Headers {
+  const fields = Object.entries(ctx.headers).filter(([name]) =>
+    /^(?:accept|content-type|mcp-.*)$/.test(name),
+  );
+  const headers = new Headers(fields.map(([name, value]) => [name, String(value)]));
+  if (acceptsBoth(ctx)) headers.set('accept', BOTH);
+  return headers;
 }

@@ -6,7 +6,7 @@ import type { EngineRequest } from '../engine/request.ts';
 import { BodyError } from '../errors.ts';
 import { FORM, discardRest } from '../http/body.ts';
 import { readForm } from '../http/form.ts';
-import { allowEveryOrigin } from '../http/headers.ts';
+import { allowOrigin } from '../http/cors.ts';
 import type { ResolvedOptions } from '../options/resolved-options.ts';
 import { OPENID } from '../token/scopes.ts';
 import { subjectOf } from '../token/usable-token.ts';
@@ -52,7 +52,7 @@ export function createUserinfoEndpoint(
   }
 
   return async function userinfo(ctx, request) {
-    allowEveryOrigin(ctx, 'GET, POST');
+    allowOrigin(ctx, '*', 'GET, POST');
     ctx.set('Cache-Control', 'no-store');
     if (ctx.method === 'OPTIONS') {
       ctx.status = 204;

@@ -185,9 +185,15 @@ function checkUrl(option: string, resource: string): void {
   }
 }
 
-/** A URL in the form in which two that are equivalent are equal: `https://api.example` is `https://api.example/` (RFC 3986 section 6.2.3). */
+/**
+ * A URL in the form in which two that are equivalent are equal: `https://api.example` is `https://api.example/` (RFC 3986 section 6.2.3),
+ * and so is a path with and without a slash at its end, which users add to the URL of an API.
+ */
 export function hrefOf(resource: string): string {
-  return URL.parse(resource)?.href ?? resource;
+  const url = URL.parse(resource);
+  if (!url) return resource;
+  url.pathname = url.pathname.replace(/\/$/, '');
+  return url.href;
 }
 
 /** RFC 9728 section 3.1: the well-known path is inserted between the host and the path of the API. */

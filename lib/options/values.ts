@@ -61,6 +61,15 @@ export const secrets: Check<readonly string[]> = list(
   1,
 );
 
+export const strings: Check<readonly string[]> = list('give an array of strings');
+
+/** The origins of web pages. */
+export const origins: Check<readonly string[]> = (place, given) =>
+  list(
+    'give origins without a path, such as https://app.example',
+    (origin) => URL.parse(origin)?.origin === origin,
+  )(place, strings(place, given));
+
 /** A whole number. @param zero - what 0 means, where it is less than `least` */
 export function integer(least: number, { most, zero }: { most?: number; zero?: string } = {}): Check<number> {
   const range = most === undefined ? `of at least ${least}` : `from ${least} to ${most}`;

@@ -6,7 +6,7 @@ import { errorOfFailure } from '../engine/request.ts';
 import type { EngineRequest } from '../engine/request.ts';
 import { BodyError, TooManyAttemptsError } from '../errors.ts';
 import { discardRest, readJson } from '../http/body.ts';
-import { allowEveryOrigin } from '../http/headers.ts';
+import { allowOrigin } from '../http/cors.ts';
 import { isUnavailable } from '../http/unavailable.ts';
 import { matchesHash } from '../keys/hash.ts';
 import type { ResolvedRegistration } from '../options/registration.ts';
@@ -105,7 +105,7 @@ export function createRegistrationEndpoint(
   return async function answer(ctx, request, clientId) {
     const methods = clientId === undefined ? 'POST' : 'GET, PUT, DELETE';
     ctx.set({ 'Cache-Control': 'no-store', Pragma: 'no-cache' });
-    allowEveryOrigin(ctx, methods);
+    allowOrigin(ctx, '*', methods);
     if (ctx.method === 'OPTIONS') {
       ctx.status = 204;
       ctx.set('Allow', `${methods}, OPTIONS`);

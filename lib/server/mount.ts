@@ -11,6 +11,7 @@ import type {
 } from '../contracts/index.ts';
 import { GatehouseError } from '../errors.ts';
 import { hasTooManyParameters } from '../http/query.ts';
+import { keepOpener } from '../http/headers.ts';
 import { requestIdOf, sendRequestId } from '../http/request-id.ts';
 import { logFailure } from '../http/unavailable.ts';
 import type { ResolvedOptions } from '../options/resolved-options.ts';
@@ -106,6 +107,7 @@ export function createMount(
     });
     if (!isAnswered) return next();
     if (place.work === undefined) concurrencyLimit.limitSending(ctx.res);
+    if (place.work === 'page' || place.work === 'authorization') keepOpener(ctx);
     sendRequestId(ctx);
     return undefined;
   }

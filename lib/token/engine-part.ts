@@ -20,7 +20,14 @@ import { clientCredentialsGrant } from './client-credentials.ts';
 import type { GrantParts } from './exchange.ts';
 import { accessTokenAdapter, codeAdapter, grantAdapter, refreshTokenAdapter } from './models.ts';
 import { refreshTokenGrant } from './refresh-token.ts';
-import { allowedScopes, decideScopes, isIdentityScope, requestedScopes, toScope } from './scopes.ts';
+import {
+  allowedScopes,
+  decideScopes,
+  defaultResource,
+  isIdentityScope,
+  requestedScopes,
+  toScope,
+} from './scopes.ts';
 import type { IsTokenActive } from './verify-access-token.ts';
 
 /** What the token endpoint needs besides the options. */
@@ -61,7 +68,8 @@ export function tokenPart(options: ResolvedOptions, parts: TokenParts): EnginePa
         introspection: { enabled: true, allowedPolicy: createIntrospectionPolicy(parts) },
         resourceIndicators: {
           enabled: true,
-          defaultResource: createDefaultResource(options),
+          defaultResource: (ctx) =>
+            defaultResource(requestOf(ctx).client!.client, requestedScopes(sentScope(ctx)).scopes, options),
           getResourceServerInfo: createResourceServerInfo(options),
         },
       },
@@ -87,29 +95,6 @@ function createHostTokenClaims(
     if ('grantId' in token && token.grantId) return { principal: 'user', grant_id: token.grantId };
     const sequence = (await clients.find(token.clientId!))?.sequence ?? 0;
     return { principal: 'client', ...(sequence > 0 && { revocation_sequence: sequence }) };
-  };
-}
-
-/**
- * Makes the function that chooses the API of an authorization or a device authorization without `resource`.
- *
- * It is the default one, except for a client that nobody has registered, such as an agent that is older than the parameter: its
- * scopes may all belong to one API only.
- */
-function createDefaultResource({
-  issuer,
-  openid,
-  resources,
-}: ResolvedOptions): (ctx: KoaContextWithOIDC) => string {
-  return (ctx) => {
-    const { registration, scopes: registered = [] } = requestOf(ctx).client!.client;
-    if (registration === 'manual') return issuer;
-    const { scopes: requested = [] } = requestedScopes(sentScope(ctx));
-    const names = (requested.length > 0 ? requested : registered).filter(
-      (name) => !isIdentityScope(name, openid),
-    );
-    const fitting = [...resources.values()].filter(({ scopes }) => names.every((name) => scopes.has(name)));
-    return names.length > 0 && fitting.length === 1 ? fitting[0]!.resource : issuer;
   };
 }
 

@@ -42,6 +42,23 @@ export function audienceOf(
   return aboutUser === scopes!.length ? openid.resource : [api.resource, openid.resource];
 }
 
+/**
+ * The API of a request without `resource`: the default one, unless all scopes that the client asks for, or else is registered with, belong
+ * to one other API only. An agent may be older than the parameter.
+ */
+export function defaultResource(
+  { scopes: registered = [] }: Pick<Client, 'scopes'>,
+  requested: readonly string[] = [],
+  { issuer, openid, resources }: Pick<ResolvedOptions, 'issuer' | 'openid' | 'resources'>,
+): string {
+  const names = (requested.length > 0 ? requested : registered).filter(
+    (name) => !isIdentityScope(name, openid),
+  );
+  if (names.length === 0) return issuer;
+  const fitting = [...resources.values()].filter(({ scopes }) => names.every((name) => scopes.has(name)));
+  return fitting.length === 1 ? fitting[0]!.resource : issuer;
+}
+
 /** What a parameter `scope` requests, where refresh tokens are issued. */
 export interface RequestedScopes {
   /** Without `offline_access`. `undefined`: no scope is named. Empty: only `offline_access` is, which permits nothing. */

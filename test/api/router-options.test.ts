@@ -14,7 +14,7 @@ const OPERATION = { responses: {} };
 const refused: readonly [option: string, remedy: string, given: object[]][] = [
   [
     'action',
-    'there is no such option; did you mean actions? The options are auth, resource, session, prefix, actions, bodyLimit, bulk, uploads, limits, parseBodies, openapi',
+    'there is no such option; did you mean actions? The options are auth, resource, session, origins, prefix, actions, bodyLimit, bulk, uploads, limits, parseBodies, openapi',
     [{ action: [] }],
   ],
   [
@@ -42,6 +42,12 @@ const refused: readonly [option: string, remedy: string, given: object[]][] = [
       '/api?x=1',
     ].map((prefix) => ({ prefix })),
   ],
+  [
+    'origins',
+    'give origins without a path, such as https://app.example',
+    [['https://app.example/'], ['app.example'], ['null']].map((origins) => ({ origins })),
+  ],
+  ['origins', 'give an array of strings', ['https://app.example', true, [5]].map((origins) => ({ origins }))],
   [
     'actions',
     'list the actions in an array: [defineAction({ ... })]',
@@ -164,7 +170,7 @@ test('a wrong option of a router is a ConfigError with the remedy', (t) => {
   for (const options of [undefined, null, 5, [auth]]) {
     t.throws(() => Reflect.apply(createApiRouter, undefined, [options]), {
       instanceOf: ConfigError,
-      message: /^options: pass an object with some of auth, resource, session, prefix, /,
+      message: /^options: pass an object with some of auth, resource, session, origins, prefix, /,
     });
   }
 });

@@ -67,6 +67,69 @@ test('requests of other web pages are refused, before their token is looked at',
     t.is((await post(named, await named.token(), LIST, { origin })).status, status);
 });
 
+test('pages of the named origins may ask first, and read the answers', async (t) => {
+  const origin = 'https://app.example';
+  const server = await startAgentServer(t, { origins: [origin] });
+  const preflight = {
+    'access-control-request-method': 'POST',
+    'access-control-request-headers': 'authorization,content-type,mcp-protocol-version',
+  };
+  const asked = await send(server.url, { method: 'OPTIONS', headers: { origin, ...preflight } });
+  t.is(asked.status, 204);
+  t.is(asked.headers.get('access-control-allow-origin'), origin);
+  t.is(asked.headers.get('access-control-allow-headers'), '*, Authorization');
+  t.is(asked.headers.get('access-control-allow-methods'), 'GET, POST, DELETE');
+  t.is(asked.headers.get('vary'), 'Origin');
+  const token = await server.token();
+  for (const [given, status] of [
+    [undefined, 401],
+    [token, 200],
+  ] as const) {
+    const answer = await post(server, given, LIST, { origin });
+    t.is(answer.status, status);
+    t.is(answer.headers.get('access-control-allow-origin'), origin);
+    t.is(answer.headers.get('access-control-expose-headers'), '*, Retry-After, WWW-Authenticate');
+    t.is(answer.headers.get('access-control-allow-credentials'), null);
+  }
+  const headers = { origin: 'https://attacker.example', ...preflight };
+  const other = await send(server.url, { method: 'OPTIONS', headers });
+  t.is(other.status, 403);
+  t.is(other.headers.get('access-control-allow-origin'), null);
+});
+
+test('a slash at the end of the URL is ignored, by the endpoint, its metadata and the parameter resource', async (t) => {
+  const server = await startAgentServer(t);
+  const slashed = { ...server, url: `${server.url}/` };
+  const token = await server.token();
+  t.is((await post(slashed, token, LIST)).status, 200);
+  const refused = await post(slashed, undefined, LIST);
+  const metadataUrl = `${server.origin}/.well-known/oauth-protected-resource/mcp`;
+  t.true(refused.headers.get('www-authenticate')?.includes(`resource_metadata="${metadataUrl}"`));
+  for (const url of [metadataUrl, `${metadataUrl}/`]) t.is((await send(url)).body?.['resource'], server.url);
+});
+
+test('a client that accepts everything accepts both forms of an answer', async (t) => {
+  const server = await startAgentServer(t);
+  const token = await server.token();
+  const initialize = {
+    jsonrpc: '2.0',
+    id: 1,
+    method: 'initialize',
+    params: { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: { name: 'curl', version: '1' } },
+  };
+  const old = { 'mcp-protocol-version': '2025-11-25' };
+  for (const [accept, status] of [
+    ['*/*', 200],
+    ['application/*, text/*;q=0.1', 200],
+    ['application/json, text/event-stream', 200],
+    ['application/json', 406],
+    ['text/html', 406],
+  ] as const) {
+    t.is((await post(server, token, initialize, { ...old, accept })).status, status, accept);
+    t.is((await post(server, token, CALL_OF_2025, { ...old, accept })).status, status, accept);
+  }
+});
+
 test('requests for other hosts are refused', async (t) => {
   const server = await startAgentServer(t, { hosts: ['internal.example'] });
   const token = await server.token();
@@ -122,7 +185,7 @@ test('GET, DELETE and other methods are 405, and other paths are passed on', asy
     t.is(answer.headers.get('allow'), 'POST');
     t.like(answer.body, { jsonrpc: '2.0', error: { message: 'Method not allowed.' } });
   }
-  for (const path of ['/mcp/', '/MCP', '/mcp/sse', '/mcpx']) {
+  for (const path of ['/mcp//', '/MCP', '/mcp/sse', '/mcpx']) {
     t.is((await send(server.origin + path, { method: 'POST', headers })).status, 404, path);
   }
 });

@@ -7,6 +7,7 @@ import { ON_LOOPBACK } from '../harness/public-server.ts';
 import { authorize, startPlatform } from '../harness/platform.ts';
 import type { Platform } from '../harness/platform.ts';
 import { pkce } from '../harness/pkce.ts';
+import { requestClientToken } from '../harness/tokens.ts';
 import { PUBLIC, registered } from './apps.ts';
 
 const DOCUMENTS = 'https://documents.example/v1';
@@ -76,7 +77,28 @@ test('a client of a metadata document gets a token for the one API that has its 
   for (const [scope, audience] of REQUESTS) t.is(await audienceOf(platform, id, scope), audience, scope);
 });
 
-test('a client that a person registered names the API, or gets a token for the issuer', async (t) => {
+test('a client that a person registered gets a token for the one API that has its scopes', async (t) => {
   const app = await platform.registerApp({ redirectUris: [CALLBACK], confidential: false });
-  t.is(await audienceOf(platform, app.client.id, 'schools:read'), 'the issuer');
+  for (const [scope, audience] of REQUESTS)
+    t.is(await audienceOf(platform, app.client.id, scope), audience, scope);
+  for (const [scope, audience] of REQUESTS) {
+    const scopes = scope.split(' ').filter((name) => name !== 'offline_access');
+    const listed = await platform.registerApp({ redirectUris: [CALLBACK], confidential: false, scopes });
+    t.is(await audienceOf(platform, listed.client.id, ''), audience, scope);
+  }
+});
+
+test('a client that acts for itself gets a token for the one API that has its scopes', async (t) => {
+  const service = await platform.registerService(['view_schools']);
+  for (const [scope, audience] of [
+    ['documents:read', DOCUMENTS],
+    ['archive:read schools:read', ARCHIVE],
+    ['schools:read', platform.origin],
+    ['', platform.origin],
+  ] as const) {
+    const { body } = await requestClientToken(platform, service, { scope });
+    t.is(decodeJwt(body.access_token).aud, audience, scope);
+  }
+  const { body } = await requestClientToken(platform, service, { scope: 'documents:read archive:read' });
+  t.is(body.error, 'invalid_scope');
 });

@@ -93,7 +93,7 @@ test('a scope of another API, and an unknown API, are refused at both endpoints'
     [{ resource: ARCHIVE, scope: 'write' }, 'invalid_scope', `${NOT_ALLOWED}: write`],
     [{ scope: 'read' }, 'invalid_scope', `${NOT_ALLOWED}: read`],
     [{ resource: 'https://documents.example/v2' }, 'invalid_target', UNKNOWN],
-    [{ resource: `${DOCUMENTS}/` }, 'invalid_target', UNKNOWN],
+    [{ resource: `${DOCUMENTS}//` }, 'invalid_target', UNKNOWN],
     [
       { resource: `${DOCUMENTS}#a` },
       'invalid_target',
@@ -146,6 +146,7 @@ test('an equivalent URL is the URL of the options', async (t) => {
     [`${ARCHIVE}/`, ARCHIVE],
     ['HTTPS://Archive.Example:443', ARCHIVE],
     ['https://DOCUMENTS.example/v1', DOCUMENTS],
+    [`${DOCUMENTS}/`, DOCUMENTS],
     [`${here.origin}/`, here.origin],
   ] as const) {
     const code = (await authorize(here, app, { parameters: { resource } })).get('code');
