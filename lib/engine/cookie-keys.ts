@@ -1,29 +1,33 @@
-import { timingSafeEqual } from 'node:crypto';
+import { createHmac, timingSafeEqual } from 'node:crypto';
+import type { KeyObject } from 'node:crypto';
 
-import Keygrip from 'keygrip';
-
-import { derivedFromEach } from '../keys/secrets.ts';
+import { hmacKeysFrom } from '../keys/secrets.ts';
 import type { Secrets } from '../keys/secrets.ts';
 import type { ResolvedOptions } from '../options/resolved-options.ts';
 
-/**
- * Signs cookies as Keygrip does, with the first secret, and verifies with each of them.
- *
- * Keygrip compares two signatures by signing both with a random key, which takes longer than all other work on the cookies of a
- * request. `timingSafeEqual` takes constant time too.
- */
-export function createCookieKeys(secrets: Secrets): Pick<Keygrip, 'sign' | 'verify' | 'index'> {
-  const signers = derivedFromEach(secrets, (secret) => new Keygrip([secret]));
+/** What Koa's cookies are signed and verified with. */
+export interface CookieKeys {
+  sign(this: void, data: string): string;
+  verify(this: void, data: string, signature: string): boolean;
+  /** Of the secret that has made the signature; -1: none has. */
+  index(this: void, data: string, signature: string): number;
+}
 
-  function index(data: string, signature: string): number {
-    return signers().findIndex((signer) => isSame(signer.sign(data), signature));
-  }
+/** Signs cookies by HMAC-SHA256 with a key of the first secret, and verifies with that of each of them, in constant time. */
+export function createCookieKeys(secrets: Secrets): CookieKeys {
+  const keys = hmacKeysFrom(secrets, 'gatehouse cookies');
+  const index = (data: string, signature: string): number =>
+    keys().findIndex((key) => isSame(sign(data, key), signature));
 
   return {
-    sign: (data) => signers()[0]!.sign(data),
+    sign: (data) => sign(data, keys()[0]!),
     verify: (data, signature) => index(data, signature) !== -1,
     index,
   };
+}
+
+function sign(data: string, key: KeyObject): string {
+  return createHmac('sha256', key).update(data).digest('base64url');
 }
 
 function isSame(expected: string, presented: string): boolean {

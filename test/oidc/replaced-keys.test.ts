@@ -1,7 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 
 import test from 'ava';
-import Keygrip from 'keygrip';
 import { createAdministration } from 'koa-gatehouse';
 import { knexStorage } from 'koa-gatehouse/adapters/knex';
 import type { StorageTypes } from 'koa-gatehouse';
@@ -13,6 +12,7 @@ import { authorizeUrl, runCodeFlow } from '../harness/platform.ts';
 import type { Platform, RegisteredApp } from '../harness/platform.ts';
 import { send } from '../harness/requests.ts';
 import { until } from '../harness/until.ts';
+import { cookieSignature } from './cookie-signature.ts';
 
 const DAY = 86_400;
 const SESSION = 'gatehouse_session_1';
@@ -48,7 +48,7 @@ async function accepts(
   { material }: StorageTypes.StoredKey,
 ): Promise<boolean> {
   const { k } = JSON.parse(material) as { k: string };
-  const signature = new Keygrip([k]).sign(`${SESSION}=${session}`);
+  const signature = cookieSignature(k, `${SESSION}=${session}`);
   const { headers, status } = await send(node.reach(authorizeUrl(node, app)), {
     headers: { cookie: `${SESSION}=${session}; ${SESSION}.sig=${signature}` },
     redirect: 'manual',
