@@ -267,6 +267,8 @@ export const TABLES: readonly StoredTable[] = [
       user_id: 'id',
       session_uid: 'id',
       created_at: 'integer',
+      // Who answers for the client. Null: the platform.
+      owner_id: 'id?',
       // Null when the client was told, or is not told any more.
       due_at: 'integer?',
       attempts: 'integer',
@@ -275,7 +277,7 @@ export const TABLES: readonly StoredTable[] = [
       error: 'id?',
       expires_at: 'integer',
     },
-    indexes: [['due_at'], ['client_id', 'created_at'], ['user_id'], ['expires_at']],
+    indexes: [['due_at'], ['client_id', 'due_at'], ['client_id', 'created_at'], ['user_id'], ['expires_at']],
     expires: 'expires_at',
     user: 'by hand',
   }),

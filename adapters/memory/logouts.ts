@@ -1,4 +1,5 @@
 import type {
+  Client,
   Grant,
   LogoutDelivery,
   LogoutNotice,
@@ -15,28 +16,55 @@ export function logoutStore({ clients, logouts }: Pick<Tables, 'clients' | 'logo
     [...logouts.values()]
       .filter(isSelected)
       .toSorted((a, b) => b.createdAt - a.createdAt || (b.id < a.id ? -1 : 1));
+  const uriOf = (clientId: string): string | undefined => clients.get(clientId)?.client.backchannelLogoutUri;
   return {
-    async take(attempt, { except, leasedUntil, limit, now, perClient }) {
-      const counts = new Map<string, number>();
-      const isLeftOut = new Set(except);
-      const taken = [...logouts.values()]
-        .filter(({ clientId, dueAt = Infinity }) => dueAt <= now && !isLeftOut.has(clientId))
-        .toSorted((a, b) => a.dueAt! - b.dueAt! || (a.id < b.id ? -1 : 1))
-        .filter(({ clientId }) => {
-          const count = (counts.get(clientId) ?? 0) + 1;
-          counts.set(clientId, count);
-          return count <= perClient;
-        })
+    async listDue({ except, limit, now }) {
+      const [clientIds, ownerIds] = [new Set(except.clientIds), new Set(except.ownerIds)];
+      const due = [...logouts.values()]
+        .filter(({ dueAt = Infinity }) => dueAt <= now)
+        .filter(({ clientId, ownerId }) => !clientIds.has(clientId) && !ownerIds.has(ownerId ?? ''))
+        .filter(({ ownerId }) => ownerId === undefined || !except.owned)
+        .toSorted(
+          (a, b) =>
+            Number(a.ownerId !== undefined) - Number(b.ownerId !== undefined) ||
+            Number(a.attempts > 0) - Number(b.attempts > 0) ||
+            a.dueAt! - b.dueAt!,
+        );
+      const first = new Map<string, LogoutDelivery>();
+      for (const row of due) {
+        const key = JSON.stringify([row.clientId, row.ownerId]);
+        if (!first.has(key)) first.set(key, row);
+      }
+      return [...first.values()]
         .slice(0, limit)
-        .map((row) => Object.assign(copy(row), { attempt, dueAt: leasedUntil, attempts: row.attempts + 1 }));
-      for (const row of taken) logouts.set(row.id, row);
-      return taken.map((row) =>
-        Object.assign(copy(row), { uri: clients.get(row.clientId)?.client.backchannelLogoutUri }),
-      );
+        .map(({ clientId, id, ownerId }) => ({ id, clientId, ownerId, uri: uriOf(clientId) }));
+    },
+    async take(attempt, ids, { leasedUntil, now }) {
+      return ids.flatMap((id) => {
+        const isTaken = changeRow(
+          logouts,
+          id,
+          ({ dueAt = Infinity }) => dueAt <= now && { attempt, dueAt: leasedUntil },
+        );
+        const row = isTaken ? copy(logouts.get(id)!) : undefined;
+        return row ? [Object.assign(row, { uri: uriOf(row.clientId) })] : [];
+      });
     },
     async finish(attempts, { answeredAt, dueAt, error }) {
       for (const { attempt, id } of attempts)
-        changeRow(logouts, id, (row) => row.attempt === attempt && { answeredAt, dueAt, error });
+        changeRow(
+          logouts,
+          id,
+          (row) =>
+            row.attempt !== undefined &&
+            row.attempt === attempt && {
+              answeredAt,
+              dueAt,
+              error,
+              attempt: undefined,
+              attempts: row.attempts + 1,
+            },
+        );
     },
     async findLatest(clientId) {
       return copy(newestFirst((row) => row.clientId === clientId)[0]);
@@ -87,14 +115,15 @@ function insertLogouts(
   const deliveries = new Map<string, LogoutDelivery>();
   for (const { grant } of rows) {
     const { clientId, id, sessionUid, userId } = grant;
-    if (sessionUid === undefined || clients.get(clientId)?.client.backchannelLogoutUri === undefined)
-      continue;
+    const client = clients.get(clientId)?.client;
+    if (sessionUid === undefined || client?.backchannelLogoutUri === undefined) continue;
     deliveries.set(JSON.stringify([sessionUid, clientId]), {
       id,
       clientId,
       userId,
       sessionUid,
       createdAt,
+      ownerId: answerableFor(client, userId),
       dueAt: createdAt,
       attempts: 0,
       attempt: undefined,
@@ -104,4 +133,13 @@ function insertLogouts(
     });
   }
   for (const delivery of deliveries.values()) logouts.set(delivery.id, delivery);
+}
+
+/** See {@link LogoutDelivery.ownerId}. */
+function answerableFor(
+  { firstParty, ownerId, registration, verified }: Client,
+  userId: string,
+): string | undefined {
+  if (firstParty || verified) return undefined;
+  return registration === 'manual' ? ownerId : userId;
 }

@@ -11,7 +11,7 @@ export function userDataStore(tables: Tables): UserDataStore {
   function sessionsOf(userId: string, least: number): readonly UserSession[] {
     return [...sessions.values()]
       .filter((session) => session.userId === userId && session.sequence >= least)
-      .map(({ expiresAt, id, payload }) => ({ id, expiresAt, createdAt: Number(payload['loginTs'] ?? 0) }));
+      .map(({ expiresAt, id, payload }) => ({ id, expiresAt, createdAt: Number(payload['iat'] ?? 0) }));
   }
 
   return {
@@ -50,6 +50,11 @@ export function userDataStore(tables: Tables): UserDataStore {
           disabledBy: disabledBy === userId ? ERASED_USER : disabledBy,
         };
         clients.set(id, { ...row, client });
+        changed += 1;
+      }
+      for (const [id, row] of logouts) {
+        if (row.ownerId !== userId || row.userId === userId) continue;
+        logouts.set(id, { ...row, ownerId: ERASED_USER });
         changed += 1;
       }
       for (const [id, row] of audit) {

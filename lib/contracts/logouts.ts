@@ -11,11 +11,16 @@ export interface LogoutDelivery {
   readonly sessionUid: string;
   /** When the session or the grant was ended. */
   readonly createdAt: Seconds;
+  /**
+   * Who answers for the client: its owner; for one that registered itself, the user. `undefined`: the platform, which has registered or
+   * verified it.
+   */
+  readonly ownerId: string | undefined;
   /** When the client is told, or told again; `undefined`: it was told, or is not told any more. */
   readonly dueAt: Seconds | undefined;
-  /** How often a node has begun to tell the client. */
+  /** How many attempts have ended. One whose result was not stored, as of a node that died, does not count. */
   readonly attempts: number;
-  /** A random id of the last attempt: another node may take over what a node that died has begun. */
+  /** A random id of the attempt under way: another node may take over what a node that died has begun. */
   readonly attempt: string | undefined;
   /** When the last attempt ended; `undefined` before. */
   readonly answeredAt: Seconds | undefined;
@@ -32,6 +37,19 @@ export type LastLogout = Pick<LogoutDelivery, 'answeredAt' | 'createdAt' | 'dueA
 export interface TakenLogout extends LogoutDelivery {
   /** The `backchannelLogoutUri` of the client at this moment; `undefined`: the client was deleted, or is not told any more. */
   readonly uri: string | undefined;
+}
+
+/** A delivery that is due, with what decides whether it may begin now. */
+export interface DueLogout extends Pick<LogoutDelivery, 'id' | 'clientId' | 'ownerId'> {
+  readonly uri: TakenLogout['uri'];
+}
+
+/** What is not listed, because it may not begin now. */
+export interface LogoutsLeftOut {
+  readonly clientIds: readonly string[];
+  readonly ownerIds: readonly string[];
+  /** All for which the platform does not answer. */
+  readonly owned: boolean;
 }
 
 /** What an end of a session or of grants stores for the clients that are told of it, in the same write. */
@@ -60,24 +78,27 @@ export interface LogoutNotices {
  */
 export interface LogoutStore {
   /**
-   * Takes deliveries that are due, those that were due first before the others, and makes each of them due again at `leasedUntil`. Of
-   * concurrent callers, on any number of nodes, exactly one gets a delivery. Empty: none is due, but of clients in `except`.
+   * Lists what is due: of each client and owner the delivery that was due first, of those that have not been tried if there is one. Those
+   * for which the platform answers are before the others; then, those that have not been tried; then, those that were due first.
    *
-   * @param page.perClient - so many of one client at most
-   * @param page.except - ids of clients whose deliveries are left out, at most 255
+   * @param page.except - what is left out
+   */
+  listDue(page: {
+    readonly now: Seconds;
+    readonly limit: number;
+    readonly except: LogoutsLeftOut;
+  }): Promise<readonly DueLogout[]>;
+  /**
+   * Takes those of the deliveries that are still due, and makes each of them due again at `leasedUntil`. Of concurrent callers, on any
+   * number of nodes, exactly one gets a delivery.
    */
   take(
     attempt: string,
-    page: {
-      readonly now: Seconds;
-      readonly leasedUntil: Seconds;
-      readonly limit: number;
-      readonly perClient: number;
-      readonly except: readonly string[];
-    },
+    ids: readonly string[],
+    times: { readonly now: Seconds; readonly leasedUntil: Seconds },
   ): Promise<readonly TakenLogout[]>;
   /**
-   * Stores how attempts have ended. Changes nothing of a delivery of which another attempt has begun since.
+   * Stores how attempts have ended, each once. Changes nothing of a delivery of which another attempt has begun since.
    *
    * @param result.dueAt - when the client is told again. `undefined`: not any more
    */

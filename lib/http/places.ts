@@ -5,16 +5,20 @@ export interface Place {
   readonly limit: number;
 }
 
-/**
- * Limits what runs at once on this node, such as in all and for one address. Nothing waits for a place.
- *
- * @returns takes a place in each of several counts, and returns what leaves them all; `undefined`, and takes none, when one is full
- */
-export function createPlaces(): (places: readonly Place[]) => (() => void) | undefined {
-  const taken = new Map<string, number>();
+/** Places of what runs at once. */
+export interface Places {
+  /** Takes a place in each of several counts. Returns what leaves them all; `undefined`, and takes none, when one is full. */
+  (places: readonly Place[]): (() => void) | undefined;
+  isFull(this: void, place: Place): boolean;
+}
 
-  return (places) => {
-    if (places.some(({ id, limit }) => (taken.get(id) ?? 0) >= limit)) return undefined;
+/** Limits what runs at once on this node, such as in all and for one address. Nothing waits for a place. */
+export function createPlaces(): Places {
+  const taken = new Map<string, number>();
+  const isFull = ({ id, limit }: Place): boolean => (taken.get(id) ?? 0) >= limit;
+
+  function takePlaces(places: readonly Place[]): (() => void) | undefined {
+    if (places.some(isFull)) return undefined;
     for (const { id } of places) taken.set(id, (taken.get(id) ?? 0) + 1);
     return () => {
       for (const { id } of places) {
@@ -23,5 +27,7 @@ export function createPlaces(): (places: readonly Place[]) => (() => void) | und
         else taken.delete(id);
       }
     };
-  };
+  }
+
+  return Object.assign(takePlaces, { isFull });
 }

@@ -1,7 +1,5 @@
 import { randomUUID } from 'node:crypto';
 
-import { LRUCache } from 'lru-cache';
-
 import { toMilliseconds } from '../contracts/duration.ts';
 import { now, secondsSince } from '../contracts/clock.ts';
 import { ERASED_USER } from '../contracts/user-data.ts';
@@ -20,6 +18,8 @@ import type { PublicPost } from '../http/public-post.ts';
 import { PublicFetchError } from '../http/public-request.ts';
 import { logFailure } from '../http/unavailable.ts';
 import { sidOf } from '../login/session-model.ts';
+import { createLogoutPlaces } from './logout-places.ts';
+import type { PlacedLogout } from './logout-places.ts';
 
 /** How long a client may take to answer. */
 export const ANSWER_TIMEOUT: Milliseconds = 5000;
@@ -27,20 +27,11 @@ export const ANSWER_TIMEOUT: Milliseconds = 5000;
 // Longer than an attempt takes: then the node that began it has died.
 const LEASE: Seconds = 15;
 
-// How many clients a node tells at once. A client that does not answer has one of the places for `ANSWER_TIMEOUT`.
-const PLACES = 128;
+// So many are looked at for one choice.
+const MOST_LISTED = 256;
 
-// Of these, a client has so many, so that one with many users does not take those of the others.
-const PLACES_OF_CLIENT = 2;
-
-// All clients together that did not answer the last time have so many: a user can register many.
-const PLACES_OF_SILENT = 32;
-
-// How many clients a node remembers that did not answer.
-const MOST_SILENT = 1000;
-
-// More is taken when so many are free, because each time takes three statements.
-const FEWEST = 32;
+// Between two choices, because many attempts end at about the same time. After one that took longer, as long as it took.
+const BETWEEN: Milliseconds = 20;
 
 // In seconds: the pause after the first attempt, three times as long after each further one, and at most the longest.
 const PAUSE = { first: 10, longest: 10_800 };
@@ -56,7 +47,7 @@ export interface LogoutSenderParts {
   readonly audit: Pick<AuditLog, 'record'>;
   readonly issuer: string;
   readonly logger: Logger;
-  readonly logouts: Pick<LogoutStore, 'finish' | 'take'>;
+  readonly logouts: Pick<LogoutStore, 'finish' | 'listDue' | 'take'>;
   /** Called with each attempt, for metrics. */
   readonly onAttempt: (outcome: LogoutOutcome) => void;
   readonly post: PublicPost;
@@ -72,21 +63,22 @@ export interface LogoutSender {
   stop(this: void): Promise<void>;
 }
 
+type Answer = NonNullable<Parameters<PlacedLogout['leave']>[0]>;
+
 /** How an attempt has ended. */
 type Result = Pick<LogoutDelivery, 'dueAt' | 'error'>;
 
 export function createLogoutSender(parts: LogoutSenderParts): LogoutSender {
   const { audit, logger, logouts, onAttempt, post, users } = parts;
+  const places = createLogoutPlaces();
   const attempts = new Set<Promise<void>>();
-  /** The number of running attempts, by client. */
-  const running = new Map<string, number>();
-  const silent = new LRUCache<string, true>({ max: MOST_SILENT });
-  /** Clients of which more may be due than was taken. */
-  const held = new Set<string>();
   let isStopped = false;
   let isWoken = false;
-  let isSilentHeld = false;
   let isTaking = false;
+  /** There may be more, for which there was no place. */
+  let isMoreDue = false;
+  let nextChoice: NodeJS.Timeout | undefined;
+  let lastTook: Milliseconds = 0;
   let unstored: { readonly delivery: LogoutDelivery; readonly result: Result }[] = [];
   let storing: Promise<void> | undefined;
 
@@ -101,7 +93,12 @@ export function createLogoutSender(parts: LogoutSenderParts): LogoutSender {
     try {
       // After the writes of this turn.
       await Promise.resolve();
-      while (isWoken && mayTake()) await takeSome();
+      while (mayTake()) {
+        isWoken = false;
+        const startedAt = performance.now();
+        isWoken = (await takeSome()) || isWoken;
+        lastTook = performance.now() - startedAt;
+      }
     } catch (error) {
       // The job wakes again.
       logFailure(logger, { err: error }, 'logouts not sent', 'warn');
@@ -111,62 +108,63 @@ export function createLogoutSender(parts: LogoutSenderParts): LogoutSender {
   }
 
   function mayTake(): boolean {
-    return !isStopped && PLACES - attempts.size >= FEWEST;
+    return isWoken && !isStopped;
   }
 
-  async function takeSome(): Promise<void> {
-    isWoken = false;
-    const ofSilent = [...silent.keys()];
-    const except = [...new Set([...running.keys(), ...ofSilent])];
-    if (await take({ limit: PLACES - attempts.size, except })) isWoken = true;
-    if (ofSilent.length === 0) return;
-    const taken = ofSilent.reduce((sum, clientId) => sum + (running.get(clientId) ?? 0), 0);
-    const limit = Math.min(PLACES - attempts.size, PLACES_OF_SILENT - taken);
-    isSilentHeld = limit <= 0 || (await take({ limit, except: [...running.keys()] }));
-  }
-
-  /** Takes and starts what is due of other clients. Resolves to whether there may be more of them. */
-  async function take({
-    except,
-    limit,
-  }: {
-    readonly except: readonly string[];
-    readonly limit: number;
-  }): Promise<boolean> {
+  /** Takes and starts one delivery of each client and owner that has a place. Resolves to whether to look further. */
+  async function takeSome(): Promise<boolean> {
+    isMoreDue = true;
+    if (places.isFull()) return false;
     const at = now();
-    const busy = [...running.keys()];
-    const taken = await logouts.take(randomUUID(), {
-      now: at,
-      leasedUntil: at + LEASE,
-      limit,
-      perClient: PLACES_OF_CLIENT,
-      except,
-    });
-    for (const clientId of busy) if (running.has(clientId)) held.add(clientId);
-    for (const delivery of taken) start(delivery);
-    const isAtMost = taken.some(({ clientId }) => running.get(clientId)! >= PLACES_OF_CLIENT);
-    return isAtMost || taken.length >= limit;
+    const leftOut = places.leftOut();
+    const due = await logouts.listDue({ now: at, limit: MOST_LISTED, except: leftOut });
+    const chosen = new Map(
+      due.flatMap((one) => {
+        const place = places.take(one);
+        return place ? [[one.id, place] as const] : [];
+      }),
+    );
+    const isNew = chosen.size > 0 || places.leftOut().clientIds.length > leftOut.clientIds.length;
+    isMoreDue = due.length > 0 || leftOut.owned || leftOut.clientIds.length + leftOut.ownerIds.length > 0;
+    try {
+      const taken = await logouts.take(randomUUID(), [...chosen.keys()], {
+        now: at,
+        leasedUntil: at + LEASE,
+      });
+      for (const delivery of taken) {
+        start(delivery, chosen.get(delivery.id)!);
+        chosen.delete(delivery.id);
+      }
+      return isNew;
+    } finally {
+      // Of what another node has taken.
+      for (const { leave } of chosen.values()) leave();
+    }
   }
 
-  function start(delivery: TakenLogout): void {
-    const { clientId } = delivery;
-    running.set(clientId, (running.get(clientId) ?? 0) + 1);
-    const attempt = tell(delivery).finally(() => {
-      attempts.delete(attempt);
-      const left = running.get(clientId)! - 1;
-      if (left > 0) running.set(clientId, left);
-      else running.delete(clientId);
-      // `isWoken`: there was no place.
-      const hadNoPlace = isWoken || (isSilentHeld && silent.has(clientId));
-      if (hadNoPlace || (left === 0 && held.delete(clientId))) wake();
-    });
+  function start(delivery: TakenLogout, place: PlacedLogout): void {
+    const attempt = tell(delivery)
+      .then(place.leave)
+      .finally(() => {
+        attempts.delete(attempt);
+        if (isMoreDue && !isStopped)
+          nextChoice ??= setTimeout(chooseAgain, Math.max(BETWEEN, lastTook)).unref();
+      });
     attempts.add(attempt);
   }
 
-  /** Never rejects. */
-  async function tell(delivery: TakenLogout): Promise<void> {
-    // The client was deleted, or is not told any more.
-    if (delivery.uri === undefined) return finish(delivery, { dueAt: undefined, error: 'no_uri' });
+  function chooseAgain(): void {
+    nextChoice = undefined;
+    wake();
+  }
+
+  /** Resolves to how the client has answered; `undefined`: it was not asked. Never rejects. */
+  async function tell(delivery: TakenLogout): Promise<Answer | undefined> {
+    if (delivery.uri === undefined) {
+      // The client was deleted, or is not told any more.
+      finish(delivery, { dueAt: undefined, error: 'no_uri' });
+      return undefined;
+    }
     const startedAt = performance.now();
     let error: string | undefined;
     try {
@@ -176,20 +174,17 @@ export function createLogoutSender(parts: LogoutSenderParts): LogoutSender {
       if (!(cause instanceof PublicFetchError))
         logFailure(logger, { err: cause, client_id: delivery.clientId }, 'logout not sent', 'warn');
     }
-    if (error === 'timeout') silent.set(delivery.clientId, true);
-    else silent.delete(delivery.clientId);
-    const dueAt = error === undefined ? undefined : nextAttempt(delivery);
+    const seconds = secondsSince(startedAt);
+    const attempt = delivery.attempts + 1;
+    const dueAt = error === undefined ? undefined : nextAttempt(delivery.createdAt, attempt);
     finish(delivery, { dueAt, error });
-    await report(delivery, {
-      error,
-      isLast: dueAt === undefined,
-      seconds: secondsSince(startedAt),
-    });
+    await report(delivery, { attempt, error, isLast: dueAt === undefined, seconds });
+    return { isConfirmed: error === undefined, seconds };
   }
 
   async function report(
-    { attempts: attempt, clientId, userId }: LogoutDelivery,
-    { error, isLast, seconds }: Pick<LogoutOutcome, 'error' | 'isLast' | 'seconds'>,
+    { clientId, userId }: LogoutDelivery,
+    { attempt, error, isLast, seconds }: Omit<LogoutOutcome, 'clientId'>,
   ): Promise<void> {
     onAttempt({ clientId, attempt, error, isLast, seconds });
     const fields = { client_id: clientId, attempt, duration_ms: toMilliseconds(seconds) };
@@ -240,6 +235,7 @@ export function createLogoutSender(parts: LogoutSenderParts): LogoutSender {
     wake,
     async stop() {
       isStopped = true;
+      clearTimeout(nextChoice);
       while (attempts.size > 0) await Promise.all(attempts);
       await storing;
     },
@@ -270,8 +266,8 @@ async function createLogoutToken(
   return sign(claims, 'logout+jwt');
 }
 
-/** When the client is told again. `undefined`: not any more. */
-function nextAttempt({ attempts, createdAt }: LogoutDelivery): Seconds | undefined {
+/** When the client is told again after so many attempts. `undefined`: not any more. */
+function nextAttempt(createdAt: Seconds, attempts: number): Seconds | undefined {
   const dueAt = now() + Math.min(PAUSE.first * 3 ** (attempts - 1), PAUSE.longest);
   return dueAt > createdAt + TOLD_FOR ? undefined : dueAt;
 }

@@ -52,7 +52,7 @@ const FEATURES = {
   },
   userData: { userData: ['sessions', 'read', 'erase'] },
   actions: IDEMPOTENCY,
-  openid: { logouts: ['take', 'finish', 'findLatest', 'listLatest'] },
+  openid: { logouts: ['listDue', 'take', 'finish', 'findLatest', 'listLatest'] },
   'paths.developer': IDEMPOTENCY,
   limits: { attempts: ['reserve'] },
 } as const satisfies Readonly<Record<string, Members>>;

@@ -162,14 +162,14 @@ const REQUESTS: Readonly<Record<string, Operation>> = {
   'the end of a session of which apps are told': async ({ sessions }) => sessions.delete('of 6', NOTICE),
   'the end of a user of which apps are told': async ({ revocations }) =>
     revocations.revokeAllOf({ userId: 'of 7' }, NOTICE),
-  'logouts that apps have to be told of': async ({ logouts }) =>
-    logouts.take('a', {
+  'logouts that are due': async ({ logouts }) =>
+    logouts.listDue({
       now: NOW + 2,
-      leasedUntil: NOW + 15,
       limit: 5,
-      perClient: 2,
-      except: ['of 1'],
+      except: { clientIds: ['of 1'], ownerIds: ['of 2'], owned: false },
     }),
+  'logouts that apps have to be told of': async ({ logouts }) =>
+    logouts.take('a', ['of 1'], { now: NOW + 2, leasedUntil: NOW + 15 }),
   'an answer of an app': async ({ logouts }) =>
     logouts.finish([{ id: 'of 1', attempt: 'a' }], { answeredAt: NOW, dueAt: undefined, error: undefined }),
   'the latest logout at an app': async ({ logouts }) => logouts.findLatest(ID),

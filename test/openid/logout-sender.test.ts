@@ -1,6 +1,8 @@
 // Alone, first: it waits for pauses between attempts.
 import test from 'ava';
 import { decodeJwt, decodeProtectedHeader, jwtVerify } from 'jose';
+import { StorageError } from 'koa-gatehouse';
+import type { Storage } from 'koa-gatehouse';
 import { memoryStorage } from 'koa-gatehouse/adapters/memory';
 
 import { createPublicPost } from '../../lib/http/public-post.ts';
@@ -120,8 +122,47 @@ test.serial('what a node has begun and not ended is sent by another one, after i
   node.wake();
   await until(() => apps.received.length === 1);
   await node.stop();
-  t.is((await storage.logouts.findLatest('/app'))?.attempts, 2);
+  t.is((await storage.logouts.findLatest('/app'))?.attempts, 1);
 });
+
+test.serial(
+  'what was taken and is not known to last is no attempt: the pauses begin with the first one',
+  async (t) => {
+    const storage = memoryStorage();
+    await using apps = await startApps((_path, response) => void response.writeHead(500).end());
+    await signOut(storage, apps, ['/app']);
+    let isConfirmed = false;
+    let taken = 0;
+    const logouts: Storage['logouts'] = {
+      ...storage.logouts,
+      // As without the synchronous standby: the row is changed.
+      async take(...given) {
+        const found = await storage.logouts.take(...given);
+        taken += found.length;
+        if (!isConfirmed) throw new StorageError('it is not known whether the change lasts');
+        return found;
+      },
+    };
+    const node = startNode(t, { ...storage, logouts });
+    for (let lease = 1; lease <= 6; lease += 1) {
+      node.wake();
+      await until(() => taken === lease);
+      passTime(15);
+    }
+    isConfirmed = true;
+    node.wake();
+    await until(() => node.outcomes.length === 1);
+    passTime(8);
+    t.deepEqual(await takeDue(storage), []);
+    passTime(2);
+    node.wake();
+    await until(() => node.outcomes.length === 2);
+    t.deepEqual(
+      node.outcomes.map(({ attempt }) => attempt),
+      [1, 2],
+    );
+  },
+);
 
 test.serial(
   'an app with many users that does not answer has two places, and one without a URI is not told',

@@ -3,7 +3,7 @@ import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http
 import type { ExecutionContext } from 'ava';
 import { generateKeyPair, SignJWT } from 'jose';
 import type { CryptoKey } from 'jose';
-import type { Storage } from 'koa-gatehouse';
+import type { Client, Storage } from 'koa-gatehouse';
 
 import type { LogoutOutcome } from '../../lib/contracts/index.ts';
 import { createPublicPost } from '../../lib/http/public-post.ts';
@@ -28,7 +28,9 @@ export interface Apps extends AsyncDisposable {
 
 export type Answer = (path: string, response: ServerResponse, count: number) => unknown;
 
-function receiver(answer: Answer): Pick<Apps, 'received' | 'tokensOf'> & { listener: RequestListener } {
+export function receiver(
+  answer: Answer,
+): Pick<Apps, 'received' | 'tokensOf'> & { listener: RequestListener } {
   const received: Apps['received'] = [];
   async function receive(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const chunks = await Array.fromAsync(request as AsyncIterable<Buffer>);
@@ -65,7 +67,11 @@ export interface Node extends LogoutSender {
 }
 
 /** A node that sends. */
-export function startNode(t: ExecutionContext, storage: Storage): Node {
+export function startNode(
+  t: ExecutionContext,
+  storage: Storage,
+  network: Parameters<typeof createPublicPost>[0] = { loopback: true },
+): Node {
   const logger = recordingLogger();
   const outcomes: LogoutOutcome[] = [];
   const events: object[] = [];
@@ -75,7 +81,7 @@ export function startNode(t: ExecutionContext, storage: Storage): Node {
     logger,
     logouts: storage.logouts,
     onAttempt: (outcome) => outcomes.push(outcome),
-    post: createPublicPost({ loopback: true }, ANSWER_TIMEOUT),
+    post: createPublicPost(network, ANSWER_TIMEOUT),
     sign: async (claims, type) =>
       new SignJWT(claims).setProtectedHeader({ alg: 'RS256', kid: 'k', typ: type }).sign(KEYS.privateKey),
     users: { find: async (id) => (id === 'ann' ? { id, name: 'Ann' } : undefined) },
@@ -84,24 +90,29 @@ export function startNode(t: ExecutionContext, storage: Storage): Node {
   return { ...sender, logger, outcomes, events };
 }
 
-/** Signs Ann in at apps in one session, and out of all of them. */
+/**
+ * Signs Ann in at apps in one session, and out of all of them.
+ *
+ * @param options.fields - of the apps that are not stored yet
+ */
 export async function signOut(
   storage: Storage,
-  apps: Apps,
+  { origin }: Pick<Apps, 'origin'>,
   paths: readonly string[],
   session = 's',
+  { fields = {}, userId = 'ann' }: { fields?: Partial<Client>; userId?: string } = {},
 ): Promise<void> {
   const at = seconds();
   const sequence = Number.MAX_SAFE_INTEGER;
   const expiresAt = at + HOUR;
   const uid = `uid of ${session}`;
-  await storage.sessions.insert({ id: session, uid, userId: 'ann', payload: {}, expiresAt, sequence });
+  await storage.sessions.insert({ id: session, uid, userId, payload: {}, expiresAt, sequence });
   for (const path of paths) {
-    const client = completeClient({ id: path, name: path, backchannelLogoutUri: apps.origin + path });
+    const client = completeClient({ id: path, name: path, backchannelLogoutUri: origin + path, ...fields });
     if (!(await storage.clients.find(path))) await storage.clients.insert(client, []);
     const grant = {
       id: `${session} ${path}`,
-      userId: 'ann',
+      userId,
       clientId: path,
       scopes: [],
       createdAt: at,
@@ -128,5 +139,11 @@ const seconds = (): number => Math.floor(Date.now() / 1000);
 /** What a node would take now. */
 export async function takeDue({ logouts }: Storage): ReturnType<Storage['logouts']['take']> {
   const now = seconds();
-  return logouts.take('test', { now, leasedUntil: now + 15, limit: 10, perClient: 10, except: [] });
+  const except = { clientIds: [], ownerIds: [], owned: false };
+  const due = await logouts.listDue({ now, limit: 10, except });
+  return logouts.take(
+    'test',
+    due.map(({ id }) => id),
+    { now, leasedUntil: now + 15 },
+  );
 }

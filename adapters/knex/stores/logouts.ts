@@ -1,33 +1,42 @@
-import type { LogoutDelivery, LogoutNotice, LogoutStore, Seconds } from '../../../lib/contracts/index.ts';
+import type {
+  LogoutDelivery,
+  LogoutNotice,
+  LogoutsLeftOut,
+  LogoutStore,
+  Seconds,
+} from '../../../lib/contracts/index.ts';
 import type { Database } from '../database.ts';
 import type { Statements, Value } from '../statements.ts';
 import { inList, isStorable } from './column-values.ts';
-import { firstOfEachClient, integer, mapRows, optional, text } from './rows.ts';
+import { integer, mapRows, optional, text } from './rows.ts';
 import type { Row, RowOfClient } from './rows.ts';
 
 /** Clients that have to be told that users were signed out. */
 export function logoutStore(database: Database): LogoutStore {
   return {
-    async take(attempt, { except, leasedUntil, limit, now, perClient }) {
-      for (;;) {
-        const due = await database.all<RowOfClient>(...findDue({ except, limit: limit * FURTHER, now }));
-        if (due.length === 0) return [];
-        const { placeholders, values } = inList(firstOfEachClient(due, perClient).slice(0, limit));
-        const taken = await database.run(
-          `update gatehouse_logouts set attempt = ?, due_at = ?, attempts = attempts + 1
-           where id in ${placeholders} and due_at <= ?`,
-          [attempt, leasedUntil, ...values, now],
-        );
-        // Another node was faster: look further.
-        if (taken === 0) continue;
-        const rows = await database.all<TakenRow>(
-          `select ${TAKEN.columns}, c.backchannel_logout_uri as uri
-           from gatehouse_logouts l left join gatehouse_clients c on c.id = l.client_id
-           where l.id in ${placeholders} and l.attempt = ?`,
-          [...values, attempt],
-        );
-        return rows.map((row) => Object.assign(TAKEN.read(row), { uri: row.uri ?? undefined }));
-      }
+    async listDue({ except, limit, now }) {
+      const rows = await database.all<DueRow>(...findDue({ except, limit, now }));
+      // Another node may have taken one meanwhile.
+      return rows.flatMap(({ client_id: clientId, id, owner_id: ownerId, uri }) =>
+        id === null ? [] : [{ id, clientId, ownerId: ownerId || undefined, uri: uri ?? undefined }],
+      );
+    },
+    async take(attempt, ids, { leasedUntil, now }) {
+      if (ids.length === 0) return [];
+      const { placeholders, values } = inList(ids);
+      const taken = await database.run(
+        `update gatehouse_logouts set attempt = ?, due_at = ? where id in ${placeholders} and due_at <= ?`,
+        [attempt, leasedUntil, ...values, now],
+      );
+      // Another node was faster.
+      if (taken === 0) return [];
+      const rows = await database.all<TakenRow>(
+        `select ${TAKEN.columns}, c.backchannel_logout_uri as uri
+         from gatehouse_logouts l left join gatehouse_clients c on c.id = l.client_id
+         where l.id in ${placeholders} and l.attempt = ?`,
+        [...values, attempt],
+      );
+      return rows.map((row) => Object.assign(TAKEN.read(row), { uri: row.uri ?? undefined }));
     },
     async finish(attempts, { answeredAt, dueAt, error }) {
       for (let start = 0; start < attempts.length; start += BATCH) {
@@ -35,7 +44,7 @@ export function logoutStore(database: Database): LogoutStore {
         const ids = inList(batch.map(({ id }) => id));
         const own = inList([...new Set(batch.map(({ attempt }) => attempt ?? ''))]);
         await database.run(
-          `update gatehouse_logouts set answered_at = ?, due_at = ?, error = ?
+          `update gatehouse_logouts set answered_at = ?, due_at = ?, error = ?, attempts = attempts + 1, attempt = null
            where id in ${ids.placeholders} and attempt in ${own.placeholders}`,
           [answeredAt ?? null, dueAt ?? null, error ?? null, ...ids.values, ...own.values],
         );
@@ -58,15 +67,13 @@ export function logoutStore(database: Database): LogoutStore {
 // Rows of one statement, a power of two, see inList().
 const BATCH = 256;
 
-// So many times as many rows are read as are taken, because only a few of each client are taken.
-const FURTHER = 4;
-
 const LOGOUTS = mapRows<LogoutDelivery>('gatehouse_logouts', {
   id: text('id'),
   clientId: text('client_id'),
   userId: text('user_id'),
   sessionUid: text('session_uid'),
   createdAt: integer('created_at'),
+  ownerId: optional(text('owner_id')),
   dueAt: optional(integer('due_at')),
   attempts: integer('attempts'),
   attempt: optional(text('attempt')),
@@ -81,20 +88,55 @@ interface TakenRow extends Row {
   readonly uri: string | null;
 }
 
+interface DueRow {
+  readonly client_id: string;
+  /** Empty: none. */
+  readonly owner_id: string;
+  readonly id: string | null;
+  readonly uri: string | null;
+}
+
+// Grouped, because a client, or an owner, may have any number. So many times as many rows are read as are listed: of the oldest ones some
+// get a place, or are left out the next time.
+const FURTHER = 4;
+const OWNER = "coalesce(owner_id, '')";
+
 function findDue({
-  except,
+  except: { clientIds, owned, ownerIds },
   limit,
   now,
 }: {
-  readonly except: readonly string[];
+  readonly except: LogoutsLeftOut;
   readonly limit: number;
   readonly now: Seconds;
 }): [sql: string, values: readonly Value[]] {
-  const left = except.length > 0 ? inList(except) : undefined;
+  const conditions = [
+    { column: 'client_id', ids: clientIds },
+    { column: OWNER, ids: ownerIds },
+  ].flatMap(({ column, ids }) => {
+    if (ids.length === 0) return [];
+    const { placeholders, values } = inList(ids);
+    return [{ sql: ` and ${column} not in ${placeholders}`, values }];
+  });
   return [
-    `select id, client_id from gatehouse_logouts
-     where due_at <= ? ${left ? `and client_id not in ${left.placeholders}` : ''} order by due_at, id limit ?`,
-    [now, ...(left?.values ?? []), limit],
+    `select d.client_id, d.owner_id, c.backchannel_logout_uri as uri,
+       (select l.id from gatehouse_logouts l
+        where l.client_id = d.client_id and l.due_at = coalesce(d.first_at, d.next_at)
+          and coalesce(l.owner_id, '') = d.owner_id and (d.first_at is null or l.attempts = 0) limit 1) as id
+     from (
+       select client_id, ${OWNER} as owner_id, min(case when attempts = 0 then due_at end) as first_at, min(due_at) as next_at
+       from (
+         select client_id, owner_id, attempts, due_at from gatehouse_logouts
+         where due_at <= ?${owned ? ' and owner_id is null' : ''}${conditions.map(({ sql }) => sql).join('')}
+         order by due_at limit ?
+       ) l
+       group by client_id, ${OWNER}
+       order by case when ${OWNER} = '' then 0 else 1 end, case when min(attempts) = 0 then 0 else 1 end,
+         coalesce(min(case when attempts = 0 then due_at end), min(due_at)) limit ?
+     ) d left join gatehouse_clients c on c.id = d.client_id
+     order by case when d.owner_id = '' then 0 else 1 end, case when d.first_at is null then 1 else 0 end,
+       coalesce(d.first_at, d.next_at)`,
+    [now, ...conditions.flatMap(({ values }) => values), limit * FURTHER, limit],
   ];
 }
 
@@ -129,14 +171,20 @@ export async function insertLogouts(
   for (let start = 0; start < ids.length; start += BATCH) {
     const { placeholders, values } = inList(ids.slice(start, start + BATCH));
     await statements.run(
-      `insert into gatehouse_logouts (id, client_id, user_id, session_uid, created_at, due_at, attempts, expires_at)
-       select g.id, g.client_id, g.user_id, g.session_uid, ?, ?, 0, ? from gatehouse_grants g
+      `insert into gatehouse_logouts (id, client_id, user_id, session_uid, owner_id, created_at, due_at, attempts, expires_at)
+       select g.id, g.client_id, g.user_id, g.session_uid, ${ANSWERABLE}, ?, ?, 0, ? from gatehouse_grants g
        join gatehouse_clients c on c.id = g.client_id and c.backchannel_logout_uri is not null
        where g.id in ${placeholders}`,
       [createdAt, createdAt, expiresAt, ...values],
     );
   }
 }
+
+// See `LogoutDelivery.ownerId`.
+const ANSWERABLE = `
+  case when c.first_party = 1 or c.verified = 1 then null
+       when c.registration <> 'manual' then g.user_id
+       else c.owner_id end`;
 
 /**
  * Signs a user out where the grants of a session have signed the user in, also where they were revoked since by their client or as a

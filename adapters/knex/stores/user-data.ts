@@ -90,6 +90,10 @@ export function userDataStore(database: Database): UserDataStore {
       const changed = await database.run(ERASE_DISABLED_BY, [ERASED_USER, ...page, userId]);
       if (changed > 0) yield changed;
     }
+    for await (const page of pagesOf('gatehouse_logouts')) {
+      const changed = await database.run(ERASE_OWNER_OF_LOGOUTS, [ERASED_USER, ...page, userId, userId]);
+      if (changed > 0) yield changed;
+    }
     // Nobody has consented any more to what this user alone had consented to.
     const changed = await database.run(ERASE_SOLE_USER, [userId]);
     if (changed > 0) yield changed;
@@ -137,7 +141,7 @@ interface SessionRow {
 }
 
 function toSession({ expires_at: expiresAt, id, payload }: SessionRow): UserSession {
-  return { id, createdAt: Number(toPayload(payload)['loginTs'] ?? 0), expiresAt: Number(expiresAt) };
+  return { id, createdAt: Number(toPayload(payload)['iat'] ?? 0), expiresAt: Number(expiresAt) };
 }
 
 const SESSIONS = 'select id, payload, expires_at from gatehouse_sessions s where s.user_id = ?';
@@ -152,6 +156,9 @@ const DELETE_CREDENTIALS = `
     and grant_id in (select g.id from gatehouse_grants g where g.user_id = ?)`;
 
 const ERASE_DISABLED_BY = `update gatehouse_clients set disabled_by = ? where id > ? and id <= ? and disabled_by = ?`;
+// Those of the user stay until the client is told.
+const ERASE_OWNER_OF_LOGOUTS =
+  'update gatehouse_logouts set owner_id = ? where id > ? and id <= ? and owner_id = ? and user_id <> ?';
 const ERASE_SOLE_USER = 'update gatehouse_registrations set user_id = null where user_id = ?';
 
 // The actor is in the payload only. `replace()`, because each database has another function that looks for a text.

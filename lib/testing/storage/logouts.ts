@@ -1,4 +1,5 @@
-import type { LogoutDelivery, LogoutStore, Storage } from '../../contracts/index.ts';
+import { ERASED_USER } from '../../contracts/user-data.ts';
+import type { Client, LogoutDelivery, LogoutsLeftOut, LogoutStore, Storage } from '../../contracts/index.ts';
 import { aClient, aCode, aGrant, aSession, HOUR, NOW } from './rows.ts';
 import { atOnce, testsOf } from '../test-runner.ts';
 import type { StorageTest } from '../test-runner.ts';
@@ -23,14 +24,24 @@ async function addClients({ clients }: Storage): Promise<void> {
   await clients.insert(aClient({ id: 'silent' }), []);
 }
 
-/** Takes everything that is due, as one attempt. */
-async function takeAll(logouts: LogoutStore, page: Partial<Parameters<LogoutStore['take']>[1]> = {}) {
-  const asked = { now: NOW, leasedUntil: NOW + 30, limit: 100, perClient: 100, except: [], ...page };
-  const taken = await logouts.take(`attempt at ${asked.now}`, asked);
-  return taken.toSorted((a, b) => (a.id < b.id ? -1 : 1));
+const EXCEPT = { clientIds: [], ownerIds: [], owned: false };
+
+/** What is due, one of each client and owner. */
+async function listDue(logouts: LogoutStore, page: Partial<Parameters<LogoutStore['listDue']>[0]> = {}) {
+  return logouts.listDue({ now: NOW, limit: 100, except: EXCEPT, ...page });
 }
 
-const idsOf = (rows: readonly LogoutDelivery[]) => rows.map(({ id }) => id);
+/** Takes everything that is due, as one attempt. */
+async function takeAll(logouts: LogoutStore, now = NOW, leasedUntil = now + 30) {
+  const all = [];
+  for (;;) {
+    const due = await listDue(logouts, { now });
+    if (due.length === 0) return all.toSorted((a, b) => (a.id < b.id ? -1 : 1));
+    all.push(...(await logouts.take(`attempt at ${now}`, idsOf(due), { now, leasedUntil })));
+  }
+}
+
+const idsOf = (rows: readonly Pick<LogoutDelivery, 'id'>[]) => rows.map(({ id }) => id);
 
 export function logoutContract(register: StorageTest): void {
   const test = testsOf(register, 'logouts');
@@ -52,8 +63,9 @@ export function logoutContract(register: StorageTest): void {
       userId: 'ann',
       sessionUid: 'uid-1',
       ...NOTICE,
+      ownerId: undefined,
       dueAt: NOW + 30,
-      attempts: 1,
+      attempts: 0,
       attempt: `attempt at ${NOW}`,
       answeredAt: undefined,
       error: undefined,
@@ -134,47 +146,120 @@ export function logoutContract(register: StorageTest): void {
       signIn(storage, `${index}`, { userId: `${index}`, sessionUid: `${index}` }),
     );
     await storage.revocations.revokeAllOf({ clientId: 'told' }, NOTICE);
-    const all = [];
-    for (let rows = await takeAll(logouts); rows.length > 0; rows = await takeAll(logouts)) all.push(...rows);
-    t.is(new Set(idsOf(all)).size, 1000);
+    t.is(new Set(idsOf(await takeAll(logouts))).size, 1000);
   });
 
-  test('logouts: of many nodes, one takes a delivery, until its lease ends; a late result changes nothing', async (t, logouts, storage) => {
+  test('logouts: of many nodes, one takes a delivery, until its lease ends; an attempt counts when it has ended, once', async (t, logouts, storage) => {
     await addClients(storage);
     for (let index = 0; index < 30; index += 1)
       await signIn(storage, `${index}`, { sessionUid: `${index}`, clientId: index < 20 ? 'told' : 'other' });
     await storage.revocations.revokeAllOf({ userId: 'ann' }, NOTICE);
-    const page = { now: NOW, leasedUntil: NOW + 30, limit: 10, perClient: 3, except: [] };
-    const few = await logouts.take('few', page);
+    const ids = Array.from({ length: 30 }, (_, index) => `${index}`);
+    const times = { now: NOW, leasedUntil: NOW + 30 };
+    const taken = await atOnce(20, async (index) => logouts.take(`node ${index}`, ids, times));
+    t.deepEqual(idsOf(taken.flat()).toSorted(), ids.toSorted());
+    t.deepEqual(await listDue(logouts, { now: NOW + 29 }), []);
+    t.deepEqual(await logouts.take('late', ids, { now: NOW + 29, leasedUntil: NOW + 59 }), []);
+    t.deepEqual(await logouts.take('none', [], times), []);
+    const [again] = await logouts.take('again', ['7', 'unknown'], { now: NOW + 30, leasedUntil: NOW + 60 });
+    t.is(again?.attempts, 0, 'nobody knows how the first one has ended');
+    const end = { answeredAt: NOW + 31, dueAt: NOW + 40, error: 'timeout' };
+    await logouts.finish([{ id: '7', attempt: taken.flat()[0]!.attempt }], { ...end, error: 'late' });
+    const find = async (now: number) => (await logouts.take('x', ['7'], { now, leasedUntil: now + 9 }))[0];
+    t.is(await find(NOW + 39), undefined);
+    for (let time = 0; time < 2; time += 1)
+      await logouts.finish([again!, { id: 'unknown', attempt: 'x' }], end);
+    const third = await find(NOW + 40);
+    t.deepEqual([third?.attempts, third?.error, third?.answeredAt], [1, 'timeout', NOW + 31]);
+    await logouts.finish([third!], { answeredAt: NOW + 41, dueAt: undefined, error: undefined });
+    t.is(await find(NOW + 24 * HOUR), undefined, 'what was delivered is not due any more');
+    const rest = await takeAll(logouts, NOW + HOUR);
+    t.is(rest.length, 29);
+    await logouts.finish(rest, { answeredAt: NOW, dueAt: NOW + 48 * HOUR, error: 'timeout' });
+    t.deepEqual(await takeAll(logouts, NOW + 47 * HOUR), []);
     t.deepEqual(
-      [few.length <= 10, few.filter(({ clientId }) => clientId === 'told').length <= 3],
-      [true, true],
+      (await takeAll(logouts, NOW + 48 * HOUR)).map(({ attempts, error }) => [attempts, error]),
+      rest.map(() => [1, 'timeout']),
+    );
+  });
+
+  test('logouts: of each client and owner one is listed, those of the platform, what was not tried and the oldest first', async (t, logouts, storage) => {
+    const { clients } = storage;
+    const add = async (id: string, fields: Partial<Client>) =>
+      clients.insert(aClient({ id, backchannelLogoutUri: `https://${id}.example/logout`, ...fields }), []);
+    await add('platform', { ownerId: undefined });
+    await add('verified', { ownerId: 'dev', verified: true });
+    await add('first-party', { ownerId: 'dev', firstParty: true });
+    await add('owned', { ownerId: 'dev' });
+    await add('registered', { ownerId: undefined, registration: 'dynamic' });
+    const all = ['platform', 'verified', 'first-party', 'owned', 'registered'];
+    const at = async (createdAt: number, userId: string, names: readonly string[]) => {
+      for (const clientId of names)
+        await signIn(storage, `${clientId} ${userId} ${createdAt}`, {
+          clientId,
+          userId,
+          sessionUid: `${userId} ${createdAt}`,
+        });
+      await storage.revocations.revokeAllOf({ userId }, { createdAt, expiresAt: createdAt + 48 * HOUR });
+    };
+    await at(NOW, 'ann', all.toReversed());
+    await at(NOW + 1, 'ann', all);
+    await at(NOW + 1, 'bob', ['registered', 'owned']);
+    const now = NOW + 5;
+    const list = async (except: Partial<LogoutsLeftOut> = {}, limit = 100) =>
+      (await listDue(logouts, { now, limit, except: { ...EXCEPT, ...except } })).map(
+        ({ clientId, ownerId, uri }) => `${clientId} ${ownerId} ${uri}`,
+      );
+    const ofPlatform = ['first-party', 'platform', 'verified'].map(
+      (id) => `${id} undefined https://${id}.example/logout`,
+    );
+    const owned = 'owned dev https://owned.example/logout';
+    const [anns, bobs] = ['ann', 'bob'].map((user) => `registered ${user} https://registered.example/logout`);
+    const listed = await list();
+    t.deepEqual(listed.slice(0, 3).toSorted(), ofPlatform);
+    t.deepEqual(listed.slice(3, 5).toSorted(), [owned, anns]);
+    t.deepEqual(listed.slice(5), [bobs]);
+    t.deepEqual((await list({}, 3)).toSorted(), ofPlatform);
+    t.deepEqual((await list({ owned: true })).toSorted(), ofPlatform);
+    t.deepEqual(
+      await list({ clientIds: ['platform', 'verified', 'first-party', 'owned', 'x'], ownerIds: ['ann'] }),
+      [bobs],
     );
     t.deepEqual(
-      (await logouts.take('others', { ...page, except: ['told', 'unknown'] })).filter(
-        ({ clientId }) => clientId === 'told',
-      ),
+      await list({ ownerIds: ['dev', 'ann', 'bob'], clientIds: ['platform', 'verified'] }),
+      ofPlatform.slice(0, 1),
+    );
+
+    // What was tried comes after what was not, of the same client and of others.
+    const first = await logouts.take(
+      'first',
+      ['registered ann', 'owned ann'].map((id) => `${id} ${NOW}`),
+      { now, leasedUntil: now + 9 },
+    );
+    t.deepEqual(new Set(first.map(({ ownerId }) => ownerId)), new Set(['ann', 'dev']));
+    await logouts.finish(first, { answeredAt: now, dueAt: now, error: 'timeout' });
+    const idsNow = async () =>
+      idsOf((await listDue(logouts, { now })).filter(({ ownerId }) => ownerId !== undefined));
+    t.deepEqual(
+      (await idsNow()).toSorted(),
+      [`owned ann ${NOW + 1}`, `registered ann ${NOW + 1}`, `registered bob ${NOW + 1}`].toSorted(),
+    );
+    await logouts.take('second', [`registered ann ${NOW + 1}`], { now, leasedUntil: now + 9 });
+    t.is((await idsNow()).at(-1), `registered ann ${NOW}`);
+  });
+
+  test('logouts: an erasure takes the owner of an app out of those of other users, and leaves those of the owner to be told', async (t, logouts, storage) => {
+    await storage.clients.insert(
+      aClient({ id: 'told', ownerId: 'ann', backchannelLogoutUri: 'https://told.example/logout' }),
       [],
     );
-    const taken = await atOnce(20, async (index) =>
-      logouts.take(`node ${index}`, { ...page, perClient: 10 }),
-    );
-    const ids = [few, ...taken].flat().map(({ id }) => id);
-    t.is(new Set(ids).size, ids.length);
-    while ((await takeAll(logouts)).length > 0);
-    t.deepEqual(await takeAll(logouts, { now: NOW + 29 }), []);
-    const [again] = await takeAll(logouts, { now: NOW + 30, leasedUntil: NOW + 60, limit: 1 });
-    t.is(again?.attempts, 2);
-    const end = { answeredAt: NOW + 31, dueAt: undefined, error: undefined };
-    await logouts.finish([{ id: again!.id, attempt: 'few' }], { ...end, error: 'late' });
-    const find = async () => logouts.findLatest(again!.clientId);
-    t.is((await find())?.error, undefined);
-    await logouts.finish([again!, { id: 'unknown', attempt: 'x' }], end);
-    const rest = await takeAll(logouts, { now: NOW + 24 * HOUR });
-    t.false(idsOf(rest).includes(again!.id), 'what was delivered is not due any more');
-    await logouts.finish(rest, { answeredAt: NOW, dueAt: NOW + 48 * HOUR, error: 'timeout' });
-    t.deepEqual(await takeAll(logouts, { now: NOW + 47 * HOUR }), []);
-    t.is((await takeAll(logouts, { now: NOW + 48 * HOUR }))[0]?.error, 'timeout');
+    for (const userId of ['ann', 'bob']) {
+      await signIn(storage, userId, { userId });
+      await storage.revocations.revokeAllOf({ userId }, NOTICE);
+    }
+    await storage.userData.erase('ann', () => true);
+    const owners = new Map((await listDue(logouts)).map(({ id, ownerId }) => [id, ownerId]));
+    t.deepEqual([owners.size, owners.get('ann'), owners.get('bob')], [2, 'ann', ERASED_USER]);
   });
 
   test('logouts: a code of a session is redeemed for it until it has ended, and for another one never', async (t, _logouts, storage) => {

@@ -159,7 +159,7 @@ export const aSession: RowOf<StoredSession> = rowOf<StoredSession>({
   id: 'session-1',
   uid: 'uid-1',
   userId: 'ann',
-  payload: { loginTs: NOW },
+  payload: { iat: NOW, loginTs: NOW },
   expiresAt: NOW + HOUR,
   sequence: 1000,
 });
