@@ -141,6 +141,7 @@ const wrongValues: readonly Refused[] = [
     [undefined, null, {}, { ...methods, find: undefined }, { ...methods, authenticate: 1 }],
   ],
   ['users', 'make roles(user) a method, or leave it out', [{ ...methods, roles: ['registrar'] }]],
+  ['users', 'make username(user) a method, or leave it out', [{ ...methods, username: 'ann' }]],
   [
     'storage',
     'pass knexStorage(knex) from koa-gatehouse/adapters/knex, or memoryStorage() from koa-gatehouse/adapters/memory for tests and first steps',

@@ -13,9 +13,16 @@ export interface SchoolQuery {
   readonly after: { readonly value: string; readonly id: string } | undefined;
 }
 
+/** PostgreSQL refuses a NUL in a text. */
+const SEARCH = /^\P{Cc}*$/u;
+
 /** The query parameters, as OpenAPI describes them. */
 export const QUERY_PARAMETERS: readonly object[] = [
-  parameter('search', 'Part of a name or a city, in any case.', { type: 'string', maxLength: 100 }),
+  parameter('search', 'Part of a name or a city, in any case.', {
+    type: 'string',
+    maxLength: 100,
+    pattern: SEARCH.source,
+  }),
   parameter('sort', 'The sort order; - reverses it. Default: name.', { enum: SORTS }),
   parameter('limit', 'The maximum number of schools. Default: 50.', {
     type: 'integer',
@@ -26,11 +33,7 @@ export const QUERY_PARAMETERS: readonly object[] = [
 ];
 
 const Query = z.strictObject({
-  search: z
-    .string()
-    .max(100)
-    .refine((text) => !text.includes('\0'))
-    .optional(),
+  search: z.string().max(100).regex(SEARCH).optional(),
   sort: z.enum(SORTS).default('name'),
   limit: z
     .string()
@@ -83,7 +86,7 @@ function parse(text: string): unknown {
 }
 
 const WORDS: Readonly<Record<string, string>> = {
-  search: 'give search at most 100 characters',
+  search: 'give search at most 100 characters, and no control characters',
   sort: `give sort as ${SORTS.join(', ')}`,
   limit: 'give limit as a number from 1 to 100',
   after: 'give after as the previous page returned it, with the same sort',

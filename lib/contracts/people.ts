@@ -27,6 +27,11 @@ export interface UserStore<U extends User = User> {
   permissions?(user: U): Promise<readonly string[]>;
   /** The user's roles. The gate defines the permissions of each role. */
   roles?(user: U): Promise<readonly string[]>;
+  /**
+   * What people call the user, such as the name that is typed at the login: `username` of an introspection response (RFC 7662
+   * section 2.2), which some resource servers look users up by. Left out, or `undefined`: the response has no such member.
+   */
+  username?(user: U): string | undefined;
 }
 
 /** The roles, and the permissions besides those of the roles, of a user. */

@@ -17,6 +17,8 @@ export function userStore<U extends User>(place: string, given: UserStore<U>): U
       throw new ConfigError(place, `make ${name}(user) a method, or leave it out`);
     }
   }
+  if (given.username !== undefined && typeof given.username !== 'function')
+    throw new ConfigError(place, 'make username(user) a method, or leave it out');
   return given;
 }
 

@@ -9,7 +9,7 @@ import type {
 } from 'oidc-provider';
 
 import type { ClientDirectory } from '../clients/directory.ts';
-import type { StoredClient } from '../contracts/index.ts';
+import type { StoredClient, UserStore } from '../contracts/index.ts';
 import { errors } from '../engine/oidc-provider.ts';
 import type { EnginePart } from '../engine/part.ts';
 import { requestOf } from '../engine/request.ts';
@@ -65,7 +65,7 @@ export function tokenPart(options: ResolvedOptions, parts: TokenParts): EnginePa
           enabled: true,
           allowedPolicy: (_ctx, client, token) => token.clientId === client.clientId,
         },
-        introspection: { enabled: true, allowedPolicy: createIntrospectionPolicy(parts) },
+        introspection: { enabled: true, allowedPolicy: createIntrospectionPolicy(parts, options.users) },
         resourceIndicators: {
           enabled: true,
           defaultResource: (ctx) =>
@@ -157,12 +157,15 @@ type Token = AccessToken | ClientCredentials | RefreshToken;
 // (RFC 7662 section 2).
 const INTROSPECT_PERMISSION = 'introspect_tokens';
 
-/** Decides which client may introspect which token; otherwise the answer is inactive. */
-function createIntrospectionPolicy({
-  clients,
-  clientPermissions,
-}: TokenParts): (ctx: KoaContextWithOIDC, client: Client, token: Token) => Promise<boolean> {
-  return async (_ctx, client, token) => {
+/**
+ * Decides which client may introspect which token; otherwise the answer is inactive. Adds what the host calls the user to a token that it
+ * may.
+ */
+function createIntrospectionPolicy(
+  { clients, clientPermissions }: TokenParts,
+  users: UserStore,
+): (ctx: KoaContextWithOIDC, client: Client, token: Token) => Promise<boolean> {
+  async function mayIntrospect(client: Client, token: Token): Promise<boolean> {
     if (client.clientAuthMethod === 'none') return false;
     if (token.clientId === client.clientId) return true;
     if (token.kind === 'RefreshToken') return false;
@@ -170,5 +173,17 @@ function createIntrospectionPolicy({
     return (
       stored !== undefined && (await clientPermissions(stored.client)).sources.has(INTROSPECT_PERMISSION)
     );
+  }
+
+  return async (_ctx, client, token) => {
+    if (!(await mayIntrospect(client, token))) return false;
+    if (!users.username) return true;
+    const { accountId, extra } = token as { accountId?: string; extra?: Readonly<Record<string, unknown>> };
+    // A personal access token has no account of the engine, and a token of a client for itself has no user.
+    const id = accountId ?? extra?.['sub'];
+    const user = typeof id === 'string' ? await users.find(id) : undefined;
+    const username = user && users.username(user);
+    if (username !== undefined) Object.assign(token, { extra: { ...extra, username } });
+    return true;
   };
 }

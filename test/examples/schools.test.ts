@@ -201,6 +201,7 @@ test('an invalid query is 422 with the remedy', async (t) => {
   const { body: page } = await get('/schools?limit=1');
   const nul = Buffer.from('["name","a\\u0000","b"]').toString('base64url');
   const limit = 'give limit as a number from 1 to 100';
+  const text = 'give search at most 100 characters, and no control characters';
   const after = 'give after as the previous page returned it, with the same sort';
   for (const [query, remedy] of [
     ['limit=0', limit],
@@ -209,8 +210,9 @@ test('an invalid query is 422 with the remedy', async (t) => {
     ['limit=1&limit=2', limit],
     ['sort=password', 'give sort as name, -name, city, -city'],
     ['sort=', 'give sort as name, -name, city, -city'],
-    [`search=${'a'.repeat(101)}`, 'give search at most 100 characters'],
-    ['search=%00', 'give search at most 100 characters'],
+    [`search=${'a'.repeat(101)}`, text],
+    ['search=%00', text],
+    ['search=a%0Ab', text],
     ['after=x', after],
     [`sort=-name&after=${page.next}`, after],
     [`after=${nul}`, after],

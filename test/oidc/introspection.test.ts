@@ -4,7 +4,7 @@ import { defineGate } from 'koa-gatehouse';
 import { issueToken, testServer } from 'koa-gatehouse/testing';
 
 import { passTime } from '../harness/clock.ts';
-import { authorize, runCodeFlow, startPlatform } from '../harness/platform.ts';
+import { authorize, people, runCodeFlow, startPlatform } from '../harness/platform.ts';
 import type { RegisteredApp } from '../harness/platform.ts';
 import { pkce } from '../harness/pkce.ts';
 import { basic, postForm, postJson, send } from '../harness/requests.ts';
@@ -86,6 +86,28 @@ test('introspection returns the documented members, whatever the token_type_hint
   const { headers } = await postForm(INTROSPECT, { ...asClient(app), token: body.access_token });
   t.is(headers.get('cache-control'), 'no-store');
   t.is(headers.get('content-type'), 'application/json; charset=utf-8');
+});
+
+test('the user has the name that the host gives, in each kind of token', async (t) => {
+  const all = people();
+  await using own = await startPlatform({
+    users: { ...all, username: ({ email, id }) => (id === '2' ? undefined : email) },
+    tokens: { personal: true },
+  });
+  const reports = await own.registerApp();
+  const machine = await own.registerService();
+  const ask = async (token: string, by = reports): Promise<Answer['body']> =>
+    (await postForm(own.url('/oauth/introspect'), { ...asClient(by), token })).body;
+  const { body } = await runCodeFlow(own, reports);
+  for (const token of [body.access_token, body.refresh_token])
+    t.like(await ask(token), { active: true, sub: '1', username: 'ann@school.example' });
+  const ofClient = await ask(await clientToken(own, machine), machine);
+  t.is(ofClient?.['active'], true);
+  t.false('username' in ofClient!);
+  const ofBob = await runCodeFlow(own, reports, { person: 'bob@school.example', password: 'battery staple' });
+  const second = await ask(ofBob.body.access_token);
+  t.is(second?.['sub'], '2');
+  t.false('username' in second!);
 });
 
 test('unknown tokens, tokens of other clients and other credentials are inactive', async (t) => {

@@ -1,5 +1,6 @@
 import test from 'ava';
 import { defineGate } from 'koa-gatehouse';
+import type { User } from 'koa-gatehouse';
 import { memoryStorage } from 'koa-gatehouse/adapters/memory';
 import { fakeClock } from 'koa-gatehouse/testing';
 
@@ -48,6 +49,9 @@ test('an API introspects a token; its permissions are those of its user at that 
     iss: platform.origin,
   });
   t.false('client_id' in introspected);
+  t.false('username' in introspected);
+  Object.assign(users, { username: ({ email = '' }: User) => email });
+  t.like(await introspect(platform, value, api), { username: 'ann@school.example' });
   const inactive = { active: false };
   t.deepEqual(await introspect(platform, value, await platform.registerService()), inactive);
   t.is((await postForm(platform.url('/oauth/introspect'), { token: value })).status, 400);
