@@ -6,6 +6,7 @@ import type { Context } from 'koa';
 import { BodyError } from '../errors.ts';
 import { arrivingBodyOf } from './arriving-bodies.ts';
 import type { ArrivingBody } from './arriving-bodies.ts';
+import { closeAfterResponse } from './connection.ts';
 import { checkJson, parseIJson } from './json.ts';
 
 export const FORM = 'application/x-www-form-urlencoded';
@@ -230,7 +231,7 @@ async function refusal(
  */
 export function discardRest<E>(ctx: Context, error: E): E {
   if (!ctx.req.complete) {
-    ctx.set('Connection', 'close');
+    closeAfterResponse(ctx);
     ctx.req.resume();
   }
   return error;

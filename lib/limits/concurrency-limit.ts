@@ -3,6 +3,7 @@ import type { Middleware } from 'koa';
 import { toMilliseconds } from '../contracts/duration.ts';
 import type { ConcurrencyLimit, Overload } from '../contracts/index.ts';
 import { whenClosed } from '../http/closed.ts';
+import { closeAfterResponse, exposeConnectionErrors } from '../http/connection.ts';
 import { sendProblem } from '../http/problem.ts';
 import type { Problem } from '../http/problem.ts';
 import { hasTooManyParameters, TOO_MANY_PARAMETERS_PROBLEM } from '../http/query.ts';
@@ -60,10 +61,12 @@ export function createConcurrencyLimit({
         try {
           return await refuse(overload);
         } finally {
+          if (isDraining) closeAfterResponse(exchange);
           server.limitSending(res);
         }
       }
       count += 1;
+      const endExposure = exposeConnectionErrors(exchange);
       let endBody: ReturnType<typeof bodies.track>;
       // A request without a body has neither field.
       if ('content-length' in req.headers || 'transfer-encoding' in req.headers) {
@@ -76,6 +79,7 @@ export function createConcurrencyLimit({
         if (endBody?.() === 'evicted') evicted -= 1;
         if (how === 'evicted') evicted -= 1;
         count -= 1;
+        endExposure();
         if (isClosing && count === 0) drained.resolve();
       };
       let isAnswered = true;
@@ -84,7 +88,7 @@ export function createConcurrencyLimit({
         isAnswered = result !== false;
         return result;
       } finally {
-        if (isDraining && !res.headersSent) res.setHeader('Connection', 'close');
+        if (isDraining) closeAfterResponse(exchange);
         const { body } = exchange;
         const isStream = typeof body === 'object' && body !== null && 'pipe' in body;
         if (isAnswered) responses.watch(res, isStream, end);

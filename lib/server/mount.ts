@@ -10,6 +10,7 @@ import type {
   WorkSpan,
 } from '../contracts/index.ts';
 import { GatehouseError } from '../errors.ts';
+import { closeAfterResponse } from '../http/connection.ts';
 import { hasTooManyParameters } from '../http/query.ts';
 import { keepOpener } from '../http/headers.ts';
 import { requestIdOf, sendRequestId } from '../http/request-id.ts';
@@ -73,7 +74,7 @@ export function createMount(
   // Not async: the requests for the host's own routes pass through here, and each would pay for a promise.
   return function gatehouse(ctx, next) {
     // For the host's own routes too, which come after this middleware.
-    if (concurrencyLimit.isDraining) ctx.set('Connection', 'close');
+    if (concurrencyLimit.isDraining) closeAfterResponse(ctx);
     const { path } = ctx;
     if (path.startsWith(WELL_KNOWN) && serveResourceMetadata?.(ctx)) {
       concurrencyLimit.limitSending(ctx.res);

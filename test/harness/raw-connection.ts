@@ -74,6 +74,11 @@ export class RawConnection {
     if (this.#socket.errored) throw this.#socket.errored;
   }
 
+  /** Ends the connection as the system of a program does that was killed. */
+  reset(): void {
+    this.#socket.resetAndDestroy();
+  }
+
   close(): void {
     this.#socket.destroy();
   }
