@@ -5,20 +5,24 @@ import type {
   Principal,
   Seconds,
   StoredChange,
+  TokenRefusal,
   User,
   VerifyAccessToken,
 } from '../contracts/index.ts';
 import { isPersonalToken } from '../personal-tokens/value.ts';
 import { isCompactJws } from '../token/verify-access-token.ts';
-import { AUTH_FAILURES } from './challenge.ts';
-import type { AuthFailure } from './challenge.ts';
+import { AUTH_FAILURES, failureOf } from './challenge.ts';
+import type { AuthFailure, ChallengedApi } from './challenge.ts';
 import type { LoadPrincipal } from './principal.ts';
 
 /** What `createAuthenticator()` takes. */
 export interface AuthenticatorOptions<P extends string = string, U extends User = User> {
   readonly verify: VerifyAccessToken;
+  readonly issuer: string;
+  /** The API that the tokens are for. */
+  readonly api: Pick<ChallengedApi, 'resource'>;
   readonly loadPrincipal: LoadPrincipal<P, U>;
-  /** Loads personal access tokens. @default they are malformed tokens */
+  /** Loads personal access tokens. @default none is accepted */
   readonly loadPersonal?: LoadPersonalToken<P, U> | undefined;
   /**
    * How long a cached user or client, the permissions and the revocation status are used without reading them
@@ -44,7 +48,7 @@ export interface Authenticator<P extends string = string, U extends User = User>
 export function createAuthenticator<P extends string, U extends User>(
   options: AuthenticatorOptions<P, U>,
 ): Authenticator<P, U> {
-  const { verify, loadPersonal, loadPrincipal, revocationLag, cachedTokens } = options;
+  const { api, issuer, verify, loadPersonal, loadPrincipal, revocationLag, cachedTokens } = options;
   // `Date.now` is read at each call, because tests replace it.
   const { now = () => Date.now() } = options;
   const lag = toMilliseconds(revocationLag);
@@ -62,10 +66,15 @@ export function createAuthenticator<P extends string, U extends User>(
 
   async function loadAccessToken(token: string): Promise<VerifiedToken<P, U> | AuthFailure> {
     const startedAt = now();
-    const claims = cache.get(token)?.claims ?? (await verify(token));
-    if (!claims) return AUTH_FAILURES.invalid;
+    let why: TokenRefusal | undefined;
+    const claims =
+      cache.get(token)?.claims ??
+      (await verify(token, (refusal) => {
+        why = refusal;
+      }));
+    if (!claims) return failureOf(why, api.resource, issuer);
     const { exp: expiresAt } = claims;
-    if (toMilliseconds(expiresAt) <= startedAt) return AUTH_FAILURES.invalid;
+    if (toMilliseconds(expiresAt) <= startedAt) return AUTH_FAILURES.expired;
     const loaded = await loadPrincipal(claims);
     if (!('principal' in loaded)) return loaded;
     const { principal, readAt = startedAt } = loaded;
@@ -116,8 +125,10 @@ export function createAuthenticator<P extends string, U extends User>(
     async authenticate(token) {
       const known = pending.get(token);
       if (known) return known;
-      if (loadPersonal && isPersonalToken(token))
-        return loadOnce(token, loadPersonalToken(token, loadPersonal));
+      if (isPersonalToken(token))
+        return loadPersonal
+          ? loadOnce(token, loadPersonalToken(token, loadPersonal))
+          : AUTH_FAILURES.personalOff;
       return isCompactJws(token) ? loadOnce(token, loadAccessToken(token)) : AUTH_FAILURES.malformed;
     },
     forget(match) {

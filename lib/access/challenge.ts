@@ -1,4 +1,4 @@
-import type { Principal } from '../contracts/index.ts';
+import type { Principal, TokenRefusal } from '../contracts/index.ts';
 import { INSUFFICIENT_SCOPE } from '../http/problem.ts';
 import type { Problem } from '../http/problem.ts';
 
@@ -17,8 +17,12 @@ type AuthFailureReason =
   | 'repeated'
   | 'malformed'
   | 'invalid'
+  | 'type'
+  | 'expired'
   | 'revoked'
   | 'personal'
+  | 'personalExpired'
+  | 'personalOff'
   | 'notAllowed'
   | 'gone';
 
@@ -50,6 +54,17 @@ export const AUTH_FAILURES: Readonly<Record<AuthFailureReason, AuthFailure>> = {
     error: 'invalid_token',
     detail: 'The access token has expired, or was not issued by this server for this API.',
   },
+  type: {
+    code: 'token_invalid',
+    error: 'invalid_token',
+    detail:
+      'This is not an access token of this server. An ID token is for the app itself: send the access token.',
+  },
+  expired: {
+    code: 'token_invalid',
+    error: 'invalid_token',
+    detail: 'The access token has expired. Get another one.',
+  },
   revoked: {
     code: 'token_revoked',
     error: 'invalid_token',
@@ -58,7 +73,17 @@ export const AUTH_FAILURES: Readonly<Record<AuthFailureReason, AuthFailure>> = {
   personal: {
     code: 'token_invalid',
     error: 'invalid_token',
-    detail: 'The personal access token has expired or was ended, or is for another API.',
+    detail: 'The personal access token was ended, or was not issued by this server.',
+  },
+  personalExpired: {
+    code: 'token_invalid',
+    error: 'invalid_token',
+    detail: 'The personal access token has expired. Create another one.',
+  },
+  personalOff: {
+    code: 'token_malformed',
+    error: 'invalid_token',
+    detail: 'This server accepts no personal access tokens: its option tokens.personal is off.',
   },
   notAllowed: {
     code: 'token_not_allowed',
@@ -71,6 +96,29 @@ export const AUTH_FAILURES: Readonly<Record<AuthFailureReason, AuthFailure>> = {
     detail: 'The user or the client of the access token was removed or disabled.',
   },
 };
+
+/** The answer to the holder of an access token that is invalid. `undefined`: it is none that this server has signed. */
+export function failureOf(why: TokenRefusal | undefined, resource: string, issuer: string): AuthFailure {
+  switch (why?.reason) {
+    case 'type':
+    case 'expired':
+      return AUTH_FAILURES[why.reason];
+    case 'audience':
+      return ofAnotherApi('access token', why.url, resource);
+    case 'issuer':
+      return {
+        ...AUTH_FAILURES.invalid,
+        detail: `The access token was issued by ${why.url}, and the issuer of this server is ${issuer} now. Get another one.`,
+      };
+    default:
+      return AUTH_FAILURES.invalid;
+  }
+}
+
+/** The answer to the holder of a token that is for another API. */
+export function ofAnotherApi(kind: string, of: string, resource: string): AuthFailure {
+  return { ...AUTH_FAILURES.invalid, detail: `The ${kind} is for the API ${of}, and this is ${resource}.` };
+}
 
 /** The API of a guard, for its challenges. */
 export interface ChallengedApi {

@@ -1,5 +1,5 @@
 import type { LoadedToken, LoadPersonalToken } from './authenticator.ts';
-import { apiOf, AUTH_FAILURES } from './challenge.ts';
+import { apiOf, AUTH_FAILURES, ofAnotherApi } from './challenge.ts';
 import type { AuthFailure, ChallengedApi } from './challenge.ts';
 import { effectivePermissions, makePrincipal } from './principal.ts';
 import type { EffectivePermissions, UserAssignments } from './principal.ts';
@@ -42,7 +42,7 @@ export interface LoadPersonalTokenPorts<P extends string = string, U extends Use
 
 /**
  * Creates the function that loads a personal access token for the guard of an API: one read by the hash of its value, and the user with
- * the permissions that the user has now. A token of another API is as unknown as one that was ended.
+ * the permissions that the user has now. Whoever holds one is told why it is refused.
  */
 export function createLoadPersonalToken<P extends string, U extends User>(
   ports: LoadPersonalTokenPorts<P, U>,
@@ -51,8 +51,10 @@ export function createLoadPersonalToken<P extends string, U extends User>(
   const findHolder = createFindHolder<P, U>(ports);
   return async function loadPersonalToken(value, at): Promise<LoadedToken<P, U> | AuthFailure> {
     const token = await store.findByHash(hashCredential(value));
-    if (!token || token.expiresAt <= at || (token.resource ?? issuer) !== api.resource)
-      return AUTH_FAILURES.personal;
+    if (!token) return AUTH_FAILURES.personal;
+    const { resource = issuer } = token;
+    if (resource !== api.resource) return ofAnotherApi('personal access token', resource, api.resource);
+    if (token.expiresAt <= at) return AUTH_FAILURES.personalExpired;
     const { id, name, permissions, userId } = token;
     const holder = await findHolder(token);
     if ('code' in holder) return holder;

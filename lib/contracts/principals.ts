@@ -154,4 +154,16 @@ export interface AccessTokenClaims {
  * Checks signature, type, issuer, audience and times of an access token. Resolves to `undefined` for an invalid one; no input
  * makes it throw.
  */
-export type VerifyAccessToken = (token: string) => Promise<AccessTokenClaims | undefined>;
+export type VerifyAccessToken = (
+  token: string,
+  /** Called with why it is invalid, where a token of this server's own signature shows it. */
+  refused?: (why: TokenRefusal) => void,
+) => Promise<AccessTokenClaims | undefined>;
+
+/** Why an access token is invalid, which its holder may know. */
+export type TokenRefusal =
+  /** A JWT of another type, such as an ID token. */
+  | { readonly reason: 'type' }
+  | { readonly reason: 'expired' }
+  /** It is for another API, or of another issuer, whose URL this is. */
+  | { readonly reason: 'audience' | 'issuer'; readonly url: string };

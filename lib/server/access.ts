@@ -53,6 +53,7 @@ export function createAccess<P extends string, R extends string, U extends User>
   const createGuardOf = (api: ResolvedResource<P>): Guard<P, U> =>
     createGuard<P, U>({
       api,
+      issuer,
       server: concurrencyLimit,
       logger: options.logger,
       observers: record.observers,

@@ -1,5 +1,6 @@
 import type { LastUses } from '../clients/last-use.ts';
-import type { AuditOrigin, LogoutNotices, VerifyAccessToken } from '../contracts/index.ts';
+import { now } from '../contracts/clock.ts';
+import type { AuditOrigin, LogoutNotices, Seconds, VerifyAccessToken } from '../contracts/index.ts';
 import type { KeyRing } from '../keys/key-ring.ts';
 import { derivedFromEach } from '../keys/secrets.ts';
 import type { ResolvedOptions } from '../options/resolved-options.ts';
@@ -16,6 +17,9 @@ import type { ServerClients } from './clients.ts';
 import type { ServerKeys } from './keys.ts';
 import type { ServerRecord } from './record.ts';
 import type { ServerStorage } from './storage.ts';
+
+// Clients repeat their requests.
+const WARNING_INTERVAL: Seconds = 3600;
 
 /** Makes the functions that sign, issue, verify and revoke the tokens of a server. */
 export function createTokens(
@@ -36,7 +40,7 @@ export function createTokens(
     readonly record: ServerRecord;
   },
 ) {
-  const { issuer, storage } = options;
+  const { issuer, logger, storage } = options;
   const keysOf = (ring: KeyRing): TokenKeys =>
     derivedFromEach(
       () => ring.signing,
@@ -45,6 +49,18 @@ export function createTokens(
   const accessTokenKeys = keysOf(keyRing);
   const idTokenKeys = idTokenRing && (idTokenRing === keyRing ? accessTokenKeys : keysOf(idTokenRing));
   const signAccessToken = createSignAccessToken(options, accessTokenKeys);
+
+  let warnedAt = 0;
+
+  /** All tokens of the former issuer are refused, and nothing else shows why. */
+  function warnOfOtherIssuer(former: string): void {
+    if (now() < warnedAt + WARNING_INTERVAL) return;
+    warnedAt = now();
+    logger.warn(
+      { issuer, issuer_of_token: former },
+      'a token that was signed with a key of this storage names another issuer: if the option issuer was changed, set it back, or have clients get new tokens',
+    );
+  }
 
   /** Verifies tokens for an API; without one, for any, also for one that the options have lost. */
   function verifyFor(audience?: string): VerifyAccessToken {
@@ -55,7 +71,13 @@ export function createTokens(
       reload: async () => keyRing.reload(),
     });
     const foreign = audience === undefined || audience === issuer ? passport?.accessTokens : undefined;
-    return foreign ? async (token) => (foreign.hasForm(token) ? foreign.verify(token) : own(token)) : own;
+    return async (token, refused) => {
+      if (foreign?.hasForm(token)) return foreign.verify(token);
+      return own(token, (why) => {
+        if (why.reason === 'issuer') warnOfOtherIssuer(why.url);
+        refused?.(why);
+      });
+    };
   }
   const verify = verifyFor();
 

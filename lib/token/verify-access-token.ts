@@ -1,5 +1,10 @@
 import type { LastUses } from '../clients/last-use.ts';
-import type { AccessTokenClaims, RevocationStore, VerifyAccessToken } from '../contracts/index.ts';
+import type {
+  AccessTokenClaims,
+  RevocationStore,
+  TokenRefusal,
+  VerifyAccessToken,
+} from '../contracts/index.ts';
 import { now } from '../contracts/clock.ts';
 import { ENDPOINTS } from '../engine/endpoints.ts';
 import type { TokenKey, TokenKeys } from './token-key.ts';
@@ -43,18 +48,24 @@ export function createVerifyAccessToken({
     return find();
   }
 
-  return async function verifyAccessToken(token) {
+  return async function verifyAccessToken(token, refused) {
     if (!isCompactJws(token)) return undefined;
     const [header, payload, signature] = token.split('.') as [string, string, string];
     const { alg, crit, kid, typ } = parsePart(header) ?? {};
     // `crit` names what a verifier has to understand (RFC 7515 section 4.1.11), and no token of this server has it.
-    if (typ !== 'at+jwt' || crit !== undefined) return undefined;
+    if (typ !== 'at+jwt' || crit !== undefined) {
+      if (alg !== undefined && typ !== 'at+jwt') refused?.({ reason: 'type' });
+      return undefined;
+    }
     const key = await findKey(kid);
     if (!key || key.alg !== alg) return undefined;
     const signed = Buffer.from(token.slice(0, -signature.length - 1));
     if (!(await key.verify(signed, Buffer.from(signature, 'base64url')))) return undefined;
     const claims = parsePart(payload) as AccessTokenClaims | undefined;
-    return claims && isAccessTokenClaims(claims, issuer, audience) ? claims : undefined;
+    if (claims && isAccessTokenClaims(claims, issuer, audience)) return claims;
+    const why = claims && refusalOf(claims, issuer, audience);
+    if (why) refused?.(why);
+    return undefined;
   };
 }
 
@@ -66,6 +77,19 @@ function parsePart(text: string): Record<string, unknown> | undefined {
   } catch {
     return undefined;
   }
+}
+
+/** Why claims that this server has signed are refused. `undefined`: they are none of an access token. */
+function refusalOf(
+  { aud, exp, iss }: Partial<AccessTokenClaims>,
+  issuer: string,
+  audience: string | undefined,
+): TokenRefusal | undefined {
+  if (typeof iss === 'string' && iss !== issuer) return { reason: 'issuer', url: iss };
+  const [url] = [aud].flat();
+  if (typeof url === 'string' && audience !== undefined && ![aud].flat().includes(audience))
+    return { reason: 'audience', url };
+  return typeof exp === 'number' && exp <= now() ? { reason: 'expired' } : undefined;
 }
 
 function isAccessTokenClaims(

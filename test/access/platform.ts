@@ -211,6 +211,7 @@ export function createPlatform(): Platform {
     guard: ({ isActive = isStillActive, ...options } = {}) =>
       createGuard({
         api: API,
+        issuer: ISSUER,
         logger,
         verify,
         loadPrincipal: createPrincipalLoader<Permission, Person>({

@@ -92,7 +92,10 @@ for (const [name, storages] of [
     for (const token of [ofUser.access_token, ofClient]) {
       t.is((await one.api('/schools', token)).status, 200);
       const refused = await other.api('/schools', token);
-      const message = 'The access token has expired, or was not issued by this server for this API.';
+      const message =
+        name === 'with one storage'
+          ? `The access token was issued by ${one.auth.issuer}, and the issuer of this server is ${other.auth.issuer} now. Get another one.`
+          : 'The access token has expired, or was not issued by this server for this API.';
       t.like(refused, { status: 401, body: { code: 'token_invalid', message } });
       t.is(
         refused.headers.get('www-authenticate'),

@@ -63,7 +63,7 @@ test.serial('a token is accepted for a year, plus the tolerance for clocks', asy
   t.deepEqual(await answerTo(body.access_token), {
     status: 401,
     code: 'token_invalid',
-    challenge: `${CHALLENGE}The access token has expired, or was not issued by this server for this API."`,
+    challenge: `${CHALLENGE}The access token has expired. Get another one."`,
   });
 });
 

@@ -61,7 +61,7 @@ test('openid gives who the user is, and nothing else, also to an app that may ha
     t.is(refused.status, 401);
     t.like(refused.body, {
       code: 'token_invalid',
-      message: 'The access token has expired, or was not issued by this server for this API.',
+      message: `The access token is for the API ${platform.origin}/oauth/userinfo, and this is ${platform.origin}.`,
     });
   }
   const refreshed = await exchangeRefreshToken(platform, app, tokens.refresh_token, { scope: 'openid' });
