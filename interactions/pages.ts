@@ -1,4 +1,5 @@
 import type { Interactions } from '../lib/contracts/index.ts';
+import { beginStackAt } from '../lib/errors.ts';
 import { bundledAsset, publishAssets } from './assets.ts';
 import { showErrorPage } from './error.ts';
 import { chooseLanguage } from './language.ts';
@@ -37,6 +38,7 @@ export function pages(options: PagesOptions = {}): Interactions {
     };
   };
 }
+beginStackAt(pages);
 
 /** The descriptions of the scopes are in the first language. */
 function untranslated(

@@ -47,8 +47,22 @@ export const ERRORS = {
  */
 export type GatehouseErrorCode = keyof typeof ERRORS;
 
-/** The base class of the errors of this package. No message contains a credential. */
+// The same in each copy of the package that a program has loaded.
+const BRAND = Symbol.for('koa-gatehouse.error');
+
+/**
+ * The base class of the errors of this package. No message contains a credential.
+ *
+ * `instanceof` is true for those of another copy of the package too, such as of a plugin that has its own.
+ */
 export class GatehouseError extends Error {
+  static override [Symbol.hasInstance](value: unknown): boolean {
+    if (Function.prototype[Symbol.hasInstance].call(this, value)) return true;
+    return (
+      typeof value === 'object' && value !== null && BRAND in value && classesOf(value).includes(this.name)
+    );
+  }
+
   /** Stable: match on it, not on the message. */
   readonly code: GatehouseErrorCode;
   /** The HTTP status of a response with this error. */
@@ -62,6 +76,26 @@ export class GatehouseError extends Error {
   }
 }
 
+Object.defineProperty(GatehouseError.prototype, BRAND, { value: true });
+
+/** The names of the classes of an object. */
+function classesOf(value: object): readonly string[] {
+  const prototype = Object.getPrototypeOf(value) as object | null;
+  return prototype === null ? [] : [prototype.constructor.name, ...classesOf(prototype)];
+}
+
+type PublicFunction = (...given: never[]) => unknown;
+
+const publicFunctions = new Set<PublicFunction>();
+
+/**
+ * Has the stack of a `ConfigError` begin with the line of the program that has called this public function. Node shows that line, and the
+ * message below it, when the error is not caught.
+ */
+export function beginStackAt(called: PublicFunction): void {
+  publicFunctions.add(called);
+}
+
 /** An invalid option, found at start, or an invalid argument. The message names it and says what to do. */
 export class ConfigError extends GatehouseError {
   /** The invalid option or call, such as `issuer`, `scopes.schools:read` or `revoke()`. */
@@ -70,6 +104,12 @@ export class ConfigError extends GatehouseError {
   constructor(option: string, remedy: string, options?: ErrorOptions) {
     super('ERR_CONFIG', `${option}: ${remedy}`, options);
     this.option = option;
+    for (const called of publicFunctions) {
+      const trace = { stack: '' };
+      Error.captureStackTrace(trace, called);
+      // It is one of the callers.
+      if (trace.stack.includes('\n')) Error.captureStackTrace(this, called);
+    }
   }
 }
 

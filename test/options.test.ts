@@ -123,8 +123,21 @@ const wrongValues: readonly Refused[] = [
   [
     'issuer',
     "give the server's base URL as a string, such as https://platform.example",
-    [undefined, null, '', 'platform.example', 'https://', 'localhost:3000', 'ftp://x.example'],
+    [null, '', 'https://', 'ftp://x.example'],
   ],
+  [
+    'issuer',
+    "give the server's base URL as a string, such as https://platform.example; it is undefined: is the variable of the environment that it is read from set?",
+    [undefined],
+  ],
+  ...[
+    ['platform.example', 'https://platform.example'],
+    ['localhost:3000', 'http://localhost:3000'],
+  ].map(([given = '', meant]): Refused => [
+    'issuer',
+    `give the server's base URL as a string, such as https://platform.example; ${given} has no scheme: write ${meant}`,
+    [given],
+  ]),
   [
     'issuer',
     'leave out query, fragment and credentials (RFC 8414 section 2), such as https://platform.example',

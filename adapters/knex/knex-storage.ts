@@ -1,7 +1,7 @@
 import type { Knex } from 'knex';
 
 import type { Storage } from '../../lib/contracts/index.ts';
-import { ConfigError } from '../../lib/errors.ts';
+import { beginStackAt, ConfigError } from '../../lib/errors.ts';
 import { optional, readOptions } from '../../lib/options/declare.ts';
 import type { Check, Given } from '../../lib/options/declare.ts';
 import { boolean, wait } from '../../lib/options/values.ts';
@@ -153,3 +153,4 @@ export function knexStorage(
     },
   };
 }
+beginStackAt(knexStorage);

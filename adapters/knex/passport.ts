@@ -1,7 +1,7 @@
 import type { Knex } from 'knex';
 
 import type { Milliseconds, PassportClient, PassportSource } from '../../lib/contracts/index.ts';
-import { ConfigError, GatehouseError, StorageError } from '../../lib/errors.ts';
+import { beginStackAt, ConfigError, GatehouseError, StorageError } from '../../lib/errors.ts';
 import { object, optional, readOptions } from '../../lib/options/declare.ts';
 import type { Given } from '../../lib/options/declare.ts';
 import { boolean, text } from '../../lib/options/values.ts';
@@ -148,6 +148,7 @@ export function passportSource(
     },
   };
 }
+beginStackAt(passportSource);
 
 /** Runs a query within the time limit. @throws StorageError when it fails */
 async function run<T>(query: () => TimedQuery<T>, timeout: Milliseconds = TIMEOUT): Promise<T> {

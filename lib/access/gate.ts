@@ -3,7 +3,7 @@ import { types } from 'node:util';
 import { GATE_NAME } from '../contracts/gate-names.ts';
 import type { Gate, PermissionSource, Principal, User } from '../contracts/index.ts';
 import { insufficientScope } from './challenge.ts';
-import { ConfigError, missingPermission, PermissionMissingError } from '../errors.ts';
+import { beginStackAt, ConfigError, missingPermission, PermissionMissingError } from '../errors.ts';
 import { checkNames, optional, readOptions, unchecked } from '../options/declare.ts';
 import type { Given } from '../options/declare.ts';
 
@@ -129,6 +129,7 @@ export function defineGate<
     },
   });
 }
+beginStackAt(defineGate);
 
 const DIRECT: PermissionSource = Object.freeze({ type: 'direct' });
 

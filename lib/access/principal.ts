@@ -4,6 +4,7 @@ import type {
   AssignmentStore,
   Client,
   Gate,
+  Logger,
   Milliseconds,
   PermissionSource,
   Principal,
@@ -181,13 +182,19 @@ export function userStoreAssigns(users: Pick<UserStore, 'permissions' | 'roles'>
   return users.permissions !== undefined || users.roles !== undefined;
 }
 
+const MOST_WARNED = 100;
+
 /** Reads assignments from the host's user store if it provides them, otherwise from the storage. */
 export function createUserAssignments<U extends User>({
-  users,
   assignments,
+  gate,
+  logger,
+  users,
 }: {
   readonly users: Pick<UserStore<U>, 'find' | 'permissions' | 'roles'>;
   readonly assignments: Pick<AssignmentStore, 'find'>;
+  readonly gate: Pick<Gate, 'has'>;
+  readonly logger: Pick<Logger, 'warn'>;
 }): UserAssignments<U> {
   if (!userStoreAssigns(users)) {
     return {
@@ -204,7 +211,20 @@ export function createUserAssignments<U extends User>({
       users.roles?.(user) ?? [],
       users.permissions?.(user) ?? [],
     ]);
+    for (const name of permissions) if (!gate.has(name)) warnOfUnknown(name);
     return { roles, permissions };
+  }
+
+  const warned = new Set<string>();
+
+  /** Once for each of some names, because a mistaken store may return as many as there are users. */
+  function warnOfUnknown(permission: string): void {
+    if (warned.has(permission) || warned.size >= MOST_WARNED) return;
+    warned.add(permission);
+    logger.warn(
+      { permission },
+      'users.permissions() returned a permission that the gate does not define, so it permits nothing: define it, or correct the name',
+    );
   }
 
   return {

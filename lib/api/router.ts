@@ -5,6 +5,7 @@ import type { Router } from 'koa-router';
 import { reauthenticatorOf } from '../access/guard.ts';
 import type { GuardMiddleware } from '../access/guard.ts';
 import type { Gate, GuardedState, User } from '../contracts/index.ts';
+import { beginStackAt } from '../errors.ts';
 import { INTERNALS, internalsOf } from '../contracts/internals.ts';
 import type { ServerInternals } from '../contracts/internals.ts';
 import { admitRequests } from '../limits/concurrency-limit.ts';
@@ -235,6 +236,7 @@ export function createApiRouter<
   );
   return router;
 }
+beginStackAt(createApiRouter);
 
 /** The planned paths of the Objects API, all of them `GET`. */
 const OBJECT_PATHS: string[] = [

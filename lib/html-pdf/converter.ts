@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 
 import type { Milliseconds } from '../contracts/duration.ts';
-import { GatehouseError } from '../errors.ts';
+import { beginStackAt, GatehouseError } from '../errors.ts';
 import { Browsers } from './browser.ts';
 import type { OpenDocument } from './browser.ts';
 import { htmlToPdf } from './contract.ts';
@@ -99,6 +99,7 @@ export function createHtmlToPdf(options: HtmlToPdfOptions = {}): HtmlToPdf {
     await browsers.close();
   });
 }
+beginStackAt(createHtmlToPdf);
 
 function missingError(files: readonly string[]): HtmlPdfError {
   return new HtmlPdfError(

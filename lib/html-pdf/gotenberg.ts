@@ -1,4 +1,4 @@
-import { ConfigError } from '../errors.ts';
+import { beginStackAt, ConfigError } from '../errors.ts';
 import { object, optional, pick, readOptions } from '../options/declare.ts';
 import type { Check, Given } from '../options/declare.ts';
 import { baseUrl, CLIENT } from '../pdf/options.ts';
@@ -88,6 +88,7 @@ export function gotenbergHtmlToPdf(options: GotenbergOptions): HtmlToPdf {
 
   return htmlToPdf(print, async () => running.close());
 }
+beginStackAt(gotenbergHtmlToPdf);
 
 type GivenDocument = Parameters<typeof readDocumentSettings>[0];
 

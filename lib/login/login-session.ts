@@ -12,6 +12,7 @@ import type { AuditLog, InteractionFlow, LogoutNotices, StoredClient, User } fro
 import { ConfigError, GatehouseError } from '../errors.ts';
 import { hashCredential } from '../keys/hash.ts';
 import type { Authentication } from '../options/openid.ts';
+import { requireUserId } from '../options/ports.ts';
 import type { ResolvedOptions } from '../options/resolved-options.ts';
 import type { EndMissingUser } from '../token/revoke.ts';
 import { ENDPOINTS } from '../engine/endpoints.ts';
@@ -235,7 +236,7 @@ export function createLoginSessions(
     },
     hostLogin,
     async begin(ctx, user, atHost) {
-      checkUser(user);
+      requireUserId('users', user);
       const page = browserRequestOf(ctx);
       const marks = atHost ? [HOST_LOGIN] : ((currentUser && (await amrBesideHost(ctx, user))) ?? []);
       const { acr, amr: methods = [] } = checkAuthentication(await openid?.authentication?.(ctx, user));
@@ -282,15 +283,6 @@ export function createLoginSessions(
 
 function newId(): string {
   return randomBytes(32).toString('base64url');
-}
-
-/** A user store may pass on the number of a row, and the engine's error for that names neither the user nor the option. */
-function checkUser({ id }: User): void {
-  if (typeof id === 'string' && id !== '') return;
-  throw new ConfigError(
-    'users',
-    `give each user an id that is a string and not empty, such as String(row.id); this one is ${inspect(id)}`,
-  );
 }
 
 // How far the host's clock may be ahead.

@@ -13,7 +13,7 @@ import { createRequestLimits } from '../api/request-limits.ts';
 import type { ApiAuth } from '../api/router.ts';
 import type { GuardedState, User } from '../contracts/index.ts';
 import { internalsOf } from '../contracts/internals.ts';
-import { BodyError, ConfigError } from '../errors.ts';
+import { beginStackAt, BodyError, ConfigError } from '../errors.ts';
 import { readJson } from '../http/body.ts';
 import { createAllowOrigins } from '../http/cors.ts';
 import { admitRequests } from '../limits/concurrency-limit.ts';
@@ -178,6 +178,7 @@ export async function createMcpEndpoint<
     return trace('gatehouse.mcp', async () => run(ctx, next), path);
   };
 }
+beginStackAt(createMcpEndpoint);
 
 /** Reads the message of a request. `undefined`: it is none, and the request is answered. */
 async function readMessage(ctx: ActionContext, limit: number): Promise<unknown> {

@@ -9,7 +9,7 @@ export const issuerUrl: Check<string> = (place, given) => {
   const url = typeof given === 'string' ? URL.parse(given) : null;
   // `localhost:3000` has the protocol `localhost:`.
   if (!url || !/^https?:$/.test(url.protocol)) {
-    throw new ConfigError(place, `give the server's base URL as a string, ${example}`);
+    throw new ConfigError(place, `give the server's base URL as a string, ${example}${mistakeIn(given)}`);
   }
   if (url.search || url.hash || url.username || url.password || /[?#]/.test(given)) {
     throw new ConfigError(
@@ -25,6 +25,16 @@ export const issuerUrl: Check<string> = (place, given) => {
   }
   return url.origin + url.pathname.replace(/\/+$/, '');
 };
+
+/** What is wrong with what was given instead of a URL of the web. */
+function mistakeIn(given: unknown): string {
+  if (given === undefined)
+    return '; it is undefined: is the variable of the environment that it is read from set?';
+  if (typeof given !== 'string' || given.includes('://')) return '';
+  const url = URL.parse(`https://${given}`);
+  const scheme = url && isLoopback(url.hostname) ? 'http' : 'https';
+  return url ? `; ${given} has no scheme: write ${scheme}://${given}` : '';
+}
 
 /** Without a slash at its end. */
 export const mountPath: Check<string> = (place, given) => {

@@ -1,4 +1,6 @@
 /** Checks that the objects of the host have the required methods. */
+import { inspect } from 'node:util';
+
 import type { Gate, Interactions, Logger, Pages, Storage, User, UserStore } from '../contracts/index.ts';
 import { ConfigError } from '../errors.ts';
 import type { Check } from './declare.ts';
@@ -20,6 +22,19 @@ export function userStore<U extends User>(place: string, given: UserStore<U>): U
   if (given.username !== undefined && typeof given.username !== 'function')
     throw new ConfigError(place, 'make username(user) a method, or leave it out');
   return given;
+}
+
+/**
+ * A user store, and `login.currentUser`, may pass on the number of a row, and the engine's error for that names neither the user nor the option.
+ *
+ * @throws ConfigError
+ */
+export function requireUserId(place: string, { id }: User): void {
+  if (typeof id === 'string' && id !== '') return;
+  throw new ConfigError(
+    place,
+    `give each user an id that is a string and not empty, such as String(row.id); this one is ${inspect(id)}`,
+  );
 }
 
 /**

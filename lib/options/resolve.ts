@@ -5,7 +5,8 @@ import { withAgents } from './clients.ts';
 import { readOptions } from './declare.ts';
 import { authServerOptions } from './options.ts';
 import { resolveOpenId } from './openid.ts';
-import type { AuthServerOptions } from './options.ts';
+import type { AuthServerOptions, LoginOptions } from './options.ts';
+import { requireUserId } from './ports.ts';
 import type { ResolvedOptions } from './resolved-options.ts';
 import { resolveResources, scopesOfAll } from './resources.ts';
 import { requireScopes } from './scopes.ts';
@@ -76,7 +77,11 @@ export function resolveOptions<
     scopes,
     resources,
     openid,
-    login: { ...login, url: login.url && new URL(login.url, issuer).href },
+    login: {
+      ...login,
+      currentUser: login.currentUser && withUserId<U>(login.currentUser),
+      url: login.url && new URL(login.url, issuer).href,
+    },
     tokens: { ...tokens, claims: tokens.claims as TokenClaims | undefined },
     secrets: { ...secrets, keyEncryptionKey: secrets.keyEncryptionKey ?? [] },
     paths: {
@@ -86,6 +91,17 @@ export function resolveOptions<
       tokens: tokens.personal ? paths.tokens : undefined,
     },
   });
+}
+
+/** The same function, which rejects where it returns a user without a usable id. */
+function withUserId<U extends User>(
+  currentUser: NonNullable<LoginOptions<U>['currentUser']>,
+): NonNullable<LoginOptions<U>['currentUser']> {
+  return async (ctx) => {
+    const user = await currentUser(ctx);
+    if (user) requireUserId('login.currentUser', user);
+    return user;
+  };
 }
 
 /** @throws ConfigError where others than the developer can reach the server, so that programs beside it would become apps */
@@ -110,4 +126,9 @@ export function requireKeyEncryptionKey(given: unknown, { durable }: Pick<Storag
     'secrets.keyEncryptionKey',
     "give a random string of at least 32 characters that is not in the database (on the command line KEY_ENCRYPTION_KEY), or false to store the server's keys unencrypted; then anyone who reads the database or a backup can make any token",
   );
+}
+
+/** Whether a server in production would lose all that it has stored. */
+export function isLostInProduction({ durable }: Pick<Storage, 'durable'>): boolean {
+  return !durable && process.env['NODE_ENV'] === 'production';
 }

@@ -21,7 +21,7 @@ import type {
 } from '../contracts/index.ts';
 import { INTERNALS, internalsOf } from '../contracts/internals.ts';
 import type { ServerInternals } from '../contracts/internals.ts';
-import { ConfigError } from '../errors.ts';
+import { beginStackAt, ConfigError } from '../errors.ts';
 import { optional, readOptions } from '../options/declare.ts';
 import type { Check, Given } from '../options/declare.ts';
 import { signingKeyAge } from './signing-key-age.ts';
@@ -133,6 +133,7 @@ export function createMetrics(auth: ObservedServer, options: MetricsOptions = {}
     },
   };
 }
+beginStackAt(createMetrics);
 
 type Creator = ReturnType<typeof creatorIn>;
 

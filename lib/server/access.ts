@@ -47,7 +47,12 @@ export function createAccess<P extends string, R extends string, U extends User>
 ): ServerAccess<P, R, U> {
   const { gate, issuer, resources, storage, users } = options;
   const { clients, concurrencyLimit, invalidation, record, tokens } = parts;
-  const userAssignments = createUserAssignments({ users, assignments: storage.assignments });
+  const userAssignments = createUserAssignments({
+    assignments: storage.assignments,
+    gate,
+    logger: options.logger,
+    users,
+  });
   const clientPermissions = createFindClientPermissions<P>(gate, userAssignments);
 
   const createGuardOf = (api: ResolvedResource<P>): Guard<P, U> =>

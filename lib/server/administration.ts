@@ -13,7 +13,7 @@ import type {
   StoredKey,
   User,
 } from '../contracts/index.ts';
-import { ConfigError } from '../errors.ts';
+import { beginStackAt, ConfigError } from '../errors.ts';
 import { createKeyRing } from '../keys/key-ring.ts';
 import { addKey } from '../keys/keys.ts';
 import { createKeyMaterial } from '../keys/material.ts';
@@ -291,7 +291,7 @@ export function createAdministration<P extends string, R extends string>(
     prune: async (pruning = {}) =>
       pruneExpired({ storage, onRemoved }, readOptions(PRUNE, pruning, 'prune()'), PAUSES.command),
     check: async (checked = {}) => {
-      const { issuer } = readOptions(CHECK, checked, 'check()');
+      const { issuer } = readOptions(CHECK, checked);
       const { runChecks } = await import('./doctor/run-checks.ts');
       return runChecks({
         storage,
@@ -316,6 +316,7 @@ export function createAdministration<P extends string, R extends string>(
     },
   };
 }
+beginStackAt(createAdministration);
 
 // With the servers' default `tokens.revocationLag`. A cookie key never signs at once: see `ServerKeys`.
 const READ_BY_ALL: Seconds = 60;

@@ -9,18 +9,20 @@ import type { User } from '../contracts/index.ts';
 import { newLogoutNotice } from '../contracts/logouts.ts';
 import { INTERNALS } from '../contracts/internals.ts';
 import { sessionCookie } from '../engine/cookie-keys.ts';
+import { beginStackAt } from '../errors.ts';
 import { createPublicFetch } from '../http/public-fetch.ts';
 import type { Network } from '../http/public-request.ts';
 import { createConcurrencyLimit } from '../limits/concurrency-limit.ts';
 import { optional, readOptions, unchecked } from '../options/declare.ts';
 import type { AuthServerOptions } from '../options/options.ts';
-import { resolveOptions } from '../options/resolve.ts';
+import { isLostInProduction, resolveOptions } from '../options/resolve.ts';
 import type { ResolvedOptions } from '../options/resolved-options.ts';
 import { rotationDelay } from '../options/tokens.ts';
 import { boolean } from '../options/values.ts';
 import { signingKeyAge } from '../record/signing-key-age.ts';
 import { createAccess } from './access.ts';
 import type { AuthServer } from './auth-server.ts';
+import { requireAwait, requireCall } from './calls.ts';
 import { createClients } from './clients.ts';
 import { startEngine } from './engine.ts';
 import { createReadiness, healthEndpoints } from './health.ts';
@@ -56,15 +58,16 @@ const ROTATION = { after: optional(rotationDelay) };
  * @throws MigrationsPendingError when migrations are pending and `migrate` is not set
  * @throws StorageError when the storage cannot be reached
  */
-export async function createAuthServer<
+export function createAuthServer<
   P extends string = never,
   R extends string = never,
   U extends User = User,
   S extends object = object,
   A extends string = string,
 >(given: AuthServerOptions<P, R, U, S, A>): Promise<AuthServer<P, R, U, S, A>> {
-  return createServer(given);
+  return requireAwait(createServer(given));
 }
+beginStackAt(createAuthServer);
 
 /**
  * What {@link createAuthServer} does. No entry point of the package exports it, so that only tests replace the network.
@@ -158,6 +161,11 @@ export async function createServer<
   const sender = openid?.logoutSender;
   const stopJobs = startJobs(serverJobs(options, { keys, pruned, sender, watch }), logger);
   sender?.wake();
+  if (isLostInProduction(storage))
+    logger.warn(
+      {},
+      'the storage loses everything when the process ends: use knexStorage(knex) in production',
+    );
   logger.info(
     {
       issuer,
@@ -179,9 +187,16 @@ export async function createServer<
     events: audit,
     observe: observers.add,
     audit,
-    middleware: () => mount,
-    callback: () => createCallback(options, health, mount),
+    middleware(...passed: readonly unknown[]) {
+      requireCall('middleware', passed);
+      return mount;
+    },
+    callback(...passed: readonly unknown[]) {
+      requireCall('callback', passed);
+      return createCallback(options, health, mount);
+    },
     guard(guarded = {}) {
+      requireCall('guard', [guarded]);
       const { resource, session } = readOptions(GUARD, guarded, 'guard()');
       return access.guardFor(resource, session ? sessions.findUser : undefined);
     },

@@ -162,6 +162,8 @@ export function createPlatform(): Platform {
       roles: async (user) => user.roles,
     },
     assignments: unusedAssignments,
+    gate,
+    logger,
   });
   const findUsable = createFindUsable(
     { clients: { documents: undefined }, openid: undefined, resources: new Map([[ISSUER, API]]) },

@@ -137,6 +137,7 @@ const CALLS: Calls = {
   ...prefixed('administration.clients', clientsOf(administration, administered.client.id)),
   ...prefixed('auth.gate', {
     has: NOTHING,
+    hasRule: NOTHING,
     effective: 'takes an assignment, all of whose members are required, such as a client has',
     can: 'takes a principal, and an object of the host',
     authorize: 'takes a principal, and an object of the host',

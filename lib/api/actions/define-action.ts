@@ -2,7 +2,7 @@ import type { StandardSchemaV1 } from '@standard-schema/spec';
 
 import type { Loaded, RuledObject } from '../../access/requires.ts';
 import type { Gate, Principal, Seconds, User } from '../../contracts/index.ts';
-import { ConfigError } from '../../errors.ts';
+import { beginStackAt, ConfigError } from '../../errors.ts';
 import { optional, readOptions, unchecked } from '../../options/declare.ts';
 import type { Check, Given } from '../../options/declare.ts';
 import { boolean, fn, text } from '../../options/values.ts';
@@ -254,6 +254,7 @@ export function defineAction<
     run: (call: ActionCall) => run.call(definition, call as Parameters<typeof run>[0]),
   });
 }
+beginStackAt(defineAction);
 
 /** @throws ConfigError when the permission of an action has a rule and no object is loaded, or the reverse */
 export function checkObject(

@@ -1,13 +1,14 @@
 import { DAY, HOUR, toDate, toSeconds } from '../../contracts/duration.ts';
 import type { Milliseconds, Seconds } from '../../contracts/duration.ts';
 import { now, readState } from '../../contracts/clock.ts';
-import type { Finding, StorageAccess, StorageDiagnosis } from '../../contracts/index.ts';
+import type { Finding, Storage, StorageAccess, StorageDiagnosis } from '../../contracts/index.ts';
 import { ConfigError, StorageError } from '../../errors.ts';
 import { failure, warning } from './check.ts';
 import type { CheckedServer, Findings } from './check.ts';
 import { checkClients } from './clients.ts';
 import { checkIssuer } from './issuer.ts';
 import { checkKeys } from './keys.ts';
+import { isLostInProduction } from '../../options/resolve.ts';
 import type { ResolvedPassport } from '../../options/passport.ts';
 
 /** Runs every check that the state of the storage permits. Resolves to the findings, errors first. */
@@ -18,6 +19,7 @@ export async function runChecks(server: CheckedServer): Promise<readonly Finding
 }
 
 async function* runAll(server: CheckedServer): Findings {
+  yield* checkDurable(server.storage);
   yield* checkStored(server);
   yield* checkCookieKeys(server);
   yield* checkPassport(server.passport);
@@ -56,6 +58,15 @@ async function* checkStored(server: CheckedServer): Findings {
         : 'Start the database, or correct its address and the password and privileges of its user.',
     );
   }
+}
+
+function* checkDurable(storage: Pick<Storage, 'durable'>): Iterable<Finding> {
+  if (!isLostInProduction(storage)) return;
+  yield failure(
+    'storage_not_durable',
+    'The storage loses all apps, consents, tokens and keys when the process ends, and other nodes do not see them.',
+    'Use knexStorage(knex) in production: memoryStorage() is for tests and first steps.',
+  );
 }
 
 function rank({ severity }: Finding): number {
