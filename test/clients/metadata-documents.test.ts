@@ -196,7 +196,13 @@ test('says why a document could not be read, in the language of the person, with
   await down[Symbol.asyncDispose]();
   const unavailable = await refusedPage(t, platform, down.id, {
     code: 'client_metadata_unavailable',
-    details: /could not be read: the connection failed/,
+    details: /could not be read: the connection failed(?! \()/,
+  });
+  const failing = await serveApp(t);
+  failing.answer = (_request, response) => response.writeHead(502).end();
+  await refusedPage(t, platform, failing.id, {
+    code: 'client_metadata_unavailable',
+    details: /could not be read: [^(]+ \(502\)/,
   });
   t.is(unavailable.heading, 'This app cannot be checked right now');
   const refusals = await platform.auth.audit.list({ types: ['authorization_refused'] });

@@ -66,6 +66,32 @@ test('a running refresh is answered with a valid refresh token, and then the sto
   t.false(platform.logger.lines.some(({ level }) => level === 'warn' || level === 'error'));
 });
 
+test('close() waits for every running request, also of a server that was without one before', async (t) => {
+  const closableStorage = closable();
+  const { storage, pause } = pausable(closableStorage.storage);
+  await using platform = await startPlatform({ storage });
+  const app = await platform.registerApp();
+  const [one, other] = [await runCodeFlow(platform, app), await runCodeFlow(platform, app)];
+
+  const refreshes = [];
+  for (const { body } of [one, other]) {
+    const redeeming = pause('grants.redeem');
+    const answer = exchangeRefreshToken(platform, app, body.refresh_token);
+    await redeeming.reached;
+    refreshes.push({ answer, resume: redeeming.resume });
+  }
+  const closing = platform.auth.close();
+  for (const { answer, resume } of refreshes) {
+    // What a close() that did not wait would have done by then.
+    t.is((await platform.api('/identity')).status, 503);
+    t.false(closableStorage.calls.includes('close'));
+    resume();
+    t.is((await answer).status, 200);
+  }
+  await closing;
+  t.is(closableStorage.calls.at(-1), 'close');
+});
+
 test('close() waits until a response is sent, whatever middleware of the host does before', async (t) => {
   const { storage, pause } = pausable(memoryStorage());
   const reached = Promise.withResolvers<void>();

@@ -1,0 +1,64 @@
+import { knexStorage } from 'koa-gatehouse/adapters/knex';
+
+import type { Storage } from '../../lib/contracts/index.ts';
+import {
+  aClient,
+  aCode,
+  aConsent,
+  aGrant,
+  aRegistered,
+  aSecret,
+  HOUR,
+  NOW,
+} from '../../lib/testing/storage/rows.ts';
+import { contentsOf } from './contents.ts';
+import { onEachDatabase } from './databases.ts';
+
+const PLACES = { limit: 1, perUser: 5, unusedSince: NOW, now: NOW };
+
+const DELETIONS: Readonly<Record<string, (storage: Storage) => Promise<unknown>>> = {
+  'clients.delete': async ({ clients }) => clients.delete('left'),
+  'registrations.insert, to which it gives way': async ({ registrations }) =>
+    registrations.insert(registered('next'), PLACES),
+  'registrations.deleteUnused': async ({ registrations }) => registrations.deleteUnused(NOW + HOUR, 10),
+};
+
+function registered(id: string): Parameters<Storage['registrations']['insert']>[0] {
+  return {
+    ...aRegistered(id, { removableAt: NOW }),
+    secrets: [aSecret({ id: `of ${id}`, hash: `of ${id}` })],
+  };
+}
+
+/** The tables with a row that names a client, besides those of ends, which are about tokens of it. */
+async function tablesWith(id: string, ...place: Parameters<typeof contentsOf>): Promise<readonly string[]> {
+  const tables = await contentsOf(...place);
+  return [...tables].flatMap(([table, rows]) =>
+    table !== 'gatehouse_revocations' && rows.some((row) => Object.values(row).includes(id)) ? [table] : [],
+  );
+}
+
+for (const [name, remove] of Object.entries(DELETIONS))
+  onEachDatabase(
+    `${name}: of a client that registered itself, no row is left`,
+    async (t, database, address) => {
+      const storage = knexStorage(address);
+      t.teardown(async () => storage.close());
+      await storage.migrate();
+      await storage.registrations.insert(registered('left'), PLACES);
+      t.true((await tablesWith('left', database, address)).includes('gatehouse_client_names'));
+      await remove(storage);
+      t.deepEqual(await tablesWith('left', database, address), []);
+    },
+  );
+
+onEachDatabase('clients.delete: nor is one of a client of the platform', async (t, database, address) => {
+  const storage = knexStorage(address);
+  t.teardown(async () => storage.close());
+  await storage.migrate();
+  await storage.clients.insert(aClient({ id: 'left' }), [aSecret()]);
+  await storage.consents.add(aConsent({ clientId: 'left' }));
+  await storage.grants.insert(aGrant({ clientId: 'left' }), aCode());
+  t.true(await storage.clients.delete('left'));
+  t.deepEqual(await tablesWith('left', database, address), []);
+});
