@@ -62,7 +62,7 @@ function refuseToRollBackAtCommit(
   if (!requireLive) return;
   const commit = transaction.commit.bind(transaction);
   async function commitIfLive(value: unknown): Promise<unknown> {
-    if (!transaction.isCompleted()) await requireLive!(statements);
+    await requireLive!(statements);
     return commit(value);
   }
   // Knex calls it too, when the work is done. Its type says that it is a query, which it is not.

@@ -144,7 +144,6 @@ export function createDocumentDirectory(directory: ClientDirectory, ports: Docum
   function withinPolicy(stored: StoredClient): StoredClient {
     const { client } = stored;
     const scopes = (client.scopes ?? policy.scopes).filter((scope) => policy.scopes.includes(scope));
-    if (scopes.length === client.scopes?.length) return stored;
     const known = limited.get(stored);
     if (known) return known;
     const narrowed = { ...stored, client: { ...client, scopes } };

@@ -14,6 +14,7 @@ import {
 import { contentsOf } from './contents.ts';
 import { onEachDatabase } from './databases.ts';
 
+const DAY = 24 * HOUR;
 const PLACES = { limit: 1, perUser: 5, unusedSince: NOW, now: NOW };
 
 const DELETIONS: Readonly<Record<string, (storage: Storage) => Promise<unknown>>> = {
@@ -48,6 +49,12 @@ for (const [name, remove] of Object.entries(DELETIONS))
       await storage.registrations.insert(registered('left'), PLACES);
       t.true((await tablesWith('left', database, address)).includes('gatehouse_client_names'));
       await remove(storage);
+      const ends = (await contentsOf(database, address)).get('gatehouse_revocations')!;
+      const ofClient = ends.filter(({ value }) => value === 'left');
+      t.true(
+        ofClient.every(({ expires_at: at }) => at !== null && Number(at) < Date.now() / 1000 + 2 * DAY),
+        'nor does its end stay',
+      );
       t.deepEqual(await tablesWith('left', database, address), []);
     },
   );

@@ -80,3 +80,20 @@ test('a file that is locked for reading too is a StorageError', async (t) => {
   await other.raw('rollback');
   t.deepEqual(await late.grants.find(aGrant().id), aGrant());
 });
+
+test.serial('state() says for a minute why a change has failed', async (t) => {
+  const { filename, other } = await openFile(t);
+  const storage = knexStorage(filename, { timeout: '100 ms' });
+  t.teardown(async () => storage.close());
+  t.is((await storage.state()).failing, undefined);
+  await other.raw('begin immediate');
+  await t.throwsAsync(storage.sessions.delete('of nobody'), { code: 'ERR_STORAGE' });
+  await other.raw('rollback');
+  t.is((await storage.state()).failing, 'database_locked');
+  const now = performance.now.bind(performance);
+  t.teardown(() => {
+    performance.now = now;
+  });
+  performance.now = () => now() + 61_000;
+  t.is((await storage.state()).failing, undefined);
+});

@@ -13,6 +13,7 @@ import { send } from '../harness/requests.ts';
 import { serve } from '../harness/serve.ts';
 import { startPlatform } from '../harness/platform.ts';
 import type { Platform } from '../harness/platform.ts';
+import { breakable } from '../harness/storage.ts';
 import {
   askConsent,
   CALLBACK,
@@ -568,4 +569,19 @@ test('strangers cannot make the server fetch without end, and an app that one us
   t.is(page!.heading, 'Too many attempts');
   t.true(Number(page!.response.headers.get('retry-after')) > 200);
   t.is((await connect(platform, site.id, { person: BOB })).status, 200);
+});
+
+test('an app whose first consent cannot store it is not authorized, and the consent can be given again', async (t) => {
+  const { broken, storage } = breakable();
+  const platform = await startWithDocuments(t, {}, { storage });
+  const site = await serveApp(t);
+  const browser = new Browser();
+  const consent = await askConsent(browser, requestOf(platform, site.id));
+  broken.add('clients.insert');
+  const failed = await browser.submit(consent, 'Authorize');
+  t.deepEqual([failed.status, failed.location], [503, undefined]);
+  t.deepEqual(await storage.consents.list('1'), []);
+  broken.clear();
+  const answer = await browser.follow(await browser.submit(consent, 'Authorize'));
+  t.true(answer.location?.searchParams.has('code'));
 });

@@ -1,11 +1,13 @@
 import test from 'ava';
 import type { ExecutionContext } from 'ava';
+import { memoryStorage } from 'koa-gatehouse/adapters/memory';
 
 import { Browser } from '../harness/browser.ts';
 import { passTime } from '../harness/clock.ts';
 import type { Page } from '../harness/browser.ts';
 import { like } from '../harness/like.ts';
 import type { Platform } from '../harness/platform.ts';
+import { pausable } from '../harness/storage.ts';
 import {
   askConsent,
   CALLBACK,
@@ -200,4 +202,40 @@ test.serial('the token endpoint waits for no document, and refreshes it once', a
   await arrived.promise;
   t.is((await refresh(platform, site.id, next)).status, 200);
   t.is(site.requests.length, 2);
+});
+
+test.serial(
+  'a document that cannot be fetched is a line in the log once a minute, however many requests there are',
+  async (t) => {
+    const { platform, site } = await startConnected(t);
+    passTime(STALE);
+    site.answer = goneWith(503);
+    const lines = () =>
+      platform.logger.lines.filter(({ message }) => message === 'client metadata document not refreshed')
+        .length;
+    for (let count = 0; count < 5; count += 1)
+      asksForConsent(t, await open(platform, site, { prompt: 'consent' }));
+    t.is(lines(), 1);
+    passTime(RETRY);
+    for (let count = 0; count < 2; count += 1)
+      asksForConsent(t, await open(platform, site, { prompt: 'consent' }));
+    t.is(lines(), 2);
+  },
+);
+
+test.serial('what an administrator changes while a document is applied stays', async (t) => {
+  const { pause, storage } = pausable(memoryStorage());
+  const platform = await startWithDocuments(t, {}, { storage });
+  const site = await serveApp(t);
+  await connect(platform, site.id);
+  passTime(STALE);
+  site.document = { ...site.document, client_name: 'Renamed agent' };
+  const applying = pause('clients.update');
+  const opening = open(platform, site, { prompt: 'consent' });
+  await applying.reached;
+  const { clients } = platform.auth;
+  await clients.update(site.id, { lifetimes: { accessToken: 60 } });
+  applying.resume();
+  await opening;
+  t.like(await clients.find(site.id), { name: 'Renamed agent', lifetimes: { accessToken: 60 } });
 });

@@ -158,6 +158,12 @@ test.serial('a fetch waits while the host is busy, and is tried again at the nex
   site.answer = async () => (site.fetches < 3 ? Promise.reject(new PublicFetchError('busy')) : answer());
   t.deepEqual(await idsOf(site, 'first'), ['first']);
   t.is(site.fetches, 3);
+
+  const busy = siteWith(first);
+  busy.answer = async () => Promise.reject(new PublicFetchError('busy'));
+  t.is(typeof (await idsOf(busy, 'first')), 'string', 'busy for as long as a fetch waits');
+  busy.answer = async () => documentOf(first);
+  t.deepEqual(await idsOf(busy, 'first'), ['first'], 'nothing was sent to the host, so it is asked at once');
 });
 
 test.serial(

@@ -20,10 +20,8 @@ export function insertUnlessStored(
       await database.run(insert, values);
       return true;
     } catch (error) {
-      const isStored = error instanceof StorageError && errorKind(error.cause) === 'duplicate key';
-      if (!isStored) throw error;
-      await database.confirm();
-      return false;
+      if (error instanceof StorageError && errorKind(error.cause) === 'duplicate key') return false;
+      throw error;
     }
   };
 }
