@@ -9,9 +9,11 @@ import { z } from 'zod';
 import { defineAction } from '../../lib/api/actions/define-action.ts';
 import { createApiRouter } from '../../lib/api/router.ts';
 import type { ApiRouterOptions } from '../../lib/api/router.ts';
+import { ActionError } from '../../lib/errors.ts';
 import { createPlatform, person } from '../access/platform.ts';
 import type { Permission, Person } from '../access/platform.ts';
 import { request, serve } from '../access/serve.ts';
+import type { Answer } from '../access/serve.ts';
 import { authOf, serveApi } from './api.ts';
 import { PLAIN, schoolActions } from './school-actions.ts';
 
@@ -22,6 +24,12 @@ interface Document {
   readonly security: object[];
   readonly paths: Record<string, Record<string, { operationId: string; responses: object }>>;
   readonly components: Record<string, Record<string, object>>;
+}
+
+interface DescribedResponse {
+  readonly $ref?: string;
+  readonly content?: object;
+  readonly headers?: object;
 }
 
 const { create, rename, grade } = schoolActions();
@@ -188,6 +196,87 @@ test('responses match the document', async (t) => {
   }
 });
 
+test('the document has the statuses, media types and header fields of the responses', async (t) => {
+  const close = defineAction({
+    ...PLAIN,
+    name: 'close-school-action',
+    run() {
+      throw new ActionError(410, 'school_gone', 'The school is gone.');
+    },
+  });
+  const options = { actions: [...ACTIONS, close], session: true };
+  const { components, paths } = (await documentOf(t, options)) as unknown as {
+    components: { responses: Record<string, DescribedResponse> };
+    paths: Record<string, Record<string, { responses: Record<string, DescribedResponse> }>>;
+  };
+  const { call, platform, post } = await serveApi(t, options);
+  function compare(path: string, answer: Answer): void {
+    const { responses } = Object.values(paths[path]!)[0]!;
+    const found = responses[answer.status] ?? responses['4XX'];
+    const response = components.responses[found?.$ref?.split('/').at(-1) ?? ''] ?? found;
+    const about = `${path} ${answer.status}`;
+    t.truthy(response, about);
+    t.true(Object.keys(response!.content!).includes(answer.type!.split(';')[0]!), `${about} ${answer.type}`);
+    for (const name of ['Idempotent-Replayed', 'Retry-After', 'WWW-Authenticate'])
+      if (answer.headers.has(name)) t.true(name in (response!.headers ?? {}), `${about} ${name}`);
+  }
+
+  const CREATE = '/actions/school/create-school-action';
+  const CLOSE = '/actions/school/close-school-action';
+  const key = { 'idempotency-key': 'one' };
+  const school = { name: 'Hill School' };
+  const bulk = { items: [{ input: school }] };
+  const expected: [path: string, status: number, answer: Answer][] = [
+    ['/identity', 200, await call('/identity', await platform.userToken())],
+    ['/identity', 401, await call('/identity')],
+    ['/identity', 400, await call(`/identity?${'a&'.repeat(200)}`)],
+    [CREATE, 200, await post(CREATE, school, key)],
+    [CREATE, 200, await post(CREATE, school, key)],
+    [CREATE, 409, await post(CREATE, { name: 'Harbour School' }, key)],
+    [CREATE, 400, await post(CREATE, '{')],
+    [CREATE, 413, await post(CREATE, { name: 'x'.repeat(70_000) })],
+    [CREATE, 415, await post(CREATE, 'x', { 'content-type': 'text/plain' })],
+    [CREATE, 422, await post(CREATE, {})],
+    ['/actions/school/{id}/grade-school-action', 403, await post('/actions/school/7/grade-school-action')],
+    [CLOSE, 410, await post(CLOSE, {}, { 'idempotency-key': 'two' })],
+    [CLOSE, 410, await post(CLOSE, {}, { 'idempotency-key': 'two' })],
+    [`${CREATE}/bulk`, 200, await post(`${CREATE}/bulk`, bulk)],
+    [`${CREATE}/bulk`, 200, await post(`${CREATE}/bulk`, bulk, { accept: 'application/x-ndjson' })],
+  ];
+  for (const [path, status, answer] of expected) {
+    t.is(answer.status, status, `${path}: ${answer.text}`);
+    compare(path, answer);
+  }
+  // A body that is late, a caller with many streams, and a page of another origin, which other tests send.
+  for (const [path, statuses] of [
+    [CREATE, [408]],
+    [`${CREATE}/bulk`, [408, 429]],
+    ['/identity', [403]],
+  ] as const) {
+    const { responses } = Object.values(paths[path]!)[0]!;
+    for (const status of statuses) t.true(status in responses, `${path} ${status}`);
+  }
+  for (const [name, header] of [
+    ['Unauthorized', 'WWW-Authenticate'],
+    ['PermissionMissing', 'WWW-Authenticate'],
+    ['Unavailable', 'Retry-After'],
+    ['TooManyRequests', 'Retry-After'],
+  ] as const)
+    t.true(header in components.responses[name]!.headers!, name);
+});
+
+test('each tag of an operation is described once', async (t) => {
+  const tagged = { get: { ...SCHOOLS.get, tags: ['Schools', 'Actions'] } };
+  const document = await documentOf(t, { openapi: { paths: { '/schools': tagged } } });
+  t.deepEqual((document as unknown as { tags: object }).tags, [
+    { name: 'Identity', description: 'Who the caller is.' },
+    { name: 'Actions', description: 'What the caller may do.' },
+    { name: 'school' },
+    { name: 'Schools' },
+  ]);
+  await isValid(t, document);
+});
+
 test('recursive schemas keep their references', async (t) => {
   interface Tree {
     name: string;
@@ -312,5 +401,5 @@ test('a path of the host may have a summary and parameters for all its operation
   await isValid(t, document);
   const { get, ...others } = document.paths['/schools/{id}']!;
   t.deepEqual(others, { summary: 'One school', parameters: [id] } as object);
-  t.deepEqual(Object.keys(get!.responses), ['200', '401', '500', '503']);
+  t.deepEqual(Object.keys(get!.responses), ['200', '400', '401', '500', '503']);
 });

@@ -16,7 +16,8 @@ export async function reopenSchool(
   bulk: { succeeded: number; failed: number; names: (string | undefined)[] };
   found: string[];
 }> {
-  const client = createClient<paths>({
+  // Not the lines that a bulk sends to those who ask for them.
+  const client = createClient<paths, 'application/json' | 'application/problem+json'>({
     baseUrl,
     headers: { authorization: `Bearer ${accessToken}` },
   });

@@ -3,8 +3,9 @@ import type { Action } from '../actions/define-action.ts';
 import { pathsOf } from '../actions/action-index.ts';
 import { needsInput, OBJECT_ID_SCHEMA } from '../actions/schemas.ts';
 import { schemaReference } from './action-schemas.ts';
-import { data, json, object, parameter, problemResponses, WRITE_PROBLEMS } from './components.ts';
+import { json, object, parameter } from './components.ts';
 import type { OpenApiPart, OpenApiPath } from './components.ts';
+import { data, problemResponses, REPLAYED, WRITE_PROBLEMS } from './responses.ts';
 
 export interface ActionPathsOptions {
   readonly gate: Pick<Gate, 'permissions'>;
@@ -40,7 +41,7 @@ function executeOperation(action: Action, { gate }: ActionPathsOptions): OpenApi
       content: json(schemaReference(action, 'input')),
     },
     responses: {
-      200: data('Done.', schemaReference(action, 'output')),
+      200: { ...data('Done.', schemaReference(action, 'output')), headers: REPLAYED },
       ...problemResponses(WRITE_PROBLEMS),
     },
   };
@@ -57,16 +58,21 @@ function bulkOperation(action: Action, { gate, maximum }: ActionPathsOptions): O
     requestBody: { required: true, content: json(bulkRequest(action, maximum(action))) },
     responses: {
       200: {
-        // NDJSON is described in the text only: with a second media type, generated clients would have a union as their result
-        // type.
         description:
-          'The result of each item, in the order of the items. With `Accept: application/x-ndjson`, one line per result as it finishes, and a last line with the counts; atomic bulks and requests with an Idempotency-Key send all lines at the end. A caller who is being sent too many of these streams gets 429 for further ones.',
-        content: json(bulkResponse(action)),
+          'The result of each item, in the order of the items. As application/x-ndjson, one line per result as it finishes, and a last line with the counts; atomic bulks and requests with an Idempotency-Key send all lines at the end.',
+        headers: REPLAYED,
+        content: { ...json(bulkResponse(action)), 'application/x-ndjson': { schema: LINES } },
       },
-      ...problemResponses(WRITE_PROBLEMS),
+      // Of callers who are being sent too many streams.
+      ...problemResponses([...WRITE_PROBLEMS, 'TooManyRequests']),
     },
   };
 }
+
+const LINES: OpenApiPart = {
+  type: 'string',
+  description: 'Lines of JSON: a member of `results` for each item, then `succeeded` and `failed`.',
+};
 
 function actionMetadata({ type, permission }: Action, gate: ActionPathsOptions['gate']): OpenApiPart {
   return {

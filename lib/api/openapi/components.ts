@@ -33,23 +33,8 @@ export function object(properties: OpenApiPart, optional: readonly string[] = []
   return { type: 'object', required, properties, additionalProperties: false };
 }
 
-/** A response with `data`. */
-export function data(description: string, schema: OpenApiPart): OpenApiPart {
-  return {
-    description,
-    content: json({ type: 'object', required: ['data'], properties: { data: schema } }),
-  };
-}
-
 export function parameter(name: ParameterName): OpenApiPart {
   return { $ref: `#/components/parameters/${name}` };
-}
-
-/** References to responses that are problems, by status. */
-export function problemResponses(names: readonly ProblemName[]): OpenApiPart {
-  return Object.fromEntries(
-    names.map((name) => [PROBLEMS[name][0], { $ref: `#/components/responses/${name}` }]),
-  );
 }
 
 const text = { type: 'string' };
@@ -158,51 +143,3 @@ export const PARAMETERS: Readonly<Record<ParameterName, OpenApiPart>> = {
     schema: { type: 'string', minLength: 1, maxLength: 255 },
   },
 };
-
-const PROBLEMS = {
-  BodyInvalid: [400, 'The body or the Idempotency-Key cannot be read.'],
-  Unauthorized: [401, 'The access token is missing or invalid: see WWW-Authenticate.'],
-  PermissionMissing: [403, 'The caller lacks the permission, or the scopes of the token exclude it.'],
-  NotFound: [404, 'There is no such action, or no such object.'],
-  Conflict: [409, 'The current state does not allow it, or the Idempotency-Key belongs to another request.'],
-  BodyTooLarge: [413, 'The body is too large.'],
-  WrongMediaType: [415, 'The body is not application/json.'],
-  InputInvalid: [422, 'The body does not match the schema: `errors` lists each mistake.'],
-  ServerFault: [500, 'A server error. Give the `reference` when you report it.'],
-  Unavailable: [503, 'The server cannot answer right now: try again after the time in Retry-After.'],
-} as const;
-
-export type ProblemName = keyof typeof PROBLEMS;
-
-export const RESPONSES: Readonly<Record<string, OpenApiPart>> = Object.fromEntries(
-  Object.entries(PROBLEMS).map(([name, [, description]]) => [name, problem(description)]),
-);
-
-/** The response of an API that limits the number of requests (draft-ietf-httpapi-ratelimit-headers-11). */
-export const TOO_MANY_REQUESTS_RESPONSE: OpenApiPart = {
-  ...problem('A limit is reached: try again after the time in Retry-After.'),
-  headers: {
-    'Retry-After': { description: 'In seconds.', schema: { type: 'integer' } },
-    'RateLimit-Policy': {
-      description: 'Each limit, with its requests and its window in seconds: `"user";q=600;w=60`.',
-      schema: text,
-    },
-    RateLimit: {
-      description: 'What is left of each limit, and for how many seconds: `"user";r=0;t=30`.',
-      schema: text,
-    },
-  },
-};
-
-/** The problems of operations that read. */
-export const READ_PROBLEMS: readonly ProblemName[] = ['Unauthorized', 'ServerFault', 'Unavailable'];
-
-/** The problems of operations that write. */
-export const WRITE_PROBLEMS: readonly ProblemName[] = Object.keys(PROBLEMS) as ProblemName[];
-
-function problem(description: string): OpenApiPart {
-  return {
-    description,
-    content: { 'application/problem+json': { schema: { $ref: '#/components/schemas/Problem' } } },
-  };
-}

@@ -3,19 +3,11 @@ import { ConfigError } from '../../errors.ts';
 import type { Action } from '../actions/define-action.ts';
 import { actionPaths } from './action-paths.ts';
 import { actionSchemas } from './action-schemas.ts';
-import {
-  data,
-  isPart,
-  METHODS,
-  PARAMETERS,
-  problemResponses,
-  READ_PROBLEMS,
-  RESPONSES,
-  SCHEMAS,
-  TOO_MANY_REQUESTS_RESPONSE,
-} from './components.ts';
-import type { OpenApiPart, OpenApiPath, ProblemName } from './components.ts';
+import { isPart, METHODS, PARAMETERS, SCHEMAS } from './components.ts';
+import type { OpenApiPart, OpenApiPath } from './components.ts';
 import type { Description } from './options.ts';
+import { data, problemComponents, problemResponses, READ_PROBLEMS } from './responses.ts';
+import type { ProblemName } from './responses.ts';
 
 export interface OpenApiDocument {
   readonly openapi: '3.1.1';
@@ -67,17 +59,26 @@ export function describeApi(
       `openapi.paths.${conflict}`,
       'the API router describes this path itself; leave it out',
     );
-  const allPaths = { ...ownPaths, ...addResponses(paths, problemResponses(READ_PROBLEMS)) };
+  const hasSession = sessionCookie !== undefined;
+  const ofAll = problemResponses([
+    ...(isLimited ? (['TooManyRequests'] as const) : []),
+    ...(hasSession ? (['PageRefused'] as const) : []),
+  ]);
+  const allPaths = addResponses(
+    { ...ownPaths, ...addResponses(paths, problemResponses(READ_PROBLEMS)) },
+    ofAll,
+  );
   return {
     openapi: '3.1.1',
     info: { title, version, ...(description !== undefined && { description }) },
     servers: [{ url: baseUrl }],
-    security: [{ oauth2: [] }, { bearer: [] }, ...(sessionCookie === undefined ? [] : [{ session: [] }])],
-    paths: isLimited ? addResponses(allPaths, TOO_MANY_REQUESTS) : allPaths,
+    security: [{ oauth2: [] }, { bearer: [] }, ...(hasSession ? [{ session: [] }] : [])],
+    tags: tagsOf(allPaths),
+    paths: allPaths,
     components: {
       schemas: { ...SCHEMAS, ...actionSchemas(actions) },
       parameters: PARAMETERS,
-      responses: isLimited ? { ...RESPONSES, TooManyRequests: TOO_MANY_REQUESTS_RESPONSE } : RESPONSES,
+      responses: problemComponents(isLimited, hasSession),
       securitySchemes: securitySchemes(described),
     },
   };
@@ -119,7 +120,18 @@ export function permissionsOf(
   return Object.keys(gate.permissions).filter((name) => names.has(name));
 }
 
-const TOO_MANY_REQUESTS: OpenApiPart = { 429: { $ref: '#/components/responses/TooManyRequests' } };
+const TAGS: Readonly<Record<string, string>> = {
+  Identity: 'Who the caller is.',
+  Actions: 'What the caller may do.',
+};
+
+/** The tags of all operations, in the order of their first use. */
+function tagsOf(paths: Readonly<Record<string, OpenApiPath>>): readonly OpenApiPart[] {
+  const names = Object.values(paths)
+    .flatMap((methods) => Object.values(methods).filter(isPart))
+    .flatMap(({ tags }) => (Array.isArray(tags) ? tags.filter((tag) => typeof tag === 'string') : []));
+  return [...new Set(names)].map((name) => (name in TAGS ? { name, description: TAGS[name] } : { name }));
+}
 
 /** Adds responses to every operation that does not describe them itself. */
 function addResponses(
