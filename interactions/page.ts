@@ -57,6 +57,13 @@ export type View =
       readonly requested: string;
     })
   | { readonly view: 'logout'; readonly action: string }
+  /** The form that posts an authorization response to an app. */
+  | {
+      readonly view: 'post';
+      readonly action: string;
+      readonly fields: readonly (readonly [name: string, value: string])[];
+      readonly button: string;
+    }
   | {
       readonly view: 'notice';
       readonly details: readonly Detail[];

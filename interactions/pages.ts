@@ -2,6 +2,7 @@ import type { Interactions } from '../lib/contracts/index.ts';
 import { beginStackAt } from '../lib/errors.ts';
 import { bundledAsset, publishAssets } from './assets.ts';
 import { showErrorPage } from './error.ts';
+import { showPostedResponse } from './posted-response.ts';
 import { chooseLanguage } from './language.ts';
 import { resolveSettings } from './options.ts';
 import type { PagesOptions, PageSettings } from './options.ts';
@@ -35,6 +36,7 @@ export function pages(options: PagesOptions = {}): Interactions {
       middleware: pageRoutes(flow, requestFor, assets),
       untranslated: (labels) => untranslated(settings, labels),
       error: async (ctx, error) => showErrorPage(requestFor(ctx), error),
+      post: async (ctx, response) => showPostedResponse(requestFor(ctx), response),
     };
   };
 }
@@ -69,6 +71,7 @@ function filesOf({
     bundledAsset('mark.svg', 'image/svg+xml'),
     bundledAsset('copy.js', 'text/javascript'),
     bundledAsset('send-once.js', 'text/javascript'),
+    bundledAsset('post.js', 'text/javascript'),
     ...(logo?.kind === 'image' ? [logo] : []),
     ...(stylesheet ? [stylesheet] : []),
   ];

@@ -107,6 +107,9 @@ export const de: Readonly<Record<keyof typeof en, string>> = {
   'device.deniedHeading': 'Das Gerät wurde abgelehnt',
   'device.deniedLead': 'Es hat keinen Zugriff auf Ihr Konto. Sie können diese Seite schließen.',
 
+  'post.heading': 'Zurück zu {client}',
+  'post.lead': 'Sie kehren zur App zurück. Falls nichts geschieht, drücken Sie die Schaltfläche.',
+
   'logout.heading': 'Bei {brand} abmelden?',
   'logout.lead': 'Sie sind als {user} angemeldet.',
   'logout.leadOfApp': '{client} möchte Sie abmelden. Sie sind als {user} angemeldet.',

@@ -103,6 +103,9 @@ export const en = {
   'device.deniedHeading': 'The device was refused',
   'device.deniedLead': 'It has no access to your account. You can close this page.',
 
+  'post.heading': 'Back to {client}',
+  'post.lead': 'You are sent back to the app. If nothing happens, press the button.',
+
   'logout.heading': 'Sign out of {brand}?',
   'logout.lead': 'You are signed in as {user}.',
   'logout.leadOfApp': '{client} wants to sign you out. You are signed in as {user}.',

@@ -217,6 +217,15 @@ export interface PageError {
   readonly reference: string;
 }
 
+/** An authorization response that the browser posts to the client (OAuth 2.0 Form Post Response Mode). */
+export interface PostedResponse {
+  readonly client: Client;
+  /** The redirect URI, to which the form posts. */
+  readonly action: string;
+  /** The fields of the form, such as `code` and `state`. */
+  readonly fields: Readonly<Record<string, string>>;
+}
+
 /** The HTML pages of the server, mounted by `auth.middleware()`. */
 export interface Pages {
   /**
@@ -238,6 +247,11 @@ export interface Pages {
   untranslated?(labels: readonly string[]): ReadonlyMap<string, readonly string[]>;
   /** Shows an error page with the given status. */
   error(ctx: Context, error: PageError): Promise<void>;
+  /**
+   * Shows a page whose form posts an authorization response, for clients that send `response_mode=form_post`. It must not be cached, and its
+   * Content-Security-Policy must not have `form-action`, because the client may redirect. Left out: such requests are refused.
+   */
+  post?(ctx: Context, response: PostedResponse): Promise<void>;
 }
 
 /** Creates the pages. `pages()` of `koa-gatehouse/interactions` returns the bundled one. */

@@ -7,6 +7,9 @@ import { requestOf } from './request.ts';
 // No response mode or type of the engine, so it answers `unsupported_response_mode` or `unsupported_response_type`.
 const UNSUPPORTED = 'unsupported';
 
+/** The response mode `form_post` of this server, whose page is one of its pages: the engine's own cannot be replaced under its name. */
+export const POSTED = 'gatehouse.form_post';
+
 const OPENID_ONLY: ReadonlySet<string> = new Set([
   'acr_values',
   'claims',
@@ -28,8 +31,9 @@ export function withoutOpenIdParameters(form: URLSearchParams): URLSearchParams 
  * Reads the parameters of an authorization request, changes what the engine reads of them, and keeps them: nothing else reads the URL, so
  * that all see the same parameters, however they have arrived.
  *
- * Refused is what the engine would accept: the response mode `form_post`, whose page runs an inline script and has none of the
- * headers of the other pages, and a response type that repeats a value, such as `code code` (RFC 6749 section 3.1.1).
+ * The response mode `form_post` has a page of this server, because the engine's runs an inline script and has none of the headers of the
+ * other pages. It is refused where the pages have none, and for a redirect URI to which no form can be posted. So is a response type that
+ * repeats a value, such as `code code` (RFC 6749 section 3.1.1), which the engine would accept.
  *
  * Without the scope `openid`, or the option, the parameters of OpenID Connect are removed. The engine would refuse them, but an OAuth
  * 2.0 server must ignore unknown parameters (RFC 6749 section 3.1). Some client libraries send a `nonce` always.
@@ -39,16 +43,22 @@ export function withoutOpenIdParameters(form: URLSearchParams): URLSearchParams 
 export function readAuthorizationParameters(
   ctx: Context,
   {
+    canPost,
     hasOpenId,
     nameResources,
-  }: { readonly hasOpenId: boolean; readonly nameResources: NameResources | undefined },
+  }: {
+    readonly canPost: boolean;
+    readonly hasOpenId: boolean;
+    readonly nameResources: NameResources | undefined;
+  },
 ): void {
   const { query } = ctx;
-  const { prompt, resource, response_mode: mode, response_type: type, scope } = query;
+  const { prompt, redirect_uri: uri, resource, response_mode: mode, response_type: type, scope } = query;
   const isOpenId = hasOpenId && typeof scope === 'string' && scope.split(' ').includes('openid');
   const changed: Record<string, string> = {};
   if (typeof scope === 'string' && scope !== separatedScope(scope)) changed['scope'] = separatedScope(scope);
-  if (mode === 'form_post') changed['response_mode'] = UNSUPPORTED;
+  if (mode === 'form_post' || mode === POSTED)
+    changed['response_mode'] = canPost && /^https?:/i.test(String(uri)) ? POSTED : UNSUPPORTED;
   if (typeof type === 'string' && /\b(\w+) +\1\b/.test(type)) changed['response_type'] = UNSUPPORTED;
   if (nameResources && typeof resource === 'string') {
     const parameters = new URLSearchParams({ resource });

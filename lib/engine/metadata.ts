@@ -20,12 +20,13 @@ const SUPPORTED_MEMBERS = [
  * The authorization server's metadata (RFC 8414 section 2). The engine announces features that this server does not offer; only the
  * members that apply are taken over.
  *
- * @param ofOpenId - the members about OpenID Connect. `undefined`: it is off
+ * @param parts.ofOpenId - the members about OpenID Connect. `undefined`: it is off
+ * @param parts.canPost - whether the pages have one that posts the response
  */
 export function serverMetadata(
   announced: Readonly<Record<string, unknown>>,
   { clients, issuer, scopes }: ResolvedOptions,
-  ofOpenId: object | undefined,
+  { canPost, ofOpenId }: { readonly canPost: boolean; readonly ofOpenId: object | undefined },
 ): Record<string, unknown> {
   const members = Object.fromEntries(SUPPORTED_MEMBERS.map((name) => [name, announced[name]]));
   const secret = ['client_secret_basic', 'client_secret_post'];
@@ -34,7 +35,7 @@ export function serverMetadata(
   return {
     ...members,
     ...(clients.registration ? { registration_endpoint: issuer + ENDPOINTS.registration } : {}),
-    response_modes_supported: [...RESPONSE_MODES],
+    response_modes_supported: canPost ? [...RESPONSE_MODES, 'form_post'] : RESPONSE_MODES,
     // Some clients refresh only where `offline_access` is announced. That of an API never is (RFC 9728): it permits nothing there.
     scopes_supported: [...scopes.keys(), 'offline_access'],
     revocation_endpoint_auth_methods_supported: [...confidential, 'none'],
@@ -50,6 +51,7 @@ export function serverMetadata(
 }
 
 /**
- * How an authorization response is returned to the client (OAuth 2.0 Multiple Response Type Encoding Practices, section 2.1).
+ * How an authorization response is returned to the client (OAuth 2.0 Multiple Response Type Encoding Practices, section 2.1; OAuth 2.0
+ * Form Post Response Mode).
  */
 const RESPONSE_MODES = ['query', 'fragment'] as const;

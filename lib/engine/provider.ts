@@ -15,6 +15,7 @@ import { engineConfiguration, joinConfigurations } from './configuration.ts';
 import { rememberMiddleware } from './run.ts';
 import { createAdapterFactory } from './models.ts';
 import type { EnginePart, GrantType, AuthenticatedTokenRequest } from './part.ts';
+import { postResponses } from './posted-response.ts';
 import { preventOpenRedirects } from './render-error.ts';
 import { currentRequest, requestedGrantType, requestOf } from './request.ts';
 import { TooManyAttempts } from './response.ts';
@@ -105,6 +106,7 @@ export function createProvider(
   acceptIdTokensAlone(provider);
   for (const grant of added.flatMap(({ grants = [] }) => grants)) registerGrant(provider, grant);
   preventOpenRedirects(provider);
+  postResponses(provider, parts.pages);
   recordEvents(provider, audit, appUsed);
   rememberMiddleware(provider);
   options.engine?.(provider);

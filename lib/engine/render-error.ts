@@ -87,7 +87,9 @@ export function preventOpenRedirects(provider: Provider): void {
 }
 
 function mayRedirect(ctx: KoaContextWithOIDC): boolean {
-  const { client, consent } = requestOf(ctx);
+  const { client, consent, isDenied } = requestOf(ctx);
+  // The user has pressed the button on the page.
+  if (isDenied) return true;
   if (client && vouchedForBy(client.client) !== 'nobody')
     return ctx.oidc.session?.accountId !== undefined || isSilent(ctx);
   const host = client && redirectHost(String(ctx.oidc.params?.['redirect_uri']), client.client);

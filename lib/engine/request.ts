@@ -73,8 +73,10 @@ export interface EngineRequest {
   mustRestart?: boolean;
   /** The grant that this request revoked: its client revoked it, or presented a spent code or refresh token. */
   revokedGrantId?: string | undefined;
-  /** An error page was rendered on the host's context. */
+  /** A page was rendered on the host's context: an error, or a form that posts the response. */
   hasPage?: boolean;
+  /** The user has denied this authorization request on its page. */
+  isDenied?: boolean;
 }
 
 /** The OAuth error that a request was refused with. */

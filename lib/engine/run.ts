@@ -47,15 +47,21 @@ interface ComposedEngine {
 
 /**
  * @param unwrapToken - changes the parameters of revocation and introspection requests before the engine reads them
+ * @param options.canPost - whether the pages have one that posts the response
  * @param options.hasOpenId - whether OpenID Connect is on
  * @param options.nameResources - changes those of the other requests. `undefined`: they stay as received
  */
 export function createRunEngine(
   unwrapToken: UnwrapToken,
   {
+    canPost,
     hasOpenId,
     nameResources,
-  }: { readonly hasOpenId: boolean; readonly nameResources: NameResources | undefined },
+  }: {
+    readonly canPost: boolean;
+    readonly hasOpenId: boolean;
+    readonly nameResources: NameResources | undefined;
+  },
 ): RunEngine {
   // Composed once per engine. A new engine is made when the signing keys change.
   const composed = new WeakMap<Provider, ComposedEngine>();
@@ -74,7 +80,7 @@ export function createRunEngine(
   return async function runEngine(engine, ctx, next) {
     const { isStream, run } = composedOf(engine);
     const { endpoint } = requestOf(ctx);
-    if (endpoint === 'authorization') readAuthorizationParameters(ctx, { hasOpenId, nameResources });
+    if (endpoint === 'authorization') readAuthorizationParameters(ctx, { canPost, hasOpenId, nameResources });
     if (endpoint === undefined || endpoint === 'authorization') return run(ctx, next);
     return withCors(ctx, async () =>
       readTokenBody(ctx, { unwrapToken, nameResources, isStream }, async () => run(ctx, next)),

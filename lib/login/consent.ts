@@ -8,6 +8,7 @@ import type { ClientDirectory } from '../clients/directory.ts';
 import { isOnDevice, redirectHost } from '../clients/redirect-uris.ts';
 import { now } from '../contracts/clock.ts';
 import type { Client, Consent } from '../contracts/index.ts';
+import { errors } from '../engine/oidc-provider.ts';
 import { InteractionExpiredError } from '../errors.ts';
 import type { ResolvedOptions } from '../options/resolved-options.ts';
 import { parametersOf } from './asked-scopes.ts';
@@ -32,6 +33,10 @@ export function createLoadGrant({
   requests: Pick<AuthorizationRequests, 'read'>;
 }): NonNullable<Configuration['loadExistingGrant']> {
   return async (ctx) => {
+    if (hasAnswered(ctx, DENIED)) {
+      requestOf(ctx).isDenied = true;
+      throw new errors.AccessDenied(DENIAL);
+    }
     const { account, client, provider } = ctx.oidc;
     const requested = requestedConsent(ctx);
     const parts = consentParts(requested, openid);
@@ -76,18 +81,18 @@ export function createLoadGrant({
     if (!clients.isStored(stored) || consent?.clientId !== stored.client.id) return undefined;
     request.consent = consent;
     const host = redirectHost(redirectUri, stored.client);
-    if (host === undefined) return hasJustConsented(ctx) ? parts.flatMap(consentScopes) : undefined;
+    if (host === undefined) return hasAnswered(ctx, CONSENTED) ? parts.flatMap(consentScopes) : undefined;
     const found = parts.map(({ resource }) => consent.hosts[ofResource(resource, host)]);
     return found.some((scopes) => scopes !== undefined) ? found.flatMap((scopes) => scopes ?? []) : undefined;
   }
 
-  function hasJustConsented(ctx: KoaContextWithOIDC): boolean {
+  function hasAnswered(ctx: KoaContextWithOIDC, answer: typeof CONSENTED | typeof DENIED): boolean {
     const { session } = ctx.oidc;
     const parameters = parametersOf(ctx);
     const sent = requestOf(ctx).parameters?.[CONSENT_PROOF];
     const proof = typeof sent === 'string' ? requests.read(sent) : undefined;
     return (
-      proof?.reasons[0] === CONSENTED &&
+      proof?.reasons[0] === answer &&
       proof.session === session!.uid &&
       (proof.limited ?? false) === (requestOf(ctx).isLimitedToNoScope === true) &&
       BOUND_PARAMETERS.every((name) => proof.parameters[name] === parameters[name])
@@ -151,8 +156,17 @@ export async function storeConsent(
 /** The parameter with the proof that the user has just consented to the request. */
 export const CONSENT_PROOF = 'consent_proof';
 
-// No check of the engine has this name, so the request in the URL of a consent page is not accepted as a proof.
+// No check of the engine has these names, so the request in the URL of a consent page is not accepted as a proof.
 const CONSENTED = 'consented';
+const DENIED = 'denied';
+
+/** What a client is told of a user who has denied its request. */
+export const DENIAL = 'the user denied the request';
+
+/** The same of a user who has denied the request, so that the engine makes the response. */
+export function toDenialProof(request: AuthorizationRequest): AuthorizationRequest {
+  return { ...toConsentProof(request), reasons: [DENIED] };
+}
 
 /**
  * The proof that the user consented to one request, for redirect URIs whose consent cannot be remembered. It is bound to the

@@ -16,7 +16,8 @@ import { createAuthenticate } from './authenticate.ts';
 import type { AuthenticationParts } from './authenticate.ts';
 import { withoutPrompts } from './authorization-request.ts';
 import type { AuthorizationRequest, AuthorizationRequests } from './authorization-request.ts';
-import { CONSENT_PROOF, storeConsent, toConsentProof } from './consent.ts';
+import { CONSENT_PROOF, DENIAL, storeConsent, toConsentProof, toDenialProof } from './consent.ts';
+import { POSTED } from '../engine/authorization-parameters.ts';
 import { ENDPOINTS } from '../engine/endpoints.ts';
 import type { BrowserRequestOf, HostLogin, LoginSessions, OpenInteraction } from './login-session.ts';
 import { besidesDefault } from '../engine/resource-parameter.ts';
@@ -123,6 +124,13 @@ export function createInteractionFlow(options: ResolvedOptions, parts: Interacti
       if (!client?.redirectUriAllowed(parameters['redirect_uri']!)) throw new InteractionExpiredError();
       const asked = askedAccess(found.request, options.issuer);
       recordConsent(ctx, 'consent_denied', found, decideConsent(asked).limit);
+      if (parameters['response_mode'] === POSTED) {
+        const proof = requests.write(toDenialProof(found.request));
+        return requests.urlOf({
+          ...withoutPrompts(found.request, ['login', 'consent']),
+          [CONSENT_PROOF]: proof,
+        });
+      }
       return accessDeniedUrl(parameters, options.issuer);
     },
     async switchUser(ctx, { uid }) {
@@ -254,7 +262,7 @@ function accessDeniedUrl(parameters: AuthorizationRequest['parameters'], issuer:
   const url = new URL(parameters['redirect_uri']!);
   const answer = new URLSearchParams({
     error: 'access_denied',
-    error_description: 'the user denied the request',
+    error_description: DENIAL,
     ...(parameters['state'] === undefined ? {} : { state: parameters['state'] }),
     iss: issuer,
   });

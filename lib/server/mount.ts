@@ -65,6 +65,7 @@ export function createMount(
   const { concurrencyLimit, engine, invalidate, limiter, pages, record, registration } = parts;
   const report = createReport(logger, record.observers);
   const run = createRunEngine(createUnwrapToken(parts.verify, parts.personalTokens), {
+    canPost: pages.post !== undefined,
     hasOpenId: parts.openid !== undefined,
     nameResources: createNameResources(options),
   });
@@ -226,11 +227,10 @@ export function createMount(
 
   async function complete(engineContext: KoaContextWithOIDC, request: EngineRequest): Promise<void> {
     if (engineContext.oidc.route === 'discovery') {
-      engineContext.body = serverMetadata(
-        engineContext.body as Record<string, unknown>,
-        options,
-        parts.openid?.metadata,
-      );
+      engineContext.body = serverMetadata(engineContext.body as Record<string, unknown>, options, {
+        ofOpenId: parts.openid?.metadata,
+        canPost: pages.post !== undefined,
+      });
     } else {
       await completeResponse(engineContext, request, limiter);
       if (engineContext.oidc.route === 'device_authorization' && engineContext.status === 200)

@@ -19,5 +19,6 @@ export type {
   NamedResource,
   OwnPersonalTokens,
   PageError,
+  PostedResponse,
   TokenChoice,
 } from '../contracts/index.ts';

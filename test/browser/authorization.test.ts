@@ -187,6 +187,22 @@ test('the same login page in another tab asks for the password again, and then u
   t.deepEqual([...page.consoleMessages, ...otherTab.consoleMessages], []);
 });
 
+for (const javaScriptEnabled of [true, false]) {
+  test(`response_mode=form_post ${javaScriptEnabled ? 'by the script' : 'by the button'}: the app gets the answer, and redirects`, async (t) => {
+    await using setup = await start();
+    await using page = await openTab({ javaScriptEnabled });
+    await setup.open(page, { response_mode: 'form_post', scope: 'schools:read' });
+    await signIn(page, mouse, ANN);
+    await mouse.choose(page, 'button', 'Authorize');
+    const { origin } = new URL(setup.client.redirectUri);
+    if (!javaScriptEnabled) await mouse.choose(page, 'button', `Continue to ${origin}`);
+    await arrive(page);
+    t.is(setup.client.callbacks[0]?.get('state'), 'xyz');
+    t.is(await setup.grantedScope(), 'schools:read');
+    t.deepEqual(page.consoleMessages, []);
+  });
+}
+
 test('type the code of a command line on a phone, sign in, compare the code and connect', async (t) => {
   await using setup = await start();
   const { platform } = setup;

@@ -1,3 +1,6 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { text } from 'node:stream/consumers';
+
 import { servePublic } from '../harness/public-server.ts';
 import { serve } from '../harness/serve.ts';
 
@@ -23,10 +26,12 @@ export async function startClientApp(): Promise<ClientApp> {
   });
   // Another host name makes it another origin.
   const homeUrl = `${home.origin.replace('127.0.0.1', 'localhost')}/home`;
-  const client = await servePublic((request, response) => {
-    callbacks.push(new URL(request.url!, homeUrl).searchParams);
+  async function receive(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const posted = request.method === 'POST' ? new URLSearchParams(await text(request)) : undefined;
+    callbacks.push(posted ?? new URL(request.url!, homeUrl).searchParams);
     response.writeHead(302, { Location: homeUrl }).end();
-  });
+  }
+  const client = await servePublic((request, response) => void receive(request, response));
   return {
     redirectUri: `${client.origin}/callback`,
     home: homeUrl,

@@ -215,6 +215,14 @@ export async function startEveryPage(): Promise<EveryPage> {
         'consent-document': at(documentAt(CALLBACK)),
         'consent-document-device': at(documentAt(LOOPBACK)),
         'consent-dynamic': at(authorize(ofNobody, 'schools:read')),
+        async post(page, open) {
+          // It would leave the page.
+          await page.route('**/post.js', (route) =>
+            route.fulfill({ body: '', contentType: 'text/javascript' }),
+          );
+          await open(authorize(reports, 'schools:read', { response_mode: 'form_post' }));
+          await page.locator('#response').waitFor({ state: 'attached' });
+        },
         ...devices(platform, television),
         ...appsOfDora({ service, reports, device, disabled, atUri, firstParty: ownFirstParty, television }),
         'tokens-many': at('/account/tokens?done=ended'),

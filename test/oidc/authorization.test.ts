@@ -203,7 +203,7 @@ test('without a session an error is shown on a page, except with prompt=none', a
     invalid_scope: urlWith(app, { scope: 'unknown' }),
     invalid_target: urlWith(app, { resource: 'https://evil.example/' }),
     unsupported_response_type: urlWith(app, { response_type: 'none' }),
-    unsupported_response_mode: urlWith(app, { response_mode: 'form_post' }),
+    unsupported_response_mode: urlWith(app, { response_mode: 'web_message' }),
     request_not_supported: urlWith(app, { request: 'x' }),
     invalid_request: urlWith(app, { code_challenge: 'x' }),
   };
@@ -267,17 +267,17 @@ test('the issuer is accepted as resource', async (t) => {
   t.is((await platform.api('/identity', body.access_token)).status, 200);
 });
 
-test('response_mode=fragment is supported, other modes are refused', async (t) => {
+test('response_mode=fragment is supported, modes that are unknown are refused', async (t) => {
   const app = await platform.registerApp({ firstParty: true });
   const fragment = await signedIn.get(urlWith(app, { response_mode: 'fragment' }));
   t.is(fragment.location?.search, '');
   t.truthy(new URLSearchParams(fragment.location?.hash.slice(1)).get('code'));
 
-  const upper = urlWith(app, { response_mode: 'form_post' });
+  const upper = urlWith(app, { response_mode: 'web_message' });
   upper.pathname = '/OAUTH/Authorize/';
   for (const url of [
-    ...['form_post', 'query.jwt', '__proto__'].map((mode) => urlWith(app, { response_mode: mode })),
-    urlWith(app, { response_mode: 'form_post', scope: 'unknown' }),
+    ...['web_message', 'query.jwt', '__proto__'].map((mode) => urlWith(app, { response_mode: mode })),
+    urlWith(app, { response_mode: 'web_message', scope: 'unknown' }),
     upper,
   ])
     t.is((await errorOf(url))['error'], 'unsupported_response_mode', url.href);

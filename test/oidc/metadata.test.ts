@@ -27,7 +27,7 @@ function documentOf(issuer: string): object {
     introspection_endpoint: `${issuer}/oauth/introspect`,
     jwks_uri: `${issuer}/oauth/jwks`,
     response_types_supported: ['code'],
-    response_modes_supported: ['query', 'fragment'],
+    response_modes_supported: ['query', 'fragment', 'form_post'],
     grant_types_supported: ['authorization_code', 'client_credentials', 'refresh_token'],
     code_challenge_methods_supported: ['S256'],
     token_endpoint_auth_methods_supported: ['client_secret_basic', 'client_secret_post', 'none'],

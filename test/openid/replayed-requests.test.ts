@@ -17,7 +17,7 @@ import type { JWK, JWTPayload } from 'jose';
 
 import { Browser } from '../harness/browser.ts';
 import { pkce } from '../harness/pkce.ts';
-import { completeFlow, signOut, startPlatform } from '../harness/platform.ts';
+import { completeFlow, signIn, signOut, startPlatform } from '../harness/platform.ts';
 import type { RegisteredApp } from '../harness/platform.ts';
 import { ON_LOOPBACK } from '../harness/public-server.ts';
 import { postForm, send } from '../harness/requests.ts';
@@ -125,7 +125,7 @@ for (const basicAuth of [false, true]) {
   });
 }
 
-test("Moodle's plugin of Microsoft asks for an answer by form_post, which is refused", async (t) => {
+test("Moodle's plugin of Microsoft gets its answer by form_post", async (t) => {
   const redirectUri = 'https://moodle.example/auth/oidc/';
   const app = await platform.registerApp({ name: 'Moodle', redirectUris: [redirectUri] });
   const request = {
@@ -136,12 +136,21 @@ test("Moodle's plugin of Microsoft asks for an answer by form_post, which is ref
     response_mode: 'form_post',
     state: random(15),
     redirect_uri: redirectUri,
-    resource: 'https://graph.microsoft.com',
   };
   const { authorization_endpoint: endpoint } = await discover();
-  const page = await new Browser().open(`${endpoint}?${rawQuery(request)}`);
-  t.is(page.status, 400);
-  t.regex(page.text, /unsupported_response_mode/);
+  const browser = new Browser();
+  const consent = await signIn(browser, await browser.open(`${endpoint}?${rawQuery(request)}`));
+  const page = await browser.follow(await browser.submit(consent, 'Authorize'));
+  t.is(page.status, 200);
+  t.is(page.heading, 'Back to Moodle');
+  t.is(page.actionOf('Continue to https://moodle.example').href, redirectUri);
+  t.is(page.hiddenFields()['state'], request.state);
+  t.truthy(page.hiddenFields()['code']);
+  // Its administrator has to empty the field "Resource".
+  const wrong = await browser.get(
+    `${endpoint}?${rawQuery({ ...request, resource: 'https://graph.microsoft.com' })}`,
+  );
+  t.is(wrong.hiddenFields()['error'], 'invalid_target');
 });
 
 test("Nextcloud's sociallogin", async (t) => {
