@@ -50,6 +50,7 @@ export function loginPart(
             ...(session?.accountId !== undefined && { session: session.uid }),
           })}`,
       },
+      // Else the engine looks for the session of a refresh token that is introspected or revoked.
       expiresWithSession: () => false,
       ttl: {
         Session: (_ctx, session) => Math.max(sessionEnd(session, lifetimes) - now(), 1),

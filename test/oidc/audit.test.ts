@@ -104,6 +104,19 @@ test('authorization_refused for each kind of error', async (t) => {
   ]);
 });
 
+test('a consent to a request without scopes has none, and neither has its denial', async (t) => {
+  const app = await platform.registerApp();
+  const browser = new Browser();
+  const consent = await signIn(browser, await browser.open(authorizeUrl(platform, app)));
+  await browser.follow(await browser.submit(consent, 'Deny'));
+  await browser.submit(await browser.open(authorizeUrl(platform, app)), 'Authorize');
+  const decided = { clientId: app.client.id, userId: '1', scopes: [], ...HERE };
+  t.deepEqual((await eventsOf(app)).slice(1), [
+    { type: 'consent_denied', ...decided },
+    { type: 'consent_given', ...decided },
+  ]);
+});
+
 test('logins, failed logins, consents and denials are recorded once each', async (t) => {
   const app = await platform.registerApp();
   const clientId = app.client.id;
