@@ -31,7 +31,7 @@ const MODULES: Readonly<Record<string, string>> = {
   'lib/engine':
     'lib/clients lib/contracts lib/errors lib/http lib/keys lib/options lib/personal-tokens/value oidc-provider jose koa-compose',
   'lib/token':
-    'lib/clients lib/contracts lib/engine lib/errors lib/http/sender lib/keys lib/options lib/personal-tokens jose type:oidc-provider',
+    'lib/clients lib/contracts lib/engine lib/errors lib/http lib/keys lib/options lib/personal-tokens jose type:oidc-provider',
   'lib/login':
     'lib/clients lib/contracts lib/engine lib/errors lib/http lib/keys lib/options lib/token type:oidc-provider',
   'lib/openid':

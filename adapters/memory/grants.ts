@@ -7,11 +7,11 @@ import type {
   GrantSelector,
   GrantStore,
   Seconds,
-  UsableGrant,
 } from '../../lib/contracts/index.ts';
+import { unusedGrants } from '../../lib/contracts/unused-grants.ts';
 import { revokeGrants } from './logouts.ts';
 import { copy, copyWithPayload, isLive, isUserEnded, keyOf, throwIfTaken } from './tables.ts';
-import type { CredentialRow, Tables } from './tables.ts';
+import type { CredentialRow, GrantRow, Tables } from './tables.ts';
 
 /** Grants with their credentials. */
 export function grantStore(tables: Tables): GrantStore {
@@ -21,6 +21,11 @@ export function grantStore(tables: Tables): GrantStore {
     const credential = credentials.get(keyOf(kind, id));
     const row = credential && grants.get(credential.grantId);
     return row && isLive(tables, row.grant) ? { credential, row } : undefined;
+  }
+
+  function changeGrant(id: string, changes: Partial<Grant>): void {
+    const row = grants.get(id)!;
+    row.grant = { ...row.grant, ...changes };
   }
 
   return {
@@ -69,8 +74,8 @@ export function grantStore(tables: Tables): GrantStore {
         .filter(
           ({ grant, neededUntil }) => grant.userId === userId && isLive(tables, grant) && neededUntil > at,
         )
+        .toSorted(lastUsedFirst)
         .map(({ grant, lastUsedAt }) => Object.assign(copy(grant), { lastUsedAt }))
-        .toSorted((a, b) => usedAt(b) - usedAt(a) || (a.id < b.id ? -1 : 1))
         .filter(({ clientId }) => {
           const count = (counts.get(clientId) ?? 0) + 1;
           counts.set(clientId, count);
@@ -83,6 +88,19 @@ export function grantStore(tables: Tables): GrantStore {
     },
     revoke: async (selector, at, notice) =>
       revokeGrants(tables, (grant) => isSelected(grant, selector), { at, notice }),
+    async endUnused({ kept, ...of }, most, at) {
+      const live = [...grants.values()]
+        .filter(({ grant }) => isSelected(grant, of) && grant.revokedAt === undefined)
+        .toSorted(lastUsedFirst)
+        .map(({ grant }) => grant);
+      const { ended, needless } = unusedGrants(live, kept, most);
+      for (const id of ended) changeGrant(id, { revokedAt: at });
+      for (const id of needless) {
+        changeGrant(id, { sessionUid: undefined });
+        grants.get(id)!.neededUntil = at;
+      }
+      return ended;
+    },
   };
 }
 
@@ -95,8 +113,12 @@ function toFound({ successorId: _id, ...credential }: CredentialRow): Omit<Found
   };
 }
 
-function usedAt({ createdAt, lastUsedAt }: UsableGrant): Seconds {
-  return lastUsedAt ?? createdAt;
+function lastUsedFirst(a: GrantRow, b: GrantRow): number {
+  return usedAt(b) - usedAt(a) || (a.grant.id < b.grant.id ? -1 : 1);
+}
+
+function usedAt({ grant, lastUsedAt }: GrantRow): Seconds {
+  return lastUsedAt ?? grant.createdAt;
 }
 
 function isSelected(grant: Grant, selector: GrantSelector): boolean {

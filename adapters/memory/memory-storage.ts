@@ -88,7 +88,11 @@ function sessionStore(tables: Tables): SessionStore {
       const session = sessions.get(id);
       if (!session || session.sequence < endOfUser(tables, session.userId)) return undefined;
       const consent = clientId === undefined ? undefined : consents.get(keyOf(session.userId, clientId));
-      return copy({ session, sequence: ends.latest, consent: consent && toFound(consent) });
+      const grants = [...tables.grants.values()].filter(
+        ({ grant }) =>
+          grant.userId === session.userId && grant.clientId === clientId && grant.revokedAt === undefined,
+      ).length;
+      return copy({ session, sequence: ends.latest, consent: consent && toFound(consent), grants });
     },
     async update({ id, payload, expiresAt }) {
       return changeRow(sessions, id, () => copyWithPayload({ payload, expiresAt }));

@@ -149,4 +149,18 @@ export interface GrantStore {
    * @returns the ids of the grants that were not revoked before
    */
   revoke(selector: GrantSelector, at: Seconds, notice?: LogoutNotice): Promise<readonly string[]>;
+  /**
+   * Revokes the grants of a user for a client that were not used for the longest time, so that `most` are left; `kept` is one of these,
+   * however old. Of calls at once, on any nodes, the last one finds what all of them have inserted.
+   *
+   * Nobody is told of the ended ones: the end of their login session is told as before, once for all grants of it. One that is not
+   * needed for that may be pruned.
+   *
+   * @returns the ids of those that were not revoked before
+   */
+  endUnused(
+    of: { readonly userId: string; readonly clientId: string; readonly kept: string },
+    most: number,
+    at: Seconds,
+  ): Promise<readonly string[]>;
 }

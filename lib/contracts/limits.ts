@@ -55,9 +55,12 @@ export interface DeviceAttempt {
   readonly address: string;
 }
 
-/** A refresh of an authorization. */
+/** A token request of a client for a user, which stores a refresh token. */
 export interface RefreshAttempt {
-  readonly grantId: string;
+  readonly clientId: string;
+  readonly userId: string;
+  /** The authorization that is refreshed. `undefined`: it begins with the request. */
+  readonly grantId: string | undefined;
   /** Of the access token. */
   readonly lifetime: Seconds;
 }

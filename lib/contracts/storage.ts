@@ -193,6 +193,8 @@ export interface FoundSession {
   readonly sequence: number;
   /** `undefined`: the user has not consented to the client, or no client was named. */
   readonly consent: Pick<Consent, 'userId' | 'clientId' | 'hosts' | 'createdAt'> | undefined;
+  /** How many grants of the user for the client were not revoked; 0 when no client was named. */
+  readonly grants: number;
 }
 
 /**
@@ -206,7 +208,8 @@ export interface SessionStore {
    * Finds the session of a browser, unless its user, or all, have been ended since it started; and, from the same read,
    * `RevocationStore.latestSequence`, for the grants that are started with the session.
    *
-   * @param clientId - also finds the consent of the user to this client. It may be any text, as a request names it
+   * @param clientId - also finds the consent of the user to this client, and counts the grants. It may be any text, as a request names
+   * it
    */
   find(id: string, clientId?: string): Promise<FoundSession | undefined>;
   /** Changes an existing session. Resolves to `false` when it does not exist any more. */

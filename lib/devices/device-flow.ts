@@ -32,12 +32,14 @@ import { besidesDefault } from '../engine/resource-parameter.ts';
 import { originOf } from '../http/request-id.ts';
 import { addressOf } from '../http/address.ts';
 import { knownAddress } from '../http/sender.ts';
+import type { EndUnusedGrants } from '../token/unused-grants.ts';
 import { displayedUserCode, userCodeOf } from './user-codes.ts';
 import type { UserCodeIds } from './user-codes.ts';
 
 /** The parts of the server that the pages for user codes need. */
 export interface DeviceFlowParts {
   readonly audit: Pick<AuditLog, 'record'>;
+  readonly endUnusedGrants: EndUnusedGrants;
   readonly provider: () => Provider;
   readonly userCodeIds: UserCodeIds;
   readonly userCodes: Limiter<UserCodeAttempt> | undefined;
@@ -58,7 +60,7 @@ interface OpenRequest {
 /** Makes the steps of the pages on which users enter the code of a device; `DeviceFlow` documents each of them. */
 export function createDeviceFlow(options: ResolvedOptions, parts: DeviceFlowParts): DeviceFlow {
   const { issuer, resources, storage, users } = options;
-  const { audit, isSameNetwork, provider, userCodeIds, userCodes } = parts;
+  const { audit, endUnusedGrants, isSameNetwork, provider, userCodeIds, userCodes } = parts;
 
   async function findOpen(userCode: string): Promise<OpenRequest | undefined> {
     for (const id of userCodeIds(userCode)) {
@@ -185,6 +187,7 @@ export function createDeviceFlow(options: ResolvedOptions, parts: DeviceFlowPart
       const credential = credentialOf(code, grant, { ...payload, said: login.said, scopes });
       if (!(await storage.deviceCodes.approve(grant, credential, prerequisites, now()))) return false;
       record(ctx, 'device_authorized', { user, open, scopes });
+      await endUnusedGrants(grant, originOf(ctx));
       return true;
     },
     async deny(ctx, user, entered) {

@@ -106,16 +106,24 @@ const REFRESH_WINDOW: Seconds = 3600;
 const REFRESHES = 60;
 const REFRESHES_PER_TOKEN = 10;
 
-/** Refreshes of an authorization. @param most - `undefined`: as many as the lifetime of its access tokens can need */
+// Of one user and client, in authorizations: a user can begin as many as they like, and refresh each.
+const AUTHORIZATIONS = 10;
+
+/**
+ * Refreshes of an authorization, and all token requests of one client for one user. Each stores a refresh token.
+ *
+ * @param most - of an authorization. `undefined`: as many as the lifetime of its access tokens can need
+ */
 export function refreshLimit(most: number | undefined): Limit<RefreshAttempt> {
   return {
     window: REFRESH_WINDOW,
-    keysOf: ({ grantId, lifetime }) => [
-      {
-        key: [grantId],
-        limit: most ?? Math.max(REFRESHES, Math.ceil((REFRESH_WINDOW / lifetime) * REFRESHES_PER_TOKEN)),
-      },
-    ],
+    keysOf({ clientId, grantId, lifetime, userId }) {
+      const limit = most ?? Math.max(REFRESHES, Math.ceil((REFRESH_WINDOW / lifetime) * REFRESHES_PER_TOKEN));
+      return [
+        ...(grantId === undefined ? [] : [{ key: ['grant', grantId], limit }]),
+        { key: ['user', JSON.stringify([clientId, userId])], limit: AUTHORIZATIONS * limit },
+      ];
+    },
   };
 }
 

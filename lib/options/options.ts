@@ -91,7 +91,8 @@ const LIMITS = {
   /**
    * How often an authorization can be refreshed in an hour, against programs that do so in a loop. Over it, the response is 429 with
    * `Retry-After`, and nothing is revoked. Each node counts for itself. It is for all clients but those of the platform that have a
-   * secret or a key: for public ones, those that registered themselves, and those with an owner that are not verified. `0`: no limit.
+   * secret or a key: for public ones, those that registered themselves, and those with an owner that are not verified. All authorizations
+   * of one user for such a client have ten times as many together, with those that begin. `0`: no limit.
    * @default 60, or ten for each access token that expires within the hour, whichever is more
    */
   refreshes: optional(integer(1, { zero: 'no limit' })),

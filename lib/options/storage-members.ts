@@ -28,7 +28,7 @@ const SECRETS = ['addSecret', 'deleteSecret', 'expireSecret', 'touchSecret', 're
 const EVERY_SERVER: Members = {
   clients: ['find', 'insert', 'update', 'delete', 'list', 'updateLogo', 'findLogo', ...SECRETS],
   consents: ['find', 'add', 'touch', 'delete', 'deleteAll', 'list'],
-  grants: ['insert', 'find', 'findCredential', 'redeem', 'list', 'touch', 'revoke'],
+  grants: ['insert', 'find', 'findCredential', 'redeem', 'list', 'touch', 'revoke', 'endUnused'],
   revocations: ['revokeToken', 'revokeAllOf', 'latestSequence', 'isValid'],
   sessions: ['insert', 'find', 'update', 'delete', 'deleteOfUser'],
   keys: ['list', 'insert', 'retire', 'replaceMaterial'],

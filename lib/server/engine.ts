@@ -212,6 +212,7 @@ function createFlow<U extends User>(
     devices:
       options.clients.devices &&
       createDeviceFlow(options, {
+        endUnusedGrants: tokens.endUnusedGrants,
         audit,
         isSameNetwork,
         provider,

@@ -35,7 +35,7 @@ export function createLimiters(
     clients: clientAuthentication && limiterOf(clientLimit(clientAuthentication)),
     userCodes: userCodes && limiterOf(userCodeLimit(userCodes)),
     deviceRequests: deviceRequests && limiterOf(deviceRequestLimit(deviceRequests)),
-    /** Counts a refresh, on this node. @throws TooManyAttemptsError */
+    /** Counts a token request for a user, on this node. @throws TooManyAttemptsError */
     countRefresh: refreshes === 0 ? undefined : createNodeLimiter(refreshLimit(refreshes)),
     /** For the limits of APIs. */
     limitCallers: createLimitCallers(store, { ids, onRefused: () => observers.guarded?.(TOO_MANY_REQUESTS) }),

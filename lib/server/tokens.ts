@@ -8,6 +8,7 @@ import type { Passport } from '../passport/passport.ts';
 import { createSignAccessToken } from '../token/access-token.ts';
 import { createIssueToken } from '../token/issue-token.ts';
 import { createEndMissingUser, createRevoke } from '../token/revoke.ts';
+import { createEndUnusedGrants } from '../token/unused-grants.ts';
 import { TokenKey } from '../token/token-key.ts';
 import type { TokenKeys } from '../token/token-key.ts';
 import { createFindUsable } from '../token/usable-token.ts';
@@ -118,6 +119,7 @@ export function createTokens(
     revokeFor,
     importRefreshToken: passport?.importRefreshToken,
     endMissingUser,
+    endUnusedGrants: createEndUnusedGrants(storage.grants, audit),
     findUsable: createFindUsable(options, { clients: directory, endMissingUser }),
   };
 }

@@ -88,6 +88,11 @@ export function observeRevocations(storage: Storage, onRevoked: (revoked?: Store
         onRevoked('id' in selector ? { grantId: selector.id } : { userId: selector.userId });
         return revoked;
       },
+      async endUnused(...[of, most, at]: Parameters<typeof grants.endUnused>) {
+        const ended = await grants.endUnused(of, most, at);
+        for (const grantId of ended) onRevoked({ grantId });
+        return ended;
+      },
     },
     // A storage may be older than they are.
     ...('personalTokens' in storage && {

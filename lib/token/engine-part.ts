@@ -28,11 +28,13 @@ import {
   requestedScopes,
   toScope,
 } from './scopes.ts';
+import type { EndUnusedGrants } from './unused-grants.ts';
 import type { IsTokenActive } from './verify-access-token.ts';
 
 /** What the token endpoint needs besides the options. */
 export interface TokenParts extends Omit<GrantParts, 'options'> {
   readonly clients: ClientDirectory;
+  readonly endUnusedGrants: EndUnusedGrants;
   readonly isActiveFor: () => IsTokenActive;
   /** Finds the permissions that a client has for itself at this moment. */
   readonly clientPermissions: (
@@ -52,7 +54,7 @@ export function tokenPart(options: ResolvedOptions, parts: TokenParts): EnginePa
   return {
     models: {
       Grant: grantAdapter(storage.grants, issuer),
-      AuthorizationCode: codeAdapter(storage.grants),
+      AuthorizationCode: codeAdapter(storage.grants, parts.endUnusedGrants),
       RefreshToken: refreshTokenAdapter(ofGrants),
       AccessToken: accessTokenAdapter('user', ofGrants),
       ClientCredentials: accessTokenAdapter('client', ofGrants),

@@ -40,7 +40,7 @@ export interface GrantParts {
   readonly signAccessToken: SignAccessToken;
   /** `undefined`: no ID tokens are issued, and no grant has the scope for one. */
   readonly issueIdToken: IssueIdToken | undefined;
-  /** Counts a refresh. @throws TooManyAttemptsError. `undefined`: there is no limit */
+  /** Counts a token request for a user. @throws TooManyAttemptsError. `undefined`: there is no limit */
   readonly countRefresh: ((refresh: RefreshAttempt) => void) | undefined;
   /** Finds a refresh token of another server (see `ImportRefreshToken`). `undefined`: this server accepts none */
   readonly findForeign: FindForeign | undefined;
@@ -142,8 +142,7 @@ export async function exchange(
   const lifetime = lifetimes.accessToken;
   // Of the platform's own clients with a secret, no user and no stranger has the refresh token.
   const isOfPlatform = client.confidential && vouchedForBy(client) === 'platform';
-  if (presented.credential.kind === 'refresh_token' && !isOfPlatform)
-    refuseLoop({ grantId: grant.id, lifetime }, parts);
+  if (!isOfPlatform) refuseLoop(presented, lifetime, parts);
   const content = { api, client, grant: { id: grant.id, user }, lifetime, scopes, sequence };
   const accessToken = await signAccessToken(content);
   const idToken = scopes?.includes(OPENID)
@@ -172,12 +171,18 @@ export async function exchange(
   respond(ctx, request, { accessToken, content, idToken, refreshToken, hasOfflineAccess });
 }
 
-/** @throws TooManyAttempts for the response, when the authorization was refreshed too often */
-function refuseLoop(refresh: RefreshAttempt, { countRefresh }: Pick<GrantParts, 'countRefresh'>): void {
+/** @throws TooManyAttempts for the response, when the authorization was refreshed, or the user has signed in at the client, too often */
+function refuseLoop(
+  { credential, grant: { clientId, id, userId } }: PresentedCredential,
+  lifetime: Seconds,
+  { countRefresh }: Pick<GrantParts, 'countRefresh'>,
+): void {
+  const isRefresh = credential.kind === 'refresh_token';
   try {
-    countRefresh?.(refresh);
+    countRefresh?.({ clientId, userId, grantId: isRefresh ? id : undefined, lifetime });
   } catch (error) {
-    throw TooManyAttempts.instead(error, 'refreshes of this authorization');
+    const what = isRefresh ? 'refreshes of this authorization' : 'sign-ins of this user at this client';
+    throw TooManyAttempts.instead(error, what);
   }
 }
 

@@ -13,6 +13,7 @@ import type {
 } from '../contracts/index.ts';
 import { currentRequest } from '../engine/request.ts';
 import type { EngineRequest } from '../engine/request.ts';
+import { originOf } from '../http/request-id.ts';
 import { senderOf } from '../http/sender.ts';
 import { hashCredential } from '../keys/hash.ts';
 import { hostClaimsOf } from './access-token.ts';
@@ -21,10 +22,14 @@ import type { GrantParts } from './exchange.ts';
 import { findPresented, isReplay, refreshGraceOf } from './redemption.ts';
 import { OPENID, splitScope } from './scopes.ts';
 import { subjectOf } from './usable-token.ts';
+import type { EndUnusedGrants } from './unused-grants.ts';
 import type { IsTokenActive } from './verify-access-token.ts';
 
 /** Authorization codes, which the authorization endpoint of the engine saves. They are redeemed in authorization-code.ts. */
-export function codeAdapter(grants: Pick<GrantStore, 'insert'>): Partial<Adapter> {
+export function codeAdapter(
+  grants: Pick<GrantStore, 'insert'>,
+  endUnusedGrants: EndUnusedGrants,
+): Partial<Adapter> {
   return {
     async upsert(value, payload) {
       const request = currentRequest();
@@ -36,9 +41,11 @@ export function codeAdapter(grants: Pick<GrantStore, 'insert'>): Partial<Adapter
       const grant = approvedGrant(payload, { limited, origin, sequence, sessionUid });
       const basis = { consent, sessionId: session.id };
       const code = toCode(value, payload, { hasOfflineAccess: request.hasOfflineAccess });
-      if (await grants.insert(grant, code, basis)) return;
-      request.mustRestart = true;
-      throw new errors.AccessDenied('the consent or the login session has ended meanwhile');
+      if (!(await grants.insert(grant, code, basis))) {
+        request.mustRestart = true;
+        throw new errors.AccessDenied('the consent or the login session has ended meanwhile');
+      }
+      await endUnusedGrants(grant, originOf(request.host), found.grants);
     },
     // Called when a grant is revoked, which ends its codes.
     async revokeByGrantId() {},

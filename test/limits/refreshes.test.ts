@@ -1,7 +1,7 @@
 import test from 'ava';
 
 import { passTime, stopClock } from '../harness/clock.ts';
-import { authorize, startPlatform } from '../harness/platform.ts';
+import { authorize, runCodeFlow, startPlatform } from '../harness/platform.ts';
 import { pkce } from '../harness/pkce.ts';
 import type { Platform, RegisteredApp } from '../harness/platform.ts';
 import { appOf, registered, startOpen } from '../registration/apps.ts';
@@ -91,4 +91,24 @@ test('an app that registered itself has the limit, also with a secret', async (t
   const app = await appOf(platform, await registered(platform));
   t.true(app.client.confidential);
   t.is((await refreshInLoop(platform, app, await newToken(platform, app), 20)).count, 5);
+});
+
+test('all authorizations of a user for an app have ten times the limit together, with new ones', async (t) => {
+  const platform = await startOpen(t, { limits: { refreshes: 2 } });
+  const app = await appOf(platform, await registered(platform));
+  const other = await appOf(platform, await registered(platform));
+  const first = await newToken(platform, app);
+  for (let count = 1; count <= 17; count += 1) await newToken(platform, app);
+  t.is((await refreshInLoop(platform, app, first)).count, 2);
+  const callback = await authorize(platform, app);
+  const answer = await exchangeCode(platform, app, callback.get('code'));
+  t.is(answer.status, 429);
+  t.deepEqual(answer.body as object, {
+    error: 'temporarily_unavailable',
+    error_description: `too many sign-ins of this user at this client; try again in ${answer.headers.get('retry-after')} seconds`,
+  });
+  // At another app, and another user.
+  t.truthy(await newToken(platform, other));
+  const bob = { person: 'bob@school.example', password: 'battery staple' };
+  t.is((await runCodeFlow(platform, app, bob)).status, 200);
 });

@@ -6,6 +6,7 @@ import type {
   GrantStore,
   UsableGrant,
 } from '../../../lib/contracts/index.ts';
+import { unusedGrants } from '../../../lib/contracts/unused-grants.ts';
 import type { Database } from '../database.ts';
 import type { Condition } from '../dialect.ts';
 import { inList, isStorable, toOptionalNumber } from './column-values.ts';
@@ -14,6 +15,7 @@ import { CREDENTIALS, GRANTS, USABLE_GRANTS, WITH_LIVE_GRANT } from './grant-row
 import { grantInserter } from './insert-grant.ts';
 import { redeemer } from './redemption.ts';
 import { GRANT_IS_LIVE } from './revocations.ts';
+import type { SignInRow } from './logouts.ts';
 import { revokeGrants } from './revoke-grants.ts';
 import { firstOfEachClient } from './rows.ts';
 import type { Row, RowOfClient } from './rows.ts';
@@ -72,6 +74,23 @@ export function grantStore(database: Database): GrantStore {
     },
     redeem: redeemer(database),
     revoke: async (selector, at, notice) => revokeGrants(database, toCondition(selector), { at, notice }),
+    async endUnused({ clientId, kept, userId }, most, at) {
+      const rows = await database.all<SignInRow>(LAST_USED, [userId, clientId]);
+      const live = rows.map(({ id, session_uid: uid }) => ({ id, sessionUid: uid ?? undefined }));
+      const { ended, needless } = unusedGrants(live, kept, most);
+      const revoked = [];
+      for (const ids of batchesOf(ended)) {
+        const { placeholders, values } = inList(ids);
+        const condition = { sql: `user_id = ? and id in ${placeholders}`, values: [userId, ...values] };
+        revoked.push(...(await revokeGrants(database, condition, { at, notice: undefined })));
+      }
+      // After their end: what a process that dies in between leaves is kept until it expires.
+      for (const ids of batchesOf(needless)) {
+        const { placeholders, values } = inList(ids);
+        await database.run(`${FORGET} and id in ${placeholders}`, [at, userId, ...values]);
+      }
+      return revoked;
+    },
   };
 }
 
@@ -107,10 +126,16 @@ const LIST = `
 // Rows of one statement, a power of two, see inList().
 const BATCH = 256;
 
+function batchesOf(ids: readonly string[]): readonly (readonly string[])[] {
+  return Array.from({ length: Math.ceil(ids.length / BATCH) }, (_, index) =>
+    ids.slice(index * BATCH, (index + 1) * BATCH),
+  );
+}
+
 async function readInOrder(database: Database, ids: readonly string[]): Promise<UsableGrant[]> {
   const found = new Map<string, UsableGrant>();
-  for (let start = 0; start < ids.length; start += BATCH) {
-    const { placeholders, values } = inList(ids.slice(start, start + BATCH));
+  for (const batch of batchesOf(ids)) {
+    const { placeholders, values } = inList(batch);
     const rows = await database.all<Row>(
       `select ${USABLE_GRANTS.columns} from gatehouse_grants g where id in ${placeholders} and ${GRANT_IS_LIVE}`,
       values,
@@ -120,6 +145,12 @@ async function readInOrder(database: Database, ids: readonly string[]): Promise<
   // One may have been revoked meanwhile.
   return ids.flatMap((id) => found.get(id) ?? []);
 }
+
+const LAST_USED = `
+  select id, client_id, session_uid from gatehouse_grants where ${OF_USER} and revoked_at is null
+  order by coalesce(last_used_at, created_at) desc, id`;
+
+const FORGET = 'update gatehouse_grants set session_uid = null, needed_until = ? where user_id = ?';
 
 // Conditional, because a later time may have been written first.
 const TOUCH = `

@@ -19,12 +19,13 @@ export function sessionStore(database: Database): SessionStore {
       const named = clientId !== undefined && isStorable(clientId) ? clientId : undefined;
       const row = await (named === undefined
         ? database.get<SessionRow>(FIND, [id])
-        : database.get<SessionRow>(FIND_WITH_CONSENT, [named, named, id]));
+        : database.get<SessionRow>(FIND_WITH_CONSENT, [named, named, named, id]));
       return (
         row && {
           session: OF_SESSION.read(row),
           sequence: Number(row.latest_sequence),
           consent: named === undefined ? undefined : toConsent(row, named),
+          grants: Number(row.grants ?? 0),
         }
       );
     },
@@ -69,8 +70,11 @@ const FIND = `select ${SESSION} ${IS_FOUND}`;
 
 // Subqueries, because PostgreSQL may plan a join by the client alone, and a client can have many users (see `notEnded`).
 const OF_CLIENT = 'from gatehouse_consents c where c.user_id = s.user_id and c.client_id = ?';
+// As for the revocation of the grants of a user, see there.
+const LIVE_OF_CLIENT = `g.user_id = s.user_id and coalesce(g.client_id, '') = ? and g.revoked_at is null`;
 const FIND_WITH_CONSENT = `
-  select ${SESSION}, (select c.created_at ${OF_CLIENT}) as consented_at, (select c.hosts ${OF_CLIENT}) as hosts ${IS_FOUND}`;
+  select ${SESSION}, (select c.created_at ${OF_CLIENT}) as consented_at, (select c.hosts ${OF_CLIENT}) as hosts,
+    (select count(*) from gatehouse_grants g where ${LIVE_OF_CLIENT}) as grants ${IS_FOUND}`;
 
 const UPDATE = 'update gatehouse_sessions set payload = ?, expires_at = ? where id = ?';
 
@@ -89,6 +93,8 @@ interface SessionRow extends Row {
   /** `null`: the user has not consented to the client. */
   readonly consented_at: Integer | null;
   readonly hosts: string | null;
+  /** Absent when no client was named. */
+  readonly grants?: Integer;
 }
 
 function toConsent(

@@ -1,8 +1,8 @@
 import { inspect } from 'node:util';
 
-import type { GrantSelector, Storage } from '../../contracts/index.ts';
-import { aCode, aGrant, aRefreshToken, HOUR, LOOKALIKES, NOW } from './rows.ts';
-import { testsOf } from '../test-runner.ts';
+import type { Grant, GrantSelector, Storage } from '../../contracts/index.ts';
+import { aClient, aCode, aGrant, aRefreshToken, aSession, HOUR, LOOKALIKES, NOW } from './rows.ts';
+import { atOnce, testsOf } from '../test-runner.ts';
 import type { StorageTest } from '../test-runner.ts';
 
 export function grantContract(register: StorageTest): void {
@@ -117,6 +117,72 @@ export function grantContract(register: StorageTest): void {
     for (const userId of [...LOOKALIKES, '\0']) t.deepEqual(await grants.list(userId, page), []);
   });
 
+  test('grants: endUnused ends those that were not used for the longest time, of one user and client', async (t, grants, storage) => {
+    const all = ['ann-1-a', 'ann-1-b', 'ann-1-c', 'ann-1-d', 'ann-1-e', 'ann-2', 'bob-1'];
+    for (const id of all) await startGrant(storage, id);
+    await grants.touch('ann-1-d', NOW + 10);
+    await grants.touch('ann-1-e', NOW + 20);
+    await grants.revoke({ id: 'ann-1-c' }, NOW);
+    const of = { userId: 'ann', clientId: '1', kept: 'ann-1-b' };
+    const end = async (most: number): Promise<readonly string[]> =>
+      (await grants.endUnused(of, most, NOW + 30)).toSorted();
+    t.deepEqual(await end(4), []);
+    t.deepEqual(await end(3), ['ann-1-a']);
+    t.deepEqual(await end(3), []);
+    t.is((await grants.find('ann-1-a'))?.revokedAt, NOW + 30);
+    t.is(await grants.findCredential('code', 'code of ann-1-a'), undefined);
+    t.deepEqual(await end(1), ['ann-1-d', 'ann-1-e']);
+    for (const id of ['ann-1-b', 'ann-2', 'bob-1']) t.is((await grants.find(id))?.revokedAt, undefined, id);
+    t.is((await grants.find('ann-1-c'))?.revokedAt, NOW);
+    for (const userId of LOOKALIKES)
+      t.deepEqual(await grants.endUnused({ ...of, userId }, 1, NOW), [], userId);
+  });
+
+  test('grants: endUnused ends 700 grants; one that is of no use for a logout may be pruned, and each session is told', async (t, grants, storage) => {
+    const { logouts, sessions } = storage;
+    await storage.clients.insert(aClient({ id: '1', backchannelLogoutUri: 'https://one.example/bye' }), []);
+    for (const [id, sessionUid] of [
+      ['ann-1-a', 'early'],
+      ['ann-1-b', 'early'],
+      ['ann-1-c', 'late'],
+      ['ann-1-d', 'late'],
+    ] as const) {
+      await sessions.insert(aSession({ id: sessionUid, uid: sessionUid })).catch(() => {});
+      await startGrant(storage, id, { sessionUid });
+    }
+    for (let number = 0; number < 700; number += 1) await startGrant(storage, `ann-1-e${number}`);
+    await grants.touch('ann-1-d', NOW + 10);
+    const of = { userId: 'ann', clientId: '1', kept: 'ann-1-d' };
+    t.is((await grants.endUnused(of, 1, NOW)).length, 703);
+    t.is((await grants.find('ann-1-a'))?.sessionUid, 'early');
+    while ((await storage.prune(NOW + 1, 1000)) > 0);
+    const left = ['ann-1-a', 'ann-1-b', 'ann-1-c', 'ann-1-d', 'ann-1-e0'];
+    const found = await Promise.all(left.map(async (id) => (await grants.find(id))?.id));
+    t.deepEqual(found, ['ann-1-a', undefined, undefined, 'ann-1-d', undefined]);
+    for (const uid of ['early', 'late']) {
+      await sessions.delete(uid, { createdAt: NOW, expiresAt: NOW + HOUR });
+      t.deepEqual(
+        (await logouts.listLatest('ann')).map(({ sessionUid }) => sessionUid),
+        [uid],
+      );
+    }
+  });
+
+  test('grants: of inserts at once, each followed by endUnused, as many are left as may be', async (t, grants, storage) => {
+    for (let number = 0; number < 40; number += 1) await startGrant(storage, `ann-1-${number}`);
+    for (let round = 1; round <= 3; round += 1) {
+      const createdAt = NOW + round;
+      await atOnce(30, async (caller) => {
+        const kept = `ann-1-${round}-${caller}`;
+        await startGrant(storage, kept, { createdAt });
+        await grants.endUnused({ userId: 'ann', clientId: '1', kept }, 40, NOW);
+      });
+      const left = await grants.list('ann', { now: NOW, limit: 100 });
+      t.is(left.length, 40);
+      t.is(left.filter((grant) => grant.createdAt === createdAt).length, 30);
+    }
+  });
+
   test('grants: codes and refresh tokens of a revoked grant are not found and cannot be redeemed', async (t, grants, storage) => {
     await startGrant(storage, 'ann-1');
     const successor = aRefreshToken({ grantId: 'ann-1' });
@@ -130,7 +196,10 @@ export function grantContract(register: StorageTest): void {
 }
 
 /** Starts the grant `user-client` of that user and client. */
-async function startGrant({ grants }: Storage, id: string): Promise<void> {
+async function startGrant({ grants }: Storage, id: string, fields: Partial<Grant> = {}): Promise<void> {
   const [userId = '', clientId = ''] = id.split('-');
-  await grants.insert(aGrant({ id, userId, clientId }), aCode({ id: `code of ${id}`, grantId: id }));
+  await grants.insert(
+    aGrant({ id, userId, clientId, ...fields }),
+    aCode({ id: `code of ${id}`, grantId: id }),
+  );
 }

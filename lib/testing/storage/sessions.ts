@@ -1,4 +1,4 @@
-import { aConsent, aSession, HOUR, LOOKALIKES, NOW } from './rows.ts';
+import { aCode, aConsent, aGrant, aSession, HOUR, LOOKALIKES, NOW } from './rows.ts';
 import { testsOf } from '../test-runner.ts';
 import type { StorageTest } from '../test-runner.ts';
 
@@ -65,6 +65,23 @@ export function sessionContract(register: StorageTest): void {
       t.is(found?.consent, undefined);
     }
     t.is(await sessions.find('another', aConsent().clientId), undefined);
+  });
+
+  test('sessions: find counts the grants of the user for one client that were not revoked', async (t, sessions, storage) => {
+    await sessions.insert(aSession());
+    for (const [id, fields] of [
+      ['a', {}],
+      ['b', {}],
+      ['revoked', {}],
+      ['of another client', { clientId: 'reports' }],
+      ['of another user', { userId: 'bob' }],
+    ] as const)
+      await storage.grants.insert(aGrant({ id, ...fields }), aCode({ id, grantId: id }));
+    await storage.grants.revoke({ id: 'revoked' }, NOW);
+    const { clientId } = aGrant();
+    t.is((await sessions.find(aSession().id, clientId))?.grants, 2);
+    for (const other of [undefined, '', 'unknown', 'time\0table', ...LOOKALIKES])
+      t.is((await sessions.find(aSession().id, other))?.grants, 0);
   });
 
   test('sessions: a session that began before the end of its user is not found, also when stored later', async (t, sessions, storage) => {
