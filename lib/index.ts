@@ -13,7 +13,7 @@ export { defineGate } from './access/gate.ts';
 export type { GateDefinition, PermissionDefinition } from './access/gate.ts';
 export type { GuardContext, GuardMiddleware } from './access/guard.ts';
 export type { Requires } from './access/requires.ts';
-export type { Rule, Rules } from './access/gate.ts';
+export type { Rule, Rules } from './access/rules.ts';
 export { createAdministration } from './server/administration.ts';
 export type {
   Administration,

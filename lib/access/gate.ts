@@ -1,11 +1,11 @@
-import { types } from 'node:util';
-
 import { GATE_NAME } from '../contracts/gate-names.ts';
 import type { Gate, PermissionSource, Principal, User } from '../contracts/index.ts';
 import { insufficientScope } from './challenge.ts';
 import { beginStackAt, ConfigError, missingPermission, PermissionMissingError } from '../errors.ts';
 import { checkNames, optional, readOptions, unchecked } from '../options/declare.ts';
 import type { Given } from '../options/declare.ts';
+import { checkRules } from './rules.ts';
+import type { Rules } from './rules.ts';
 
 /** The description of a permission, or the description and the message for a caller who lacks the permission. */
 export type PermissionDefinition =
@@ -196,64 +196,4 @@ function checkMembers<P extends string>(
     );
   }
   return Object.freeze([...new Set(names.filter(has))]);
-}
-
-/**
- * Decides whether a principal that has a permission may use it on a resource. `can()` throws what the rule throws.
- *
- * Rules are called for users and clients: `principal.user` is undefined for a client. For members of your own user type,
- * annotate the principal: `(principal: Principal<string, Person>, school: School) => ...`.
- */
-export type Rule<P extends string, T, U extends User = User> = (
-  principal: Principal<P, U>,
-  resource: T,
-) => boolean;
-
-/** The rules of a gate, by permission. `S` maps each permission to the type of its resource, `U` is the host's user type. */
-export type Rules<P extends string, S extends object, U extends User> = {
-  readonly [K in keyof S]: K extends P ? Rule<P, S[K], U> : never;
-} & Readonly<Record<string, Rule<P, never, U>>>; // From the mapped type alone, TypeScript infers S but not U.
-
-/** A rule whose return value is checked to be a boolean. */
-type CheckedRule = (principal: Principal, resource: unknown) => boolean;
-
-/**
- * Checks the rules of a gate, and wraps each so that its return value is checked.
- *
- * @throws ConfigError naming the rule at fault
- */
-function checkRules(given: unknown, has: (name: string) => boolean): ReadonlyMap<string, CheckedRule> {
-  if (typeof given !== 'object' || given === null || Array.isArray(given)) {
-    throw new ConfigError('gate.rules', 'pass an object with the permissions as keys');
-  }
-  return new Map(
-    Object.entries(given).map(([permission, rule]) => {
-      const option = `gate.rules.${permission}`;
-      if (!has(permission)) {
-        throw new ConfigError(
-          option,
-          'there is no such permission; add it to gate.permissions or correct it here',
-        );
-      }
-      if (typeof rule !== 'function' || types.isAsyncFunction(rule) || types.isGeneratorFunction(rule)) {
-        throw new ConfigError(option, ASK_FOR_FUNCTION);
-      }
-      return [permission, checked(option, rule as Rule<string, unknown>)];
-    }),
-  );
-}
-
-const ASK_FOR_FUNCTION =
-  'pass a function that takes the principal and the resource and returns true or false at once; read what it needs before can()';
-
-function checked(option: string, rule: (principal: Principal, resource: unknown) => unknown): CheckedRule {
-  return (principal, resource) => {
-    // A missing resource is always refused: a rule that compares two absent members would return true.
-    if (resource === undefined || resource === null) return false;
-    const answer = rule(principal, resource);
-    if (typeof answer === 'boolean') return answer;
-    // The promise is not awaited, and an unhandled rejection ends the process.
-    if (types.isPromise(answer)) answer.catch(() => {});
-    throw new ConfigError(option, ASK_FOR_FUNCTION);
-  };
 }

@@ -93,6 +93,13 @@ test('an invalid definition is a ConfigError that names the option', (t) => {
     [{ permissions: {}, rules: { grade: () => true } }, 'gate.rules.grade', /no such permission/],
     [{ permissions: {}, rules: { toString: () => true } }, 'gate.rules.toString', /no such permission/],
     [{ permissions: { grade: 'Grade' }, rules: { grade: true } }, 'gate.rules.grade', /pass a function/],
+    ...['manage_apps', 'manage_all_apps', 'use_personal_tokens', 'introspect_tokens'].map(
+      (name): [unknown, string, RegExp] => [
+        { permissions: { [name]: 'Act' }, rules: { [name]: () => true } },
+        `gate.rules.${name}`,
+        /: the server asks for this permission itself, without an object: leave the rule out, or take another name$/,
+      ],
+    ),
     [{ permissions: { grade: 'Grade' }, rules: { grade: undefined } }, 'gate.rules.grade', /pass a function/],
     [{ permissions: { grade: 'Grade' }, rules: { grade: async () => true } }, 'gate.rules.grade', /at once/],
     [
