@@ -79,10 +79,11 @@ export function createReauthentication<P extends string, U extends User>({
     let ended: Problem | undefined;
     async function reload(): Promise<Principal<P, U> | Problem> {
       const result = await load();
-      if (ended || !('status' in result)) return ended ?? result;
-      ended = result;
-      onEnd(ended);
-      return ended;
+      if (!ended && 'status' in result) {
+        ended = result;
+        onEnd(ended);
+      }
+      return ended ?? result;
     }
     return () => ended ?? current() ?? reload();
   }

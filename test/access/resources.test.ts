@@ -50,6 +50,8 @@ function addRoutes(api: Api, requires: AppParts['auth']['requires']): void {
   });
   api.put('/schools/:id/name', (ctx) => {
     gate.authorize(ctx.state.principal, 'edit_schools');
+    const school = schools.get(ctx.params['id'] ?? '') ?? ctx.throw(404);
+    gate.authorize(ctx.state.principal, 'edit_schools', school);
     ctx.status = 204;
   });
   const requireSchool = requires(
@@ -86,6 +88,8 @@ async function edit(school: string, token: string): Promise<Answer> {
   const headers = { authorization: `Bearer ${token}` };
   return send(platform.url(`/api/v1/schools/${school}`), { method: 'PUT', headers });
 }
+
+const rename = async (token: string): Promise<Answer> => edit('hill/name', token);
 
 test.after.always(async () => platform[Symbol.asyncDispose]());
 
@@ -135,7 +139,6 @@ test('a rule gives nothing without the permission, nor to a token whose scopes e
 });
 
 test('authorize() answers insufficient_scope when only the scopes exclude the permission', async (t) => {
-  const rename = async (token: string): Promise<Answer> => edit('hill/name', token);
   t.is((await rename(ann)).status, 204);
   const limited = await rename(annReading);
   t.deepEqual(limited.body, INSUFFICIENT_SCOPE);
@@ -148,8 +151,10 @@ test('authorize() answers insufficient_scope when only the scopes exclude the pe
   );
   t.deepEqual(withoutPermission.body, FORBIDDEN);
   t.is(withoutPermission.headers.get('www-authenticate'), null, 'no scope gives the permission');
-  const byRule = await edit('dale', ann);
-  t.is(byRule.headers.get('www-authenticate'), null, 'the rule refuses');
+  for (const byRule of [await edit('dale', ann), await edit('dale/name', ann)]) {
+    t.deepEqual(byRule.body, FORBIDDEN);
+    t.is(byRule.headers.get('www-authenticate'), null, 'the rule refuses');
+  }
 });
 
 test('principal.can() answers for any resource or for one', async (t) => {

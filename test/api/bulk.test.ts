@@ -6,9 +6,12 @@ import test from 'ava';
 import Koa from 'koa';
 import { z } from 'zod';
 
+import { indexActions } from '../../lib/api/actions/action-index.ts';
 import { defineAction } from '../../lib/api/actions/define-action.ts';
+import { answerIndependently } from '../../lib/api/bulk/items.ts';
 import { createApiRouter } from '../../lib/api/router.ts';
-import { createPlatform } from '../access/platform.ts';
+import type { Principal } from '../../lib/contracts/index.ts';
+import { createPlatform, gate } from '../access/platform.ts';
 import { request, serve } from '../access/serve.ts';
 import { authOf, serveApi } from './api.ts';
 import type { Api } from './api.ts';
@@ -295,6 +298,29 @@ for (const accept of ['application/json', 'application/x-ndjson']) {
     );
   });
 }
+
+test('a bulk with a key that another attempt has taken over is a 503 that is not stored', async (t) => {
+  const { action, began, release } = stepAction();
+  const taken = new AbortController();
+  const [indexed] = indexActions([action], { gate, issuer: 'https://platform.example' }).all;
+  const answering = answerIndependently({
+    action: indexed!,
+    items: steps(3),
+    mode: 'independent',
+    dryRun: false,
+    concurrency: 1,
+    reauthenticate: () => ({ permissions: new Set(['edit_schools']) }) as unknown as Principal,
+    log: { logger: createPlatform().logger, requestId: 'one' },
+    signal: taken.signal,
+  });
+  await began(0);
+  taken.abort();
+  release(0);
+  const { answer, replay } = await answering;
+  t.is(answer.status, 503);
+  t.like(JSON.parse(answer.body), { code: 'aborted' });
+  t.false(replay);
+});
 
 test('a client that does not read the response slows the bulk down', async (t) => {
   let ran = 0;

@@ -114,6 +114,7 @@ async function start(t: ExecutionContext): Promise<Schools> {
         '/schools/:id',
         auth.requires('view_schools', 'edit_school', async ({ params: { id = '' } }) => {
           loaded.push(id);
+          if (id === 'none') return null;
           return database<School>('schools').where({ id }).first();
         }),
         (ctx) => {
@@ -159,10 +160,11 @@ test('a route loads the object once, asks the rule, and hands the object on', as
     status: 404,
     body: { code: 'object_not_found', message: 'There is no such object.' },
   });
+  t.is((await call('/schools/none', put)).status, 404);
   t.deepEqual(ran, ['a']);
-  t.deepEqual(loaded, ['a', 'c', 'x']);
+  t.deepEqual(loaded, ['a', 'c', 'x', 'none']);
   t.like(await call('/schools/a', { ...put, as: bob }), REFUSED);
-  t.is(loaded.length, 3, 'nothing is loaded for a caller without the permission');
+  t.is(loaded.length, 4, 'nothing is loaded for a caller without the permission');
 });
 
 test('an action loads the object with its database, asks the rule, and runs with it', async (t) => {
@@ -253,6 +255,24 @@ test('the list of actions says which of them depend on the object', async (t) =>
     1: { name: 'create-school-action', checksObject: true },
   });
   t.deepEqual((await call('/actions', { as: bob })).body, { data: [] });
+});
+
+test('observers are told of each refusal', async (t) => {
+  const { auth, call } = await start(t);
+  const codes: string[] = [];
+  auth.observe({
+    guarded(outcome) {
+      if (!outcome.admitted) codes.push(outcome.code);
+    },
+  });
+  const refused = async (path: string, method: string, as: User) => {
+    codes.length = 0;
+    t.like(await call(path, { method, body: { name: 'New' }, as }), REFUSED);
+    t.deepEqual(codes, ['missing_permission'], path);
+  };
+  await refused('/schools/a', 'PUT', bob);
+  await refused('/schools/c', 'PUT', ann);
+  await refused('/actions/school/a/rename-school-action', 'POST', bob);
 });
 
 test('a rule that no object is given for, or an object without a rule, is a ConfigError with the remedy', async (t) => {

@@ -312,6 +312,27 @@ test.serial('files are removed when the caller disconnects', async (t) => {
   t.deepEqual(log, []);
 });
 
+test.serial('a file that cannot be written is a fault of the server', async (t) => {
+  const { origin, token, log } = await startHost(t);
+  const body = ReadableStream.from(
+    (async function* () {
+      const encoder = new TextEncoder();
+      yield encoder.encode('--x\r\nContent-Disposition: form-data; name="a"\r\n\r\n1\r\n');
+      let folders: string[];
+      while ((folders = await readdir(tmpdir())).length === 0) await new Promise(setImmediate);
+      await rm(join(tmpdir(), folders[0]!), { recursive: true });
+      yield encoder.encode(`--x\r\n${file('b', 'x')}--x--\r\n`);
+    })(),
+  );
+  const headers = { ...MULTIPART, authorization: `Bearer ${token}` };
+  const init = { method: 'POST', body, headers, duplex: 'half' } as RequestInit;
+  t.like(await request(`${origin}/api/v1/echo`, undefined, init), {
+    status: 500,
+    body: { code: 'internal_error' },
+  });
+  t.is(log.length, 1);
+});
+
 test.serial('other content types, methods and parsers are unaffected', async (t) => {
   const { send } = await startHost(t);
   for (const init of [

@@ -70,10 +70,15 @@ test('middleware behind the router gets requests that the router does not answer
   app.use((ctx) => {
     if (ctx.path === '/api/v1/health') ctx.body = { of: 'the host' };
     if (ctx.path === '/api/v10') ctx.status = 204;
+    if (ctx.path === '/api/v1/raw') {
+      ctx.respond = false;
+      setImmediate(() => ctx.res.end('of the host'));
+    }
   });
   const origin = await serve(t, app);
   t.deepEqual((await request(`${origin}/api/v1/health`)).body, { of: 'the host' });
   t.is((await request(`${origin}/api/v10`)).status, 204);
+  t.like(await request(`${origin}/api/v1/raw`), { status: 404, text: 'of the host' });
   const elsewhere = await request(`${origin}/api/v11`);
   t.is(elsewhere.status, 404);
   t.is(elsewhere.type, 'text/plain; charset=utf-8', 'not answered by the router');

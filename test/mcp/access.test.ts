@@ -31,8 +31,16 @@ test('the list has only what the token may call, in the order of the actions', a
 test('a tool whose permission another token of the user would have is an HTTP 403 with the scopes', async (t) => {
   const server = await startAgentServer(t);
   const rename = { id: '1', input: { name: 'Dale School' } };
-  const refused = await callTool(server, await server.token(['read']), 'rename_school', rename);
+  const token = await server.token(['read']);
+  const codes: string[] = [];
+  server.auth.observe({
+    guarded(outcome) {
+      if (!outcome.admitted) codes.push(outcome.code);
+    },
+  });
+  const refused = await callTool(server, token, 'rename_school', rename);
   t.is(refused.status, 403);
+  t.deepEqual(codes, ['insufficient_scope'], 'observers are told');
   like(t, refused.body, {
     code: 'insufficient_scope',
     message: 'The access token needs the scope write.',
