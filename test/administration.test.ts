@@ -138,10 +138,10 @@ test('invalid options are errors that name them', async (t) => {
     t.throws(() => createAdministration(options as never), { code: 'ERR_CONFIG', message });
   const { keys } = createAdministration({ storage });
   for (const [options, message] of [
-    [{ after: -1 }, /^after: /],
-    [{ after: 29 }, /^after: give at least 30 s: .*ended at once by keys\.revoke\(\)/],
-    [{ accessTokenLifetime: '1 aeon' }, /^accessTokenLifetime: /],
-    [{ algorithm: 'HS256' }, /^algorithm: /],
+    [{ after: -1 }, /^keys\.rotate\(\{ after \}\): /],
+    [{ after: 29 }, /^keys\.rotate\(\{ after \}\): give at least 30 s: .*ended at once by keys\.revoke\(\)/],
+    [{ accessTokenLifetime: '1 aeon' }, /^keys\.rotate\(\{ accessTokenLifetime \}\): /],
+    [{ algorithm: 'HS256' }, /^keys\.rotate\(\{ algorithm \}\): /],
   ] as const)
     await t.throwsAsync(keys.rotate(options as never), { code: 'ERR_CONFIG', message });
 });
