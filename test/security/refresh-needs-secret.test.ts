@@ -26,7 +26,7 @@ test('a refresh token of a confidential client requires the secret of the client
     [{ client_id: id, client_secret: body.refresh_token }, {}, 'invalid_client'],
     [{ client_id: publicApp.client.id }, {}, 'invalid_grant'],
     [asClient(other), {}, 'invalid_grant'],
-    [{}, basic(id, ''), 'invalid_request'],
+    [{}, basic(id, ''), 'invalid_client'],
     [{}, basic(id, 'wrong'), 'invalid_client'],
     [{ client_id: id }, { authorization: `Bearer ${body.access_token}` }, 'invalid_request'],
   ];
