@@ -2,10 +2,10 @@ import type { Interaction } from '../lib/contracts/index.ts';
 import { readForm } from '../lib/http/form.ts';
 import { aboutApp } from './about-app.ts';
 import { checkedBoxes, accessOf, isNothingLeft, nothingLeft } from './access.ts';
+import { destination } from './navigation.ts';
 import type { FieldProblem } from './page.ts';
 import type { PageRequest } from './page-request.ts';
-import { plain, sentence } from './sentence.ts';
-import type { Texts } from './text.ts';
+import { sentence } from './sentence.ts';
 import { nameOfApp, warningsFor } from './unregistered.ts';
 import { displayName } from './viewer.ts';
 
@@ -53,15 +53,4 @@ function showConsent(
     resource: resource?.name,
     destination: destination(redirectUri, text),
   });
-}
-
-/**
- * Where a redirect leads, in words. A private-use scheme (RFC 8252 section 7.1) has no origin: `com.example.app:/callback` opens the app
- * that has registered `com.example.app:`.
- */
-export function destination(redirectUri: string, text: Texts): string {
-  const url = URL.parse(redirectUri);
-  if (!url) return redirectUri;
-  if (url.origin !== 'null') return url.origin;
-  return plain(sentence(text['consent.destination.program'], { name: url.protocol }));
 }

@@ -1,7 +1,7 @@
 import type { Interaction, Seconds, User } from '../lib/contracts/index.ts';
 import { TooManyAttemptsError } from '../lib/errors.ts';
 import { readForm } from '../lib/http/form.ts';
-import { queryText, seeOther } from './navigation.ts';
+import { destination, queryText, seeOther } from './navigation.ts';
 import type { Link } from './navigation.ts';
 import type { FieldProblem } from './page.ts';
 import type { PageRequest } from './page-request.ts';
@@ -31,10 +31,19 @@ export async function submitLogin(
   return undefined;
 }
 
-function showLoginOf({ action, client }: Interaction, request: PageRequest, form: LoginForm): void {
+function showLoginOf(
+  { action, client, redirectUri }: Interaction,
+  request: PageRequest,
+  form: LoginForm,
+): void {
   const { text } = request;
   const lead = sentence(text['login.lead'], { client: nameOfApp(client, text) });
-  showLogin(request, { ...form, action: `${action}/login`, lead });
+  showLogin(request, {
+    ...form,
+    action: `${action}/login`,
+    lead,
+    destination: destination(redirectUri, text),
+  });
 }
 
 /**
@@ -63,7 +72,8 @@ export async function submitSignIn(request: PageRequest): Promise<void> {
 function showSignIn(request: PageRequest, form: LoginForm): void {
   const { brand, ctx, flow, text } = request;
   const lead = sentence(text['login.leadBrand'], { brand });
-  showLogin(request, { ...form, action: flow.basePath + LOGIN + ctx.search, lead });
+  const action = flow.basePath + LOGIN + ctx.search;
+  showLogin(request, { ...form, action, lead, destination: undefined });
 }
 
 const LOGIN = '/oauth/login';
@@ -134,7 +144,14 @@ const LONGEST_IN_SECONDS = 90;
 /** Shows the login page, with 422 when there are problems, and with 429 after too many failed attempts. */
 function showLogin(
   { ctx, show, text }: PageRequest,
-  { retryAfter, ...page }: LoginForm & { readonly action: string; readonly lead: Sentence },
+  {
+    retryAfter,
+    ...page
+  }: LoginForm & {
+    readonly action: string;
+    readonly lead: Sentence;
+    readonly destination: string | undefined;
+  },
 ): void {
   if (retryAfter !== undefined) ctx.set('Retry-After', String(retryAfter));
   const wrong = page.problems.length > 0 ? 422 : 200;

@@ -1,7 +1,6 @@
 import type { LogoutRequest } from '../lib/contracts/index.ts';
-import { destination } from './consent.ts';
 import { linkToSignIn } from './login.ts';
-import { seeOther } from './navigation.ts';
+import { destination, seeOther } from './navigation.ts';
 import type { Link } from './navigation.ts';
 import type { PageRequest } from './page-request.ts';
 import { plain, sentence } from './sentence.ts';
@@ -15,9 +14,10 @@ import { describeViewer, displayName } from './viewer.ts';
 export async function askForLogout(request: PageRequest): Promise<void> {
   const { brand, ctx, flow, show, text } = request;
   const asked = await flow.logoutRequest(ctx);
-  if (asked?.isOfSession) return endSession(request, asked.next);
+  if (asked?.isOfSession) return endSession(request, asked);
   const user = await flow.currentUser(ctx);
-  if (!user) return leave(request, asked);
+  if (!user) return leave(request, asked, 'logout.notSignedIn', [linkToSignIn(request), request.homePage]);
+  const { mayReturn = false, next } = asked ?? {};
   const names = { user: displayName(user), client: asked?.client ? nameOfApp(asked.client, text) : '' };
   show({
     view: 'logout',
@@ -25,7 +25,8 @@ export async function askForLogout(request: PageRequest): Promise<void> {
     heading: sentence(text['logout.heading'], { brand }),
     lead: sentence(text[asked?.client ? 'logout.leadOfApp' : 'logout.lead'], names),
     // Afterwards the browser is sent to the app.
-    formsStayHere: asked?.next === undefined,
+    formsStayHere: !mayReturn,
+    destination: mayReturn ? destination(next!, text) : undefined,
     action: `${flow.basePath}/oauth/logout${asked ? ctx.search : ''}`,
   });
   return undefined;
@@ -33,32 +34,34 @@ export async function askForLogout(request: PageRequest): Promise<void> {
 
 /** Signs the user out, who has seen which app asks for it, and has pressed the button. */
 export async function submitLogout(request: PageRequest): Promise<void> {
-  return endSession(request, (await request.flow.logoutRequest(request.ctx))?.next);
+  return endSession(request, await request.flow.logoutRequest(request.ctx));
 }
 
 /** Returns to the app that has asked for the logout, or shows a notice, which says so if the user is still signed in to the host. */
-async function endSession(request: PageRequest, next: string | undefined): Promise<void> {
+async function endSession(request: PageRequest, asked: LogoutRequest | undefined): Promise<void> {
   const { hostSessionContinues } = await request.flow.logout(request.ctx);
-  if (next !== undefined) return seeOther(request.ctx, next);
-  return hostSessionContinues
-    ? notify(request, 'logout.stillSignedIn', [request.homePage])
-    : notify(request, 'logout.done', [linkToSignIn(request), request.homePage]);
+  const links = hostSessionContinues ? [request.homePage] : [linkToSignIn(request), request.homePage];
+  return leave(request, asked, hostSessionContinues ? 'logout.stillSignedIn' : 'logout.done', links);
 }
 
-/** Where nobody is signed in, goes on to the app only if that {@link LogoutRequest.mayReturn}; else with a link that names it. */
-function leave(request: PageRequest, { mayReturn, next }: Partial<LogoutRequest> = {}): void {
-  const { ctx, homePage, text } = request;
-  if (next !== undefined && mayReturn) return seeOther(ctx, next);
-  const label = next && plain(sentence(text['logout.continue'], { name: destination(next, text) }));
-  const links = [linkToSignIn(request), homePage];
-  return notify(request, 'logout.notSignedIn', next && label ? [{ href: next, label }, ...links] : links);
-}
-
-function notify(
-  { brand, show, text }: PageRequest,
-  name: 'logout.notSignedIn' | 'logout.stillSignedIn' | 'logout.done',
-  next: readonly Link[],
+/** Goes on to the app if that {@link LogoutRequest.mayReturn}; else shows a notice with a link that names where it leads. */
+function leave(
+  request: PageRequest,
+  asked: LogoutRequest | undefined,
+  notice: Notice,
+  links: readonly Link[],
 ): void {
+  const { ctx, text } = request;
+  const { mayReturn, next } = asked ?? {};
+  if (next === undefined) return notify(request, notice, links);
+  if (mayReturn) return seeOther(ctx, next);
+  const label = plain(sentence(text['logout.continue'], { name: destination(next, text) }));
+  return notify(request, notice, [{ href: next, label }, ...links]);
+}
+
+type Notice = 'logout.notSignedIn' | 'logout.stillSignedIn' | 'logout.done';
+
+function notify({ brand, show, text }: PageRequest, name: Notice, next: readonly Link[]): void {
   show({
     view: 'notice',
     details: [],

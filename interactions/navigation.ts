@@ -1,5 +1,6 @@
 import type { Context } from 'koa';
-import { printable } from './sentence.ts';
+import { plain, printable, sentence } from './sentence.ts';
+import type { Texts } from './text.ts';
 
 /** A link, or a link that looks like a button. */
 export interface Link {
@@ -29,4 +30,15 @@ export function seeOther(ctx: Context, url: string): void {
   ctx.set('Cache-Control', 'no-store');
   ctx.status = 303;
   ctx.redirect(url);
+}
+
+/**
+ * Where a redirect leads, in words. A private-use scheme (RFC 8252 section 7.1) has no origin: `com.example.app:/callback` opens the app
+ * that has registered `com.example.app:`.
+ */
+export function destination(redirectUri: string, text: Texts): string {
+  const url = URL.parse(redirectUri);
+  if (!url) return redirectUri;
+  if (url.origin !== 'null') return url.origin;
+  return plain(sentence(text['consent.destination.program'], { name: url.protocol }));
 }

@@ -20,7 +20,14 @@ export interface Viewer {
 
 /** The data of each view, which it shows below the heading. */
 export type View =
-  | { readonly view: 'login'; readonly action: string; readonly login: string; readonly refused: boolean }
+  | {
+      readonly view: 'login';
+      readonly action: string;
+      readonly login: string;
+      readonly refused: boolean;
+      /** Where the browser is sent, when an app asks for the login. */
+      readonly destination: string | undefined;
+    }
   | (Access & {
       readonly view: 'consent';
       readonly action: string;
@@ -56,7 +63,8 @@ export type View =
       /** When the device asked, in words. */
       readonly requested: string;
     })
-  | { readonly view: 'logout'; readonly action: string }
+  /** `destination`: where the browser is sent then, when an app asks for the logout. */
+  | { readonly view: 'logout'; readonly action: string; readonly destination: string | undefined }
   /** The form that posts an authorization response to an app. */
   | {
       readonly view: 'post';

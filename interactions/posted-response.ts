@@ -1,5 +1,5 @@
 import type { PostedResponse } from '../lib/contracts/index.ts';
-import { destination } from './consent.ts';
+import { destination } from './navigation.ts';
 import type { PageRequest } from './page-request.ts';
 import { plain, sentence } from './sentence.ts';
 import { nameOfApp } from './unregistered.ts';

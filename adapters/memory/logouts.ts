@@ -7,6 +7,7 @@ import type {
   Seconds,
   StoredSession,
 } from '../../lib/contracts/index.ts';
+import { vouchedForBy } from '../../lib/contracts/trust.ts';
 import { changeRow, copy } from './tables.ts';
 import type { GrantRow, Tables } from './tables.ts';
 
@@ -136,10 +137,8 @@ function insertLogouts(
 }
 
 /** See {@link LogoutDelivery.ownerId}. */
-function answerableFor(
-  { firstParty, ownerId, registration, verified }: Client,
-  userId: string,
-): string | undefined {
-  if (firstParty || verified) return undefined;
-  return registration === 'manual' ? ownerId : userId;
+function answerableFor(client: Client, userId: string): string | undefined {
+  const who = vouchedForBy(client);
+  if (who === 'platform') return undefined;
+  return who === 'nobody' ? userId : client.ownerId;
 }

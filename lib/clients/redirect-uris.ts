@@ -1,5 +1,7 @@
-import type { Client, Mistake } from '../contracts/index.ts';
+import type { Client, Consent, Mistake } from '../contracts/index.ts';
 import { isLoopback } from '../contracts/loopback.ts';
+import { vouchedForBy } from '../contracts/trust.ts';
+import { isAgreedHost } from './consents.ts';
 
 /** In characters. */
 export const LONGEST_URI = 2000;
@@ -58,6 +60,26 @@ export function redirectHost(
   return redirectUris.includes(redirectUri) && !isOnDevice(redirectUri)
     ? new URL(redirectUri).origin
     : undefined;
+}
+
+/**
+ * Whether the server may redirect a browser to a client where the user has not answered a page for it. Anybody can make a link to this
+ * server, and anybody can register what it leads to (RFC 9700 section 4.11.2). So a client for which nobody vouches gets a browser only
+ * where the user has agreed to be sent to that host, and any other one where more than a link asks for it.
+ *
+ * @param uri - a redirect URI, or one for after the logout
+ * @param asked.consent - of the user who is signed in
+ * @param asked.isKnown - a user is signed in, or the request is one that only the client makes: with an ID token, or without any page
+ */
+export function mayRedirect(
+  client: Client,
+  uri: string,
+  { consent, isKnown }: { readonly consent: Pick<Consent, 'hosts'> | undefined; readonly isKnown: boolean },
+): boolean {
+  if (vouchedForBy(client) !== 'nobody') return isKnown;
+  const { postLogoutRedirectUris, redirectUris } = client;
+  const host = redirectHost(uri, { redirectUris: [...redirectUris, ...postLogoutRedirectUris] });
+  return host !== undefined && isAgreedHost(consent, host);
 }
 
 /**

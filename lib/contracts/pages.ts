@@ -101,8 +101,9 @@ export interface LogoutRequest {
   /** The URL to send the browser to afterwards. `undefined`: say on a page that the user is signed out. */
   readonly next: string | undefined;
   /**
-   * Whether `next` may follow without a page, where nobody is signed in either: the app has shown an ID token of its own, and did not
-   * register itself. Otherwise show a page with a link that names the host of `next` (section 3).
+   * Whether the browser may be redirected to `next` after the logout, when the page that asks for it has named where that leads. Otherwise
+   * show a page with a link that names the host of `next`. Where nobody vouches for the app, it may only if the user has agreed to be sent
+   * to that host; else only if a user is signed in, or the app has shown an ID token of its own (section 3).
    */
   readonly mayReturn: boolean;
 }

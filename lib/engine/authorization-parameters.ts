@@ -27,6 +27,15 @@ export function withoutOpenIdParameters(form: URLSearchParams): URLSearchParams 
   return new URLSearchParams([...form].filter(([name]) => !isOpenIdOnly(name)));
 }
 
+/** What {@link readAuthorizationParameters} takes. */
+export interface ReadParameters {
+  /** Whether the pages have one that posts the response. */
+  readonly canPost: boolean;
+  readonly nameResources: NameResources | undefined;
+  /** The `id_token_hint` that a query stands for. `undefined`: OpenID Connect is off. */
+  readonly openHint: ((hint: string) => string) | undefined;
+}
+
 /**
  * Reads the parameters of an authorization request, changes what the engine reads of them, and keeps them: nothing else reads the URL, so
  * that all see the same parameters, however they have arrived.
@@ -42,19 +51,19 @@ export function withoutOpenIdParameters(form: URLSearchParams): URLSearchParams 
  */
 export function readAuthorizationParameters(
   ctx: Context,
-  {
-    canPost,
-    hasOpenId,
-    nameResources,
-  }: {
-    readonly canPost: boolean;
-    readonly hasOpenId: boolean;
-    readonly nameResources: NameResources | undefined;
-  },
+  { canPost, nameResources, openHint }: ReadParameters,
 ): void {
   const { query } = ctx;
-  const { prompt, redirect_uri: uri, resource, response_mode: mode, response_type: type, scope } = query;
-  const isOpenId = hasOpenId && typeof scope === 'string' && scope.split(' ').includes('openid');
+  const {
+    id_token_hint: hint,
+    prompt,
+    redirect_uri: uri,
+    resource,
+    response_mode: mode,
+    response_type: type,
+    scope,
+  } = query;
+  const isOpenId = openHint !== undefined && typeof scope === 'string' && scope.split(' ').includes('openid');
   const changed: Record<string, string> = {};
   if (typeof scope === 'string' && scope !== separatedScope(scope)) changed['scope'] = separatedScope(scope);
   if (mode === 'form_post' || mode === POSTED)
@@ -66,6 +75,8 @@ export function readAuthorizationParameters(
   }
   if (typeof prompt === 'string' && prompt.includes('select_account'))
     changed['prompt'] = prompt.replaceAll(/\bselect_account\b/g, 'login');
+  if (isOpenId && typeof hint === 'string' && openHint(hint) !== hint)
+    changed['id_token_hint'] = openHint(hint);
   const isRemoved = (name: string): boolean => !isOpenId && isOpenIdOnly(name);
   const isChanged = Object.keys(changed).length > 0 || Object.keys(query).some(isRemoved);
   if (isChanged) {

@@ -2,10 +2,8 @@ import type { Context } from 'koa';
 import { errors } from 'oidc-provider';
 import type { Configuration, ErrorOut, KoaContextWithOIDC, Provider } from 'oidc-provider';
 
-import { isAgreedHost } from '../clients/consents.ts';
-import { redirectHost } from '../clients/redirect-uris.ts';
+import { mayRedirect } from '../clients/redirect-uris.ts';
 import type { PageError, Pages } from '../contracts/index.ts';
-import { vouchedForBy } from '../contracts/trust.ts';
 import { GatehouseError, InteractionExpiredError, TooManyAttemptsError } from '../errors.ts';
 import { requestIdOf } from '../http/request-id.ts';
 import { isUnavailable } from '../http/unavailable.ts';
@@ -75,26 +73,18 @@ export function clientErrorStatus(error: unknown): number | undefined {
 }
 
 /**
- * Shows errors of the authorization endpoint on a page, instead of redirecting to the client, when no user is logged in: otherwise
- * the owner of a registered client could make links to this server that redirect anyone without interaction (RFC 9700
- * section 4.11.2). A request with `prompt=none` shows no page, so its error is still returned to a client that the operator has
- * registered. Anybody can register the others, so their errors are only sent to where the user has agreed to be sent.
+ * Shows errors of the authorization endpoint on a page, instead of redirecting to the client, where {@link mayRedirect} says so. A request
+ * with `prompt=none` shows no page, so its error is returned where no user is signed in either.
  */
 export function preventOpenRedirects(provider: Provider): void {
   provider.on('authorization.error', (ctx: KoaContextWithOIDC, error: errors.OIDCProviderError) => {
-    if (!mayRedirect(ctx)) error.allow_redirect = false;
+    const { client, consent, isDenied } = requestOf(ctx);
+    // The user has pressed the button on the page, which has named where it leads.
+    if (isDenied) return;
+    const uri = String(ctx.oidc.params?.['redirect_uri']);
+    const isKnown = ctx.oidc.session?.accountId !== undefined || isSilent(ctx);
+    if (!client || !mayRedirect(client.client, uri, { consent, isKnown })) error.allow_redirect = false;
   });
-}
-
-function mayRedirect(ctx: KoaContextWithOIDC): boolean {
-  const { client, consent, isDenied } = requestOf(ctx);
-  // The user has pressed the button on the page.
-  if (isDenied) return true;
-  if (client && vouchedForBy(client.client) !== 'nobody')
-    return ctx.oidc.session?.accountId !== undefined || isSilent(ctx);
-  const host = client && redirectHost(String(ctx.oidc.params?.['redirect_uri']), client.client);
-  // The consent is that of the user who is logged in.
-  return host !== undefined && isAgreedHost(consent, host);
 }
 
 function isSilent(ctx: KoaContextWithOIDC): boolean {

@@ -3,10 +3,10 @@ import compose from 'koa-compose';
 import type { Provider } from 'oidc-provider';
 
 import { readAuthorizationParameters } from './authorization-parameters.ts';
+import type { ReadParameters } from './authorization-parameters.ts';
 import { readTokenBody } from './request-body.ts';
 import type { UnwrapToken } from './request-body.ts';
 import { requestOf } from './request.ts';
-import type { NameResources } from './resource-parameter.ts';
 import { withCors } from './response.ts';
 
 /**
@@ -47,22 +47,9 @@ interface ComposedEngine {
 
 /**
  * @param unwrapToken - changes the parameters of revocation and introspection requests before the engine reads them
- * @param options.canPost - whether the pages have one that posts the response
- * @param options.hasOpenId - whether OpenID Connect is on
- * @param options.nameResources - changes those of the other requests. `undefined`: they stay as received
+ * @param options - how those of the other requests are changed
  */
-export function createRunEngine(
-  unwrapToken: UnwrapToken,
-  {
-    canPost,
-    hasOpenId,
-    nameResources,
-  }: {
-    readonly canPost: boolean;
-    readonly hasOpenId: boolean;
-    readonly nameResources: NameResources | undefined;
-  },
-): RunEngine {
+export function createRunEngine(unwrapToken: UnwrapToken, options: ReadParameters): RunEngine {
   // Composed once per engine. A new engine is made when the signing keys change.
   const composed = new WeakMap<Provider, ComposedEngine>();
 
@@ -80,10 +67,12 @@ export function createRunEngine(
   return async function runEngine(engine, ctx, next) {
     const { isStream, run } = composedOf(engine);
     const { endpoint } = requestOf(ctx);
-    if (endpoint === 'authorization') readAuthorizationParameters(ctx, { canPost, hasOpenId, nameResources });
+    if (endpoint === 'authorization') readAuthorizationParameters(ctx, options);
     if (endpoint === undefined || endpoint === 'authorization') return run(ctx, next);
     return withCors(ctx, async () =>
-      readTokenBody(ctx, { unwrapToken, nameResources, isStream }, async () => run(ctx, next)),
+      readTokenBody(ctx, { unwrapToken, nameResources: options.nameResources, isStream }, async () =>
+        run(ctx, next),
+      ),
     );
   };
 }

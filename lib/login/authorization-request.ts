@@ -43,6 +43,13 @@ export interface AuthorizationRequests {
   read(text: string): AuthorizationRequest | undefined;
   /** The URL of the authorization endpoint with these parameters: the request starts again there. */
   urlOf(parameters: Readonly<Record<string, string>>): string;
+  /**
+   * The query of a request that an app has posted, or sent before. An `id_token_hint` among its parameters is encrypted: it says who the
+   * user is, and proxies log URLs.
+   */
+  queryOf(this: void, parameters: Readonly<Record<string, string>>): string;
+  /** The `id_token_hint` of a query. What this server has not encrypted is returned as it is, and is no ID token when it has expired. */
+  openHint(this: void, hint: string): string;
 }
 
 // The text is in the path of a page and in the `Referer` field of its form; Node accepts 16 KiB of header fields.
@@ -80,13 +87,36 @@ export function createAuthorizationRequests(
   const keys = derivedFromEach(secrets, (secret) =>
     createSecretKey(Buffer.from(hkdfSync('sha256', secret, '', 'koa-gatehouse authorization request', 32))),
   );
-  function write(request: AuthorizationRequest): string {
-    const plain = JSON.stringify({ exp: now() + lifetimes.interaction, ...request });
-    return seal(deflateRawSync(plain, COMPRESSION), keys()[0]!, { context: issuer });
+  const hintContext = `${issuer} id_token_hint`;
+
+  function encrypt(content: object, context: string): string {
+    const plain = JSON.stringify({ exp: now() + lifetimes.interaction, ...content });
+    return seal(deflateRawSync(plain, COMPRESSION), keys()[0]!, { context });
+  }
+
+  function decrypt(text: string, context: string): object | undefined {
+    if (text.length > MAX_LENGTH + MAX_ADDED) return undefined;
+    for (const key of keys()) {
+      try {
+        const plain = inflateRawSync(unseal(text, key, context), COMPRESSION).toString();
+        const { exp, ...content } = JSON.parse(plain) as { readonly exp: Seconds };
+        return exp > now() ? content : undefined;
+      } catch {
+        // Of another key, or no text of this server.
+      }
+    }
+    return undefined;
+  }
+
+  const write = (request: AuthorizationRequest): string => encrypt(request, issuer);
+
+  function queryOf({ id_token_hint: hint, ...others }: Readonly<Record<string, string>>): string {
+    const encrypted = hint === undefined ? {} : { id_token_hint: encrypt({ hint }, hintContext) };
+    return new URLSearchParams({ ...others, ...encrypted }).toString();
   }
 
   const urlOf = (parameters: Readonly<Record<string, string>>): string =>
-    `${issuer}${ENDPOINTS.authorization}?${new URLSearchParams(parameters).toString()}`;
+    `${issuer}${ENDPOINTS.authorization}?${queryOf(parameters)}`;
 
   return {
     start(request) {
@@ -96,20 +126,15 @@ export function createAuthorizationRequests(
       return text;
     },
     write,
-    read(text) {
-      if (text.length > MAX_LENGTH + MAX_ADDED) return undefined;
-      for (const key of keys()) {
-        try {
-          const plain = inflateRawSync(unseal(text, key, issuer), COMPRESSION).toString();
-          const { exp, ...request } = JSON.parse(plain) as AuthorizationRequest & { readonly exp: Seconds };
-          return exp > now() ? request : undefined;
-        } catch {
-          // Of another key, or no text of this server.
-        }
-      }
-      return undefined;
-    },
+    read: (text) => decrypt(text, issuer) as AuthorizationRequest | undefined,
     urlOf,
+    queryOf,
+    // A JWT has dots.
+    openHint(hint) {
+      if (hint.includes('.')) return hint;
+      const opened = decrypt(hint, hintContext) as { readonly hint: string } | undefined;
+      return opened?.hint ?? hint;
+    },
   };
 }
 

@@ -3,12 +3,13 @@ import type { JWK } from 'jose';
 import type { Context } from 'koa';
 
 import type { ClientDirectory } from '../clients/directory.ts';
-import type { Client, InteractionFlow } from '../contracts/index.ts';
-import { vouchedForBy } from '../contracts/trust.ts';
+import { mayRedirect } from '../clients/redirect-uris.ts';
+import type { Client, ConsentStore, InteractionFlow } from '../contracts/index.ts';
 import { ID_TOKEN_TYPE } from '../engine/provider.ts';
 import { LogoutRequestError } from '../errors.ts';
 import { hashCredential } from '../keys/hash.ts';
 import type { KeyRing } from '../keys/key-ring.ts';
+import type { AuthorizationRequests } from '../login/authorization-request.ts';
 import type { BrowserRequestOf, LoginSessions } from '../login/login-session.ts';
 import { sidOf } from '../login/session-model.ts';
 import type { ResolvedOptions } from '../options/resolved-options.ts';
@@ -17,7 +18,9 @@ import type { ResolvedOptions } from '../options/resolved-options.ts';
 export interface LogoutParts {
   readonly browserRequestOf: BrowserRequestOf;
   readonly clients: Pick<ClientDirectory, 'find'>;
+  readonly consents: Pick<ConsentStore, 'find'>;
   readonly idTokens: Pick<KeyRing, 'reload' | 'signing'>;
+  readonly openHint: AuthorizationRequests['openHint'];
   readonly sessions: Pick<LoginSessions, 'currentUser' | 'find'>;
 }
 
@@ -34,20 +37,20 @@ type Parameters = Partial<Readonly<Record<(typeof PARAMETERS)[number], string>>>
 /** The claims of an ID token by which an app says which login session it means. */
 interface Hint {
   readonly aud: string;
+  readonly iss: string;
+  readonly sid: string;
   readonly sub: string;
-  readonly sid?: unknown;
 }
 
 /**
  * Makes the function that reads the request of an app to sign a user out (OpenID Connect RP-Initiated Logout 1.0 section 2).
  *
  * Any page can send a browser here. It ends the login session without a question only when the app shows an ID token of this session:
- * nobody else has one. Where nobody is signed in, it goes on to an app only when that shows an ID token of its own (section 3): the
- * server would send browsers to the addresses of strangers else.
+ * nobody else has one. Where it leads afterwards follows {@link mayRedirect}.
  */
 export function createReadLogoutRequest(
   { issuer }: Pick<ResolvedOptions, 'issuer'>,
-  { browserRequestOf, clients, idTokens, sessions }: LogoutParts,
+  { browserRequestOf, clients, consents, idTokens, openHint, sessions }: LogoutParts,
 ): InteractionFlow['logoutRequest'] {
   const readHint = createReadHint(issuer, idTokens);
 
@@ -55,20 +58,26 @@ export function createReadLogoutRequest(
     const parameters = parametersOf(ctx);
     if (!parameters) return undefined;
     const { client_id: clientId, id_token_hint: idToken } = parameters;
-    const hint = idToken === undefined ? undefined : await readHint(idToken);
+    const hint = idToken === undefined ? undefined : await readHint(openHint(idToken));
     if (hint && clientId !== undefined && clientId !== hint.aud)
       throw new LogoutRequestError('the id_token_hint is of another client than the client_id');
     const client = await findClient(clientId ?? hint?.aud);
     const next = client && nextOf(client, parameters);
     const session = await sessions.find(browserRequestOf(ctx));
-    const isMeant =
-      session && hint?.sub === session.accountId && hint.sid === sidOf(hashCredential(session.uid), hint.aud);
-    // The host's own login, which ends with the session, may be that of a user whom the app does not mean.
-    const isOfSession = isMeant === true && ((await sessions.currentUser(ctx))?.id ?? hint.sub) === hint.sub;
-    // Everybody has an ID token of an app that everybody can register.
-    const mayReturn =
-      isOfSession || (hint !== undefined && client !== undefined && vouchedForBy(client) !== 'nobody');
-    return { client, isOfSession, next, mayReturn };
+    const user = await sessions.currentUser(ctx);
+    const isOfSession =
+      session !== undefined &&
+      hint !== undefined &&
+      hint.sid === sidOf(hashCredential(session.uid), hint.aud) &&
+      // The host's own login, which ends with the session, may be that of a user whom the app does not mean.
+      (user?.id ?? hint.sub) === hint.sub;
+    return { client, isOfSession, next, mayReturn: next !== undefined && (await mayReturn()) };
+
+    async function mayReturn(): Promise<boolean> {
+      const isKnown = hint !== undefined || user !== undefined;
+      const consent = user && (await consents.find(user.id, client!.id));
+      return mayRedirect(client!, parameters!.post_logout_redirect_uri!, { consent, isKnown });
+    }
   };
 
   async function findClient(id: string | undefined): Promise<Client | undefined> {
@@ -103,23 +112,15 @@ function nextOf(
 /** An ID token is a hint after it has expired too (section 2). */
 function createReadHint(issuer: string, ring: LogoutParts['idTokens']): (token: string) => Promise<Hint> {
   async function read(token: string): Promise<Hint> {
-    const { payload, protectedHeader } = await verify(token, ring.signing).catch(async (error: unknown) => {
-      if (!(error instanceof errors.JWKSNoMatchingKey)) throw error;
-      // Of a key that another node has added.
+    const { payload, protectedHeader } = await verify(token, ring.signing).catch(async () => {
+      // Perhaps of a key that another node has added.
       await ring.reload();
       return verify(token, ring.signing);
     });
-    const { aud, iss, sid, sub } = JSON.parse(Buffer.from(payload).toString()) as Readonly<
-      Record<string, unknown>
-    >;
-    if (
-      protectedHeader.typ !== ID_TOKEN_TYPE ||
-      iss !== issuer ||
-      typeof aud !== 'string' ||
-      typeof sub !== 'string'
-    )
-      throw new LogoutRequestError('the id_token_hint is no ID token of this server');
-    return { aud, sub, sid };
+    const claims = JSON.parse(Buffer.from(payload).toString()) as Hint;
+    // Of the keys that sign ID tokens, some may sign other tokens too, and other servers of the same storage may have them.
+    if (protectedHeader.typ === ID_TOKEN_TYPE && claims.iss === issuer) return claims;
+    throw new LogoutRequestError('the id_token_hint is no ID token of this server');
   }
 
   return async (token) => {

@@ -3,6 +3,7 @@ import type { Middleware } from 'koa';
 import { BodyError } from '../errors.ts';
 import { ENDPOINTS } from '../engine/endpoints.ts';
 import { readForm } from '../http/form.ts';
+import type { AuthorizationRequests } from '../login/authorization-request.ts';
 import type { ResolvedOptions } from '../options/resolved-options.ts';
 
 /** The endpoints for browsers to which apps may post (OpenID Connect Core 1.0 section 3.1.2.1, RP-Initiated Logout 1.0 section 2). */
@@ -16,11 +17,14 @@ const MAX_QUERY = 13_000;
  * because browsers send the cookie of the login session with no post of another site. Any other request passes; the form of the logout
  * page has no fields.
  */
-export function createRedirectPosted({ issuer }: Pick<ResolvedOptions, 'issuer'>): Middleware {
+export function createRedirectPosted(
+  { issuer }: Pick<ResolvedOptions, 'issuer'>,
+  { queryOf }: Pick<AuthorizationRequests, 'queryOf'>,
+): Middleware {
   return async function redirectPosted(ctx, next) {
     const path = ctx.path.toLowerCase().replace(/\/$/, '');
     if (ctx.method !== 'POST' || !POSTED.has(path)) return next();
-    const query = new URLSearchParams(await readForm(ctx)).toString();
+    const query = queryOf(await readForm(ctx));
     if (query === '') return next();
     if (query.length > MAX_QUERY)
       throw new BodyError(`The request is too long: send at most ${MAX_QUERY} characters.`, { status: 413 });

@@ -21,6 +21,7 @@ import { rotationDelay } from '../options/tokens.ts';
 import { boolean } from '../options/values.ts';
 import { signingKeyAge } from '../record/signing-key-age.ts';
 import { createAccess } from './access.ts';
+import { createAuthorizationRequests } from '../login/authorization-request.ts';
 import type { AuthServer } from './auth-server.ts';
 import { requireAwait, requireCall } from './calls.ts';
 import { createClients } from './clients.ts';
@@ -111,9 +112,17 @@ export async function createServer<
   };
   const tokens = createTokens(options, { clients, invalidation, keys, logouts, passport, record });
   // Imported on demand, so that a server without the option loads none of it.
+  const requests = createAuthorizationRequests(options, keys.secrets);
   const openid =
     options.openid &&
-    (await import('./openid.ts')).createOpenId(options, { clients, internet, keys, record, tokens });
+    (await import('./openid.ts')).createOpenId(options, {
+      clients,
+      internet,
+      keys,
+      record,
+      requests,
+      tokens,
+    });
   const access = createAccess(options, { clients, concurrencyLimit, invalidation, record, tokens });
   const { findUsable } = tokens;
   const personal = createServerPersonalTokens(options, { access, audit, findUsable });
@@ -140,6 +149,7 @@ export async function createServer<
     logouts,
     openid,
     record,
+    requests,
     tokens,
   });
   const mount = createMount(options, {
@@ -151,6 +161,7 @@ export async function createServer<
     pages,
     personalTokens: personal.presented,
     record,
+    requests,
     registration: createRegistration(options, { clients, limiters, record }),
     verify: tokens.verify,
   });

@@ -10,7 +10,6 @@ import type { UserCodeIds } from '../devices/user-codes.ts';
 import { createProvider, Engine } from '../engine/provider.ts';
 import { originOf } from '../http/request-id.ts';
 import { isSameNetwork } from '../limits/networks.ts';
-import { createAuthorizationRequests } from '../login/authorization-request.ts';
 import type { AuthorizationRequests } from '../login/authorization-request.ts';
 import { loginPart } from '../login/engine-part.ts';
 import { createInteractionFlow } from '../login/interactions.ts';
@@ -50,6 +49,7 @@ export interface EngineParts<U extends User> extends Pick<ServerStorage, 'invali
   readonly personalTokens: ManagedPersonalTokens;
   readonly openid: ServerOpenId | undefined;
   readonly record: ServerRecord;
+  readonly requests: AuthorizationRequests;
   readonly tokens: ServerTokens;
 }
 
@@ -58,7 +58,7 @@ export async function startEngine<U extends User>(
   options: ResolvedOptions,
   parts: EngineParts<U>,
 ): Promise<ServerEngine> {
-  const { clients, invalidation, keys, limiters, logouts, record, tokens } = parts;
+  const { clients, invalidation, keys, limiters, logouts, record, requests, tokens } = parts;
   const engine = new Engine();
   const { provider } = engine;
   const { audit } = record;
@@ -71,7 +71,6 @@ export async function startEngine<U extends User>(
     logouts,
     provider,
   });
-  const requests = createAuthorizationRequests(options, keys.secrets);
   const shared = {
     provider,
     browserRequestOf,

@@ -26,6 +26,7 @@ import { serverMetadata } from '../engine/metadata.ts';
 import { createNameResources } from '../engine/resource-parameter.ts';
 import { createResourceMetadata } from '../engine/resource-metadata.ts';
 import { clientErrorStatus, showError } from '../engine/render-error.ts';
+import type { AuthorizationRequests } from '../login/authorization-request.ts';
 import type { RegistrationEndpoint } from '../registration/registration-endpoint.ts';
 import { createUnwrapToken } from '../engine/request-body.ts';
 import type { PresentedPersonalTokens } from '../engine/request-body.ts';
@@ -55,6 +56,7 @@ export function createMount(
     readonly limiter: Limiter<ClientAttempt> | undefined;
     readonly openid: Pick<ServerOpenId, 'metadata' | 'redirectPosted' | 'userinfo'> | undefined;
     readonly record: ServerRecord;
+    readonly requests: Pick<AuthorizationRequests, 'openHint'>;
     /** `undefined`: apps cannot register themselves. */
     readonly registration: RegistrationEndpoint | undefined;
     readonly personalTokens: PresentedPersonalTokens | undefined;
@@ -66,7 +68,7 @@ export function createMount(
   const report = createReport(logger, record.observers);
   const run = createRunEngine(createUnwrapToken(parts.verify, parts.personalTokens), {
     canPost: pages.post !== undefined,
-    hasOpenId: parts.openid !== undefined,
+    openHint: parts.openid && parts.requests.openHint,
     nameResources: createNameResources(options),
   });
   const serveResourceMetadata = createResourceMetadata(options);

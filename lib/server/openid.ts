@@ -1,6 +1,7 @@
 import { isLoopback } from '../contracts/loopback.ts';
 import { createPublicPost } from '../http/public-post.ts';
 import type { Network } from '../http/public-request.ts';
+import type { AuthorizationRequests } from '../login/authorization-request.ts';
 import { createFindClaims } from '../openid/claims.ts';
 import { createIssueIdToken } from '../openid/id-token.ts';
 import { createReadLogoutRequest } from '../openid/logout.ts';
@@ -22,6 +23,7 @@ export function createOpenId(
     clients: { directory, lastUses },
     internet,
     keys,
+    requests,
     record: { audit, observers },
     tokens,
   }: {
@@ -29,6 +31,7 @@ export function createOpenId(
     /** In which the clients are told of logouts. */
     readonly internet: Partial<Network>;
     readonly keys: ServerKeys;
+    readonly requests: AuthorizationRequests;
     readonly record: ServerRecord;
     readonly tokens: ServerTokens;
   },
@@ -52,9 +55,15 @@ export function createOpenId(
       users,
     }),
     metadata: openIdMetadata(options),
-    redirectPosted: createRedirectPosted(options),
+    redirectPosted: createRedirectPosted(options, requests),
     logoutRequestOf: (login: Pick<LogoutParts, 'browserRequestOf' | 'sessions'>) =>
-      createReadLogoutRequest(options, { ...login, clients: directory, idTokens: keys.idTokens! }),
+      createReadLogoutRequest(options, {
+        ...login,
+        clients: directory,
+        consents: storage.consents,
+        idTokens: keys.idTokens!,
+        openHint: requests.openHint,
+      }),
     userinfo: createUserinfoEndpoint(options, {
       findClaims,
       findUsable: tokens.findUsable,

@@ -14,6 +14,8 @@ test('the page asks for email and password, and names the client', async (t) => 
   t.true(html.includes('<html lang="en">'));
   t.true(html.includes('<title>Sign in · Acme</title>'));
   t.true(text.includes('Sign in to continue to Reports'));
+  // The app may be one to which the user has consented before.
+  t.regex(text, /You will be sent to https:\/\/reports\.example $/);
   t.regex(html, /<form method="post" action="\/oauth\/interaction\/login\/login" novalidate>/);
   t.regex(html, /<label for="login">Email<\/label>\s*<input id="login" name="login"[^>]* autofocus>/);
   t.regex(html, /<label for="password">Password<\/label>\s*<input id="password"[^>]*"current-password">/);

@@ -1,3 +1,5 @@
+import { passTime } from '../harness/clock.ts';
+
 import test from 'ava';
 import { decodeJwt, generateKeyPair, SignJWT } from 'jose';
 
@@ -8,6 +10,7 @@ import type { Page } from '../harness/browser.ts';
 import { authorizeUrl, runCodeFlow, signIn, startPlatform } from '../harness/platform.ts';
 import type { Person, RegisteredApp } from '../harness/platform.ts';
 import { rotateSigningKey } from '../harness/signing-keys.ts';
+import { breakable } from '../harness/storage.ts';
 import { AGENT, appOf, registered } from '../registration/apps.ts';
 import { OPENID } from './options.ts';
 
@@ -67,11 +70,12 @@ for (const path of ['', '/auth']) {
 
     // Posted from the site of the app, whose posts come without cookies: the browser sends them with the redirect.
     const posted = await new Browser().post(
-      platform.url('/oauth/logout'),
+      platform.url(path === '' ? '/oauth/logout' : '/oauth/Logout/'),
       new URLSearchParams({ id_token_hint: elsewhere, post_logout_redirect_uri: BYE }),
       { origin: 'https://reports.example', 'sec-fetch-site': 'cross-site' },
     );
     t.is(posted.status, 303);
+    t.is(posted.response.headers.get('cache-control'), 'no-store');
     t.is((await other.open(posted.location!)).location!.href, BYE);
     t.false(await isLoggedIn(other));
   });
@@ -102,10 +106,14 @@ test('without an ID token of the session, the user is asked', async (t) => {
   }
   const byId = await asked({ client_id: app.client.id, ...back });
   await asked({ state: 's' });
+  // Empty parameters are the same as none, as at the other endpoints.
+  t.notRegex((await asked({ client_id: '', id_token_hint: '', state: '' })).text, /wants to sign you out/);
   // Without an app, the URL belongs to nobody: the browser stays here.
   const ofNobody = await asked(back);
   t.regex(ofNobody.response.headers.get('content-security-policy')!, /form-action 'self'/);
-  t.is((await browser.submit(ofNobody, 'Sign out')).heading, 'You are signed out');
+  const done = await browser.submit(ofNobody, 'Sign out');
+  t.is(done.heading, 'You are signed out');
+  t.notRegex(done.text, /Continue to/);
   t.false(await isLoggedIn());
 
   await signIn(browser, await browser.open(platform.url('/oauth/login')));
@@ -181,6 +189,31 @@ test('after the ID token has expired, and a key was rotated, it still says which
   t.is(location!.href, BYE);
 });
 
+test('an ID token of a key that another node has just added is known, and one of another issuer with the same keys is none', async (t) => {
+  const { broken, storage } = breakable();
+  await using setup = await start({ storage });
+  const { browser, hintFor, platform } = setup;
+  let origin = '';
+  await using node = await startPlatform(
+    // It does not read the keys meanwhile.
+    { openid: OPENID, storage, tokens: { revocationLag: 3600 } },
+    { inFront: (own) => ((origin = own), platform.origin) },
+  );
+  await rotateSigningKey(platform);
+  const hint = await hintFor();
+  const ofUrl = `/oauth/logout?id_token_hint=${hint}&post_logout_redirect_uri=${encodeURIComponent(BYE)}`;
+  const atNode = new Browser((url) => new URL(url.pathname + url.search, origin));
+  broken.add('keys.list');
+  t.is((await atNode.open(node.url(ofUrl))).status, 503, 'whether it is one is not known');
+  broken.delete('keys.list');
+  t.is((await atNode.open(node.url(ofUrl))).location!.href, BYE);
+
+  await using other = await startPlatform({ openid: OPENID, storage });
+  const page = await browser.open(other.url(ofUrl));
+  t.is(page.status, 400);
+  t.regex(page.text, /the id_token_hint is no ID token of this server/);
+});
+
 test('where nobody is signed in, the browser goes on only to an app that shows an ID token of its own', async (t) => {
   await using setup = await start({ clients: { registration: { scopes: ['openid'] } } });
   const { app, hintFor, logOut, platform } = setup;
@@ -219,6 +252,108 @@ test('where nobody is signed in, the browser goes on only to an app that shows a
   const { location } = await logOut({ ...ofStranger, id_token_hint: own });
   t.is(location!.href, 'https://agent.example/bye?state=s');
 });
+
+const policyOf = ({ response }: Page): string => response.headers.get('content-security-policy')!;
+
+test('after a sign-out, the browser goes on to a page that the user has seen, and to a stranger only where the user has agreed to be sent', async (t) => {
+  await using setup = await start({ clients: { registration: { scopes: ['openid'] } } });
+  const { app, browser, hintFor, isLoggedIn, logOut, platform } = setup;
+  const registration = await registered(platform, {
+    ...AGENT,
+    post_logout_redirect_uris: ['https://agent.example/bye', 'https://login.agent.example/bye'],
+    scope: 'openid',
+  });
+  const stranger = await appOf(platform, registration);
+  const signInHere = async () => signIn(browser, await browser.open(platform.url('/oauth/login')));
+  const ask = async (of: RegisteredApp, uri: string) =>
+    logOut({ client_id: of.client.id, post_logout_redirect_uri: uri, state: 's' });
+
+  // Nobody vouches for the app, and the user does not know it.
+  for (const uri of ['https://agent.example/bye', 'https://login.agent.example/bye']) {
+    await signInHere();
+    const question = await ask(stranger, uri);
+    t.regex(question.text, /“Agent” wants to sign you out/);
+    t.notRegex(question.text, /You will be sent/);
+    t.regex(policyOf(question), /form-action 'self'/);
+    const done = await browser.submit(question, 'Sign out');
+    t.deepEqual([done.status, done.location, done.heading], [200, undefined, 'You are signed out']);
+    t.true(
+      done.html.includes(`<a class="button" href="${uri}?state=s">Continue to ${new URL(uri).origin}</a>`),
+      done.html,
+    );
+    t.false(await isLoggedIn());
+  }
+
+  // The user has agreed to be sent to one of the hosts.
+  const hint = await hintFor({}, stranger);
+  const other = await ask(stranger, 'https://login.agent.example/bye');
+  t.notRegex(other.text, /You will be sent/);
+  const known = await ask(stranger, 'https://agent.example/bye');
+  t.regex(known.text, /You will be sent to https:\/\/agent\.example/);
+  t.notRegex(policyOf(known), /form-action/);
+  t.is((await browser.submit(known, 'Sign out')).location!.href, 'https://agent.example/bye?state=s');
+  // Also where the app ends the session without a question.
+  const again = await hintFor({}, stranger);
+  t.not(again, hint);
+  const ended = await logOut({
+    id_token_hint: again,
+    post_logout_redirect_uri: 'https://login.agent.example/bye',
+  });
+  t.deepEqual([ended.location, ended.heading], [undefined, 'You are signed out']);
+  t.true(ended.html.includes('>Continue to https://login.agent.example</a>'), ended.html);
+  t.false(await isLoggedIn());
+
+  // An app of the platform.
+  await signInHere();
+  const question = await ask(app, BYE);
+  t.regex(question.text, /You will be sent to https:\/\/reports\.example/);
+  t.is((await browser.submit(question, 'Sign out')).location!.href, `${BYE}&state=s`);
+});
+
+test.serial(
+  'an ID token that an app has posted is in no URL, and does not stay in one for long',
+  async (t) => {
+    await using setup = await start();
+    const { app, browser, hintFor, isLoggedIn, platform } = setup;
+    const hint = await hintFor();
+    const fromApp = { origin: 'https://reports.example', 'sec-fetch-site': 'cross-site' };
+    const urls: URL[] = [];
+    const post = async (path: string, parameters: Record<string, string>): Promise<URL> => {
+      const form = new URLSearchParams({ id_token_hint: hint, ...parameters });
+      const { location, status } = await browser.post(platform.url(path), form, fromApp);
+      t.is(status, 303);
+      urls.push(location!);
+      return location!;
+    };
+    const request = Object.fromEntries(authorizeUrl(platform, app, { scope: 'openid' }).searchParams);
+    // Of the same user: also after a login, with which the request goes on.
+    const again = await post('/oauth/authorize', { ...request, prompt: 'login' });
+    const login = await browser.open(again);
+    t.is(login.heading, 'Sign in');
+    const next = await browser.submit(login, 'Sign in', {
+      login: 'ann@school.example',
+      password: 'correct horse',
+    });
+    urls.push(login.url, next.location!);
+    t.truthy((await browser.follow(next)).location!.searchParams.get('code'));
+    const bob = { login: 'bob@school.example', password: 'battery staple' };
+    const elsewhere = new Browser();
+    const ofBob = await elsewhere.submit(await elsewhere.open(again), 'Sign in', bob);
+    t.is((await elsewhere.follow(ofBob)).heading, 'Sign in', 'the app means another user');
+
+    const logout = await post('/oauth/logout', { post_logout_redirect_uri: BYE });
+    for (const { href } of urls) {
+      for (const part of hint.split('.')) t.false(href.includes(part), href);
+    }
+    // Another server cannot read it, and this one not for long.
+    const expired = new URL(logout);
+    passTime(3601);
+    t.is((await browser.open(expired)).status, 400);
+    const { location } = await browser.open(await post('/oauth/logout', { post_logout_redirect_uri: BYE }));
+    t.is(location!.href, BYE);
+    t.false(await isLoggedIn());
+  },
+);
 
 test('the logout also ends the session of the host, unless another user is logged in there', async (t) => {
   let signedOut = 0;

@@ -180,10 +180,10 @@ export async function insertLogouts(
   }
 }
 
-// See `LogoutDelivery.ownerId`.
+// See `LogoutDelivery.ownerId` and `vouchedForBy()`.
 const ANSWERABLE = `
-  case when c.first_party = 1 or c.verified = 1 then null
-       when c.registration <> 'manual' then g.user_id
+  case when c.registration <> 'manual' then g.user_id
+       when c.first_party = 1 or c.verified = 1 then null
        else c.owner_id end`;
 
 /**
