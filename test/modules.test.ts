@@ -20,7 +20,8 @@ const MODULES: Readonly<Record<string, string>> = {
   'lib/options': 'lib/contracts lib/errors type:oidc-provider',
   'lib/http': 'lib/contracts lib/errors',
   'lib/first-call': 'lib/contracts',
-  'lib/record': 'lib/contracts lib/errors lib/http lib/options/declare lru-cache @opentelemetry/api',
+  'lib/record':
+    'lib/contracts lib/errors lib/http lib/limits/networks lib/options/declare lru-cache @opentelemetry/api',
   'lib/record/metrics':
     'lib/contracts lib/record/signing-key-age lib/errors lib/http lib/options/declare prom-client #runtime',
   'lib/keys': 'lib/contracts lib/errors lib/options jose',

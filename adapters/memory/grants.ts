@@ -90,7 +90,10 @@ export function grantStore(tables: Tables): GrantStore {
       revokeGrants(tables, (grant) => isSelected(grant, selector), { at, notice }),
     async endUnused({ kept, ...of }, most, at) {
       const live = [...grants.values()]
-        .filter(({ grant }) => isSelected(grant, of) && grant.revokedAt === undefined)
+        .filter(
+          ({ grant, neededUntil }) =>
+            isSelected(grant, of) && grant.revokedAt === undefined && neededUntil > at,
+        )
         .toSorted(lastUsedFirst)
         .map(({ grant }) => grant);
       const { ended, needless } = unusedGrants(live, kept, most);

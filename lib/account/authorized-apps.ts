@@ -119,14 +119,15 @@ export function createAuthorizedApps({
   return function authorizedAppsOf(user, origin = {}) {
     return {
       async list() {
-        const [found, calls, granted, told] = await Promise.all([
+        const [found, called, read, granted, told] = await Promise.all([
           consents.list(user.id),
           audit.list({ userId: user.id, types: ['tool_called'], limit: LATEST_CALLS }),
+          audit.list({ userId: user.id, types: ['tool_read'], limit: LATEST_CALLS }),
           grants.list(user.id, { now: now(), limit: MOST_CONNECTIONS + 1 }),
           logouts ? storage.logouts.listLatest(user.id) : [],
         ]);
         const described = await Promise.all(
-          found.map(async (consent) => describe(consent, { calls, granted, told })),
+          found.map(async (consent) => describe(consent, { calls: [...called, ...read], granted, told })),
         );
         return described.filter((app) => app !== undefined);
       },
@@ -182,15 +183,16 @@ function isId(text: string): boolean {
 // Of an app: a site to which the user signs in every day has one for each time.
 const MOST_CONNECTIONS = 50;
 
-// Of all apps of a user: those of one app may be missing while another one calls many.
+// Of all apps of a user: those of one app may be missing while another one calls many. Of each type, so that an app that has changed
+// something does not push it off the page by reading.
 const LATEST_CALLS = 200;
 
-/** In the order of the calls, which is newest first. */
+/** Each tool once, the last used one first. */
 function toolsOf(clientId: string, calls: readonly AuditRecord[]): readonly ToolUse[] {
   const lastUses = new Map<string, ToolUse>();
-  for (const call of calls) {
-    if (call.type !== 'tool_called' || call.clientId !== clientId || lastUses.has(call.tool)) continue;
-    lastUses.set(call.tool, { name: call.tool, at: call.at });
+  for (const call of calls.toSorted((a, b) => b.at - a.at || (a.id < b.id ? 1 : -1))) {
+    const isOfApp = 'tool' in call && call.clientId === clientId;
+    if (isOfApp && !lastUses.has(call.tool)) lastUses.set(call.tool, { name: call.tool, at: call.at });
   }
   return [...lastUses.values()];
 }

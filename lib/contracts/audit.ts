@@ -145,9 +145,12 @@ export type AuditEvent =
       readonly roles: readonly string[];
       readonly permissions: readonly string[];
     }
-  /** An agent has run an action as a tool: see `koa-gatehouse/mcp`. A repeated call that gets its stored result is none. */
+  /**
+   * An agent has run an action as a tool: see `koa-gatehouse/mcp`. A repeated call that gets its stored result is none. `tool_read`:
+   * nothing was changed, because the action is `readOnly` or its input was refused.
+   */
   | {
-      readonly type: 'tool_called';
+      readonly type: 'tool_called' | 'tool_read';
       /** Absent when the agent has a personal access token. */
       readonly clientId?: string | undefined;
       /** The personal access token of the agent. */
@@ -161,8 +164,6 @@ export type AuditEvent =
       readonly objectId?: string | undefined;
       /** The code of the problem, such as `school_not_found`; absent when it succeeded. */
       readonly error?: string | undefined;
-      /** Present when nothing was changed: the action is `readOnly`, or its input was refused. */
-      readonly readOnly?: true | undefined;
       /** The URL of the endpoint. */
       readonly resource: string;
     }

@@ -151,7 +151,7 @@ export interface GrantStore {
   revoke(selector: GrantSelector, at: Seconds, notice?: LogoutNotice): Promise<readonly string[]>;
   /**
    * Revokes the grants of a user for a client that were not used for the longest time, so that `most` are left; `kept` is one of these,
-   * however old. Of calls at once, on any nodes, the last one finds what all of them have inserted.
+   * however old. One whose credentials have all expired, such as a code that nobody has redeemed, displaces none. Of calls at once, on any nodes, the last one finds what all of them have inserted.
    *
    * Nobody is told of the ended ones: the end of their login session is told as before, once for all grants of it. One that is not
    * needed for that may be pruned.

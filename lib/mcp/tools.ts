@@ -167,11 +167,8 @@ export function createCallTool({
       ran(error, inputWas) {
         const called = { tool: name, action: `${action.type}/${action.name}`, objectId: id };
         const caller = { clientId, tokenId, userId: principal.user?.id };
-        const readOnly = action.readOnly || inputWas === 'refused' ? true : undefined;
-        audit.record(
-          { type: 'tool_called', ...caller, ...called, error, readOnly, resource },
-          { address, requestId },
-        );
+        const type = action.readOnly || inputWas === 'refused' ? 'tool_read' : 'tool_called';
+        audit.record({ type, ...caller, ...called, error, resource }, { address, requestId });
       },
     };
     const answer = await trace('gatehouse.tool', async (span) => {

@@ -17,6 +17,7 @@ import type {
 } from '../contracts/index.ts';
 import { ConfigError } from '../errors.ts';
 import { addressOf } from '../http/address.ts';
+import { networksOf } from '../limits/networks.ts';
 import { checkNames } from '../options/declare.ts';
 import { createRecordWriter } from './record-writer.ts';
 
@@ -28,6 +29,9 @@ interface Rate {
 
 // What anybody can cause, by type, and what agents read.
 const FLOOD: Rate = { burst: 1000, interval: 100 };
+
+// Of these, what one network causes: nobody suppresses the events of all others by a flood of their own.
+const OF_NETWORK: Rate = { burst: 200, interval: 2000 };
 
 // What a user does with an account or an app, again and again.
 const REPEATED: Rate = { burst: 100, interval: 60_000 };
@@ -65,17 +69,19 @@ export function createAuditLog(
 ): AuditLog {
   const listeners = createListeners(logger);
   const writer = createRecordWriter(store, { logger, retention });
-  // One for each share, so that a flood of some events does not suppress others.
-  const buckets = new LRUCache<string, TokenBucket>(CACHE_BOUND);
+  // One for each share, so that a flood of some events does not suppress others. By type, so that many shares of one type, such as
+  // networks, do not displace those of another.
+  const buckets = new Map<AuditEventType, LRUCache<string, TokenBucket>>();
   const createId = createRecordId();
 
   function isStored(record: AuditRecord): boolean {
     if (retention === 0) return false;
+    const ofType = buckets.get(record.type) ?? new LRUCache<string, TokenBucket>(CACHE_BOUND);
+    buckets.set(record.type, ofType);
     for (const [rate, ...of] of sharesOf(record)) {
-      const members: Partial<Record<(typeof of)[number], string | undefined>> = record;
-      const share = JSON.stringify([record.type, ...of.map((name) => members[name])]);
-      const bucket = buckets.get(share) ?? createTokenBucket(rate);
-      buckets.set(share, bucket);
+      const share = JSON.stringify(of.map((member) => valueOf(record, member)));
+      const bucket = ofType.get(share) ?? createTokenBucket(rate);
+      ofType.set(share, bucket);
       if (bucket.take(record.at)) continue;
       writer.countDropped(record.type);
       return false;
@@ -114,11 +120,22 @@ export function createAuditLog(
  * A share of the stored events, which is limited by itself: at a rate, for each value of these members. One `of` an actor is for what
  * users do at pages: what a program of the platform does is none of it.
  */
-type Share = readonly [rate: Rate, ...of: ('actorId' | 'address' | 'clientId' | 'tokenId' | 'userId')[]];
+type Share = readonly [rate: Rate, ...of: Member[]];
+
+/** `network`: the address, of IPv6 its /64, which one subscriber has. */
+type Member = 'actorId' | 'clientId' | 'network' | 'tokenId' | 'userId';
+
+function valueOf(record: AuditRecord, member: Member): string | undefined {
+  if (member === 'network')
+    return record.address === undefined ? undefined : networksOf(record.address)[0].name;
+  const members: Partial<Record<Member, string | undefined>> = record;
+  return members[member];
+}
 
 /** At least one; or `all`: each event is stored, because no stranger, user or app can repeat it as often as they like. */
 type Shares = readonly [Share, ...Share[]] | 'all';
 
+const BY_STRANGERS: Shares = [[OF_NETWORK, 'network'], [FLOOD]];
 const OF_USER_AND_APP: Shares = [[REPEATED, 'userId', 'clientId']];
 const BY_ACTOR: Shares = [[MANY, 'actorId']];
 const BY_ACTOR_OF_APP: Shares = [[REPEATED, 'actorId', 'clientId']];
@@ -126,12 +143,12 @@ const BY_ACTOR_OF_APP: Shares = [[REPEATED, 'actorId', 'clientId']];
 /** Every type of event has its shares here: one without is an error of the compiler. */
 const SHARES: Readonly<Record<AuditEventType, Shares>> = {
   token_issued: OF_USER_AND_APP,
-  token_refused: [[FLOOD]],
+  token_refused: BY_STRANGERS,
   refresh_token_reused: OF_USER_AND_APP,
-  authorization_refused: [[FLOOD]],
+  authorization_refused: BY_STRANGERS,
   login: OF_USER_AND_APP,
-  login_failed: [[FLOOD]],
-  login_throttled: [[STATE, 'address'], [FLOOD]],
+  login_failed: BY_STRANGERS,
+  login_throttled: [[STATE, 'network'], [FLOOD]],
   logout: OF_USER_AND_APP,
   logout_undelivered: OF_USER_AND_APP,
   consent_given: OF_USER_AND_APP,
@@ -156,7 +173,9 @@ const SHARES: Readonly<Record<AuditEventType, Shares>> = {
   secret_deleted: BY_ACTOR_OF_APP,
   tokens_revoked: OF_USER_AND_APP,
   assignment_changed: 'all',
-  tool_called: [[FLOOD, 'clientId', 'tokenId', 'userId']],
+  // What agents change is all there: nobody could tell else what an agent did.
+  tool_called: 'all',
+  tool_read: [[FLOOD, 'clientId', 'tokenId', 'userId']],
   key_rotated: 'all',
   key_revoked: 'all',
 };
@@ -165,8 +184,6 @@ const SHARES: Readonly<Record<AuditEventType, Shares>> = {
 const OF_APP: Shares = [[FLOOD, 'clientId']];
 
 function sharesOf(record: AuditRecord): readonly Share[] {
-  // Each call of a tool that may have changed something is stored.
-  if (record.type === 'tool_called' && !record.readOnly) return [];
   const isOfAppItself = record.type === 'token_issued' && record.userId === undefined;
   const shares = isOfAppItself ? OF_APP : SHARES[record.type];
   if (shares === 'all') return [];

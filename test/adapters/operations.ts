@@ -263,6 +263,8 @@ const OTHERS: Readonly<Record<string, Operation>> = {
   ),
   'audit records by day': async ({ audit }) =>
     audit.countByDay({ clientId: ID, type: 'login', since: NOW, most: 3 }),
+  'the end of unused grants': async ({ grants }) =>
+    grants.endUnused({ userId: ID, clientId: ID, kept: ID }, 200, NOW),
   'the last use of a grant': async ({ grants }) => grants.touch(ID, NOW),
   'the grants of a user': async ({ grants }) => grants.list(ID, { now: NOW, limit: 3 }),
   'the personal tokens of a user': async ({ personalTokens }) => personalTokens.list(ID, NOW),

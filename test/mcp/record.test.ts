@@ -20,7 +20,7 @@ test('each call of a tool is recorded, with the tool, the object and what went w
   await callTool(server, token, 'close_school', { id: '1' });
   await callTool(server, token, 'rename_school', {});
 
-  const records = await server.auth.audit.list({ types: ['tool_called'] });
+  const records = await server.auth.audit.list({ types: ['tool_called', 'tool_read'] });
   const caller = {
     type: 'tool_called',
     clientId: server.clientId,
@@ -31,14 +31,14 @@ test('each call of a tool is recorded, with the tool, the object and what went w
     ({ address: _address, at: _at, id: _id, requestId: _requestId, ...event }) => event,
   );
   t.deepEqual(withoutOrigin, [
-    { ...caller, tool: 'school_list', action: 'school/list-action', readOnly: true },
+    { ...caller, type: 'tool_read', tool: 'school_list', action: 'school/list-action' },
     { ...caller, tool: 'school_break', action: 'school/break-action', error: 'internal_error' },
     {
       ...caller,
+      type: 'tool_read',
       tool: 'create_school',
       action: 'school/create-school-action',
       error: 'input_invalid',
-      readOnly: true,
     },
     {
       ...caller,
@@ -84,6 +84,13 @@ test('the user sees on the page of connected apps which tools an agent has calle
   await callTool(server, token, 'rename_school', { id: '2', input: { name: 'Moor School' } });
   const page = await browser.open(list);
   t.regex(page.text, /What it did lately: rename_school [^_]+ UTC school_list [^_]+ UTC$/);
+
+  // More than are read: what it has changed is still there.
+  for (let count = 0; count < 200; count += 1) await callTool(server, token, 'school_list');
+  t.regex(
+    (await browser.open(list)).text,
+    /What it did lately: school_list [^_]+ UTC rename_school [^_]+ UTC$/,
+  );
 
   await disconnect(browser, page);
   t.is((await callTool(server, token, 'school_list')).status, 401);

@@ -75,7 +75,7 @@ export function grantStore(database: Database): GrantStore {
     redeem: redeemer(database),
     revoke: async (selector, at, notice) => revokeGrants(database, toCondition(selector), { at, notice }),
     async endUnused({ clientId, kept, userId }, most, at) {
-      const rows = await database.all<SignInRow>(LAST_USED, [userId, clientId]);
+      const rows = await database.all<SignInRow>(LAST_USED, [userId, clientId, at]);
       const live = rows.map(({ id, session_uid: uid }) => ({ id, sessionUid: uid ?? undefined }));
       const { ended, needless } = unusedGrants(live, kept, most);
       const revoked = [];
@@ -147,7 +147,7 @@ async function readInOrder(database: Database, ids: readonly string[]): Promise<
 }
 
 const LAST_USED = `
-  select id, client_id, session_uid from gatehouse_grants where ${OF_USER} and revoked_at is null
+  select id, client_id, session_uid from gatehouse_grants where ${OF_USER} and revoked_at is null and needed_until > ?
   order by coalesce(last_used_at, created_at) desc, id`;
 
 const FORGET = 'update gatehouse_grants set session_uid = null, needed_until = ? where user_id = ?';

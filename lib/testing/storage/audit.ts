@@ -143,7 +143,6 @@ const EVENTS: readonly (AuditEvent & AuditOrigin)[] = [
     action: 'school/rename-school-action',
     objectId: '17',
     error: 'school_not_found',
-    readOnly: true,
     resource: 'https://platform.example/mcp',
   },
   { type: 'key_rotated', keyId: 'key-1' },

@@ -127,6 +127,12 @@ export function grantContract(register: StorageTest): void {
     const end = async (most: number): Promise<readonly string[]> =>
       (await grants.endUnused(of, most, NOW + 30)).toSorted();
     t.deepEqual(await end(4), []);
+    const expired = { createdAt: NOW + 25, expiresAt: NOW + 26 };
+    await grants.insert(
+      aGrant({ userId: 'ann', clientId: '1', id: 'f', ...expired }),
+      aCode({ id: 'f', grantId: 'f', ...expired }),
+    );
+    t.deepEqual(await end(4), []);
     t.deepEqual(await end(3), ['ann-1-a']);
     t.deepEqual(await end(3), []);
     t.is((await grants.find('ann-1-a'))?.revokedAt, NOW + 30);
