@@ -73,6 +73,16 @@ test('events of a disabled app have that as reason', async (t) => {
   ]);
 });
 
+test('a refused token of another app says nothing of its user', async (t) => {
+  const [app, thief] = [await platform.registerApp({ firstParty: true }), await platform.registerApp()];
+  const { body } = await runCodeFlow(platform, app);
+  for (const by of [thief, app]) await exchangeRefreshToken(platform, by, body.refresh_token);
+  t.deepEqual(
+    (await eventsOf(thief)).map((event) => [(event as AuditRecord).type, 'userId' in event]),
+    [['token_refused', false]],
+  );
+});
+
 test('the id of an unknown client is not recorded', async (t) => {
   const records = await eventsDuring('token_refused', async () =>
     platform.token({ grant_type: 'client_credentials', client_id: 'made-up', client_secret: 'x' }),

@@ -112,7 +112,16 @@ test('response types other than code are refused', async (t) => {
   };
   for (const type of [undefined, ''])
     t.deepEqual(await errorOf(urlWith(app, { response_type: type })), missing);
-  for (const type of ['token', 'none', 'code token', 'CODE', '__proto__', 'code  code', 'code ']) {
+  for (const type of [
+    'token',
+    'none',
+    'code token',
+    'CODE',
+    '__proto__',
+    'code code',
+    'code  code',
+    'code ',
+  ]) {
     const { location } = await signedIn.get(urlWith(app, { response_type: type }));
     // Errors of response types with a fragment are in the fragment (OAuth 2.0 Multiple Response Types, section 5).
     const answer = new URLSearchParams(location!.search || location!.hash.slice(1));

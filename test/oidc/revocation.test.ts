@@ -113,6 +113,7 @@ test('the endpoint requires client authentication and POST, and accepts JSON and
     [await postForm(REVOKE, { client_id: app.client.id, token: access }), 401, 'invalid_client'],
     [await postForm(REVOKE, form), 400, 'invalid_request'],
     [await postForm(REVOKE, `${form}&token=a&token=b`), 400, 'invalid_request'],
+    [await postForm(REVOKE, `${form}&token=${access}&token=${access}`), 400, 'invalid_request'],
     [await postJson(REVOKE, { ...asClient(app), token: [access] }), 400, 'invalid_request'],
     [
       await postForm(REVOKE, { token: access }, { authorization: `Bearer ${access}` }),

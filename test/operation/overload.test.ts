@@ -172,15 +172,19 @@ async function serveLargeBulks(options: Parameters<typeof startPlatform>[0]) {
     timeouts,
     user: await platform.auth.issueToken({ client: app.id, user: '1' }),
     service: await platform.auth.issueToken({ client: service.id }),
-    /** Sends a bulk whose results are streamed, and reads none of them. */
-    bulk: async (token: string, ids: readonly string[]): Promise<IncomingMessage> => {
+    /** Sends a bulk, whose results are streamed by default, and reads none of them. */
+    bulk: async (
+      token: string,
+      ids: readonly string[],
+      accept = 'application/x-ndjson',
+    ): Promise<IncomingMessage> => {
       const sent = request(platform.url('/api/v1/actions/school/describe-school-action/bulk'), {
         method: 'POST',
         agent,
         headers: {
           authorization: `Bearer ${token}`,
           'content-type': 'application/json',
-          accept: 'application/x-ndjson',
+          accept,
         },
       });
       sent.end(JSON.stringify({ items: ids.map((id) => ({ id })) }));
@@ -243,6 +247,16 @@ test('a caller that reads no results gets a tenth of limits.requests for them, a
   open[1]!.destroy();
   await untilIdle(platform, 2);
   for (const status of [200, 200, 429]) t.is((await bulk(user, LARGE)).statusCode, status);
+});
+
+test('a stream that is not read keeps its place, and a complete response gives way', async (t) => {
+  await using server = await serveLargeBulks({ limits: { requests: 2, bodyTimeout: '10 minutes' } });
+  const { bulk, platform, service, user } = server;
+  const stream = await bulk(user, LARGE);
+  const whole = await bulk(service, LARGE, 'application/json');
+  await until(async () => (await platform.api('/identity', user)).status === 200);
+  await t.throwsAsync(text(whole), { code: 'ECONNRESET' });
+  t.is((await text(stream)).trimEnd().split('\n').length, 301);
 });
 
 test('a bulk whose results are not received ends after bodyTimeout, one whose items take longer does not', async (t) => {

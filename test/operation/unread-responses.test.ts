@@ -6,6 +6,7 @@ import test from 'ava';
 import type { ExecutionContext } from 'ava';
 import { createApiRouter } from 'koa-gatehouse';
 import Koa from 'koa';
+import type { Middleware } from 'koa';
 
 import { listenerOf, startPlatform } from '../harness/platform.ts';
 import type { Platform } from '../harness/platform.ts';
@@ -16,16 +17,17 @@ import { until } from '../harness/until.ts';
 /** Public, and 1.7 MB when it is not compressed. */
 const BUNDLE = '/api/v1/docs/swagger-ui-bundle.js';
 
-async function startWithViewer(limits: {
-  readonly requests?: number;
-  readonly bodyTimeout?: string | number;
-}): Promise<Platform> {
+async function startWithViewer(
+  limits: { readonly requests?: number; readonly bodyTimeout?: string | number },
+  before?: Middleware,
+): Promise<Platform> {
   return startPlatform(
     { limits: limits as { requests: number } },
     {
       app({ auth }) {
         const app = new Koa();
         app.silent = true;
+        if (before) app.use(before);
         app.use(auth.health()).use(auth.middleware());
         app.use(createApiRouter({ auth, actions: [], openapi: { access: 'public', viewer: true } }).routes());
         return listenerOf(app);
@@ -79,6 +81,21 @@ test('a connection that receives nothing of its response is closed after bodyTim
     unread.resume();
     await until(() => unread.closed);
   }
+  t.is((await send(platform.url('/oauth/login'))).status, 200);
+});
+
+test('a shorter time limit of the host stays', async (t) => {
+  await using platform = await startWithViewer({ bodyTimeout: '10 minutes' }, async ({ req }, next) => {
+    // Longer than it takes until the server looks for responses that are not received.
+    req.socket.setTimeout(1500);
+    await next();
+  });
+  const unread = await openUnread(t, platform);
+  ask(unread, BUNDLE, 6);
+  await until(async () => (await requestsInProgress(platform.auth)) > 0);
+  await untilIdle(platform);
+  unread.resume();
+  await until(() => unread.closed);
   t.is((await send(platform.url('/oauth/login'))).status, 200);
 });
 
