@@ -132,7 +132,6 @@ async function countAll(
   if (counts.length === 0) return undefined;
   let exceeded: CountedRequests | undefined;
   for (const count of counts) {
-    if (count.requests === 0) continue;
     const window = count.limiter.take(count.requests);
     // Not awaited in most requests, which would cost more than the count.
     count.window = window instanceof Promise ? await window : window;

@@ -136,14 +136,13 @@ interface AdmittedCall {
  * the handler may refuse it. Not with the classification of the SDK, which compares a message with those that clients never send.
  */
 function admittedCall(
-  { isJSONRPCRequest, isJsonContentType, PROTOCOL_VERSION_META_KEY, SUPPORTED_PROTOCOL_VERSIONS }: Sdk,
+  { isJSONRPCRequest, PROTOCOL_VERSION_META_KEY, SUPPORTED_PROTOCOL_VERSIONS }: Sdk,
   ctx: ActionContext,
   message: unknown,
 ): AdmittedCall | undefined {
   const { headers, method } = ctx;
   if (method !== 'POST' || !isJSONRPCRequest(message) || message.method !== 'tools/call') return undefined;
-  const { 'content-type': type = '', 'mcp-protocol-version': revision } = headers;
-  if (!isJsonContentType(type)) return undefined;
+  const { 'mcp-protocol-version': revision } = headers;
   const { _meta: meta, name } = message.params ?? {};
   if (meta && PROTOCOL_VERSION_META_KEY in meta) {
     const isNamed = headers['mcp-method'] === message.method && headers['mcp-name'] === name;

@@ -326,7 +326,7 @@ test.serial('a file that cannot be written is a fault of the server', async (t) 
   );
   const headers = { ...MULTIPART, authorization: `Bearer ${token}` };
   const init = { method: 'POST', body, headers, duplex: 'half' } as RequestInit;
-  t.like(await request(`${origin}/api/v1/echo`, undefined, init), {
+  t.like(await request(`${origin}/api/v1/nested/echo`, undefined, init), {
     status: 500,
     body: { code: 'internal_error' },
   });
