@@ -66,7 +66,7 @@ export function showErrorPage(request: PageRequest, error: PageError): void {
 
 /** Shows an error that users can cause, with the header of the signed-in user, if any. Throws every other error again. */
 export function showExpectedError(request: PageRequest, error: unknown, viewer?: Viewer): void {
-  const { show, text } = request;
+  const { ctx, flow, show, text } = request;
   const name = pageOf(error);
   if (!(error instanceof GatehouseError) || !name) throw error;
   const label = WITH_MESSAGE[error.code];
@@ -77,7 +77,10 @@ export function showExpectedError(request: PageRequest, error: unknown, viewer?:
     viewer,
     heading: sentence(text[`error.${name}.heading`]),
     lead: sentence(text[`error.${name}.lead`]),
-    details: label ? [{ label: text[label], value: error.message, language }] : [],
+    details: [
+      ...(label ? [{ label: text[label], value: error.message, language }] : []),
+      { label: text['error.reference'], value: flow.refused(ctx, error) },
+    ],
     next: waysOn(request, name),
   });
 }

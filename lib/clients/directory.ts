@@ -13,6 +13,12 @@ import { hashCredential, matchesHash } from '../keys/hash.ts';
 import type { LastUses } from './last-use.ts';
 import { SECRET_PREFIX } from './secrets.ts';
 
+/** What happens while a presented secret is checked. */
+export interface SecretChecks {
+  checkAttempts(this: void): void;
+  expired(this: void, secret: ClientSecret): void;
+}
+
 /** A cache of clients for the hot paths. A change on this node removes the client from it at once. */
 export interface ClientDirectory {
   find(id: string): Promise<StoredClient | undefined>;
@@ -22,11 +28,12 @@ export interface ClientDirectory {
    * Whether a presented secret is one of the client's unexpired ones.
    *
    * @param stored - the client, as found during the request
-   * @param checkAttempts - throws when too many authentications have failed. Called only when the value could be a guess, which
+   * @param on.checkAttempts - throws when too many authentications have failed. Called only when the value could be a guess, which
    * a value of the form of a generated secret cannot
+   * @param on.expired - called with the secret when the value is that of an expired one, which only the developer may know
    * @throws TooManyAttemptsError also when too many values of the client wait for a bcrypt comparison
    */
-  verifySecret(stored: StoredClient, presented: string, checkAttempts: () => void): Promise<boolean>;
+  verifySecret(stored: StoredClient, presented: string, on: SecretChecks): Promise<boolean>;
   /** Removes a client, or all clients. */
   forget(id?: string): void;
   /**
@@ -103,7 +110,7 @@ export function createClientDirectory(
   async function findSecret(
     { client: { id }, secrets }: StoredClient,
     presented: string,
-    checkAttempts: () => void,
+    { checkAttempts, expired }: SecretChecks,
   ): Promise<ClientSecret | undefined> {
     // A generated secret has 256 random bits. It is checked without the limit, so that failed requests of others in the
     // client's name cannot lock the client out.
@@ -112,6 +119,8 @@ export function createClientDirectory(
     const unexpired = secrets.filter(isUnexpired);
     const match = findMatch(unexpired, presented);
     if (match) return match;
+    const former = findMatch(secrets, presented);
+    if (former) expired(former);
     // No imported secret has the generated form, so that wrong values of that form cause no slow bcrypt comparison.
     if (hasGeneratedForm || !isDistinctToBcrypt(presented)) return undefined;
     const imported = unexpired.filter(({ hash }) => isBcryptHash(hash));
@@ -147,8 +156,8 @@ export function createClientDirectory(
       const found = await stored;
       return found && { stored: found, readAt };
     },
-    async verifySecret(stored, presented, checkAttempts) {
-      const match = await findSecret(stored, presented, checkAttempts);
+    async verifySecret(stored, presented, on) {
+      const match = await findSecret(stored, presented, on);
       if (match) secretUsed(stored.client.id, match);
       return match !== undefined;
     },

@@ -14,7 +14,7 @@ import type { Principal } from './principals.ts';
  *   A message with ` again` has the `count` of further failures of the same cause in ten seconds
  * - `info`: `token issued`, `token refused`, `authorization refused`, `revocation answered`, `revocation refused`,
  *   `introspection refused`, `device_authorization answered`, `device_authorization refused`, `login`, `login failed`,
- *   `login throttled`, `logout`; `authorization server started`, and once a day `running`
+ *   `login throttled`, `logout`, `page refused`; `authorization server started`, and once a day `running`
  * - `debug`: `introspection answered`, `token polled`, `logout delivered`, `logout not delivered yet`
  */
 export interface Logger {

@@ -143,6 +143,14 @@ export interface InteractionFlow {
    * host's own login page. `undefined`: show the login page.
    */
   skipLogin(ctx: Context, interaction: Interaction): Promise<string | undefined>;
+  /**
+   * Writes a line to the log that a page has refused a request, with the reason. Returns the id of the request, by which the page can name the
+   * line.
+   */
+  refused(
+    ctx: Context,
+    error: Pick<Error, 'message'> & { readonly code: string; readonly status: number },
+  ): string;
   /** The user who is logged in on this browser. */
   currentUser(ctx: Context): Promise<User | undefined>;
   /**

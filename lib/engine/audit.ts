@@ -4,7 +4,8 @@ import type { AccessToken, ClientCredentials, KoaContextWithOIDC } from 'oidc-pr
 import type { LastUses } from '../clients/last-use.ts';
 import { now } from '../contracts/clock.ts';
 import { isPollAnswer } from '../contracts/devices.ts';
-import type { AuditEvent, AuditLog } from '../contracts/index.ts';
+import { toDate } from '../contracts/duration.ts';
+import type { AuditEvent, AuditLog, ClientSecret } from '../contracts/index.ts';
 import { originOf, requestIdOf } from '../http/request-id.ts';
 import { assertionRefusal } from './client-assertion.ts';
 import {
@@ -126,10 +127,31 @@ function reasonOf(ctx: KoaContextWithOIDC, error: errors.OIDCProviderError): str
   const refusal = error instanceof errors.InvalidClientAuth ? assertionRefusal(ctx) : undefined;
   if (refusal) return refusal.reason;
   if (disabledClientId(requestOf(ctx)) !== undefined) return 'the app is disabled';
+  const { expiredSecret } = requestOf(ctx);
+  if (error instanceof errors.InvalidClientAuth && expiredSecret) return expiredReason(expiredSecret);
+  if (error instanceof errors.InvalidRedirectUri) return redirectUriReason(ctx, error);
   if (error.error_detail !== undefined) return error.error_detail;
   // The one error of the engine whose description repeats text of the request.
   const origin = ctx.get('origin');
   const repeatsOrigin = origin !== '' && error.error_description?.includes(origin);
   if (repeatsOrigin) return 'this origin is not allowed for the client';
   return error.error_description ?? error.error;
+}
+
+/** For the developer of the client alone: a stranger must not learn that the value was right once. */
+function expiredReason({ expiresAt, hint, label }: ClientSecret): string {
+  const which = [label && `"${label}"`, hint && `that ends in ${hint}`].filter(Boolean).join(' ');
+  return `the secret ${which} expired at ${toDate(expiresAt!).toISOString()}; add another one`;
+}
+
+const LONGEST_URI = 120;
+
+/** With the address that was sent, but without its query and credentials, which may be anything. */
+function redirectUriReason(ctx: KoaContextWithOIDC, error: errors.OIDCProviderError): string {
+  const reason = error.error_detail ?? error.error_description ?? error.error;
+  const sent: unknown = ctx.oidc.params?.['redirect_uri'];
+  if (typeof sent !== 'string') return reason;
+  const [address = ''] = sent.replace(/\/\/[^/?#]*@/, '//').split(/[?#]/, 1);
+  const shown = address.length > LONGEST_URI ? `${address.slice(0, LONGEST_URI)}…` : address;
+  return `${reason}; the client sent ${JSON.stringify(shown)}`;
 }

@@ -81,13 +81,17 @@ export function createProvider(
   // recommends this override (panva/node-oidc-provider#631).
   provider.Client.prototype.compareClientSecret = async function compareClientSecret(presented) {
     const { clientId } = this;
-    const { client: stored, host } = currentRequest()!;
+    const request = currentRequest()!;
+    const { client: stored, host } = request;
     // The engine authenticates the client that it has looked up just before.
     if (stored?.client.id !== clientId) return false;
     try {
-      return await clients.verifySecret(stored, presented, () =>
-        limiter?.check({ clientId, address: host.ip }),
-      );
+      return await clients.verifySecret(stored, presented, {
+        checkAttempts: () => limiter?.check({ clientId, address: host.ip }),
+        expired(secret) {
+          request.expiredSecret = secret;
+        },
+      });
     } catch (error) {
       throw TooManyAttempts.instead(error);
     }

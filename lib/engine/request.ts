@@ -12,6 +12,7 @@ import type {
   IntrospectedPersonalToken,
   Milliseconds,
   RequestOutcome,
+  ClientSecret,
   StoredClient,
   User,
 } from '../contracts/index.ts';
@@ -40,6 +41,8 @@ export interface EngineRequest {
   client?: StoredClient | undefined;
   /** `StoredClient.sequence` when the client was first found. */
   clientSequence?: number | undefined;
+  /** The secret that the client has presented, and that has expired. */
+  expiredSecret?: ClientSecret | undefined;
   /** The client assertion of an existing client. */
   assertion?: PresentedAssertion | undefined;
 

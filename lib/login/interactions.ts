@@ -21,7 +21,8 @@ import { POSTED } from '../engine/authorization-parameters.ts';
 import { ENDPOINTS } from '../engine/endpoints.ts';
 import type { BrowserRequestOf, HostLogin, LoginSessions, OpenInteraction } from './login-session.ts';
 import { besidesDefault } from '../engine/resource-parameter.ts';
-import { originOf } from '../http/request-id.ts';
+import { originOf, requestIdOf } from '../http/request-id.ts';
+import { refusalReason } from './origin-mistakes.ts';
 
 /** The parts of the server that the interactions need. */
 export interface InteractionParts
@@ -62,6 +63,19 @@ export function createInteractionFlow(options: ResolvedOptions, parts: Interacti
     authorizedApps,
     personalTokens: parts.personalTokens,
     tokensPath: paths.tokens,
+    refused(ctx, error) {
+      const reason = refusalReason(ctx, error, options.origin);
+      const reference = requestIdOf(ctx);
+      const fields = {
+        request_id: reference,
+        outcome: 'refused',
+        status: error.status,
+        error: error.code,
+        reason,
+      };
+      logger.info(fields, 'page refused');
+      return reference;
+    },
     currentUser: sessions.currentUser,
     loginUrl: sessions.loginUrl,
     pathHere: sessions.pathHere,

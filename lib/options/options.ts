@@ -240,7 +240,7 @@ export function authServerOptions<
      * request. In your own app set `app.proxy`, and `app.maxIpsCount` to the number of your proxies. @default false
      */
     trustProxy: optional(boolean, false),
-    /** A logger with the methods of pino. @default warnings and errors on stderr */
+    /** A logger with the methods of pino. @default warnings and errors on stderr; outside of production also refused requests */
     logger: optional(logger, stderrLogger),
     /**
      * Called with each new engine: at start, and again whenever the signing keys change. Add listeners and grant types here,

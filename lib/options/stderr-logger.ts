@@ -4,11 +4,15 @@ import type { Logger } from '../contracts/index.ts';
 
 /**
  * The logger of a server without the option `logger`: warnings and errors on stderr, each as one line with time, level, message and
- * fields. The stack of an error follows, indented, unless the error is answered with a 4xx.
+ * fields. The stack of an error follows, indented, unless the error is answered with a 4xx. Outside of production also the requests that
+ * were refused, because who sets up an app looks for the reason.
  */
 export const stderrLogger: Logger = Object.freeze({
   debug() {},
-  info() {},
+  info(fields: object, message: string) {
+    if (process.env['NODE_ENV'] !== 'production' && isRefusal(fields))
+      console.error(entry('INFO', fields, message));
+  },
   warn(fields: object, message: string) {
     console.warn(entry('WARN', fields, message));
   },
@@ -16,6 +20,10 @@ export const stderrLogger: Logger = Object.freeze({
     console.error(entry('ERROR', fields, message));
   },
 });
+
+function isRefusal({ outcome }: { readonly outcome?: unknown }): boolean {
+  return outcome === 'refused';
+}
 
 function entry(level: string, { err, ...fields }: { readonly err?: unknown }, message: string): string {
   const isShort = isCallersMistake(err);

@@ -81,7 +81,8 @@ export function logLogins(audit: Pick<AuditLog, 'on'>, logger: Logger): void {
       const clientId = 'clientId' in record ? record.clientId : undefined;
       const userId = 'userId' in record ? record.userId : undefined;
       // Not the login name, because users type their password into its field by mistake.
-      const fields = { request_id: requestId, user_id: userId, client_id: clientId, address };
+      const outcome = type === 'login_failed' || type === 'login_throttled' ? 'refused' : undefined;
+      const fields = { request_id: requestId, outcome, user_id: userId, client_id: clientId, address };
       logger.info(withoutEmpty(fields), type.replace('_', ' '));
     });
   }

@@ -27,6 +27,7 @@ import { createNameResources } from '../engine/resource-parameter.ts';
 import { createResourceMetadata } from '../engine/resource-metadata.ts';
 import { clientErrorStatus, showError } from '../engine/render-error.ts';
 import type { AuthorizationRequests } from '../login/authorization-request.ts';
+import { createOriginWarning, refusalReason } from '../login/origin-mistakes.ts';
 import type { RegistrationEndpoint } from '../registration/registration-endpoint.ts';
 import { createUnwrapToken } from '../engine/request-body.ts';
 import type { PresentedPersonalTokens } from '../engine/request-body.ts';
@@ -73,6 +74,7 @@ export function createMount(
   });
   const serveResourceMetadata = createResourceMetadata(options);
   const placeOf = createPlaceOf(options, registration !== undefined);
+  const warnOfOtherOrigin = createOriginWarning(options);
 
   // Not async: the requests for the host's own routes pass through here, and each would pay for a promise.
   return function gatehouse(ctx, next) {
@@ -94,6 +96,7 @@ export function createMount(
       await atUrl(ctx, path, async () => refuse(ctx, place, QUERY_TOO_LONG));
       return sendRequestId(ctx);
     }
+    if (place.work === 'authorization' || place.work === 'page') warnOfOtherOrigin(ctx);
     const isAnswered = await atPath(ctx, path, async () => {
       const { clientId, work } = place;
       // The metadata, the keys and unknown paths are not counted by the concurrency limit.
@@ -154,6 +157,11 @@ export function createMount(
       if (status === undefined) {
         span?.fail(error);
         logFailure(logger, { request_id: reference, err: error }, 'page failed');
+      } else {
+        const isOwn = error instanceof GatehouseError;
+        // The message of another one, such as of a body parser, may repeat what was sent.
+        const reason = isOwn ? { error: error.code, reason: refusalReason(ctx, error, options.origin) } : {};
+        logger.info({ request_id: reference, outcome: 'refused', status, ...reason }, 'page refused');
       }
       const code = status === undefined ? 'server_error' : 'invalid_request';
       const description = status !== undefined && error instanceof GatehouseError ? error.message : '';

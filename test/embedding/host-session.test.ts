@@ -287,7 +287,7 @@ test('a user with an invalid id: the log has the remedy', async (t) => {
       t.is(err.name, 'ConfigError');
       t.is(
         err.message,
-        `users: give each user an id that is a string and not empty, such as String(row.id); this one is ${inspect(id)}`,
+        `${currentUser() ? 'login.currentUser' : 'users'}: give each user an id that is a string and not empty, such as String(row.id); this one is ${inspect(id)}`,
       );
     }
   }

@@ -93,6 +93,7 @@ export function fakeFlow(
     consent: async (_ctx, { uid }, chosen = []) => goTo(['consent', uid, ...chosen].join(' ')),
     deny: async (_ctx, { uid }) => goTo(`deny ${uid}`),
     switchUser: async (_ctx, { uid }) => goTo(`switch ${uid}`),
+    refused: () => 'request-1',
     skipLogin: async () => undefined,
     currentUser: async () => ann,
     loginUrl: (path) => `${basePath}/oauth/login?${new URLSearchParams({ return_to: path }).toString()}`,

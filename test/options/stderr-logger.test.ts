@@ -57,6 +57,35 @@ test.serial('an error with a 4xx status is one line without its stack', (t) => {
   t.regex(lines[0]!, /^\S+Z ERROR page failed count=2 reason="a b" err="no such page"$/);
 });
 
+test.serial(
+  'refused requests are printed outside of production, and nothing else of that level',
+  async (t) => {
+    const lines = printed(t);
+    const { platform } = await startWithoutLogger(t, bareApp);
+    const { NODE_ENV } = process.env;
+    t.teardown(() => {
+      if (NODE_ENV === undefined) delete process.env['NODE_ENV'];
+      else process.env['NODE_ENV'] = NODE_ENV;
+    });
+    const service = await platform.registerService();
+    const parameters = { grant_type: 'client_credentials', client_id: service.client.id };
+    for (const [env, printing] of [
+      ['production', 0],
+      ['development', 1],
+    ] as const) {
+      process.env['NODE_ENV'] = env;
+      lines.length = 0;
+      t.is((await platform.token({ ...parameters, client_secret: service.secret })).status, 200);
+      t.is((await platform.token({ ...parameters, client_secret: 'wrong' })).status, 401);
+      t.is(lines.length, printing, env);
+    }
+    t.regex(
+      lines[0]!,
+      /^\S+Z INFO token refused request_id=[\w-]+ endpoint=token outcome=refused client_id=\S+ grant_type=client_credentials status=401 error=invalid_client reason="invalid secret provided"/,
+    );
+  },
+);
+
 test.serial('a client that disconnects while sending a body is not logged', async (t) => {
   const lines = printed(t);
   const isRead = Promise.withResolvers<void>();

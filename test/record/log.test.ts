@@ -209,7 +209,7 @@ serial("a login, a failed login and a logout are one line each, with the user's 
   const login = await browser.open(authorizeUrl(platform, app));
   const here = { address: '127.0.0.1' };
   t.deepEqual(await outlinesOf(platform, async () => signIn(browser, login, 'correct horse', 'oops')), [
-    { level: 'info', message: 'login failed', client_id: app.client.id, ...here },
+    { level: 'info', message: 'login failed', outcome: 'refused', client_id: app.client.id, ...here },
   ]);
   t.deepEqual(await outlinesOf(platform, async () => signIn(browser, login)), [
     { level: 'info', message: 'login', user_id: '1', client_id: app.client.id, ...here },
