@@ -56,6 +56,7 @@ const BRAND = Symbol.for('koa-gatehouse.error');
  * `instanceof` is true for those of another copy of the package too, such as of a plugin that has its own.
  */
 export class GatehouseError extends Error {
+  /** Whether a value is such an error, of this copy of the package or of another. */
   static override [Symbol.hasInstance](value: unknown): boolean {
     if (Function.prototype[Symbol.hasInstance].call(this, value)) return true;
     return (

@@ -38,7 +38,8 @@ export async function storageErrorOf(
   const kind = errorKind(error);
   const pending = kind === 'missing table' ? await findPending() : [];
   if (pending.length > 0) return new MigrationsPendingError(pending);
-  const message = MESSAGES[kind]?.(waited) ?? `The database could not be used ${named(error)}.`;
+  const message =
+    MESSAGES[kind]?.(waited) ?? `The database could not be used ${named(error)}${refusedIn(error)}.`;
   return new StorageError(message, { cause: error });
 }
 
@@ -49,6 +50,14 @@ export function named(error: unknown): string {
   const words = WORDS[code] ?? sqlState;
   const name = code || (error instanceof Error ? error.message : String(error));
   return `(${name}${addressIn(error)})${words === undefined ? '' : `: ${words}`}`;
+}
+
+/** What of the database its user may not use, which the code does not say. */
+function refusedIn(error: unknown): string {
+  if (WORDS[codeOf(error)] !== PRIVILEGE || !(error instanceof Error)) return '';
+  // Knex writes the statement in front of the message of the database.
+  const said = error.message.slice(error.message.lastIndexOf(' - ') + 1).replace(/^- /, '');
+  return `, which says: ${said}`;
 }
 
 /** The address that an error of Node's sockets names, or that of its first attempt where a name has several. */

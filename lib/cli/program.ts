@@ -2,6 +2,7 @@ import { createRequire } from 'node:module';
 
 import { Command, CommanderError, Option } from 'commander';
 
+import { addAuditCommands } from './commands/audit.ts';
 import { addClientChanges } from './commands/client-changes.ts';
 import { addClientCreate, addClientUpdate } from './commands/client-fields.ts';
 import { addClientList, addClientShow } from './commands/client-list.ts';
@@ -80,6 +81,7 @@ function createProgram(): Command {
   addTokenCommands(program);
   addPassportCommands(program);
   addUserCommands(program);
+  addAuditCommands(program);
   addRevoke(program);
   addPrune(program);
   addDoctor(program);

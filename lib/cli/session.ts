@@ -26,12 +26,12 @@ export interface GlobalOptions {
 /**
  * Creates the action of a command, which opens the database, calls `run`, prints its report and closes the database.
  *
- * @param run - called with the command's options and arguments
+ * @param run - called with the command's options and arguments. Resolves to `undefined` when it has printed its output itself
  * @param needs.tables - `false`: it also runs while migrations are pending
  * @param needs.create - `true`: a missing SQLite file is created
  */
 export function withSession(
-  run: (session: Session, options: never, ...commandArguments: never[]) => Promise<Report>,
+  run: (session: Session, options: never, ...commandArguments: never[]) => Promise<Report | undefined>,
   { tables = true, create = false }: { tables?: boolean; create?: boolean } = {},
 ): (...given: unknown[]) => Promise<void> {
   return async (...given) => {
@@ -40,7 +40,7 @@ export function withSession(
     try {
       if (tables) await checkTables(session.storage);
       const report = await run(session, command.opts(), ...(command.processedArgs as never[]));
-      print(report, session);
+      if (report) print(report, session);
     } finally {
       await session.administration.close();
     }

@@ -146,12 +146,14 @@ function expiredReason({ expiresAt, hint, label }: ClientSecret): string {
 
 const LONGEST_URI = 120;
 
-/** With the address that was sent, but without its query and credentials, which may be anything. */
+/** With the address that was sent, if it is one, but without its query and credentials, which may be anything. */
 function redirectUriReason(ctx: KoaContextWithOIDC, error: errors.OIDCProviderError): string {
   const reason = error.error_detail ?? error.error_description ?? error.error;
   const sent: unknown = ctx.oidc.params?.['redirect_uri'];
-  if (typeof sent !== 'string') return reason;
-  const [address = ''] = sent.replace(/\/\/[^/?#]*@/, '//').split(/[?#]/, 1);
+  const uri = typeof sent === 'string' ? URL.parse(sent) : null;
+  if (!uri) return reason;
+  // With the characters that a URL encodes, such as quotes, encoded.
+  const address = uri.protocol + (uri.host === '' ? '' : `//${uri.host}`) + uri.pathname;
   const shown = address.length > LONGEST_URI ? `${address.slice(0, LONGEST_URI)}…` : address;
-  return `${reason}; the client sent ${JSON.stringify(shown)}`;
+  return `${reason}; the client sent ${shown}`;
 }

@@ -99,7 +99,8 @@ export function createAuditLog(
     on: listeners.on,
     async list(query = {}) {
       checkNames(query, QUERY, 'audit.list()');
-      const { limit } = query;
+      const { limit, types = [] } = query;
+      for (const type of types) requireType('audit.list()', type);
       if (limit !== undefined && !(Number.isInteger(limit) && limit >= 1 && limit <= MAX_LIMIT)) {
         throw new ConfigError('audit.list()', `limit is a number from 1 to ${MAX_LIMIT}`);
       }
@@ -293,12 +294,16 @@ function createListeners(logger: Logger) {
 }
 
 // Checked, because a listener for a misspelt type would never be called.
+/** @throws ConfigError when there is no event of this type */
+function requireType(place: string, type: string, others = ''): void {
+  if (Object.hasOwn(SHARES, type)) return;
+  throw new ConfigError(
+    place,
+    `there is no event "${type}"; the events are ${Object.keys(SHARES).join(', ')}${others}`,
+  );
+}
+
 function checkListener(type: string, listener: unknown): void {
-  if (type !== '*' && !Object.hasOwn(SHARES, type)) {
-    throw new ConfigError(
-      'events.on()',
-      `there is no event "${type}"; the events are ${Object.keys(SHARES).join(', ')}, and * for all`,
-    );
-  }
+  if (type !== '*') requireType('events.on()', type, ', and * for all');
   if (typeof listener !== 'function') throw new ConfigError('events.on()', 'pass a function to call');
 }

@@ -110,7 +110,7 @@ export interface KeyRevocation {
  */
 export interface Administration<P extends string = string, R extends string = string> extends Pick<
   AuthServer<P, R>,
-  'clients' | 'prune' | 'userData'
+  'audit' | 'clients' | 'prune' | 'userData'
 > {
   /**
    * Imports a client of another server with its id and its secret. When a client with this id exists, it stays unchanged, so
@@ -207,6 +207,7 @@ export function createAdministration<P extends string, R extends string>(
   });
 
   return {
+    audit,
     clients: createClientRegistry(storage.clients, names, {
       audit,
       onChange: (clientId) => invalidation.announce({ clientId }),

@@ -14,7 +14,7 @@ const programs = findPrograms(POSTGRESQL_KIND);
 
 /** Commands that end nothing. */
 const OTHERS = new Set(
-  `backup doctor migrate prune client:create client:enable client:import client:list client:logo client:show client:update
+  `audit:export audit:list backup doctor migrate prune client:create client:enable client:import client:list client:logo client:show client:update
   client:secrets:add client:secrets:list keys:encrypt keys:list keys:rotate passport:status token:create token:list
   user:export`.split(/\s+/),
 );

@@ -1,11 +1,13 @@
 import test from 'ava';
+import Koa from 'koa';
+import type { Middleware } from 'koa';
 import { createAdministration, StorageError } from 'koa-gatehouse';
 import type { Finding } from 'koa-gatehouse';
 import { memoryStorage } from 'koa-gatehouse/adapters/memory';
 
 import { startProxy } from '../embedding/proxy.ts';
 import { like } from '../harness/like.ts';
-import { startPlatform } from '../harness/platform.ts';
+import { listenerOf, startPlatform } from '../harness/platform.ts';
 import { serve } from '../harness/serve.ts';
 import { around } from '../harness/storage.ts';
 
@@ -240,6 +242,50 @@ test('the issuer is checked even if the database does not answer', async (t) => 
     ['database_unreachable', 'metadata_missing'],
   );
   like(t, await check(platform.auth.issuer, away), [{ code: 'database_unreachable' }]);
+});
+
+test('middleware in front that refuses posts, or replaces bodies, is found', async (t) => {
+  const storage = await withApp();
+  const inFront: Readonly<Record<string, Middleware>> = {
+    'all posts': async (ctx, next) => {
+      if (ctx.method !== 'POST') return next();
+      ctx.status = 403;
+      ctx.body = 'invalid csrf token';
+      return undefined;
+    },
+    'forms of pages': async (ctx, next) => {
+      if (ctx.method !== 'POST' || ctx.path !== '/oauth/logout') return next();
+      ctx.status = 403;
+      return undefined;
+    },
+    bodies: async (ctx, next) => {
+      await next();
+      if (ctx.status >= 400) ctx.body = { message: 'Something is wrong' };
+    },
+  };
+  for (const [what, codes] of [
+    ['all posts', ['posts_answered_by_others', 'forms_refused']],
+    ['forms of pages', ['forms_refused']],
+    ['bodies', ['posts_answered_by_others']],
+  ] as const) {
+    await using platform = await startPlatform(
+      { storage },
+      {
+        app({ auth, api }) {
+          const app = new Koa();
+          app.use(inFront[what]!).use(auth.middleware()).use(api.routes());
+          return listenerOf(app);
+        },
+      },
+    );
+    const found = await check(platform.auth.issuer, storage);
+    t.deepEqual(
+      found.map(({ code }) => code),
+      [...codes],
+      what,
+    );
+    t.regex(found[0]!.remedy, /in front of middleware that checks CSRF tokens/);
+  }
 });
 
 test('an invalid issuer is an error', async (t) => {

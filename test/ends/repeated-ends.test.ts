@@ -89,7 +89,7 @@ const ENDS_NOTHING = {
   auth: `assignments.find audit callback check clients.addSecret clients.create clients.enable clients.find clients.list clients.secrets
     clients.setLogo close events grants.list guard health issueToken keys.list keys.rotate middleware observe personalTokens.create
     personalTokens.list prune ready requires userData.export`,
-  administration: `check clients.addSecret clients.create clients.enable clients.find clients.list clients.secrets clients.setLogo close
+  administration: `audit check clients.addSecret clients.create clients.enable clients.find clients.list clients.secrets clients.setLogo close
     importClient keys.encrypt keys.list keys.rotate personalTokens.create personalTokens.list prune userData.export`,
 };
 

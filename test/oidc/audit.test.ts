@@ -106,7 +106,7 @@ test('authorization_refused for each kind of error', async (t) => {
       ...refused,
       error: 'invalid_redirect_uri',
       reason:
-        'redirect_uri did not match any of the client\'s registered redirect_uris; the client sent "https://evil.example"',
+        "redirect_uri did not match any of the client's registered redirect_uris; the client sent https://evil.example/",
     },
     { ...refused, error: 'invalid_scope', reason: 'requested scope is not allowed' },
     { ...refused, error: 'login_required', reason: 'End-User authentication is required' },

@@ -208,6 +208,7 @@ const CALLS: Calls = {
     revokeOfUser: 'is internal: the pages of users call it',
   }),
   ...prefixed('administration.userData', userDataOf(administration)),
+  ...prefixed('administration.audit', auditOf(administration.audit)),
   createAdministration: [
     (given) => createAdministration(as({ storage: memoryStorage(), ...given })),
     ...['tokens', 'secrets', 'retention'].map(

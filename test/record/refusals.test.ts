@@ -52,7 +52,7 @@ test('the address that was sent as redirect_uri is in the log and the activity, 
   const line = lastLine(platform, 'authorization refused');
   t.is(
     line['reason'],
-    'redirect_uri did not match any of the client\'s registered redirect_uris; the client sent "https://reports.example/callbak"',
+    "redirect_uri did not match any of the client's registered redirect_uris; the client sent https://reports.example/callbak",
   );
   t.true(page.text.includes(String(line['request_id'])), 'and the page names the line');
   const [event] = await platform.auth.audit.list({ types: ['authorization_refused'] });
@@ -94,7 +94,7 @@ test('a page that is refused has a line in the log, which it names, with the ori
     t.true(html.includes(String(line['request_id'])));
   }
 
-  await using secure = await startPlatform({ issuer: 'https://platform.example' } as object);
+  await using secure = await startPlatform({ issuer: 'https://platform.example' });
   const insecure = await fetch(`${secure.origin}/oauth/login`, {
     method: 'POST',
     headers: { origin: 'http://platform.example', 'content-type': 'application/x-www-form-urlencoded' },
@@ -108,8 +108,6 @@ test('a page that is refused has a line in the log, which it names, with the ori
 });
 
 test('the first page that comes to another origin than the issuer is warned of, once', async (t) => {
-  const warnings = ({ logger }: Platform): readonly string[] =>
-    logger.lines.filter(({ level }) => level === 'warn').map(({ message }) => message);
   await using platform = await startPlatform();
   await runCodeFlow(platform, await platform.registerApp());
   await openAt(platform, { host: 'internal:3000' });
@@ -130,7 +128,7 @@ test('the first page that comes to another origin than the issuer is warned of, 
     [{ host, ...upgrade }, true],
     [{ host, ...modern, 'x-forwarded-proto': 'https' }, true],
   ] as const) {
-    await using secure = await startPlatform({ issuer } as object);
+    await using secure = await startPlatform({ issuer });
     await openAt(secure, headers);
     t.deepEqual(
       warnings(secure).map((said) => said.includes('open the pages by https.')),
@@ -139,6 +137,10 @@ test('the first page that comes to another origin than the issuer is warned of, 
     );
   }
 });
+
+function warnings({ logger }: Platform): readonly string[] {
+  return logger.lines.filter(({ level }) => level === 'warn').map(({ message }) => message);
+}
 
 /** Opens the login page with header fields that `fetch` does not send. */
 async function openAt({ origin }: Platform, headers: Record<string, string>): Promise<void> {

@@ -3,7 +3,7 @@ import { GatehouseError } from '../../errors.ts';
 import { checkAgents } from './agents.ts';
 import { failure, warning } from './check.ts';
 import type { CheckedServer, Findings } from './check.ts';
-import { describeProbe, documentOf, probe } from './probe.ts';
+import { describeProbe, documentOf, jsonIn, probe } from './probe.ts';
 import type { Document, ProbeResult } from './probe.ts';
 
 const WELL_KNOWN = '/.well-known/oauth-authorization-server';
@@ -30,6 +30,7 @@ export async function* checkIssuer(server: CheckedServer): Findings {
     );
     return;
   }
+  yield* checkPosts(String(metadata['token_endpoint']));
   yield* checkAuthorization(server, issuer, metadata['authorization_endpoint'] as string);
   yield* checkCookies(issuer);
 }
@@ -76,7 +77,7 @@ function noMetadata(url: string, answer: ProbeResult): Finding {
   return failure(
     'metadata_missing',
     `${url} is not the metadata of an authorization server: the response was ${status}${location ? ` to ${location}` : ''}.`,
-    'Let the proxy pass /oauth/ and /.well-known/ to the server; with a path in the issuer, see the option paths.mount.',
+    'Mount auth.middleware(), with the call, in front of static files, a fallback page and other routes, and let the proxy pass /oauth/ and /.well-known/ to it; with a path in the issuer, see the option paths.mount.',
   );
 }
 
@@ -97,6 +98,17 @@ function compareMetadata(issuer: string, metadata: Document): Finding | undefine
     'endpoints_elsewhere',
     `The server at ${issuer} has endpoints in its metadata with another scheme, host or path: ${named}.`,
     'Check that no proxy changes them.',
+  );
+}
+
+/** Checks that posts reach the server, and its answers the client: to a request without parameters it is an error in JSON. */
+async function* checkPosts(endpoint: string): Findings {
+  const answer = await probe(endpoint, 'POST');
+  if ('failure' in answer || 'error' in (jsonIn(answer.body) ?? {})) return;
+  yield failure(
+    'posts_answered_by_others',
+    `A post to ${endpoint} is not answered by the server: the response was ${answer.status}, and not an error in JSON.`,
+    'Mount auth.middleware() in front of middleware that checks CSRF tokens, whose check the forms of its pages do not need; let an error handler of the app pass on responses that have a body.',
   );
 }
 
@@ -128,7 +140,16 @@ function isInteraction(location: string | null, issuer: string): boolean {
 async function* checkCookies(issuer: string): Findings {
   const endpoint = `${issuer}/oauth/logout`;
   const answer = await probe(endpoint, 'POST');
-  if ('failure' in answer || answer.status !== 200) return;
+  if ('failure' in answer) return;
+  if (answer.status === 403 || answer.status === 419) {
+    yield failure(
+      'forms_refused',
+      `A form that is posted to ${endpoint} is refused with ${answer.status} before it reaches the server, so users cannot sign in.`,
+      'Mount auth.middleware() in front of middleware that checks CSRF tokens: the forms of its pages have none, and the server checks their origin itself.',
+    );
+    return;
+  }
+  if (answer.status !== 200) return;
   const insecure = answer.cookies.filter((cookie) => !/;\s*secure/i.test(cookie));
   if (answer.cookies.length === 0) {
     yield failure(

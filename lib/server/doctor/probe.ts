@@ -49,9 +49,13 @@ export type Document = Readonly<Record<string, unknown>>;
 
 /** The JSON object in a response; `undefined` when it is none, or not a success. */
 export function documentOf(answer: ProbeResult): Document | undefined {
-  if ('failure' in answer || answer.status !== 200) return undefined;
+  return 'failure' in answer || answer.status !== 200 ? undefined : jsonIn(answer.body);
+}
+
+/** The JSON object in a body; `undefined` when it is none. */
+export function jsonIn(body: string): Document | undefined {
   try {
-    const document: unknown = JSON.parse(answer.body);
+    const document: unknown = JSON.parse(body);
     return typeof document === 'object' && document !== null ? { ...document } : undefined;
   } catch {
     return undefined;

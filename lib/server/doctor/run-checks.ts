@@ -50,6 +50,14 @@ async function* checkStored(server: CheckedServer): Findings {
     yield* checkClients(server);
   } catch (error) {
     if (!(error instanceof StorageError)) throw error;
+    if (error.message.includes('lacks a privilege')) {
+      yield failure(
+        'database_not_permitted',
+        error.message,
+        'Let the user of the database select, insert, update and delete in the tables that begin with gatehouse_: on PostgreSQL `grant usage on schema … to …` and `grant select, insert, update, delete on all tables in schema … to …`, on MariaDB and MySQL `grant select, insert, update, delete on ….* to …`.',
+      );
+      return;
+    }
     yield failure(
       'database_unreachable',
       error.message,
