@@ -62,7 +62,7 @@ test('a developer signs in as an app of theirs and tries a call', async (t) => {
   const form = page.locator('.auth-container', { hasText: 'authorizationCode' });
   await form.getByLabel('client_id:').fill(client.id);
   const opened = page.waitForEvent('popup');
-  await form.getByRole('button', { name: 'Apply' }).click();
+  await form.getByRole('button', { name: 'Authorize' }).click();
   const popup = await opened;
   await popup.getByLabel('Email').fill('ann@school.example');
   await popup.getByLabel('Password').fill('correct horse');
@@ -94,7 +94,41 @@ test('a developer who has a token sees what it may call', async (t) => {
   await page.getByRole('button', { name: 'Authorize' }).click();
   const form = page.locator('.auth-container', { hasText: 'An access token that you already have.' });
   await form.getByRole('textbox').fill(token);
-  await form.getByRole('button', { name: 'Apply' }).click();
+  await form.getByRole('button', { name: 'Authorize' }).click();
   await page.locator('.opblock', { hasText: '/identity' }).waitFor({ state: 'attached' });
   t.true((await page.locator('.opblock').count()) > 0);
 });
+
+for (const colorScheme of ['light', 'dark'] as const) {
+  test(`the viewer is accessible, with its dialog and an operation open: ${colorScheme}`, async (t) => {
+    await using platform = await startPlatform();
+    const service = await platform.registerService();
+    const token = await platform.auth.issueToken({ client: service.client.id });
+    await using page = await openTab({ colorScheme });
+    async function check(where: string): Promise<void> {
+      await page.evaluate(axe.source);
+      const run = "axe.run({ runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa'] })";
+      const { violations } = await page.evaluate<AxeResults>(run);
+      t.deepEqual(
+        violations.map(({ id, nodes }) => ({ id, where: nodes.map(({ html }) => html) })),
+        [],
+        where,
+      );
+    }
+    await page.goto(platform.url('/api/v1/docs').href);
+    await page.getByText('to see the operations that your app may call').waitFor();
+    await check('without a token');
+    await page.getByRole('button', { name: 'Authorize' }).click();
+    const form = page.locator('.auth-container', { hasText: 'An access token that you already have.' });
+    await check('the dialog');
+    await form.getByRole('textbox').fill(token);
+    await form.getByRole('button', { name: 'Authorize' }).click();
+    await page.getByRole('button', { name: 'Close' }).last().click();
+    const identity = page.locator('.opblock', { hasText: '/identity' });
+    await identity.getByRole('button', { name: 'get /identity' }).first().click();
+    await identity.getByRole('button', { name: 'Try it out' }).click();
+    await identity.getByRole('button', { name: 'Execute' }).click();
+    await identity.locator('.live-responses-table').first().waitFor();
+    await check('an operation');
+  });
+}

@@ -52,7 +52,7 @@ export function createViewer(access: ApiAccess, isPublic: boolean): DocsViewer |
           </head>
           <body>
             ${firstCallSection(access)}
-            <div
+            <main
               id="viewer"
               data-root="${root}"
               data-description="${isPublic ? 'openapi.json' : 'docs/access.json'}"
@@ -64,7 +64,7 @@ export function createViewer(access: ApiAccess, isPublic: boolean): DocsViewer |
                 >This page needs JavaScript. Programs read
                 <a href="${root}/openapi.json">openapi.json</a>.</noscript
               >
-            </div>
+            </main>
           </body>
         </html> `.text,
     files: {
@@ -149,6 +149,15 @@ const viewer = SwaggerUIBundle({
     }),
   ],
 });
+// Names that Swagger UI leaves out, or that are not those that are seen, and what scrolls but cannot be focused.
+function nameControls() {
+  for (const select of element.querySelectorAll('#servers:not([aria-label])')) select.setAttribute('aria-label', 'Server');
+  for (const button of element.querySelectorAll('.close-modal:not([aria-label])')) button.setAttribute('aria-label', 'Close');
+  for (const button of element.querySelectorAll('.modal-btn[aria-label]')) button.removeAttribute('aria-label');
+  for (const link of element.querySelectorAll('button a[href]')) link.removeAttribute('href');
+  for (const text of element.querySelectorAll('pre.microlight:not([tabindex])')) text.tabIndex = 0;
+}
+new MutationObserver(nameControls).observe(element, { childList: true, subtree: true });
 viewer.initOAuth({
   usePkceWithAuthorizationCodeGrant: true,
   additionalQueryStringParams: { resource },
@@ -162,5 +171,19 @@ body { margin: 0; color: var(--text); background: var(--page); }
 .swagger-ui .wrapper, .first-call { max-width: 60rem; padding: 0 1.25rem; margin: 0 auto; }
 .first-call { padding-top: 2rem; font: 1rem/1.5 system-ui, sans-serif; }
 .first-call pre { padding: 0.875rem 1rem; font-size: 0.875rem; background: var(--wash); border-radius: 0.5rem; }
+/* Colours of Swagger UI whose contrast is below 4.5 (WCAG 2.2). */
+:root:not(.dark-mode) .swagger-ui :is(.info .title small, .info .title small.version-stamp) { background: #4d6b00; }
+:root:not(.dark-mode) .swagger-ui :is(.info .url, .info a, .scopes h2 a) { color: #0b57d0; }
+:root:not(.dark-mode) .swagger-ui .btn.authorize { color: #1b7a4e; border-color: #1b7a4e; }
+:root:not(.dark-mode) .swagger-ui .btn.authorize svg { fill: #1b7a4e; }
+:root:not(.dark-mode) .swagger-ui .btn.cancel { color: #c62828; border-color: #c62828; }
+:root:not(.dark-mode) .swagger-ui .btn.execute { background: #0b57d0; border-color: #0b57d0; }
+:root:not(.dark-mode) .swagger-ui .download-contents { background: #5a5d66; }
+:root:not(.dark-mode) .swagger-ui .opblock-get .opblock-summary-method { background: #0b57d0; }
+:root:not(.dark-mode) .swagger-ui .opblock-post .opblock-summary-method { background: #1b7a4e; }
+:root:not(.dark-mode) .swagger-ui .opblock-put .opblock-summary-method { background: #9a5b00; }
+:root:not(.dark-mode) .swagger-ui .opblock-delete .opblock-summary-method { background: #c62828; }
+:root:not(.dark-mode) .swagger-ui .opblock-patch .opblock-summary-method { background: #00796b; }
+:root.dark-mode .swagger-ui .headers .header-col { color: var(--text); }
 noscript { display: block; padding: 2rem; font: 1rem/1.5 system-ui, sans-serif; }
 ${FIRST_CALL_STYLE}`;
