@@ -1,6 +1,8 @@
 import { setImmediate } from 'node:timers/promises';
 
 import test from 'ava';
+
+import { passTime, stopClock } from '../harness/clock.ts';
 import { memoryStorage } from 'koa-gatehouse/adapters/memory';
 
 import { createCounters } from '../../lib/limits/counters.ts';
@@ -111,3 +113,18 @@ test('attempts that wait for a refused one are resumed, whichever counter refuse
   await t.throwsAsync(refused, { code: 'ERR_TOO_MANY_ATTEMPTS' });
   await t.notThrowsAsync(waiting);
 });
+
+test.serial(
+  'after its window a full counter is not remembered, so that nothing has to be checked',
+  async (t) => {
+    using _stopped = stopClock();
+    const attempts = attemptsOn(memoryStorage().attempts);
+    await attempts.count(ONE_OF_ANN);
+    await t.throwsAsync(attempts.count(ONE_OF_ANN), { code: 'ERR_TOO_MANY_ATTEMPTS' });
+    t.false(attempts.isEmpty);
+    t.throws(() => attempts.check(ONE_OF_ANN), { code: 'ERR_TOO_MANY_ATTEMPTS' });
+    passTime(3600);
+    attempts.check(ONE_OF_ANN);
+    t.true(attempts.isEmpty);
+  },
+);

@@ -482,3 +482,24 @@ test('audit.list() returns 1 to 200 records', async (t) => {
   const rest = await audit.list({ limit: 200, before: page.at(-1) });
   t.is(new Set([...page, ...rest].map(({ id }) => id)).size, 300);
 });
+
+test.serial('a clock that goes back by an hour suppresses nothing', async (t) => {
+  using _stopped = stopClock();
+  const { count, repeat } = start();
+  repeat(10, { ...OF_ANN, type: 'login' });
+  passTime(-3600);
+  repeat(10, { ...OF_ANN, type: 'login' });
+  t.is(await count('login'), 20);
+});
+
+test.serial('5000 events of one millisecond have ids of one form', async (t) => {
+  using _stopped = stopClock();
+  const { audit, repeat, store } = start();
+  repeat(5000, ROTATED);
+  await audit.flush();
+  const records = await store.list({ limit: 5000 });
+  t.is(records.length, 5000);
+  t.true(
+    records.every(({ id }) => /^[\da-f]{8}-[\da-f]{4}-7[\da-f]{3}-[89ab][\da-f]{3}-[\da-f]{12}$/.test(id)),
+  );
+});
