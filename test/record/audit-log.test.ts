@@ -483,11 +483,11 @@ test('audit.list() returns 1 to 200 records', async (t) => {
   t.is(new Set([...page, ...rest].map(({ id }) => id)).size, 300);
 });
 
-test.serial('a clock that goes back by an hour suppresses nothing', async (t) => {
+test.serial('a clock that goes back by a day suppresses nothing', async (t) => {
   using _stopped = stopClock();
   const { count, repeat } = start();
   repeat(10, { ...OF_ANN, type: 'login' });
-  passTime(-3600);
+  passTime(-86_400);
   repeat(10, { ...OF_ANN, type: 'login' });
   t.is(await count('login'), 20);
 });
