@@ -159,7 +159,7 @@ test('an uncaught exception or rejection: running requests are answered, the log
     t.is((await connection.answer()).status, 401);
     t.deepEqual(await exited, [1, null]);
     const errors = await example.errors;
-    t.regex(errors, /^Uncaught error: TypeError\n {4}at .*fault\.mjs/);
+    t.regex(errors, /^Uncaught error: TypeError\n {4}at .*fault\.mjs/m);
     t.false(errors.includes('hunter2'));
   }
 });
