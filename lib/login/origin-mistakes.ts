@@ -36,7 +36,7 @@ export function createOriginWarning({
     const mistake = mistakeIn(seenAt(ctx), origin);
     if (mistake === undefined) return;
     isDone = true;
-    logger.warn({}, mistake);
+    logger.warn({ reason: mistake }, 'pages are opened at another origin than the issuer');
   };
 }
 

@@ -139,7 +139,9 @@ test('the first page that comes to another origin than the issuer is warned of, 
 });
 
 function warnings({ logger }: Platform): readonly string[] {
-  return logger.lines.filter(({ level }) => level === 'warn').map(({ message }) => message);
+  return logger.lines
+    .filter(({ level }) => level === 'warn')
+    .map(({ fields }) => String(Reflect.get(fields, 'reason')));
 }
 
 /** Opens the login page with header fields that `fetch` does not send. */
