@@ -68,7 +68,7 @@ async function beginOn(node: Platform): Promise<{
   };
 }
 
-test('a former key-encryption key is retired while a node runs, and another one starts', async (t) => {
+test.serial('a former key-encryption key is retired while a node runs, and another one starts', async (t) => {
   const address = await migrated();
   const cluster = clusterOn(t, address);
   const { storage } = open(t, address);

@@ -15,31 +15,34 @@ interface KeysDocument {
 
 const KEY = 'a key-encryption key of more than 32 characters';
 
-test('servers publish a key created on the command line, and accept tokens of the previous one', async (t) => {
-  const DATABASE_URL = await migrated();
-  const start = async (): ReturnType<typeof startPlatform> =>
-    startPlatform({ storage: knexStorage(DATABASE_URL), tokens: { algorithm: 'RS256' } });
-  await using platform = await start();
-  const token = await clientToken(platform, await platform.registerService(['view_schools']));
+test.serial(
+  'servers publish a key created on the command line, and accept tokens of the previous one',
+  async (t) => {
+    const DATABASE_URL = await migrated();
+    const start = async (): ReturnType<typeof startPlatform> =>
+      startPlatform({ storage: knexStorage(DATABASE_URL), tokens: { algorithm: 'RS256' } });
+    await using platform = await start();
+    const token = await clientToken(platform, await platform.registerService(['view_schools']));
 
-  const { key } = await gatehouseJson<KeysDocument>('keys rotate --after 30', { DATABASE_URL });
-  passTime(31);
-  const { keys } = await gatehouseJson<KeysDocument>('keys list', { DATABASE_URL });
-  t.deepEqual(
-    keys.map(({ status }) => status),
-    ['active', 'retired'],
-  );
-  t.is(keys[0]!.kid, key.kid);
-  await using second = await start();
-  t.like(second.auth.keys.list()[0], { id: key.kid, status: 'active' });
-  const { body } = await send(second.url('/oauth/jwks'));
-  t.is((body!['keys'] as unknown[]).length, 2);
-  t.is((await platform.api('/schools', token)).status, 200);
-  // As with auth.keys.rotate(), because verifiers cache the published keys.
-  const next = await gatehouseJson<KeysDocument>('keys rotate', { DATABASE_URL });
-  t.is(next.key.status, 'next');
-  t.is(next.notes[0], 'It signs in 60 s, when every server knows it.');
-});
+    const { key } = await gatehouseJson<KeysDocument>('keys rotate --after 30', { DATABASE_URL });
+    passTime(31);
+    const { keys } = await gatehouseJson<KeysDocument>('keys list', { DATABASE_URL });
+    t.deepEqual(
+      keys.map(({ status }) => status),
+      ['active', 'retired'],
+    );
+    t.is(keys[0]!.kid, key.kid);
+    await using second = await start();
+    t.like(second.auth.keys.list()[0], { id: key.kid, status: 'active' });
+    const { body } = await send(second.url('/oauth/jwks'));
+    t.is((body!['keys'] as unknown[]).length, 2);
+    t.is((await platform.api('/schools', token)).status, 200);
+    // As with auth.keys.rotate(), because verifiers cache the published keys.
+    const next = await gatehouseJson<KeysDocument>('keys rotate', { DATABASE_URL });
+    t.is(next.key.status, 'next');
+    t.is(next.notes[0], 'It signs in 60 s, when every server knows it.');
+  },
+);
 
 test('keys are encrypted with KEY_ENCRYPTION_KEY, and creating one needs the key of the existing ones', async (t) => {
   const DATABASE_URL = await migrated();

@@ -69,27 +69,30 @@ test('in production keys are not stored unencrypted without keyEncryptionKey: fa
   t.deepEqual([...new Set(await areEncrypted())], [true]);
 });
 
-test('secrets.keyEncryptionKey: false permits unencrypted keys, check() reports them, and they work after one is given', async (t) => {
-  const { administer, areEncrypted, start } = await openDatabase(t);
-  const first = await start({ keyEncryptionKey: false });
-  t.deepEqual(warningsOf(first), []);
-  const operator = administer({ keyEncryptionKey: false });
-  await operator.keys.rotate();
-  t.deepEqual([...new Set(await areEncrypted())], [false]);
-  const REPORTED = [{ code: 'keys_unencrypted', severity: 'warning' }];
-  for (const findings of [await first.auth.check(), await operator.check(), await administer().check()])
-    like(t, findings, REPORTED);
-  const service = await first.registerService(['view_schools']);
-  const token = await clientToken(first, service);
-  await first[Symbol.asyncDispose]();
+test.serial(
+  'secrets.keyEncryptionKey: false permits unencrypted keys, check() reports them, and they work after one is given',
+  async (t) => {
+    const { administer, areEncrypted, start } = await openDatabase(t);
+    const first = await start({ keyEncryptionKey: false });
+    t.deepEqual(warningsOf(first), []);
+    const operator = administer({ keyEncryptionKey: false });
+    await operator.keys.rotate();
+    t.deepEqual([...new Set(await areEncrypted())], [false]);
+    const REPORTED = [{ code: 'keys_unencrypted', severity: 'warning' }];
+    for (const findings of [await first.auth.check(), await operator.check(), await administer().check()])
+      like(t, findings, REPORTED);
+    const service = await first.registerService(['view_schools']);
+    const token = await clientToken(first, service);
+    await first[Symbol.asyncDispose]();
 
-  await using second = await start({ keyEncryptionKey: KEY }, first.origin);
-  t.is((await second.api('/schools', token)).status, 200);
-  like(t, await second.auth.check(), REPORTED);
-  await rotateSigningKey(second);
-  for (const one of [token, await clientToken(second, service)])
-    t.is((await second.api('/schools', one)).status, 200);
-});
+    await using second = await start({ keyEncryptionKey: KEY }, first.origin);
+    t.is((await second.api('/schools', token)).status, 200);
+    like(t, await second.auth.check(), REPORTED);
+    await rotateSigningKey(second);
+    for (const one of [token, await clientToken(second, service)])
+      t.is((await second.api('/schools', one)).status, 200);
+  },
+);
 
 test('a storage in memory needs no key-encryption key', async (t) => {
   const host = openHost(t, 'better-sqlite3', 'sqlite::memory:', SOLE);

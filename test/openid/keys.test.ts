@@ -3,7 +3,7 @@ import { createLocalJWKSet, decodeProtectedHeader, jwtVerify } from 'jose';
 import type { JSONWebKeySet } from 'jose';
 
 import { gatehouseJson } from '../cli/gatehouse.ts';
-import { onEachDatabase } from '../adapters/databases.ts';
+import { onEachDatabaseInSeries } from '../adapters/databases.ts';
 import { openStorage } from '../adapters/host-knex.ts';
 import { temporaryFile } from '../adapters/temporary-file.ts';
 import { passTime } from '../harness/clock.ts';
@@ -31,7 +31,7 @@ async function verify(idToken: string, keys: JSONWebKeySet, { client }: Register
   await jwtVerify(idToken, createLocalJWKSet(keys), { audience: client.id, algorithms: ['RS256'] });
 }
 
-onEachDatabase(
+onEachDatabaseInSeries(
   'nodes that start at once have one key of each use, and what they sign beside rotations verifies everywhere',
   async (t, _database, address) => {
     const cluster = clusterOn(t, address);
@@ -79,27 +79,30 @@ onEachDatabase(
 const uses = (keys: readonly { use: string; status: string }[]): string[] =>
   keys.map(({ status, use }) => `${use} ${status}`);
 
-test('the keys of ID tokens are listed with their use, by a node and on the command line, and rotated there', async (t) => {
-  const address = `sqlite:${temporaryFile()}`;
-  await using platform = await startPlatform({ openid: true, storage: await openStorage(t, address) });
-  t.deepEqual(uses(platform.auth.keys.list()), ['token active', 'id_token active']);
-  const list = async () =>
-    gatehouseJson<{ keys: { kid: string; use: string; status: string }[] }>('keys list', {
-      DATABASE_URL: address,
-    });
-  t.deepEqual(
-    (await list()).keys.map(({ kid }) => kid),
-    platform.auth.keys.list().map(({ id }) => id),
-  );
-  await gatehouseJson('keys rotate --after 30', { DATABASE_URL: address });
-  passTime(31);
-  t.deepEqual(uses((await list()).keys), [
-    'token active',
-    'token retired',
-    'id_token active',
-    'id_token retired',
-  ]);
-  // Where one key signs both, it is listed once.
-  await using shared = await startPlatform({ openid: OPENID });
-  t.deepEqual(uses(shared.auth.keys.list()), ['token active']);
-});
+test.serial(
+  'the keys of ID tokens are listed with their use, by a node and on the command line, and rotated there',
+  async (t) => {
+    const address = `sqlite:${temporaryFile()}`;
+    await using platform = await startPlatform({ openid: true, storage: await openStorage(t, address) });
+    t.deepEqual(uses(platform.auth.keys.list()), ['token active', 'id_token active']);
+    const list = async () =>
+      gatehouseJson<{ keys: { kid: string; use: string; status: string }[] }>('keys list', {
+        DATABASE_URL: address,
+      });
+    t.deepEqual(
+      (await list()).keys.map(({ kid }) => kid),
+      platform.auth.keys.list().map(({ id }) => id),
+    );
+    await gatehouseJson('keys rotate --after 30', { DATABASE_URL: address });
+    passTime(31);
+    t.deepEqual(uses((await list()).keys), [
+      'token active',
+      'token retired',
+      'id_token active',
+      'id_token retired',
+    ]);
+    // Where one key signs both, it is listed once.
+    await using shared = await startPlatform({ openid: OPENID });
+    t.deepEqual(uses(shared.auth.keys.list()), ['token active']);
+  },
+);

@@ -178,41 +178,47 @@ test('a wrong request is refused on a page of the server, and signs nobody out',
   t.true(await isLoggedIn());
 });
 
-test('after the ID token has expired, and a key was rotated, it still says which session is meant', async (t) => {
-  await using setup = await start({ openid: { ...OPENID, idTokenLifetime: 1 } });
-  const { hintFor, logOut, platform } = setup;
-  const hint = await hintFor();
-  await rotateSigningKey(platform);
-  await rotateSigningKey(platform);
-  t.is(decodeJwt(await hintFor())['sid'], decodeJwt(hint)['sid']);
-  const { location } = await logOut({ id_token_hint: hint, post_logout_redirect_uri: BYE });
-  t.is(location!.href, BYE);
-});
+test.serial(
+  'after the ID token has expired, and a key was rotated, it still says which session is meant',
+  async (t) => {
+    await using setup = await start({ openid: { ...OPENID, idTokenLifetime: 1 } });
+    const { hintFor, logOut, platform } = setup;
+    const hint = await hintFor();
+    await rotateSigningKey(platform);
+    await rotateSigningKey(platform);
+    t.is(decodeJwt(await hintFor())['sid'], decodeJwt(hint)['sid']);
+    const { location } = await logOut({ id_token_hint: hint, post_logout_redirect_uri: BYE });
+    t.is(location!.href, BYE);
+  },
+);
 
-test('an ID token of a key that another node has just added is known, and one of another issuer with the same keys is none', async (t) => {
-  const { broken, storage } = breakable();
-  await using setup = await start({ storage });
-  const { browser, hintFor, platform } = setup;
-  let origin = '';
-  await using node = await startPlatform(
-    // It does not read the keys meanwhile.
-    { openid: OPENID, storage, tokens: { revocationLag: 3600 } },
-    { inFront: (own) => ((origin = own), platform.origin) },
-  );
-  await rotateSigningKey(platform);
-  const hint = await hintFor();
-  const ofUrl = `/oauth/logout?id_token_hint=${hint}&post_logout_redirect_uri=${encodeURIComponent(BYE)}`;
-  const atNode = new Browser((url) => new URL(url.pathname + url.search, origin));
-  broken.add('keys.list');
-  t.is((await atNode.open(node.url(ofUrl))).status, 503, 'whether it is one is not known');
-  broken.delete('keys.list');
-  t.is((await atNode.open(node.url(ofUrl))).location!.href, BYE);
+test.serial(
+  'an ID token of a key that another node has just added is known, and one of another issuer with the same keys is none',
+  async (t) => {
+    const { broken, storage } = breakable();
+    await using setup = await start({ storage });
+    const { browser, hintFor, platform } = setup;
+    let origin = '';
+    await using node = await startPlatform(
+      // It does not read the keys meanwhile.
+      { openid: OPENID, storage, tokens: { revocationLag: 3600 } },
+      { inFront: (own) => ((origin = own), platform.origin) },
+    );
+    await rotateSigningKey(platform);
+    const hint = await hintFor();
+    const ofUrl = `/oauth/logout?id_token_hint=${hint}&post_logout_redirect_uri=${encodeURIComponent(BYE)}`;
+    const atNode = new Browser((url) => new URL(url.pathname + url.search, origin));
+    broken.add('keys.list');
+    t.is((await atNode.open(node.url(ofUrl))).status, 503, 'whether it is one is not known');
+    broken.delete('keys.list');
+    t.is((await atNode.open(node.url(ofUrl))).location!.href, BYE);
 
-  await using other = await startPlatform({ openid: OPENID, storage });
-  const page = await browser.open(other.url(ofUrl));
-  t.is(page.status, 400);
-  t.regex(page.text, /the id_token_hint is no ID token of this server/);
-});
+    await using other = await startPlatform({ openid: OPENID, storage });
+    const page = await browser.open(other.url(ofUrl));
+    t.is(page.status, 400);
+    t.regex(page.text, /the id_token_hint is no ID token of this server/);
+  },
+);
 
 test('where nobody is signed in, the browser goes on only to an app that shows an ID token of its own', async (t) => {
   await using setup = await start({ clients: { registration: { scopes: ['openid'] } } });
