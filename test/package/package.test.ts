@@ -112,7 +112,7 @@ if (old) {
 // The size of the download. Raise a limit when an addition is worth it.
 test('the package is within its size limits', (t) => {
   t.true(packed.size < 720_000, `the tarball has ${packed.size} bytes`);
-  t.true(packed.unpackedSize < 2_500_000, `unpacked it has ${packed.unpackedSize} bytes`);
+  t.true(packed.unpackedSize < 2_600_000, `unpacked it has ${packed.unpackedSize} bytes`);
   t.true(packed.files.length < 1100, `it has ${packed.files.length} files`);
 });
 
