@@ -76,6 +76,17 @@ const OF_REGISTERED = [
 ] as const;
 const OTHER_APPS = [...OF_AGENT, ...OF_DEVICE, ...OF_DOCUMENT, ...OF_REGISTERED] as const;
 
+/** What an end of the login alone reaches, whoever makes it. */
+const OF_LOGIN: Pick<End, 'events' | 'others' | 'reaches'> = {
+  reaches: { 'the guard, a session': '401 login_required' },
+  others: [
+    ['apps go on without the login', ...OF_APP, ...OTHER_GRANTS, ...OTHER_APPS],
+    OF_NO_USER,
+    OF_NO_APP,
+  ],
+  events: ({ person }) => [{ type: 'logout', userId: person.id }],
+};
+
 /** What reaches all that apps hold for their users. */
 function ofUsers(guard: string, token = '400 invalid_grant'): Answers {
   return {
@@ -323,26 +334,14 @@ export const ENDS: Readonly<Record<string, End>> = {
   },
   'the user signs out': {
     run: async (node, { browser }) => signOut(node, browser),
-    reaches: { 'the guard, a session': '401 login_required' },
-    others: [
-      ['apps go on without the login', ...OF_APP, ...OTHER_GRANTS, ...OTHER_APPS],
-      OF_NO_USER,
-      OF_NO_APP,
-    ],
-    events: ({ person }) => [{ type: 'logout', userId: person.id }],
+    ...OF_LOGIN,
   },
   'grants.revoke({ session })': {
     run: async ({ auth }, { person }) => {
       for (const { id } of (await auth.grants.list(person.id)).sessions)
         await auth.grants.revoke(person.id, { session: id });
     },
-    reaches: { 'the guard, a session': '401 login_required' },
-    others: [
-      ['apps go on without the login', ...OF_APP, ...OTHER_GRANTS, ...OTHER_APPS],
-      OF_NO_USER,
-      OF_NO_APP,
-    ],
-    events: ({ person }) => [{ type: 'logout', userId: person.id }],
+    ...OF_LOGIN,
   },
   'a secret expires': {
     run: async ({ auth }, { service }) => {
