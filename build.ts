@@ -63,6 +63,9 @@ await build({
       name: 'contained-files',
       setup(esbuild) {
         esbuild.onLoad({ filter: /\/interactions\/files\.ts$/ }, () => ({ contents: containedFiles() }));
+        esbuild.onLoad({ filter: /\/lib\/features\/[^/]+\/views\.ts$/ }, ({ path }) => ({
+          contents: `export const views = ${JSON.stringify(viewsIn(join(dirname(path), 'views')))};`,
+        }));
       },
     },
     {
@@ -96,6 +99,14 @@ function addReached(file: string): void {
   // What the compiler writes: `from './x.ts'`, `import './x.ts'` and `import("./x.ts")`.
   for (const [, path] of readFileSync(file, 'utf8').matchAll(/(?:from|import)[ (]+["'](\.[^"']+)["']/g))
     addReached(declarationOf(path!, inSources));
+}
+
+/** The EJS of the views in a folder of a feature, by name. */
+function viewsIn(views: string): Readonly<Record<string, string>> {
+  const paths = globSync('**/*.ejs', { cwd: views }).toSorted();
+  return Object.fromEntries(
+    paths.map((path) => [path.slice(0, -'.ejs'.length), readFileSync(join(views, path), 'utf8')]),
+  );
 }
 
 /** `interactions/files.ts` with the contents of the files: a bundle of the host has no folder to read them from. */

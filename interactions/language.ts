@@ -33,15 +33,19 @@ function localesOf({ query }: Context): readonly string[] {
 }
 
 /** The key of a sentence with a number, which has one text per plural form, such as `authorizedApps.lead.one` and `.other`. */
-type PluralKey = {
-  [K in TextKey]: K extends `${infer Name}.other` ? CountedKey<Name> : never;
-}[TextKey];
+export type PluralKey<Key extends string = TextKey> = {
+  [K in Key]: K extends `${infer Name}.other` ? CountedKey<Name, Key> : never;
+}[Key];
 
 // `apps.problem.other` is not a plural form: there is no `apps.problem.one`.
-type CountedKey<Name extends string> = `${Name}.one` extends TextKey ? Name : never;
+type CountedKey<Name extends string, Key extends string> = `${Name}.one` extends Key ? Name : never;
 
 /** Makes a sentence with a number, `{count}`, in the plural form that the number needs. */
-export type Count = (key: PluralKey, count: number, names?: Names) => Sentence;
+export type Count<Key extends string = TextKey> = (
+  key: PluralKey<Key>,
+  count: number,
+  names?: Names,
+) => Sentence;
 
 export function countIn(language: Language, text: Texts): Count {
   const rules = lazily(() => new Intl.PluralRules(language));

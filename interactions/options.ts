@@ -4,7 +4,7 @@ import { object, optional, readOptions, unchecked } from '../lib/options/declare
 import type { Check, Given, Values } from '../lib/options/declare.ts';
 import { logo, stylesheet } from './brand.ts';
 import { languages, resolveTexts } from './text.ts';
-import type { Language, OwnTexts, Texts } from './text.ts';
+import type { Language, OwnTexts } from './text.ts';
 import { accent, accentDark } from './theme.ts';
 import type { OwnViews } from './views.ts';
 
@@ -98,7 +98,7 @@ export interface PageSettings extends Partial<Omit<Values<typeof BRAND>, 'name'>
   /** `undefined`: the issuer's host. */
   readonly name: string | undefined;
   readonly languages: readonly [Language, ...Language[]];
-  readonly texts: ReadonlyMap<Language, Texts>;
+  readonly text: OwnTexts;
   readonly views: PagesOptions['views'];
 }
 
@@ -106,11 +106,12 @@ export interface PageSettings extends Partial<Omit<Values<typeof BRAND>, 'name'>
 export function resolveSettings(options: PagesOptions): PageSettings {
   checkNotFlow(options);
   const { brand, language, text, views } = readOptions(PAGES, options, 'interactions');
+  resolveTexts(language, text, undefined);
   return Object.freeze({
     ...brand,
     name: brand?.name,
     languages: language,
-    texts: resolveTexts(language, text),
+    text,
     views,
   });
 }

@@ -5,7 +5,7 @@ import type { Assets } from './assets.ts';
 import { clockIn, countIn } from './language.ts';
 import type { Clock, Count } from './language.ts';
 import type { PageSettings } from './options.ts';
-import type { Page, PageData, Viewer } from './page.ts';
+import type { FeatureView, Page, PageData, Viewer } from './page.ts';
 import type { Link } from './navigation.ts';
 import { plain, sentence } from './sentence.ts';
 import type { Sentence } from './sentence.ts';
@@ -13,14 +13,19 @@ import { isTextKey } from './text.ts';
 import type { Language, Texts } from './text.ts';
 import type { Views } from './views.ts';
 
-/** A request for a page, with the functions and texts that all pages use, in its language. */
-export interface PageRequest {
+/**
+ * A request for a page, with the functions and texts that all pages use, in its language.
+ *
+ * @typeParam Key - the names of the texts of a feature, which its pages have besides
+ * @typeParam V - the data of the views of a feature
+ */
+export interface PageRequest<Key extends string = never, V extends FeatureView = never> {
   readonly ctx: Context;
   readonly flow: InteractionFlow;
   /** Answers the request with a page. */
-  readonly show: (page: Page) => void;
-  readonly text: Texts;
-  readonly count: Count;
+  readonly show: (page: Page<V>) => void;
+  readonly text: Texts & Readonly<Record<Key, string>>;
+  readonly count: [Key] extends [never] ? Count : Count & Count<Key>;
   /** The brand's name. */
   readonly brand: string;
   /** The platform's home page. */
@@ -43,7 +48,9 @@ interface Named {
 }
 
 /** A step of the pages: shows one, or redirects to another one. */
-export type Step = (request: PageRequest) => Promise<void> | void;
+export type Step<Key extends string = never, V extends FeatureView = never> = (
+  request: PageRequest<Key, V>,
+) => Promise<void> | void;
 
 /**
  * Makes a request for a page, in the language that is chosen for it.
@@ -57,15 +64,17 @@ export interface PageParts {
   readonly assets: Assets;
   readonly flow: InteractionFlow;
   readonly settings: PageSettings;
+  /** With those of the features. */
+  readonly texts: ReadonlyMap<Language, Texts>;
   readonly views: Views;
 }
 
 /** Makes the requests for pages in one language. */
 export function requestsIn(
   language: Language,
-  { assets, flow, settings, views }: PageParts,
+  { assets, flow, settings, texts, views }: PageParts,
 ): (ctx: Context) => PageRequest {
-  const { home = '/', languages, logo, privacy, stylesheet, terms, texts } = settings;
+  const { home = '/', languages, logo, privacy, stylesheet, terms } = settings;
   const text = texts.get(language)!;
   const brand = brandOf(settings, flow);
   const urlOf = (file: string): string => flow.basePath + assets.path(file);
@@ -110,21 +119,25 @@ export function requestsIn(
     ctx.body = body;
   }
 
-  const shared: Omit<PageRequest, 'ctx' | 'show'> = {
+  const shared = {
     flow,
     text,
     brand,
     homePage: { href: home, label: plain(sentence(text['page.home'], { brand })) },
     count: countIn(language, text),
     clock: clockIn(language),
-    nameOf(kind, { aboutUser = false, description, name }, resource) {
+    nameOf(
+      kind: 'scope' | 'permission' | 'role',
+      { aboutUser = false, description, name }: Named,
+      resource?: string,
+    ) {
       const isOfDefault = resource === undefined || aboutUser;
       const own = text[`${kind}.${isOfDefault ? name : `${resource} ${name}`}`];
       const key = `aboutUser.${name}`;
       return own ?? (aboutUser && isTextKey(key) ? text[key] : description);
     },
   };
-  return (ctx) => ({ ...shared, ctx, show: (page) => show(ctx, page) });
+  return (ctx) => ({ ...shared, ctx, show: (page: Page) => show(ctx, page) });
 }
 
 /** The brand's name, which is the issuer's host when none was given. */

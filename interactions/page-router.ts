@@ -2,9 +2,13 @@ import type { Middleware } from 'koa';
 import Router from 'koa-router';
 import { requireSameOrigin } from '../lib/http/headers.ts';
 import { showExpectedError } from './error.ts';
+import type { FeatureView } from './page.ts';
 import type { RequestFor, Step } from './page-request.ts';
 
-/** The routes of pages and of the forms on them. Errors that users can cause are shown on a page; every other one is thrown. */
+/**
+ * The routes of pages and of the forms on them. Errors that users can cause are shown on a page; every other one is thrown. The
+ * requests of a feature have the texts and the views of the feature too.
+ */
 export class PageRouter {
   readonly #router = new Router();
   readonly #requestFor: RequestFor;
@@ -13,13 +17,17 @@ export class PageRouter {
     this.#requestFor = requestFor;
   }
 
-  page(path: string | string[], step: Step): this {
-    this.#router.get(path, this.#answer(step));
+  page<Key extends string = never, V extends FeatureView = never>(
+    path: string | string[],
+    step: Step<Key, V>,
+  ): this {
+    this.#router.get(path, this.#answer(step as Step));
     return this;
   }
 
   /** A posted form, which other sites cannot send. */
-  form(path: string, step: Step): this {
+  form<Key extends string = never, V extends FeatureView = never>(path: string, given: Step<Key, V>): this {
+    const step = given as Step;
     this.#router.post(
       path,
       this.#answer((request) => {

@@ -41,28 +41,6 @@ export type View =
       /** The origin, or the private-use scheme, of the redirect URI. */
       readonly destination: string;
     })
-  /** The form for the code of a device. `entered`: the code in the field, which may be one of a link. */
-  | { readonly view: 'device/code'; readonly action: string; readonly entered: string }
-  /** What a device asks for, with the forms that post to `/approve` and `/deny`. */
-  | (Access & {
-      readonly view: 'device/request';
-      readonly action: string;
-      readonly about: AboutApp | undefined;
-      /** The code as the device shows it. It is a hidden field of both forms, as the id of the user is. */
-      readonly userCode: string;
-      readonly userId: string;
-      readonly user: string;
-      readonly signOut: string;
-      /** The name of the API that the app asks for; `undefined` for the default one. */
-      readonly resource: string | undefined;
-      /** The IP address that the device's request came from, and whether it is in the network of this browser. */
-      readonly address: string;
-      readonly isSameNetwork: boolean;
-      /** What the device's program says that it is. */
-      readonly userAgent: string | undefined;
-      /** When the device asked, in words. */
-      readonly requested: string;
-    })
   /** `destination`: where the browser is sent then, when an app asks for the logout. */
   | { readonly view: 'logout'; readonly action: string; readonly destination: string | undefined }
   /** The form that posts an authorization response to an app. */
@@ -83,8 +61,7 @@ export type View =
   /** Asks for confirmation of an action. */
   | { readonly view: 'confirm'; readonly action: string; readonly button: string; readonly cancel: Link }
   | AppView
-  | AuthorizedAppsView
-  | PersonalTokensView;
+  | AuthorizedAppsView;
 
 /** The homepage and the logo of an app, as the part `about-app` shows them. */
 export interface AboutApp {
@@ -118,45 +95,6 @@ export interface ScopeChoice {
   readonly name: string;
   readonly label: string;
   readonly isChecked: boolean;
-}
-
-/** The data of the views of personal access tokens. */
-export type PersonalTokensView =
-  | {
-      readonly view: 'personal-tokens/list';
-      readonly tokens: readonly PersonalTokenRow[];
-      /** Why the user can create none; `undefined`: the user can. */
-      readonly whyNone: string | undefined;
-      /** The forms for a new one, one for each API. */
-      readonly create: readonly Link[];
-    }
-  | {
-      readonly view: 'personal-tokens/new';
-      readonly action: string;
-      readonly once: string;
-      /** The API, a hidden field; empty for the default one. */
-      readonly api: string;
-      readonly form: { readonly name: string; readonly lifetime: string };
-      readonly lifetimes: readonly { readonly value: string; readonly label: string }[];
-      /** The scopes or permissions to choose from. */
-      readonly access: readonly ScopeChoice[];
-      readonly cancel: string;
-    }
-  | { readonly view: 'personal-tokens/created'; readonly value: string; readonly back: Link };
-
-/** A personal access token of the user. */
-export interface PersonalTokenRow {
-  readonly name: string;
-  /** The name of its API; empty when there is only one. */
-  readonly resource: string;
-  /** The labels of its scopes or permissions. */
-  readonly access: readonly string[];
-  readonly created: Moment;
-  readonly expires: Moment;
-  readonly lastUsed: Moment | undefined;
-  /** The IP address of the last use, or empty. */
-  readonly lastUsedFrom: string;
-  readonly end: string;
 }
 
 /** The data of the list of authorized apps. */
@@ -218,8 +156,13 @@ export interface Detail {
   readonly language?: string | undefined;
 }
 
+/** The data of a view of a feature. */
+export interface FeatureView {
+  readonly view: `${string}/${string}`;
+}
+
 /** A page as the steps describe it. Login and consent pages have no `viewer`; the other members default to nothing. */
-export type Page = View &
+export type Page<V extends FeatureView = never> = (View | V) &
   Pick<PageFrame, 'heading'> &
   Partial<Pick<PageFrame, 'lead' | 'problems' | 'viewer' | 'wide' | 'above' | 'done'>> & {
     /** @default 200 */

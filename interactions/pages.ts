@@ -7,8 +7,9 @@ import { chooseLanguage } from './language.ts';
 import { resolveSettings } from './options.ts';
 import type { PagesOptions, PageSettings } from './options.ts';
 import { brandOf, requestsIn } from './page-request.ts';
-import type { RequestFor } from './page-request.ts';
+import type { PageParts, RequestFor } from './page-request.ts';
 import { pageRoutes } from './routes.ts';
+import { resolveTexts } from './text.ts';
 import type { Language } from './text.ts';
 import { brandVariables } from './theme.ts';
 import { compileViews } from './views.ts';
@@ -24,17 +25,17 @@ export function pages(options: PagesOptions = {}): Interactions {
   const settings = resolveSettings(options);
   const { languages } = settings;
   const assets = publishAssets(filesOf(settings));
-  const views = compileViews(settings.views);
-
   return function makePages(flow) {
-    const parts = { assets, flow, settings, views };
+    const views = compileViews(settings.views, flow.features);
+    const texts = resolveTexts(languages, settings.text, flow.features);
+    const parts = { assets, flow, settings, texts, views };
     const byLanguage = new Map(languages.map((language) => [language, requestsIn(language, parts)]));
     const requestFor: RequestFor = (ctx, uiLocales) =>
       byLanguage.get(chooseLanguage(ctx, languages, uiLocales))!(ctx);
     return {
       brand: brandOf(settings, flow),
       middleware: pageRoutes(flow, requestFor, assets),
-      untranslated: (labels) => untranslated(settings, labels),
+      untranslated: (labels) => untranslated({ languages, texts }, labels),
       error: async (ctx, error) => showErrorPage(requestFor(ctx), error),
       post: async (ctx, response) => showPostedResponse(requestFor(ctx), response),
     };
@@ -44,7 +45,7 @@ beginStackAt(pages);
 
 /** The descriptions of the scopes are in the first language. */
 function untranslated(
-  { languages: [, ...others], texts }: Pick<PageSettings, 'languages' | 'texts'>,
+  { languages: [, ...others], texts }: Pick<PageSettings, 'languages'> & Pick<PageParts, 'texts'>,
   labels: readonly string[],
 ): ReadonlyMap<Language, readonly string[]> {
   const missing = others.map((language): [Language, readonly string[]] => [

@@ -6,20 +6,18 @@ import { addAppRoutes } from './apps/routes.ts';
 import type { Assets } from './assets.ts';
 import { addAuthorizedAppRoutes } from './authorized-apps.ts';
 import { askForConsent, submitConsent } from './consent.ts';
-import { addDeviceRoutes } from './device.ts';
 import { askForLogin, askToSignIn, submitLogin, submitSignIn } from './login.ts';
 import { askForLogout, submitLogout } from './logout.ts';
 import { pathParameter, seeOther } from './navigation.ts';
 import type { PageRequest, RequestFor, Step } from './page-request.ts';
-import { addPersonalTokenRoutes } from './personal-tokens.ts';
 import { PageRouter } from './page-router.ts';
 
 /** A step of an open interaction. Shows a page, or resolves to the URL to redirect to. */
 type InteractionStep = (request: PageRequest, interaction: Interaction) => Promise<string | undefined>;
 
 /**
- * Routes below `/oauth/interaction`, `/oauth/login`, `/oauth/logout`, `/oauth/assets` and `/oauth/logos`, the page for the codes of
- * devices, the developer area and the authorized apps; other requests fall through.
+ * Routes below `/oauth/interaction`, `/oauth/login`, `/oauth/logout`, `/oauth/assets` and `/oauth/logos`, the pages of
+ * features, the developer area and the authorized apps; other requests fall through.
  */
 export function pageRoutes(flow: InteractionFlow, requestFor: RequestFor, assets: Assets): Middleware {
   const follow =
@@ -56,11 +54,10 @@ export function pageRoutes(flow: InteractionFlow, requestFor: RequestFor, assets
     .form('/oauth/logout', submitLogout)
     .file('/oauth/assets/:hash/:name', assets.serve)
     .file(LOGO_ROUTE, serveLogo(flow));
-  const { accountPath, developerPath, devices, tokensPath } = flow;
-  if (devices !== undefined) addDeviceRoutes(router, devices, flow);
+  const { accountPath, developerPath } = flow;
+  for (const feature of flow.features) feature.addRoutes(router, flow.basePath);
   if (developerPath !== undefined) addAppRoutes(router, developerPath, flow);
   if (accountPath !== undefined) addAuthorizedAppRoutes(router, accountPath, flow);
-  if (tokensPath !== undefined) addPersonalTokenRoutes(router, tokensPath, flow);
   return router.routes();
 }
 

@@ -1,4 +1,5 @@
 import { ConfigError } from '../lib/errors.ts';
+import type { FeaturePages } from '../lib/features/pages.ts';
 import type { Check } from '../lib/options/declare.ts';
 import { de } from './text/de.ts';
 import { en } from './text/en.ts';
@@ -49,16 +50,32 @@ export const languages: Check<Language | readonly Language[], readonly [Language
   );
 };
 
-/** The bundled sentences of each language, replaced by the host's own where there are any. */
-export function resolveTexts(supported: readonly Language[], own: OwnTexts): ReadonlyMap<Language, Texts> {
+/**
+ * The bundled sentences of each language, replaced by the host's own where there are any.
+ *
+ * @param features - `undefined`: not known yet
+ */
+export function resolveTexts(
+  supported: readonly Language[],
+  own: OwnTexts,
+  features: readonly FeaturePages[] | undefined,
+): ReadonlyMap<Language, Texts> {
   const byLanguage = sortByLanguage(supported, checkTexts('interactions.text', own));
   return new Map(
     supported.map((language) => {
       const option = byLanguage === own ? `interactions.text.${language}` : 'interactions.text';
       const { [language]: ofLanguage = {} } = byLanguage;
       const given = Object.entries(checkTexts(option, ofLanguage));
-      for (const [key, sentence] of given) checkSentence(language, option, key, sentence);
-      return [language, Object.freeze({ ...bundled[language], ...Object.fromEntries(given) })];
+      const original: Texts = Object.assign(
+        {},
+        bundled[language],
+        ...(features ?? []).map(({ texts }) => texts[language]),
+      );
+      for (const [key, sentence] of given) {
+        // The names of the texts of features are known when the server is made.
+        if (features || key in original) checkSentence(original, option, key, sentence);
+      }
+      return [language, Object.freeze({ ...original, ...Object.fromEntries(given) })];
     }),
   );
 }
@@ -94,8 +111,8 @@ function isLanguage(name: string): name is Language {
   return Object.hasOwn(bundled, name);
 }
 
-function checkSentence(language: Language, option: string, key: string, sentence: unknown): void {
-  const original = isTextKey(key) ? bundled[language][key] : undefined;
+function checkSentence(texts: Texts, option: string, key: string, sentence: unknown): void {
+  const original = Object.hasOwn(texts, key) ? texts[key as TextKey] : undefined;
   if (original === undefined && !/^(?:scope|permission|role)\../.test(key)) {
     throw new ConfigError(`${option}.${key}`, 'the pages have no text with this name. Check its spelling.');
   }

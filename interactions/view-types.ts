@@ -25,8 +25,6 @@ export type {
   Access,
   AuthorizedAppRow,
   AuthorizedAppsView,
-  PersonalTokensView,
-  PersonalTokenRow,
   ConnectionRow,
   Connections,
   Detail,

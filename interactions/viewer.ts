@@ -2,7 +2,7 @@ import type { Developer, User } from '../lib/contracts/index.ts';
 import { GatehouseError, PermissionMissingError } from '../lib/errors.ts';
 import { showExpectedError } from './error.ts';
 import { seeOther } from './navigation.ts';
-import type { Viewer } from './page.ts';
+import type { FeatureView, Viewer } from './page.ts';
 import type { PageRequest, Step } from './page-request.ts';
 import { printable, sentence } from './sentence.ts';
 import type { Texts } from './text.ts';
@@ -17,10 +17,11 @@ export async function describeViewer(
   user: User,
   developing?: Developer,
 ): Promise<Viewer> {
-  const { accountPath, basePath, developerPath, tokensPath } = flow;
+  const { accountPath, basePath, developerPath, features } = flow;
   const links: { path: string; label: string }[] = [];
   if (accountPath !== undefined) links.push({ path: accountPath, label: text['page.authorizedApps'] });
-  if (tokensPath !== undefined) links.push({ path: tokensPath, label: text['page.tokens'] });
+  for (const { link } of features)
+    if (link) links.push({ path: link.path, label: (text as Readonly<Record<string, string>>)[link.text]! });
   const developer = developerPath === undefined ? undefined : (developing ?? (await findDeveloper()));
   if (developerPath !== undefined && developer) {
     links.push({ path: developerPath, label: nameOfArea(developer, text) });
@@ -56,7 +57,9 @@ export function displayName({ email, name, id }: User): string {
 }
 
 /** A step that needs a signed-in user; without one, the request is redirected to the login page. */
-export function signedIn(step: (request: PageRequest, user: User) => Promise<void>): Step {
+export function signedIn<Key extends string = never, V extends FeatureView = never>(
+  step: (request: PageRequest<Key, V>, user: User) => Promise<void>,
+): Step<Key, V> {
   return async function runSignedIn(request) {
     const { ctx, flow } = request;
     const user = await flow.currentUser(ctx);

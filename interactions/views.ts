@@ -4,6 +4,7 @@ import { fileURLToPath } from 'node:url';
 import ejs from 'ejs';
 import { ConfigError } from '../lib/errors.ts';
 import { listViews, readText } from './files.ts';
+import type { FeaturePages } from '../lib/features/pages.ts';
 import type { LayoutData, PageData, ViewName } from './page.ts';
 
 /** The views, compiled. */
@@ -17,11 +18,18 @@ export interface Views {
  * Compiles each view once: the host's own at start, so that a mistake in one fails the start, and the bundled ones at their
  * first use, which makes the start faster.
  */
-export function compileViews(given: string | URL | OwnViews | undefined): Views {
+export function compileViews(
+  given: string | URL | OwnViews | undefined,
+  features: readonly FeaturePages[],
+): Views {
   const bundled = namesOf(listViews());
-  const own = ownViews(given, bundled.filter(isPage));
+  const ofFeatures = features.flatMap(({ views: sources }) => Object.entries(sources));
+  const own = ownViews(given, [...bundled.filter(isPage), ...ofFeatures.map(([name]) => name)]);
   const views = new Map([
-    ...bundled.map((name) => [name, compileOnFirstUse(name)] as const),
+    ...bundled.map(
+      (name) => [name, compileOnFirstUse(`views/${name}.ejs`, readText(`views/${name}.ejs`))] as const,
+    ),
+    ...ofFeatures.map(([name, source]) => [name, compileOnFirstUse(`views/${name}.ejs`, source)] as const),
     ...Array.from(own, ([name, view]) => [name, () => view] as const),
   ]);
 
@@ -41,9 +49,7 @@ export function compileViews(given: string | URL | OwnViews | undefined): Views 
  * A bundled view, compiled at its first use. The file is read at start nevertheless, because the package may be updated in
  * place while the process runs, and the process must not mix two versions.
  */
-function compileOnFirstUse(name: string): () => RenderView {
-  const path = `views/${name}.ejs`;
-  const source = readText(path);
+function compileOnFirstUse(path: string, source: string): () => RenderView {
   let view: RenderView | undefined;
   return () => (view ??= compileView(source, path));
 }

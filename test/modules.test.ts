@@ -7,6 +7,18 @@ import test from 'ava';
 import { parseSync, Visitor } from 'oxc-parser';
 import type { ExportAllDeclaration, ExportNamedDeclaration, Expression } from 'oxc-parser';
 
+const root = posix.join(import.meta.dirname, '..');
+
+/** The folders of the features. */
+const FEATURES: readonly string[] = globSync('lib/features/*/', { cwd: root }).map((path) =>
+  posix.basename(path),
+);
+
+const CORE =
+  'lib/access lib/account lib/clients lib/contracts lib/database lib/engine lib/errors lib/http lib/keys lib/limits lib/login lib/options lib/record lib/token interactions';
+
+const CONTRACTS_OF_FEATURES = 'lib/features/feature lib/features/pages lib/features/tokens';
+
 /**
  * The modules and packages that each module may import. Allowed for all: itself, Node's modules, the types of koa.
  *
@@ -14,60 +26,68 @@ import type { ExportAllDeclaration, ExportNamedDeclaration, Expression } from 'o
  * its public names, `lazy:x` x by `import()` only, `*` any npm package, `computed` a name computed at run time.
  */
 const MODULES: Readonly<Record<string, string>> = {
-  'lib/contracts': '',
-  'lib/contracts/internals': 'lib/contracts lib/errors',
+  'lib/database': 'lib/contracts lib/errors',
+  'lib/contracts': 'lib/database/database lib/features/pages lib/record/event-rules',
+  'lib/contracts/internals': 'lib/contracts lib/errors lib/record/event-rules',
   'lib/errors': 'lib/contracts/duration lib/contracts/field-errors',
-  'lib/options': 'lib/contracts lib/errors type:oidc-provider',
+  'lib/options': 'lib/contracts lib/errors type:oidc-provider lib/features/known lib/features/feature',
   'lib/http': 'lib/contracts lib/errors',
   'lib/first-call': 'lib/contracts',
   'lib/record':
     'lib/contracts lib/errors lib/http lib/limits/networks lib/options/declare lru-cache @opentelemetry/api',
   'lib/record/metrics':
-    'lib/contracts lib/record/signing-key-age lib/errors lib/http lib/options/declare prom-client #runtime',
+    'lib/contracts lib/record/signing-key-age lib/errors lib/http lib/options/declare prom-client #runtime lib/record/event-rules',
   'lib/keys': 'lib/contracts lib/errors lib/options jose',
   'lib/limits': 'lib/contracts lib/errors lib/http lib/keys lib/options lru-cache',
-  'lib/personal-tokens': 'lib/contracts lib/errors lib/keys/hash lib/options/declare',
   'lib/clients':
     'lib/contracts lib/errors lib/http lib/keys lib/options/declare bcryptjs lru-cache unhomoglyph',
   'lib/engine':
-    'lib/clients lib/contracts lib/errors lib/http lib/keys lib/options lib/personal-tokens/value oidc-provider jose koa-compose',
+    'lib/clients lib/contracts lib/errors lib/http lib/keys lib/options oidc-provider jose koa-compose lib/features/tokens',
   'lib/token':
-    'lib/clients lib/contracts lib/engine lib/errors lib/http lib/keys lib/options lib/personal-tokens jose type:oidc-provider',
+    'lib/clients lib/contracts lib/engine lib/errors lib/http lib/keys lib/options jose type:oidc-provider',
   'lib/login':
     'lib/clients lib/contracts lib/engine lib/errors lib/http lib/keys lib/options lib/token type:oidc-provider',
   'lib/openid':
     'lib/clients lib/contracts lib/engine lib/errors lib/http lib/keys lib/login lib/options lib/token jose lru-cache',
-  'lib/devices':
-    'lib/clients lib/contracts lib/engine lib/errors lib/http lib/keys lib/login lib/options lib/token type:oidc-provider',
+  // What a feature is, and the lists of those that ship. A feature imports the core, and no other feature.
+  'lib/features': `${CORE} type:commander type:oidc-provider`,
+  ...Object.fromEntries(
+    FEATURES.flatMap((name) => [
+      [`lib/features/${name}`, `${CORE} ${CONTRACTS_OF_FEATURES} lru-cache type:oidc-provider`],
+      [`lib/features/${name}/command`, `${CORE} lib/cli lib/features/${name} type:commander`],
+      [`test/${name}`, `public examples * test lib/testing ${CORE} lib/features/${name}`],
+    ]),
+  ),
   'lib/registration':
     'lib/clients lib/contracts lib/engine lib/errors lib/http lib/keys lib/options lru-cache',
   'lib/access':
-    'lib/clients lib/contracts lib/errors lib/http lib/keys/hash lib/limits lib/options/declare lib/personal-tokens/value lib/token/usable-token lib/token/verify-access-token',
+    'lib/clients lib/contracts lib/errors lib/http lib/keys/hash lib/limits lib/options/declare lib/token/usable-token lib/token/verify-access-token lib/features/tokens',
   'lib/account':
-    'lib/access lib/clients lib/contracts lib/errors lib/http lib/options/declare lib/options/values lib/personal-tokens',
+    'lib/access lib/clients lib/contracts lib/errors lib/http lib/options/declare lib/options/values lib/features/feature lib/record/event-rules',
   'lib/api':
     'lib/access lib/contracts lib/errors lib/first-call lib/http lib/limits lib/options koa-compose koa-router lru-cache lazy:formidable lazy:qs type:@standard-schema/spec',
   'lib/mcp':
     'lib/access lib/api lib/contracts lib/errors lib/http lib/limits lib/options/declare lib/options/storage-members lib/options/values koa-compose lazy:@modelcontextprotocol/server type:@modelcontextprotocol/server #runtime',
   'lib/passport': 'lib/clients lib/contracts lib/engine lib/errors lib/keys lib/options jose lru-cache',
   'lib/server':
-    'lib/access lib/account lib/clients lib/contracts lib/devices lib/engine lib/errors lib/http lib/keys lib/limits lib/login lib/openid lib/options lib/passport lib/personal-tokens lib/record lib/registration lib/token koa type:oidc-provider lazy:koa-gatehouse/interactions',
+    'lib/access lib/account lib/clients lib/contracts lib/engine lib/errors lib/http lib/keys lib/limits lib/login lib/openid lib/options lib/passport lib/record lib/registration lib/token koa type:oidc-provider lazy:koa-gatehouse/interactions lib/features',
   'lib/contracts/runtime': '',
-  'lib/types': 'lib/access lib/api lib/clients lib/contracts lib/options lib/server lib/personal-tokens',
+  'lib/types': 'lib/access lib/api lib/clients lib/contracts lib/options lib/server lib/features',
   'lib/index':
-    'lib/personal-tokens lib/access lib/api lib/clients lib/contracts lib/errors lib/http lib/keys lib/options lib/server lib/token lib/types #runtime',
+    'lib/access lib/api lib/clients lib/contracts lib/errors lib/http lib/keys lib/options lib/server lib/token lib/types #runtime lib/features',
   'lib/pdf': 'lib/contracts/duration lib/errors lib/options/declare lib/options/values got #runtime',
   'lib/html-pdf':
     'lib/contracts/duration lib/errors lib/options/declare lib/options/values lib/pdf type:playwright-core lazy:playwright-core #runtime',
   'lib/testing': 'lib/access lib/clients lib/contracts lib/errors lib/options lib/server public koa #runtime',
   'lib/cli':
-    'public lib/contracts/devices lib/contracts/duration lib/contracts/key-thumbprint lib/contracts/loopback lib/errors lib/server/administration #runtime commander string-width',
+    'public lib/contracts/devices lib/contracts/duration lib/contracts/key-thumbprint lib/contracts/loopback lib/errors lib/server/administration #runtime commander string-width lib/features/commands',
   'lib/cli/gate-file': 'lib/cli public computed',
-  'adapters/memory': 'lib/contracts lib/errors #runtime',
-  'adapters/knex': 'lib/contracts lib/errors lib/options/declare lib/options/values type:knex #runtime',
+  'adapters/memory': 'lib/contracts lib/errors #runtime adapters/knex',
+  'adapters/knex':
+    'lib/contracts lib/errors lib/options/declare lib/options/values type:knex #runtime lib/database lib/features/tables',
   'adapters/knex/load-driver': 'lib/errors adapters/knex/dialects knex better-sqlite3',
   interactions:
-    'lib/contracts lib/errors lib/first-call lib/http lib/options/declare ejs koa-router #runtime',
+    'lib/contracts lib/errors lib/first-call lib/http lib/options/declare ejs koa-router #runtime lib/features/pages',
   examples: 'public *',
   test: 'public examples *',
   bench: 'public test *',
@@ -78,19 +98,20 @@ const MODULES: Readonly<Record<string, string>> = {
   'test/harness/public-server': 'public test * lib/server/create-auth-server',
   'test/generated-client': 'public examples * test computed',
   'test/docs':
-    'public examples * test lib/api/limits lib/contracts/duration lib/html-pdf/options lib/options lib/pdf/options',
+    'public examples * test lib/api/limits lib/contracts/duration lib/html-pdf/options lib/options lib/pdf/options lib/features',
   'test/doctor': 'public * test lib/contracts lib/errors lib/keys lib/server',
   'test/oidc':
     'public * test lib/clients lib/contracts lib/engine lib/errors lib/http lib/keys lib/login lib/token',
   'test/ends': 'public * test lib/engine/endpoints',
-  'test/adapters': 'public * adapters lib/contracts lib/errors lib/testing test/harness bench/trials',
+  'test/adapters': 'public * adapters lib/contracts lib/database lib/errors lib/testing test bench/trials',
 };
 
 /** Modules whose tests (`test/access/**`, `test/options.test.ts`) may import the module and what it may import. */
 const TESTED_FROM_INSIDE = ['interactions'].concat(
-  'access account api cli clients devices engine errors html-pdf http keys limits login openid options passport pdf personal-tokens record registration server token'
+  'access account api cli clients engine errors html-pdf http keys limits login openid options passport pdf record registration server token'
     .split(' ')
     .map((name) => `lib/${name}`),
+  FEATURES.map((name) => `lib/features/${name}`),
 );
 
 interface Import {
@@ -141,7 +162,8 @@ function isIn(path: string, place: string): boolean {
 function testedBy(file: string): string[] {
   const subject = /^test\/(.*?)(\.test)?\.ts$/.exec(file)?.[1] ?? '';
   const tested = TESTED_FROM_INSIDE.filter(
-    (module) => isIn(subject, module) || isIn(`lib/${subject}`, module),
+    (module) =>
+      isIn(subject, module) || isIn(`lib/${subject}`, module) || isIn(`lib/features/${subject}`, module),
   );
   return tested.flatMap((module) => allowedIn(module).concat(module));
 }
@@ -174,8 +196,6 @@ function importsOf(file: string, source: string): Import[] {
 function nameIn(name: Expression): string {
   return name.type === 'Literal' ? String(name.value) : COMPUTED;
 }
-
-const root = posix.join(import.meta.dirname, '..');
 
 test('every import follows the table of modules', async (t) => {
   const files = globSync(
@@ -272,7 +292,7 @@ const READ_OF_QUERY: ReadonlySet<string> = new Set(['query', 'querystring']);
 
 test('the parameters of an authorization request are read in one place', async (t) => {
   const place = 'lib/engine/authorization-parameters.ts';
-  const files = globSync('lib/{devices,engine,login,registration,token}/**/*.ts', { cwd: root });
+  const files = globSync('lib/{engine,login,registration,token,features/*}/**/*.ts', { cwd: root });
   t.true(files.includes(place));
   const found = await Promise.all(
     files.map(async (file) => queryReads(file, await readFile(`${root}/${file}`, 'utf8'))),

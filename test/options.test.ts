@@ -9,6 +9,7 @@ import {
   createAdministration,
   createApiRouter,
   createAuthServer,
+  personalTokens,
   defineGate,
   GatehouseError,
   MigrationsPendingError,
@@ -84,7 +85,7 @@ const BESIDE: Readonly<Record<string, object>> = {
   },
 };
 
-/** Options with a value at a place such as `clients.devices.lifetime`. */
+/** Options with a value at a place such as `clients.registration.scopes`. */
 function optionsWith(place: string, value: unknown): object {
   const groups = place.split('.');
   const name = groups.pop()!;
@@ -107,7 +108,6 @@ const wrongValues: readonly Refused[] = [
   ...[
     ['Issuer', 'issuer'],
     ['privateKeyJwt', 'clients.keys'],
-    ['deviceAuthorization', 'clients.devices'],
     ['dynamicRegistration', 'clients.registration'],
     ['keyEncryptionKey', 'secrets.keyEncryptionKey'],
     ['loginUrl', 'login.url'],
@@ -208,12 +208,6 @@ const wrongValues: readonly Refused[] = [
   ['clients.documents.allow', /^pass a function that decides which apps may connect/, [undefined, true]],
   ['clients.documents.scopes', SCOPES, [undefined]],
   ['clients.documents.scopes', NO_SCOPE, [['read']]],
-  ['clients.devices', "give true, or an object such as { lifetime: '10 minutes' }", [null, 'yes', []]],
-  ['clients.devices.ttl', /^there is no such option; the options are/, [5]],
-  ['clients.devices.lifetime', /at least 60 s$/, [59]],
-  ['clients.devices.lifetime', 'give at most 1800 s', ['1 hour']],
-  ['clients.devices.interval', /at least 1 s$/, [0]],
-  ['clients.devices.interval', 'give at most 60 s', [61]],
 
   [
     'scopes',
@@ -257,10 +251,6 @@ const wrongValues: readonly Refused[] = [
   ['tokens.cached', COUNT, [null, 0, -1, 1.5, '10', Infinity]],
   ['tokens.refreshGrace', `${DURATION} 0 s`, [null, -1, 'never', false]],
   ['tokens.keyRotation', `${DURATION} 0 s`, [-1]],
-  ['tokens.personal', "give true, or an object such as { maxLifetime: '90 days' }", ['yes']],
-  ['tokens.personal.maxLifetime', 'give at most 31536000 s', ['2 years']],
-  // Users choose a number of days.
-  ['tokens.personal.maxLifetime', `${DURATION} 86400 s`, ['23 hours', 86_399, 0]],
   ['tokens.lifetimes', 'choose long or short', ['reference', '', 'constructor']],
   ['tokens.lifetimes.preset', 'choose long or short', ['reference']],
   [
@@ -288,7 +278,7 @@ const wrongValues: readonly Refused[] = [
 
   [
     'limits.attempts',
-    'pass an object with some of login, clientAuthentication, userCodes, deviceRequests, or false for none',
+    'pass an object with some of login, clientAuthentication, or false for none',
     [null, true, 'strict', []],
   ],
   ['limits.attempts.logins', /^there is no such option; did you mean login\? /, [{}]],
@@ -303,8 +293,6 @@ const wrongValues: readonly Refused[] = [
     ['401 days'],
   ],
   ['limits.attempts.clientAuthentication.perAddress', COUNT, [0]],
-  ['limits.attempts.userCodes.perDevice', /; the options are perUser, perAddress, window$/, [5]],
-  ['limits.attempts.deviceRequests.perClient', /at least 1$/, [0]],
   ['limits.bodyTimeout', /at least 1 s$/, [0]],
   ['limits.bodyBytes', 'give a whole number of at least 1, or 0 for no limit', [-1]],
 
@@ -350,9 +338,9 @@ const mistakes: readonly Mistake[] = [
     'also pass login.currentUser, which returns the user who has logged in there',
   ],
   [
-    { tokens: { personal: true }, login: { url: '/login', currentUser } },
+    { features: [personalTokens()], login: { url: '/login', currentUser } },
     'login.authenticatedAt',
-    'pass a function that returns when the user of the request has logged in at login.url: personal access tokens (tokens.personal) are created after a fresh login only',
+    'pass a function that returns when the user of the request has logged in at login.url: personal access tokens are created after a fresh login only',
   ],
   [
     {
@@ -490,9 +478,6 @@ test('a storage that is older than what is on is refused at start, and is enough
     ['users', 'assignments', { authenticate, find }, methods],
     ['retention.audit', 'audit', '1 day', 0],
     ['paths.developer', 'idempotency.begin', '/apps', false],
-    ['tokens.personal', 'personalTokens', true, false],
-    ['clients.devices', 'deviceCodes', true, false],
-    ['clients.devices', 'deviceCodes.deny', true, false],
     ['clients.registration', 'registrations.insert', { scopes: [] }, undefined],
     ['clients.keys', 'clients.redeemAssertion', true, false],
     ['openid', 'logouts', true, false],

@@ -1,7 +1,7 @@
 import { toSeconds } from '../../lib/contracts/duration.ts';
 import type { Milliseconds, Seconds } from '../../lib/contracts/duration.ts';
-import { toOptionalNumber } from './stores/column-values.ts';
-import type { Integer } from './stores/column-values.ts';
+import { toOptionalNumber } from '../../lib/database/column-values.ts';
+import type { Integer } from '../../lib/database/column-values.ts';
 import type { Database } from './database.ts';
 
 // Less is not corrected: the statement takes a part of it, and clocks that are synchronized differ by less.

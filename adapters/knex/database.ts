@@ -13,7 +13,7 @@ import type { TransactionWork } from './group-commit.ts';
 import { createInTurn } from './in-turn.ts';
 import type { InTurn } from './in-turn.ts';
 import { findPendingMigrations } from './migrations.ts';
-import type { Statements, Value } from './statements.ts';
+import type { Statements, Value } from '../../lib/database/statements.ts';
 import { TransactionQueue } from './transaction-queue.ts';
 
 // How long to wait before another try; doubled with each try. A writer holds SQLite's lock for microseconds, so

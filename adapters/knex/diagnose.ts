@@ -7,8 +7,8 @@ import { codeOf } from './error-kinds.ts';
 import { isRefusal, named } from './explain-error.ts';
 import { EXPIRING } from './prune.ts';
 import { TABLES } from './tables.ts';
-import { toOptionalNumber } from './stores/column-values.ts';
-import type { Integer } from './stores/column-values.ts';
+import { toOptionalNumber } from '../../lib/database/column-values.ts';
+import type { Integer } from '../../lib/database/column-values.ts';
 
 /** Reads the database's cache and the oldest expired row; for each table, this reads the first entry of an index. */
 export async function diagnose(

@@ -1,18 +1,9 @@
 import type { Seconds, StorageCache } from '../../lib/contracts/index.ts';
-import type { Statements, Value } from './statements.ts';
+import type { Statements, Value } from '../../lib/database/statements.ts';
+import type { ColumnType } from '../../lib/database/table.ts';
 
-/** The column types of the schema. */
-export interface ColumnTypes {
-  /** Up to 255 characters. Comparison respects case and trailing blanks. */
-  readonly id: string;
-  /** Text of any length, JSON among it. */
-  readonly text: string;
-  readonly integer: string;
-  /** 0 or 1. */
-  readonly flag: string;
-  /** An integer that is 0 in a new row. */
-  readonly counter: string;
-}
+/** The column types of the schema, in the SQL of a database. */
+export type ColumnTypes = Readonly<Record<ColumnType, string>>;
 
 /** SQL that MariaDB and MySQL write otherwise than SQLite and PostgreSQL. */
 export interface SqlSyntax {

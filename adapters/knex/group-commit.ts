@@ -3,7 +3,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Milliseconds } from '../../lib/contracts/duration.ts';
 import type { Checkpoints } from './checkpoints.ts';
 import type { Dialect } from './dialect.ts';
-import type { Statements } from './statements.ts';
+import type { Statements } from '../../lib/database/statements.ts';
 
 export type TransactionWork<T> = (statements: Statements) => Promise<T>;
 

@@ -2,7 +2,7 @@ import { StorageError } from '../../lib/errors.ts';
 import type { Dialect } from './dialect.ts';
 import { compoundStatement, readAnswer } from './dialects/compound-statement.ts';
 import type { TransactionWork } from './group-commit.ts';
-import type { Statements, Step, Value } from './statements.ts';
+import type { Statements, Step, Value } from '../../lib/database/statements.ts';
 
 type Row = Readonly<Record<string, Value>>;
 

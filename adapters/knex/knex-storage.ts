@@ -1,6 +1,6 @@
 import type { Knex } from 'knex';
 
-import type { Storage } from '../../lib/contracts/index.ts';
+import type { Milliseconds, Storage } from '../../lib/contracts/index.ts';
 import { beginStackAt, ConfigError } from '../../lib/errors.ts';
 import { optional, readOptions } from '../../lib/options/declare.ts';
 import type { Check, Given } from '../../lib/options/declare.ts';
@@ -13,19 +13,20 @@ import { access, diagnose } from './diagnose.ts';
 import { migrate } from './migrate.ts';
 import { findPendingMigrations } from './migrations.ts';
 import { openDatabase, openListenerAt } from './open-database.ts';
+import type { OpenedDatabase } from './open-database.ts';
 import { createPrune } from './prune.ts';
 import { assignmentStore } from './stores/assignments.ts';
 import { attemptStore } from './stores/attempts.ts';
 import { auditStore } from './stores/audit.ts';
 import { clientStore } from './stores/clients.ts';
 import { consentStore } from './stores/consents.ts';
-import { deviceCodeStore } from './stores/device-codes.ts';
 import { grantStore } from './stores/grants.ts';
+import { grantSteps } from './stores/insert-grant.ts';
+import { insertUnlessStored } from './stores/insert-unless-stored.ts';
 import { idempotencyStore } from './stores/idempotency.ts';
 import { keyStore } from './stores/keys.ts';
 import { logoutStore } from './stores/logouts.ts';
 import { passportUseStore } from './stores/passport-uses.ts';
-import { personalTokenStore } from './stores/personal-tokens.ts';
 import { registrationStore } from './stores/registrations.ts';
 import { revocationStore } from './stores/revocations.ts';
 import { sessionStore } from './stores/sessions.ts';
@@ -106,7 +107,15 @@ export function knexStorage(
   options: KnexStorageOptions = {},
 ): Storage {
   const { create, listen, timeout } = readOptions(KNEX_STORAGE, options, 'knexStorage()');
-  const source = openDatabase(database, timeout, create);
+  return sqlStorage(openDatabase(database, timeout, create), { listen, timeout });
+}
+beginStackAt(knexStorage);
+
+/** The stores on an open database. */
+export function sqlStorage(
+  source: OpenedDatabase,
+  { listen, timeout }: { readonly listen: boolean | string; readonly timeout: Milliseconds },
+): Storage {
   const opened = createDatabase(source.pool, source.dialect, timeout, source);
   const listener = typeof listen === 'string' ? openListenerAt(listen) : source;
   const changes =
@@ -127,9 +136,15 @@ export function knexStorage(
     audit: auditStore(opened),
     idempotency: idempotencyStore(opened),
     attempts: attemptStore(opened),
-    deviceCodes: deviceCodeStore(opened),
+    store: (_name, make) =>
+      make(
+        {
+          ...opened,
+          insertUnlessStored: async (insert, values) => insertUnlessStored(opened, insert)(values),
+        },
+        { grantSteps: grantSteps(opened.dialect) },
+      ),
     logouts: logoutStore(opened),
-    personalTokens: personalTokenStore(opened),
     passportUses: passportUseStore(opened),
     userData: userDataStore(opened),
     ...(changes && { changes }),
@@ -153,4 +168,3 @@ export function knexStorage(
     },
   };
 }
-beginStackAt(knexStorage);

@@ -3,8 +3,8 @@ import { now } from '../../lib/contracts/clock.ts';
 import type { Database } from './database.ts';
 import type { Dialect } from './dialect.ts';
 import { errorKind } from './error-kinds.ts';
-import { findPendingMigrations, MIGRATIONS } from './migrations.ts';
-import type { Statements } from './statements.ts';
+import { APPLIED, findPendingMigrations, MIGRATIONS } from './migrations.ts';
+import type { Statements } from '../../lib/database/statements.ts';
 import { createTable } from './table.ts';
 import type { Migration } from './table.ts';
 
@@ -68,9 +68,3 @@ async function runUnlessDone(
     }
   }
 }
-
-const APPLIED = {
-  name: 'gatehouse_migrations',
-  columns: { name: 'id', applied_at: 'integer' },
-  key: ['name'],
-} as const;

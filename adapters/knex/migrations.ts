@@ -1,6 +1,8 @@
 import { ConfigError } from '../../lib/errors.ts';
+import type { Statements } from '../../lib/database/statements.ts';
+import type { Dialect } from './dialect.ts';
+import type { SqliteConnection } from './dialects/sqlite.ts';
 import { errorKind } from './error-kinds.ts';
-import type { Statements } from './statements.ts';
 import { createTable } from './table.ts';
 import type { Migration } from './table.ts';
 import { TABLES } from './tables.ts';
@@ -18,6 +20,22 @@ export const MIGRATIONS: readonly Migration[] = [
     ],
   },
 ];
+
+/** The table of the migrations that have run. */
+export const APPLIED = {
+  name: 'gatehouse_migrations',
+  columns: { name: 'id', applied_at: 'integer' },
+  key: ['name'],
+} as const;
+
+/** Creates all tables in an empty SQLite database. */
+export function createSchema(file: SqliteConnection, dialect: Dialect): void {
+  for (const sql of createTable(dialect, APPLIED)) file.exec(sql);
+  for (const { name, up } of MIGRATIONS) {
+    for (const sql of up(dialect)) file.exec(sql);
+    file.prepare('insert into gatehouse_migrations (name, applied_at) values (?, 0)').run([name]);
+  }
+}
 
 /** The first migration of what was never released. */
 const UNRELEASED = '0001_first_tables';

@@ -22,7 +22,7 @@ import { sqliteDialect } from './dialects/sqlite.ts';
 import type { SqliteConnection } from './dialects/sqlite.ts';
 import { loadBetterSqlite3, loadKnex, missing } from './load-driver.ts';
 import { SoleConnection } from './sole-connection.ts';
-import type { Statements } from './statements.ts';
+import type { Statements } from '../../lib/database/statements.ts';
 
 const OPTION = 'storage';
 
@@ -78,6 +78,14 @@ export function openDatabase(
   return filename === undefined ? openKnex(config, timeout) : openFile(config, filename, timeout);
 }
 
+/** Opens a database in memory, whose tables exist at once. */
+export function openMemory(
+  timeout: Milliseconds,
+  setUp: (file: SqliteConnection, dialect: Dialect) => void,
+): OpenedDatabase {
+  return openFile(parseUrl('sqlite::memory:'), ':memory:', timeout, setUp);
+}
+
 function fromKnex(knex: Knex): Omit<OpenedDatabase, 'close'> {
   const { client } = knex;
   const { filename } = Object(client.connectionSettings) as { readonly filename?: unknown };
@@ -115,7 +123,12 @@ function openKnex(config: Knex.Config, timeout: Milliseconds): OpenedDatabase {
 }
 
 /** Opens an SQLite file without Knex. Only `transaction()` needs Knex, which then uses the connection opened here. */
-function openFile(config: Knex.Config, filename: string, timeout: Milliseconds): OpenedDatabase {
+function openFile(
+  config: Knex.Config,
+  filename: string,
+  timeout: Milliseconds,
+  setUp?: (file: SqliteConnection, dialect: Dialect) => void,
+): OpenedDatabase {
   const BetterSqlite3 = loadBetterSqlite3();
   const dialect = sqliteDialect();
   const isDurable = isPersistent(filename);
@@ -128,6 +141,7 @@ function openFile(config: Knex.Config, filename: string, timeout: Milliseconds):
     if (isClosed) throw new Error('the file is closed');
     const file = new BetterSqlite3(filename);
     setUpFile(file);
+    setUp?.(file, dialect);
     return file;
   }
 

@@ -1,40 +1,5 @@
+import type { Table } from '../../lib/database/table.ts';
 import type { ColumnTypes, Dialect } from './dialect.ts';
-
-/** The definition of a table, the same for all databases. */
-export interface Table {
-  readonly name: string;
-  /** With `?`, the column may be null. */
-  readonly columns: Readonly<Record<string, keyof ColumnTypes | `${keyof ColumnTypes}?`>>;
-  /** The primary key; `id` unless given. */
-  readonly key?: readonly string[];
-  /** Each one a list of columns. */
-  readonly indexes?: readonly (readonly string[])[];
-  readonly unique?: readonly (readonly string[])[];
-}
-
-/** A table of the storage, with what has to be said of its rows. */
-export interface StoredTable extends Table {
-  /** The column of the time at which a row is not needed any more, which an index begins with. `undefined`: no row expires. */
-  readonly expires: string | undefined;
-  /**
-   * The column of the user with whom a row is erased. `'by hand'`: `userDataStore()` erases what it has of a user. `undefined`: it has
-   * nothing of a user, or nothing that an erasure may take.
-   */
-  readonly user: string | undefined;
-}
-
-/** Declares a table. A column that it does not have is an error of the compiler. */
-export function defineTable<const C extends string>(table: {
-  readonly name: `gatehouse_${string}`;
-  readonly columns: Readonly<Record<C, Table['columns'][string]>>;
-  readonly key?: readonly NoInfer<C>[];
-  readonly indexes?: readonly (readonly NoInfer<C>[])[];
-  readonly unique?: readonly (readonly NoInfer<C>[])[];
-  readonly expires: NoInfer<C> | undefined;
-  readonly user: NoInfer<C> | 'by hand' | undefined;
-}): StoredTable {
-  return table;
-}
 
 /** One step of the schema. Once published, neither its name, which is stored, nor its statements change. */
 export interface Migration {

@@ -1,17 +1,9 @@
-import { defineTable } from './table.ts';
-import type { StoredTable } from './table.ts';
+import { defineTable } from '../../lib/database/table.ts';
+import type { StoredTable } from '../../lib/database/table.ts';
+import { FEATURE_TABLES } from '../../lib/features/tables.ts';
 
-/**
- * Every table, with its columns as they are now. What follows from it: the first migration, what expires and is pruned, what is erased
- * with a user, what the doctor looks at.
- *
- * Times are seconds since 1970; lists and payloads are JSON. There are no foreign keys: the rows of a grant expire at
- * different times, so pruning would check references at every row, and no row is read without its parent.
- *
- * A `lock_count` counts the transactions that have locked the row. A transaction that relies on the row changes it, because a Galera
- * cluster replicates changes and no locks: only two changes of a row are in conflict on different members.
- */
-export const TABLES: readonly StoredTable[] = [
+/** Those of the core. */
+const CORE_TABLES: readonly StoredTable[] = [
   defineTable({
     name: 'gatehouse_clients',
     columns: {
@@ -179,26 +171,6 @@ export const TABLES: readonly StoredTable[] = [
     user: 'by hand',
   }),
   defineTable({
-    // Device authorization requests (RFC 8628). The approved ones have a credential of the kind `device_code` too.
-    name: 'gatehouse_device_codes',
-    columns: {
-      id: 'id',
-      user_code: 'id',
-      client_id: 'id',
-      payload: 'text',
-      created_at: 'integer',
-      expires_at: 'integer',
-      kept_until: 'integer',
-      sequence: 'integer',
-      answer: 'id?',
-      polled_at: 'integer?',
-    },
-    unique: [['user_code']],
-    indexes: [['kept_until']],
-    expires: 'kept_until',
-    user: undefined,
-  }),
-  defineTable({
     // The tokens that were revoked, and the ends of users, of clients and of all. What was issued to them ends by a sequence number
     // instead of a time; grants and sessions store the number at their beginning.
     name: 'gatehouse_revocations',
@@ -228,33 +200,6 @@ export const TABLES: readonly StoredTable[] = [
       lock_count: 'counter',
     },
     indexes: [['uid'], ['user_id'], ['expires_at']],
-    expires: 'expires_at',
-    user: 'user_id',
-  }),
-  defineTable({
-    // Personal access tokens.
-    name: 'gatehouse_personal_tokens',
-    columns: {
-      user_id: 'id',
-      // Of those that a user may have.
-      place: 'integer',
-      id: 'id',
-      hash: 'id',
-      name: 'id',
-      resource: 'id?',
-      scopes: 'text?',
-      permissions: 'text?',
-      created_at: 'integer',
-      expires_at: 'integer',
-      sequence: 'integer',
-      last_used_at: 'integer?',
-      last_used_from: 'id?',
-      // From which it was used.
-      networks: 'text?',
-    },
-    key: ['user_id', 'place'],
-    unique: [['id'], ['hash']],
-    indexes: [['expires_at']],
     expires: 'expires_at',
     user: 'user_id',
   }),
@@ -366,3 +311,15 @@ export const TABLES: readonly StoredTable[] = [
     user: undefined,
   }),
 ];
+
+/**
+ * Every table, with its columns as they are now. What follows from it: the first migration, what expires and is pruned, what is erased
+ * with a user, what the doctor looks at.
+ *
+ * Times are seconds since 1970; lists and payloads are JSON. There are no foreign keys: the rows of a grant expire at
+ * different times, so pruning would check references at every row, and no row is read without its parent.
+ *
+ * A `lock_count` counts the transactions that have locked the row. A transaction that relies on the row changes it, because a Galera
+ * cluster replicates changes and no locks: only two changes of a row are in conflict on different members.
+ */
+export const TABLES: readonly StoredTable[] = [...CORE_TABLES, ...FEATURE_TABLES];

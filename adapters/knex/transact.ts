@@ -4,7 +4,7 @@ import { StorageError } from '../../lib/errors.ts';
 import type { Database } from './database.ts';
 import type { Dialect } from './dialect.ts';
 import { errorKind } from './error-kinds.ts';
-import type { Statements } from './statements.ts';
+import type { Statements } from '../../lib/database/statements.ts';
 
 // By the Knex transaction, for as long as its work runs.
 const statementsByTransaction = new WeakMap<object, Statements>();

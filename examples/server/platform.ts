@@ -4,7 +4,7 @@ import type { RequestListener, Server } from 'node:http';
 import { resolve } from 'node:path';
 
 import type { Knex } from 'knex';
-import { createAuthServer } from 'koa-gatehouse';
+import { devices, personalTokens, createAuthServer } from 'koa-gatehouse';
 import type { AuthServer } from 'koa-gatehouse';
 import { knexStorage } from 'koa-gatehouse/adapters/knex';
 import { pages } from 'koa-gatehouse/interactions';
@@ -121,10 +121,13 @@ export async function preparePlatform({
       keys: true,
       // What an agent may do is what its user checks on the consent page.
       agents: [agentsUrl(baseUrl)],
-      devices: true,
     },
-    // Users create tokens for their scripts at /account/tokens.
-    tokens: { personal: true },
+    features: [
+      // Command lines and televisions sign their users in at /oauth/device.
+      devices(),
+      // Users create tokens for their scripts at /account/tokens.
+      personalTokens(),
+    ],
     secrets: {
       keyEncryptionKey:
         keyEncryptionKeys.length > 0 ? keyEncryptionKeys : await keyEncryptionKeyIn(keyEncryptionKeyFile),

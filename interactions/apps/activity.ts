@@ -3,7 +3,6 @@ import type { ActivityKind, ActivityRecord, AuditQuery, AuditRecord } from '../.
 import { queryText, withQuery } from '../navigation.ts';
 import { printable, sentence } from '../sentence.ts';
 import type { Sentence } from '../sentence.ts';
-import { isTextKey } from '../text.ts';
 import type { TextKey, Texts } from '../text.ts';
 import { displayName } from '../viewer.ts';
 import type { ActivityRow } from './views.ts';
@@ -107,7 +106,7 @@ function describeRecord(
 function eventSentence(record: AuditRecord, text: Texts): Sentence {
   const key = `activity.${record.type}`;
   const names = 'hint' in record ? { hint: record.hint } : {};
-  return sentence(isTextKey(key) ? text[key] : record.type, names);
+  return sentence((text as Readonly<Record<string, string>>)[key] ?? record.type, names);
 }
 
 /** Who caused an event, unless its user did. Only an administrator sees the names of the others. */

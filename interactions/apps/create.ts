@@ -47,8 +47,6 @@ export async function createApp(request: DeveloperRequest): Promise<void> {
   }
 }
 
-const GRANT_TYPES: readonly ClientGrantType[] = ['authorization_code', 'client_credentials'];
-
 function fieldsOf(form: AppForm): Omit<ClientFields, 'ownerId'> {
   const { firstParty, name } = form;
   // The registry refuses an unknown grant type.
@@ -77,7 +75,7 @@ function showForm(
     heading: sentence(text['apps.new']),
     above: { href: home, label: nameOfArea(developer, text) },
     action: `${home}/new`,
-    grantTypes: flow.devices ? [...GRANT_TYPES, 'device_code'] : GRANT_TYPES,
+    grantTypes: [...flow.clientKinds],
     form,
     mayBeFirstParty: developer.administrator,
     cancel: home,

@@ -9,7 +9,6 @@ export const de: Readonly<Record<keyof typeof en, string>> = {
   'page.skip': 'Zum Inhalt springen',
   'page.menu': 'Ihre Seiten',
   'page.authorizedApps': 'Verbundene Apps',
-  'page.tokens': 'Zugriffstokens',
   'page.apps': 'Ihre Apps',
   'page.allApps': 'Alle Apps',
   'page.signOut': 'Abmelden',
@@ -73,39 +72,6 @@ export const de: Readonly<Record<keyof typeof en, string>> = {
     'Sie nennt sich „{client}“; bei {brand} kann jeder eine App unter diesem Namen anmelden. Erlauben Sie den Zugriff nur, wenn Sie das hier eben selbst begonnen haben.',
   'consent.caution.device':
     'Es geht weiter zu einem Programm auf dem Gerät, das Sie gerade benutzen. Jedes Programm dort kann sich für diese App ausgeben.',
-
-  'device.heading': 'Ein Gerät verbinden',
-  'device.lead': 'Geben Sie den Code ein, den Ihr Gerät oder Ihre Befehlszeile anzeigt.',
-  'device.leadFilledIn':
-    'Fahren Sie nur fort, wenn Ihr Gerät oder Ihre Befehlszeile genau diesen Code anzeigt.',
-  'device.code': 'Code',
-  'device.codeHint': 'Acht Buchstaben, zum Beispiel WDJB-MJHT.',
-  'device.codeMissing': 'Geben Sie den Code ein, den das Gerät anzeigt.',
-  'device.codeUnknown':
-    'Dieser Code ist nicht offen. Prüfen Sie jeden Buchstaben. Steht derselbe Code auf dem Gerät, dann ist er abgelaufen oder schon verwendet: Beginnen Sie auf dem Gerät noch einmal.',
-  'device.throttled.one': 'Zu viele falsche Codes. Versuchen Sie es in {count} Minute noch einmal.',
-  'device.throttled.other': 'Zu viele falsche Codes. Versuchen Sie es in {count} Minuten noch einmal.',
-  'device.submit': 'Weiter',
-  'device.requestHeading': '{client} auf einem Gerät verbinden?',
-  'device.requestLead':
-    'Ein Gerät oder eine Befehlszeile mit {client} möchte auf Ihr Konto bei {brand} zugreifen.',
-  'device.compare': 'Das Gerät vor Ihnen muss diesen Code anzeigen:',
-  'device.warning':
-    'Hat Ihnen jemand diesen Code geschickt oder Sie gebeten, diese Seite zu öffnen? Dann lehnen Sie ab: Wenn Sie zustimmen, bekommt diese Person den Zugriff, nicht Sie.',
-  'device.address': 'Die Anfrage kam von',
-  'device.sameNetwork': 'dem Netz, das Sie jetzt verwenden',
-  'device.otherNetwork': 'nicht aus dem Netz, das Sie jetzt verwenden',
-  'device.userAgent': 'Das Programm nennt sich',
-  'device.requested': 'Wann',
-  'device.now': 'gerade eben',
-  'device.ago.one': 'vor {count} Minute',
-  'device.ago.other': 'vor {count} Minuten',
-  'device.approve': 'Verbinden',
-  'device.approvedHeading': 'Ihr Gerät ist verbunden',
-  'device.approvedLead':
-    'Sie können zu Ihrem Gerät zurückkehren und diese Seite schließen. Unter Ihren verbundenen Apps können Sie es jederzeit trennen.',
-  'device.deniedHeading': 'Das Gerät wurde abgelehnt',
-  'device.deniedLead': 'Es hat keinen Zugriff auf Ihr Konto. Sie können diese Seite schließen.',
 
   'post.heading': 'Zurück zu {client}',
   'post.lead': 'Sie kehren zur App zurück. Falls nichts geschieht, drücken Sie die Schaltfläche.',
@@ -172,47 +138,6 @@ export const de: Readonly<Record<keyof typeof en, string>> = {
   'lastLogout.problem.timeout': 'Die App hat nicht rechtzeitig geantwortet',
   'lastLogout.problem.noUri': 'Die App hat keine Adresse für Abmeldungen mehr',
   'lastLogout.problem.unreachable': 'Die App war nicht erreichbar',
-
-  'tokens.lead.one':
-    'Mit diesem Token kann ein Skript von Ihnen auf Ihr Konto bei {brand} zugreifen. Wer ihn kennt, kann es auch.',
-  'tokens.lead.other':
-    'Mit diesen {count} Tokens können Skripte von Ihnen auf Ihr Konto bei {brand} zugreifen. Wer einen kennt, kann es auch.',
-  'tokens.none':
-    'Kein Skript kann auf Ihr Konto bei {brand} zugreifen. Mit einem Token kann es eines von Ihnen, ohne Ihr Passwort.',
-  'tokens.askAdministrator': 'Sie können keine Tokens erstellen. Die Verwaltung kann es Ihnen erlauben.',
-  'tokens.tooMany.one':
-    'Sie haben so viele Tokens, wie Sie haben können: {count}. Beenden Sie ihn, um einen anderen zu erstellen.',
-  'tokens.tooMany.other':
-    'Sie haben so viele Tokens, wie Sie haben können: {count}. Beenden Sie einen, um einen anderen zu erstellen.',
-  'tokens.create': 'Token erstellen',
-  'tokens.createFor': 'Token für {name} erstellen',
-  'tokens.newLead': 'Für ein Skript von Ihnen, das {brand} nutzt.',
-  'tokens.name': 'Name',
-  'tokens.nameHint': 'Wofür er ist, zum Beispiel „Nächtlicher Import“.',
-  'tokens.nameProblem': 'Geben Sie einen Namen von 1 bis 100 Zeichen an.',
-  'tokens.lifetime': 'Endet',
-  'tokens.lifetimeProblem': 'Wählen Sie, wann der Token endet.',
-  'tokens.days.one': 'In {count} Tag',
-  'tokens.days.other': 'In {count} Tagen',
-  'tokens.access': 'Er darf:',
-  'tokens.accessHint': 'Wählen Sie so wenig, wie das Skript braucht. Er darf nie mehr als Sie.',
-  'tokens.accessProblem': 'Wählen Sie, was er darf.',
-  'tokens.nothing': 'Er sagt nur, wer Sie sind.',
-  'tokens.created': 'Erstellt am',
-  'tokens.expires': 'Endet am',
-  'tokens.createdHeading': 'Ihr neuer Token',
-  'tokens.createdLead': 'Kopieren Sie ihn jetzt. Er wird nicht noch einmal angezeigt.',
-  'tokens.value': 'Token',
-  'tokens.back': 'Zurück zu den Tokens',
-  'tokens.end': 'Beenden',
-  'tokens.endHeading': 'Den Token {name} beenden?',
-  'tokens.endLead': 'Skripte, die ihn noch benutzen, verlieren sofort den Zugriff auf Ihr Konto.',
-  'tokens.done.ended': 'Der Token ist beendet. Er hat keinen Zugriff mehr auf Ihr Konto.',
-  'tokens.done.createdBefore':
-    'Der Token wurde bereits erstellt und wird nicht noch einmal angezeigt. Wenn Sie ihn nicht kopiert haben, beenden Sie ihn und erstellen Sie einen anderen.',
-  'tokens.loginHeading': 'Noch einmal anmelden',
-  'tokens.loginLead': 'Um einen Token zu erstellen, müssen Sie sich vor Kurzem angemeldet haben.',
-  'tokens.login': 'Anmelden',
 
   'apps.lead': 'Die Apps, die Sie angelegt haben.',
   'apps.allLead':
@@ -567,8 +492,6 @@ export const de: Readonly<Record<keyof typeof en, string>> = {
   'activity.consent_denied': 'Eine Person hat den Zugriff abgelehnt',
   'activity.consent_withdrawn': 'Eine Person hat die App getrennt',
   'activity.logout_undelivered': 'Der App konnte nicht mitgeteilt werden, dass eine Person abgemeldet wurde',
-  'activity.device_authorized': 'Eine Person hat ein Gerät verbunden',
-  'activity.device_denied': 'Eine Person hat ein Gerät abgelehnt',
   'activity.client_created': 'App angelegt',
   'activity.client_updated': 'App geändert',
   'activity.client_disabled': 'App deaktiviert',

@@ -9,7 +9,7 @@ import type {
   User,
   VerifyAccessToken,
 } from '../contracts/index.ts';
-import { isPersonalToken } from '../personal-tokens/value.ts';
+import type { LoadToken, TokenForm } from '../features/tokens.ts';
 import { isCompactJws } from '../token/verify-access-token.ts';
 import { AUTH_FAILURES, failureOf } from './challenge.ts';
 import type { AuthFailure, ChallengedApi } from './challenge.ts';
@@ -22,8 +22,8 @@ export interface AuthenticatorOptions<P extends string = string, U extends User 
   /** The API that the tokens are for. */
   readonly api: Pick<ChallengedApi, 'resource'>;
   readonly loadPrincipal: LoadPrincipal<P, U>;
-  /** Loads personal access tokens. @default none is accepted */
-  readonly loadPersonal?: LoadPersonalToken<P, U> | undefined;
+  /** Other forms of tokens. @default they are malformed tokens */
+  readonly forms?: readonly GuardedForm[];
   /**
    * How long a cached user or client, the permissions and the revocation status are used without reading them
    * again.
@@ -48,19 +48,16 @@ export interface Authenticator<P extends string = string, U extends User = User>
 export function createAuthenticator<P extends string, U extends User>(
   options: AuthenticatorOptions<P, U>,
 ): Authenticator<P, U> {
-  const { api, issuer, verify, loadPersonal, loadPrincipal, revocationLag, cachedTokens } = options;
+  const { api, forms = [], issuer, verify, loadPrincipal, revocationLag, cachedTokens } = options;
   // `Date.now` is read at each call, because tests replace it.
   const { now = () => Date.now() } = options;
   const lag = toMilliseconds(revocationLag);
   const cache = new TokenCache<P, U>(cachedTokens);
   const pending = new Map<string, Promise<VerifiedToken<P, U> | AuthFailure>>();
 
-  async function loadPersonalToken(
-    token: string,
-    read: LoadPersonalToken<P, U>,
-  ): Promise<VerifiedToken<P, U> | AuthFailure> {
+  async function loadOfForm(token: string, read: LoadToken): Promise<VerifiedToken<P, U> | AuthFailure> {
     const startedAt = now();
-    const loaded = await read(token, toSeconds(startedAt));
+    const loaded = (await read(token, toSeconds(startedAt))) as LoadedToken<P, U> | AuthFailure;
     return 'principal' in loaded ? toVerified(token, loaded, startedAt) : loaded;
   }
 
@@ -125,10 +122,8 @@ export function createAuthenticator<P extends string, U extends User>(
     async authenticate(token) {
       const known = pending.get(token);
       if (known) return known;
-      if (isPersonalToken(token))
-        return loadPersonal
-          ? loadOnce(token, loadPersonalToken(token, loadPersonal))
-          : AUTH_FAILURES.personalOff;
+      const form = forms.find((one) => one.isWellFormed(token));
+      if (form) return loadOnce(token, loadOfForm(token, form.load));
       return isCompactJws(token) ? loadOnce(token, loadAccessToken(token)) : AUTH_FAILURES.malformed;
     },
     forget(match) {
@@ -151,7 +146,7 @@ export interface VerifiedToken<P extends string = string, U extends User = User>
 
 /** What a cached token was loaded as. */
 export interface LoadedToken<P extends string = string, U extends User = User> {
-  /** `undefined`: it is a personal access token. */
+  /** `undefined`: it is a token of another form. */
   readonly claims?: AccessTokenClaims;
   /** The changes that concern it. */
   readonly subject: StoredChange;
@@ -161,15 +156,10 @@ export interface LoadedToken<P extends string = string, U extends User = User> {
   readonly onUse?: (address: string) => void;
 }
 
-/**
- * Loads a personal access token with the principal that it speaks for.
- *
- * @param at - the time at which it has not expired
- */
-export type LoadPersonalToken<P extends string = string, U extends User = User> = (
-  token: string,
-  at: Seconds,
-) => Promise<LoadedToken<P, U> | AuthFailure>;
+/** Another form of tokens, at the guard of an API. `load` may refuse all, as of a feature that is off. */
+export interface GuardedForm extends Pick<TokenForm, 'isWellFormed'> {
+  readonly load: LoadToken;
+}
 
 /**
  * A bounded cache of active tokens. Invalid tokens are never added, so unauthenticated requests cannot evict valid entries.

@@ -20,10 +20,6 @@ type AuthFailureReason =
   | 'type'
   | 'expired'
   | 'revoked'
-  | 'personal'
-  | 'personalExpired'
-  | 'personalOff'
-  | 'notAllowed'
   | 'gone';
 
 /** All reasons. Each is answered with 401, because the client needs another token. */
@@ -69,26 +65,6 @@ export const AUTH_FAILURES: Readonly<Record<AuthFailureReason, AuthFailure>> = {
     code: 'token_revoked',
     error: 'invalid_token',
     detail: 'The access token was revoked.',
-  },
-  personal: {
-    code: 'token_invalid',
-    error: 'invalid_token',
-    detail: 'The personal access token was ended, or was not issued by this server.',
-  },
-  personalExpired: {
-    code: 'token_invalid',
-    error: 'invalid_token',
-    detail: 'The personal access token has expired. Create another one.',
-  },
-  personalOff: {
-    code: 'token_malformed',
-    error: 'invalid_token',
-    detail: 'This server accepts no personal access tokens: its option tokens.personal is off.',
-  },
-  notAllowed: {
-    code: 'token_not_allowed',
-    error: 'invalid_token',
-    detail: 'The user of the personal access token may not use such tokens any more.',
   },
   gone: {
     code: 'token_holder_gone',

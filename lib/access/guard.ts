@@ -149,7 +149,7 @@ export function createGuard<P extends string, U extends User>(options: GuardOpti
     const known = authenticator.findCached(token);
     if (known === undefined) return authenticate(ctx, next, async () => loadToken(token, ctx));
     known.onUse?.(ctx.ip);
-    observers?.guarded?.(CACHED[known.principal.credential]);
+    observers?.guarded?.(cachedOutcome(known.principal.credential));
     setPrincipal(ctx.state, known.principal);
     return next();
   }
@@ -192,14 +192,14 @@ async function loadInTrace<P extends string, U extends User>(
 }
 
 // Made once, because one is the outcome of almost every request.
-const CACHED = {
-  access_token: cached('access_token'),
-  personal_token: cached('personal_token'),
-  session: cached('session'),
-} satisfies Record<Principal['credential'], GuardOutcome>;
+const CACHED = new Map<string, GuardOutcome>();
 
-function cached(credential: Principal['credential']): GuardOutcome {
-  return Object.freeze({ admitted: true, remembered: true, credential });
+function cachedOutcome(credential: Principal['credential']): GuardOutcome {
+  const known = CACHED.get(credential);
+  if (known) return known;
+  const outcome: GuardOutcome = Object.freeze({ admitted: true, remembered: true, credential });
+  CACHED.set(credential, outcome);
+  return outcome;
 }
 
 function codeOf(error: unknown): string {

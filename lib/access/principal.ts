@@ -148,7 +148,7 @@ interface UserIdentity<U extends User> {
   readonly user: U;
   readonly client: Client | undefined;
   readonly credential: Principal['credential'];
-  readonly personalToken?: Principal['personalToken'];
+  readonly token?: Principal['token'];
 }
 
 interface ClientIdentity {

@@ -13,19 +13,13 @@ import type {
   User,
   UserStore,
 } from '../contracts/index.ts';
+import type { EventRules } from '../record/event-rules.ts';
 
 /** The events of an app that its owner may see. Logins are not among them, because they belong to the users. */
 const APP_EVENTS: Readonly<Record<ActivityKind, readonly AuditEventType[]>> = {
   tokens: ['token_issued', 'refresh_token_reused', 'tokens_revoked'],
   refused: ['token_refused', 'authorization_refused'],
-  people: [
-    'consent_given',
-    'consent_denied',
-    'consent_withdrawn',
-    'device_authorized',
-    'device_denied',
-    'logout_undelivered',
-  ],
+  people: ['consent_given', 'consent_denied', 'consent_withdrawn', 'logout_undelivered'],
   changes: [
     'client_created',
     'client_updated',
@@ -38,23 +32,35 @@ const APP_EVENTS: Readonly<Record<ActivityKind, readonly AuditEventType[]>> = {
 };
 
 /** The events of users who may not have given the app access: only administrators see who they are. */
-const WITHOUT_ACCESS: ReadonlySet<AuditEventType> = new Set([
-  'authorization_refused',
-  'consent_denied',
-  'device_denied',
-]);
+const WITHOUT_ACCESS: ReadonlySet<AuditEventType> = new Set(['authorization_refused', 'consent_denied']);
 
 /** The audit events of an app, newest first. Its owner does not see the IP addresses of its users. */
 export async function listActivity(
-  { audit, users }: { readonly audit: Pick<AuditLog, 'list'>; readonly users: Pick<UserStore, 'find'> },
+  {
+    audit,
+    rules,
+    users,
+  }: {
+    readonly audit: Pick<AuditLog, 'list'>;
+    readonly rules: EventRules;
+    readonly users: Pick<UserStore, 'find'>;
+  },
   client: Client,
   { administrator, kind, ...query }: ActivityQuery & { readonly administrator: boolean },
 ): Promise<readonly ActivityRecord[]> {
-  const ofKind = kind ? APP_EVENTS[kind] : Object.values(APP_EVENTS).flat();
+  const ofFeatures = (Object.keys(rules) as AuditEventType[]).filter((type) => {
+    const { activity } = rules[type]!;
+    return activity !== undefined && (kind ?? activity) === activity;
+  });
+  const ofKind = [...(kind ? APP_EVENTS[kind] : Object.values(APP_EVENTS).flat()), ...ofFeatures];
+  const isWithoutAccess = (type: AuditEventType): boolean =>
+    WITHOUT_ACCESS.has(type) || rules[type]?.hasNoAccess === true;
   const types =
-    administrator || query.userId === undefined ? ofKind : ofKind.filter((type) => !WITHOUT_ACCESS.has(type));
+    administrator || query.userId === undefined ? ofKind : ofKind.filter((type) => !isWithoutAccess(type));
   const found = await audit.list({ ...query, clientId: client.id, types });
-  const records = administrator ? found : found.map((record) => forOwner(record, client));
+  const records = administrator
+    ? found
+    : found.map((record) => forOwner(record, client, isWithoutAccess(record.type)));
   const ids = new Set(records.flatMap((record) => [userOf(record), record.actorId]));
   // Each person once, however many events of theirs are on the page.
   const people = new Map<string | undefined, User>();
@@ -73,12 +79,12 @@ function userOf(record: AuditRecord): string | undefined {
   return 'userId' in record ? record.userId : undefined;
 }
 
-function forOwner(record: AuditRecord, { grantType }: Client): AuditRecord {
+function forOwner(record: AuditRecord, { grantType }: Client, isWithoutAccess: boolean): AuditRecord {
   // A client-credentials app runs at the developer's address; in any other event the address is that of a user's browser.
   const isOfApp = grantType === 'client_credentials' && record.actorId === undefined;
   const hidden = new Set([
     ...(isOfApp ? [] : ['address', 'deviceAddress']),
-    ...(WITHOUT_ACCESS.has(record.type) ? ['userId'] : []),
+    ...(isWithoutAccess ? ['userId'] : []),
   ]);
   const shown = Object.entries(record).filter(([name]) => !hidden.has(name));
   return Object.fromEntries(shown) as unknown as AuditRecord;

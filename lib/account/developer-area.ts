@@ -22,6 +22,7 @@ import {
   missingPermission,
   PermissionMissingError,
 } from '../errors.ts';
+import type { EventRules } from '../record/event-rules.ts';
 import type { CheckAppName } from '../clients/app-names.ts';
 import { checkAssigned, findAssignable, refuseAdministratorChanges } from '../access/app-permissions.ts';
 import { countUsage, listActivity } from './app-activity.ts';
@@ -32,6 +33,7 @@ export interface DeveloperAreaPorts {
   /** The client registry whose audit events have `origin`. */
   readonly registryFor: (origin: AuditOrigin) => CheckedClientRegistry;
   readonly audit: Pick<AuditLog, 'countByDay' | 'list'>;
+  readonly eventRules: EventRules;
   /** How long audit events are stored. 0: they are not. */
   readonly retention: Seconds;
   readonly gate: Pick<Gate, 'effective' | 'permissions' | 'roles'>;
@@ -177,7 +179,10 @@ export function createDeveloperArea(
         return registry.deleteSecret(id, secretId);
       },
       async activity(id, query = {}) {
-        return listActivity({ audit, users }, await requireOwn(id), { ...query, administrator });
+        return listActivity({ audit, rules: ports.eventRules, users }, await requireOwn(id), {
+          ...query,
+          administrator,
+        });
       },
       async usage(id) {
         return countUsage({ audit, retention: ports.retention }, await requireOwn(id));

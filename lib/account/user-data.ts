@@ -1,7 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises';
 
 import type { AuditLog, Milliseconds, Storage, UserData, UserExport } from '../contracts/index.ts';
-import { now } from '../contracts/clock.ts';
 import { ERASED_USER } from '../contracts/user-data.ts';
 import { ConfigError, GatehouseError } from '../errors.ts';
 import { optional, readOptions } from '../options/declare.ts';
@@ -12,19 +11,19 @@ export interface UserDataPorts {
   readonly audit: Pick<AuditLog, 'flush' | 'record'>;
   /** Invalidates the caches of all nodes. */
   readonly announce: () => void;
-  /** Whether the storage has personal access tokens. */
-  readonly hasPersonalTokens: boolean;
+  /** What features export of a user. */
+  readonly exports: readonly ((userId: string) => Promise<object>)[];
   /** @throws ConfigError when the storage is older than this */
   readonly requireStore: () => void;
   readonly revoke: (target: { readonly user: string }) => Promise<void>;
-  readonly storage: Pick<Storage, 'assignments' | 'clients' | 'consents' | 'personalTokens' | 'userData'>;
+  readonly storage: Pick<Storage, 'assignments' | 'clients' | 'consents' | 'userData'>;
 }
 
 const ERASURE = { onProgress: optional(fn<(changed: number) => void>()), signal: optional(abortSignal) };
 
 /** Creates the export of what is stored of a user, and its erasure. */
 export function createUserData(ports: UserDataPorts): UserData {
-  const { announce, audit, hasPersonalTokens, revoke, storage } = ports;
+  const { announce, audit, exports, revoke, storage } = ports;
 
   return {
     async export(userId) {
@@ -44,9 +43,9 @@ export function createUserData(ports: UserDataPorts): UserData {
         userId,
         assignment: await storage.assignments.find(userId),
         consents: await storage.consents.list(userId),
-        personalTokens: hasPersonalTokens ? await storage.personalTokens.list(userId, now()) : [],
         apps: await appsOf(userId),
         ...read,
+        ...Object.assign({}, ...(await Promise.all(exports.map(async (one) => one(userId))))),
       };
     },
     async erase(userId, options = {}) {

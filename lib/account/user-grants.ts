@@ -2,7 +2,6 @@ import type {
   AuditLog,
   AuthorizedApps,
   LogoutNotices,
-  PersonalToken,
   Storage,
   User,
   UserGrantsRegistry,
@@ -11,6 +10,7 @@ import type {
 import { now } from '../contracts/clock.ts';
 import { confirmAbsence } from '../contracts/confirm-absence.ts';
 import { ConfigError } from '../errors.ts';
+import type { UserGrantKind } from '../features/feature.ts';
 import { checkNames, isObject } from '../options/declare.ts';
 
 /** What `createUserGrants()` takes. */
@@ -19,13 +19,8 @@ export interface UserGrantsPorts {
   readonly authorizedAppsOf: (user: Pick<User, 'id'>) => AuthorizedApps;
   /** `undefined`: no client is told of logouts. */
   readonly logouts: LogoutNotices | undefined;
-  /** `undefined`: there are none. */
-  readonly personalTokens:
-    | {
-        list(userId: string): Promise<readonly PersonalToken[]>;
-        revokeOfUser(userId: string, id: string): Promise<boolean>;
-      }
-    | undefined;
+  /** Those of features. */
+  readonly kinds: readonly UserGrantKind[];
   /** @throws ConfigError when the storage is older than this */
   readonly requireStore: () => void;
   readonly storage: Pick<Storage, 'confirm' | 'sessions' | 'userData'>;
@@ -36,7 +31,7 @@ export function createUserGrants({
   audit,
   authorizedAppsOf,
   logouts,
-  personalTokens,
+  kinds,
   requireStore,
   storage,
 }: UserGrantsPorts): UserGrantsRegistry {
@@ -57,34 +52,43 @@ export function createUserGrants({
   return {
     async list(userId) {
       requireStore();
-      const [apps, tokens, found] = await Promise.all([
+      const [apps, sessionsOfUser, ...added] = await Promise.all([
         authorizedAppsOf({ id: userId }).list(),
-        personalTokens?.list(userId) ?? [],
         userData.sessions(userId, now()),
+        ...kinds.map(async ({ list, of }) => [list, await of(userId)] as const),
       ]);
-      return { apps, personalTokens: tokens, sessions: found };
+      return { apps, sessions: sessionsOfUser, ...Object.fromEntries(added) };
     },
     async revoke(userId, target) {
-      checkTarget(target);
+      checkTarget(target, kinds);
       requireStore();
       const apps = authorizedAppsOf({ id: userId });
       if ('app' in target) return apps.disconnect(target.app);
       if ('session' in target) return endSession(userId, target.session);
       if ('connection' in target) return apps.endConnection(undefined, target.connection);
-      return (await personalTokens?.revokeOfUser(userId, target.personalToken)) ?? false;
+      const [[name, id]] = Object.entries(target) as [[string, string]];
+      const kind = kinds.find((one) => one.target === name)!;
+      return (await confirmAbsence(storage, hasGrant(kind, userId, id))) && kind.end(id);
     },
   };
 }
 
 // A misspelt target would end nothing without an error.
-function checkTarget(target: UserGrantTarget): void {
-  if (isObject(target)) checkNames(target, KINDS, 'grants.revoke()');
+function checkTarget(target: UserGrantTarget, kinds: readonly UserGrantKind[]): void {
+  const names = [...KINDS, ...kinds.map((kind) => kind.target)].toSorted();
+  if (isObject(target))
+    checkNames(target, Object.fromEntries(names.map((name) => [name, true])), 'grants.revoke()');
   const [value, ...more]: unknown[] = Object.values(target ?? {});
-  if (more.length === 0 && typeof value === 'string' && value !== '') return;
+  if (isObject(target) && more.length === 0 && typeof value === 'string' && value !== '') return;
+  const listed = names.map((name) => `{ ${name} }`);
   throw new ConfigError(
     'grants.revoke()',
-    'pass one of { app }, { connection }, { personalToken } and { session }, with an id of grants.list()',
+    `pass one of ${listed.slice(0, -1).join(', ')} and ${listed.at(-1)}, with an id of grants.list()`,
   );
 }
 
-const KINDS = { app: true, connection: true, personalToken: true, session: true };
+const KINDS = ['app', 'connection', 'session'];
+
+async function hasGrant({ of }: UserGrantKind, userId: string, id: string): Promise<boolean> {
+  return (await of(userId)).some((grant) => grant.id === id);
+}

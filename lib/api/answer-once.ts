@@ -130,8 +130,8 @@ export function createAnswerOnce(store: IdempotencyStore, logger: Logger): Answe
 
 // Keys are separate for each user and client, each personal access token, and for a user's sessions: two apps of one user may send the
 // same key.
-function storedRequestId({ client, personalToken, user }: Principal, key: string): string {
-  return digest([personalToken ? [personalToken.id] : client?.id, user?.id, key]);
+function storedRequestId({ client, token, user }: Principal, key: string): string {
+  return digest([token ? [token.id] : client?.id, user?.id, key]);
 }
 
 function storableAnswer(answer: Answer): StoredAnswer {

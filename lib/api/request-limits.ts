@@ -103,8 +103,7 @@ export const partyOf = ({ user, client }: Principal): string =>
   user ? `user ${user.id}` : `client ${client.id}`;
 
 /** The program that sends a request: a client for all of its users, or what has a personal access token. */
-const programOf = ({ client, personalToken }: Principal): string | undefined =>
-  client?.id ?? personalToken?.id;
+const programOf = ({ client, token }: Principal): string | undefined => client?.id ?? token?.id;
 
 /** Requests to count under a limit. */
 interface CountedRequests {

@@ -140,7 +140,7 @@ export function createApiRouter<
   const {
     apis,
     concurrencyLimit,
-    hasDevices,
+    clientKinds,
     limitCallers,
     logger,
     mountPath,
@@ -222,7 +222,7 @@ export function createApiRouter<
       baseUrl,
       scopes,
       maximum,
-      hasDevices,
+      clientKinds,
       isLimited,
       sessionCookie: session ? sessionCookie : undefined,
     };

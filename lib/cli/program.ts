@@ -13,8 +13,8 @@ import { addDoctor } from './commands/storage.ts';
 import { addKeysCommands } from './commands/keys.ts';
 import { addRevoke } from './commands/storage.ts';
 import { addBackup, addMigrate, addPrune } from './commands/storage.ts';
-import { addTokenCommands } from './commands/tokens.ts';
 import { addUserCommands } from './commands/users.ts';
+import { FEATURE_COMMANDS } from '../features/commands.ts';
 import { redact, reportFailure } from './failure.ts';
 import { addClientImport } from './passport/command.ts';
 import { addPassportCommands } from './passport/status.ts';
@@ -78,7 +78,7 @@ function createProgram(): Command {
   addBackup(program);
   addClientCommands(program);
   addKeysCommands(program);
-  addTokenCommands(program);
+  for (const add of FEATURE_COMMANDS) add(program);
   addPassportCommands(program);
   addUserCommands(program);
   addAuditCommands(program);

@@ -80,8 +80,8 @@ export interface KnownNames {
   readonly lifetimes?: CompleteLifetimes | undefined;
   /** Whether clients may authenticate with keys. */
   readonly privateKeyJwt?: boolean | undefined;
-  /** Whether the server authorizes devices. */
-  readonly authorizesDevices?: boolean | undefined;
+  /** The kinds of clients that the server has something for. */
+  readonly kinds?: { has(kind: ClientGrantType): boolean } | undefined;
 }
 
 /** The fields of a client, complete. */
@@ -152,8 +152,8 @@ export function checkClientFields(
     ...(keys.mistakes ?? keysMistakes(keys.checked, { confidential }, known, registered)),
     ...(lifetimes.mistakes ?? []),
     ...(native && confidential ? [fieldError('native', 'native_with_secret')] : []),
-    ...(grantType === 'device_code' && known.authorizesDevices === false && !registered
-      ? [fieldError('grantType', 'device_code_off')]
+    ...(grantType !== undefined && known.kinds?.has(grantType) === false && !registered
+      ? [fieldError('grantType', 'grant_type_off', { name: grantType })]
       : []),
   ];
   // What is wrong in a field that the client must not have does not matter.

@@ -5,7 +5,13 @@ import type { ClientRegistration } from './clients.ts';
  * An event of the audit log. No member holds a credential, or text of a caller that was not authenticated but the checked name
  * of an app that registered itself.
  */
-export type AuditEvent =
+export type AuditEvent = CoreEvent | FeatureEvents[keyof FeatureEvents];
+
+/** The events that features record, by the name of the feature: each one adds its own. */
+export interface FeatureEvents {}
+
+/** The events of the core. */
+export type CoreEvent =
   | {
       readonly type: 'token_issued';
       readonly clientId: string;
@@ -70,18 +76,6 @@ export type AuditEvent =
       readonly resource?: string | undefined;
     }
   | {
-      readonly type: 'device_authorized' | 'device_denied';
-      readonly userId: string;
-      readonly clientId: string;
-      readonly scopes: readonly string[];
-      /** The API that the device is authorized for; absent for the default. */
-      readonly resource?: string | undefined;
-      /** The address that the device's request came from. The record's `address` is that of the browser. */
-      readonly deviceAddress?: string | undefined;
-    }
-  /** A user entered a code of a device that is not open, or, `throttled`, was refused before the code was looked for. */
-  | { readonly type: 'user_code_refused' | 'user_code_throttled'; readonly userId: string }
-  | {
       /** For `client_created`: also of a client that was first consented to, and then stored. */
       readonly type: 'client_created';
       readonly clientId: string;
@@ -117,25 +111,6 @@ export type AuditEvent =
       readonly userId?: string | undefined;
       /** Begins with `passport-access-` or `passport-refresh-` when it is of such a token of Passport: see the option `passport`. */
       readonly grantId?: string | undefined;
-    }
-  | {
-      readonly type: 'personal_token_created';
-      readonly userId: string;
-      readonly tokenId: string;
-      readonly name: string;
-      /** The API that the token is for; absent for the default. */
-      readonly resource?: string | undefined;
-      readonly scopes?: readonly string[] | undefined;
-      /** What limits it where its API has no scopes. */
-      readonly permissions?: readonly string[] | undefined;
-      readonly expiresAt: Seconds;
-    }
-  /** `personal_token_used`: for the first time from the network (IPv4 /24, IPv6 /48) of the record's `address`. */
-  | {
-      readonly type: 'personal_token_used' | 'personal_token_ended';
-      readonly userId: string;
-      readonly tokenId: string;
-      readonly name: string;
     }
   /** What was stored of a user was erased: the user is in no record. */
   | { readonly type: 'user_erased' }

@@ -3,7 +3,7 @@ import type { Duration, Seconds } from './duration.ts';
 /**
  * How a client gets its tokens, chosen at creation. `authorization_code`: users authorize it (RFC 6749 section 4.1).
  * `client_credentials`: it acts for itself (section 4.4). `device_code`: users authorize it too, by entering a code that a command
- * line or a television shows (RFC 8628); it needs the option `clients.devices`.
+ * line or a television shows (RFC 8628); it needs the feature `devices()`.
  */
 export type ClientGrantType = 'authorization_code' | 'client_credentials' | 'device_code';
 

@@ -19,7 +19,7 @@ const MISTAKES = {
   logo_size: 'give a file of at most {most} bytes',
   grant_type_unknown: 'choose authorization_code, client_credentials or device_code',
   grant_type_fixed: 'cannot be changed; register another client',
-  device_code_off: 'set the option clients.devices of the server first',
+  grant_type_off: 'give the server the feature for {name} first',
   authorization_code_only: 'for authorization code clients only',
   client_credentials_only: "for client credentials only; for other clients the user's own apply",
   native_with_secret: 'an installed app cannot keep a secret; set confidential to false',
@@ -74,7 +74,7 @@ const MISTAKES = {
   too_many_tokens: 'a user can have at most {most} personal access tokens; end one first',
   scope_missing: 'choose at least one scope',
   permissions_of_scopes: 'this API has scopes; give scopes',
-  lifetime_longer: 'at most {most} s, which is tokens.personal.maxLifetime',
+  lifetime_longer: 'at most {most} s, which is the option maxLifetime of personalTokens()',
 
   keys_form: "give { jwks: { keys: [...] } } or { jwksUri: 'https://...' }",
   keys_not_accepted: 'this server accepts no keys of clients; switch on its option clients.keys',

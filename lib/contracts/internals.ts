@@ -1,5 +1,7 @@
+import type { EventRules } from '../record/event-rules.ts';
 import { ConfigError } from '../errors.ts';
 import type { AuditLog } from './audit.ts';
+import type { ClientGrantType } from './clients.ts';
 import type { ConcurrencyLimit, LimitCallers } from './limits.ts';
 import type { GuardOutcome, Logger, Trace } from './operation.ts';
 import type { Storage } from './storage.ts';
@@ -17,8 +19,10 @@ export interface ServerInternals {
   /** The URL of each API for which this process has made a router, by its resource. The pages name that of the default one. */
   readonly apis: Map<string, string>;
   readonly audit: Pick<AuditLog, 'record'>;
-  /** Whether there is the device authorization grant. */
-  readonly hasDevices: boolean;
+  /** The kinds of clients that the server has something for, with their grant types. */
+  readonly clientKinds: ReadonlyMap<ClientGrantType, readonly string[]>;
+  /** How the events of features are recorded and counted. */
+  readonly eventRules: EventRules;
   /** Limits and counts the running requests, including those to the API. */
   readonly concurrencyLimit: Pick<ConcurrencyLimit, 'run' | 'count' | 'admitStream'>;
   /** For the limits of APIs. */

@@ -1,7 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 
 import type { Seconds } from './duration.ts';
-import type { Client } from './clients.ts';
 
 /**
  * Limits attempts of one kind in a window of time, on all nodes together. A limit that is switched off has
@@ -40,18 +39,6 @@ export interface LoginAttempt {
 /** A request that claims to be of a client. */
 export interface ClientAttempt {
   readonly clientId: string;
-  readonly address: string;
-}
-
-/** A user code that a user enters (RFC 8628 section 5.1). */
-export interface UserCodeAttempt {
-  readonly userId: string;
-  readonly address: string;
-}
-
-/** A device authorization request, whose client has authenticated itself if it can. */
-export interface DeviceAttempt {
-  readonly client: Pick<Client, 'id' | 'confidential'>;
   readonly address: string;
 }
 

@@ -29,7 +29,7 @@ export interface Logger {
 }
 
 /** An endpoint that clients call with a request body. */
-export type ClientEndpoint = 'token' | 'revocation' | 'introspection' | 'device_authorization';
+export type ClientEndpoint = 'token' | 'revocation' | 'introspection' | (string & {});
 
 /** The result of a request to an endpoint for clients. No member is text from the request. */
 export interface EndpointOutcome {
@@ -54,6 +54,8 @@ export interface RequestOutcome {
   /** `undefined`: of the metadata, the keys, unknown paths and preflights, only failures are logged. */
   readonly endpoint: EndpointOutcome['endpoint'] | 'authorization' | undefined;
   readonly answer: Omit<EndpointOutcome, 'endpoint'>;
+  /** Whether the client has to ask again, as a device has that polls. */
+  readonly isPending?: boolean;
   /** Why it was refused, in more detail than the response gives. `undefined`: it was not refused. */
   readonly reason: string | undefined;
   /** A failure of the server. */

@@ -1,10 +1,9 @@
 import type { Context, Middleware } from 'koa';
 
-import type { Seconds } from './duration.ts';
-import type { Client } from './clients.ts';
+import type { FeaturePages } from '../features/pages.ts';
+import type { Client, ClientGrantType } from './clients.ts';
 import type { AuthorizedApps, Developer, NamedResource } from './developer.ts';
 import type { User } from './people.ts';
-import type { OwnPersonalTokens } from './personal-tokens.ts';
 
 /** An open login or consent, with the data that its page shows. */
 export interface Interaction {
@@ -47,49 +46,6 @@ export interface InteractionScope {
   readonly optional: boolean;
   /** Whether the user has consented to it before, so that the page asks for the other scopes only. */
   readonly consented: boolean;
-}
-
-/** A device authorization request (RFC 8628), with the data that its page shows. */
-export interface DeviceRequest {
-  /** The code as the device shows it: `WDJB-MJHT`. The user compares it with that of the device. */
-  readonly userCode: string;
-  readonly client: Client;
-  /** The API that the client asks for; `undefined` for the default, the server's own. */
-  readonly resource: NamedResource | undefined;
-  /** The requested scopes. All are asked for each time, so none is `consented`. */
-  readonly scopes: readonly InteractionScope[];
-  /** Whether the client is limited to these scopes, as in {@link Interaction}. */
-  readonly limited: boolean;
-  readonly requestedAt: Seconds;
-  /** The IP address that the device's request came from; empty when a proxy sent none. */
-  readonly address: string;
-  /** Whether that address and the browser's belong to one subscriber, as those of a home do. */
-  readonly isSameNetwork: boolean;
-  /** The `User-Agent` of the device's request, shortened: what the program says that it is. Anybody can send any text. */
-  readonly userAgent: string | undefined;
-}
-
-/**
- * The device authorization grant, for the pages. A request is named by its user code, as the user has typed it: in any case, with any
- * separators.
- *
- * Each method looks for the code, and throws `TooManyAttemptsError` when the user, or the address, has entered too many wrong ones:
- * show it with 429 and `Retry-After`.
- */
-export interface DeviceFlow {
-  /** Resolves to `undefined` for a code that is unknown, has expired or was answered. */
-  find(ctx: Context, user: User, userCode: string): Promise<DeviceRequest | undefined>;
-  /**
-   * Stores the consent and authorizes the device.
-   *
-   * @param chosen - as for {@link InteractionFlow.consent}
-   * @returns `false` when the code has expired or was answered meanwhile, or the consent was withdrawn
-   * @throws ConsentInvalidError for a scope that was not requested, and when no scope would be left
-   * @throws InteractionExpiredError when the user is not logged in any more
-   */
-  approve(ctx: Context, user: User, userCode: string, chosen?: readonly string[]): Promise<boolean>;
-  /** Refuses the device, which gets `access_denied`. Resolves to `false` as `approve`. */
-  deny(ctx: Context, user: User, userCode: string): Promise<boolean>;
 }
 
 /** The request of an app to sign the user of this browser out (OpenID Connect RP-Initiated Logout 1.0). */
@@ -180,11 +136,10 @@ export interface InteractionFlow {
    * whether the host's own session continues, because there is no `login.signOut`.
    */
   logout(ctx: Context): Promise<{ readonly hostSessionContinues: boolean }>;
-  /**
-   * The device authorization grant: the page at `/oauth/device`, whose URL devices show. `undefined` without the option
-   * `clients.devices`.
-   */
-  readonly devices: DeviceFlow | undefined;
+  /** The kinds of clients that the server has something for, see `Feature`. */
+  readonly clientKinds: ReadonlySet<ClientGrantType>;
+  /** The bundled pages of the features. */
+  readonly features: readonly FeaturePages[];
   /** Path of the developer area below {@link InteractionFlow.basePath}; `undefined` when there is none. */
   readonly developerPath: string | undefined;
   /** URL of the API that `createApiRouter()` serves in this process for tokens without `resource`; `undefined` without one. */
@@ -203,10 +158,6 @@ export interface InteractionFlow {
   developer(ctx: Context, user: User): Promise<Developer>;
   /** The apps that the given user has authorized. */
   authorizedApps(ctx: Context, user: User): AuthorizedApps;
-  /** Path of the page of personal access tokens; `undefined` when there is none. */
-  readonly tokensPath: string | undefined;
-  /** The personal access tokens of the given user. `undefined` without the option `tokens.personal`. */
-  readonly personalTokens: ((ctx: Context, user: User) => Promise<OwnPersonalTokens>) | undefined;
 }
 
 /** The content of the error page. */
@@ -239,7 +190,7 @@ export interface PostedResponse {
 export interface Pages {
   /**
    * Serves the paths below `/oauth/interaction`, `/oauth/login`, `/oauth/logout`, `/oauth/assets`, `/oauth/logos`, `/oauth/device` where
-   * there is {@link InteractionFlow.devices}, the developer area and the page of authorized apps; calls `next()` for every other path.
+   * there are {@link InteractionFlow.features}, the developer area and the page of authorized apps; calls `next()` for every other path.
    *
    * `error()` shows the errors that it throws: a client error, such as of `ctx.throw(400)` or of this package, with its own
    * status; every other one with 500, and a line in the log.

@@ -1,20 +1,19 @@
 import type { Seconds } from './duration.ts';
 import type { Client } from './clients.ts';
 import type { User } from './people.ts';
-import type { PersonalToken } from './personal-tokens.ts';
 
 /** The source of a permission: assigned directly, or through a role. */
 export type PermissionSource = { readonly type: 'direct' } | { readonly type: 'role'; readonly role: string };
 
 interface PrincipalBase<P extends string, S extends object> {
   /**
-   * What the request was authenticated with: an access token of a client, a personal access token of the user (`tokens.personal`), or the
+   * What the request was authenticated with: an access token of a client, `personal_token`, a personal access token of the user (`personalTokens()`), or the
    * login session of the user's browser, which only guards with `session: true` accept. Only the first has a client. A session has no
    * scopes, so that all permissions of the user apply.
    */
-  readonly credential: 'access_token' | 'personal_token' | 'session';
-  /** The personal access token of the user that the request was authenticated with, if it was. */
-  readonly personalToken?: Pick<PersonalToken, 'id' | 'name'> | undefined;
+  readonly credential: 'access_token' | 'session' | (string & {});
+  /** The token of the user, such as a personal access token, that the request was authenticated with, if it is of no client. */
+  readonly token?: { readonly id: string; readonly name: string } | undefined;
   /**
    * The scopes of the token, without those that the client may no longer request. For an empty list see
    * {@link UserPrincipal.limited}.

@@ -3,13 +3,12 @@ import type { AttemptStore } from './attempts.ts';
 import type { AuditStore } from './audit.ts';
 import type { ClientStore } from './clients.ts';
 import type { Consent, ConsentStore } from './consents.ts';
-import type { DeviceCodeStore } from './devices.ts';
+import type { MakeStore } from '../database/database.ts';
 import type { GrantStore } from './grants.ts';
 import type { IdempotencyStore } from './idempotency.ts';
 import type { LogoutNotice, LogoutStore } from './logouts.ts';
 import type { AssignmentStore } from './people.ts';
 import type { PassportUseStore } from './passport.ts';
-import type { PersonalTokenStore } from './personal-tokens.ts';
 import type { RegistrationStore } from './registrations.ts';
 import type { RevocationStore } from './revocations.ts';
 import type { UserDataStore } from './user-data.ts';
@@ -122,9 +121,9 @@ export interface Storage {
   readonly audit: AuditStore;
   readonly idempotency: IdempotencyStore;
   readonly attempts: AttemptStore;
-  readonly deviceCodes: DeviceCodeStore;
+  /** The store of a feature, which brings its own SQL and tables. @param name - by which tests can observe and replace its calls */
+  store<T extends object>(name: string, make: MakeStore<T>): T | Promise<T>;
   readonly logouts: LogoutStore;
-  readonly personalTokens: PersonalTokenStore;
   readonly passportUses: PassportUseStore;
   readonly userData: UserDataStore;
   /** Tells other nodes of changes at once; absent where the storage has no means for that. */

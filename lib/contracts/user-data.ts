@@ -1,10 +1,10 @@
+import type { EventRules } from '../record/event-rules.ts';
 import type { Seconds } from './duration.ts';
 import type { AuditRecord } from './audit.ts';
 import type { Consent } from './consents.ts';
 import type { AuthorizedApp } from './developer.ts';
 import type { Grant } from './grants.ts';
 import type { Assignment } from './people.ts';
-import type { PersonalToken } from './personal-tokens.ts';
 
 /** What stands for a user whose data was erased, where a row stays: as the owner of an app, and in audit records. */
 export const ERASED_USER = '(erased)';
@@ -55,20 +55,24 @@ export function isAboutUser(record: AuditRecord, userId: string): boolean {
  * An audit record that a user is in, without the user: {@link ERASED_USER} instead of the id, no addresses, and no name that the user gave
  * a personal access token. What happened, when, and at which app stays.
  */
-export function withoutUser(record: AuditRecord, userId: string): AuditRecord {
+export function withoutUser(record: AuditRecord, userId: string, rules: EventRules): AuditRecord {
   const { address: _address, ...rest } = record;
   const kept: Record<string, unknown> = { ...rest };
   delete kept['deviceAddress'];
   for (const member of ['userId', 'actorId']) if (kept[member] === userId) kept[member] = ERASED_USER;
-  if (record.type.startsWith('personal_token_')) kept['name'] = '';
+  for (const member of rules[record.type]?.ofUser ?? []) kept[member] = '';
   return kept as unknown as AuditRecord;
 }
 
+/** What features add to {@link UserGrants}, {@link UserGrantTarget} and {@link UserExport}: with the feature. */
+export interface FeatureUserGrants {}
+export interface FeatureGrantTargets {}
+export interface FeatureUserExports {}
+
 /** What a user has let act in the user's name, for a settings page. */
-export interface UserGrants {
+export interface UserGrants extends Partial<FeatureUserGrants> {
   /** The apps, devices among them, each with its connections: one for each machine or browser. */
   readonly apps: readonly AuthorizedApp[];
-  readonly personalTokens: readonly PersonalToken[];
   /** The logins at this server's own pages. */
   readonly sessions: readonly UserSession[];
 }
@@ -78,7 +82,7 @@ export type UserGrantTarget =
   /** A `client_id`: the consent, and all connections. */
   | { readonly app: string }
   | { readonly connection: string }
-  | { readonly personalToken: string }
+  | FeatureGrantTargets[keyof FeatureGrantTargets]
   | { readonly session: string };
 
 /** The grants of users, for a settings page of the host's own: `auth.grants`. */
@@ -93,14 +97,13 @@ export interface UserGrantsRegistry {
 }
 
 /** All that is stored of a user, as JSON. Times are in seconds since 1970, those of events in milliseconds. */
-export interface UserExport {
+export interface UserExport extends Partial<FeatureUserExports> {
   readonly userId: string;
   readonly assignment: Assignment;
   readonly sessions: readonly UserSession[];
   readonly consents: readonly Consent[];
   /** Ended ones included. */
   readonly grants: readonly Grant[];
-  readonly personalTokens: readonly PersonalToken[];
   /** The `client_id`s of the apps that the user owns. */
   readonly apps: readonly string[];
   /** The events that the user is in. */

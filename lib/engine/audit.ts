@@ -3,7 +3,6 @@ import type { AccessToken, ClientCredentials, KoaContextWithOIDC } from 'oidc-pr
 
 import type { LastUses } from '../clients/last-use.ts';
 import { now } from '../contracts/clock.ts';
-import { isPollAnswer } from '../contracts/devices.ts';
 import { toDate } from '../contracts/duration.ts';
 import type { AuditEvent, AuditLog, ClientSecret } from '../contracts/index.ts';
 import { originOf, requestIdOf } from '../http/request-id.ts';
@@ -18,6 +17,8 @@ import {
   requestOf,
 } from './request.ts';
 import type { OAuthError } from './request.ts';
+import { isPending } from './grant-types.ts';
+import type { GrantType } from './part.ts';
 import { besidesDefault } from './resource-parameter.ts';
 import { TooManyAttempts } from './response.ts';
 
@@ -25,7 +26,11 @@ import { TooManyAttempts } from './response.ts';
  * Keeps the outcome of each request for its response, the log and the trace, and writes the audit record of it; both from the
  * engine's events.
  */
-export function recordEvents(provider: Provider, audit: AuditLog, appUsed: LastUses['appUsed']): void {
+export function recordEvents(
+  provider: Provider,
+  audit: AuditLog,
+  { appUsed, grants }: { readonly appUsed: LastUses['appUsed']; readonly grants: readonly GrantType[] },
+): void {
   provider.on('grant.success', (ctx) => {
     const { credential, issued } = requestOf(ctx);
     // Of a grant type of the host.
@@ -48,8 +53,7 @@ export function recordEvents(provider: Provider, audit: AuditLog, appUsed: LastU
   });
   provider.on('grant.error', (ctx, error) => {
     const refused = refuse(ctx, error);
-    // A device polls every few seconds until its user has decided.
-    if (!isPollAnswer(refused.error)) recordRefusedToken(ctx, refused);
+    if (!isPending(ctx, refused.error)) recordRefusedToken(ctx, refused);
   });
   provider.on('server_error', (ctx, failure) => {
     requestOf(ctx).failure = failure;
@@ -61,9 +65,11 @@ export function recordEvents(provider: Provider, audit: AuditLog, appUsed: LastU
   });
   provider.on('revocation.error', refuse);
   provider.on('introspection.error', refuse);
-  provider.on('device_authorization.error', (ctx, error) => {
-    recordRefusedAuthorization(ctx, refuse(ctx, error), undefined);
-  });
+  for (const { beginsAt } of grants)
+    if (beginsAt !== undefined)
+      provider.on(`${beginsAt}.error` as 'device_authorization.error', (ctx, error) => {
+        recordRefusedAuthorization(ctx, refuse(ctx, error), undefined);
+      });
   provider.on('authorization.error', (ctx, error) => {
     const refused = refuse(ctx, error);
     // The browser sends this request again; the audit record is written for that one.

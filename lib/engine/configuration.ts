@@ -18,8 +18,7 @@ export function engineConfiguration(
   const cookie = { httpOnly: true, sameSite: 'lax', signed: true, secure } as const;
   const { path } = cookieScope(options);
   return {
-    // The page for user codes is not the engine's (see lib/server/mount.ts); this is the URL of `verification_uri`.
-    routes: { ...ENDPOINTS, code_verification: ENDPOINTS.device },
+    routes: { ...ENDPOINTS },
     cookies: {
       keys: createCookieKeys(secrets),
       names: {
@@ -76,6 +75,7 @@ export function joinConfigurations(own: Configuration, parts: readonly EnginePar
   const all = [own, ...parts.map(({ configuration }) => configuration)];
   return Object.assign({}, ...all, {
     features: Object.assign({}, ...all.map(({ features }) => features)),
+    routes: Object.assign({}, ...all.map(({ routes }) => routes)),
     ttl: Object.assign({}, ...all.map(({ ttl }) => ttl)),
   }) as Configuration;
 }

@@ -14,8 +14,6 @@ export const ENDPOINTS = {
   interaction: '/oauth/interaction',
   login: '/oauth/login',
   end_session: '/oauth/logout',
-  device_authorization: '/oauth/device_authorization',
-  device: '/oauth/device',
 } as const;
 
 /** An endpoint whose requests are logged. */
@@ -30,10 +28,20 @@ export interface EndpointPlace {
   readonly work: Endpoint | 'page' | undefined;
   /** Whether the engine gets what the pages do not answer. */
   readonly hasEngine: boolean;
+  /** The path in traces. @default that of the core's endpoint */
+  readonly route?: string;
   /** Whether the engine may not know the path either, so that the request is the host's. */
   readonly mayBeHosts?: true;
   /** Of the configuration endpoint of a client that registered itself (RFC 7592). */
   readonly clientId?: string | undefined;
+}
+
+/** Paths that a feature answers. */
+export interface FeaturePlace extends EndpointPlace {
+  /** Below `/oauth/`. */
+  readonly pattern?: RegExp;
+  /** A page with the paths below it, elsewhere. */
+  readonly path?: string;
 }
 
 /** Whether responses are for programs: JSON, also of an error. */
@@ -50,11 +58,8 @@ const PLACES: readonly (readonly [RegExp, EndpointPlace])[] = [
   [/^\/oauth\/token\/?$/i, { work: 'token', hasEngine: true }],
   [/^\/oauth\/revoke\/?$/i, { work: 'revocation', hasEngine: true }],
   [/^\/oauth\/introspect\/?$/i, { work: 'introspection', hasEngine: true }],
-  [/^\/oauth\/device_authorization\/?$/i, { work: 'device_authorization', hasEngine: true }],
   // And the paths below it, at which the engine resumes an authorization.
   [/^\/oauth\/authorize(?:\/|$)/i, { work: 'authorization', hasEngine: true }],
-  // The engine has a page of its own for user codes.
-  [/^\/oauth\/device(?:\/|$)/i, PAGE],
   [/^\/oauth\/logos\//i, PAGE],
   [/^\/oauth\/(?:interaction|login|logout)(?:\/|$)/i, { work: 'page', hasEngine: true }],
   [/^\/oauth\/jwks\/?$/i, METADATA],
@@ -64,21 +69,24 @@ const PLACES: readonly (readonly [RegExp, EndpointPlace])[] = [
 
 /** Makes the function that says where a request with a path goes; `undefined`: to the host. */
 export function createPlaceOf(
-  { clients, openid, paths }: ResolvedOptions,
+  { openid, paths }: ResolvedOptions,
   isRegistrationOpen: boolean,
+  ofFeatures: readonly FeaturePlace[],
 ): (path: string) => EndpointPlace | undefined {
-  const areas = [paths.developer, paths.account, paths.tokens]
+  const areas = [paths.developer, paths.account, ...ofFeatures.map((place) => place.path)]
     .filter((area) => area !== undefined)
     .map((area) => ({ area, below: `${area}/` }));
   return (path) => {
     if (!ENGINE_PATH.test(path) || (!openid && OPENID_METADATA.test(path)) || ENGINE_LOGOUT.test(path)) {
       return areas.some(({ area, below }) => path === area || path.startsWith(below)) ? PAGE : undefined;
     }
-    if (!clients.devices && DEVICE.test(path)) return undefined;
     if (OF_USERINFO.test(path)) return openid && { work: 'userinfo', hasEngine: false };
     const registration = isRegistrationOpen ? REGISTRATION.exec(path) : undefined;
     if (registration) return { work: 'registration', hasEngine: false, clientId: registration[1] };
-    return PLACES.find(([pattern]) => pattern.test(path))![1];
+    return (
+      ofFeatures.find(({ pattern }) => pattern?.test(path)) ??
+      PLACES.find(([pattern]) => pattern.test(path))![1]
+    );
   };
 }
 
@@ -93,9 +101,6 @@ const OF_USERINFO = /^\/oauth\/userinfo\/?$/i;
 // The form target of the engine's logout page, which it shows when the user changes. This server never shows that page, so
 // requests to its target fall through to the host.
 const ENGINE_LOGOUT = /^\/oauth\/logout\/confirm\/?$/i;
-
-// Without the option, nothing of this is here.
-const DEVICE = /^\/oauth\/device(?:_authorization)?(?:\/|$)/i;
 
 // The registration endpoint, and below it the configuration endpoint of a client (RFC 7592).
 const REGISTRATION = /^\/oauth\/register(?:\/([\w-]{1,255}))?\/?$/i;

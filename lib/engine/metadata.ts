@@ -7,7 +7,6 @@ const SUPPORTED_MEMBERS = [
   'token_endpoint',
   'revocation_endpoint',
   'introspection_endpoint',
-  'device_authorization_endpoint',
   'jwks_uri',
   'response_types_supported',
   'grant_types_supported',
@@ -20,13 +19,13 @@ const SUPPORTED_MEMBERS = [
  * The authorization server's metadata (RFC 8414 section 2). The engine announces features that this server does not offer; only the
  * members that apply are taken over.
  *
- * @param parts.ofOpenId - the members about OpenID Connect. `undefined`: it is off
+ * @param parts.added - the members that features add
  * @param parts.canPost - whether the pages have one that posts the response
  */
 export function serverMetadata(
   announced: Readonly<Record<string, unknown>>,
   { clients, issuer, scopes }: ResolvedOptions,
-  { canPost, ofOpenId }: { readonly canPost: boolean; readonly ofOpenId: object | undefined },
+  { added, canPost }: { readonly added: readonly object[]; readonly canPost: boolean },
 ): Record<string, unknown> {
   const members = Object.fromEntries(SUPPORTED_MEMBERS.map((name) => [name, announced[name]]));
   const secret = ['client_secret_basic', 'client_secret_post'];
@@ -46,7 +45,7 @@ export function serverMetadata(
       introspection_endpoint_auth_signing_alg_values_supported: algorithms,
     }),
     ...(clients.documents && { client_id_metadata_document_supported: true }),
-    ...ofOpenId,
+    ...Object.assign({}, ...added),
   };
 }
 

@@ -4,20 +4,21 @@ import type { Adapter, AdapterFactory, AdapterPayload } from 'oidc-provider';
 
 import type { ClientDirectory } from '../clients/directory.ts';
 import type { KeySet } from '../clients/remote-keys.ts';
-import { DEVICE_GRANT } from '../contracts/devices.ts';
-import type { Client } from '../contracts/index.ts';
-import type { ResolvedOptions } from '../options/resolved-options.ts';
+import type { Client, ClientGrantType } from '../contracts/index.ts';
 import type { EnginePart } from './part.ts';
 import { currentRequest } from './request.ts';
+
+/** The grant types of each kind of client, besides that of refreshing. */
+export type ClientKinds = ReadonlyMap<ClientGrantType, readonly string[]>;
 
 /** Maps the engine's models to the storage. Any operation that no module has given throws. */
 export function createAdapterFactory(
   clients: ClientDirectory,
-  options: ResolvedOptions,
+  kinds: ClientKinds,
   parts: readonly EnginePart[],
 ): AdapterFactory {
   const models: Record<string, Partial<Adapter>> = Object.assign(
-    { Client: clientAdapter(clients, options) },
+    { Client: clientAdapter(clients, kinds) },
     ...parts.map((part) => part.models),
   );
   return (model) => ({ ...unsupported(model), ...models[model] });
@@ -46,17 +47,12 @@ const UNUSABLE_SECRET = randomBytes(32).toString('base64url');
 /**
  * Clients as metadata (RFC 7591 section 2). The engine builds a client from it once (see `cacheBuiltClients` in provider.ts).
  */
-function clientAdapter(
-  clients: Pick<ClientDirectory, 'find'>,
-  { clients: { devices } }: ResolvedOptions,
-): Partial<Adapter> {
-  // Without the option, the engine does not know its grant type; the tokens that devices have can still be refreshed.
-  const ofDevices = devices ? [DEVICE_GRANT, 'refresh_token'] : ['refresh_token'];
-  const grantTypes: Readonly<Record<Client['grantType'], readonly string[]>> = {
-    authorization_code: ['authorization_code', 'refresh_token'],
-    client_credentials: ['client_credentials'],
-    device_code: ofDevices,
-  };
+function clientAdapter(clients: Pick<ClientDirectory, 'find'>, kinds: ClientKinds): Partial<Adapter> {
+  // Without its feature, the engine does not know a grant type; the tokens that clients have can still be refreshed.
+  const grantTypes = ({ grantType }: Client): readonly string[] => [
+    ...(kinds.get(grantType) ?? []),
+    ...(grantType === 'client_credentials' ? [] : ['refresh_token']),
+  ];
 
   return {
     async find(id) {
@@ -72,7 +68,7 @@ function clientAdapter(
 /** @param keys - the keys to verify an assertion with. `undefined`: the client sends a secret, or is public */
 function toMetadata(
   client: Client,
-  grantTypes: Readonly<Record<Client['grantType'], readonly string[]>>,
+  grantTypes: (client: Client) => readonly string[],
   keys: KeySet | undefined,
 ): AdapterPayload {
   const { grantType } = client;
@@ -82,7 +78,7 @@ function toMetadata(
     client_id: client.id,
     client_name: client.name,
     redirect_uris: [...client.redirectUris],
-    grant_types: isWithdrawn ? ['refresh_token'] : [...grantTypes[grantType]],
+    grant_types: isWithdrawn ? ['refresh_token'] : [...grantTypes(client)],
     response_types: grantType === 'authorization_code' && !isWithdrawn ? ['code'] : [],
     application_type: client.native ? 'native' : 'web',
     ...authenticationOf(client, keys),

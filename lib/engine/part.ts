@@ -7,9 +7,11 @@ import type { EngineRequest } from './request.ts';
 export interface EnginePart {
   /** By the engine's name of the model. An operation that is not listed is refused. */
   readonly models: Readonly<Record<string, Partial<Adapter>>>;
-  /** Its `features` and `ttl` are joined with those of the other parts. */
+  /** Its `features`, `routes` and `ttl` are joined with those of the other parts. */
   readonly configuration: Configuration;
   readonly grants?: readonly GrantType[];
+  /** Changes the engine's complete response. */
+  respond?(ctx: KoaContextWithOIDC): void;
 }
 
 /** A grant of the token endpoint. The engine has authenticated the client, and checked that it may use the grant. */
@@ -18,6 +20,10 @@ export interface GrantType {
   readonly name: string;
   /** The parameters of its requests. The engine removes all others but those of client authentication. */
   readonly parameters: readonly string[];
+  /** The endpoint of the engine at which it begins, where there is one before the token endpoint. */
+  readonly beginsAt?: string;
+  /** The errors that say that the client has to ask again. They are no refusals. */
+  readonly pending?: readonly string[];
   /** Sets the response. @throws errors of the engine, for its answer (RFC 6749 section 5.2) */
   readonly handle: (ctx: KoaContextWithOIDC, request: AuthenticatedTokenRequest) => Promise<void>;
 }

@@ -14,6 +14,8 @@ import { presentedAssertion, refuseReplays } from './client-assertion.ts';
 import { engineConfiguration, joinConfigurations } from './configuration.ts';
 import { rememberMiddleware } from './run.ts';
 import { createAdapterFactory } from './models.ts';
+import type { ClientKinds } from './models.ts';
+import { knowGrants } from './grant-types.ts';
 import type { EnginePart, GrantType, AuthenticatedTokenRequest } from './part.ts';
 import { postResponses } from './posted-response.ts';
 import { preventOpenRedirects } from './render-error.ts';
@@ -50,6 +52,7 @@ export class Engine {
 export interface ProviderParts {
   readonly audit: AuditLog;
   readonly clients: ClientDirectory;
+  readonly clientKinds: ClientKinds;
   /** Of failed authentications. */
   readonly limiter: Limiter<ClientAttempt> | undefined;
   readonly pages: Pages;
@@ -73,7 +76,7 @@ export function createProvider(
   const { appUsed, audit, clients, limiter } = parts;
   const provider = new Provider(options.issuer, {
     ...joinConfigurations(engineConfiguration(options, parts), added),
-    adapter: createAdapterFactory(clients, options, added),
+    adapter: createAdapterFactory(clients, parts.clientKinds, added),
     jwks: { keys: [...parts.signingKeys()] },
   });
 
@@ -108,10 +111,12 @@ export function createProvider(
   Object.defineProperty(provider.request, 'secure', { value: options.secure });
 
   acceptIdTokensAlone(provider);
-  for (const grant of added.flatMap(({ grants = [] }) => grants)) registerGrant(provider, grant);
+  const grants = added.flatMap((part) => part.grants ?? []);
+  knowGrants(provider, grants);
+  for (const grant of grants) registerGrant(provider, grant);
   preventOpenRedirects(provider);
   postResponses(provider, parts.pages);
-  recordEvents(provider, audit, appUsed);
+  recordEvents(provider, audit, { appUsed, grants });
   rememberMiddleware(provider);
   options.engine?.(provider);
   return provider;

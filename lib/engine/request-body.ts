@@ -4,13 +4,14 @@ import type { IncomingMessage } from 'node:http';
 import type { Context } from 'koa';
 import type { KoaContextWithOIDC } from 'oidc-provider';
 
-import type { IntrospectedPersonalToken, VerifyAccessToken } from '../contracts/index.ts';
+import type { VerifyAccessToken } from '../contracts/index.ts';
 import { BodyError } from '../errors.ts';
 import { FORM, JSON_TYPE, readBody, textOf } from '../http/body.ts';
 import { countMembers, parseJson, refuseDuplicates } from '../http/json.ts';
 import { exceedsParameters, MOST_PARAMETERS } from '../http/query.ts';
 import { isUnavailable } from '../http/unavailable.ts';
-import { isPersonalToken } from '../personal-tokens/value.ts';
+import type { TokenForm } from '../features/tokens.ts';
+import { originOf } from '../http/request-id.ts';
 import { requestOf } from './request.ts';
 import { answerUnavailable } from './response.ts';
 import { formRequest } from './form-request.ts';
@@ -95,7 +96,9 @@ async function adaptForm(
   const isToken = endpoint === 'token';
   if (isToken && !nameResources && named === undefined && !hasScope(form)) return form;
   const sent = new URLSearchParams(String(form));
-  const parameters = endpoint === 'device_authorization' ? withoutOpenIdParameters(sent) : sent;
+  const isOfToken = endpoint === 'revocation' || endpoint === 'introspection';
+  // At any other endpoint, an authorization begins.
+  const parameters = isToken || isOfToken ? sent : withoutOpenIdParameters(sent);
   let isChanged = !isToken;
   // Another `client_id` beside it makes two, which the engine refuses.
   if (named !== undefined && parameters.get('client_id') !== named) {
@@ -103,9 +106,9 @@ async function adaptForm(
     isChanged = true;
   }
   if (separateScopes(parameters)) isChanged = true;
-  if (isToken || endpoint === 'device_authorization') {
-    if (nameResources?.(parameters)) isChanged = true;
-  } else if ((await unwrapToken(ctx, parameters)) === 'answered') return undefined;
+  if (isOfToken) {
+    if ((await unwrapToken(ctx, parameters)) === 'answered') return undefined;
+  } else if (nameResources?.(parameters)) isChanged = true;
   return isChanged ? String(parameters) : form;
 }
 
@@ -148,45 +151,36 @@ const LOOKS_LIKE_JWT = /^[\w-]+\.[\w-]*\.[\w-]*$/;
 /** Replaces an access token with an id that the engine's adapter finds; or the request is answered. */
 export type UnwrapToken = (ctx: Context, form: URLSearchParams) => Promise<'answered' | undefined>;
 
-/** What the revocation and introspection endpoints do with personal access tokens, which are no tokens of a client. */
-export interface PresentedPersonalTokens {
-  /** Ends a token by its value, if there is one. */
-  end(value: string, ctx: Context): Promise<unknown>;
-  introspect(value: string): Promise<IntrospectedPersonalToken | undefined>;
-}
-
 /**
  * Lets the revocation and introspection endpoints accept signed access tokens, which the engine refuses. A valid token is
  * replaced by its `jti`, for which the adapter finds its claims; an invalid token is replaced by a random id that does not
  * exist, which both endpoints answer as RFC 7009 section 2.2 and RFC 7662 section 2.2 require.
  *
- * Whoever has the value of a personal access token can revoke it, without the authentication of a client: it was issued to none, and a
+ * Whoever has the value of a token of another form can revoke it, without the authentication of a client: it was issued to none, and a
  * scanner that has found it in a public place is none.
  */
-export function createUnwrapToken(
-  verify: VerifyAccessToken,
-  personal: PresentedPersonalTokens | undefined,
-): UnwrapToken {
-  return async (ctx, form) => {
-    const token = form.get('token');
-    if (!token || form.getAll('token').length > 1) return undefined;
-    if (personal && isPersonalToken(token)) {
+export function createUnwrapToken(verify: VerifyAccessToken, forms: readonly TokenForm[]): UnwrapToken {
+  return async (ctx, sent) => {
+    const token = sent.get('token');
+    if (!token || sent.getAll('token').length > 1) return undefined;
+    const form = forms.find((one) => one.isWellFormed(token));
+    if (form) {
       const request = requestOf(ctx);
       if (request.endpoint === 'revocation') {
-        await personal.end(token, request.host);
+        await form.end(token, originOf(request.host));
         ctx.status = 200;
         ctx.set('Cache-Control', 'no-store');
         ctx.body = {};
         return 'answered';
       }
-      request.personalToken = await personal.introspect(token);
-      form.set('token', request.personalToken?.id ?? randomUUID());
+      request.introspected = await form.introspect(token, request.host);
+      sent.set('token', request.introspected?.jti ?? randomUUID());
       return undefined;
     }
     if (!LOOKS_LIKE_JWT.test(token)) return undefined;
     const claims = await verify(token);
     requestOf(ctx).accessTokenClaims = claims;
-    form.set('token', claims?.jti ?? randomUUID());
+    sent.set('token', claims?.jti ?? randomUUID());
     return undefined;
   };
 }

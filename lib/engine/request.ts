@@ -1,15 +1,13 @@
 import type { Context } from 'koa';
 import { Provider } from 'oidc-provider';
-import type { KoaContextWithOIDC } from 'oidc-provider';
+import type { AdapterPayload, KoaContextWithOIDC } from 'oidc-provider';
 
 import { secondsSince } from '../contracts/clock.ts';
 import type { KeySet } from '../clients/remote-keys.ts';
-import { DEVICE_GRANT } from '../contracts/devices.ts';
 import type {
   AccessTokenClaims,
   FoundCredential,
   FoundSession,
-  IntrospectedPersonalToken,
   Milliseconds,
   RequestOutcome,
   ClientSecret,
@@ -20,6 +18,7 @@ import { requestIdOf } from '../http/request-id.ts';
 import { isUnavailable } from '../http/unavailable.ts';
 import type { ResolvedResource } from '../options/resolved-options.ts';
 import type { Endpoint, EndpointPlace } from './endpoints.ts';
+import { grantThatBegins, isGrantType, isPending } from './grant-types.ts';
 
 /**
  * What is known of one request: each fact is written where it is found, and read from here afterwards. The engine calls the adapter
@@ -50,8 +49,8 @@ export interface EngineRequest {
   credential?: PresentedCredential | undefined;
   /** The verified claims of the access token that the request introspects or revokes. */
   accessTokenClaims?: AccessTokenClaims | undefined;
-  /** The personal access token that the request introspects. */
-  personalToken?: IntrospectedPersonalToken | undefined;
+  /** The active token of another form that the request introspects. */
+  introspected?: (AdapterPayload & { readonly jti: string }) | undefined;
   /** The request names no scope and the client is registered for none, so its tokens are valid for no scope. */
   isLimitedToNoScope?: boolean;
   /** The request names the scope `offline_access`, which is in none of the engine's parameters. */
@@ -188,20 +187,14 @@ export function clientIdOf(ctx: KoaContextWithOIDC): string | undefined {
   return ctx.oidc.client?.clientId ?? disabledClientId(requestOf(ctx));
 }
 
-const GRANT_TYPES: ReadonlySet<string> = new Set([
-  'authorization_code',
-  'refresh_token',
-  'client_credentials',
-  DEVICE_GRANT,
-]);
-
 /**
  * The grant type of the request, when the server or the client's registration knows it; any other value is the caller's text.
  */
-export function grantTypeOf({ oidc: { client, params } }: KoaContextWithOIDC): string | undefined {
+export function grantTypeOf(ctx: KoaContextWithOIDC): string | undefined {
+  const { client, params } = ctx.oidc;
   const grantType = params?.['grant_type'];
   if (typeof grantType !== 'string') return undefined;
-  return GRANT_TYPES.has(grantType) || client?.grantTypeAllowed(grantType) ? grantType : undefined;
+  return isGrantType(ctx, grantType) || client?.grantTypeAllowed(grantType) ? grantType : undefined;
 }
 
 /** The grant of the code or refresh token that a client presented; `undefined` when it belongs to another client. */
@@ -211,10 +204,10 @@ export function grantOf(ctx: KoaContextWithOIDC): { id: string; userId: string }
 }
 
 /** The grant type that a request to the token or the device authorization endpoint asks for, of those of this server. */
-export function requestedGrantType({ oidc: { params, route } }: KoaContextWithOIDC): string | undefined {
-  if (route === 'device_authorization') return DEVICE_GRANT;
+export function requestedGrantType(ctx: KoaContextWithOIDC): string | undefined {
+  const { params, route } = ctx.oidc;
   const grantType = route === 'token' ? params?.['grant_type'] : undefined;
-  return typeof grantType === 'string' && GRANT_TYPES.has(grantType) ? grantType : undefined;
+  return typeof grantType === 'string' && isGrantType(ctx, grantType) ? grantType : grantThatBegins(ctx);
 }
 
 /**
@@ -238,6 +231,7 @@ export function outcomeOf(engineContext: Context, request: EngineRequest): Reque
       error: failure === undefined ? oauthError?.error : errorOfFailure(failure),
       seconds: secondsSince(startedAt),
     },
+    isPending: oidcContext !== undefined && isPending(oidcContext, oauthError?.error),
     reason: oauthError?.reason,
     failure,
     revokedGrantId,

@@ -1,11 +1,4 @@
-import type {
-  ClientAttempt,
-  DeviceAttempt,
-  LoginAttempt,
-  RefreshAttempt,
-  Seconds,
-  UserCodeAttempt,
-} from '../contracts/index.ts';
+import type { ClientAttempt, LoginAttempt, RefreshAttempt, Seconds } from '../contracts/index.ts';
 import type { ResolvedOptions } from '../options/resolved-options.ts';
 import type { Limit } from './limiter.ts';
 import { perNetwork } from './networks.ts';
@@ -14,7 +7,7 @@ type Attempts = NonNullable<ResolvedOptions['limits']['attempts']>;
 type AttemptOptions<N extends keyof Attempts> = NonNullable<Attempts[N]>;
 
 // An attempt that another node gives back is noticed after this time.
-const REMEMBERED: Seconds = 10;
+export const REMEMBERED: Seconds = 10;
 
 /**
  * Failed logins. A low limit applies to an account from one address, higher limits to an account from all
@@ -64,39 +57,6 @@ export function clientLimit(options: AttemptOptions<'clientAuthentication'>): Li
         { key: ['client', clientId], limit: perClientAndAddress },
         { key: ['client address'], limit: perAddress },
       ),
-  };
-}
-
-/** Wrong user codes, per user, and per address with its networks. */
-export function userCodeLimit({
-  perAddress,
-  perUser,
-  window,
-}: AttemptOptions<'userCodes'>): Limit<UserCodeAttempt> {
-  return {
-    window,
-    remembered: REMEMBERED,
-    keysOf: ({ address, userId }) => [
-      { key: ['user code', userId], limit: perUser },
-      ...perNetwork(address, { key: ['user code address'], limit: perAddress }),
-    ],
-  };
-}
-
-/**
- * Device authorization requests, each of which stores a row: those of a confidential client for all of its
- * devices, which have the address of its own server, and those of public clients per address with its
- * networks. Anybody can send requests in the name of a public client, so a limit for one would be used up by
- * strangers, who then lock out its devices.
- */
-export function deviceRequestLimit(options: AttemptOptions<'deviceRequests'>): Limit<DeviceAttempt> {
-  const { perAddress, perClient, window } = options;
-  return {
-    window,
-    keysOf: ({ address, client: { confidential, id } }) =>
-      confidential
-        ? [{ key: ['device client', id], limit: perClient }]
-        : perNetwork(address, { key: ['device address'], limit: perAddress }),
   };
 }
 

@@ -26,21 +26,22 @@ import { refusalReason } from './origin-mistakes.ts';
 
 /** The parts of the server that the interactions need. */
 export interface InteractionParts
-  extends AuthenticationParts, Pick<InteractionFlow, 'authorizedApps' | 'developer' | 'personalTokens'> {
+  extends
+    AuthenticationParts,
+    Pick<InteractionFlow, 'authorizedApps' | 'clientKinds' | 'developer' | 'features'> {
   readonly apis: ServerInternals['apis'];
   readonly browserRequestOf: BrowserRequestOf;
   readonly provider: () => Provider;
   readonly sessions: LoginSessions;
   readonly clients: ClientDirectory;
   readonly requests: AuthorizationRequests;
-  readonly devices: InteractionFlow['devices'];
   /** `undefined`: OpenID Connect is off. */
   readonly logoutRequest: InteractionFlow['logoutRequest'] | undefined;
 }
 
 /** Makes the flow that the pages use; `InteractionFlow` documents each step. */
 export function createInteractionFlow(options: ResolvedOptions, parts: InteractionParts): InteractionFlow {
-  const { apis, audit, browserRequestOf, clients, authorizedApps, developer, devices } = parts;
+  const { apis, audit, browserRequestOf, clients, authorizedApps, developer } = parts;
   const { provider, requests, sessions } = parts;
   const { basePath, login, logger, origin, paths } = options;
   const { storage, users } = options;
@@ -48,7 +49,8 @@ export function createInteractionFlow(options: ResolvedOptions, parts: Interacti
   return {
     origin,
     basePath,
-    devices,
+    clientKinds: parts.clientKinds,
+    features: parts.features,
     developerPath: paths.developer,
     accountPath: paths.account,
     async logo(clientId, hash) {
@@ -61,8 +63,6 @@ export function createInteractionFlow(options: ResolvedOptions, parts: Interacti
     },
     developer,
     authorizedApps,
-    personalTokens: parts.personalTokens,
-    tokensPath: paths.tokens,
     refused(ctx, error) {
       const reason = refusalReason(ctx, error, options.origin);
       const reference = requestIdOf(ctx);

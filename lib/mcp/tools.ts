@@ -147,7 +147,7 @@ export function createCallTool({
     const { action, name } = tool;
     const { principal } = ctx.state;
     const clientId = principal.client?.id;
-    const tokenId = principal.personalToken?.id;
+    const tokenId = principal.token?.id;
     const requestId = requestIdOf(ctx);
     const refused = action.refusalOf(principal);
     if (refused) return { result: failure([refused.detail]) };

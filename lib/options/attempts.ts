@@ -41,30 +41,6 @@ const CLIENTS = {
 /** Limits of failed authentications of clients in a window. */
 export interface ClientAuthenticationLimits extends Given<typeof CLIENTS> {}
 
-const USER_CODES = {
-  /** Entered by one user. @default 5 */
-  perUser: optional(integer(1), 5),
-  /** From one address by all users together. @default 50 */
-  perAddress: optional(integer(1), 50),
-  /** The length of the window, from the first wrong code on. @default '15 minutes' */
-  window: optional(duration(1), '15 minutes'),
-};
-
-/** Limits of wrong user codes in a window. */
-export interface UserCodeLimits extends Given<typeof USER_CODES> {}
-
-const DEVICE_REQUESTS = {
-  /** From one address for all public clients together. A confidential client has made itself known. @default 50 */
-  perAddress: optional(integer(1), 50),
-  /** For one confidential client. Public clients have no such limit: strangers could use it up. @default 10000 */
-  perClient: optional(integer(1), 10_000),
-  /** The length of the window, from the first request on. @default '10 minutes' */
-  window: optional(duration(1), '10 minutes'),
-};
-
-/** Limits of device authorization requests in a window. */
-export interface DeviceRequestLimits extends Given<typeof DEVICE_REQUESTS> {}
-
 const ATTEMPTS = {
   /** Limits of failed logins; `false`: none. Over a limit, users see the login page with 429 and `Retry-After`. */
   login: optional(objectOrFalse(LOGIN), {}),
@@ -74,21 +50,10 @@ const ATTEMPTS = {
    * it cannot be guessed, and failed requests of others must not lock the client out.
    */
   clientAuthentication: optional(objectOrFalse(CLIENTS), {}),
-  /**
-   * Limits of wrong user codes at `/oauth/device` (RFC 8628 section 5.1); `false`: none. Over a limit, users see the page with 429
-   * and `Retry-After`.
-   */
-  userCodes: optional(objectOrFalse(USER_CODES), {}),
-  /**
-   * Limits of device authorization requests, each of which stores a row for as long as its code lives; `false`: none. Over a limit,
-   * the response is 429 with `Retry-After`.
-   */
-  deviceRequests: optional(objectOrFalse(DEVICE_REQUESTS), {}),
 };
 
 /**
- * Limits of failed authentications of users and clients, of wrong user codes, and of device authorization requests. Of the first
- * three, successful ones are not counted.
+ * Limits of failed authentications of users and clients. Successful ones are not counted.
  *
  * An address is Koa's `ctx.ip`, for IPv6 its /64 network. Behind a proxy that the app does not trust (`trustProxy`, or
  * `app.proxy` and `app.maxIpsCount` of your own app) it is the proxy's address for all requests. A limit for an address also

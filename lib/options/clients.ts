@@ -1,12 +1,12 @@
 import type { ClientMetadataDocument } from '../contracts/index.ts';
 import { ConfigError } from '../errors.ts';
-import { object, objectOrBoolean, optional } from './declare.ts';
+import { object, optional } from './declare.ts';
 import type { Check, Given, Values } from './declare.ts';
 import { registration } from './registration.ts';
 import { scopesOfAll } from './resources.ts';
 import type { ResolvedResource } from './resources.ts';
 import { scopeNames } from './scopes.ts';
-import { boolean, duration, fn, names } from './values.ts';
+import { boolean, fn, names } from './values.ts';
 
 const CLIENT_ID_METADATA = {
   /**
@@ -38,25 +38,6 @@ export interface ClientIdMetadata extends Given<typeof CLIENT_ID_METADATA> {}
 
 const clientIdMetadata: Check<ClientIdMetadata, Values<typeof CLIENT_ID_METADATA>> = object(
   CLIENT_ID_METADATA,
-);
-
-const DEVICE_AUTHORIZATION = {
-  /** How long a code can be entered: 1 to 30 minutes. @default '10 minutes' */
-  lifetime: optional(duration(60, 1800), '10 minutes'),
-  /** How long a device waits between two polls: 1 to 60 seconds. A faster one gets `slow_down`. @default '5 seconds' */
-  interval: optional(duration(1, 60), '5 seconds'),
-};
-
-/** Settings of the device authorization grant (RFC 8628). */
-export interface DeviceAuthorization extends Given<typeof DEVICE_AUTHORIZATION> {}
-
-/** In seconds. `undefined`: devices are not authorized. */
-export const deviceAuthorization: Check<
-  boolean | DeviceAuthorization,
-  Values<typeof DEVICE_AUTHORIZATION> | undefined
-> = objectOrBoolean<DeviceAuthorization, typeof DEVICE_AUTHORIZATION>(
-  DEVICE_AUTHORIZATION,
-  "{ lifetime: '10 minutes' }",
 );
 
 /** URLs of APIs. */
@@ -112,13 +93,6 @@ export const CLIENTS = {
    * they are disabled or deleted
    */
   registration: optional(registration),
-  /**
-   * The device authorization grant (RFC 8628), for command lines, televisions and other devices without a browser: their clients
-   * have the grant type `device_code`, and users enter the code that the device shows at `/oauth/device`. `true`, or an object with
-   * settings. `false`: no endpoint and no page, and no client gets tokens for a device code; devices that users have connected go on.
-   * @default false
-   */
-  devices: optional(deviceAuthorization, false),
   /**
    * Names that users cannot give to their apps, such as the names of your own apps; names that look like them are refused too.
    * The brand of the pages is always reserved. Users with `manage_all_apps` are exempt.

@@ -2,6 +2,7 @@ import type { Context } from 'koa';
 import type { Provider } from 'oidc-provider';
 
 import type { Seconds, User } from '../contracts/index.ts';
+import { features } from '../features/known.ts';
 import { attempts } from './attempts.ts';
 import { CLIENTS } from './clients.ts';
 import type { ClientOptions } from './clients.ts';
@@ -32,7 +33,7 @@ function login<U extends User>() {
     /**
      * Returns when the user of the host's own login session has given the password, in seconds since 1970; `undefined`: not known, as for
      * a login that was remembered. OpenID Connect's `auth_time` and `max_age` are about it, and pages for which a user has to have logged in
-     * a short time ago (`tokens.personal`).
+     * a short time ago (`personalTokens()`).
      * @default not known: no `max_age` is met until users have been sent to `url`, and users give the password on a page of this server
      */
     authenticatedAt: optional(fn<(ctx: Context) => Seconds | undefined | Promise<Seconds | undefined>>()),
@@ -115,11 +116,6 @@ const PATHS = {
    * @default '/account/apps'
    */
   account: optional(pagePath, '/account/apps'),
-  /**
-   * The path of the page on which users create and end personal access tokens, with the option `tokens.personal`. `false`: no page.
-   * @default '/account/tokens'
-   */
-  tokens: optional(pagePath, '/account/tokens'),
   /**
    * The path of the developer area, where users register and manage apps, below the issuer's path. It exists when the gate has
    * the permission `manage_apps`; users with `manage_all_apps` too see the apps of all users. `false`: no developer area.
@@ -221,6 +217,11 @@ export function authServerOptions<
      * @default false
      */
     openid: optional(openid<NoInfer<U>>, false),
+    /**
+     * What the server can do besides: `features: [devices()]`. Each one has options, and may add members to the server.
+     * @default none
+     */
+    features: optional(features, []),
     /** What encrypts and signs for the server, the same on every node. */
     secrets: optional(group<SecretOptions, typeof SECRETS>(SECRETS), {}),
     /** What requests may use, and how often a login, a secret or a code may be tried. */

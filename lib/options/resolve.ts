@@ -37,17 +37,10 @@ export function resolveOptions<
       'also pass login.currentUser, which returns the user who has logged in there',
     );
   }
-  if (tokens.personal && login.url !== undefined && !login.authenticatedAt) {
-    throw new ConfigError(
-      'login.authenticatedAt',
-      'pass a function that returns when the user of the request has logged in at login.url: personal access tokens (tokens.personal) are created after a fresh login only',
-    );
-  }
   if (options.retention.audit > 0) requireMembersFor('retention.audit', storage);
   if (options.passport) requireMembersFor('passport', storage);
   if (!options.users.permissions && !options.users.roles) requireMembersFor('users', storage);
   const developer = gate.has('manage_apps') ? paths.developer : undefined;
-  if (tokens.personal) requireMembersFor('tokens.personal', storage);
   if (developer) requireMembersFor('paths.developer', storage);
   const resources = resolveResources(options.resources, {
     gate,
@@ -61,7 +54,6 @@ export function resolveOptions<
   const further = [...resources.values()].filter(({ resource }) => resource !== issuer);
   const clients = withAgents(options.clients, further);
   if (openid) requireMembersFor('openid', storage);
-  if (clients.devices) requireMembersFor('clients.devices', storage);
   if (clients.registration) requireMembersFor('clients.registration', storage);
   if (clients.keys) requireMembersFor('clients.keys', storage);
   checkLoopbackDocuments(issuer, clients.documents);
@@ -88,7 +80,6 @@ export function resolveOptions<
       ...paths,
       mount: paths.mount ?? basePath,
       developer,
-      tokens: tokens.personal ? paths.tokens : undefined,
     },
   });
 }

@@ -21,6 +21,7 @@ const METHODS: readonly Methods<Storage>[] = [
   'diagnose',
   'access',
   'close',
+  'store',
 ];
 
 const SECRETS = ['addSecret', 'deleteSecret', 'expireSecret', 'touchSecret', 'rehashSecret'] as const;
@@ -42,14 +43,9 @@ const FEATURES = {
   // Assignments are of the storage when the user store has no permissions and no roles.
   users: { assignments: ['find', 'save', 'delete'] },
   'retention.audit': { audit: ['append', 'list', 'countByDay'] },
-  'clients.devices': { deviceCodes: ['insert', 'find', 'findByUserCode', 'poll', 'approve', 'deny'] },
   'clients.registration': { registrations: ['insert', 'find', 'removeToken'] },
   'clients.keys': { clients: ['redeemAssertion'] },
   passport: { passportUses: ['record'] },
-  'tokens.personal': {
-    personalTokens: ['insert', 'findByHash', 'find', 'list', 'delete', 'recordUse'],
-    ...IDEMPOTENCY,
-  },
   userData: { userData: ['sessions', 'read', 'erase'] },
   actions: IDEMPOTENCY,
   openid: { logouts: ['listDue', 'take', 'finish', 'findLatest', 'listLatest'] },

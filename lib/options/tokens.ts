@@ -4,7 +4,6 @@ import { ConfigError } from '../errors.ts';
 import { optional } from './declare.ts';
 import type { Check, Given } from './declare.ts';
 import { lifetimes } from './lifetimes.ts';
-import { personalTokens } from './personal-tokens.ts';
 import { duration, fn, integer, oneOf } from './values.ts';
 
 /** Algorithms that can sign access tokens (RFC 7518, RFC 8037). */
@@ -83,14 +82,6 @@ export function tokens<U extends User>() {
      * @default '60 seconds'
      */
     refreshGrace: optional(duration(0), '60 seconds'),
-    /**
-     * Personal access tokens, for the scripts of your users: each creates them at `/account/tokens`, after a fresh login, for an API, with
-     * a name, an end, and scopes; or permissions, where the API has no scopes. The permissions are at most those that the user has when a
-     * request is made. `true`, or an object with limits. Where the gate has the permission `use_personal_tokens`, users need it. `false`:
-     * there are none, and those of before are refused.
-     * @default false
-     */
-    personal: optional(personalTokens, false),
     /**
      * How many verified access tokens each process keeps, so that the guard does not verify them again; a token takes about 2.7 kB.
      * Choose at least the tokens that are in use at a time.

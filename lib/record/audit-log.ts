@@ -11,6 +11,7 @@ import type {
   AuditQuery,
   AuditRecord,
   AuditStore,
+  CoreEvent,
   Logger,
   Milliseconds,
   Seconds,
@@ -19,31 +20,18 @@ import { ConfigError } from '../errors.ts';
 import { addressOf } from '../http/address.ts';
 import { networksOf } from '../limits/networks.ts';
 import { checkNames } from '../options/declare.ts';
+import {
+  BY_ACTOR,
+  BY_ACTOR_OF_APP,
+  BY_STRANGERS,
+  DENIED,
+  FLOOD,
+  OF_USER_AND_APP,
+  REPEATED,
+  STATE,
+} from './event-rules.ts';
+import type { EventRules, Member, Rate, Share, Shares } from './event-rules.ts';
 import { createRecordWriter } from './record-writer.ts';
-
-/** The events of a share that are stored: a burst, and after that one in each interval. */
-interface Rate {
-  readonly burst: number;
-  readonly interval: Milliseconds;
-}
-
-// What anybody can cause, by type, and what agents read.
-const FLOOD: Rate = { burst: 1000, interval: 100 };
-
-// Of these, what one network causes: nobody suppresses the events of all others by a flood of their own.
-const OF_NETWORK: Rate = { burst: 200, interval: 2000 };
-
-// What a user does with an account or an app, again and again.
-const REPEATED: Rate = { burst: 100, interval: 60_000 };
-
-// What a person does with many apps, such as an administrator after an incident.
-const MANY: Rate = { burst: 1000, interval: 60_000 };
-
-// What changes nothing.
-const DENIED: Rate = { burst: 10, interval: 900_000 };
-
-// A state, by the window in which attempts are counted by default.
-const STATE: Rate = { burst: 1, interval: 900_000 };
 
 // The length of an indexed column that every database supports.
 const LONGEST_TEXT = 255;
@@ -65,9 +53,11 @@ const QUERY: Readonly<Record<keyof AuditQuery, true>> = {
  */
 export function createAuditLog(
   store: AuditStore,
-  { logger, retention }: { logger: Logger; retention: Seconds },
+  { logger, retention, rules = {} }: { logger: Logger; retention: Seconds; rules?: EventRules },
 ): AuditLog {
-  const listeners = createListeners(logger);
+  const sharesOf = createSharesOf(rules);
+  const types = new Set([...Object.keys(SHARES), ...Object.keys(rules)]);
+  const listeners = createListeners(logger, types);
   const writer = createRecordWriter(store, { logger, retention });
   // One for each share, so that a flood of some events does not suppress others. By type, so that many shares of one type, such as
   // networks, do not displace those of another.
@@ -99,8 +89,8 @@ export function createAuditLog(
     on: listeners.on,
     async list(query = {}) {
       checkNames(query, QUERY, 'audit.list()');
-      const { limit, types = [] } = query;
-      for (const type of types) requireType('audit.list()', type);
+      const { limit } = query;
+      for (const type of query.types ?? []) requireType(types, 'audit.list()', type);
       if (limit !== undefined && !(Number.isInteger(limit) && limit >= 1 && limit <= MAX_LIMIT)) {
         throw new ConfigError('audit.list()', `limit is a number from 1 to ${MAX_LIMIT}`);
       }
@@ -117,15 +107,6 @@ export function createAuditLog(
   };
 }
 
-/**
- * A share of the stored events, which is limited by itself: at a rate, for each value of these members. One `of` an actor is for what
- * users do at pages: what a program of the platform does is none of it.
- */
-type Share = readonly [rate: Rate, ...of: Member[]];
-
-/** `network`: the address, of IPv6 its /64, which one subscriber has. */
-type Member = 'actorId' | 'clientId' | 'network' | 'tokenId' | 'userId';
-
 function valueOf(record: AuditRecord, member: Member): string | undefined {
   if (member === 'network')
     return record.address === undefined ? undefined : networksOf(record.address)[0].name;
@@ -133,16 +114,8 @@ function valueOf(record: AuditRecord, member: Member): string | undefined {
   return members[member];
 }
 
-/** At least one; or `all`: each event is stored, because no stranger, user or app can repeat it as often as they like. */
-type Shares = readonly [Share, ...Share[]] | 'all';
-
-const BY_STRANGERS: Shares = [[OF_NETWORK, 'network'], [FLOOD]];
-const OF_USER_AND_APP: Shares = [[REPEATED, 'userId', 'clientId']];
-const BY_ACTOR: Shares = [[MANY, 'actorId']];
-const BY_ACTOR_OF_APP: Shares = [[REPEATED, 'actorId', 'clientId']];
-
-/** Every type of event has its shares here: one without is an error of the compiler. */
-const SHARES: Readonly<Record<AuditEventType, Shares>> = {
+/** Every type of event of the core has its shares here: one without is an error of the compiler. */
+const SHARES: Readonly<Record<CoreEvent['type'], Shares>> = {
   token_issued: OF_USER_AND_APP,
   token_refused: BY_STRANGERS,
   refresh_token_reused: OF_USER_AND_APP,
@@ -155,13 +128,6 @@ const SHARES: Readonly<Record<AuditEventType, Shares>> = {
   consent_given: OF_USER_AND_APP,
   consent_denied: [[DENIED, 'userId', 'clientId']],
   consent_withdrawn: OF_USER_AND_APP,
-  device_authorized: OF_USER_AND_APP,
-  device_denied: [[DENIED, 'userId', 'clientId']],
-  user_code_refused: [[REPEATED, 'userId']],
-  user_code_throttled: [[STATE, 'userId']],
-  personal_token_created: [[REPEATED, 'userId']],
-  personal_token_used: [[REPEATED, 'tokenId']],
-  personal_token_ended: [[REPEATED, 'userId']],
   user_erased: 'all',
   // What apps that register themselves do to their registrations is limited before: see `registrationLimit()` and `changeLimit()`.
   client_created: BY_ACTOR,
@@ -184,11 +150,17 @@ const SHARES: Readonly<Record<AuditEventType, Shares>> = {
 // An app that asks for tokens of its own has no user.
 const OF_APP: Shares = [[FLOOD, 'clientId']];
 
-function sharesOf(record: AuditRecord): readonly Share[] {
-  const isOfAppItself = record.type === 'token_issued' && record.userId === undefined;
-  const shares = isOfAppItself ? OF_APP : SHARES[record.type];
-  if (shares === 'all') return [];
-  return record.actorId === undefined ? shares.filter(([, of]) => of !== 'actorId') : shares;
+/** @param added - the rules of the events of features */
+function createSharesOf(added: EventRules): (record: AuditRecord) => readonly Share[] {
+  const ofFeatures = Object.entries(added).map(([type, { shares }]) => [type, shares] as const);
+  const sharesOfAll: Readonly<Record<string, Shares>> = { ...SHARES, ...Object.fromEntries(ofFeatures) };
+  return (record) => {
+    const isOfAppItself = record.type === 'token_issued' && record.userId === undefined;
+    // Events that a feature of another version has recorded are limited as what strangers cause.
+    const shares = isOfAppItself ? OF_APP : (sharesOfAll[record.type] ?? BY_STRANGERS);
+    if (shares === 'all') return [];
+    return record.actorId === undefined ? shares.filter(([, of]) => of !== 'actorId') : shares;
+  };
 }
 
 // Without spreading and entries, which took most of its time.
@@ -259,7 +231,7 @@ function createRecordId(): (at: Milliseconds) => string {
 type AuditListener = (record: AuditRecord) => unknown;
 
 /** The listeners of one server. */
-function createListeners(logger: Logger) {
+function createListeners(logger: Logger, types: ReadonlySet<string>) {
   const listeners = new Map<string, Set<{ readonly listener: AuditListener }>>();
 
   function call(listener: AuditListener, record: AuditRecord): void {
@@ -274,7 +246,7 @@ function createListeners(logger: Logger) {
   }
 
   function on(type: AuditEventType | '*', listener: AuditListener): () => void {
-    checkListener(type, listener);
+    checkListener(type, listener, types);
     // A new object per call, so that a function that is added twice is called twice and removed once at a time.
     const entry = { listener };
     const entries = listeners.get(type) ?? new Set();
@@ -295,15 +267,15 @@ function createListeners(logger: Logger) {
 
 // Checked, because a listener for a misspelt type would never be called.
 /** @throws ConfigError when there is no event of this type */
-function requireType(place: string, type: string, others = ''): void {
-  if (Object.hasOwn(SHARES, type)) return;
+function requireType(types: ReadonlySet<string>, place: string, type: string, others = ''): void {
+  if (types.has(type)) return;
   throw new ConfigError(
     place,
-    `there is no event "${type}"; the events are ${Object.keys(SHARES).join(', ')}${others}`,
+    `there is no event "${type}"; the events are ${[...types].join(', ')}${others}`,
   );
 }
 
-function checkListener(type: string, listener: unknown): void {
-  if (type !== '*') requireType('events.on()', type, ', and * for all');
+function checkListener(type: string, listener: unknown, types: ReadonlySet<string>): void {
+  if (type !== '*') requireType(types, 'events.on()', type, ', and * for all');
   if (typeof listener !== 'function') throw new ConfigError('events.on()', 'pass a function to call');
 }

@@ -19,6 +19,7 @@ import type {
   PassportUse,
   Seconds,
 } from '../contracts/index.ts';
+import type { EventRule } from './event-rules.ts';
 import { INTERNALS, internalsOf } from '../contracts/internals.ts';
 import type { ServerInternals } from '../contracts/internals.ts';
 import { beginStackAt, ConfigError } from '../errors.ts';
@@ -103,9 +104,12 @@ export interface Metrics {
  */
 export function createMetrics(auth: ObservedServer, options: MetricsOptions = {}): Metrics {
   const { register = new Registry() } = readOptions(METRICS, options, 'createMetrics()');
-  const { concurrencyLimit } = internalsOf(auth);
+  const { clientKinds, concurrencyLimit, eventRules } = internalsOf(auth);
   const create = creatorIn([register]);
-  const [countToken, countRegistration] = [tokenCounter(create), registrationCounter(create)];
+  const [countToken, countRegistration] = [
+    tokenCounter(create, new Set(['refresh_token', ...[...clientKinds.values()].flat()])),
+    registrationCounter(create),
+  ];
   const stopObserving = auth.observe({
     answered(outcome) {
       if (outcome.endpoint === 'token') countToken(outcome);
@@ -115,7 +119,7 @@ export function createMetrics(auth: ObservedServer, options: MetricsOptions = {}
     toldOfLogout: logoutCounter(create),
     passportTokenUsed: passportCounter(create),
   });
-  const stopListening = auth.events.on('*', eventCounter(create));
+  const stopListening = auth.events.on('*', eventCounter(create, Object.entries(eventRules)));
   create.gauge('gatehouse_requests_in_progress', 'Requests in progress.', () => concurrencyLimit.count);
   create.gauge('gatehouse_signing_key_age_seconds', 'Time since the active signing key began to sign.', () =>
     signingKeyAge(auth.keys),
@@ -171,39 +175,36 @@ const OUTCOMES: Readonly<Partial<Record<AuditRecord['type'], string>>> = {
 const TARGETS = ['token', 'grant', 'user', 'client'];
 
 /** The metrics of logins and revocations. */
-function eventCounter({ counter }: Creator): (record: AuditRecord) => void {
+function eventCounter(
+  { counter }: Creator,
+  rules: readonly (readonly [string, EventRule])[],
+): (record: AuditRecord) => void {
   const logins = counter('gatehouse_logins_total', 'Logins.', 'outcome');
   const revocations = counter(
     'gatehouse_revocations_total',
     'Revocations of a token, a grant, or all tokens of a user or a client.',
     'target',
   );
-  const created = counter(
-    'gatehouse_personal_tokens_created_total',
-    'Personal access tokens that were created.',
-  );
-  const ended = counter(
-    'gatehouse_personal_tokens_ended_total',
-    'Personal access tokens that were ended.',
-    'actor',
+  const counters = new Map(
+    rules.flatMap(([type, { counter: given }]) => {
+      if (!given) return [];
+      const { help, label, name } = given;
+      const one = label ? counter(name, help, label.name) : counter(name, help);
+      if (label) for (const value of label.values) one.inc({ [label.name]: value }, 0);
+      return [
+        [type, (record: AuditRecord) => one.inc(label ? { [label.name]: label.of(record) } : {})] as const,
+      ];
+    }),
   );
   for (const outcome of Object.values(OUTCOMES)) logins.inc({ outcome }, 0);
-  for (const actor of ['user', 'holder', 'host']) ended.inc({ actor }, 0);
   for (const target of TARGETS) revocations.inc({ target }, 0);
 
   return function count(record) {
     const outcome = OUTCOMES[record.type];
     if (outcome !== undefined) logins.inc({ outcome });
     else if (record.type === 'tokens_revoked') revocations.inc({ target: record.target });
-    else if (record.type === 'personal_token_created') created.inc();
-    else if (record.type === 'personal_token_ended') ended.inc({ actor: whoEnded(record) });
+    else counters.get(record.type)?.(record);
   };
-}
-
-/** Who ended a personal access token: the events of requests have an id of the request, and those of a user's pages the user. */
-function whoEnded({ actorId, requestId }: Pick<AuditRecord, 'actorId' | 'requestId'>): string {
-  if (actorId !== undefined) return 'user';
-  return requestId === undefined ? 'host' : 'holder';
 }
 
 function logoutCounter({ counter }: Creator): (outcome: LogoutOutcome) => void {
@@ -247,36 +248,33 @@ function guardCounter({ counter, histogram }: Creator): (outcome: GuardOutcome) 
   const warm = seriesOf('warm');
   const cold = seriesOf('cold');
 
-  function seriesOf(cache: 'cold' | 'warm') {
-    const series = {
-      access_token: admitted.labels(cache, 'access_token'),
-      personal_token: admitted.labels(cache, 'personal_token'),
-      session: admitted.labels(cache, 'session'),
+  function seriesOf(cache: 'cold' | 'warm'): (credential: string) => Counter.Internal {
+    const series = new Map<string, Counter.Internal>();
+    const of = (credential: string): Counter.Internal => {
+      const known = series.get(credential) ?? admitted.labels(cache, credential);
+      series.set(credential, known);
+      return known;
     };
-    for (const one of Object.values(series)) one.inc(0);
-    return series;
+    for (const credential of ['access_token', 'session']) of(credential).inc(0);
+    return of;
   }
 
   return function count(outcome) {
     if (!outcome.admitted) {
       refused.inc({ code: outcome.code });
     } else if (outcome.remembered) {
-      warm[outcome.credential].inc();
+      warm(outcome.credential).inc();
     } else {
-      cold[outcome.credential].inc();
+      cold(outcome.credential).inc();
       duration.observe(outcome.seconds);
     }
   };
 }
 
-const GRANT_TYPES = [
-  'authorization_code',
-  'refresh_token',
-  'client_credentials',
-  'urn:ietf:params:oauth:grant-type:device_code',
-];
-
-function tokenCounter({ counter, histogram }: Creator): (outcome: EndpointOutcome) => void {
+function tokenCounter(
+  { counter, histogram }: Creator,
+  grantTypes: ReadonlySet<string>,
+): (outcome: EndpointOutcome) => void {
   const issued = counter('gatehouse_tokens_issued_total', 'Successful token requests.', 'grant_type');
   const refused = counter(
     'gatehouse_tokens_refused_total',
@@ -290,7 +288,7 @@ function tokenCounter({ counter, histogram }: Creator): (outcome: EndpointOutcom
     'grant_type',
   );
   // Each series starts at 0, because `rate()` does not count the first value of a series as an increase.
-  for (const grantType of GRANT_TYPES) issued.inc({ grant_type: grantType }, 0);
+  for (const grantType of grantTypes) issued.inc({ grant_type: grantType }, 0);
 
   return function count({ error, grantType = 'other', seconds, status }) {
     const labels = { grant_type: grantType };

@@ -1,4 +1,3 @@
-import { isPollAnswer } from '../contracts/devices.ts';
 import type { AuditLog, Logger, RequestOutcome, WorkSpan } from '../contracts/index.ts';
 import { logFailure } from '../http/unavailable.ts';
 import type { createObservers } from './observers.ts';
@@ -36,7 +35,7 @@ export function createReport(
  */
 function logOutcome(
   logger: Logger,
-  { answer, endpoint, failure, reason, revokedGrantId }: RequestOutcome,
+  { answer, endpoint, failure, isPending, reason, revokedGrantId }: RequestOutcome,
 ): void {
   const { clientId, error, grantType, requestId, seconds, status } = answer;
   const write = (level: keyof Logger, outcome: string, message = `${endpoint} ${outcome}`): void => {
@@ -57,7 +56,7 @@ function logOutcome(
     else logger[level](withoutEmpty(fields), message);
   };
   if (failure !== undefined) return write('error', 'failed', 'request failed');
-  if (error !== undefined && isPollAnswer(error)) return write('debug', 'polled');
+  if (isPending === true) return write('debug', 'polled');
   if (endpoint === undefined) return undefined;
   if (reason !== undefined) return write(revokedGrantId === undefined ? 'info' : 'warn', 'refused');
   switch (endpoint) {

@@ -1,16 +1,13 @@
 import { createAssignments } from '../access/assignments.ts';
 import { createGuard } from '../access/guard.ts';
 import type { Guard, GuardMiddleware } from '../access/guard.ts';
-import {
-  createFindClientPermissions,
-  createPrincipalLoader,
-  createUserAssignments,
-} from '../access/principal.ts';
+import { createFindClientPermissions, createPrincipalLoader } from '../access/principal.ts';
 import type { FindClientPermissions, UserAssignments } from '../access/principal.ts';
 import { createAuthenticateSession } from '../access/session.ts';
 import type { FindSessionUser } from '../access/session.ts';
 import type { Assignments, ConcurrencyLimit, User } from '../contracts/index.ts';
-import { createLoadPersonalToken } from '../access/personal-token.ts';
+import { withStored } from '../features/shipped.ts';
+import type { TokenForm } from '../features/tokens.ts';
 import { requireResource } from '../options/resources.ts';
 import type { ResolvedOptions, ResolvedResource } from '../options/resolved-options.ts';
 import type { ServerClients } from './clients.ts';
@@ -40,19 +37,16 @@ export function createAccess<P extends string, R extends string, U extends User>
   options: ResolvedOptions<P, R, U>,
   parts: Pick<ServerStorage, 'invalidation'> & {
     readonly clients: ServerClients;
+    readonly forms: readonly TokenForm[];
     readonly concurrencyLimit: Pick<ConcurrencyLimit, 'refusal'>;
     readonly record: ServerRecord;
     readonly tokens: ServerTokens;
+    readonly userAssignments: UserAssignments<U>;
   },
 ): ServerAccess<P, R, U> {
   const { gate, issuer, resources, storage, users } = options;
   const { clients, concurrencyLimit, invalidation, record, tokens } = parts;
-  const userAssignments = createUserAssignments({
-    assignments: storage.assignments,
-    gate,
-    logger: options.logger,
-    users,
-  });
+  const { userAssignments } = parts;
   const clientPermissions = createFindClientPermissions<P>(gate, userAssignments);
 
   const createGuardOf = (api: ResolvedResource<P>): Guard<P, U> =>
@@ -66,17 +60,10 @@ export function createAccess<P extends string, R extends string, U extends User>
       revocationLag: options.tokens.revocationLag,
       cachedTokens: options.tokens.cached,
       verify: tokens.verifyFor(api.resource),
-      loadPersonal:
-        options.tokens.personal &&
-        createLoadPersonalToken({
-          api,
-          findUsable: tokens.findUsable,
-          gate,
-          issuer,
-          store: storage.personalTokens,
-          tokenUsed: clients.lastUses.personalTokenUsed,
-          userAssignments,
-        }),
+      forms: [
+        ...parts.forms.map((form) => ({ ...form, load: form.loaderFor(api) })),
+        ...withStored(options.features).flatMap(({ tokensOff = [] }) => tokensOff),
+      ],
       loadPrincipal: createPrincipalLoader({
         api,
         clientPermissions,

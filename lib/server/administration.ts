@@ -4,15 +4,7 @@ import type { ImportedClient, ImportOutcome } from '../clients/import.ts';
 import { createClientRegistry } from '../clients/registry.ts';
 import { now } from '../contracts/clock.ts';
 import { newLogoutNotice } from '../contracts/logouts.ts';
-import type {
-  Finding,
-  Gate,
-  KeyStore,
-  PersonalTokens,
-  Seconds,
-  StoredKey,
-  User,
-} from '../contracts/index.ts';
+import type { Finding, Gate, KeyStore, Seconds, StoredKey, User } from '../contracts/index.ts';
 import { beginStackAt, ConfigError } from '../errors.ts';
 import { createKeyRing } from '../keys/key-ring.ts';
 import { addKey } from '../keys/keys.ts';
@@ -36,15 +28,14 @@ import type { Scope } from '../options/scopes.ts';
 import { requireMembersFor } from '../options/storage-members.ts';
 import { lifetimeCheck } from '../options/lifetimes.ts';
 import { createUserData } from '../account/user-data.ts';
-import { LONGEST_PERSONAL_TOKEN, MOST_PERSONAL_TOKENS } from '../options/personal-tokens.ts';
-import { createPersonalTokens } from '../personal-tokens/personal-tokens.ts';
-import type { PersonalTokenOptions } from '../personal-tokens/personal-tokens.ts';
+import type { Feature } from '../features/feature.ts';
 import { CacheInvalidation, observeRevocations } from '../token/cache-invalidation.ts';
 import { createRevoke } from '../token/revoke.ts';
 import type { RevocationTarget } from '../token/revoke.ts';
 import type { AuthServer } from './auth-server.ts';
 import { createOnRemoved, PAUSES, PRUNE, pruneExpired } from './jobs.ts';
 import { COOKIE_KEY_AGE } from './keys.ts';
+import { exportsOf } from './user-data.ts';
 
 const audited = object(pick(RETENTION, 'audit'));
 
@@ -157,11 +148,8 @@ export interface Administration<P extends string = string, R extends string = st
    * @throws ConfigError for anything else, a token included: only a server can verify one
    */
   revoke(target: Exclude<RevocationTarget, { readonly token: string }>): Promise<void>;
-  /**
-   * The personal access tokens of users. Whether there is a user, and whether the user may have so many, is not known here; a lifetime is
-   * a year at most.
-   */
-  readonly personalTokens: PersonalTokens<PersonalTokenOptions>;
+  /** What a feature adds to an administration. @throws ConfigError when it adds nothing */
+  use<Api extends object>(this: void, feature: Feature<Api>): Promise<Api>;
   /**
    * Checks the storage, keys and clients. Resolves to the problems, errors first; an unreachable storage is one of them.
    *
@@ -259,27 +247,25 @@ export function createAdministration<P extends string, R extends string>(
         return { key: describeKey(added, added.id), revoked: revoked.map(({ id }) => id) };
       },
     },
-    get personalTokens() {
-      requireMembersFor('tokens.personal', storage);
-      return createPersonalTokens({
+    async use(feature) {
+      if (!feature.administer)
+        throw new ConfigError('use()', `${feature.name}() adds nothing to an administration`);
+      return feature.administer({
         storage,
         audit,
-        issuer: undefined,
+        announce: invalidation.announce,
         scopesOf(resource) {
           if (scopes === undefined) return 'unknown';
           return resource === undefined
             ? given.scopes
             : (given.resources?.get(resource)?.scopes ?? 'unknown');
         },
-        permissionsOf: async () => 'unknown',
-        maxLifetime: LONGEST_PERSONAL_TOKEN,
-        perUser: MOST_PERSONAL_TOKENS,
       });
     },
     userData: createUserData({
       audit,
       announce: () => invalidation.announce(),
-      hasPersonalTokens: 'personalTokens' in storage,
+      exports: exportsOf([], storage),
       requireStore: () => requireMembersFor('userData', storage),
       revoke: async (target) => revokeHere(target),
       storage,

@@ -13,15 +13,14 @@ import type {
   Finding,
   Gate,
   Observer,
-  PersonalTokens,
   User,
   UserData,
   UserGrantsRegistry,
 } from '../contracts/index.ts';
 import { INTERNALS } from '../contracts/internals.ts';
 import type { ServerInternals } from '../contracts/internals.ts';
+import type { Feature } from '../features/feature.ts';
 import type { IssueTokenOptions } from '../token/issue-token.ts';
-import type { PersonalTokenOptions } from '../personal-tokens/personal-tokens.ts';
 import type { SigningKey } from '../keys/stored-keys.ts';
 import type { RevocationTarget } from '../token/revoke.ts';
 import type { Readiness } from './health.ts';
@@ -94,11 +93,6 @@ export interface AuthServer<
    * @throws StorageError when the storage cannot be reached; no token was issued
    */
   issueToken(options: IssueTokenOptions): Promise<string>;
-  /**
-   * The personal access tokens of users, for a settings page of your own: with the option `tokens.personal`, without which each method
-   * throws a `ConfigError`.
-   */
-  readonly personalTokens: PersonalTokens<PersonalTokenOptions>;
   /** What users have let act in their names: apps, devices, personal access tokens and logins, for a settings page of your own. */
   readonly grants: UserGrantsRegistry;
   /** What is stored of a user: its export and its erasure. */
@@ -152,6 +146,8 @@ export interface AuthServer<
   readonly gate: Gate<P, R, S>;
   /** The scopes that clients may request, by name: those of all APIs. */
   readonly scopes: ReadonlyMap<string, { readonly description: string }>;
+  /** What a feature adds to this server, of which it was given the value. @throws ConfigError when it was not */
+  use<Api extends object>(this: void, feature: Feature<Api>): Api;
   /**
    * The current engine, for functions that this package does not cover. It is replaced when the signing keys change: use the
    * option `engine` to configure each new one.

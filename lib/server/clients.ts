@@ -5,6 +5,7 @@ import { createLastUses } from '../clients/last-use.ts';
 import { createClientRegistry } from '../clients/registry.ts';
 import { createRemoteKeys } from '../clients/remote-keys.ts';
 import type { RemoteWaits } from '../contracts/index.ts';
+import { clientKindsOf } from '../features/known.ts';
 import type { PublicFetch } from '../http/public-fetch.ts';
 import { createNodeLimiter } from '../limits/limiter.ts';
 import { FETCH_LIMIT } from '../limits/limits.ts';
@@ -29,9 +30,9 @@ export function createClients(
   },
 ) {
   const { gate, logger, scopes, storage, tokens } = options;
-  const { devices, keys: privateKeyJwt } = options.clients;
+  const { keys: privateKeyJwt } = options.clients;
   const onChange = (clientId: string): void => invalidation.announce({ clientId });
-  const lastUses = createLastUses(storage, { audit, logger });
+  const lastUses = createLastUses(storage, { logger });
   const waits = createRemoteWaits(options.limits);
   const reservedNames = new Set(options.clients.reservedNames);
   const loadNameCheck = createAppNameCheck(reservedNames);
@@ -53,7 +54,7 @@ export function createClients(
     /** Manages the registered clients. */
     registryFor: createClientRegistry(
       storage.clients,
-      { gate, scopes, lifetimes: tokens.lifetimes, privateKeyJwt, authorizesDevices: devices !== undefined },
+      { gate, scopes, lifetimes: tokens.lifetimes, privateKeyJwt, kinds: clientKindsOf(options.features) },
       { audit, onChange },
     ),
     /** Called with each client that was removed because it is unused. */

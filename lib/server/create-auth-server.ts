@@ -4,12 +4,15 @@ import Koa from 'koa';
 import type { Context, Middleware } from 'koa';
 
 import { defineGate } from '../access/gate.ts';
+import { createUserAssignments } from '../access/principal.ts';
 import { createRequires } from '../access/requires.ts';
 import type { User } from '../contracts/index.ts';
 import { newLogoutNotice } from '../contracts/logouts.ts';
 import { INTERNALS } from '../contracts/internals.ts';
 import { sessionCookie } from '../engine/cookie-keys.ts';
 import { beginStackAt } from '../errors.ts';
+import type { Added, Feature } from '../features/feature.ts';
+import { clientKindsOf, eventRulesOf } from '../features/known.ts';
 import { createPublicFetch } from '../http/public-fetch.ts';
 import type { Network } from '../http/public-request.ts';
 import { createConcurrencyLimit } from '../limits/concurrency-limit.ts';
@@ -25,14 +28,14 @@ import { createAuthorizationRequests } from '../login/authorization-request.ts';
 import type { AuthServer } from './auth-server.ts';
 import { requireAwait, requireCall } from './calls.ts';
 import { createClients } from './clients.ts';
-import { startEngine } from './engine.ts';
+import { createLogin, grantPartsOf, startEngine } from './engine.ts';
+import { apiOf, createRevokeOf, installFeatures, useOf } from './features.ts';
 import { createReadiness, healthEndpoints } from './health.ts';
 import { PAUSES, PRUNE, pruneExpired, serverJobs, startJobs } from './jobs.ts';
 import { createServerKeys } from './keys.ts';
 import { createLimiters } from './limiters.ts';
 import { createMount } from './mount.ts';
 import { createServerUserData } from './user-data.ts';
-import { createServerPersonalTokens } from './personal-tokens.ts';
 import { createRecord } from './record.ts';
 import { createRegistration } from './registration.ts';
 import { createClose } from './shutdown.ts';
@@ -65,7 +68,10 @@ export function createAuthServer<
   U extends User = User,
   S extends object = object,
   A extends string = string,
->(given: AuthServerOptions<P, R, U, S, A>): Promise<AuthServer<P, R, U, S, A>> {
+  const F extends readonly Feature[] = readonly Feature[],
+>(
+  given: AuthServerOptions<P, R, U, S, A> & { readonly features?: F | undefined },
+): Promise<AuthServer<P, R, U, S, A> & Added<F>> {
   return requireAwait(createServer(given));
 }
 beginStackAt(createAuthServer);
@@ -81,7 +87,11 @@ export async function createServer<
   U extends User,
   S extends object,
   A extends string,
->(given: AuthServerOptions<P, R, U, S, A>, network?: Partial<Network>): Promise<AuthServer<P, R, U, S, A>> {
+  const F extends readonly Feature[] = readonly Feature[],
+>(
+  given: AuthServerOptions<P, R, U, S, A> & { readonly features?: F | undefined },
+  network?: Partial<Network>,
+): Promise<AuthServer<P, R, U, S, A> & Added<F>> {
   const resolved = resolveOptions(given, defineGate<P, R>({ permissions: {} as Record<P, string> }));
   const { invalidation, storage: opened } = await openStorage(resolved);
   const record = createRecord({ ...resolved, storage: opened });
@@ -123,29 +133,57 @@ export async function createServer<
       requests,
       tokens,
     });
-  const access = createAccess(options, { clients, concurrencyLimit, invalidation, record, tokens });
-  const { findUsable } = tokens;
-  const personal = createServerPersonalTokens(options, { access, audit, findUsable });
-  const personalTokens = personal.managed;
+  const login = createLogin(options, { logouts, record, tokens });
+  const grantParts = grantPartsOf(tokens, limiters, openid);
+  const userAssignments = createUserAssignments({
+    assignments: storage.assignments,
+    gate,
+    logger,
+    users: options.users,
+  });
+  const features = await installFeatures({
+    ...login,
+    options,
+    storage,
+    audit,
+    secrets: keys.secrets,
+    limiterOf: (limit) => (options.limits.attempts ? limiters.limiterOf(limit) : undefined),
+    grants: grantParts,
+    users: userAssignments,
+    announce: invalidation.announce,
+    lastUses: clients.lastUses.queue,
+  });
+  const forms = features.flatMap((feature) => feature.tokens ?? []);
+  const access = createAccess(options, {
+    clients,
+    concurrencyLimit,
+    forms,
+    invalidation,
+    record,
+    tokens,
+    userAssignments,
+  });
   const { grants, userData } = createServerUserData(options, {
     audit,
     invalidation,
     logouts,
-    personalTokens,
+    features,
     stored: opened,
     tokens,
   });
   await invalidation.subscribe();
 
   const apis = new Map<string, string>();
-  const { engine, pages, sessions } = await startEngine(options, {
+  const { engine, pages } = await startEngine(options, {
     access,
     apis,
     clients,
+    features,
+    grants: grantParts,
+    login,
     invalidation,
     keys,
     limiters,
-    personalTokens,
     logouts,
     openid,
     record,
@@ -155,11 +193,12 @@ export async function createServer<
   const mount = createMount(options, {
     concurrencyLimit,
     engine,
+    features,
     invalidate: invalidation.notify,
     limiter: limiters.clients,
     openid,
     pages,
-    personalTokens: personal.presented,
+    forms,
     record,
     requests,
     registration: createRegistration(options, { clients, limiters, record }),
@@ -189,7 +228,7 @@ export async function createServer<
   const health = healthEndpoints(ready, concurrencyLimit);
   const { lastUses } = clients;
 
-  const auth: AuthServer<P, R, U, S, A> = {
+  const own: AuthServer<P, R, U, S, A> = {
     issuer,
     gate,
     scopes,
@@ -209,18 +248,13 @@ export async function createServer<
     guard(guarded = {}) {
       requireCall('guard', [guarded]);
       const { resource, session } = readOptions(GUARD, guarded, 'guard()');
-      return access.guardFor(resource, session ? sessions.findUser : undefined);
+      return access.guardFor(resource, session ? login.sessions.findUser : undefined);
     },
     requires: createRequires<P, U, S>({ gate, realm: issuer, observers }),
     issueToken: tokens.issueToken,
-    personalTokens: {
-      create: async (token) => personalTokens.create(token),
-      list: personalTokens.list,
-      revoke: async (id) => personalTokens.revoke(id),
-    },
     grants,
     userData,
-    revoke: tokens.revokeFor(),
+    revoke: createRevokeOf(tokens.revokeFor(), forms),
     keys: {
       list: () => keys.list(),
       rotate: async (rotation = {}) => keys.rotate(readOptions(ROTATION, rotation, 'keys.rotate()').after),
@@ -256,6 +290,7 @@ export async function createServer<
       stopJobs: async () => void (await Promise.all([stopJobs(), sender?.stop()])),
       storage,
     }),
+    use: useOf(features),
     get provider() {
       return engine.provider();
     },
@@ -264,7 +299,8 @@ export async function createServer<
       apis,
       audit,
       concurrencyLimit,
-      hasDevices: options.clients.devices !== undefined,
+      clientKinds: clientKindsOf(options.features),
+      eventRules: eventRulesOf(options.features),
       limitCallers: limiters.limitCallers,
       logger,
       mountPath: options.paths.mount,
@@ -275,7 +311,8 @@ export async function createServer<
       trace: record.trace,
     },
   };
-  return auth;
+  return Object.defineProperties(own, Object.getOwnPropertyDescriptors(apiOf(features, own))) as typeof own &
+    Added<F>;
 }
 
 /** Creates the request listener that serves an authorization server in a Koa app of its own. */

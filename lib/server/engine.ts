@@ -1,28 +1,22 @@
 import { createAuthorizedApps } from '../account/authorized-apps.ts';
-import { createOwnTokens } from '../account/own-tokens.ts';
 import { createDeveloperArea } from '../account/developer-area.ts';
 import type { InteractionFlow, LogoutNotices, Pages, User } from '../contracts/index.ts';
 import type { ServerInternals } from '../contracts/internals.ts';
-import { createDeviceFlow } from '../devices/device-flow.ts';
-import { devicePart } from '../devices/engine-part.ts';
-import { createUserCodeIds } from '../devices/user-codes.ts';
-import type { UserCodeIds } from '../devices/user-codes.ts';
 import { createProvider, Engine } from '../engine/provider.ts';
+import { clientKindsOf, eventRulesOf } from '../features/known.ts';
 import { originOf } from '../http/request-id.ts';
-import { isSameNetwork } from '../limits/networks.ts';
 import type { AuthorizationRequests } from '../login/authorization-request.ts';
 import { loginPart } from '../login/engine-part.ts';
 import { createInteractionFlow } from '../login/interactions.ts';
 import { createBrowserRequestOf, createLoginSessions } from '../login/login-session.ts';
-import type { BrowserRequestOf, LoginSessions } from '../login/login-session.ts';
 import { STANDARD_SCOPES } from '../options/openid.ts';
 import { checkPages } from '../options/ports.ts';
 import type { ResolvedOptions } from '../options/resolved-options.ts';
 import { tokenPart } from '../token/engine-part.ts';
 import type { GrantParts } from '../token/exchange.ts';
-import type { ManagedPersonalTokens } from '../personal-tokens/personal-tokens.ts';
 import type { ServerAccess } from './access.ts';
 import type { ServerClients } from './clients.ts';
+import type { ServerFeature } from './features.ts';
 import type { ServerKeys } from './keys.ts';
 import type { ServerLimiters } from './limiters.ts';
 import type { ServerOpenId } from './openid.ts';
@@ -30,11 +24,48 @@ import type { ServerRecord } from './record.ts';
 import type { ServerStorage } from './storage.ts';
 import type { ServerTokens } from './tokens.ts';
 
-/** The engine of a server, the pages that its users see, and their login sessions. */
+/** The engine of a server, and the pages that its users see. */
 export interface ServerEngine {
   readonly engine: Engine;
   readonly pages: Pages;
-  readonly sessions: Pick<LoginSessions, 'findUser'>;
+}
+
+/** The login sessions of a server, for which there is an engine before it is started. */
+export function createLogin(
+  options: ResolvedOptions,
+  {
+    logouts,
+    record: { audit },
+    tokens: { endMissingUser },
+  }: Pick<EngineParts<User>, 'logouts' | 'record' | 'tokens'>,
+) {
+  const engine = new Engine();
+  const { provider } = engine;
+  const browserRequestOf = createBrowserRequestOf(provider);
+  const sessions = createLoginSessions(options, {
+    audit,
+    browserRequestOf,
+    endMissingUser,
+    logouts,
+    provider,
+  });
+  return { engine, provider, browserRequestOf, sessions };
+}
+
+export type ServerLogin = ReturnType<typeof createLogin>;
+
+/** What the grants of a server need besides the options. */
+export function grantPartsOf(
+  tokens: ServerTokens,
+  limiters: ServerLimiters,
+  openid: ServerOpenId | undefined,
+): Omit<GrantParts, 'options'> {
+  return {
+    ...tokens,
+    countRefresh: limiters.countRefresh,
+    findForeign: createFindForeign(tokens, limiters),
+    issueIdToken: openid?.issueIdToken,
+  };
 }
 
 /** What the engine and the pages are made of. */
@@ -42,11 +73,13 @@ export interface EngineParts<U extends User> extends Pick<ServerStorage, 'invali
   readonly access: Pick<ServerAccess<string, string, U>, 'clientPermissions' | 'userAssignments'>;
   readonly apis: ServerInternals['apis'];
   readonly clients: ServerClients;
+  readonly features: readonly ServerFeature[];
+  readonly grants: Omit<GrantParts, 'options'>;
   readonly keys: ServerKeys;
   readonly limiters: ServerLimiters;
+  readonly login: ServerLogin;
   /** `undefined`: no client is told of a logout. */
   readonly logouts: LogoutNotices | undefined;
-  readonly personalTokens: ManagedPersonalTokens;
   readonly openid: ServerOpenId | undefined;
   readonly record: ServerRecord;
   readonly requests: AuthorizationRequests;
@@ -58,28 +91,11 @@ export async function startEngine<U extends User>(
   options: ResolvedOptions,
   parts: EngineParts<U>,
 ): Promise<ServerEngine> {
-  const { clients, invalidation, keys, limiters, logouts, record, requests, tokens } = parts;
-  const engine = new Engine();
-  const { provider } = engine;
+  const { clients, features, grants, invalidation, keys, limiters, login, record, requests, tokens } = parts;
+  const { engine } = login;
   const { audit } = record;
-  const { endMissingUser } = tokens;
-  const browserRequestOf = createBrowserRequestOf(provider);
-  const sessions = createLoginSessions(options, {
-    audit,
-    browserRequestOf,
-    endMissingUser,
-    logouts,
-    provider,
-  });
-  const shared = {
-    provider,
-    browserRequestOf,
-    sessions,
-    requests,
-    userCodeIds: createUserCodeIds(keys.secrets),
-  };
   // They call the engine, which calls them: it starts after they have been made.
-  const pages = await createPages(createFlow(options, parts, shared), options);
+  const pages = await createPages(await createFlow(options, parts), options);
   if (pages.brand !== undefined) clients.reservedNames.add(pages.brand);
   for (const [language, missing] of pages.untranslated?.(scopeLabels(options)) ?? [])
     options.logger.warn(
@@ -87,20 +103,12 @@ export async function startEngine<U extends User>(
       'scopes without a translation: add them to the option text of pages()',
     );
 
-  const { userCodeIds } = shared;
   const { clientPermissions } = parts.access;
   const { directory } = clients;
-  const { countRefresh, deviceRequests } = limiters;
-  const ofGrants = {
-    ...tokens,
-    countRefresh,
-    findForeign: createFindForeign(tokens, limiters),
-    issueIdToken: parts.openid?.issueIdToken,
-  };
   const modules = [
     loginPart(options, { ...tokens, clients: directory, requests }),
-    tokenPart(options, { ...ofGrants, clients: directory, clientPermissions }),
-    devicePart(options, { ...ofGrants, deviceRequests, userCodeIds }),
+    tokenPart(options, { ...tokens, ...grants, clients: directory, clientPermissions }),
+    ...features.flatMap((feature) => feature.engine ?? []),
   ];
   engine.start(() =>
     createProvider(
@@ -108,6 +116,7 @@ export async function startEngine<U extends User>(
       {
         audit,
         clients: directory,
+        clientKinds: clientKindsOf(options.features),
         limiter: limiters.clients,
         pages,
         appUsed: clients.lastUses.appUsed,
@@ -123,7 +132,7 @@ export async function startEngine<U extends User>(
       engine.restart();
       invalidation.notify();
     });
-  return { engine, pages, sessions };
+  return { engine, pages };
 }
 
 /** Makes the look-up of refresh tokens that another server has issued, with the limits of failed authentications. */
@@ -145,38 +154,28 @@ function createFindForeign(
   );
 }
 
-/** Makes what the pages can do: log in, consent, answer devices, and what users see and change of apps. */
-function createFlow<U extends User>(
+/** Makes what the pages can do: log in, consent, and what users see and change of apps. */
+async function createFlow<U extends User>(
   options: ResolvedOptions,
   {
     access,
     apis,
     clients,
+    features,
     limiters,
+    login: { browserRequestOf, provider, sessions },
     logouts,
     openid,
-    personalTokens,
     record: { audit },
+    requests,
     tokens,
   }: EngineParts<U>,
-  {
-    browserRequestOf,
-    provider,
-    requests,
-    sessions,
-    userCodeIds,
-  }: {
-    readonly provider: Engine['provider'];
-    readonly browserRequestOf: BrowserRequestOf;
-    readonly sessions: LoginSessions;
-    readonly requests: AuthorizationRequests;
-    readonly userCodeIds: UserCodeIds;
-  },
-): InteractionFlow {
+): Promise<InteractionFlow> {
   const { gate, scopes, storage, users } = options;
   const developerOf = createDeveloperArea({
     registryFor: clients.registryFor,
     audit,
+    eventRules: eventRulesOf(options.features),
     retention: options.retention.audit,
     gate,
     scopes,
@@ -189,35 +188,14 @@ function createFlow<U extends User>(
     signsIn: options.openid !== undefined,
     storage,
   });
-  const { personal } = options.tokens;
-  const ownTokensOf =
-    personal &&
-    createOwnTokens({
-      ...options,
-      assignmentOf: async (user) => access.userAssignments.of(user as U),
-      authenticatedAt: sessions.authenticatedAt,
-      idempotency: storage.idempotency,
-      latestSequence: async () => storage.revocations.latestSequence(),
-      originOf,
-      settings: personal,
-      tokens: personalTokens,
-    });
   const authorizedAppsOf = createAuthorizedApps({ ...options, audit, logouts });
   return createInteractionFlow(options, {
     apis,
     audit,
     browsers: limiters.browsers,
     clients: clients.directory,
-    devices:
-      options.clients.devices &&
-      createDeviceFlow(options, {
-        endUnusedGrants: tokens.endUnusedGrants,
-        audit,
-        isSameNetwork,
-        provider,
-        userCodeIds,
-        userCodes: limiters.userCodes,
-      }),
+    clientKinds: new Set(clientKindsOf(options.features).keys()),
+    features: await Promise.all(features.flatMap((feature) => feature.pages?.() ?? [])),
     browserRequestOf,
     logoutRequest: openid?.logoutRequestOf({ browserRequestOf, sessions }),
     logins: limiters.logins,
@@ -225,7 +203,6 @@ function createFlow<U extends User>(
     sessions,
     provider,
     developer: async (ctx, user) => developerOf(user, originOf(ctx)),
-    personalTokens: ownTokensOf,
     authorizedApps: (ctx, user) => authorizedAppsOf(user, originOf(ctx)),
   });
 }

@@ -87,14 +87,14 @@ export type ServerKeys = Awaited<ReturnType<typeof createServerKeys>>;
 
 /** How long a cookie, a page or a code that a cookie key was used for can be valid. */
 function cookieLifetime({
-  clients,
+  features,
   limits,
   tokens: { lifetimes },
-}: Pick<ResolvedOptions, 'clients' | 'limits' | 'tokens'>): Seconds {
+}: Pick<ResolvedOptions, 'features' | 'limits' | 'tokens'>): Seconds {
   return Math.max(
     lifetimes.sessionAbsolute,
     lifetimes.interaction,
     limits.attempts?.login?.deviceLifetime ?? 0,
-    clients.devices?.lifetime ?? 0,
+    ...features.map(({ keysFor = 0 }) => keysFor),
   );
 }

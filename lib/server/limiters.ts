@@ -4,13 +4,7 @@ import { createLimitCallers } from '../limits/caller-limits.ts';
 import { createKnownBrowsers } from '../limits/known-browsers.ts';
 import { createAttemptIds, createLimiter, createNodeLimiter } from '../limits/limiter.ts';
 import type { Limit } from '../limits/limiter.ts';
-import {
-  clientLimit,
-  deviceRequestLimit,
-  loginLimit,
-  refreshLimit,
-  userCodeLimit,
-} from '../limits/limits.ts';
+import { clientLimit, loginLimit, refreshLimit } from '../limits/limits.ts';
 import { networksOf } from '../limits/networks.ts';
 import type { ResolvedOptions } from '../options/resolved-options.ts';
 import type { ServerRecord } from './record.ts';
@@ -27,14 +21,12 @@ export function createLimiters(
   const store = storage.attempts;
   const ids = createAttemptIds(secrets);
   const limiterOf = <S>(limit: Limit<S>): Limiter<S> => createLimiter(store, limit, { ids, logger });
-  const { clientAuthentication, deviceRequests, login, userCodes } = attempts ?? {};
+  const { clientAuthentication, login } = attempts ?? {};
   return {
     logins: login && limiterOf(loginLimit(login)),
     // Without a limit of logins, browsers need no device cookie.
     browsers: login && createKnownBrowsers(secrets, login.deviceLifetime),
     clients: clientAuthentication && limiterOf(clientLimit(clientAuthentication)),
-    userCodes: userCodes && limiterOf(userCodeLimit(userCodes)),
-    deviceRequests: deviceRequests && limiterOf(deviceRequestLimit(deviceRequests)),
     /** Counts a token request for a user, on this node. @throws TooManyAttemptsError */
     countRefresh: refreshes === 0 ? undefined : createNodeLimiter(refreshLimit(refreshes)),
     /** For the limits of APIs. */

@@ -30,9 +30,10 @@ import type { AuthorizationRequests } from '../login/authorization-request.ts';
 import { createOriginWarning, refusalReason } from '../login/origin-mistakes.ts';
 import type { RegistrationEndpoint } from '../registration/registration-endpoint.ts';
 import { createUnwrapToken } from '../engine/request-body.ts';
-import type { PresentedPersonalTokens } from '../engine/request-body.ts';
+import type { TokenForm } from '../features/tokens.ts';
 import { completeResponse } from '../engine/response.ts';
 import type { ServerEngine } from './engine.ts';
+import type { ServerFeature } from './features.ts';
 import type { ServerOpenId } from './openid.ts';
 import type { ServerRecord } from './record.ts';
 import { overloadRefusal, QUERY_TOO_LONG, refuseRequest } from './refuse-request.ts';
@@ -56,24 +57,30 @@ export function createMount(
     readonly invalidate: (revoked: StoredChange) => void;
     readonly limiter: Limiter<ClientAttempt> | undefined;
     readonly openid: Pick<ServerOpenId, 'metadata' | 'redirectPosted' | 'userinfo'> | undefined;
+    readonly features: readonly ServerFeature[];
     readonly record: ServerRecord;
     readonly requests: Pick<AuthorizationRequests, 'openHint'>;
     /** `undefined`: apps cannot register themselves. */
     readonly registration: RegistrationEndpoint | undefined;
-    readonly personalTokens: PresentedPersonalTokens | undefined;
+    readonly forms: readonly TokenForm[];
     readonly verify: VerifyAccessToken;
   },
 ): Middleware {
   const { logger, paths } = options;
   const { concurrencyLimit, engine, invalidate, limiter, pages, record, registration } = parts;
   const report = createReport(logger, record.observers);
-  const run = createRunEngine(createUnwrapToken(parts.verify, parts.personalTokens), {
+  const run = createRunEngine(createUnwrapToken(parts.verify, parts.forms), {
     canPost: pages.post !== undefined,
     openHint: parts.openid && parts.requests.openHint,
     nameResources: createNameResources(options),
   });
   const serveResourceMetadata = createResourceMetadata(options);
-  const placeOf = createPlaceOf(options, registration !== undefined);
+  const { features } = parts;
+  const placeOf = createPlaceOf(
+    options,
+    registration !== undefined,
+    features.flatMap(({ places = [] }) => places),
+  );
   const warnOfOtherOrigin = createOriginWarning(options);
 
   // Not async: the requests for the host's own routes pass through here, and each would pay for a promise.
@@ -105,7 +112,7 @@ export function createMount(
       const route =
         work === 'page'
           ? undefined
-          : `${paths.mount}${ENDPOINTS[work]}${clientId === undefined ? '' : '/:client_id'}`;
+          : `${paths.mount}${place.route ?? ENDPOINTS[work as keyof typeof ENDPOINTS]}${clientId === undefined ? '' : '/:client_id'}`;
       return concurrencyLimit.run(
         ctx,
         async () => record.trace(`gatehouse.${work}`, async (span) => answer(ctx, place, span), route),
@@ -173,7 +180,7 @@ export function createMount(
   /** Answers at an endpoint that is not the engine's. */
   async function answerItself(
     ctx: Context,
-    endpoint: Exclude<Endpoint, EngineEndpoint>,
+    endpoint: Endpoint,
     span: WorkSpan | undefined,
     respond: (request: EngineRequest) => Promise<void>,
   ): Promise<true> {
@@ -237,17 +244,17 @@ export function createMount(
 
   async function complete(engineContext: KoaContextWithOIDC, request: EngineRequest): Promise<void> {
     if (engineContext.oidc.route === 'discovery') {
-      engineContext.body = serverMetadata(engineContext.body as Record<string, unknown>, options, {
-        ofOpenId: parts.openid?.metadata,
+      const announced = engineContext.body as Record<string, unknown>;
+      engineContext.body = serverMetadata(announced, options, {
+        added: [
+          parts.openid?.metadata ?? {},
+          ...features.map((feature) => feature.metadata?.(announced) ?? {}),
+        ],
         canPost: pages.post !== undefined,
       });
     } else {
       await completeResponse(engineContext, request, limiter);
-      if (engineContext.oidc.route === 'device_authorization' && engineContext.status === 200)
-        engineContext.body = {
-          ...(engineContext.body as object),
-          interval: options.clients.devices!.interval,
-        };
+      for (const feature of features) feature.engine?.respond?.(engineContext);
       if (engineContext.oidc.route === 'revocation' && engineContext.status === 200) forgetRevoked(request);
     }
   }

@@ -1,4 +1,6 @@
 import type { ResolvedOptions } from '../options/resolved-options.ts';
+import { eventRulesOf } from '../features/known.ts';
+import { FEATURE_EVENTS } from '../features/tables.ts';
 import { createAuditLog } from '../record/audit-log.ts';
 import { createObservers } from '../record/observers.ts';
 import { logLogins } from '../record/request-log.ts';
@@ -6,11 +8,14 @@ import { createTracing } from '../record/tracing.ts';
 
 /** Makes where a server records what happens, besides the log. */
 export function createRecord({
+  features,
   logger,
   retention,
   storage,
-}: Pick<ResolvedOptions, 'logger' | 'retention' | 'storage'>) {
-  const audit = createAuditLog(storage.audit, { logger, retention: retention.audit });
+}: Pick<ResolvedOptions, 'features' | 'logger' | 'retention' | 'storage'>) {
+  // Those of features that are off too, whose events are stored.
+  const rules = { ...FEATURE_EVENTS, ...eventRulesOf(features) };
+  const audit = createAuditLog(storage.audit, { logger, retention: retention.audit, rules });
   logLogins(audit, logger);
   return { audit, observers: createObservers(logger), trace: createTracing() };
 }

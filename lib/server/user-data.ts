@@ -2,9 +2,11 @@ import { createAuthorizedApps } from '../account/authorized-apps.ts';
 import { createUserData } from '../account/user-data.ts';
 import { createUserGrants } from '../account/user-grants.ts';
 import type { AuditLog, LogoutNotices, Storage, UserData, UserGrantsRegistry } from '../contracts/index.ts';
+import type { Feature } from '../features/feature.ts';
+import { withStored } from '../features/shipped.ts';
 import type { ResolvedOptions } from '../options/resolved-options.ts';
 import { requireMembersFor } from '../options/storage-members.ts';
-import type { ManagedPersonalTokens } from '../personal-tokens/personal-tokens.ts';
+import type { ServerFeature } from './features.ts';
 import type { ServerStorage } from './storage.ts';
 import type { ServerTokens } from './tokens.ts';
 
@@ -15,13 +17,13 @@ export function createServerUserData(
     audit,
     invalidation,
     logouts,
-    personalTokens,
+    features,
     stored,
     tokens,
   }: Pick<ServerStorage, 'invalidation'> & {
     readonly audit: AuditLog;
     readonly logouts: LogoutNotices | undefined;
-    readonly personalTokens: ManagedPersonalTokens;
+    readonly features: readonly ServerFeature[];
     /** The storage without what looks for the consents of Passport, which an export would store. */
     readonly stored: Storage;
     readonly tokens: Pick<ServerTokens, 'revokeFor'>;
@@ -29,22 +31,31 @@ export function createServerUserData(
 ): { readonly grants: UserGrantsRegistry; readonly userData: UserData } {
   const { storage } = options;
   const requireStore = (): void => requireMembersFor('userData', storage);
-  const isOn = options.tokens.personal !== undefined;
   const grants = createUserGrants({
     audit,
     authorizedAppsOf: createAuthorizedApps({ ...options, audit, logouts }),
     logouts,
-    personalTokens: isOn ? personalTokens : undefined,
+    kinds: features.flatMap((feature) => feature.grants ?? []),
     requireStore,
     storage,
   });
   const userData = createUserData({
     audit,
     announce: () => invalidation.announce(),
-    hasPersonalTokens: 'personalTokens' in stored,
+    exports: exportsOf(options.features, stored),
     revoke: tokens.revokeFor(),
     requireStore,
     storage: stored,
   });
   return { grants, userData };
+}
+
+/** What the export of a user has of the features. */
+export function exportsOf(
+  given: readonly Feature[],
+  storage: Storage,
+): readonly ((userId: string) => Promise<object>)[] {
+  return withStored(given).flatMap((feature) =>
+    feature.exportUser ? [async (userId: string) => feature.exportUser!(storage, userId)] : [],
+  );
 }

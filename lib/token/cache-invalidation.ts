@@ -77,7 +77,7 @@ function namesOf(changes: readonly (StoredChange | undefined)[]): readonly Store
  * invalidation of the guards.
  */
 export function observeRevocations(storage: Storage, onRevoked: (revoked?: StoredChange) => void): Storage {
-  const { grants, personalTokens, revocations } = storage;
+  const { grants, revocations } = storage;
   return Object.freeze({
     ...bindMembers(storage),
     grants: {
@@ -94,17 +94,6 @@ export function observeRevocations(storage: Storage, onRevoked: (revoked?: Store
         return ended;
       },
     },
-    // A storage may be older than they are.
-    ...('personalTokens' in storage && {
-      personalTokens: {
-        ...bindMembers(personalTokens),
-        async delete(id: string) {
-          const isDeleted = await personalTokens.delete(id);
-          onRevoked({ tokenId: id });
-          return isDeleted;
-        },
-      },
-    }),
     revocations: {
       ...bindMembers(revocations),
       async revokeToken(token: RevokedToken) {

@@ -4,13 +4,7 @@ import type { Adapter, AdapterPayload } from 'oidc-provider';
 import { scopeLimit } from '../clients/consents.ts';
 import { now } from '../contracts/clock.ts';
 import { confirmAbsence } from '../contracts/confirm-absence.ts';
-import type {
-  AccessTokenClaims,
-  Credential,
-  Grant,
-  GrantStore,
-  IntrospectedPersonalToken,
-} from '../contracts/index.ts';
+import type { AccessTokenClaims, Credential, Grant, GrantStore } from '../contracts/index.ts';
 import { currentRequest } from '../engine/request.ts';
 import type { EngineRequest } from '../engine/request.ts';
 import { originOf } from '../http/request-id.ts';
@@ -221,8 +215,8 @@ export function accessTokenAdapter(
   return {
     async find(id) {
       const request = currentRequest();
-      const { accessTokenClaims: claims, personalToken } = request ?? {};
-      if (principal === 'user' && personalToken?.id === id) return toPersonalPayload(personalToken);
+      const { accessTokenClaims: claims, introspected } = request ?? {};
+      if (principal === 'user' && introspected?.jti === id) return introspected;
       if (claims?.jti !== id || claims.principal !== principal) return undefined;
       if (request?.endpoint === 'revocation') return findToRevoke(claims);
       const usable = await findUsable(subjectOf(claims), {
@@ -237,25 +231,6 @@ export function accessTokenAdapter(
       await storage.revocations.revokeToken({ id, revokedAt: at, expiresAt });
     },
     async revokeByGrantId() {},
-  };
-}
-
-/** Of a personal access token, which has no client: the engine would look for it. */
-function toPersonalPayload(token: IntrospectedPersonalToken): AdapterPayload {
-  const { audience: aud, createdAt: iat, expiresAt: exp, id: jti, permissions, scopes, userId: sub } = token;
-  return {
-    kind: 'AccessToken',
-    jti,
-    iat,
-    exp,
-    aud,
-    scope: scopes?.join(' ') || undefined,
-    extra: {
-      sub,
-      principal: 'user',
-      ...(permissions && { permissions }),
-      ...((scopes ?? []).length === 0 ? { limited: true } : {}),
-    },
   };
 }
 

@@ -13,8 +13,6 @@ import type {
 import { ConfigError } from '../errors.ts';
 import { checkNames, isObject } from '../options/declare.ts';
 import { hashCredential } from '../keys/hash.ts';
-import { createEndPersonalToken } from '../personal-tokens/end.ts';
-import { isPersonalToken } from '../personal-tokens/value.ts';
 
 /** What to revoke: one token, a grant, a user, a client, or everything. */
 export type RevocationTarget =
@@ -60,9 +58,6 @@ export function createRevoke(
     findForeignGrant?: ((token: string) => Promise<Grant | undefined>) | undefined;
   },
 ): (target: RevocationTarget) => Promise<void> {
-  // A storage may be older than they are.
-  const personal = 'personalTokens' in storage ? createEndPersonalToken(storage, audit) : undefined;
-
   return async function revoke(target) {
     checkTarget(target);
     const at = now();
@@ -98,7 +93,6 @@ export function createRevoke(
   }
 
   async function revokeToken(token: string, at: Seconds): Promise<void> {
-    if (isPersonalToken(token) && (await personal?.byValue(token))) return;
     const claims = await verify(token);
     if (claims) {
       const { client_id: clientId, exp: expiresAt, grant_id: grantId, jti, principal, sub } = claims;

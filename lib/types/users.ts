@@ -1,9 +1,5 @@
 /** What the server has of one user: connections, personal access tokens, and all that is stored. */
-export type { PersonalTokenOptions } from '../personal-tokens/personal-tokens.ts';
 export type {
-  NewPersonalToken,
-  PersonalToken,
-  PersonalTokens,
   UserData,
   UserExport,
   UserGrantTarget,

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 
 import test from 'ava';
+import { devices } from 'koa-gatehouse';
 import { pages } from 'koa-gatehouse/interactions';
 
 import { beginOn, enter } from '../devices/device.ts';
@@ -178,7 +179,7 @@ function formOf(page: Page): Record<string, string> {
 
 test('users see the host of a homepage as not verified, and a verified one with its logo', async (t) => {
   const platform = await openDeveloperPlatform(t, {
-    clients: { devices: true },
+    features: [devices()],
     interactions: pages({ brand: { name: 'Acme Schools' }, language: ['en', 'de'] }),
   });
   const { auth, registerFor, signInAs, url } = platform;

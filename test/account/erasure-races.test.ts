@@ -1,3 +1,4 @@
+import { personalTokens, devices } from 'koa-gatehouse';
 import type { ExecutionContext } from 'ava';
 import { knexStorage } from 'koa-gatehouse/adapters/knex';
 
@@ -22,9 +23,8 @@ async function startNodes(t: ExecutionContext, address: string) {
   const users = people();
   const given = {
     users,
-    clients: { devices: true },
+    features: [devices(), personalTokens()],
     limits: { attempts: false },
-    tokens: { personal: true },
   } as const;
   const { pause, storage } = pausable(knexStorage(address));
   const one = await cluster.start(given);

@@ -1,4 +1,5 @@
 import test from 'ava';
+import { devices } from 'koa-gatehouse';
 import { pages } from 'koa-gatehouse/interactions';
 
 import type { Page } from '../harness/browser.ts';
@@ -6,7 +7,7 @@ import { like } from '../harness/like.ts';
 import { boxes, isChecked, openArea, startArea, valueOf } from './area.ts';
 import type { Area } from './area.ts';
 
-const area = await startArea('dora', { clients: { devices: true } });
+const area = await startArea('dora', { features: [devices()] });
 test.after.always(() => area[Symbol.asyncDispose]());
 const { api, auth, browser, open, token } = area;
 
@@ -95,13 +96,13 @@ test('an app for people is created on a server, in a browser or on a device, or 
 });
 
 test('without the option, the form has no apps for devices, and a posted one is refused', async (t) => {
-  const devices = /Device code For a device or command line: people enter a code that it shows\./;
-  t.regex((await open('/new')).text, devices);
+  const deviceChoice = /Device code For a device or command line: people enter a code that it shows\./;
+  t.regex((await open('/new')).text, deviceChoice);
   const without = await openArea(t);
-  t.notRegex((await without.open('/new')).text, devices);
+  t.notRegex((await without.open('/new')).text, deviceChoice);
   const refused = await create({ name: 'School CLI', grantType: 'device_code' }, without);
   t.is(refused.status, 422);
-  t.regex(refused.text, /set the option clients.devices of the server first/);
+  t.regex(refused.text, /give the server the feature for device_code first/);
 });
 
 test('each error is shown beside its field, and the typed values stay', async (t) => {

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 
 import test from 'ava';
-import { GatehouseError } from 'koa-gatehouse';
+import { personalTokens as withTokens, GatehouseError } from 'koa-gatehouse';
 import { knexStorage } from 'koa-gatehouse/adapters/knex';
 import { memoryStorage } from 'koa-gatehouse/adapters/memory';
 
@@ -39,10 +39,10 @@ async function works(platform: Platform, ...tokens: readonly string[]): Promise<
 }
 
 test('grants lists what acts for a user, and ends each of them', async (t) => {
-  await using platform = await startPlatform({ tokens: { personal: true } });
+  await using platform = await startPlatform({ features: [withTokens()] });
   const { access, value } = await useEverything(platform);
   const { grants } = platform.auth;
-  const { apps, personalTokens, sessions } = await grants.list('1');
+  const { apps, personalTokens = [], sessions } = await grants.list('1');
   const [app, connection] = [apps[0]!, apps[0]!.connections[0]!];
   for (const { length } of [apps, app.connections, personalTokens, sessions]) t.is(length, 1);
   t.deepEqual(await grants.list('2'), { apps: [], personalTokens: [], sessions: [] });
@@ -69,13 +69,13 @@ onEachDatabase(
   'an erased user is nowhere, and a login under way does not bring the user back',
   async (t, _database, address) => {
     const { pause, storage } = pausable(knexStorage(address));
-    await using platform = await startPlatform({ storage, tokens: { personal: true } });
+    await using platform = await startPlatform({ storage, features: [withTokens()] });
     const { auth, users } = platform;
     const { access, refresh, value } = await useEverything(platform);
     await auth.issueToken({ client: (await platform.registerApp()).client.id, user: '2' });
     const exported = await auth.userData.export('1');
     t.like(exported, { userId: '1', apps: [] });
-    const { consents, grants, personalTokens, sessions } = exported;
+    const { consents, grants, personalTokens = [], sessions } = exported;
     for (const { length } of [consents, grants, personalTokens, sessions]) t.is(length, 1);
     t.true(exported.audit.some(({ type }) => type === 'personal_token_created'));
     for (const secret of [access, refresh, value]) t.false(JSON.stringify(exported).includes(secret));

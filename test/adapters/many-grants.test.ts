@@ -6,7 +6,7 @@ import type { Knex } from 'knex';
 import { knexStorage } from 'koa-gatehouse/adapters/knex';
 
 import { openDatabase } from '../../adapters/knex/open-database.ts';
-import type { Value } from '../../adapters/knex/statements.ts';
+import type { Value } from '../../lib/database/statements.ts';
 import { end } from '../../adapters/knex/stores/revocations.ts';
 import type { RevokedParty, Storage } from '../../lib/contracts/index.ts';
 import { aClient, aCode, aGrant, aRevokedToken, aSession, NOW } from '../../lib/testing/storage/rows.ts';

@@ -2,7 +2,7 @@
 import { knexStorage } from 'koa-gatehouse/adapters/knex';
 
 import { attemptContract } from '../../lib/testing/storage/attempts.ts';
-import { deviceCodeContract } from '../../lib/testing/storage/device-codes.ts';
+import { deviceCodeContract } from '../devices/store-contract.ts';
 import { grantContract } from '../../lib/testing/storage/grants.ts';
 import { redemptionContract } from '../../lib/testing/storage/redemption.ts';
 import { mariadb } from './databases.ts';

@@ -1,3 +1,5 @@
+import { aPersonalToken, personalTokensOf } from '../personal-tokens/store-contract.ts';
+import { aDeviceCode, anApproved, deviceCodesOf } from '../devices/store-contract.ts';
 // The operations of a storage, and rows for them, so many that reading more of them than needed shows.
 import type { Knex } from 'knex';
 import { knexStorage } from 'koa-gatehouse/adapters/knex';
@@ -7,11 +9,8 @@ import {
   aClient,
   aCode,
   aConsent,
-  aDeviceCode,
   aGrant,
   aKey,
-  anApproved,
-  aPersonalToken,
   aRecord,
   aRefreshToken,
   aRequest,
@@ -215,21 +214,26 @@ const REQUESTS: Readonly<Record<string, Operation>> = {
   'the end of an idempotent request': async ({ idempotency }) =>
     idempotency.finish(REQUEST, { status: 200, body: '' }),
   'an abandoned idempotent request': async ({ idempotency }) => idempotency.abandon(aRequest()),
-  'a new device code': async ({ deviceCodes }) => deviceCodes.insert(aDeviceCode()),
-  'a device code': async ({ deviceCodes }) => deviceCodes.find(ID),
-  'a user code': async ({ deviceCodes }) => deviceCodes.findByUserCode(ID),
-  'a poll of a device': async ({ deviceCodes }) => deviceCodes.poll(ID, { at: NOW, since: NOW }),
-  'an approval of a device': async ({ deviceCodes }) =>
-    deviceCodes.approve(aGrant({ id: 'new 4' }), anApproved({ id: ID }), PREREQUISITES, NOW),
-  'a refusal of a device': async ({ deviceCodes }) => deviceCodes.deny('of 4', NOW),
-  'a new personal token': async ({ personalTokens }) =>
-    personalTokens.insert(aPersonalToken(), { limit: 3, now: NOW }),
-  'a personal token': async ({ personalTokens }) => personalTokens.findByHash(ID),
-  'a use of a personal token': async ({ personalTokens }) =>
-    personalTokens.recordUse(ID, { at: NOW, address: '', network: '' }),
+  'a new device code': async (storage) => (await deviceCodesOf(storage)).insert(aDeviceCode()),
+  'a device code': async (storage) => (await deviceCodesOf(storage)).find(ID),
+  'a user code': async (storage) => (await deviceCodesOf(storage)).findByUserCode(ID),
+  'a poll of a device': async (storage) => (await deviceCodesOf(storage)).poll(ID, { at: NOW, since: NOW }),
+  'an approval of a device': async (storage) =>
+    (await deviceCodesOf(storage)).approve(
+      aGrant({ id: 'new 4' }),
+      anApproved({ id: ID }),
+      PREREQUISITES,
+      NOW,
+    ),
+  'a refusal of a device': async (storage) => (await deviceCodesOf(storage)).deny('of 4', NOW),
+  'a new personal token': async (storage) =>
+    (await personalTokensOf(storage)).insert(aPersonalToken(), { limit: 3, now: NOW }),
+  'a personal token': async (storage) => (await personalTokensOf(storage)).findByHash(ID),
+  'a use of a personal token': async (storage) =>
+    (await personalTokensOf(storage)).recordUse(ID, { at: NOW, address: '', network: '' }),
   'uses of tokens of Passport': async ({ passportUses }) =>
     passportUses.record([ID, 'new'].map((id) => ({ id, clientId: ID, kind: 'user', at: NOW }))),
-  'the end of a personal token': async ({ personalTokens }) => personalTokens.delete('of 4'),
+  'the end of a personal token': async (storage) => (await personalTokensOf(storage)).delete('of 4'),
   'an assignment': async ({ assignments }) => assignments.find(ID),
   'a change of an assignment': async ({ assignments }) =>
     assignments.save(ID, { roles: [], permissions: [] }),
@@ -267,8 +271,8 @@ const OTHERS: Readonly<Record<string, Operation>> = {
     grants.endUnused({ userId: ID, clientId: ID, kept: ID }, 200, NOW),
   'the last use of a grant': async ({ grants }) => grants.touch(ID, NOW),
   'the grants of a user': async ({ grants }) => grants.list(ID, { now: NOW, limit: 3 }),
-  'the personal tokens of a user': async ({ personalTokens }) => personalTokens.list(ID, NOW),
-  'a personal token by its id': async ({ personalTokens }) => personalTokens.find(ID),
+  'the personal tokens of a user': async (storage) => (await personalTokensOf(storage)).list(ID, NOW),
+  'a personal token by its id': async (storage) => (await personalTokensOf(storage)).find(ID),
   'a key': async ({ keys }) => keys.insert(aKey()),
   keys: async ({ keys }) => keys.list('token'),
   'the end of a key': async ({ keys }) => keys.retire(aKey().id, NOW),

@@ -1,3 +1,5 @@
+import { aPersonalToken, personalTokensOf } from '../personal-tokens/store-contract.ts';
+import { aDeviceCode, anApproved, deviceCodesOf } from '../devices/store-contract.ts';
 // What each lock of a row is for: two transactions at once, one of which is stopped when it has decided and not yet written.
 import type { ExecutionContext } from 'ava';
 import type { Knex } from 'knex';
@@ -8,10 +10,7 @@ import {
   aClient,
   aCode,
   aConsent,
-  aDeviceCode,
   aGrant,
-  anApproved,
-  aPersonalToken,
   aRefreshToken,
   aRegistered,
   aSession,
@@ -191,7 +190,8 @@ onServers(
 /** The ways in which a grant is started. */
 const STARTS: Readonly<Record<string, (storage: Storage) => Promise<boolean>>> = {
   'a grant that is started': async ({ grants }) => grants.insert(aGrant(), aCode(), { consent: aConsent() }),
-  'a grant of a device that is approved': async ({ deviceCodes }) => {
+  'a grant of a device that is approved': async (storage) => {
+    const deviceCodes = await deviceCodesOf(storage);
     await deviceCodes.insert(aDeviceCode());
     return deviceCodes.approve(aGrant(), anApproved(), { consent: aConsent() }, NOW);
   },
@@ -257,9 +257,9 @@ onServers(
   'uses of a personal access token from two networks at once are both kept',
   async (t, { first, second, other, pause }) => {
     const token = aPersonalToken();
-    await first.personalTokens.insert(token, { limit: 1, now: NOW });
-    const use = (storage: Storage, network: string) =>
-      storage.personalTokens.recordUse(token.id, { at: NOW, address: network, network });
+    await (await personalTokensOf(first)).insert(token, { limit: 1, now: NOW });
+    const use = async (storage: Storage, network: string) =>
+      (await personalTokensOf(storage)).recordUse(token.id, { at: NOW, address: network, network });
     const { reached, resume } = pause(/update gatehouse_personal_tokens/);
     const using = use(first, '192.0.2.0/24');
     await reached;

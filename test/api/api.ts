@@ -67,7 +67,11 @@ export function authOf(
       apis: new Map(),
       audit: { record() {} },
       concurrencyLimit,
-      hasDevices: false,
+      clientKinds: new Map([
+        ['authorization_code', ['authorization_code']],
+        ['client_credentials', ['client_credentials']],
+      ] as const),
+      eventRules: {},
       limitCallers,
       logger,
       mountPath,

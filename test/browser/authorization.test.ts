@@ -1,3 +1,4 @@
+import { devices } from 'koa-gatehouse';
 // Alone, first: one tab after the other.
 import { memoryStorage } from 'koa-gatehouse/adapters/memory';
 import type { Page } from 'playwright-core';
@@ -26,7 +27,7 @@ async function start(
   options: Parameters<typeof startPlatform>[0] = {},
   fields: Parameters<Platform['registerApp']>[0] = {},
 ) {
-  const platform = await startPlatform({ scopes: SCOPES, clients: { devices: true }, ...options });
+  const platform = await startPlatform({ scopes: SCOPES, features: [devices()], ...options });
   const client = await startClientApp();
   const app = await platform.registerApp({ redirectUris: [client.redirectUri], ...fields });
   return {

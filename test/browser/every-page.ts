@@ -1,3 +1,4 @@
+import { personalTokens as personalTokensFeature, devices as devicesFeature } from 'koa-gatehouse';
 import type { InteractionFlow, Pages } from 'koa-gatehouse';
 import { memoryStorage } from 'koa-gatehouse/adapters/memory';
 import { pages } from 'koa-gatehouse/interactions';
@@ -72,11 +73,11 @@ export async function startEveryPage(): Promise<EveryPage> {
         'schools:close': { description: 'Close your schools', permissions: ['close_schools'] },
       },
       openid: { scopes: { groups: { description: 'See the groups that you are in', claims: ['groups'] } } },
-      clients: { ...documents.clients, keys: true, devices: true },
-      tokens: { personal: { perUser: 2 } },
+      clients: { ...documents.clients, keys: true },
+      features: [devicesFeature({ userCodes: { perUser: 1 } }), personalTokensFeature({ perUser: 2 })],
       limits: {
         // The second wrong password exceeds the limit.
-        attempts: { login: { perAccountAndAddress: 1 }, userCodes: { perUser: 1 } },
+        attempts: { login: { perAccountAndAddress: 1 } },
       },
     },
     ON_LOOPBACK,
@@ -313,12 +314,6 @@ function withOldLogins(flow: InteractionFlow): InteractionFlow {
       again && returnTo.includes('/tokens/new')
         ? 'https://host.example/login'
         : flow.loginUrl(returnTo, again),
-    async personalTokens(ctx, user) {
-      const own = await flow.personalTokens!(ctx, user);
-      const isLoginFresh = async (): Promise<boolean> => ctx.query['fresh'] !== undefined;
-      if (user.id === 'emil') return { ...own, isLoginFresh };
-      return user.id === 'root' ? { ...own, mayUse: false } : own;
-    },
   };
 }
 

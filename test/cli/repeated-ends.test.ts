@@ -1,6 +1,6 @@
 // Long: it starts a PostgreSQL server with a standby.
 import test from 'ava';
-import { createAdministration } from 'koa-gatehouse';
+import { createAdministration, personalTokens as withTokens } from 'koa-gatehouse';
 import type { Administration } from 'koa-gatehouse';
 import { knexStorage } from 'koa-gatehouse/adapters/knex';
 
@@ -49,7 +49,8 @@ const COMMANDS: Readonly<Record<string, (administration: Administration) => Prom
     return ['keys', 'revoke', '--yes'];
   },
   revoke: async () => ['revoke', '--user', 'ann', '--yes'],
-  'token:revoke': async ({ personalTokens }) => {
+  'token:revoke': async (administration) => {
+    const { personalTokens } = await administration.use(withTokens());
     const { id } = await personalTokens.create({ user: 'ann', name: 'Import', lifetime: '1 day' });
     return ['token', 'revoke', id, '--yes'];
   },

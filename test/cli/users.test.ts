@@ -1,4 +1,5 @@
 import test from 'ava';
+import { personalTokens } from 'koa-gatehouse';
 import { knexStorage } from 'koa-gatehouse/adapters/knex';
 
 import { temporaryFile } from '../adapters/temporary-file.ts';
@@ -36,7 +37,8 @@ test('tokens are created, listed and ended on the command line, and a user is ex
   const env = { DATABASE_URL: address };
   await using platform = await startPlatform({
     storage: knexStorage(address),
-    tokens: { personal: true, revocationLag: 1 },
+    features: [personalTokens()],
+    tokens: { revocationLag: 1 },
   });
   const status = async (value: string): Promise<number> => (await platform.api('/schools', value)).status;
   const names = gateFile(`

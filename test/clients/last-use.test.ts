@@ -28,7 +28,7 @@ function grantOf(userId: string, id = userId): { id: string; userId: string; cli
 const now = (): number => Math.floor(Date.now() / 1000);
 
 function lastUses(storage: Parameters<typeof createLastUses>[0]): ReturnType<typeof createLastUses> {
-  return createLastUses(storage, { logger: recordingLogger(), audit: { record() {} } });
+  return createLastUses(storage, { logger: recordingLogger() });
 }
 
 test('each use is written once an hour in the order of the uses, and for a secret once a minute on all nodes', async (t) => {
@@ -70,7 +70,7 @@ test('after a write that fails the others wait, so that close() waits for one ti
     if (isFailing) throw new Error('unreachable');
   });
   const logger = recordingLogger();
-  const uses = createLastUses(storage, { logger, audit: { record() {} } });
+  const uses = createLastUses(storage, { logger });
   for (const user of ['ann', 'bob', 'eve']) uses.appUsed(grantOf(user), now());
   await uses.written();
   t.is(logger.lines.length, 1);

@@ -1,4 +1,5 @@
 import test from 'ava';
+import { devices } from 'koa-gatehouse';
 import type { Interactions, UserStore } from 'koa-gatehouse';
 import { knexStorage } from 'koa-gatehouse/adapters/knex';
 import { pages } from 'koa-gatehouse/interactions';
@@ -19,23 +20,30 @@ import {
   registerDevice,
   startDevicePlatform,
 } from './device.ts';
+import type { DeviceFlow } from '../../lib/features/devices/types.ts';
 
 /** Pages of a host that approves devices for Ann without looking who is signed in. */
-const trusting: Interactions = (flow) => {
-  const own = pages({ brand: { name: 'Acme Schools' } })(flow);
-  return {
-    ...own,
-    async middleware(ctx, next) {
-      const userCode = /^\/oauth\/device\/trusting\/(.+)$/.exec(ctx.path)?.[1];
-      if (userCode === undefined) return own.middleware(ctx, next);
-      ctx.body = String(await flow.devices!.approve(ctx, { id: '1' }, userCode));
-      return undefined;
-    },
+const trusting =
+  (approve: DeviceFlow['approve']): Interactions =>
+  (flow) => {
+    const own = pages({ brand: { name: 'Acme Schools' } })(flow);
+    return {
+      ...own,
+      async middleware(ctx, next) {
+        const userCode = /^\/oauth\/device\/trusting\/(.+)$/.exec(ctx.path)?.[1];
+        if (userCode === undefined) return own.middleware(ctx, next);
+        ctx.body = String(await approve(ctx, { id: '1' }, userCode));
+        return undefined;
+      },
+    };
   };
-};
 
 test.serial('approve() refuses a user who is not the one who is signed in', async (t) => {
-  await using platform = await startDevicePlatform({ interactions: trusting });
+  const feature = devices();
+  await using platform: Platform = await startDevicePlatform({
+    features: [feature],
+    interactions: trusting(async (...given) => platform.auth.use(feature).devices.approve(...given)),
+  });
   const app = await registerDevice(platform);
   const { device_code: code, user_code: userCode } = await beginOn(platform, app);
   const url = platform.url(`/oauth/device/trusting/${userCode}`);
@@ -53,8 +61,10 @@ test.serial('approve() refuses a user who is not the one who is signed in', asyn
 
 test.serial('approve() refuses a user who is not the one who is logged in at the host', async (t) => {
   let current: Person | undefined;
-  await using platform = await startDevicePlatform({
-    interactions: trusting,
+  const feature = devices();
+  await using platform: Platform = await startDevicePlatform({
+    features: [feature],
+    interactions: trusting(async (...given) => platform.auth.use(feature).devices.approve(...given)),
     login: { currentUser: () => current },
   });
   const app = await registerDevice(platform);

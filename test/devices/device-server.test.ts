@@ -1,7 +1,7 @@
 import { text } from 'node:stream/consumers';
 
 import test from 'ava';
-import { ClientInvalidError } from 'koa-gatehouse';
+import { devices, ClientInvalidError } from 'koa-gatehouse';
 import { memoryStorage } from 'koa-gatehouse/adapters/memory';
 import Koa from 'koa';
 
@@ -78,7 +78,7 @@ test.serial('without the option nothing is there: the host has the paths, with u
   const refused = await poll(platform, await platform.registerApp(), 'any');
   t.deepEqual(errorOf(refused), [400, 'unsupported_grant_type']);
   const error = await t.throwsAsync(registerDevice(platform), { instanceOf: ClientInvalidError });
-  t.is(error.fields[0]?.code, 'device_code_off');
+  t.is(error.fields[0]?.code, 'grant_type_off');
 });
 
 test.serial('when the option is removed, devices refresh their tokens but get no new ones', async (t) => {
@@ -103,7 +103,7 @@ test.serial('pages of the host that have no page for codes leave the path to the
 
 test.serial('lifetime and interval are options', async (t) => {
   await using platform = await startDevicePlatform({
-    clients: { devices: { lifetime: '2 minutes', interval: 30 } },
+    features: [devices({ lifetime: '2 minutes', interval: 30 })],
   });
   const app = await registerDevice(platform);
   const { device_code: code, expires_in: lifetime, interval } = await beginOn(platform, app);

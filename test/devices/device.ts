@@ -1,3 +1,5 @@
+import { devices } from 'koa-gatehouse';
+
 import { Browser } from '../harness/browser.ts';
 import type { Page } from '../harness/browser.ts';
 import { passTime } from '../harness/clock.ts';
@@ -29,7 +31,7 @@ export async function startDevicePlatform(
   given: Parameters<typeof startPlatform>[0] = {},
   mounting: Parameters<typeof startPlatform>[1] = {},
 ): Promise<Platform> {
-  return startPlatform({ scopes: SCOPES, ...given, clients: { devices: true, ...given.clients } }, mounting);
+  return startPlatform({ scopes: SCOPES, features: [devices()], ...given }, mounting);
 }
 
 /** Registers a command line: a public client. */

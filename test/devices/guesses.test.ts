@@ -1,4 +1,5 @@
 import test from 'ava';
+import { devices } from 'koa-gatehouse';
 import { memoryStorage } from 'koa-gatehouse/adapters/memory';
 
 import { Browser } from '../harness/browser.ts';
@@ -104,7 +105,7 @@ test('the pages after the first one are throttled too', async (t) => {
 
 test('an address has a limit for all users together', async (t) => {
   await using platform = await startDevicePlatform({
-    limits: { attempts: { userCodes: { perAddress: 3 } } },
+    features: [devices({ userCodes: { perAddress: 3 } })],
   });
   t.deepEqual(await guess(platform, await signedIn(platform), 2), [422, 422]);
   t.deepEqual(await guess(platform, await signedIn(platform, ...BOB), 2), [422, 429]);
@@ -161,7 +162,7 @@ test('a confidential client has a limit for all addresses together, and no row i
     return call();
   });
   await using platform = await startDevicePlatform(
-    { storage, limits: { attempts: { deviceRequests: { perClient: 3 } } }, trustProxy: true },
+    { storage, features: [devices({ requests: { perClient: 3 } })], trustProxy: true },
     ALONE,
   );
   const app = await registerDevice(platform, { confidential: true });

@@ -15,7 +15,7 @@ onEachDatabaseInSeries(
     const { device_code: code, user_code: userCode } = await beginOn(platform, app);
     await answer(platform, await signedIn(platform), userCode);
     await using killed = startProcess();
-    const settings = { address, issuer: platform.origin, clients: { devices: true } } as const;
+    const settings = { address, issuer: platform.origin, devices: true } as const;
     const { origin } = await killed.open({ ...settings, kill: { redeemed: 1 } });
     await t.throwsAsync(poll({ url: (path) => new URL(path, origin) }, app, code));
     t.is(await killed.end, 'SIGKILL');

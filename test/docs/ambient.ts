@@ -4,7 +4,15 @@
  */
 import type { Knex } from 'knex';
 import type Koa from 'koa';
-import type { AuthServer, ClientFields, Gate, Storage, User, UserStore } from 'koa-gatehouse';
+import type {
+  AuthServer,
+  ClientFields,
+  Gate,
+  Storage,
+  User,
+  UserStore,
+  WithPersonalTokens,
+} from 'koa-gatehouse';
 import type Router from 'koa-router';
 
 type Permission = 'view_schools' | 'edit_schools' | 'manage_apps' | 'manage_all_apps';
@@ -17,6 +25,6 @@ declare global {
   const users: UserStore;
   const user: User;
   const gate: Gate<Permission, 'registrar'>;
-  const auth: AuthServer<Permission, 'registrar'>;
+  const auth: AuthServer<Permission, 'registrar'> & WithPersonalTokens;
   const fields: ClientFields;
 }

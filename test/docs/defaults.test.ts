@@ -8,17 +8,17 @@ import { memoryStorage } from 'koa-gatehouse/adapters/memory';
 
 import { LIMITS as API_LIMITS } from '../../lib/api/limits.ts';
 import { parseDuration } from '../../lib/contracts/duration.ts';
+import { DEVICES } from '../../lib/features/devices/index.ts';
+import { PERSONAL_TOKENS } from '../../lib/features/personal-tokens/index.ts';
 import { readOptions } from '../../lib/options/declare.ts';
-import { deviceAuthorization } from '../../lib/options/clients.ts';
 import { readConverterSettings } from '../../lib/html-pdf/options.ts';
-import { personalTokens } from '../../lib/options/personal-tokens.ts';
 import { registration } from '../../lib/options/registration.ts';
 import { resolveOptions } from '../../lib/options/resolve.ts';
 import type { LifetimePreset } from '../../lib/options/lifetimes.ts';
 import type { ResolvedOptions } from '../../lib/options/resolved-options.ts';
 import { readSettings } from '../../lib/pdf/options.ts';
 import { people } from '../harness/platform.ts';
-import { documentedIn, GROUPS, SERVER_OPTIONS } from './documented.ts';
+import { documentedIn, FEATURE_OPTIONS, GROUPS, SERVER_OPTIONS } from './documented.ts';
 import type { Place } from './documented.ts';
 import { ROOT } from './guides.ts';
 
@@ -38,6 +38,7 @@ function resolved(lifetimes?: LifetimePreset): ResolvedOptions<string, string, {
 }
 
 const server = resolved();
+const deviceSettings = readOptions(DEVICES, {});
 const api = readOptions(API_LIMITS, {});
 const pdf = readSettings({});
 // Without a look for Chromium, and as root.
@@ -51,9 +52,11 @@ const DEFAULTS: ReadonlyMap<string, unknown> = new Map([
   ...Object.entries(server.limits.attempts!).flatMap(([name, values]) =>
     entries(`limits.attempts.${name}.`, values as object),
   ),
-  ...entries('tokens.personal.', personalTokens('', true)!),
-  ...entries('clients.devices.', deviceAuthorization('', true)!),
   ...entries('clients.registration.', registration('', { scopes: [] })),
+  ...entries('devices.', deviceSettings),
+  ...entries('devices.userCodes.', deviceSettings.userCodes!),
+  ...entries('devices.requests.', deviceSettings.requests!),
+  ...entries('personalTokens.', readOptions(PERSONAL_TOKENS, {})),
   ...entries('api.', api),
   ...entries('api.bulk.', api.bulk),
   ...entries('api.uploads.', api.uploads),
@@ -73,6 +76,9 @@ function entries(prefix: string, values: object): [string, unknown][] {
 /** Where the options are documented whose defaults are compared. */
 const INTERFACES: readonly Place[] = [
   ...SERVER_OPTIONS,
+  ...Object.entries(FEATURE_OPTIONS).flatMap(([feature, places]) =>
+    places.map(([file, name, prefix]): Place => [file, name, `${feature}.${prefix}`]),
+  ),
   ['lib/api/limits.ts', 'BulkLimits', 'api.bulk.'],
   ['lib/api/limits.ts', 'UploadLimits', 'api.uploads.'],
   ['lib/pdf/options.ts', 'PdfClientOptions', 'pdf.'],
@@ -87,20 +93,13 @@ const NONE = new Set([
   'engine',
   'limits.attempts.login',
   'limits.attempts.clientAuthentication',
-  'limits.attempts.userCodes',
-  'limits.attempts.deviceRequests',
+  'devices.userCodes',
+  'devices.requests',
   'htmlPdf.observe',
 ]);
 
 /** Options whose default becomes another value at the start; as root, Chromium has no sandbox. */
-const COMPUTED = new Set([
-  'clients.devices',
-  'openid',
-  'tokens.lifetimes',
-  'tokens.personal',
-  'limits.refreshes',
-  'htmlPdf.sandbox',
-]);
+const COMPUTED = new Set(['openid', 'tokens.lifetimes', 'limits.refreshes', 'htmlPdf.sandbox']);
 
 /** Whether the text of a `@default` is a literal with this value; `undefined` if it is not a literal. */
 function agrees(text: string, value: unknown): boolean | undefined {
@@ -178,16 +177,16 @@ test('the table of lifetimes has each lifetime, in both presets', (t) => {
 
 /** The limit and the window of each row of the table of limits. */
 const LIMITS: Readonly<Record<string, string>> = {
-  'login, one account from a browser that it has signed in on before': 'login.perDevice',
-  'login, one account from one address': 'login.perAccountAndAddress',
-  'login, one account from anywhere': 'login.perAccount',
-  'login, one address': 'login.perAddress',
-  "an app's secret or key, from one address": 'clientAuthentication.perClientAndAddress',
-  "apps' secrets and keys, one address": 'clientAuthentication.perAddress',
-  'wrong codes of devices, one user': 'userCodes.perUser',
-  'wrong codes of devices, one address': 'userCodes.perAddress',
-  'requests of devices, one address, for public clients': 'deviceRequests.perAddress',
-  'requests of devices, one confidential client': 'deviceRequests.perClient',
+  'login, one account from a browser that it has signed in on before': 'limits.attempts.login.perDevice',
+  'login, one account from one address': 'limits.attempts.login.perAccountAndAddress',
+  'login, one account from anywhere': 'limits.attempts.login.perAccount',
+  'login, one address': 'limits.attempts.login.perAddress',
+  "an app's secret or key, from one address": 'limits.attempts.clientAuthentication.perClientAndAddress',
+  "apps' secrets and keys, one address": 'limits.attempts.clientAuthentication.perAddress',
+  'wrong codes of devices, one user': 'devices.userCodes.perUser',
+  'wrong codes of devices, one address': 'devices.userCodes.perAddress',
+  'requests of devices, one address, for public clients': 'devices.requests.perAddress',
+  'requests of devices, one confidential client': 'devices.requests.perClient',
 };
 
 test('the table of limits has each limit with its window', (t) => {
@@ -195,12 +194,10 @@ test('the table of limits has each limit with its window', (t) => {
   // Wrong verifiers have no option.
   const limits = rows.filter(([what = '']) => !what.includes('PKCE'));
   const names = limits.map(([what = '']) => LIMITS[what] ?? `unknown: ${what}`);
-  const expected = [...DEFAULTS.keys()]
-    .filter((name) => /^limits\.attempts\..*\.per/.test(name))
-    .map((name) => name.replace('limits.attempts.', ''));
+  const expected = [...DEFAULTS.keys()].filter((name) => /^(?:limits\.attempts|devices)\..*\.per/.test(name));
   t.deepEqual(names.toSorted(), expected.toSorted());
   for (const [index, [what = '', window = '', limit = '']] of limits.entries()) {
-    const name = `limits.attempts.${names[index]}`;
+    const name = names[index]!;
     t.is(Number.parseInt(limit, 10), DEFAULTS.get(name) as number, what);
     t.is(parseDuration(window), DEFAULTS.get(name.replace(/\.per\w+$/, '.window')) as number, what);
   }

@@ -24,12 +24,18 @@ export const SERVER_OPTIONS: readonly Place[] = [
   ['lib/options/lifetimes.ts', 'Lifetimes', 'tokens.lifetimes.'],
   ['lib/options/attempts.ts', 'LoginLimits', 'limits.attempts.login.'],
   ['lib/options/attempts.ts', 'ClientAuthenticationLimits', 'limits.attempts.clientAuthentication.'],
-  ['lib/options/attempts.ts', 'UserCodeLimits', 'limits.attempts.userCodes.'],
-  ['lib/options/attempts.ts', 'DeviceRequestLimits', 'limits.attempts.deviceRequests.'],
-  ['lib/options/clients.ts', 'DeviceAuthorization', 'clients.devices.'],
-  ['lib/options/personal-tokens.ts', 'PersonalTokenSettings', 'tokens.personal.'],
   ['lib/options/registration.ts', 'DynamicRegistrationOptions', 'clients.registration.'],
 ];
+
+/** The options of the features, and the prefix of their names where several functions are together. */
+export const FEATURE_OPTIONS: Readonly<Record<string, readonly Place[]>> = {
+  devices: [
+    ['lib/features/devices/index.ts', 'DeviceOptions', ''],
+    ['lib/features/devices/index.ts', 'UserCodeLimits', 'userCodes.'],
+    ['lib/features/devices/index.ts', 'DeviceRequestLimits', 'requests.'],
+  ],
+  personalTokens: [['lib/features/personal-tokens/index.ts', 'PersonalTokenSettings', '']],
+};
 
 export interface Documented {
   readonly option: string;

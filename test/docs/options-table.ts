@@ -1,4 +1,4 @@
-import { documentedIn, SERVER_OPTIONS } from './documented.ts';
+import { documentedIn, FEATURE_OPTIONS, SERVER_OPTIONS } from './documented.ts';
 import type { Documented, Place } from './documented.ts';
 
 const START = `# Options
@@ -18,6 +18,7 @@ const FUNCTIONS: Readonly<Record<string, readonly Place[]>> = {
     ['lib/options/scopes.ts', 'scope', 'scopes.<name>.'],
     ['lib/options/resources.ts', 'resourceOptions', 'resources.<url>.'],
   ],
+  ...Object.fromEntries(Object.entries(FEATURE_OPTIONS).map(([name, places]) => [`${name}()`, places])),
   'createApiRouter()': [
     ['lib/api/router.ts', 'apiRouterOptions', ''],
     ['lib/api/limits.ts', 'LIMITS', ''],

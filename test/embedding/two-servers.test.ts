@@ -47,7 +47,7 @@ async function startTwo(
         ctx.body = { data: [] };
       });
       app.use(auth.middleware()).use(api.routes());
-      servers.push(platformOf(auth, { origin, path }));
+      servers.push(platformOf(auth as never, { origin, path }));
     }
     return listenerOf(app);
   });

@@ -1,4 +1,4 @@
-import { createAdministration } from 'koa-gatehouse';
+import { createAdministration, personalTokens as withTokens } from 'koa-gatehouse';
 import type { Administration, UserStore } from 'koa-gatehouse';
 import { memoryStorage } from 'koa-gatehouse/adapters/memory';
 
@@ -62,7 +62,8 @@ async function tokenOf(platform: Platform): Promise<Way['works']> {
 }
 
 /** Of a user whom the user store does not have any more. */
-async function rowsOf({ personalTokens }: Administration): Promise<Way['works']> {
+async function rowsOf(administration: Administration): Promise<Way['works']> {
+  const { personalTokens } = await administration.use(withTokens());
   await personalTokens.create({ user: 'left', name: 'Import', lifetime: '1 day' });
   return async () => (await personalTokens.list('left')).length > 0;
 }

@@ -1,5 +1,6 @@
 import { decodeJwt } from 'jose';
 
+import { personalTokens as withTokens } from 'koa-gatehouse';
 import type { Administration } from 'koa-gatehouse';
 
 import type { DeveloperPlatform } from '../account/developers.ts';
@@ -158,7 +159,8 @@ export function grantWays(platform: DeveloperPlatform, operator: Administration)
     },
     async 'administration.personalTokens.revoke'() {
       const { id, works } = await createToken();
-      return byHost(async () => operator.personalTokens.revoke(id), works);
+      const { personalTokens } = await operator.use(withTokens());
+      return byHost(async () => personalTokens.revoke(id), works);
     },
   };
 }

@@ -1,7 +1,7 @@
 // What a database with a synchronous standby says of a change is tested with the storage; here what each way to end something asks it.
 import test from 'ava';
 import type { ExecutionContext } from 'ava';
-import { createAdministration } from 'koa-gatehouse';
+import { createAdministration, devices, personalTokens } from 'koa-gatehouse';
 import type { InteractionFlow } from 'koa-gatehouse';
 import { memoryStorage } from 'koa-gatehouse/adapters/memory';
 import { pages } from 'koa-gatehouse/interactions';
@@ -21,9 +21,9 @@ const { state, storage } = unconfirmed(memoryStorage());
 const forms: string[] = [];
 const platform = await startDeveloperPlatform({
   storage,
-  clients: { devices: true, keys: true, registration: { scopes: [] } },
+  features: [devices(), personalTokens()],
+  clients: { keys: true, registration: { scopes: [] } },
   openid: { algorithm: 'ES256' },
-  tokens: { personal: true },
   interactions(flow: InteractionFlow) {
     const made = pages()(flow);
     const { router } = made.middleware as unknown as { readonly router: Router };
@@ -33,6 +33,7 @@ const platform = await startDeveloperPlatform({
 });
 test.after.always(async () => platform[Symbol.asyncDispose]());
 const operator = createAdministration({ storage, logger: recordingLogger() });
+const administered = await operator.use(personalTokens());
 const ways = { ...grantWays(platform, operator), ...clientWays(platform, operator) };
 
 /** Of koa-router. */
@@ -87,10 +88,10 @@ test.serial('so is one of everything, of a user, of keys and of assignments', as
 /** What is public and ends nothing that works: it reads, adds, or answers requests. */
 const ENDS_NOTHING = {
   auth: `assignments.find audit callback check clients.addSecret clients.create clients.enable clients.find clients.list clients.secrets
-    clients.setLogo close events grants.list guard health issueToken keys.list keys.rotate middleware observe personalTokens.create
-    personalTokens.list prune ready requires userData.export`,
+    clients.setLogo close devices.approve devices.find events grants.list guard health issueToken keys.list keys.rotate middleware observe personalTokens.create
+    personalTokens.list prune ready requires use userData.export`,
   administration: `audit check clients.addSecret clients.create clients.enable clients.find clients.list clients.secrets clients.setLogo close
-    importClient keys.encrypt keys.list keys.rotate personalTokens.create personalTokens.list prune userData.export`,
+    importClient keys.encrypt keys.list keys.rotate personalTokens.create personalTokens.list prune use userData.export`,
 };
 
 /** Forms that end nothing. */
@@ -123,7 +124,7 @@ test('every public way to end something is among them', (t) => {
   } = Object.getOwnPropertyDescriptors(platform.auth);
   const members = [
     ...othersOf('auth', auth),
-    ...othersOf('administration', Object.getOwnPropertyDescriptors(operator)),
+    ...othersOf('administration', Object.getOwnPropertyDescriptors({ ...operator, ...administered })),
   ];
   const ending = forms.filter((form) => !OTHER_FORMS.has(form.replace('POST ', '')));
   const atEndpoints = ['DELETE /oauth/register/:id', 'GET /oauth/logout', 'POST /oauth/revoke'];
@@ -156,8 +157,8 @@ function othersOf(prefix: keyof typeof ENDS_NOTHING, members: Record<string, Pro
   return others.map((name) => `${prefix}.${name}`);
 }
 
-// The public types do not have them. The pages use them, whose forms are tested.
-const INTERNAL = new Set(['clients.setDisabled', 'personalTokens.revokeOfUser']);
+// What pages call, whose forms are tested. The public types do not have the first two.
+const INTERNAL = new Set(['clients.setDisabled', 'personalTokens.revokeOfUser', 'devices.deny']);
 
 function functionsOf(prefix: string, members: Record<string, PropertyDescriptor>): string[] {
   return Object.entries(members).flatMap(([name, member]): string[] => {

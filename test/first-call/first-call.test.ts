@@ -1,5 +1,6 @@
 // Alone, first: it starts a program for each line.
 import test from 'ava';
+import { devices } from 'koa-gatehouse';
 import type { ExecutionContext } from 'ava';
 import type { Client, ClientFields } from 'koa-gatehouse';
 
@@ -59,7 +60,12 @@ const runs = cannotRun === undefined ? test : test.skip;
 if (cannotRun !== undefined) test(`SKIPPED: ${cannotRun}`, (t) => t.pass());
 
 async function openAreaWithDevices(t: ExecutionContext): Promise<Area> {
-  return openArea(t, 'dora', { clients: { devices: { interval: '1 second' }, keys: true } }, '/auth');
+  return openArea(
+    t,
+    'dora',
+    { clients: { keys: true }, features: [devices({ interval: '1 second' })] },
+    '/auth',
+  );
 }
 
 function saysWhoCalls(t: ExecutionContext, printed: string, { grantType, id }: Client): void {

@@ -1,5 +1,14 @@
 import { createApiRouter, createAuthServer, defineGate } from 'koa-gatehouse';
-import type { AuthServer, AuthServerOptions, Client, Gate, Logger, User, UserStore } from 'koa-gatehouse';
+import type {
+  AuthServer,
+  AuthServerOptions,
+  Client,
+  Gate,
+  Logger,
+  User,
+  UserStore,
+  WithPersonalTokens,
+} from 'koa-gatehouse';
 import { memoryStorage } from 'koa-gatehouse/adapters/memory';
 import { pages } from 'koa-gatehouse/interactions';
 import Koa from 'koa';
@@ -97,7 +106,8 @@ export interface Platform extends AsyncDisposable {
   /** A URL below the issuer. */
   url(path: string): URL;
   readonly reach: (url: URL) => URL;
-  readonly auth: AuthServer<Permission, 'registrar', Person>;
+  /** With the members of features that a test switches on. */
+  readonly auth: AuthServer<Permission, 'registrar', Person> & WithPersonalTokens;
   readonly users: ReturnType<typeof people>;
   readonly logger: ReturnType<typeof recordingLogger>;
   /** Registers an app with the authorization code grant and one redirect URI. */
@@ -166,11 +176,16 @@ export async function startPlatform(
         api.get('/schools', created.requires('view_schools'), (ctx) => {
           ctx.body = { data: [{ id: 1, name: 'Hill School' }] };
         });
-        return app({ auth: created, api });
+        return app({ auth: created as Platform['auth'], api });
       },
     },
   );
-  return { ...platformOf(auth, { origin: seen, path, reach }), users, logger, [Symbol.asyncDispose]: close };
+  return {
+    ...platformOf(auth as Platform['auth'], { origin: seen, path, reach }),
+    users,
+    logger,
+    [Symbol.asyncDispose]: close,
+  };
 }
 
 type KoaOptions = Pick<NonNullable<ConstructorParameters<typeof Koa>[0]>, 'maxIpsCount' | 'proxy'>;

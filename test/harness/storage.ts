@@ -17,6 +17,9 @@ function wrap<T extends object>(target: T, prefix: string, what: Around): T {
     get(object, property) {
       const member: unknown = Reflect.get(object, property);
       const name = prefix + String(property);
+      if (typeof member === 'function' && name === 'store')
+        return (store: string, make: never) =>
+          wrap(Reflect.apply(member, object, [store, make]) as object, `${store}.`, what);
       if (typeof member === 'function') {
         return (...given: unknown[]) =>
           what(name, async () => Reflect.apply(member, object, given) as Promise<unknown>);

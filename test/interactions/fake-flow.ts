@@ -106,11 +106,10 @@ export function fakeFlow(
       calls.push('logout');
       return { hostSessionContinues: false };
     },
-    devices: undefined,
+    clientKinds: new Set(['authorization_code', 'client_credentials'] as const),
+    features: [],
     developerPath: undefined,
     accountPath: undefined,
-    tokensPath: undefined,
-    personalTokens: undefined,
     logo: async () => undefined,
     apiUrl: undefined,
     developer: async () => {

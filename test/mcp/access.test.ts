@@ -1,4 +1,6 @@
 import test from 'ava';
+import { personalTokens as withTokens } from 'koa-gatehouse';
+import type { WithPersonalTokens } from 'koa-gatehouse';
 import type { ExecutionContext } from 'ava';
 
 import { request } from '../access/serve.ts';
@@ -108,8 +110,10 @@ test('tokens of the API are refused at the endpoint, and those of the endpoint a
 });
 
 test('a personal access token of the endpoint calls its tools, until it is ended; one of the API is refused', async (t) => {
-  const server = await startAgentServer(t, { options: { tokens: { personal: true, revocationLag: 1 } } });
-  const { personalTokens } = server.auth;
+  const server = await startAgentServer(t, {
+    options: { features: [withTokens()], tokens: { revocationLag: 1 } },
+  });
+  const { personalTokens } = server.auth as typeof server.auth & WithPersonalTokens;
   const given = { user: 'ann', name: 'Agent', lifetime: '1 day', scopes: ['read'] } as const;
   const ofApi = await personalTokens.create(given);
   t.is((await post(server, ofApi.value, message('tools/list'))).status, 401);
@@ -129,8 +133,9 @@ test('a personal access token of the endpoint calls its tools, until it is ended
 });
 
 test('a message that arrives after the end of its token is refused, and no tool is called', async (t) => {
-  const server = await startAgentServer(t, { options: { tokens: { personal: true } } });
-  const { auth, schools, url } = server;
+  const server = await startAgentServer(t, { options: { features: [withTokens()] } });
+  const { schools, url } = server;
+  const auth = server.auth as typeof server.auth & WithPersonalTokens;
   const given = { user: 'ann', name: 'Agent', lifetime: '1 day', resource: url, scopes: ['read'] } as const;
   const headers = { accept: 'application/json, text/event-stream' };
   const call = { name: 'school_list', arguments: {} };

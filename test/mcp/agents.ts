@@ -181,7 +181,7 @@ export async function startAgentServer(
   }: {
     schools?: Schools;
     storage?: Storage;
-    options?: Pick<AuthServerOptions, 'limits' | 'tokens'>;
+    options?: Pick<AuthServerOptions, 'features' | 'limits' | 'tokens'>;
   } & Partial<Omit<McpEndpointOptions<Permission>, 'auth' | 'actions' | 'resource'>> = {},
 ): Promise<AgentServer> {
   const person: Person = { id: 'ann', name: 'Ann', email: 'ann@school.example', permissions: ALL };

@@ -1,6 +1,6 @@
 import { decodeJwt } from 'jose';
 import test from 'ava';
-import { defineGate } from 'koa-gatehouse';
+import { defineGate, personalTokens } from 'koa-gatehouse';
 import { issueToken, testServer } from 'koa-gatehouse/testing';
 
 import { passTime } from '../harness/clock.ts';
@@ -92,7 +92,7 @@ test('the user has the name that the host gives, in each kind of token', async (
   const all = people();
   await using own = await startPlatform({
     users: { ...all, username: ({ email, id }) => (id === '2' ? undefined : email) },
-    tokens: { personal: true },
+    features: [personalTokens()],
   });
   const reports = await own.registerApp();
   const machine = await own.registerService();

@@ -1,5 +1,6 @@
 import * as mcp from '@modelcontextprotocol/client';
 import test from 'ava';
+import { devices } from 'koa-gatehouse';
 import * as oauth from 'oauth4webapi';
 
 import { like } from '../harness/like.ts';
@@ -58,11 +59,11 @@ test('the metadata fits the schemas of clients', async (t) => {
   await using server = await startPlatform(
     {
       clients: {
-        devices: true,
         keys: true,
         registration: { scopes: [] },
         documents: { allow: () => true, scopes: [] },
       },
+      features: [devices()],
       get resources() {
         return { [`${origin}/auth/mcp`]: { name: 'Schools for agents' } };
       },

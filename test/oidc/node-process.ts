@@ -2,6 +2,7 @@
  * Runs nodes in a separate process. Reads commands as lines of JSON and writes the origin of each node. Ends with its input,
  * or kills itself as configured.
  */
+import { devices } from 'koa-gatehouse';
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { Server } from 'node:http';
 import type { Socket } from 'node:net';
@@ -44,7 +45,7 @@ async function close(origin: string): Promise<string> {
   return origin;
 }
 
-async function open({ address, kill, ...options }: NodeSettings): Promise<string> {
+async function open({ address, devices: hasDevices, kill, ...options }: NodeSettings): Promise<string> {
   let stopped = 0;
   let redeemed = 0;
 
@@ -72,7 +73,7 @@ async function open({ address, kill, ...options }: NodeSettings): Promise<string
     return isStop(request.stop, number, 'after') ? stop(request) : result;
   });
   const node = await startPlatform(
-    { storage, ...options },
+    { storage, ...options, features: hasDevices ? [devices()] : [] },
     {
       ...ON_LOOPBACK,
       app(parts) {

@@ -12,7 +12,7 @@ export interface NodeSettings {
   readonly address: string;
   readonly issuer: string;
   readonly tokens?: { readonly refreshGrace: number };
-  readonly clients?: { readonly devices: true };
+  readonly devices?: true;
   readonly openid?: true;
   /** The number of stopped requests, or of redeemed credentials, at which the process kills itself, or when it has ended a session. */
   readonly kill?: { readonly stopped?: number; readonly redeemed?: number; readonly signedOut?: true };

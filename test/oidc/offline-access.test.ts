@@ -1,5 +1,6 @@
 import { decodeJwt } from 'jose';
 import test from 'ava';
+import { devices } from 'koa-gatehouse';
 import type { ExecutionContext } from 'ava';
 
 import { answer, beginOn, poll, registerDevice } from '../devices/device.ts';
@@ -9,7 +10,7 @@ import type { TokenAnswer } from '../harness/platform.ts';
 import { exchangeRefreshToken, requestClientToken } from '../harness/tokens.ts';
 
 const platform = await startPlatform({
-  clients: { devices: true },
+  features: [devices()],
   scopes: BOTH_SCOPES,
 });
 // Who may view and edit schools.

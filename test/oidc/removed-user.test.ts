@@ -1,4 +1,5 @@
 import test from 'ava';
+import { devices } from 'koa-gatehouse';
 
 import { answer, beginOn, enter, errorOf, poll, registerDevice } from '../devices/device.ts';
 import type { Browser } from '../harness/browser.ts';
@@ -25,7 +26,7 @@ const users = {
     return store.find(id);
   },
 };
-const options = { storage, users, clients: { devices: true }, limits: { attempts: false } } as const;
+const options = { storage, users, features: [devices()], limits: { attempts: false } } as const;
 const here = await startPlatform(options);
 const there = await startPlatform({ ...options, issuer: here.origin });
 test.after.always(() => Promise.all([here, there].map((node) => node[Symbol.asyncDispose]())));

@@ -71,10 +71,11 @@ const server = await testServer({
   scopes,
   users: [ann],
   resources: { [AGENTS]: { name: 'Agents', scopes } },
-  tokens: { personal: true },
+  features: [main.devices(), main.personalTokens()],
 });
-const { auth } = server;
+const auth = server.auth as typeof server.auth & main.WithPersonalTokens;
 const administration = createAdministration({ storage: memoryStorage(), gate });
+const withFeatures = await administration.use(main.personalTokens());
 const CLIENT = { name: 'App', grantType: 'authorization_code', redirectUris: ['https://app.example/cb'] };
 const registered = await auth.clients.create(as(CLIENT));
 const clientId = registered.client.id;
@@ -154,6 +155,7 @@ const CALLS: Calls = {
     list: NOTHING,
     revoke: NOTHING,
   }),
+  ...prefixed('auth.devices', { find: NOTHING, approve: NOTHING, deny: NOTHING }),
   ...prefixed('auth.grants', {
     list: NOTHING,
     revoke: [
@@ -176,6 +178,7 @@ const CALLS: Calls = {
     ],
     prune: [async (given) => auth.prune(as(given))],
     check: NOTHING,
+    use: 'takes what a function of a feature returns',
     ready: NOTHING,
     health: NOTHING,
     close: [async (given) => auth.close(as(given))],
@@ -193,6 +196,7 @@ const CALLS: Calls = {
     ],
     prune: [async (given) => administration.prune(as(given))],
     check: [async (given) => administration.check(as(given))],
+    use: 'takes what a function of a feature returns',
     close: NOTHING,
   }),
   ...prefixed('administration.keys', {
@@ -202,7 +206,7 @@ const CALLS: Calls = {
     revoke: [async (given) => administration.keys.revoke(as(given))],
   }),
   ...prefixed('administration.personalTokens', {
-    create: [async (given) => administration.personalTokens.create(as({ ...personal, ...given }))],
+    create: [async (given) => withFeatures.personalTokens.create(as({ ...personal, ...given }))],
     list: NOTHING,
     revoke: NOTHING,
     revokeOfUser: 'is internal: the pages of users call it',
@@ -215,6 +219,11 @@ const CALLS: Calls = {
       (group) => (given: Misspelt) => createAdministration(as({ storage: memoryStorage(), [group]: given })),
     ),
   ],
+  devices: [
+    (given) => main.devices(as(given)),
+    ...['userCodes', 'requests'].map((group) => (given: Misspelt) => main.devices(as({ [group]: given }))),
+  ],
+  personalTokens: [(given) => main.personalTokens(as(given))],
   createApiRouter: [
     (given) => createApiRouter(as({ auth, ...given })),
     ...['bulk', 'limits', 'openapi'].map(
@@ -226,12 +235,10 @@ const CALLS: Calls = {
     ...['login', 'clients', 'tokens', 'openid', 'secrets', 'limits', 'passport', 'paths', 'retention'].map(
       (group) => async (given: Misspelt) => serverWith({ [group]: given }),
     ),
-    ...['devices', 'documents', 'registration'].map(
+    ...['documents', 'registration'].map(
       (group) => async (given: Misspelt) => serverWith({ clients: { [group]: given } }),
     ),
-    ...['lifetimes', 'personal'].map(
-      (group) => async (given: Misspelt) => serverWith({ tokens: { [group]: given } }),
-    ),
+    async (given) => serverWith({ tokens: { lifetimes: given } }),
     async (given) => serverWith({ limits: { attempts: given } }),
     async (given) => serverWith({ limits: { attempts: { login: given } } }),
     async (given) => serverWith({ gate, scopes: { write: { ...scopes.write, ...given } } }),
@@ -255,8 +262,11 @@ const CALLS: Calls = {
   escapeHtml: NOTHING,
   pages: [
     (given) => pages(as(given)),
-    ...['brand', 'views'].map((group) => (given: Misspelt) => pages(as({ [group]: given }))),
-    (given) => pages(as({ text: given })),
+    (given) => pages(as({ brand: given })),
+    // Features have views and texts too.
+    ...['text', 'views'].map(
+      (group) => async (given: Misspelt) => serverWith({ interactions: pages(as({ [group]: given })) }),
+    ),
   ],
   pdfText: 'takes a part of the answer of the service, which may have any members',
   walkPdf: 'takes a part of the answer of the service, which may have any members',
@@ -351,7 +361,7 @@ test('the list has each public function', async (t) => {
   const found = [
     ...Object.values(ENTRY_POINTS).flatMap((module) => functionsIn('', module)),
     ...functionsIn('auth.', auth),
-    ...functionsIn('administration.', administration),
+    ...functionsIn('administration.', { ...administration, ...withFeatures }),
     ...functionsIn('server.', { ...server, auth: '', app: '' }),
     ...functionsIn('metrics.', metrics),
     ...functionsIn('clock.', clock),

@@ -1,5 +1,5 @@
 import test from 'ava';
-import { defineGate } from 'koa-gatehouse';
+import { personalTokens, devices, defineGate } from 'koa-gatehouse';
 import type { User } from 'koa-gatehouse';
 import { memoryStorage } from 'koa-gatehouse/adapters/memory';
 import { fakeClock } from 'koa-gatehouse/testing';
@@ -34,7 +34,7 @@ async function revoke(platform: Platform, token: string): Promise<readonly [numb
 }
 
 test('an API introspects a token; its permissions are those of its user at that moment', async (t) => {
-  await using platform = await startPlatform({ gate: withIntrospection, tokens: { personal: true } });
+  await using platform = await startPlatform({ gate: withIntrospection, features: [personalTokens()] });
   const { auth, users } = platform;
   const api = await platform.registerService(['introspect_tokens' as 'view_schools']);
   const { expiresAt, id, value } = await auth.personalTokens.create(NIGHTLY);
@@ -61,7 +61,11 @@ test('an API introspects a token; its permissions are those of its user at that 
   users.all.unshift(ann!);
   t.deepEqual(await introspect(platform, value, api), inactive);
 
-  await using bare = await startPlatform({ gate: withIntrospection, scopes: {}, tokens: { personal: true } });
+  await using bare = await startPlatform({
+    gate: withIntrospection,
+    scopes: {},
+    features: [personalTokens()],
+  });
   const service = await bare.registerService(['introspect_tokens' as 'view_schools']);
   const permissions = ['view_schools'] as const;
   const limited = await bare.auth.personalTokens.create({ ...NIGHTLY, scopes: undefined, permissions });
@@ -73,7 +77,7 @@ test('an API introspects a token; its permissions are those of its user at that 
 test('whoever has found a token ends it at the revocation endpoint, without a client', async (t) => {
   const away = Object.assign(new Error('away'), { code: 'ECONNREFUSED' });
   const { broken, storage } = breakable(memoryStorage(), away);
-  await using platform = await startPlatform({ storage, tokens: { personal: true } });
+  await using platform = await startPlatform({ storage, features: [personalTokens()] });
   const { value } = await platform.auth.personalTokens.create(NIGHTLY);
   const ended: string[] = [];
   platform.auth.events.on('personal_token_ended', ({ name }) => ended.push(name));
@@ -89,8 +93,8 @@ test('whoever has found a token ends it at the revocation endpoint, without a cl
 });
 
 test('a token gets no other one: as a secret, a code, a refresh token, an assertion or a registration token', async (t) => {
-  const clients = { registration: { scopes: ['schools:read'] }, devices: true } as const;
-  await using platform = await startPlatform({ clients, tokens: { personal: true } });
+  const clients = { registration: { scopes: ['schools:read'] } } as const;
+  await using platform = await startPlatform({ clients, features: [devices(), personalTokens()] });
   const { value } = await platform.auth.personalTokens.create(NIGHTLY);
   const app = await platform.registerApp();
   const { client } = await platform.registerService();
@@ -116,7 +120,7 @@ test.serial('an expired token is not active, and one of another API has that aud
   const API = 'https://api.example/v1';
   await using platform = await startPlatform({
     gate: withIntrospection,
-    tokens: { personal: true },
+    features: [personalTokens()],
     resources: { [API]: { scopes: { read: { description: 'Read', permissions: ['view_schools'] } } } },
   });
   const api = await platform.registerService(['introspect_tokens' as 'view_schools']);

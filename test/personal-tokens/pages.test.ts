@@ -1,5 +1,5 @@
 import test from 'ava';
-import { defineGate } from 'koa-gatehouse';
+import { personalTokens, defineGate } from 'koa-gatehouse';
 import { memoryStorage } from 'koa-gatehouse/adapters/memory';
 import { fakeClock } from 'koa-gatehouse/testing';
 
@@ -10,7 +10,7 @@ import { gate, people, signIn, startPlatform } from '../harness/platform.ts';
 import type { Platform } from '../harness/platform.ts';
 import { pausable } from '../harness/storage.ts';
 
-const personal = { tokens: { personal: true } } as const;
+const personal = { features: [personalTokens()] } as const;
 const FORM = { name: 'Nightly import', lifetime: '30', access0: 'schools:read' };
 
 /** A browser in which Ann is signed in, on the list of her tokens. */
@@ -62,7 +62,7 @@ test('the form says what is wrong, and of an administrator, and how many a user 
     users,
     gate: own as unknown as typeof gate,
     scopes: {},
-    tokens: { personal: { perUser: 1, maxLifetime: '60 days' } },
+    features: [personalTokens({ perUser: 1, maxLifetime: '60 days' })],
   });
   const { browser } = await signedIn(platform);
   const form = await browser.open(platform.url('/account/tokens/new'));

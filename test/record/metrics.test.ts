@@ -1,5 +1,5 @@
 import test from 'ava';
-import { createApiRouter } from 'koa-gatehouse';
+import { personalTokens as withTokens, createApiRouter } from 'koa-gatehouse';
 import type { EndpointOutcome, GuardOutcome } from 'koa-gatehouse';
 import { createMetrics } from 'koa-gatehouse/metrics';
 import Koa from 'koa';
@@ -45,7 +45,7 @@ async function scrape(platform: Platform): Promise<Record<string, number>> {
 }
 
 test('all series exist from the start; issued tokens are counted by grant type, refused requests by error', async (t) => {
-  await using platform = await startPlatform({}, { app: withMetrics });
+  await using platform = await startPlatform({ features: [withTokens()] }, { app: withMetrics });
   const { headers, text } = await send(`${platform.origin}/metrics`);
   t.is(headers.get('content-type'), 'text/plain; version=0.0.4; charset=utf-8');
   t.is(headers.get('cache-control'), 'no-store');
@@ -116,7 +116,7 @@ test('requests to the guard are counted: accepted, cached or not, and refused by
 });
 
 test('personal tokens are counted, and requests by what they are authenticated with', async (t) => {
-  const personal = { tokens: { personal: true } } as const;
+  const personal = { features: [withTokens()] } as const;
   await using platform = await startPlatform(personal, {
     app: ({ auth }) => withMetrics({ auth, api: createApiRouter({ auth, session: true }) }),
   });

@@ -1,4 +1,4 @@
-import type { Step, Value } from '../statements.ts';
+import type { Step, Value } from '../../../lib/database/statements.ts';
 
 /** A row that a query has found. */
 type Row = Readonly<Record<string, Value>>;

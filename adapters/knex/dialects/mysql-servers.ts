@@ -1,6 +1,6 @@
 import type { Interruption } from '../dialect.ts';
 import { codeOf, CodedError } from '../error-kinds.ts';
-import type { Statements } from '../statements.ts';
+import type { Statements } from '../../../lib/database/statements.ts';
 
 /** The part of mysql2's connection that is used here. */
 export interface MysqlConnection {

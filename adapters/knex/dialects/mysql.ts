@@ -1,8 +1,8 @@
 import type { StorageCache } from '../../../lib/contracts/index.ts';
 import { StorageError } from '../../../lib/errors.ts';
 import type { Condition, Dialect, ExpiredRows, RemovableRows } from '../dialect.ts';
-import type { Statements, Value } from '../statements.ts';
-import type { Integer } from '../stores/column-values.ts';
+import type { Statements, Value } from '../../../lib/database/statements.ts';
+import type { Integer } from '../../../lib/database/column-values.ts';
 import { mysqlServers, send, unlessUnknown } from './mysql-servers.ts';
 import type { MysqlClient, MysqlConnection, Response } from './mysql-servers.ts';
 import { serverStatements } from './server-statements.ts';

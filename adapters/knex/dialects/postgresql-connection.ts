@@ -6,7 +6,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Milliseconds } from '../../../lib/contracts/duration.ts';
 import type { Interruption } from '../dialect.ts';
 import { CodedError } from '../error-kinds.ts';
-import type { Value } from '../statements.ts';
+import type { Value } from '../../../lib/database/statements.ts';
 
 /** The part of pg's `Client` that is used here; the package comes without types. */
 export interface PostgresqlConnection {

@@ -1,5 +1,5 @@
 import type { Dialect, Interruption } from '../dialect.ts';
-import type { Statements, Value } from '../statements.ts';
+import type { Statements, Value } from '../../../lib/database/statements.ts';
 
 /**
  * Sends one statement by the driver. Not by Knex, which puts bound values into error messages, which are logged, and passes rows

@@ -1,7 +1,7 @@
 import type { Milliseconds } from '../../../lib/contracts/duration.ts';
 import type { Dialect } from '../dialect.ts';
 import { CodedError } from '../error-kinds.ts';
-import type { Statements, Value } from '../statements.ts';
+import type { Statements, Value } from '../../../lib/database/statements.ts';
 import { standardSql } from './standard-sql.ts';
 
 /** The part of better-sqlite3 that is used here; the package comes without types. */

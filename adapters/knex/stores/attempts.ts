@@ -7,8 +7,8 @@ import type {
   Seconds,
 } from '../../../lib/contracts/index.ts';
 import type { Database } from '../database.ts';
-import type { Statements, Value } from '../statements.ts';
-import type { Integer } from './column-values.ts';
+import type { Statements, Value } from '../../../lib/database/statements.ts';
+import type { Integer } from '../../../lib/database/column-values.ts';
 import { SEQUENCE } from './revocations.ts';
 
 /** Counted attempts, such as logins with a wrong password, and counted requests to an API. */

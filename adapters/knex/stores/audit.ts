@@ -1,8 +1,8 @@
 import type { AuditQuery, AuditRecord, AuditStore, Seconds } from '../../../lib/contracts/index.ts';
 import type { Database } from '../database.ts';
-import type { Value } from '../statements.ts';
-import { isStorable, toPayload } from './column-values.ts';
-import type { Integer } from './column-values.ts';
+import type { Value } from '../../../lib/database/statements.ts';
+import { isStorable, toPayload } from '../../../lib/database/column-values.ts';
+import type { Integer } from '../../../lib/database/column-values.ts';
 
 // Rows of one insert, a power of two. With seven values each, they are far below the 32766 values that SQLite allows.
 const ROWS = 256;

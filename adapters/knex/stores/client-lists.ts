@@ -3,8 +3,8 @@ import type { Client, ClientQuery } from '../../../lib/contracts/index.ts';
 import type { Database } from '../database.ts';
 import { nameOfIndex } from '../table.ts';
 import { CLIENTS_AS_C } from './client-rows.ts';
-import { inList, isStorable } from './column-values.ts';
-import type { Row } from './rows.ts';
+import { inList, isStorable } from '../../../lib/database/column-values.ts';
+import type { Row } from '../../../lib/database/rows.ts';
 
 /** Lists a page of clients in the order of an index, so that a page costs the same wherever it is in the list. */
 export async function listClients(database: Database, query: ClientQuery): Promise<readonly Client[]> {

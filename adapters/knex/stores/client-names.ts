@@ -1,7 +1,7 @@
 import { toBeginnings } from '../../../lib/contracts/client-search.ts';
 import type { Client } from '../../../lib/contracts/index.ts';
 import type { Dialect } from '../dialect.ts';
-import type { Statements } from '../statements.ts';
+import type { Statements } from '../../../lib/database/statements.ts';
 
 type NamedClient = Pick<Client, 'id' | 'name' | 'ownerId'>;
 

@@ -1,7 +1,7 @@
 import type { Client, ClientSecret, StoredClient } from '../../../lib/contracts/index.ts';
-import type { Integer } from './column-values.ts';
-import { flag, integer, json, mapRows, optional, text } from './rows.ts';
-import type { Row, RowMapping } from './rows.ts';
+import type { Integer } from '../../../lib/database/column-values.ts';
+import { flag, integer, json, mapRows, optional, text } from '../../../lib/database/rows.ts';
+import type { Row, RowMapping } from '../../../lib/database/rows.ts';
 
 export const CLIENTS: RowMapping<Client> = mapRows<Client>('gatehouse_clients', {
   id: text('id'),

@@ -3,13 +3,13 @@ import { toSortName } from '../../../lib/contracts/client-search.ts';
 import type { Client, ClientStore, Seconds, StoredClient } from '../../../lib/contracts/index.ts';
 import type { Database } from '../database.ts';
 import type { Dialect, RemovableRows } from '../dialect.ts';
-import type { Statements, Value } from '../statements.ts';
+import type { Statements, Value } from '../../../lib/database/statements.ts';
 import { deleteInBatches } from './batches.ts';
 import { listClients } from './client-lists.ts';
 import { writeNames } from './client-names.ts';
 import { CLIENTS, CLIENTS_AS_C, SECRETS, SECRETS_AS_S, toStoredClient } from './client-rows.ts';
 import type { StoredClientRow } from './client-rows.ts';
-import { isStorable } from './column-values.ts';
+import { isStorable } from '../../../lib/database/column-values.ts';
 import { insertUnlessStored } from './insert-unless-stored.ts';
 import { end } from './revocations.ts';
 

@@ -4,12 +4,12 @@ import { mergeConsents, NO_SCOPES } from '../../../lib/contracts/consents.ts';
 import type { Consent, ConsentStore } from '../../../lib/contracts/index.ts';
 import type { Database } from '../database.ts';
 import type { Dialect, RemovableRows } from '../dialect.ts';
-import type { Statements, Value } from '../statements.ts';
+import type { Statements, Value } from '../../../lib/database/statements.ts';
 import { deleteInBatches } from './batches.ts';
 import { insertUnlessStored } from './insert-unless-stored.ts';
-import { UNLESS_USER_ENDED, USER_IS_NOT_ENDED } from './revocations.ts';
-import { integer, json, mapRows, optional, text } from './rows.ts';
-import type { Column, Row } from './rows.ts';
+import { UNLESS_USER_ENDED, USER_IS_NOT_ENDED } from '../../../lib/database/ends.ts';
+import { integer, json, mapRows, optional, text } from '../../../lib/database/rows.ts';
+import type { Column, Row } from '../../../lib/database/rows.ts';
 
 /** Consents of users to clients. */
 export function consentStore(database: Database): ConsentStore {

@@ -1,9 +1,9 @@
 import type { Credential, Grant, GrantOrigin, UsableGrant } from '../../../lib/contracts/index.ts';
 import { correctedTime, timeValues } from '../clock.ts';
-import type { Value } from '../statements.ts';
+import type { Value } from '../../../lib/database/statements.ts';
 import { GRANT_IS_LIVE } from './revocations.ts';
-import { integer, json, mapRows, optional, text } from './rows.ts';
-import type { RowMapping } from './rows.ts';
+import { integer, json, mapRows, optional, text } from '../../../lib/database/rows.ts';
+import type { RowMapping } from '../../../lib/database/rows.ts';
 
 /**
  * Its values are those of {@link toGrantValues}. Append the `from` clause of a query to insert a grant for each of its rows.

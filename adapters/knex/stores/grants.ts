@@ -9,16 +9,16 @@ import type {
 import { unusedGrants } from '../../../lib/contracts/unused-grants.ts';
 import type { Database } from '../database.ts';
 import type { Condition } from '../dialect.ts';
-import { inList, isStorable, toOptionalNumber } from './column-values.ts';
-import type { Integer } from './column-values.ts';
+import { inList, isStorable, toOptionalNumber } from '../../../lib/database/column-values.ts';
+import type { Integer } from '../../../lib/database/column-values.ts';
 import { CREDENTIALS, GRANTS, USABLE_GRANTS, WITH_LIVE_GRANT } from './grant-rows.ts';
 import { grantInserter } from './insert-grant.ts';
 import { redeemer } from './redemption.ts';
 import { GRANT_IS_LIVE } from './revocations.ts';
 import type { SignInRow } from './logouts.ts';
 import { revokeGrants } from './revoke-grants.ts';
-import { firstOfEachClient } from './rows.ts';
-import type { Row, RowOfClient } from './rows.ts';
+import { firstOfEachClient } from '../../../lib/database/rows.ts';
+import type { Row, RowOfClient } from '../../../lib/database/rows.ts';
 
 const REFRESH_TOKEN: Credential['kind'] = 'refresh_token';
 

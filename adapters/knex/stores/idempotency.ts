@@ -1,8 +1,8 @@
 import type { IdempotencyStore, StoredRequest } from '../../../lib/contracts/index.ts';
 import type { Database } from '../database.ts';
 import { statementsIn } from '../transact.ts';
-import { integer, mapRows, optional, text } from './rows.ts';
-import type { Row } from './rows.ts';
+import { integer, mapRows, optional, text } from '../../../lib/database/rows.ts';
+import type { Row } from '../../../lib/database/rows.ts';
 
 /** Idempotent requests, by their `Idempotency-Key`, and their answers. */
 export function idempotencyStore(database: Database): IdempotencyStore {

@@ -1,8 +1,8 @@
 import type { Credential, Grant, GrantPrerequisites } from '../../../lib/contracts/index.ts';
 import type { Database } from '../database.ts';
 import type { Dialect } from '../dialect.ts';
-import type { Step, Value } from '../statements.ts';
-import { UNLESS_USER_ENDED, USER_IS_NOT_ENDED } from './revocations.ts';
+import type { Step, Value } from '../../../lib/database/statements.ts';
+import { UNLESS_USER_ENDED, USER_IS_NOT_ENDED } from '../../../lib/database/ends.ts';
 import { firstCredential, INTO_CREDENTIALS, intoGrants, toFirstValues, toGrantValues } from './grant-rows.ts';
 
 type InsertGrant<T> = (grant: Grant, credential: Credential, prerequisites: GrantPrerequisites) => T;

@@ -1,7 +1,7 @@
 import { StorageError } from '../../../lib/errors.ts';
 import type { Database } from '../database.ts';
 import { errorKind } from '../error-kinds.ts';
-import type { Value } from '../statements.ts';
+import type { Value } from '../../../lib/database/statements.ts';
 
 /**
  * Makes the function that inserts a row with these values. It resolves to `false` when one with the same key is stored, which lasts

@@ -1,8 +1,8 @@
 import type { KeyStore, StoredKey } from '../../../lib/contracts/index.ts';
 import type { Database } from '../database.ts';
 import { insertUnlessStored } from './insert-unless-stored.ts';
-import { integer, mapRows, optional, text } from './rows.ts';
-import type { Row } from './rows.ts';
+import { integer, mapRows, optional, text } from '../../../lib/database/rows.ts';
+import type { Row } from '../../../lib/database/rows.ts';
 
 /** Signing and cookie keys of the server. */
 export function keyStore(database: Database): KeyStore {

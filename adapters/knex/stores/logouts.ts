@@ -6,10 +6,10 @@ import type {
   Seconds,
 } from '../../../lib/contracts/index.ts';
 import type { Database } from '../database.ts';
-import type { Statements, Value } from '../statements.ts';
-import { inList, isStorable } from './column-values.ts';
-import { integer, mapRows, optional, text } from './rows.ts';
-import type { Row, RowOfClient } from './rows.ts';
+import type { Statements, Value } from '../../../lib/database/statements.ts';
+import { inList, isStorable } from '../../../lib/database/column-values.ts';
+import { integer, mapRows, optional, text } from '../../../lib/database/rows.ts';
+import type { Row, RowOfClient } from '../../../lib/database/rows.ts';
 
 /** Clients that have to be told that users were signed out. */
 export function logoutStore(database: Database): LogoutStore {

@@ -2,7 +2,7 @@ import { DAY } from '../../../lib/contracts/duration.ts';
 import { PASSPORT_USE_KEPT } from '../../../lib/contracts/passport.ts';
 import type { PassportUse, PassportUseStore } from '../../../lib/contracts/index.ts';
 import type { Database } from '../database.ts';
-import type { Integer } from './column-values.ts';
+import type { Integer } from '../../../lib/database/column-values.ts';
 
 const TABLE = 'gatehouse_passport_uses';
 

@@ -1,7 +1,7 @@
 import type { Credential, GrantStore } from '../../../lib/contracts/index.ts';
 import type { Database } from '../database.ts';
 import type { Dialect } from '../dialect.ts';
-import type { Step, Value } from '../statements.ts';
+import type { Step, Value } from '../../../lib/database/statements.ts';
 import { CREDENTIALS, LIVE_GRANT, OF_CREDENTIAL, WITH_LIVE_GRANT } from './grant-rows.ts';
 
 /** Makes the function that spends a credential. */

@@ -6,15 +6,15 @@ import type {
   StoredRegistration,
 } from '../../../lib/contracts/index.ts';
 import type { Database } from '../database.ts';
-import type { Statements, Value } from '../statements.ts';
+import type { Statements, Value } from '../../../lib/database/statements.ts';
 import { BATCH } from './batches.ts';
 import { deleteClient, deleteRegistered, dependentRows, insertClient, removeDependent } from './clients.ts';
-import { isStorable } from './column-values.ts';
-import type { Integer } from './column-values.ts';
+import { isStorable } from '../../../lib/database/column-values.ts';
+import type { Integer } from '../../../lib/database/column-values.ts';
 import { createAddConsent } from './consents.ts';
-import { USER_IS_NOT_ENDED } from './revocations.ts';
-import { integer, mapRows, text } from './rows.ts';
-import type { Row } from './rows.ts';
+import { USER_IS_NOT_ENDED } from '../../../lib/database/ends.ts';
+import { integer, mapRows, text } from '../../../lib/database/rows.ts';
+import type { Row } from '../../../lib/database/rows.ts';
 
 /** Registrations of clients that registered themselves. */
 export function registrationStore(database: Database): RegistrationStore {

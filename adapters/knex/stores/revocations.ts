@@ -2,8 +2,9 @@ import { now } from '../../../lib/contracts/clock.ts';
 import type { RevokedParty, RevocationStore } from '../../../lib/contracts/index.ts';
 import type { Database } from '../database.ts';
 import type { Dialect } from '../dialect.ts';
-import type { Statements } from '../statements.ts';
-import type { Integer } from './column-values.ts';
+import type { Statements } from '../../../lib/database/statements.ts';
+import type { Integer } from '../../../lib/database/column-values.ts';
+import { notEnded } from '../../../lib/database/ends.ts';
 import { revokeSignIns, revokeSome, signInsOf } from './revoke-grants.ts';
 
 /** Revoked access tokens, and the ends of users, of clients and of all, whose tokens, grants and sessions were ended. */
@@ -72,35 +73,6 @@ const ADVANCE = `
 
 /** The number that the latest end of a user, a client or all has got. */
 export const SEQUENCE = `select sequence from gatehouse_revocations where kind = 'sequence' and value = ''`;
-
-/** The columns by which the ends of a user, of a client and of all are found. */
-const ENDS = { user: 'user_id', client: 'client_id', all: undefined } as const;
-
-/**
- * A condition on a row `alias` of a grant or a session: none of the parties was ended after it began.
- *
- * By scalar subqueries, which read one row by its primary key in any plan. A join would be planned by the number of ended users
- * and clients, and PostgreSQL does not know it before it has analyzed the table.
- */
-export function notEnded(alias: string, parties: readonly (keyof typeof ENDS)[]): string {
-  const conditions = parties.map((kind) => {
-    const value = ENDS[kind] === undefined ? "''" : `${alias}.${ENDS[kind]}`;
-    const ended = `select r.sequence from gatehouse_revocations r where r.kind = '${kind}' and r.value = ${value}`;
-    return `coalesce((${ended}), 0) <= ${alias}.sequence`;
-  });
-  return conditions.join(' and ');
-}
-
-/**
- * A condition: a user was not ended after something began. Its values are the user's id and the sequence number of the beginning.
- *
- * In an insert InnoDB reads the row with a lock: it waits for an end of that user that is not committed yet, and for no other's.
- */
-export const USER_IS_NOT_ENDED = `not exists (
-  select 1 from gatehouse_revocations r where r.kind = 'user' and r.value = ? and r.sequence > ?)`;
-
-/** One row where that is so, else none: what an insert of `RowMapping.insertFor` selects its values from. */
-export const UNLESS_USER_ENDED = `from (select 1 as one) given where ${USER_IS_NOT_ENDED}`;
 
 /** A condition on a grant `g`: it was not revoked, and neither its user, nor its client, nor all were ended after it began. */
 export const GRANT_IS_LIVE: string = `

@@ -3,8 +3,8 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { LogoutNotice, RevokedParty, Seconds } from '../../../lib/contracts/index.ts';
 import type { Database } from '../database.ts';
 import type { Condition } from '../dialect.ts';
-import type { Statements } from '../statements.ts';
-import { inList } from './column-values.ts';
+import type { Statements } from '../../../lib/database/statements.ts';
+import { inList } from '../../../lib/database/column-values.ts';
 import { insertLogouts, SIGN_IN } from './logouts.ts';
 import type { SignInRow } from './logouts.ts';
 

@@ -1,12 +1,13 @@
 import type { FoundSession, SessionStore, StoredSession } from '../../../lib/contracts/index.ts';
 import type { Database } from '../database.ts';
-import { isStorable, toOptionalNumber } from './column-values.ts';
-import type { Integer } from './column-values.ts';
+import { isStorable, toOptionalNumber } from '../../../lib/database/column-values.ts';
+import type { Integer } from '../../../lib/database/column-values.ts';
 import { HOSTS } from './consents.ts';
 import { signOut } from './logouts.ts';
-import { notEnded, SEQUENCE, UNLESS_USER_ENDED } from './revocations.ts';
-import { integer, json, mapRows, text } from './rows.ts';
-import type { Row } from './rows.ts';
+import { notEnded, UNLESS_USER_ENDED } from '../../../lib/database/ends.ts';
+import { SEQUENCE } from './revocations.ts';
+import { integer, json, mapRows, text } from '../../../lib/database/rows.ts';
+import type { Row } from '../../../lib/database/rows.ts';
 
 /** Login sessions of browsers. */
 export function sessionStore(database: Database): SessionStore {

@@ -1,20 +1,21 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 
 import { now } from '../../../lib/contracts/clock.ts';
+import { FEATURE_EVENTS } from '../../../lib/features/tables.ts';
 import { ERASED_USER, isAboutUser, withoutUser } from '../../../lib/contracts/user-data.ts';
 import type { AuditRecord, Grant, UserDataStore, UserSession } from '../../../lib/contracts/index.ts';
 import type { Database } from '../database.ts';
-import type { Statements, Value } from '../statements.ts';
+import type { Statements, Value } from '../../../lib/database/statements.ts';
 import { TABLES } from '../tables.ts';
 import { toRecord } from './audit.ts';
 import type { AuditRow } from './audit.ts';
 import { BATCH } from './batches.ts';
-import { isStorable, toPayload } from './column-values.ts';
-import type { Integer } from './column-values.ts';
+import { isStorable, toPayload } from '../../../lib/database/column-values.ts';
+import type { Integer } from '../../../lib/database/column-values.ts';
 import { GRANTS } from './grant-rows.ts';
-import { notEnded } from './revocations.ts';
+import { notEnded } from '../../../lib/database/ends.ts';
 import { revokeGrants } from './revoke-grants.ts';
-import type { Row } from './rows.ts';
+import type { Row } from '../../../lib/database/rows.ts';
 
 // Rows of a large table that one statement looks at, in the order of its primary key.
 const PAGE = 2000;
@@ -182,7 +183,7 @@ async function eraseRecord(statements: Statements, row: AuditRow, userId: string
   } = {
     clientId: undefined,
     userId: undefined,
-    ...withoutUser(record, userId),
+    ...withoutUser(record, userId, FEATURE_EVENTS),
   };
   const values: Value[] = [of ?? null, JSON.stringify(payload), id];
   await statements.run('update gatehouse_audit set user_id = ?, payload = ? where id = ?', values);

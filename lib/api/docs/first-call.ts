@@ -1,3 +1,4 @@
+import type { ClientGrantType } from '../../contracts/index.ts';
 import { firstCall } from '../../first-call/first-call.ts';
 import type { ConnectedApp } from '../../first-call/requests.ts';
 import { STEPS } from '../../first-call/steps.ts';
@@ -33,12 +34,12 @@ export interface ApiAccess {
   readonly baseUrl: string;
   /** The API as tokens name it. */
   readonly resource: string;
-  /** Whether there is the device authorization grant. */
-  readonly hasDevices: boolean;
+  /** The kinds of clients that the server has something for. */
+  readonly clientKinds: { has(kind: ClientGrantType): boolean };
 }
 
 /** How an app of each kind gets a token and makes a first call. It needs no script. */
-export function firstCallSection({ baseUrl, hasDevices, issuer, resource }: ApiAccess): Html {
+export function firstCallSection({ baseUrl, clientKinds, issuer, resource }: ApiAccess): Html {
   const known = {
     issuer,
     clientId: CLIENT_ID,
@@ -53,7 +54,7 @@ export function firstCallSection({ baseUrl, hasDevices, issuer, resource }: ApiA
       as they are, after <code>${CLIENT_ID}</code> and the redirect URI have been replaced by those of the
       app. What kind of app is it?
     </p>
-    ${KINDS.filter(({ app }) => hasDevices || app.grantType !== 'device_code').map(
+    ${KINDS.filter(({ app }) => clientKinds.has(app.grantType)).map(
       ({ app, title }) =>
         html`<details name="kind">
           <summary>${title}</summary>

@@ -1,4 +1,4 @@
-import type { Gate } from '../../contracts/index.ts';
+import type { ClientGrantType, Gate } from '../../contracts/index.ts';
 import { ConfigError } from '../../errors.ts';
 import type { Action } from '../actions/define-action.ts';
 import { actionPaths } from './action-paths.ts';
@@ -32,8 +32,8 @@ export interface DescribedApi {
   readonly scopes: ReadonlyMap<string, { readonly description: string }>;
   /** The largest number of items of a bulk. */
   readonly maximum: (action: Action) => number;
-  /** Whether there is the device authorization grant. */
-  readonly hasDevices: boolean;
+  /** The kinds of clients that the server has something for. */
+  readonly clientKinds: { has(kind: ClientGrantType): boolean };
   /** Whether the API limits the number of requests. */
   readonly isLimited: boolean;
   /** The name of the cookie of a login session. `undefined`: the API accepts tokens only. */

@@ -1,8 +1,9 @@
 import type { ClientGrantType, ClientTypes } from 'koa-gatehouse';
 import type { PassportClient } from 'koa-gatehouse/adapters/knex';
 
-import { DEVICE_GRANT } from '../../contracts/devices.ts';
 import { isLoopback } from '../../contracts/loopback.ts';
+
+const DEVICE_GRANT = 'urn:ietf:params:oauth:grant-type:device_code';
 
 /** The client to import for a client of Passport, with notes for its developers; or the reason to skip it. */
 export type MappedClient =
@@ -58,7 +59,7 @@ const PLACEHOLDER = 'http://localhost';
 // The tokens that such a client has are used and refreshed; new ones it gets by the grant type that it is imported with.
 const FORMER_KINDS = {
   personal_access:
-    'A personal access client: its tokens are accepted with the option passport. Users make new ones with the option tokens.personal.',
+    'A personal access client: its tokens are accepted with the option passport. Users make new ones where the server has the feature personalTokens().',
   password:
     'A password client: its tokens are accepted and refreshed with the option passport. The password grant is not supported (RFC 9700 section 2.4): users who log in anew use a device code, or another client with authorization codes.',
 } as const;

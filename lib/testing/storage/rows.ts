@@ -11,10 +11,8 @@ import type {
   ClientSecret,
   Consent,
   Credential,
-  DeviceCode,
   FoundCredential,
   Grant,
-  NewPersonalTokenRow,
   RevokedToken,
   StoredKey,
   StoredRegistration,
@@ -77,19 +75,6 @@ export const aSecret: RowOf<ClientSecret> = rowOf<ClientSecret>({
   lastUsedAt: undefined,
 });
 
-export const aPersonalToken: RowOf<NewPersonalTokenRow> = rowOf<NewPersonalTokenRow>({
-  id: 'personal-1',
-  hash: 'personal-hash-1',
-  userId: 'ann',
-  name: 'Nightly import',
-  resource: undefined,
-  scopes: ['schools:read'],
-  permissions: undefined,
-  createdAt: NOW,
-  expiresAt: NOW + 30 * 24 * HOUR,
-  sequence: 0,
-});
-
 export const aConsent: RowOf<Consent> = rowOf<Consent>({
   userId: 'ann',
   clientId: 'timetable',
@@ -131,24 +116,6 @@ export function rowsOf(found: FoundCredential | undefined): Pick<FoundCredential
 
 export function aRefreshToken(fields: Partial<Credential> = {}): Credential {
   return aCode({ kind: 'refresh_token', id: 'refresh-1', expiresAt: NOW + HOUR, ...fields });
-}
-
-export const aDeviceCode: RowOf<DeviceCode> = rowOf<DeviceCode>({
-  id: 'device-code-1',
-  userCodeId: 'user-code-1',
-  clientId: 'timetable',
-  payload: { scope: 'schools:read' },
-  createdAt: NOW,
-  expiresAt: NOW + 600,
-  keptUntil: NOW + HOUR,
-  sequence: 1000,
-  answer: undefined,
-  polledAt: undefined,
-});
-
-/** The credential of an approved {@link aDeviceCode}. */
-export function anApproved(fields: Partial<Credential> = {}): Credential {
-  return aCode({ kind: 'device_code', id: aDeviceCode().id, expiresAt: NOW + 600, ...fields });
 }
 
 export function aRevokedToken(fields: Partial<RevokedToken> = {}): RevokedToken {

@@ -1,17 +1,6 @@
 import { ERASED_USER } from '../../contracts/user-data.ts';
 import type { Storage, StoredUserData } from '../../contracts/index.ts';
-import {
-  aClient,
-  aCode,
-  aConsent,
-  aGrant,
-  aPersonalToken,
-  aRecord,
-  aRefreshToken,
-  aSession,
-  HOUR,
-  NOW,
-} from './rows.ts';
+import { aClient, aCode, aConsent, aGrant, aRecord, aRefreshToken, aSession, HOUR, NOW } from './rows.ts';
 import { testsOf } from '../test-runner.ts';
 import type { StorageTest } from '../test-runner.ts';
 
@@ -34,7 +23,7 @@ export function userDataContract(register: StorageTest): void {
       rows += changed;
       return true;
     });
-    t.true(rows >= 11);
+    t.true(rows >= 10);
     const again: number[] = [];
     await userData.erase('ann', (changed) => again.push(changed) > 0);
     t.deepEqual(again, []);
@@ -42,7 +31,6 @@ export function userDataContract(register: StorageTest): void {
     t.is(await storage.grants.find('ann-1'), undefined);
     t.is(await storage.grants.findCredential('refresh_token', 'refresh of ann'), undefined);
     t.deepEqual(await storage.consents.list('ann'), []);
-    t.deepEqual(await storage.personalTokens.list('ann', NOW), []);
     t.deepEqual(await storage.assignments.find('ann'), { roles: [], permissions: [] });
     const { client } = (await storage.clients.find('app of ann'))!;
     t.deepEqual([client.ownerId, client.disabledBy], [ERASED_USER, ERASED_USER]);
@@ -64,7 +52,6 @@ export function userDataContract(register: StorageTest): void {
     t.deepEqual(await readAll(storage, 'bob'), bob);
     t.is((await storage.grants.findCredential('code', 'code of bob'))?.grant.userId, 'bob');
     t.is((await storage.clients.find('app of bob'))?.client.ownerId, 'bob');
-    t.is((await storage.personalTokens.list('bob', NOW)).length, 1);
     for (const other of ['unknown', 'BOB', 'bob ', 'bo', 'b\u00f3b', 'a\0b', 'x'.repeat(5000)]) {
       await userData.erase(other, (changed) => again.push(changed) > 0);
       t.deepEqual(await readAll(storage, other), { sessions: [], grants: [], audit: [] });
@@ -73,12 +60,11 @@ export function userDataContract(register: StorageTest): void {
   });
 
   test('user data: what began before the end of its user is not stored afterwards', async (t, _userData, storage) => {
-    const { consents, grants, personalTokens, revocations, sessions } = storage;
+    const { consents, grants, revocations, sessions } = storage;
     const sequence = await revocations.latestSequence();
     await revocations.revokeAllOf({ userId: 'ann' });
     await sessions.insert(aSession({ sequence }));
     t.false(await grants.insert(aGrant({ sequence }), aCode()));
-    await personalTokens.insert(aPersonalToken({ sequence }), { limit: 3, now: NOW });
     await consents.add(aConsent(), sequence);
     t.deepEqual(await readAll(storage, 'ann'), { sessions: [], grants: [], audit: [] });
     t.deepEqual(await consents.list('ann'), []);
@@ -128,8 +114,6 @@ async function fill(storage: Storage, userId: string): Promise<void> {
   await storage.sessions.insert(session);
   await storage.consents.add(aConsent({ userId }));
   await storage.assignments.save(userId, { roles: ['registrar'], permissions: [] });
-  const token = aPersonalToken({ id: `token of ${userId}`, hash: `hash of ${userId}`, userId });
-  await storage.personalTokens.insert(token, { limit: 3, now: NOW });
   await storage.audit.append(
     [
       aRecord(
@@ -142,7 +126,7 @@ async function fill(storage: Storage, userId: string): Promise<void> {
       ),
       aRecord(
         { id: `${userId}-token` },
-        { type: 'personal_token_ended', userId, tokenId: token.id, name: 'Mine' },
+        { type: 'personal_token_ended', userId, tokenId: `token of ${userId}`, name: 'Mine' },
       ),
     ],
     NOW + HOUR,

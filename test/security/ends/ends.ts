@@ -1,4 +1,5 @@
 import { decodeJwt } from 'jose';
+import { devices, personalTokens } from 'koa-gatehouse';
 import type { AuditRecord } from 'koa-gatehouse';
 
 import { BOTH_SCOPES, signOut } from '../../harness/platform.ts';
@@ -394,8 +395,8 @@ export const ENDS: Readonly<Record<string, End>> = {
     ],
     events: () => [],
   },
-  'without clients.devices': {
-    options: { ...EVERYTHING, clients: { ...EVERYTHING.clients, devices: false } },
+  'without devices()': {
+    options: { ...EVERYTHING, features: [personalTokens()] },
     reaches: {
       'a poll, waiting': '400 unsupported_grant_type',
       'a poll, approved': '400 unsupported_grant_type',
@@ -409,8 +410,8 @@ export const ENDS: Readonly<Record<string, End>> = {
     ],
     events: () => [],
   },
-  'without tokens.personal': {
-    options: { ...EVERYTHING, tokens: { personal: false } },
+  'without personalTokens()': {
+    options: { ...EVERYTHING, features: [devices()] },
     reaches: { ...ENDED_PERSONAL, 'the guard, a personal token': '401 token_malformed' },
     others: [['it is of an app', ...OF_APP, ...OTHER_GRANTS, ...OTHER_APPS], OF_NO_USER, OF_SESSION],
     events: () => [],
@@ -420,7 +421,6 @@ export const ENDS: Readonly<Record<string, End>> = {
       ...EVERYTHING,
       scopes: { 'schools:write': BOTH_SCOPES['schools:write'] },
       clients: {
-        devices: true,
         documents: { ...EVERYTHING.clients.documents, scopes: ['schools:write'] },
         registration: { scopes: ['schools:write'] },
       },

@@ -1,5 +1,5 @@
 import Koa from 'koa';
-import { defineAction, defineGate } from 'koa-gatehouse';
+import { defineAction, defineGate, devices, personalTokens } from 'koa-gatehouse';
 import type { AuthServerOptions } from 'koa-gatehouse';
 import { createMcpEndpoint } from 'koa-gatehouse/mcp';
 import { z } from 'zod';
@@ -29,12 +29,11 @@ export const EVERYTHING = {
     [MCP]: { name: 'Agents', scopes: { 'tools:use': { description: 'Use', permissions: ['view_schools'] } } },
   },
   openid: true,
+  features: [devices(), personalTokens()],
   clients: {
-    devices: true,
     documents: { allow: () => true, scopes: ['schools:read'], loopback: true },
     registration: { scopes: ['schools:read'], perAddress: 10_000 },
   },
-  tokens: { personal: true },
   limits: { attempts: false },
 } as const satisfies Options;
 

@@ -1,0 +1,47 @@
+/** The types of columns. */
+export type ColumnType =
+  /** Up to 255 characters. Comparison respects case and trailing blanks. */
+  | 'id'
+  /** Text of any length, JSON among it. */
+  | 'text'
+  | 'integer'
+  /** 0 or 1. */
+  | 'flag'
+  /** An integer that is 0 in a new row. */
+  | 'counter';
+
+/** The definition of a table, the same for all databases. */
+export interface Table {
+  readonly name: string;
+  /** With `?`, the column may be null. */
+  readonly columns: Readonly<Record<string, ColumnType | `${ColumnType}?`>>;
+  /** The primary key; `id` unless given. */
+  readonly key?: readonly string[];
+  /** Each one a list of columns. */
+  readonly indexes?: readonly (readonly string[])[];
+  readonly unique?: readonly (readonly string[])[];
+}
+
+/** A table of the storage, with what has to be said of its rows. That of a feature has the same done to it when the feature is off. */
+export interface StoredTable extends Table {
+  /** The column of the time at which a row is not needed any more, which an index begins with. `undefined`: no row expires. */
+  readonly expires: string | undefined;
+  /**
+   * The column of the user with whom a row is erased, which begins an index or the key. `'by hand'`: `userDataStore()` erases what it
+   * has of a user. `undefined`: it has nothing of a user, or nothing that an erasure may take.
+   */
+  readonly user: string | undefined;
+}
+
+/** Declares a table. A column that it does not have is an error of the compiler. */
+export function defineTable<const C extends string>(table: {
+  readonly name: `gatehouse_${string}`;
+  readonly columns: Readonly<Record<C, Table['columns'][string]>>;
+  readonly key?: readonly NoInfer<C>[];
+  readonly indexes?: readonly (readonly NoInfer<C>[])[];
+  readonly unique?: readonly (readonly NoInfer<C>[])[];
+  readonly expires: NoInfer<C> | undefined;
+  readonly user: NoInfer<C> | 'by hand' | undefined;
+}): StoredTable {
+  return table;
+}

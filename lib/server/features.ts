@@ -1,0 +1,58 @@
+import { ConfigError } from '../errors.ts';
+import type { TokenForm } from '../features/tokens.ts';
+import type { AuthServer } from './auth-server.ts';
+import type { Core, Feature, Installed } from '../features/feature.ts';
+
+/** A feature on a server. */
+export interface ServerFeature extends Installed {
+  readonly name: string;
+  readonly feature: Feature;
+}
+
+/** Makes the parts of the features, in the order in which they are given. */
+export async function installFeatures(core: Core): Promise<readonly ServerFeature[]> {
+  return Promise.all(
+    core.options.features.map(async (feature) => ({
+      name: feature.name,
+      feature,
+      ...(await feature.install(core)),
+    })),
+  );
+}
+
+/** The members that the features add to a server. @throws ConfigError when two add the same */
+export function apiOf(features: readonly ServerFeature[], own: object): object {
+  const added: Record<string, unknown> = {};
+  for (const { api = {}, name } of features)
+    for (const [member, value] of Object.entries(api)) {
+      if (member in own || member in added)
+        throw new ConfigError(
+          'features',
+          `${name}() adds the member ${member}, which the server has already`,
+        );
+      added[member] = value;
+    }
+  return added;
+}
+
+/** Makes `auth.use()`. */
+export function useOf(features: readonly ServerFeature[]): AuthServer['use'] {
+  return <Api extends object>(feature: Feature<Api>) => {
+    const installed = features.find((one) => one.feature === feature);
+    if (!installed) throw new ConfigError('use()', 'pass a value that the option features has');
+    return (installed.api ?? {}) as Api;
+  };
+}
+
+/** Makes `auth.revoke()`, which ends tokens of other forms too. */
+export function createRevokeOf(
+  revoke: AuthServer['revoke'],
+  forms: readonly TokenForm[],
+): AuthServer['revoke'] {
+  return async (target) => {
+    const { token } = Object(target) as { readonly token?: unknown };
+    const form = typeof token === 'string' ? forms.find((one) => one.isWellFormed(token)) : undefined;
+    if (form && (await form.end(token as string))) return;
+    await revoke(target);
+  };
+}
