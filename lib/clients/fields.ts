@@ -11,7 +11,6 @@ import type {
   FieldError,
   FieldErrorCode,
   Gate,
-  Mistake,
 } from '../contracts/index.ts';
 import { fieldError } from '../contracts/field-errors.ts';
 import { GATE_NAME } from '../contracts/gate-names.ts';
@@ -147,8 +146,8 @@ export function checkClientFields(
       .map((field) => fieldError(field, 'not_strings')),
     ...(ownerId === undefined || isUserId(ownerId) ? [] : [fieldError('ownerId', 'user_id')]),
     ...unknownNames(lists, known),
-    ...redirectUriMistakes('redirectUris', lists, { native }, registered),
-    ...redirectUriMistakes('postLogoutRedirectUris', lists, { native }, registered),
+    ...redirectUriMistakes('redirectUris', lists, { native }),
+    ...redirectUriMistakes('postLogoutRedirectUris', lists, { native }),
     ...(keys.mistakes ?? keysMistakes(keys.checked, { confidential }, known, registered)),
     ...(lifetimes.mistakes ?? []),
     ...(native && confidential ? [fieldError('native', 'native_with_secret')] : []),
@@ -205,14 +204,11 @@ function redirectUriMistakes(
   field: keyof UriLists,
   { [field]: uris }: UriLists,
   client: { readonly native: boolean },
-  registered: Pick<Client, 'redirectUris'> | undefined,
 ): readonly FieldError[] {
   const most = MOST_REDIRECT_URIS.registered;
   const ofEach = uris.flatMap((uri, index) => {
-    const mistake: Mistake | undefined = redirectUriMistake(uri, client);
-    // Those that were registered before http was refused stay valid, also when other fields of the client are changed.
-    const isKept = mistake?.[0] === 'uri_insecure' && registered?.redirectUris.includes(uri);
-    return mistake && !isKept ? [fieldError(`${field}[${index}]`, ...mistake)] : [];
+    const mistake = redirectUriMistake(uri, client);
+    return mistake ? [fieldError(`${field}[${index}]`, ...mistake)] : [];
   });
   return uris.length > most ? [fieldError(field, 'too_many_redirect_uris', { most }), ...ofEach] : ofEach;
 }

@@ -19,7 +19,7 @@ export interface Grant {
    * client, or all of them, have been ended with a greater number.
    */
   readonly sequence: number;
-  /** Where it was authorized; `undefined` for one of `auth.issueToken()`, and for those from before this was stored. */
+  /** Where it was authorized; `undefined` for one of `auth.issueToken()` or of a Laravel app that has moved in. */
   readonly origin: GrantOrigin | undefined;
   /**
    * The {@link StoredSession.uid} of the login session in which the user has signed in at the client by it (OpenID Connect Core 1.0).

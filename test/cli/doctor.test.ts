@@ -6,7 +6,6 @@ import { knexStorage } from 'koa-gatehouse/adapters/knex';
 
 import { temporaryFile } from '../adapters/temporary-file.ts';
 import { startPlatform } from '../harness/platform.ts';
-import { registerAsBefore } from '../harness/storage.ts';
 import { gatehouse } from './gatehouse.ts';
 
 test('the doctor reports nothing for a correct server, and a warning with its remedy: exit code 0', async (t) => {
@@ -22,17 +21,17 @@ test('the doctor reports nothing for a correct server, and a warning with its re
 
   const storage = knexStorage(DATABASE_URL);
   const operator = createAdministration({ storage });
-  const client = await registerAsBefore(operator, storage, {
-    name: 'Portal',
-    grantType: 'authorization_code',
-    redirectUris: ['http://portal.example/'],
+  const { client, secret } = await operator.clients.create({
+    name: 'Nightly',
+    grantType: 'client_credentials',
   });
+  await operator.clients.deleteSecret(client.id, secret!.id);
   await operator.close();
   t.deepEqual(await gatehouse('doctor', { DATABASE_URL }), {
     code: 0,
-    output: `warning  redirect_uri_insecure
-         Authorization codes are sent over http, without encryption: "Portal" (${client.id}, http://portal.example/).
-         → Serve those apps over https and change the redirect URI with \`gatehouse client update\`.
+    output: `warning  client_without_secret
+         Confidential clients without a valid secret get no tokens: "Nightly" (${client.id}).
+         → Add one with \`gatehouse client secrets add\`, or disable the client.
 
 Checked: the database and its tables, the clock, pruning, keys and clients. With --issuer also what the server answers.
 0 errors, 1 warning.

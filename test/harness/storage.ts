@@ -1,7 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises';
 
 import { StorageError } from 'koa-gatehouse';
-import type { AuthServer, Client, ClientFields, Storage } from 'koa-gatehouse';
+import type { Storage } from 'koa-gatehouse';
 import { memoryStorage } from 'koa-gatehouse/adapters/memory';
 
 /** Wraps each call of a storage; `name` is the method, such as `grants.redeem`. */
@@ -100,18 +100,6 @@ export function pausable(storage: Storage): PausableStorage {
       return { reached: reached.promise, resume: resumed.resolve };
     },
   };
-}
-
-/** Registers a client with redirect URIs that an earlier version accepted and the registry now refuses. */
-export async function registerAsBefore(
-  { clients }: Pick<AuthServer, 'clients'>,
-  storage: Storage,
-  { redirectUris, ...fields }: ClientFields,
-): Promise<Client> {
-  const { client } = await clients.create({ ...fields, redirectUris: ['https://before.example/'] });
-  const before = { ...client, redirectUris: redirectUris ?? [] };
-  await storage.clients.update(before);
-  return before;
 }
 
 /** A memory storage without a store, or without a method of one. */

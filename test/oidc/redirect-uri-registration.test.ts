@@ -1,11 +1,8 @@
 import test from 'ava';
 import { ClientInvalidError } from 'koa-gatehouse';
-import { memoryStorage } from 'koa-gatehouse/adapters/memory';
 
 import { Browser } from '../harness/browser.ts';
-import { like } from '../harness/like.ts';
 import { authorize, authorizeUrl, runCodeFlow, startPlatform } from '../harness/platform.ts';
-import { registerAsBefore } from '../harness/storage.ts';
 
 const platform = await startPlatform();
 const CALLBACK = 'https://reports.example/callback';
@@ -166,32 +163,6 @@ test('http is refused except for loopback addresses', async (t) => {
   }
 });
 
-test('an http redirect URI of an earlier version stays, and no other can be added', async (t) => {
-  const storage = memoryStorage();
-  await using older = await startPlatform({ storage });
-  const { clients } = older.auth;
-  const redirectUris = ['http://app.example/callback'];
-  const client = await registerAsBefore(older.auth, storage, {
-    name: 'Portal',
-    grantType: 'authorization_code',
-    redirectUris,
-  });
-  t.is((await clients.update(client.id, { name: 'Renamed' })).name, 'Renamed');
-  t.true((await clients.disable(client.id)).disabled);
-  await clients.enable(client.id);
-  for (const more of ['http://app.example/other', 'http://other.example/callback']) {
-    await t.throwsAsync(clients.update(client.id, { redirectUris: [...redirectUris, more] }), {
-      message: `redirectUris[1]: ${INSECURE}`,
-    });
-  }
-  like(t, await clients.update(client.id, { redirectUris: ['https://app.example/callback'] }), {
-    redirectUris: ['https://app.example/callback'],
-  });
-  await t.throwsAsync(clients.update(client.id, { redirectUris }), {
-    message: `redirectUris[0]: ${INSECURE}`,
-  });
-});
-
 test('an empty list, a value that is not a list, and a list for client credentials are refused', async (t) => {
   for (const [redirectUris, message] of [
     [[], /^redirectUris: an authorization code client needs at least one$/],
@@ -209,7 +180,7 @@ test('an empty list, a value that is not a list, and a list for client credentia
 
 test('an update is checked like a registration', async (t) => {
   const app = await platform.registerApp();
-  for (const redirectUris of [['javascript:alert(1)'], [], ['https://*.example/']]) {
+  for (const redirectUris of [['javascript:alert(1)'], [], ['https://*.example/'], ['http://app.example/']]) {
     await t.throwsAsync(platform.auth.clients.update(app.client.id, { redirectUris }), {
       instanceOf: ClientInvalidError,
     });

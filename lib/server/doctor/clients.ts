@@ -1,16 +1,11 @@
 import { toDate } from '../../contracts/duration.ts';
 import { now } from '../../contracts/clock.ts';
-import { isLoopback } from '../../contracts/loopback.ts';
 import type { Client, Seconds, StoredClient } from '../../contracts/index.ts';
 import { warning } from './check.ts';
 import type { CheckedServer, Findings } from './check.ts';
 
 /** The problems that clients can have: the message, which names the clients after it, and the remedy. */
 const PROBLEMS = {
-  redirect_uri_insecure: {
-    message: 'Authorization codes are sent over http, without encryption',
-    remedy: 'Serve those apps over https and change the redirect URI with `gatehouse client update`.',
-  },
   client_without_secret: {
     message: 'Confidential clients without a valid secret get no tokens',
     remedy: 'Add one with `gatehouse client secrets add`, or disable the client.',
@@ -88,9 +83,6 @@ type Found = readonly [code: ClientProblem, detail: string];
 const SOON: Seconds = 14 * 86_400;
 
 function* problemsOf({ client, secrets }: StoredClient): Iterable<Found> {
-  // Over http the network can read authorization codes.
-  const insecure = client.redirectUris.find(isInsecure);
-  if (insecure !== undefined) yield ['redirect_uri_insecure', insecure];
   if (!client.confidential) return;
 
   const lastExpiry = Math.max(0, ...secrets.map(({ expiresAt = Infinity }) => expiresAt));
@@ -101,11 +93,6 @@ function* problemsOf({ client, secrets }: StoredClient): Iterable<Found> {
   } else if (lastExpiry <= now() + SOON) {
     yield ['secret_expires_soon', day(lastExpiry)];
   }
-}
-
-function isInsecure(uri: string): boolean {
-  const url = URL.parse(uri);
-  return url?.protocol === 'http:' && !isLoopback(url.hostname);
 }
 
 function day(seconds: Seconds): string {
