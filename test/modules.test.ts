@@ -104,6 +104,7 @@ const MODULES: Readonly<Record<string, string>> = {
     'public * test lib/clients lib/contracts lib/engine lib/errors lib/http lib/keys lib/login lib/token',
   'test/ends': 'public * test lib/engine/endpoints',
   'test/adapters': 'public * adapters lib/contracts lib/database lib/errors lib/testing test bench/trials',
+  'test/storage': 'lib/contracts lib/errors lib/testing',
 };
 
 /** Modules whose tests (`test/access/**`, `test/options.test.ts`) may import the module and what it may import. */

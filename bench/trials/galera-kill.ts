@@ -2,7 +2,7 @@ import knex from 'knex';
 import type { Knex } from 'knex';
 import { knexStorage } from 'koa-gatehouse/adapters/knex';
 
-import { aSession } from '../../lib/testing/storage/rows.ts';
+import { aSession } from '../../test/storage/rows.ts';
 import type { GaleraCluster } from './galera-cluster.ts';
 import { startBalancer } from './galera-nodes.ts';
 import type { Finding } from './report.ts';

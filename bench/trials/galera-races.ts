@@ -13,7 +13,7 @@ import {
   aSession,
   HOUR,
   NOW,
-} from '../../lib/testing/storage/rows.ts';
+} from '../../test/storage/rows.ts';
 import type { GaleraCluster } from './galera-cluster.ts';
 import type { Finding } from './report.ts';
 

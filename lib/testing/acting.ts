@@ -6,9 +6,9 @@ import { setPrincipal } from '../access/reauthentication.ts';
 import type { Assignment, Client, ClientPrincipal, Gate, User, UserPrincipal } from '../contracts/index.ts';
 import { ConfigError } from '../errors.ts';
 import { checkNames } from '../options/declare.ts';
+import { completeClient } from './complete-client.ts';
 import { issueToken } from './issue-token.ts';
 import type { AnyAuthServer, TokenRequest } from './issue-token.ts';
-import { completeClient } from './storage/rows.ts';
 
 /** A Koa app. The type of `new Koa().use(…)` says what its middleware adds, so no one type of Koa's fits all apps. */
 export interface KoaApp {

@@ -1,6 +1,6 @@
 /**
- * Tools for the tests of an app: requests without tokens, tokens without logins, a complete server on a free port, a clock that
- * a test sets, and the contract tests of a storage.
+ * Tools for the tests of an app: requests without tokens, tokens without logins, a complete server on a free port, and a clock
+ * that a test sets.
  *
  * @module koa-gatehouse/testing
  */
@@ -22,9 +22,5 @@ export { fakeClock } from './fake-clock.ts';
 export type { FakeClock } from './fake-clock.ts';
 export { issueToken } from './issue-token.ts';
 export type { AnyAuthServer, TokenRequest } from './issue-token.ts';
-export { confirmationContract } from './storage/confirmation.ts';
-export type { ConfirmedStorage } from './storage/confirmation.ts';
-export { storageContract } from './storage-contract.ts';
 export { testServer } from './test-server.ts';
 export type { TestServer, TestServerOptions, TestUser } from './test-server.ts';
-export type { Assertions, RegisterTest } from './test-runner.ts';

@@ -1,5 +1,3 @@
-import type { Storage } from '../contracts/index.ts';
-
 /** The assertions that the suite needs; those of ava fit. An assertion that does not hold throws or fails the test. */
 export interface Assertions {
   /** The values are identical by `Object.is()`. */
@@ -18,35 +16,3 @@ export interface Assertions {
 
 /** Registers a test, as ava's `test` does. */
 export type RegisterTest = (title: string, run: (t: Assertions) => Promise<void>) => void;
-
-/** Registers a test that receives a new storage. */
-export type StorageTest = (title: string, run: (t: Assertions, storage: Storage) => Promise<void>) => void;
-
-/** Registers a test that receives one store of a new storage, and the storage. */
-export type StoreTest<Name extends keyof Storage> = (
-  title: string,
-  run: (t: Assertions, store: Storage[Name], storage: Storage) => Promise<void>,
-) => void;
-
-/** The tests of one store. */
-export function testsOf<Name extends keyof Storage>(test: StorageTest, name: Name): StoreTest<Name> {
-  return (title, run) => {
-    test(title, async (t, storage) => run(t, storage[name], storage));
-  };
-}
-
-/** The results of a number of calls at once. */
-export async function atOnce<T>(calls: number, call: (index: number) => Promise<T>): Promise<T[]> {
-  return Promise.all(Array.from({ length: calls }, async (_, index) => call(index)));
-}
-
-/** Of a number of calls at once, exactly one resolves to `true`. Resolves to the index of that one. */
-export async function onlyOneOf(
-  t: Assertions,
-  calls: number,
-  call: (index: number) => Promise<boolean>,
-): Promise<number> {
-  const results = await atOnce(calls, call);
-  t.is(results.filter(Boolean).length, 1);
-  return results.indexOf(true);
-}

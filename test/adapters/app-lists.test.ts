@@ -4,7 +4,7 @@ import { knexStorage } from 'koa-gatehouse/adapters/knex';
 
 import { toBeginnings } from '../../lib/contracts/client-search.ts';
 import type { Client, ClientQuery, Storage } from '../../lib/contracts/index.ts';
-import { NOW } from '../../lib/testing/storage/rows.ts';
+import { NOW } from '../storage/rows.ts';
 import { mariadb, onEachEmptyDatabase } from './databases.ts';
 import { openHost, rowsReadBy, SOLE } from './host-knex.ts';
 

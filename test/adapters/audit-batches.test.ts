@@ -1,6 +1,6 @@
 import { knexStorage } from 'koa-gatehouse/adapters/knex';
 
-import { aRecord, HOUR, NOW } from '../../lib/testing/storage/rows.ts';
+import { aRecord, HOUR, NOW } from '../storage/rows.ts';
 import { mariadb, onEachDatabase, postgresql } from './databases.ts';
 import { openHost, openStorage, openTransaction } from './host-knex.ts';
 import { untilBlocked } from './lock-waits.ts';

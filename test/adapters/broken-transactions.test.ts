@@ -5,7 +5,7 @@ import { StorageError } from 'koa-gatehouse';
 import type { Storage } from 'koa-gatehouse';
 import { knexStorage } from 'koa-gatehouse/adapters/knex';
 
-import { aClient, aCode, aGrant, aRefreshToken } from '../../lib/testing/storage/rows.ts';
+import { aClient, aCode, aGrant, aRefreshToken } from '../storage/rows.ts';
 import { until } from '../harness/until.ts';
 import { mariadb, onEachDatabase, postgresql } from './databases.ts';
 import { freezingProxy } from './freezing-proxy.ts';

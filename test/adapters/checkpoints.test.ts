@@ -6,7 +6,7 @@ import test from 'ava';
 import { knexStorage } from 'koa-gatehouse/adapters/knex';
 
 import { loadBetterSqlite3 } from '../../adapters/knex/load-driver.ts';
-import { aSession, HOUR, NOW } from '../../lib/testing/storage/rows.ts';
+import { aSession, HOUR, NOW } from '../storage/rows.ts';
 import { until } from '../harness/until.ts';
 import { start, startWith } from './processes.ts';
 import { temporaryFile } from './temporary-file.ts';

@@ -1,7 +1,7 @@
 // Long: it starts a PostgreSQL server with a standby.
 import test from 'ava';
 import { knexStorage } from 'koa-gatehouse/adapters/knex';
-import { confirmationContract } from 'koa-gatehouse/testing';
+import { confirmationContract } from '../storage/confirmation.ts';
 import type { Knex } from 'knex';
 
 import { sayMissing } from './databases.ts';

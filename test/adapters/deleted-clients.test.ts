@@ -1,16 +1,7 @@
 import { knexStorage } from 'koa-gatehouse/adapters/knex';
 
 import type { Storage } from '../../lib/contracts/index.ts';
-import {
-  aClient,
-  aCode,
-  aConsent,
-  aGrant,
-  aRegistered,
-  aSecret,
-  HOUR,
-  NOW,
-} from '../../lib/testing/storage/rows.ts';
+import { aClient, aCode, aConsent, aGrant, aRegistered, aSecret, HOUR, NOW } from '../storage/rows.ts';
 import { contentsOf } from './contents.ts';
 import { onEachDatabase } from './databases.ts';
 

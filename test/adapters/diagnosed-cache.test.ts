@@ -1,6 +1,6 @@
 import { knexStorage } from 'koa-gatehouse/adapters/knex';
 
-import { aRecord, NOW } from '../../lib/testing/storage/rows.ts';
+import { aRecord, NOW } from '../storage/rows.ts';
 import { mariadb, onEachDatabase, postgresql, sqlite } from './databases.ts';
 import { openHost, openStorage, SOLE } from './host-knex.ts';
 

@@ -16,7 +16,7 @@ import {
   aSession,
   HOUR,
   NOW,
-} from '../../lib/testing/storage/rows.ts';
+} from '../storage/rows.ts';
 import { onEachEmptyDatabase } from './databases.ts';
 import { openHost, openStorage, SOLE } from './host-knex.ts';
 

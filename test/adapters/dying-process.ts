@@ -1,7 +1,7 @@
 // A node that redeems the code and is killed just before it sends the statement with the given number.
 import { knexStorage } from 'koa-gatehouse/adapters/knex';
 
-import { aRefreshToken, NOW } from '../../lib/testing/storage/rows.ts';
+import { aRefreshToken, NOW } from '../storage/rows.ts';
 import type { TestDatabase } from './databases.ts';
 import { watchedKnex } from './watched-knex.ts';
 

@@ -6,7 +6,7 @@ import type { Knex } from 'knex';
 import type { Storage } from 'koa-gatehouse';
 import { knexStorage } from 'koa-gatehouse/adapters/knex';
 
-import { aClient, aSecret, aSession } from '../../lib/testing/storage/rows.ts';
+import { aClient, aSecret, aSession } from '../storage/rows.ts';
 import { connectHost } from './host-knex.ts';
 import { temporaryFile } from './temporary-file.ts';
 

@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 
-import { aCode, aGrant, aRefreshToken } from '../../lib/testing/storage/rows.ts';
+import { aCode, aGrant, aRefreshToken } from '../storage/rows.ts';
 import { onEachDatabase } from './databases.ts';
 import { openStorage } from './host-knex.ts';
 import { start } from './processes.ts';

@@ -9,7 +9,7 @@ import { openDatabase } from '../../adapters/knex/open-database.ts';
 import type { Value } from '../../lib/database/statements.ts';
 import { end } from '../../adapters/knex/stores/revocations.ts';
 import type { RevokedParty, Storage } from '../../lib/contracts/index.ts';
-import { aClient, aCode, aGrant, aRevokedToken, aSession, NOW } from '../../lib/testing/storage/rows.ts';
+import { aClient, aCode, aGrant, aRevokedToken, aSession, NOW } from '../storage/rows.ts';
 import { mariadb, onEachDatabase, postgresql, sqlite } from './databases.ts';
 import type { TestDatabase } from './databases.ts';
 import { openHost, openStorage, openTransaction, SOLE } from './host-knex.ts';

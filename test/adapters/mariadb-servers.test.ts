@@ -9,7 +9,7 @@ import type { ExecutionContext } from 'ava';
 import type { Knex } from 'knex';
 import { knexStorage } from 'koa-gatehouse/adapters/knex';
 
-import { aCode, aGrant, aSession } from '../../lib/testing/storage/rows.ts';
+import { aCode, aGrant, aSession } from '../storage/rows.ts';
 import { startPlatform } from '../harness/platform.ts';
 import { until } from '../harness/until.ts';
 import { sayMissing } from './databases.ts';

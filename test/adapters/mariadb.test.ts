@@ -1,10 +1,10 @@
 // Alone, first: the contract of storages, twice, on a server.
 import { knexStorage } from 'koa-gatehouse/adapters/knex';
 
-import { attemptContract } from '../../lib/testing/storage/attempts.ts';
+import { attemptContract } from '../storage/attempts.ts';
 import { deviceCodeContract } from '../devices/store-contract.ts';
-import { grantContract } from '../../lib/testing/storage/grants.ts';
-import { redemptionContract } from '../../lib/testing/storage/redemption.ts';
+import { grantContract } from '../storage/grants.ts';
+import { redemptionContract } from '../storage/redemption.ts';
 import { mariadb } from './databases.ts';
 import { hostKnex } from './host-knex.ts';
 import { PATIENT, serverContract } from './server-contract.ts';

@@ -1,5 +1,5 @@
 import test from 'ava';
 import { memoryStorage } from 'koa-gatehouse/adapters/memory';
-import { storageContract } from 'koa-gatehouse/testing';
+import { storageContract } from '../storage/storage-contract.ts';
 
 storageContract(test, memoryStorage);

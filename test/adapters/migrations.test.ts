@@ -7,7 +7,7 @@ import { ConfigError, createAuthServer } from 'koa-gatehouse';
 import { knexStorage } from 'koa-gatehouse/adapters/knex';
 
 import { MIGRATIONS } from '../../adapters/knex/migrations.ts';
-import { aClient, aCode, aGrant, aSession, NOW } from '../../lib/testing/storage/rows.ts';
+import { aClient, aCode, aGrant, aSession, NOW } from '../storage/rows.ts';
 import { mariadb, onEachEmptyDatabase, postgresql } from './databases.ts';
 import { openHost, openNodes } from './host-knex.ts';
 import { migrateWith, SECOND } from './made-up-migration.ts';

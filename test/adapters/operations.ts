@@ -19,7 +19,7 @@ import {
   aSession,
   HOUR,
   NOW,
-} from '../../lib/testing/storage/rows.ts';
+} from '../storage/rows.ts';
 import { countedKnex } from './counted-knex.ts';
 import type { TestDatabase } from './databases.ts';
 

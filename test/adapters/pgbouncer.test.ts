@@ -3,7 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 
 import { knexStorage } from 'koa-gatehouse/adapters/knex';
 
-import { aCode, aGrant, aRefreshToken } from '../../lib/testing/storage/rows.ts';
+import { aCode, aGrant, aRefreshToken } from '../storage/rows.ts';
 import { onEachDatabase, postgresql, sayMissing } from './databases.ts';
 import { hasPgBouncer, startPgBouncer } from './pgbouncer.ts';
 import { connect, POSTGRESQL } from './servers.ts';

@@ -2,7 +2,7 @@
 import type { Knex } from 'knex';
 import { knexStorage } from 'koa-gatehouse/adapters/knex';
 
-import { aKey, aSession, NOW } from '../../lib/testing/storage/rows.ts';
+import { aKey, aSession, NOW } from '../storage/rows.ts';
 import { mariadb, onEachDatabase, postgresql } from './databases.ts';
 import { hostKnex, openHost, openStorage, SOLE } from './host-knex.ts';
 import { SERIES } from './operations.ts';

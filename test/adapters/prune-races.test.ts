@@ -1,4 +1,4 @@
-import { aCode, aGrant, aSession, HOUR, NOW } from '../../lib/testing/storage/rows.ts';
+import { aCode, aGrant, aSession, HOUR, NOW } from '../storage/rows.ts';
 import { fill } from './operations.ts';
 import { mariadb, onEachDatabase, postgresql } from './databases.ts';
 import { openHost, openNodes, openStorage, openTransaction, SOLE } from './host-knex.ts';

@@ -3,9 +3,9 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 
 import type { Storage } from 'koa-gatehouse';
 import { knexStorage } from 'koa-gatehouse/adapters/knex';
-import { storageContract } from 'koa-gatehouse/testing';
+import { storageContract } from '../storage/storage-contract.ts';
 
-import { aClient, aCode, aConsent, aGrant, aSecret, aSession } from '../../lib/testing/storage/rows.ts';
+import { aClient, aCode, aConsent, aGrant, aSecret, aSession } from '../storage/rows.ts';
 import { mariadb, onEachDatabase, postgresql, sqlite } from './databases.ts';
 import { hostKnex, openHost, openNodes } from './host-knex.ts';
 import { PATIENT, serverContract } from './server-contract.ts';

@@ -3,7 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 
 import { knexStorage } from 'koa-gatehouse/adapters/knex';
 
-import { aCode, aGrant } from '../../lib/testing/storage/rows.ts';
+import { aCode, aGrant } from '../storage/rows.ts';
 import { startPlatform } from '../harness/platform.ts';
 import { until } from '../harness/until.ts';
 import { onEachDatabase, postgresql } from './databases.ts';

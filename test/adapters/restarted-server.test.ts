@@ -4,7 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import test from 'ava';
 
 import type { Credential, Storage } from '../../lib/contracts/index.ts';
-import { aCode, aGrant, aRefreshToken } from '../../lib/testing/storage/rows.ts';
+import { aCode, aGrant, aRefreshToken } from '../storage/rows.ts';
 import { until } from '../harness/until.ts';
 import { sayMissing } from './databases.ts';
 import { openStorage } from './host-knex.ts';

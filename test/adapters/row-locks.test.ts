@@ -16,7 +16,7 @@ import {
   aSession,
   HOUR,
   NOW,
-} from '../../lib/testing/storage/rows.ts';
+} from '../storage/rows.ts';
 import { mariadb, onEachDatabase, postgresql } from './databases.ts';
 import { openHost, openTransaction } from './host-knex.ts';
 import { untilEndedOrBlocked } from './lock-waits.ts';

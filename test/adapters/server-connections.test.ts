@@ -4,7 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import knex from 'knex';
 import { knexStorage } from 'koa-gatehouse/adapters/knex';
 
-import { aCode, aGrant, aRefreshToken, NOW } from '../../lib/testing/storage/rows.ts';
+import { aCode, aGrant, aRefreshToken, NOW } from '../storage/rows.ts';
 import { until } from '../harness/until.ts';
 import { mariadb, onEachDatabase, onEachEmptyDatabase, postgresql } from './databases.ts';
 import { openHost, SOLE } from './host-knex.ts';

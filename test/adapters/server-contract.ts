@@ -1,5 +1,5 @@
 import test from 'ava';
-import { storageContract } from 'koa-gatehouse/testing';
+import { storageContract } from '../storage/storage-contract.ts';
 
 import type { Storage } from '../../lib/contracts/index.ts';
 import type { TestDatabase } from './databases.ts';

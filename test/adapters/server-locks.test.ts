@@ -3,7 +3,7 @@ import type { Knex } from 'knex';
 import { knexStorage } from 'koa-gatehouse/adapters/knex';
 
 import type { Storage } from '../../lib/contracts/index.ts';
-import { aCode, aGrant, aRefreshToken, aSession, HOUR, NOW } from '../../lib/testing/storage/rows.ts';
+import { aCode, aGrant, aRefreshToken, aSession, HOUR, NOW } from '../storage/rows.ts';
 import { mariadb, onEachDatabase, postgresql } from './databases.ts';
 import type { TestDatabase } from './databases.ts';
 import { connectHost, openHost, openTransaction } from './host-knex.ts';

@@ -4,7 +4,7 @@ import { knexStorage } from 'koa-gatehouse/adapters/knex';
 
 import { createDatabase } from '../../adapters/knex/database.ts';
 import { mysqlDialect } from '../../adapters/knex/dialects/mysql.ts';
-import { aCode, aGrant } from '../../lib/testing/storage/rows.ts';
+import { aCode, aGrant } from '../storage/rows.ts';
 import { mariadb } from './databases.ts';
 import { hostKnex } from './host-knex.ts';
 

@@ -4,7 +4,7 @@ import knex from 'knex';
 import type { Knex } from 'knex';
 import { knexStorage } from 'koa-gatehouse/adapters/knex';
 
-import { aClient, aCode, aGrant, NOW } from '../../lib/testing/storage/rows.ts';
+import { aClient, aCode, aGrant, NOW } from '../storage/rows.ts';
 import { temporaryFile } from './temporary-file.ts';
 
 /** The database of an app with a table of schools and its own migrations. */

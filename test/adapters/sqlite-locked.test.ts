@@ -5,7 +5,7 @@ import type { ExecutionContext } from 'ava';
 import type { Knex } from 'knex';
 import { knexStorage } from 'koa-gatehouse/adapters/knex';
 
-import { aCode, aGrant, aRefreshToken } from '../../lib/testing/storage/rows.ts';
+import { aCode, aGrant, aRefreshToken } from '../storage/rows.ts';
 import { connectHost, openHost } from './host-knex.ts';
 import { temporaryFile } from './temporary-file.ts';
 import { transact } from './schools.ts';

@@ -2,8 +2,8 @@
 import test from 'ava';
 import knex from 'knex';
 import { knexStorage } from 'koa-gatehouse/adapters/knex';
-import { storageContract } from 'koa-gatehouse/testing';
-import type { RegisterTest } from 'koa-gatehouse/testing';
+import { storageContract } from '../storage/storage-contract.ts';
+import type { RegisterTest } from '../../lib/testing/test-runner.ts';
 
 import { fileWithTables } from './file-with-tables.ts';
 

@@ -4,7 +4,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import type { ExecutionContext } from 'ava';
 import { knexStorage } from 'koa-gatehouse/adapters/knex';
 
-import { aClient } from '../../lib/testing/storage/rows.ts';
+import { aClient } from '../storage/rows.ts';
 import type { Storage } from '../../lib/contracts/index.ts';
 import { onEachDatabase, sqlite } from './databases.ts';
 import { openSchools, transact } from './schools.ts';

@@ -3,7 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Knex } from 'knex';
 import { knexStorage } from 'koa-gatehouse/adapters/knex';
 
-import { aClient, aRequest, NOW } from '../../lib/testing/storage/rows.ts';
+import { aClient, aRequest, NOW } from '../storage/rows.ts';
 import { mariadb, onEachDatabase, onEachEmptyDatabase, postgresql, sqlite } from './databases.ts';
 import { connectHost, openHost, SOLE } from './host-knex.ts';
 import { openSchools, transact } from './schools.ts';

@@ -1,7 +1,7 @@
 // Writes sessions to a file, many at a time, and says the id of each that is stored, until it is killed or has written enough.
 import { knexStorage } from 'koa-gatehouse/adapters/knex';
 
-import { aSession, HOUR, NOW } from '../../lib/testing/storage/rows.ts';
+import { aSession, HOUR, NOW } from '../storage/rows.ts';
 
 const [filename = '', name = '', count = ''] = process.argv.slice(2);
 const storage = knexStorage(`sqlite:${filename}`);

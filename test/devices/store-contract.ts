@@ -1,18 +1,10 @@
 import type { Credential, GrantPrerequisites, Storage } from '../../lib/contracts/index.ts';
-import { endsWithItsConsent } from '../../lib/testing/storage/credentials.ts';
-import { isRedeemedOnce } from '../../lib/testing/storage/redemption.ts';
-import {
-  aCode,
-  aConsent,
-  aGrant,
-  aSession,
-  HOUR,
-  LOOKALIKES,
-  NOW,
-  rowsOf,
-} from '../../lib/testing/storage/rows.ts';
-import { atOnce, onlyOneOf } from '../../lib/testing/test-runner.ts';
-import type { Assertions, StorageTest } from '../../lib/testing/test-runner.ts';
+import { endsWithItsConsent } from '../storage/credentials.ts';
+import { isRedeemedOnce } from '../storage/redemption.ts';
+import { aCode, aConsent, aGrant, aSession, HOUR, LOOKALIKES, NOW, rowsOf } from '../storage/rows.ts';
+import { atOnce, onlyOneOf } from '../storage/store-tests.ts';
+import type { Assertions } from '../../lib/testing/test-runner.ts';
+import type { StorageTest } from '../storage/store-tests.ts';
 import { deviceCodeStore } from '../../lib/features/devices/store.ts';
 import type { DeviceCode, DeviceCodeStore } from '../../lib/features/devices/types.ts';
 

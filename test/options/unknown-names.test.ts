@@ -51,7 +51,6 @@ interface Misspelt {
 type Calls = Readonly<Record<string, readonly ((misspelt: Misspelt) => unknown)[] | string>>;
 
 const NOTHING = 'takes no object';
-const OF_HOST = 'takes an object of the host, which may have more members than these';
 
 /** As a program in JavaScript passes it. */
 const as = (value: object): never => value as never;
@@ -306,8 +305,6 @@ const CALLS: Calls = {
   }),
   fakeClock: NOTHING,
   ...prefixed('clock', { advance: NOTHING, set: NOTHING, restore: NOTHING }),
-  storageContract: OF_HOST,
-  confirmationContract: OF_HOST,
 };
 
 /** `auth.audit` and `auth.events` are one object, whose members are public at one of them. */

@@ -1,7 +1,7 @@
 import test from 'ava';
 import { memoryStorage } from 'koa-gatehouse/adapters/memory';
 import { passportSource } from 'koa-gatehouse/adapters/knex';
-import { storageContract } from 'koa-gatehouse/testing';
+import { storageContract } from '../storage/storage-contract.ts';
 
 import { connectStorage } from '../../lib/passport/connected-storage.ts';
 import { temporaryFile } from '../adapters/temporary-file.ts';

@@ -1,7 +1,8 @@
 import type { Storage } from '../../lib/contracts/index.ts';
-import { HOUR, LOOKALIKES, NOW } from '../../lib/testing/storage/rows.ts';
-import { atOnce, onlyOneOf } from '../../lib/testing/test-runner.ts';
-import type { Assertions, StorageTest } from '../../lib/testing/test-runner.ts';
+import { HOUR, LOOKALIKES, NOW } from '../storage/rows.ts';
+import { atOnce, onlyOneOf } from '../storage/store-tests.ts';
+import type { Assertions } from '../../lib/testing/test-runner.ts';
+import type { StorageTest } from '../storage/store-tests.ts';
 import { personalTokenStore } from '../../lib/features/personal-tokens/store.ts';
 import type { NewPersonalTokenRow, PersonalTokenStore } from '../../lib/features/personal-tokens/types.ts';
 

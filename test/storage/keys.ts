@@ -1,5 +1,5 @@
-import { onlyOneOf, testsOf } from '../test-runner.ts';
-import type { StorageTest } from '../test-runner.ts';
+import { onlyOneOf, testsOf } from './store-tests.ts';
+import type { StorageTest } from './store-tests.ts';
 import { aKey, HOUR, NOW } from './rows.ts';
 
 export function keyContract(register: StorageTest): void {

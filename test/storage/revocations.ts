@@ -1,7 +1,7 @@
-import type { RevokedParty, Storage, TokenInQuestion } from '../../contracts/index.ts';
+import type { RevokedParty, Storage, TokenInQuestion } from '../../lib/contracts/index.ts';
 import { aClient, aCode, aGrant, aRefreshToken, aRevokedToken, HOUR, LOOKALIKES, NOW } from './rows.ts';
-import { testsOf } from '../test-runner.ts';
-import type { StorageTest } from '../test-runner.ts';
+import { testsOf } from './store-tests.ts';
+import type { StorageTest } from './store-tests.ts';
 
 export function revocationContract(register: StorageTest): void {
   const test = testsOf(register, 'revocations');

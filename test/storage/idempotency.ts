@@ -1,8 +1,9 @@
-import type { IdempotencyStore, StoredRequest } from '../../contracts/index.ts';
-import { ActionError } from '../../errors.ts';
+import type { IdempotencyStore, StoredRequest } from '../../lib/contracts/index.ts';
+import { ActionError } from '../../lib/errors.ts';
 import { aRequest, HOUR, LOOKALIKES, NOW } from './rows.ts';
-import { atOnce, testsOf } from '../test-runner.ts';
-import type { Assertions, StorageTest } from '../test-runner.ts';
+import { atOnce, testsOf } from './store-tests.ts';
+import type { Assertions } from '../../lib/testing/test-runner.ts';
+import type { StorageTest } from './store-tests.ts';
 
 export function idempotencyContract(register: StorageTest): void {
   const test = testsOf(register, 'idempotency');

@@ -1,8 +1,8 @@
-import { DAY } from '../../contracts/duration.ts';
-import type { PassportUse } from '../../contracts/index.ts';
-import { PASSPORT_USE_KEPT } from '../../contracts/passport.ts';
-import { atOnce, testsOf } from '../test-runner.ts';
-import type { StorageTest } from '../test-runner.ts';
+import { DAY } from '../../lib/contracts/duration.ts';
+import type { PassportUse } from '../../lib/contracts/index.ts';
+import { PASSPORT_USE_KEPT } from '../../lib/contracts/passport.ts';
+import { atOnce, testsOf } from './store-tests.ts';
+import type { StorageTest } from './store-tests.ts';
 import { NOW } from './rows.ts';
 
 const aUse = (id: string, fields: Partial<PassportUse> = {}): PassportUse => ({

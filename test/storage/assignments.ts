@@ -1,6 +1,6 @@
 import { LOOKALIKES } from './rows.ts';
-import { testsOf } from '../test-runner.ts';
-import type { StorageTest } from '../test-runner.ts';
+import { testsOf } from './store-tests.ts';
+import type { StorageTest } from './store-tests.ts';
 
 export function assignmentContract(register: StorageTest): void {
   const test = testsOf(register, 'assignments');

@@ -1,4 +1,4 @@
-import { now } from '../../contracts/clock.ts';
+import { now } from '../../lib/contracts/clock.ts';
 import {
   aClient,
   aCode,
@@ -14,7 +14,7 @@ import {
   HOUR,
   NOW,
 } from './rows.ts';
-import type { StorageTest } from '../test-runner.ts';
+import type { StorageTest } from './store-tests.ts';
 
 export function pruneContract(test: StorageTest): void {
   test('prune: deletes the rows that expired before the given time, and returns their number', async (t, storage) => {

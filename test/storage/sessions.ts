@@ -1,6 +1,6 @@
 import { aCode, aConsent, aGrant, aSession, HOUR, LOOKALIKES, NOW } from './rows.ts';
-import { testsOf } from '../test-runner.ts';
-import type { StorageTest } from '../test-runner.ts';
+import { testsOf } from './store-tests.ts';
+import type { StorageTest } from './store-tests.ts';
 
 export function sessionContract(register: StorageTest): void {
   const test = testsOf(register, 'sessions');

@@ -1,7 +1,7 @@
-import type { AttemptCounter, AttemptStore, AttemptWindow } from '../../contracts/index.ts';
+import type { AttemptCounter, AttemptStore, AttemptWindow } from '../../lib/contracts/index.ts';
 import { HOUR, LOOKALIKES, NOW } from './rows.ts';
-import { atOnce, testsOf } from '../test-runner.ts';
-import type { StorageTest } from '../test-runner.ts';
+import { atOnce, testsOf } from './store-tests.ts';
+import type { StorageTest } from './store-tests.ts';
 
 const END = NOW + HOUR;
 

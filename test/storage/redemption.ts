@@ -1,8 +1,9 @@
-import type { Credential, Grant, GrantStore, Storage } from '../../contracts/index.ts';
-import { now } from '../../contracts/clock.ts';
+import type { Credential, Grant, GrantStore, Storage } from '../../lib/contracts/index.ts';
+import { now } from '../../lib/contracts/clock.ts';
 import { aCode, aGrant, aRefreshToken, HOUR, NOW, rowsOf } from './rows.ts';
-import { atOnce, testsOf } from '../test-runner.ts';
-import type { Assertions, StorageTest } from '../test-runner.ts';
+import { atOnce, testsOf } from './store-tests.ts';
+import type { Assertions } from '../../lib/testing/test-runner.ts';
+import type { StorageTest } from './store-tests.ts';
 
 export function redemptionContract(register: StorageTest): void {
   const test = testsOf(register, 'grants');

@@ -1,37 +1,33 @@
-import type { Storage } from '../contracts/index.ts';
-import { assertionContract } from './storage/client-lists-and-secrets.ts';
-import { assignmentContract } from './storage/assignments.ts';
-import { attemptContract } from './storage/attempts.ts';
-import { auditContract, auditPageContract } from './storage/audit.ts';
-import { changeContract } from './storage/changes.ts';
-import { clientListContract, clientSecretContract } from './storage/client-lists-and-secrets.ts';
-import { clientSearchContract } from './storage/client-searches.ts';
-import { clientContract } from './storage/clients.ts';
-import { registrationContract } from './storage/registrations.ts';
-import { consentContract } from './storage/consents.ts';
-import { credentialContract } from './storage/credentials.ts';
-import { grantContract } from './storage/grants.ts';
-import { idempotencyContract, leaseContract } from './storage/idempotency.ts';
-import { keyContract } from './storage/keys.ts';
-import { passportUseContract } from './storage/passport-uses.ts';
-import { diagnosisContract, pruneContract } from './storage/prune.ts';
-import { logoutContract } from './storage/logouts.ts';
-import { redemptionContract } from './storage/redemption.ts';
-import { revocationContract } from './storage/revocations.ts';
-import { aClient } from './storage/rows.ts';
-import { userDataContract } from './storage/user-data.ts';
-import { sessionContract } from './storage/sessions.ts';
-import type { RegisterTest, StorageTest } from './test-runner.ts';
+import type { Storage } from '../../lib/contracts/index.ts';
+import { assertionContract } from './client-lists-and-secrets.ts';
+import { assignmentContract } from './assignments.ts';
+import { attemptContract } from './attempts.ts';
+import { auditContract, auditPageContract } from './audit.ts';
+import { changeContract } from './changes.ts';
+import { clientListContract, clientSecretContract } from './client-lists-and-secrets.ts';
+import { clientSearchContract } from './client-searches.ts';
+import { clientContract } from './clients.ts';
+import { registrationContract } from './registrations.ts';
+import { consentContract } from './consents.ts';
+import { credentialContract } from './credentials.ts';
+import { grantContract } from './grants.ts';
+import { idempotencyContract, leaseContract } from './idempotency.ts';
+import { keyContract } from './keys.ts';
+import { passportUseContract } from './passport-uses.ts';
+import { diagnosisContract, pruneContract } from './prune.ts';
+import { logoutContract } from './logouts.ts';
+import { redemptionContract } from './redemption.ts';
+import { revocationContract } from './revocations.ts';
+import { aClient } from './rows.ts';
+import { userDataContract } from './user-data.ts';
+import { sessionContract } from './sessions.ts';
+import type { RegisterTest } from '../../lib/testing/test-runner.ts';
+import type { StorageTest } from './store-tests.ts';
 
 /**
  * Registers the tests that a storage has to pass: of each method, and of the guarantees under concurrent calls.
  *
  * @param makeStorage - opens an empty storage for one test, before any `migrate()`. The suite closes it.
- *
- * @example
- * import test from 'ava';
- * import { storageContract } from 'koa-gatehouse/testing';
- * storageContract(test, () => myStorage());
  */
 export function storageContract(test: RegisterTest, makeStorage: () => Storage | Promise<Storage>): void {
   const onEmptyStorage: StorageTest = (title, run) => {

@@ -1,8 +1,8 @@
-import { ERASED_USER } from '../../contracts/user-data.ts';
-import type { Storage, StoredUserData } from '../../contracts/index.ts';
+import { ERASED_USER } from '../../lib/contracts/user-data.ts';
+import type { Storage, StoredUserData } from '../../lib/contracts/index.ts';
 import { aClient, aCode, aConsent, aGrant, aRecord, aRefreshToken, aSession, HOUR, NOW } from './rows.ts';
-import { testsOf } from '../test-runner.ts';
-import type { StorageTest } from '../test-runner.ts';
+import { testsOf } from './store-tests.ts';
+import type { StorageTest } from './store-tests.ts';
 
 export function userDataContract(register: StorageTest): void {
   const test = testsOf(register, 'userData');

@@ -1,8 +1,14 @@
-import { ERASED_USER } from '../../contracts/user-data.ts';
-import type { Client, LogoutDelivery, LogoutsLeftOut, LogoutStore, Storage } from '../../contracts/index.ts';
+import { ERASED_USER } from '../../lib/contracts/user-data.ts';
+import type {
+  Client,
+  LogoutDelivery,
+  LogoutsLeftOut,
+  LogoutStore,
+  Storage,
+} from '../../lib/contracts/index.ts';
 import { aClient, aCode, aGrant, aSession, HOUR, NOW } from './rows.ts';
-import { atOnce, testsOf } from '../test-runner.ts';
-import type { StorageTest } from '../test-runner.ts';
+import { atOnce, testsOf } from './store-tests.ts';
+import type { StorageTest } from './store-tests.ts';
 
 const NOTICE = { createdAt: NOW, expiresAt: NOW + 48 * HOUR };
 

@@ -1,7 +1,8 @@
-import type { Credential, Storage } from '../../contracts/index.ts';
+import type { Credential, Storage } from '../../lib/contracts/index.ts';
 import { aCode, aConsent, aGrant, aRefreshToken, LOOKALIKES, NOW, aSession, rowsOf } from './rows.ts';
-import { testsOf } from '../test-runner.ts';
-import type { Assertions, StorageTest } from '../test-runner.ts';
+import { testsOf } from './store-tests.ts';
+import type { Assertions } from '../../lib/testing/test-runner.ts';
+import type { StorageTest } from './store-tests.ts';
 
 const STORED = { credential: aCode(), grant: aGrant() };
 

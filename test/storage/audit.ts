@@ -5,10 +5,10 @@ import type {
   AuditQuery,
   AuditRecord,
   AuditStore,
-} from '../../contracts/index.ts';
+} from '../../lib/contracts/index.ts';
 import { aClient, aRecord, aSecret, HOUR, LOOKALIKES, NOW } from './rows.ts';
-import { testsOf } from '../test-runner.ts';
-import type { StorageTest } from '../test-runner.ts';
+import { testsOf } from './store-tests.ts';
+import type { StorageTest } from './store-tests.ts';
 
 const LATER = NOW + HOUR;
 

@@ -1,7 +1,7 @@
-import type { Client, ClientQuery, ClientStore } from '../../contracts/index.ts';
+import type { Client, ClientQuery, ClientStore } from '../../lib/contracts/index.ts';
 import { aClient, NOW } from './rows.ts';
-import { testsOf } from '../test-runner.ts';
-import type { StorageTest } from '../test-runner.ts';
+import { testsOf } from './store-tests.ts';
+import type { StorageTest } from './store-tests.ts';
 
 export function clientSearchContract(register: StorageTest): void {
   const test = testsOf(register, 'clients');

@@ -1,8 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
 
-import type { StoredChange } from '../../contracts/index.ts';
-import type { StorageTest } from '../test-runner.ts';
+import type { StoredChange } from '../../lib/contracts/index.ts';
+import type { StorageTest } from './store-tests.ts';
 
 export function changeContract(test: StorageTest): void {
   test('changes: where there are messages, they reach every subscriber', async (t, { changes: feed }) => {

@@ -1,8 +1,8 @@
 import { inspect } from 'node:util';
 
 import { aClient, aCode, aConsent, aGrant, aRefreshToken, aSecret, LOOKALIKES, NOW } from './rows.ts';
-import { onlyOneOf, testsOf } from '../test-runner.ts';
-import type { StorageTest } from '../test-runner.ts';
+import { onlyOneOf, testsOf } from './store-tests.ts';
+import type { StorageTest } from './store-tests.ts';
 
 export function clientContract(register: StorageTest): void {
   const test = testsOf(register, 'clients');

@@ -1,9 +1,9 @@
 import { inspect } from 'node:util';
 
-import type { Grant, GrantSelector, Storage } from '../../contracts/index.ts';
+import type { Grant, GrantSelector, Storage } from '../../lib/contracts/index.ts';
 import { aClient, aCode, aGrant, aRefreshToken, aSession, HOUR, LOOKALIKES, NOW } from './rows.ts';
-import { atOnce, testsOf } from '../test-runner.ts';
-import type { StorageTest } from '../test-runner.ts';
+import { atOnce, testsOf } from './store-tests.ts';
+import type { StorageTest } from './store-tests.ts';
 
 export function grantContract(register: StorageTest): void {
   const test = testsOf(register, 'grants');

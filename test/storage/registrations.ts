@@ -1,8 +1,8 @@
-import { DAY } from '../../contracts/duration.ts';
-import type { RegistrationPlaces, RegistrationStore } from '../../contracts/index.ts';
+import { DAY } from '../../lib/contracts/duration.ts';
+import type { RegistrationPlaces, RegistrationStore } from '../../lib/contracts/index.ts';
 import { aClient, aCode, aConsent, aGrant, aRegistered, aSecret, NOW } from './rows.ts';
-import { testsOf } from '../test-runner.ts';
-import type { StorageTest } from '../test-runner.ts';
+import { testsOf } from './store-tests.ts';
+import type { StorageTest } from './store-tests.ts';
 
 function places(limit: number): RegistrationPlaces {
   return { limit, perUser: 2, unusedSince: NOW - 30 * DAY, now: NOW };

@@ -1,7 +1,7 @@
 import { named, namesOf } from './client-searches.ts';
 import { aClient, aSecret, HOUR, LOOKALIKES, NOW } from './rows.ts';
-import { onlyOneOf, testsOf } from '../test-runner.ts';
-import type { StorageTest } from '../test-runner.ts';
+import { onlyOneOf, testsOf } from './store-tests.ts';
+import type { StorageTest } from './store-tests.ts';
 
 export function clientSecretContract(register: StorageTest): void {
   const test = testsOf(register, 'clients');

@@ -1,13 +1,9 @@
-import { randomUUID } from 'node:crypto';
-
-import { now } from '../../contracts/clock.ts';
-import { DAY } from '../../contracts/duration.ts';
+import { DAY } from '../../lib/contracts/duration.ts';
 import type {
   AuditEvent,
   AuditOrigin,
   AuditRecord,
   Client,
-  ClientGrantType,
   ClientSecret,
   Consent,
   Credential,
@@ -18,7 +14,8 @@ import type {
   StoredRegistration,
   StoredRequest,
   StoredSession,
-} from '../../contracts/index.ts';
+} from '../../lib/contracts/index.ts';
+import { completeClient } from '../../lib/testing/complete-client.ts';
 
 /** The current time in the tests, in seconds since 1970. */
 export const NOW = 1_750_000_000;
@@ -157,34 +154,3 @@ export const aRequest: RowOf<StoredRequest> = rowOf<StoredRequest>({
   expiresAt: NOW + 24 * HOUR,
   answer: undefined,
 });
-
-/** Completes a client, for tests to which only some of its members matter. It is not registered. */
-export function completeClient(given: Partial<Client>, grantType: ClientGrantType): Client {
-  const createdAt = now();
-  return {
-    id: randomUUID(),
-    name: 'Test client',
-    clientUri: undefined,
-    logo: undefined,
-    verified: false,
-    registration: 'manual',
-    grantType,
-    redirectUris: [],
-    postLogoutRedirectUris: [],
-    backchannelLogoutUri: undefined,
-    confidential: true,
-    keys: undefined,
-    native: false,
-    firstParty: false,
-    scopes: undefined,
-    roles: [],
-    permissions: [],
-    ownerId: undefined,
-    disabled: false,
-    disabledBy: undefined,
-    lifetimes: {},
-    createdAt,
-    updatedAt: createdAt,
-    ...given,
-  };
-}

@@ -1,5 +1,5 @@
-import type { Storage } from '../../contracts/index.ts';
-import type { Assertions, RegisterTest } from '../test-runner.ts';
+import type { Storage } from '../../lib/contracts/index.ts';
+import type { Assertions, RegisterTest } from '../../lib/testing/test-runner.ts';
 import {
   aClient,
   aCode,
@@ -30,11 +30,6 @@ export interface ConfirmedStorage {
  * call finds nothing left to change: it has to throw too, until the change lasts.
  *
  * @param open - opens an empty storage, before any `migrate()`. The test closes it
- *
- * @example
- * import test from 'ava';
- * import { confirmationContract } from 'koa-gatehouse/testing';
- * confirmationContract(test, () => myReplicatedStorage());
  */
 export function confirmationContract(
   test: RegisterTest,

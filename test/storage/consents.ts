@@ -1,6 +1,6 @@
 import { aConsent, LOOKALIKES, NOW } from './rows.ts';
-import { atOnce, testsOf } from '../test-runner.ts';
-import type { StorageTest } from '../test-runner.ts';
+import { atOnce, testsOf } from './store-tests.ts';
+import type { StorageTest } from './store-tests.ts';
 
 export function consentContract(register: StorageTest): void {
   const test = testsOf(register, 'consents');
