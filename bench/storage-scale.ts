@@ -3,7 +3,7 @@
 // The last one is MariaDB with a buffer pool that holds all tables, which the server must permit to set.
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 
-import type { StorageTypes } from 'koa-gatehouse';
+import type { Storage } from 'koa-gatehouse';
 import { knexStorage } from 'koa-gatehouse/adapters/knex';
 
 import { enlargeBufferPool } from './buffer-pool.ts';
@@ -91,7 +91,7 @@ const OPERATIONS: Readonly<Record<string, Operation>> = {
   },
 };
 
-function tokenOf(number: number): StorageTypes.TokenInQuestion {
+function tokenOf(number: number): Parameters<Storage['revocations']['isValid']>[0] {
   const of = { id: idOf(number), userId: userOf(number) };
   return { id: `jti ${number}`, clientId: CLIENT_ID, grant: of, sequence: 0 };
 }

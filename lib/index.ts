@@ -1,6 +1,6 @@
 /**
  * The authorization server, the gate with its permissions and roles, the API with its actions, and the interfaces of the host's
- * users, storage and pages.
+ * users and pages.
  *
  * Start with {@link createAuthServer}, {@link defineGate}, {@link createApiRouter} and {@link defineAction}.
  * {@link createAdministration} administers a storage without a server.
@@ -72,7 +72,7 @@ export type {
   UserStore,
 } from './contracts/index.ts';
 export { createAuthServer } from './server/create-auth-server.ts';
-export type { Duration, DurationUnit } from './contracts/duration.ts';
+export type { Duration, DurationUnit, Milliseconds, Seconds } from './contracts/duration.ts';
 export type { IssueTokenOptions } from './token/issue-token.ts';
 export type { SigningKey } from './keys/stored-keys.ts';
 export type { RevocationTarget } from './token/revoke.ts';
@@ -103,7 +103,6 @@ export type { SigningAlgorithm, TokenClaims } from './options/tokens.ts';
 export type { Resource } from './options/resources.ts';
 export type { Scope } from './options/scopes.ts';
 export { requestIdOf } from './http/request-id.ts';
-export type * as StorageTypes from './types/storage.ts';
 export type * as UserTypes from './types/users.ts';
 export type * as PageTypes from './types/pages.ts';
 export type * as ClientTypes from './types/clients.ts';

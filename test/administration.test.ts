@@ -128,7 +128,6 @@ test('invalid options are errors that name them', async (t) => {
     [{}, /^storage: /],
     [{ storage, gate: {} }, /^gate: /],
     [{ storage, secrets: { keyEncryptionKey: 'short' } }, /^secrets.keyEncryptionKey: /],
-    [{ storage: { ...storage, durable: undefined } }, /^storage: set its member durable /],
     [
       { storage, retention: { pruneInterval: 60 } },
       'retention.pruneInterval: leave it out: an administration deletes expired rows only when prune() is called',

@@ -67,7 +67,7 @@ const MODULES: Readonly<Record<string, string>> = {
   'lib/api':
     'lib/access lib/contracts lib/errors lib/first-call lib/http lib/limits lib/options koa-compose koa-router lru-cache lazy:formidable lazy:qs type:@standard-schema/spec',
   'lib/mcp':
-    'lib/access lib/api lib/contracts lib/errors lib/http lib/limits lib/options/declare lib/options/storage-members lib/options/values koa-compose lazy:@modelcontextprotocol/server type:@modelcontextprotocol/server #runtime',
+    'lib/access lib/api lib/contracts lib/errors lib/http lib/limits lib/options/declare lib/options/values koa-compose lazy:@modelcontextprotocol/server type:@modelcontextprotocol/server #runtime',
   'lib/passport': 'lib/clients lib/contracts lib/engine lib/errors lib/keys lib/options jose lru-cache',
   'lib/server':
     'lib/access lib/account lib/clients lib/contracts lib/engine lib/errors lib/http lib/keys lib/limits lib/login lib/openid lib/options lib/passport lib/record lib/registration lib/token koa type:oidc-provider lazy:koa-gatehouse/interactions lib/features',

@@ -14,20 +14,18 @@ import {
   GatehouseError,
   MigrationsPendingError,
 } from 'koa-gatehouse';
-import type { Action, AuthServer, AuthServerOptions } from 'koa-gatehouse';
+import type { AuthServer, AuthServerOptions } from 'koa-gatehouse';
 import { knexStorage } from 'koa-gatehouse/adapters/knex';
 import { memoryStorage } from 'koa-gatehouse/adapters/memory';
 import { pages } from 'koa-gatehouse/interactions';
 
 import { onEachEmptyDatabase } from './adapters/databases.ts';
-import { schoolActions } from './api/school-actions.ts';
 import { temporaryFile } from './adapters/temporary-file.ts';
 import { openHost, openNodes } from './adapters/host-knex.ts';
 import { clusterOn } from './harness/cluster.ts';
 import { runCodeFlow, gate, listenerOf, people, recordingLogger, startPlatform } from './harness/platform.ts';
 import { postJson, send } from './harness/requests.ts';
 import { serve } from './harness/serve.ts';
-import { storageWithout } from './harness/storage.ts';
 import { clientToken, exchangeRefreshToken, requestClientToken } from './harness/tokens.ts';
 import { APP_KEY, vectors } from './passport/laravel.ts';
 
@@ -468,66 +466,6 @@ test('the least values, undefined ones, and URLs in any spelling are accepted', 
   for (const [given, issuer = 'https://platform.example'] of accepted) {
     const auth = await createAuthServer({ ...required(), ...given });
     t.is(auth.issuer, issuer);
-    await auth.close();
-  }
-});
-
-test('a storage that is older than what is on is refused at start, and is enough for all else', async (t) => {
-  const { authenticate, find } = methods;
-  for (const [option, member, on, off] of [
-    ['users', 'assignments', { authenticate, find }, methods],
-    ['retention.audit', 'audit', '1 day', 0],
-    ['paths.developer', 'idempotency.begin', '/apps', false],
-    ['clients.registration', 'registrations.insert', { scopes: [] }, undefined],
-    ['clients.keys', 'clients.redeemAssertion', true, false],
-    ['openid', 'logouts', true, false],
-    ['openid', 'logouts.take', true, false],
-  ] as const) {
-    const developers = defineGate({ permissions: { manage_apps: 'Manage apps' } });
-    const options: Given = {
-      ...required(),
-      users: methods,
-      gate: developers,
-      storage: storageWithout(member),
-    };
-    await (await createAuthServer({ ...options, ...optionsWith(option, off) })).close();
-    await t.throwsAsync(createAuthServer({ ...options, ...optionsWith(option, on) }), {
-      code: 'ERR_CONFIG',
-      message: `${option}: this needs a storage with the member ${member}`,
-    });
-  }
-});
-
-test('a storage that lacks what every server needs is refused at start, with all that it lacks', async (t) => {
-  const { consents, ...others } = memoryStorage();
-  t.is(typeof consents.find, 'function');
-  const storage = { ...others, keys: { ...others.keys, replaceMaterial: undefined } } as never;
-  await t.throwsAsync(createAuthServer({ ...required(), storage }), {
-    code: 'ERR_CONFIG',
-    message: 'storage: add the members consents, keys.replaceMaterial',
-  });
-  t.throws(() => createAdministration({ storage }), {
-    code: 'ERR_CONFIG',
-    message: /^storage: add the members/,
-  });
-  t.throws(() => createAdministration({ storage: storageWithout('audit') }), {
-    code: 'ERR_CONFIG',
-    message: 'retention.audit: this needs a storage with the member audit',
-  });
-});
-
-test('actions and limits of an API with a storage that cannot store them are refused by name', async (t) => {
-  const user = { requests: 1, per: '1 minute' } as const;
-  for (const [option, member, given] of [
-    ['actions', 'idempotency', { actions: [schoolActions().create as Action<'edit_schools'>] }],
-    ['limits', 'attempts.reserve', { limits: { user } }],
-  ] as const) {
-    const auth = await createAuthServer({ ...required(), storage: storageWithout(member) });
-    t.notThrows(() => createApiRouter({ auth }));
-    t.throws(() => createApiRouter({ auth, ...given }), {
-      code: 'ERR_CONFIG',
-      message: `${option}: this needs a storage with the member ${member}`,
-    });
     await auth.close();
   }
 });

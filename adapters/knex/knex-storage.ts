@@ -156,7 +156,7 @@ export function sqlStorage(
         await opened.dialect.requireWritable?.(statements);
         return findPendingMigrations(statements);
       }),
-    ...(opened.dialect.confirmation !== undefined && { confirm: async () => opened.confirm() }),
+    confirm: async () => (opened.dialect.confirmation === undefined ? undefined : opened.confirm()),
     prune: createPrune(opened),
     state: async () => ({ clock: await readClock(opened), failing: opened.failing }),
     diagnose: async () => diagnose(opened, changes, timeout),

@@ -13,8 +13,6 @@ export interface UserDataPorts {
   readonly announce: () => void;
   /** What features export of a user. */
   readonly exports: readonly ((userId: string) => Promise<object>)[];
-  /** @throws ConfigError when the storage is older than this */
-  readonly requireStore: () => void;
   readonly revoke: (target: { readonly user: string }) => Promise<void>;
   readonly storage: Pick<Storage, 'assignments' | 'clients' | 'consents' | 'userData'>;
 }
@@ -28,7 +26,6 @@ export function createUserData(ports: UserDataPorts): UserData {
   return {
     async export(userId) {
       checkId('userData.export()', userId);
-      ports.requireStore();
       // The events that this node has just recorded.
       await audit.flush();
       const read = { sessions: [], grants: [], audit: [] } as {
@@ -51,7 +48,6 @@ export function createUserData(ports: UserDataPorts): UserData {
     async erase(userId, options = {}) {
       const { onProgress, signal } = readOptions(ERASURE, options, 'userData.erase()');
       checkId('userData.erase()', userId);
-      ports.requireStore();
       // First: requests under way, on any node, store nothing of the user from here on, but for a statement that has begun.
       await revoke({ user: userId });
       const endedAt = performance.now();

@@ -21,8 +21,6 @@ export interface UserGrantsPorts {
   readonly logouts: LogoutNotices | undefined;
   /** Those of features. */
   readonly kinds: readonly UserGrantKind[];
-  /** @throws ConfigError when the storage is older than this */
-  readonly requireStore: () => void;
   readonly storage: Pick<Storage, 'confirm' | 'sessions' | 'userData'>;
 }
 
@@ -32,7 +30,6 @@ export function createUserGrants({
   authorizedAppsOf,
   logouts,
   kinds,
-  requireStore,
   storage,
 }: UserGrantsPorts): UserGrantsRegistry {
   const { sessions, userData } = storage;
@@ -51,7 +48,6 @@ export function createUserGrants({
 
   return {
     async list(userId) {
-      requireStore();
       const [apps, sessionsOfUser, ...added] = await Promise.all([
         authorizedAppsOf({ id: userId }).list(),
         userData.sessions(userId, now()),
@@ -61,7 +57,6 @@ export function createUserGrants({
     },
     async revoke(userId, target) {
       checkTarget(target, kinds);
-      requireStore();
       const apps = authorizedAppsOf({ id: userId });
       if ('app' in target) return apps.disconnect(target.app);
       if ('session' in target) return endSession(userId, target.session);

@@ -13,7 +13,6 @@ import { createAllowOrigins } from '../http/cors.ts';
 import { problems, sendProblem } from '../http/problem.ts';
 import { optional, readOptions, unchecked } from '../options/declare.ts';
 import type { Check, Given } from '../options/declare.ts';
-import { requireMembersFor } from '../options/storage-members.ts';
 import { boolean, origins } from '../options/values.ts';
 import { actionList, describeAction, indexActions, listActions, withAction } from './actions/action-index.ts';
 import type { ReauthenticatorOf } from './actions/answer.ts';
@@ -156,10 +155,8 @@ export function createApiRouter<
     given;
   checkPath('prefix', prefix, '/api/v1');
   const actions = indexActions(given.actions, auth);
-  if (actions.all.length > 0) requireMembersFor('actions', storage);
   const limiter = createRequestLimits(given.limits, { actions: actions.all, limitCallers });
   const { countRequest, countRuns, isLimited, mostRuns } = limiter;
-  if (isLimited) requireMembersFor('limits', storage);
   const maximum = (action: Action): number => Math.min(bulk.maximum, mostRuns(action));
   const { scopes } = resources.get(resource)!;
   const baseUrl =

@@ -63,7 +63,7 @@ export function createClientImport(
   async function isPresent(id: string): Promise<boolean> {
     if (!(await storage.clients.find(id))) return false;
     // An earlier call may have inserted it and thrown.
-    await storage.confirm?.();
+    await storage.confirm();
     return true;
   }
 }

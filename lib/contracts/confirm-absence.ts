@@ -9,6 +9,6 @@ import type { Storage } from './storage.ts';
  */
 export async function confirmAbsence<T>(storage: Pick<Storage, 'confirm'>, finding: Promise<T>): Promise<T> {
   const found = await finding;
-  if (found === undefined || found === false) await storage.confirm?.();
+  if (found === undefined || found === false) await storage.confirm();
   return found;
 }

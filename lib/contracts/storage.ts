@@ -99,56 +99,79 @@ export interface ChangeFeed {
 }
 
 /**
- * The storage of all data of Gatehouse. `knexStorage()` and `memoryStorage()` return one; the contract suite in
- * `koa-gatehouse/testing` checks any other implementation.
+ * The storage of all data of Gatehouse: what `knexStorage()` and `memoryStorage()` return, which nothing else implements.
  *
  * No method receives the value of a code, a refresh token, a secret or a session id: their ids are SHA-256 hashes.
  *
- * Every method may throw `StorageError` when the storage cannot be reached, and no other error for well-formed input.
+ * Every method may throw `StorageError` when the database cannot be reached, and no other error for well-formed input.
  * Rows past `expiresAt` may still be returned, so callers compare it with the current time.
  */
 export interface Storage {
   /** Whether the data outlives the process, in a file, a database server or a backup, where others may read it. */
   readonly durable: boolean;
+  /** @internal */
   readonly clients: ClientStore;
+  /** @internal */
   readonly registrations: RegistrationStore;
+  /** @internal */
   readonly consents: ConsentStore;
+  /** @internal */
   readonly grants: GrantStore;
+  /** @internal */
   readonly revocations: RevocationStore;
+  /** @internal */
   readonly sessions: SessionStore;
+  /** @internal */
   readonly keys: KeyStore;
+  /** @internal */
   readonly assignments: AssignmentStore;
+  /** @internal */
   readonly audit: AuditStore;
+  /** @internal */
   readonly idempotency: IdempotencyStore;
+  /** @internal */
   readonly attempts: AttemptStore;
-  /** The store of a feature, which brings its own SQL and tables. @param name - by which tests can observe and replace its calls */
+  /**
+   * The store of a feature, which brings its own SQL and tables.
+   *
+   * @internal
+   * @param name - by which tests can observe and replace its calls
+   */
   store<T extends object>(name: string, make: MakeStore<T>): T | Promise<T>;
+  /** @internal */
   readonly logouts: LogoutStore;
+  /** @internal */
   readonly passportUses: PassportUseStore;
+  /** @internal */
   readonly userData: UserDataStore;
-  /** Tells other nodes of changes at once; absent where the storage has no means for that. */
+  /**
+   * Tells other nodes of changes at once; absent where the database has no means for that.
+   *
+   * @internal
+   */
   readonly changes?: ChangeFeed;
   /**
    * Runs `work` once in one transaction of the database, which is rolled back when `work` throws. An error of `work` is thrown
    * unchanged; when the transaction cannot be started or committed, `StorageError` is thrown: on PostgreSQL also when `work` has caught the
-   * error of a statement, which has rolled back all of it, and on MariaDB that of a deadlock; run what may fail in a nested transaction. `knexStorage()` passes a
-   * `Knex.Transaction` to `work`; `memoryStorage()` passes `undefined` and rolls nothing back.
+   * error of a statement, which has rolled back all of it, and on MariaDB that of a deadlock; run what may fail in a nested transaction.
+   * `work` is given a `Knex.Transaction`.
    *
-   * Methods of the storage are not part of the transaction, except `idempotency.finish` when the transaction is passed to it.
-   * Do not await other methods in `work`: on SQLite, with its single connection, they wait for the end of the transaction, and
-   * throw when that takes too long.
+   * Calls of the server and of the storage are not part of the transaction, except the answer of an idempotent request when the
+   * transaction is passed to it. Do not await others in `work`: on SQLite, with its single connection, they wait for the end of the
+   * transaction, and throw when that takes too long.
    */
   transaction<T>(work: (transaction: unknown) => Promise<T>): Promise<T>;
   /**
-   * Waits until all changes that a read before this call has seen are sure to last. Absent where that is always so.
+   * Waits until all changes that a read before this call has seen are sure to last. Does nothing where that is always so.
    *
    * A database with a synchronous standby shows a change whose commit has not reached the standby: `StorageError` says that it is not
    * known whether it lasts. A repetition that finds nothing left to change must not say more. Methods that change rows wait by
    * themselves, also when they find nothing to change; this is for a caller that has only read.
    *
+   * @internal
    * @throws StorageError when it is not known whether the changes last
    */
-  confirm?(): Promise<void>;
+  confirm(): Promise<void>;
   /** Creates the tables or brings them up to date. Safe to call from several nodes at once. */
   migrate(): Promise<void>;
   /**
@@ -159,13 +182,27 @@ export interface Storage {
   /**
    * Deletes up to `limit` rows that expired before `now` and that no unexpired row depends on, keys that retired before it
    * included. Resolves to the number of deleted rows; call it again until that is 0.
+   *
+   * @internal
    */
   prune(now: Seconds, limit: number): Promise<number>;
-  /** Reads the clock of the database, and remembers why changes have failed; for `auth.ready()` and `auth.check()`. */
+  /**
+   * Reads the clock of the database, and remembers why changes have failed; for `auth.ready()` and `auth.check()`.
+   *
+   * @internal
+   */
   state(): Promise<StorageState>;
-  /** Reads what `auth.check()` reports of the database. */
+  /**
+   * Reads what `auth.check()` reports of the database.
+   *
+   * @internal
+   */
   diagnose(): Promise<StorageDiagnosis>;
-  /** Finds out what the database permits, for `auth.check()`. Changes nothing. */
+  /**
+   * Finds out what the database permits, for `auth.check()`. Changes nothing.
+   *
+   * @internal
+   */
   access(): Promise<StorageAccess>;
   /** Closes the connections that the storage has opened. A connection that was passed to it stays open. */
   close(): Promise<void>;

@@ -21,7 +21,6 @@ import { NOT_STORED, problems, sendProblem } from '../http/problem.ts';
 import type { Problem } from '../http/problem.ts';
 import { optional, readOptions, unchecked } from '../options/declare.ts';
 import type { Given } from '../options/declare.ts';
-import { requireMembersFor } from '../options/storage-members.ts';
 import { origins, text } from '../options/values.ts';
 import { hosts, refuseOtherOriginsAndHosts } from './origins-and-hosts.ts';
 import { createProtocol } from './protocol.ts';
@@ -122,13 +121,11 @@ export async function createMcpEndpoint<
     );
   }
   const actions = indexActions(given.actions, auth);
-  requireMembersFor('actions', storage);
   const tools = toolsOf(actions.all);
-  const { countRequest, countRuns, isLimited } = createRequestLimits(given.limits, {
+  const { countRequest, countRuns } = createRequestLimits(given.limits, {
     actions: actions.all,
     limitCallers,
   });
-  if (isLimited) requireMembersFor('limits', storage);
   const perform = createPerformAction(createAnswerOnce(storage.idempotency, logger), logger);
   const callTool = createCallTool({ audit, logger, path, perform, resource: url, trace });
   const guard = auth.guard({ resource: url as A });

@@ -4,7 +4,6 @@ import { inspect } from 'node:util';
 import type { Gate, Interactions, Logger, Pages, Storage, User, UserStore } from '../contracts/index.ts';
 import { ConfigError } from '../errors.ts';
 import type { Check } from './declare.ts';
-import { requireMembers } from './storage-members.ts';
 
 export function userStore<U extends User>(place: string, given: UserStore<U>): UserStore<U> {
   if (typeof given?.authenticate !== 'function' || typeof given.find !== 'function') {
@@ -68,17 +67,10 @@ function methodsOf(object: object): string[] {
 }
 
 export const storage: Check<Storage> = (place, given) => {
-  if (typeof given?.pendingMigrations !== 'function') {
-    throw new ConfigError(
-      place,
-      'pass knexStorage(knex) from koa-gatehouse/adapters/knex, or memoryStorage() from koa-gatehouse/adapters/memory for tests and first steps',
-    );
-  }
-  requireMembers(place, given);
-  if (typeof given.durable === 'boolean') return given;
+  if (typeof given?.pendingMigrations === 'function') return given;
   throw new ConfigError(
     place,
-    'set its member durable to true if its data outlives the process, else to false',
+    'pass knexStorage(knex) from koa-gatehouse/adapters/knex, or memoryStorage() from koa-gatehouse/adapters/memory for tests and first steps',
   );
 };
 

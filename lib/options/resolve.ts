@@ -10,7 +10,6 @@ import { requireUserId } from './ports.ts';
 import type { ResolvedOptions } from './resolved-options.ts';
 import { resolveResources, scopesOfAll } from './resources.ts';
 import { requireScopes } from './scopes.ts';
-import { requireMembersFor } from './storage-members.ts';
 import type { TokenClaims } from './tokens.ts';
 
 /**
@@ -37,11 +36,7 @@ export function resolveOptions<
       'also pass login.currentUser, which returns the user who has logged in there',
     );
   }
-  if (options.retention.audit > 0) requireMembersFor('retention.audit', storage);
-  if (options.passport) requireMembersFor('passport', storage);
-  if (!options.users.permissions && !options.users.roles) requireMembersFor('users', storage);
   const developer = gate.has('manage_apps') ? paths.developer : undefined;
-  if (developer) requireMembersFor('paths.developer', storage);
   const resources = resolveResources(options.resources, {
     gate,
     issuer,
@@ -53,9 +48,6 @@ export function resolveOptions<
   const scopes = scopesOfAll([...resources.values(), ...(openid ? [openid] : [])]);
   const further = [...resources.values()].filter(({ resource }) => resource !== issuer);
   const clients = withAgents(options.clients, further);
-  if (openid) requireMembersFor('openid', storage);
-  if (clients.registration) requireMembersFor('clients.registration', storage);
-  if (clients.keys) requireMembersFor('clients.keys', storage);
   checkLoopbackDocuments(issuer, clients.documents);
   requireScopes('clients.registration', clients.registration, [...scopes.keys()]);
   requireScopes('clients.documents', clients.documents, [...scopes.keys()]);

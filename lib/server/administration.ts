@@ -25,7 +25,6 @@ import { requireKeyEncryptionKey } from '../options/resolve.ts';
 import { scopesOfAll } from '../options/resources.ts';
 import { requirePermissions } from '../options/scopes.ts';
 import type { Scope } from '../options/scopes.ts';
-import { requireMembersFor } from '../options/storage-members.ts';
 import { lifetimeCheck } from '../options/lifetimes.ts';
 import { createUserData } from '../account/user-data.ts';
 import type { Feature } from '../features/feature.ts';
@@ -170,7 +169,6 @@ export function createAdministration<P extends string, R extends string>(
   options: AdministrationOptions<P, R>,
 ): Administration<P, R> {
   const given = readOptions(administrationOptions<P, R>(), options);
-  if (given.retention.audit > 0) requireMembersFor('retention.audit', given.storage);
   // Running servers learn of changes at once where the storage can tell them.
   const invalidation = new CacheInvalidation(given.storage.changes);
   const storage = observeRevocations(given.storage, invalidation.announce);
@@ -266,7 +264,6 @@ export function createAdministration<P extends string, R extends string>(
       audit,
       announce: () => invalidation.announce(),
       exports: exportsOf([], storage),
-      requireStore: () => requireMembersFor('userData', storage),
       revoke: async (target) => revokeHere(target),
       storage,
     }),

@@ -5,7 +5,6 @@ import type { AuditLog, LogoutNotices, Storage, UserData, UserGrantsRegistry } f
 import type { Feature } from '../features/feature.ts';
 import { withStored } from '../features/shipped.ts';
 import type { ResolvedOptions } from '../options/resolved-options.ts';
-import { requireMembersFor } from '../options/storage-members.ts';
 import type { ServerFeature } from './features.ts';
 import type { ServerStorage } from './storage.ts';
 import type { ServerTokens } from './tokens.ts';
@@ -30,13 +29,11 @@ export function createServerUserData(
   },
 ): { readonly grants: UserGrantsRegistry; readonly userData: UserData } {
   const { storage } = options;
-  const requireStore = (): void => requireMembersFor('userData', storage);
   const grants = createUserGrants({
     audit,
     authorizedAppsOf: createAuthorizedApps({ ...options, audit, logouts }),
     logouts,
     kinds: features.flatMap((feature) => feature.grants ?? []),
-    requireStore,
     storage,
   });
   const userData = createUserData({
@@ -44,7 +41,6 @@ export function createServerUserData(
     announce: () => invalidation.announce(),
     exports: exportsOf(options.features, stored),
     revoke: tokens.revokeFor(),
-    requireStore,
     storage: stored,
   });
   return { grants, userData };

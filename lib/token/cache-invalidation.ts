@@ -79,9 +79,9 @@ function namesOf(changes: readonly (StoredChange | undefined)[]): readonly Store
 export function observeRevocations(storage: Storage, onRevoked: (revoked?: StoredChange) => void): Storage {
   const { grants, revocations } = storage;
   return Object.freeze({
-    ...bindMembers(storage),
+    ...storage,
     grants: {
-      ...bindMembers(grants),
+      ...grants,
       async revoke(...[selector, at, notice]: Parameters<typeof grants.revoke>) {
         const revoked = await grants.revoke(selector, at, notice);
         // Also when nothing was left to revoke: another node may have revoked it a moment ago, and this node has it cached.
@@ -95,7 +95,7 @@ export function observeRevocations(storage: Storage, onRevoked: (revoked?: Store
       },
     },
     revocations: {
-      ...bindMembers(revocations),
+      ...revocations,
       async revokeToken(token: RevokedToken) {
         await revocations.revokeToken(token);
         onRevoked({ tokenId: token.id });
@@ -107,22 +107,4 @@ export function observeRevocations(storage: Storage, onRevoked: (revoked?: Store
       },
     },
   });
-}
-
-/** The members of a port with its methods bound, including those that a class defines on its prototype. */
-function bindMembers<T extends object>(port: T): T {
-  const names = new Set<string>();
-  for (
-    let level: object | null = port;
-    level && level !== Object.prototype;
-    level = Object.getPrototypeOf(level)
-  ) {
-    for (const name of Object.getOwnPropertyNames(level)) if (name !== 'constructor') names.add(name);
-  }
-  return Object.fromEntries(
-    [...names].map((name) => {
-      const member = port[name as keyof T];
-      return [name, typeof member === 'function' ? member.bind(port) : member];
-    }),
-  ) as T;
 }

@@ -145,7 +145,7 @@ export async function findCurrent(
   if (!last || last.spentFor !== undefined || last.expiresIn <= 0)
     throw new errors.InvalidGrant(`${kind} was spent, and the current refresh token cannot be found from it`);
   // It may be in none of the standbys yet.
-  await storage.confirm?.();
+  await storage.confirm();
   return { current: value, generations };
 }
 

@@ -92,7 +92,7 @@ export class TokenKey extends ExternalSigningKey {
 
   override async sign(data: Uint8Array): Promise<Buffer> {
     // Once: adding the key may have failed because it is not known whether it lasts. When it is lost, so are all of its tokens.
-    if (!this.#isConfirmed) await this.#storage.confirm?.();
+    if (!this.#isConfirmed) await this.#storage.confirm();
     this.#isConfirmed = true;
     const signature = await outside(signInThread, this.#hash, data, this.#private);
     return this.#algorithm === 'ES256' ? toJws(signature) : signature;

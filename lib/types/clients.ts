@@ -15,5 +15,6 @@ export type {
   PassportConnection,
   PassportRefreshToken,
   PassportSelector,
+  PassportUse,
   RegisteredAuthMethod,
 } from '../contracts/index.ts';

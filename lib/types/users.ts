@@ -1,5 +1,6 @@
-/** What the server has of one user: connections, personal access tokens, and all that is stored. */
+/** What the server has of one user: assignments, connections, and all that is stored. */
 export type {
+  Assignments,
   UserData,
   UserExport,
   UserGrantTarget,

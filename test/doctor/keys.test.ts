@@ -1,8 +1,9 @@
 import test from 'ava';
 import { createAdministration } from 'koa-gatehouse';
-import type { Administration, Finding, Storage, StorageTypes } from 'koa-gatehouse';
+import type { Administration, Finding, Storage } from 'koa-gatehouse';
 import { memoryStorage } from 'koa-gatehouse/adapters/memory';
 
+import type { StoredKey } from '../../lib/contracts/index.ts';
 import { like } from '../harness/like.ts';
 import { startPlatform } from '../harness/platform.ts';
 import { around } from '../harness/storage.ts';
@@ -36,11 +37,11 @@ async function check(storage: Storage, keyEncryptionKey?: KeyEncryptionKey): Pro
 }
 
 /** The storage with its only key changed. */
-function changed(storage: Storage, change: (key: StorageTypes.StoredKey) => object): Storage {
+function changed(storage: Storage, change: (key: StoredKey) => object): Storage {
   return around(storage, async (name, call) => {
     const result = await call();
     if (name !== 'keys.list') return result;
-    const [key] = result as readonly StorageTypes.StoredKey[];
+    const [key] = result as readonly StoredKey[];
     return key ? [{ ...key, ...change(key) }] : [];
   });
 }
@@ -59,7 +60,7 @@ test('a storage without a signing key is a warning', async (t) => {
 test('encrypted keys are reported only with another secrets.keyEncryptionKey, not with the right one or none', async (t) => {
   const storage = await rotated(KEY);
   t.deepEqual(await check(storage, KEY), []);
-  const [{ id }] = (await storage.keys.list('token')) as [StorageTypes.StoredKey];
+  const [{ id }] = (await storage.keys.list('token')) as [StoredKey];
   like(t, await check(storage, OTHER), [
     {
       code: 'keys_unreadable',
@@ -75,8 +76,8 @@ test('each key that needs a former secrets.keyEncryptionKey is named, until it i
   await (await startPlatform({ storage, secrets: { keyEncryptionKey: KEY } }))[Symbol.asyncDispose]();
   const both = administration(storage, [OTHER, KEY]);
   await both.keys.rotate();
-  const [first] = (await storage.keys.list('token')) as [StorageTypes.StoredKey];
-  const [cookie] = (await storage.keys.list('cookie')) as [StorageTypes.StoredKey];
+  const [first] = (await storage.keys.list('token')) as [StoredKey];
+  const [cookie] = (await storage.keys.list('cookie')) as [StoredKey];
   t.deepEqual(await both.check(), [
     {
       code: 'keys_need_former',

@@ -30,7 +30,7 @@ export function unconfirmed(storage: Storage): {
   const state = { isLost: false };
   return {
     state,
-    storage: around({ ...storage, confirm: async () => undefined }, async (name, call) => {
+    storage: around(storage, async (name, call) => {
       const result = await call();
       if (state.isLost && CHANGES.test(name)) throw new StorageError(NOT_REPLICATED);
       return result;

@@ -101,10 +101,3 @@ export function pausable(storage: Storage): PausableStorage {
     },
   };
 }
-
-/** A memory storage without a store, or without a method of one. */
-export function storageWithout(member: string): Storage {
-  const [name, method] = member.split('.') as [keyof Storage, string | undefined];
-  const { [name]: store, ...others } = memoryStorage();
-  return { ...others, ...(method && { [name]: { ...(store as object), [method]: undefined } }) } as Storage;
-}

@@ -6,7 +6,6 @@ import { createMcpEndpoint } from 'koa-gatehouse/mcp';
 import { z } from 'zod';
 
 import { recordingLogger } from '../harness/platform.ts';
-import { storageWithout } from '../harness/storage.ts';
 import { createSchools, gate } from './agents.ts';
 import type { Permission } from './agents.ts';
 
@@ -89,21 +88,6 @@ function plain(name: `${string}-action`, more: object = {}): Action<Permission> 
     ...more,
   });
 }
-
-test('actions and limits with a storage that cannot store them are refused by name', async (t) => {
-  const user = { requests: 1, per: '1 minute' } as const;
-  for (const [option, member, limits] of [
-    ['actions', 'idempotency', {}],
-    ['limits', 'attempts.reserve', { user }],
-  ] as const) {
-    const storage = storageWithout(member);
-    const auth = await serverWith({ [`${ISSUER}/mcp`]: {} }, ISSUER, { storage });
-    await t.throwsAsync(createMcpEndpoint({ auth, actions, limits }), {
-      code: 'ERR_CONFIG',
-      message: `${option}: this needs a storage with the member ${member}`,
-    });
-  }
-});
 
 test('a wrong option is a ConfigError that names it', async (t) => {
   const auth = await serverWith({ [`${ISSUER}/mcp`]: {} });

@@ -1,7 +1,7 @@
 import test from 'ava';
-import type { StorageTypes } from 'koa-gatehouse';
 import { memoryStorage } from 'koa-gatehouse/adapters/memory';
 
+import type { Consent } from '../../lib/contracts/index.ts';
 import { passTime } from '../harness/clock.ts';
 import { Browser } from '../harness/browser.ts';
 import { runCodeFlow, startPlatform } from '../harness/platform.ts';
@@ -21,7 +21,7 @@ const now = (): number => Math.floor(Date.now() / 1000);
 test.serial('a token for a user records the use of the authorized app, once an hour', async (t) => {
   const app = await platform.registerApp();
   const { id } = app.client;
-  const lastUsedAt = async (): Promise<StorageTypes.Consent['lastUsedAt']> =>
+  const lastUsedAt = async (): Promise<Consent['lastUsedAt']> =>
     (await storage.consents.find('1', id))?.lastUsedAt;
   const before = now();
   const { body } = await runCodeFlow(platform, app);

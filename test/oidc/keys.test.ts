@@ -2,9 +2,9 @@ import { decodeJwt, decodeProtectedHeader, generateKeyPair, importJWK, SignJWT }
 import type { JWK } from 'jose';
 import test from 'ava';
 import { ConfigError, createAdministration } from 'koa-gatehouse';
-import type { StorageTypes } from 'koa-gatehouse';
 import { memoryStorage } from 'koa-gatehouse/adapters/memory';
 
+import type { StoredKey } from '../../lib/contracts/index.ts';
 import { passTime, resetClock, stopClock } from '../harness/clock.ts';
 import { startPlatform } from '../harness/platform.ts';
 import type { Platform } from '../harness/platform.ts';
@@ -75,8 +75,7 @@ async function startTwo() {
   });
   const { pause, storage: other } = pausable(seen);
   // The clock of the first node is ahead: its new keys sign at once.
-  const ahead = async (key: StorageTypes.StoredKey) =>
-    storage.keys.insert({ ...key, activeAt: key.createdAt });
+  const ahead = async (key: StoredKey) => storage.keys.insert({ ...key, activeAt: key.createdAt });
   const here = await startPlatform({ storage: { ...storage, keys: { ...storage.keys, insert: ahead } } });
   const there = await startPlatform({
     storage: other,

@@ -3,8 +3,8 @@ import { setTimeout as delay } from 'node:timers/promises';
 import test from 'ava';
 import { createAdministration } from 'koa-gatehouse';
 import { knexStorage } from 'koa-gatehouse/adapters/knex';
-import type { StorageTypes } from 'koa-gatehouse';
 
+import type { StoredKey } from '../../lib/contracts/index.ts';
 import { temporaryFile } from '../adapters/temporary-file.ts';
 import { passTime } from '../harness/clock.ts';
 import { BrowserOfCluster, clusterOn } from '../harness/cluster.ts';
@@ -45,7 +45,7 @@ async function accepts(
   node: Platform,
   app: RegisteredApp,
   session: string,
-  { material }: StorageTypes.StoredKey,
+  { material }: StoredKey,
 ): Promise<boolean> {
   const { k } = JSON.parse(material) as { k: string };
   const signature = cookieSignature(k, `${SESSION}=${session}`);
@@ -67,7 +67,7 @@ test.serial(
     const nodes = [here, there] as const;
     const app = await here.registerApp({ firstParty: true });
     const asked = await here.registerApp({ name: 'Timetable', redirectUris: ['https://timetable.example/'] });
-    const [former] = (await storage.keys.list('cookie')) as [StorageTypes.StoredKey];
+    const [former] = (await storage.keys.list('cookie')) as [StoredKey];
     passTime(31 * DAY);
 
     // Begun with the former key: a session and the page of a consent.
@@ -77,10 +77,7 @@ test.serial(
     const consent = await browser.open(authorizeUrl(here, asked));
 
     await here.auth.keys.rotate();
-    const [retiring, next] = (await storage.keys.list('cookie')) as [
-      StorageTypes.StoredKey,
-      StorageTypes.StoredKey,
-    ];
+    const [retiring, next] = (await storage.keys.list('cookie')) as [StoredKey, StoredKey];
     t.is(retiring.id, former.id);
     t.is(retiring.retiresAt, next.activeAt + 180 * DAY);
     t.true(next.activeAt >= next.createdAt + 60);
@@ -127,7 +124,7 @@ test.serial(
 
     // The second time, by the command.
     await rotateByCommand(address);
-    const [, third] = (await storage.keys.list('cookie')) as [StorageTypes.StoredKey, StorageTypes.StoredKey];
+    const [, third] = (await storage.keys.list('cookie')) as [StoredKey, StoredKey];
     for (const node of nodes) await until(async () => accepts(node, app, session, third));
     passTime(61);
     for (const node of nodes) t.true((await visit(later, node, app)).signedIn);

@@ -1,6 +1,7 @@
-import type { Storage, StorageTypes } from 'koa-gatehouse';
+import type { Storage } from 'koa-gatehouse';
 import { knexStorage } from 'koa-gatehouse/adapters/knex';
 
+import type { FoundCredential } from '../../lib/contracts/index.ts';
 import { onEachDatabase } from '../adapters/databases.ts';
 import { Browser } from '../harness/browser.ts';
 import { runCodeFlow, startPlatform } from '../harness/platform.ts';
@@ -13,7 +14,7 @@ function afterGrace(storage: Storage): Storage {
   return around(storage, async (name, call) => {
     const result = await call();
     if (name !== 'grants.findCredential') return result;
-    const found = result as StorageTypes.FoundCredential | undefined;
+    const found = result as FoundCredential | undefined;
     return found?.spentFor === undefined ? found : { ...found, spentFor: found.spentFor + 86_400_000 };
   });
 }

@@ -1,7 +1,7 @@
 import test from 'ava';
-import type { StorageTypes } from 'koa-gatehouse';
 import { memoryStorage } from 'koa-gatehouse/adapters/memory';
 
+import type { PassportUse } from '../../lib/contracts/index.ts';
 import { like } from '../harness/like.ts';
 import { until } from '../harness/until.ts';
 import { issue, signPassport } from './laravel.ts';
@@ -11,7 +11,7 @@ test('a use that cannot be recorded fails no request, and is recorded later', as
   await using laravel = await startLaravel('11');
   const { accessToken, id } = await issue(laravel.database, { clientId: 7, userId: 42 });
   const storage = memoryStorage();
-  const recorded: StorageTypes.PassportUse[] = [];
+  const recorded: PassportUse[] = [];
   let isAway = true;
   const platform = await moveIn(laravel, {
     storage: {
@@ -41,7 +41,7 @@ test('a use that cannot be recorded fails no request, and is recorded later', as
 test('the use of each kind of token is recorded once an hour', async (t) => {
   await using laravel = await startLaravel('11');
   const storage = memoryStorage();
-  const recorded: StorageTypes.PassportUse[] = [];
+  const recorded: PassportUse[] = [];
   const platform = await moveIn(laravel, {
     storage: {
       ...storage,

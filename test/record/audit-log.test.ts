@@ -1,9 +1,10 @@
 import { setImmediate as nextTurn, setTimeout as waitFor } from 'node:timers/promises';
 
 import test from 'ava';
-import type { AuditEvent, AuditLog, AuditRecord, StorageTypes } from 'koa-gatehouse';
+import type { AuditEvent, AuditLog, AuditRecord } from 'koa-gatehouse';
 import { memoryStorage } from 'koa-gatehouse/adapters/memory';
 
+import type { AuditStore } from '../../lib/contracts/index.ts';
 import { createAuditLog } from '../../lib/record/audit-log.ts';
 import { StorageError } from '../../lib/errors.ts';
 import { passTime, stopClock } from '../harness/clock.ts';
@@ -19,7 +20,7 @@ const REFUSED = { type: 'token_refused', error: 'invalid_client', reason: 'clien
 function start(): {
   audit: AuditLog;
   logger: ReturnType<typeof recordingLogger>;
-  store: StorageTypes.AuditStore;
+  store: AuditStore;
   /** How many records each write had. */
   writes: number[];
   connection: { isUnreachable: boolean; tries: number; paused: Promise<unknown> | undefined };
@@ -35,7 +36,7 @@ function start(): {
   const reach = (): void => {
     if (connection.isUnreachable) throw new StorageError('unreachable');
   };
-  const watched: StorageTypes.AuditStore = {
+  const watched: AuditStore = {
     async list(query) {
       reach();
       return store.list(query);

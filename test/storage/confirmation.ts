@@ -129,5 +129,5 @@ const CALLS: readonly StorageCall[] = [
     aRequest({ answer: ANSWER }),
     async ({ idempotency }) => idempotency.begin(aRequest({ attempt: 'second' }), NOW),
   ],
-  ['confirm', undefined, async (storage) => storage.confirm?.()],
+  ['confirm', undefined, async (storage) => storage.confirm()],
 ];

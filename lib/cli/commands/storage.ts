@@ -45,7 +45,7 @@ export function addMigrate(program: Command): void {
           const migrated = await storage.pendingMigrations();
           await storage.migrate();
           // An earlier run may have migrated and failed. Not in `migrate()`, with which servers start without the standby too.
-          if (migrated.length === 0) await storage.confirm?.();
+          if (migrated.length === 0) await storage.confirm();
           const text =
             migrated.length === 0 ? 'The database is up to date.' : `Migrated: ${migrated.join(', ')}`;
           return { json: { migrated }, text };
