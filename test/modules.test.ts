@@ -103,6 +103,7 @@ const MODULES: Readonly<Record<string, string>> = {
   'test/oidc':
     'public * test lib/clients lib/contracts lib/engine lib/errors lib/http lib/keys lib/login lib/token',
   'test/ends': 'public * test lib/engine/endpoints',
+  'test/record': 'public examples * test lib/features/tables',
   'test/adapters': 'public * adapters lib/contracts lib/database lib/errors lib/testing test bench/trials',
   'test/storage': 'lib/contracts lib/errors lib/testing',
 };

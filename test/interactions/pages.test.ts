@@ -103,7 +103,8 @@ const REFUSED: readonly (readonly [options: object, option: string, message: str
 test('invalid options are a ConfigError', (t) => {
   for (const [options, option, message] of REFUSED) {
     const path = `interactions${option}`;
-    const error = t.throws(() => pages(options), {
+    // The names of texts are known when the server is made, because features have texts too.
+    const error = t.throws(() => pages(options)(fakeFlow()), {
       instanceOf: ConfigError,
       code: 'ERR_CONFIG',
       message: `${path}: ${message}`,

@@ -5,6 +5,7 @@ import type { AuditEvent, AuditLog, AuditRecord } from 'koa-gatehouse';
 import { memoryStorage } from 'koa-gatehouse/adapters/memory';
 
 import type { AuditStore } from '../../lib/contracts/index.ts';
+import { FEATURE_EVENTS } from '../../lib/features/tables.ts';
 import { createAuditLog } from '../../lib/record/audit-log.ts';
 import { StorageError } from '../../lib/errors.ts';
 import { passTime, stopClock } from '../harness/clock.ts';
@@ -53,7 +54,7 @@ function start(): {
       await store.append(records, expiresAt);
     },
   };
-  const audit = createAuditLog(watched, { logger, retention: 86_400 });
+  const audit = createAuditLog(watched, { logger, retention: 86_400, rules: FEATURE_EVENTS });
   return {
     audit,
     logger,

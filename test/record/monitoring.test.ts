@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 
 import test from 'ava';
+import { devices, personalTokens } from 'koa-gatehouse';
 import { createMetrics } from 'koa-gatehouse/metrics';
 
 import { mustHaveEverything } from '../adapters/servers.ts';
@@ -21,7 +22,7 @@ function namesIn(text: string): string[] {
 }
 
 test('the dashboard shows each metric, and it and the alerts name only metrics and labels that there are', async (t) => {
-  await using platform = await startPlatform();
+  await using platform = await startPlatform({ features: [devices(), personalTokens()] });
   const { register } = createMetrics(platform.auth);
   const metrics = await register.getMetricsAsJSON();
   t.deepEqual(namesIn(dashboard), metrics.map(({ name }) => name).toSorted());

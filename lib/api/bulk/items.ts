@@ -121,7 +121,6 @@ export async function answerAtomically(
   const yieldIfDue = yieldToOtherRequests();
   try {
     await storage.transaction(async (database) => {
-      if (database === undefined) throw new RollbackError(UNSUPPORTED);
       for (const [index, item] of checked.entries()) {
         const outcome = await runAction(action, { ...item, reauthenticate, database, dryRun, signal }, log);
         if ('problem' in outcome) throw new RollbackError(failedAt(index, outcome.problem));
