@@ -65,7 +65,7 @@ const MODULES: Readonly<Record<string, string>> = {
   'lib/account':
     'lib/access lib/clients lib/contracts lib/errors lib/http lib/options/declare lib/options/values lib/features/feature lib/record/event-rules',
   'lib/api':
-    'lib/access lib/contracts lib/errors lib/first-call lib/http lib/limits lib/options koa-compose koa-router lru-cache lazy:formidable lazy:qs type:@standard-schema/spec',
+    'lib/access lib/contracts lib/errors lib/first-call lib/http lib/limits lib/options koa-compose koa-router lru-cache lazy:koa-body type:@standard-schema/spec',
   'lib/mcp':
     'lib/access lib/api lib/contracts lib/errors lib/http lib/limits lib/options/declare lib/options/values koa-compose lazy:@modelcontextprotocol/server type:@modelcontextprotocol/server #runtime',
   'lib/passport': 'lib/clients lib/contracts lib/engine lib/errors lib/keys lib/options jose lru-cache',

@@ -5,7 +5,7 @@ import type { MatchResult, RouterOptions } from 'koa-router';
 
 import { ConfigError } from '../errors.ts';
 import { METHODS_WITH_BODY } from './route-bodies.ts';
-import type { RouteBodies, RouteBody } from './route-bodies.ts';
+import type { BodyParsers, RouteBody } from './route-bodies.ts';
 
 // Of the two constructors that the package declares, a class can extend only one.
 const BaseRouter: new <State, Context>(options?: RouterOptions) => Router<State, Context> = Router;
@@ -29,7 +29,7 @@ export class GuardedRouter<State> extends BaseRouter<State, RouteBody> {
   /** The routes of the API itself, which come first. */
   #own: Layers<State> = [];
   #ownPaths = /^/;
-  #bodies: { readonly load: () => void; readonly parser: Layers<State> } | undefined;
+  #bodies: { readonly parsers: BodyParsers; readonly automatic: Layers<State> } | undefined;
 
   /** @param allowOrigins - comes before everything below the prefix, also what no route answers */
   constructor(options: RouterOptions, guardRoute: Middleware<State>, allowOrigins?: Middleware) {
@@ -46,12 +46,13 @@ export class GuardedRouter<State> extends BaseRouter<State, RouteBody> {
 
   /**
    * Ends the routes of the API itself: all that are added after this call are the host's.
-   * @param bodies - parses the bodies of requests to the host's routes. Left out: they are not parsed
+   * @param parsers - of the bodies of requests to the host's routes
+   * @param automatic - the one of routes that have none of their own. Left out: theirs are not parsed
    */
-  endOwnRoutes(bodies?: RouteBodies): void {
+  endOwnRoutes(parsers: BodyParsers, automatic?: Middleware): void {
     this.#own = [...this.stack];
     this.#ownPaths = pathsOf(this.#own);
-    this.#bodies = bodies && { load: bodies.load, parser: layersOf(bodies.parse) };
+    this.#bodies = automatic && { parsers, automatic: layersOf(automatic) };
   }
 
   override prefix(path: string): ReturnType<Router<State, RouteBody>['prefix']> {
@@ -72,7 +73,8 @@ export class GuardedRouter<State> extends BaseRouter<State, RouteBody> {
     ...route: Parameters<Router<State, RouteBody>['register']>
   ): ReturnType<Router<State, RouteBody>['register']> {
     const [, methods] = route;
-    if (methods.some((method) => METHODS_WITH_BODY.includes(method.toUpperCase()))) this.#bodies?.load();
+    if (methods.some((method) => METHODS_WITH_BODY.includes(method.toUpperCase())))
+      this.#bodies?.parsers.load();
     return super.register(...route);
   }
 
@@ -85,7 +87,10 @@ export class GuardedRouter<State> extends BaseRouter<State, RouteBody> {
     if (this.#bodies && METHODS_WITH_BODY.includes(method)) {
       // The first matching route answers.
       const index = layers.findIndex(({ methods }) => methods.length > 0);
-      if (!this.#own.includes(layers[index]!)) layers.splice(index, 0, ...this.#bodies.parser);
+      const { automatic, parsers } = this.#bodies;
+      const hasParser = ({ stack }: Layer<State>): boolean => stack.some(parsers.has);
+      if (!this.#own.includes(layers[index]!) && !layers.some(hasParser))
+        layers.splice(index, 0, ...automatic);
     }
     layers[0] = this.#withGuard(layers[0]!);
     return matched;

@@ -1,5 +1,5 @@
 import type { Seconds } from '../contracts/duration.ts';
-import { object, optional, readOptions } from '../options/declare.ts';
+import { object, optional, pick, readOptions } from '../options/declare.ts';
 import type { Check, Given, Values } from '../options/declare.ts';
 import { duration, integer } from '../options/values.ts';
 
@@ -82,4 +82,26 @@ export const LIMITS = {
   uploads: optional(object(UPLOADS), {}),
 };
 
-export type Limits = Values<typeof LIMITS>;
+const BODY_LIMITS = pick(LIMITS, 'bodyLimit', 'uploads');
+
+/** The limits of a body that is sent to one route of yours. Those that are left out are those of the API. */
+export interface RouteLimits extends Given<typeof BODY_LIMITS> {}
+
+export type BodyLimits = Values<typeof BODY_LIMITS>;
+
+/** The limits of a route, with those of the API as defaults. */
+export function limitsOfRoute(given: RouteLimits, { bodyLimit, uploads }: BodyLimits): BodyLimits {
+  const { bodyLimit: uploadLimit, maxFields, maxFiles } = uploads;
+  const declared = {
+    bodyLimit: optional(integer(1), bodyLimit),
+    uploads: optional(
+      object({
+        bodyLimit: optional(integer(1), uploadLimit),
+        maxFiles: optional(integer(1), maxFiles),
+        maxFields: optional(integer(1), maxFields),
+      }),
+      {},
+    ),
+  };
+  return readOptions(declared, given, 'parseBody()');
+}

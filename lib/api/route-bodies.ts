@@ -12,7 +12,7 @@ import { whenClosed } from '../http/closed.ts';
 import { parseIJson } from '../http/json.ts';
 import { sendProblem } from '../http/problem.ts';
 import type { ReauthenticatorOf } from './actions/answer.ts';
-import type { Limits } from './limits.ts';
+import type { BodyLimits } from './limits.ts';
 
 /** The context of routes that a host adds to the API. */
 export interface RouteBody extends DefaultContext {
@@ -38,110 +38,116 @@ export interface UploadedFile {
   readonly size: number;
 }
 
-/** Parses the bodies of the routes that a host adds. */
-export interface RouteBodies {
-  /** Starts to load the parsers of forms. */
+/** Creates the parsers of the bodies of the routes that a host adds. */
+export interface BodyParsers {
+  /** Starts to load the parser of forms. */
   readonly load: () => void;
-  /** Parses unread JSON, form and multipart bodies. Other bodies are left to the route. */
-  readonly parse: Middleware;
+  /** Creates a middleware that parses an unread JSON, form or multipart body. Other bodies are left to the route. */
+  readonly create: (limits: BodyLimits) => Middleware;
+  /** Whether `create` has returned a middleware. */
+  readonly has: (middleware: object) => boolean;
 }
 
 /** The methods whose body has defined semantics (RFC 9110 section 9.3). */
 export const METHODS_WITH_BODY: readonly string[] = ['POST', 'PUT', 'PATCH'];
 
 /** @param parts.reauthenticatorOf - authenticates a request again when its body has arrived */
-export function createRouteBodies(
-  limits: Limits,
-  { logger, reauthenticatorOf }: { readonly logger: Logger; readonly reauthenticatorOf: ReauthenticatorOf },
-): RouteBodies {
-  const { bodyLimit, uploads } = limits;
-  const rules = { limit: bodyLimit, name: 'body' } as const;
-  let loading: ReturnType<typeof importParsers> | undefined;
-  const load = async () => (loading ??= importParsers());
+export function createBodyParsers({
+  logger,
+  reauthenticatorOf,
+}: {
+  readonly logger: Logger;
+  readonly reauthenticatorOf: ReauthenticatorOf;
+}): BodyParsers {
+  const created = new WeakSet<object>();
+  let loading: ReturnType<typeof importKoaBody> | undefined;
+  const load = async () => (loading ??= importKoaBody());
 
-  async function readText(ctx: Context): Promise<string> {
-    const found = await readBody(ctx, rules);
-    return found && !('value' in found) ? textOf(found) : '';
-  }
-
-  async function parseForm(ctx: Context): Promise<void> {
-    const { qs } = await load();
-    const rawBody = await readText(ctx);
-    try {
-      const body = qs.parse(rawBody, {
+  /** Parses a form or a multipart body. */
+  async function parseForm(ctx: Context, { bodyLimit, uploads }: BodyLimits): Promise<void> {
+    const { koaBody } = await load();
+    const isMultipart = ctx.is(MULTIPART) === MULTIPART;
+    const begun: unknown[] = [];
+    let isNameless = false;
+    const parse = koaBody({
+      json: false,
+      text: false,
+      // `receiveBody()` has the limit.
+      formLimit: Number.MAX_SAFE_INTEGER,
+      queryString: {
+        allowDots: false,
         arrayLimit: uploads.maxFields,
         parameterLimit: uploads.maxFields,
         throwOnLimitExceeded: true,
-      });
-      Object.assign(ctx.request, { body, rawBody });
-    } catch (error) {
-      throw error instanceof RangeError ? tooManyFields(limits) : error;
-    }
-  }
-
-  async function parseMultipart(ctx: Context): Promise<void> {
-    const { formidable } = await load();
-    const form = formidable.formidable({
-      enabledPlugins: [formidable.multipart],
-      uploadDir: await temporaryDirectory(ctx, logger),
-      maxFields: uploads.maxFields,
-      maxFieldsSize: bodyLimit,
-      maxFiles: uploads.maxFiles,
-      maxFileSize: uploads.bodyLimit,
-      allowEmptyFiles: true,
-      minFileSize: 0,
-      // For a file field without a chosen file, a browser sends a part with an empty file name.
-      filter: ({ originalFilename }) => originalFilename !== '',
+      },
+      includeUnparsed: true,
+      multipart: isMultipart,
+      formidable: {
+        ...(isMultipart && { uploadDir: await temporaryDirectory(ctx, logger) }),
+        maxFields: uploads.maxFields,
+        maxFieldsSize: bodyLimit,
+        maxFiles: uploads.maxFiles,
+        maxFileSize: Infinity,
+        allowEmptyFiles: true,
+        minFileSize: 0,
+        // For a file field without a chosen file, a browser sends a part with an empty file name.
+        filter: ({ originalFilename }) => originalFilename !== '',
+        onFileBegin: (_name, file) => begun.push(file),
+        onPart(part, handle) {
+          const { mimetype, name, originalFilename } = part;
+          if (name === null || name === PROTOTYPE) {
+            isNameless = true;
+            return;
+          }
+          handle(
+            Object.assign(part, {
+              // A part with a file name is a file, whatever its media type (RFC 7578 section 4.2).
+              mimetype: originalFilename === null ? null : (mimetype ?? 'application/octet-stream'),
+              // formidable has decoded the content already, and would use the transfer encoding as a charset.
+              transferEncoding: 'utf-8',
+            }),
+          );
+        },
+      },
     });
-    const failed = Promise.withResolvers<never>();
-    form.onPart = (part) => {
-      const fault = preparePart(part);
-      // formidable does not handle rejections of its part handler: an unhandled rejection would end the process.
-      if (fault) failed.reject(fault);
-      else Promise.resolve(form._handlePart(part)).catch(failed.reject);
-    };
-    // formidable itself lists the files of a field in the order in which they were written to the disk.
-    const files: Record<string, UploadedFile[]> = Object.create(null);
-    form.on('fileBegin', (name, file) => {
-      (files[name] ??= []).push(file);
-    });
-    const fields = await receiveBody(ctx, { limit: uploads.bodyLimit, name: 'body' }, async () => {
+    const rules = { limit: isMultipart ? uploads.bodyLimit : bodyLimit, name: 'body' } as const;
+    const fault = await receiveBody(ctx, rules, async () => {
       try {
-        return (await Promise.race([form.parse(ctx.req), failed.promise]))[0];
+        await parse(ctx, async () => {});
+        return isNameless ? new BodyError(MALFORMED) : null;
       } catch (error) {
-        // A file system error is a fault of the server, so it must not become a `BodyError`.
-        if (isFileSystemError(error)) return error;
-        throw toBodyError(error, limits);
+        return toFault(error, { bodyLimit, uploads });
       }
     });
-    if (fields instanceof Error) throw discardRest(ctx, fields);
-    Object.assign(ctx.request, { body: withoutLists(fields), files: withoutLists(files) });
+    if (fault) throw discardRest(ctx, fault);
+    // koa-body lists the files of a field in the order in which they were written to the disk.
+    for (const files of Object.values((ctx.request as NonNullable<RouteBody['request']>).files ?? {}))
+      if (Array.isArray(files)) files.sort((one, other) => begun.indexOf(one) - begun.indexOf(other));
   }
 
   return {
     load() {
-      // The first request that needs the parsers is answered with the error.
+      // The first request that needs the parser is answered with the error.
       load().catch(() => {});
     },
-    async parse(ctx, next) {
-      if (!isUnread(ctx.req)) return next();
-      const reauthenticate = reauthenticatorOf(ctx);
-      if (ctx.is(MULTIPART)) await parseMultipart(ctx);
-      else if (ctx.is('urlencoded')) await parseForm(ctx);
-      else if (ctx.is('json', '+json')) {
-        const rawBody = await readText(ctx);
-        const body = rawBody === '' ? undefined : parseIJson(rawBody, PROTOTYPE);
-        Object.assign(ctx.request, { body, rawBody });
-      }
-      const problem = await readmit(ctx, reauthenticate);
-      return problem ? sendProblem(ctx, problem) : next();
+    create(limits) {
+      const parse: Middleware = async (ctx, next) => {
+        if (!isUnread(ctx.req)) return next();
+        const reauthenticate = reauthenticatorOf(ctx);
+        if (ctx.is(MULTIPART, 'urlencoded')) await parseForm(ctx, limits);
+        else if (ctx.is('json', '+json')) await parseJson(ctx, limits);
+        const problem = await readmit(ctx, reauthenticate);
+        return problem ? sendProblem(ctx, problem) : next();
+      };
+      created.add(parse);
+      return parse;
     },
+    has: (middleware) => created.has(middleware),
   };
 }
 
-async function importParsers() {
-  const [formidable, { default: qs }] = await Promise.all([import('formidable'), import('qs')]);
-  return { formidable, qs };
+async function importKoaBody() {
+  return import('koa-body');
 }
 
 const MULTIPART = 'multipart/form-data';
@@ -149,11 +155,12 @@ const MULTIPART = 'multipart/form-data';
 // A route may merge the value into another object.
 const PROTOTYPE = '__proto__';
 
-/** A single value instead of a list of one. */
-function withoutLists<T>(lists: Readonly<Record<string, T[] | undefined>>): Record<string, T | T[]> {
-  return Object.fromEntries(
-    Object.entries(lists).map(([name, list = []]) => [name, list.length === 1 ? list[0]! : list]),
-  );
+/** As everywhere in the server: koa-body would replace what is not UTF-8. */
+async function parseJson(ctx: Context, { bodyLimit }: BodyLimits): Promise<void> {
+  const found = await readBody(ctx, { limit: bodyLimit, name: 'body' });
+  const rawBody = found && !('value' in found) ? textOf(found) : '';
+  const body = rawBody === '' ? undefined : parseIJson(rawBody, PROTOTYPE);
+  Object.assign(ctx.request, { body, rawBody });
 }
 
 /** Creates a directory for the files of a request. It is deleted when the response was sent or the connection was closed. */
@@ -169,48 +176,21 @@ async function temporaryDirectory({ res }: Context, logger: Logger): Promise<str
   return folder;
 }
 
-interface Part {
-  name: string | null;
-  originalFilename: string | null;
-  mimetype: string | null;
-  transferEncoding?: string;
-}
-
-/** Prepares a part for formidable: a part with a file name is a file, whatever its media type (RFC 7578 section 4.2). */
-function preparePart(part: Part): BodyError | undefined {
-  if (part.name === null || part.name === '__proto__') return new BodyError(MALFORMED);
-  if (part.originalFilename === null) part.mimetype = null;
-  else part.mimetype ??= 'application/octet-stream';
-  // formidable has decoded the content already, and would use the transfer encoding as a charset.
-  part.transferEncoding = 'utf-8';
-  return undefined;
-}
-
 const MALFORMED = `The body is not valid ${MULTIPART}.`;
 
-/** Converts an error of formidable to a `BodyError`. */
-function toBodyError(error: unknown, limits: Limits): unknown {
-  if (!(error instanceof Error) || error instanceof BodyError) return error;
-  const { bodyLimit, uploads } = limits;
-  const { code, httpCode } = error as { code?: unknown; httpCode?: unknown };
-  // The codes are those of formidable's FormidableError.js.
-  if (code === 1007) return tooManyFields(limits);
-  if (code === 1006) return limitExceeded(`fields of more than ${bodyLimit} bytes`);
-  if (code === 1009 || code === 1016) return limitExceeded(`files of more than ${uploads.bodyLimit} bytes`);
-  if (code === 1015) return limitExceeded(`more than ${uploads.maxFiles} files`);
+/** Converts an error of koa-body: a `BodyError`, or a fault of the server. */
+function toFault(error: unknown, { bodyLimit, uploads }: BodyLimits): Error {
+  const { code, httpCode, path, syscall } = Object(error) as Readonly<Record<string, unknown>>;
+  if (error instanceof Error && path !== undefined && syscall !== undefined) return error;
+  // The codes are those of formidable's FormidableError.js; a `RangeError` is of qs.
+  if (code === 1007 || error instanceof RangeError) return tooMuch(`more than ${uploads.maxFields} fields`);
+  if (code === 1006) return tooMuch(`fields of more than ${bodyLimit} bytes`);
+  if (code === 1015) return tooMuch(`more than ${uploads.maxFiles} files`);
   // Any other error of formidable, except 1002: the connection was closed.
-  if (typeof httpCode === 'number' && code !== 1002) return new BodyError(MALFORMED, { cause: error });
-  return error;
+  const isMalformed = httpCode !== undefined && code !== 1002;
+  return new BodyError(isMalformed ? MALFORMED : 'The body could not be read.', { cause: error });
 }
 
-function tooManyFields({ uploads }: Limits): BodyError {
-  return limitExceeded(`more than ${uploads.maxFields} fields`);
-}
-
-function limitExceeded(what: string): BodyError {
+function tooMuch(what: string): BodyError {
   return new BodyError(`The body has ${what}.`, { status: 413 });
-}
-
-function isFileSystemError(error: unknown): error is Error {
-  return error instanceof Error && 'syscall' in error && 'path' in error;
 }

@@ -22,12 +22,13 @@ import { runBulk } from './bulk/bulk.ts';
 import { createAnswerOnce } from './answer-once.ts';
 import { GuardedRouter } from './guarded-router.ts';
 import { identity } from './identity.ts';
-import { LIMITS, requestLimits } from './limits.ts';
+import { LIMITS, limitsOfRoute, requestLimits } from './limits.ts';
+import type { RouteLimits } from './limits.ts';
 import { openapi } from './openapi/options.ts';
 import { serveDescription } from './openapi/serve-description.ts';
 import { baseUrlOf, checkPath, pathOf } from './paths.ts';
 import { createRequestLimits } from './request-limits.ts';
-import { createRouteBodies } from './route-bodies.ts';
+import { createBodyParsers } from './route-bodies.ts';
 import type { RouteBody } from './route-bodies.ts';
 
 /** The public members of an `AuthServer` that the API uses. */
@@ -83,8 +84,8 @@ function apiRouterOptions<P extends string, U extends User, S extends object, A 
     limits: optional(requestLimits, {}),
     /**
      * Whether JSON, form and multipart bodies of the routes that you add are parsed into `ctx.request.body` and
-     * `ctx.request.files`. `false`: the routes read `ctx.req` or use a parser of their own. A body that was parsed in front of
-     * the API is not changed.
+     * `ctx.request.files`. `false`: the routes read `ctx.req`, or use {@link ApiRouter.parseBody} or a parser of their own. A body
+     * that was parsed in front of the API is not changed.
      * @default true
      */
     parseBodies: optional(boolean, true),
@@ -108,10 +109,23 @@ export interface ApiRouterOptions<
  * A koa-router whose handlers find the user or client of the request in `ctx.state.user` or `ctx.state.client` and in
  * `ctx.state.principal`, and its parsed body in `ctx.request.body` and `ctx.request.files`.
  */
-export type ApiRouter<P extends string = string, U extends User = User, S extends object = object> = Router<
-  GuardedState<P, U, S>,
-  RouteBody
->;
+export interface ApiRouter<
+  P extends string = string,
+  U extends User = User,
+  S extends object = object,
+> extends Router<GuardedState<P, U, S>, RouteBody> {
+  /**
+   * Returns a middleware that parses the body of one route, with limits of its own:
+   *
+   *     api.put('/film', auth.requires('edit_films'), api.parseBody({ uploads: { bodyLimit: 2 ** 25 } }), saveFilm);
+   *
+   * It parses the body in its place in the route, here after the permission was checked. The body of a route that has it is
+   * parsed by nothing else. Limits that are left out are those of the API.
+   *
+   * @throws ConfigError for a limit that is not a whole number of at least 1
+   */
+  parseBody(limits?: RouteLimits): Middleware;
+}
 
 /**
  * Creates the router of the API: `GET /identity`, the actions, their description, and the routes that you add.
@@ -228,10 +242,14 @@ export function createApiRouter<
       else router.get(path, handler);
     }
   }
-  router.endOwnRoutes(
-    given.parseBodies ? createRouteBodies(given, { logger, reauthenticatorOf: reauthenticator }) : undefined,
-  );
-  return router;
+  const parsers = createBodyParsers({ logger, reauthenticatorOf: reauthenticator });
+  router.endOwnRoutes(parsers, given.parseBodies ? parsers.create(given) : undefined);
+  return Object.assign(router, {
+    parseBody(limits: RouteLimits = {}) {
+      parsers.load();
+      return parsers.create(limitsOfRoute(limits, given));
+    },
+  });
 }
 beginStackAt(createApiRouter);
 

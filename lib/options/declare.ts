@@ -140,13 +140,16 @@ export function placeOf(place: string | undefined, name: string): string {
   return place.endsWith(' })') ? `${place.slice(0, -3)}.${name} })` : `${place}.${name}`;
 }
 
-/** The option of a group that a name is meant for: the one with the longest name that is like it, or in it. */
+/** The option of a group that a name is meant for: the one with that name, else with the longest that is like it, or in it. */
 function memberLike(name: string, declared: object): string | undefined {
   const meant = name.toLowerCase();
   const places = Object.entries(declared).flatMap(([group, option]) =>
     membersOf(option)
       .filter((member) => isSimilar(name, member) || meant.includes(member.toLowerCase().replace(/s$/, '')))
-      .map((member) => ({ length: member.length, place: `${group}.${member}` })),
+      .map((member) => ({
+        length: member === name ? Infinity : member.length,
+        place: `${group}.${member}`,
+      })),
   );
   return places.toSorted((one, other) => other.length - one.length)[0]?.place;
 }

@@ -1,7 +1,7 @@
 /** The groups of options, what the functions in them are given, and what those return. */
 export type { Loaded, ObjectContext, RuledObject } from '../access/requires.ts';
 export type { RequiredObject } from '../api/actions/define-action.ts';
-export type { BulkLimits, RequestLimit, RequestLimits, UploadLimits } from '../api/limits.ts';
+export type { BulkLimits, RequestLimit, RequestLimits, RouteLimits, UploadLimits } from '../api/limits.ts';
 export type { OpenApiPart } from '../api/openapi/components.ts';
 export type { AttemptLimits, ClientAuthenticationLimits, LoginLimits } from '../options/attempts.ts';
 export type { ClientIdMetadata, ClientOptions } from '../options/clients.ts';

@@ -15,6 +15,7 @@ import { Router } from 'koa-router';
 import { createApiRouter } from '../../lib/api/router.ts';
 import type { ApiRouterOptions } from '../../lib/api/router.ts';
 import type { UploadedFile } from '../../lib/api/route-bodies.ts';
+import { ConfigError } from '../../lib/errors.ts';
 import { createPlatform } from '../access/platform.ts';
 import type { Permission, Person } from '../access/platform.ts';
 import { request, serve } from '../access/serve.ts';
@@ -350,6 +351,77 @@ test.serial('other content types, methods and parsers are unaffected', async (t)
   const parsed = await startHost(t, {}, [koaBody({ multipart: true, jsonStrict: false })]);
   t.deepEqual((await parsed.send(json('{"a":1,"a":2}'))).body['body'], { a: 2 }, 'by the parser of the host');
   t.deepEqual((await parsed.send(multipart(field('a', 'x')))).body['body'], { a: 'x' });
+});
+
+const answer: Middleware = (ctx) => {
+  const { body, files } = ctx.request;
+  ctx.body = { body, files: files && Object.keys(files), unread: !ctx.req.readableDidRead };
+};
+
+const refuse: Middleware = (ctx) =>
+  ctx.throw(403, ctx.req.readableDidRead ? 'It was read.' : 'It is unread.');
+
+test.serial(
+  'a route has limits of its own with parseBody(), and those of the API for the others',
+  async (t) => {
+    const platform = createPlatform();
+    const auth = authOf(platform);
+    const api = createApiRouter({ auth, bodyLimit: 50, uploads: { bodyLimit: 1000, maxFiles: 1 } });
+    api.post('/default', answer);
+    api.post('/large', api.parseBody({ bodyLimit: 100, uploads: { maxFiles: 2 } }), answer);
+    api.use('/nested', new Router().post('/large', api.parseBody({ bodyLimit: 100 }), answer).routes());
+    api.post('/refused', refuse, api.parseBody(), answer);
+    const app = new Koa();
+    app.use(api.routes());
+    const origin = await serve(t, app);
+    const token = await platform.userToken();
+    const send: Send = async (init, path = '/large') =>
+      request(`${origin}/api/v1${path}`, token, { method: 'POST', ...init });
+
+    const body = `"${'x'.repeat(90)}"`;
+    for (const path of ['/large', '/nested/large'])
+      t.like(await send(json(body), path), { status: 200, body: { body: JSON.parse(body) } }, path);
+    const two = multipart(file('a', '1'), file('b', '2'));
+    t.like(await send(two), { status: 200, body: { files: ['a', 'b'] } });
+    for (const [path, init, message] of [
+      ['/default', json(body), 'The body is larger than 50 bytes.'],
+      ['/default', two, 'The body has more than 1 files.'],
+      ['/large', json(`"${'x'.repeat(100)}"`), 'The body is larger than 100 bytes.'],
+      ['/large', multipart(file('a', 'x'.repeat(1000))), 'The body is larger than 1000 bytes.'],
+      ['/nested/large', two, 'The body has more than 1 files.'],
+    ] as const)
+      t.like(await send(init, path), { status: 413, body: { code: 'body_invalid', message } }, path);
+    t.like(await send(json('{'), '/refused'), { status: 403, body: { message: 'It is unread.' } });
+  },
+);
+
+test.serial('parseBody() parses the body of its route where parseBodies is false', async (t) => {
+  const platform = createPlatform();
+  const api = createApiRouter({ auth: authOf(platform), parseBodies: false });
+  api.post('/own', answer);
+  api.post('/parsed', api.parseBody(), answer);
+  const app = new Koa();
+  app.use(api.routes());
+  const origin = await serve(t, app);
+  const token = await platform.userToken();
+  const send: Send = async (init, path = '') =>
+    request(`${origin}/api/v1${path}`, token, { method: 'POST', ...init });
+  t.deepEqual((await send(json('[1]'), '/own')).body, { unread: true });
+  t.deepEqual((await send(json('[1]'), '/parsed')).body, { body: [1], unread: false });
+});
+
+test('a limit of a route that is not one is a ConfigError', (t) => {
+  const api = createApiRouter({ auth: authOf(createPlatform()) });
+  const wrong: readonly [limits: object, message: string][] = [
+    [{ bodyLimit: 0 }, 'parseBody({ bodyLimit }): give a whole number of at least 1'],
+    [{ uploads: { maxFiles: 1.5 } }, 'parseBody({ uploads.maxFiles }): give a whole number of at least 1'],
+    [
+      { maxFiles: 1 },
+      'parseBody({ maxFiles }): there is no such option; did you mean uploads.maxFiles? The options are bodyLimit, uploads',
+    ],
+  ];
+  for (const [limits, message] of wrong)
+    t.throws(() => api.parseBody(limits), { instanceOf: ConfigError, message });
 });
 
 test.serial('no body is read without a token, and actions read their own body', async (t) => {
