@@ -11,6 +11,10 @@ const manifest = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as
   name: string;
   version: string;
   license: string;
+  author: string;
+  repository?: unknown;
+  homepage?: string;
+  bugs?: unknown;
   engines: Record<string, string>;
   dependencies: Record<string, string>;
   devDependencies: Record<string, string>;
@@ -45,7 +49,7 @@ cpSync(join(root, 'lib/contracts/runtime.js'), join(folder, 'runtime.js'));
 cpSync(join(root, 'examples/server/README.md'), join(folder, 'README.md'));
 cpSync(join(root, 'LICENSE'), join(folder, 'LICENSE'));
 
-const { name, version, license, engines } = manifest;
+const { name, version, license, author, repository, homepage, bugs, engines } = manifest;
 const versions: Readonly<Record<string, string>> = {
   ...manifest.devDependencies,
   ...manifest.dependencies,
@@ -56,6 +60,10 @@ const example = {
   version,
   description: `The example server of ${name}: a small school platform with an OAuth 2.0 authorization server.`,
   license,
+  author,
+  repository,
+  homepage,
+  bugs,
   type: 'module',
   bin: { [`${name}-example`]: './server/start.js' },
   imports: { '#runtime': './runtime.js' },
