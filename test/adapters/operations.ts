@@ -4,6 +4,7 @@ import { aDeviceCode, anApproved, deviceCodesOf } from '../devices/store-contrac
 import type { Knex } from 'knex';
 import { knexStorage } from 'koa-gatehouse/adapters/knex';
 
+import { TABLES } from '../../adapters/knex/tables.ts';
 import type { AuditQuery, ClientQuery, Storage } from '../../lib/contracts/index.ts';
 import {
   aClient,
@@ -38,26 +39,9 @@ export const SERIES: Readonly<Record<TestDatabase['client'], (first: number, las
 };
 
 /** The tables that grow with users and requests. Each row is another user's; all use one popular client. */
-export const BIG_TABLES: readonly string[] = [
-  'assertions',
-  'assignments',
-  'attempts',
-  'audit',
-  'client_names',
-  'client_secrets',
-  'clients',
-  'consents',
-  'credentials',
-  'device_codes',
-  'grants',
-  'idempotency',
-  'logouts',
-  'passport_uses',
-  'personal_tokens',
-  'registrations',
-  'revocations',
-  'sessions',
-].map((name) => `gatehouse_${name}`);
+export const BIG_TABLES: readonly string[] = TABLES.map(({ name }) => name).filter(
+  (name) => name !== 'gatehouse_keys',
+);
 
 const OWNER = `case when n % 2 = 0 then 'ann' else 'bob' end`;
 
@@ -151,10 +135,12 @@ const REQUESTS: Readonly<Record<string, Operation>> = {
   'the end of a user': async ({ revocations }) => revocations.revokeAllOf({ userId: 'of 6' }),
   'the end of a client': async ({ revocations }) => revocations.revokeAllOf({ clientId: 'of 4' }),
   'a client': async ({ clients }) => clients.find(ID),
+  'a logo': async ({ clients }) => clients.findLogo(ID, 'hash'),
   'the last use of a secret': async ({ clients }) => clients.touchSecret(ID, '1', NOW),
   'a registration': async ({ registrations }) => registrations.find(ID),
   'a new session': async ({ sessions }) => sessions.insert(aSession({ id: 'new' })),
   'a session': async ({ sessions }) => sessions.find(ID),
+  'the sessions of a user': async ({ userData }) => userData.sessions(ID, NOW),
   'a session with a consent': async ({ sessions }) => sessions.find(ID, ID),
   'a change of a session': async ({ sessions }) => sessions.update(aSession({ id: ID })),
   'the end of a session': async ({ sessions }) => sessions.delete('of 1'),
@@ -244,7 +230,10 @@ const REQUESTS: Readonly<Record<string, Operation>> = {
 const OTHERS: Readonly<Record<string, Operation>> = {
   'an app': async ({ clients }) => clients.insert(aClient({ id: 'new' }), []),
   'a change of an app': async ({ clients }) => clients.update(aClient({ id: ID, ownerId: 'bob' })),
+  'a new logo': async ({ clients }) =>
+    clients.updateLogo(aClient({ id: ID, ownerId: 'bob', logo: 'hash' }), new Uint8Array([1])),
   'a new secret': async ({ clients }) => clients.addSecret(ID, aSecret({ id: 'second' })),
+  'a secret that expires': async ({ clients }) => clients.expireSecret(ID, 'second', NOW),
   'the end of a secret': async ({ clients }) => clients.deleteSecret(ID, 'second'),
   'another hash of a secret': async ({ clients }) => clients.rehashSecret(ID, '1', { from: 'a', to: 'b' }),
   ...Object.fromEntries(
@@ -278,10 +267,24 @@ const OTHERS: Readonly<Record<string, Operation>> = {
   'the end of a key': async ({ keys }) => keys.retire(aKey().id, NOW),
   'a key that is encrypted': async ({ keys }) =>
     keys.replaceMaterial(aKey().id, aKey().material, 'encrypted'),
+  'the end of a registration token': async ({ registrations }) => registrations.removeToken(ID),
+  'unused apps': async ({ registrations }) => registrations.deleteUnused(NOW + 3, 2),
+  'the end of an assignment': async ({ assignments }) => assignments.delete(ID),
   'a diagnosis': async (storage) => storage.diagnose(),
   'expired rows': async (storage) => storage.prune(NOW, 3),
   'the removal of an app': async ({ clients }) => clients.delete('of 8'),
   'the end of all': async ({ revocations }) => revocations.revokeAllOf({ all: true }),
+};
+
+export const OPERATIONS: Readonly<Record<string, Operation>> = { ...REQUESTS, ...OTHERS };
+
+/** Methods that read many rows, which is what they are for, with the reason. */
+export const READ_MUCH: Readonly<Record<string, string>> = {
+  'consents.deleteAll': 'deletes all, in batches',
+  'passportUses.count': 'counts the uses of a week, for a command',
+  'registrations.insert': 'counts the registrations, of which there are no more than the places',
+  'userData.read': 'reads tables without an index that leads to the user, in pages',
+  'userData.erase': 'reads tables without an index that leads to the user, in pages',
 };
 
 /** The statements about tables of the storage in one that the driver gets, which may be a compound statement of MariaDB. */
@@ -323,7 +326,7 @@ export async function sendAll(
     const storage = knexStorage(host);
     await storage.migrate();
     await fill(host, client, 1, 9);
-    for (const [name, run] of Object.entries({ ...REQUESTS, ...OTHERS })) {
+    for (const [name, run] of Object.entries(OPERATIONS)) {
       operation = name;
       await run(storage);
     }
