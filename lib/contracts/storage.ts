@@ -100,6 +100,7 @@ export interface ChangeFeed {
 
 /**
  * The storage of all data of Gatehouse: what `knexStorage()` and `memoryStorage()` return, which nothing else implements.
+ * Its stores are the server's own: they are not in the reference, and may change with each version.
  *
  * No method receives the value of a code, a refresh token, a secret or a session id: their ids are SHA-256 hashes.
  *
@@ -109,45 +110,45 @@ export interface ChangeFeed {
 export interface Storage {
   /** Whether the data outlives the process, in a file, a database server or a backup, where others may read it. */
   readonly durable: boolean;
-  /** @internal */
+  /** @hidden */
   readonly clients: ClientStore;
-  /** @internal */
+  /** @hidden */
   readonly registrations: RegistrationStore;
-  /** @internal */
+  /** @hidden */
   readonly consents: ConsentStore;
-  /** @internal */
+  /** @hidden */
   readonly grants: GrantStore;
-  /** @internal */
+  /** @hidden */
   readonly revocations: RevocationStore;
-  /** @internal */
+  /** @hidden */
   readonly sessions: SessionStore;
-  /** @internal */
+  /** @hidden */
   readonly keys: KeyStore;
-  /** @internal */
+  /** @hidden */
   readonly assignments: AssignmentStore;
-  /** @internal */
+  /** @hidden */
   readonly audit: AuditStore;
-  /** @internal */
+  /** @hidden */
   readonly idempotency: IdempotencyStore;
-  /** @internal */
+  /** @hidden */
   readonly attempts: AttemptStore;
   /**
    * The store of a feature, which brings its own SQL and tables.
    *
-   * @internal
+   * @hidden
    * @param name - by which tests can observe and replace its calls
    */
   store<T extends object>(name: string, make: MakeStore<T>): T | Promise<T>;
-  /** @internal */
+  /** @hidden */
   readonly logouts: LogoutStore;
-  /** @internal */
+  /** @hidden */
   readonly passportUses: PassportUseStore;
-  /** @internal */
+  /** @hidden */
   readonly userData: UserDataStore;
   /**
    * Tells other nodes of changes at once; absent where the database has no means for that.
    *
-   * @internal
+   * @hidden
    */
   readonly changes?: ChangeFeed;
   /**
@@ -168,7 +169,7 @@ export interface Storage {
    * known whether it lasts. A repetition that finds nothing left to change must not say more. Methods that change rows wait by
    * themselves, also when they find nothing to change; this is for a caller that has only read.
    *
-   * @internal
+   * @hidden
    * @throws StorageError when it is not known whether the changes last
    */
   confirm(): Promise<void>;
@@ -183,25 +184,25 @@ export interface Storage {
    * Deletes up to `limit` rows that expired before `now` and that no unexpired row depends on, keys that retired before it
    * included. Resolves to the number of deleted rows; call it again until that is 0.
    *
-   * @internal
+   * @hidden
    */
   prune(now: Seconds, limit: number): Promise<number>;
   /**
    * Reads the clock of the database, and remembers why changes have failed; for `auth.ready()` and `auth.check()`.
    *
-   * @internal
+   * @hidden
    */
   state(): Promise<StorageState>;
   /**
    * Reads what `auth.check()` reports of the database.
    *
-   * @internal
+   * @hidden
    */
   diagnose(): Promise<StorageDiagnosis>;
   /**
    * Finds out what the database permits, for `auth.check()`. Changes nothing.
    *
-   * @internal
+   * @hidden
    */
   access(): Promise<StorageAccess>;
   /** Closes the connections that the storage has opened. A connection that was passed to it stays open. */
