@@ -5,18 +5,22 @@ import { authorizationUrl, curlCommands } from './curl.ts';
 import { COMMAND_WITH_OPTIONS } from './program.ts';
 
 export interface AnnounceOptions {
+  /** Also the apps, and `curl` commands for each grant type. */
+  readonly curl: boolean;
   /** The file with the portal's copy of its secret. */
   readonly portalFile: string;
 }
 
-/** The announcement as text, in colour on a terminal. */
-export function announceAsText(announcement: Announcement, { portalFile }: AnnounceOptions): string {
+/** The announcement as text, in colour on a terminal. What is needed first comes last, where a small terminal shows it. */
+export function announceAsText(announcement: Announcement, { curl, portalFile }: AnnounceOptions): string {
   const { baseUrl, fresh } = announcement;
   const sections = [
     [bold('Larkfield Schools'), ...addresses(baseUrl)],
+    ...(curl ? [apps(announcement, portalFile)] : []),
+    ...(curl && fresh ? [browser(announcement), commands(announcement)] : []),
     people(announcement),
-    apps(announcement, portalFile),
-    ...(fresh ? [browser(announcement), commands(announcement), [savingHint()]] : [[newSecretsHint()]]),
+    hints(announcement, curl),
+    [firstStep(announcement)],
   ];
   return `\n${sections.map((lines) => lines.join('\n')).join('\n\n')}\n`;
 }
@@ -24,7 +28,7 @@ export function announceAsText(announcement: Announcement, { portalFile }: Annou
 function addresses(baseUrl: string): readonly string[] {
   return [
     `  ${baseUrl}/         the start page`,
-    `  ${baseUrl}/portal   the Partner portal, a third-party app: start here`,
+    `  ${baseUrl}/portal   the Partner portal, a third-party app`,
     `  ${baseUrl}/mcp      for AI agents: claude mcp add --transport http schools ${baseUrl}/mcp`,
   ];
 }
@@ -78,15 +82,28 @@ function commands(announcement: Announcement): readonly string[] {
   return [bold('In a terminal'), blocks.join('\n\n')];
 }
 
-function savingHint(): string {
-  return `Passwords and secrets are shown only once. ${bold(`${COMMAND_WITH_OPTIONS} --new-secrets`)} creates new ones.`;
+function hints({ fresh }: Announcement, curl: boolean): readonly string[] {
+  return [
+    fresh
+      ? `Passwords and secrets are shown only once. ${command('--new-secrets')} creates new ones.`
+      : `Passwords and secrets were shown once; only their hashes are stored. ${command('--new-secrets')} creates new ones.`,
+    ...(curl && fresh
+      ? []
+      : [
+          `${command('--curl --new-secrets')} shows the apps with new secrets, and curl commands for each grant type.`,
+        ]),
+  ];
 }
 
-function newSecretsHint(): string {
-  return [
-    'Passwords and secrets were shown on the first start; only their hashes are stored.',
-    `${bold(`${COMMAND_WITH_OPTIONS} --new-secrets`)} creates new ones and shows them with curl commands.`,
-  ].join('\n');
+function command(options: string): string {
+  return bold(`${COMMAND_WITH_OPTIONS} ${options}`);
+}
+
+/** The page to open, and a user who may use all of it. */
+function firstStep({ baseUrl, users: [user] }: Announcement): string {
+  const { login, password } = user!;
+  const credentials = password === null ? login : `${login} and the password ${password}`;
+  return `Open ${bold(`${baseUrl}/portal`)}, press Connect, and sign in with ${credentials}.`;
 }
 
 function columns(rows: readonly (readonly string[])[]): readonly string[] {

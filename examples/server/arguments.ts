@@ -7,6 +7,8 @@ import { COMMAND, COMMAND_WITH_OPTIONS, DATA_DIRECTORY } from './program.ts';
 export interface Arguments {
   /** Print one line of JSON instead of text. */
   readonly json: boolean;
+  /** Print the apps with their secrets, and `curl` commands for each grant type. */
+  readonly curl: boolean;
   /** Replace every password and client secret, and print the new ones. */
   readonly newSecrets: boolean;
   /** Added to the seeded authorization-code apps. */
@@ -32,7 +34,8 @@ Starts a small school platform: an OAuth 2.0 server, its pages, an API and a thi
 
   --json               print one JSON line for scripts: base_url, users, clients. Passwords and secrets are
                        in it on the first start and with --new-secrets; on later starts they are null.
-${NPM_LINES}  --new-secrets        create new passwords and client secrets; the old ones stop working
+${NPM_LINES}  --curl               print the apps with their secrets, and curl commands for each grant type
+  --new-secrets        create new passwords and client secrets; the old ones stop working
   --redirect-uri URL   add a redirect URI to the seeded authorization-code apps; may be repeated
   --workers N          run in N processes that share the port and the database (1);
                        with more than one, /metrics is not served
@@ -65,6 +68,7 @@ export function readArguments(argv: readonly string[]): Arguments {
   }
   return {
     json: values.json === true,
+    curl: values.curl === true,
     newSecrets: values['new-secrets'] === true,
     redirectUris,
     workers: readWorkers(values.workers),
@@ -84,6 +88,7 @@ function parse(argv: readonly string[]) {
       args: [...argv],
       options: {
         json: { type: 'boolean' },
+        curl: { type: 'boolean' },
         'new-secrets': { type: 'boolean' },
         'redirect-uri': { type: 'string', multiple: true },
         workers: { type: 'string' },

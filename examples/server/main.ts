@@ -22,7 +22,7 @@ try {
 }
 
 async function run(): Promise<void> {
-  const { help, json, workers, ...wanted } = readArguments(process.argv.slice(2));
+  const { curl, help, json, workers, ...wanted } = readArguments(process.argv.slice(2));
   if (help) {
     process.stdout.write(USAGE);
     return;
@@ -36,7 +36,9 @@ async function run(): Promise<void> {
     reportReady();
     return;
   }
-  const text = json ? `${announceAsJson(announcement)}\n` : announceAsText(announcement, { portalFile });
+  const text = json
+    ? `${announceAsJson(announcement)}\n`
+    : announceAsText(announcement, { curl, portalFile });
   process.stdout.write(text);
 }
 

@@ -60,7 +60,7 @@ export async function startExample(options: ExampleOptions): Promise<RunningExam
     child.stdout!.on('data', (chunk) => {
       printed += String(chunk);
       // The text is written at once and ends with a line break, but a pipe may split it.
-      if (/("clients":.*\]\}|--new-secrets.*)\n$/s.test(printed)) ready(printed);
+      if (/("clients":.*\]\}|press Connect, and sign in with .*)\n$/s.test(printed)) ready(printed);
     });
     child.once(
       'exit',

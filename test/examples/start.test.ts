@@ -10,14 +10,16 @@ import { readArguments } from '../../examples/server/arguments.ts';
 import { openDatabase } from '../../examples/server/database.ts';
 import { createLetters } from '../../examples/server/letters/letters.ts';
 import { readSettings } from '../../examples/server/settings.ts';
+import { Browser } from '../harness/browser.ts';
+import { signIn } from '../harness/platform.ts';
 import { runExample, startExample, temporaryDirectory } from './running-example.ts';
 
 test('every printed command works when pasted into bash; later starts print how to get new secrets', async (t) => {
   await using directory = await temporaryDirectory();
-  await using example = await startExample({ dataDirectory: directory.path });
+  await using example = await startExample({ dataDirectory: directory.path, arguments: ['--curl'] });
   // It is no terminal.
   t.false(example.output.includes('\u001B'));
-  const [, commands = ''] = /In a terminal\n(.*)\nPasswords and secrets/s.exec(example.output) ?? [];
+  const [, commands = ''] = /In a terminal\n(.*)\nUsers\n/s.exec(example.output) ?? [];
   t.true(commands.split('\n').filter((line) => line.includes('curl ')).length >= 8);
   const words = ['--norc', '-euo', 'pipefail', '-c', commands];
   const { stdout, stderr } = await promisify(execFile)('bash', words);
@@ -38,6 +40,26 @@ test('every printed command works when pasted into bash; later starts print how 
   await using second = await startExample({ dataDirectory: directory.path });
   t.regex(second.output, /npm start -- --new-secrets creates new ones/);
   t.notRegex(second.output, /gatehouse_secret_/);
+  t.is(await second.stop(), 0);
+  await using third = await startExample({
+    dataDirectory: directory.path,
+    arguments: ['--curl', '--new-secrets'],
+  });
+  t.true(third.output.includes('curl ') && third.output.includes('gatehouse_secret_'));
+});
+
+test('without options a start ends with the page to open and a user, whose password works, on less than a screen', async (t) => {
+  await using directory = await temporaryDirectory();
+  await using example = await startExample({ dataDirectory: directory.path });
+  const lines = example.output.trimEnd().split('\n');
+  t.true(lines.length <= 24, String(lines.length));
+  t.notRegex(example.output, /\bcurl -[^-]|gatehouse_secret_/);
+  const [, portal, login, password] =
+    /^Open (\S+), press Connect, and sign in with (\S+) and the password (\S+)\.$/.exec(lines.at(-1)!) ?? [];
+  const browser = new Browser();
+  const [, link = ''] = /href="([^"]+)">Connect</.exec((await browser.open(portal!)).html) ?? [];
+  const consent = await signIn(browser, await browser.open(link), login, password);
+  t.is(consent.heading, 'Authorize Partner portal');
 });
 
 test('an invalid start ends with one sentence', async (t) => {
