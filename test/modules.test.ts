@@ -26,7 +26,7 @@ const CONTRACTS_OF_FEATURES = 'lib/features/feature lib/features/pages lib/featu
  * its public names, `lazy:x` x by `import()` only, `*` any npm package, `computed` a name computed at run time.
  */
 const MODULES: Readonly<Record<string, string>> = {
-  'lib/database': 'lib/contracts lib/errors',
+  'lib/database': 'lib/contracts lib/errors lib/features/tables',
   'lib/contracts': 'lib/database/database lib/features/pages lib/record/event-rules',
   'lib/contracts/internals': 'lib/contracts lib/errors lib/record/event-rules',
   'lib/errors': 'lib/contracts/duration lib/contracts/field-errors',
@@ -78,14 +78,18 @@ const MODULES: Readonly<Record<string, string>> = {
   'lib/pdf': 'lib/contracts/duration lib/errors lib/options/declare lib/options/values got #runtime',
   'lib/html-pdf':
     'lib/contracts/duration lib/errors lib/options/declare lib/options/values lib/pdf type:playwright-core lazy:playwright-core #runtime',
-  'lib/testing': 'lib/access lib/clients lib/contracts lib/errors lib/options lib/server public koa #runtime',
+  'lib/testing':
+    'lib/access lib/clients lib/contracts lib/database lib/errors lib/options lib/server public koa #runtime',
   'lib/cli':
     'public lib/contracts/devices lib/contracts/duration lib/contracts/key-thumbprint lib/contracts/loopback lib/errors lib/server/administration #runtime commander string-width lib/features/commands',
   'lib/cli/gate-file': 'lib/cli public computed',
-  'adapters/memory': 'lib/contracts lib/errors #runtime adapters/knex',
+  'adapters/drivers': 'lib/contracts lib/database lib/errors',
+  'adapters/drivers/load-better-sqlite3': 'lib/errors adapters/drivers better-sqlite3',
+  'adapters/sql': 'lib/contracts lib/database lib/errors lib/options adapters/drivers #runtime',
+  'adapters/memory': 'lib/contracts lib/database lib/errors adapters/drivers #runtime',
   'adapters/knex':
-    'lib/contracts lib/errors lib/options/declare lib/options/values type:knex #runtime lib/database lib/features/tables',
-  'adapters/knex/load-driver': 'lib/errors adapters/knex/dialects knex better-sqlite3',
+    'lib/contracts lib/database lib/errors lib/options/declare lib/options/values adapters/drivers type:knex #runtime',
+  'adapters/knex/load-knex': 'lib/errors adapters/drivers knex',
   interactions:
     'lib/contracts lib/errors lib/first-call lib/http lib/options/declare ejs koa-router #runtime lib/features/pages',
   examples: 'public *',
@@ -104,7 +108,8 @@ const MODULES: Readonly<Record<string, string>> = {
     'public * test lib/clients lib/contracts lib/engine lib/errors lib/http lib/keys lib/login lib/token',
   'test/ends': 'public * test lib/engine/endpoints',
   'test/record': 'public examples * test lib/features/tables',
-  'test/adapters': 'public * adapters lib/contracts lib/database lib/errors lib/testing test bench/trials',
+  'test/adapters':
+    'public * adapters examples lib/contracts lib/database lib/errors lib/testing test bench/trials',
   'test/storage': 'lib/contracts lib/errors lib/testing',
 };
 

@@ -155,7 +155,7 @@ const wrongValues: readonly Refused[] = [
   ['users', 'make username(user) a method, or leave it out', [{ ...methods, username: 'ann' }]],
   [
     'storage',
-    'pass knexStorage(knex) from koa-gatehouse/adapters/knex, or memoryStorage() from koa-gatehouse/adapters/memory for tests and first steps',
+    'pass knexStorage(knex) from koa-gatehouse/adapters/knex, sqlStorage(pool) from koa-gatehouse/adapters/sql, or memoryStorage() from koa-gatehouse/adapters/memory for tests and first steps',
     [undefined, null, 'sqlite:data.db', knexStorage, { grants: { redeem() {} } }],
   ],
   [

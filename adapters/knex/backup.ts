@@ -3,10 +3,10 @@ import { existsSync } from 'node:fs';
 import { dirname } from 'node:path';
 
 import { ConfigError, StorageError } from '../../lib/errors.ts';
-import { codeOf } from './error-kinds.ts';
-import { named } from './explain-error.ts';
-import { loadBetterSqlite3 } from './load-driver.ts';
-import type { OpenSqlite } from './load-driver.ts';
+import { codeOf } from '../../lib/database/error-kinds.ts';
+import { named } from '../../lib/database/explain-error.ts';
+import { loadBetterSqlite3 } from '../drivers/load-better-sqlite3.ts';
+import type { OpenSqlite } from '../drivers/load-better-sqlite3.ts';
 import { filenameOf, parseUrl, requireFile } from './address.ts';
 
 /**

@@ -6,7 +6,7 @@ import { parentPort, workerData } from 'node:worker_threads';
 import type { Milliseconds } from '../../lib/contracts/duration.ts';
 import { CHANGED, CLOSED, PAUSED } from './checkpoints.ts';
 import type { CheckpointThreadData } from './checkpoints.ts';
-import { loadBetterSqlite3 } from './load-driver.ts';
+import { loadBetterSqlite3 } from '../drivers/load-better-sqlite3.ts';
 
 // Pages of 4 KiB, 10 MB: a page that is changed often is copied once for many commits.
 const LOG_PAGES = 2500;

@@ -3,7 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
 
 import type { Milliseconds } from '../../lib/contracts/duration.ts';
-import type { SqliteConnection } from './dialects/sqlite.ts';
+import type { SqliteFile } from '../drivers/better-sqlite3.ts';
 
 // Places of the numbers that both threads read and write.
 
@@ -43,10 +43,7 @@ const LOG_PAGES = { withoutThread: 4000, withThread: 16_000 };
  * Moves the checkpoints of a connection to a thread of its own, because a commit that has to make one takes as long as a hundred
  * others. Where there can be no thread (a bundle, a permission that the process lacks), the connection makes them itself.
  */
-export function checkpointsInThread(
-  filename: string,
-  connection: () => SqliteConnection | undefined,
-): Checkpoints {
+export function checkpointsInThread(filename: string, connection: () => SqliteFile | undefined): Checkpoints {
   const shared = new SharedArrayBuffer(3 * Int32Array.BYTES_PER_ELEMENT);
   const state = new Int32Array(shared);
   let commits = 0;

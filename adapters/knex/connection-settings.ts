@@ -4,12 +4,13 @@ import type { Knex } from 'knex';
 
 import { toSeconds } from '../../lib/contracts/duration.ts';
 import type { Milliseconds } from '../../lib/contracts/duration.ts';
-import { send, unlessUnknown } from './dialects/mysql-servers.ts';
-import type { MysqlConnection } from './dialects/mysql-servers.ts';
-import { ReadOnlyError } from './dialects/postgresql-connection.ts';
-import type { PostgresqlConnection } from './dialects/postgresql-connection.ts';
-import type { SqliteConnection } from './dialects/sqlite.ts';
-import { codeOf } from './error-kinds.ts';
+import { unlessUnknown } from '../../lib/database/dialects/mysql-servers.ts';
+import { ReadOnlyError } from '../../lib/database/error-kinds.ts';
+import { send } from '../drivers/mysql2.ts';
+import type { MysqlConnection } from '../drivers/mysql2.ts';
+import type { PgClient } from '../drivers/pg.ts';
+import { setUpFile } from '../drivers/better-sqlite3.ts';
+import type { SqliteFile } from '../drivers/better-sqlite3.ts';
 
 /** The other names that Knex has for a client. */
 const ALIASES: Readonly<Record<string, string>> = { postgres: 'pg', postgresql: 'pg' };
@@ -61,12 +62,12 @@ type SetUp = (connection: never, timeout: Milliseconds) => Promise<void>;
 
 /** By the driver's name. */
 const setUps: Readonly<Record<string, SetUp>> = {
-  'better-sqlite3': async (file: SqliteConnection) => setUpFile(file),
+  'better-sqlite3': async (file: SqliteFile) => setUpFile(file),
 
   // Only the server can end a transaction whose node has crashed, so the limits are set there. Zero means no limit; limits
   // that an administrator has set stay. A pooler such as PgBouncer announces process ids of its own: its server connections are
   // those of other applications too, so nothing is set there.
-  async pg(connection: PostgresqlConnection, timeout) {
+  async pg(connection: PgClient, timeout) {
     const { rows } = await connection.query({
       text: `
         select current_setting('transaction_read_only') as read_only, (
@@ -93,28 +94,3 @@ const setUps: Readonly<Record<string, SetUp>> = {
     await unlessUnknown(send(connection, 'set session wsrep_sync_wait = @@wsrep_sync_wait | 7'));
   },
 };
-
-/** Sets an SQLite file up: readers do not wait for writers (WAL mode), and a commit does not wait for the disk. */
-export function setUpFile(file: SqliteConnection): void {
-  try {
-    // First, because a wait for a lock in the next statements would block the thread for seconds.
-    file.pragma('busy_timeout = 0');
-    useWal(file);
-    file.pragma('synchronous = normal');
-    // 16 MB, four times the default number of pages: checkpoints, which copy pages into the file, are half the cost of
-    // small commits.
-    file.pragma('wal_autocheckpoint = 4000');
-  } catch (error) {
-    file.close();
-    throw error;
-  }
-}
-
-/** Nothing changes for a file that this process may only read: it is read in the mode that it has. */
-function useWal(file: SqliteConnection): void {
-  try {
-    file.pragma('journal_mode = wal');
-  } catch (error) {
-    if (codeOf(error) !== 'SQLITE_READONLY') throw error;
-  }
-}

@@ -1,37 +1,13 @@
 import type { Knex } from 'knex';
 
-import type { Milliseconds, Storage } from '../../lib/contracts/index.ts';
+import type { Storage } from '../../lib/contracts/index.ts';
+import { createStorage } from '../../lib/database/storage.ts';
 import { beginStackAt, ConfigError } from '../../lib/errors.ts';
 import { optional, readOptions } from '../../lib/options/declare.ts';
 import type { Check, Given } from '../../lib/options/declare.ts';
 import { boolean, wait } from '../../lib/options/values.ts';
 import { readableAddress } from './address.ts';
-import { postgresqlChangeFeed } from './changes.ts';
-import { readClock } from './clock.ts';
-import { createDatabase } from './database.ts';
-import { access, diagnose } from './diagnose.ts';
-import { migrate } from './migrate.ts';
-import { findPendingMigrations } from './migrations.ts';
-import { openDatabase, openListenerAt } from './open-database.ts';
-import type { OpenedDatabase } from './open-database.ts';
-import { createPrune } from './prune.ts';
-import { assignmentStore } from './stores/assignments.ts';
-import { attemptStore } from './stores/attempts.ts';
-import { auditStore } from './stores/audit.ts';
-import { clientStore } from './stores/clients.ts';
-import { consentStore } from './stores/consents.ts';
-import { grantStore } from './stores/grants.ts';
-import { grantSteps } from './stores/insert-grant.ts';
-import { insertUnlessStored } from './stores/insert-unless-stored.ts';
-import { idempotencyStore } from './stores/idempotency.ts';
-import { keyStore } from './stores/keys.ts';
-import { logoutStore } from './stores/logouts.ts';
-import { passportUseStore } from './stores/passport-uses.ts';
-import { registrationStore } from './stores/registrations.ts';
-import { revocationStore } from './stores/revocations.ts';
-import { sessionStore } from './stores/sessions.ts';
-import { userDataStore } from './stores/user-data.ts';
-import { transact } from './transact.ts';
+import { listenAt, openDatabase } from './open-database.ts';
 
 const listenAddress: Check<boolean | string> = (place, listen: unknown) => {
   if (typeof listen === 'boolean') return listen;
@@ -107,64 +83,8 @@ export function knexStorage(
   options: KnexStorageOptions = {},
 ): Storage {
   const { create, listen, timeout } = readOptions(KNEX_STORAGE, options, 'knexStorage()');
-  return sqlStorage(openDatabase(database, timeout, create), { listen, timeout });
+  const opened = openDatabase(database, timeout, create);
+  const source = typeof listen === 'string' ? { ...opened, listen: listenAt(listen) } : opened;
+  return createStorage(source, { listen: listen !== false, timeout });
 }
 beginStackAt(knexStorage);
-
-/** The stores on an open database. */
-export function sqlStorage(
-  source: OpenedDatabase,
-  { listen, timeout }: { readonly listen: boolean | string; readonly timeout: Milliseconds },
-): Storage {
-  const opened = createDatabase(source.pool, source.dialect, timeout, source);
-  const listener = typeof listen === 'string' ? openListenerAt(listen) : source;
-  const changes =
-    opened.dialect.name === 'postgresql'
-      ? postgresqlChangeFeed(opened, async () => (listen ? listener.openListener?.() : undefined))
-      : undefined;
-
-  return {
-    durable: source.durable,
-    clients: clientStore(opened),
-    registrations: registrationStore(opened),
-    consents: consentStore(opened),
-    grants: grantStore(opened),
-    revocations: revocationStore(opened),
-    sessions: sessionStore(opened),
-    keys: keyStore(opened),
-    assignments: assignmentStore(opened),
-    audit: auditStore(opened),
-    idempotency: idempotencyStore(opened),
-    attempts: attemptStore(opened),
-    store: (_name, make) =>
-      make(
-        {
-          ...opened,
-          insertUnlessStored: async (insert, values) => insertUnlessStored(opened, insert)(values),
-        },
-        { grantSteps: grantSteps(opened.dialect) },
-      ),
-    logouts: logoutStore(opened),
-    passportUses: passportUseStore(opened),
-    userData: userDataStore(opened),
-    ...(changes && { changes }),
-    transaction: async (work) => transact(opened, source.knex(), work),
-    migrate: async () => migrate(opened),
-    pendingMigrations: async () =>
-      opened.connection(async (statements) => {
-        // Servers are started, and ready, only where they can write.
-        await opened.dialect.requireWritable?.(statements);
-        return findPendingMigrations(statements);
-      }),
-    confirm: async () => (opened.dialect.confirmation === undefined ? undefined : opened.confirm()),
-    prune: createPrune(opened),
-    state: async () => ({ clock: await readClock(opened), failing: opened.failing }),
-    diagnose: async () => diagnose(opened, changes, timeout),
-    access: async () => access(opened),
-    async close() {
-      changes?.close();
-      await opened.settled();
-      await source.close();
-    },
-  };
-}

@@ -1,53 +1,18 @@
 import type { Knex } from 'knex';
 
 import type { Milliseconds } from '../../lib/contracts/duration.ts';
+import type { SqlConnection, SqlDatabase } from '../../lib/database/port.ts';
 import { ConfigError } from '../../lib/errors.ts';
-import {
-  filenameOf,
-  isPersistent,
-  parseUrl,
-  refuseFileOfServer,
-  requireFile,
-  withReadableAddress,
-} from './address.ts';
-import type { ConnectionPool } from './bounded-waits.ts';
+import { setUpFile, sqliteConnection } from '../drivers/better-sqlite3.ts';
+import type { SqliteFile } from '../drivers/better-sqlite3.ts';
+import { loadBetterSqlite3, missing } from '../drivers/load-better-sqlite3.ts';
+import { filenameOf, isPersistent, parseUrl, requireFile, withReadableAddress } from './address.ts';
 import { checkpointsInThread } from './checkpoints.ts';
-import type { Checkpoints } from './checkpoints.ts';
-import type { ListeningConnection } from './changes.ts';
-import { setUpFile, withConnectionSettings } from './connection-settings.ts';
-import type { Dialect } from './dialect.ts';
-import { mysqlDialect } from './dialects/mysql.ts';
-import { postgresqlDialect } from './dialects/postgresql.ts';
-import { sqliteDialect } from './dialects/sqlite.ts';
-import type { SqliteConnection } from './dialects/sqlite.ts';
-import { loadBetterSqlite3, loadKnex, missing } from './load-driver.ts';
-import { SoleConnection } from './sole-connection.ts';
-import type { Statements } from '../../lib/database/statements.ts';
+import { withConnectionSettings } from './connection-settings.ts';
+import { begin, isDriver, knexDatabase } from './knex-database.ts';
+import { loadKnex, unsupported } from './load-knex.ts';
 
 const OPTION = 'storage';
-
-const DRIVERS = ['better-sqlite3', 'pg', 'mysql2'];
-
-/** An open database. */
-export interface OpenedDatabase {
-  readonly pool: ConnectionPool;
-  readonly dialect: Dialect;
-  /** `false`: an SQLite database in memory. */
-  readonly durable: boolean;
-  /** A second, read-only connection, which does not wait for writers; absent where the pool has several connections. */
-  readonly reader?: (this: void) => Statements;
-  /** Absent where the connections are not those of a file that was opened here. */
-  readonly checkpoints?: Checkpoints;
-  /** The host's Knex instance, or an own one that is created at the first call. */
-  knex(): Knex;
-  /**
-   * Opens a connection to PostgreSQL besides the pool, for LISTEN; `undefined` when the Knex instance is closed. Absent for other
-   * databases, and for a pool whose server Knex does not know.
-   */
-  readonly openListener?: () => Promise<ListeningConnection | undefined>;
-  /** Closes the connections that were opened here; a Knex instance of the host stays open. */
-  close(): Promise<void>;
-}
 
 /**
  * @param timeout - how long connections that are opened here wait, for a server and for locks
@@ -57,12 +22,12 @@ export function openDatabase(
   database: Knex | Knex.Config | string,
   timeout: Milliseconds,
   create = true,
-): OpenedDatabase {
+): SqlDatabase {
   if (typeof database === 'function') {
     if (database.isTransaction === true) {
       throw new ConfigError(OPTION, 'pass the Knex instance, not a transaction');
     }
-    return { ...fromKnex(database), async close() {} };
+    return knexDatabase(database, { isShared: true });
   }
   if (typeof database !== 'string' && (typeof database !== 'object' || (database as unknown) === null)) {
     throw new ConfigError(
@@ -78,102 +43,86 @@ export function openDatabase(
   return filename === undefined ? openKnex(config, timeout) : openFile(config, filename, timeout);
 }
 
-/** Opens a database in memory, whose tables exist at once. */
-export function openMemory(
-  timeout: Milliseconds,
-  setUp: (file: SqliteConnection, dialect: Dialect) => void,
-): OpenedDatabase {
-  return openFile(parseUrl('sqlite::memory:'), ':memory:', timeout, setUp);
-}
-
-function fromKnex(knex: Knex): Omit<OpenedDatabase, 'close'> {
-  const { client } = knex;
-  const { filename } = Object(client.connectionSettings) as { readonly filename?: unknown };
-  refuseFileOfServer(knex);
-  const dialect = dialectOf(knex);
-  const canListen = dialect.name === 'postgresql' && client.config.connectionPool === undefined;
-  return {
-    pool: client,
-    dialect,
-    durable: isPersistent(filename),
-    knex: () => knex,
-    ...(canListen && { openListener: async () => (client.pool ? client.acquireRawConnection() : undefined) }),
-  };
-}
-
 /** Opens the connection for LISTEN at an address of its own. */
-export function openListenerAt(address: string): Required<Pick<OpenedDatabase, 'openListener'>> {
+export function listenAt(address: string): NonNullable<SqlDatabase['listen']> {
   // Without a pool, because it hands out no connection; so there is nothing to close.
   const { client } = connect({ ...parseUrl(address), pool: { min: 0, max: 1 } });
-  return { openListener: async () => client.acquireRawConnection() };
+  return async () => client.acquireRawConnection();
 }
 
-function openKnex(config: Knex.Config, timeout: Milliseconds): OpenedDatabase {
+function openKnex(config: Knex.Config, timeout: Milliseconds): SqlDatabase {
   const knex = connect(withConnectionSettings(config, timeout));
-  const opened = fromKnex(knex);
-  const sole = opened.dialect.name === 'sqlite' ? new SoleConnection(knex.client) : undefined;
+  const opened = knexDatabase(knex, { isShared: false });
+  if (opened.dialect !== 'sqlite') return { ...opened, close: async () => knex.destroy() };
+  // The single connection is acquired once, because acquiring it from Knex's pool for each call takes several times as long as most
+  // statements on an SQLite file.
+  let sole: SqlConnection | undefined;
   return {
     ...opened,
-    pool: sole ?? opened.pool,
+    connect: async () => (sole ??= await opened.connect()),
     async close() {
-      await sole?.returnToPool();
+      await sole?.release(false);
       await knex.destroy();
     },
   };
 }
 
 /** Opens an SQLite file without Knex. Only `transaction()` needs Knex, which then uses the connection opened here. */
-function openFile(
-  config: Knex.Config,
-  filename: string,
-  timeout: Milliseconds,
-  setUp?: (file: SqliteConnection, dialect: Dialect) => void,
-): OpenedDatabase {
+function openFile(config: Knex.Config, filename: string, timeout: Milliseconds): SqlDatabase {
   const BetterSqlite3 = loadBetterSqlite3();
-  const dialect = sqliteDialect();
   const isDurable = isPersistent(filename);
   let isClosed = false;
-  let writing: SqliteConnection | undefined;
-  let reading: SqliteConnection | undefined;
+  let writing: SqliteFile | undefined;
+  let connection: SqlConnection | undefined;
+  let reading: (SqlConnection & { readonly file: SqliteFile }) | undefined;
   let knex: Knex | undefined;
 
-  function open(): SqliteConnection {
+  function open(): SqliteFile {
     if (isClosed) throw new Error('the file is closed');
     const file = new BetterSqlite3(filename);
     setUpFile(file);
-    setUp?.(file, dialect);
     return file;
   }
 
   // In WAL mode it reads the last committed state while the other connection has a transaction open.
-  function reader(): Statements {
+  function reader(): SqlConnection {
     if (!reading) {
       const file = open();
       file.pragma('query_only = 1');
-      reading = file;
+      reading = { ...sqliteConnection(file), file };
     }
-    return dialect.enter(reading);
+    return reading;
   }
 
-  const sole = new SoleConnection({
-    acquireConnection: async () => (writing = open()),
-    releaseConnection: async (file) => void file.close(),
-  });
   const checkpoints = isDurable
     ? checkpointsInThread(filename, () => (isClosed ? undefined : writing))
     : undefined;
+
+  function openWriter(): SqlConnection {
+    writing = open();
+    const own = sqliteConnection(writing, checkpoints);
+    return {
+      ...own,
+      async begin(work, beforeCommit) {
+        knex ??= connect(withConnectionSettings(config, timeout));
+        const result = await begin(knex, own, work, beforeCommit);
+        checkpoints?.committed();
+        return result;
+      },
+    };
+  }
+
   return {
-    pool: sole,
-    dialect,
-    durable: isDurable,
+    dialect: 'sqlite',
+    isDurable,
+    connect: () => (connection ??= openWriter()),
     // A database in memory can be reached by its own connection only.
-    ...(checkpoints && { reader, checkpoints }),
-    knex: () => (knex ??= connect(withConnectionSettings(config, timeout))),
+    ...(isDurable && { reader }),
     async close() {
       isClosed = true;
       await checkpoints?.close();
-      reading?.close();
-      await sole.returnToPool();
+      reading?.file.close();
+      writing?.close();
       await knex?.destroy();
     },
   };
@@ -194,25 +143,6 @@ export function connect(config: Knex.Config): Knex {
     if (name === undefined) {
       throw new ConfigError(OPTION, 'Knex refuses this configuration; see the cause', { cause });
     }
-    throw DRIVERS.includes(name) ? missing(name, cause) : unsupported(name);
+    throw isDriver(name) ? missing(name, cause) : unsupported(name);
   }
-}
-
-function dialectOf({ client }: Knex): Dialect {
-  const driver = String(client.driverName);
-  switch (driver) {
-    case 'better-sqlite3':
-      return sqliteDialect();
-    case 'pg':
-      return postgresqlDialect(client);
-    case 'mysql2':
-      return mysqlDialect(client);
-    default:
-      throw unsupported(driver);
-  }
-}
-
-/** The error for a database that this package has no SQL for. */
-function unsupported(driver: string): ConfigError {
-  return new ConfigError(OPTION, `the Knex client ${driver} is not supported; use ${DRIVERS.join(', ')}`);
 }

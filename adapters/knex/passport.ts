@@ -5,9 +5,9 @@ import { beginStackAt, ConfigError, GatehouseError, StorageError } from '../../l
 import { object, optional, readOptions } from '../../lib/options/declare.ts';
 import type { Given } from '../../lib/options/declare.ts';
 import { boolean, text } from '../../lib/options/values.ts';
+import { codeOf } from '../../lib/database/error-kinds.ts';
+import { named } from '../../lib/database/explain-error.ts';
 import { filenameOf, parseUrl, refuseFileOfServer, requireFile } from './address.ts';
-import { codeOf } from './error-kinds.ts';
-import { named } from './explain-error.ts';
 import { connect } from './open-database.ts';
 import { passportCounts } from './passport-counts.ts';
 import { flagIn, isOfType, listIn, textIn, timeIn } from './passport-tables.ts';

@@ -99,7 +99,7 @@ export interface ChangeFeed {
 }
 
 /**
- * The storage of all data of Gatehouse: what `knexStorage()` and `memoryStorage()` return, which nothing else implements.
+ * The storage of all data of Gatehouse: what `knexStorage()`, `sqlStorage()` and `memoryStorage()` return, which nothing else implements.
  * Its stores are the server's own: they are not in the reference, and may change with each version.
  *
  * No method receives the value of a code, a refresh token, a secret or a session id: their ids are SHA-256 hashes.
@@ -155,7 +155,8 @@ export interface Storage {
    * Runs `work` once in one transaction of the database, which is rolled back when `work` throws. An error of `work` is thrown
    * unchanged; when the transaction cannot be started or committed, `StorageError` is thrown: on PostgreSQL also when `work` has caught the
    * error of a statement, which has rolled back all of it, and on MariaDB that of a deadlock; run what may fail in a nested transaction.
-   * `work` is given a `Knex.Transaction`.
+   * `knexStorage()` passes a `Knex.Transaction` to `work`; `sqlStorage()` and `memoryStorage()` the connection, such as a client of pg, on
+   * which `work` sends neither `commit` nor `rollback`.
    *
    * Calls of the server and of the storage are not part of the transaction, except the answer of an idempotent request when the
    * transaction is passed to it. Do not await others in `work`: on SQLite, with its single connection, they wait for the end of the

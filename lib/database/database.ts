@@ -1,22 +1,44 @@
-import type { Credential, Grant, GrantPrerequisites } from '../contracts/index.ts';
+import type {
+  Credential,
+  Grant,
+  GrantPrerequisites,
+  Milliseconds,
+  StorageState,
+} from '../contracts/index.ts';
+import type { Dialect } from './dialect.ts';
 import type { Statements, Step, Value } from './statements.ts';
 
-/** The database, as a store of a feature uses it. SQL is that which all databases understand. */
+/**
+ * The database as the stores use it, those of features too. Each call has a connection of its own for as long as it takes, and is tried
+ * again where another try may succeed.
+ */
 export interface Database extends Statements {
-  /** What differs between the databases, for the statements of a store. */
-  readonly dialect: {
-    /** Appended to a `select` whose rows must not change until the transaction ends. */
-    readonly forUpdate: '' | ' for update';
-  };
+  readonly dialect: Dialect;
+  /** As in `StorageState`. */
+  readonly failing: StorageState['failing'];
+  /** Runs one statement that changes rows and returns them, never on a read-only connection. */
+  returning<Row>(sql: string, values: readonly Value[]): Promise<Row[]>;
+  /** Runs several statements on one connection, without a transaction. */
+  connection<T>(work: (statements: Statements) => Promise<T>): Promise<T>;
+  /**
+   * Runs `work` in a transaction, which is rolled back when `work` throws. A retry runs `work` again, so it does nothing
+   * but call its statements.
+   *
+   * @param timeout - instead of the storage's own
+   */
+  transaction<T>(work: (statements: Statements) => Promise<T>, timeout?: Milliseconds): Promise<T>;
   /**
    * Runs the steps of a transaction, all or none of them; in one round trip where the server can. Resolves to the row that the last query
    * among them has found, or to an empty one; to `undefined` when a step has not changed or found what it needs.
    */
   inTurn<Found extends object>(steps: readonly Step[]): Promise<Found | undefined>;
-  /** Inserts a row. Resolves to `false` when one with the same key is stored, which lasts then, and when nothing was inserted. */
+  /**
+   * Inserts a row. Resolves to `false` when one with the same key is stored, which lasts then, and when nothing was inserted. The insert
+   * decides, because after a query another node could insert the same key.
+   */
   insertUnlessStored(insert: string, values: readonly Value[]): Promise<boolean>;
-  /** Runs `work` in a transaction, which is rolled back when `work` throws. A retry runs `work` again. */
-  transaction<T>(work: (statements: Statements) => Promise<T>): Promise<T>;
+  /** As in `Storage`. */
+  confirm(): Promise<void>;
 }
 
 /** Steps of the core that a transaction of a feature can have. */

@@ -1,4 +1,5 @@
 import type { Value } from './statements.ts';
+import type { Table } from './table.ts';
 
 /** A column, and how a member of an object is stored in it. */
 export interface Column<T> {
@@ -28,13 +29,15 @@ export interface RowMapping<T> {
   of(alias: string, prefix?: string): Pick<RowMapping<T>, 'columns' | 'read'>;
 }
 
-/** Declares once for each member in which column it is stored, and how. */
+/** Declares once for each member in which column it is stored, and how. @throws TypeError when the table has no such column */
 export function mapRows<T extends object>(
-  table: string,
+  { columns: declared, name: table }: Table,
   columns: { readonly [M in keyof T]-?: Column<T[M]> },
 ): RowMapping<T> {
   const members = Object.entries<Column<unknown>>(columns);
   const names = members.map(([, { name }]) => name);
+  const missing = names.filter((name) => !(name in declared));
+  if (missing.length > 0) throw new TypeError(`${table} has no column ${missing.join(', ')}`);
 
   function reader(prefix: string): (row: Row) => T {
     const read = members.map(([member, { name, toMember }]) => [member, prefix + name, toMember] as const);

@@ -70,7 +70,7 @@ export const storage: Check<Storage> = (place, given) => {
   if (typeof given?.pendingMigrations === 'function') return given;
   throw new ConfigError(
     place,
-    'pass knexStorage(knex) from koa-gatehouse/adapters/knex, or memoryStorage() from koa-gatehouse/adapters/memory for tests and first steps',
+    'pass knexStorage(knex) from koa-gatehouse/adapters/knex, sqlStorage(pool) from koa-gatehouse/adapters/sql, or memoryStorage() from koa-gatehouse/adapters/memory for tests and first steps',
   );
 };
 

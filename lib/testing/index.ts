@@ -18,6 +18,7 @@ export type {
   Through,
 } from './acting.ts';
 export type { Authorization, AuthorizeOptions, RegisteredClient, TokenResponse } from './authorize.ts';
+export { connectionContract } from './connection-contract.ts';
 export { fakeClock } from './fake-clock.ts';
 export type { FakeClock } from './fake-clock.ts';
 export { issueToken } from './issue-token.ts';

@@ -1,7 +1,7 @@
 import test from 'ava';
 
-import { postgresqlChangeFeed } from '../../adapters/knex/changes.ts';
-import type { ListeningConnection } from '../../adapters/knex/changes.ts';
+import { postgresqlChangeFeed } from '../../lib/database/changes.ts';
+import type { ListeningConnection } from '../../lib/database/port.ts';
 
 /** A connection of pg whose server does not answer, and which then ends. */
 function lostConnection(): ListeningConnection {

@@ -1,11 +1,11 @@
 import type { Knex } from 'knex';
 
-import { createDatabase } from '../../adapters/knex/database.ts';
-import { migrate } from '../../adapters/knex/migrate.ts';
-import { MIGRATIONS } from '../../adapters/knex/migrations.ts';
-import { openDatabase } from '../../adapters/knex/open-database.ts';
-import { addColumns, createIndex, createTable, dropIndex } from '../../adapters/knex/table.ts';
-import type { Migration } from '../../adapters/knex/table.ts';
+import { createDatabase } from '../../lib/database/create-database.ts';
+import { migrate } from '../../lib/database/migrate.ts';
+import { MIGRATIONS } from '../../lib/database/migrations.ts';
+import { knexDatabase } from '../../adapters/knex/knex-database.ts';
+import { addColumns, createIndex, createTable, dropIndex } from '../../lib/database/create-table.ts';
+import type { Migration } from '../../lib/database/create-table.ts';
 
 /** A migration of a release that there may be, with each kind of change that one can make. */
 export const SECOND: Migration = {
@@ -22,6 +22,5 @@ export const SECOND: Migration = {
 
 /** Migrates the database of a host as the version with that migration does. */
 export async function migrateWith(host: Knex): Promise<void> {
-  const source = openDatabase(host, 5000, true);
-  await migrate(createDatabase(source.pool, source.dialect, 5000, source), [...MIGRATIONS, SECOND]);
+  await migrate(createDatabase(knexDatabase(host, { isShared: true }), 5000), [...MIGRATIONS, SECOND]);
 }

@@ -5,9 +5,10 @@ import type { ExecutionContext } from 'ava';
 import type { Knex } from 'knex';
 import { knexStorage } from 'koa-gatehouse/adapters/knex';
 
-import { openDatabase } from '../../adapters/knex/open-database.ts';
+import { knexDatabase } from '../../adapters/knex/knex-database.ts';
+import { createDatabase } from '../../lib/database/create-database.ts';
 import type { Value } from '../../lib/database/statements.ts';
-import { end } from '../../adapters/knex/stores/revocations.ts';
+import { end } from '../../lib/database/stores/revocations.ts';
 import type { RevokedParty, Storage } from '../../lib/contracts/index.ts';
 import { aClient, aCode, aGrant, aRevokedToken, aSession, NOW } from '../storage/rows.ts';
 import { mariadb, onEachDatabase, postgresql, sqlite } from './databases.ts';
@@ -62,7 +63,11 @@ async function beginEnd(t: ExecutionContext, host: Knex): Promise<Knex.Transacti
   const transaction = await openTransaction(t, host);
   const run = async (sql: string, values: readonly Value[] = []): Promise<never> =>
     transaction.raw(sql, values as Knex.RawBinding[]) as unknown as Promise<never>;
-  await end({ run, get: run, all: run }, openDatabase(host, 5000, true).dialect, { userId: 'ann' });
+  await end(
+    { run, get: run, all: run },
+    createDatabase(knexDatabase(host, { isShared: true }), 5000).dialect,
+    { userId: 'ann' },
+  );
   return transaction;
 }
 

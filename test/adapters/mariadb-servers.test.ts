@@ -77,7 +77,7 @@ if (programs === undefined) {
 
   if ('address' in anotherServer) {
     test.serial(
-      'MariaDB: no statement is stopped on a server that is not the one that runs it',
+      'MariaDB: the server that runs a statement ends it in time, behind a balancer too; another server gets no request to stop it',
       async (t) => {
         // Of a user and a database that are on both servers.
         const { address } = await making;
@@ -94,16 +94,9 @@ if (programs === undefined) {
 
         balancer.leadTo(anotherServer.address);
         await t.throwsAsync(storage.sessions.update(aSession()), {
-          message: /did not answer within 300 ms. It is not known/,
+          message: /did not finish within 300 ms and was cancelled. Nothing was changed/,
         });
-        t.regex(balancer.sentToTheLast(), /@@hostname/);
-        t.notRegex(balancer.sentToTheLast(), /kill/i);
-
-        balancer.leadTo(address);
-        await t.throwsAsync(storage.sessions.update(aSession()), {
-          message: /did not finish within 300 ms and was cancelled/,
-        });
-        t.regex(balancer.sentToTheLast(), /kill query/);
+        t.is(balancer.sentToTheLast(), '');
       },
     );
   }

@@ -6,7 +6,7 @@ import type { Knex } from 'knex';
 import { ConfigError, createAuthServer } from 'koa-gatehouse';
 import { knexStorage } from 'koa-gatehouse/adapters/knex';
 
-import { MIGRATIONS } from '../../adapters/knex/migrations.ts';
+import { MIGRATIONS } from '../../lib/database/migrations.ts';
 import { aClient, aCode, aGrant, aSession, NOW } from '../storage/rows.ts';
 import { mariadb, onEachEmptyDatabase, postgresql } from './databases.ts';
 import { openHost, openNodes } from './host-knex.ts';

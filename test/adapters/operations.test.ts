@@ -3,7 +3,7 @@ import { globSync, readFileSync } from 'node:fs';
 import test from 'ava';
 import { knexStorage } from 'koa-gatehouse/adapters/knex';
 
-import { TABLES } from '../../adapters/knex/tables.ts';
+import { TABLES } from '../../lib/database/tables.ts';
 import { around } from '../harness/storage.ts';
 import { fileWithTables } from './file-with-tables.ts';
 import { openHost } from './host-knex.ts';

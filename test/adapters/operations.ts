@@ -4,7 +4,7 @@ import { aDeviceCode, anApproved, deviceCodesOf } from '../devices/store-contrac
 import type { Knex } from 'knex';
 import { knexStorage } from 'koa-gatehouse/adapters/knex';
 
-import { TABLES } from '../../adapters/knex/tables.ts';
+import { TABLES } from '../../lib/database/tables.ts';
 import type { AuditQuery, ClientQuery, Storage } from '../../lib/contracts/index.ts';
 import {
   aClient,

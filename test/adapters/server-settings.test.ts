@@ -1,14 +1,15 @@
 import type { Knex } from 'knex';
 
-import { openDatabase } from '../../adapters/knex/open-database.ts';
+import { withConnectionSettings } from '../../adapters/knex/connection-settings.ts';
+import { connect } from '../../adapters/knex/open-database.ts';
 import { mariadb, onEachDatabase, postgresql } from './databases.ts';
 
 onEachDatabase(
   'connections opened by the storage have lock and idle timeouts, unless the config sets others',
   async (t, { client }, address) => {
     const isPg = client === 'pg';
-    const settingsOf = async (config: Knex.Config | string): Promise<unknown> => {
-      const opened = openDatabase(config, 2500).knex();
+    const settingsOf = async (config: Knex.Config): Promise<unknown> => {
+      const opened = connect(withConnectionSettings(config, 2500));
       t.teardown(async () => opened.destroy());
       t.is(opened.client.pool.min, 0, 'an idle connection is closed');
       const answer = await opened.raw(
@@ -20,7 +21,7 @@ onEachDatabase(
       return isPg ? answer.rows[0] : { ...answer[0][0] };
     };
     t.deepEqual(
-      await settingsOf(address),
+      await settingsOf({ client, connection: address }),
       isPg ? { locks: '2500ms', statements: '2500ms', idle: '2500ms' } : { locks: 3, idle: 3, waits: 7 },
     );
     const pool: Knex.PoolConfig = {

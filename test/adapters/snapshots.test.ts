@@ -2,8 +2,8 @@
 // read such rows.
 import { knexStorage } from 'koa-gatehouse/adapters/knex';
 
-import { createDatabase } from '../../adapters/knex/database.ts';
-import { mysqlDialect } from '../../adapters/knex/dialects/mysql.ts';
+import { createDatabase } from '../../lib/database/create-database.ts';
+import { knexDatabase } from '../../adapters/knex/knex-database.ts';
 import { aCode, aGrant } from '../storage/rows.ts';
 import { mariadb } from './databases.ts';
 import { hostKnex } from './host-knex.ts';
@@ -21,7 +21,7 @@ for (const [setting, runs] of [
     const storage = knexStorage(host);
     await storage.migrate();
     await storage.grants.insert(aGrant(), aCode());
-    const database = createDatabase(host.client, mysqlDialect(host.client), 5000);
+    const database = createDatabase(knexDatabase(host, { isShared: true }), 5000);
 
     let run = 0;
     const seen = await database.transaction(async (statements) => {

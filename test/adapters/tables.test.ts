@@ -3,7 +3,7 @@ import type { Knex } from 'knex';
 import { createAdministration } from 'koa-gatehouse';
 import type { Storage } from 'koa-gatehouse';
 
-import { TABLES } from '../../adapters/knex/tables.ts';
+import { TABLES } from '../../lib/database/tables.ts';
 import { onEachDatabase } from './databases.ts';
 import { openHost, openStorage } from './host-knex.ts';
 

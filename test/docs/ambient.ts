@@ -3,6 +3,7 @@
  * block is checked as a separate module.
  */
 import type { Knex } from 'knex';
+import type { Pool } from 'pg';
 import type Koa from 'koa';
 import type {
   AuthServer,
@@ -21,6 +22,7 @@ declare global {
   const app: Koa;
   const router: Router;
   const knex: Knex;
+  const pool: Pool;
   const storage: Storage;
   const users: UserStore;
   const user: User;

@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { DatabaseSync } from 'node:sqlite';
 
 import test from 'ava';
 import * as main from 'koa-gatehouse';
@@ -13,6 +14,8 @@ import {
 import * as knexAdapter from 'koa-gatehouse/adapters/knex';
 import { knexStorage, passportSource } from 'koa-gatehouse/adapters/knex';
 import * as memoryAdapter from 'koa-gatehouse/adapters/memory';
+import * as sqlAdapter from 'koa-gatehouse/adapters/sql';
+import { sqlStorage } from 'koa-gatehouse/adapters/sql';
 import { memoryStorage } from 'koa-gatehouse/adapters/memory';
 import * as htmlPdf from 'koa-gatehouse/html-pdf';
 import { createHtmlToPdf, gotenbergHtmlToPdf } from 'koa-gatehouse/html-pdf';
@@ -34,6 +37,7 @@ const ENTRY_POINTS: Readonly<Record<string, object>> = {
   '.': main,
   './adapters/knex': knexAdapter,
   './adapters/memory': memoryAdapter,
+  './adapters/sql': sqlAdapter,
   './html-pdf': htmlPdf,
   './interactions': interactions,
   './mcp': mcp,
@@ -256,6 +260,7 @@ const CALLS: Calls = {
   ActionError: 'takes the `cause` of an error, as those of JavaScript do',
   backupSqlite: NOTHING,
   knexStorage: [(given) => knexStorage('sqlite::memory:', as(given))],
+  sqlStorage: [(given) => sqlStorage(new DatabaseSync(':memory:'), as(given))],
   passportSource: [(given) => passportSource('sqlite::memory:', as(given))],
   memoryStorage: NOTHING,
   escapeHtml: NOTHING,
@@ -305,6 +310,7 @@ const CALLS: Calls = {
   }),
   fakeClock: NOTHING,
   ...prefixed('clock', { advance: NOTHING, set: NOTHING, restore: NOTHING }),
+  connectionContract: NOTHING,
 };
 
 /** `auth.audit` and `auth.events` are one object, whose members are public at one of them. */

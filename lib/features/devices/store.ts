@@ -2,6 +2,7 @@ import { isStorable } from '../../database/column-values.ts';
 import type { CoreSteps, Database } from '../../database/database.ts';
 import { integer, json, mapRows, optional, text } from '../../database/rows.ts';
 import type { Row } from '../../database/rows.ts';
+import { DEVICE_CODE_TABLE } from './tables.ts';
 import type { DeviceCode, DeviceCodeStore } from './types.ts';
 
 /** Device authorization requests. */
@@ -31,7 +32,7 @@ export function deviceCodeStore(database: Database, { grantSteps }: CoreSteps): 
   };
 }
 
-const CODES = mapRows<DeviceCode>('gatehouse_device_codes', {
+const CODES = mapRows<DeviceCode>(DEVICE_CODE_TABLE, {
   id: text('id'),
   userCodeId: text('user_code'),
   clientId: text('client_id'),

@@ -4,10 +4,11 @@ import type { Database } from '../../database/database.ts';
 import { notEnded, UNLESS_USER_ENDED } from '../../database/ends.ts';
 import { integer, json, mapRows, optional, text } from '../../database/rows.ts';
 import type { Row } from '../../database/rows.ts';
+import { PERSONAL_TOKEN_TABLE } from './tables.ts';
 import { KEPT_NETWORKS } from './types.ts';
 import type { NewPersonalTokenRow, PersonalToken, PersonalTokenStore, PersonalTokenUse } from './types.ts';
 
-const TABLE = 'gatehouse_personal_tokens';
+const TABLE = PERSONAL_TOKEN_TABLE.name;
 
 /** Personal access tokens. */
 export function personalTokenStore(database: Database): PersonalTokenStore {
@@ -83,13 +84,13 @@ const COMMON = {
   expiresAt: integer('expires_at'),
 } as const;
 
-const NEW_TOKENS = mapRows<NewPersonalTokenRow>(TABLE, {
+const NEW_TOKENS = mapRows<NewPersonalTokenRow>(PERSONAL_TOKEN_TABLE, {
   ...COMMON,
   hash: text('hash'),
   sequence: integer('sequence'),
 });
 
-const TOKENS = mapRows<PersonalToken>(TABLE, {
+const TOKENS = mapRows<PersonalToken>(PERSONAL_TOKEN_TABLE, {
   ...COMMON,
   lastUsedAt: optional(integer('last_used_at')),
   lastUsedFrom: optional(text('last_used_from')),

@@ -1,0 +1,75 @@
+import type { Milliseconds, Storage } from '../contracts/index.ts';
+import { postgresqlChangeFeed } from './changes.ts';
+import { readClock } from './clock.ts';
+import { createDatabase } from './create-database.ts';
+import { access, diagnose } from './diagnose.ts';
+import { migrate } from './migrate.ts';
+import { findPendingMigrations } from './migrations.ts';
+import type { SqlDatabase } from './port.ts';
+import { createPrune } from './prune.ts';
+import { assignmentStore } from './stores/assignments.ts';
+import { attemptStore } from './stores/attempts.ts';
+import { auditStore } from './stores/audit.ts';
+import { clientStore } from './stores/clients.ts';
+import { consentStore } from './stores/consents.ts';
+import { grantStore } from './stores/grants.ts';
+import { grantSteps } from './stores/insert-grant.ts';
+import { idempotencyStore } from './stores/idempotency.ts';
+import { keyStore } from './stores/keys.ts';
+import { logoutStore } from './stores/logouts.ts';
+import { passportUseStore } from './stores/passport-uses.ts';
+import { registrationStore } from './stores/registrations.ts';
+import { revocationStore } from './stores/revocations.ts';
+import { sessionStore } from './stores/sessions.ts';
+import { userDataStore } from './stores/user-data.ts';
+import { transact } from './transact.ts';
+
+/** The stores on an open database. */
+export function createStorage(
+  source: SqlDatabase,
+  { listen, timeout }: { readonly listen: boolean; readonly timeout: Milliseconds },
+): Storage {
+  const opened = createDatabase(source, timeout);
+  const changes =
+    opened.dialect.name === 'postgresql'
+      ? postgresqlChangeFeed(opened, async () => (listen ? source.listen?.() : undefined))
+      : undefined;
+
+  return {
+    durable: source.isDurable ?? true,
+    clients: clientStore(opened),
+    registrations: registrationStore(opened),
+    consents: consentStore(opened),
+    grants: grantStore(opened),
+    revocations: revocationStore(opened),
+    sessions: sessionStore(opened),
+    keys: keyStore(opened),
+    assignments: assignmentStore(opened),
+    audit: auditStore(opened),
+    idempotency: idempotencyStore(opened),
+    attempts: attemptStore(opened),
+    store: (_name, make) => make(opened, { grantSteps: grantSteps(opened.dialect) }),
+    logouts: logoutStore(opened),
+    passportUses: passportUseStore(opened),
+    userData: userDataStore(opened),
+    ...(changes && { changes }),
+    transaction: async (work) => transact(opened, work),
+    migrate: async () => migrate(opened),
+    pendingMigrations: async () =>
+      opened.connection(async (statements) => {
+        // Servers are started, and ready, only where they can write.
+        await opened.dialect.requireWritable?.(statements);
+        return findPendingMigrations(statements);
+      }),
+    confirm: async () => (opened.dialect.confirmation === undefined ? undefined : opened.confirm()),
+    prune: createPrune(opened),
+    state: async () => ({ clock: await readClock(opened), failing: opened.failing }),
+    diagnose: async () => diagnose(opened, changes, timeout),
+    access: async () => access(opened),
+    async close() {
+      changes?.close();
+      await opened.settled();
+      await source.close();
+    },
+  };
+}

@@ -1,0 +1,70 @@
+import type { Client, ClientSecret, StoredClient } from '../../contracts/index.ts';
+import type { Integer } from '../column-values.ts';
+import { flag, integer, json, mapRows, optional, text } from '../rows.ts';
+import type { Row, RowMapping } from '../rows.ts';
+import { CORE_TABLES } from '../tables.ts';
+
+export const CLIENTS: RowMapping<Client> = mapRows<Client>(CORE_TABLES.clients, {
+  id: text('id'),
+  name: text('name'),
+  clientUri: optional(text('client_uri')),
+  logo: optional(text('logo')),
+  verified: flag('verified'),
+  registration: text('registration'),
+  grantType: text('grant_type'),
+  redirectUris: json('redirect_uris'),
+  postLogoutRedirectUris: json('post_logout_redirect_uris'),
+  backchannelLogoutUri: optional(text('backchannel_logout_uri')),
+  confidential: flag('confidential'),
+  keys: optional(json('public_keys')),
+  native: flag('native'),
+  firstParty: flag('first_party'),
+  scopes: optional(json('scopes')),
+  roles: json('roles'),
+  permissions: json('permissions'),
+  ownerId: optional(text('owner_id')),
+  disabled: flag('disabled'),
+  disabledBy: optional(text('disabled_by')),
+  lifetimes: json('lifetimes'),
+  createdAt: integer('created_at'),
+  updatedAt: integer('updated_at'),
+});
+
+export const CLIENTS_AS_C: Pick<RowMapping<Client>, 'columns' | 'read'> = CLIENTS.of('c');
+
+export const SECRETS: RowMapping<ClientSecret> = mapRows<ClientSecret>(CORE_TABLES.clientSecrets, {
+  id: text('id'),
+  hash: text('hash'),
+  label: text('label'),
+  hint: text('hint'),
+  createdAt: integer('created_at'),
+  expiresAt: optional(integer('expires_at')),
+  lastUsedAt: optional(integer('last_used_at')),
+});
+
+export const SECRETS_AS_S: Pick<RowMapping<ClientSecret>, 'columns' | 'read'> = SECRETS.of('s', 'secret_');
+
+/** A client joined with one of its secrets, or with nulls when it has none. */
+export interface StoredClientRow extends Row {
+  readonly secret_id: string | null;
+  readonly sequence: Integer | null;
+  readonly all_sequence: Integer | null;
+}
+
+export function toStoredClient(rows: readonly StoredClientRow[]): StoredClient | undefined {
+  const [first] = rows;
+  if (!first) return undefined;
+  return {
+    client: CLIENTS_AS_C.read(first),
+    secrets: rows
+      .filter(({ secret_id: id }) => id !== null)
+      .map(SECRETS_AS_S.read)
+      .toSorted(byAge),
+    sequence: Math.max(Number(first.sequence), Number(first.all_sequence)),
+  };
+}
+
+// Sorted here, because for an `order by` MariaDB creates a temporary table, which takes longer than the query.
+function byAge(a: ClientSecret, b: ClientSecret): number {
+  return a.createdAt - b.createdAt || (a.id < b.id ? -1 : 1);
+}

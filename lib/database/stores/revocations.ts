@@ -1,0 +1,90 @@
+import { now } from '../../contracts/clock.ts';
+import type { RevokedParty, RevocationStore } from '../../contracts/index.ts';
+import type { Database } from '../database.ts';
+import type { Dialect } from '../dialect.ts';
+import type { Statements } from '../statements.ts';
+import type { Integer } from '../column-values.ts';
+import { notEnded } from '../ends.ts';
+import { revokeSignIns, revokeSome, signInsOf } from './revoke-grants.ts';
+
+/** Revoked access tokens, and the ends of users, of clients and of all, whose tokens, grants and sessions were ended. */
+export function revocationStore(database: Database): RevocationStore {
+  const { dialect } = database;
+  const revokeToken = `
+    insert into gatehouse_revocations (kind, value, revoked_at, expires_at) values ('token', ?, ?, ?)
+    ${dialect.onConflict({
+      table: 'gatehouse_revocations',
+      key: ['kind', 'value'],
+      // The greater of both, because a longer revocation may have been written first.
+      greatest: ['revoked_at', 'expires_at'],
+    })}`;
+
+  return {
+    async revokeToken({ id, revokedAt, expiresAt }) {
+      await database.run(revokeToken, [id, revokedAt, expiresAt]);
+    },
+    async revokeAllOf(party, notice) {
+      await database.transaction(async (statements) => {
+        await end(statements, dialect, party);
+        if (!notice || !('userId' in party)) return;
+        await revokeSome(statements, dialect, signInsOf(party.userId), { at: notice.createdAt, notice });
+      });
+      // Also of one user: a grant may have been stored before the end was visible.
+      if (notice) await revokeSignIns(database, party, notice);
+    },
+    async latestSequence() {
+      const row = await database.get<{ sequence: Integer }>(SEQUENCE);
+      return Number(row!.sequence);
+    },
+    async isValid({ id, clientId, grant, sequence }) {
+      if (!grant) {
+        return (await database.get(AGAINST_CLIENT, [id, clientId, sequence, sequence])) === undefined;
+      }
+      return (await database.get(FOR_USER, [grant.id, grant.userId, clientId, id])) !== undefined;
+    },
+  };
+}
+
+/** Ends what a user, a client or all have begun; runs inside a transaction. */
+export async function end(statements: Statements, dialect: Dialect, party: RevokedParty): Promise<void> {
+  const microseconds = Date.now() * 1000;
+  await statements.run(ADVANCE, [microseconds, microseconds]);
+  await statements.run(
+    `insert into gatehouse_revocations (kind, value, revoked_at, expires_at, sequence)
+     select ?, ?, ?, ?, n.sequence from gatehouse_revocations n where n.kind = 'sequence' and n.value = ''
+     ${dialect.onConflict({
+       table: 'gatehouse_revocations',
+       key: ['kind', 'value'],
+       replace: ['sequence', 'revoked_at'],
+     })}`,
+    [...keyOf(party), now(), Number.MAX_SAFE_INTEGER],
+  );
+}
+
+/** The kind and the value of the row. */
+function keyOf(party: RevokedParty): readonly [kind: string, value: string] {
+  if ('all' in party) return ['all', ''];
+  return 'userId' in party ? ['user', party.userId] : ['client', party.clientId];
+}
+
+const ADVANCE = `
+  update gatehouse_revocations set sequence = case when sequence < ? then ? else sequence + 1 end
+  where kind = 'sequence' and value = ''`;
+
+/** The number that the latest end of a user, a client or all has got. */
+export const SEQUENCE = `select sequence from gatehouse_revocations where kind = 'sequence' and value = ''`;
+
+/** A condition on a grant `g`: it was not revoked, and neither its user, nor its client, nor all were ended after it began. */
+export const GRANT_IS_LIVE: string = `
+  g.revoked_at is null and ${notEnded('g', ['user', 'client', 'all'])}`;
+
+const FOR_USER = `
+  select 1 as valid from gatehouse_grants g
+  where g.id = ? and g.user_id = ? and g.client_id = ? and ${GRANT_IS_LIVE}
+    and not exists (select 1 from gatehouse_revocations t where t.kind = 'token' and t.value = ?)`;
+
+// A union, because for conditions joined with `or` PostgreSQL may read the whole table.
+const AGAINST_CLIENT = `
+  select 1 as revoked from gatehouse_revocations where kind = 'token' and value = ?
+  union all select 1 from gatehouse_revocations where kind = 'client' and value = ? and sequence > ?
+  union all select 1 from gatehouse_revocations where kind = 'all' and value = '' and sequence > ?`;

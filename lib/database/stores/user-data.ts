@@ -1,0 +1,190 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+
+import { now } from '../../contracts/clock.ts';
+import { FEATURE_EVENTS } from '../../features/tables.ts';
+import { ERASED_USER, isAboutUser, withoutUser } from '../../contracts/user-data.ts';
+import type { AuditRecord, Grant, UserDataStore, UserSession } from '../../contracts/index.ts';
+import type { Database } from '../database.ts';
+import type { Statements, Value } from '../statements.ts';
+import { TABLES } from '../tables.ts';
+import { toRecord } from './audit.ts';
+import type { AuditRow } from './audit.ts';
+import { BATCH } from './batches.ts';
+import { isStorable, toPayload } from '../column-values.ts';
+import type { Integer } from '../column-values.ts';
+import { GRANTS } from './grant-rows.ts';
+import { notEnded } from '../ends.ts';
+import { revokeGrants } from './revoke-grants.ts';
+import type { Row } from '../rows.ts';
+
+// Rows of a large table that one statement looks at, in the order of its primary key.
+const PAGE = 2000;
+
+/** What is stored of one user, in all tables. */
+export function userDataStore(database: Database): UserDataStore {
+  /** The pages of a table without an index that leads to the user: an id and the last one of each. */
+  async function* pagesOf(table: string): AsyncGenerator<readonly [after: string, last: string]> {
+    const end = `select max(id) as last from (select id from ${table} where id > ? order by id limit ${PAGE}) page`;
+    for (let after = ''; ;) {
+      const { last } = (await database.get<{ last: string | null }>(end, [after]))!;
+      if (last === null) return;
+      yield [after, last];
+      after = last;
+      await nextTurn();
+    }
+  }
+
+  /** Deletes rows of a table by an index, in batches. */
+  async function* deleteRows(
+    table: string,
+    key: readonly string[],
+    condition: string,
+    userId: string,
+  ): AsyncGenerator<number> {
+    const rows = { table, key, condition, values: [userId] };
+    for (;;) {
+      const deleted = await database.dialect.deleteSome(database, rows, BATCH);
+      if (deleted === 0) return;
+      yield deleted;
+      await nextTurn();
+    }
+  }
+
+  async function* readAudit(userId: string): AsyncGenerator<readonly AuditRow[]> {
+    for await (const [after, last] of pagesOf('gatehouse_audit')) {
+      const rows = await database.all<AuditRow>(AUDIT_OF_USER, [after, last, userId, actorIn(userId)]);
+      const ofUser = rows.filter((row) => isAboutUser(toRecord(row), userId));
+      if (ofUser.length > 0) yield ofUser;
+    }
+  }
+
+  async function* eraseAudit(userId: string): AsyncGenerator<number> {
+    for await (const rows of readAudit(userId)) {
+      await database.transaction(async (statements) => {
+        for (const row of rows) await eraseRecord(statements, row, userId);
+      });
+      yield rows.length;
+    }
+  }
+
+  /** Credentials have no index on their grant, which would cost a write with each refresh. */
+  async function* deleteGrants(userId: string): AsyncGenerator<number> {
+    // A redemption under way finishes before, and none stores a successor afterwards, which would have no grant then.
+    await revokeGrants(database, { sql: 'user_id = ?', values: [userId] }, { at: now(), notice: undefined });
+    if (!(await database.get(SOME_GRANT, [userId]))) return;
+    for await (const [after, last] of pagesOf('gatehouse_credentials')) {
+      const deleted = await database.run(DELETE_CREDENTIALS, [after, last, userId]);
+      if (deleted > 0) yield deleted;
+    }
+    // One that was inserted meanwhile is left, with its credentials, to the next call.
+    yield* deleteRows('gatehouse_grants', ['id'], 'user_id = ? and revoked_at is not null', userId);
+  }
+
+  async function* eraseFromApps(userId: string): AsyncGenerator<number> {
+    for (const sql of ['gatehouse_clients', 'gatehouse_client_names'].map(
+      (table) => `update ${table} set owner_id = ? where owner_id = ?`,
+    )) {
+      const changed = await database.run(sql, [ERASED_USER, userId]);
+      if (changed > 0) yield changed;
+    }
+    for await (const page of pagesOf('gatehouse_clients')) {
+      const changed = await database.run(ERASE_DISABLED_BY, [ERASED_USER, ...page, userId]);
+      if (changed > 0) yield changed;
+    }
+    for await (const page of pagesOf('gatehouse_logouts')) {
+      const changed = await database.run(ERASE_OWNER_OF_LOGOUTS, [ERASED_USER, ...page, userId, userId]);
+      if (changed > 0) yield changed;
+    }
+    // Nobody has consented any more to what this user alone had consented to.
+    const changed = await database.run(ERASE_SOLE_USER, [userId]);
+    if (changed > 0) yield changed;
+  }
+
+  return {
+    async sessions(userId, at) {
+      if (!isStorable(userId)) return [];
+      return (await database.all<SessionRow>(LIVE_SESSIONS, [userId, at])).map(toSession);
+    },
+    async read(userId, onPage) {
+      if (!isStorable(userId)) return;
+      const sessions = await database.all<SessionRow>(SESSIONS, [userId]);
+      onPage({ kind: 'sessions', rows: sessions.map(toSession) });
+      for (let after = ''; ;) {
+        const rows: readonly Grant[] = (await database.all<Row>(GRANTS_OF_USER, [userId, after])).map(
+          GRANTS.read,
+        );
+        if (rows.length === 0) break;
+        onPage({ kind: 'grants', rows });
+        after = rows.at(-1)!.id;
+      }
+      for await (const rows of readAudit(userId)) onPage({ kind: 'audit', rows: rows.map(toRecord) });
+    },
+    async erase(userId, onBatch) {
+      if (!isStorable(userId)) return;
+      for await (const rows of eraseRows(userId)) if (!onBatch(rows)) return;
+    },
+  };
+
+  async function* eraseRows(userId: string): AsyncGenerator<number> {
+    for (const { name, key = ['id'], user } of TABLES)
+      if (user !== undefined && user !== 'by hand') yield* deleteRows(name, key, `${user} = ?`, userId);
+    yield* deleteRows('gatehouse_logouts', ['id'], 'user_id = ? and due_at is null', userId);
+    yield* deleteGrants(userId);
+    yield* eraseFromApps(userId);
+    yield* eraseAudit(userId);
+  }
+}
+
+interface SessionRow {
+  readonly id: string;
+  readonly payload: string;
+  readonly expires_at: Integer;
+}
+
+function toSession({ expires_at: expiresAt, id, payload }: SessionRow): UserSession {
+  return { id, createdAt: Number(toPayload(payload)['iat'] ?? 0), expiresAt: Number(expiresAt) };
+}
+
+const SESSIONS = 'select id, payload, expires_at from gatehouse_sessions s where s.user_id = ?';
+const LIVE_SESSIONS = `${SESSIONS} and s.expires_at > ? and ${notEnded('s', ['user', 'all'])} order by s.expires_at desc, s.id`;
+
+const GRANTS_OF_USER = `
+  select ${GRANTS.columns} from gatehouse_grants where user_id = ? and id > ? order by id limit 500`;
+
+const SOME_GRANT = 'select 1 as found from gatehouse_grants where user_id = ? limit 1';
+const DELETE_CREDENTIALS = `
+  delete from gatehouse_credentials where id > ? and id <= ?
+    and grant_id in (select g.id from gatehouse_grants g where g.user_id = ?)`;
+
+const ERASE_DISABLED_BY = `update gatehouse_clients set disabled_by = ? where id > ? and id <= ? and disabled_by = ?`;
+// Those of the user stay until the client is told.
+const ERASE_OWNER_OF_LOGOUTS =
+  'update gatehouse_logouts set owner_id = ? where id > ? and id <= ? and owner_id = ? and user_id <> ?';
+const ERASE_SOLE_USER = 'update gatehouse_registrations set user_id = null where user_id = ?';
+
+// The actor is in the payload only. `replace()`, because each database has another function that looks for a text.
+const AUDIT_OF_USER = `
+  select id, at, type, client_id, user_id, payload from gatehouse_audit
+  where id > ? and id <= ? and (user_id = ? or replace(payload, ?, '') <> payload)`;
+
+function actorIn(userId: string): string {
+  return JSON.stringify({ actorId: userId }).slice(1, -1);
+}
+
+async function eraseRecord(statements: Statements, row: AuditRow, userId: string): Promise<void> {
+  const record: AuditRecord = toRecord(row);
+  const {
+    id,
+    at: _at,
+    type: _type,
+    clientId: _client,
+    userId: of,
+    ...payload
+  } = {
+    clientId: undefined,
+    userId: undefined,
+    ...withoutUser(record, userId, FEATURE_EVENTS),
+  };
+  const values: Value[] = [of ?? null, JSON.stringify(payload), id];
+  await statements.run('update gatehouse_audit set user_id = ?, payload = ? where id = ?', values);
+}

@@ -1,0 +1,325 @@
+import { defineTable } from './table.ts';
+import type { StoredTable } from './table.ts';
+import { FEATURE_TABLES } from '../features/tables.ts';
+
+/** Those of the core. */
+export const CORE_TABLES = {
+  clients: defineTable({
+    name: 'gatehouse_clients',
+    columns: {
+      id: 'id',
+      name: 'id',
+      // The name in lower case by JavaScript's rules, because those of the databases differ.
+      sort_name: 'id',
+      client_uri: 'text?',
+      logo: 'id?',
+      // The picture is in its row, so that it is deleted with it.
+      logo_image: 'text?',
+      verified: 'flag',
+      registration: 'id',
+      grant_type: 'id',
+      redirect_uris: 'text',
+      post_logout_redirect_uris: 'text',
+      backchannel_logout_uri: 'text?',
+      confidential: 'flag',
+      public_keys: 'text?',
+      native: 'flag',
+      first_party: 'flag',
+      scopes: 'text?',
+      roles: 'text',
+      permissions: 'text',
+      owner_id: 'id?',
+      disabled: 'flag',
+      disabled_by: 'id?',
+      lifetimes: 'text',
+      created_at: 'integer',
+      updated_at: 'integer',
+      lock_count: 'counter',
+    },
+    // Lists of clients are read, and names are searched, in the order of an index.
+    indexes: [
+      ['sort_name', 'id'],
+      ['owner_id', 'sort_name', 'id'],
+    ],
+    expires: undefined,
+    user: 'by hand',
+  }),
+  clientNames: defineTable({
+    // By which apps are searched.
+    name: 'gatehouse_client_names',
+    columns: {
+      client_id: 'id',
+      // The name from one of its words on, in lower case.
+      beginning: 'id',
+      owner_id: 'id?',
+    },
+    key: ['client_id', 'beginning'],
+    indexes: [
+      ['beginning', 'client_id'],
+      ['owner_id', 'beginning', 'client_id'],
+    ],
+    expires: undefined,
+    user: 'by hand',
+  }),
+  clientSecrets: defineTable({
+    name: 'gatehouse_client_secrets',
+    columns: {
+      client_id: 'id',
+      id: 'id',
+      hash: 'id',
+      label: 'text',
+      hint: 'id',
+      created_at: 'integer',
+      expires_at: 'integer?',
+      last_used_at: 'integer?',
+    },
+    key: ['client_id', 'id'],
+    // An expired one stays in the list of its client.
+    expires: undefined,
+    user: undefined,
+  }),
+  registrations: defineTable({
+    // The registrations of clients that registered themselves. That of no client counts them.
+    name: 'gatehouse_registrations',
+    columns: {
+      client_id: 'id',
+      token_hash: 'id',
+      auth_method: 'id',
+      removable_at: 'integer',
+      unused_after: 'integer',
+      // What decides which one gives way when all places are taken: the network that it was made from, and who has consented, which is
+      // nobody (null), one user alone, or several (an empty text).
+      network: 'id',
+      user_id: 'id?',
+      lock_count: 'counter',
+    },
+    key: ['client_id'],
+    indexes: [['removable_at']],
+    expires: undefined,
+    user: 'by hand',
+  }),
+  assertions: defineTable({
+    // Client assertions that were used (RFC 7523 section 3, `jti`).
+    name: 'gatehouse_assertions',
+    columns: { id: 'id', expires_at: 'integer' },
+    indexes: [['expires_at']],
+    expires: 'expires_at',
+    user: undefined,
+  }),
+  consents: defineTable({
+    name: 'gatehouse_consents',
+    columns: {
+      user_id: 'id',
+      client_id: 'id',
+      scopes: 'text',
+      // The hosts that it was given for.
+      hosts: 'text',
+      created_at: 'integer',
+      updated_at: 'integer',
+      last_used_at: 'integer?',
+      lock_count: 'counter',
+    },
+    key: ['user_id', 'client_id'],
+    // PostgreSQL may use the index on the client also where the user is known, before it has analyzed the table: with the user in it, it
+    // leads to the one row, not to all users of the client.
+    indexes: [['client_id', 'user_id']],
+    expires: undefined,
+    user: 'user_id',
+  }),
+  grants: defineTable({
+    name: 'gatehouse_grants',
+    columns: {
+      id: 'id',
+      user_id: 'id',
+      client_id: 'id',
+      // Null: not limited to scopes.
+      scopes: 'text?',
+      created_at: 'integer',
+      expires_at: 'integer',
+      revoked_at: 'integer?',
+      // When the grant and all credentials that were issued from it have expired.
+      needed_until: 'integer',
+      sequence: 'integer',
+      // Where it was authorized.
+      origin: 'text?',
+      last_used_at: 'integer?',
+      session_uid: 'id?',
+    },
+    // With `revoked_at`, so that each batch of a revocation finds the remaining grants without reading the revoked ones.
+    indexes: [['user_id', 'revoked_at', 'client_id'], ['client_id', 'revoked_at'], ['needed_until']],
+    // A grant, and with it the time of its revocation, is kept until all of its credentials have expired.
+    expires: 'needed_until',
+    user: 'by hand',
+  }),
+  credentials: defineTable({
+    name: 'gatehouse_credentials',
+    columns: {
+      id: 'id',
+      kind: 'id',
+      grant_id: 'id',
+      payload: 'text',
+      expires_at: 'integer',
+      consumed_at: 'integer?',
+      sealed_successor: 'text?',
+      // The refresh token that it was redeemed for, so that one read finds the current one of a family.
+      successor_id: 'id?',
+    },
+    key: ['id', 'kind'],
+    indexes: [['expires_at']],
+    // A spent credential is kept until it expires, so that its reuse is detected.
+    expires: 'expires_at',
+    user: 'by hand',
+  }),
+  revocations: defineTable({
+    // The tokens that were revoked, and the ends of users, of clients and of all. What was issued to them ends by a sequence number
+    // instead of a time; grants and sessions store the number at their beginning.
+    name: 'gatehouse_revocations',
+    columns: {
+      kind: 'id',
+      value: 'id',
+      revoked_at: 'integer',
+      expires_at: 'integer',
+      // Null for a token.
+      sequence: 'integer?',
+    },
+    key: ['kind', 'value'],
+    indexes: [['revoked_at'], ['expires_at']],
+    expires: 'expires_at',
+    // The end of a user outlives an erasure: no earlier token works again if the id is given to somebody else.
+    user: undefined,
+  }),
+  sessions: defineTable({
+    name: 'gatehouse_sessions',
+    columns: {
+      id: 'id',
+      uid: 'id',
+      user_id: 'id',
+      payload: 'text',
+      expires_at: 'integer',
+      sequence: 'integer',
+      lock_count: 'counter',
+    },
+    indexes: [['uid'], ['user_id'], ['expires_at']],
+    expires: 'expires_at',
+    user: 'user_id',
+  }),
+  logouts: defineTable({
+    // The clients that have to be told that their users were signed out.
+    name: 'gatehouse_logouts',
+    columns: {
+      id: 'id',
+      client_id: 'id',
+      user_id: 'id',
+      session_uid: 'id',
+      created_at: 'integer',
+      // Who answers for the client. Null: the platform.
+      owner_id: 'id?',
+      // Null when the client was told, or is not told any more.
+      due_at: 'integer?',
+      attempts: 'integer',
+      attempt: 'id?',
+      answered_at: 'integer?',
+      error: 'id?',
+      expires_at: 'integer',
+    },
+    indexes: [['due_at'], ['client_id', 'due_at'], ['client_id', 'created_at'], ['user_id'], ['expires_at']],
+    expires: 'expires_at',
+    user: 'by hand',
+  }),
+  passportUses: defineTable({
+    // Which tokens of Laravel Passport were used within a week.
+    name: 'gatehouse_passport_uses',
+    columns: { id: 'id', client_id: 'id', kind: 'id', expires_at: 'integer' },
+    indexes: [['expires_at']],
+    expires: 'expires_at',
+    user: undefined,
+  }),
+  assignments: defineTable({
+    name: 'gatehouse_assignments',
+    columns: { user_id: 'id', roles: 'text', permissions: 'text' },
+    key: ['user_id'],
+    expires: undefined,
+    user: 'user_id',
+  }),
+  idempotency: defineTable({
+    name: 'gatehouse_idempotency',
+    columns: {
+      id: 'id',
+      fingerprint: 'id',
+      attempt: 'id',
+      leased_until: 'integer',
+      expires_at: 'integer',
+      // Null until the request is finished.
+      status: 'integer?',
+      body: 'text?',
+    },
+    indexes: [['expires_at']],
+    expires: 'expires_at',
+    user: undefined,
+  }),
+  audit: defineTable({
+    name: 'gatehouse_audit',
+    columns: {
+      id: 'id',
+      // In milliseconds.
+      at: 'integer',
+      type: 'id',
+      client_id: 'id?',
+      user_id: 'id?',
+      // The members of the record that have no column of their own.
+      payload: 'text',
+      expires_at: 'integer',
+    },
+    // In the order of a page, so that only the rows of the page are read, not all matching rows. The longest of these keys has
+    // 3068 bytes, and MySQL allows 3072.
+    indexes: [
+      ['at', 'id'],
+      ['type', 'at', 'id'],
+      ['client_id', 'at', 'id'],
+      ['client_id', 'type', 'at', 'id'],
+      ['user_id', 'at', 'id'],
+      // Of one type, whatever else the user has done.
+      ['user_id', 'type', 'at', 'id'],
+      ['expires_at'],
+    ],
+    expires: 'expires_at',
+    user: 'by hand',
+  }),
+  attempts: defineTable({
+    // Counted attempts, such as logins with a wrong password.
+    name: 'gatehouse_attempts',
+    columns: { id: 'id', attempts: 'integer', expires_at: 'integer' },
+    indexes: [['expires_at']],
+    expires: 'expires_at',
+    user: undefined,
+  }),
+  keys: defineTable({
+    name: 'gatehouse_keys',
+    columns: {
+      id: 'id',
+      // `use` is a reserved word in MySQL.
+      purpose: 'id',
+      generation: 'integer',
+      material: 'text',
+      created_at: 'integer',
+      active_at: 'integer',
+      retires_at: 'integer?',
+    },
+    unique: [['purpose', 'generation']],
+    // Few, so that they have no index of their own; `createPrune()` looks for them by purpose.
+    expires: undefined,
+    user: undefined,
+  }),
+} as const;
+
+/**
+ * Every table, with its columns as they are now. What follows from it: the first migration, what expires and is pruned, what is erased
+ * with a user, what the doctor looks at.
+ *
+ * Times are seconds since 1970; lists and payloads are JSON. There are no foreign keys: the rows of a grant expire at
+ * different times, so pruning would check references at every row, and no row is read without its parent.
+ *
+ * A `lock_count` counts the transactions that have locked the row. A transaction that relies on the row changes it, because a Galera
+ * cluster replicates changes and no locks: only two changes of a row are in conflict on different members.
+ */
+export const TABLES: readonly StoredTable[] = [...Object.values(CORE_TABLES), ...FEATURE_TABLES];
