@@ -14,6 +14,8 @@ export type * from './revocations.ts';
 export type * from './logouts.ts';
 export type * from './audit.ts';
 export type * from './storage.ts';
+export type * from './sessions.ts';
+export type * from './keys.ts';
 export type * from './idempotency.ts';
 export type * from './attempts.ts';
 export type * from './limits.ts';

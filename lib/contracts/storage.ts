@@ -2,15 +2,17 @@ import type { Milliseconds, Seconds } from './duration.ts';
 import type { AttemptStore } from './attempts.ts';
 import type { AuditStore } from './audit.ts';
 import type { ClientStore } from './clients.ts';
-import type { Consent, ConsentStore } from './consents.ts';
+import type { ConsentStore } from './consents.ts';
 import type { MakeStore } from '../database/database.ts';
 import type { GrantStore } from './grants.ts';
 import type { IdempotencyStore } from './idempotency.ts';
-import type { LogoutNotice, LogoutStore } from './logouts.ts';
+import type { KeyStore } from './keys.ts';
+import type { LogoutStore } from './logouts.ts';
 import type { AssignmentStore } from './people.ts';
 import type { PassportUseStore } from './passport.ts';
 import type { RegistrationStore } from './registrations.ts';
 import type { RevocationStore } from './revocations.ts';
+import type { SessionStore } from './sessions.ts';
 import type { UserDataStore } from './user-data.ts';
 
 /** A problem that `auth.check()` or `gatehouse doctor` has found, with its remedy. */
@@ -208,92 +210,4 @@ export interface Storage {
   access(): Promise<StorageAccess>;
   /** Closes the connections that the storage has opened. A connection that was passed to it stays open. */
   close(): Promise<void>;
-}
-
-/** The login session of a user in a browser. */
-export interface StoredSession {
-  /** SHA-256 of the session id in the browser's cookie, base64url. */
-  readonly id: string;
-  /** SHA-256 of the session's `uid`, a second identifier that is not a credential. */
-  readonly uid: string;
-  readonly userId: string;
-  /** The data that the engine (`oidc-provider`) stores with it. JSON; holds no credential. */
-  readonly payload: Readonly<Record<string, unknown>>;
-  readonly expiresAt: Seconds;
-  /** `RevocationStore.latestSequence` before the password was checked. */
-  readonly sequence: number;
-}
-
-/** A login session with what a read of it finds besides. */
-export interface FoundSession {
-  readonly session: StoredSession;
-  /** `RevocationStore.latestSequence` */
-  readonly sequence: number;
-  /** `undefined`: the user has not consented to the client, or no client was named. */
-  readonly consent: Pick<Consent, 'userId' | 'clientId' | 'hosts' | 'createdAt'> | undefined;
-  /** How many grants of the user for the client were not revoked; 0 when no client was named. */
-  readonly grants: number;
-}
-
-/**
- * Stores the login sessions of browsers: the `sessions` of a {@link Storage}. Only a login inserts a session, so that no
- * concurrent request can restore a session that was deleted.
- */
-export interface SessionStore {
-  /** Inserts a session with a new id. Nothing is stored when its user was ended after its `sequence`. */
-  insert(session: StoredSession): Promise<void>;
-  /**
-   * Finds the session of a browser, unless its user, or all, have been ended since it started; and, from the same read,
-   * `RevocationStore.latestSequence`, for the grants that are started with the session.
-   *
-   * @param clientId - also finds the consent of the user to this client, and counts the grants. It may be any text, as a request names
-   * it
-   */
-  find(id: string, clientId?: string): Promise<FoundSession | undefined>;
-  /** Changes an existing session. Resolves to `false` when it does not exist any more. */
-  update(session: Pick<StoredSession, 'id' | 'payload' | 'expiresAt'>): Promise<boolean>;
-  /**
-   * Deletes a session, if it exists.
-   *
-   * @param notice - the clients at which the user is signed in by the session are told, see {@link LogoutStore}; their grants stay, without
-   * the `sessionUid`. `undefined`: nobody is told
-   */
-  delete(id: string, notice?: LogoutNotice): Promise<void>;
-  /** Deletes all sessions of a user. Resolves to their number. */
-  deleteOfUser(userId: string): Promise<number>;
-}
-
-/** A key of the server, shared by all nodes, that signs tokens or cookies. */
-export interface StoredKey {
-  /** The `kid` of a signing key. */
-  readonly id: string;
-  /** `id_token`: it signs those of OpenID Connect, where they have another algorithm than access tokens. */
-  readonly use: 'token' | 'id_token' | 'cookie';
-  /** 1, 2, 3 ... per use. The unique number lets only one of two nodes add a key when both create one at the same time. */
-  readonly generation: number;
-  /** The JWK as JSON text, or that text encrypted with the key-encryption key. */
-  readonly material: string;
-  readonly createdAt: Seconds;
-  /** From when on it signs. */
-  readonly activeAt: Seconds;
-  /** Until when what it signed is accepted; `undefined` while it is the newest key. */
-  readonly retiresAt: Seconds | undefined;
-}
-
-/** Stores the server's own keys: the `keys` of a {@link Storage}. */
-export interface KeyStore {
-  /** Lists all keys of one use, oldest generation first. */
-  list(use: StoredKey['use']): Promise<readonly StoredKey[]>;
-  /** Inserts a key. Resolves to `false`, inserting nothing, when a key of that use has that generation already. */
-  insert(key: StoredKey): Promise<boolean>;
-  /**
-   * Sets when a key retires, in seconds since 1970. An earlier time that is stored stays, so that a key that was ended is not
-   * kept by a rotation under way; it is written again then, so that this call too waits until the write lasts.
-   */
-  retire(id: string, retiresAt: Seconds): Promise<void>;
-  /**
-   * Replaces the material of a key by the same key encrypted otherwise, where it is still `from`. Resolves to `false`, changing
-   * nothing, when it is not, or when there is no such key any more.
-   */
-  replaceMaterial(id: string, from: string, to: string): Promise<boolean>;
 }

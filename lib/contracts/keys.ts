@@ -1,0 +1,36 @@
+import type { Seconds } from './duration.ts';
+
+/** A key of the server, shared by all nodes, that signs tokens or cookies. */
+export interface StoredKey {
+  /** The `kid` of a signing key. */
+  readonly id: string;
+  /** `id_token`: it signs those of OpenID Connect, where they have another algorithm than access tokens. */
+  readonly use: 'token' | 'id_token' | 'cookie';
+  /** 1, 2, 3 ... per use. The unique number lets only one of two nodes add a key when both create one at the same time. */
+  readonly generation: number;
+  /** The JWK as JSON text, or that text encrypted with the key-encryption key. */
+  readonly material: string;
+  readonly createdAt: Seconds;
+  /** From when on it signs. */
+  readonly activeAt: Seconds;
+  /** Until when what it signed is accepted; `undefined` while it is the newest key. */
+  readonly retiresAt: Seconds | undefined;
+}
+
+/** Stores the server's own keys: the `keys` of a `Storage`. */
+export interface KeyStore {
+  /** Lists all keys of one use, oldest generation first. */
+  list(use: StoredKey['use']): Promise<readonly StoredKey[]>;
+  /** Inserts a key. Resolves to `false`, inserting nothing, when a key of that use has that generation already. */
+  insert(key: StoredKey): Promise<boolean>;
+  /**
+   * Sets when a key retires, in seconds since 1970. An earlier time that is stored stays, so that a key that was ended is not
+   * kept by a rotation under way; it is written again then, so that this call too waits until the write lasts.
+   */
+  retire(id: string, retiresAt: Seconds): Promise<void>;
+  /**
+   * Replaces the material of a key by the same key encrypted otherwise, where it is still `from`. Resolves to `false`, changing
+   * nothing, when it is not, or when there is no such key any more.
+   */
+  replaceMaterial(id: string, from: string, to: string): Promise<boolean>;
+}

@@ -1,0 +1,56 @@
+import type { Consent } from './consents.ts';
+import type { Seconds } from './duration.ts';
+import type { LogoutNotice } from './logouts.ts';
+
+/** The login session of a user in a browser. */
+export interface StoredSession {
+  /** SHA-256 of the session id in the browser's cookie, base64url. */
+  readonly id: string;
+  /** SHA-256 of the session's `uid`, a second identifier that is not a credential. */
+  readonly uid: string;
+  readonly userId: string;
+  /** The data that the engine (`oidc-provider`) stores with it. JSON; holds no credential. */
+  readonly payload: Readonly<Record<string, unknown>>;
+  readonly expiresAt: Seconds;
+  /** `RevocationStore.latestSequence` before the password was checked. */
+  readonly sequence: number;
+}
+
+/** A login session with what a read of it finds besides. */
+export interface FoundSession {
+  readonly session: StoredSession;
+  /** `RevocationStore.latestSequence` */
+  readonly sequence: number;
+  /** `undefined`: the user has not consented to the client, or no client was named. */
+  readonly consent: Pick<Consent, 'userId' | 'clientId' | 'hosts' | 'createdAt'> | undefined;
+  /** How many grants of the user for the client were not revoked; 0 when no client was named. */
+  readonly grants: number;
+}
+
+/**
+ * Stores the login sessions of browsers: the `sessions` of a `Storage`. Only a login inserts a session, so that no
+ * concurrent request can restore a session that was deleted.
+ */
+export interface SessionStore {
+  /** Inserts a session with a new id. Nothing is stored when its user was ended after its `sequence`. */
+  insert(session: StoredSession): Promise<void>;
+  /**
+   * Finds the session of a browser, unless its user, or all, have been ended since it started; and, from the same read,
+   * `RevocationStore.latestSequence`, for the grants that are started with the session.
+   *
+   * @param clientId - also finds the consent of the user to this client, and counts the grants. It may be any text, as a request names
+   * it
+   */
+  find(id: string, clientId?: string): Promise<FoundSession | undefined>;
+  /** Changes an existing session. Resolves to `false` when it does not exist any more. */
+  update(session: Pick<StoredSession, 'id' | 'payload' | 'expiresAt'>): Promise<boolean>;
+  /**
+   * Deletes a session, if it exists.
+   *
+   * @param notice - the clients at which the user is signed in by the session are told, see `LogoutStore`; their grants stay, without
+   * the `sessionUid`. `undefined`: nobody is told
+   */
+  delete(id: string, notice?: LogoutNotice): Promise<void>;
+  /** Deletes all sessions of a user. Resolves to their number. */
+  deleteOfUser(userId: string): Promise<number>;
+}
