@@ -1,5 +1,5 @@
 import type { PageError } from '../lib/contracts/index.ts';
-import { ClientMetadataError, GatehouseError } from '../lib/errors.ts';
+import { ClientSourceError, GatehouseError } from '../lib/errors.ts';
 import type { GatehouseErrorCode } from '../lib/errors.ts';
 import type { Link } from './navigation.ts';
 import type { Viewer } from './page.ts';
@@ -25,7 +25,7 @@ const ERROR_PAGES: Partial<Record<GatehouseErrorCode, ErrorName>> = {
 /** The errors whose message the page shows as well: in English for developers, or of the host, in a language that is not known. */
 const WITH_MESSAGE: Partial<Record<GatehouseErrorCode, 'error.description' | 'error.message'>> = {
   ERR_BODY: 'error.description',
-  ERR_CLIENT_METADATA: 'error.description',
+  ERR_CLIENT_SOURCE: 'error.description',
   ERR_CONSENT_INVALID: 'error.description',
   ERR_LOGOUT_REQUEST: 'error.description',
   ERR_URL_TOO_LONG: 'error.description',
@@ -37,7 +37,7 @@ const SAID: ReadonlySet<string> = new Set(['invalid_client', 'invalid_redirect_u
 
 /** Errors that may be over when the same page is opened again. */
 const PASSING: ReadonlySet<ErrorName> = new Set([
-  'client_metadata_unavailable',
+  'client_source_unavailable',
   'server_error',
   'temporarily_unavailable',
   'too_many_attempts',
@@ -94,7 +94,7 @@ function waysOn({ ctx, flow, homePage, text }: PageRequest, name: ErrorName): re
 }
 
 function pageOf(error: unknown): ErrorName | undefined {
-  if (error instanceof ClientMetadataError) return `client_metadata_${error.reason}`;
+  if (error instanceof ClientSourceError) return `client_source_${error.reason}`;
   return error instanceof GatehouseError ? ERROR_PAGES[error.code] : undefined;
 }
 

@@ -106,7 +106,7 @@ export interface PageSettings extends Partial<Omit<Values<typeof BRAND>, 'name'>
 export function resolveSettings(options: PagesOptions): PageSettings {
   checkNotFlow(options);
   const { brand, language, text, views } = readOptions(PAGES, options, 'interactions');
-  resolveTexts(language, text, undefined);
+  resolveTexts(language, text, {});
   return Object.freeze({
     ...brand,
     name: brand?.name,

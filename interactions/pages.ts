@@ -27,7 +27,7 @@ export function pages(options: PagesOptions = {}): Interactions {
   const assets = publishAssets(filesOf(settings));
   return function makePages(flow) {
     const views = compileViews(settings.views, flow.features);
-    const texts = resolveTexts(languages, settings.text, flow.features);
+    const texts = resolveTexts(languages, settings.text, flow);
     const parts = { assets, flow, settings, texts, views };
     const byLanguage = new Map(languages.map((language) => [language, requestsIn(language, parts)]));
     const requestFor: RequestFor = (ctx, uiLocales) =>

@@ -6,6 +6,7 @@ import { addAppRoutes } from './apps/routes.ts';
 import type { Assets } from './assets.ts';
 import { addAuthorizedAppRoutes } from './authorized-apps.ts';
 import { askForConsent, submitConsent } from './consent.ts';
+import type { FeaturePages } from './feature-pages.ts';
 import { askForLogin, askToSignIn, submitLogin, submitSignIn } from './login.ts';
 import { askForLogout, submitLogout } from './logout.ts';
 import { pathParameter, seeOther } from './navigation.ts';
@@ -55,7 +56,7 @@ export function pageRoutes(flow: InteractionFlow, requestFor: RequestFor, assets
     .file('/oauth/assets/:hash/:name', assets.serve)
     .file(LOGO_ROUTE, serveLogo(flow));
   const { accountPath, developerPath } = flow;
-  for (const feature of flow.features) feature.addRoutes(router, flow.basePath);
+  for (const feature of flow.features as readonly FeaturePages[]) feature.addRoutes(router, flow.basePath);
   if (developerPath !== undefined) addAppRoutes(router, developerPath, flow);
   if (accountPath !== undefined) addAuthorizedAppRoutes(router, accountPath, flow);
   return router.routes();

@@ -1,5 +1,7 @@
 import { ConfigError } from '../lib/errors.ts';
-import type { FeaturePages } from '../lib/features/pages.ts';
+import { textsOfKinds } from '../lib/contracts/client-kinds.ts';
+import { textsOfSources } from '../lib/contracts/client-sources.ts';
+import type { InteractionFlow } from '../lib/contracts/index.ts';
 import type { Check } from '../lib/options/declare.ts';
 import { de } from './text/de.ts';
 import { en } from './text/en.ts';
@@ -13,10 +15,10 @@ import { en } from './text/en.ts';
 export type TextKey = keyof typeof en;
 
 /**
- * The name of a label of your scopes, permissions and roles, such as `scope.schools:read` or `permission.view_schools`. For a scope
+ * The name of a label of your scopes, permissions and roles, and of a kind of clients, such as `scope.schools:read` or `permission.view_schools`. For a scope
  * of an API besides the default, the URL of the API and a space are in front of the scope's name.
  */
-export type NameKey = `${'scope' | 'permission' | 'role'}.${string}`;
+export type NameKey = `${'scope' | 'permission' | 'role' | 'kind' | 'source'}.${string}`;
 
 /** Every sentence of the pages. `{client}`, `{brand}` and the like are placeholders for names. */
 export type Texts = Readonly<Record<TextKey, string>> & { readonly [name in NameKey]?: string };
@@ -53,12 +55,16 @@ export const languages: Check<Language | readonly Language[], readonly [Language
 /**
  * The bundled sentences of each language, replaced by the host's own where there are any.
  *
- * @param features - `undefined`: not known yet
+ * @param flow - what the texts are about besides the core. Empty: not known yet
  */
 export function resolveTexts(
   supported: readonly Language[],
   own: OwnTexts,
-  features: readonly FeaturePages[] | undefined,
+  {
+    clientKinds,
+    clientSources,
+    features,
+  }: Partial<Pick<InteractionFlow, 'clientKinds' | 'clientSources' | 'features'>>,
 ): ReadonlyMap<Language, Texts> {
   const byLanguage = sortByLanguage(supported, checkTexts('interactions.text', own));
   return new Map(
@@ -69,6 +75,8 @@ export function resolveTexts(
       const original: Texts = Object.assign(
         {},
         bundled[language],
+        textsOfKinds(clientKinds?.all.values() ?? [], language),
+        textsOfSources(clientSources?.all.values() ?? [], language),
         ...(features ?? []).map(({ texts }) => texts[language]),
       );
       for (const [key, sentence] of given) {

@@ -1,6 +1,6 @@
 import type { Client, Interaction } from '../lib/contracts/index.ts';
 import { isLoopback } from '../lib/contracts/loopback.ts';
-import { vouchedForBy } from '../lib/contracts/trust.ts';
+import { isRegistered } from '../lib/contracts/trust.ts';
 import type { PageRequest } from './page-request.ts';
 import { plain, printable, sentence } from './sentence.ts';
 import type { Sentence } from './sentence.ts';
@@ -8,12 +8,12 @@ import type { Texts } from './text.ts';
 
 /*
  * How pages name apps that nobody registered. The name of such an app is what it calls itself, so it is in quotation marks, and where
- * the id is the URL of a document, the host of that URL comes first: it alone is certain.
+ * the id is a URL, the host of that URL comes first: it alone is certain.
  */
 
 /** The name of an app in a heading or a sentence. */
 export function nameOfApp(client: Client, text: Texts): string {
-  if (vouchedForBy(client) !== 'nobody') return client.name;
+  if (isRegistered(client)) return client.name;
   return hostOf(client) ?? quoted(client, text);
 }
 
@@ -29,20 +29,19 @@ export function warningsFor(
   { client, redirectUri }: Pick<Interaction, 'client' | 'redirectUri'>,
   { brand, text }: Pick<PageRequest, 'brand' | 'text'>,
 ): readonly Sentence[] {
-  if (vouchedForBy(client) !== 'nobody') return [];
-  const host = hostOf(client);
-  const names = { client: client.name, brand };
-  const who =
-    host === undefined
-      ? sentence(text['consent.caution.dynamic'], names)
-      : sentence(text['consent.caution.document'], { ...names, name: host });
+  if (isRegistered(client)) return [];
+  const who = sentence(text[`source.${client.source}.caution`] ?? '', {
+    client: client.name,
+    brand,
+    name: hostOf(client) ?? '',
+  });
   const url = URL.parse(redirectUri);
   const isOnDevice = url !== null && (url.origin === 'null' || isLoopback(url.hostname));
   return isOnDevice ? [who, sentence(text['consent.caution.device'])] : [who];
 }
 
-function hostOf({ id, registration }: Pick<Client, 'id' | 'registration'>): string | undefined {
-  return registration === 'metadata_document' ? URL.parse(id)?.host : undefined;
+function hostOf(client: Pick<Client, 'id' | 'source'>): string | undefined {
+  return isRegistered(client) ? undefined : URL.parse(client.id)?.host;
 }
 
 function quoted({ name }: Pick<Client, 'name'>, text: Texts): string {

@@ -15,9 +15,8 @@ export type {
   Usage,
   UsageRow,
 } from './apps/views.ts';
-export type { Example } from '../lib/first-call/first-call.ts';
+export type { Example, ExampleStep } from '../lib/first-call/first-call.ts';
 export type { SignIn } from '../lib/first-call/sign-in.ts';
-export type { ExampleStep } from '../lib/first-call/steps.ts';
 export type { Moment } from './language.ts';
 export type { Link } from './navigation.ts';
 export type {

@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 import ejs from 'ejs';
 import { ConfigError } from '../lib/errors.ts';
 import { listViews, readText } from './files.ts';
-import type { FeaturePages } from '../lib/features/pages.ts';
+import type { BundledPages } from '../lib/contracts/pages.ts';
 import type { LayoutData, PageData, ViewName } from './page.ts';
 
 /** The views, compiled. */
@@ -20,7 +20,7 @@ export interface Views {
  */
 export function compileViews(
   given: string | URL | OwnViews | undefined,
-  features: readonly FeaturePages[],
+  features: readonly BundledPages[],
 ): Views {
   const bundled = namesOf(listViews());
   const ofFeatures = features.flatMap(({ views: sources }) => Object.entries(sources));

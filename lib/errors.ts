@@ -8,7 +8,7 @@ export const ERRORS = {
   ERR_MIGRATIONS_PENDING: { status: 503, problem: 'temporarily_unavailable' },
   ERR_CLIENT_INVALID: { status: 422, problem: 'client_invalid' },
   ERR_CLIENT_CHANGED: { status: 409, problem: 'client_changed' },
-  ERR_CLIENT_METADATA: { status: 400, problem: 'client_metadata' },
+  ERR_CLIENT_SOURCE: { status: 400, problem: 'client_source' },
   ERR_CLIENT_NOT_FOUND: { status: 404, problem: 'client_not_found' },
   ERR_ASSIGNMENT_INVALID: { status: 422, problem: 'assignment_invalid' },
   ERR_PERSONAL_TOKEN_INVALID: { status: 422, problem: 'personal_token_invalid' },
@@ -136,7 +136,7 @@ export class MigrationsPendingError extends GatehouseError {
 }
 
 /** Fields that were given are invalid. */
-abstract class FieldsInvalidError extends GatehouseError {
+export abstract class FieldsInvalidError extends GatehouseError {
   /** One entry per invalid field. */
   readonly fields: readonly FieldError[];
 
@@ -146,7 +146,7 @@ abstract class FieldsInvalidError extends GatehouseError {
   }
 }
 
-/** The fields of a client are invalid, at registration or update, or the arguments of a search for clients. */
+/** The fields of a client are invalid, when it is created or changed, or the arguments of a search for clients. */
 export class ClientInvalidError extends FieldsInvalidError {
   constructor(fields: readonly FieldError[]) {
     super('ERR_CLIENT_INVALID', fields);
@@ -164,14 +164,14 @@ export class ClientChangedError extends GatehouseError {
 }
 
 /**
- * A client that is known only by the URL of its metadata document cannot be authorized. `unavailable`: the document could not be
- * fetched. `invalid`: it is gone, or not valid. `refused`: the option `clients.documents` does not allow the client.
+ * A client that is looked up at its source cannot be authorized. `unavailable`: what describes it could not be fetched. `invalid`: it is gone,
+ * or not valid. `refused`: the host does not allow the client.
  */
-export class ClientMetadataError extends GatehouseError {
+export class ClientSourceError extends GatehouseError {
   readonly reason: 'unavailable' | 'invalid' | 'refused';
 
   constructor(reason: 'unavailable' | 'invalid' | 'refused', message: string, options?: ErrorOptions) {
-    super('ERR_CLIENT_METADATA', message, options);
+    super('ERR_CLIENT_SOURCE', message, options);
     this.reason = reason;
   }
 }
@@ -180,13 +180,6 @@ export class ClientMetadataError extends GatehouseError {
 export class AssignmentInvalidError extends FieldsInvalidError {
   constructor(fields: readonly FieldError[]) {
     super('ERR_ASSIGNMENT_INVALID', fields);
-  }
-}
-
-/** The fields of a personal access token are invalid, or its user has as many as allowed. */
-export class PersonalTokenInvalidError extends FieldsInvalidError {
-  constructor(fields: readonly FieldError[]) {
-    super('ERR_PERSONAL_TOKEN_INVALID', fields);
   }
 }
 

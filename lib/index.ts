@@ -27,8 +27,19 @@ export type { ActionSchema, JsonSchema } from './api/actions/schemas.ts';
 export type { RouteBody, UploadedFile } from './api/route-bodies.ts';
 export type { OpenApiPath } from './api/openapi/components.ts';
 export type { OpenApiOptions } from './api/openapi/options.ts';
+export { agents } from './features/agents/index.ts';
+export type {
+  AgentOptions,
+  ClientIdMetadata,
+  ClientMetadata,
+  ClientMetadataDocument,
+  DynamicRegistrationOptions,
+  RegisteredAuthMethod,
+  RegistrationRequest,
+} from './features/agents/index.ts';
 export { devices } from './features/devices/index.ts';
 export type { DeviceEvent, DeviceOptions, Devices } from './features/devices/index.ts';
+export { PersonalTokenInvalidError } from './features/personal-tokens/errors.ts';
 export { personalTokens } from './features/personal-tokens/index.ts';
 export type { PersonalTokenSettings, WithPersonalTokens } from './features/personal-tokens/index.ts';
 export type { PersonalTokenOptions } from './features/personal-tokens/manage.ts';
@@ -83,7 +94,7 @@ export {
   BodyError,
   ClientChangedError,
   ClientInvalidError,
-  ClientMetadataError,
+  ClientSourceError,
   ClientNotFoundError,
   ConfigError,
   ConsentInvalidError,
@@ -92,7 +103,6 @@ export {
   LoginRequiredError,
   MigrationsPendingError,
   PermissionMissingError,
-  PersonalTokenInvalidError,
   StorageError,
   TooManyAttemptsError,
 } from './errors.ts';

@@ -15,9 +15,9 @@ const FEATURES: readonly string[] = globSync('lib/features/*/', { cwd: root }).m
 );
 
 const CORE =
-  'lib/access lib/account lib/clients lib/contracts lib/database lib/engine lib/errors lib/http lib/keys lib/limits lib/login lib/options lib/record lib/token interactions';
+  'lib/access lib/account lib/clients lib/contracts lib/database lib/engine lib/errors lib/findings lib/http lib/keys lib/limits lib/login lib/options lib/record lib/token interactions';
 
-const CONTRACTS_OF_FEATURES = 'lib/features/feature lib/features/pages lib/features/tokens';
+const CONTRACTS_OF_FEATURES = 'lib/features/core lib/features/feature lib/features/tokens';
 
 /**
  * The modules and packages that each module may import. Allowed for all: itself, Node's modules, the types of koa.
@@ -27,10 +27,10 @@ const CONTRACTS_OF_FEATURES = 'lib/features/feature lib/features/pages lib/featu
  */
 const MODULES: Readonly<Record<string, string>> = {
   'lib/database': 'lib/contracts lib/errors lib/features/tables',
-  'lib/contracts': 'lib/database/database lib/features/pages lib/record/event-rules',
+  'lib/contracts': 'lib/database/database lib/record/event-rules',
   'lib/contracts/internals': 'lib/contracts lib/errors lib/record/event-rules',
   'lib/errors': 'lib/contracts/duration lib/contracts/field-errors',
-  'lib/options': 'lib/contracts lib/errors type:oidc-provider lib/features/known lib/features/feature',
+  'lib/options': 'lib/contracts lib/errors type:oidc-provider',
   'lib/http': 'lib/contracts lib/errors',
   'lib/first-call': 'lib/contracts',
   'lib/record':
@@ -58,10 +58,10 @@ const MODULES: Readonly<Record<string, string>> = {
       [`test/${name}`, `public examples * test lib/testing ${CORE} lib/features/${name}`],
     ]),
   ),
-  'lib/registration':
-    'lib/clients lib/contracts lib/engine lib/errors lib/http lib/keys lib/options lru-cache',
+  // What is found wrong with a server over the network.
+  'lib/findings': 'lib/contracts lib/errors lib/http',
   'lib/access':
-    'lib/clients lib/contracts lib/errors lib/http lib/keys/hash lib/limits lib/options/declare lib/token/usable-token lib/token/verify-access-token lib/features/tokens',
+    'lib/clients lib/contracts lib/errors lib/http lib/keys/hash lib/limits lib/options/declare lib/options/resolved-options lib/token/usable-token lib/token/verify-access-token',
   'lib/account':
     'lib/access lib/clients lib/contracts lib/errors lib/http lib/options/declare lib/options/values lib/features/feature lib/record/event-rules',
   'lib/api':
@@ -70,7 +70,7 @@ const MODULES: Readonly<Record<string, string>> = {
     'lib/access lib/api lib/contracts lib/errors lib/http lib/limits lib/options/declare lib/options/values koa-compose lazy:@modelcontextprotocol/server type:@modelcontextprotocol/server #runtime',
   'lib/passport': 'lib/clients lib/contracts lib/engine lib/errors lib/keys lib/options jose lru-cache',
   'lib/server':
-    'lib/access lib/account lib/clients lib/contracts lib/engine lib/errors lib/http lib/keys lib/limits lib/login lib/openid lib/options lib/passport lib/record lib/registration lib/token koa type:oidc-provider lazy:koa-gatehouse/interactions lib/features',
+    'lib/access lib/account lib/clients lib/contracts lib/engine lib/errors lib/http lib/keys lib/limits lib/login lib/openid lib/options lib/passport lib/record lib/findings lib/token koa type:oidc-provider lazy:koa-gatehouse/interactions lib/features',
   'lib/contracts/runtime': '',
   'lib/types': 'lib/access lib/api lib/clients lib/contracts lib/options lib/server lib/features',
   'lib/index':
@@ -81,7 +81,7 @@ const MODULES: Readonly<Record<string, string>> = {
   'lib/testing':
     'lib/access lib/clients lib/contracts lib/database lib/errors lib/options lib/server public koa #runtime',
   'lib/cli':
-    'public lib/contracts/devices lib/contracts/duration lib/contracts/key-thumbprint lib/contracts/loopback lib/errors lib/server/administration #runtime commander string-width lib/features/commands',
+    'public lib/contracts/devices lib/contracts/duration lib/contracts/key-thumbprint lib/contracts/loopback lib/errors lib/server/administration #runtime commander string-width lib/features/commands lib/features/known lib/clients/kinds/core',
   'lib/cli/gate-file': 'lib/cli public computed',
   'adapters/drivers': 'lib/contracts lib/database lib/errors',
   'adapters/drivers/load-better-sqlite3': 'lib/errors adapters/drivers better-sqlite3',
@@ -91,13 +91,14 @@ const MODULES: Readonly<Record<string, string>> = {
     'lib/contracts lib/database lib/errors lib/options/declare lib/options/values adapters/drivers type:knex #runtime',
   'adapters/knex/load-knex': 'lib/errors adapters/drivers knex',
   interactions:
-    'lib/contracts lib/errors lib/first-call lib/http lib/options/declare ejs koa-router #runtime lib/features/pages',
+    'lib/contracts lib/errors lib/first-call lib/http lib/options/declare ejs koa-router #runtime',
   examples: 'public *',
   test: 'public examples *',
   bench: 'public test *',
   'bench/server/peer': 'bench computed',
   'bench/soak': 'public bench test *',
-  'bench/trials': 'public lib/testing bench/chromium bench/soak/random test computed *',
+  'bench/trials':
+    'public lib/contracts/duration lib/features lib/testing bench/chromium bench/soak/random test computed *',
   'test/harness/platform': 'public test * lib/testing/test-server',
   'test/harness/public-server': 'public test * lib/server/create-auth-server',
   'test/generated-client': 'public examples * test computed',
@@ -108,14 +109,16 @@ const MODULES: Readonly<Record<string, string>> = {
     'public * test lib/clients lib/contracts lib/engine lib/errors lib/http lib/keys lib/login lib/token',
   'test/ends': 'public * test lib/engine/endpoints',
   'test/record': 'public examples * test lib/features/tables',
-  'test/adapters':
-    'public * adapters examples lib/contracts lib/database lib/errors lib/testing test bench/trials',
   'test/storage': 'lib/contracts lib/errors lib/testing',
+  'test/adapters':
+    'public * adapters examples lib/contracts lib/database lib/errors lib/features lib/testing test bench/trials',
+  'test/interactions': 'public * test lib/features/known',
+  'test/api': 'public * test lib/features/known',
 };
 
 /** Modules whose tests (`test/access/**`, `test/options.test.ts`) may import the module and what it may import. */
 const TESTED_FROM_INSIDE = ['interactions'].concat(
-  'access account api cli clients engine errors html-pdf http keys limits login openid options passport pdf record registration server token'
+  'access account api cli clients engine errors html-pdf http keys limits login openid options passport pdf record server token'
     .split(' ')
     .map((name) => `lib/${name}`),
   FEATURES.map((name) => `lib/features/${name}`),

@@ -59,7 +59,6 @@ class UsersOfClass {
 }
 const RANDOM = 'f3a1b07c9e5d4268a1b07c9e5d4268f3';
 const API = 'https://api.example/v1';
-const allow = (): boolean => true;
 const currentUser = (): undefined => undefined;
 
 function pem(kind: 'ed25519' | 'rsa', modulusLength = 2048): string {
@@ -73,8 +72,6 @@ const SCOPE = { description: 'See', permissions: [] };
 /** What the options of some groups are given with. */
 const BESIDE: Readonly<Record<string, object>> = {
   login: { currentUser },
-  'clients.documents': { allow, scopes: [] },
-  'clients.registration': { scopes: [] },
   'scopes.read': SCOPE,
   passport: {
     publicKey: vectors.rsa_public_key_pem,
@@ -83,7 +80,7 @@ const BESIDE: Readonly<Record<string, object>> = {
   },
 };
 
-/** Options with a value at a place such as `clients.registration.scopes`. */
+/** Options with a value at a place such as `limits.attempts.login.window`. */
 function optionsWith(place: string, value: unknown): object {
   const groups = place.split('.');
   const name = groups.pop()!;
@@ -93,9 +90,7 @@ function optionsWith(place: string, value: unknown): object {
 
 const DURATION = "give seconds, or a number and a unit such as '1 hour' or '30 days'; at least";
 const SECRETS = 'give random strings of at least 32 characters, newest first';
-const SCOPES = "list the names of the scopes, such as ['schools:read']";
 const COUNT = 'give a whole number of at least 1';
-const NO_SCOPE = '"read" is no scope that can be listed here; there are none';
 const PAGE =
   "give a path such as '/account/apps', outside /oauth and /.well-known and without a trailing slash, or false";
 const WRONG_PAGES = ['/oauth/apps', '/OAuth/apps', '/.well-known', '/../oauth', '', '/', '/apps/', '//apps'];
@@ -106,7 +101,6 @@ const wrongValues: readonly Refused[] = [
   ...[
     ['Issuer', 'issuer'],
     ['privateKeyJwt', 'clients.keys'],
-    ['dynamicRegistration', 'clients.registration'],
     ['keyEncryptionKey', 'secrets.keyEncryptionKey'],
     ['loginUrl', 'login.url'],
     ['maxBodyBytes', 'limits.bodyBytes'],
@@ -185,27 +179,6 @@ const wrongValues: readonly Refused[] = [
     "give a path or URL of the host's login page, such as '/login'",
     [null, '', 'login', 'javascript:alert(1)', 'mailto:ann@x.example'],
   ],
-
-  ['clients.agents', /^pass true, or the URLs of the APIs for agents/, ['yes', []]],
-  ['clients.agents', /has no API with the URL https:\/\/x\.example\/mcp$/, [['https://x.example/mcp']]],
-  ['clients.agents', /^name the API of the agents and its scopes in the option resources, /, [true]],
-  ['clients.registration', /^pass an object with some of scopes, /, [true]],
-  ['clients.registration.scope', /^there is no such option/, [[]]],
-  ['clients.registration.scopes', SCOPES, [undefined, 'read']],
-  ['clients.registration.scopes', NO_SCOPE, [['read']]],
-  ['clients.registration.defaultScopes', NO_SCOPE, [['read']]],
-  ['clients.registration.initialAccessTokens', SECRETS, [['short']]],
-  ['clients.registration.allow', 'pass a function, or leave it out', [true]],
-  ['clients.registration.maxClients', COUNT, [0]],
-  ['clients.registration.perAddress', COUNT, [0]],
-  ['clients.registration.unauthorizedAfter', /at least 3600 s$/, ['10 minutes']],
-  ['clients.registration.unusedAfter', /at least 86400 s$/, ['1 hour']],
-  ['clients.documents', 'pass an object with some of allow, scopes, defaultScopes, loopback', [true]],
-  ['clients.documents.scope', /^there is no such option; did you mean scopes\? /, ['read']],
-  ['clients.documents.loopback', /^leave it out: it is for trying an app on one machine/, [true]],
-  ['clients.documents.allow', /^pass a function that decides which apps may connect/, [undefined, true]],
-  ['clients.documents.scopes', SCOPES, [undefined]],
-  ['clients.documents.scopes', NO_SCOPE, [['read']]],
 
   [
     'scopes',
@@ -340,14 +313,6 @@ const mistakes: readonly Mistake[] = [
     'login.authenticatedAt',
     'pass a function that returns when the user of the request has logged in at login.url: personal access tokens are created after a fresh login only',
   ],
-  [
-    {
-      scopes: { read: SCOPE, write: SCOPE },
-      clients: { documents: { allow, scopes: ['read'], defaultScopes: ['write'] } },
-    },
-    'clients.documents.defaultScopes',
-    '"write" is no scope that can be listed here; there are read',
-  ],
   ...(
     [
       [
@@ -427,7 +392,7 @@ test('options that are no object are refused, and so is one that createAdministr
   t.throws(() => Reflect.apply(createAdministration, undefined, [{ storage: memoryStorage(), scope: {} }]), {
     instanceOf: ConfigError,
     message:
-      'scope: there is no such option; did you mean scopes? The options are storage, scopes, resources, openid, secrets, logger, retention, gate, tokens',
+      'scope: there is no such option; did you mean scopes? The options are storage, scopes, resources, openid, secrets, logger, retention, gate, features, tokens',
   });
 });
 

@@ -11,7 +11,7 @@ import { startForScripts } from '../../test/examples/running-example.ts';
 import { clientToken } from '../../test/examples/tokens.ts';
 import { freePort } from '../../test/harness/free-port.ts';
 import { postJson, send } from '../../test/harness/requests.ts';
-import { COMMON_AGENTS } from '../../test/registration/common-agents.ts';
+import { COMMON_AGENTS } from '../../test/agents/common-agents.ts';
 import { runConformance } from './agents-conformance.ts';
 import { installAgents } from './agents-install.ts';
 import { startAgent } from './agents-program.ts';

@@ -14,6 +14,9 @@ import {
   HOUR,
   NOW,
 } from '../../test/storage/rows.ts';
+import { DAY } from '../../lib/contracts/duration.ts';
+import type { RegistrationPlaces } from '../../lib/features/agents/types.ts';
+import { aRegistered, registrationsOf } from '../../test/agents/store-contract.ts';
 import type { GaleraCluster } from './galera-cluster.ts';
 import type { Finding } from './report.ts';
 
@@ -107,8 +110,8 @@ export async function registerAtOnce(storages: readonly Storage[], count: number
   return races({ what: 'apps register at once for three places', count, atOnce: 1 }, async () => {
     const limit = stored + 3;
     const inserted = await Promise.all(
-      [...storages, ...storages].map(async ({ registrations }) =>
-        registrations.insert(aRegistration(randomUUID()), places(limit)),
+      [...storages, ...storages].map(async (storage) =>
+        (await registrationsOf(storage)).insert(aRegistered(randomUUID()), places(limit)),
       ),
     );
     for (const displaced of inserted) if (displaced) stored += 1 - displaced.length;
@@ -120,12 +123,14 @@ export async function registerAtOnce(storages: readonly Storage[], count: number
 export async function removeDuringConsent(storages: readonly Storage[], count: number): Promise<Finding> {
   return races({ what: 'an unused app gets its first consent', count, atOnce: 1 }, async (race) => {
     const [here, there, reader] = rotated(storages, race);
+    const [registrations, others] = await Promise.all([here, there].map(registrationsOf));
     const id = randomUUID();
-    await here.registrations.insert(aRegistration(id), places(Number.MAX_SAFE_INTEGER));
+    const registered = aRegistered(id, { removableAt: NOW + 1, unusedAfter: DAY });
+    await registrations!.insert(registered, places(Number.MAX_SAFE_INTEGER));
     const consent = aConsent({ clientId: id, updatedAt: NOW + 2 });
     const [isStored] = await Promise.all([
-      here.registrations.addConsent(consent),
-      there.registrations.deleteUnused(NOW + 2, 10),
+      registrations!.addConsent(consent),
+      others!.deleteUnused(NOW + 2, 10),
     ]);
     const isKept = (await reader.clients.find(id)) !== undefined;
     const isConsented = (await reader.consents.find(consent.userId, id)) !== undefined;
@@ -133,23 +138,8 @@ export async function removeDuringConsent(storages: readonly Storage[], count: n
   });
 }
 
-function places(limit: number): Parameters<Storage['registrations']['insert']>[1] {
+function places(limit: number): RegistrationPlaces {
   return { limit, perUser: 1, unusedSince: 0, now: NOW };
-}
-
-function aRegistration(id: string): Parameters<Storage['registrations']['insert']>[0] {
-  return {
-    client: aClient({ id, registration: 'dynamic' }),
-    secrets: [],
-    registration: {
-      clientId: id,
-      tokenHash: '',
-      authMethod: 'none',
-      removableAt: NOW + 1,
-      unusedAfter: 86_400,
-      network: '',
-    },
-  };
 }
 
 /** Each member must see at once what another one has answered. */

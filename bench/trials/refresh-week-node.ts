@@ -3,7 +3,7 @@
  * issuer and the `refreshGrace` of the API in seconds. Prints where it listens, and ends with its input.
  */
 import Koa from 'koa';
-import { defineAction } from 'koa-gatehouse';
+import { agents, defineAction } from 'koa-gatehouse';
 import { knexStorage } from 'koa-gatehouse/adapters/knex';
 import { createMcpEndpoint } from 'koa-gatehouse/mcp';
 import { z } from 'zod';
@@ -32,7 +32,7 @@ const platform = await startPlatform({
   issuer,
   resources: { [`${issuer}/mcp`]: { scopes, refreshGrace: Number(grace) } },
   tokens: { lifetimes: { accessToken: '1 minute', refreshToken: '30 days' } },
-  clients: { registration: { scopes: ['read'], perAddress: 1000 } },
+  features: [agents({ registration: { scopes: ['read'], perAddress: 1000 }, documents: false })],
   // Days pass in minutes.
   limits: { refreshes: 0 },
 });

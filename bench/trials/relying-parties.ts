@@ -11,6 +11,7 @@ import { cp, mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 
+import { agents } from 'koa-gatehouse';
 import { chromium } from 'playwright-core';
 import type { Page } from 'playwright-core';
 
@@ -39,7 +40,12 @@ await cp(installed.file('mod_auth_openidc.html'), join(folder.path, 'html/user')
 const transcript = new Transcript();
 await using platform = await startPlatform({
   openid: true,
-  clients: { documents: { allow: () => false, scopes: ['schools:read'], loopback: true } },
+  features: [
+    agents({
+      documents: { allow: () => false, scopes: ['schools:read'], loopback: true },
+      registration: false,
+    }),
+  ],
 });
 platform.users.all[0] = { ...platform.users.all[0]!, email: ANN };
 const browser = await chromium.launch({ executablePath: CHROMIUM, args: ['--no-sandbox', '--disable-gpu'] });

@@ -4,7 +4,7 @@ import type { RequestListener, Server } from 'node:http';
 import { resolve } from 'node:path';
 
 import type { Knex } from 'knex';
-import { devices, personalTokens, createAuthServer } from 'koa-gatehouse';
+import { agents, devices, personalTokens, createAuthServer } from 'koa-gatehouse';
 import type { AuthServer } from 'koa-gatehouse';
 import { knexStorage } from 'koa-gatehouse/adapters/knex';
 import { pages } from 'koa-gatehouse/interactions';
@@ -119,10 +119,10 @@ export async function preparePlatform({
     clients: {
       // Apps may sign assertions instead of sending a secret.
       keys: true,
-      // What an agent may do is what its user checks on the consent page.
-      agents: [agentsUrl(baseUrl)],
     },
     features: [
+      // What an agent may do is what its user checks on the consent page.
+      agents({ apis: [agentsUrl(baseUrl)] }),
       // Command lines and televisions sign their users in at /oauth/device.
       devices(),
       // Users create tokens for their scripts at /account/tokens.

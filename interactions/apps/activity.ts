@@ -84,8 +84,14 @@ function describeRecord(
     ['activity.fields', 'fields' in record ? record.fields.join(', ') : undefined],
     ['activity.actor', actorOf(record, request)],
     ['activity.address', record.address],
-    ['activity.deviceAddress', 'deviceAddress' in record ? record.deviceAddress : undefined],
   ];
+  // The members that records of features have besides.
+  const further = Object.entries(record).flatMap(([name, value]) => {
+    const label = (text as Readonly<Record<string, string>>)[`activity.${name}`];
+    return label !== undefined && typeof value === 'string' && !OF_CORE.has(name)
+      ? [{ label, value: printable(value) }]
+      : [];
+  });
   return {
     at: clock.minute(toSeconds(record.at)),
     what: eventSentence(record, text),
@@ -93,15 +99,20 @@ function describeRecord(
     brief: ['error' in record ? record.error : undefined, person].flatMap((value) =>
       value ? [printable(value)] : [],
     ),
-    details: details.flatMap(([label, value]) =>
-      value ? [{ label: text[label], value: printable(value) }] : [],
-    ),
+    details: [
+      ...details.flatMap(([label, value]) =>
+        value ? [{ label: text[label], value: printable(value) }] : [],
+      ),
+      ...further,
+    ],
     ofUser:
       filter.user === '' && userId !== undefined
         ? withQuery(`${path}/activity`, { ...filter, user: userId })
         : undefined,
   };
 }
+
+const OF_CORE = new Set(['reason', 'grantType', 'resource', 'address', 'user', 'actor']);
 
 function eventSentence(record: AuditRecord, text: Texts): Sentence {
   const key = `activity.${record.type}`;

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import type { Client, ClientFields, ClientGrantType } from '../../lib/contracts/index.ts';
+import type { ClientKinds } from '../../lib/contracts/client-kinds.ts';
+import type { Client, ClientFields } from '../../lib/contracts/index.ts';
 import { readForm } from '../../lib/http/form.ts';
 import { seeOther } from '../navigation.ts';
 import { sentence } from '../sentence.ts';
@@ -37,7 +38,7 @@ export async function createApp(request: DeveloperRequest): Promise<void> {
   const form = readAppForm(posted);
   const once = readOnce(posted);
   try {
-    const created = await developer.create(fieldsOf(form), once);
+    const created = await developer.create(fieldsOf(form, request.flow.clientKinds), once);
     if (!created) return seeOther(ctx, afterwards(home, 'createdBefore'));
     const { client, secret } = created;
     if (secret) return showCreated(request, client, secret.value);
@@ -47,10 +48,9 @@ export async function createApp(request: DeveloperRequest): Promise<void> {
   }
 }
 
-function fieldsOf(form: AppForm): Omit<ClientFields, 'ownerId'> {
-  const { firstParty, name } = form;
+function fieldsOf(form: AppForm, kinds: ClientKinds): Omit<ClientFields, 'ownerId'> {
   // The registry refuses an unknown grant type.
-  const grantType = form.grantType as ClientGrantType;
+  const { firstParty, grantType, name } = form;
   return {
     name,
     ...homepageOf(form),
@@ -59,8 +59,7 @@ function fieldsOf(form: AppForm): Omit<ClientFields, 'ownerId'> {
     ...(grantType === 'authorization_code'
       ? { ...fieldsForPeople(form), ...(firstParty && { firstParty }) }
       : {}),
-    // A command line or a television cannot keep a secret.
-    ...(grantType === 'device_code' ? { confidential: false } : {}),
+    ...(kinds.on.get(grantType)?.isPublic && { confidential: false }),
   };
 }
 
@@ -75,7 +74,7 @@ function showForm(
     heading: sentence(text['apps.new']),
     above: { href: home, label: nameOfArea(developer, text) },
     action: `${home}/new`,
-    grantTypes: [...flow.clientKinds],
+    kinds: [...flow.clientKinds.on.keys()],
     form,
     mayBeFirstParty: developer.administrator,
     cancel: home,

@@ -6,16 +6,21 @@ import { isTextKey } from '../text.ts';
 import type { TextKey, Texts } from '../text.ts';
 import type { AppForm, AppPlace } from './views.ts';
 
-/** The kind of an app as the form shows it: the developer chooses where the app runs, which decides the client's type. */
-type Kind = 'service' | 'device_code' | AppPlace;
-
 const PLACES: readonly AppPlace[] = ['server', 'browser', 'device'];
 
-export function appKindOf({ confidential, grantType, native }: Client): Kind {
-  if (grantType === 'client_credentials') return 'service';
-  if (grantType === 'device_code') return grantType;
+/** The place where an app runs that users authorize in a browser; `undefined` for another one. */
+function placeOf({ confidential, grantType, native }: Client): AppPlace | undefined {
+  if (grantType !== 'authorization_code') return undefined;
   if (confidential) return 'server';
   return native ? 'device' : 'browser';
+}
+
+/** What the pages call the kind of an app. */
+export function nameOfKind(client: Client, text: Texts): string {
+  const place = placeOf(client);
+  return place
+    ? text[`apps.kind.${place}.name`]
+    : (text[`kind.${client.grantType}.name`] ?? client.grantType);
 }
 
 /** The client type for the place where an app runs: only a server can keep a secret confidential (RFC 6749 section 2.1). */
@@ -55,13 +60,12 @@ export function readAppForm(posted: Readonly<Record<string, string>>): AppForm {
 
 /** The form of an app with its stored values. */
 export function formOf(client: Client): AppForm {
-  const kind = appKindOf(client);
   return {
     name: printable(client.name),
     clientUri: client.clientUri ?? '',
     verified: client.verified,
     grantType: client.grantType,
-    place: isPlace(kind) ? kind : '',
+    place: placeOf(client) ?? '',
     redirectUris: client.redirectUris.join('\n'),
     postLogoutRedirectUris: client.postLogoutRedirectUris.join('\n'),
     backchannelLogoutUri: client.backchannelLogoutUri ?? '',

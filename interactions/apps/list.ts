@@ -1,9 +1,10 @@
+import { isRegistered } from '../../lib/contracts/trust.ts';
 import type { Client } from '../../lib/contracts/index.ts';
 import { queryText, seeOther, withQuery } from '../navigation.ts';
 import { sentence } from '../sentence.ts';
 import { titleOfApp } from '../unregistered.ts';
 import { nameOfArea } from '../viewer.ts';
-import { appKindOf } from './form.ts';
+import { nameOfKind } from './form.ts';
 import type { AppRow } from './views.ts';
 import { appPath, readDone } from './developer-request.ts';
 import type { DeveloperRequest } from './developer-request.ts';
@@ -44,10 +45,9 @@ function describe(client: Client, { clock, developer, home, text }: DeveloperReq
   return {
     href: appPath(home, client.id),
     name: titleOfApp(client, text),
-    kind: text[`apps.kind.${appKindOf(client)}.name`],
+    kind: nameOfKind(client, text),
     created: clock.day(client.createdAt),
-    registration:
-      client.registration === 'manual' ? undefined : text[`apps.registration.${client.registration}`],
+    source: isRegistered(client) ? undefined : text[`source.${client.source}.name`],
     isDisabled: client.disabled,
     isOwn: developer.administrator && client.ownerId === developer.user.id,
   };

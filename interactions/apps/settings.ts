@@ -1,3 +1,4 @@
+import { isRegistered } from '../../lib/contracts/trust.ts';
 import type { ClientFields } from '../../lib/contracts/index.ts';
 import { readForm, readFormFile } from '../../lib/http/form.ts';
 import { logoUrl } from '../about-app.ts';
@@ -8,11 +9,11 @@ import { connectOf } from './connect.ts';
 import { afterwards, frameOf, readDone, saveApp } from './developer-request.ts';
 import type { AppRequest } from './developer-request.ts';
 import {
-  appKindOf,
   fieldsForPeople,
   formErrorOf,
   formOf,
   homepageOf,
+  nameOfKind,
   readAppForm,
   versionOf,
 } from './form.ts';
@@ -65,11 +66,11 @@ export async function showSettings(
   const lastLogout = await developer.lastLogout(client.id);
   const mayEnable = client.disabled && (await developer.canEnable(client.id));
   // Only administrators may change a first-party app, so other developers get no form.
-  const isOfDocument = client.registration === 'metadata_document';
-  const isFixed = isOfDocument || (client.firstParty && !developer.administrator);
-  const isManual = client.registration === 'manual';
+  const source = flow.clientSources.all.get(client.source);
+  const isFixed = source?.decides !== undefined || (client.firstParty && !developer.administrator);
+  const isManual = isRegistered(client);
   const isSeen = isManual && client.grantType !== 'client_credentials';
-  const kind = text[`apps.kind.${appKindOf(client)}.name`];
+  const kind = nameOfKind(client, text);
   request.show({
     view: 'apps/settings',
     ...frameOf(request, 'settings'),
@@ -80,19 +81,16 @@ export async function showSettings(
     mayVerify: developer.administrator && isSeen,
     isManual,
     logoForm: isSeen ? { action: `${path}/logo`, logo: logoUrl(client, flow) } : undefined,
-    fixed: isFixed ? text[isOfDocument ? 'apps.documentFixed' : 'apps.firstPartyFixed'] : undefined,
+    fixed: isFixed ? (text[`source.${client.source}.fixed`] ?? text['apps.firstPartyFixed']) : undefined,
     hasPeople: client.grantType === 'authorization_code',
     hasLogout: client.grantType === 'authorization_code' && developer.signsIn,
     hasPlace: client.grantType === 'authorization_code' && !client.confidential,
     facts: [
       { label: text['apps.kind'], value: kind },
-      ...(client.registration === 'manual'
+      ...(isManual
         ? []
         : [
-            {
-              label: text['apps.registration'],
-              value: text[`apps.registration.${client.registration}`],
-            },
+            { label: text['apps.source'], value: text[`source.${client.source}.name`] ?? client.source },
             { label: text['apps.callsItself'], value: printable(client.name) },
           ]),
       { label: text['apps.created'], value: clock.day(client.createdAt).words },
@@ -117,7 +115,8 @@ export async function showSettings(
     revoke: `${path}/revoke`,
     disable: `${path}/disable`,
     // A disabled one would come back with its next request.
-    delete: isOfDocument && client.disabled ? undefined : `${path}/delete`,
+    delete: source?.isLive && client.disabled ? undefined : `${path}/delete`,
+    returns: text[`source.${client.source}.returns`],
     scripts: ['copy.js'],
     ...page,
   });

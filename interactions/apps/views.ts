@@ -1,4 +1,3 @@
-import type { ClientGrantType } from '../../lib/contracts/index.ts';
 import type { Example } from '../../lib/first-call/first-call.ts';
 import type { SignIn } from '../../lib/first-call/sign-in.ts';
 import type { Moment } from '../language.ts';
@@ -24,8 +23,8 @@ export type AppView =
       readonly view: 'apps/new';
       readonly action: string;
       readonly once: string;
-      /** The grant types to choose from. */
-      readonly grantTypes: readonly ClientGrantType[];
+      /** The kinds of clients to choose from: their grant types. */
+      readonly kinds: readonly string[];
       readonly form: AppForm;
       readonly mayBeFirstParty: boolean;
       readonly cancel: string;
@@ -74,6 +73,8 @@ export type AppView =
       readonly disable: string;
       /** `undefined` when the app cannot be deleted while it is disabled. */
       readonly delete: string | undefined;
+      /** Why it cannot be deleted while it is disabled. */
+      readonly returns: string | undefined;
     })
   | (Tabbed & {
       readonly view: 'apps/permissions';
@@ -149,7 +150,7 @@ export interface AppRow {
   readonly kind: string;
   readonly created: Moment;
   /** How it became known, unless somebody registered it. */
-  readonly registration: string | undefined;
+  readonly source: string | undefined;
   readonly isDisabled: boolean;
   /** Whether the app is the administrator's own; `false` for a developer, who sees no other apps. */
   readonly isOwn: boolean;
@@ -176,10 +177,8 @@ export interface AppForm {
 
 /** The URLs that a developer needs to connect an app, and how it gets a token and makes a first call. */
 export interface Connect {
-  /** `undefined` for an app with the client credentials grant. */
-  readonly authorizeUrl: string | undefined;
-  /** The device authorization endpoint, for an app that gets its tokens for device codes. */
-  readonly deviceUrl: string | undefined;
+  /** Where it begins, with the name of that URL; `undefined` for an app that begins at the token endpoint. */
+  readonly endpoint: { readonly label: string; readonly url: string } | undefined;
   readonly tokenUrl: string;
   readonly examples: readonly Example[];
   /** The URL of the metadata; `undefined` for an app at which users cannot sign in. */

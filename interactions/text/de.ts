@@ -66,10 +66,6 @@ export const de: Readonly<Record<keyof typeof en, string>> = {
 
   'consent.quoted': '„{name}“',
   'consent.caution': 'Niemand hat diese App geprüft',
-  'consent.caution.document':
-    '{name} nennt diese App „{client}“. Erlauben Sie den Zugriff nur, wenn Sie {name} kennen und das hier eben selbst begonnen haben.',
-  'consent.caution.dynamic':
-    'Sie nennt sich „{client}“; bei {brand} kann jeder eine App unter diesem Namen anmelden. Erlauben Sie den Zugriff nur, wenn Sie das hier eben selbst begonnen haben.',
   'consent.caution.device':
     'Es geht weiter zu einem Programm auf dem Gerät, das Sie gerade benutzen. Jedes Programm dort kann sich für diese App ausgeben.',
 
@@ -176,15 +172,6 @@ export const de: Readonly<Record<keyof typeof en, string>> = {
   'apps.logoRemove': 'Logo entfernen',
   'apps.grantType': 'Wie bekommt die App ihre Tokens?',
   'apps.grantTypeHint': 'Das lässt sich später nicht mehr ändern.',
-  'apps.grantType.authorization_code': 'Authorization Code',
-  'apps.grantType.authorization_codeHint':
-    'Personen melden sich an und erlauben den Zugriff. Die App handelt für sie, mit deren Berechtigungen.',
-  'apps.grantType.client_credentials': 'Client Credentials',
-  'apps.grantType.client_credentialsHint':
-    'Ein Programm auf einem Server handelt für sich selbst, ohne eine Person. Es hat eigene Berechtigungen.',
-  'apps.grantType.device_code': 'Device Code',
-  'apps.grantType.device_codeHint':
-    'Für ein Gerät oder eine Befehlszeile: Personen geben einen Code ein, den die App anzeigt. Sie handelt für sie, mit deren Berechtigungen.',
   'apps.forPeople': 'Für Apps mit Authorization Code',
   'apps.redirectUris': 'Redirect-URIs',
   'apps.redirectUrisHint':
@@ -201,8 +188,6 @@ export const de: Readonly<Record<keyof typeof en, string>> = {
   'apps.postLogoutRedirectUrisHint':
     'Freiwillig, eine pro Zeile. Dorthin darf es gehen, wenn sich jemand über die App abmeldet.',
   'apps.place': 'Wo läuft die App?',
-  'apps.kind.service.name': 'Client Credentials',
-  'apps.kind.device_code.name': 'Device Code',
   'apps.kind.server.name': 'Authorization Code, auf einem Server',
   'apps.kind.browser.name': 'Authorization Code, in einem Browser',
   'apps.kind.device.name': 'Authorization Code, auf einem Gerät',
@@ -217,14 +202,8 @@ export const de: Readonly<Record<keyof typeof en, string>> = {
   'apps.firstPartyHint': 'Sie gehört zur Plattform selbst: Niemand wird gefragt, ob sie zugreifen darf.',
   'apps.firstPartyFixed':
     'Diese App gehört zur Plattform selbst. Ihren Namen, ihre Website, ihr Logo, ihre Redirect-URIs und wo sie läuft, ändert nur die Administration.',
-  'apps.documentFixed':
-    'Diese App beschreibt sich in einem Dokument unter der Adresse, die ihre Client-ID ist. Name und Redirect-URIs werden dort geändert.',
-  'apps.registration': 'Angemeldet',
-  'apps.registration.dynamic': 'Von der App selbst',
-  'apps.registration.metadata_document': 'Von niemandem: sie hat ein Dokument',
+  'apps.source': 'Angemeldet',
   'apps.callsItself': 'Nennt sich',
-  'apps.disabledDocument':
-    'Solange sie deaktiviert ist, kann sie nicht gelöscht werden: Ihr Dokument würde sie wieder hereinlassen. Lassen Sie sie deaktiviert, oder aktivieren Sie sie zuerst.',
   'apps.create': 'App anlegen',
   'apps.createdHeading': '{client} ist angelegt',
   'apps.secretOnce':
@@ -234,20 +213,10 @@ export const de: Readonly<Record<keyof typeof en, string>> = {
   'apps.signInHint':
     'Fügen Sie dies in die Einstellungen ein, mit dem Secret dieser App. Registrieren Sie hier die Redirect-URI, mit Ihrem eigenen Host:',
   'apps.discoveryUrl': 'Discovery-URL (OpenID Connect)',
-  'apps.authorizeUrl': 'Autorisierungs-URL',
-  'apps.deviceUrl': 'URL der Geräteautorisierung',
   'apps.tokenUrl': 'Token-URL',
   'apps.firstCall.secret': 'Diese Zeile fragt nach dem Secret der App und legt es in eine Umgebungsvariable.',
   'apps.firstCall.assertion':
     'Diese Zeile fragt nach einer Assertion, die die App signiert hat, und legt sie in eine Umgebungsvariable.',
-  'apps.firstCall.token': 'Holen Sie ein Token.',
-  'apps.firstCall.authorize':
-    'Erzeugen Sie die Adresse, unter der eine Person der App den Zugriff erlaubt, und öffnen Sie sie in einem Browser. Danach wird der Browser zur Redirect-URI geleitet: Kopieren Sie diese ganze Adresse; die letzte Zeile fragt danach.',
-  'apps.firstCall.code': 'Tauschen Sie den Code darin gegen Tokens.',
-  'apps.firstCall.device':
-    'Beginnen Sie. Öffnen Sie die Adresse verification_uri_complete der Antwort in einem Browser, melden Sie sich an und verbinden Sie das Gerät.',
-  'apps.firstCall.poll':
-    'Holen Sie dann die Tokens. Bei authorization_pending hat noch niemand geantwortet: Senden Sie dies noch einmal.',
   'apps.firstCall.call': 'Rufen Sie die API auf: Sie sagt, für wen das Token spricht.',
   'apps.firstCall.javascript':
     'Speichern Sie dies als first-call.mjs, und starten Sie es mit node first-call.mjs.',
@@ -314,12 +283,12 @@ export const de: Readonly<Record<keyof typeof en, string>> = {
   'apps.problem.first_party_fixed': 'Das ändert bei einer First-Party-App nur die Administration.',
   'apps.problem.name_reserved':
     'Dieser Name, oder einer, der so aussieht, gehört der Plattform. Wählen Sie einen anderen.',
-  'apps.problem.from_document': 'Das steht im Dokument der App und wird dort geändert.',
+  'apps.problem.from_source': 'Das steht im Dokument der App und wird dort geändert.',
   'apps.problem.unregistered_first_party':
     'Niemand hat diese App angemeldet, deshalb wird der Zugriff immer erfragt.',
   'apps.problem.unregistered_scopes':
     'Niemand hat diese App angemeldet, deshalb kann sie nicht jeden Scope haben. Wählen Sie einige aus.',
-  'apps.problem.disabled_document':
+  'apps.problem.disabled_live':
     'Eine deaktivierte App kann nicht gelöscht werden, wenn ihr Dokument sie wieder hereinlassen würde. Lassen Sie sie deaktiviert, oder aktivieren Sie sie zuerst.',
   'apps.problem.name_mixed_scripts':
     'Der Name mischt Buchstaben mehrerer Schriften, von denen manche gleich aussehen. Verwenden Sie die einer Schrift.',
@@ -496,7 +465,7 @@ export const de: Readonly<Record<keyof typeof en, string>> = {
   'activity.client_updated': 'App geändert',
   'activity.client_disabled': 'App deaktiviert',
   'activity.client_enabled': 'App aktiviert',
-  'activity.client_withdrawn': 'Das Dokument der App fehlt oder ist nicht mehr gültig',
+  'activity.client_withdrawn': 'Was die App beschreibt, fehlt oder ist nicht mehr gültig',
   'activity.secret_added': 'Secret hinzugefügt, das auf {hint} endet',
   'activity.secret_deleted': 'Secret gelöscht, das auf {hint} endet',
   'activity.tokens_revoked': 'Tokens widerrufen',
@@ -511,7 +480,6 @@ export const de: Readonly<Record<keyof typeof en, string>> = {
   'activity.owner': 'der Person, der sie gehört',
   'activity.administrator': 'der Administration',
   'activity.address': 'IP-Adresse',
-  'activity.deviceAddress': 'Gerät',
 
   'error.code': 'Fehler',
   'error.description': 'Für Entwickler, auf Englisch',
@@ -521,14 +489,14 @@ export const de: Readonly<Record<keyof typeof en, string>> = {
   'error.access_denied.heading': 'Der Zugriff wurde nicht erlaubt',
   'error.access_denied.lead':
     'Die App hat nichts erhalten. Kehren Sie zu ihr zurück, um es noch einmal zu versuchen.',
-  'error.client_metadata_unavailable.heading': 'Diese App lässt sich gerade nicht prüfen',
-  'error.client_metadata_unavailable.lead':
+  'error.client_source_unavailable.heading': 'Diese App lässt sich gerade nicht prüfen',
+  'error.client_source_unavailable.lead':
     'Ihre Beschreibung, die der Entwickler ins Netz gestellt hat, war nicht abrufbar. Versuchen Sie es in einer Minute noch einmal; bleibt es dabei, nennen Sie dem Entwickler die Einzelheiten unten.',
-  'error.client_metadata_invalid.heading': 'Die Beschreibung dieser App ist fehlerhaft',
-  'error.client_metadata_invalid.lead':
+  'error.client_source_invalid.heading': 'Die Beschreibung dieser App ist fehlerhaft',
+  'error.client_source_invalid.lead':
     'Die Beschreibung, die der Entwickler ins Netz gestellt hat, fehlt oder enthält Fehler. Gehen Sie zurück zur App, und nennen Sie dem Entwickler die Einzelheiten unten.',
-  'error.client_metadata_refused.heading': 'Diese App ist hier nicht zugelassen',
-  'error.client_metadata_refused.lead':
+  'error.client_source_refused.heading': 'Diese App ist hier nicht zugelassen',
+  'error.client_source_refused.lead':
     'Hier sind nur bestimmte Apps zugelassen, und diese gehört nicht dazu. Wenn Sie sie brauchen, fragen Sie einen Administrator.',
   'error.cross_site.heading': 'Dieses Formular kam von einer anderen Website',
   'error.cross_site.lead':

@@ -1,4 +1,4 @@
-import { STEPS } from '../../lib/first-call/steps.ts';
+import { STEPS } from '../../lib/first-call/first-call.ts';
 
 /** The pages in English: the language that says which sentences there are. */
 export const en = {
@@ -63,10 +63,6 @@ export const en = {
   'consent.deny': 'Deny',
   'consent.quoted': '“{name}”',
   'consent.caution': 'Nobody has checked this app',
-  'consent.caution.document':
-    '{name} calls its app “{client}”. Authorize it only if you know {name} and have just started this yourself.',
-  'consent.caution.dynamic':
-    'It calls itself “{client}”; anybody can register an app at {brand} under this name. Authorize it only if you have just started this yourself.',
   'consent.caution.device':
     'It leads to a program on the device that you are using. Any program there can pass itself off as this app.',
 
@@ -168,15 +164,6 @@ export const en = {
   'apps.logoRemove': 'Remove the logo',
   'apps.grantType': 'How does it get its tokens?',
   'apps.grantTypeHint': 'This cannot be changed later.',
-  'apps.grantType.authorization_code': 'Authorization code',
-  'apps.grantType.authorization_codeHint':
-    'People sign in and authorize it. It acts for them, with their permissions.',
-  'apps.grantType.client_credentials': 'Client credentials',
-  'apps.grantType.client_credentialsHint':
-    'A program on a server acts for itself, without a person. It has permissions of its own.',
-  'apps.grantType.device_code': 'Device code',
-  'apps.grantType.device_codeHint':
-    'For a device or command line: people enter a code that it shows. It acts for them, with their permissions.',
   'apps.forPeople': 'For apps with authorization code',
   'apps.redirectUris': 'Redirect URIs',
   'apps.redirectUrisHint':
@@ -192,8 +179,6 @@ export const en = {
   'apps.postLogoutRedirectUrisHint':
     'Optional, one per line. Where people may be sent when they sign out by the app.',
   'apps.place': 'Where does it run?',
-  'apps.kind.service.name': 'Client credentials',
-  'apps.kind.device_code.name': 'Device code',
   'apps.kind.server.name': 'Authorization code, on a server',
   'apps.kind.browser.name': 'Authorization code, in a browser',
   'apps.kind.device.name': 'Authorization code, on a device',
@@ -208,14 +193,8 @@ export const en = {
   'apps.firstPartyHint': 'It belongs to the platform itself: people are not asked to authorize it.',
   'apps.firstPartyFixed':
     'This app belongs to the platform itself. Only an administrator changes its name, its homepage, its logo, its redirect URIs, and where it runs.',
-  'apps.documentFixed':
-    'This app describes itself in a document at the address that is its client ID. Its name and its redirect URIs are changed there.',
-  'apps.registration': 'Registered',
-  'apps.registration.dynamic': 'By the app itself',
-  'apps.registration.metadata_document': 'By nobody: it has a document',
+  'apps.source': 'Registered',
   'apps.callsItself': 'Calls itself',
-  'apps.disabledDocument':
-    'It cannot be deleted while it is disabled: its document would let it back in. Leave it disabled, or enable it first.',
   'apps.create': 'Create app',
   'apps.createdHeading': '{client} is created',
   'apps.secretOnce': 'Copy the secret now. It is shown only once and cannot be read again.',
@@ -224,19 +203,8 @@ export const en = {
   'apps.signInHint':
     'Paste this into its settings, with the secret of this app. Register its redirect URI here, with your own host:',
   'apps.discoveryUrl': 'Discovery URL (OpenID Connect)',
-  'apps.authorizeUrl': 'Authorization URL',
-  'apps.deviceUrl': 'Device authorization URL',
   'apps.tokenUrl': 'Token URL',
-  'apps.firstCall.secret': STEPS.secret,
-  'apps.firstCall.assertion': STEPS.assertion,
-  'apps.firstCall.token': STEPS.token,
-  'apps.firstCall.authorize': STEPS.authorize,
-  'apps.firstCall.code': STEPS.code,
-  'apps.firstCall.device': STEPS.device,
-  'apps.firstCall.poll': STEPS.poll,
-  'apps.firstCall.call': STEPS.call,
-  'apps.firstCall.javascript': STEPS.javascript,
-  'apps.firstCall.python': STEPS.python,
+  ...STEPS,
   'apps.givePermissions': 'Give it permissions',
   'apps.goToApp': 'Go to the app',
 
@@ -294,12 +262,12 @@ export const en = {
   'apps.problem.first_party_fixed': 'Only an administrator changes this of a first-party app.',
   'apps.problem.name_reserved':
     'This name, or one that looks like it, belongs to the platform. Choose another one.',
-  'apps.problem.from_document': 'This comes from the document of the app, and is changed there.',
+  'apps.problem.from_source': 'This comes from the document of the app, and is changed there.',
   'apps.problem.unregistered_first_party':
     'Nobody has registered this app, so people are always asked to authorize it.',
   'apps.problem.unregistered_scopes':
     'Nobody has registered this app, so it cannot have every scope. Choose some.',
-  'apps.problem.disabled_document':
+  'apps.problem.disabled_live':
     'A disabled app cannot be deleted when its document would let it back in. Leave it disabled, or enable it first.',
   'apps.problem.name_mixed_scripts':
     'The name mixes letters of several scripts, some of which look the same. Use those of one script.',
@@ -466,7 +434,7 @@ export const en = {
   'activity.client_updated': 'App changed',
   'activity.client_disabled': 'App disabled',
   'activity.client_enabled': 'App enabled',
-  'activity.client_withdrawn': 'The document of the app is gone or not valid any more',
+  'activity.client_withdrawn': 'What describes the app is gone or not valid any more',
   'activity.secret_added': 'Secret ending in {hint} added',
   'activity.secret_deleted': 'Secret ending in {hint} deleted',
   'activity.tokens_revoked': 'Tokens revoked',
@@ -481,7 +449,6 @@ export const en = {
   'activity.owner': 'its owner',
   'activity.administrator': 'an administrator',
   'activity.address': 'From',
-  'activity.deviceAddress': 'Device at',
 
   'error.code': 'Error',
   'error.description': 'For developers',
@@ -490,14 +457,14 @@ export const en = {
   'error.reference': 'Reference',
   'error.access_denied.heading': 'Access was not given',
   'error.access_denied.lead': 'Nothing was shared with the app. Go back to it to try again.',
-  'error.client_metadata_unavailable.heading': 'This app cannot be checked right now',
-  'error.client_metadata_unavailable.lead':
+  'error.client_source_unavailable.heading': 'This app cannot be checked right now',
+  'error.client_source_unavailable.lead':
     'Its description, which its developer has put on the web, could not be fetched. Try again in a minute; if it stays like this, tell its developer the details below.',
-  'error.client_metadata_invalid.heading': 'The description of this app is wrong',
-  'error.client_metadata_invalid.lead':
+  'error.client_source_invalid.heading': 'The description of this app is wrong',
+  'error.client_source_invalid.lead':
     'The description that its developer has put on the web is missing or has mistakes. Go back to the app and tell its developer the details below.',
-  'error.client_metadata_refused.heading': 'This app is not allowed here',
-  'error.client_metadata_refused.lead':
+  'error.client_source_refused.heading': 'This app is not allowed here',
+  'error.client_source_refused.lead':
     'This platform lets in certain apps only, and this one is not among them. If you need it, ask an administrator.',
   'error.cross_site.heading': 'This form came from another site',
   'error.cross_site.lead':

@@ -9,7 +9,7 @@ import type {
   User,
   VerifyAccessToken,
 } from '../contracts/index.ts';
-import type { LoadToken, TokenForm } from '../features/tokens.ts';
+import type { ResolvedResource } from '../options/resolved-options.ts';
 import { isCompactJws } from '../token/verify-access-token.ts';
 import { AUTH_FAILURES, failureOf } from './challenge.ts';
 import type { AuthFailure, ChallengedApi } from './challenge.ts';
@@ -156,8 +156,16 @@ export interface LoadedToken<P extends string = string, U extends User = User> {
   readonly onUse?: (address: string) => void;
 }
 
+/** The API of a guard. */
+export type GuardedApi = ChallengedApi & Pick<ResolvedResource, 'scopes'>;
+
+/** Loads a token that is well-formed. @param at - the time at which it has not expired */
+export type LoadToken = (token: string, at: Seconds) => Promise<LoadedToken | AuthFailure>;
+
 /** Another form of tokens, at the guard of an API. `load` may refuse all, as of a feature that is off. */
-export interface GuardedForm extends Pick<TokenForm, 'isWellFormed'> {
+export interface GuardedForm {
+  /** Whether a text can be one. */
+  isWellFormed(text: string): boolean;
   readonly load: LoadToken;
 }
 

@@ -13,7 +13,7 @@ import type {
   User,
   UserStore,
 } from '../contracts/index.ts';
-import type { EventRules } from '../record/event-rules.ts';
+import type { EventRule, EventRules } from '../record/event-rules.ts';
 
 /** The events of an app that its owner may see. Logins are not among them, because they belong to the users. */
 const APP_EVENTS: Readonly<Record<ActivityKind, readonly AuditEventType[]>> = {
@@ -60,7 +60,7 @@ export async function listActivity(
   const found = await audit.list({ ...query, clientId: client.id, types });
   const records = administrator
     ? found
-    : found.map((record) => forOwner(record, client, isWithoutAccess(record.type)));
+    : found.map((record) => forOwner(record, client, rules[record.type], isWithoutAccess(record.type)));
   const ids = new Set(records.flatMap((record) => [userOf(record), record.actorId]));
   // Each person once, however many events of theirs are on the page.
   const people = new Map<string | undefined, User>();
@@ -79,11 +79,16 @@ function userOf(record: AuditRecord): string | undefined {
   return 'userId' in record ? record.userId : undefined;
 }
 
-function forOwner(record: AuditRecord, { grantType }: Client, isWithoutAccess: boolean): AuditRecord {
+function forOwner(
+  record: AuditRecord,
+  { grantType }: Client,
+  rule: EventRule | undefined,
+  isWithoutAccess: boolean,
+): AuditRecord {
   // A client-credentials app runs at the developer's address; in any other event the address is that of a user's browser.
   const isOfApp = grantType === 'client_credentials' && record.actorId === undefined;
   const hidden = new Set([
-    ...(isOfApp ? [] : ['address', 'deviceAddress']),
+    ...(isOfApp ? [] : ['address', ...(rule?.addresses ?? [])]),
     ...(isWithoutAccess ? ['userId'] : []),
   ]);
   const shown = Object.entries(record).filter(([name]) => !hidden.has(name));

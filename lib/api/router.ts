@@ -134,7 +134,7 @@ export interface ApiRouter<
  *     api.get('/schools', auth.requires('view_schools'), listSchools);
  *     app.use(api.routes());
  *
- * Every route requires a valid access token, whatever its method, its path and the order of registration; only the description
+ * Every route requires a valid access token, whatever its method, its path and the order of routes; only the description
  * can be public. Errors that are thrown become problems (RFC 9457). Paths are case-sensitive. A path below the prefix that
  * neither this router nor middleware behind it answers is 404, or 405 with `Allow`, and requires a valid token too. The preflights
  * of pages of `origins`, which have no token, are answered.

@@ -1,5 +1,6 @@
 import type { Client, ClientTypes } from 'koa-gatehouse';
 
+import { clientKindsOf, clientSourcesOf } from '../features/known.ts';
 import { keysText } from './client-keys.ts';
 import { timeText } from './report.ts';
 import { properties, table } from './table.ts';
@@ -12,9 +13,7 @@ export function clientText(client: Client): string {
     ...(client.clientUri === undefined ? [] : ([['Homepage', client.clientUri]] as const)),
     ...(client.logo === undefined ? [] : ([['Logo', `SHA-256 ${client.logo}`]] as const)),
     ...(client.verified ? ([['Verified', 'yes']] as const) : []),
-    ...(client.registration === 'manual'
-      ? []
-      : ([['Registered', REGISTRATION[client.registration]]] as const)),
+    ...(client.source === 'manual' ? [] : ([['Registered', sourceText(client)]] as const)),
     ['Grant type', client.grantType],
     ['Kind', client.confidential ? 'confidential' : client.native ? 'public, native' : 'public'],
     ...(client.keys ? ([['Keys', keysText(client)]] as const) : []),
@@ -29,11 +28,11 @@ export function clientText(client: Client): string {
 }
 
 /** How a client became known, in words. */
-export const REGISTRATION: Readonly<Record<Client['registration'], string>> = {
-  manual: 'by hand',
-  dynamic: 'by the app itself',
-  metadata_document: 'by its metadata document',
-};
+export function sourceText({ source }: Client): string {
+  return source === 'manual' ? 'by hand' : (SOURCES.all.get(source)?.about ?? source);
+}
+
+const SOURCES = clientSourcesOf([]);
 
 function ownRows({
   backchannelLogoutUri,
@@ -49,16 +48,23 @@ function ownRows({
   const onLogout: TextRow[] =
     backchannelLogoutUri === undefined ? [] : [['Told of logouts', backchannelLogoutUri]];
   const consent: TextRow = ['Consent', firstParty ? 'not asked: first-party' : 'asked'];
-  const rows: Readonly<Record<Client['grantType'], TextRow[]>> = {
-    authorization_code: [['Redirect URIs', redirectUris], ...afterLogout, ...onLogout, consent],
-    client_credentials: [
-      ['Roles', roles],
-      ['Permissions', permissions],
-    ],
-    device_code: [['Consent', 'asked each time']],
-  };
-  return rows[grantType];
+  const { actsFor, forbidden } = KINDS.all.get(grantType) ?? { actsFor: 'users', forbidden: {} };
+  const asked: TextRow = forbidden.firstParty ? ['Consent', 'asked each time'] : consent;
+  return [
+    ...(forbidden.redirectUris ? [] : ([['Redirect URIs', redirectUris]] as TextRow[])),
+    ...afterLogout,
+    ...onLogout,
+    ...(actsFor === 'users' ? [asked] : []),
+    ...(forbidden.roles
+      ? []
+      : ([
+          ['Roles', roles],
+          ['Permissions', permissions],
+        ] as TextRow[])),
+  ];
 }
+
+const KINDS = clientKindsOf(undefined);
 
 type TextRow = [label: string, value: string | readonly string[]];
 

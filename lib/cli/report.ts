@@ -35,7 +35,7 @@ export function clientJson(client: Client): Record<string, unknown> {
     client_uri: client.clientUri ?? null,
     logo: client.logo ?? null,
     verified: client.verified,
-    registration: client.registration,
+    source: client.source,
     grant_type: client.grantType,
     redirect_uris: client.redirectUris,
     post_logout_redirect_uris: client.postLogoutRedirectUris,

@@ -8,9 +8,12 @@ import type { Milliseconds, Seconds } from '../contracts/duration.ts';
 import { CACHE_BOUND } from '../contracts/cache-bound.ts';
 import { now } from '../contracts/clock.ts';
 import type { AuditOrigin, Client, ClientSecret, ClientStore, StoredClient } from '../contracts/index.ts';
+import { isRegistered } from '../contracts/trust.ts';
 import { TooManyAttemptsError } from '../errors.ts';
 import { hashCredential, matchesHash } from '../keys/hash.ts';
 import type { LastUses } from './last-use.ts';
+import type { ClientSources } from '../contracts/client-sources.ts';
+import type { ClientLookup, ClientSourceHooks } from './sources.ts';
 import { SECRET_PREFIX } from './secrets.ts';
 
 /** What happens while a presented secret is checked. */
@@ -37,18 +40,21 @@ export interface ClientDirectory {
   /** Removes a client, or all clients. */
   forget(id?: string): void;
   /**
-   * Finds the client of an authorization request. With the option `clients.documents`, fetches its document where it is unknown here
-   * or not fresh, and the host does not refuse its URL.
+   * Finds the client of an authorization request, by its source where that is live.
    *
    * @param address - of the requester
-   * @throws ClientMetadataError when the document cannot be used, or the host does not allow the app
-   * @throws TooManyAttemptsError when too many documents were requested, or too many requests wait for one
+   * @throws ClientSourceError when the client cannot be authorized
+   * @throws TooManyAttemptsError when too many clients were looked up, or too many requests wait for one
    */
   resolve(id: string, address: string): Promise<StoredClient | undefined>;
   /** Whether the client is stored. Else it was found by `resolve`, and no user has consented to it yet. */
   isStored(found: StoredClient): boolean;
   /** Stores a client that `resolve` has found, unless it is stored: on the first consent of a user. */
   keep(found: StoredClient, origin: AuditOrigin): Promise<void>;
+  /** How the source of a client adds a consent to it. `undefined`: as any other is added. */
+  addConsent(client: Client): ClientSourceHooks['addConsent'];
+  /** Adds what sources do on this server, before it takes requests. */
+  addSources(hooks: readonly ClientSourceHooks[]): void;
 }
 
 /** A client, and when it began to be read: it includes every earlier change. */
@@ -63,20 +69,21 @@ interface CachedClient {
 }
 
 /**
- * @param given.isAdmitted - whether the options admit a client of its kind: else it is as unknown as one that was deleted
+ * @param given.sources - a client of one that is off and live, or that nobody knows, is as unknown as one that was deleted
  * @param given.maxAge - how old a cached client may be: after it, a change on another node takes effect
  */
 export function createClientDirectory(
   store: Pick<ClientStore, 'find' | 'rehashSecret'>,
   {
-    isAdmitted = () => true,
     maxAge,
     secretUsed,
-  }: {
-    readonly isAdmitted?: (client: Pick<Client, 'registration'>) => boolean;
-    readonly maxAge: Seconds;
-  } & Pick<LastUses, 'secretUsed'>,
+    sources,
+  }: { readonly maxAge: Seconds; readonly sources: ClientSources } & Pick<LastUses, 'secretUsed'>,
 ): ClientDirectory {
+  const hooksOf = new Map<string, ClientSourceHooks>();
+  // Of those that are live.
+  const lookups: ClientLookup[] = [];
+  const lookupOf = ({ client }: StoredClient): ClientLookup | undefined => hooksOf.get(client.source)?.lookup;
   const entries = new LRUCache<string, CachedClient>(CACHE_BOUND);
   const runSlowCheck = createSlowChecks();
 
@@ -96,11 +103,13 @@ export function createClientDirectory(
 
   async function findAdmitted(id: string): Promise<StoredClient | undefined> {
     const found = await store.find(id);
-    return found && isAdmitted(found.client) ? found : undefined;
+    return found && isAdmitted(found.client, sources) ? found : undefined;
   }
 
   async function find(id: string): Promise<StoredClient | undefined> {
-    return read(id).stored;
+    const stored = await read(id).stored;
+    for (const lookup of lookups) if (lookup.isOf(id)) return lookup.find(id, stored);
+    return stored;
   }
 
   function forget(id: string, entry?: CachedClient): void {
@@ -154,21 +163,38 @@ export function createClientDirectory(
     async findDated(id) {
       const { readAt, stored } = read(id);
       const found = await stored;
-      return found && { stored: found, readAt };
+      return found && { stored: lookupOf(found)?.limit(found) ?? found, readAt };
     },
     async verifySecret(stored, presented, on) {
       const match = await findSecret(stored, presented, on);
       if (match) secretUsed(stored.client.id, match);
       return match !== undefined;
     },
-    resolve: find,
-    isStored: () => true,
-    async keep() {},
+    async resolve(id, address) {
+      const lookup = lookups.find(({ isOf }) => isOf(id));
+      return lookup ? lookup.resolve(id, address, async () => read(id).stored) : read(id).stored;
+    },
+    isStored: (found) => lookupOf(found)?.isStored(found) ?? true,
+    async keep(found, origin) {
+      await lookupOf(found)?.keep(found, origin);
+    },
+    addConsent: ({ source }) => hooksOf.get(source)?.addConsent,
+    addSources(hooks) {
+      for (const one of hooks) {
+        hooksOf.set(one.source, one);
+        if (one.lookup) lookups.push(one.lookup);
+      }
+    },
     forget(id) {
       if (id === undefined) entries.clear();
       else forget(id);
     },
   };
+}
+
+/** Whether a client may be used: one of a source that nobody knows, as of a feature that was removed, gets nothing. */
+function isAdmitted(client: Client, { all, on }: ClientSources): boolean {
+  return isRegistered(client) || on.has(client.source) || all.get(client.source)?.isLive === false;
 }
 
 const GENERATED = new RegExp(String.raw`^${SECRET_PREFIX}[\w-]{43}$`);

@@ -1,70 +1,24 @@
 import { isIP } from 'node:net';
 import { isDeepStrictEqual } from 'node:util';
 
-import type {
-  Assignment,
-  Checked,
-  Client,
-  ClientFields,
-  ClientGrantType,
-  ClientLifetimes,
-  FieldError,
-  FieldErrorCode,
-  Gate,
-} from '../contracts/index.ts';
+import type { Assignment, Checked, Client, ClientFields, FieldError, Gate } from '../contracts/index.ts';
 import { fieldError } from '../contracts/field-errors.ts';
 import { GATE_NAME } from '../contracts/gate-names.ts';
 import { isLoopback } from '../contracts/loopback.ts';
 import { hasControls } from '../contracts/joiners.ts';
 import { isPublicAddress } from '../http/address.ts';
+import { CORE_KINDS, kindsByName } from './kinds/core.ts';
+import type { ClientKinds } from '../contracts/client-kinds.ts';
+import type { ClientSources } from '../contracts/client-sources.ts';
 import { checkLifetimes } from './lifetimes.ts';
 import type { CompleteLifetimes } from './lifetimes.ts';
 import { checkClientKeys, lacksKeyIds } from './public-keys.ts';
 import { LONGEST_URI, redirectUriMistake } from './redirect-uris.ts';
 
 /*
- * What a client may be, whoever registers it: a program, a developer, an import, the app itself, or its metadata document. Each of
+ * What a client may be, whoever registers it: a program, a developer, an import, or a source of a feature. Each of
  * them has the mistakes from here, and says them in its own names and errors.
  */
-
-type GrantTypeRules = Readonly<
-  Partial<Record<keyof ClientFields | `lifetimes.${keyof ClientLifetimes}`, FieldErrorCode>>
->;
-
-/** The fields that a client must have, and must not have, by its grant type, with the mistake. Others are optional. */
-const BY_GRANT_TYPE: Readonly<
-  Record<ClientGrantType, { readonly required: GrantTypeRules; readonly forbidden: GrantTypeRules }>
-> = {
-  authorization_code: {
-    required: { redirectUris: 'redirect_uri_missing' },
-    forbidden: { roles: 'client_credentials_only', permissions: 'client_credentials_only' },
-  },
-  client_credentials: {
-    required: { confidential: 'secret_required' },
-    forbidden: {
-      redirectUris: 'redirect_uri_unused',
-      postLogoutRedirectUris: 'authorization_code_only',
-      backchannelLogoutUri: 'authorization_code_only',
-      native: 'authorization_code_only',
-      firstParty: 'authorization_code_only',
-      'lifetimes.refreshToken': 'authorization_code_only',
-      'lifetimes.refreshTokenAbsolute': 'authorization_code_only',
-    },
-  },
-  device_code: {
-    required: {},
-    forbidden: {
-      redirectUris: 'redirect_uri_unused',
-      postLogoutRedirectUris: 'authorization_code_only',
-      backchannelLogoutUri: 'authorization_code_only',
-      native: 'authorization_code_only',
-      // Anybody can begin a request of a device, so each is asked about, also that of the platform's own app.
-      firstParty: 'authorization_code_only',
-      roles: 'client_credentials_only',
-      permissions: 'client_credentials_only',
-    },
-  },
-};
 
 /** The redirect URIs of a client at most; an app that registers itself gets fewer, which bounds what its request causes. */
 export const MOST_REDIRECT_URIS = { registered: 100, selfRegistered: 20 } as const;
@@ -79,14 +33,18 @@ export interface KnownNames {
   readonly lifetimes?: CompleteLifetimes | undefined;
   /** Whether clients may authenticate with keys. */
   readonly privateKeyJwt?: boolean | undefined;
-  /** The kinds of clients that the server has something for. */
-  readonly kinds?: { has(kind: ClientGrantType): boolean } | undefined;
+  /** @default those of the core */
+  readonly kinds?: ClientKinds | undefined;
+  /** The sources of clients besides people. @default none */
+  readonly sources?: ClientSources | undefined;
 }
+
+const CORE: ClientKinds = { on: kindsByName(CORE_KINDS), all: kindsByName(CORE_KINDS) };
 
 /** The fields of a client, complete. */
 export type CheckedFields = Omit<
   Client,
-  'id' | 'logo' | 'registration' | 'createdAt' | 'updatedAt' | 'disabled' | 'disabledBy'
+  'id' | 'logo' | 'source' | 'defaultScopes' | 'createdAt' | 'updatedAt' | 'disabled' | 'disabledBy'
 >;
 
 /**
@@ -126,7 +84,8 @@ export function checkClientFields(
     lifetimes: lifetimes.checked ?? {},
   };
 
-  const misplaced = misplacedFields({ ...fields, ...flags }, registered);
+  const kinds = known.kinds ?? CORE;
+  const misplaced = misplacedFields({ ...fields, ...flags }, kinds, registered);
   const isMisplaced = ({ field }: FieldError): boolean =>
     misplaced.some((one) => field.startsWith(one.field));
   const mistakes = [
@@ -151,7 +110,7 @@ export function checkClientFields(
     ...(keys.mistakes ?? keysMistakes(keys.checked, { confidential }, known, registered)),
     ...(lifetimes.mistakes ?? []),
     ...(native && confidential ? [fieldError('native', 'native_with_secret')] : []),
-    ...(grantType !== undefined && known.kinds?.has(grantType) === false && !registered
+    ...(grantType !== undefined && !kinds.on.has(grantType) && kinds.all.has(grantType) && !registered
       ? [fieldError('grantType', 'grant_type_off', { name: grantType })]
       : []),
   ];
@@ -165,19 +124,20 @@ export function checkClientFields(
 /** What a client lacks, and has but must not have, by its grant type. */
 function misplacedFields(
   fields: Partial<ClientFields>,
+  { all, on }: ClientKinds,
   registered: Pick<Client, 'redirectUris'> | undefined,
 ): readonly FieldError[] {
   const { grantType } = fields;
-  if (grantType === undefined || !Object.hasOwn(BY_GRANT_TYPE, grantType))
-    return [fieldError('grantType', 'grant_type_unknown')];
-  const { forbidden, required } = BY_GRANT_TYPE[grantType];
+  const kind = grantType === undefined ? undefined : all.get(grantType);
+  if (!kind) return [fieldError('grantType', 'grant_type_unknown', { name: [...on.keys()].join(', ') })];
+  const { forbidden, required } = kind;
   const values: Readonly<Record<string, unknown>> = {
     ...fields,
     ...Object.fromEntries(
       Object.entries(fields.lifetimes ?? {}).map(([lifetime, value]) => [`lifetimes.${lifetime}`, value]),
     ),
   };
-  // The redirect URIs of a client whose metadata document is not valid any more are empty.
+  // A client that its source has withdrawn has none.
   const isKept = (field: string): boolean =>
     field === 'redirectUris' && registered?.redirectUris.length === 0;
   return [

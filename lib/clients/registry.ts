@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 
+import { isRegistered } from '../contracts/trust.ts';
 import { now } from '../contracts/clock.ts';
 import type {
   AuditEvent,
@@ -120,8 +121,7 @@ export function createClientRegistry(
           id,
           (before) => {
             check?.(before);
-            if (before.registration !== 'manual')
-              throw new ClientInvalidError([fieldError('logo', 'unregistered_app')]);
+            if (!isRegistered(before)) throw new ClientInvalidError([fieldError('logo', 'unregistered_app')]);
             return logo?.hash === before.logo ? {} : { logo: logo?.hash, verified: false };
           },
           async (changed, ifUpdatedAt) => store.updateLogo(changed, logo?.picture, ifUpdatedAt),
@@ -136,15 +136,15 @@ export function createClientRegistry(
         for (;;) {
           const found = await store.find(id);
           const client = found?.client;
-          const isOfDocument = client?.registration === 'metadata_document';
-          // Its document would let it back in with the next consent.
-          if (isOfDocument && client.disabled)
-            throw new ClientInvalidError([fieldError('disabled', 'disabled_document')]);
-          const { deleted, error } = await deleteStored(id, isOfDocument ? client.updatedAt : undefined);
+          const isLive = client && names.sources?.all.get(client.source)?.isLive;
+          // It would be let back in with the next consent.
+          if (isLive && client.disabled)
+            throw new ClientInvalidError([fieldError('disabled', 'disabled_live')]);
+          const { deleted, error } = await deleteStored(id, isLive ? client.updatedAt : undefined);
           if (deleted && client) record({ type: 'client_deleted', clientId: id, name: client.name });
           if (error !== undefined) throw error;
           // A concurrent request has changed it, perhaps disabled it.
-          if (!deleted && isOfDocument && (await store.find(id))) continue;
+          if (!deleted && isLive && (await store.find(id))) continue;
           return deleted;
         }
       },
@@ -165,7 +165,7 @@ function requireValid<T>({ checked, mistakes }: Checked<T>): T {
 /** A new client with checked fields, enabled. */
 export function newClient(
   fields: CheckedFields,
-  registration: Client['registration'],
+  source: Client['source'],
   id: string = randomUUID(),
 ): Client {
   const at = now();
@@ -173,7 +173,7 @@ export function newClient(
     ...fields,
     id,
     logo: undefined,
-    registration,
+    source,
     disabled: false,
     disabledBy: undefined,
     createdAt: at,
@@ -196,38 +196,33 @@ export function checkClientChanges(
     disabled: _disabled,
     disabledBy: _disabledBy,
     logo: _logo,
-    registration: _registration,
+    source: _source,
+    defaultScopes: _defaultScopes,
     ...fields
   } = rest;
   // `changes` may be a copy of the whole client, so that unchanged fields, such as the grant type, are no mistake.
   const changed = Object.entries(changes ?? {}).filter(
     ([field, value]) => !isDeepStrictEqual(value, client[field as keyof Client]),
   );
-  const fixed = fixedFields(client, new Map(changed));
+  const fixed = fixedFields(client, new Map(changed), known);
   if (fixed.length > 0) return { mistakes: fixed };
   return checkClientFields({ ...fields, ...Object.fromEntries(changed) }, known, client);
 }
 
-const FROM_DOCUMENT = [
-  'name',
-  'redirectUris',
-  'postLogoutRedirectUris',
-  'backchannelLogoutUri',
-  'confidential',
-  'keys',
-  'native',
-];
-
 /** What nobody can change: the grant type, and of a client that nobody registered what decides whom users trust. */
-function fixedFields({ registration }: Client, changed: ReadonlyMap<string, unknown>): readonly FieldError[] {
+function fixedFields(
+  client: Client,
+  changed: ReadonlyMap<string, unknown>,
+  { sources }: Pick<KnownNames, 'sources'>,
+): readonly FieldError[] {
   if (changed.has('grantType')) return [fieldError('grantType', 'grant_type_fixed')];
-  if (registration === 'manual') return [];
-  const ofDocument = registration === 'metadata_document' ? FROM_DOCUMENT : [];
+  if (isRegistered(client)) return [];
+  const decided = sources?.all.get(client.source)?.decides ?? [];
   const hasAllScopes = changed.has('scopes') && changed.get('scopes') === undefined;
   const isAbout = (field: string): boolean => Boolean(changed.get(field));
   return [
     ...['clientUri', 'verified'].filter(isAbout).map((field) => fieldError(field, 'unregistered_app')),
-    ...ofDocument.filter((field) => changed.has(field)).map((field) => fieldError(field, 'from_document')),
+    ...decided.filter((field) => changed.has(field)).map((field) => fieldError(field, 'from_source')),
     ...(changed.get('firstParty') === true ? [fieldError('firstParty', 'unregistered_first_party')] : []),
     ...(hasAllScopes ? [fieldError('scopes', 'unregistered_scopes')] : []),
   ];

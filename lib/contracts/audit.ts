@@ -1,9 +1,8 @@
 import type { Milliseconds, Seconds } from './duration.ts';
-import type { ClientRegistration } from './clients.ts';
 
 /**
  * An event of the audit log. No member holds a credential, or text of a caller that was not authenticated but the checked name
- * of an app that registered itself.
+ * of an app that nobody has registered.
  */
 export type AuditEvent = CoreEvent | FeatureEvents[keyof FeatureEvents];
 
@@ -81,10 +80,10 @@ export type CoreEvent =
       readonly clientId: string;
       readonly name: string;
       /** Absent for a client that a person or a program registered. */
-      readonly registration?: Exclude<ClientRegistration, 'manual'> | undefined;
+      readonly source?: string | undefined;
     }
   | {
-      /** `client_withdrawn`: the metadata document of the client is gone or not valid any more, so that nobody can authorize it. */
+      /** `client_withdrawn`: what describes the client is gone or not valid any more, so that nobody can authorize it. */
       readonly type: 'client_disabled' | 'client_enabled' | 'client_deleted' | 'client_withdrawn';
       readonly clientId: string;
       readonly name: string;

@@ -52,7 +52,7 @@ export interface ClientFields<P extends string = string, R extends string = stri
   readonly keys?: ClientKeys | undefined;
   /** An installed app: loopback redirect URIs match on any port, and private-use URI schemes are allowed. @default false */
   readonly native?: boolean;
-  /** Belongs to the platform itself: users are not asked for consent, except where it runs on their devices. @default false */
+  /** Belongs to the platform itself: users are not asked for consent, except where redirects stay on their machines. @default false */
   readonly firstParty?: boolean;
   /**
    * The scopes that it may request, and that a request without `scope` gets; empty: none.

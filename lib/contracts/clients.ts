@@ -2,10 +2,9 @@ import type { Duration, Seconds } from './duration.ts';
 
 /**
  * How a client gets its tokens, chosen at creation. `authorization_code`: users authorize it (RFC 6749 section 4.1).
- * `client_credentials`: it acts for itself (section 4.4). `device_code`: users authorize it too, by entering a code that a command
- * line or a television shows (RFC 8628); it needs the feature `devices()`.
+ * `client_credentials`: it acts for itself (section 4.4). Features add others.
  */
-export type ClientGrantType = 'authorization_code' | 'client_credentials' | 'device_code';
+export type ClientGrantType = 'authorization_code' | 'client_credentials' | (string & {});
 
 /**
  * The lifetimes of a client's tokens, where they are shorter than the server's `lifetimes`. A member that is left out is the
@@ -20,31 +19,13 @@ export interface ClientLifetimes<T = Duration> {
   readonly refreshTokenAbsolute?: T | undefined;
 }
 
-/**
- * How a client became known to the server. `manual`: an administrator, a developer or a program registered it. `dynamic`: it
- * registered itself (RFC 7591). `metadata_document`: its id is the URL of a document that describes it (OAuth Client ID Metadata
- * Document).
- */
-export type ClientRegistration = 'manual' | 'dynamic' | 'metadata_document';
+/** How a client became known. `manual`: people of the platform have registered it, or a program of theirs. Features add others. */
+export type ClientSourceName = 'manual' | (string & {});
 
 /** The public keys of a client: a JWK Set (RFC 7517 section 5), or the https URL of one. */
 export type ClientKeys =
   | { readonly jwks: { readonly keys: readonly Readonly<Record<string, unknown>>[] } }
   | { readonly jwksUri: string };
-
-/**
- * The members of a client's metadata document that this server uses, checked (OAuth Client ID Metadata Document, RFC 7591 section
- * 2). The name is what the client calls itself; anybody may write the same.
- */
-export interface ClientMetadataDocument {
-  /** The URL of the document. */
-  readonly client_id: string;
-  readonly client_name: string;
-  readonly redirect_uris: readonly string[];
-  readonly token_endpoint_auth_method: 'none' | 'private_key_jwt';
-  readonly jwks?: { readonly keys: readonly Readonly<Record<string, unknown>>[] };
-  readonly jwks_uri?: string;
-}
 
 /** A registered OAuth client; the pages call it an "app". */
 export interface Client {
@@ -63,7 +44,7 @@ export interface Client {
    * the host of the homepage as not verified, and no logo.
    */
   readonly verified: boolean;
-  readonly registration: ClientRegistration;
+  readonly source: ClientSourceName;
   readonly grantType: ClientGrantType;
   /** Compared as exact strings (RFC 9700 section 2.1). Empty unless the grant type is `authorization_code`. */
   readonly redirectUris: readonly string[];
@@ -86,13 +67,18 @@ export interface Client {
   readonly keys: ClientKeys | undefined;
   /** An installed app: loopback redirect URIs match on any port (RFC 8252 section 7.3) and private-use schemes are allowed. */
   readonly native: boolean;
-  /** Belongs to the platform itself: users are not asked for consent, except without a secret for redirects that stay on their devices. */
+  /** Belongs to the platform itself: users are not asked for consent, except without a secret for redirects that stay on their machines. */
   readonly firstParty: boolean;
   /**
    * The scopes that it may request, and that a request without `scope` gets. Empty: its tokens permit nothing. `undefined`: it
    * may request every scope of the server, and a token without scopes permits all that its user, or the client itself, may do.
    */
   readonly scopes: readonly string[] | undefined;
+  /**
+   * Those of its scopes that a request without `scope` gets, where it cannot know which ones are for it; of others that it requests, it
+   * gets what it may have. Not stored: its source says so. `undefined`: all.
+   */
+  readonly defaultScopes?: readonly string[] | undefined;
   /**
    * For client credentials: the roles of the client. With an owner, only permissions that the owner also holds are effective.
    */
@@ -187,7 +173,7 @@ export interface ClientStore {
   /** Finds the logo of a client by its hash, the client's `logo`. No other method reads or returns logos. */
   findLogo(clientId: string, hash: string): Promise<Uint8Array | undefined>;
   /**
-   * Deletes the client with its secrets and its registration, and ends it (see `RevocationStore.revokeAllOf`) in one step; then deletes
+   * Deletes the client with its secrets, and ends it (see `RevocationStore.revokeAllOf`) in one step; then deletes
    * its consents and grants in batches. After an error, a second call deletes the rest (and resolves to `false`).
    *
    * @param ifUpdatedAt - nothing is deleted, and it resolves to `false`, when the client's `updatedAt` is another one, or there is no

@@ -29,7 +29,7 @@ export interface ConsentStore {
   /**
    * Inserts a consent, or adds its scopes, and the scopes of each host, to the stored one, which keeps its `createdAt` and
    * `lastUsedAt` and gets the later `updatedAt`. Concurrent calls are all stored, and a call does not restore what was deleted
-   * before it. For a client that registered itself: `RegistrationStore.addConsent`.
+   * before it.
    *
    * @param sequence - `RevocationStore.latestSequence` of the login in which it is given. When the user was ended after it, nothing is
    * stored. @default it is stored in any case

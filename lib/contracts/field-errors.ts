@@ -17,7 +17,7 @@ const MISTAKES = {
   logout_uri_private: 'give a public address, which this server can connect to',
   logo_form: 'give a PNG or JPEG picture of at most {most} pixels in width and height',
   logo_size: 'give a file of at most {most} bytes',
-  grant_type_unknown: 'choose authorization_code, client_credentials or device_code',
+  grant_type_unknown: 'choose one of {name}',
   grant_type_fixed: 'cannot be changed; register another client',
   grant_type_off: 'give the server the feature for {name} first',
   authorization_code_only: 'for authorization code clients only',
@@ -31,13 +31,13 @@ const MISTAKES = {
   name_reserved: 'this name, or one that looks like it, is reserved',
   name_mixed_scripts:
     'use the letters of one script; letters of different scripts can look the same (UTS 39)',
-  from_document: 'comes from the metadata document of the client, and is changed there',
+  from_source: 'comes from what describes the client, and is changed there',
   unregistered_first_party: 'nobody has registered this client, so users are always asked for consent',
   unregistered_app:
     'nobody has registered this client, so it has no homepage, no logo and is not verified; register it to give it them',
   unregistered_scopes: 'list the scopes; a client that nobody registered cannot have all',
-  disabled_document:
-    'a disabled client with a metadata document would come back with its next request; leave it disabled, or enable it first',
+  disabled_live:
+    'a disabled client like this would come back with its next request; leave it disabled, or enable it first',
   too_many_apps: 'a user can have at most {most} apps; delete one first',
 
   redirect_uri_missing: 'an authorization code client needs at least one',
@@ -74,7 +74,7 @@ const MISTAKES = {
   too_many_tokens: 'a user can have at most {most} personal access tokens; end one first',
   scope_missing: 'choose at least one scope',
   permissions_of_scopes: 'this API has scopes; give scopes',
-  lifetime_longer: 'at most {most} s, which is the option maxLifetime of personalTokens()',
+  lifetime_longer: 'at most {most} s, which is the option maxLifetime',
 
   keys_form: "give { jwks: { keys: [...] } } or { jwksUri: 'https://...' }",
   keys_not_accepted: 'this server accepts no keys of clients; switch on its option clients.keys',

@@ -45,9 +45,12 @@ export interface UsableGrant extends Grant {
 /** The grants to revoke: one, or all of a user for a client. */
 export type GrantSelector = { readonly id: string } | { readonly userId: string; readonly clientId: string };
 
-/** A one-time credential: an authorization code, the device code of an approved request, or a refresh token. */
+/** Features have others, of requests that a user has approved. */
+export type CredentialKind = 'code' | 'refresh_token' | (string & {});
+
+/** A one-time credential, such as an authorization code or a refresh token. */
 export interface Credential {
-  readonly kind: 'code' | 'device_code' | 'refresh_token';
+  readonly kind: CredentialKind;
   /** SHA-256 of the value, base64url. */
   readonly id: string;
   readonly grantId: string;

@@ -7,12 +7,12 @@
 export type * from './people.ts';
 export type * from './clients.ts';
 export type * from './client-registry.ts';
-export type * from './registrations.ts';
 export type * from './consents.ts';
 export type * from './grants.ts';
 export type * from './revocations.ts';
 export type * from './logouts.ts';
 export type * from './audit.ts';
+export type * from './diagnosis.ts';
 export type * from './storage.ts';
 export type * from './sessions.ts';
 export type * from './keys.ts';

@@ -1,7 +1,7 @@
 import type { EventRules } from '../record/event-rules.ts';
+import type { ClientKinds } from './client-kinds.ts';
 import { ConfigError } from '../errors.ts';
 import type { AuditLog } from './audit.ts';
-import type { ClientGrantType } from './clients.ts';
 import type { ConcurrencyLimit, LimitCallers } from './limits.ts';
 import type { GuardOutcome, Logger, Trace } from './operation.ts';
 import type { Storage } from './storage.ts';
@@ -12,6 +12,12 @@ import type { Storage } from './storage.ts';
  */
 export const INTERNALS: unique symbol = Symbol('koa-gatehouse.internals');
 
+/** A metric that counts requests, by their `error`. */
+export interface RequestCounter {
+  readonly name: string;
+  readonly help: string;
+}
+
 /** The parts of an authorization server that other modules of this package use. */
 export interface ServerInternals {
   /** Whether apps connect that nobody registered. */
@@ -19,8 +25,9 @@ export interface ServerInternals {
   /** The URL of each API for which this process has made a router, by its resource. The pages name that of the default one. */
   readonly apis: Map<string, string>;
   readonly audit: Pick<AuditLog, 'record'>;
-  /** The kinds of clients that the server has something for, with their grant types. */
-  readonly clientKinds: ReadonlyMap<ClientGrantType, readonly string[]>;
+  readonly clientKinds: ClientKinds;
+  /** The paths that features answer. */
+  readonly places: readonly { readonly work: string | undefined; readonly counter?: RequestCounter }[];
   /** How the events of features are recorded and counted. */
   readonly eventRules: EventRules;
   /** Limits and counts the running requests, including those to the API. */

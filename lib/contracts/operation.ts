@@ -33,8 +33,8 @@ export type ClientEndpoint = 'token' | 'revocation' | 'introspection' | (string 
 
 /** The result of a request to an endpoint for clients. No member is text from the request. */
 export interface EndpointOutcome {
-  /** `registration`: with the option `clients.registration` only. `userinfo`: with the option `openid` only. */
-  readonly endpoint: ClientEndpoint | 'registration' | 'userinfo';
+  /** `userinfo`: with the option `openid` only. */
+  readonly endpoint: ClientEndpoint | 'userinfo';
   /** The id that `requestIdOf()` returns. */
   readonly requestId: string;
   /** `undefined` when no client has the `client_id` of the request. */

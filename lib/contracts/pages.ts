@@ -1,7 +1,8 @@
 import type { Context, Middleware } from 'koa';
 
-import type { FeaturePages } from '../features/pages.ts';
-import type { Client, ClientGrantType } from './clients.ts';
+import type { Client } from './clients.ts';
+import type { ClientKinds } from './client-kinds.ts';
+import type { ClientSources } from './client-sources.ts';
 import type { AuthorizedApps, Developer, NamedResource } from './developer.ts';
 import type { User } from './people.ts';
 
@@ -62,6 +63,20 @@ export interface LogoutRequest {
    * to that host; else only if a user is signed in, or the app has shown an ID token of its own (section 3).
    */
   readonly mayReturn: boolean;
+}
+
+/** The bundled pages of a feature, as far as the core knows them: `FeaturePages` has the router that their routes are added to. */
+export interface BundledPages {
+  /** The EJS of its views, by name, such as `page/part`. */
+  readonly views: Readonly<Record<string, string>>;
+  /** Its sentences, by name. */
+  readonly texts: {
+    readonly en: Readonly<Record<string, string>>;
+    readonly de: Readonly<Record<string, string>>;
+  };
+  /** A link in the header of a signed-in user, with the name of its text. */
+  readonly link?: { readonly path: string; readonly text: string };
+  addRoutes(router: never, basePath: string): void;
 }
 
 /** The server, for the pages. Each step of an interaction resolves to the URL to redirect to with 303. */
@@ -136,10 +151,10 @@ export interface InteractionFlow {
    * whether the host's own session continues, because there is no `login.signOut`.
    */
   logout(ctx: Context): Promise<{ readonly hostSessionContinues: boolean }>;
-  /** The kinds of clients that the server has something for, see `Feature`. */
-  readonly clientKinds: ReadonlySet<ClientGrantType>;
+  readonly clientKinds: ClientKinds;
+  readonly clientSources: ClientSources;
   /** The bundled pages of the features. */
-  readonly features: readonly FeaturePages[];
+  readonly features: readonly BundledPages[];
   /** Path of the developer area below {@link InteractionFlow.basePath}; `undefined` when there is none. */
   readonly developerPath: string | undefined;
   /** URL of the API that `createApiRouter()` serves in this process for tokens without `resource`; `undefined` without one. */

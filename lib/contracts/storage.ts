@@ -1,16 +1,16 @@
-import type { Milliseconds, Seconds } from './duration.ts';
+import type { Seconds } from './duration.ts';
 import type { AttemptStore } from './attempts.ts';
 import type { AuditStore } from './audit.ts';
 import type { ClientStore } from './clients.ts';
 import type { ConsentStore } from './consents.ts';
 import type { MakeStore } from '../database/database.ts';
+import type { StorageAccess, StorageDiagnosis, StorageState } from './diagnosis.ts';
 import type { GrantStore } from './grants.ts';
 import type { IdempotencyStore } from './idempotency.ts';
 import type { KeyStore } from './keys.ts';
 import type { LogoutStore } from './logouts.ts';
 import type { AssignmentStore } from './people.ts';
 import type { PassportUseStore } from './passport.ts';
-import type { RegistrationStore } from './registrations.ts';
 import type { RevocationStore } from './revocations.ts';
 import type { SessionStore } from './sessions.ts';
 import type { UserDataStore } from './user-data.ts';
@@ -25,51 +25,6 @@ export interface Finding {
   readonly message: string;
   /** The remedy, in a sentence. */
   readonly remedy: string;
-}
-
-/** What the readiness of a server depends on, besides tables and keys. */
-export interface StorageState {
-  /** The time of the database's clock, in milliseconds since 1970; `undefined` when it has no clock of its own. */
-  readonly clock: Milliseconds | undefined;
-  /**
-   * Why a change has failed within the last minute, although rows can be read: the disk of the database is full, or another
-   * process keeps an SQLite file locked. `undefined`: none has failed for such a reason.
-   */
-  readonly failing: 'disk_full' | 'database_locked' | undefined;
-}
-
-/** The findings of the database about itself. */
-export interface StorageDiagnosis {
-  /** When the oldest row that could be pruned expired, in seconds since 1970; `undefined` when there is none. */
-  readonly oldestExpired: Seconds | undefined;
-  /**
-   * The memory in which the database keeps what it has read of its tables; `undefined` when it leaves that to the operating system,
-   * or does not tell. With less memory than it needs, the database reads from the disk for most requests.
-   */
-  readonly cache: StorageCache | undefined;
-  /**
-   * Why the messages of other nodes (see {@link ChangeFeed}) do not arrive: the database is behind a pooler such as PgBouncer, or the
-   * address for them cannot be reached. `undefined`: they arrive, or there are none.
-   */
-  readonly listening: 'pooled' | 'unreachable' | undefined;
-  /** The names of the tables that have no transactions, such as those of MyISAM and Aria in MariaDB. */
-  readonly withoutTransactions: readonly string[];
-}
-
-/** The cache of a database, such as the InnoDB buffer pool of MariaDB and MySQL. Sizes are in bytes. */
-export interface StorageCache {
-  /** Of the cache. Tables of other applications in the same database server share it. */
-  readonly size: number;
-  /** Of the tables in which requests find rows, with their indexes. An estimate, which may be hours old. */
-  readonly needed: number;
-}
-
-/** What the database permits. Each member is a code with its meaning, such as `(42501): its user lacks a privilege`. */
-export interface StorageAccess {
-  /** Why rows cannot be changed; `undefined`: they can. */
-  readonly readOnly: string | undefined;
-  /** Why tables cannot be created or changed; `undefined`: they can. */
-  readonly noMigrations: string | undefined;
 }
 
 /**
@@ -114,8 +69,6 @@ export interface Storage {
   readonly durable: boolean;
   /** @hidden */
   readonly clients: ClientStore;
-  /** @hidden */
-  readonly registrations: RegistrationStore;
   /** @hidden */
   readonly consents: ConsentStore;
   /** @hidden */

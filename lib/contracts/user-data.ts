@@ -58,7 +58,7 @@ export function isAboutUser(record: AuditRecord, userId: string): boolean {
 export function withoutUser(record: AuditRecord, userId: string, rules: EventRules): AuditRecord {
   const { address: _address, ...rest } = record;
   const kept: Record<string, unknown> = { ...rest };
-  delete kept['deviceAddress'];
+  for (const member of rules[record.type]?.addresses ?? []) delete kept[member];
   for (const member of ['userId', 'actorId']) if (kept[member] === userId) kept[member] = ERASED_USER;
   for (const member of rules[record.type]?.ofUser ?? []) kept[member] = '';
   return kept as unknown as AuditRecord;
@@ -71,7 +71,7 @@ export interface FeatureUserExports {}
 
 /** What a user has let act in the user's name, for a settings page. */
 export interface UserGrants extends Partial<FeatureUserGrants> {
-  /** The apps, devices among them, each with its connections: one for each machine or browser. */
+  /** The apps, each with its connections: one for each machine or browser. */
   readonly apps: readonly AuthorizedApp[];
   /** The logins at this server's own pages. */
   readonly sessions: readonly UserSession[];

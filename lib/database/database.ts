@@ -1,11 +1,9 @@
-import type {
-  Credential,
-  Grant,
-  GrantPrerequisites,
-  Milliseconds,
-  StorageState,
-} from '../contracts/index.ts';
-import type { Dialect } from './dialect.ts';
+import type { StoredClient } from '../contracts/clients.ts';
+import type { Consent } from '../contracts/consents.ts';
+import type { Milliseconds } from '../contracts/duration.ts';
+import type { Credential, Grant, GrantPrerequisites } from '../contracts/grants.ts';
+import type { StorageState } from '../contracts/diagnosis.ts';
+import type { Dialect, RemovableRows } from './dialect.ts';
 import type { Statements, Step, Value } from './statements.ts';
 
 /**
@@ -44,12 +42,26 @@ export interface Database extends Statements {
 /** Steps of the core that a transaction of a feature can have. */
 export interface CoreSteps {
   /** Inserts a grant with its first credential, as `GrantStore.insert` does. */
-  grantSteps(
-    this: void,
+  readonly grantSteps: (
     grant: Grant,
     credential: Credential,
     prerequisites: GrantPrerequisites,
-  ): readonly Step[];
+  ) => readonly Step[];
+  /** Adds a consent, as `ConsentStore.add` does. */
+  readonly addConsent: (statements: Statements, consent: Consent, sequence?: number) => Promise<void>;
+  /** Inserts a client with its secrets. */
+  readonly insertClient: (
+    statements: Statements,
+    stored: Pick<StoredClient, 'client' | 'secrets'>,
+  ) => Promise<void>;
+  /** Deletes a client with its secrets. Resolves to the number of clients. */
+  readonly deleteClient: (statements: Statements, id: string) => Promise<number>;
+  /** The same, and ends it; no client gets its id again. */
+  readonly deleteForGood: (statements: Statements, id: string) => Promise<number>;
+  /** The consents and grants of a client, which are to be deleted with it. */
+  readonly dependentRows: (id: string) => readonly RemovableRows[];
+  /** Deletes them, in batches. */
+  readonly removeDependent: (id: string) => Promise<void>;
 }
 
 /** Makes a store of a feature. */

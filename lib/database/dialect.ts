@@ -1,4 +1,5 @@
-import type { Milliseconds, Seconds, StorageCache } from '../contracts/index.ts';
+import type { StorageCache } from '../contracts/diagnosis.ts';
+import type { Milliseconds, Seconds } from '../contracts/duration.ts';
 import type { SqlConnection } from './port.ts';
 import type { Statements, Value } from './statements.ts';
 import type { ColumnType } from './table.ts';

@@ -2,6 +2,7 @@ import type { Milliseconds, Storage } from '../contracts/index.ts';
 import { postgresqlChangeFeed } from './changes.ts';
 import { readClock } from './clock.ts';
 import { createDatabase } from './create-database.ts';
+import type { CoreSteps, Database } from './database.ts';
 import { access, diagnose } from './diagnose.ts';
 import { migrate } from './migrate.ts';
 import { findPendingMigrations } from './migrations.ts';
@@ -10,15 +11,21 @@ import { createPrune } from './prune.ts';
 import { assignmentStore } from './stores/assignments.ts';
 import { attemptStore } from './stores/attempts.ts';
 import { auditStore } from './stores/audit.ts';
-import { clientStore } from './stores/clients.ts';
-import { consentStore } from './stores/consents.ts';
+import {
+  clientStore,
+  deleteClient,
+  deleteForGood,
+  dependentRows,
+  insertClient,
+  removeDependent,
+} from './stores/clients.ts';
+import { consentStore, createAddConsent } from './stores/consents.ts';
 import { grantStore } from './stores/grants.ts';
 import { grantSteps } from './stores/insert-grant.ts';
 import { idempotencyStore } from './stores/idempotency.ts';
 import { keyStore } from './stores/keys.ts';
 import { logoutStore } from './stores/logouts.ts';
 import { passportUseStore } from './stores/passport-uses.ts';
-import { registrationStore } from './stores/registrations.ts';
 import { revocationStore } from './stores/revocations.ts';
 import { sessionStore } from './stores/sessions.ts';
 import { userDataStore } from './stores/user-data.ts';
@@ -38,7 +45,6 @@ export function createStorage(
   return {
     durable: source.isDurable ?? true,
     clients: clientStore(opened),
-    registrations: registrationStore(opened),
     consents: consentStore(opened),
     grants: grantStore(opened),
     revocations: revocationStore(opened),
@@ -48,7 +54,7 @@ export function createStorage(
     audit: auditStore(opened),
     idempotency: idempotencyStore(opened),
     attempts: attemptStore(opened),
-    store: (_name, make) => make(opened, { grantSteps: grantSteps(opened.dialect) }),
+    store: (_name, make) => make(opened, coreSteps(opened)),
     logouts: logoutStore(opened),
     passportUses: passportUseStore(opened),
     userData: userDataStore(opened),
@@ -71,5 +77,19 @@ export function createStorage(
       await opened.settled();
       await source.close();
     },
+  };
+}
+
+/** What the transactions of features have of the core. */
+function coreSteps(database: Database): CoreSteps {
+  const { dialect } = database;
+  return {
+    grantSteps: grantSteps(dialect),
+    addConsent: createAddConsent(dialect),
+    insertClient: async (statements, stored) => insertClient(statements, dialect, stored),
+    deleteClient,
+    deleteForGood: async (statements, id) => deleteForGood(statements, dialect, id),
+    dependentRows,
+    removeDependent: async (id) => removeDependent(database, id),
   };
 }

@@ -31,6 +31,10 @@ export interface StoredTable extends Table {
    * has of a user. `undefined`: it has nothing of a user, or nothing that an erasure may take.
    */
   readonly user: string | undefined;
+  /** The column of a user that is emptied when the user is erased. */
+  readonly emptied?: string;
+  /** The column of a client with which a row is deleted. The id of a client that has had one is never given to another one. */
+  readonly client?: string;
 }
 
 /** Declares a table. A column that it does not have is an error of the compiler. */
@@ -42,6 +46,8 @@ export function defineTable<const C extends string>(table: {
   readonly unique?: readonly (readonly NoInfer<C>[])[];
   readonly expires: NoInfer<C> | undefined;
   readonly user: NoInfer<C> | 'by hand' | undefined;
+  readonly emptied?: NoInfer<C>;
+  readonly client?: NoInfer<C>;
 }): StoredTable {
   return table;
 }

@@ -16,7 +16,8 @@ export const CORE_TABLES = {
       // The picture is in its row, so that it is deleted with it.
       logo_image: 'text?',
       verified: 'flag',
-      registration: 'id',
+      // Who has registered it: `manual`, or the name of a source of clients.
+      source: 'id',
       grant_type: 'id',
       redirect_uris: 'text',
       post_logout_redirect_uris: 'text',
@@ -77,26 +78,6 @@ export const CORE_TABLES = {
     // An expired one stays in the list of its client.
     expires: undefined,
     user: undefined,
-  }),
-  registrations: defineTable({
-    // The registrations of clients that registered themselves. That of no client counts them.
-    name: 'gatehouse_registrations',
-    columns: {
-      client_id: 'id',
-      token_hash: 'id',
-      auth_method: 'id',
-      removable_at: 'integer',
-      unused_after: 'integer',
-      // What decides which one gives way when all places are taken: the network that it was made from, and who has consented, which is
-      // nobody (null), one user alone, or several (an empty text).
-      network: 'id',
-      user_id: 'id?',
-      lock_count: 'counter',
-    },
-    key: ['client_id'],
-    indexes: [['removable_at']],
-    expires: undefined,
-    user: 'by hand',
   }),
   assertions: defineTable({
     // Client assertions that were used (RFC 7523 section 3, `jti`).

@@ -67,7 +67,7 @@ export function recordEvents(
   provider.on('introspection.error', refuse);
   for (const { beginsAt } of grants)
     if (beginsAt !== undefined)
-      provider.on(`${beginsAt}.error` as 'device_authorization.error', (ctx, error) => {
+      provider.on(`${beginsAt}.error` as 'authorization.error', (ctx, error) => {
         recordRefusedAuthorization(ctx, refuse(ctx, error), undefined);
       });
   provider.on('authorization.error', (ctx, error) => {

@@ -1,16 +1,24 @@
 import type { KoaContextWithOIDC, Provider } from 'oidc-provider';
 
-import type { GrantType } from './part.ts';
+/** What is said of the requests of a grant type. */
+export interface KnownGrant {
+  /** The value of `grant_type`. */
+  readonly name: string;
+  /** The endpoint of the engine at which it begins, where there is one before the token endpoint. */
+  readonly beginsAt?: string;
+  /** The errors that say that the client has to ask again. They are no refusals. */
+  readonly pending?: readonly string[];
+}
 
 // By engine, because a new one is made when the keys change.
-const known = new WeakMap<Provider, ReadonlyMap<string, GrantType>>();
+const known = new WeakMap<Provider, ReadonlyMap<string, KnownGrant>>();
 
 /** Keeps the grant types of an engine, for what is said of its requests. */
-export function knowGrants(provider: Provider, grants: readonly GrantType[]): void {
+export function knowGrants(provider: Provider, grants: readonly KnownGrant[]): void {
   known.set(provider, new Map(grants.map((grant) => [grant.name, grant])));
 }
 
-function grantsOf({ oidc: { provider } }: KoaContextWithOIDC): ReadonlyMap<string, GrantType> {
+function grantsOf({ oidc: { provider } }: KoaContextWithOIDC): ReadonlyMap<string, KnownGrant> {
   return known.get(provider)!;
 }
 

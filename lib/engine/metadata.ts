@@ -1,4 +1,3 @@
-import { ENDPOINTS } from './endpoints.ts';
 import type { ResolvedOptions } from '../options/resolved-options.ts';
 
 const SUPPORTED_MEMBERS = [
@@ -24,7 +23,7 @@ const SUPPORTED_MEMBERS = [
  */
 export function serverMetadata(
   announced: Readonly<Record<string, unknown>>,
-  { clients, issuer, scopes }: ResolvedOptions,
+  { clients, scopes }: ResolvedOptions,
   { added, canPost }: { readonly added: readonly object[]; readonly canPost: boolean },
 ): Record<string, unknown> {
   const members = Object.fromEntries(SUPPORTED_MEMBERS.map((name) => [name, announced[name]]));
@@ -33,7 +32,6 @@ export function serverMetadata(
   const algorithms = announced['token_endpoint_auth_signing_alg_values_supported'];
   return {
     ...members,
-    ...(clients.registration ? { registration_endpoint: issuer + ENDPOINTS.registration } : {}),
     response_modes_supported: canPost ? [...RESPONSE_MODES, 'form_post'] : RESPONSE_MODES,
     // Some clients refresh only where `offline_access` is announced. That of an API never is (RFC 9728): it permits nothing there.
     scopes_supported: [...scopes.keys(), 'offline_access'],
@@ -44,7 +42,6 @@ export function serverMetadata(
       revocation_endpoint_auth_signing_alg_values_supported: algorithms,
       introspection_endpoint_auth_signing_alg_values_supported: algorithms,
     }),
-    ...(clients.documents && { client_id_metadata_document_supported: true }),
     ...Object.assign({}, ...added),
   };
 }

@@ -3,13 +3,11 @@ import { randomBytes } from 'node:crypto';
 import type { Adapter, AdapterFactory, AdapterPayload } from 'oidc-provider';
 
 import type { ClientDirectory } from '../clients/directory.ts';
+import type { ClientKinds } from '../contracts/client-kinds.ts';
 import type { KeySet } from '../clients/remote-keys.ts';
-import type { Client, ClientGrantType } from '../contracts/index.ts';
+import type { Client } from '../contracts/index.ts';
 import type { EnginePart } from './part.ts';
 import { currentRequest } from './request.ts';
-
-/** The grant types of each kind of client, besides that of refreshing. */
-export type ClientKinds = ReadonlyMap<ClientGrantType, readonly string[]>;
 
 /** Maps the engine's models to the storage. Any operation that no module has given throws. */
 export function createAdapterFactory(
@@ -50,8 +48,8 @@ const UNUSABLE_SECRET = randomBytes(32).toString('base64url');
 function clientAdapter(clients: Pick<ClientDirectory, 'find'>, kinds: ClientKinds): Partial<Adapter> {
   // Without its feature, the engine does not know a grant type; the tokens that clients have can still be refreshed.
   const grantTypes = ({ grantType }: Client): readonly string[] => [
-    ...(kinds.get(grantType) ?? []),
-    ...(grantType === 'client_credentials' ? [] : ['refresh_token']),
+    ...(kinds.on.get(grantType)?.grantTypes ?? []),
+    ...(kinds.all.get(grantType)?.actsFor === 'itself' ? [] : ['refresh_token']),
   ];
 
   return {
@@ -72,7 +70,7 @@ function toMetadata(
   keys: KeySet | undefined,
 ): AdapterPayload {
   const { grantType } = client;
-  // Those of a client whose metadata document is not valid any more are empty: what users have authorized can be refreshed only.
+  // One that its source has withdrawn has none: what users have authorized can be refreshed only.
   const isWithdrawn = grantType === 'authorization_code' && client.redirectUris.length === 0;
   return {
     client_id: client.id,

@@ -1,6 +1,7 @@
 import type { Adapter, Configuration, KoaContextWithOIDC } from 'oidc-provider';
 
 import type { StoredClient } from '../contracts/index.ts';
+import type { KnownGrant } from './grant-types.ts';
 import type { EngineRequest } from './request.ts';
 
 /** What a module adds to the engine: its models on the storage, its settings and its grants. */
@@ -15,15 +16,9 @@ export interface EnginePart {
 }
 
 /** A grant of the token endpoint. The engine has authenticated the client, and checked that it may use the grant. */
-export interface GrantType {
-  /** The value of `grant_type`. */
-  readonly name: string;
+export interface GrantType extends KnownGrant {
   /** The parameters of its requests. The engine removes all others but those of client authentication. */
   readonly parameters: readonly string[];
-  /** The endpoint of the engine at which it begins, where there is one before the token endpoint. */
-  readonly beginsAt?: string;
-  /** The errors that say that the client has to ask again. They are no refusals. */
-  readonly pending?: readonly string[];
   /** Sets the response. @throws errors of the engine, for its answer (RFC 6749 section 5.2) */
   readonly handle: (ctx: KoaContextWithOIDC, request: AuthenticatedTokenRequest) => Promise<void>;
 }

@@ -6,7 +6,7 @@ import type { ClientDirectory } from '../clients/directory.ts';
 import type { LastUses } from '../clients/last-use.ts';
 import type { KeySet, RemoteKeys } from '../clients/remote-keys.ts';
 import type { AuditLog, ClientAttempt, Limiter, Pages, StoredClient } from '../contracts/index.ts';
-import { ClientMetadataError, TooManyAttemptsError } from '../errors.ts';
+import { ClientSourceError, TooManyAttemptsError } from '../errors.ts';
 import type { Secrets } from '../keys/secrets.ts';
 import type { ResolvedOptions } from '../options/resolved-options.ts';
 import { recordEvents } from './audit.ts';
@@ -14,7 +14,7 @@ import { presentedAssertion, refuseReplays } from './client-assertion.ts';
 import { engineConfiguration, joinConfigurations } from './configuration.ts';
 import { rememberMiddleware } from './run.ts';
 import { createAdapterFactory } from './models.ts';
-import type { ClientKinds } from './models.ts';
+import type { ClientKinds } from '../contracts/client-kinds.ts';
 import { knowGrants } from './grant-types.ts';
 import type { EnginePart, GrantType, AuthenticatedTokenRequest } from './part.ts';
 import { postResponses } from './posted-response.ts';
@@ -228,13 +228,13 @@ async function resolveClient(
   try {
     return await clients.resolve(id, host.ip);
   } catch (error) {
-    if (error instanceof ClientMetadataError)
-      throw new errors.CustomOIDCProviderError(`client_metadata_${error.reason}`, error.message);
+    if (error instanceof ClientSourceError)
+      throw new errors.CustomOIDCProviderError(`client_source_${error.reason}`, error.message);
     if (!(error instanceof TooManyAttemptsError)) throw error;
     host.set('Retry-After', String(error.retryAfter));
     const refused = new errors.CustomOIDCProviderError(
       'too_many_attempts',
-      'too many metadata documents were requested',
+      'too many clients were looked up',
     );
     throw Object.assign(refused, { status: 429, statusCode: 429 });
   }

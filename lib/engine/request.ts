@@ -45,7 +45,7 @@ export interface EngineRequest {
   /** The client assertion of an existing client. */
   assertion?: PresentedAssertion | undefined;
 
-  /** The code, device code or refresh token that the request presents. */
+  /** The credential that the request presents. */
   credential?: PresentedCredential | undefined;
   /** The verified claims of the access token that the request introspects or revokes. */
   accessTokenClaims?: AccessTokenClaims | undefined;
@@ -106,7 +106,7 @@ export interface IssuedToken {
   readonly grant: { readonly id: string; readonly user: User } | undefined;
 }
 
-/** A code, device code or refresh token that a request presents in order to redeem, revoke or introspect it. */
+/** A credential that a request presents in order to redeem, revoke or introspect it. */
 export interface PresentedCredential extends FoundCredential {
   /** The value that the client sent. */
   readonly value: string;
@@ -179,7 +179,7 @@ export function currentRequest(): EngineRequest | undefined {
 
 /*
  * The facts of a request that may appear in logs and audit records. Parameters contain secrets, codes and tokens, sometimes in
- * the wrong field, so a parameter's value is used only when this server or the client's registration knows it.
+ * the wrong field, so a parameter's value is used only when this server or the stored client knows it.
  */
 
 /** The id of the existing client that the request names; it may be disabled. */
@@ -188,7 +188,7 @@ export function clientIdOf(ctx: KoaContextWithOIDC): string | undefined {
 }
 
 /**
- * The grant type of the request, when the server or the client's registration knows it; any other value is the caller's text.
+ * The grant type of the request, when the server or the stored client knows it; any other value is the caller's text.
  */
 export function grantTypeOf(ctx: KoaContextWithOIDC): string | undefined {
   const { client, params } = ctx.oidc;

@@ -1,33 +1,71 @@
-import type { ClientGrantType } from '../contracts/index.ts';
-import { ConfigError } from '../errors.ts';
+import { CORE_KINDS, kindsByName } from '../clients/kinds/core.ts';
+import type { ClientKinds } from '../contracts/client-kinds.ts';
+import type { ClientSources } from '../contracts/client-sources.ts';
+import type { Storage } from '../contracts/index.ts';
+import type { Findings } from '../findings/finding.ts';
+import type { AnyFeature } from '../options/features.ts';
 import type { EventRules } from '../record/event-rules.ts';
-import type { Feature } from './feature.ts';
+import type { Feature, PruneClients } from './feature.ts';
+import { withStored } from './shipped.ts';
 
-/** The option `features`. */
-export function features(place: string, given: readonly Feature[]): readonly Feature[] {
-  if (!Array.isArray(given) || !given.every((one) => isFeature(Object(one))))
-    throw new ConfigError(place, 'pass a list of features, such as [devices()]');
-  const names = given.map(({ name }) => name);
-  const twice = names.find((name, index) => names.indexOf(name) !== index);
-  if (twice !== undefined) throw new ConfigError(place, `pass ${twice}() once`);
-  return given;
+/*
+ * What is known of features without a server. Rows that a feature has stored are there when it is off, so that what reads, exports or
+ * deletes them knows the features of this package too that are not given.
+ */
+
+/** The features of the options, as what they are. */
+export function featuresOf({ features }: { readonly features: readonly AnyFeature[] }): readonly Feature[] {
+  return features as readonly Feature[];
 }
 
-/** The kinds of clients that a server has something for, with their grant types. */
-export function clientKindsOf(given: readonly Feature[]): ReadonlyMap<ClientGrantType, readonly string[]> {
-  const all = [CORE, ...given.map(({ clients }) => clients ?? {})].flatMap(
-    (kinds) => Object.entries(kinds) as [ClientGrantType, readonly string[]][],
+/** The kinds of clients. @param given - `undefined`: which features the servers have is not known, so that all are on */
+export function clientKindsOf(given: readonly Feature[] | undefined): ClientKinds {
+  const all = kindsOf(withStored(given ?? []));
+  return { on: given ? kindsOf(given) : all, all };
+}
+
+function kindsOf(features: readonly Feature[]): ClientKinds['on'] {
+  return kindsByName([...CORE_KINDS, ...features.flatMap(({ clientKinds = [] }) => clientKinds)]);
+}
+
+/** The sources of clients, besides people. */
+export function clientSourcesOf(given: readonly Feature[]): ClientSources {
+  // A part of a feature that is switched off leaves its source out, of which clients are stored nevertheless.
+  return { on: sourcesOf(given), all: new Map([...sourcesOf(withStored([])), ...sourcesOf(given)]) };
+}
+
+function sourcesOf(features: readonly Feature[]): ClientSources['on'] {
+  return new Map(
+    features.flatMap(({ clientSources = [] }) => clientSources).map((source) => [source.name, source]),
   );
-  return new Map(all);
 }
 
-const CORE = { authorization_code: ['authorization_code'], client_credentials: ['client_credentials'] };
-
-/** How the events of features are recorded. */
+/** The rules of the events of features, for what records them. */
 export function eventRulesOf(given: readonly Feature[]): EventRules {
-  return Object.assign({}, ...given.map(({ events }) => events));
+  return Object.assign({}, ...given.map(({ events }) => events)) as EventRules;
 }
 
-function isFeature({ install, name }: Partial<Feature>): boolean {
-  return typeof name === 'string' && typeof install === 'function';
+/** The same, for what reads stored events: it says which members are addresses of a user. */
+export function storedEventRulesOf(given: readonly Feature[]): EventRules {
+  return eventRulesOf(withStored(given));
+}
+
+/** What the export of a user has of features. */
+export function exportsOf(
+  given: readonly Feature[],
+  storage: Storage,
+): readonly ((userId: string) => Promise<object>)[] {
+  return withStored(given).flatMap(({ exportUser }) =>
+    exportUser ? [async (userId: string) => exportUser(storage, userId)] : [],
+  );
+}
+
+/** What deletes unused clients. */
+export function prunesOf(given: readonly Feature[]): readonly PruneClients[] {
+  return withStored(given).flatMap(({ prune }) => prune ?? []);
+}
+
+/** What features examine at a server over the network. */
+export function examinationsOf(given: readonly Feature[]): readonly ((issuer: string) => Findings)[] {
+  return withStored(given).flatMap(({ examine }) => examine ?? []);
 }

@@ -1,5 +1,6 @@
 import type { StoredTable } from '../database/table.ts';
 import type { EventRules } from '../record/event-rules.ts';
+import { AGENT_TABLES } from './agents/tables.ts';
 import { DEVICE_EVENTS } from './devices/events.ts';
 import { DEVICE_TABLES } from './devices/tables.ts';
 import { PERSONAL_TOKEN_EVENTS } from './personal-tokens/events.ts';
@@ -9,7 +10,11 @@ import { PERSONAL_TOKEN_TABLES } from './personal-tokens/tables.ts';
  * The tables of all features of this package. Every storage has all of them, so that a feature can be switched on and off without a
  * migration, and a command without a server deletes, exports and erases what features have stored.
  */
-export const FEATURE_TABLES: readonly StoredTable[] = [...DEVICE_TABLES, ...PERSONAL_TOKEN_TABLES];
+export const FEATURE_TABLES: readonly StoredTable[] = [
+  ...AGENT_TABLES,
+  ...DEVICE_TABLES,
+  ...PERSONAL_TOKEN_TABLES,
+];
 
 /** The rules of the events of all features of this package, which are stored when a feature is off again too. */
 export const FEATURE_EVENTS: EventRules = { ...DEVICE_EVENTS, ...PERSONAL_TOKEN_EVENTS };

@@ -1,9 +1,6 @@
-import { curlSteps, proofSteps } from './curl.ts';
-import { javascript } from './javascript.ts';
-import { python } from './python.ts';
-import { requestsOf } from './requests.ts';
-import type { ConnectedApp } from './requests.ts';
-import type { ExampleStep } from './steps.ts';
+import type { ClientKind, ConnectedApp, ExampleStep } from '../contracts/client-kinds.ts';
+
+export type { ExampleStep } from '../contracts/client-kinds.ts';
 
 /** How to get a token and make a first call, in one language. */
 export interface Example {
@@ -11,14 +8,132 @@ export interface Example {
   readonly steps: readonly ExampleStep[];
 }
 
+/** What each step of all kinds is for, in English. The pages have them in their other languages too. */
+export const STEPS = {
+  'apps.firstCall.secret': 'This line asks for the secret of the app, and puts it into the environment.',
+  'apps.firstCall.assertion':
+    'This line asks for an assertion that the app has signed, and puts it into the environment.',
+  'apps.firstCall.call': 'Call the API: it says who the token speaks for.',
+  'apps.firstCall.javascript': 'Save this as first-call.mjs, and run it with node first-call.mjs.',
+  'apps.firstCall.python': 'Save this as first_call.py, and run it with python3 first_call.py.',
+} as const;
+
+const PROMPTS = { secret: 'Secret', assertion: 'Assertion' } as const;
+const JWT = 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer';
+
+/** The lines that authenticate a client, by language. */
+const PROOFS = {
+  curl: {
+    secret: ['--data-urlencode "client_secret=$CLIENT_SECRET" \\'],
+    assertion: [
+      `-d client_assertion_type=${JWT} \\`,
+      '--data-urlencode "client_assertion=$CLIENT_ASSERTION" \\',
+    ],
+    none: [],
+  },
+  javascript: {
+    secret: ['client_secret: process.env.CLIENT_SECRET,'],
+    assertion: [`client_assertion_type: '${JWT}',`, 'client_assertion: process.env.CLIENT_ASSERTION,'],
+    none: [],
+  },
+  python: {
+    secret: ['"client_secret": os.environ["CLIENT_SECRET"],'],
+    assertion: [`"client_assertion_type": "${JWT}",`, '"client_assertion": os.environ["CLIENT_ASSERTION"],'],
+    none: [],
+  },
+} as const;
+
+const CALL = `ACCESS_TOKEN=$(echo "$ANSWER" | sed 's/.*"access_token":"\\([^"]*\\)".*/\\1/')
+curl -sS {{identityUrl}} -H "Authorization: Bearer $ACCESS_TOKEN"`;
+
+const JAVASCRIPT = {
+  before: `async function post(url, fields) {
+  const response = await fetch(url, { method: 'POST', body: new URLSearchParams(fields) });
+  return response.json();
+}`,
+  after: `console.log(tokens);`,
+  call: `const headers = { Authorization: \`Bearer \${tokens.access_token}\` };
+const identity = await fetch({{identityUrl}}, { headers });
+console.log(await identity.json());`,
+};
+
+const PYTHON = {
+  before: `import json, os, urllib.error, urllib.parse, urllib.request
+
+def send(url, fields=None, token=None):
+    data = urllib.parse.urlencode(fields).encode() if fields else None
+    headers = {"Authorization": f"Bearer {token}"} if token else {}
+    try:
+        return json.load(urllib.request.urlopen(urllib.request.Request(url, data, headers)))
+    except urllib.error.HTTPError as error:
+        return json.load(error)`,
+  after: 'print(tokens)',
+  call: 'print(send({{identityUrl}}, token=tokens["access_token"]))',
+};
+
 /** How to get a token and make a first call as this app: with curl, in JavaScript and in Python. */
-export function firstCall(app: ConnectedApp): readonly Example[] {
-  const requests = requestsOf(app);
+export function firstCall(kind: ClientKind, app: ConnectedApp): readonly Example[] {
+  const { apiUrl, clientId, issuer, proof, redirectUri, resource } = app;
+  const endpoint = issuer + (kind.endpoint ?? '');
+  const { curl, javascript, python, values } = kind.firstCall;
+  const known: Values = {
+    clientId,
+    endpoint,
+    redirectUri,
+    resource,
+    tokenUrl: `${issuer}/oauth/token`,
+    identityUrl: apiUrl === undefined ? undefined : `${apiUrl}/identity`,
+    ...values?.({ ...app, endpoint }),
+  };
+  const inShell = (code: string): string => fill(code, known, { quote: quoted, proof: PROOFS.curl[proof] });
+  // JSON is a literal of both languages, whatever the text.
+  const program = (language: 'javascript' | 'python', ...parts: readonly (string | undefined)[]): string =>
+    parts
+      .filter((part) => part !== undefined && !(part.includes('{{identityUrl}}') && apiUrl === undefined))
+      .map((part) => fill(part!, known, { quote: JSON.stringify, proof: PROOFS[language][proof] }))
+      .join('\n\n');
   // A program has the credential from its environment, and so in none of its files.
-  const proof = proofSteps(app.proof);
+  const first = proof === 'none' ? [] : [{ about: `apps.firstCall.${proof}`, code: askFor(PROMPTS[proof]) }];
+  const call = apiUrl === undefined ? [] : [{ about: 'apps.firstCall.call', code: inShell(CALL) }];
+  const steps = curl.map(({ about, code }) => ({
+    about: `kind.${kind.name}.step.${about}`,
+    code: inShell(code),
+  }));
+  const { after, before, call: callJs } = JAVASCRIPT;
+  const js = program('javascript', javascript.imports, before, javascript.code, after, callJs);
+  const py = program('python', python.imports, PYTHON.before, python.code, PYTHON.after, PYTHON.call);
   return [
-    { language: 'curl', steps: [...proof, ...curlSteps(requests)] },
-    { language: 'JavaScript', steps: [...proof, { about: 'javascript', code: javascript(requests) }] },
-    { language: 'Python', steps: [...proof, { about: 'python', code: python(requests) }] },
+    { language: 'curl', steps: [...first, ...steps, ...call] },
+    { language: 'JavaScript', steps: [...first, { about: 'apps.firstCall.javascript', code: js }] },
+    { language: 'Python', steps: [...first, { about: 'apps.firstCall.python', code: py }] },
   ];
+}
+
+type Values = Readonly<Record<string, string | undefined>>;
+
+function fill(
+  template: string,
+  values: Values,
+  { proof, quote }: { readonly quote: (text: string) => string; readonly proof: readonly string[] },
+): string {
+  return template
+    .split('\n')
+    .flatMap((line) => {
+      if (line.trim() === '{{proof}}') return proof.map((own) => line.replace('{{proof}}', () => own));
+      const names = Array.from(line.matchAll(/\{\{(\w+)\}\}/g), ([, name]) => name!);
+      if (names.some((name) => values[name] === undefined)) return [];
+      return [line.replaceAll(/\{\{(\w+)\}\}/g, (_, name: string) => quote(values[name]!))];
+    })
+    .join('\n');
+}
+
+/** A line that reads from the terminal is the last of its step: it would read the lines behind it. */
+function askFor(prompt: string): string {
+  const name = `CLIENT_${prompt.toUpperCase()}`;
+  return `printf '${prompt}: '; read -r ${name}; export ${name}`;
+}
+
+/** A quoted word of a POSIX shell, because a redirect URI may contain characters with a meaning in a shell. */
+export function quoted(word: string): string {
+  return `'${word.replaceAll("'", String.raw`'\''`)}'`;
 }

@@ -1,4 +1,4 @@
-import { quoted } from './curl.ts';
+import { quoted } from './first-call.ts';
 
 /** The settings with which a product signs its users in at this server, to paste. */
 export interface SignIn {

@@ -87,57 +87,6 @@ export function refreshLimit(most: number | undefined): Limit<RefreshAttempt> {
   };
 }
 
-const REGISTRATION_WINDOW: Seconds = 3600;
-
-/** Apps that are registered from an address and its networks. */
-export function registrationLimit({ perAddress }: { readonly perAddress: number }): Limit<string> {
-  return {
-    window: REGISTRATION_WINDOW,
-    keysOf: (address) => perNetwork(address, { key: ['registration'], limit: perAddress }),
-  };
-}
-
-// Each is a row of the audit log, and is announced to all nodes.
-const CHANGES = 20;
-
-// The changes of an address for each app that it may register.
-const CHANGES_PER_APP = 3;
-
-/** Changes of a registered app, and of all from an address and its networks. */
-export function changeLimit({ perAddress }: { readonly perAddress: number }): Limit<ClientAttempt> {
-  return {
-    window: REGISTRATION_WINDOW,
-    keysOf: ({ address, clientId }) => [
-      { key: ['registration changes', clientId], limit: CHANGES },
-      ...perNetwork(address, {
-        key: ['registration changes of address'],
-        limit: CHANGES_PER_APP * perAddress,
-      }),
-    ],
-  };
-}
-
-// Times in seconds. `perHostAndAddress`, so that an address does not keep the apps of a host from everybody.
-const FETCHES = { perAddress: 20, perHost: 60, perHostAndAddress: 6, window: 300 };
-
-/**
- * How often strangers make a node fetch documents, or wait for one: for one address and its networks, so that
- * one of them cannot use up what a node fetches, and for one host, so that this server is no tool for
- * attacking another one. Without a host, a request waits for a fetch of another. Each node counts for itself,
- * because a write per request of a stranger would cost more than the fetch.
- */
-export const FETCH_LIMIT: Limit<{ readonly address: string; readonly host: string | undefined }> = {
-  window: FETCHES.window,
-  keysOf({ address, host }) {
-    const ofAddress = { key: ['address'], limit: FETCHES.perAddress };
-    if (host === undefined) return perNetwork(address, ofAddress);
-    return [
-      { key: ['host', host], limit: FETCHES.perHost },
-      ...perNetwork(address, { key: ['host', host], limit: FETCHES.perHostAndAddress }, ofAddress),
-    ];
-  },
-};
-
 /**
  * Normalizes a login name for counting. Databases differ in which names their collations treat as equal, so
  * each difference that one of them ignores is removed: case, accents, width, white space and invisible

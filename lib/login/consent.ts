@@ -123,10 +123,11 @@ function includesAll(stored: readonly string[], requested: ConsentedAccess): boo
  *
  * @param consented.host - of the redirect URI. `undefined`: the next request has to ask again
  * @param consented.sequence - of the login: what a user who was ended since has consented to is not stored
- * @throws InteractionExpiredError when the client registered itself, and it was removed or the user was ended
+ * @throws InteractionExpiredError when the source of the client stores the consent, and the client or the user was ended
  */
 export async function storeConsent(
-  { openid, storage: { consents, registrations } }: Pick<ResolvedOptions, 'openid' | 'storage'>,
+  { openid, storage: { consents } }: Pick<ResolvedOptions, 'openid' | 'storage'>,
+  clients: Pick<ClientDirectory, 'addConsent'>,
   consented: ConsentedAccess & {
     userId: string;
     client: Client;
@@ -149,8 +150,9 @@ export async function storeConsent(
     updatedAt: at,
     lastUsedAt: undefined,
   };
-  if (client.registration !== 'dynamic') await consents.add(consent, sequence);
-  else if (!(await registrations.addConsent(consent, sequence))) throw new InteractionExpiredError();
+  const add = clients.addConsent(client);
+  if (!add) await consents.add(consent, sequence);
+  else if (!(await add(consent, sequence))) throw new InteractionExpiredError();
 }
 
 /** The parameter with the proof that the user has just consented to the request. */

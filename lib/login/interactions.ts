@@ -28,7 +28,7 @@ import { refusalReason } from './origin-mistakes.ts';
 export interface InteractionParts
   extends
     AuthenticationParts,
-    Pick<InteractionFlow, 'authorizedApps' | 'clientKinds' | 'developer' | 'features'> {
+    Pick<InteractionFlow, 'authorizedApps' | 'clientKinds' | 'clientSources' | 'developer' | 'features'> {
   readonly apis: ServerInternals['apis'];
   readonly browserRequestOf: BrowserRequestOf;
   readonly provider: () => Provider;
@@ -50,6 +50,7 @@ export function createInteractionFlow(options: ResolvedOptions, parts: Interacti
     origin,
     basePath,
     clientKinds: parts.clientKinds,
+    clientSources: parts.clientSources,
     features: parts.features,
     developerPath: paths.developer,
     accountPath: paths.account,
@@ -118,7 +119,7 @@ export function createInteractionFlow(options: ResolvedOptions, parts: Interacti
       await clients.keep(stored, originOf(ctx));
       const host = redirectHost(request.parameters['redirect_uri']!, stored.client);
       const resource = besidesDefault(asked.resource, options.issuer);
-      await storeConsent(options, {
+      await storeConsent(options, clients, {
         userId: found.userId!,
         sequence: found.sequence!,
         client: stored.client,

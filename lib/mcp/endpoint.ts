@@ -134,7 +134,7 @@ export async function createMcpEndpoint<
   const answerAgent = await createProtocol({ url, name, version, instructions, tools, logger, callTool });
   if (!admitsAgents) {
     logger.warn(
-      { path, remedy: 'clients: { agents: true }' },
+      { path, remedy: 'features: [agents()]' },
       'no agent can connect unless somebody registers it',
     );
   }

@@ -3,7 +3,7 @@ import type { Check, Given, Values } from './declare.ts';
 import { duration, integer } from './values.ts';
 
 // The limit of browsers for a cookie's lifetime (RFC 6265bis section 5.5).
-const LONGEST_DEVICE_LIFETIME = 400 * 86_400;
+const LONGEST_COOKIE_LIFETIME = 400 * 86_400;
 
 const LOGIN = {
   /** For one account from one address. @default 5 */
@@ -19,7 +19,7 @@ const LOGIN = {
   perDevice: optional(integer(1), 5),
   /** How long a browser is recognized after its last login, at most 400 days. @default '180 days' */
   deviceLifetime: optional(
-    duration(1, LONGEST_DEVICE_LIFETIME, 'give at most 400 days: browsers store no cookie for longer'),
+    duration(1, LONGEST_COOKIE_LIFETIME, 'give at most 400 days: browsers store no cookie for longer'),
     '180 days',
   ),
   /** The length of the window, from the first failed login on. @default '15 minutes' */

@@ -2,7 +2,7 @@ import type { Context } from 'koa';
 import type { Provider } from 'oidc-provider';
 
 import type { Seconds, User } from '../contracts/index.ts';
-import { features } from '../features/known.ts';
+import { features } from './features.ts';
 import { attempts } from './attempts.ts';
 import { CLIENTS } from './clients.ts';
 import type { ClientOptions } from './clients.ts';
@@ -218,7 +218,7 @@ export function authServerOptions<
      */
     openid: optional(openid<NoInfer<U>>, false),
     /**
-     * What the server can do besides: `features: [devices()]`. Each one has options, and may add members to the server.
+     * What the server can do besides: `features: [personalTokens()]`. Each one has options, and may add members to the server.
      * @default none
      */
     features: optional(features, []),

@@ -1,7 +1,5 @@
-import { isLoopback } from '../contracts/loopback.ts';
 import type { Gate, Storage, User } from '../contracts/index.ts';
 import { ConfigError } from '../errors.ts';
-import { withAgents } from './clients.ts';
 import { readOptions } from './declare.ts';
 import { authServerOptions } from './options.ts';
 import { resolveOpenId } from './openid.ts';
@@ -9,7 +7,6 @@ import type { AuthServerOptions, LoginOptions } from './options.ts';
 import { requireUserId } from './ports.ts';
 import type { ResolvedOptions } from './resolved-options.ts';
 import { resolveResources, scopesOfAll } from './resources.ts';
-import { requireScopes } from './scopes.ts';
 import type { TokenClaims } from './tokens.ts';
 
 /**
@@ -46,14 +43,8 @@ export function resolveOptions<
   });
   const openid = resolveOpenId<U>(options.openid, issuer, resources.values());
   const scopes = scopesOfAll([...resources.values(), ...(openid ? [openid] : [])]);
-  const further = [...resources.values()].filter(({ resource }) => resource !== issuer);
-  const clients = withAgents(options.clients, further);
-  checkLoopbackDocuments(issuer, clients.documents);
-  requireScopes('clients.registration', clients.registration, [...scopes.keys()]);
-  requireScopes('clients.documents', clients.documents, [...scopes.keys()]);
   return Object.freeze({
     ...options,
-    clients,
     origin,
     basePath,
     secure: protocol === 'https:',
@@ -85,16 +76,6 @@ function withUserId<U extends User>(
     if (user) requireUserId('login.currentUser', user);
     return user;
   };
-}
-
-/** @throws ConfigError where others than the developer can reach the server, so that programs beside it would become apps */
-function checkLoopbackDocuments(issuer: string, documents: { readonly loopback: boolean } | undefined): void {
-  const isForTrial = isLoopback(new URL(issuer).hostname) && process.env['NODE_ENV'] !== 'production';
-  if (!documents?.loopback || isForTrial) return;
-  throw new ConfigError(
-    'clients.documents.loopback',
-    'leave it out: it is for trying an app on one machine, with an issuer such as http://localhost:3000 and without NODE_ENV=production',
-  );
 }
 
 /**

@@ -87,23 +87,6 @@ export const scopeNames: Check<readonly string[]> = list(
   "list the names of the scopes, such as ['schools:read']",
 );
 
-/** @throws ConfigError for scopes that are not known, or are default ones without being allowed */
-export function requireScopes(
-  place: string,
-  policy: { readonly scopes: readonly string[]; readonly defaultScopes: readonly string[] } | undefined,
-  known: readonly string[],
-): void {
-  if (!policy) return;
-  const check = (option: string, listed: readonly string[], allowed: readonly string[]): void => {
-    const unknown = listed.find((name) => !allowed.includes(name));
-    if (unknown === undefined) return;
-    const there = allowed.length === 0 ? 'there are none' : `there are ${allowed.join(', ')}`;
-    throw new ConfigError(`${place}.${option}`, `"${unknown}" is no scope that can be listed here; ${there}`);
-  };
-  check('scopes', policy.scopes, known);
-  check('defaultScopes', policy.defaultScopes, policy.scopes);
-}
-
 /** Whether a value is an object such as `{ ... }`, and not an array, a Map or a function. */
 export function isLiteral(value: unknown): boolean {
   return Object.prototype.toString.call(value) === '[object Object]';

@@ -1,4 +1,6 @@
-import type { ActivityKind, AuditRecord, Milliseconds } from '../contracts/index.ts';
+import type { AuditRecord } from '../contracts/audit.ts';
+import type { ActivityKind } from '../contracts/developer.ts';
+import type { Milliseconds } from '../contracts/duration.ts';
 
 /** The events of a share that are stored: a burst, and after that one in each interval. */
 export interface Rate {
@@ -57,6 +59,8 @@ export interface EventRule {
       of(record: AuditRecord): string;
     };
   };
+  /** Its members that are addresses of a user: the owner of an app does not see them, and an erasure removes them. */
+  readonly addresses?: readonly string[];
   /** Its members that a user has written, which the erasure of the user empties. */
   readonly ofUser?: readonly string[];
   /** Whether it is of a user who may not have given the app access, so that only administrators see who it is. */

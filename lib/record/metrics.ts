@@ -80,7 +80,6 @@ export interface Metrics {
  * - `gatehouse_tokens_issued_total{grant_type}`
  * - `gatehouse_tokens_refused_total{grant_type, error}`
  * - `gatehouse_token_request_duration_seconds{grant_type}`: a histogram
- * - `gatehouse_registration_requests_total{error}`: to register or manage apps (RFC 7591, RFC 7592); `none` for a success
  * - `gatehouse_guard_admitted_total{cache, credential}`: `warm`, the token was in the cache, or `cold`, it was verified; `access_token`,
  *   `personal_token` or `session`
  * - `gatehouse_guard_refused_total{code}`: the code of the problem, such as `token_missing`, `missing_permission` or `too_many_requests`
@@ -104,16 +103,17 @@ export interface Metrics {
  */
 export function createMetrics(auth: ObservedServer, options: MetricsOptions = {}): Metrics {
   const { register = new Registry() } = readOptions(METRICS, options, 'createMetrics()');
-  const { clientKinds, concurrencyLimit, eventRules } = internalsOf(auth);
+  const { clientKinds, concurrencyLimit, eventRules, places } = internalsOf(auth);
   const create = creatorIn([register]);
-  const [countToken, countRegistration] = [
-    tokenCounter(create, new Set(['refresh_token', ...[...clientKinds.values()].flat()])),
-    registrationCounter(create),
-  ];
+  const countToken = tokenCounter(
+    create,
+    new Set(['refresh_token', ...[...clientKinds.on.values()].flatMap(({ grantTypes }) => grantTypes)]),
+  );
+  const countPlace = placeCounter(create, places);
   const stopObserving = auth.observe({
     answered(outcome) {
       if (outcome.endpoint === 'token') countToken(outcome);
-      else if (outcome.endpoint === 'registration') countRegistration(outcome);
+      else countPlace(outcome);
     },
     guarded: guardCounter(create),
     toldOfLogout: logoutCounter(create),
@@ -298,11 +298,16 @@ function tokenCounter(
   };
 }
 
-function registrationCounter({ counter }: Creator): (outcome: EndpointOutcome) => void {
-  const requests = counter(
-    'gatehouse_registration_requests_total',
-    'Requests of apps to register themselves, or to manage their registration.',
-    'error',
+function placeCounter(
+  { counter }: Creator,
+  places: ServerInternals['places'],
+): (outcome: EndpointOutcome) => void {
+  const counted = places.flatMap((place) => (place.counter ? [{ ...place.counter, work: place.work }] : []));
+  const counters = new Map(
+    [...new Map(counted.map((one) => [one.work, one])).values()].map(({ help, name, work }) => [
+      String(work),
+      counter(name, help, 'error'),
+    ]),
   );
-  return ({ error = 'none' }) => requests.inc({ error });
+  return ({ endpoint, error = 'none' }) => counters.get(endpoint)?.inc({ error });
 }

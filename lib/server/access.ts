@@ -6,6 +6,7 @@ import type { FindClientPermissions, UserAssignments } from '../access/principal
 import { createAuthenticateSession } from '../access/session.ts';
 import type { FindSessionUser } from '../access/session.ts';
 import type { Assignments, ConcurrencyLimit, User } from '../contracts/index.ts';
+import { featuresOf } from '../features/known.ts';
 import { withStored } from '../features/shipped.ts';
 import type { TokenForm } from '../features/tokens.ts';
 import { requireResource } from '../options/resources.ts';
@@ -62,7 +63,7 @@ export function createAccess<P extends string, R extends string, U extends User>
       verify: tokens.verifyFor(api.resource),
       forms: [
         ...parts.forms.map((form) => ({ ...form, load: form.loaderFor(api) })),
-        ...withStored(options.features).flatMap(({ tokensOff = [] }) => tokensOff),
+        ...withStored(featuresOf(options)).flatMap(({ tokensOff = [] }) => tokensOff),
       ],
       loadPrincipal: createPrincipalLoader({
         api,

@@ -23,18 +23,27 @@ import { issuerUrl } from '../options/paths.ts';
 import { checkGate } from '../options/ports.ts';
 import { requireKeyEncryptionKey } from '../options/resolve.ts';
 import { scopesOfAll } from '../options/resources.ts';
+import { features as checkFeatures } from '../options/features.ts';
 import { requirePermissions } from '../options/scopes.ts';
 import type { Scope } from '../options/scopes.ts';
 import { lifetimeCheck } from '../options/lifetimes.ts';
 import { createUserData } from '../account/user-data.ts';
 import type { Feature } from '../features/feature.ts';
+import {
+  clientKindsOf,
+  clientSourcesOf,
+  examinationsOf,
+  exportsOf,
+  featuresOf,
+  prunesOf,
+  storedEventRulesOf,
+} from '../features/known.ts';
 import { CacheInvalidation, observeRevocations } from '../token/cache-invalidation.ts';
 import { createRevoke } from '../token/revoke.ts';
 import type { RevocationTarget } from '../token/revoke.ts';
 import type { AuthServer } from './auth-server.ts';
 import { createOnRemoved, PAUSES, PRUNE, pruneExpired } from './jobs.ts';
 import { COOKIE_KEY_AGE } from './keys.ts';
-import { exportsOf } from './user-data.ts';
 
 const audited = object(pick(RETENTION, 'audit'));
 
@@ -61,6 +70,8 @@ function administrationOptions<P extends string, R extends string>() {
     retention: optional(retention, {}),
     /** The gate of the servers, by which names of roles and permissions are checked. @default they are not checked */
     gate: optional(checkGate<P, R, object>),
+    /** The features of the servers, by which the kinds of clients are checked. @default all of this package */
+    features: optional(checkFeatures),
     /** The servers' `tokens`, as far as clients depend on it. */
     tokens: optional(object(TOKENS), {}),
   };
@@ -174,13 +185,20 @@ export function createAdministration<P extends string, R extends string>(
   const storage = observeRevocations(given.storage, invalidation.announce);
   const scopes = given.gate && scopesFor(options, given, given.gate);
   const material = createKeyMaterial(given.secrets.keyEncryptionKey ?? []);
-  const audit = createAuditLog(storage.audit, { logger: given.logger, retention: given.retention.audit });
+  const features = featuresOf({ features: given.features ?? [] });
+  const audit = createAuditLog(storage.audit, {
+    logger: given.logger,
+    retention: given.retention.audit,
+    rules: storedEventRulesOf(features),
+  });
   // Not known here: whether the servers accept keys.
   const names = {
     gate: given.gate,
     scopes,
     lifetimes: given.tokens.lifetimes,
     privateKeyJwt: undefined,
+    kinds: clientKindsOf(given.features && features),
+    sources: clientSourcesOf(features),
   };
   const onRemoved = createOnRemoved(audit, (clientId) => invalidation.announce({ clientId }));
 
@@ -263,7 +281,7 @@ export function createAdministration<P extends string, R extends string>(
     userData: createUserData({
       audit,
       announce: () => invalidation.announce(),
-      exports: exportsOf([], storage),
+      exports: exportsOf(features, storage),
       revoke: async (target) => revokeHere(target),
       storage,
     }),
@@ -273,12 +291,17 @@ export function createAdministration<P extends string, R extends string>(
       await revokeHere(target);
     },
     prune: async (pruning = {}) =>
-      pruneExpired({ storage, onRemoved }, readOptions(PRUNE, pruning, 'prune()'), PAUSES.command),
+      pruneExpired(
+        { storage, ofFeatures: prunesOf(features), onRemoved },
+        readOptions(PRUNE, pruning, 'prune()'),
+        PAUSES.command,
+      ),
     check: async (checked = {}) => {
       const { issuer } = readOptions(CHECK, checked);
       const { runChecks } = await import('./doctor/run-checks.ts');
       return runChecks({
         storage,
+        examine: examinationsOf(features),
         gate: given.gate,
         scopes,
         keys: material,

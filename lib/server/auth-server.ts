@@ -51,7 +51,7 @@ export interface AuthServer<
    * uses it. The returned function removes the observer.
    *
    * Traces need none: with `@opentelemetry/api` and an SDK there are the spans `gatehouse.token`, `gatehouse.revocation`,
-   * `gatehouse.introspection`, `gatehouse.device_authorization`, `gatehouse.authorization`, `gatehouse.page`, `gatehouse.mcp`,
+   * `gatehouse.introspection`, `gatehouse.authorization`, `gatehouse.page`, `gatehouse.mcp`,
    * `gatehouse.tool` with `gen_ai.tool.name`, and `gatehouse.guard` for tokens that are not cached, with `http.response.status_code`,
    * `error.type`, `oauth.client_id`, `oauth.grant_type` and `gatehouse.request_id`. Your span of the request gets `http.route`.
    */
@@ -93,7 +93,7 @@ export interface AuthServer<
    * @throws StorageError when the storage cannot be reached; no token was issued
    */
   issueToken(options: IssueTokenOptions): Promise<string>;
-  /** What users have let act in their names: apps, devices, personal access tokens and logins, for a settings page of your own. */
+  /** What users have let act in their names: apps, personal access tokens and logins, for a settings page of your own. */
   readonly grants: UserGrantsRegistry;
   /** What is stored of a user: its export and its erasure. */
   readonly userData: UserData;
@@ -118,7 +118,7 @@ export interface AuthServer<
     rotate(options?: { after?: Duration }): Promise<SigningKey>;
   };
   /**
-   * Deletes expired rows, and apps that registered themselves and are unused, in small batches with pauses for concurrent
+   * Deletes expired rows, and unused apps that nobody has registered, in small batches with pauses for concurrent
    * requests. Resolves to their number.
    * @throws StorageError when the storage cannot be reached; earlier batches stay deleted
    */

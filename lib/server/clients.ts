@@ -1,17 +1,13 @@
 import { createAppNameCheck } from '../clients/app-names.ts';
 import { createClientDirectory } from '../clients/directory.ts';
-import type { ClientDirectory } from '../clients/directory.ts';
+import type { ClientSources } from '../contracts/client-sources.ts';
+import type { ClientKinds } from '../contracts/client-kinds.ts';
 import { createLastUses } from '../clients/last-use.ts';
 import { createClientRegistry } from '../clients/registry.ts';
 import { createRemoteKeys } from '../clients/remote-keys.ts';
-import type { RemoteWaits } from '../contracts/index.ts';
-import { clientKindsOf } from '../features/known.ts';
 import type { PublicFetch } from '../http/public-fetch.ts';
-import { createNodeLimiter } from '../limits/limiter.ts';
-import { FETCH_LIMIT } from '../limits/limits.ts';
 import { createRemoteWaits } from '../limits/remote-waits.ts';
 import type { ResolvedOptions } from '../options/resolved-options.ts';
-import { createDocumentDirectory } from '../registration/document-directory.ts';
 import { createOnRemoved } from './jobs.ts';
 import type { ServerRecord } from './record.ts';
 import type { ServerStorage } from './storage.ts';
@@ -20,10 +16,14 @@ import type { ServerStorage } from './storage.ts';
 export function createClients(
   options: ResolvedOptions,
   {
+    clientKinds,
+    clientSources,
     invalidation,
     publicFetch: fetch,
     record: { audit },
   }: Pick<ServerStorage, 'invalidation'> & {
+    readonly clientKinds: ClientKinds;
+    readonly clientSources: ClientSources;
     /** Fetches documents whose URL a developer or a stranger chose. */
     readonly publicFetch: PublicFetch;
     readonly record: ServerRecord;
@@ -37,13 +37,19 @@ export function createClients(
   const reservedNames = new Set(options.clients.reservedNames);
   const loadNameCheck = createAppNameCheck(reservedNames);
 
-  const registered = createClientDirectory(storage.clients, {
-    isAdmitted: ({ registration }) =>
-      registration !== 'metadata_document' || options.clients.documents !== undefined,
+  const directory = createClientDirectory(storage.clients, {
     maxAge: tokens.revocationLag,
     secretUsed: lastUses.secretUsed,
+    sources: clientSources,
   });
-  const directory = withDocuments(registered, options, { audit, fetch, loadNameCheck, onChange, waits });
+  const names = {
+    gate,
+    scopes,
+    lifetimes: tokens.lifetimes,
+    privateKeyJwt,
+    kinds: clientKinds,
+    sources: clientSources,
+  };
   invalidation.add((changed) => {
     if (changed === undefined || changed.clientId !== undefined) directory.forget(changed?.clientId);
   });
@@ -52,11 +58,11 @@ export function createClients(
     /** Finds the clients of requests, cached. */
     directory,
     /** Manages the registered clients. */
-    registryFor: createClientRegistry(
-      storage.clients,
-      { gate, scopes, lifetimes: tokens.lifetimes, privateKeyJwt, kinds: clientKindsOf(options.features) },
-      { audit, onChange },
-    ),
+    registryFor: createClientRegistry(storage.clients, names, { audit, onChange }),
+    /** What the fields of a client are checked against. */
+    names,
+    onChange,
+    waits,
     /** Called with each client that was removed because it is unused. */
     onRemoved: createOnRemoved(audit, onChange),
     /** The keys with which clients authenticate. `undefined`: they cannot authenticate with keys. */
@@ -70,26 +76,3 @@ export function createClients(
 }
 
 export type ServerClients = ReturnType<typeof createClients>;
-
-/** Adds the clients with metadata documents, if the option `clients.documents` is set. */
-function withDocuments(
-  registered: ReturnType<typeof createClientDirectory>,
-  { clients: { documents: policy, keys: privateKeyJwt }, issuer, logger, storage }: ResolvedOptions,
-  parts: Pick<ServerRecord, 'audit'> &
-    Pick<ServerClients, 'loadNameCheck'> & {
-      readonly fetch: PublicFetch;
-      readonly onChange: (clientId: string) => void;
-      readonly waits: RemoteWaits;
-    },
-): ClientDirectory {
-  if (!policy) return registered;
-  return createDocumentDirectory(registered, {
-    ...parts,
-    store: storage.clients,
-    countFetch: createNodeLimiter(FETCH_LIMIT),
-    policy,
-    issuer,
-    privateKeyJwt,
-    logger,
-  });
-}

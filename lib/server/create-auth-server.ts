@@ -11,8 +11,16 @@ import { newLogoutNotice } from '../contracts/logouts.ts';
 import { INTERNALS } from '../contracts/internals.ts';
 import { sessionCookie } from '../engine/cookie-keys.ts';
 import { beginStackAt } from '../errors.ts';
-import type { Added, Feature } from '../features/feature.ts';
-import { clientKindsOf, eventRulesOf } from '../features/known.ts';
+import type { Added } from '../features/feature.ts';
+import type { AnyFeature } from '../options/features.ts';
+import {
+  clientKindsOf,
+  clientSourcesOf,
+  eventRulesOf,
+  examinationsOf,
+  featuresOf,
+  prunesOf,
+} from '../features/known.ts';
 import { createPublicFetch } from '../http/public-fetch.ts';
 import type { Network } from '../http/public-request.ts';
 import { createConcurrencyLimit } from '../limits/concurrency-limit.ts';
@@ -37,7 +45,6 @@ import { createLimiters } from './limiters.ts';
 import { createMount } from './mount.ts';
 import { createServerUserData } from './user-data.ts';
 import { createRecord } from './record.ts';
-import { createRegistration } from './registration.ts';
 import { createClose } from './shutdown.ts';
 import { openStorage } from './storage.ts';
 import { createTokens } from './tokens.ts';
@@ -68,7 +75,7 @@ export function createAuthServer<
   U extends User = User,
   S extends object = object,
   A extends string = string,
-  const F extends readonly Feature[] = readonly Feature[],
+  const F extends readonly AnyFeature[] = readonly AnyFeature[],
 >(
   given: AuthServerOptions<P, R, U, S, A> & { readonly features?: F | undefined },
 ): Promise<AuthServer<P, R, U, S, A> & Added<F>> {
@@ -87,7 +94,7 @@ export async function createServer<
   U extends User,
   S extends object,
   A extends string,
-  const F extends readonly Feature[] = readonly Feature[],
+  const F extends readonly AnyFeature[] = readonly AnyFeature[],
 >(
   given: AuthServerOptions<P, R, U, S, A> & { readonly features?: F | undefined },
   network?: Partial<Network>,
@@ -112,9 +119,11 @@ export async function createServer<
   const keys = await createServerKeys(options, record);
   const limiters = createLimiters(options, { record, secrets: keys.secrets });
 
-  const internet = { ...network, loopback: options.clients.documents?.loopback === true };
+  const clientKinds = clientKindsOf(featuresOf(options));
+  const clientSources = clientSourcesOf(featuresOf(options));
+  const internet = { ...network, loopback: [...clientSources.on.values()].some(({ loopback }) => loopback) };
   const publicFetch = createPublicFetch(internet);
-  const clients = createClients(options, { invalidation, publicFetch, record });
+  const clients = createClients(options, { clientKinds, clientSources, invalidation, publicFetch, record });
   // The sender signs with a key of the tokens, whose revocations wake it.
   const logouts = options.openid && {
     create: newLogoutNotice,
@@ -151,8 +160,11 @@ export async function createServer<
     grants: grantParts,
     users: userAssignments,
     announce: invalidation.announce,
+    clients,
+    publicFetch,
     lastUses: clients.lastUses.queue,
   });
+  clients.directory.addSources(features.flatMap((feature) => feature.clientSources ?? []));
   const forms = features.flatMap((feature) => feature.tokens ?? []);
   const access = createAccess(options, {
     clients,
@@ -177,6 +189,8 @@ export async function createServer<
   const { engine, pages } = await startEngine(options, {
     access,
     apis,
+    clientKinds,
+    clientSources,
     clients,
     features,
     grants: grantParts,
@@ -201,11 +215,11 @@ export async function createServer<
     forms,
     record,
     requests,
-    registration: createRegistration(options, { clients, limiters, record }),
     verify: tokens.verify,
   });
 
-  const pruned = { storage, onRemoved: clients.onRemoved };
+  const ofFeatures = prunesOf(featuresOf(options));
+  const pruned = { storage, ofFeatures, onRemoved: clients.onRemoved };
   const { ready, watch } = createReadiness({ storage, server: concurrencyLimit, logger });
   await watch();
   const sender = openid?.logoutSender;
@@ -265,6 +279,7 @@ export async function createServer<
       const { runChecks } = await import('./doctor/run-checks.ts');
       return runChecks({
         storage,
+        examine: examinationsOf(featuresOf(options)),
         gate,
         scopes,
         keys: keys.material,
@@ -295,12 +310,13 @@ export async function createServer<
       return engine.provider();
     },
     [INTERNALS]: {
-      admitsAgents: options.clients.documents !== undefined || options.clients.registration !== undefined,
+      admitsAgents: clientSources.on.size > 0,
       apis,
       audit,
       concurrencyLimit,
-      clientKinds: clientKindsOf(options.features),
-      eventRules: eventRulesOf(options.features),
+      clientKinds,
+      places: features.flatMap(({ places = [] }) => places),
+      eventRules: eventRulesOf(featuresOf(options)),
       limitCallers: limiters.limitCallers,
       logger,
       mountPath: options.paths.mount,

@@ -1,9 +1,11 @@
 import { createAuthorizedApps } from '../account/authorized-apps.ts';
 import { createDeveloperArea } from '../account/developer-area.ts';
+import type { ClientSources } from '../contracts/client-sources.ts';
+import type { ClientKinds } from '../contracts/client-kinds.ts';
 import type { InteractionFlow, LogoutNotices, Pages, User } from '../contracts/index.ts';
 import type { ServerInternals } from '../contracts/internals.ts';
 import { createProvider, Engine } from '../engine/provider.ts';
-import { clientKindsOf, eventRulesOf } from '../features/known.ts';
+import { featuresOf, storedEventRulesOf } from '../features/known.ts';
 import { originOf } from '../http/request-id.ts';
 import type { AuthorizationRequests } from '../login/authorization-request.ts';
 import { loginPart } from '../login/engine-part.ts';
@@ -72,6 +74,8 @@ export function grantPartsOf(
 export interface EngineParts<U extends User> extends Pick<ServerStorage, 'invalidation'> {
   readonly access: Pick<ServerAccess<string, string, U>, 'clientPermissions' | 'userAssignments'>;
   readonly apis: ServerInternals['apis'];
+  readonly clientKinds: ClientKinds;
+  readonly clientSources: ClientSources;
   readonly clients: ServerClients;
   readonly features: readonly ServerFeature[];
   readonly grants: Omit<GrantParts, 'options'>;
@@ -116,7 +120,7 @@ export async function startEngine<U extends User>(
       {
         audit,
         clients: directory,
-        clientKinds: clientKindsOf(options.features),
+        clientKinds: parts.clientKinds,
         limiter: limiters.clients,
         pages,
         appUsed: clients.lastUses.appUsed,
@@ -160,6 +164,8 @@ async function createFlow<U extends User>(
   {
     access,
     apis,
+    clientKinds,
+    clientSources,
     clients,
     features,
     limiters,
@@ -175,7 +181,8 @@ async function createFlow<U extends User>(
   const developerOf = createDeveloperArea({
     registryFor: clients.registryFor,
     audit,
-    eventRules: eventRulesOf(options.features),
+    // Also of features that are off, whose events may be stored.
+    eventRules: storedEventRulesOf(featuresOf(options)),
     retention: options.retention.audit,
     gate,
     scopes,
@@ -194,7 +201,8 @@ async function createFlow<U extends User>(
     audit,
     browsers: limiters.browsers,
     clients: clients.directory,
-    clientKinds: new Set(clientKindsOf(options.features).keys()),
+    clientKinds,
+    clientSources,
     features: await Promise.all(features.flatMap((feature) => feature.pages?.() ?? [])),
     browserRequestOf,
     logoutRequest: openid?.logoutRequestOf({ browserRequestOf, sessions }),

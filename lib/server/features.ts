@@ -1,7 +1,9 @@
+import { featuresOf } from '../features/known.ts';
 import { ConfigError } from '../errors.ts';
 import type { TokenForm } from '../features/tokens.ts';
 import type { AuthServer } from './auth-server.ts';
-import type { Core, Feature, Installed } from '../features/feature.ts';
+import type { Core } from '../features/core.ts';
+import type { Feature, Installed } from '../features/feature.ts';
 
 /** A feature on a server. */
 export interface ServerFeature extends Installed {
@@ -12,11 +14,9 @@ export interface ServerFeature extends Installed {
 /** Makes the parts of the features, in the order in which they are given. */
 export async function installFeatures(core: Core): Promise<readonly ServerFeature[]> {
   return Promise.all(
-    core.options.features.map(async (feature) => ({
-      name: feature.name,
-      feature,
-      ...(await feature.install(core)),
-    })),
+    featuresOf(core.options).map(async (feature) =>
+      Object.assign({ name: feature.name, feature }, await feature.install(core)),
+    ),
   );
 }
 

@@ -3,6 +3,7 @@ import { setTimeout } from 'node:timers/promises';
 import { DAY, HOUR, toMilliseconds } from '../contracts/duration.ts';
 import { now } from '../contracts/clock.ts';
 import type { AuditLog, Client, Logger, Milliseconds, Seconds, Storage } from '../contracts/index.ts';
+import type { PruneClients } from '../features/feature.ts';
 import { logFailure } from '../http/unavailable.ts';
 import { optional } from '../options/declare.ts';
 import type { Given } from '../options/declare.ts';
@@ -126,8 +127,9 @@ export const PAUSES = { server: 3, command: 1 } as const;
 
 /** What is pruned, and who learns of it. */
 export interface Pruned {
-  readonly storage: Pick<Storage, 'prune' | 'registrations'>;
-  /** Called with each client that registered itself and was removed because it is unused. */
+  readonly storage: Storage;
+  readonly ofFeatures: readonly PruneClients[];
+  /** Called with each client that was removed because it is unused. */
   readonly onRemoved: (client: Pick<Client, 'id' | 'name'>) => void;
 }
 
@@ -149,7 +151,7 @@ export function createOnRemoved(
  * @param pause - the pause for requests after each batch, as a multiple of the duration of the batch
  */
 export async function pruneExpired(
-  { onRemoved, storage }: Pruned,
+  { ofFeatures, onRemoved, storage }: Pruned,
   { onProgress, signal }: PruneOptions,
   pause: number,
 ): Promise<number> {
@@ -173,10 +175,11 @@ export async function pruneExpired(
     return { count, isDone: count === 0 };
   });
   // Afterwards, because expired grants no longer keep their client.
-  await repeat(async () => {
-    const { deleted, seen } = await storage.registrations.deleteUnused(now(), BATCH);
-    for (const client of deleted) onRemoved(client);
-    return { count: deleted.length, isDone: seen === 0 };
-  });
+  for (const prune of ofFeatures)
+    await repeat(async () => {
+      const { deleted, seen } = await prune(storage, now(), BATCH);
+      for (const client of deleted) onRemoved(client);
+      return { count: deleted.length, isDone: seen === 0 };
+    });
   return total;
 }

@@ -1,3 +1,4 @@
+import { featuresOf } from '../features/known.ts';
 import type { AuditLog, Seconds } from '../contracts/index.ts';
 import { createKeyRing } from '../keys/key-ring.ts';
 import { createKeyMaterial } from '../keys/material.ts';
@@ -95,6 +96,6 @@ function cookieLifetime({
     lifetimes.sessionAbsolute,
     lifetimes.interaction,
     limits.attempts?.login?.deviceLifetime ?? 0,
-    ...features.map(({ keysFor = 0 }) => keysFor),
+    ...featuresOf({ features }).map(({ keysFor = 0 }) => keysFor),
   );
 }

@@ -17,8 +17,10 @@ import { requestIdOf, sendRequestId } from '../http/request-id.ts';
 import { logFailure } from '../http/unavailable.ts';
 import type { ResolvedOptions } from '../options/resolved-options.ts';
 import { createReport } from '../record/request-log.ts';
-import { createPlaceOf, ENDPOINTS, isForClients } from '../engine/endpoints.ts';
+import { ENDPOINTS, isForClients } from '../engine/endpoints.ts';
 import type { Endpoint, EngineEndpoint, EndpointPlace } from '../engine/endpoints.ts';
+import { createPlaceOf } from '../engine/places.ts';
+import type { FeaturePlace } from '../engine/places.ts';
 import { createEngineContext, createRunEngine } from '../engine/run.ts';
 import { outcomeOf, refusedOutcome, startRequest } from '../engine/request.ts';
 import type { EngineRequest } from '../engine/request.ts';
@@ -28,7 +30,6 @@ import { createResourceMetadata } from '../engine/resource-metadata.ts';
 import { clientErrorStatus, showError } from '../engine/render-error.ts';
 import type { AuthorizationRequests } from '../login/authorization-request.ts';
 import { createOriginWarning, refusalReason } from '../login/origin-mistakes.ts';
-import type { RegistrationEndpoint } from '../registration/registration-endpoint.ts';
 import { createUnwrapToken } from '../engine/request-body.ts';
 import type { TokenForm } from '../features/tokens.ts';
 import { completeResponse } from '../engine/response.ts';
@@ -60,14 +61,12 @@ export function createMount(
     readonly features: readonly ServerFeature[];
     readonly record: ServerRecord;
     readonly requests: Pick<AuthorizationRequests, 'openHint'>;
-    /** `undefined`: apps cannot register themselves. */
-    readonly registration: RegistrationEndpoint | undefined;
     readonly forms: readonly TokenForm[];
     readonly verify: VerifyAccessToken;
   },
 ): Middleware {
   const { logger, paths } = options;
-  const { concurrencyLimit, engine, invalidate, limiter, pages, record, registration } = parts;
+  const { concurrencyLimit, engine, invalidate, limiter, pages, record } = parts;
   const report = createReport(logger, record.observers);
   const run = createRunEngine(createUnwrapToken(parts.verify, parts.forms), {
     canPost: pages.post !== undefined,
@@ -78,7 +77,6 @@ export function createMount(
   const { features } = parts;
   const placeOf = createPlaceOf(
     options,
-    registration !== undefined,
     features.flatMap(({ places = [] }) => places),
   );
   const warnOfOtherOrigin = createOriginWarning(options);
@@ -97,7 +95,7 @@ export function createMount(
     return place === undefined ? next() : handle(ctx, next, below!, place);
   };
 
-  async function handle(ctx: Context, next: Next, path: string, place: EndpointPlace): Promise<unknown> {
+  async function handle(ctx: Context, next: Next, path: string, place: FeaturePlace): Promise<unknown> {
     if (!place.mayBeHosts && hasTooManyParameters(ctx)) {
       // The error page reads the query for its language.
       await atUrl(ctx, path, async () => refuse(ctx, place, QUERY_TOO_LONG));
@@ -105,14 +103,14 @@ export function createMount(
     }
     if (place.work === 'authorization' || place.work === 'page') warnOfOtherOrigin(ctx);
     const isAnswered = await atPath(ctx, path, async () => {
-      const { clientId, work } = place;
+      const { work } = place;
       // The metadata, the keys and unknown paths are not counted by the concurrency limit.
       if (work === undefined) return answer(ctx, place);
       // Not the path of the request, below which its client can write anything. The pages have more paths than this table knows.
       const route =
         work === 'page'
           ? undefined
-          : `${paths.mount}${place.route ?? ENDPOINTS[work as keyof typeof ENDPOINTS]}${clientId === undefined ? '' : '/:client_id'}`;
+          : `${paths.mount}${place.route ?? ENDPOINTS[work as keyof typeof ENDPOINTS]}`;
       return concurrencyLimit.run(
         ctx,
         async () => record.trace(`gatehouse.${work}`, async (span) => answer(ctx, place, span), route),
@@ -132,13 +130,10 @@ export function createMount(
   }
 
   /** Resolves to `false` when nobody has answered. */
-  async function answer(
-    ctx: Context,
-    { clientId, hasEngine, work }: EndpointPlace,
-    span?: WorkSpan,
-  ): Promise<boolean> {
-    if (work === 'registration')
-      return answerItself(ctx, work, span, async (request) => registration!(ctx, request, clientId));
+  async function answer(ctx: Context, place: FeaturePlace, span?: WorkSpan): Promise<boolean> {
+    const { hasEngine, work } = place;
+    if (place.answer)
+      return answerItself(ctx, work as Endpoint, span, async (request) => place.answer!(ctx, request));
     if (work === 'userinfo')
       return answerItself(ctx, work, span, async (request) => parts.openid!.userinfo(ctx, request));
     if (parts.openid && ctx.method === 'POST' && !isForClients(work)) {

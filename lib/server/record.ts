@@ -1,6 +1,5 @@
 import type { ResolvedOptions } from '../options/resolved-options.ts';
-import { eventRulesOf } from '../features/known.ts';
-import { FEATURE_EVENTS } from '../features/tables.ts';
+import { featuresOf, storedEventRulesOf } from '../features/known.ts';
 import { createAuditLog } from '../record/audit-log.ts';
 import { createObservers } from '../record/observers.ts';
 import { logLogins } from '../record/request-log.ts';
@@ -13,8 +12,7 @@ export function createRecord({
   retention,
   storage,
 }: Pick<ResolvedOptions, 'features' | 'logger' | 'retention' | 'storage'>) {
-  // Those of features that are off too, whose events are stored.
-  const rules = { ...FEATURE_EVENTS, ...eventRulesOf(features) };
+  const rules = storedEventRulesOf(featuresOf({ features }));
   const audit = createAuditLog(storage.audit, { logger, retention: retention.audit, rules });
   logLogins(audit, logger);
   return { audit, observers: createObservers(logger), trace: createTracing() };

@@ -2,8 +2,7 @@ import { createAuthorizedApps } from '../account/authorized-apps.ts';
 import { createUserData } from '../account/user-data.ts';
 import { createUserGrants } from '../account/user-grants.ts';
 import type { AuditLog, LogoutNotices, Storage, UserData, UserGrantsRegistry } from '../contracts/index.ts';
-import type { Feature } from '../features/feature.ts';
-import { withStored } from '../features/shipped.ts';
+import { exportsOf, featuresOf } from '../features/known.ts';
 import type { ResolvedOptions } from '../options/resolved-options.ts';
 import type { ServerFeature } from './features.ts';
 import type { ServerStorage } from './storage.ts';
@@ -39,19 +38,9 @@ export function createServerUserData(
   const userData = createUserData({
     audit,
     announce: () => invalidation.announce(),
-    exports: exportsOf(options.features, stored),
+    exports: exportsOf(featuresOf(options), stored),
     revoke: tokens.revokeFor(),
     storage: stored,
   });
   return { grants, userData };
-}
-
-/** What the export of a user has of the features. */
-export function exportsOf(
-  given: readonly Feature[],
-  storage: Storage,
-): readonly ((userId: string) => Promise<object>)[] {
-  return withStored(given).flatMap((feature) =>
-    feature.exportUser ? [async (userId: string) => feature.exportUser!(storage, userId)] : [],
-  );
 }

@@ -116,7 +116,7 @@ export function actingAsUser(
 
 /**
  * The same for a client that acts for itself, as with a token of its own: in an app a registered client, whose permissions are
- * those of its registration, and of its owner if it has one. With a context, the owner is not looked up: the client has all
+ * its own, and those of its owner if it has one. With a context, the owner is not looked up: the client has all
  * permissions that it was given.
  *
  * @param client - with a context, the members that matter to the test are enough

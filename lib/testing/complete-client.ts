@@ -12,7 +12,7 @@ export function completeClient(given: Partial<Client>, grantType: ClientGrantTyp
     clientUri: undefined,
     logo: undefined,
     verified: false,
-    registration: 'manual',
+    source: 'manual',
     grantType,
     redirectUris: [],
     postLogoutRedirectUris: [],

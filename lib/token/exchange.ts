@@ -53,12 +53,10 @@ export type FindForeign = (
   isClaim: boolean,
 ) => Promise<PresentedCredential | undefined>;
 
-/** What the description of a refusal calls each kind of credential. */
-const NAMES: Readonly<Record<Credential['kind'], string>> = {
-  code: 'authorization code',
-  device_code: 'device code',
-  refresh_token: 'refresh token',
-};
+/** What the description of a refusal calls a kind of credential. */
+function nameOf(kind: Credential['kind']): string {
+  return kind === 'code' ? 'authorization code' : kind.replaceAll('_', ' ');
+}
 
 /**
  * Finds the credential that a token request presents, spent ones included.
@@ -72,7 +70,7 @@ export async function findOwn(
 ): Promise<PresentedCredential> {
   const foreign = kind === 'refresh_token' ? await findForeign?.(value, request, false) : undefined;
   const presented = foreign ?? (await findPresented(storage.grants, kind, value));
-  if (!presented) throw new errors.InvalidGrant(`${NAMES[kind]} not found`);
+  if (!presented) throw new errors.InvalidGrant(`${nameOf(kind)} not found`);
   request.credential = presented;
   if (presented.grant.clientId !== request.client.client.id) throw new errors.InvalidGrant('client mismatch');
   return presented;
@@ -80,7 +78,7 @@ export async function findOwn(
 
 /** @throws InvalidGrant of the engine */
 export function refuseExpired({ credential: { kind }, expiresIn }: PresentedCredential): void {
-  if (expiresIn <= 0) throw new errors.InvalidGrant(`${NAMES[kind]} is expired`);
+  if (expiresIn <= 0) throw new errors.InvalidGrant(`${nameOf(kind)} is expired`);
 }
 
 /**
@@ -110,7 +108,7 @@ async function endFamily(
 ): Promise<never> {
   await storage.grants.revoke({ id: grant.id }, now());
   ctx.oidc.provider.emit('grant.revoked', ctx, grant.id);
-  throw new errors.InvalidGrant(`${NAMES[credential.kind]} already used`);
+  throw new errors.InvalidGrant(`${nameOf(credential.kind)} already used`);
 }
 
 /**
@@ -214,7 +212,7 @@ export async function findUsableCredential(
 /** The error of the engine for a credential that may not be used now. */
 export function refusalOf(refusal: TokenRefusal, kind: Credential['kind']): errors.OIDCProviderError {
   if (refusal === 'api') return new errors.InvalidTarget();
-  return new errors.InvalidGrant(`${NAMES[kind]} ${REASONS[refusal]}`);
+  return new errors.InvalidGrant(`${nameOf(kind)} ${REASONS[refusal]}`);
 }
 
 const REASONS: Readonly<Record<Exclude<TokenRefusal, 'api'>, string>> = {

@@ -27,7 +27,7 @@ const ISSUE_TOKEN = {
   /** The `client_id` of an enabled client. */
   client: idOr('pass a client_id, such as client.id'),
   /**
-   * The id of the user whom the token speaks for; the client's grant type is `authorization_code` or `device_code`. Without it the token
+   * The id of the user whom the token speaks for; the client is of a kind that acts for users. Without it the token
    * speaks for the client itself, and the grant type is `client_credentials`.
    */
   user: optional(idOr("pass a user's id, or leave it out for the client itself")),

@@ -68,7 +68,7 @@ export interface Followed {
 /**
  * Spends a credential and stores the refresh token that it is exchanged for, in one transaction.
  *
- * When another request has spent the refresh token or the device code in the meantime, this one gets the same successor, which is
+ * When another request has spent a credential other than a code in the meantime, this one gets the same successor, which is
  * sealed with a key from the presented token. In any other case a spent credential is `invalid_grant`.
  *
  * When the process dies between the transaction and the response, these two can be sent again within the grace. A code
@@ -110,13 +110,9 @@ export async function redeem(
 }
 
 // It bounds what one request reads. Of refresh tokens, it is more than `limits.refreshes` allows in an hour on four nodes: more
-// generations in one grace are those of a thief, or of a program in a loop. A device repeats a poll whose response it has missed, and
-// then has no refresh token to use.
-const MOST_GENERATIONS: Readonly<Record<Credential['kind'], number>> = {
-  code: 0,
-  device_code: 1,
-  refresh_token: 256,
-};
+// generations in one grace are those of a thief, or of a program in a loop. A client that sends another credential again has missed the
+// response, and has no refresh token to use; a code is never redeemed again.
+const MOST_GENERATIONS = { ofRefreshToken: 256, ofOther: 1 };
 
 /**
  * Finds the current refresh token of the family of a spent credential, which is not a replay: the successor of its successor, and so
@@ -134,7 +130,8 @@ export async function findCurrent(
   { credential: { kind, sealedSuccessor }, value: presented }: PresentedCredential,
 ): Promise<Followed> {
   let value = openSuccessor(sealedSuccessor!, presented);
-  const chain = await storage.grants.findChain(hashCredential(value), MOST_GENERATIONS[kind]);
+  const most = kind === 'refresh_token' ? MOST_GENERATIONS.ofRefreshToken : MOST_GENERATIONS.ofOther;
+  const chain = await storage.grants.findChain(hashCredential(value), most);
   for (const { credential } of chain.slice(0, -1)) {
     if (credential.sealedSuccessor === undefined) break;
     value = openSuccessor(credential.sealedSuccessor, value);
@@ -151,7 +148,7 @@ export async function findCurrent(
 
 /**
  * Whether presenting this credential is a replay, which revokes all tokens of its grant (RFC 6749 section 4.1.2, RFC 9700
- * section 4.14.2), unless it is a device code. A spent code always is. A spent refresh token or device code is not within the grace:
+ * section 4.14.2), where its kind allows that. A spent code always is. Another spent credential is not within the grace:
  * its client may have missed the response, or another process of the client has received it.
  *
  * @param refreshGrace - see {@link refreshGraceOf}

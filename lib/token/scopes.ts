@@ -92,27 +92,22 @@ export interface AllowedScopes {
   readonly defaults: readonly string[];
   /** Whether the client is registered with a list of scopes. */
   readonly isListed: boolean;
-  /** Whether the client could know which scopes are for it: a registration says so. */
+  /** Whether the client could know which scopes are for it: who registers it is told. */
   readonly isInformed: boolean;
 }
 
-/** The options that scopes depend on. */
-export interface ScopeOptions extends Pick<ResolvedOptions, 'openid'> {
-  readonly clients: Pick<ResolvedOptions['clients'], 'documents'>;
-}
-
 export function allowedScopes(
-  { grantType, registration, scopes: registered }: Client,
+  { defaultScopes, grantType, scopes: registered }: Client,
   { scopes: known }: { readonly scopes: ReadonlyMap<string, unknown> },
-  { clients: { documents }, openid }: ScopeOptions,
+  { openid }: Pick<ResolvedOptions, 'openid'>,
 ): AllowedScopes {
   const ofClient = (names: Iterable<string>): string[] =>
     [...names].filter((scope) => registered === undefined || registered.includes(scope));
   const scopes = ofClient(known.keys());
   // A client that acts for itself has no user.
   const identity = openid && grantType !== 'client_credentials' ? ofClient(openid.scopes.keys()) : [];
-  const isInformed = registration !== 'metadata_document';
-  const defaults = isInformed ? scopes : scopes.filter((scope) => documents?.defaultScopes.includes(scope));
+  const isInformed = defaultScopes === undefined;
+  const defaults = isInformed ? scopes : scopes.filter((scope) => defaultScopes.includes(scope));
   return { scopes, identity, defaults, isListed: registered !== undefined, isInformed };
 }
 

@@ -4,7 +4,7 @@ import type { ClientDirectory } from '../clients/directory.ts';
 import type { AccessTokenClaims, Client, Milliseconds } from '../contracts/index.ts';
 import type { EndMissingUser } from './revoke.ts';
 import { allowedScopes, splitScope, stillAllowed } from './scopes.ts';
-import type { ScopeOptions } from './scopes.ts';
+import type { ResolvedOptions } from '../options/resolved-options.ts';
 
 /** Whom a token speaks for and what it is for, whatever its form: an access token, a code, a refresh token, a personal one. */
 export interface TokenSubject {
@@ -51,7 +51,7 @@ export type FindUsable = <H>(
 ) => Promise<UsableToken<H> | TokenRefusal>;
 
 export function createFindUsable(
-  options: ScopeOptions & {
+  options: Pick<ResolvedOptions, 'openid'> & {
     readonly resources: ReadonlyMap<string, { readonly scopes: ReadonlyMap<string, unknown> }>;
   },
   {

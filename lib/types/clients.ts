@@ -1,14 +1,11 @@
-/** The parts of a client, and what its registration, change, search and import take. */
+/** The parts of a client, and what its creation, change, search and import take. */
 export type { ImportOutcome, ImportedClient } from '../clients/import.ts';
 export type {
   ClientChanges,
   ClientEndpoint,
   ClientKeys,
   ClientLifetimes,
-  ClientMetadata,
-  ClientMetadataDocument,
   ClientQuery,
-  ClientRegistration,
   ClientSecret,
   NewSecret,
   PassportAccessToken,
@@ -16,5 +13,4 @@ export type {
   PassportRefreshToken,
   PassportSelector,
   PassportUse,
-  RegisteredAuthMethod,
 } from '../contracts/index.ts';

@@ -4,7 +4,7 @@ export type { RequiredObject } from '../api/actions/define-action.ts';
 export type { BulkLimits, RequestLimit, RequestLimits, RouteLimits, UploadLimits } from '../api/limits.ts';
 export type { OpenApiPart } from '../api/openapi/components.ts';
 export type { AttemptLimits, ClientAuthenticationLimits, LoginLimits } from '../options/attempts.ts';
-export type { ClientIdMetadata, ClientOptions } from '../options/clients.ts';
+export type { ClientOptions } from '../options/clients.ts';
 export type { LifetimePreset, Lifetimes } from '../options/lifetimes.ts';
 export type {
   Authentication,
@@ -21,7 +21,6 @@ export type {
   SecretOptions,
 } from '../options/options.ts';
 export type { PassportOptions } from '../options/passport.ts';
-export type { DynamicRegistrationOptions, RegistrationRequest } from '../options/registration.ts';
 export type { TokenClaimsContext, TokenOptions } from '../options/tokens.ts';
 export type { PruneOptions } from '../server/jobs.ts';
 export type { CloseOptions } from '../server/shutdown.ts';

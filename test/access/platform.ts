@@ -166,7 +166,7 @@ export function createPlatform(): Platform {
     logger,
   });
   const findUsable = createFindUsable(
-    { clients: { documents: undefined }, openid: undefined, resources: new Map([[ISSUER, API]]) },
+    { openid: undefined, resources: new Map([[ISSUER, API]]) },
     {
       clients: {
         async findDated(id) {

@@ -92,7 +92,7 @@ export async function startDeveloperPlatform(
         redirectUris: [],
         ...fields,
         ownerId: member,
-      } as never);
+      });
     },
   };
 }

@@ -31,7 +31,7 @@ test('a client-credentials app is created, gets a token with its secret, and is 
   t.regex(client_secret, /^gatehouse_secret_[\w-]{43}$/);
   t.is(created.html.split(client_secret).length, 2);
   t.true(created.text.includes(`Token URL ${created.url.origin}/oauth/token`));
-  t.true(created.text.includes(`-d 'client_id=${client_id}'`));
+  t.true(created.text.includes(`client_id='${client_id}'`));
   t.false(created.text.includes('Authorization URL'));
   const { body } = await token({ grant_type: 'client_credentials', client_id, client_secret });
   t.is((await api('/schools', body.access_token)).status, 403);
@@ -88,7 +88,7 @@ test('an app for people is created on a server, in a browser or on a device, or 
     if (name !== 'CLI') continue;
     t.regex(page.text, /Kind Device code/);
     t.regex(page.text, /Device authorization URL http:\S+\/oauth\/device_authorization/);
-    t.true(page.text.includes("-d 'grant_type=urn:ietf:params:oauth:grant-type:device_code'"));
+    t.true(page.text.includes('-d grant_type=urn:ietf:params:oauth:grant-type:device_code'));
     t.is((await browser.submit(page, 'Save', { name: 'School tool' })).status, 303);
     t.is((await auth.clients.find(id))?.name, 'School tool');
     t.regex((await open(`/${id}/permissions`)).text, /This app acts for the people who sign in to it/);

@@ -24,7 +24,7 @@ function appRow(number: number) {
     grant_type: 'authorization_code',
     redirect_uris: '[]',
     post_logout_redirect_uris: '[]',
-    registration: 'manual',
+    source: 'manual',
     lifetimes: '{}',
     verified: 0,
     roles: '[]',

@@ -1,7 +1,9 @@
 import { knexStorage } from 'koa-gatehouse/adapters/knex';
 
 import type { Storage } from '../../lib/contracts/index.ts';
-import { aClient, aCode, aConsent, aGrant, aRegistered, aSecret, HOUR, NOW } from '../storage/rows.ts';
+import type { RegistrationStore } from '../../lib/features/agents/types.ts';
+import { aClient, aCode, aConsent, aGrant, aSecret, HOUR, NOW } from '../storage/rows.ts';
+import { aRegistered, registrationsOf } from '../agents/store-contract.ts';
 import { contentsOf } from './contents.ts';
 import { onEachDatabase } from './databases.ts';
 
@@ -10,12 +12,13 @@ const PLACES = { limit: 1, perUser: 5, unusedSince: NOW, now: NOW };
 
 const DELETIONS: Readonly<Record<string, (storage: Storage) => Promise<unknown>>> = {
   'clients.delete': async ({ clients }) => clients.delete('left'),
-  'registrations.insert, to which it gives way': async ({ registrations }) =>
-    registrations.insert(registered('next'), PLACES),
-  'registrations.deleteUnused': async ({ registrations }) => registrations.deleteUnused(NOW + HOUR, 10),
+  'registrations.insert, to which it gives way': async (storage) =>
+    (await registrationsOf(storage)).insert(registered('next'), PLACES),
+  'registrations.deleteUnused': async (storage) =>
+    (await registrationsOf(storage)).deleteUnused(NOW + HOUR, 10),
 };
 
-function registered(id: string): Parameters<Storage['registrations']['insert']>[0] {
+function registered(id: string): Parameters<RegistrationStore['insert']>[0] {
   return {
     ...aRegistered(id, { removableAt: NOW }),
     secrets: [aSecret({ id: `of ${id}`, hash: `of ${id}` })],
@@ -37,7 +40,8 @@ for (const [name, remove] of Object.entries(DELETIONS))
       const storage = knexStorage(address);
       t.teardown(async () => storage.close());
       await storage.migrate();
-      await storage.registrations.insert(registered('left'), PLACES);
+      const registrations = await registrationsOf(storage);
+      await registrations.insert(registered('left'), PLACES);
       t.true((await tablesWith('left', database, address)).includes('gatehouse_client_names'));
       await remove(storage);
       const ends = (await contentsOf(database, address)).get('gatehouse_revocations')!;

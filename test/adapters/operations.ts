@@ -1,5 +1,3 @@
-import { aPersonalToken, personalTokensOf } from '../personal-tokens/store-contract.ts';
-import { aDeviceCode, anApproved, deviceCodesOf } from '../devices/store-contract.ts';
 // The operations of a storage, and rows for them, so many that reading more of them than needed shows.
 import type { Knex } from 'knex';
 import { knexStorage } from 'koa-gatehouse/adapters/knex';
@@ -21,6 +19,9 @@ import {
   HOUR,
   NOW,
 } from '../storage/rows.ts';
+import { registrationsOf } from '../agents/store-contract.ts';
+import { aDeviceCode, anApproved, deviceCodesOf } from '../devices/store-contract.ts';
+import { aPersonalToken, personalTokensOf } from '../personal-tokens/store-contract.ts';
 import { countedKnex } from './counted-knex.ts';
 import type { TestDatabase } from './databases.ts';
 
@@ -62,7 +63,7 @@ export async function fill(
     `gatehouse_audit (id, at, type, client_id, user_id, payload, expires_at)
       select concat('busy ', i), ${NOW} + n, 'login', 'of 4', 'busy', '{}', ${NOW} + n from ${series}`,
     `gatehouse_clients (id, name, sort_name, owner_id, grant_type, redirect_uris, post_logout_redirect_uris, verified,
-        registration, lifetimes, confidential, native, first_party, roles, permissions, disabled, created_at, updated_at)
+        source, lifetimes, confidential, native, first_party, roles, permissions, disabled, created_at, updated_at)
       select concat('of ', i), 'App', 'app', ${OWNER}, 'authorization_code', '[]', '[]', 0,
         'manual', '{}', 1, 0, 0, '[]', '[]', 0, 0, 0 from ${series}`,
     `gatehouse_client_names (client_id, beginning, owner_id) select concat('of ', i), 'app', ${OWNER} from ${series}`,
@@ -137,7 +138,7 @@ const REQUESTS: Readonly<Record<string, Operation>> = {
   'a client': async ({ clients }) => clients.find(ID),
   'a logo': async ({ clients }) => clients.findLogo(ID, 'hash'),
   'the last use of a secret': async ({ clients }) => clients.touchSecret(ID, '1', NOW),
-  'a registration': async ({ registrations }) => registrations.find(ID),
+  'a registration': async (storage) => (await registrationsOf(storage)).find(ID),
   'a new session': async ({ sessions }) => sessions.insert(aSession({ id: 'new' })),
   'a session': async ({ sessions }) => sessions.find(ID),
   'the sessions of a user': async ({ userData }) => userData.sessions(ID, NOW),
@@ -163,8 +164,8 @@ const REQUESTS: Readonly<Record<string, Operation>> = {
   'a consent': async ({ consents }) => consents.find(ID, ID),
   'a consent again': async ({ consents }) => consents.add(CONSENT),
   'the last use of a consent': async ({ consents }) => consents.touch(ID, ID, NOW),
-  'a consent to an app that registered itself': async ({ registrations }) =>
-    registrations.addConsent(aConsent({ userId: 'new', clientId: ID })),
+  'a consent to an app that registered itself': async (storage) =>
+    (await registrationsOf(storage)).addConsent(aConsent({ userId: 'new', clientId: ID })),
   'the consents of a user': async ({ consents }) => consents.list(ID),
   'the end of a consent': async ({ consents }) => consents.delete('of 1', ID),
   'a grant': async ({ grants }) => grants.find(ID),
@@ -267,8 +268,8 @@ const OTHERS: Readonly<Record<string, Operation>> = {
   'the end of a key': async ({ keys }) => keys.retire(aKey().id, NOW),
   'a key that is encrypted': async ({ keys }) =>
     keys.replaceMaterial(aKey().id, aKey().material, 'encrypted'),
-  'the end of a registration token': async ({ registrations }) => registrations.removeToken(ID),
-  'unused apps': async ({ registrations }) => registrations.deleteUnused(NOW + 3, 2),
+  'the end of a registration token': async (storage) => (await registrationsOf(storage)).removeToken(ID),
+  'unused apps': async (storage) => (await registrationsOf(storage)).deleteUnused(NOW + 3, 2),
   'the end of an assignment': async ({ assignments }) => assignments.delete(ID),
   'a diagnosis': async (storage) => storage.diagnose(),
   'expired rows': async (storage) => storage.prune(NOW, 3),

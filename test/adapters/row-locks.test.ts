@@ -1,22 +1,13 @@
-import { aPersonalToken, personalTokensOf } from '../personal-tokens/store-contract.ts';
-import { aDeviceCode, anApproved, deviceCodesOf } from '../devices/store-contract.ts';
 // What each lock of a row is for: two transactions at once, one of which is stopped when it has decided and not yet written.
 import type { ExecutionContext } from 'ava';
 import type { Knex } from 'knex';
 import { knexStorage } from 'koa-gatehouse/adapters/knex';
 
 import type { LogoutNotice, Storage } from '../../lib/contracts/index.ts';
-import {
-  aClient,
-  aCode,
-  aConsent,
-  aGrant,
-  aRefreshToken,
-  aRegistered,
-  aSession,
-  HOUR,
-  NOW,
-} from '../storage/rows.ts';
+import { aClient, aCode, aConsent, aGrant, aRefreshToken, aSession, HOUR, NOW } from '../storage/rows.ts';
+import { aRegistered, registrationsOf } from '../agents/store-contract.ts';
+import { aDeviceCode, anApproved, deviceCodesOf } from '../devices/store-contract.ts';
+import { aPersonalToken, personalTokensOf } from '../personal-tokens/store-contract.ts';
 import { mariadb, onEachDatabase, postgresql } from './databases.ts';
 import { openHost, openTransaction } from './host-knex.ts';
 import { untilEndedOrBlocked } from './lock-waits.ts';
@@ -103,8 +94,9 @@ const holdGrant = async (t: ExecutionContext, other: Knex): Promise<Knex.Transac
   });
 
 /** Registers a client that is to be removed, unless it is used. */
-async function register({ registrations }: Storage, clientId: string): Promise<void> {
+async function register(storage: Storage, clientId: string): Promise<void> {
   const places = { limit: 5, perUser: 2, unusedSince: 0, now: NOW };
+  const registrations = await registrationsOf(storage);
   await registrations.insert(aRegistered(clientId, { removableAt: NOW - 1, unusedAfter: HOUR }), places);
 }
 
@@ -228,7 +220,7 @@ onServers(
       { consent },
     );
     await untilEndedOrBlocked(other, starting);
-    const removing = second.registrations.deleteUnused(NOW, 10);
+    const removing = (await registrationsOf(second)).deleteUnused(NOW, 10);
     await untilEndedOrBlocked(other, removing, 2);
     await holding.rollback();
     t.true(await starting);
@@ -243,7 +235,7 @@ onServers(
   async (t, { first, second, other, pause }) => {
     await register(first, 'a');
     const { reached, resume } = pause(/from gatehouse_consents/);
-    const removing = first.registrations.deleteUnused(NOW, 10);
+    const removing = (await registrationsOf(first)).deleteUnused(NOW, 10);
     await reached;
     const disabling = second.clients.update({ ...aRegistered('a').client, disabled: true });
     await untilEndedOrBlocked(other, disabling);
@@ -341,7 +333,7 @@ onServers(
       aCode({ expiresAt: past }),
     );
     const { reached, resume } = pause(/select id from gatehouse_grants/);
-    const removing = first.registrations.deleteUnused(NOW, 10);
+    const removing = (await registrationsOf(first)).deleteUnused(NOW, 10);
     await reached;
     t.is(await second.prune(NOW, 10), 2);
     resume();

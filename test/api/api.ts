@@ -8,6 +8,7 @@ import { memoryStorage } from 'koa-gatehouse/adapters/memory';
 import type { ApiAuth } from '../../lib/api/router.ts';
 import { createApiRouter } from '../../lib/api/router.ts';
 import type { ApiRouter, ApiRouterOptions } from '../../lib/api/router.ts';
+import { clientKindsOf } from '../../lib/features/known.ts';
 import { createConcurrencyLimit } from '../../lib/limits/concurrency-limit.ts';
 import { INTERNALS } from '../../lib/contracts/internals.ts';
 import type { ServerInternals } from '../../lib/contracts/internals.ts';
@@ -67,10 +68,8 @@ export function authOf(
       apis: new Map(),
       audit: { record() {} },
       concurrencyLimit,
-      clientKinds: new Map([
-        ['authorization_code', ['authorization_code']],
-        ['client_credentials', ['client_credentials']],
-      ] as const),
+      clientKinds: clientKindsOf([]),
+      places: [],
       eventRules: {},
       limitCallers,
       logger,

@@ -5,7 +5,7 @@ import { pages } from 'koa-gatehouse/interactions';
 import type { Page } from 'playwright-core';
 
 import { makeKeyPair } from '../harness/client-keys.ts';
-import { CALLBACK, connect, documentOptions, serveDocument } from '../clients/documents.ts';
+import { CALLBACK, connect, documentOptions, serveDocument } from '../agents/documents.ts';
 import { startDeveloperPlatform } from '../account/developers.ts';
 import { beginOn } from '../devices/device.ts';
 import type { DeveloperPlatform, Member } from '../account/developers.ts';
@@ -38,7 +38,7 @@ const LIBRARY = 'https://library-of-all-schools.example/of-the-northern-and-sout
 
 /** Errors that need a broken link, client or server: all have the same layout, some with a link to try again. */
 const ERRORS = [
-  ['client_metadata_refused', 400],
+  ['client_source_refused', 400],
   ['invalid_scope', 400],
   ['temporarily_unavailable', 503],
 ] as const;
@@ -73,8 +73,12 @@ export async function startEveryPage(): Promise<EveryPage> {
         'schools:close': { description: 'Close your schools', permissions: ['close_schools'] },
       },
       openid: { scopes: { groups: { description: 'See the groups that you are in', claims: ['groups'] } } },
-      clients: { ...documents.clients, keys: true },
-      features: [devicesFeature({ userCodes: { perUser: 1 } }), personalTokensFeature({ perUser: 2 })],
+      clients: { keys: true },
+      features: [
+        ...(documents.features ?? []),
+        devicesFeature({ userCodes: { perUser: 1 } }),
+        personalTokensFeature({ perUser: 2 }),
+      ],
       limits: {
         // The second wrong password exceeds the limit.
         attempts: { login: { perAccountAndAddress: 1 } },
@@ -161,7 +165,7 @@ export async function startEveryPage(): Promise<EveryPage> {
     native: true,
     redirectUris: [LOOPBACK],
   });
-  await storage.clients.update({ ...ofNobody.client, registration: 'dynamic', scopes: ['schools:read'] });
+  await storage.clients.update({ ...ofNobody.client, source: 'dynamic', scopes: ['schools:read'] });
   const documentAt = (redirectUri: string): string =>
     authorize({ client: { ...ofNobody.client, id: site.id }, secret: '', redirectUri }, 'schools:read', {
       prompt: 'consent',

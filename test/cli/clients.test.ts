@@ -65,7 +65,7 @@ test('a client created on the command line gets tokens; its secret is shown once
     client_uri: null,
     logo: null,
     verified: false,
-    registration: 'manual',
+    source: 'manual',
     grant_type: 'client_credentials',
     redirect_uris: [],
     post_logout_redirect_uris: [],

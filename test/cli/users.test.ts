@@ -124,7 +124,7 @@ test('a token for nobody, with a name that the server lacks, or for thirty of so
   );
   t.is(code, 0, errors);
   t.regex(output, /ends on \d{4}-\d\d-\d\d .*\(UTC\)/);
-  t.regex(output + errors, /Servers accept it with the option tokens\.personal only\./);
+  t.regex(output + errors, /Servers accept it with the feature personalTokens\(\) only\./);
 
   const spaced = await gatehouse(
     `client create --name App --grant-type client_credentials --permission 'view schools'`,

@@ -12,7 +12,7 @@ import { DEVICES } from '../../lib/features/devices/index.ts';
 import { PERSONAL_TOKENS } from '../../lib/features/personal-tokens/index.ts';
 import { readOptions } from '../../lib/options/declare.ts';
 import { readConverterSettings } from '../../lib/html-pdf/options.ts';
-import { registration } from '../../lib/options/registration.ts';
+import { AGENTS } from '../../lib/features/agents/options.ts';
 import { resolveOptions } from '../../lib/options/resolve.ts';
 import type { LifetimePreset } from '../../lib/options/lifetimes.ts';
 import type { ResolvedOptions } from '../../lib/options/resolved-options.ts';
@@ -38,6 +38,7 @@ function resolved(lifetimes?: LifetimePreset): ResolvedOptions<string, string, {
 }
 
 const server = resolved();
+const agentSettings = readOptions(AGENTS, {});
 const deviceSettings = readOptions(DEVICES, {});
 const api = readOptions(API_LIMITS, {});
 const pdf = readSettings({});
@@ -52,7 +53,9 @@ const DEFAULTS: ReadonlyMap<string, unknown> = new Map([
   ...Object.entries(server.limits.attempts!).flatMap(([name, values]) =>
     entries(`limits.attempts.${name}.`, values as object),
   ),
-  ...entries('clients.registration.', registration('', { scopes: [] })),
+  ...entries('agents.', agentSettings),
+  ...entries('agents.registration.', agentSettings.registration || {}),
+  ...entries('agents.documents.', agentSettings.documents || {}),
   ...entries('devices.', deviceSettings),
   ...entries('devices.userCodes.', deviceSettings.userCodes!),
   ...entries('devices.requests.', deviceSettings.requests!),
@@ -93,6 +96,8 @@ const NONE = new Set([
   'engine',
   'limits.attempts.login',
   'limits.attempts.clientAuthentication',
+  'agents.registration',
+  'agents.documents',
   'devices.userCodes',
   'devices.requests',
   'htmlPdf.observe',

@@ -24,11 +24,15 @@ export const SERVER_OPTIONS: readonly Place[] = [
   ['lib/options/lifetimes.ts', 'Lifetimes', 'tokens.lifetimes.'],
   ['lib/options/attempts.ts', 'LoginLimits', 'limits.attempts.login.'],
   ['lib/options/attempts.ts', 'ClientAuthenticationLimits', 'limits.attempts.clientAuthentication.'],
-  ['lib/options/registration.ts', 'DynamicRegistrationOptions', 'clients.registration.'],
 ];
 
 /** The options of the features, and the prefix of their names where several functions are together. */
 export const FEATURE_OPTIONS: Readonly<Record<string, readonly Place[]>> = {
+  agents: [
+    ['lib/features/agents/options.ts', 'AgentOptions', ''],
+    ['lib/features/agents/options.ts', 'DynamicRegistrationOptions', 'registration.'],
+    ['lib/features/agents/options.ts', 'ClientIdMetadata', 'documents.'],
+  ],
   devices: [
     ['lib/features/devices/index.ts', 'DeviceOptions', ''],
     ['lib/features/devices/index.ts', 'UserCodeLimits', 'userCodes.'],

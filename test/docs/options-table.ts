@@ -14,7 +14,6 @@ Durations are seconds, or text such as \`'30 days'\`. Options are checked once: 
 const FUNCTIONS: Readonly<Record<string, readonly Place[]>> = {
   'createAuthServer()': [
     ...SERVER_OPTIONS,
-    ['lib/options/clients.ts', 'ClientIdMetadata', 'clients.documents.'],
     ['lib/options/scopes.ts', 'scope', 'scopes.<name>.'],
     ['lib/options/resources.ts', 'resourceOptions', 'resources.<url>.'],
   ],

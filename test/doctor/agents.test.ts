@@ -1,7 +1,7 @@
 import test from 'ava';
 import type { Middleware } from 'koa';
 import Koa from 'koa';
-import { createAdministration } from 'koa-gatehouse';
+import { agents, createAdministration } from 'koa-gatehouse';
 import type { Finding } from 'koa-gatehouse';
 import { memoryStorage } from 'koa-gatehouse/adapters/memory';
 
@@ -15,7 +15,7 @@ type Options = NonNullable<Parameters<typeof startPlatform>[0]>;
 async function start(
   path: string,
   rewrite: (path: string) => string | undefined,
-  { clients, front }: { clients?: Options['clients']; front?: Middleware } = {},
+  { features, front }: { features?: Options['features']; front?: Middleware } = {},
 ): Promise<Platform & { check(): Promise<readonly Finding[]> }> {
   const proxy = await startProxy((asked, headers) => {
     const passed = rewrite(asked);
@@ -30,7 +30,7 @@ async function start(
           scopes: { read: { description: 'See schools', permissions: ['view_schools'] } },
         },
       },
-      clients: clients ?? { agents: true },
+      features: features ?? [agents()],
     },
     {
       path,
@@ -130,14 +130,13 @@ test('a page at the path of the metadata stops the agents that use the SDK of th
 });
 
 test('an endpoint at a server that admits no agents is reported, with the line to add', async (t) => {
-  await using platform = await start('', (asked) => asked, { clients: {} });
+  await using platform = await start('', (asked) => asked, { features: [] });
   t.deepEqual(await platform.check(), [
     {
       code: 'agents_unknown',
       severity: 'warning',
       message: `The endpoint ${platform.origin}/mcp is for agents, but the server admits none: they can neither register themselves nor publish a document.`,
-      remedy:
-        'Pass clients: { agents: true } to createAuthServer(), or set clients.documents or clients.registration.',
+      remedy: 'Pass features: [agents()] to createAuthServer().',
     },
   ]);
 });

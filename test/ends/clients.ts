@@ -4,7 +4,7 @@ import type { DeveloperPlatform } from '../account/developers.ts';
 import type { RegisteredApp } from '../harness/platform.ts';
 import { makeKeyPair } from '../harness/client-keys.ts';
 import { requestClientToken } from '../harness/tokens.ts';
-import { manage, registered } from '../registration/apps.ts';
+import { manage, registered } from '../agents/apps.ts';
 import { byHost, byRequest } from './way.ts';
 import type { Way, Ways } from './way.ts';
 

@@ -1,7 +1,7 @@
 // What a database with a synchronous standby says of a change is tested with the storage; here what each way to end something asks it.
 import test from 'ava';
 import type { ExecutionContext } from 'ava';
-import { createAdministration, devices, personalTokens } from 'koa-gatehouse';
+import { agents, createAdministration, devices, personalTokens } from 'koa-gatehouse';
 import type { InteractionFlow } from 'koa-gatehouse';
 import { memoryStorage } from 'koa-gatehouse/adapters/memory';
 import { pages } from 'koa-gatehouse/interactions';
@@ -21,8 +21,8 @@ const { state, storage } = unconfirmed(memoryStorage());
 const forms: string[] = [];
 const platform = await startDeveloperPlatform({
   storage,
-  features: [devices(), personalTokens()],
-  clients: { keys: true, registration: { scopes: [] } },
+  features: [devices(), personalTokens(), agents({ documents: false, registration: { scopes: [] } })],
+  clients: { keys: true },
   openid: { algorithm: 'ES256' },
   interactions(flow: InteractionFlow) {
     const made = pages()(flow);
@@ -131,7 +131,7 @@ test('every public way to end something is among them', (t) => {
   t.deepEqual([...new Set(tested)].toSorted(), [...members, ...ending, ...atEndpoints].toSorted());
   t.deepEqual(
     Object.values(ENDPOINTS).filter((path) => !OTHER_ENDPOINTS.has(path)),
-    ['/oauth/revoke', '/oauth/register', '/oauth/logout'],
+    ['/oauth/revoke', '/oauth/logout'],
   );
 });
 

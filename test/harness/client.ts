@@ -6,7 +6,7 @@ export function completeClient(given: Pick<Client, 'id' | 'name'> & Partial<Clie
     clientUri: undefined,
     logo: undefined,
     verified: false,
-    registration: 'manual',
+    source: 'manual',
     grantType: 'authorization_code',
     redirectUris: [],
     postLogoutRedirectUris: [],

@@ -6,6 +6,7 @@ import type {
   User,
 } from '../../lib/contracts/index.ts';
 import { InteractionExpiredError, PermissionMissingError } from '../../lib/errors.ts';
+import { clientKindsOf, clientSourcesOf } from '../../lib/features/known.ts';
 import { completeClient } from '../harness/client.ts';
 
 export const ann: User = { id: 'u1', name: 'Ann Lee', email: 'ann@school.example' };
@@ -106,7 +107,8 @@ export function fakeFlow(
       calls.push('logout');
       return { hostSessionContinues: false };
     },
-    clientKinds: new Set(['authorization_code', 'client_credentials'] as const),
+    clientKinds: clientKindsOf([]),
+    clientSources: clientSourcesOf([]),
     features: [],
     developerPath: undefined,
     accountPath: undefined,

@@ -4,7 +4,7 @@ import { passTime, stopClock } from '../harness/clock.ts';
 import { authorize, runCodeFlow, startPlatform } from '../harness/platform.ts';
 import { pkce } from '../harness/pkce.ts';
 import type { Platform, RegisteredApp } from '../harness/platform.ts';
-import { appOf, registered, startOpen } from '../registration/apps.ts';
+import { appOf, registered, startOpen } from '../agents/apps.ts';
 import { exchangeCode, exchangeRefreshToken } from '../harness/tokens.ts';
 
 async function newToken(platform: Platform, app: RegisteredApp): Promise<string> {

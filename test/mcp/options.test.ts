@@ -1,3 +1,4 @@
+import { agents } from 'koa-gatehouse';
 import test from 'ava';
 import { ConfigError, createAuthServer, defineAction } from 'koa-gatehouse';
 import type { Action, AuthServer, AuthServerOptions, Storage } from 'koa-gatehouse';
@@ -17,7 +18,7 @@ async function serverWith(
   {
     storage = memoryStorage(),
     ...more
-  }: { storage?: Storage } & Pick<AuthServerOptions, 'clients' | 'logger'> = {},
+  }: { storage?: Storage } & Pick<AuthServerOptions, 'features' | 'logger'> = {},
 ): Promise<AuthServer<Permission>> {
   return createAuthServer({
     issuer,
@@ -56,21 +57,21 @@ test('an endpoint that the option resources does not name is a ConfigError with 
 });
 
 test('a server that admits no agents is warned about at the start, with the line to add', async (t) => {
-  for (const [clients, warnings] of [
-    [{}, 1],
-    [{ agents: true }, 0],
-    [{ registration: { scopes: [] } }, 0],
-    [{ documents: { allow: () => true, scopes: [] } }, 0],
+  for (const [features, warnings] of [
+    [[], 1],
+    [[agents()], 0],
+    [[agents({ registration: { scopes: [] }, documents: false })], 0],
+    [[agents({ documents: { scopes: [] }, registration: false })], 0],
   ] as const) {
     const logger = recordingLogger();
     const scopes = { read: { description: 'See schools', permissions: ['view_schools'] } } as const;
-    const auth = await serverWith({ [`${ISSUER}/mcp`]: { scopes } }, ISSUER, { clients, logger });
+    const auth = await serverWith({ [`${ISSUER}/mcp`]: { scopes } }, ISSUER, { features, logger });
     await createMcpEndpoint({ auth, actions });
     const found = logger.lines.filter(({ level }) => level === 'warn');
-    t.is(found.length, warnings, JSON.stringify(clients));
+    t.is(found.length, warnings, JSON.stringify(features));
     if (warnings === 0) continue;
     t.is(found[0]!.message, 'no agent can connect unless somebody registers it');
-    t.like(found[0]!.fields, { path: '/mcp', remedy: 'clients: { agents: true }' });
+    t.like(found[0]!.fields, { path: '/mcp', remedy: 'features: [agents()]' });
   }
 });
 

@@ -171,7 +171,7 @@ test('a client that nobody registered has no homepage, no logo and no mark', asy
   const storage = memoryStorage();
   await using server = await startPlatform({ storage });
   const { clients: registry } = server.auth;
-  const own = completeClient({ id: 'of-itself', name: 'Agent', registration: 'dynamic', scopes: [] });
+  const own = completeClient({ id: 'of-itself', name: 'Agent', source: 'dynamic', scopes: [] });
   await storage.clients.insert(own, []);
   for (const field of [{ clientUri: 'https://agent.example' }, { verified: true }])
     await t.throwsAsync(registry.update(own.id, field), {

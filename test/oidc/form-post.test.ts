@@ -1,6 +1,6 @@
 import test from 'ava';
 
-import { serveApp, CALLBACK, documentOptions } from '../clients/documents.ts';
+import { serveApp, CALLBACK, documentOptions } from '../agents/documents.ts';
 import { Browser } from '../harness/browser.ts';
 import { authorizeUrl, signIn, startPlatform } from '../harness/platform.ts';
 import { pkce } from '../harness/pkce.ts';

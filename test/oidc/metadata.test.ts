@@ -1,6 +1,6 @@
 import * as mcp from '@modelcontextprotocol/client';
 import test from 'ava';
-import { devices } from 'koa-gatehouse';
+import { agents, devices } from 'koa-gatehouse';
 import * as oauth from 'oauth4webapi';
 
 import { like } from '../harness/like.ts';
@@ -58,12 +58,8 @@ test('the metadata fits the schemas of clients', async (t) => {
   let origin = '';
   await using server = await startPlatform(
     {
-      clients: {
-        keys: true,
-        registration: { scopes: [] },
-        documents: { allow: () => true, scopes: [] },
-      },
-      features: [devices()],
+      clients: { keys: true },
+      features: [agents({ registration: { scopes: [] }, documents: { scopes: [] } }), devices()],
       get resources() {
         return { [`${origin}/auth/mcp`]: { name: 'Schools for agents' } };
       },

@@ -1,7 +1,7 @@
 import test from 'ava';
 import type { ExecutionContext } from 'ava';
 
-import { BEHIND_PROXY } from '../clients/documents.ts';
+import { BEHIND_PROXY } from '../agents/documents.ts';
 import { assertionParameters, makeKeyPair } from '../harness/client-keys.ts';
 import type { Claims, ClientKeyPair } from '../harness/client-keys.ts';
 import { passTime } from '../harness/clock.ts';

@@ -12,7 +12,7 @@ import { until } from '../harness/until.ts';
 import { confirm, receiver, signOut, startNode } from './told-apps.ts';
 import type { Answer } from './told-apps.ts';
 
-const REGISTERED: Partial<Client> = { registration: 'dynamic' };
+const REGISTERED: Partial<Client> = { source: 'dynamic' };
 
 /** Apps on the internet, of which those below `/slow` are given another answer. */
 async function start(t: ExecutionContext, storage: Storage, slow: Answer) {

@@ -1,17 +1,17 @@
-import { passTime } from '../harness/clock.ts';
-
 import test from 'ava';
 import { decodeJwt, generateKeyPair, SignJWT } from 'jose';
 
+import { agents } from 'koa-gatehouse';
 import { pages } from 'koa-gatehouse/interactions';
 
 import { Browser } from '../harness/browser.ts';
 import type { Page } from '../harness/browser.ts';
+import { passTime } from '../harness/clock.ts';
 import { authorizeUrl, runCodeFlow, signIn, startPlatform } from '../harness/platform.ts';
 import type { Person, RegisteredApp } from '../harness/platform.ts';
 import { rotateSigningKey } from '../harness/signing-keys.ts';
 import { breakable } from '../harness/storage.ts';
-import { AGENT, appOf, registered } from '../registration/apps.ts';
+import { AGENT, appOf, registered } from '../agents/apps.ts';
 import { OPENID } from './options.ts';
 
 const BYE = 'https://reports.example/bye?from=acme';
@@ -221,7 +221,9 @@ test.serial(
 );
 
 test('where nobody is signed in, the browser goes on only to an app that shows an ID token of its own', async (t) => {
-  await using setup = await start({ clients: { registration: { scopes: ['openid'] } } });
+  await using setup = await start({
+    features: [agents({ registration: { scopes: ['openid'] }, documents: false })],
+  });
   const { app, hintFor, logOut, platform } = setup;
   const registration = await registered(platform, {
     ...AGENT,
@@ -262,7 +264,9 @@ test('where nobody is signed in, the browser goes on only to an app that shows a
 const policyOf = ({ response }: Page): string => response.headers.get('content-security-policy')!;
 
 test('after a sign-out, the browser goes on to a page that the user has seen, and to a stranger only where the user has agreed to be sent', async (t) => {
-  await using setup = await start({ clients: { registration: { scopes: ['openid'] } } });
+  await using setup = await start({
+    features: [agents({ registration: { scopes: ['openid'] }, documents: false })],
+  });
   const { app, browser, hintFor, isLoggedIn, logOut, platform } = setup;
   const registration = await registered(platform, {
     ...AGENT,

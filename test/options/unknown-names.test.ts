@@ -226,6 +226,10 @@ const CALLS: Calls = {
     (given) => main.devices(as(given)),
     ...['userCodes', 'requests'].map((group) => (given: Misspelt) => main.devices(as({ [group]: given }))),
   ],
+  agents: [
+    (given) => main.agents(as(given)),
+    ...['documents', 'registration'].map((group) => (given: Misspelt) => main.agents(as({ [group]: given }))),
+  ],
   personalTokens: [(given) => main.personalTokens(as(given))],
   createApiRouter: [
     (given) => createApiRouter(as({ auth, ...given })),
@@ -237,9 +241,6 @@ const CALLS: Calls = {
     serverWith,
     ...['login', 'clients', 'tokens', 'openid', 'secrets', 'limits', 'passport', 'paths', 'retention'].map(
       (group) => async (given: Misspelt) => serverWith({ [group]: given }),
-    ),
-    ...['documents', 'registration'].map(
-      (group) => async (given: Misspelt) => serverWith({ clients: { [group]: given } }),
     ),
     async (given) => serverWith({ tokens: { lifetimes: given } }),
     async (given) => serverWith({ limits: { attempts: given } }),

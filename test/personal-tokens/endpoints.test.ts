@@ -1,6 +1,6 @@
 import test from 'ava';
-import { personalTokens, devices, defineGate } from 'koa-gatehouse';
 import type { User } from 'koa-gatehouse';
+import { agents, personalTokens, devices, defineGate } from 'koa-gatehouse';
 import { memoryStorage } from 'koa-gatehouse/adapters/memory';
 import { fakeClock } from 'koa-gatehouse/testing';
 
@@ -93,8 +93,13 @@ test('whoever has found a token ends it at the revocation endpoint, without a cl
 });
 
 test('a token gets no other one: as a secret, a code, a refresh token, an assertion or a registration token', async (t) => {
-  const clients = { registration: { scopes: ['schools:read'] } } as const;
-  await using platform = await startPlatform({ clients, features: [devices(), personalTokens()] });
+  await using platform = await startPlatform({
+    features: [
+      agents({ registration: { scopes: ['schools:read'] }, documents: false }),
+      devices(),
+      personalTokens(),
+    ],
+  });
   const { value } = await platform.auth.personalTokens.create(NIGHTLY);
   const app = await platform.registerApp();
   const { client } = await platform.registerService();

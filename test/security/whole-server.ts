@@ -1,5 +1,5 @@
 import type { ExecutionContext } from 'ava';
-import { createApiRouter, defineAction, devices, personalTokens } from 'koa-gatehouse';
+import { agents, createApiRouter, defineAction, devices, personalTokens } from 'koa-gatehouse';
 import { createMcpEndpoint } from 'koa-gatehouse/mcp';
 import Koa from 'koa';
 import { z } from 'zod';
@@ -29,8 +29,12 @@ export async function startWholeServer(t: ExecutionContext): Promise<DeveloperPl
       // Throttling would refuse most of the requests.
       limits: { attempts: false },
       openid: {},
-      features: [devices(), personalTokens()],
-      clients: { keys: true, registration: { scopes: ['schools:read'], perAddress: 10_000 } },
+      features: [
+        devices(),
+        personalTokens(),
+        agents({ documents: false, registration: { scopes: ['schools:read'], perAddress: 10_000 } }),
+      ],
+      clients: { keys: true },
       resources: { 'https://agents.example/mcp': { name: 'Agents', scopes: {} } },
     },
     {

@@ -99,7 +99,7 @@ export function clientSearchContract(register: StorageTest): void {
     t.deepEqual(await allPages(clients, { search: 'own', limit: 1 }), ['own']);
   });
 
-  test('clients: a search finds a client by its present name and owner only', async (t, clients, storage) => {
+  test('clients: a search finds a client by its present name and owner only', async (t, clients) => {
     const ids = async (search: string, ownerId?: string) => idsOf(await clients.list({ search, ownerId }));
     await clients.insert(aClient({ id: 'a', name: 'Old Reports', ownerId: 'ann' }), []);
     const renamed = aClient({ id: 'a', name: 'New Reports', ownerId: 'bob', updatedAt: NOW + 1 });
@@ -119,21 +119,6 @@ export function clientSearchContract(register: StorageTest): void {
     t.deepEqual([await ids('reports'), await ids('other')], [[], ['a']]);
     await t.throwsAsync(clients.insert(aClient({ id: 'a', name: 'Second' }), []), { code: 'ERR_STORAGE' });
     t.deepEqual(await ids('second'), []);
-
-    const registration = {
-      clientId: 'b',
-      tokenHash: '',
-      authMethod: 'none',
-      network: '',
-      removableAt: NOW,
-      unusedAfter: 9,
-    } as const;
-    const client = aClient({ id: 'b', name: 'Registered itself', registration: 'dynamic' });
-    const places = { limit: 1, perUser: 1, unusedSince: 0, now: NOW };
-    t.deepEqual(await storage.registrations.insert({ client, secrets: [], registration }, places), []);
-    t.deepEqual(await ids('itself'), ['b']);
-    t.is((await storage.registrations.deleteUnused(NOW + 1, 9)).deleted.length, 1);
-    t.deepEqual(await ids('itself'), []);
   });
 
   test('clients: after a client that the search does not find any more, the page is empty', async (t, clients) => {

@@ -16,7 +16,7 @@ export function clientContract(register: StorageTest): void {
       postLogoutRedirectUris: ['https://timetable.example/bye'],
       backchannelLogoutUri: 'https://timetable.example/logout',
       grantType: 'client_credentials',
-      registration: 'dynamic',
+      source: 'dynamic',
       confidential: false,
       keys: { jwks: { keys: [{ kty: 'EC', crv: 'P-256', x: 'x', y: 'y', kid: 'a' }] } },
       native: true,

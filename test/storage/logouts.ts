@@ -197,7 +197,7 @@ export function logoutContract(register: StorageTest): void {
     await add('verified', { ownerId: 'dev', verified: true });
     await add('first-party', { ownerId: 'dev', firstParty: true });
     await add('owned', { ownerId: 'dev' });
-    await add('registered', { ownerId: undefined, registration: 'dynamic' });
+    await add('registered', { ownerId: undefined, source: 'dynamic' });
     const all = ['platform', 'verified', 'first-party', 'owned', 'registered'];
     const at = async (createdAt: number, userId: string, names: readonly string[]) => {
       for (const clientId of names)

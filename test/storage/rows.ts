@@ -1,4 +1,3 @@
-import { DAY } from '../../lib/contracts/duration.ts';
 import type {
   AuditEvent,
   AuditOrigin,
@@ -11,7 +10,6 @@ import type {
   Grant,
   RevokedToken,
   StoredKey,
-  StoredRegistration,
   StoredRequest,
   StoredSession,
 } from '../../lib/contracts/index.ts';
@@ -41,25 +39,6 @@ export function aClient(fields: Partial<Client> = {}): Client {
     ...fields,
   };
   return completeClient(given, 'authorization_code');
-}
-
-export function aRegistered(
-  id: string,
-  fields: Partial<StoredRegistration> = {},
-): { client: Client; secrets: []; registration: StoredRegistration } {
-  return {
-    client: aClient({ id, registration: 'dynamic' }),
-    secrets: [],
-    registration: {
-      clientId: id,
-      tokenHash: `hash of ${id}`,
-      authMethod: 'none',
-      removableAt: NOW + DAY,
-      unusedAfter: 90 * DAY,
-      network: 'n',
-      ...fields,
-    },
-  };
 }
 
 export const aSecret: RowOf<ClientSecret> = rowOf<ClientSecret>({

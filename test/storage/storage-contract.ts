@@ -7,7 +7,6 @@ import { changeContract } from './changes.ts';
 import { clientListContract, clientSecretContract } from './client-lists-and-secrets.ts';
 import { clientSearchContract } from './client-searches.ts';
 import { clientContract } from './clients.ts';
-import { registrationContract } from './registrations.ts';
 import { consentContract } from './consents.ts';
 import { credentialContract } from './credentials.ts';
 import { grantContract } from './grants.ts';
@@ -46,7 +45,6 @@ export function storageContract(test: RegisterTest, makeStorage: () => Storage |
 
   migrationContract(onEmptyStorage);
   clientContract(onStorage);
-  registrationContract(onStorage);
   clientListContract(onStorage);
   clientSearchContract(onStorage);
   clientSecretContract(onStorage);

@@ -1,31 +1,11 @@
-import type { ClientGrantType } from '../../contracts/index.ts';
-import { firstCall } from '../../first-call/first-call.ts';
-import type { ConnectedApp } from '../../first-call/requests.ts';
-import { STEPS } from '../../first-call/steps.ts';
+import { textsOfKinds } from '../../contracts/client-kinds.ts';
+import type { ClientKind, ClientKinds } from '../../contracts/client-kinds.ts';
+import { firstCall, STEPS } from '../../first-call/first-call.ts';
 import { html } from './html.ts';
 import type { Html } from './html.ts';
 
 /** What a reader replaces by the client id of an app; a viewer does it itself after "Authorize". */
 export const CLIENT_ID = 'YOUR_CLIENT_ID';
-
-const KINDS = [
-  {
-    title: 'A program on a server, for itself: client credentials',
-    app: { grantType: 'client_credentials', proof: 'secret' },
-  },
-  {
-    title: 'An app on a server, for the people who sign in to it: authorization code',
-    app: { grantType: 'authorization_code', proof: 'secret' },
-  },
-  {
-    title: 'An app in a browser, on a computer or a phone: authorization code, without a secret',
-    app: { grantType: 'authorization_code', proof: 'none' },
-  },
-  {
-    title: 'A command line or a device without a browser: device code',
-    app: { grantType: 'device_code', proof: 'none' },
-  },
-] as const satisfies readonly { title: string; app: Pick<ConnectedApp, 'grantType' | 'proof'> }[];
 
 /** Where apps get access to an API. */
 export interface ApiAccess {
@@ -34,8 +14,7 @@ export interface ApiAccess {
   readonly baseUrl: string;
   /** The API as tokens name it. */
   readonly resource: string;
-  /** The kinds of clients that the server has something for. */
-  readonly clientKinds: { has(kind: ClientGrantType): boolean };
+  readonly clientKinds: Pick<ClientKinds, 'on'>;
 }
 
 /** How an app of each kind gets a token and makes a first call. It needs no script. */
@@ -47,6 +26,8 @@ export function firstCallSection({ baseUrl, clientKinds, issuer, resource }: Api
     resource: resource === issuer ? undefined : resource,
     apiUrl: baseUrl,
   };
+  const kinds = byExamples(clientKinds.on.values());
+  const sentences: Readonly<Record<string, string>> = { ...STEPS, ...textsOfKinds(kinds, 'en') };
   return html`<section class="first-call" aria-labelledby="first-call">
     <h2 id="first-call">Get a token and make a first call</h2>
     <p>
@@ -54,28 +35,37 @@ export function firstCallSection({ baseUrl, clientKinds, issuer, resource }: Api
       as they are, after <code>${CLIENT_ID}</code> and the redirect URI have been replaced by those of the
       app. What kind of app is it?
     </p>
-    ${KINDS.filter(({ app }) => clientKinds.has(app.grantType)).map(
-      ({ app, title }) =>
-        html`<details name="kind">
-          <summary>${title}</summary>
-          ${firstCall({ ...known, ...app }).map(
-            ({ language, steps }) =>
-              html`<details name="${app.grantType}-${app.proof}">
-                <summary>${language}</summary>
-                <ol>
-                  ${steps.map(
-                    ({ about, code }) =>
-                      html`<li>
-                        <p>${STEPS[about]}</p>
-                        <pre tabindex="0"><code>${code}</code></pre>
-                      </li> `,
-                  )}
-                </ol>
-              </details>`,
-          )}
-        </details>`,
-    )}
+    ${kinds
+      .flatMap((kind) => kind.examples.map((example) => ({ kind, ...example })))
+      .map(
+        ({ kind, proof, title }) =>
+          html`<details name="kind">
+            <summary>${title}</summary>
+            ${firstCall(kind, { ...known, proof }).map(
+              ({ language, steps }) =>
+                html`<details name="${kind.name}-${proof}">
+                  <summary>${language}</summary>
+                  <ol>
+                    ${steps.map(
+                      ({ about, code }) =>
+                        html`<li>
+                          <p>${sentences[about]}</p>
+                          <pre tabindex="0"><code>${code}</code></pre>
+                        </li> `,
+                    )}
+                  </ol>
+                </details>`,
+            )}
+          </details>`,
+      )}
   </section>`;
+}
+
+/** Programs for themselves first: they are the simplest. */
+function byExamples(kinds: Iterable<ClientKind>): readonly ClientKind[] {
+  return [...kinds].toSorted(
+    (one, other) => Number(one.actsFor === 'users') - Number(other.actsFor === 'users'),
+  );
 }
 
 /** Its style; the variables are those of the page. */

@@ -1,4 +1,5 @@
-import type { ClientGrantType, Gate } from '../../contracts/index.ts';
+import type { ClientKinds } from '../../contracts/client-kinds.ts';
+import type { Gate } from '../../contracts/index.ts';
 import { ConfigError } from '../../errors.ts';
 import type { Action } from '../actions/define-action.ts';
 import { actionPaths } from './action-paths.ts';
@@ -33,7 +34,7 @@ export interface DescribedApi {
   /** The largest number of items of a bulk. */
   readonly maximum: (action: Action) => number;
   /** The kinds of clients that the server has something for. */
-  readonly clientKinds: { has(kind: ClientGrantType): boolean };
+  readonly clientKinds: Pick<ClientKinds, 'on'>;
   /** Whether the API limits the number of requests. */
   readonly isLimited: boolean;
   /** The name of the cookie of a login session. `undefined`: the API accepts tokens only. */

@@ -2,6 +2,7 @@ import { Option } from 'commander';
 import type { Command } from 'commander';
 import type { Client, ClientGrantType, ClientTypes } from 'koa-gatehouse';
 
+import { clientKindsOf } from '../../features/known.ts';
 import { changedLifetimes, lifetimeOptions, repeated } from '../arguments.ts';
 import type { LifetimeOptions } from '../arguments.ts';
 import { keyNotes, keyOptions, readKeys } from '../client-keys.ts';
@@ -11,6 +12,8 @@ import { UsageError } from '../failure.ts';
 import { uncheckedNames } from '../gate-file.ts';
 import { clientJson, secretJson } from '../report.ts';
 import { withSession } from '../session.ts';
+
+const KINDS = [...clientKindsOf(undefined).all.values()];
 
 interface CreateOptions extends LifetimeOptions, KeyOptions {
   readonly name: string;
@@ -41,9 +44,11 @@ export function addClientCreate(client: Command): void {
     .addOption(
       new Option(
         '--grant-type <type>',
-        'for users (authorization_code), for the client itself (client_credentials), or for users of a command line or device (device_code)',
+        new Intl.ListFormat('en', { type: 'disjunction' }).format(
+          KINDS.map(({ command: { about }, name }) => `${about} (${name})`),
+        ),
       )
-        .choices(['authorization_code', 'client_credentials', 'device_code'])
+        .choices(KINDS.map(({ name }) => name))
         .makeOptionMandatory(),
     )
     .option('--client-uri <url>', 'its homepage, whose host the consent page shows')
@@ -65,9 +70,8 @@ export function addClientCreate(client: Command): void {
     .addHelpText(
       'after',
       '\nExamples:\n' +
-        '  gatehouse client create --name Reports --grant-type client_credentials --permission view_schools\n' +
-        '  gatehouse client create --name Portal --grant-type authorization_code --redirect-uri https://portal.example/callback\n' +
-        '  gatehouse client create --name "School CLI" --grant-type device_code --public\n\n' +
+        KINDS.map(({ command: { example } }) => `  gatehouse client create ${example}\n`).join('') +
+        '\n' +
         'JSON: {"client": {...}, "client_secret": "..." | null, "secret": {...} | null, "notes": []},\n  as in `client show`',
     )
     .action(create);

@@ -1,7 +1,7 @@
 import { InvalidArgumentError } from 'commander';
 import type { Command } from 'commander';
 
-import { clientText, REGISTRATION, secretsText } from '../client-text.ts';
+import { clientText, secretsText, sourceText } from '../client-text.ts';
 import { clientJson, secretJson } from '../report.ts';
 import { findClient, withSession } from '../session.ts';
 import { table } from '../table.ts';
@@ -31,13 +31,13 @@ const list = withSession(async ({ administration }, { after, limit: most, owner,
   const clients = await administration.clients.list({ after, limit: most, ownerId: owner, search });
   const next = clients.length === most ? clients.at(-1)!.id : null;
   // A column that says the same of every client is left out.
-  const isUnregistered = clients.some(({ registration }) => registration !== 'manual');
-  const rows = clients.map(({ disabled, grantType, id, name, registration }) => [
-    id,
-    name,
-    ...(isUnregistered ? [REGISTRATION[registration]] : []),
-    grantType,
-    disabled ? 'disabled' : 'enabled',
+  const isUnregistered = clients.some(({ source }) => source !== 'manual');
+  const rows = clients.map((client) => [
+    client.id,
+    client.name,
+    ...(isUnregistered ? [sourceText(client)] : []),
+    client.grantType,
+    client.disabled ? 'disabled' : 'enabled',
   ]);
   return {
     json: { clients: clients.map(clientJson), next },
@@ -70,7 +70,7 @@ export function addClientShow(client: Command): void {
     .description('Show a client and its secrets. The values of secrets are not stored.')
     .addHelpText(
       'after',
-      '\nJSON: {"client": {"client_id", "name", "client_uri", "logo" (its SHA-256), "verified", "registration",\n' +
+      '\nJSON: {"client": {"client_id", "name", "client_uri", "logo" (its SHA-256), "verified", "source",\n' +
         '  "grant_type", "redirect_uris", "post_logout_redirect_uris", "confidential",\n' +
         '  "keys": [{"kid", "kind", "alg", "thumbprint"}] | null, "jwks_uri", "native", "first_party",\n' +
         '  "scopes" (null: all), "roles", "permissions", "owner_id", "disabled", "disabled_by",\n' +

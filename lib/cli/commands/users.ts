@@ -20,7 +20,7 @@ export function addUserCommands(program: Command): void {
     )
     .addHelpText(
       'after',
-      '\nJSON: {"userId", "assignment", "sessions", "consents", "grants", "personalTokens", "apps", "audit"}',
+      '\nJSON: {"userId", "assignment", "sessions", "consents", "grants", "apps", "audit"}, and what features have stored',
     )
     .action(exportUser);
   user

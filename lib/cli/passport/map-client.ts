@@ -1,9 +1,15 @@
 import type { ClientGrantType, ClientTypes } from 'koa-gatehouse';
 import type { PassportClient } from 'koa-gatehouse/adapters/knex';
 
+import { CORE_KINDS } from '../../clients/kinds/core.ts';
+import { clientKindsOf } from '../../features/known.ts';
 import { isLoopback } from '../../contracts/loopback.ts';
 
-const DEVICE_GRANT = 'urn:ietf:params:oauth:grant-type:device_code';
+const KINDS = [...clientKindsOf(undefined).all.values()];
+const OF_FEATURES = KINDS.filter((kind) => !CORE_KINDS.includes(kind));
+
+// The kind of clients of users that have no redirect URIs.
+const WITHOUT_BROWSER = KINDS.find(({ actsFor, forbidden }) => actsFor === 'users' && forbidden.redirectUris);
 
 /** The client to import for a client of Passport, with notes for its developers; or the reason to skip it. */
 export type MappedClient =
@@ -14,7 +20,7 @@ export type MappedClient =
 export function mapClient(row: PassportClient): MappedClient {
   const formerKind = formerKindOf(row);
   const grants = grantsOf(row);
-  const grantType = formerKind === undefined ? chooseGrant(row, grants) : 'device_code';
+  const grantType = formerKind === undefined ? chooseGrant(row, grants) : WITHOUT_BROWSER?.name;
   if (grantType === undefined) return { skipped: reasonToSkip(row, grants) };
 
   const isCode = grantType === 'authorization_code';
@@ -59,9 +65,9 @@ const PLACEHOLDER = 'http://localhost';
 // The tokens that such a client has are used and refreshed; new ones it gets by the grant type that it is imported with.
 const FORMER_KINDS = {
   personal_access:
-    'A personal access client: its tokens are accepted with the option passport. Users make new ones where the server has the feature personalTokens().',
+    'A personal access client: its tokens are accepted with the option passport. Users make new ones where the server has the feature for them.',
   password:
-    'A password client: its tokens are accepted and refreshed with the option passport. The password grant is not supported (RFC 9700 section 2.4): users who log in anew use a device code, or another client with authorization codes.',
+    'A password client: its tokens are accepted and refreshed with the option passport. The password grant is not supported (RFC 9700 section 2.4): users who log in anew use a code that their program shows, or another client with authorization codes.',
 } as const;
 
 /**
@@ -97,7 +103,7 @@ function chooseGrant(
 ): ClientGrantType | undefined {
   if (grants.includes('authorization_code') && redirectUris.length > 0) return 'authorization_code';
   if (grants.includes('client_credentials') && secret !== undefined) return 'client_credentials';
-  return grants.includes(DEVICE_GRANT) ? 'device_code' : undefined;
+  return OF_FEATURES.find(({ grantTypes }) => grantTypes.some((grant) => grants.includes(grant)))?.name;
 }
 
 function reasonToSkip({ secret }: PassportClient, grants: readonly string[]): string {
@@ -109,8 +115,8 @@ function reasonToSkip({ secret }: PassportClient, grants: readonly string[]): st
 }
 
 function lostGrants(grants: readonly string[], chosen: ClientGrantType): readonly string[] {
-  const kept = chosen === 'device_code' ? DEVICE_GRANT : chosen;
-  const lost = grants.filter((grant) => grant !== kept && grant !== 'refresh_token');
+  const kept = KINDS.find(({ name }) => name === chosen)?.grantTypes ?? [];
+  const lost = grants.filter((grant) => !kept.includes(grant) && grant !== 'refresh_token');
   const others = lost.filter((grant) => grant !== 'client_credentials' && grant !== 'authorization_code');
   return [
     ...(lost.includes('client_credentials')

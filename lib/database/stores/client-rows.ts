@@ -4,13 +4,16 @@ import { flag, integer, json, mapRows, optional, text } from '../rows.ts';
 import type { Row, RowMapping } from '../rows.ts';
 import { CORE_TABLES } from '../tables.ts';
 
-export const CLIENTS: RowMapping<Client> = mapRows<Client>(CORE_TABLES.clients, {
+/** Of a client, what its source says of its default scopes is not stored. */
+type ClientRow = Omit<Client, 'defaultScopes'>;
+
+export const CLIENTS: RowMapping<ClientRow> = mapRows<ClientRow>(CORE_TABLES.clients, {
   id: text('id'),
   name: text('name'),
   clientUri: optional(text('client_uri')),
   logo: optional(text('logo')),
   verified: flag('verified'),
-  registration: text('registration'),
+  source: text('source'),
   grantType: text('grant_type'),
   redirectUris: json('redirect_uris'),
   postLogoutRedirectUris: json('post_logout_redirect_uris'),
@@ -30,7 +33,7 @@ export const CLIENTS: RowMapping<Client> = mapRows<Client>(CORE_TABLES.clients, 
   updatedAt: integer('updated_at'),
 });
 
-export const CLIENTS_AS_C: Pick<RowMapping<Client>, 'columns' | 'read'> = CLIENTS.of('c');
+export const CLIENTS_AS_C: Pick<RowMapping<ClientRow>, 'columns' | 'read'> = CLIENTS.of('c');
 
 export const SECRETS: RowMapping<ClientSecret> = mapRows<ClientSecret>(CORE_TABLES.clientSecrets, {
   id: text('id'),

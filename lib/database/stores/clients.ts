@@ -10,6 +10,7 @@ import { writeNames } from './client-names.ts';
 import { CLIENTS, CLIENTS_AS_C, SECRETS, SECRETS_AS_S, toStoredClient } from './client-rows.ts';
 import type { StoredClientRow } from './client-rows.ts';
 import { isStorable } from '../column-values.ts';
+import { TABLES } from '../tables.ts';
 import { end } from './revocations.ts';
 
 /** Registered clients and their secrets. */
@@ -46,8 +47,10 @@ export function clientStore(database: Database): ClientStore {
       const removed = await database.transaction(async (statements) => {
         if (ifUpdatedAt !== undefined && (await statements.run(LOCK_VERSION, [id, ifUpdatedAt])) === 0)
           return undefined;
-        if ((await statements.run(DELETE_REGISTRATION, [id])) > 0)
-          return deleteRegistered(statements, database.dialect, id);
+        let isGone = false;
+        for (const sql of id === '' ? [] : DELETE_OF_FEATURES)
+          isGone = (await statements.run(sql, [id])) > 0 || isGone;
+        if (isGone) return deleteForGood(statements, database.dialect, id);
         // Tokens of this client must not become valid again when a client is registered with the same id later.
         await end(statements, database.dialect, { clientId: id });
         return deleteClient(statements, id);
@@ -122,17 +125,10 @@ export async function deleteClient(statements: Statements, id: string): Promise<
   return deleted;
 }
 
-/**
- * Ends and deletes a client that registered itself, whose registration was deleted; runs in the same transaction. Resolves to the
- * number of clients.
- */
-export async function deleteRegistered(
-  statements: Statements,
-  dialect: Dialect,
-  id: string,
-): Promise<number> {
+/** Ends and deletes a client whose id no client gets again; runs inside a transaction. Resolves to the number of clients. */
+export async function deleteForGood(statements: Statements, dialect: Dialect, id: string): Promise<number> {
   await end(statements, dialect, { clientId: id });
-  // No client gets its id again. Strangers must not add rows that stay.
+  // Strangers must not add rows that stay.
   await statements.run(EXPIRE_END, [now() + LONGEST_REQUEST, id]);
   return deleteClient(statements, id);
 }
@@ -152,7 +148,9 @@ export function dependentRows(id: string): readonly RemovableRows[] {
   ];
 }
 
-const DELETE_REGISTRATION = "delete from gatehouse_registrations where client_id = ? and client_id <> ''";
+const DELETE_OF_FEATURES = TABLES.flatMap(({ client, name }) =>
+  client === undefined ? [] : [`delete from ${name} where ${client} = ?`],
+);
 
 // A request that found the client before it was deleted has stored its grant by then.
 const LONGEST_REQUEST: Seconds = 86_400;

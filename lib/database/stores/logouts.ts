@@ -183,7 +183,7 @@ export async function insertLogouts(
 
 // See `LogoutDelivery.ownerId` and `vouchedForBy()`.
 const ANSWERABLE = `
-  case when c.registration <> 'manual' then g.user_id
+  case when c.source <> 'manual' then g.user_id
        when c.first_party = 1 or c.verified = 1 then null
        else c.owner_id end`;
 

@@ -96,8 +96,10 @@ export function userDataStore(database: Database): UserDataStore {
       if (changed > 0) yield changed;
     }
     // Nobody has consented any more to what this user alone had consented to.
-    const changed = await database.run(ERASE_SOLE_USER, [userId]);
-    if (changed > 0) yield changed;
+    for (const sql of EMPTIED) {
+      const changed = await database.run(sql, [userId]);
+      if (changed > 0) yield changed;
+    }
   }
 
   return {
@@ -160,7 +162,9 @@ const ERASE_DISABLED_BY = `update gatehouse_clients set disabled_by = ? where id
 // Those of the user stay until the client is told.
 const ERASE_OWNER_OF_LOGOUTS =
   'update gatehouse_logouts set owner_id = ? where id > ? and id <= ? and owner_id = ? and user_id <> ?';
-const ERASE_SOLE_USER = 'update gatehouse_registrations set user_id = null where user_id = ?';
+const EMPTIED = TABLES.flatMap(({ emptied, name }) =>
+  emptied === undefined ? [] : [`update ${name} set ${emptied} = null where ${emptied} = ?`],
+);
 
 // The actor is in the payload only. `replace()`, because each database has another function that looks for a text.
 const AUDIT_OF_USER = `

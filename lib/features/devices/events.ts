@@ -23,8 +23,13 @@ declare module '../../contracts/audit.ts' {
 }
 
 export const DEVICE_EVENTS: Readonly<Record<DeviceEvent['type'], EventRule>> = {
-  device_authorized: { shares: OF_USER_AND_APP, activity: 'people' },
-  device_denied: { shares: [[DENIED, 'userId', 'clientId']], activity: 'people', hasNoAccess: true },
+  device_authorized: { shares: OF_USER_AND_APP, activity: 'people', addresses: ['deviceAddress'] },
+  device_denied: {
+    shares: [[DENIED, 'userId', 'clientId']],
+    activity: 'people',
+    addresses: ['deviceAddress'],
+    hasNoAccess: true,
+  },
   user_code_refused: { shares: [[REPEATED, 'userId']] },
   user_code_throttled: { shares: [[STATE, 'userId']] },
 };

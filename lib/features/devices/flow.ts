@@ -25,7 +25,7 @@ import type { AskedAccess } from '../../login/asked-scopes.ts';
 import { storeConsent } from '../../login/consent.ts';
 import { OPENID } from '../../token/scopes.ts';
 import type { EndUnusedGrants } from '../../token/unused-grants.ts';
-import type { Core } from '../feature.ts';
+import type { Core } from '../core.ts';
 import type { UserCodeAttempt } from './limits.ts';
 import { readDevicePayload } from './model.ts';
 import type { DevicePayload } from './model.ts';
@@ -52,7 +52,10 @@ interface OpenRequest {
 }
 
 /** Makes the steps of the pages on which users enter the code of a device; `DeviceFlow` documents each of them. */
-export function createDeviceFlow({ audit, options, provider }: Core, parts: DeviceFlowParts): DeviceFlow {
+export function createDeviceFlow(
+  { audit, clients, options, provider }: Core,
+  parts: DeviceFlowParts,
+): DeviceFlow {
   const { issuer, resources, storage, users } = options;
   const { deviceCodes, endUnusedGrants, userCodeIds, userCodes } = parts;
 
@@ -161,7 +164,14 @@ export function createDeviceFlow({ audit, options, provider }: Core, parts: Devi
       const { granted: scopes, limit } = decideConsent(askedBy(payload), chosen);
       const resource = besidesDefault(payload.resource, issuer);
       const { sequence } = login;
-      await storeConsent(options, { userId: user.id, sequence, client, resource, limit, host: DEVICE_HOST });
+      await storeConsent(options, clients.directory, {
+        userId: user.id,
+        sequence,
+        client,
+        resource,
+        limit,
+        host: DEVICE_HOST,
+      });
       const consent = await storage.consents.find(user.id, client.id);
       // It was withdrawn meanwhile.
       if (!consent) throw new InteractionExpiredError();

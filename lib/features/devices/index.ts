@@ -3,7 +3,7 @@ import type { Given } from '../../options/declare.ts';
 import { duration, integer } from '../../options/values.ts';
 import type { Feature } from '../feature.ts';
 import { DEVICE_EVENTS } from './events.ts';
-import { DEVICE_GRANT } from './types.ts';
+import { DEVICE_KIND } from './kind.ts';
 import type { DeviceFlow } from './types.ts';
 
 export type { DeviceEvent } from './events.ts';
@@ -71,7 +71,7 @@ export function devices(options: DeviceOptions = {}): Feature<Devices> {
   const settings = readOptions(DEVICES, options, 'devices()');
   return {
     name: 'devices',
-    clients: { device_code: [DEVICE_GRANT] },
+    clientKinds: [DEVICE_KIND],
     events: DEVICE_EVENTS,
     keysFor: settings.lifetime,
     install: async (core) => (await import('./install.ts')).installDevices(core, settings),

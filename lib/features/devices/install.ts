@@ -1,5 +1,6 @@
 import { createEndUnusedGrants } from '../../token/unused-grants.ts';
-import type { Core, Installed } from '../feature.ts';
+import type { Core } from '../core.ts';
+import type { Installed } from '../feature.ts';
 import { createDeviceFlow } from './flow.ts';
 import { deviceCodeGrant } from './grant.ts';
 import type { Devices, DeviceSettings } from './index.ts';

@@ -9,7 +9,7 @@ import { now } from '../../contracts/clock.ts';
 import type { User } from '../../contracts/index.ts';
 import { InteractionExpiredError, TooManyAttemptsError } from '../../errors.ts';
 import { readForm } from '../../http/form.ts';
-import type { FeaturePages } from '../pages.ts';
+import type { FeaturePages } from '../../../interactions/feature-pages.ts';
 import { de, en } from './texts.ts';
 import type { DeviceText } from './texts.ts';
 import type { DeviceFlow, DeviceRequest } from './types.ts';

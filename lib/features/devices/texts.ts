@@ -32,6 +32,7 @@ export const en = {
   'device.deniedHeading': 'The device was refused',
   'device.deniedLead': 'It has no access to your account. You can close this page.',
 
+  'activity.deviceAddress': 'Device at',
   'activity.device_authorized': 'A person connected a device',
   'activity.device_denied': 'A person did not connect a device',
 } as const;
@@ -72,6 +73,7 @@ export const de: Readonly<Record<DeviceText, string>> = {
   'device.deniedHeading': 'Das Gerät wurde abgelehnt',
   'device.deniedLead': 'Es hat keinen Zugriff auf Ihr Konto. Sie können diese Seite schließen.',
 
+  'activity.deviceAddress': 'Gerät',
   'activity.device_authorized': 'Eine Person hat ein Gerät verbunden',
   'activity.device_denied': 'Eine Person hat ein Gerät abgelehnt',
 };

@@ -1,6 +1,6 @@
 import { now } from '../../contracts/clock.ts';
 import type { Storage } from '../../contracts/index.ts';
-import type { AdministrationCore } from '../feature.ts';
+import type { AdministrationCore } from '../core.ts';
 import { createEndPersonalToken } from './end.ts';
 import { LONGEST_PERSONAL_TOKEN, MOST_PERSONAL_TOKENS } from './index.ts';
 import type { WithPersonalTokens } from './index.ts';

@@ -6,7 +6,7 @@ import type { ScopeLimit } from '../../clients/consents.ts';
 import type { User } from '../../contracts/index.ts';
 import { hashCredential } from '../../keys/hash.ts';
 import { networksOf } from '../../limits/networks.ts';
-import type { Core } from '../feature.ts';
+import type { Core } from '../core.ts';
 import type { TokenForm } from '../tokens.ts';
 import type { EndPersonalToken } from './end.ts';
 import { REFUSALS } from './refusals.ts';

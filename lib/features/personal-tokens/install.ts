@@ -1,5 +1,6 @@
 import { ConfigError } from '../../errors.ts';
-import type { Core, Installed } from '../feature.ts';
+import type { Core } from '../core.ts';
+import type { Installed } from '../feature.ts';
 import { createEndPersonalToken } from './end.ts';
 import { personalTokenForm } from './form.ts';
 import type { CompletePersonalTokenSettings, WithPersonalTokens } from './index.ts';

@@ -5,10 +5,10 @@ import { parseDuration } from '../../contracts/duration.ts';
 import { fieldError } from '../../contracts/field-errors.ts';
 import type { AuditLog, AuditOrigin, Duration, FieldError, Mistake, Seconds } from '../../contracts/index.ts';
 import { hasControls } from '../../contracts/joiners.ts';
-import { PersonalTokenInvalidError } from '../../errors.ts';
 import { hashCredential } from '../../keys/hash.ts';
 import { optional, readOptions, unchecked } from '../../options/declare.ts';
 import type { Given } from '../../options/declare.ts';
+import { PersonalTokenInvalidError } from './errors.ts';
 import type { EndPersonalToken } from './end.ts';
 import type {
   NewPersonalToken,

@@ -3,7 +3,7 @@ import { createOnce } from '../../account/once.ts';
 import type { InteractionFlow, User } from '../../contracts/index.ts';
 import { LoginRequiredError, missingPermission, PermissionMissingError } from '../../errors.ts';
 import { originOf } from '../../http/request-id.ts';
-import type { Core } from '../feature.ts';
+import type { Core } from '../core.ts';
 import { USE_PERSONAL_TOKENS } from './form.ts';
 import type { CompletePersonalTokenSettings } from './index.ts';
 import type { ManagedPersonalTokens } from './manage.ts';

@@ -5,7 +5,7 @@ import { now } from '../../contracts/clock.ts';
 import type { Seconds } from '../../contracts/index.ts';
 import { addressOf } from '../../http/address.ts';
 import { knownAddress } from '../../http/sender.ts';
-import type { Core } from '../feature.ts';
+import type { Core } from '../core.ts';
 import type { PersonalToken, PersonalTokenStore, PersonalTokenUse } from './types.ts';
 
 const INTERVAL: Seconds = 3600;

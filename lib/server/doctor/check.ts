@@ -1,4 +1,5 @@
-import type { Finding, Gate, Seconds, Storage } from '../../contracts/index.ts';
+import type { Findings } from '../../findings/finding.ts';
+import type { Gate, Seconds, Storage } from '../../contracts/index.ts';
 import type { Protection } from '../../keys/material.ts';
 import type { ResolvedPassport } from '../../options/passport.ts';
 
@@ -25,19 +26,8 @@ export interface CheckedServer {
   readonly reportPlainKeys: boolean;
   /** `undefined`: not in use, or not known. */
   readonly passport: Pick<ResolvedPassport, 'source' | 'until'> | undefined;
+  /** What features examine at a server over the network. */
+  readonly examine: readonly ((issuer: string) => Findings)[];
   /** The URL at which the server is probed over the network; `undefined`: it is not probed. */
   readonly issuer: string | undefined;
-}
-
-/** The problems that a check has found, with their remedies. */
-export type Findings = AsyncGenerator<Finding, void>;
-
-/** A problem that stops a server, or that lets others in. */
-export function failure(code: string, message: string, remedy: string): Finding {
-  return { code, severity: 'error', message, remedy };
-}
-
-/** A problem that does no harm yet. */
-export function warning(code: string, message: string, remedy: string): Finding {
-  return { code, severity: 'warning', message, remedy };
 }

@@ -1,8 +1,9 @@
 import { toDate } from '../../contracts/duration.ts';
 import { now } from '../../contracts/clock.ts';
 import type { Client, Seconds, StoredClient } from '../../contracts/index.ts';
-import { warning } from './check.ts';
-import type { CheckedServer, Findings } from './check.ts';
+import { warning } from '../../findings/finding.ts';
+import type { Findings } from '../../findings/finding.ts';
+import type { CheckedServer } from './check.ts';
 
 /** The problems that clients can have: the message, which names the clients after it, and the remedy. */
 const PROBLEMS = {

@@ -1,10 +1,10 @@
 import type { Client, Finding } from '../../contracts/index.ts';
 import { GatehouseError } from '../../errors.ts';
-import { checkAgents } from './agents.ts';
-import { failure, warning } from './check.ts';
-import type { CheckedServer, Findings } from './check.ts';
-import { describeProbe, documentOf, jsonIn, probe } from './probe.ts';
-import type { Document, ProbeResult } from './probe.ts';
+import { failure, warning } from '../../findings/finding.ts';
+import type { Findings } from '../../findings/finding.ts';
+import type { CheckedServer } from './check.ts';
+import { describeProbe, documentOf, jsonIn, probe } from '../../findings/probe.ts';
+import type { Document, ProbeResult } from '../../findings/probe.ts';
 
 const WELL_KNOWN = '/.well-known/oauth-authorization-server';
 
@@ -17,7 +17,7 @@ export async function* checkIssuer(server: CheckedServer): Findings {
   const { issuer } = server;
   if (issuer === undefined) return;
   const metadata = yield* checkMetadata(issuer);
-  yield* checkAgents(issuer);
+  for (const examine of server.examine) yield* examine(issuer);
   if (!metadata) return;
   const jwksUri = String(metadata['jwks_uri']);
   // The JWK Set needs no authentication, so it shows that the endpoints can be reached at the URLs of the metadata.

@@ -1,8 +1,9 @@
 import { DAY } from '../../contracts/duration.ts';
 import { now } from '../../contracts/clock.ts';
 import { describeKeys } from '../../keys/stored-keys.ts';
-import { failure, warning } from './check.ts';
-import type { CheckedServer, Findings } from './check.ts';
+import { failure, warning } from '../../findings/finding.ts';
+import type { Findings } from '../../findings/finding.ts';
+import type { CheckedServer } from './check.ts';
 
 /**
  * Checks that the server's own keys exist, can be decrypted, are encrypted where required, and with the newest key-encryption key,

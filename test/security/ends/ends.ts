@@ -1,13 +1,13 @@
 import { decodeJwt } from 'jose';
-import { devices, personalTokens } from 'koa-gatehouse';
-import type { AuditRecord } from 'koa-gatehouse';
+import { agents, devices, personalTokens } from 'koa-gatehouse';
+import type { AgentOptions, AuditRecord } from 'koa-gatehouse';
 
 import { BOTH_SCOPES, signOut } from '../../harness/platform.ts';
 import type { Platform } from '../../harness/platform.ts';
 import { postForm } from '../../harness/requests.ts';
 import { asClient, exchangeCode } from '../../harness/tokens.ts';
 import type { Held } from './held.ts';
-import { directly, EVERYTHING, users } from './nodes.ts';
+import { AGENTS, directly, EVERYTHING, users } from './nodes.ts';
 import type { Options } from './nodes.ts';
 import type { PlaceName } from './places.ts';
 
@@ -365,8 +365,8 @@ export const ENDS: Readonly<Record<string, End>> = {
     // The old one ends by itself.
     events: ({ service }) => [{ type: 'secret_added', clientId: service.client.id }],
   },
-  'without clients.documents': {
-    options: { ...EVERYTHING, clients: { ...EVERYTHING.clients, documents: undefined } },
+  'without documents of agents()': {
+    options: { ...EVERYTHING, features: featuresWith({ documents: false }) },
     reaches: ofDocument(GONE, NO_CLIENT),
     others: [
       [
@@ -383,8 +383,8 @@ export const ENDS: Readonly<Record<string, End>> = {
     ],
     events: () => [],
   },
-  'without clients.registration': {
-    options: { ...EVERYTHING, clients: { ...EVERYTHING.clients, registration: undefined } },
+  'without registration of agents()': {
+    options: { ...EVERYTHING, features: featuresWith({ registration: false }) },
     reaches: {},
     others: [
       ['apps that have registered stay, as those that people have registered', ...OF_REGISTERED],
@@ -396,7 +396,7 @@ export const ENDS: Readonly<Record<string, End>> = {
     events: () => [],
   },
   'without devices()': {
-    options: { ...EVERYTHING, features: [personalTokens()] },
+    options: { ...EVERYTHING, features: [personalTokens(), agents(AGENTS)] },
     reaches: {
       'a poll, waiting': '400 unsupported_grant_type',
       'a poll, approved': '400 unsupported_grant_type',
@@ -411,7 +411,7 @@ export const ENDS: Readonly<Record<string, End>> = {
     events: () => [],
   },
   'without personalTokens()': {
-    options: { ...EVERYTHING, features: [devices()] },
+    options: { ...EVERYTHING, features: [devices(), agents(AGENTS)] },
     reaches: { ...ENDED_PERSONAL, 'the guard, a personal token': '401 token_malformed' },
     others: [['it is of an app', ...OF_APP, ...OTHER_GRANTS, ...OTHER_APPS], OF_NO_USER, OF_SESSION],
     events: () => [],
@@ -420,10 +420,10 @@ export const ENDS: Readonly<Record<string, End>> = {
     options: {
       ...EVERYTHING,
       scopes: { 'schools:write': BOTH_SCOPES['schools:write'] },
-      clients: {
-        documents: { ...EVERYTHING.clients.documents, scopes: ['schools:write'] },
+      features: featuresWith({
+        documents: { ...AGENTS.documents, scopes: ['schools:write'] },
         registration: { scopes: ['schools:write'] },
-      },
+      }),
     },
     // A token of which no scope is left permits nothing, and no further one is issued: without scopes, it would permit everything.
     reaches: {
@@ -488,3 +488,8 @@ export const ENDS: Readonly<Record<string, End>> = {
     events: () => [],
   },
 };
+
+/** The features of a server at which everything is on, with other options of `agents()`. */
+function featuresWith(changed: AgentOptions): Options['features'] {
+  return [devices(), personalTokens(), agents({ ...AGENTS, ...changed })];
+}

@@ -1,5 +1,5 @@
 import { answer, beginOn, poll, registerDevice } from '../../devices/device.ts';
-import { connect } from '../../clients/documents.ts';
+import { connect } from '../../agents/documents.ts';
 import { Browser } from '../../harness/browser.ts';
 import { pkce } from '../../harness/pkce.ts';
 import { authorize, runCodeFlow, signedIn } from '../../harness/platform.ts';
@@ -7,7 +7,7 @@ import type { Person, Platform, RegisteredApp, TokenAnswer } from '../../harness
 import { json } from '../../harness/public-server.ts';
 import { serve } from '../../harness/serve.ts';
 import { clientToken, exchangeCode } from '../../harness/tokens.ts';
-import { AGENT, appOf, registered } from '../../registration/apps.ts';
+import { AGENT, appOf, registered } from '../../agents/apps.ts';
 import { directly, MCP, users } from './nodes.ts';
 
 type Tokens = TokenAnswer['body'];

@@ -1,6 +1,6 @@
 import Koa from 'koa';
-import { defineAction, defineGate, devices, personalTokens } from 'koa-gatehouse';
-import type { AuthServerOptions } from 'koa-gatehouse';
+import { agents, defineAction, defineGate, devices, personalTokens } from 'koa-gatehouse';
+import type { AgentOptions, AuthServerOptions } from 'koa-gatehouse';
 import { createMcpEndpoint } from 'koa-gatehouse/mcp';
 import { z } from 'zod';
 
@@ -20,6 +20,12 @@ export const MCP = 'http://localhost:1/mcp';
 /** The users of all nodes. */
 export const users: ReturnType<typeof people> = people();
 
+/** How apps become known that nobody has registered. */
+export const AGENTS = {
+  documents: { scopes: ['schools:read'], loopback: true },
+  registration: { scopes: ['schools:read'], perAddress: 10_000 },
+} as const satisfies AgentOptions;
+
 /** A server at which everything is on that accepts tokens. */
 export const EVERYTHING = {
   gate,
@@ -29,11 +35,7 @@ export const EVERYTHING = {
     [MCP]: { name: 'Agents', scopes: { 'tools:use': { description: 'Use', permissions: ['view_schools'] } } },
   },
   openid: true,
-  features: [devices(), personalTokens()],
-  clients: {
-    documents: { allow: () => true, scopes: ['schools:read'], loopback: true },
-    registration: { scopes: ['schools:read'], perAddress: 10_000 },
-  },
+  features: [devices(), personalTokens(), agents(AGENTS)],
   limits: { attempts: false },
 } as const satisfies Options;
 

@@ -1,0 +1,105 @@
+import type { ClientSourceHooks } from '../../clients/sources.ts';
+import { createAttemptIds, createLimiter, createNodeLimiter } from '../../limits/limiter.ts';
+import type { Limit } from '../../limits/limiter.ts';
+import type { Core } from '../core.ts';
+import type { Installed } from '../feature.ts';
+import { createDocumentLookup } from './document-lookup.ts';
+import { createRegistrationEndpoint, REGISTRATION_PATH } from './endpoint.ts';
+import { changeLimit, createAddressIds, FETCH_LIMIT, registrationLimit } from './limits.ts';
+import { policiesOf } from './options.ts';
+import type { AgentSettings, DocumentPolicy, RegistrationPolicy } from './options.ts';
+import { OF_DOCUMENT, SELF_REGISTERED } from './sources.ts';
+import { registrationStore } from './store.ts';
+
+export async function installAgents(core: Core, settings: AgentSettings): Promise<Installed> {
+  const { documents, registration } = policiesOf(settings, core.options);
+  const parts = [
+    ...(registration ? [await selfRegistration(core, registration)] : []),
+    ...(documents ? [ofDocuments(core, documents)] : []),
+  ];
+  return {
+    clientSources: parts.map(({ hooks }) => hooks),
+    places: parts.flatMap(({ places = [] }) => places),
+    metadata: () => Object.assign({}, ...parts.map(({ metadata }) => metadata)) as object,
+  };
+}
+
+interface Part extends Pick<Installed, 'places'> {
+  readonly hooks: ClientSourceHooks;
+  readonly metadata: object;
+}
+
+async function selfRegistration(core: Core, policy: RegistrationPolicy): Promise<Part> {
+  const { audit, clients, options, storage } = core;
+  const { issuer } = options;
+  const registrations = await storage.store('registrations', registrationStore);
+  const { clientIdOf, networkOf } = createAddressIds(core.secrets);
+  // Also where the option `limits.attempts` is `false`: each registration stores a row.
+  const ids = createAttemptIds(core.secrets);
+  const limiterOf = <S>(limit: Limit<S>) =>
+    createLimiter(storage.attempts, limit, { ids, logger: options.logger });
+  const answer = createRegistrationEndpoint(policy, {
+    ...clients,
+    issuer,
+    audit,
+    idOf: clientIdOf,
+    limiters: {
+      registered: limiterOf(registrationLimit(policy)),
+      changed: limiterOf(changeLimit(policy)),
+      networkOf,
+    },
+    signsIn: options.openid !== undefined,
+    storage,
+    registrations,
+  });
+  const counter = {
+    name: 'gatehouse_registration_requests_total',
+    help: 'Requests of apps to register themselves, or to manage their registration.',
+  };
+  const work = 'registration';
+  return {
+    hooks: {
+      source: SELF_REGISTERED.name,
+      addConsent: async (...consent) => registrations.addConsent(...consent),
+    },
+    places: [
+      {
+        pattern: /^\/oauth\/register\/?$/i,
+        work,
+        hasEngine: false,
+        route: REGISTRATION_PATH,
+        counter,
+        answer: async (ctx, request) => answer(ctx, request, undefined),
+      },
+      {
+        // The configuration endpoint of a client (RFC 7592).
+        pattern: OF_CLIENT,
+        work,
+        hasEngine: false,
+        route: `${REGISTRATION_PATH}/:client_id`,
+        answer: async (ctx, request) => answer(ctx, request, OF_CLIENT.exec(ctx.path)?.[1]),
+      },
+    ],
+    metadata: { registration_endpoint: issuer + REGISTRATION_PATH },
+  };
+}
+
+const OF_CLIENT = /^\/oauth\/register\/([\w-]{1,255})\/?$/i;
+
+function ofDocuments({ audit, clients, options, publicFetch, storage }: Core, policy: DocumentPolicy): Part {
+  const lookup = createDocumentLookup({
+    ...clients,
+    audit,
+    fetch: publicFetch,
+    store: storage.clients,
+    countFetch: createNodeLimiter(FETCH_LIMIT),
+    policy,
+    issuer: options.issuer,
+    privateKeyJwt: options.clients.keys,
+    logger: options.logger,
+  });
+  return {
+    hooks: { source: OF_DOCUMENT.name, lookup },
+    metadata: { client_id_metadata_document_supported: true },
+  };
+}

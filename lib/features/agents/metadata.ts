@@ -1,0 +1,267 @@
+import type { Seconds } from '../../contracts/duration.ts';
+import type { Client, ClientFields } from '../../contracts/index.ts';
+import type { ClientMetadata, RegisteredAuthMethod } from './types.ts';
+import type { FieldError } from '../../contracts/field-errors.ts';
+import { isStrings, MOST_REDIRECT_URIS } from '../../clients/fields.ts';
+import { isOnDevice } from '../../clients/redirect-uris.ts';
+
+/**
+ * A registration, or a change of one, is refused with a 4xx or 503, and the error codes of RFC 7591 section 3.2.2 and RFC 6750
+ * section 3.1. The message is for the response, and holds no text of the caller.
+ */
+export class RegistrationRefused extends Error {
+  readonly error: string;
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+
+  constructor(error: string, message: string, status = 400, headers: Readonly<Record<string, string>> = {}) {
+    super(message);
+    this.error = error;
+    this.status = status;
+    this.headers = headers;
+  }
+}
+
+export function invalidMetadata(message: string): RegistrationRefused {
+  return new RegistrationRefused('invalid_client_metadata', message);
+}
+
+export function unavailable(message: string, status: number, retryAfter: Seconds): RegistrationRefused {
+  return new RegistrationRefused('temporarily_unavailable', message, status, {
+    'Retry-After': String(retryAfter),
+  });
+}
+
+/** What an app asks to be registered as; its fields are still to be checked as those of every client. */
+export interface RequestedRegistration {
+  readonly fields: Required<
+    Pick<ClientFields, 'name' | 'grantType' | 'redirectUris' | 'confidential' | 'native'>
+  > &
+    Pick<ClientFields, 'postLogoutRedirectUris' | 'backchannelLogoutUri'>;
+  readonly authMethod: RegisteredAuthMethod;
+  /** Empty: it names none. */
+  readonly scopes: readonly string[];
+}
+
+/**
+ * Reads the metadata that an app sends (RFC 7591 section 2). Members that are not known are ignored, and neither stored nor
+ * returned; so are `client_uri`, `logo_uri` and the other URIs of pages, which this server neither fetches nor shows.
+ *
+ * @param known.registered - how the client authenticates already, which cannot change
+ * @param known.signsIn - whether users can sign in to apps (OpenID Connect); else the members about logouts are not known
+ * @throws RegistrationRefused
+ */
+export function readMetadata(
+  sent: Readonly<Record<string, unknown>>,
+  {
+    registered,
+    signsIn,
+  }: { readonly registered?: RegisteredAuthMethod | undefined; readonly signsIn: boolean },
+): RequestedRegistration {
+  refuseSoftwareStatement(sent['software_statement']);
+  const redirectUris = readRedirectUris(sent, 'redirect_uris', 1) as readonly [string, ...string[]];
+  for (const { member, value } of lacking(sent)) {
+    throw invalidMetadata(
+      `${member}: give an array with ${value}, or leave it out; apps that register themselves get tokens for users only`,
+    );
+  }
+  const { authMethod, native } = readApplication(sent, redirectUris, registered);
+  const name = readText(sent, 'client_name')?.trim() || nameFrom(redirectUris[0]);
+  const scope = readText(sent, 'scope') ?? '';
+  return {
+    fields: {
+      name,
+      grantType: 'authorization_code',
+      redirectUris,
+      ...(signsIn && readLogout(sent)),
+      confidential: authMethod !== 'none',
+      native,
+    },
+    authMethod,
+    scopes: scope.split(' ').filter(Boolean),
+  };
+}
+
+/**
+ * The scopes of an app: those that are allowed of the ones that it names. An app that names none gets those of `preset`.
+ *
+ * @throws RegistrationRefused when none is left
+ */
+export function permittedScopes<Preset extends Client['scopes']>(
+  { scopes: named }: RequestedRegistration,
+  allowed: readonly string[],
+  preset: Preset,
+): readonly string[] | Preset {
+  if (named.length === 0) return preset;
+  const scopes = allowed.filter((scope) => named.includes(scope));
+  if (scopes.length > 0) return scopes;
+  throw invalidMetadata('scope: an app that registers itself cannot have any of these scopes');
+}
+
+/** The metadata as registered, for the response (RFC 7591 section 3.2.1). */
+export function toClientMetadata(
+  {
+    name,
+    native,
+    backchannelLogoutUri,
+    postLogoutRedirectUris,
+    redirectUris,
+    scopes,
+  }: Pick<
+    Client,
+    'name' | 'native' | 'backchannelLogoutUri' | 'postLogoutRedirectUris' | 'redirectUris' | 'scopes'
+  >,
+  authMethod: RegisteredAuthMethod,
+): ClientMetadata {
+  return {
+    client_name: name,
+    redirect_uris: redirectUris,
+    ...(postLogoutRedirectUris.length > 0 && { post_logout_redirect_uris: postLogoutRedirectUris }),
+    ...(backchannelLogoutUri !== undefined && {
+      backchannel_logout_uri: backchannelLogoutUri,
+      // Each logout token has a `sid`.
+      backchannel_logout_session_required: true,
+    }),
+    token_endpoint_auth_method: authMethod,
+    // Every client of the authorization code grant gets refresh tokens.
+    grant_types: ['authorization_code', 'refresh_token'],
+    response_types: ['code'],
+    application_type: native ? 'native' : 'web',
+    ...(scopes && scopes.length > 0 ? { scope: scopes.join(' ') } : {}),
+  };
+}
+
+// The names that RFC 7591 has for the fields of a client.
+const MEMBERS: readonly (readonly [field: RegExp, member: string])[] = [
+  [/^name$/, 'client_name'],
+  [/^redirectUris/, 'redirect_uris'],
+  [/^postLogoutRedirectUris/, 'post_logout_redirect_uris'],
+  [/^backchannelLogoutUri$/, 'backchannel_logout_uri'],
+  [/^native$/, 'application_type'],
+  [/^keys\.jwksUri/, 'jwks_uri'],
+  [/^keys(?:\.jwks)?/, 'jwks'],
+];
+
+/** A mistake in a field of a client as one in the metadata. */
+export function inMetadata({ field, message }: FieldError): string {
+  const member = MEMBERS.find(([pattern]) => pattern.test(field));
+  return `${member ? field.replace(...member) : field}: ${message}`;
+}
+
+const MOST_MISTAKES = 3;
+
+/** The error of RFC 7591 for fields that are refused. */
+export function refusalOf(mistakes: readonly FieldError[]): RegistrationRefused {
+  const ofUris = mistakes.filter(({ field }) => field.startsWith('redirectUris'));
+  const named = (ofUris.length > 0 ? ofUris : mistakes).slice(0, MOST_MISTAKES);
+  const error = ofUris.length > 0 ? 'invalid_redirect_uri' : 'invalid_client_metadata';
+  return new RegistrationRefused(error, named.map(inMetadata).join('; '));
+}
+
+/** What an app that nobody registers lacks in the lists of its metadata, where it sends them: it gets tokens for users only. */
+export function lacking(sent: Readonly<Record<string, unknown>>): { member: string; value: string }[] {
+  return USERS_ONLY.filter(({ member, value }) => {
+    const values = sent[member] ?? [value];
+    // Other values, such as further grant types, are not registered.
+    return !isStrings(values) || !values.includes(value);
+  });
+}
+
+const USERS_ONLY = [
+  { member: 'grant_types', value: 'authorization_code' },
+  { member: 'response_types', value: 'code' },
+];
+
+/**
+ * The claims of a software statement take precedence over the other metadata, so one that is ignored would register something
+ * else than its publisher has signed.
+ */
+function refuseSoftwareStatement(statement: unknown): void {
+  if (statement === undefined || statement === null) return;
+  if (typeof statement !== 'string') {
+    throw new RegistrationRefused('invalid_software_statement', 'software_statement: give a JWT, or none');
+  }
+  throw new RegistrationRefused(
+    'unapproved_software_statement',
+    'software_statement: this server trusts no publisher of software statements; register without one',
+  );
+}
+
+function readRedirectUris(
+  sent: Readonly<Record<string, unknown>>,
+  member: 'redirect_uris' | 'post_logout_redirect_uris',
+  least: 0 | 1,
+): readonly string[] {
+  const most = MOST_REDIRECT_URIS.selfRegistered;
+  const uris = sent[member] ?? [];
+  if (isStrings(uris) && uris.length >= least && uris.length <= most) return uris;
+  // RFC 7591 section 3.2.2 has an error code of its own for redirect URIs.
+  const error = member === 'redirect_uris' ? 'invalid_redirect_uri' : 'invalid_client_metadata';
+  throw new RegistrationRefused(error, `${member}: give an array of ${least} to ${most} URIs`);
+}
+
+/** OpenID Connect RP-Initiated Logout 1.0 section 3.1, Back-Channel Logout 1.0 section 2.2. */
+function readLogout(
+  sent: Readonly<Record<string, unknown>>,
+): Pick<ClientFields, 'postLogoutRedirectUris' | 'backchannelLogoutUri'> {
+  const isRequired = sent['backchannel_logout_session_required'] ?? true;
+  if (typeof isRequired !== 'boolean')
+    throw invalidMetadata('backchannel_logout_session_required: give a boolean');
+  return {
+    postLogoutRedirectUris: readRedirectUris(sent, 'post_logout_redirect_uris', 0),
+    backchannelLogoutUri: readText(sent, 'backchannel_logout_uri'),
+  };
+}
+
+const AUTH_METHODS: ReadonlySet<unknown> = new Set<RegisteredAuthMethod>([
+  'none',
+  'client_secret_basic',
+  'client_secret_post',
+]);
+
+function readApplication(
+  sent: Readonly<Record<string, unknown>>,
+  redirectUris: readonly string[],
+  registered: RegisteredAuthMethod | undefined,
+): { readonly authMethod: RegisteredAuthMethod; readonly native: boolean } {
+  const type = sent['application_type'] ?? undefined;
+  if (type !== undefined && type !== 'native' && type !== 'web') {
+    throw invalidMetadata('application_type: give native or web, or leave it out');
+  }
+  // An installed app cannot keep a secret, unlike one that names no method and is not known to be installed (RFC 7591 section 2).
+  const preset = type === 'native' ? 'none' : 'client_secret_basic';
+  const authMethod = sent['token_endpoint_auth_method'] ?? registered ?? preset;
+  if (!AUTH_METHODS.has(authMethod)) {
+    throw invalidMetadata('token_endpoint_auth_method: give none, client_secret_basic or client_secret_post');
+  }
+  if (registered !== undefined && authMethod !== registered) {
+    throw invalidMetadata('token_endpoint_auth_method: cannot be changed; register again');
+  }
+  if (type === 'native' && authMethod !== 'none') {
+    throw invalidMetadata(
+      'token_endpoint_auth_method: an app of the application_type native cannot keep a secret; give none',
+    );
+  }
+  // A native app may not redirect to a loopback address over https, a web app may. Editors call themselves `web`, or nothing.
+  const isInstalled = redirectUris.some((uri) => {
+    const protocol = URL.parse(uri)?.protocol ?? 'https:';
+    return protocol === 'http:' ? type === undefined && isOnDevice(uri) : protocol !== 'https:';
+  });
+  return {
+    authMethod: authMethod as RegisteredAuthMethod,
+    native: authMethod === 'none' && (type === 'native' || isInstalled),
+  };
+}
+
+/** The name of an app that gives none: the host of its redirect URI, or its scheme. */
+function nameFrom(redirectUri: string): string {
+  const url = URL.parse(redirectUri);
+  if (!url) return 'app';
+  return /^https?:$/.test(url.protocol) ? url.hostname : url.protocol.slice(0, -1);
+}
+
+function readText(sent: Readonly<Record<string, unknown>>, member: string): string | undefined {
+  const text = sent[member] ?? undefined;
+  if (text === undefined || typeof text === 'string') return text;
+  throw invalidMetadata(`${member}: give a string`);
+}

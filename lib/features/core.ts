@@ -1,0 +1,70 @@
+import type { UserAssignments } from '../access/principal.ts';
+import type { CheckAppName } from '../clients/app-names.ts';
+import type { ClientDirectory } from '../clients/directory.ts';
+import type { KnownNames } from '../clients/fields.ts';
+import type { WaitingUse } from '../clients/last-use.ts';
+import type { RegistryFor } from '../clients/registry.ts';
+import type { WriteQueue } from '../clients/write-queue.ts';
+import type { AuditLog, Client, Limiter, RemoteWaits, Storage, StoredChange } from '../contracts/index.ts';
+import type { Engine } from '../engine/provider.ts';
+import type { PublicFetch } from '../http/public-fetch.ts';
+import type { Secrets } from '../keys/secrets.ts';
+import type { Limit } from '../limits/limiter.ts';
+import type { BrowserRequestOf, LoginSessions } from '../login/login-session.ts';
+import type { ResolvedOptions } from '../options/resolved-options.ts';
+import type { GrantParts } from '../token/exchange.ts';
+
+/** What the parts of features are made of: the core of a server. Each member has a feature that needs it. */
+export interface Core {
+  readonly options: ResolvedOptions;
+  /** Also that of a feature's own tables: `storage.store(name, make)`. */
+  readonly storage: Storage;
+  readonly audit: AuditLog;
+  readonly secrets: Secrets;
+  /**
+   * Makes a limiter that all nodes share; `undefined` where the option `limits.attempts` is `false`. A limit that bounds what is stored,
+   * and so has to hold there too, is made with `createLimiter()`.
+   */
+  readonly limiterOf: <S>(limit: Limit<S>) => Limiter<S> | undefined;
+  /** Parts of grants at the token endpoint. */
+  readonly grants: Omit<GrantParts, 'options'>;
+  /** Of the current engine, which is there when requests are. */
+  readonly provider: Engine['provider'];
+  readonly browserRequestOf: BrowserRequestOf;
+  readonly sessions: LoginSessions;
+  readonly users: UserAssignments;
+  readonly clients: CoreClients;
+  /** Gets a document from a URL that a stranger chose. */
+  readonly publicFetch: PublicFetch;
+  /** Writes what requests record besides their work, which may be lost. */
+  readonly lastUses: WriteQueue<WaitingUse>;
+  /** Removes what has changed from the caches of all nodes. */
+  readonly announce: (change: StoredChange) => void;
+}
+
+/** The clients of a server. */
+export interface CoreClients {
+  /** Finds the clients of requests, cached. */
+  readonly directory: Pick<ClientDirectory, 'addConsent' | 'find'>;
+  /** Changes stored clients, and records it. */
+  readonly registryFor: RegistryFor;
+  /** What the fields of a client are checked against. */
+  readonly names: KnownNames;
+  /** Loads the check of the names of apps that no administrator registers. */
+  readonly loadNameCheck: () => Promise<CheckAppName>;
+  /** Called when a stored client has changed. */
+  readonly onChange: (id: string) => void;
+  /** Called with each client that was removed. */
+  readonly onRemoved: (client: Pick<Client, 'id' | 'name'>) => void;
+  /** Limits requests that wait for what is elsewhere. */
+  readonly waits: RemoteWaits;
+}
+
+/** What a feature is made of on a storage without a server. */
+export interface AdministrationCore {
+  readonly storage: Storage;
+  readonly audit: Pick<AuditLog, 'record'>;
+  readonly announce: (change: StoredChange) => void;
+  /** The scopes of an API by its URL; of the default one without. `'unknown'`: the administration was made without them. */
+  readonly scopesOf: (resource: string | undefined) => ReadonlyMap<string, unknown> | undefined | 'unknown';
+}

@@ -1,0 +1,9 @@
+import type { FieldError } from '../../contracts/field-errors.ts';
+import { FieldsInvalidError } from '../../errors.ts';
+
+/** The fields of a personal access token are invalid, or its user has as many as allowed. */
+export class PersonalTokenInvalidError extends FieldsInvalidError {
+  constructor(fields: readonly FieldError[]) {
+    super('ERR_PERSONAL_TOKEN_INVALID', fields);
+  }
+}

@@ -1,0 +1,19 @@
+import { ConfigError } from '../errors.ts';
+
+/** A feature, as far as options know one: `Feature` says what it is made of. */
+export interface AnyFeature {
+  readonly name: string;
+  install(core: never): unknown;
+}
+
+/** The option `features`. */
+export function features(place: string, given: readonly AnyFeature[]): readonly AnyFeature[] {
+  const isFeature = ({ install, name }: Partial<AnyFeature>): boolean =>
+    typeof name === 'string' && typeof install === 'function';
+  if (!Array.isArray(given) || !given.every((one) => isFeature(Object(one))))
+    throw new ConfigError(place, 'pass a list of what its factories return, such as [personalTokens()]');
+  const names = given.map(({ name }) => name);
+  const twice = names.find((name, index) => names.indexOf(name) !== index);
+  if (twice !== undefined) throw new ConfigError(place, `pass ${twice}() once`);
+  return given;
+}
