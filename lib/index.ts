@@ -41,7 +41,11 @@ export { devices } from './features/devices/index.ts';
 export type { DeviceEvent, DeviceOptions, Devices } from './features/devices/index.ts';
 export { PersonalTokenInvalidError } from './features/personal-tokens/errors.ts';
 export { personalTokens } from './features/personal-tokens/index.ts';
-export type { PersonalTokenSettings, WithPersonalTokens } from './features/personal-tokens/index.ts';
+export type {
+  PersonalTokenEvent,
+  PersonalTokenSettings,
+  WithPersonalTokens,
+} from './features/personal-tokens/index.ts';
 export type { PersonalTokenOptions } from './features/personal-tokens/manage.ts';
 export type { NewPersonalToken, PersonalToken, PersonalTokens } from './features/personal-tokens/types.ts';
 export type { Feature } from './features/feature.ts';

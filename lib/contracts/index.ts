@@ -26,4 +26,4 @@ export type * from './pages.ts';
 export type * from './developer.ts';
 export type * from './operation.ts';
 export type { Duration, Milliseconds, Seconds } from './duration.ts';
-export type { Checked, FieldError, FieldErrorCode, Mistake } from './field-errors.ts';
+export type { Checked, FieldError, Mistake } from './field-errors.ts';

@@ -93,19 +93,6 @@ export function objectOrFalse<D extends object>(declared: D): Check<Given<D> | f
   };
 }
 
-/** The same, or `true` for the defaults, or `false` to switch off what it is about; the value is `undefined` then. */
-export function objectOrBoolean<G extends Given<D>, D extends object>(
-  declared: D,
-  example: string,
-): Check<boolean | G, Values<D> | undefined> {
-  return (place, given) => {
-    if (given === false) return undefined;
-    if (given === true) return readOptions(declared, {} as Given<D>, place);
-    if (isObject(given)) return readOptions(declared, given, place);
-    throw new ConfigError(place, `give true, or an object such as ${example}`);
-  };
-}
-
 /**
  * Checks that options are an object whose members all have the name of an option, for values that are checked elsewhere.
  *

@@ -35,8 +35,8 @@ export const FEATURE_OPTIONS: Readonly<Record<string, readonly Place[]>> = {
   ],
   devices: [
     ['lib/features/devices/index.ts', 'DeviceOptions', ''],
-    ['lib/features/devices/index.ts', 'UserCodeLimits', 'userCodes.'],
-    ['lib/features/devices/index.ts', 'DeviceRequestLimits', 'requests.'],
+    ['lib/features/devices/index.ts', 'USER_CODES', 'userCodes.'],
+    ['lib/features/devices/index.ts', 'REQUESTS', 'requests.'],
   ],
   personalTokens: [['lib/features/personal-tokens/index.ts', 'PersonalTokenSettings', '']],
 };

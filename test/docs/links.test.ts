@@ -105,7 +105,8 @@ test('every guide that the code names exists', (t) => {
   );
 });
 
-test('each guide is in the index, read in some minutes, and without the address of a registry', (t) => {
+test('each guide is in the index, without the address of a registry, and all together are read in two hours', (t) => {
+  let words = 0;
   const index = readFileSync(join(ROOT, 'docs/README.md'), 'utf8');
   t.true(readFileSync(join(ROOT, 'README.md'), 'utf8').includes('](docs/README.md)'));
   for (const guide of GUIDES) {
@@ -113,8 +114,8 @@ test('each guide is in the index, read in some minutes, and without the address 
     const name = guide.replace(/^docs\//, '');
     t.true(name === 'README.md' || index.includes(`](${name})`), `docs/README.md does not link to ${guide}`);
     t.false(text.includes('npmjs.'), guide);
-    const words = text.trim().split(/\s+/).length;
     // The list of the options is looked up, not read.
-    t.true(words <= 900 || name === 'options.md', `${guide} has ${words} words`);
+    if (name !== 'options.md') words += text.trim().split(/\s+/).length;
   }
+  t.true(words <= 22_000, `the guides have ${words} words`);
 });

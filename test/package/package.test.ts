@@ -40,6 +40,7 @@ test('the tarball contains the required files and no others', async (t) => {
       !/^dist\/(lib|adapters|interactions)\/[\w/-]+(\.d\.ts|\.js)$/.test(file) &&
       !/^interactions\/(views|public)\/[\w/-]+\.(ejs|css|js|svg)$/.test(file) &&
       !/^interactions\/text\/\w+\.ts$/.test(file) &&
+      !/^lib\/features\/[\w-]+\/(texts\.ts|views\/[\w/-]+\.ejs)$/.test(file) &&
       !/^monitoring\/[\w.-]+\.(yml|json)$/.test(file),
   );
   t.deepEqual(surplus, []);

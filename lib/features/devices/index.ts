@@ -17,9 +17,6 @@ const USER_CODES = {
   window: optional(duration(1), '15 minutes'),
 };
 
-/** Limits of wrong user codes in a window. */
-export interface UserCodeLimits extends Given<typeof USER_CODES> {}
-
 const REQUESTS = {
   /** From one address for all public clients together. A confidential client has made itself known. @default 50 */
   perAddress: optional(integer(1), 50),
@@ -28,9 +25,6 @@ const REQUESTS = {
   /** The length of the window, from the first request on. @default '10 minutes' */
   window: optional(duration(1), '10 minutes'),
 };
-
-/** Limits of device authorization requests in a window. */
-export interface DeviceRequestLimits extends Given<typeof REQUESTS> {}
 
 export const DEVICES = {
   /** How long a code can be entered: 1 to 30 minutes. @default '10 minutes' */
