@@ -33,7 +33,7 @@ export interface SqlConnection {
   /**
    * Gives the connection back.
    *
-   * @param isBroken - it cannot be used again: it is closed without a wait for the server, and a statement under way on it rejects
+   * @param isBroken - it cannot be used again: it is closed without a wait for the server; what is under way on it need not be answered
    */
   release(this: void, isBroken: boolean): Promise<void> | void;
   /**

@@ -170,7 +170,7 @@ export function authServerOptions<
     issuer: issuerUrl,
     /** The users: your user table as an object with two to four methods. */
     users: userStore<U>,
-    /** The storage: `knexStorage(knex)`, or `memoryStorage()` for tests and first steps. */
+    /** The storage: `knexStorage(knex)`, `sqlStorage(pool)`, or `memoryStorage()` for tests and first steps. */
     storage: storage,
     /**
      * Whether to run `storage.migrate()` at start when migrations are pending; several nodes may do so at once. When `false`,

@@ -1,13 +1,13 @@
 // Alone, first: the races of the contract, on nodes with connections of their own, at each isolation level that a host may choose.
 import { setImmediate as nextTurn } from 'node:timers/promises';
 
-import type { Storage } from 'koa-gatehouse';
 import { knexStorage } from 'koa-gatehouse/adapters/knex';
 import { storageContract } from '../storage/storage-contract.ts';
 
 import { aClient, aCode, aConsent, aGrant, aSecret, aSession } from '../storage/rows.ts';
 import { mariadb, onEachDatabase, postgresql, sqlite } from './databases.ts';
 import { hostKnex, openHost, openNodes } from './host-knex.ts';
+import { isRace, nodesInTurn } from './nodes-in-turn.ts';
 import { PATIENT, serverContract } from './server-contract.ts';
 
 const isolation = 'transaction isolation level';
@@ -22,34 +22,6 @@ const SETTINGS = [
   // The default from MariaDB 11.6 on.
   [mariadb, 'mysql2', 'set session innodb_snapshot_isolation = on'],
 ] as const;
-
-const RACE = /at once|at the same time|a hundred|beside|of many|twenty/;
-
-/** A storage of several nodes: each call is that of the next one, except that all are closed. */
-function nodesInTurn(nodes: readonly Storage[]): Storage {
-  let calls = 0;
-  const methodsOf = <T extends object>(targets: readonly T[]): T =>
-    new Proxy(targets[0]!, {
-      get(first, name) {
-        const member: unknown = Reflect.get(first, name);
-        if (typeof member === 'function') {
-          return (...given: unknown[]) => {
-            calls += 1;
-            const target = targets[calls % targets.length]!;
-            return Reflect.apply(Reflect.get(target, name) as typeof member, target, given) as unknown;
-          };
-        }
-        if (typeof member !== 'object' || member === null) return member;
-        return methodsOf(targets.map((target) => Reflect.get(target, name) as object));
-      },
-    });
-  return {
-    ...methodsOf(nodes),
-    close: async () => void (await Promise.all(nodes.map(async (node) => node.close()))),
-  };
-}
-
-const isRace = (title: string): boolean => RACE.test(title) && !title.includes('migrate()');
 
 // What is decided by what a statement reads of the changes of others.
 const DECISION = / (redeem|grants|audit|idempotency|credentials|revocations|sessions): /;

@@ -1,9 +1,12 @@
 import { once } from 'node:events';
+import { DatabaseSync } from 'node:sqlite';
 
 import test from 'ava';
 import type { ExecutionContext } from 'ava';
 import type { Knex } from 'knex';
 import { knexStorage } from 'koa-gatehouse/adapters/knex';
+import { sqlStorage } from 'koa-gatehouse/adapters/sql';
+import pg from 'pg';
 import { z } from 'zod';
 
 import { defineAction } from '../../lib/api/actions/define-action.ts';
@@ -278,3 +281,76 @@ test('an action without a database answers atomic bulks with an error', async (t
   }
   t.deepEqual(ran, []);
 });
+
+const TITLE = 'an atomic bulk gets the connection of its transaction, and changes all or nothing';
+postgresql.register(`pg: ${TITLE}`, async (t) => assertAllOrNothing(t, await openPg(t)));
+test(`node:sqlite: ${TITLE}`, async (t) => assertAllOrNothing(t, openSqlite()));
+
+async function assertAllOrNothing<D>(t: ExecutionContext, database: Opened<D>): Promise<void> {
+  await database.storage.migrate();
+  await database.query('create table schools (id varchar(60) primary key, name varchar(60) not null)');
+  await database.query("insert into schools values ('a', 'A'), ('b', 'B'), ('c', 'C')");
+  const rename = defineAction({
+    type: 'school',
+    name: 'rename-school-action',
+    level: 'instance',
+    title: 'Rename a school',
+    permission: 'edit_schools',
+    input: z.object({ name: z.string().regex(/^[\w ]+$/) }),
+    output: z.object({ id: z.string(), name: z.string() }),
+    database: database.own,
+    async run({ id, input, database: connection }) {
+      const [sent] = await database.send(
+        connection,
+        `update schools set name = '${input.name}' where id = '${id}' returning id`,
+      );
+      if (!sent) throw new ActionError(404, 'school_not_found', 'There is no school with this id.');
+      return { id, ...input };
+    },
+  });
+  const { post } = await serveApi(t, { storage: database.storage, actions: [rename] });
+  const names = async (): Promise<unknown[]> =>
+    (await database.query('select name from schools order by id')).map(({ name }) => name);
+
+  const failed = await post(RENAME, { ...BODY, items: [...THREE, UNKNOWN] });
+  t.is(failed.status, 404);
+  t.like(failed.body, { code: 'bulk_rolled_back', message: 'Item 3 failed, so nothing was changed.' });
+  t.deepEqual(await names(), OLD);
+
+  const done = await post(RENAME, BODY, KEY);
+  t.is(done.status, 200);
+  t.like(done.body['data'], { mode: 'atomic', succeeded: 3, failed: 0, results: RESULTS });
+  t.deepEqual(await names(), NEW);
+  const again = await post(RENAME, BODY, KEY);
+  t.deepEqual(again.body, done.body, 'its answer is stored');
+}
+
+/** What an app has opened without Knex. */
+interface Opened<D> {
+  readonly storage: Storage;
+  readonly own: D;
+  /** Sends a statement on what an action gets. */
+  send(this: void, connection: D, sql: string): Promise<Record<string, unknown>[]>;
+  query(this: void, sql: string): Promise<Record<string, unknown>[]>;
+}
+
+type PgConnection = Pick<pg.ClientBase, 'query'>;
+
+async function sendByPg(connection: PgConnection, sql: string): Promise<Record<string, unknown>[]> {
+  return (await connection.query<Record<string, unknown>>(sql)).rows;
+}
+
+async function openPg(t: ExecutionContext): Promise<Opened<PgConnection>> {
+  const own = new pg.Pool({ connectionString: await postgresql.empty() });
+  t.teardown(async () => own.end());
+  return { storage: sqlStorage(own), own, send: sendByPg, query: async (sql) => sendByPg(own, sql) };
+}
+
+async function sendBySqlite(connection: DatabaseSync, sql: string): Promise<Record<string, unknown>[]> {
+  return connection.prepare(sql).all();
+}
+
+function openSqlite(): Opened<DatabaseSync> {
+  const own = new DatabaseSync(':memory:');
+  return { storage: sqlStorage(own), own, send: sendBySqlite, query: async (sql) => sendBySqlite(own, sql) };
+}

@@ -102,7 +102,7 @@ function actionMembers<
     /** The schema of the output. An output that it refuses is a 500; members that it does not define are removed. */
     output: checkSchema<O>,
     /**
-     * The database of `run`, such as the `Knex` instance of the storage. With it, the action can be part of an atomic bulk, where
+     * The database of `run`, such as the `Knex` instance or the pool of the storage. With it, the action can be part of an atomic bulk, where
      * `call.database` is the storage's transaction instead: `run` must make all its changes through `call.database`. Without it,
      * an atomic bulk of the action is refused.
      */
