@@ -81,7 +81,7 @@ const MODULES: Readonly<Record<string, string>> = {
   'lib/testing':
     'lib/access lib/clients lib/contracts lib/database lib/errors lib/options lib/server public koa #runtime',
   'lib/cli':
-    'public lib/contracts/devices lib/contracts/duration lib/contracts/key-thumbprint lib/contracts/loopback lib/errors lib/server/administration #runtime commander string-width lib/features/commands lib/features/known lib/clients/kinds/core',
+    'public lib/contracts/devices lib/contracts/duration lib/contracts/key-thumbprint lib/contracts/loopback lib/errors lib/server/administration #runtime commander string-width lib/features/shipped lib/features/known lib/clients/kinds/core',
   'lib/cli/gate-file': 'lib/cli public computed',
   'adapters/drivers': 'lib/contracts lib/database lib/errors',
   'adapters/drivers/load-better-sqlite3': 'lib/errors adapters/drivers better-sqlite3',

@@ -14,7 +14,7 @@ import { addKeysCommands } from './commands/keys.ts';
 import { addRevoke } from './commands/storage.ts';
 import { addBackup, addMigrate, addPrune } from './commands/storage.ts';
 import { addUserCommands } from './commands/users.ts';
-import { FEATURE_COMMANDS } from '../features/commands.ts';
+import { FEATURE_COMMANDS } from '../features/shipped.ts';
 import { redact, reportFailure } from './failure.ts';
 import { addClientImport } from './passport/command.ts';
 import { addPassportCommands } from './passport/status.ts';
@@ -23,7 +23,7 @@ const { version } = createRequire(import.meta.url)('koa-gatehouse/package.json')
 
 /** Runs the command line. Resolves to the exit code: 0 done, 1 failed, 2 wrong arguments or settings, 130 interrupted. */
 export async function run(words: readonly string[]): Promise<number> {
-  const program = createProgram();
+  const program = await createProgram();
   allowUnknownOptionsFirst(program, words);
   try {
     await program.parseAsync(words, { from: 'user' });
@@ -50,7 +50,7 @@ function allowUnknownOptionsFirst(program: Command, words: readonly string[]): v
   if (isUnknown) for (const option of commands.at(-1)!.options) option.makeOptionMandatory(false);
 }
 
-function createProgram(): Command {
+async function createProgram(): Promise<Command> {
   const program = new Command('gatehouse')
     .description('Manages the database of a koa-gatehouse server: its tables, clients and keys.')
     .addOption(
@@ -61,7 +61,7 @@ function createProgram(): Command {
     )
     .option(
       '--gate <file>',
-      'a module that exports `gate` (and `scopes`, `resources`, `openid`, `lifetimes`, `users`), to check what clients and tokens are given',
+      'a module that exports `gate` (and `scopes`, `resources`, `features`, `openid`, `lifetimes`, `users`), to check what clients and tokens are given',
     )
     .option('--json', 'print one JSON document; times are ISO 8601, unset values are null')
     .version(version, '-V, --version', 'print the version')
@@ -78,7 +78,7 @@ function createProgram(): Command {
   addBackup(program);
   addClientCommands(program);
   addKeysCommands(program);
-  for (const add of FEATURE_COMMANDS) add(program);
+  for (const load of FEATURE_COMMANDS) (await load())(program);
   addPassportCommands(program);
   addUserCommands(program);
   addAuditCommands(program);

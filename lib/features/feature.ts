@@ -14,8 +14,8 @@ import type { TokenForm } from './tokens.ts';
 /**
  * A capability of the server: everything about it is in one folder, and one value switches it on.
  *
- * What has to be known without a server, or while the feature is off, is data of the value; the rest is made by `install`. Its tables and
- * its commands are listed in `tables.ts` and `commands.ts`, because every storage has them.
+ * What has to be known without a server, or while the feature is off, is data of the value; the rest is made by `install`. Its tables are
+ * listed in `tables.ts`, because every storage has them, and its commands in `shipped.ts`.
  *
  * `Api`: the members that the feature adds to the server, such as `{ readonly devices: DeviceFlow }`
  */

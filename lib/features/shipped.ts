@@ -1,3 +1,5 @@
+import type { Command } from 'commander';
+
 import { agents } from './agents/index.ts';
 import { devices } from './devices/index.ts';
 import type { Feature } from './feature.ts';
@@ -10,3 +12,8 @@ export function withStored(given: readonly Feature[]): readonly Feature[] {
   const names = new Set(given.map(({ name }) => name));
   return [...given, ...SHIPPED.filter(({ name }) => !names.has(name))];
 }
+
+/** The commands of the features, imported by the command line alone. Each function adds them to the program. */
+export const FEATURE_COMMANDS: readonly (() => Promise<(program: Command) => void>)[] = [
+  async () => (await import('./personal-tokens/command.ts')).addTokenCommands,
+];
