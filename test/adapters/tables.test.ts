@@ -97,11 +97,17 @@ onEachDatabase(
     );
     await storage.userData.erase('ann', () => true);
     for (const [index, table] of TABLES.entries()) {
-      const { columns, name, user } = table;
+      const { columns, emptied, name, user } = table;
       const [own, other] = before[index]!;
       const left = await stored(host, table, rowOf(table, 1));
       t.deepEqual(await stored(host, table, rowOf(table, 2)), other, name);
-      if (user === undefined) {
+      if (emptied !== undefined) {
+        t.deepEqual(
+          left,
+          { ...(own as object), [emptied]: null },
+          `${name}: an erasure has to empty ${emptied}`,
+        );
+      } else if (user === undefined) {
         const ofUser = Object.keys(columns).filter((column) => OF_USER.test(column));
         t.deepEqual(ofUser, [], `${name}: say whose its rows are, in its declaration`);
         t.deepEqual(left, own, name);
@@ -120,7 +126,7 @@ onEachDatabase(
   async (t, { client }, address) => {
     const { host, storage } = await open(t, client, address);
     const { userData } = createAdministration({ storage });
-    for (const table of TABLES.filter(({ user }) => user !== undefined)) {
+    for (const table of TABLES.filter(({ emptied, user }) => (user ?? emptied) !== undefined)) {
       const { name } = table;
       const before = await userData.export('ann');
       await host(name).insert(rowOf(table, 1));
