@@ -57,7 +57,7 @@ onEachDatabase(
       await platform.auth.audit.flush();
       seen = [];
       const result = await run();
-      const own = seen.filter((sql) => !/gatehouse_audit|set last_used_at|@@hostname/.test(sql));
+      const own = seen.filter((sql) => !/gatehouse_audit|set last_used_at|@@global.read_only/.test(sql));
       return [own.length, result];
     }
 
