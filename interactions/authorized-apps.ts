@@ -1,13 +1,14 @@
+import { pagesOfFeatures } from './feature-pages.ts';
 import { toSeconds } from '../lib/contracts/duration.ts';
 import type { AuthorizedApp, Connection, InteractionFlow, User } from '../lib/contracts/index.ts';
 import { aboutApp } from './about-app.ts';
-import { describeLogout } from './last-logout.ts';
 import { pathParameter, queryText, seeOther } from './navigation.ts';
 import type { AuthorizedAppRow, ConnectionRow, Connections } from './page.ts';
 import { askToConfirm } from './page-request.ts';
 import type { PageRequest, Step } from './page-request.ts';
 import type { PageRouter } from './page-router.ts';
 import { printable, sentence } from './sentence.ts';
+import type { Sentence } from './sentence.ts';
 import type { TextKey } from './text.ts';
 import { titleOfApp } from './unregistered.ts';
 import { describeViewer, signedIn } from './viewer.ts';
@@ -40,6 +41,9 @@ interface AccountRequest extends PageRequest {
 async function listAuthorizedApps(request: AccountRequest): Promise<void> {
   const { brand, count, ctx, flow, show, text, user } = request;
   const authorizedApps = await flow.authorizedApps(ctx, user).list();
+  const facts = await Promise.all(
+    pagesOfFeatures(flow).flatMap((feature) => feature.facts?.ofUser(request, user) ?? []),
+  );
   const done = DONE.get(queryText(ctx, 'done'));
   show({
     view: 'authorized-apps/list',
@@ -51,7 +55,15 @@ async function listAuthorizedApps(request: AccountRequest): Promise<void> {
         ? count('authorizedApps.lead', authorizedApps.length, { brand })
         : sentence(text['authorizedApps.none'], { brand }),
     done: done && sentence(text[done]),
-    authorizedApps: authorizedApps.map((authorizedApp) => describe(authorizedApp, request)),
+    authorizedApps: authorizedApps.map((authorizedApp) =>
+      describe(
+        authorizedApp,
+        request,
+        facts.flatMap((ofApps) =>
+          [ofApps.get(authorizedApp.client.id) ?? []].filter((said) => said.length > 0),
+        ),
+      ),
+    ),
   });
 }
 
@@ -60,8 +72,12 @@ const DONE: ReadonlyMap<string, TextKey> = new Map<string, TextKey>([
   ['ended', 'connections.done'],
 ]);
 
-function describe(authorizedApp: AuthorizedApp, request: AccountRequest): AuthorizedAppRow {
-  const { client, createdAt, lastLogout, lastUsedAt, limited, resources, scopes, tools } = authorizedApp;
+function describe(
+  authorizedApp: AuthorizedApp,
+  request: AccountRequest,
+  facts: readonly Sentence[],
+): AuthorizedAppRow {
+  const { client, createdAt, lastUsedAt, limited, resources, scopes, tools } = authorizedApp;
   const { clock, nameOf, text } = request;
   const namesOf = (named: AuthorizedApp['scopes'], resource?: string): string[] =>
     named.map((scope) => nameOf('scope', scope, resource));
@@ -80,7 +96,7 @@ function describe(authorizedApp: AuthorizedApp, request: AccountRequest): Author
     lastUsed: lastUsedAt === undefined ? undefined : clock.day(lastUsedAt),
     tools: tools.map(({ at, name }) => ({ name, lastUsed: clock.minute(toSeconds(at)) })),
     connections: describeConnections(authorizedApp, request),
-    lastLogout: lastLogout && describeLogout(lastLogout, 'user', request),
+    facts,
     isDisabled: client.disabled,
     disconnect: `${pathOf(client.id, request)}/disconnect`,
   };

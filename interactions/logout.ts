@@ -1,67 +1,70 @@
-import type { LogoutRequest } from '../lib/contracts/index.ts';
+import type { User } from '../lib/contracts/index.ts';
 import { linkToSignIn } from './login.ts';
-import { destination, seeOther } from './navigation.ts';
 import type { Link } from './navigation.ts';
 import type { PageRequest } from './page-request.ts';
-import { plain, sentence } from './sentence.ts';
-import { nameOfApp } from './unregistered.ts';
+import { sentence } from './sentence.ts';
+import type { Sentence } from './sentence.ts';
 import { describeViewer, displayName } from './viewer.ts';
 
-/**
- * Asks for confirmation of the logout, or shows that no user is signed in. When an app asks for the logout of this session (OpenID Connect
- * RP-Initiated Logout 1.0), the user is signed out at once.
- */
+/** Asks for confirmation of the logout, or shows that no user is signed in. */
 export async function askForLogout(request: PageRequest): Promise<void> {
-  const { brand, ctx, flow, show, text } = request;
-  const asked = await flow.logoutRequest(ctx);
-  if (asked?.isOfSession) return endSession(request, asked);
-  const user = await flow.currentUser(ctx);
-  if (!user) return leave(request, asked, 'logout.notSignedIn', [linkToSignIn(request), request.homePage]);
-  const { mayReturn = false, next } = asked ?? {};
-  const names = { user: displayName(user), client: asked?.client ? nameOfApp(asked.client, text) : '' };
+  const { ctx, flow, homePage } = request;
+  const user = await flow.userToSignOut(ctx);
+  return user
+    ? confirmLogout(request, user)
+    : notify(request, 'logout.notSignedIn', [linkToSignIn(request), homePage]);
+}
+
+/** What a feature says of a logout. */
+export interface AskedLogout {
+  readonly lead?: Sentence;
+  /** Where the browser is sent afterwards. @default nowhere */
+  readonly destination?: string | undefined;
+  /** The query of the form's target. */
+  readonly query?: string;
+}
+
+/** Shows the form that ends the login session. */
+export async function confirmLogout(
+  request: PageRequest,
+  user: User,
+  {
+    destination,
+    lead = sentence(request.text['logout.lead'], { user: displayName(user) }),
+    query = '',
+  }: AskedLogout = {},
+): Promise<void> {
+  const { brand, flow, show, text } = request;
   show({
     view: 'logout',
     viewer: await describeViewer(request, user),
     heading: sentence(text['logout.heading'], { brand }),
-    lead: sentence(text[asked?.client ? 'logout.leadOfApp' : 'logout.lead'], names),
-    // Afterwards the browser is sent to the app.
-    formsStayHere: !mayReturn,
-    destination: mayReturn ? destination(next!, text) : undefined,
-    action: `${flow.basePath}/oauth/logout${asked ? ctx.search : ''}`,
+    lead,
+    formsStayHere: destination === undefined,
+    destination,
+    action: `${flow.basePath}/oauth/logout${query}`,
   });
-  return undefined;
 }
 
-/** Signs the user out, who has seen which app asks for it, and has pressed the button. */
+/** Signs the user out, and shows a notice, which says so if the user is still signed in to the host. */
 export async function submitLogout(request: PageRequest): Promise<void> {
-  return endSession(request, await request.flow.logoutRequest(request.ctx));
+  const { links, notice } = await endSession(request);
+  notify(request, notice, links);
 }
 
-/** Returns to the app that has asked for the logout, or shows a notice, which says so if the user is still signed in to the host. */
-async function endSession(request: PageRequest, asked: LogoutRequest | undefined): Promise<void> {
-  const { hostSessionContinues } = await request.flow.logout(request.ctx);
-  const links = hostSessionContinues ? [request.homePage] : [linkToSignIn(request), request.homePage];
-  return leave(request, asked, hostSessionContinues ? 'logout.stillSignedIn' : 'logout.done', links);
-}
-
-/** Goes on to the app if that {@link LogoutRequest.mayReturn}; else shows a notice with a link that names where it leads. */
-function leave(
+/** Ends the login session. Resolves to what is said afterwards. */
+export async function endSession(
   request: PageRequest,
-  asked: LogoutRequest | undefined,
-  notice: Notice,
-  links: readonly Link[],
-): void {
-  const { ctx, text } = request;
-  const { mayReturn, next } = asked ?? {};
-  if (next === undefined) return notify(request, notice, links);
-  if (mayReturn) return seeOther(ctx, next);
-  const label = plain(sentence(text['logout.continue'], { name: destination(next, text) }));
-  return notify(request, notice, [{ href: next, label }, ...links]);
+): Promise<{ readonly notice: Notice; readonly links: readonly Link[] }> {
+  const { hostSessionContinues } = await request.flow.logout(request.ctx);
+  return hostSessionContinues
+    ? { notice: 'logout.stillSignedIn', links: [request.homePage] }
+    : { notice: 'logout.done', links: [linkToSignIn(request), request.homePage] };
 }
 
-type Notice = 'logout.notSignedIn' | 'logout.stillSignedIn' | 'logout.done';
+export type Notice = 'logout.notSignedIn' | 'logout.stillSignedIn' | 'logout.done';
 
-function notify({ brand, show, text }: PageRequest, name: Notice, next: readonly Link[]): void {
+export function notify({ brand, show, text }: PageRequest, name: Notice, next: readonly Link[]): void {
   show({
     view: 'notice',
     details: [],

@@ -9,7 +9,6 @@ import type { FeatureView, Page, PageData, Viewer } from './page.ts';
 import type { Link } from './navigation.ts';
 import { plain, sentence } from './sentence.ts';
 import type { Sentence } from './sentence.ts';
-import { isTextKey } from './text.ts';
 import type { Language, Texts } from './text.ts';
 import type { Views } from './views.ts';
 
@@ -43,7 +42,7 @@ export interface PageRequest<Key extends string = never, V extends FeatureView =
 interface Named {
   readonly name: string;
   readonly description: string;
-  /** Whether it is a scope of OpenID Connect, whose API is none that the user knows. */
+  /** Whether it is a scope about who the user is, whose API is none that the user knows. */
   readonly aboutUser?: boolean;
 }
 
@@ -134,7 +133,7 @@ export function requestsIn(
       const isOfDefault = resource === undefined || aboutUser;
       const own = text[`${kind}.${isOfDefault ? name : `${resource} ${name}`}`];
       const key = `aboutUser.${name}`;
-      return own ?? (aboutUser && isTextKey(key) ? text[key] : description);
+      return own ?? (aboutUser && Object.hasOwn(text, key) ? text[key as keyof typeof text]! : description);
     },
   };
   return (ctx) => ({ ...shared, ctx, show: (page: Page) => show(ctx, page) });

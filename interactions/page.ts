@@ -122,8 +122,8 @@ export interface AuthorizedAppRow {
   /** The tools that it has called lately, the last one first. */
   readonly tools: readonly { readonly name: string; readonly lastUsed: Moment }[];
   readonly connections: Connections;
-  /** How it was told of the user's last logout; `undefined`: not lately. */
-  readonly lastLogout: Sentence | undefined;
+  /** What features know of it. */
+  readonly facts: readonly Sentence[];
   readonly isDisabled: boolean;
   readonly disconnect: string;
 }

@@ -50,7 +50,13 @@ function untranslated(
 ): ReadonlyMap<Language, readonly string[]> {
   const missing = others.map((language): [Language, readonly string[]] => [
     language,
-    labels.filter((label) => !Object.hasOwn(texts.get(language)!, label)),
+    // Of a scope about the user, a feature may have the text.
+    labels.filter(
+      (label) =>
+        ![label, label.replace(/^scope\./, 'aboutUser.')].some((name) =>
+          Object.hasOwn(texts.get(language)!, name),
+        ),
+    ),
   ]);
   return new Map(missing.filter(([, names]) => names.length > 0));
 }

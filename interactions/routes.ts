@@ -1,3 +1,4 @@
+import { pagesOfFeatures } from './feature-pages.ts';
 import type { Middleware } from 'koa';
 import type { Interaction, InteractionFlow } from '../lib/contracts/index.ts';
 import { InteractionExpiredError } from '../lib/errors.ts';
@@ -6,7 +7,6 @@ import { addAppRoutes } from './apps/routes.ts';
 import type { Assets } from './assets.ts';
 import { addAuthorizedAppRoutes } from './authorized-apps.ts';
 import { askForConsent, submitConsent } from './consent.ts';
-import type { FeaturePages } from './feature-pages.ts';
 import { askForLogin, askToSignIn, submitLogin, submitSignIn } from './login.ts';
 import { askForLogout, submitLogout } from './logout.ts';
 import { pathParameter, seeOther } from './navigation.ts';
@@ -32,7 +32,10 @@ export function pageRoutes(flow: InteractionFlow, requestFor: RequestFor, assets
     };
 
   const page = '/oauth/interaction/:uid';
-  const router = new PageRouter(requestFor)
+  const router = new PageRouter(requestFor);
+  // First: a feature may have a page that does more than that of the core.
+  for (const feature of pagesOfFeatures(flow)) feature.addRoutes(router, flow.basePath);
+  router
     .page(page, follow('any', ask))
     .form(`${page}/login`, follow('login', submitLogin))
     .form(`${page}/consent`, follow('consent', submitConsent))
@@ -56,7 +59,6 @@ export function pageRoutes(flow: InteractionFlow, requestFor: RequestFor, assets
     .file('/oauth/assets/:hash/:name', assets.serve)
     .file(LOGO_ROUTE, serveLogo(flow));
   const { accountPath, developerPath } = flow;
-  for (const feature of flow.features as readonly FeaturePages[]) feature.addRoutes(router, flow.basePath);
   if (developerPath !== undefined) addAppRoutes(router, developerPath, flow);
   if (accountPath !== undefined) addAuthorizedAppRoutes(router, accountPath, flow);
   return router.routes();

@@ -16,7 +16,7 @@ export type {
   UsageRow,
 } from './apps/views.ts';
 export type { Example, ExampleStep } from '../lib/first-call/first-call.ts';
-export type { SignIn } from '../lib/first-call/sign-in.ts';
+export type { AppSettings, FurtherConnect } from './apps/views.ts';
 export type { Moment } from './language.ts';
 export type { Link } from './navigation.ts';
 export type {

@@ -1,5 +1,6 @@
 import type { Developer, User } from '../lib/contracts/index.ts';
 import { GatehouseError, PermissionMissingError } from '../lib/errors.ts';
+import { pagesOfFeatures } from './feature-pages.ts';
 import { showExpectedError } from './error.ts';
 import { seeOther } from './navigation.ts';
 import type { FeatureView, Viewer } from './page.ts';
@@ -17,10 +18,10 @@ export async function describeViewer(
   user: User,
   developing?: Developer,
 ): Promise<Viewer> {
-  const { accountPath, basePath, developerPath, features } = flow;
+  const { accountPath, basePath, developerPath } = flow;
   const links: { path: string; label: string }[] = [];
   if (accountPath !== undefined) links.push({ path: accountPath, label: text['page.authorizedApps'] });
-  for (const { link } of features)
+  for (const { link } of pagesOfFeatures(flow))
     if (link) links.push({ path: link.path, label: (text as Readonly<Record<string, string>>)[link.text]! });
   const developer = developerPath === undefined ? undefined : (developing ?? (await findDeveloper()));
   if (developerPath !== undefined && developer) {

@@ -252,13 +252,6 @@ export class ConsentInvalidError extends GatehouseError {
   }
 }
 
-/** The request of an app to sign a user out is wrong (OpenID Connect RP-Initiated Logout 1.0 section 4). Nobody was signed out. */
-export class LogoutRequestError extends GatehouseError {
-  constructor(message: string, options?: ErrorOptions) {
-    super('ERR_LOGOUT_REQUEST', message, options);
-  }
-}
-
 /** Too many attempts have failed. The last one was not checked. */
 export class TooManyAttemptsError extends GatehouseError {
   /** For the header `Retry-After`: in seconds, at least 1. */

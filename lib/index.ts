@@ -40,6 +40,8 @@ export type {
 export { devices } from './features/devices/index.ts';
 export type { DeviceEvent, DeviceOptions, Devices } from './features/devices/index.ts';
 export { PersonalTokenInvalidError } from './features/personal-tokens/errors.ts';
+export { openid } from './features/openid/index.ts';
+export type * from './features/openid/index.ts';
 export { personalTokens } from './features/personal-tokens/index.ts';
 export type {
   PersonalTokenEvent,
@@ -75,7 +77,6 @@ export type {
   InteractionFlow,
   Interactions,
   Logger,
-  LogoutOutcome,
   Observer,
   Pages,
   PermissionSource,

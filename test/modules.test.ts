@@ -47,13 +47,14 @@ const MODULES: Readonly<Record<string, string>> = {
     'lib/clients lib/contracts lib/engine lib/errors lib/http lib/keys lib/options jose type:oidc-provider',
   'lib/login':
     'lib/clients lib/contracts lib/engine lib/errors lib/http lib/keys lib/options lib/token type:oidc-provider',
-  'lib/openid':
-    'lib/clients lib/contracts lib/engine lib/errors lib/http lib/keys lib/login lib/options lib/token jose lru-cache',
   // What a feature is, and the lists of those that ship. A feature imports the core, and no other feature.
   'lib/features': `${CORE} type:commander type:oidc-provider`,
   ...Object.fromEntries(
     FEATURES.flatMap((name) => [
-      [`lib/features/${name}`, `${CORE} ${CONTRACTS_OF_FEATURES} lru-cache type:oidc-provider`],
+      [
+        `lib/features/${name}`,
+        `${CORE} ${CONTRACTS_OF_FEATURES} lib/first-call jose lru-cache type:oidc-provider`,
+      ],
       [`lib/features/${name}/command`, `${CORE} lib/cli lib/features/${name} type:commander`],
       [`test/${name}`, `public examples * test lib/testing ${CORE} lib/features/${name}`],
     ]),
@@ -70,7 +71,7 @@ const MODULES: Readonly<Record<string, string>> = {
     'lib/access lib/api lib/contracts lib/errors lib/http lib/limits lib/options/declare lib/options/values koa-compose lazy:@modelcontextprotocol/server type:@modelcontextprotocol/server #runtime',
   'lib/passport': 'lib/clients lib/contracts lib/engine lib/errors lib/keys lib/options jose lru-cache',
   'lib/server':
-    'lib/access lib/account lib/clients lib/contracts lib/engine lib/errors lib/http lib/keys lib/limits lib/login lib/openid lib/options lib/passport lib/record lib/findings lib/token koa type:oidc-provider lazy:koa-gatehouse/interactions lib/features',
+    'lib/access lib/account lib/clients lib/contracts lib/engine lib/errors lib/http lib/keys lib/limits lib/login lib/options lib/passport lib/record lib/findings lib/token koa type:oidc-provider lazy:koa-gatehouse/interactions lib/features',
   'lib/contracts/runtime': '',
   'lib/types': 'lib/access lib/api lib/clients lib/contracts lib/options lib/server lib/features',
   'lib/index':
@@ -79,9 +80,9 @@ const MODULES: Readonly<Record<string, string>> = {
   'lib/html-pdf':
     'lib/contracts/duration lib/errors lib/options/declare lib/options/values lib/pdf type:playwright-core lazy:playwright-core #runtime',
   'lib/testing':
-    'lib/access lib/clients lib/contracts lib/database lib/errors lib/options lib/server public koa #runtime',
+    'lib/access lib/clients lib/contracts lib/database lib/errors lib/options lib/server public koa #runtime lib/features/known',
   'lib/cli':
-    'public lib/contracts/devices lib/contracts/duration lib/contracts/key-thumbprint lib/contracts/loopback lib/errors lib/server/administration #runtime commander string-width lib/features/shipped lib/features/known lib/clients/kinds/core',
+    'public lib/contracts/devices lib/contracts/duration lib/contracts/key-thumbprint lib/contracts/loopback lib/errors lib/server/administration #runtime commander string-width lib/features/shipped lib/features/known lib/clients/further-fields lib/clients/kinds/core',
   'lib/cli/gate-file': 'lib/cli public computed',
   'adapters/drivers': 'lib/contracts lib/database lib/errors',
   'adapters/drivers/load-better-sqlite3': 'lib/errors adapters/drivers better-sqlite3',
@@ -109,16 +110,16 @@ const MODULES: Readonly<Record<string, string>> = {
     'public * test lib/clients lib/contracts lib/engine lib/errors lib/http lib/keys lib/login lib/token',
   'test/ends': 'public * test lib/engine/endpoints',
   'test/record': 'public examples * test lib/features/tables',
-  'test/storage': 'lib/contracts lib/errors lib/testing',
+  'test/storage': 'lib/contracts lib/errors lib/testing lib/features/known',
   'test/adapters':
     'public * adapters examples lib/contracts lib/database lib/errors lib/features lib/testing test bench/trials',
-  'test/interactions': 'public * test lib/features/known',
+  'test/interactions': 'public * test lib/features/known lib/features/openid',
   'test/api': 'public * test lib/features/known',
 };
 
 /** Modules whose tests (`test/access/**`, `test/options.test.ts`) may import the module and what it may import. */
 const TESTED_FROM_INSIDE = ['interactions'].concat(
-  'access account api cli clients engine errors html-pdf http keys limits login openid options passport pdf record server token'
+  'access account api cli clients engine errors html-pdf http keys limits login options passport pdf record server token'
     .split(' ')
     .map((name) => `lib/${name}`),
   FEATURES.map((name) => `lib/features/${name}`),
@@ -307,7 +308,12 @@ test('the parameters of an authorization request are read in one place', async (
   const found = await Promise.all(
     files.map(async (file) => queryReads(file, await readFile(`${root}/${file}`, 'utf8'))),
   );
-  t.deepEqual([...new Set(found.flat())], [`${place} reads query`]);
+  // Those of the other endpoints for browsers are of their own requests.
+  const others = ['lib/features/openid/logout-request.ts', 'lib/features/openid/userinfo.ts'];
+  t.deepEqual(
+    [...new Set(found.flat())].toSorted(),
+    [place, ...others].map((file) => `${file} reads query`),
+  );
 });
 
 test('every way to read a query is found', (t) => {

@@ -191,7 +191,7 @@ const wrongValues: readonly Refused[] = [
     [SCOPE],
   ]),
   ['scopes.openid', /^this name belongs to OpenID Connect/, [SCOPE]],
-  ['scopes.offline_access', /^this name belongs to OpenID Connect/, [SCOPE]],
+  ['scopes.offline_access', /^this name is defined already/, [SCOPE]],
   [
     'scopes.read.description',
     'describe in a sentence what users agree to, such as "See your schools"',
@@ -392,7 +392,7 @@ test('options that are no object are refused, and so is one that createAdministr
   t.throws(() => Reflect.apply(createAdministration, undefined, [{ storage: memoryStorage(), scope: {} }]), {
     instanceOf: ConfigError,
     message:
-      'scope: there is no such option; did you mean scopes? The options are storage, scopes, resources, openid, secrets, logger, retention, gate, features, tokens',
+      'scope: there is no such option; did you mean scopes? The options are storage, scopes, resources, features, secrets, logger, retention, gate, tokens',
   });
 });
 

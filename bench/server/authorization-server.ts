@@ -1,5 +1,5 @@
-import { createAuthServer, defineGate } from 'koa-gatehouse';
-import type { AuthServer, OptionTypes, Storage, User } from 'koa-gatehouse';
+import { openid, createAuthServer, defineGate } from 'koa-gatehouse';
+import type { AuthServer, OpenIdOptions, Storage, User } from 'koa-gatehouse';
 import { knexStorage } from 'koa-gatehouse/adapters/knex';
 import { pages } from 'koa-gatehouse/interactions';
 
@@ -14,7 +14,7 @@ export type Permission = 'view_schools' | 'edit_schools';
 export async function startAuthServer(
   origin: string,
   { database, registered }: Job,
-  openid?: OptionTypes.OpenIdOptions,
+  signIn?: OpenIdOptions,
 ): Promise<{ auth: AuthServer<Permission>; registered: Registered; countStatements: () => number }> {
   let statements = 0;
   const storage = await open(database!, () => {
@@ -32,7 +32,7 @@ export async function startAuthServer(
     interactions: pages({ brand: { name: 'Acme Schools' } }),
     gate,
     secrets: { keyEncryptionKey: 'a key-encryption key for the benchmark only' },
-    openid,
+    features: signIn ? [openid(signIn)] : [],
     scopes: { [SCOPE]: { description: 'Your schools', permissions: ['view_schools', 'edit_schools'] } },
   });
   return {

@@ -11,7 +11,6 @@ import {
   aRefreshToken,
   aSecret,
   aSession,
-  HOUR,
   NOW,
 } from '../../test/storage/rows.ts';
 import { DAY } from '../../lib/contracts/duration.ts';
@@ -72,9 +71,16 @@ export async function endSessionDuringSignIn(storages: readonly Storage[], count
     const grant = aGrant({ id, userId: id, clientId: client.id, sessionUid: id });
     const [started] = await Promise.all([
       here.grants.insert(grant, aCode({ id, grantId: id }), { sessionId: id }),
-      there.sessions.delete(id, { createdAt: NOW, expiresAt: NOW + HOUR }),
+      there.sessions.end(id),
     ]);
-    const isTold = (await reader.logouts.listLatest(id)).length > 0;
+    const isTold =
+      (
+        await reader.ends.take('race', {
+          now: Number.MAX_SAFE_INTEGER,
+          leasedUntil: Number.MAX_SAFE_INTEGER,
+          limit: 1,
+        })
+      ).length > 0;
     if (isTold !== started)
       return started ? 'the client is not told' : 'the client of a refused grant is told';
     const redeemed = await reader.grants.redeem({ kind: 'code', id }, { sessionUid: id });

@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto';
-import type { ClientKinds } from '../../lib/contracts/client-kinds.ts';
 import type { Client, ClientFields } from '../../lib/contracts/index.ts';
 import { readForm } from '../../lib/http/form.ts';
 import { seeOther } from '../navigation.ts';
@@ -21,8 +20,7 @@ export async function askForNewApp(request: DeveloperRequest): Promise<void> {
     grantType: 'authorization_code',
     place: 'server',
     redirectUris: '',
-    postLogoutRedirectUris: undefined,
-    backchannelLogoutUri: undefined,
+    further: {},
     firstParty: false,
   };
   showForm(request, form, { once: randomUUID() });
@@ -33,22 +31,25 @@ export async function askForNewApp(request: DeveloperRequest): Promise<void> {
  * no second app and redirects to the list.
  */
 export async function createApp(request: DeveloperRequest): Promise<void> {
-  const { ctx, developer, home, text } = request;
+  const { ctx, developer, home } = request;
   const posted = await readForm(ctx);
   const form = readAppForm(posted);
   const once = readOnce(posted);
   try {
-    const created = await developer.create(fieldsOf(form, request.flow.clientKinds), once);
+    const created = await developer.create(fieldsOf(form, request), once);
     if (!created) return seeOther(ctx, afterwards(home, 'createdBefore'));
     const { client, secret } = created;
     if (secret) return showCreated(request, client, secret.value);
     return seeOther(ctx, afterwards(appPath(home, client.id), 'created'));
   } catch (error) {
-    return showForm(request, form, { once, ...formErrorOf(error, text) });
+    return showForm(request, form, { once, ...formErrorOf(error, request) });
   }
 }
 
-function fieldsOf(form: AppForm, kinds: ClientKinds): Omit<ClientFields, 'ownerId'> {
+function fieldsOf(
+  form: AppForm,
+  { developer, flow: { clientKinds: kinds } }: Pick<DeveloperRequest, 'developer' | 'flow'>,
+): Omit<ClientFields, 'ownerId'> {
   // The registry refuses an unknown grant type.
   const { firstParty, grantType, name } = form;
   return {
@@ -57,7 +58,7 @@ function fieldsOf(form: AppForm, kinds: ClientKinds): Omit<ClientFields, 'ownerI
     grantType,
     // Those of another kind are hidden, so what was typed before the kind was changed is no part of the app.
     ...(grantType === 'authorization_code'
-      ? { ...fieldsForPeople(form), ...(firstParty && { firstParty }) }
+      ? { ...fieldsForPeople(form, developer.furtherFields), ...(firstParty && { firstParty }) }
       : {}),
     ...(kinds.on.get(grantType)?.isPublic && { confidential: false }),
   };

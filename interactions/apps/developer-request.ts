@@ -52,11 +52,11 @@ export async function saveApp(
     readonly showAgain: (stored: AppRequest, wrong: FormError, error: unknown) => Promise<void>;
   },
 ): Promise<void> {
-  const { client, ctx, developer, text } = request;
+  const { client, ctx, developer } = request;
   try {
     await developer.update(client.id, changes, versionCondition(posted));
   } catch (error) {
-    const wrong = formErrorOf(error, text);
+    const wrong = formErrorOf(error, request);
     return showAgain({ ...request, client: await developer.find(client.id) }, wrong, error);
   }
   return seeOther(ctx, afterwards(page, 'saved'));

@@ -1,8 +1,7 @@
-import type { Client, ClientFields, FieldError, Seconds } from '../../lib/contracts/index.ts';
+import type { Client, ClientFields, Developer, FieldError, Seconds } from '../../lib/contracts/index.ts';
 import { ClientChangedError, ClientInvalidError } from '../../lib/errors.ts';
 import type { FieldProblem } from '../page.ts';
 import { plain, printable, sentence } from '../sentence.ts';
-import { isTextKey } from '../text.ts';
 import type { TextKey, Texts } from '../text.ts';
 import type { AppForm, AppPlace } from './views.ts';
 
@@ -39,11 +38,10 @@ export function readAppForm(posted: Readonly<Record<string, string>>): AppForm {
     name = '',
     grantType = '',
     place = '',
-    postLogoutRedirectUris,
     redirectUris = '',
-    backchannelLogoutUri,
     firstParty,
     verified,
+    ...more
   } = posted;
   return {
     name,
@@ -52,14 +50,14 @@ export function readAppForm(posted: Readonly<Record<string, string>>): AppForm {
     grantType,
     place: isPlace(place) ? place : '',
     redirectUris,
-    postLogoutRedirectUris,
-    backchannelLogoutUri,
+    further: more,
     firstParty: firstParty !== undefined,
   };
 }
 
 /** The form of an app with its stored values. */
-export function formOf(client: Client): AppForm {
+export function formOf(client: Client, fields: Developer['furtherFields']): AppForm {
+  const values = client as object as Readonly<Record<string, string | readonly string[] | undefined>>;
   return {
     name: printable(client.name),
     clientUri: client.clientUri ?? '',
@@ -67,8 +65,7 @@ export function formOf(client: Client): AppForm {
     grantType: client.grantType,
     place: placeOf(client) ?? '',
     redirectUris: client.redirectUris.join('\n'),
-    postLogoutRedirectUris: client.postLogoutRedirectUris.join('\n'),
-    backchannelLogoutUri: client.backchannelLogoutUri ?? '',
+    further: Object.fromEntries(fields.map(({ name }) => [name, [values[name] ?? []].flat().join('\n')])),
     firstParty: client.firstParty,
   };
 }
@@ -81,15 +78,15 @@ export function homepageOf({ clientUri }: AppForm): Pick<ClientFields, 'clientUr
 /** The client fields of an app with the authorization code grant, from its form. */
 export function fieldsForPeople(
   form: AppForm,
-): Pick<
-  ClientFields,
-  'redirectUris' | 'postLogoutRedirectUris' | 'backchannelLogoutUri' | 'confidential' | 'native'
-> {
-  const { backchannelLogoutUri: logoutUri, postLogoutRedirectUris: afterLogout } = form;
+  fields: Developer['furtherFields'],
+): Pick<ClientFields, 'redirectUris' | 'confidential' | 'native'> {
+  const further = fields.flatMap(({ isList, name }) => {
+    const value = form.further[name];
+    return value === undefined ? [] : [[name, isList ? linesOf(value) : value.trim() || undefined] as const];
+  });
   return {
     redirectUris: linesOf(form.redirectUris),
-    ...(afterLogout !== undefined && { postLogoutRedirectUris: linesOf(afterLogout) }),
-    ...(logoutUri !== undefined && { backchannelLogoutUri: logoutUri.trim() || undefined }),
+    ...Object.fromEntries(further),
     ...(form.place === '' ? {} : fieldsOfPlace(form.place)),
   };
 }
@@ -127,26 +124,39 @@ export interface FormError {
  *
  * @throws the error itself when it is of another kind
  */
-export function formErrorOf(error: unknown, text: Texts): FormError {
+export function formErrorOf(
+  error: unknown,
+  { developer, text }: { readonly developer: Pick<Developer, 'furtherFields'>; readonly text: Texts },
+): FormError {
   if (error instanceof ClientChangedError) {
     return { status: 409, problems: [{ message: text['apps.problem.changed'] }] };
   }
   if (!(error instanceof ClientInvalidError)) throw error;
-  return { status: 422, problems: problemsOf(error.fields, text) };
+  return { status: 422, problems: problemsOf(error.fields, text, developer.furtherFields) };
 }
 
 /** The problems of a form in the language of the page. A problem without a text of the page has the registry's message. */
-function problemsOf(errors: readonly FieldError[], text: Texts): readonly FieldProblem[] {
+function problemsOf(
+  errors: readonly FieldError[],
+  text: Texts,
+  fields: Developer['furtherFields'],
+): readonly FieldProblem[] {
+  const isFurther = (name: string): boolean => fields.some((field) => field.name === name);
   const problems = errors.map((error): FieldProblem => {
     const message = wordsOf(error, text);
     const [, name = '', index] = /^(.*?)(?:\[(\d+)\])?$/.exec(error.field) ?? [];
-    const field = name.startsWith('keys') && name !== 'keys.jwksUri' ? 'jwks' : FORM_FIELDS.get(name);
+    const field =
+      name.startsWith('keys') && name !== 'keys.jwksUri'
+        ? 'jwks'
+        : isFurther(name)
+          ? name
+          : FORM_FIELDS.get(name);
     if (field === undefined) return { message };
     if (index === undefined) return { field, message };
     const names = { number: String(Number(index) + 1), problem: message };
     return {
       field,
-      message: plain(sentence(text[NUMBERED.get(field) ?? 'apps.problem.redirectUri'], names)),
+      message: plain(sentence(text[numbered(field, isFurther(field))], names)),
     };
   });
   return [...new Map(problems.map((problem) => [problem.message, problem])).values()];
@@ -154,28 +164,19 @@ function problemsOf(errors: readonly FieldError[], text: Texts): readonly FieldP
 
 function wordsOf({ code, message, parameters = {} }: FieldError, text: Texts): string {
   const key = `apps.problem.${code}`;
-  if (!isTextKey(key)) return plain(sentence(text['apps.problem.other'], { problem: message }));
+  if (!Object.hasOwn(text, key)) return plain(sentence(text['apps.problem.other'], { problem: message }));
   const names = Object.entries(parameters).map(([name, value]) => [name, String(value)]);
-  return plain(sentence(text[key], Object.fromEntries(names)));
+  return plain(sentence(text[key as TextKey], Object.fromEntries(names)));
 }
 
-/** The texts for a problem of one of several entries, besides redirect URIs. */
-const NUMBERED: ReadonlyMap<string, TextKey> = new Map<string, TextKey>([
-  ['jwks', 'apps.problem.key'],
-  ['postLogoutRedirectUris', 'apps.problem.postLogoutRedirectUri'],
-]);
+/** The text for a problem of one of several entries. Those of a feature are there with its fields. */
+function numbered(field: string, isFurther: boolean): TextKey {
+  if (isFurther) return `apps.problem.${field}` as TextKey;
+  return field === 'jwks' ? 'apps.problem.key' : 'apps.problem.redirectUri';
+}
 
 /** The fields that forms show, by their names in the registry; a problem of another field is about the form as a whole. */
 const FORM_FIELDS: ReadonlyMap<string, string> = new Map([
-  ...[
-    'name',
-    'clientUri',
-    'logo',
-    'grantType',
-    'redirectUris',
-    'postLogoutRedirectUris',
-    'backchannelLogoutUri',
-    'label',
-  ].map((name) => [name, name] as const),
+  ...['name', 'clientUri', 'logo', 'grantType', 'redirectUris', 'label'].map((name) => [name, name] as const),
   ['keys.jwksUri', 'jwksUri'],
 ]);

@@ -52,7 +52,7 @@ export async function addSecret(request: AppRequest): Promise<void> {
       scripts: ['copy.js'],
     });
   } catch (error) {
-    return show(request, { form, once, ...formErrorOf(error, text) });
+    return show(request, { form, once, ...formErrorOf(error, request) });
   }
 }
 

@@ -1,9 +1,9 @@
 import { isRegistered } from '../../lib/contracts/trust.ts';
+import { pagesOfFeatures } from '../feature-pages.ts';
 import type { ClientFields } from '../../lib/contracts/index.ts';
 import { readForm, readFormFile } from '../../lib/http/form.ts';
 import { logoUrl } from '../about-app.ts';
-import { describeLogout } from '../last-logout.ts';
-import { plain, printable, sentence } from '../sentence.ts';
+import { printable, sentence } from '../sentence.ts';
 import { displayName } from '../viewer.ts';
 import { connectOf } from './connect.ts';
 import { afterwards, frameOf, readDone, saveApp } from './developer-request.ts';
@@ -45,11 +45,16 @@ function changesOf(
     ...(developer.administrator || verified ? { verified } : {}),
   };
   if (client.grantType !== 'authorization_code') return firstParty ? { ...ofAll, firstParty } : ofAll;
-  const { confidential, native = client.native, redirectUris, ...ofLogout } = fieldsForPeople(form);
+  const {
+    confidential,
+    native = client.native,
+    redirectUris,
+    ...further
+  } = fieldsForPeople(form, developer.furtherFields);
   return {
     ...ofAll,
     redirectUris: redirectUris ?? [],
-    ...ofLogout,
+    ...further,
     // A confidential client stays confidential; a public one can change between browser and device.
     native: !client.confidential && confidential !== true && native,
     ...(developer.administrator || firstParty ? { firstParty } : {}),
@@ -59,11 +64,15 @@ function changesOf(
 /** Shows an app: its client id, the form of its settings, and how to connect it. */
 export async function showSettings(
   request: AppRequest,
-  page: { form: AppForm } & Partial<FormError> = { form: formOf(request.client) },
+  page: { form: AppForm } & Partial<FormError> = {
+    form: formOf(request.client, request.developer.furtherFields),
+  },
 ): Promise<void> {
   const { client, clock, developer, flow, path, text } = request;
   const owner = developer.administrator ? await developer.owner(client) : undefined;
-  const lastLogout = await developer.lastLogout(client.id);
+  const facts = await Promise.all(
+    pagesOfFeatures(flow).map(async (feature) => feature.facts?.ofApp(request, client)),
+  );
   const mayEnable = client.disabled && (await developer.canEnable(client.id));
   // Only administrators may change a first-party app, so other developers get no form.
   const source = flow.clientSources.all.get(client.source);
@@ -71,6 +80,7 @@ export async function showSettings(
   const isManual = isRegistered(client);
   const isSeen = isManual && client.grantType !== 'client_credentials';
   const kind = nameOfKind(client, text);
+  const ofFeatures = text as Readonly<Record<string, string>>;
   request.show({
     view: 'apps/settings',
     ...frameOf(request, 'settings'),
@@ -83,7 +93,14 @@ export async function showSettings(
     logoForm: isSeen ? { action: `${path}/logo`, logo: logoUrl(client, flow) } : undefined,
     fixed: isFixed ? (text[`source.${client.source}.fixed`] ?? text['apps.firstPartyFixed']) : undefined,
     hasPeople: client.grantType === 'authorization_code',
-    hasLogout: client.grantType === 'authorization_code' && developer.signsIn,
+    further: developer.furtherFields
+      .filter(({ kinds }) => kinds.includes(client.grantType))
+      .map(({ isList, name }) => ({
+        field: name,
+        label: ofFeatures[`apps.${name}`]!,
+        hint: ofFeatures[`apps.${name}Hint`]!,
+        isList,
+      })),
     hasPlace: client.grantType === 'authorization_code' && !client.confidential,
     facts: [
       { label: text['apps.kind'], value: kind },
@@ -98,14 +115,7 @@ export async function showSettings(
       ...(isSeen && !client.firstParty && !developer.administrator
         ? [{ label: text['apps.verified'], value: text[`apps.verified.${client.verified}`] }]
         : []),
-      ...(lastLogout
-        ? [
-            {
-              label: text['apps.lastLogout'],
-              value: plain(describeLogout(lastLogout, 'developer', request)),
-            },
-          ]
-        : []),
+      ...facts.filter((fact) => fact !== undefined),
       ...(isFixed ? client.redirectUris : []).map((value) => ({ label: text['apps.redirectUris'], value })),
     ],
     clientId: client.id,
@@ -133,11 +143,14 @@ export async function removeLogo(request: AppRequest): Promise<void> {
 }
 
 async function setLogo(request: AppRequest, picture: Uint8Array | undefined): Promise<void> {
-  const { client, ctx, developer, path, text } = request;
+  const { client, ctx, developer, path } = request;
   try {
     await developer.setLogo(client.id, picture);
   } catch (error) {
-    return showSettings(request, { form: formOf(client), ...formErrorOf(error, text) });
+    return showSettings(request, {
+      form: formOf(client, request.developer.furtherFields),
+      ...formErrorOf(error, request),
+    });
   }
   return seeOther(ctx, afterwards(path, 'saved'));
 }

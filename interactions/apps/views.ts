@@ -1,5 +1,4 @@
 import type { Example } from '../../lib/first-call/first-call.ts';
-import type { SignIn } from '../../lib/first-call/sign-in.ts';
 import type { Moment } from '../language.ts';
 import type { Link } from '../navigation.ts';
 import type { Sentence } from '../sentence.ts';
@@ -59,8 +58,13 @@ export type AppView =
       readonly hasPeople: boolean;
       /** Whether the app may change between browser and device. */
       readonly hasPlace: boolean;
-      /** Whether users can sign in to it (OpenID Connect), so that it can ask for a logout. */
-      readonly hasLogout: boolean;
+      /** The fields that features bring. */
+      readonly further: readonly {
+        readonly field: string;
+        readonly label: string;
+        readonly hint: string;
+        readonly isList: boolean;
+      }[];
       readonly facts: readonly { readonly label: string; readonly value: string }[];
       readonly clientId: string;
       readonly usage: Usage | undefined;
@@ -168,10 +172,8 @@ export interface AppForm {
   readonly grantType: string;
   readonly place: AppPlace | '';
   readonly redirectUris: string;
-  /** `undefined`: the form has no field for them. */
-  readonly postLogoutRedirectUris: string | undefined;
-  /** `undefined`: the form has no field for it. */
-  readonly backchannelLogoutUri: string | undefined;
+  /** The fields that features bring. `undefined`: the form has no such field. */
+  readonly further: Readonly<Record<string, string | undefined>>;
   readonly firstParty: boolean;
 }
 
@@ -181,10 +183,8 @@ export interface Connect {
   readonly endpoint: { readonly label: string; readonly url: string } | undefined;
   readonly tokenUrl: string;
   readonly examples: readonly Example[];
-  /** The URL of the metadata; `undefined` for an app at which users cannot sign in. */
-  readonly discoveryUrl: string | undefined;
-  /** How to sign in to common products with the accounts here. Empty for an app without a secret, which these need. */
-  readonly signIn: readonly SignIn[];
+  /** Of features. */
+  readonly further: readonly FurtherConnect[];
 }
 
 /** A checkbox. */
@@ -265,4 +265,23 @@ export interface UsageRow {
   readonly day: Moment;
   readonly issued: number;
   readonly refused: number;
+}
+
+/** The settings with which a product uses this server, to paste. */
+export interface AppSettings {
+  readonly product: string;
+  /** The redirect URI that the product has, with a host of yours. */
+  readonly redirectUri: string;
+  readonly code: string;
+}
+
+/** How an app is connected by a feature. */
+export interface FurtherConnect {
+  /** A URL that the app needs. */
+  readonly label: string;
+  readonly url: string;
+  /** Empty for an app that cannot have them. */
+  readonly settings: readonly AppSettings[];
+  readonly heading: string;
+  readonly hint: string;
 }

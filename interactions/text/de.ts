@@ -53,9 +53,6 @@ export const de: Readonly<Record<keyof typeof en, string>> = {
   'consent.noScopes': 'Die App kann dann in Ihrem Namen handeln, mit allen Berechtigungen, die Sie haben.',
   'consent.nothing':
     'Die App erfährt, wer Sie sind: Ihren Namen und Ihre E-Mail-Adresse. Sonst darf sie nichts.',
-  'aboutUser.openid': 'Sie anmelden und beim nächsten Mal wiedererkennen',
-  'aboutUser.profile': 'Ihren Namen, Ihr Bild und Ihre Sprache sehen',
-  'aboutUser.email': 'Ihre E-Mail-Adresse sehen',
   'consent.resource': 'Zugriff auf',
   'consent.user': 'Angemeldet als',
   'consent.switch': 'Nicht Sie?',
@@ -74,7 +71,6 @@ export const de: Readonly<Record<keyof typeof en, string>> = {
 
   'logout.heading': 'Bei {brand} abmelden?',
   'logout.lead': 'Sie sind als {user} angemeldet.',
-  'logout.leadOfApp': '{client} möchte Sie abmelden. Sie sind als {user} angemeldet.',
   'logout.doneHeading': 'Sie sind abgemeldet',
   'logout.doneLead':
     'Sie können diese Seite schließen. Apps, denen Sie den Zugriff erlaubt haben, bleiben verbunden.',
@@ -120,21 +116,6 @@ export const de: Readonly<Record<keyof typeof en, string>> = {
     '{name}, seit {label}. Sie verliert sofort den Zugriff auf Ihr Konto. Andere Verbindungen der App bleiben bestehen.',
   'connections.done': 'Die Verbindung ist beendet. Sie hat keinen Zugriff mehr auf Ihr Konto.',
 
-  'lastLogout.user.told': 'Über Ihre Abmeldung informiert am {label}.',
-  'lastLogout.user.due': 'Wird über Ihre Abmeldung vom {label} informiert.',
-  'lastLogout.user.again':
-    'Noch nicht über Ihre Abmeldung vom {label} informiert: {problem}. Der Server versucht es wieder.',
-  'lastLogout.user.failed': 'Konnte über Ihre Abmeldung vom {label} nicht informiert werden: {problem}.',
-  'lastLogout.developer.told': 'Die App wurde informiert am {label}',
-  'lastLogout.developer.due': 'Die App wird über die vom {label} informiert',
-  'lastLogout.developer.again':
-    'Die App ist über die vom {label} noch nicht informiert: {problem}. Der Server versucht es wieder.',
-  'lastLogout.developer.failed': 'Die App konnte über die vom {label} nicht informiert werden: {problem}',
-  'lastLogout.problem.status': 'Die App hat mit dem Status {number} geantwortet',
-  'lastLogout.problem.timeout': 'Die App hat nicht rechtzeitig geantwortet',
-  'lastLogout.problem.noUri': 'Die App hat keine Adresse für Abmeldungen mehr',
-  'lastLogout.problem.unreachable': 'Die App war nicht erreichbar',
-
   'apps.lead': 'Die Apps, die Sie angelegt haben.',
   'apps.allLead':
     'Die Apps aller Personen, auch die, die niemand angelegt hat. Ihre eigenen sind mit „Von Ihnen“ gekennzeichnet.',
@@ -176,17 +157,6 @@ export const de: Readonly<Record<keyof typeof en, string>> = {
   'apps.redirectUris': 'Redirect-URIs',
   'apps.redirectUrisHint':
     'Eine pro Zeile, zum Beispiel https://app.example/callback. Nach der Anmeldung geht es genau an eine dieser Adressen zurück.',
-  'apps.backchannelLogoutUri': 'Adresse für Abmeldungen',
-  'apps.backchannelLogoutUriHint':
-    'Optional. Dieser Server teilt ihr mit, wenn eine Person abgemeldet wird (OpenID Connect Back-Channel Logout).',
-  'apps.lastLogout': 'Letzte Abmeldung',
-  'apps.problem.logout_uri_form':
-    'Geben Sie sie als https://host/pfad an, mit höchstens {most} Zeichen aus ASCII, ohne Benutzernamen, Passwort und #.',
-  'apps.problem.logout_uri_private':
-    'Geben Sie eine öffentliche Adresse an, die dieser Server erreichen kann.',
-  'apps.postLogoutRedirectUris': 'Adressen nach dem Abmelden',
-  'apps.postLogoutRedirectUrisHint':
-    'Freiwillig, eine pro Zeile. Dorthin darf es gehen, wenn sich jemand über die App abmeldet.',
   'apps.place': 'Wo läuft die App?',
   'apps.kind.server.name': 'Authorization Code, auf einem Server',
   'apps.kind.browser.name': 'Authorization Code, in einem Browser',
@@ -209,10 +179,6 @@ export const de: Readonly<Record<keyof typeof en, string>> = {
   'apps.secretOnce':
     'Kopieren Sie das Secret jetzt. Es wird nur dieses eine Mal angezeigt und kann später nicht mehr gelesen werden.',
   'apps.connect': 'Ein Token holen und die API zum ersten Mal aufrufen',
-  'apps.signIn': 'Mit den Konten von hier anmelden',
-  'apps.signInHint':
-    'Fügen Sie dies in die Einstellungen ein, mit dem Secret dieser App. Registrieren Sie hier die Redirect-URI, mit Ihrem eigenen Host:',
-  'apps.discoveryUrl': 'Discovery-URL (OpenID Connect)',
   'apps.tokenUrl': 'Token-URL',
   'apps.firstCall.secret': 'Diese Zeile fragt nach dem Secret der App und legt es in eine Umgebungsvariable.',
   'apps.firstCall.assertion':
@@ -297,7 +263,6 @@ export const de: Readonly<Record<keyof typeof en, string>> = {
   'apps.problem.redirect_uri_missing': 'Geben Sie mindestens eine Redirect-URI ein.',
   'apps.problem.too_many_redirect_uris': 'Geben Sie höchstens {most} Redirect-URIs ein.',
   'apps.problem.redirectUri': 'Redirect-URI {number}: {problem}',
-  'apps.problem.postLogoutRedirectUri': 'Adresse nach dem Abmelden {number}: {problem}',
   'apps.problem.uri_length': 'Sie ist länger als {most} Zeichen.',
   'apps.problem.uri_characters':
     'Sie enthält Leerzeichen oder Zeichen außerhalb von ASCII. Kodieren Sie diese, ein Leerzeichen etwa als %20.',
@@ -460,7 +425,6 @@ export const de: Readonly<Record<keyof typeof en, string>> = {
   'activity.consent_given': 'Eine Person hat den Zugriff erlaubt',
   'activity.consent_denied': 'Eine Person hat den Zugriff abgelehnt',
   'activity.consent_withdrawn': 'Eine Person hat die App getrennt',
-  'activity.logout_undelivered': 'Der App konnte nicht mitgeteilt werden, dass eine Person abgemeldet wurde',
   'activity.client_created': 'App angelegt',
   'activity.client_updated': 'App geändert',
   'activity.client_disabled': 'App deaktiviert',

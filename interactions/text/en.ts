@@ -51,9 +51,6 @@ export const en = {
   'consent.noScopes': 'It will be able to act on your behalf, with the permissions that you have.',
   'consent.nothing':
     'It will learn who you are: your name and your email address. It will be able to do nothing else.',
-  'aboutUser.openid': 'Sign you in, and recognize you the next time',
-  'aboutUser.profile': 'See your name, your picture and your language',
-  'aboutUser.email': 'See your email address',
   'consent.resource': 'Access to',
   'consent.user': 'Signed in as',
   'consent.switch': 'Not you?',
@@ -71,7 +68,6 @@ export const en = {
 
   'logout.heading': 'Sign out of {brand}?',
   'logout.lead': 'You are signed in as {user}.',
-  'logout.leadOfApp': '{client} wants to sign you out. You are signed in as {user}.',
   'logout.doneHeading': 'You are signed out',
   'logout.doneLead': 'You can close this page. Apps that you have authorized stay connected.',
   'logout.stillSignedInHeading': 'You are still signed in to {brand}',
@@ -114,20 +110,6 @@ export const en = {
     '{name}, since {label}. It loses its access to your account at once. Other connections of the app stay.',
   'connections.done': 'The connection is ended. It has no access to your account any more.',
 
-  'lastLogout.user.told': 'Told of your logout on {label}.',
-  'lastLogout.user.due': 'It is being told of your logout of {label}.',
-  'lastLogout.user.again': 'Not told yet of your logout of {label}: {problem}. This server tries again.',
-  'lastLogout.user.failed': 'Could not be told of your logout of {label}: {problem}.',
-  'lastLogout.developer.told': 'The app was told on {label}',
-  'lastLogout.developer.due': 'The app is being told of that of {label}',
-  'lastLogout.developer.again':
-    'The app was not told yet of that of {label}: {problem}. This server tries again.',
-  'lastLogout.developer.failed': 'The app could not be told of that of {label}: {problem}',
-  'lastLogout.problem.status': 'it answered with the status {number}',
-  'lastLogout.problem.timeout': 'it did not answer in time',
-  'lastLogout.problem.noUri': 'it has no address for logouts any more',
-  'lastLogout.problem.unreachable': 'it could not be reached',
-
   'apps.lead': 'The apps that you have registered.',
   'apps.allLead':
     'The apps of all people, also those that nobody has registered. Your own are marked “Yours”.',
@@ -168,16 +150,6 @@ export const en = {
   'apps.redirectUris': 'Redirect URIs',
   'apps.redirectUrisHint':
     'One per line, such as https://app.example/callback. People return to exactly these addresses.',
-  'apps.backchannelLogoutUri': 'Address for logouts',
-  'apps.backchannelLogoutUriHint':
-    'Optional. This server tells it when a person is signed out (OpenID Connect Back-Channel Logout).',
-  'apps.lastLogout': 'Last logout',
-  'apps.problem.logout_uri_form':
-    'Give it as https://host/path of at most {most} characters of ASCII, without a user name, a password and a fragment.',
-  'apps.problem.logout_uri_private': 'Give a public address, which this server can connect to.',
-  'apps.postLogoutRedirectUris': 'Addresses after logout',
-  'apps.postLogoutRedirectUrisHint':
-    'Optional, one per line. Where people may be sent when they sign out by the app.',
   'apps.place': 'Where does it run?',
   'apps.kind.server.name': 'Authorization code, on a server',
   'apps.kind.browser.name': 'Authorization code, in a browser',
@@ -199,10 +171,6 @@ export const en = {
   'apps.createdHeading': '{client} is created',
   'apps.secretOnce': 'Copy the secret now. It is shown only once and cannot be read again.',
   'apps.connect': 'Get a token and make a first call',
-  'apps.signIn': 'Sign in with the accounts here',
-  'apps.signInHint':
-    'Paste this into its settings, with the secret of this app. Register its redirect URI here, with your own host:',
-  'apps.discoveryUrl': 'Discovery URL (OpenID Connect)',
   'apps.tokenUrl': 'Token URL',
   ...STEPS,
   'apps.givePermissions': 'Give it permissions',
@@ -275,7 +243,6 @@ export const en = {
   'apps.problem.redirect_uri_missing': 'Give at least one redirect URI.',
   'apps.problem.too_many_redirect_uris': 'Give at most {most} redirect URIs.',
   'apps.problem.redirectUri': 'Redirect URI {number}: {problem}',
-  'apps.problem.postLogoutRedirectUri': 'Address after logout {number}: {problem}',
   'apps.problem.uri_length': 'It is longer than {most} characters.',
   'apps.problem.uri_characters':
     'It has spaces, or characters that are not ASCII. Encode them, such as %20 for a space.',
@@ -429,7 +396,6 @@ export const en = {
   'activity.consent_given': 'A person authorized the app',
   'activity.consent_denied': 'A person did not authorize the app',
   'activity.consent_withdrawn': 'A person disconnected the app',
-  'activity.logout_undelivered': 'The app could not be told that a person was signed out',
   'activity.client_created': 'App created',
   'activity.client_updated': 'App changed',
   'activity.client_disabled': 'App disabled',

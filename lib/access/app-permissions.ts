@@ -1,7 +1,15 @@
 import { isDeepStrictEqual } from 'node:util';
 
 import { holdsRole } from './principal.ts';
-import type { Assignment, Client, ClientFields, Developer, FieldError, Gate } from '../contracts/index.ts';
+import type {
+  Assignment,
+  Client,
+  ClientFields,
+  Developer,
+  FieldError,
+  FurtherField,
+  Gate,
+} from '../contracts/index.ts';
 import { fieldError } from '../contracts/field-errors.ts';
 import { ClientInvalidError } from '../errors.ts';
 
@@ -93,10 +101,15 @@ export function checkAssigned(
  * app, its name, its homepage, its type, its redirect URIs and further scopes, because users are not asked for consent before a code is
  * sent to it.
  *
+ * @param further - the fields of the features of the server
  * @param client - the app before the change; `undefined` for a new app
  * @throws ClientInvalidError with one entry for each refused field
  */
-export function refuseAdministratorChanges(changes: Partial<ClientFields>, client?: Client): void {
+export function refuseAdministratorChanges(
+  changes: Partial<ClientFields>,
+  further: readonly FurtherField[],
+  client?: Client,
+): void {
   const isFirstParty = client?.firstParty ?? false;
   const errors: FieldError[] = [];
   for (const field of ['firstParty', 'verified'] as const) {
@@ -104,7 +117,8 @@ export function refuseAdministratorChanges(changes: Partial<ClientFields>, clien
       errors.push(fieldError(field, 'administrators_only'));
   }
   if (client && isFirstParty) {
-    for (const field of FIRST_PARTY_FIXED) {
+    const ofFeatures = further.map(({ name }) => name as keyof ClientFields & keyof Client);
+    for (const field of [...FIRST_PARTY_FIXED, ...ofFeatures]) {
       if (field in changes && !isDeepStrictEqual(changes[field], client[field]))
         errors.push(fieldError(field, 'first_party_fixed'));
     }
@@ -114,15 +128,7 @@ export function refuseAdministratorChanges(changes: Partial<ClientFields>, clien
   if (errors.length > 0) throw new ClientInvalidError(errors);
 }
 
-const FIRST_PARTY_FIXED = [
-  'name',
-  'clientUri',
-  'redirectUris',
-  'postLogoutRedirectUris',
-  'backchannelLogoutUri',
-  'confidential',
-  'native',
-] as const;
+const FIRST_PARTY_FIXED = ['name', 'clientUri', 'redirectUris', 'confidential', 'native'] as const;
 
 /** Whether a change of the scopes adds one. `undefined` stands for every scope. */
 function addsScope(requested: Client['scopes'], before: Client['scopes']): boolean {

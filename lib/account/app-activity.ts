@@ -19,7 +19,7 @@ import type { EventRule, EventRules } from '../record/event-rules.ts';
 const APP_EVENTS: Readonly<Record<ActivityKind, readonly AuditEventType[]>> = {
   tokens: ['token_issued', 'refresh_token_reused', 'tokens_revoked'],
   refused: ['token_refused', 'authorization_refused'],
-  people: ['consent_given', 'consent_denied', 'consent_withdrawn', 'logout_undelivered'],
+  people: ['consent_given', 'consent_denied', 'consent_withdrawn'],
   changes: [
     'client_created',
     'client_updated',

@@ -10,8 +10,6 @@ import type {
   AuthorizedApps,
   Client,
   Consent,
-  LogoutDelivery,
-  LogoutNotices,
   Storage,
   ToolUse,
   UsableGrant,
@@ -20,16 +18,14 @@ import type {
 
 /** What `createAuthorizedApps()` takes. */
 export interface AuthorizedAppsPorts {
-  readonly storage: Pick<Storage, 'clients' | 'confirm' | 'consents' | 'grants' | 'logouts'>;
+  readonly storage: Pick<Storage, 'clients' | 'confirm' | 'consents' | 'grants'>;
   /** The server's issuer, which is the default API. */
   readonly issuer: string;
   /** The APIs with their scopes, by URL. */
   readonly resources: ReadonlyMap<string, DescribedResource>;
-  /** `undefined`: OpenID Connect is off. */
-  readonly openid: (Pick<DescribedResource, 'scopes'> & { readonly resource: string }) | undefined;
+  /** `undefined`: no client learns who the user is. */
+  readonly aboutUser: (Pick<DescribedResource, 'scopes'> & { readonly resource: string }) | undefined;
   readonly audit: Pick<AuditLog, 'record' | 'list'>;
-  /** `undefined`: no app is told that a user was signed out. */
-  readonly logouts: LogoutNotices | undefined;
 }
 
 interface DescribedResource {
@@ -41,8 +37,7 @@ interface DescribedResource {
 export function createAuthorizedApps({
   audit,
   issuer,
-  logouts,
-  openid,
+  aboutUser,
   resources,
   storage,
 }: AuthorizedAppsPorts): (user: Pick<User, 'id'>, origin?: Omit<AuditOrigin, 'actorId'>) => AuthorizedApps {
@@ -53,11 +48,9 @@ export function createAuthorizedApps({
     {
       calls,
       granted: all,
-      told,
     }: {
       readonly calls: readonly AuditRecord[];
       readonly granted: readonly UsableGrant[];
-      readonly told: readonly LogoutDelivery[];
     },
   ): Promise<AuthorizedApp | undefined> {
     const stored = await clients.find(consent.clientId);
@@ -89,7 +82,6 @@ export function createAuthorizedApps({
         origin,
       })),
       hasMoreConnections: usable.length > MOST_CONNECTIONS,
-      lastLogout: told.find(({ clientId }) => clientId === client.id),
     };
   }
 
@@ -98,10 +90,10 @@ export function createAuthorizedApps({
     client: Client,
     resource?: string,
   ): Pick<AuthorizedApp, 'scopes' | 'limited'> {
-    const isAboutUser = openid !== undefined && resource === openid.resource;
-    const known = (isAboutUser ? openid : resources.get(resource ?? issuer))?.scopes;
+    const isAboutUser = aboutUser !== undefined && resource === aboutUser.resource;
+    const known = (isAboutUser ? aboutUser : resources.get(resource ?? issuer))?.scopes;
     const ofClient = client.scopes?.filter((name) =>
-      resource === undefined ? openid?.scopes.has(name) !== true : known?.has(name),
+      resource === undefined ? aboutUser?.scopes.has(name) !== true : known?.has(name),
     );
     const names = limit ?? ofClient;
     return {
@@ -119,15 +111,14 @@ export function createAuthorizedApps({
   return function authorizedAppsOf(user, origin = {}) {
     return {
       async list() {
-        const [found, called, read, granted, told] = await Promise.all([
+        const [found, called, read, granted] = await Promise.all([
           consents.list(user.id),
           audit.list({ userId: user.id, types: ['tool_called'], limit: LATEST_CALLS }),
           audit.list({ userId: user.id, types: ['tool_read'], limit: LATEST_CALLS }),
           grants.list(user.id, { now: now(), limit: MOST_CONNECTIONS + 1 }),
-          logouts ? storage.logouts.listLatest(user.id) : [],
         ]);
         const described = await Promise.all(
-          found.map(async (consent) => describe(consent, { calls: [...called, ...read], granted, told })),
+          found.map(async (consent) => describe(consent, { calls: [...called, ...read], granted })),
         );
         return described.filter((app) => app !== undefined);
       },
@@ -136,11 +127,10 @@ export function createAuthorizedApps({
         const consent = await consents.find(user.id, clientId);
         const at = now();
         // The grants before the consent: after a crash in between, the app is still listed and can be disconnected again.
-        const revoked = await grants.revoke({ userId: user.id, clientId }, at, logouts?.create());
+        const revoked = await grants.revoke({ userId: user.id, clientId }, at);
         const removed = await consents.delete(user.id, clientId);
         // Again, because a concurrent authorization may have read the consent and created a grant between the two writes.
-        const late = await grants.revoke({ userId: user.id, clientId }, at, logouts?.create());
-        logouts?.stored();
+        const late = await grants.revoke({ userId: user.id, clientId }, at);
         const isEnded = removed || revoked.length + late.length > 0;
         // Another request that has removed the consent meanwhile records it.
         if (consent ? removed : isEnded) {
@@ -156,9 +146,8 @@ export function createAuthorizedApps({
         if (!isId(connectionId)) return false;
         const grant = await confirmAbsence(storage, grants.find(connectionId));
         if (grant?.userId !== user.id || grant.clientId !== (clientId ?? grant.clientId)) return false;
-        const revoked = await grants.revoke({ id: grant.id }, now(), logouts?.create());
+        const revoked = await grants.revoke({ id: grant.id }, now());
         if (revoked.length === 0) return false;
-        logouts?.stored();
         audit.record(
           {
             type: 'tokens_revoked',

@@ -8,6 +8,7 @@ import type {
   ClientChanges,
   ClientRegistry,
   Developer,
+  FurtherFields,
   Gate,
   Seconds,
   Storage,
@@ -49,9 +50,9 @@ export interface DeveloperAreaPorts {
   readonly loadNameCheck: () => Promise<CheckAppName>;
   /** Whether apps can authenticate with keys. */
   readonly privateKeyJwt: boolean;
-  /** Whether users can sign in to apps (OpenID Connect). */
-  readonly signsIn: boolean;
-  readonly storage: Pick<Storage, 'confirm' | 'idempotency' | 'logouts'>;
+  /** The fields that clients have by features. */
+  readonly furtherFields: FurtherFields;
+  readonly storage: Pick<Storage, 'confirm' | 'idempotency'>;
 }
 
 // Bounds the rows that one user can add by a form; far more than a user needs. Concurrent requests may exceed it by a few,
@@ -104,7 +105,7 @@ export function createDeveloperArea(
       user,
       administrator,
       acceptsKeys: ports.privateKeyJwt,
-      signsIn: ports.signsIn,
+      furtherFields: ports.furtherFields.on,
       storesEvents: ports.retention > 0,
       ...assignable,
       async list(query = {}) {
@@ -115,7 +116,7 @@ export function createDeveloperArea(
       owner: async ({ ownerId }) => (ownerId === undefined ? undefined : users.find(ownerId)),
       async create(fields, onceKey) {
         if (!administrator) {
-          refuseAdministratorChanges(fields);
+          refuseAdministratorChanges(fields, ports.furtherFields.all);
           refuseConfusableName(fields.name, await ports.loadNameCheck());
         }
         return once([user.id, 'create', onceKey], async () => {
@@ -135,7 +136,7 @@ export function createDeveloperArea(
         return registry.update(id, (client) => {
           refuseIfNotOwn(client);
           if (client.updatedAt !== (ifUpdatedAt ?? client.updatedAt)) throw new ClientChangedError();
-          if (!administrator) refuseAdministratorChanges(changes, client);
+          if (!administrator) refuseAdministratorChanges(changes, ports.furtherFields.all, client);
           if (checkName && changes.name !== client.name) refuseConfusableName(changes.name, checkName);
           return { ...rest, ...checkAssigned(client, changes, assignable) };
         });
@@ -186,10 +187,6 @@ export function createDeveloperArea(
       },
       async usage(id) {
         return countUsage({ audit, retention: ports.retention }, await requireOwn(id));
-      },
-      async lastLogout(id) {
-        await requireOwn(id);
-        return ports.signsIn ? storage.logouts.findLatest(id) : undefined;
       },
     };
   };

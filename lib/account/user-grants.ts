@@ -1,7 +1,6 @@
 import type {
   AuditLog,
   AuthorizedApps,
-  LogoutNotices,
   Storage,
   User,
   UserGrantsRegistry,
@@ -17,8 +16,6 @@ import { checkNames, isObject } from '../options/declare.ts';
 export interface UserGrantsPorts {
   readonly audit: Pick<AuditLog, 'record'>;
   readonly authorizedAppsOf: (user: Pick<User, 'id'>) => AuthorizedApps;
-  /** `undefined`: no client is told of logouts. */
-  readonly logouts: LogoutNotices | undefined;
   /** Those of features. */
   readonly kinds: readonly UserGrantKind[];
   readonly storage: Pick<Storage, 'confirm' | 'sessions' | 'userData'>;
@@ -28,7 +25,6 @@ export interface UserGrantsPorts {
 export function createUserGrants({
   audit,
   authorizedAppsOf,
-  logouts,
   kinds,
   storage,
 }: UserGrantsPorts): UserGrantsRegistry {
@@ -36,8 +32,7 @@ export function createUserGrants({
 
   async function endSession(userId: string, id: string): Promise<boolean> {
     if (!(await confirmAbsence(storage, hasSession(userId, id)))) return false;
-    await sessions.delete(id, logouts?.create());
-    logouts?.stored();
+    await sessions.end(id);
     audit.record({ type: 'logout', userId });
     return true;
   }

@@ -1,6 +1,7 @@
 import type { Client, ClientTypes } from 'koa-gatehouse';
 
-import { clientKindsOf, clientSourcesOf } from '../features/known.ts';
+import { furtherValues } from '../clients/further-fields.ts';
+import { clientFieldsOf, clientKindsOf, clientSourcesOf } from '../features/known.ts';
 import { keysText } from './client-keys.ts';
 import { timeText } from './report.ts';
 import { properties, table } from './table.ts';
@@ -34,26 +35,16 @@ export function sourceText({ source }: Client): string {
 
 const SOURCES = clientSourcesOf([]);
 
-function ownRows({
-  backchannelLogoutUri,
-  firstParty,
-  grantType,
-  permissions,
-  postLogoutRedirectUris,
-  redirectUris,
-  roles,
-}: Client): TextRow[] {
-  const afterLogout: TextRow[] =
-    postLogoutRedirectUris.length > 0 ? [['After logout', postLogoutRedirectUris]] : [];
-  const onLogout: TextRow[] =
-    backchannelLogoutUri === undefined ? [] : [['Told of logouts', backchannelLogoutUri]];
+function ownRows({ firstParty, grantType, permissions, redirectUris, roles, ...more }: Client): TextRow[] {
+  const further = furtherValues(more, FIELDS).flatMap(([{ label }, value]): TextRow[] =>
+    value === undefined || value.length === 0 ? [] : [[label, value]],
+  );
   const consent: TextRow = ['Consent', firstParty ? 'not asked: first-party' : 'asked'];
   const { actsFor, forbidden } = KINDS.all.get(grantType) ?? { actsFor: 'users', forbidden: {} };
   const asked: TextRow = forbidden.firstParty ? ['Consent', 'asked each time'] : consent;
   return [
     ...(forbidden.redirectUris ? [] : ([['Redirect URIs', redirectUris]] as TextRow[])),
-    ...afterLogout,
-    ...onLogout,
+    ...further,
     ...(actsFor === 'users' ? [asked] : []),
     ...(forbidden.roles
       ? []
@@ -65,6 +56,7 @@ function ownRows({
 }
 
 const KINDS = clientKindsOf(undefined);
+const FIELDS = clientFieldsOf(undefined).all;
 
 type TextRow = [label: string, value: string | readonly string[]];
 

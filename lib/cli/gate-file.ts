@@ -6,18 +6,17 @@ import type { Feature, Gate, OptionTypes, Resource, Scope, UserStore } from 'koa
 
 import { UsageError } from './failure.ts';
 
-/** The exports of a gate file: a module of the host with its permissions, roles, scopes, APIs, features, OpenID Connect, lifetimes and users. */
+/** The exports of a gate file: a module of the host with its permissions, roles, scopes, APIs, features, lifetimes and users. */
 export interface GateFile {
   readonly gate: Gate;
   readonly scopes?: Readonly<Record<string, Scope>>;
   readonly resources?: Readonly<Record<string, Resource>>;
   readonly features?: readonly Feature[];
-  readonly openid?: boolean | OptionTypes.OpenIdOptions;
   readonly lifetimes?: OptionTypes.LifetimePreset | OptionTypes.Lifetimes;
   readonly users?: Pick<UserStore, 'find'>;
 }
 
-/** Loads a module that exports `gate`, and optionally `scopes`, `resources`, `features`, `openid`, `lifetimes` and `users`: the options of the servers. */
+/** Loads a module that exports `gate`, and optionally `scopes`, `resources`, `features`, `lifetimes` and `users`: the options of the servers. */
 export async function readGateFile(file: string): Promise<GateFile> {
   const path = resolve(file);
   if (!existsSync(path)) throw new UsageError(`--gate: there is no file ${path}.`);
@@ -28,7 +27,7 @@ export async function readGateFile(file: string): Promise<GateFile> {
   } catch (cause) {
     throw new UsageError(`--gate: ${file} cannot be loaded: ${(cause as Error).message}`, { cause });
   }
-  const { features, gate, lifetimes, openid, resources, scopes, users } = module;
+  const { features, gate, lifetimes, resources, scopes, users } = module;
   if (gate === undefined) {
     throw new UsageError(`--gate: ${file} has to export \`gate\`, made by defineGate().`);
   }
@@ -40,7 +39,6 @@ export async function readGateFile(file: string): Promise<GateFile> {
     ...(scopes && { scopes }),
     ...(resources && { resources }),
     ...(features && { features }),
-    ...(openid && { openid }),
     ...(lifetimes && { lifetimes }),
     ...(users && { users }),
   };

@@ -61,7 +61,7 @@ async function createProgram(): Promise<Command> {
     )
     .option(
       '--gate <file>',
-      'a module that exports `gate` (and `scopes`, `resources`, `features`, `openid`, `lifetimes`, `users`), to check what clients and tokens are given',
+      'a module that exports `gate` (and `scopes`, `resources`, `features`, `lifetimes`, `users`), to check what clients and tokens are given',
     )
     .option('--json', 'print one JSON document; times are ISO 8601, unset values are null')
     .version(version, '-V, --version', 'print the version')

@@ -1,7 +1,9 @@
 import type { Client, ClientTypes, SigningKey } from 'koa-gatehouse';
 
+import { furtherValues } from '../clients/further-fields.ts';
 import { toDate } from '../contracts/duration.ts';
 import type { Seconds } from '../contracts/duration.ts';
+import { clientFieldsOf } from '../features/known.ts';
 import { keysJson } from './client-keys.ts';
 
 /** The output of a command. */
@@ -38,8 +40,12 @@ export function clientJson(client: Client): Record<string, unknown> {
     source: client.source,
     grant_type: client.grantType,
     redirect_uris: client.redirectUris,
-    post_logout_redirect_uris: client.postLogoutRedirectUris,
-    backchannel_logout_uri: client.backchannelLogoutUri ?? null,
+    ...Object.fromEntries(
+      furtherValues(client, clientFieldsOf(undefined).all).map(([{ column }, value]) => [
+        column,
+        value ?? null,
+      ]),
+    ),
     confidential: client.confidential,
     ...keysJson(client),
     native: client.native,

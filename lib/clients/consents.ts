@@ -23,18 +23,18 @@ export interface ConsentedAccess {
 }
 
 /**
- * The same by what it is for: the scopes of OpenID Connect are those of the userinfo endpoint, whatever API they are requested with, so
+ * The same by what it is for: the scopes about who the user is are those of an endpoint of their own, whatever API they are requested with, so
  * that a consent to them is none to the API, and the reverse.
  */
 export function consentParts(
   { limit, resource }: ConsentedAccess,
-  openid: { readonly resource: string; readonly scopes: ReadonlyMap<string, unknown> } | undefined,
+  aboutUser: { readonly resource: string; readonly scopes: ReadonlyMap<string, unknown> } | undefined,
 ): readonly ConsentedAccess[] {
-  const aboutUser = limit?.filter((name) => openid?.scopes.has(name)) ?? [];
-  if (!openid || aboutUser.length === 0) return [{ limit, resource }];
-  const ofApi = limit!.filter((name) => !aboutUser.includes(name));
+  const names = limit?.filter((name) => aboutUser?.scopes.has(name)) ?? [];
+  if (!aboutUser || names.length === 0) return [{ limit, resource }];
+  const ofApi = limit!.filter((name) => !names.includes(name));
   return [
-    { limit: aboutUser, resource: openid.resource },
+    { limit: names, resource: aboutUser.resource },
     ...(ofApi.length > 0 ? [{ limit: ofApi, resource }] : []),
   ];
 }

@@ -1,27 +1,30 @@
-import { isIP } from 'node:net';
 import { isDeepStrictEqual } from 'node:util';
 
-import type { Assignment, Checked, Client, ClientFields, FieldError, Gate } from '../contracts/index.ts';
+import type {
+  Assignment,
+  Checked,
+  Client,
+  ClientFields,
+  FieldError,
+  FurtherFields,
+  Gate,
+} from '../contracts/index.ts';
 import { fieldError } from '../contracts/field-errors.ts';
 import { GATE_NAME } from '../contracts/gate-names.ts';
-import { isLoopback } from '../contracts/loopback.ts';
 import { hasControls } from '../contracts/joiners.ts';
-import { isPublicAddress } from '../http/address.ts';
 import { CORE_KINDS, kindsByName } from './kinds/core.ts';
 import type { ClientKinds } from '../contracts/client-kinds.ts';
 import type { ClientSources } from '../contracts/client-sources.ts';
 import { checkLifetimes } from './lifetimes.ts';
 import type { CompleteLifetimes } from './lifetimes.ts';
 import { checkClientKeys, lacksKeyIds } from './public-keys.ts';
-import { LONGEST_URI, redirectUriMistake } from './redirect-uris.ts';
+import { forbiddenTo, furtherMistakes, furtherValues, NO_FURTHER_FIELDS } from './further-fields.ts';
+import { LONGEST_URI, MOST_REDIRECT_URIS, redirectUriMistake } from './redirect-uris.ts';
 
 /*
  * What a client may be, whoever registers it: a program, a developer, an import, or a source of a feature. Each of
  * them has the mistakes from here, and says them in its own names and errors.
  */
-
-/** The redirect URIs of a client at most; an app that registers itself gets fewer, which bounds what its request causes. */
-export const MOST_REDIRECT_URIS = { registered: 100, selfRegistered: 20 } as const;
 
 const LONGEST_NAME = 100;
 
@@ -37,6 +40,8 @@ export interface KnownNames {
   readonly kinds?: ClientKinds | undefined;
   /** The sources of clients besides people. @default none */
   readonly sources?: ClientSources | undefined;
+  /** The fields that features bring. @default none */
+  readonly further?: FurtherFields | undefined;
 }
 
 const CORE: ClientKinds = { on: kindsByName(CORE_KINDS), all: kindsByName(CORE_KINDS) };
@@ -60,16 +65,16 @@ export function checkClientFields(
   // A caller in JavaScript can leave the argument out.
   const fields: Partial<ClientFields> = given ?? {};
   const { confidential = true, firstParty = false, native = false, verified = false } = fields;
-  const { backchannelLogoutUri, clientUri, grantType, ownerId } = fields;
+  const { clientUri, grantType, ownerId } = fields;
   const flags = { confidential, firstParty, native, verified };
   const name = typeof fields.name === 'string' ? fields.name.trim() : '';
   const lists = {
     redirectUris: list(fields.redirectUris),
-    postLogoutRedirectUris: list(fields.postLogoutRedirectUris),
     scopes: fields.scopes === undefined ? undefined : list(fields.scopes),
     roles: list(fields.roles),
     permissions: list(fields.permissions),
   };
+  const { all: further } = known.further ?? NO_FURTHER_FIELDS;
   const keys = checkClientKeys(fields.keys);
   const lifetimes = checkLifetimes(fields.lifetimes, known.lifetimes, registered?.lifetimes);
   const checked = {
@@ -78,14 +83,19 @@ export function checkClientFields(
     grantType,
     ...flags,
     ...lists,
-    backchannelLogoutUri,
+    ...Object.fromEntries(
+      furtherValues(fields, further).map(([{ isList, name: field }, value]) => [
+        field,
+        isList ? list(value) : value,
+      ]),
+    ),
     ownerId,
     keys: keys.checked,
     lifetimes: lifetimes.checked ?? {},
   };
 
   const kinds = known.kinds ?? CORE;
-  const misplaced = misplacedFields({ ...fields, ...flags }, kinds, registered);
+  const misplaced = misplacedFields({ ...fields, ...flags }, { ...known, kinds }, registered);
   const isMisplaced = ({ field }: FieldError): boolean =>
     misplaced.some((one) => field.startsWith(one.field));
   const mistakes = [
@@ -96,17 +106,16 @@ export function checkClientFields(
     ...(clientUri === undefined || redirectUriMistake(clientUri, { native: false }) === undefined
       ? []
       : [fieldError('clientUri', 'client_uri_form', { most: LONGEST_URI })]),
-    ...(backchannelLogoutUri === undefined ? [] : logoutUriMistakes(backchannelLogoutUri)),
+    ...furtherMistakes(fields, { native }, further),
     ...Object.entries(flags)
       .filter(([, value]) => typeof value !== 'boolean')
       .map(([field]) => fieldError(field, 'not_boolean')),
-    ...(['redirectUris', 'postLogoutRedirectUris', 'scopes', 'roles', 'permissions'] as const)
+    ...(['redirectUris', 'scopes', 'roles', 'permissions'] as const)
       .filter((field) => fields[field] !== undefined && !isStrings(fields[field]))
       .map((field) => fieldError(field, 'not_strings')),
     ...(ownerId === undefined || isUserId(ownerId) ? [] : [fieldError('ownerId', 'user_id')]),
     ...unknownNames(lists, known),
-    ...redirectUriMistakes('redirectUris', lists, { native }),
-    ...redirectUriMistakes('postLogoutRedirectUris', lists, { native }),
+    ...redirectUriMistakes(lists.redirectUris, { native }),
     ...(keys.mistakes ?? keysMistakes(keys.checked, { confidential }, known, registered)),
     ...(lifetimes.mistakes ?? []),
     ...(native && confidential ? [fieldError('native', 'native_with_secret')] : []),
@@ -118,19 +127,20 @@ export function checkClientFields(
   const all = [...mistakes.filter((mistake) => !isMisplaced(mistake)), ...misplaced];
   return all.length > 0 || grantType === undefined
     ? { mistakes: all }
-    : { checked: { ...checked, grantType } };
+    : { checked: { ...checked, grantType } as CheckedFields };
 }
 
 /** What a client lacks, and has but must not have, by its grant type. */
 function misplacedFields(
   fields: Partial<ClientFields>,
-  { all, on }: ClientKinds,
+  { further = NO_FURTHER_FIELDS, kinds: { all, on } }: KnownNames & { readonly kinds: ClientKinds },
   registered: Pick<Client, 'redirectUris'> | undefined,
 ): readonly FieldError[] {
   const { grantType } = fields;
   const kind = grantType === undefined ? undefined : all.get(grantType);
   if (!kind) return [fieldError('grantType', 'grant_type_unknown', { name: [...on.keys()].join(', ') })];
-  const { forbidden, required } = kind;
+  const { required } = kind;
+  const forbidden = { ...kind.forbidden, ...forbiddenTo(kind.name, further.all) };
   const values: Readonly<Record<string, unknown>> = {
     ...fields,
     ...Object.fromEntries(
@@ -158,35 +168,18 @@ function nameMistakes(name: string): readonly FieldError[] {
   ];
 }
 
-type UriLists = Pick<Client, 'redirectUris' | 'postLogoutRedirectUris'>;
-
 function redirectUriMistakes(
-  field: keyof UriLists,
-  { [field]: uris }: UriLists,
+  uris: readonly string[],
   client: { readonly native: boolean },
 ): readonly FieldError[] {
   const most = MOST_REDIRECT_URIS.registered;
   const ofEach = uris.flatMap((uri, index) => {
     const mistake = redirectUriMistake(uri, client);
-    return mistake ? [fieldError(`${field}[${index}]`, ...mistake)] : [];
+    return mistake ? [fieldError(`redirectUris[${index}]`, ...mistake)] : [];
   });
-  return uris.length > most ? [fieldError(field, 'too_many_redirect_uris', { most }), ...ofEach] : ofEach;
-}
-
-function logoutUriMistakes(uri: string): readonly FieldError[] {
-  if (redirectUriMistake(uri, { native: false }) !== undefined)
-    return [fieldError('backchannelLogoutUri', 'logout_uri_form', { most: LONGEST_URI })];
-  const { hostname, protocol } = new URL(uri);
-  // Of a host name, what is private is refused when it is connected to. On http, see redirectUriMistake().
-  return protocol === 'https:' && (isLoopback(hostname) || isPrivateAddress(hostname))
-    ? [fieldError('backchannelLogoutUri', 'logout_uri_private')]
-    : [];
-}
-
-/** @param hostname - of a `URL`, which has an IPv6 address in brackets */
-function isPrivateAddress(hostname: string): boolean {
-  const address = hostname.replaceAll(/[[\]]/g, '');
-  return isIP(address) !== 0 && !isPublicAddress(address);
+  return uris.length > most
+    ? [fieldError('redirectUris', 'too_many_redirect_uris', { most }), ...ofEach]
+    : ofEach;
 }
 
 function keysMistakes(

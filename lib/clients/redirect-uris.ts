@@ -67,18 +67,26 @@ export function redirectHost(
  * server, and anybody can register what it leads to (RFC 9700 section 4.11.2). So a client for which nobody vouches gets a browser only
  * where the user has agreed to be sent to that host, and any other one where more than a link asks for it.
  *
- * @param uri - a redirect URI, or one for after the logout
+ * @param uri - a redirect URI, or another one that is registered for redirects
  * @param asked.consent - of the user who is signed in
+ * @param asked.registered - all URIs that the client may name here. @default its redirect URIs
  * @param asked.isKnown - a user is signed in, or the request is one that only the client makes: with an ID token, or without any page
  */
 export function mayRedirect(
   client: Client,
   uri: string,
-  { consent, isKnown }: { readonly consent: Pick<Consent, 'hosts'> | undefined; readonly isKnown: boolean },
+  {
+    consent,
+    isKnown,
+    registered = client.redirectUris,
+  }: {
+    readonly consent: Pick<Consent, 'hosts'> | undefined;
+    readonly isKnown: boolean;
+    readonly registered?: readonly string[];
+  },
 ): boolean {
   if (vouchedForBy(client) !== 'nobody') return isKnown;
-  const { postLogoutRedirectUris, redirectUris } = client;
-  const host = redirectHost(uri, { redirectUris: [...redirectUris, ...postLogoutRedirectUris] });
+  const host = redirectHost(uri, { redirectUris: registered });
   return host !== undefined && isAgreedHost(consent, host);
 }
 
@@ -138,3 +146,6 @@ const OF_SYSTEMS_PATTERN = /^(?:ms-|microsoft[-.]|x-apple[-.]|apple-|windows[-.]
 function isPrivateUse(scheme: string): boolean {
   return scheme.length > 1 && !TAKEN.has(scheme) && !OF_SYSTEMS_PATTERN.test(scheme);
 }
+
+/** The redirect URIs of a client at most; an app that registers itself gets fewer, which bounds what its request causes. */
+export const MOST_REDIRECT_URIS = { registered: 100, selfRegistered: 20 } as const;

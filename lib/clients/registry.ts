@@ -213,11 +213,12 @@ export function checkClientChanges(
 function fixedFields(
   client: Client,
   changed: ReadonlyMap<string, unknown>,
-  { sources }: Pick<KnownNames, 'sources'>,
+  { further, sources }: Pick<KnownNames, 'further' | 'sources'>,
 ): readonly FieldError[] {
   if (changed.has('grantType')) return [fieldError('grantType', 'grant_type_fixed')];
   if (isRegistered(client)) return [];
-  const decided = sources?.all.get(client.source)?.decides ?? [];
+  const { decides } = sources?.all.get(client.source) ?? {};
+  const decided = decides ? [...decides, ...(further?.all ?? []).map(({ name }) => name)] : [];
   const hasAllScopes = changed.has('scopes') && changed.get('scopes') === undefined;
   const isAbout = (field: string): boolean => Boolean(changed.get(field));
   return [

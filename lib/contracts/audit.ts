@@ -6,6 +6,9 @@ import type { Milliseconds, Seconds } from './duration.ts';
  */
 export type AuditEvent = CoreEvent | FeatureEvents[keyof FeatureEvents];
 
+/** Kinds of events of an app, as its owner sees them. */
+export type ActivityKind = 'tokens' | 'refused' | 'people' | 'changes';
+
 /** The events that features record, by the name of the feature: each one adds its own. */
 export interface FeatureEvents {}
 
@@ -53,14 +56,6 @@ export type CoreEvent =
       readonly userId: string;
       /** The client of the authorization request; absent outside an authorization. */
       readonly clientId?: string | undefined;
-    }
-  /** An app was not told of a logout within a day (OpenID Connect Back-Channel Logout 1.0). */
-  | {
-      readonly type: 'logout_undelivered';
-      readonly userId: string;
-      readonly clientId: string;
-      /** Why the last attempt failed, such as `timeout` or `status 500`. */
-      readonly error: string;
     }
   | { readonly type: 'login_failed'; readonly clientId?: string | undefined }
   /** Refused before the password was checked, because too many logins have failed: see the option `limits.attempts`. */

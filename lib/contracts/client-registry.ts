@@ -1,3 +1,4 @@
+import type { GivenFurtherFields } from './client-fields.ts';
 import type {
   Client,
   ClientGrantType,
@@ -9,7 +10,10 @@ import type {
 import type { Duration, Seconds } from './duration.ts';
 
 /** The fields to register a client with. */
-export interface ClientFields<P extends string = string, R extends string = string> {
+export interface ClientFields<
+  P extends string = string,
+  R extends string = string,
+> extends GivenFurtherFields {
   /** The name that users see on the consent page: 1 to 100 characters. */
   readonly name: string;
   /**
@@ -28,18 +32,6 @@ export interface ClientFields<P extends string = string, R extends string = stri
   readonly grantType: ClientGrantType;
   /** 1 to 100 for `authorization_code`, refused for the others. Matched as exact strings (RFC 9700 section 2.1). */
   readonly redirectUris?: readonly string[];
-  /**
-   * Where it may send the browser after a logout that it asked for (OpenID Connect RP-Initiated Logout 1.0 section 3.1): at most 100 URIs
-   * of the form of redirect URIs, for `authorization_code` only. Matched as exact strings.
-   * @default none: the browser stays on a page of the server
-   */
-  readonly postLogoutRedirectUris?: readonly string[];
-  /**
-   * The URL to which the server posts that a user was signed out (OpenID Connect Back-Channel Logout 1.0 section 2.2): https, or http on
-   * a loopback address, at most 2000 characters, without user name, password and fragment. For `authorization_code` only.
-   * @default none: it is not told
-   */
-  readonly backchannelLogoutUri?: string | undefined;
   /** `false`: it cannot store a secret (a browser or installed app), and must use PKCE. @default true */
   readonly confidential?: boolean;
   /**

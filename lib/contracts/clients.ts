@@ -1,3 +1,4 @@
+import type { FurtherClientFields } from './client-fields.ts';
 import type { Duration, Seconds } from './duration.ts';
 
 /**
@@ -28,7 +29,7 @@ export type ClientKeys =
   | { readonly jwksUri: string };
 
 /** A registered OAuth client; the pages call it an "app". */
-export interface Client {
+export interface Client extends FurtherClientFields {
   /**
    * The `client_id`: a UUID; for an imported client, the id that the other server gave it; for a client with a metadata
    * document, the URL of the document.
@@ -48,16 +49,6 @@ export interface Client {
   readonly grantType: ClientGrantType;
   /** Compared as exact strings (RFC 9700 section 2.1). Empty unless the grant type is `authorization_code`. */
   readonly redirectUris: readonly string[];
-  /**
-   * Where it may send the browser after a logout that it asked for (OpenID Connect RP-Initiated Logout 1.0 section 3.1). Compared as
-   * exact strings.
-   */
-  readonly postLogoutRedirectUris: readonly string[];
-  /**
-   * The https URL to which the server posts that a user was signed out (OpenID Connect Back-Channel Logout 1.0 section 2.2).
-   * `undefined`: it is not told.
-   */
-  readonly backchannelLogoutUri: string | undefined;
   /** `true`: it authenticates with a secret or a key. `false`: a public client, which has to use PKCE. */
   readonly confidential: boolean;
   /**

@@ -1,9 +1,9 @@
 import type { Milliseconds, Seconds } from './duration.ts';
-import type { AuditQuery, AuditRecord } from './audit.ts';
+import type { ActivityKind, AuditQuery, AuditRecord } from './audit.ts';
 import type { ClientChanges, ClientFields, ClientRegistry, NewSecret } from './client-registry.ts';
+import type { FurtherField } from './client-fields.ts';
 import type { Client, ClientQuery } from './clients.ts';
 import type { GrantOrigin } from './grants.ts';
-import type { LastLogout } from './logouts.ts';
 import type { User } from './people.ts';
 
 /**
@@ -16,8 +16,8 @@ export interface Developer extends Pick<ClientRegistry, 'delete' | 'deleteSecret
   readonly administrator: boolean;
   /** Whether apps can authenticate with keys: the server's option `clients.keys`. */
   readonly acceptsKeys: boolean;
-  /** Whether users can sign in to apps: the option `openid`. */
-  readonly signsIn: boolean;
+  /** The fields that features bring to the forms of apps. */
+  readonly furtherFields: readonly FurtherField[];
   /** Whether there is an activity: the server's option `retention.audit` is not 0. */
   readonly storesEvents: boolean;
   /**
@@ -112,8 +112,6 @@ export interface Developer extends Pick<ClientRegistry, 'delete' | 'deleteSecret
   activity(id: string, query?: ActivityQuery): Promise<readonly ActivityRecord[]>;
   /** Counts what the app did on each of the last 30 days. `undefined` when audit events are not stored. */
   usage(id: string): Promise<AppUsage | undefined>;
-  /** How the app was told of the last logout of any of its users. `undefined`: not within the last two days. */
-  lastLogout(id: string): Promise<LastLogout | undefined>;
 }
 
 /** Selects events of an app, one page, newest first. */
@@ -123,7 +121,6 @@ export interface ActivityQuery extends Pick<AuditQuery, 'before' | 'limit' | 'us
 }
 
 /** The kinds of events of an app: its tokens, refused requests, what its users answered, and changes of the app itself. */
-export type ActivityKind = 'tokens' | 'refused' | 'people' | 'changes';
 
 /** An event of an app, with the people in it whom the user store finds. */
 export type ActivityRecord = AuditRecord & {
@@ -160,7 +157,7 @@ export interface NamedResource {
 export interface AuthorizedScope {
   readonly name: string;
   readonly description: string;
-  /** Whether it is one of OpenID Connect, such as `email`: it tells the app who the user is, and permits nothing. */
+  /** Whether it is about who the user is, such as `email`: it tells the app who the user is, and permits nothing. */
   readonly aboutUser: boolean;
 }
 
@@ -191,8 +188,6 @@ export interface AuthorizedApp {
   readonly connections: readonly Connection[];
   /** Whether it has more than these. */
   readonly hasMoreConnections: boolean;
-  /** How it was told of the user's last logout. `undefined`: not within the last two days. */
-  readonly lastLogout: LastLogout | undefined;
 }
 
 /** One authorization of an app by a user: a grant. */

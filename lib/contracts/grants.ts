@@ -1,6 +1,6 @@
 import type { Milliseconds, Seconds } from './duration.ts';
 import type { Consent } from './consents.ts';
-import type { LogoutNotice } from './logouts.ts';
+import type { EndedBy } from './ends.ts';
 
 /** One authorization of a client by a user: the parent of one code and of every token issued from it (the "family"). */
 export interface Grant {
@@ -22,7 +22,7 @@ export interface Grant {
   /** Where it was authorized; `undefined` for one of `auth.issueToken()` or of a Laravel app that has moved in. */
   readonly origin: GrantOrigin | undefined;
   /**
-   * The {@link StoredSession.uid} of the login session in which the user has signed in at the client by it (OpenID Connect Core 1.0).
+   * The {@link StoredSession.uid} of the login session in which the user has signed in at the client by it.
    * `undefined`: the client has got no ID token, or the user was signed out there.
    */
   readonly sessionUid: string | undefined;
@@ -148,10 +148,10 @@ export interface GrantStore {
   /**
    * Marks grants as revoked.
    *
-   * @param notice - the clients at which the user is signed in by the grants are told, see {@link LogoutStore}. `undefined`: nobody is told
+   * @param by - for those who read ends. @default 'owner'
    * @returns the ids of the grants that were not revoked before
    */
-  revoke(selector: GrantSelector, at: Seconds, notice?: LogoutNotice): Promise<readonly string[]>;
+  revoke(selector: GrantSelector, at: Seconds, by?: EndedBy): Promise<readonly string[]>;
   /**
    * Revokes the grants of a user for a client that were not used for the longest time, so that `most` are left; `kept` is one of these,
    * however old. One whose credentials have all expired, such as a code that nobody has redeemed, displaces none. Of calls at once, on any nodes, the last one finds what all of them have inserted.

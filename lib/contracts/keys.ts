@@ -4,7 +4,7 @@ import type { Seconds } from './duration.ts';
 export interface StoredKey {
   /** The `kid` of a signing key. */
   readonly id: string;
-  /** `id_token`: it signs those of OpenID Connect, where they have another algorithm than access tokens. */
+  /** `id_token`: it signs what clients learn of users, where that has another algorithm than access tokens. */
   readonly use: 'token' | 'id_token' | 'cookie';
   /** 1, 2, 3 ... per use. The unique number lets only one of two nodes add a key when both create one at the same time. */
   readonly generation: number;

@@ -33,8 +33,7 @@ export type ClientEndpoint = 'token' | 'revocation' | 'introspection' | (string 
 
 /** The result of a request to an endpoint for clients. No member is text from the request. */
 export interface EndpointOutcome {
-  /** `userinfo`: with the option `openid` only. */
-  readonly endpoint: ClientEndpoint | 'userinfo';
+  readonly endpoint: ClientEndpoint;
   /** The id that `requestIdOf()` returns. */
   readonly requestId: string;
   /** `undefined` when no client has the `client_id` of the request. */
@@ -85,18 +84,6 @@ export type GuardOutcome =
       readonly code: string;
     };
 
-/** How an attempt to tell a client that a user was signed out has ended (OpenID Connect Back-Channel Logout 1.0). */
-export interface LogoutOutcome {
-  readonly clientId: string;
-  /** 1 for the first attempt to tell the client of this logout. */
-  readonly attempt: number;
-  /** Why it failed, such as `timeout` or `status 500`; `undefined`: the client has confirmed it. */
-  readonly error: string | undefined;
-  /** `false`: the client is told again. */
-  readonly isLast: boolean;
-  readonly seconds: Seconds;
-}
-
 /**
  * Receives the results of requests, for metrics. The methods are called synchronously during requests, so they should be short;
  * an error that they throw is logged and does not fail the request.
@@ -109,8 +96,6 @@ export interface Observer {
    * is called twice: when the guard accepts the token, and when `requires()` or the limit refuses the request.
    */
   guarded?(outcome: GuardOutcome): void;
-  /** Called when this node has told a client of a logout, or has tried to. */
-  toldOfLogout?(outcome: LogoutOutcome): void;
   /** Called when a token of Passport was used at this node, for each once an hour: see the option `passport`. */
   passportTokenUsed?(use: PassportUse): void;
 }

@@ -41,28 +41,12 @@ export interface Interaction {
 export interface InteractionScope {
   readonly name: string;
   readonly description: string;
-  /** Whether it is one of OpenID Connect, such as `email`: it tells the client who the user is, and permits nothing at the API. */
+  /** Whether it is about who the user is, such as `email`: it tells the client who the user is, and permits nothing at the API. */
   readonly aboutUser: boolean;
   /** Whether the user can decline it, by the third parameter of {@link InteractionFlow.consent}. */
   readonly optional: boolean;
   /** Whether the user has consented to it before, so that the page asks for the other scopes only. */
   readonly consented: boolean;
-}
-
-/** The request of an app to sign the user of this browser out (OpenID Connect RP-Initiated Logout 1.0). */
-export interface LogoutRequest {
-  /** `undefined`: the request does not say which app it is of. */
-  readonly client: Client | undefined;
-  /** Whether it is about the login session of this browser and its user. Otherwise ask the user first (section 2). */
-  readonly isOfSession: boolean;
-  /** The URL to send the browser to afterwards. `undefined`: say on a page that the user is signed out. */
-  readonly next: string | undefined;
-  /**
-   * Whether the browser may be redirected to `next` after the logout, when the page that asks for it has named where that leads. Otherwise
-   * show a page with a link that names the host of `next`. Where nobody vouches for the app, it may only if the user has agreed to be sent
-   * to that host; else only if a user is signed in, or the app has shown an ID token of its own (section 3).
-   */
-  readonly mayReturn: boolean;
 }
 
 /** The bundled pages of a feature, as far as the core knows them: `FeaturePages` has the router that their routes are added to. */
@@ -140,12 +124,11 @@ export interface InteractionFlow {
   /** Logs a user in on this browser, outside an authorization. The session gets a new id. */
   signIn(ctx: Context, user: User): Promise<void>;
   /**
-   * Reads the query of the page at `/oauth/logout`. Resolves to `undefined` when no app asks for the logout, and without the option
-   * `openid`.
+   * The user whom `logout` would sign out. That nobody is signed in lasts, where the storage can confirm it.
    *
-   * @throws LogoutRequestError when the request is wrong: its URL is not registered, or its ID token is none of this server
+   * @throws StorageError when that cannot be confirmed
    */
-  logoutRequest(ctx: Context): Promise<LogoutRequest | undefined>;
+  userToSignOut(ctx: Context): Promise<User | undefined>;
   /**
    * Ends the login session: deletes it from the storage and its cookie from the browser, and calls the host's `login.signOut`. Resolves to
    * whether the host's own session continues, because there is no `login.signOut`.

@@ -126,7 +126,7 @@ export interface Gate<P extends string = string, R extends string = string, S ex
 /** The claims of a verified access token (RFC 9068 section 2.2). */
 export interface AccessTokenClaims {
   readonly iss: string;
-  /** The API; the userinfo endpoint for a token with no other scopes than those of OpenID Connect; both, the API first. */
+  /** The API; the userinfo endpoint for a token with no other scopes than those about who the user is; both, the API first. */
   readonly aud: string | string[];
   readonly sub: string;
   readonly client_id: string;

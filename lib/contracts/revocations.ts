@@ -1,5 +1,4 @@
 import type { Seconds } from './duration.ts';
-import type { LogoutNotice } from './logouts.ts';
 
 /** An access token that was revoked before it expired. */
 export interface RevokedToken {
@@ -48,10 +47,8 @@ export interface RevocationStore {
    * Ends all sessions, grants and tokens of a user, of a client, or of all until now. The row is never pruned, because an id may
    * be reused.
    *
-   * @param notice - the clients at which users are signed in by what is ended are told, see {@link LogoutStore}; those of many users in
-   * batches, after the end. After an error, a second call tells the rest. `undefined`: nobody is told
    */
-  revokeAllOf(party: RevokedParty, notice?: LogoutNotice): Promise<void>;
+  revokeAllOf(party: RevokedParty): Promise<void>;
   /** The number of the latest end. */
   latestSequence(): Promise<number>;
   /**

@@ -1,6 +1,5 @@
 import type { Consent } from './consents.ts';
 import type { Seconds } from './duration.ts';
-import type { LogoutNotice } from './logouts.ts';
 
 /** The login session of a user in a browser. */
 export interface StoredSession {
@@ -44,13 +43,10 @@ export interface SessionStore {
   find(id: string, clientId?: string): Promise<FoundSession | undefined>;
   /** Changes an existing session. Resolves to `false` when it does not exist any more. */
   update(session: Pick<StoredSession, 'id' | 'payload' | 'expiresAt'>): Promise<boolean>;
-  /**
-   * Deletes a session, if it exists.
-   *
-   * @param notice - the clients at which the user is signed in by the session are told, see `LogoutStore`; their grants stay, without
-   * the `sessionUid`. `undefined`: nobody is told
-   */
-  delete(id: string, notice?: LogoutNotice): Promise<void>;
+  /** Deletes a session, if it exists, without an end of it: another session of the same browser and user takes its place. */
+  delete(id: string): Promise<void>;
+  /** Ends a session, if it exists: deletes it. The grants by which the user is signed in at clients stay, without the `sessionUid`. */
+  end(id: string): Promise<void>;
   /** Deletes all sessions of a user. Resolves to their number. */
   deleteOfUser(userId: string): Promise<number>;
 }

@@ -7,8 +7,8 @@ import type { MakeStore } from '../database/database.ts';
 import type { StorageAccess, StorageDiagnosis, StorageState } from './diagnosis.ts';
 import type { GrantStore } from './grants.ts';
 import type { IdempotencyStore } from './idempotency.ts';
+import type { EndStore, StoredChange } from './ends.ts';
 import type { KeyStore } from './keys.ts';
-import type { LogoutStore } from './logouts.ts';
 import type { AssignmentStore } from './people.ts';
 import type { PassportUseStore } from './passport.ts';
 import type { RevocationStore } from './revocations.ts';
@@ -25,20 +25,6 @@ export interface Finding {
   readonly message: string;
   /** The remedy, in a sentence. */
   readonly remedy: string;
-}
-
-/**
- * What was changed or revoked: what nodes have cached of any of the members is out of date. Naming more than has changed only
- * costs another read.
- */
-export interface StoredChange {
-  /** The `jti` of a token. Not its text, because an ES256 signature can be changed into another valid one. */
-  readonly tokenId?: string | undefined;
-  readonly grantId?: string | undefined;
-  /** A user: all tokens of the user, and those of the clients that the user owns. */
-  readonly userId?: string | undefined;
-  /** A client: its own tokens, and those of its users. */
-  readonly clientId?: string | undefined;
 }
 
 /**
@@ -95,7 +81,7 @@ export interface Storage {
    */
   store<T extends object>(name: string, make: MakeStore<T>): T | Promise<T>;
   /** @hidden */
-  readonly logouts: LogoutStore;
+  readonly ends: EndStore;
   /** @hidden */
   readonly passportUses: PassportUseStore;
   /** @hidden */

@@ -1,6 +1,7 @@
 import type { StoredClient } from '../contracts/clients.ts';
 import type { Consent } from '../contracts/consents.ts';
-import type { Milliseconds } from '../contracts/duration.ts';
+import type { Milliseconds, Seconds } from '../contracts/duration.ts';
+import type { End } from '../contracts/ends.ts';
 import type { Credential, Grant, GrantPrerequisites } from '../contracts/grants.ts';
 import type { StorageState } from '../contracts/diagnosis.ts';
 import type { Dialect, RemovableRows } from './dialect.ts';
@@ -62,6 +63,21 @@ export interface CoreSteps {
   readonly dependentRows: (id: string) => readonly RemovableRows[];
   /** Deletes them, in batches. */
   readonly removeDependent: (id: string) => Promise<void>;
+  /** Removes ends from the outbox, as `EndStore.done` does. */
+  readonly endsDone: (statements: Pick<Statements, 'run'>, ends: readonly Pick<End, 'id'>[]) => Promise<void>;
+  /** Ends a batch of the sign-ins that a mass end has ended. Resolves to their number: call it again until there are none. */
+  readonly endSignIns: (statements: Statements, signIns: SignIns) => Promise<number>;
+}
+
+/** The grants by which users are signed in that the end of a user, of a client or of all has ended. */
+export interface SignIns {
+  /** What has ended, with the party whose sign-ins are meant. Those of all are ended client by client. */
+  readonly ended: 'user' | 'client' | 'all';
+  readonly userId?: string;
+  readonly clientId?: string;
+  readonly at: Seconds;
+  /** Called in the transaction with the ids of the grants, while they still have their sign-ins. */
+  readonly tell: (grantIds: readonly string[]) => Promise<void>;
 }
 
 /** Makes a store of a feature. */

@@ -20,6 +20,13 @@ const RETIRED_KEYS = {
   condition: "purpose in ('token', 'id_token', 'cookie') and retires_at < ?",
 };
 
+// Those of a reader that has not said for days that it reads; any other one may take an end at any time.
+const UNREAD_ENDS = {
+  table: 'gatehouse_ends',
+  key: ['id'],
+  condition: 'reader not in (select r.name from gatehouse_end_readers r where r.until >= ?)',
+};
+
 /** Where a run goes on: the index of a table in {@link EXPIRING}, and the expiry of the last row that was removed from it. */
 interface PrunePosition {
   readonly index: number;
@@ -56,8 +63,14 @@ export function createPrune(database: Database): (at: Seconds, limit: number) =>
     }
     position = START;
     if (removed >= limit) return removed;
-    const retired = { ...RETIRED_KEYS, values: [at] };
-    return removed + (await database.dialect.deleteSome(database, retired, Math.min(BATCH, limit - removed)));
+    for (const rows of [RETIRED_KEYS, UNREAD_ENDS])
+      if (removed < limit)
+        removed += await database.dialect.deleteSome(
+          database,
+          { ...rows, values: [at] },
+          Math.min(BATCH, limit - removed),
+        );
+    return removed;
   }
 
   return async (given, limit) => {

@@ -20,13 +20,14 @@ import {
   removeDependent,
 } from './stores/clients.ts';
 import { consentStore, createAddConsent } from './stores/consents.ts';
+import { endsDone, endStore } from './stores/ends.ts';
 import { grantStore } from './stores/grants.ts';
 import { grantSteps } from './stores/insert-grant.ts';
 import { idempotencyStore } from './stores/idempotency.ts';
 import { keyStore } from './stores/keys.ts';
-import { logoutStore } from './stores/logouts.ts';
 import { passportUseStore } from './stores/passport-uses.ts';
 import { revocationStore } from './stores/revocations.ts';
+import { endSignIns } from './stores/revoke-grants.ts';
 import { sessionStore } from './stores/sessions.ts';
 import { userDataStore } from './stores/user-data.ts';
 import { transact } from './transact.ts';
@@ -41,21 +42,22 @@ export function createStorage(
     opened.dialect.name === 'postgresql'
       ? postgresqlChangeFeed(opened, async () => (listen ? source.listen?.() : undefined))
       : undefined;
+  const ends = endStore(opened);
 
   return {
     durable: source.isDurable ?? true,
     clients: clientStore(opened),
     consents: consentStore(opened),
-    grants: grantStore(opened),
-    revocations: revocationStore(opened),
-    sessions: sessionStore(opened),
+    grants: grantStore(opened, ends.written),
+    revocations: revocationStore(opened, ends.written),
+    sessions: sessionStore(opened, ends.written),
     keys: keyStore(opened),
     assignments: assignmentStore(opened),
     audit: auditStore(opened),
     idempotency: idempotencyStore(opened),
     attempts: attemptStore(opened),
     store: (_name, make) => make(opened, coreSteps(opened)),
-    logouts: logoutStore(opened),
+    ends: ends.store,
     passportUses: passportUseStore(opened),
     userData: userDataStore(opened),
     ...(changes && { changes }),
@@ -91,5 +93,7 @@ function coreSteps(database: Database): CoreSteps {
     deleteForGood: async (statements, id) => deleteForGood(statements, dialect, id),
     dependentRows,
     removeDependent: async (id) => removeDependent(database, id),
+    endsDone,
+    endSignIns: async (statements, signIns) => endSignIns(statements, dialect, signIns),
   };
 }

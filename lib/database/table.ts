@@ -31,8 +31,12 @@ export interface StoredTable extends Table {
    * has of a user. `undefined`: it has nothing of a user, or nothing that an erasure may take.
    */
   readonly user: string | undefined;
+  /** A condition on a row that is erased with its user, such as `due_at is null`. @default each */
+  readonly whenErased?: string;
   /** The column of a user that is emptied when the user is erased. */
   readonly emptied?: string;
+  /** The column of a user that `ERASED_USER` takes the place of when that user is erased, in the rows of others. */
+  readonly renamed?: string;
   /** The column of a client with which a row is deleted. The id of a client that has had one is never given to another one. */
   readonly client?: string;
 }
@@ -46,7 +50,9 @@ export function defineTable<const C extends string>(table: {
   readonly unique?: readonly (readonly NoInfer<C>[])[];
   readonly expires: NoInfer<C> | undefined;
   readonly user: NoInfer<C> | 'by hand' | undefined;
+  readonly whenErased?: string;
   readonly emptied?: NoInfer<C>;
+  readonly renamed?: NoInfer<C>;
   readonly client?: NoInfer<C>;
 }): StoredTable {
   return table;

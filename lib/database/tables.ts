@@ -1,6 +1,10 @@
 import { defineTable } from './table.ts';
 import type { StoredTable } from './table.ts';
-import { FEATURE_TABLES } from '../features/tables.ts';
+import { FEATURE_CLIENT_FIELDS, FEATURE_TABLES } from '../features/tables.ts';
+
+const FURTHER_COLUMNS: object = Object.fromEntries(
+  FEATURE_CLIENT_FIELDS.map(({ column, isList }) => [column, isList ? 'text' : 'text?']),
+);
 
 /** Those of the core. */
 export const CORE_TABLES = {
@@ -20,8 +24,7 @@ export const CORE_TABLES = {
       source: 'id',
       grant_type: 'id',
       redirect_uris: 'text',
-      post_logout_redirect_uris: 'text',
-      backchannel_logout_uri: 'text?',
+      ...FURTHER_COLUMNS,
       confidential: 'flag',
       public_keys: 'text?',
       native: 'flag',
@@ -184,28 +187,36 @@ export const CORE_TABLES = {
     expires: 'expires_at',
     user: 'user_id',
   }),
-  logouts: defineTable({
-    // The clients that have to be told that their users were signed out.
-    name: 'gatehouse_logouts',
+  endReaders: defineTable({
+    // Who reads ends, of which kind, and until when.
+    name: 'gatehouse_end_readers',
+    columns: { kind: 'id', name: 'id', until: 'integer' },
+    key: ['kind', 'name'],
+    indexes: [['until']],
+    expires: 'until',
+    user: undefined,
+  }),
+  ends: defineTable({
+    // The outbox of ends: what has ended, once for each reader that has not taken it yet.
+    name: 'gatehouse_ends',
     columns: {
       id: 'id',
-      client_id: 'id',
-      user_id: 'id',
-      session_uid: 'id',
-      created_at: 'integer',
-      // Who answers for the client. Null: the platform.
-      owner_id: 'id?',
-      // Null when the client was told, or is not told any more.
-      due_at: 'integer?',
-      attempts: 'integer',
+      reader: 'id',
+      kind: 'id',
+      value: 'id',
+      user_id: 'id?',
+      client_id: 'id?',
+      session_uid: 'id?',
+      ended_by: 'id',
+      ended_at: 'integer',
+      due_at: 'integer',
       attempt: 'id?',
-      answered_at: 'integer?',
-      error: 'id?',
-      expires_at: 'integer',
     },
-    indexes: [['due_at'], ['client_id', 'due_at'], ['client_id', 'created_at'], ['user_id'], ['expires_at']],
-    expires: 'expires_at',
-    user: 'by hand',
+    indexes: [['reader', 'due_at', 'id']],
+    // As long as its reader goes on; `createPrune()` looks for those of others.
+    expires: undefined,
+    // An erasure is an end that readers have to learn of.
+    user: undefined,
   }),
   passportUses: defineTable({
     // Which tokens of Laravel Passport were used within a week.

@@ -10,7 +10,8 @@ const UNSUPPORTED = 'unsupported';
 /** The response mode `form_post` of this server, whose page is one of its pages: the engine's own cannot be replaced under its name. */
 export const POSTED = 'gatehouse.form_post';
 
-const OPENID_ONLY: ReadonlySet<string> = new Set([
+/** The parameters of OpenID Connect Core 1.0 section 3.1.2.1 that a request without a sign-in has not. */
+const SIGN_IN_ONLY: ReadonlySet<string> = new Set([
   'acr_values',
   'claims',
   'claims_locales',
@@ -20,11 +21,11 @@ const OPENID_ONLY: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Removes the parameters of OpenID Connect from a device authorization request, as
+ * Removes the parameters of a sign-in from a device authorization request, as
  * {@link readAuthorizationParameters} does from an authorization request. Returns the form without them.
  */
-export function withoutOpenIdParameters(form: URLSearchParams): URLSearchParams {
-  return new URLSearchParams([...form].filter(([name]) => !isOpenIdOnly(name)));
+export function withoutSignInParameters(form: URLSearchParams): URLSearchParams {
+  return new URLSearchParams([...form].filter(([name]) => !isOfSignIn(name)));
 }
 
 /** What {@link readAuthorizationParameters} takes. */
@@ -32,8 +33,10 @@ export interface ReadParameters {
   /** Whether the pages have one that posts the response. */
   readonly canPost: boolean;
   readonly nameResources: NameResources | undefined;
-  /** The `id_token_hint` that a query stands for. `undefined`: OpenID Connect is off. */
-  readonly openHint: ((hint: string) => string) | undefined;
+  /** The `id_token_hint` that a query stands for. */
+  readonly openHint: (hint: string) => string;
+  /** The scope by which a client signs its user in. `undefined`: none does. */
+  readonly signIn: string | undefined;
 }
 
 /**
@@ -44,14 +47,14 @@ export interface ReadParameters {
  * other pages. It is refused where the pages have none, and for a redirect URI to which no form can be posted. So is a response type that
  * repeats a value, such as `code code` (RFC 6749 section 3.1.1), which the engine would accept.
  *
- * Without the scope `openid`, or the option, the parameters of OpenID Connect are removed. The engine would refuse them, but an OAuth
+ * Without the scope of a sign-in the parameters of one are removed. The engine would refuse them, but an OAuth
  * 2.0 server must ignore unknown parameters (RFC 6749 section 3.1). Some client libraries send a `nonce` always.
  *
  * The prompt `select_account` is `login`: a browser has one login session, and the user who logs in is the selected one.
  */
 export function readAuthorizationParameters(
   ctx: Context,
-  { canPost, nameResources, openHint }: ReadParameters,
+  { canPost, nameResources, openHint, signIn }: ReadParameters,
 ): void {
   const { query } = ctx;
   const {
@@ -63,7 +66,7 @@ export function readAuthorizationParameters(
     response_type: type,
     scope,
   } = query;
-  const isOpenId = openHint !== undefined && typeof scope === 'string' && scope.split(' ').includes('openid');
+  const signsIn = signIn !== undefined && typeof scope === 'string' && scope.split(' ').includes(signIn);
   const changed: Record<string, string> = {};
   if (typeof scope === 'string' && scope !== separatedScope(scope)) changed['scope'] = separatedScope(scope);
   if (mode === 'form_post' || mode === POSTED)
@@ -75,9 +78,9 @@ export function readAuthorizationParameters(
   }
   if (typeof prompt === 'string' && prompt.includes('select_account'))
     changed['prompt'] = prompt.replaceAll(/\bselect_account\b/g, 'login');
-  if (isOpenId && typeof hint === 'string' && openHint(hint) !== hint)
+  if (signsIn && typeof hint === 'string' && openHint(hint) !== hint)
     changed['id_token_hint'] = openHint(hint);
-  const isRemoved = (name: string): boolean => !isOpenId && isOpenIdOnly(name);
+  const isRemoved = (name: string): boolean => !signsIn && isOfSignIn(name);
   const isChanged = Object.keys(changed).length > 0 || Object.keys(query).some(isRemoved);
   if (isChanged) {
     const kept = Object.entries(query).filter(([name]) => !isRemoved(name));
@@ -86,6 +89,6 @@ export function readAuthorizationParameters(
   requestOf(ctx).parameters = ctx.query;
 }
 
-function isOpenIdOnly(name: string): boolean {
-  return OPENID_ONLY.has(name);
+function isOfSignIn(name: string): boolean {
+  return SIGN_IN_ONLY.has(name);
 }

@@ -14,7 +14,7 @@ export function engineConfiguration(
   options: ResolvedOptions,
   { pages, secrets }: { readonly pages: Pages; readonly secrets: Secrets },
 ): Configuration {
-  const { clients, openid, secure, tokens } = options;
+  const { clients, secure, tokens } = options;
   const cookie = { httpOnly: true, sameSite: 'lax', signed: true, secure } as const;
   const { path } = cookieScope(options);
   return {
@@ -46,16 +46,16 @@ export function engineConfiguration(
       grant_types: ['authorization_code', 'refresh_token'],
       response_types: ['code'],
       token_endpoint_auth_method: 'client_secret_basic',
-      id_token_signed_response_alg: openid?.algorithm ?? tokens.algorithm,
+      id_token_signed_response_alg: options.aboutUser?.key.algorithm ?? tokens.algorithm,
     },
     features: {
       devInteractions: { enabled: false },
       dPoP: { enabled: false },
       externalSigningSupport: { enabled: true, ack: 'experimental-01' },
       pushedAuthorizationRequests: { enabled: false },
-      // The endpoint is not the engine's: this lets the parameter `claims` name it.
-      userinfo: { enabled: openid !== undefined },
-      claimsParameter: { enabled: openid !== undefined },
+      // Of a feature.
+      userinfo: { enabled: false },
+      claimsParameter: { enabled: false },
       rpInitiatedLogout: { enabled: false },
     },
     ttl: {

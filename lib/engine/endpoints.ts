@@ -1,5 +1,4 @@
 import type { ClientEndpoint } from '../contracts/index.ts';
-import { USERINFO } from '../options/openid.ts';
 
 /** The paths of the server's own endpoints, below the mount path. */
 export const ENDPOINTS = {
@@ -8,17 +7,13 @@ export const ENDPOINTS = {
   revocation: '/oauth/revoke',
   introspection: '/oauth/introspect',
   jwks: '/oauth/jwks',
-  userinfo: USERINFO,
   interaction: '/oauth/interaction',
   login: '/oauth/login',
   end_session: '/oauth/logout',
 } as const;
 
 /** An endpoint whose requests are logged. */
-export type Endpoint = EngineEndpoint | 'userinfo';
-
-/** The same, of the engine. */
-export type EngineEndpoint = ClientEndpoint | 'authorization';
+export type Endpoint = ClientEndpoint | 'authorization';
 
 /** Where a request goes. */
 export interface EndpointPlace {

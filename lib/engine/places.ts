@@ -7,7 +7,7 @@ import type { EngineRequest } from './request.ts';
 
 /** Paths that a feature answers. */
 export interface FeaturePlace extends EndpointPlace {
-  /** Below `/oauth/`. */
+  /** Below `/oauth/` or `/.well-known/`. */
   readonly pattern?: RegExp;
   /** A page with the paths below it, elsewhere. */
   readonly path?: string;
@@ -31,37 +31,32 @@ const PLACES: readonly (readonly [RegExp, EndpointPlace])[] = [
   [/^\/oauth\/logos\//i, PAGE],
   [/^\/oauth\/(?:interaction|login|logout)(?:\/|$)/i, { work: 'page', hasEngine: true }],
   [/^\/oauth\/jwks\/?$/i, METADATA],
-  [/^\/\.well-known\/(?:oauth-authorization-server|openid-configuration)\/?$/i, METADATA],
+  [/^\/\.well-known\/oauth-authorization-server\/?$/i, METADATA],
   [/^/, { ...METADATA, mayBeHosts: true }],
 ];
 
 /** Makes the function that says where a request with a path goes; `undefined`: to the host. */
 export function createPlaceOf(
-  { openid, paths }: ResolvedOptions,
+  { paths }: Pick<ResolvedOptions, 'paths'>,
   ofFeatures: readonly FeaturePlace[],
 ): (path: string) => FeaturePlace | undefined {
   const areas = [paths.developer, paths.account, ...ofFeatures.map((place) => place.path)]
     .filter((area) => area !== undefined)
     .map((area) => ({ area, below: `${area}/` }));
   return (path) => {
-    if (!ENGINE_PATH.test(path) || (!openid && OPENID_METADATA.test(path)) || ENGINE_LOGOUT.test(path)) {
+    if (!ENGINE_PATH.test(path) || ENGINE_LOGOUT.test(path)) {
       return areas.some(({ area, below }) => path === area || path.startsWith(below)) ? PAGE : undefined;
     }
-    if (OF_USERINFO.test(path)) return openid && { work: 'userinfo', hasEngine: false };
-    return (
-      ofFeatures.find(({ pattern }) => pattern?.test(path)) ??
-      PLACES.find(([pattern]) => pattern.test(path))![1]
-    );
+    const ofFeature = ofFeatures.find(({ pattern }) => pattern?.test(path));
+    if (ofFeature) return ofFeature;
+    return OTHER_METADATA.test(path) ? undefined : PLACES.find(([pattern]) => pattern.test(path))![1];
   };
 }
 
 const ENGINE_PATH = /^\/(?:oauth|\.well-known)\//i;
 
-// Without OpenID Connect there is no such document: clients that ask for it first expect members that only an OpenID provider has,
-// and take the metadata of RFC 8414 where this is not found.
-const OPENID_METADATA = /^\/\.well-known\/openid-configuration\/?$/i;
-
-const OF_USERINFO = /^\/oauth\/userinfo\/?$/i;
+// The engine has more documents, each of which a feature may announce by a place of its own.
+const OTHER_METADATA = /^\/\.well-known\/(?!oauth-authorization-server\/?$)/i;
 
 // The form target of the engine's logout page, which it shows when the user changes. This server never shows that page, so
 // requests to its target fall through to the host.

@@ -15,7 +15,7 @@ import { originOf } from '../http/request-id.ts';
 import { requestOf } from './request.ts';
 import { answerUnavailable } from './response.ts';
 import { formRequest } from './form-request.ts';
-import { withoutOpenIdParameters } from './authorization-parameters.ts';
+import { withoutSignInParameters } from './authorization-parameters.ts';
 import { clientOfHeader, hasScope, objectToForm, separateScopes } from './request-parameters.ts';
 import type { NameResources } from './resource-parameter.ts';
 
@@ -98,7 +98,7 @@ async function adaptForm(
   const sent = new URLSearchParams(String(form));
   const isOfToken = endpoint === 'revocation' || endpoint === 'introspection';
   // At any other endpoint, an authorization begins.
-  const parameters = isToken || isOfToken ? sent : withoutOpenIdParameters(sent);
+  const parameters = isToken || isOfToken ? sent : withoutSignInParameters(sent);
   let isChanged = !isToken;
   // Another `client_id` beside it makes two, which the engine refuses.
   if (named !== undefined && parameters.get('client_id') !== named) {

@@ -2,17 +2,31 @@ import type { UserAssignments } from '../access/principal.ts';
 import type { CheckAppName } from '../clients/app-names.ts';
 import type { ClientDirectory } from '../clients/directory.ts';
 import type { KnownNames } from '../clients/fields.ts';
-import type { WaitingUse } from '../clients/last-use.ts';
+import type { LastUses, WaitingUse } from '../clients/last-use.ts';
 import type { RegistryFor } from '../clients/registry.ts';
 import type { WriteQueue } from '../clients/write-queue.ts';
-import type { AuditLog, Client, Limiter, RemoteWaits, Storage, StoredChange } from '../contracts/index.ts';
+import type {
+  AuditLog,
+  Client,
+  Limiter,
+  RemoteWaits,
+  Storage,
+  StoredChange,
+  VerifyAccessToken,
+} from '../contracts/index.ts';
 import type { Engine } from '../engine/provider.ts';
 import type { PublicFetch } from '../http/public-fetch.ts';
+import type { Network } from '../http/public-request.ts';
+import type { KeyRing } from '../keys/key-ring.ts';
 import type { Secrets } from '../keys/secrets.ts';
 import type { Limit } from '../limits/limiter.ts';
+import type { AuthorizationRequests } from '../login/authorization-request.ts';
 import type { BrowserRequestOf, LoginSessions } from '../login/login-session.ts';
 import type { ResolvedOptions } from '../options/resolved-options.ts';
 import type { GrantParts } from '../token/exchange.ts';
+import type { TokenKeys } from '../token/token-key.ts';
+import type { FindUsable } from '../token/usable-token.ts';
+import type { IsTokenActive } from '../token/verify-access-token.ts';
 
 /** What the parts of features are made of: the core of a server. Each member has a feature that needs it. */
 export interface Core {
@@ -32,14 +46,33 @@ export interface Core {
   readonly provider: Engine['provider'];
   readonly browserRequestOf: BrowserRequestOf;
   readonly sessions: LoginSessions;
+  /** The `id_token_hint` that a query stands for. */
+  readonly openHint: AuthorizationRequests['openHint'];
+  readonly tokens: CoreTokens;
   readonly users: UserAssignments;
   readonly clients: CoreClients;
   /** Gets a document from a URL that a stranger chose. */
   readonly publicFetch: PublicFetch;
+  /** In which the URLs of strangers are. */
+  readonly network: Partial<Network>;
   /** Writes what requests record besides their work, which may be lost. */
   readonly lastUses: WriteQueue<WaitingUse>;
   /** Removes what has changed from the caches of all nodes. */
   readonly announce: (change: StoredChange) => void;
+}
+
+/** The tokens of a server. */
+export interface CoreTokens {
+  /** Whether a verified token may be used now, see there. */
+  readonly findUsable: FindUsable;
+  /** Makes the check whether a verified token was revoked. */
+  readonly isActiveFor: (appUsed?: LastUses['appUsed']) => IsTokenActive;
+  /** Makes the function that verifies tokens for one API. */
+  readonly verifyFor: (resource: string) => VerifyAccessToken;
+  /** The keys that sign what clients learn of users. `undefined`: no feature says anything. */
+  readonly aboutUserKeys:
+    | { readonly signing: TokenKeys; readonly ring: Pick<KeyRing, 'reload' | 'signing'> }
+    | undefined;
 }
 
 /** The clients of a server. */
@@ -52,6 +85,8 @@ export interface CoreClients {
   readonly names: KnownNames;
   /** Loads the check of the names of apps that no administrator registers. */
   readonly loadNameCheck: () => Promise<CheckAppName>;
+  /** Records that a client has used its tokens. */
+  readonly lastUses: Pick<LastUses, 'appUsed'>;
   /** Called when a stored client has changed. */
   readonly onChange: (id: string) => void;
   /** Called with each client that was removed. */

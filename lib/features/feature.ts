@@ -2,12 +2,13 @@ import type { GuardedForm } from '../access/authenticator.ts';
 import type { ClientKind } from '../contracts/client-kinds.ts';
 import type { ClientSource } from '../contracts/client-sources.ts';
 import type { ClientSourceHooks } from '../clients/sources.ts';
-import type { BundledPages, Client, Seconds, Storage } from '../contracts/index.ts';
+import type { BundledPages, Client, FurtherField, Seconds, Storage } from '../contracts/index.ts';
 import type { EnginePart } from '../engine/part.ts';
 import type { FeaturePlace } from '../engine/places.ts';
 import type { Findings } from '../findings/finding.ts';
 import type { AnyFeature } from '../options/features.ts';
 import type { EventRule } from '../record/event-rules.ts';
+import type { AddToResponse } from '../token/exchange.ts';
 import type { AdministrationCore, Core } from './core.ts';
 import type { TokenForm } from './tokens.ts';
 
@@ -26,6 +27,8 @@ export interface Feature<Api extends object = object> extends AnyFeature {
   readonly clientKinds?: readonly ClientKind[];
   /** How clients become known by it that nobody has registered. */
   readonly clientSources?: readonly ClientSource[];
+  /** The fields that clients have by it. */
+  readonly clientFields?: readonly FurtherField[];
   /** The types of the audit events that it records. */
   readonly events?: Readonly<Record<string, EventRule>>;
   /** What the guards of a server without it say of its tokens, whose holders are told why they are refused. */
@@ -66,6 +69,8 @@ export interface Installed<Api extends object = object> {
   readonly api?: Api;
   /** What it adds to the engine: models, settings, grants. */
   readonly engine?: EnginePart;
+  /** What it adds to the response with the tokens of a user. */
+  readonly addToResponse?: AddToResponse;
   /** The paths that it answers, below the mount path, before those of the core. */
   readonly places?: readonly FeaturePlace[];
   /** What its sources of clients do. */
@@ -78,6 +83,8 @@ export interface Installed<Api extends object = object> {
   readonly tokens?: TokenForm;
   /** What users let act for them by it, for `auth.grants`. */
   readonly grants?: UserGrantKind;
+  /** Work besides requests. Resolves when it has stopped. @param stop - aborted by `auth.close()` */
+  readonly run?: (stop: AbortSignal) => Promise<void>;
 }
 
 /** What users let act for them. */

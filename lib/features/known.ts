@@ -1,7 +1,7 @@
 import { CORE_KINDS, kindsByName } from '../clients/kinds/core.ts';
 import type { ClientKinds } from '../contracts/client-kinds.ts';
 import type { ClientSources } from '../contracts/client-sources.ts';
-import type { Storage } from '../contracts/index.ts';
+import type { FurtherFields, Storage } from '../contracts/index.ts';
 import type { Findings } from '../findings/finding.ts';
 import type { AnyFeature } from '../options/features.ts';
 import type { EventRules } from '../record/event-rules.ts';
@@ -26,6 +26,16 @@ export function clientKindsOf(given: readonly Feature[] | undefined): ClientKind
 
 function kindsOf(features: readonly Feature[]): ClientKinds['on'] {
   return kindsByName([...CORE_KINDS, ...features.flatMap(({ clientKinds = [] }) => clientKinds)]);
+}
+
+/** The fields of clients that features bring. */
+export function clientFieldsOf(given: readonly Feature[] | undefined): FurtherFields {
+  const all = fieldsOf(withStored(given ?? []));
+  return { on: given ? fieldsOf(given) : all, all };
+}
+
+function fieldsOf(features: readonly Feature[]): FurtherFields['on'] {
+  return features.flatMap(({ clientFields = [] }) => clientFields);
 }
 
 /** The sources of clients, besides people. */

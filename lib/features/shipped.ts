@@ -3,9 +3,10 @@ import type { Command } from 'commander';
 import { agents } from './agents/index.ts';
 import { devices } from './devices/index.ts';
 import type { Feature } from './feature.ts';
+import { openid } from './openid/index.ts';
 import { personalTokens } from './personal-tokens/index.ts';
 
-const SHIPPED: readonly Feature[] = [agents(), devices(), personalTokens()];
+const SHIPPED: readonly Feature[] = [agents(), devices(), openid(), personalTokens()];
 
 /** The features that are given, and those of this package that are not: what they have stored is there although they are off. */
 export function withStored(given: readonly Feature[]): readonly Feature[] {

@@ -1,8 +1,12 @@
+import type { FurtherField } from '../contracts/index.ts';
 import type { StoredTable } from '../database/table.ts';
 import type { EventRules } from '../record/event-rules.ts';
 import { AGENT_TABLES } from './agents/tables.ts';
 import { DEVICE_EVENTS } from './devices/events.ts';
 import { DEVICE_TABLES } from './devices/tables.ts';
+import { OPENID_CLIENT_FIELDS } from './openid/client-fields.ts';
+import { OPENID_EVENTS } from './openid/events.ts';
+import { OPENID_TABLES } from './openid/tables.ts';
 import { PERSONAL_TOKEN_EVENTS } from './personal-tokens/events.ts';
 import { PERSONAL_TOKEN_TABLES } from './personal-tokens/tables.ts';
 
@@ -13,8 +17,12 @@ import { PERSONAL_TOKEN_TABLES } from './personal-tokens/tables.ts';
 export const FEATURE_TABLES: readonly StoredTable[] = [
   ...AGENT_TABLES,
   ...DEVICE_TABLES,
+  ...OPENID_TABLES,
   ...PERSONAL_TOKEN_TABLES,
 ];
 
 /** The rules of the events of all features of this package, which are stored when a feature is off again too. */
-export const FEATURE_EVENTS: EventRules = { ...DEVICE_EVENTS, ...PERSONAL_TOKEN_EVENTS };
+export const FEATURE_EVENTS: EventRules = { ...DEVICE_EVENTS, ...OPENID_EVENTS, ...PERSONAL_TOKEN_EVENTS };
+
+/** The fields of clients of all features of this package, which are stored while a feature is off too. */
+export const FEATURE_CLIENT_FIELDS: readonly FurtherField[] = [...OPENID_CLIENT_FIELDS];

@@ -78,7 +78,7 @@ export function askedAccess(
  */
 export function describeAccess(
   { consented, isLimitedToNone, optional, resource, scopes }: AskedAccess,
-  { issuer, openid, resources }: ResolvedOptions,
+  { issuer, aboutUser, resources }: ResolvedOptions,
 ): Pick<Interaction, 'resource' | 'scopes' | 'limited'> {
   const api = resources.get(resource);
   if (!api) throw new InteractionExpiredError();
@@ -88,8 +88,8 @@ export function describeAccess(
     scopes: scopes.map((name) => ({
       name,
       // Another node may define scopes that this one does not.
-      description: (api.scopes.get(name) ?? openid?.scopes.get(name))?.description ?? name,
-      aboutUser: isIdentityScope(name, openid),
+      description: (api.scopes.get(name) ?? aboutUser?.scopes.get(name))?.description ?? name,
+      aboutUser: isIdentityScope(name, aboutUser),
       optional: optional.includes(name),
       consented: consented.includes(name),
     })),

@@ -26,9 +26,9 @@ import { besidesDefault } from '../engine/resource-parameter.ts';
 export function createLoadGrant({
   clients,
   issuer,
-  openid,
+  aboutUser,
   requests,
-}: Pick<ResolvedOptions, 'issuer' | 'openid'> & {
+}: Pick<ResolvedOptions, 'issuer' | 'aboutUser'> & {
   clients: Pick<ClientDirectory, 'isStored'>;
   requests: Pick<AuthorizationRequests, 'read'>;
 }): NonNullable<Configuration['loadExistingGrant']> {
@@ -39,7 +39,7 @@ export function createLoadGrant({
     }
     const { account, client, provider } = ctx.oidc;
     const requested = requestedConsent(ctx);
-    const parts = consentParts(requested, openid);
+    const parts = consentParts(requested, aboutUser);
     const consented = consentedScopes(ctx, parts);
     if (!consented) return undefined;
     // A token without scopes may do more than one with scopes, so a consent to some scopes does not cover it.
@@ -126,7 +126,7 @@ function includesAll(stored: readonly string[], requested: ConsentedAccess): boo
  * @throws InteractionExpiredError when the source of the client stores the consent, and the client or the user was ended
  */
 export async function storeConsent(
-  { openid, storage: { consents } }: Pick<ResolvedOptions, 'openid' | 'storage'>,
+  { aboutUser, storage: { consents } }: Pick<ResolvedOptions, 'aboutUser' | 'storage'>,
   clients: Pick<ClientDirectory, 'addConsent'>,
   consented: ConsentedAccess & {
     userId: string;
@@ -136,7 +136,7 @@ export async function storeConsent(
   },
 ): Promise<void> {
   const { client, host, sequence, userId } = consented;
-  const parts = consentParts(consented, openid);
+  const parts = consentParts(consented, aboutUser);
   const at = now();
   const consent: Consent = {
     userId,

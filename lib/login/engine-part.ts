@@ -94,7 +94,7 @@ function createPrompts(
       ),
     );
   }
-  // The scopes of OpenID Connect are consented to as those of an API are, and claims are given with their scopes only.
+  // The scopes about who the user is are consented to as those of an API are, and claims are given with their scopes only.
   consent.checks.remove('op_scopes_missing');
   consent.checks.remove('op_claims_missing');
   // RFC 9396 is not offered. The check for native clients requires consent at each request, but a stored consent is valid for

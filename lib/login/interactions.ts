@@ -35,8 +35,6 @@ export interface InteractionParts
   readonly sessions: LoginSessions;
   readonly clients: ClientDirectory;
   readonly requests: AuthorizationRequests;
-  /** `undefined`: OpenID Connect is off. */
-  readonly logoutRequest: InteractionFlow['logoutRequest'] | undefined;
 }
 
 /** Makes the flow that the pages use; `InteractionFlow` documents each step. */
@@ -80,9 +78,9 @@ export function createInteractionFlow(options: ResolvedOptions, parts: Interacti
     currentUser: sessions.currentUser,
     loginUrl: sessions.loginUrl,
     pathHere: sessions.pathHere,
-    async logoutRequest(ctx) {
+    async userToSignOut(ctx) {
       await sessions.findToEnd(browserRequestOf(ctx));
-      return parts.logoutRequest?.(ctx);
+      return sessions.currentUser(ctx);
     },
     logout: sessions.logout,
     async signIn(ctx, user) {

@@ -8,10 +8,10 @@ import { toDate } from '../contracts/duration.ts';
 import type { Seconds } from '../contracts/duration.ts';
 import { now } from '../contracts/clock.ts';
 import { confirmAbsence } from '../contracts/confirm-absence.ts';
-import type { AuditLog, InteractionFlow, LogoutNotices, StoredClient, User } from '../contracts/index.ts';
+import type { AuditLog, InteractionFlow, StoredClient, User } from '../contracts/index.ts';
 import { ConfigError, GatehouseError } from '../errors.ts';
 import { hashCredential } from '../keys/hash.ts';
-import type { Authentication } from '../options/openid.ts';
+import type { Authentication } from '../options/options.ts';
 import { requireUserId } from '../options/ports.ts';
 import type { ResolvedOptions } from '../options/resolved-options.ts';
 import type { EndMissingUser } from '../token/revoke.ts';
@@ -90,7 +90,7 @@ export interface LoginSessions extends Pick<
    * session.
    *
    * @param hostLogin - with which the session begins. By default the user has logged in here
-   * @throws ConfigError when the user's id is not a string, or empty, or the option `openid.authentication` returned something wrong
+   * @throws ConfigError when the user's id is not a string, or empty, or the option `login.authentication` returned something wrong
    */
   begin(ctx: Context, user: User, hostLogin?: HostLogin): Promise<void>;
 }
@@ -108,19 +108,16 @@ export function createLoginSessions(
     audit,
     endMissingUser,
     browserRequestOf,
-    logouts,
     provider,
   }: {
     readonly audit: Pick<AuditLog, 'record'>;
     readonly endMissingUser: EndMissingUser;
     readonly browserRequestOf: BrowserRequestOf;
-    /** `undefined`: no client is told of a logout. */
-    readonly logouts: LogoutNotices | undefined;
     readonly provider: () => Provider;
   },
 ): LoginSessions {
-  const { basePath, openid, origin, secure, storage, users } = options;
-  const { currentUser, signOut, url: loginUrl } = options.login;
+  const { basePath, origin, secure, storage, users } = options;
+  const { authentication, currentUser, signOut, url: loginUrl } = options.login;
   const { lifetimes } = options.tokens;
   const cookieOf = ({ cookies }: BrowserRequest): string | undefined =>
     cookies.get(provider().cookieName('session'));
@@ -173,11 +170,8 @@ export function createLoginSessions(
     const session = await find(page);
     page.session = undefined;
     if (!session) return undefined;
-    if (!logouts || session.accountId === next?.id) await storage.sessions.delete(session.id);
-    else {
-      await storage.sessions.delete(session.id, logouts.create());
-      logouts.stored();
-    }
+    if (session.accountId === next?.id) await storage.sessions.delete(session.id);
+    else await storage.sessions.end(session.id);
     return session;
   }
 
@@ -239,7 +233,7 @@ export function createLoginSessions(
       requireUserId('users', user);
       const page = browserRequestOf(ctx);
       const marks = atHost ? [HOST_LOGIN] : ((currentUser && (await amrBesideHost(ctx, user))) ?? []);
-      const { acr, amr: methods = [] } = checkAuthentication(await openid?.authentication?.(ctx, user));
+      const { acr, amr: methods = [] } = checkAuthentication(await authentication?.(ctx, user));
       const amr = [...marks, ...methods];
       const sequence = page.sequence ?? (await storage.revocations.latestSequence());
       const id = newId();
@@ -307,7 +301,7 @@ function checkAuthentication(said: Authentication = {}): Authentication {
     amr.every((method) => typeof method === 'string' && !isHostMark(method));
   if (isRight) return said;
   throw new ConfigError(
-    'openid.authentication',
+    'login.authentication',
     "return { acr, amr }: a string, and a list of strings such as ['pwd', 'otp'], none of which is 'host'",
   );
 }

@@ -11,7 +11,6 @@ import type { Check, Given, Values } from './declare.ts';
 import { PASSPORT } from './passport.ts';
 import type { PassportOptions } from './passport.ts';
 import { issuerUrl, loginUrl, mountPath, pagePath } from './paths.ts';
-import { openid } from './openid.ts';
 import { checkGate, interactions, logger, storage, userStore } from './ports.ts';
 import { apis } from './resources.ts';
 import { scopes } from './scopes.ts';
@@ -49,7 +48,25 @@ function login<U extends User>() {
      * in to the host.
      */
     signOut: optional(fn<(ctx: Context) => void | Promise<void>>()),
+    /**
+     * Says how a user has logged in, when a login session begins: `(ctx, user) => ({ acr: 'urn:example:mfa', amr: ['pwd', 'otp'] })`.
+     * @default apps are not told, and a request for which a certain `acr` is essential is refused
+     */
+    authentication:
+      optional(
+        fn<
+          (ctx: Context, user: NoInfer<U>) => Authentication | undefined | Promise<Authentication | undefined>
+        >(),
+      ),
   };
+}
+
+/** How a user has logged in. */
+export interface Authentication {
+  /** The level of assurance: the claim `acr`. */
+  readonly acr?: string | undefined;
+  /** The methods, such as `pwd` and `otp` (RFC 8176): the claim `amr`. */
+  readonly amr?: readonly string[] | undefined;
 }
 
 const SECRETS = {
@@ -208,17 +225,8 @@ export function authServerOptions<
     /** What is in tokens, how long they live, and how they are signed and checked. */
     tokens: optional(group<TokenOptions<U>, ReturnType<typeof tokens<U>>>(tokens<U>()), {}),
     /**
-     * OpenID Connect: apps sign users in with their account here, by a discovery URL, a client id and a secret. `true`, or an object
-     * with settings. Apps ask for `scope=openid`, with `profile` and `email` if they need these, which tells them who the user is and
-     * permits nothing else; one that also calls an API names scopes of the API too.
-     *
-     *     openid: { claims: (user) => ({ groups: user.groups }), scopes: { groups: { description, claims: ['groups'] } } }
-     *
-     * @default false
-     */
-    openid: optional(openid<NoInfer<U>>, false),
     /**
-     * What the server can do besides: `features: [personalTokens()]`. Each one has options, and may add members to the server.
+     * What the server can do besides: `features: [openid(), personalTokens()]`. Each one has options, and may add members to the server.
      * @default none
      */
     features: optional(features, []),

@@ -2,7 +2,7 @@ import type { Gate, Storage, User } from '../contracts/index.ts';
 import { ConfigError } from '../errors.ts';
 import { readOptions } from './declare.ts';
 import { authServerOptions } from './options.ts';
-import { resolveOpenId } from './openid.ts';
+import { resolveAboutUser } from './about-user.ts';
 import type { AuthServerOptions, LoginOptions } from './options.ts';
 import { requireUserId } from './ports.ts';
 import type { ResolvedOptions } from './resolved-options.ts';
@@ -41,8 +41,8 @@ export function resolveOptions<
     refreshGrace: tokens.refreshGrace,
     scopes: options.scopes,
   });
-  const openid = resolveOpenId<U>(options.openid, issuer, resources.values());
-  const scopes = scopesOfAll([...resources.values(), ...(openid ? [openid] : [])]);
+  const aboutUser = resolveAboutUser(options.features, issuer, resources.values());
+  const scopes = scopesOfAll([...resources.values(), ...(aboutUser ? [aboutUser] : [])]);
   return Object.freeze({
     ...options,
     origin,
@@ -51,9 +51,9 @@ export function resolveOptions<
     gate,
     scopes,
     resources,
-    openid,
+    aboutUser,
     login: {
-      ...login,
+      ...(login as ResolvedOptions<P, R, U, S>['login']),
       currentUser: login.currentUser && withUserId<U>(login.currentUser),
       url: login.url && new URL(login.url, issuer).href,
     },

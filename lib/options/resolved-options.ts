@@ -1,12 +1,13 @@
+import type { Context } from 'koa';
+
 import type { Gate, User } from '../contracts/index.ts';
 import type { Values } from './declare.ts';
-import type { ResolvedOpenId } from './openid.ts';
-import type { authServerOptions } from './options.ts';
+import type { ResolvedAboutUser } from './about-user.ts';
+import type { Authentication, authServerOptions } from './options.ts';
 import type { ResolvedResource } from './resources.ts';
 import type { Scope } from './scopes.ts';
 import type { TokenClaims } from './tokens.ts';
 
-export type { ResolvedOpenId } from './openid.ts';
 export type { ResolvedResource } from './resources.ts';
 
 type CheckedOptions<P extends string, R extends string, U extends User, S extends object> = Values<
@@ -21,7 +22,7 @@ export interface ResolvedOptions<
   S extends object = object,
 > extends Omit<
   CheckedOptions<P, R, U, S>,
-  'gate' | 'openid' | 'paths' | 'resources' | 'scopes' | 'secrets' | 'tokens'
+  'gate' | 'login' | 'paths' | 'resources' | 'scopes' | 'secrets' | 'tokens'
 > {
   readonly origin: string;
   /** The issuer's path without a trailing slash, in front of the paths of all URLs of the server: `''` or `/auth`. */
@@ -30,12 +31,18 @@ export interface ResolvedOptions<
   readonly gate: Gate<P, R, S>;
   /** `mount` is the prefix that is removed from the path of a request. */
   readonly paths: CheckedOptions<P, R, U, S>['paths'] & { readonly mount: string };
-  /** The scopes of all APIs and those of OpenID Connect, each name once: those that clients can be registered for. */
+  /** The scopes of all APIs and those about who the user is, each name once: those that clients can be registered for. */
   readonly scopes: ReadonlyMap<string, Scope<P>>;
   /** All APIs by URL, the default one first. */
   readonly resources: ReadonlyMap<string, ResolvedResource<P>>;
-  /** `undefined`: off. */
-  readonly openid: ResolvedOpenId | undefined;
+  /** `undefined`: no client learns who its users are. */
+  readonly aboutUser: ResolvedAboutUser | undefined;
+  /** `authentication` is called with users of the option `users` only, which makes dropping the type parameter `U` safe. */
+  readonly login: Omit<CheckedOptions<P, R, U, S>['login'], 'authentication'> & {
+    readonly authentication:
+      | ((ctx: Context, user: User) => Authentication | undefined | Promise<Authentication | undefined>)
+      | undefined;
+  };
   /** `secrets.keyEncryptionKey` is empty where the keys are stored unencrypted. */
   readonly secrets: CheckedOptions<P, R, U, S>['secrets'] & { readonly keyEncryptionKey: readonly string[] };
   /** `claims` is called with users of the option `users` only, which makes dropping the type parameter `U` safe. */

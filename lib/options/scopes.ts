@@ -53,17 +53,20 @@ export function checkName(place: string, name: string): void {
   if (name === 'offline_access') {
     throw new ConfigError(
       place,
-      'this name belongs to OpenID Connect; clients may request it, and get a refresh token without it too',
+      'this name is defined already; clients may request it, and get a refresh token without it too',
     );
   }
 }
 
+/** Of OpenID Connect, also while it is off: apps that ask for it expect to sign users in. */
+const SIGN_IN = 'openid';
+
 function checkScopeName(place: string, name: string): void {
   checkName(place, name);
-  if (name !== 'openid') return;
+  if (name !== SIGN_IN) return;
   throw new ConfigError(
     place,
-    'this name belongs to OpenID Connect; leave it out, and set the option openid',
+    `this name belongs to OpenID Connect; leave it out, and pass the feature ${SIGN_IN}()`,
   );
 }
 

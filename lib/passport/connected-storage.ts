@@ -59,16 +59,16 @@ export function connectStorage(
     },
     grants: {
       ...grants,
-      async revoke(selector, at, notice) {
+      async revoke(selector, at, by) {
         if (!('id' in selector)) {
           const { clientId, userId } = selector;
           const id = disconnectionId(userId, clientId);
           await revocations.revokeToken({ id, revokedAt: now(), expiresAt: Number.MAX_SAFE_INTEGER });
-          const revoked = await grants.revoke(selector, at, notice);
+          const revoked = await grants.revoke(selector, at, by);
           await markRevoked({ userId, clientId });
           return revoked;
         }
-        const revoked = await grants.revoke(selector, at, notice);
+        const revoked = await grants.revoke(selector, at, by);
         const accessTokenId = accessTokenOf(selector.id);
         if (accessTokenId !== undefined) await markRevoked({ accessTokenId });
         return revoked;
@@ -80,8 +80,8 @@ export function connectStorage(
         await revocations.revokeToken({ ...token, expiresAt: Math.ceil(token.expiresAt) });
         if (ID.test(token.id)) await markRevoked({ accessTokenId: token.id });
       },
-      async revokeAllOf(party, notice) {
-        await revocations.revokeAllOf(party, notice);
+      async revokeAllOf(party) {
+        await revocations.revokeAllOf(party);
         if (!('all' in party)) await markRevoked(party);
       },
     },

@@ -65,7 +65,7 @@ export function createAuditLog(
   const createId = createRecordId();
 
   function isStored(record: AuditRecord): boolean {
-    if (retention === 0) return false;
+    if (retention === 0 || rules[record.type]?.isNotStored) return false;
     const ofType = buckets.get(record.type) ?? new LRUCache<string, TokenBucket>(CACHE_BOUND);
     buckets.set(record.type, ofType);
     for (const [rate, ...of] of sharesOf(record)) {
@@ -124,7 +124,6 @@ const SHARES: Readonly<Record<CoreEvent['type'], Shares>> = {
   login_failed: BY_STRANGERS,
   login_throttled: [[STATE, 'network'], [FLOOD]],
   logout: OF_USER_AND_APP,
-  logout_undelivered: OF_USER_AND_APP,
   consent_given: OF_USER_AND_APP,
   consent_denied: [[DENIED, 'userId', 'clientId']],
   consent_withdrawn: OF_USER_AND_APP,

@@ -1,5 +1,4 @@
-import type { AuditRecord } from '../contracts/audit.ts';
-import type { ActivityKind } from '../contracts/developer.ts';
+import type { ActivityKind, AuditRecord } from '../contracts/audit.ts';
 import type { Milliseconds } from '../contracts/duration.ts';
 
 /** The events of a share that are stored: a burst, and after that one in each interval. */
@@ -63,6 +62,8 @@ export interface EventRule {
   readonly addresses?: readonly string[];
   /** Its members that a user has written, which the erasure of the user empties. */
   readonly ofUser?: readonly string[];
+  /** Whether it is for listeners and metrics only. */
+  readonly isNotStored?: boolean;
   /** Whether it is of a user who may not have given the app access, so that only administrators see who it is. */
   readonly hasNoAccess?: boolean;
 }

@@ -14,7 +14,6 @@ import type {
   AuditRecord,
   EndpointOutcome,
   GuardOutcome,
-  LogoutOutcome,
   Observer,
   PassportUse,
   Seconds,
@@ -89,8 +88,6 @@ export interface Metrics {
  * - `gatehouse_personal_tokens_created_total`
  * - `gatehouse_personal_tokens_ended_total{actor}`: `user`, on the page; `holder`, who presented the token at the revocation endpoint; `host`,
  *   in its code. Those that end with their user are one revocation of a `user`
- * - `gatehouse_logouts_told_total{outcome}`: attempts to tell an app that a user was signed out: `delivered`, `failed`, of which the app is
- *   told again, and `given_up`
  * - `gatehouse_passport_tokens_used_total{kind}`: tokens of Passport that were used, each once an hour: access tokens of a `user`, `personal`
  *   ones, those of a `client` for itself, and `refresh` tokens
  * - `gatehouse_requests_in_progress`: the number of running requests
@@ -116,7 +113,6 @@ export function createMetrics(auth: ObservedServer, options: MetricsOptions = {}
       else countPlace(outcome);
     },
     guarded: guardCounter(create),
-    toldOfLogout: logoutCounter(create),
     passportTokenUsed: passportCounter(create),
   });
   const stopListening = auth.events.on('*', eventCounter(create, Object.entries(eventRules)));
@@ -205,17 +201,6 @@ function eventCounter(
     else if (record.type === 'tokens_revoked') revocations.inc({ target: record.target });
     else counters.get(record.type)?.(record);
   };
-}
-
-function logoutCounter({ counter }: Creator): (outcome: LogoutOutcome) => void {
-  const told = counter(
-    'gatehouse_logouts_told_total',
-    'Attempts to tell an app that a user was signed out.',
-    'outcome',
-  );
-  for (const outcome of ['delivered', 'failed', 'given_up']) told.inc({ outcome }, 0);
-  return ({ error, isLast }) =>
-    told.inc({ outcome: error === undefined ? 'delivered' : isLast ? 'given_up' : 'failed' });
 }
 
 function passportCounter({ counter }: Creator): (use: PassportUse) => void {

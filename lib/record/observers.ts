@@ -1,11 +1,4 @@
-import type {
-  EndpointOutcome,
-  GuardOutcome,
-  Logger,
-  LogoutOutcome,
-  Observer,
-  PassportUse,
-} from '../contracts/index.ts';
+import type { EndpointOutcome, GuardOutcome, Logger, Observer, PassportUse } from '../contracts/index.ts';
 import { checkNames } from '../options/declare.ts';
 
 /**
@@ -14,14 +7,12 @@ import { checkNames } from '../options/declare.ts';
 export interface Observers {
   readonly answered: ((outcome: EndpointOutcome) => void) | undefined;
   readonly guarded: ((outcome: GuardOutcome) => void) | undefined;
-  readonly toldOfLogout: ((outcome: LogoutOutcome) => void) | undefined;
   readonly passportTokenUsed: ((use: PassportUse) => void) | undefined;
 }
 
 const OBSERVERS: Readonly<Record<keyof Observers, true>> = {
   answered: true,
   guarded: true,
-  toldOfLogout: true,
   passportTokenUsed: true,
 };
 
@@ -34,14 +25,12 @@ export function createObservers(
   const observers: { -readonly [Name in keyof Observers]: Observers[Name] } = {
     answered: undefined,
     guarded: undefined,
-    toldOfLogout: undefined,
     passportTokenUsed: undefined,
   };
 
   function refresh(): void {
     observers.answered = createNotifier('answered');
     observers.guarded = createNotifier('guarded');
-    observers.toldOfLogout = createNotifier('toldOfLogout');
     observers.passportTokenUsed = createNotifier('passportTokenUsed');
   }
 

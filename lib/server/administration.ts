@@ -3,7 +3,6 @@ import { createClientImport } from '../clients/import.ts';
 import type { ImportedClient, ImportOutcome } from '../clients/import.ts';
 import { createClientRegistry } from '../clients/registry.ts';
 import { now } from '../contracts/clock.ts';
-import { newLogoutNotice } from '../contracts/logouts.ts';
 import type { Finding, Gate, KeyStore, Seconds, StoredKey, User } from '../contracts/index.ts';
 import { beginStackAt, ConfigError } from '../errors.ts';
 import { createKeyRing } from '../keys/key-ring.ts';
@@ -18,7 +17,7 @@ import { lifetimes } from '../options/lifetimes.ts';
 import { authServerOptions, RETENTION } from '../options/options.ts';
 import { rotationDelay, signingAlgorithm } from '../options/tokens.ts';
 import type { SigningAlgorithm } from '../options/tokens.ts';
-import { identityScopes } from '../options/openid.ts';
+import { scopesAboutUser } from '../options/about-user.ts';
 import { issuerUrl } from '../options/paths.ts';
 import { checkGate } from '../options/ports.ts';
 import { requireKeyEncryptionKey } from '../options/resolve.ts';
@@ -30,6 +29,7 @@ import { lifetimeCheck } from '../options/lifetimes.ts';
 import { createUserData } from '../account/user-data.ts';
 import type { Feature } from '../features/feature.ts';
 import {
+  clientFieldsOf,
   clientKindsOf,
   clientSourcesOf,
   examinationsOf,
@@ -38,7 +38,7 @@ import {
   prunesOf,
   storedEventRulesOf,
 } from '../features/known.ts';
-import { CacheInvalidation, observeRevocations } from '../token/cache-invalidation.ts';
+import { CacheInvalidation } from '../token/cache-invalidation.ts';
 import { createRevoke } from '../token/revoke.ts';
 import type { RevocationTarget } from '../token/revoke.ts';
 import type { AuthServer } from './auth-server.ts';
@@ -65,7 +65,7 @@ const TOKENS = {
 function administrationOptions<P extends string, R extends string>() {
   const server = authServerOptions<P, R, User, object, string>();
   return {
-    ...pick(server, 'storage', 'scopes', 'resources', 'openid', 'secrets', 'logger'),
+    ...pick(server, 'storage', 'scopes', 'resources', 'features', 'secrets', 'logger'),
     /** How long audit events are kept, the servers' `retention.audit`; `pruneInterval` is for servers only. */
     retention: optional(retention, {}),
     /** The gate of the servers, by which names of roles and permissions are checked. @default they are not checked */
@@ -182,7 +182,10 @@ export function createAdministration<P extends string, R extends string>(
   const given = readOptions(administrationOptions<P, R>(), options);
   // Running servers learn of changes at once where the storage can tell them.
   const invalidation = new CacheInvalidation(given.storage.changes);
-  const storage = observeRevocations(given.storage, invalidation.announce);
+  const { storage } = given;
+  const forget = storage.ends.onWritten(({ change, kind }) => {
+    if (kind !== 'session') invalidation.announce(change);
+  });
   const scopes = given.gate && scopesFor(options, given, given.gate);
   const material = createKeyMaterial(given.secrets.keyEncryptionKey ?? []);
   const features = featuresOf({ features: given.features ?? [] });
@@ -199,6 +202,7 @@ export function createAdministration<P extends string, R extends string>(
     privateKeyJwt: undefined,
     kinds: clientKindsOf(given.features && features),
     sources: clientSourcesOf(features),
+    further: clientFieldsOf(given.features && features),
   };
   const onRemoved = createOnRemoved(audit, (clientId) => invalidation.announce({ clientId }));
 
@@ -206,8 +210,6 @@ export function createAdministration<P extends string, R extends string>(
     verify: async () => undefined,
     audit,
     invalidate: invalidation.notify,
-    // Running servers send them.
-    logouts: { create: newLogoutNotice, stored() {} },
   });
 
   return {
@@ -318,6 +320,7 @@ export function createAdministration<P extends string, R extends string>(
     async close() {
       // The audit log logs a failed write itself.
       await audit.flush().catch(() => {});
+      forget();
       await invalidation.announced();
       await storage.close();
     },
@@ -357,7 +360,9 @@ function scopesFor<P extends string, R extends string>(
   for (const [url, api] of given.resources ?? []) {
     requirePermissions(`resources['${url}'].scopes`, api.scopes, gate);
   }
-  const ofUsers = given.openid ? [{ scopes: identityScopes(given.openid) }] : [];
+  const ofUsers = (given.features ?? []).flatMap(({ aboutUser }) =>
+    aboutUser ? [{ scopes: scopesAboutUser(aboutUser) }] : [],
+  );
   return scopesOfAll([{ scopes: given.scopes }, ...(given.resources?.values() ?? []), ...ofUsers]);
 }
 

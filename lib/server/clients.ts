@@ -2,6 +2,7 @@ import { createAppNameCheck } from '../clients/app-names.ts';
 import { createClientDirectory } from '../clients/directory.ts';
 import type { ClientSources } from '../contracts/client-sources.ts';
 import type { ClientKinds } from '../contracts/client-kinds.ts';
+import type { FurtherFields } from '../contracts/index.ts';
 import { createLastUses } from '../clients/last-use.ts';
 import { createClientRegistry } from '../clients/registry.ts';
 import { createRemoteKeys } from '../clients/remote-keys.ts';
@@ -18,12 +19,14 @@ export function createClients(
   {
     clientKinds,
     clientSources,
+    furtherFields,
     invalidation,
     publicFetch: fetch,
     record: { audit },
   }: Pick<ServerStorage, 'invalidation'> & {
     readonly clientKinds: ClientKinds;
     readonly clientSources: ClientSources;
+    readonly furtherFields: FurtherFields;
     /** Fetches documents whose URL a developer or a stranger chose. */
     readonly publicFetch: PublicFetch;
     readonly record: ServerRecord;
@@ -49,6 +52,7 @@ export function createClients(
     privateKeyJwt,
     kinds: clientKinds,
     sources: clientSources,
+    further: furtherFields,
   };
   invalidation.add((changed) => {
     if (changed === undefined || changed.clientId !== undefined) directory.forget(changed?.clientId);

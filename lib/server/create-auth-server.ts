@@ -7,13 +7,13 @@ import { defineGate } from '../access/gate.ts';
 import { createUserAssignments } from '../access/principal.ts';
 import { createRequires } from '../access/requires.ts';
 import type { User } from '../contracts/index.ts';
-import { newLogoutNotice } from '../contracts/logouts.ts';
 import { INTERNALS } from '../contracts/internals.ts';
 import { sessionCookie } from '../engine/cookie-keys.ts';
 import { beginStackAt } from '../errors.ts';
 import type { Added } from '../features/feature.ts';
 import type { AnyFeature } from '../options/features.ts';
 import {
+  clientFieldsOf,
   clientKindsOf,
   clientSourcesOf,
   eventRulesOf,
@@ -31,13 +31,14 @@ import type { ResolvedOptions } from '../options/resolved-options.ts';
 import { rotationDelay } from '../options/tokens.ts';
 import { boolean } from '../options/values.ts';
 import { signingKeyAge } from '../record/signing-key-age.ts';
+import type { AddToResponse } from '../token/exchange.ts';
 import { createAccess } from './access.ts';
 import { createAuthorizationRequests } from '../login/authorization-request.ts';
 import type { AuthServer } from './auth-server.ts';
 import { requireAwait, requireCall } from './calls.ts';
 import { createClients } from './clients.ts';
 import { createLogin, grantPartsOf, startEngine } from './engine.ts';
-import { apiOf, createRevokeOf, installFeatures, useOf } from './features.ts';
+import { apiOf, createRevokeOf, installFeatures, runFeatures, useOf } from './features.ts';
 import { createReadiness, healthEndpoints } from './health.ts';
 import { PAUSES, PRUNE, pruneExpired, serverJobs, startJobs } from './jobs.ts';
 import { createServerKeys } from './keys.ts';
@@ -100,10 +101,11 @@ export async function createServer<
   network?: Partial<Network>,
 ): Promise<AuthServer<P, R, U, S, A> & Added<F>> {
   const resolved = resolveOptions(given, defineGate<P, R>({ permissions: {} as Record<P, string> }));
-  const { invalidation, storage: opened } = await openStorage(resolved);
+  const { forget, invalidation } = await openStorage(resolved);
+  const opened = resolved.storage;
   const record = createRecord({ ...resolved, storage: opened });
   const { audit, observers } = record;
-  // Imported on demand, as OpenID Connect is below, so that a server without the option loads none of it.
+  // Imported on demand, so that a server without the option loads none of it.
   const passport =
     resolved.passport &&
     (await (
@@ -123,27 +125,21 @@ export async function createServer<
   const clientSources = clientSourcesOf(featuresOf(options));
   const internet = { ...network, loopback: [...clientSources.on.values()].some(({ loopback }) => loopback) };
   const publicFetch = createPublicFetch(internet);
-  const clients = createClients(options, { clientKinds, clientSources, invalidation, publicFetch, record });
-  // The sender signs with a key of the tokens, whose revocations wake it.
-  const logouts = options.openid && {
-    create: newLogoutNotice,
-    stored: () => openid!.logoutSender.wake(),
-  };
-  const tokens = createTokens(options, { clients, invalidation, keys, logouts, passport, record });
-  // Imported on demand, so that a server without the option loads none of it.
+  const furtherFields = clientFieldsOf(featuresOf(options));
+  const clients = createClients(options, {
+    clientKinds,
+    clientSources,
+    furtherFields,
+    invalidation,
+    publicFetch,
+    record,
+  });
+  const tokens = createTokens(options, { clients, invalidation, keys, passport, record });
   const requests = createAuthorizationRequests(options, keys.secrets);
-  const openid =
-    options.openid &&
-    (await import('./openid.ts')).createOpenId(options, {
-      clients,
-      internet,
-      keys,
-      record,
-      requests,
-      tokens,
-    });
-  const login = createLogin(options, { logouts, record, tokens });
-  const grantParts = grantPartsOf(tokens, limiters, openid);
+  const login = createLogin(options, { record, tokens });
+  // Of the features, which are made with the grants.
+  const addToResponse: AddToResponse[] = [];
+  const grantParts = grantPartsOf(tokens, limiters, addToResponse);
   const userAssignments = createUserAssignments({
     assignments: storage.assignments,
     gate,
@@ -163,8 +159,12 @@ export async function createServer<
     clients,
     publicFetch,
     lastUses: clients.lastUses.queue,
+    network: internet,
+    openHint: requests.openHint,
+    tokens,
   });
   clients.directory.addSources(features.flatMap((feature) => feature.clientSources ?? []));
+  addToResponse.push(...features.flatMap((feature) => feature.addToResponse ?? []));
   const forms = features.flatMap((feature) => feature.tokens ?? []);
   const access = createAccess(options, {
     clients,
@@ -178,7 +178,6 @@ export async function createServer<
   const { grants, userData } = createServerUserData(options, {
     audit,
     invalidation,
-    logouts,
     features,
     stored: opened,
     tokens,
@@ -198,8 +197,6 @@ export async function createServer<
     invalidation,
     keys,
     limiters,
-    logouts,
-    openid,
     record,
     requests,
     tokens,
@@ -210,7 +207,6 @@ export async function createServer<
     features,
     invalidate: invalidation.notify,
     limiter: limiters.clients,
-    openid,
     pages,
     forms,
     record,
@@ -222,9 +218,8 @@ export async function createServer<
   const pruned = { storage, ofFeatures, onRemoved: clients.onRemoved };
   const { ready, watch } = createReadiness({ storage, server: concurrencyLimit, logger });
   await watch();
-  const sender = openid?.logoutSender;
-  const stopJobs = startJobs(serverJobs(options, { keys, pruned, sender, watch }), logger);
-  sender?.wake();
+  const stopJobs = startJobs(serverJobs(options, { keys, pruned, watch }), logger);
+  const stopFeatures = runFeatures(features, logger);
   if (isLostInProduction(storage))
     logger.warn(
       {},
@@ -302,7 +297,10 @@ export async function createServer<
         written: async () => void (await Promise.all([lastUses.written(), passport?.written()])),
       },
       logger,
-      stopJobs: async () => void (await Promise.all([stopJobs(), sender?.stop()])),
+      async stopJobs() {
+        forget();
+        await Promise.all([stopJobs(), stopFeatures()]);
+      },
       storage,
     }),
     use: useOf(features),

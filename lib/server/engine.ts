@@ -2,16 +2,15 @@ import { createAuthorizedApps } from '../account/authorized-apps.ts';
 import { createDeveloperArea } from '../account/developer-area.ts';
 import type { ClientSources } from '../contracts/client-sources.ts';
 import type { ClientKinds } from '../contracts/client-kinds.ts';
-import type { InteractionFlow, LogoutNotices, Pages, User } from '../contracts/index.ts';
+import type { InteractionFlow, Pages, User } from '../contracts/index.ts';
 import type { ServerInternals } from '../contracts/internals.ts';
 import { createProvider, Engine } from '../engine/provider.ts';
-import { featuresOf, storedEventRulesOf } from '../features/known.ts';
+import { clientFieldsOf, featuresOf, storedEventRulesOf } from '../features/known.ts';
 import { originOf } from '../http/request-id.ts';
 import type { AuthorizationRequests } from '../login/authorization-request.ts';
 import { loginPart } from '../login/engine-part.ts';
 import { createInteractionFlow } from '../login/interactions.ts';
 import { createBrowserRequestOf, createLoginSessions } from '../login/login-session.ts';
-import { STANDARD_SCOPES } from '../options/openid.ts';
 import { checkPages } from '../options/ports.ts';
 import type { ResolvedOptions } from '../options/resolved-options.ts';
 import { tokenPart } from '../token/engine-part.ts';
@@ -21,7 +20,6 @@ import type { ServerClients } from './clients.ts';
 import type { ServerFeature } from './features.ts';
 import type { ServerKeys } from './keys.ts';
 import type { ServerLimiters } from './limiters.ts';
-import type { ServerOpenId } from './openid.ts';
 import type { ServerRecord } from './record.ts';
 import type { ServerStorage } from './storage.ts';
 import type { ServerTokens } from './tokens.ts';
@@ -35,11 +33,7 @@ export interface ServerEngine {
 /** The login sessions of a server, for which there is an engine before it is started. */
 export function createLogin(
   options: ResolvedOptions,
-  {
-    logouts,
-    record: { audit },
-    tokens: { endMissingUser },
-  }: Pick<EngineParts<User>, 'logouts' | 'record' | 'tokens'>,
+  { record: { audit }, tokens: { endMissingUser } }: Pick<EngineParts<User>, 'record' | 'tokens'>,
 ) {
   const engine = new Engine();
   const { provider } = engine;
@@ -48,7 +42,6 @@ export function createLogin(
     audit,
     browserRequestOf,
     endMissingUser,
-    logouts,
     provider,
   });
   return { engine, provider, browserRequestOf, sessions };
@@ -60,13 +53,13 @@ export type ServerLogin = ReturnType<typeof createLogin>;
 export function grantPartsOf(
   tokens: ServerTokens,
   limiters: ServerLimiters,
-  openid: ServerOpenId | undefined,
+  addToResponse: GrantParts['addToResponse'],
 ): Omit<GrantParts, 'options'> {
   return {
     ...tokens,
     countRefresh: limiters.countRefresh,
     findForeign: createFindForeign(tokens, limiters),
-    issueIdToken: openid?.issueIdToken,
+    addToResponse,
   };
 }
 
@@ -82,9 +75,6 @@ export interface EngineParts<U extends User> extends Pick<ServerStorage, 'invali
   readonly keys: ServerKeys;
   readonly limiters: ServerLimiters;
   readonly login: ServerLogin;
-  /** `undefined`: no client is told of a logout. */
-  readonly logouts: LogoutNotices | undefined;
-  readonly openid: ServerOpenId | undefined;
   readonly record: ServerRecord;
   readonly requests: AuthorizationRequests;
   readonly tokens: ServerTokens;
@@ -131,7 +121,7 @@ export async function startEngine<U extends User>(
       modules,
     ),
   );
-  for (const ring of new Set([keys.tokens, keys.idTokens]))
+  for (const ring of new Set([keys.tokens, keys.aboutUser]))
     ring?.onChange(() => {
       engine.restart();
       invalidation.notify();
@@ -170,8 +160,6 @@ async function createFlow<U extends User>(
     features,
     limiters,
     login: { browserRequestOf, provider, sessions },
-    logouts,
-    openid,
     record: { audit },
     requests,
     tokens,
@@ -192,10 +180,10 @@ async function createFlow<U extends User>(
     revokeFor: tokens.revokeFor,
     loadNameCheck: clients.loadNameCheck,
     privateKeyJwt: options.clients.keys,
-    signsIn: options.openid !== undefined,
+    furtherFields: clientFieldsOf(featuresOf(options)),
     storage,
   });
-  const authorizedAppsOf = createAuthorizedApps({ ...options, audit, logouts });
+  const authorizedAppsOf = createAuthorizedApps({ ...options, audit });
   return createInteractionFlow(options, {
     apis,
     audit,
@@ -205,7 +193,6 @@ async function createFlow<U extends User>(
     clientSources,
     features: await Promise.all(features.flatMap((feature) => feature.pages?.() ?? [])),
     browserRequestOf,
-    logoutRequest: openid?.logoutRequestOf({ browserRequestOf, sessions }),
     logins: limiters.logins,
     requests,
     sessions,
@@ -218,15 +205,13 @@ async function createFlow<U extends User>(
 /** The names of the labels of all scopes, see {@link Pages.untranslated}. */
 function scopeLabels({
   issuer,
-  openid,
+  aboutUser,
   resources,
-}: Pick<ResolvedOptions, 'issuer' | 'openid' | 'resources'>): string[] {
+}: Pick<ResolvedOptions, 'aboutUser' | 'issuer' | 'resources'>): string[] {
   const ofApis = [...resources.values()].flatMap(({ resource, scopes }) =>
     [...scopes.keys()].map((name) => `scope.${resource === issuer ? '' : `${resource} `}${name}`),
   );
-  // The pages have texts for the others.
-  const ofHost = [...(openid?.scopes.keys() ?? [])].filter((name) => !STANDARD_SCOPES.has(name));
-  return [...ofApis, ...ofHost.map((name) => `scope.${name}`)];
+  return [...ofApis, ...[...(aboutUser?.scopes.keys() ?? [])].map((name) => `scope.${name}`)];
 }
 
 async function createPages(

@@ -1,4 +1,5 @@
 import { featuresOf } from '../features/known.ts';
+import type { Logger } from '../contracts/index.ts';
 import { ConfigError } from '../errors.ts';
 import type { TokenForm } from '../features/tokens.ts';
 import type { AuthServer } from './auth-server.ts';
@@ -18,6 +19,20 @@ export async function installFeatures(core: Core): Promise<readonly ServerFeatur
       Object.assign({ name: feature.name, feature }, await feature.install(core)),
     ),
   );
+}
+
+/** Starts the work of the features besides requests. @returns a function that stops it, and resolves when it has stopped */
+export function runFeatures(features: readonly ServerFeature[], logger: Logger): () => Promise<void> {
+  const stopping = new AbortController();
+  const running = features.map(async ({ name, run }) =>
+    run?.(stopping.signal).catch((error: unknown) =>
+      logger.error({ err: error, feature: name }, 'feature failed'),
+    ),
+  );
+  return async () => {
+    stopping.abort();
+    await Promise.all(running);
+  };
 }
 
 /** The members that the features add to a server. @throws ConfigError when two add the same */

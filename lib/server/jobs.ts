@@ -57,21 +57,17 @@ export function startJobs(jobs: readonly Job[], logger: Logger): () => Promise<v
 }
 
 /**
- * The jobs of a server: checking the clock, reading the keys of the other nodes, rotating the keys, deleting expired rows, telling clients
- * of logouts, and a line in the log each day.
+ * The jobs of a server: checking the clock, reading the keys of the other nodes, rotating the keys, deleting expired rows, and a line in the log each day.
  */
 export function serverJobs(
   { issuer, logger, retention, tokens: { keyRotation, revocationLag } }: ResolvedOptions,
   {
     keys,
     pruned,
-    sender,
     watch,
   }: {
     readonly keys: ServerKeys;
     readonly pruned: Pruned;
-    /** Tells clients of logouts; `undefined` without the option `openid`. */
-    readonly sender: { readonly wake: () => void } | undefined;
     /** Checks the clock of this machine. */
     readonly watch: () => Promise<void>;
   },
@@ -89,8 +85,6 @@ export function serverJobs(
         removed += await pruneExpired(pruned, { signal }, PAUSES.server);
       },
     },
-    // What other nodes have not sent before they ended, and what is sent again.
-    { name: 'send logouts', every: sender ? 5 : 0, run: async () => sender?.wake() },
     {
       // Shows that keys are rotated and rows are deleted.
       name: 'daily report',

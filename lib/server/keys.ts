@@ -21,29 +21,29 @@ export async function createServerKeys(
   const { cookieKeys, keyEncryptionKey } = options.secrets;
   const store = options.storage.keys;
   const material = createKeyMaterial(keyEncryptionKey);
-  const { openid } = options;
-  // A former ID token is a hint at whom an app means, also after it has expired (OpenID Connect RP-Initiated Logout 1.0 section 4).
-  const idTokenLifetime = openid ? Math.max(openid.idTokenLifetime, lifetimes.sessionAbsolute) : 0;
-  const isShared = openid?.algorithm === algorithm;
+  const key = options.aboutUser?.key;
+  // What was said of a user is a hint at whom an app means for as long as the login session, also after it has expired.
+  const lifetime = key ? Math.max(key.lifetime, lifetimes.sessionAbsolute) : 0;
+  const isShared = key?.algorithm === algorithm;
   const tokens = await createKeyRing(store, material, {
     use: 'token',
     algorithm,
-    lifetime: isShared ? Math.max(lifetimes.accessToken, idTokenLifetime) : lifetimes.accessToken,
+    lifetime: isShared ? Math.max(lifetimes.accessToken, lifetime) : lifetimes.accessToken,
     audit,
   });
-  const ownIdTokens =
-    openid && !isShared
+  const ownAboutUser =
+    key && !isShared
       ? await createKeyRing(store, material, {
           use: 'id_token',
-          algorithm: openid.algorithm,
-          lifetime: idTokenLifetime,
+          algorithm: key.algorithm,
+          lifetime,
           audit,
         })
       : undefined;
   const cookies = cookieKeys
     ? undefined
     : await createKeyRing(store, material, { use: 'cookie', lifetime: cookieLifetime(options) });
-  const rings = [tokens, ownIdTokens, cookies].filter((ring) => ring !== undefined);
+  const rings = [tokens, ownAboutUser, cookies].filter((ring) => ring !== undefined);
 
   // A new key signs after this delay. By then every node has read it, also one whose clock is some seconds ahead, and verifiers
   // elsewhere can fetch it when they first see it: jose fetches a JWK Set at most every 30 seconds.
@@ -53,8 +53,8 @@ export async function createServerKeys(
     /** Reads and encrypts stored keys. */
     material,
     tokens,
-    /** Those that sign ID tokens: the same where both have the same algorithm. `undefined`: none are issued. */
-    idTokens: isShared ? tokens : ownIdTokens,
+    /** Those that sign what clients learn of users: the same where both have the same algorithm. `undefined`: nothing. */
+    aboutUser: isShared ? tokens : ownAboutUser,
     secrets: cookies
       ? derivedFromEach(
           () => cookies.signing,
@@ -62,7 +62,7 @@ export async function createServerKeys(
         )
       : () => cookieKeys!,
     /** The keys that sign tokens, those of access tokens first, as this node knows them. */
-    list: (): readonly SigningKey[] => [tokens, ownIdTokens].flatMap((ring) => ring?.list() ?? []),
+    list: (): readonly SigningKey[] => [tokens, ownAboutUser].flatMap((ring) => ring?.list() ?? []),
     async read(): Promise<void> {
       await Promise.all(rings.map(async (ring) => ring.read()));
     },
@@ -71,14 +71,14 @@ export async function createServerKeys(
       await Promise.all(rings.map(async (ring) => ring.retireFormer()));
       if (keyRotation === 0) return;
       await tokens.rotateOlderThan(keyRotation, readByAll);
-      await ownIdTokens?.rotateOlderThan(keyRotation, readByAll);
+      await ownAboutUser?.rotateOlderThan(keyRotation, readByAll);
       await cookies?.rotateOlderThan(Math.max(keyRotation, COOKIE_KEY_AGE), readByAll);
     },
     /** @param delay - by default the time after which every node has read the key */
     async rotate(delay: Seconds = readByAll): Promise<SigningKey> {
       // Never at once: for a cookie with an unknown signature no node reads the keys again, and the user would be logged out.
       await cookies?.rotateOlderThan(COOKIE_KEY_AGE, Math.max(delay, readByAll));
-      await ownIdTokens?.rotate(delay);
+      await ownAboutUser?.rotate(delay);
       return tokens.rotate(delay);
     },
   };

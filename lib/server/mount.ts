@@ -18,7 +18,7 @@ import { logFailure } from '../http/unavailable.ts';
 import type { ResolvedOptions } from '../options/resolved-options.ts';
 import { createReport } from '../record/request-log.ts';
 import { ENDPOINTS, isForClients } from '../engine/endpoints.ts';
-import type { Endpoint, EngineEndpoint, EndpointPlace } from '../engine/endpoints.ts';
+import type { Endpoint, EndpointPlace } from '../engine/endpoints.ts';
 import { createPlaceOf } from '../engine/places.ts';
 import type { FeaturePlace } from '../engine/places.ts';
 import { createEngineContext, createRunEngine } from '../engine/run.ts';
@@ -29,20 +29,18 @@ import { createNameResources } from '../engine/resource-parameter.ts';
 import { createResourceMetadata } from '../engine/resource-metadata.ts';
 import { clientErrorStatus, showError } from '../engine/render-error.ts';
 import type { AuthorizationRequests } from '../login/authorization-request.ts';
+import { createRedirectPosted } from '../login/posted-request.ts';
 import { createOriginWarning, refusalReason } from '../login/origin-mistakes.ts';
 import { createUnwrapToken } from '../engine/request-body.ts';
 import type { TokenForm } from '../features/tokens.ts';
 import { completeResponse } from '../engine/response.ts';
 import type { ServerEngine } from './engine.ts';
 import type { ServerFeature } from './features.ts';
-import type { ServerOpenId } from './openid.ts';
 import type { ServerRecord } from './record.ts';
 import { overloadRefusal, QUERY_TOO_LONG, refuseRequest } from './refuse-request.ts';
 import type { Refusal } from './refuse-request.ts';
 
 const WELL_KNOWN = '/.well-known/';
-const SERVER_METADATA = `${WELL_KNOWN}oauth-authorization-server`;
-const OPENID_METADATA = `${WELL_KNOWN}openid-configuration`;
 
 /**
  * Makes the middleware with the OAuth endpoints and the pages. Any other request falls through to the host unchanged.
@@ -57,10 +55,9 @@ export function createMount(
     /** Removes what was revoked from the caches of this node. */
     readonly invalidate: (revoked: StoredChange) => void;
     readonly limiter: Limiter<ClientAttempt> | undefined;
-    readonly openid: Pick<ServerOpenId, 'metadata' | 'redirectPosted' | 'userinfo'> | undefined;
     readonly features: readonly ServerFeature[];
     readonly record: ServerRecord;
-    readonly requests: Pick<AuthorizationRequests, 'openHint'>;
+    readonly requests: Pick<AuthorizationRequests, 'openHint' | 'queryOf'>;
     readonly forms: readonly TokenForm[];
     readonly verify: VerifyAccessToken;
   },
@@ -70,7 +67,8 @@ export function createMount(
   const report = createReport(logger, record.observers);
   const run = createRunEngine(createUnwrapToken(parts.verify, parts.forms), {
     canPost: pages.post !== undefined,
-    openHint: parts.openid && parts.requests.openHint,
+    openHint: parts.requests.openHint,
+    signIn: options.aboutUser?.signIn,
     nameResources: createNameResources(options),
   });
   const serveResourceMetadata = createResourceMetadata(options);
@@ -79,6 +77,7 @@ export function createMount(
     options,
     features.flatMap(({ places = [] }) => places),
   );
+  const redirectPosted = options.aboutUser && createRedirectPosted(options, parts.requests);
   const warnOfOtherOrigin = createOriginWarning(options);
 
   // Not async: the requests for the host's own routes pass through here, and each would pay for a promise.
@@ -90,7 +89,7 @@ export function createMount(
       concurrencyLimit.limitSending(ctx.res);
       return sendRequestId(ctx);
     }
-    const below = pathBelow(paths.mount, path) ?? insertedWellKnown(options, path);
+    const below = pathBelow(paths.mount, path) ?? insertedWellKnown(options, path, placeOf);
     const place = below === undefined ? undefined : placeOf(below);
     return place === undefined ? next() : handle(ctx, next, below!, place);
   };
@@ -134,10 +133,8 @@ export function createMount(
     const { hasEngine, work } = place;
     if (place.answer)
       return answerItself(ctx, work as Endpoint, span, async (request) => place.answer!(ctx, request));
-    if (work === 'userinfo')
-      return answerItself(ctx, work, span, async (request) => parts.openid!.userinfo(ctx, request));
-    if (parts.openid && ctx.method === 'POST' && !isForClients(work)) {
-      if (await showPage(ctx, span, parts.openid.redirectPosted)) return true;
+    if (redirectPosted && ctx.method === 'POST' && !isForClients(work)) {
+      if (await showPage(ctx, span, redirectPosted)) return true;
     }
     if (work !== undefined && work !== 'page') return runEngine(ctx, work, span);
     return (await showPage(ctx, span)) || (hasEngine && runEngine(ctx, undefined, span));
@@ -187,7 +184,7 @@ export function createMount(
 
   async function runEngine(
     ctx: Context,
-    endpoint: EngineEndpoint | undefined,
+    endpoint: Endpoint | undefined,
     span: WorkSpan | undefined,
   ): Promise<boolean> {
     const provider = engine.provider();
@@ -241,10 +238,7 @@ export function createMount(
     if (engineContext.oidc.route === 'discovery') {
       const announced = engineContext.body as Record<string, unknown>;
       engineContext.body = serverMetadata(announced, options, {
-        added: [
-          parts.openid?.metadata ?? {},
-          ...features.map((feature) => feature.metadata?.(announced) ?? {}),
-        ],
+        added: features.map((feature) => feature.metadata?.(announced) ?? {}),
         canPost: pages.post !== undefined,
       });
     } else {
@@ -299,10 +293,11 @@ function pathBelow(mountPath: string, path: string): string | undefined {
 
 /** RFC 8414 section 3.1 appends the issuer's path to the well-known path, so such a URL is not below the mount path. */
 function insertedWellKnown(
-  { basePath, openid }: Pick<ResolvedOptions, 'basePath' | 'openid'>,
+  { basePath }: Pick<ResolvedOptions, 'basePath'>,
   path: string,
+  placeOf: (path: string) => EndpointPlace | undefined,
 ): string | undefined {
   if (basePath === '' || !path.endsWith(basePath)) return undefined;
   const wellKnown = path.slice(0, -basePath.length);
-  return wellKnown === SERVER_METADATA || (openid && wellKnown === OPENID_METADATA) ? wellKnown : undefined;
+  return wellKnown.startsWith(WELL_KNOWN) && placeOf(wellKnown) ? wellKnown : undefined;
 }

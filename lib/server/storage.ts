@@ -1,6 +1,6 @@
 import { MigrationsPendingError } from '../errors.ts';
 import type { ResolvedOptions } from '../options/resolved-options.ts';
-import { CacheInvalidation, observeRevocations } from '../token/cache-invalidation.ts';
+import { CacheInvalidation } from '../token/cache-invalidation.ts';
 
 /** @throws MigrationsPendingError when migrations are pending and the option `migrate` is not set */
 export async function openStorage({ migrate, storage: given }: Pick<ResolvedOptions, 'migrate' | 'storage'>) {
@@ -10,8 +10,11 @@ export async function openStorage({ migrate, storage: given }: Pick<ResolvedOpti
     await given.migrate();
   }
   const invalidation = new CacheInvalidation(given.changes);
-  return { storage: observeRevocations(given, invalidation.announce), invalidation };
+  const forget = given.ends.onWritten(({ change, kind }) => {
+    if (kind !== 'session') invalidation.announce(change);
+  });
+  return { invalidation, forget };
 }
 
-/** The storage of a server, each of whose revocations invalidates the caches of all nodes. */
+/** The caches of a server, which each end that is stored empties on all nodes. */
 export type ServerStorage = Awaited<ReturnType<typeof openStorage>>;

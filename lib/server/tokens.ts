@@ -1,6 +1,6 @@
 import type { LastUses } from '../clients/last-use.ts';
 import { now } from '../contracts/clock.ts';
-import type { AuditOrigin, LogoutNotices, Seconds, VerifyAccessToken } from '../contracts/index.ts';
+import type { AuditOrigin, Seconds, VerifyAccessToken } from '../contracts/index.ts';
 import type { KeyRing } from '../keys/key-ring.ts';
 import { derivedFromEach } from '../keys/secrets.ts';
 import type { ResolvedOptions } from '../options/resolved-options.ts';
@@ -28,15 +28,12 @@ export function createTokens(
   {
     clients: { directory },
     invalidation,
-    keys: { idTokens: idTokenRing, tokens: keyRing },
-    logouts,
+    keys: { aboutUser: aboutUserRing, tokens: keyRing },
     passport,
     record: { audit },
   }: Pick<ServerStorage, 'invalidation'> & {
     readonly clients: ServerClients;
     readonly keys: ServerKeys;
-    /** `undefined`: no client is told that its users were signed out. */
-    readonly logouts: LogoutNotices | undefined;
     readonly passport: Passport | undefined;
     readonly record: ServerRecord;
   },
@@ -48,7 +45,8 @@ export function createTokens(
       (jwk) => new TokenKey(jwk, storage),
     );
   const accessTokenKeys = keysOf(keyRing);
-  const idTokenKeys = idTokenRing && (idTokenRing === keyRing ? accessTokenKeys : keysOf(idTokenRing));
+  const aboutUserKeys =
+    aboutUserRing && (aboutUserRing === keyRing ? accessTokenKeys : keysOf(aboutUserRing));
   const signAccessToken = createSignAccessToken(options, accessTokenKeys);
 
   let warnedAt = 0;
@@ -97,19 +95,17 @@ export function createTokens(
       verify,
       findForeignGrant: passport?.findGrant,
       invalidate: invalidation.notify,
-      logouts,
       audit: origin ? { ...audit, record: (event) => audit.record(event, origin) } : audit,
     });
 
   const endMissingUser = createEndMissingUser(revokeFor(), storage.consents);
   return {
-    /** The keys of access tokens, and those of ID tokens that are others. */
+    /** The keys of access tokens, and those of what clients learn of users that are others. */
     signingKeys: (): ReturnType<TokenKeys> =>
-      idTokenKeys && idTokenKeys !== accessTokenKeys
-        ? [...accessTokenKeys(), ...idTokenKeys()]
+      aboutUserKeys && aboutUserKeys !== accessTokenKeys
+        ? [...accessTokenKeys(), ...aboutUserKeys()]
         : accessTokenKeys(),
-    /** `undefined`: no ID tokens are issued. */
-    idTokenKeys,
+    aboutUserKeys: aboutUserKeys && { signing: aboutUserKeys, ring: aboutUserRing },
     signAccessToken,
     issueToken: createIssueToken(options, { audit, clients: directory, signAccessToken, storage }),
     /** Verifies tokens for any API. */

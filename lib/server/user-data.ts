@@ -1,7 +1,7 @@
 import { createAuthorizedApps } from '../account/authorized-apps.ts';
 import { createUserData } from '../account/user-data.ts';
 import { createUserGrants } from '../account/user-grants.ts';
-import type { AuditLog, LogoutNotices, Storage, UserData, UserGrantsRegistry } from '../contracts/index.ts';
+import type { AuditLog, Storage, UserData, UserGrantsRegistry } from '../contracts/index.ts';
 import { exportsOf, featuresOf } from '../features/known.ts';
 import type { ResolvedOptions } from '../options/resolved-options.ts';
 import type { ServerFeature } from './features.ts';
@@ -14,13 +14,11 @@ export function createServerUserData(
   {
     audit,
     invalidation,
-    logouts,
     features,
     stored,
     tokens,
   }: Pick<ServerStorage, 'invalidation'> & {
     readonly audit: AuditLog;
-    readonly logouts: LogoutNotices | undefined;
     readonly features: readonly ServerFeature[];
     /** The storage without what looks for the consents of Passport, which an export would store. */
     readonly stored: Storage;
@@ -30,8 +28,7 @@ export function createServerUserData(
   const { storage } = options;
   const grants = createUserGrants({
     audit,
-    authorizedAppsOf: createAuthorizedApps({ ...options, audit, logouts }),
-    logouts,
+    authorizedAppsOf: createAuthorizedApps({ ...options, audit }),
     kinds: features.flatMap((feature) => feature.grants ?? []),
     storage,
   });

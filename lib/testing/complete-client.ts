@@ -1,3 +1,5 @@
+import { withoutFurther } from '../clients/further-fields.ts';
+import { clientFieldsOf } from '../features/known.ts';
 import { randomUUID } from 'node:crypto';
 
 import { now } from '../contracts/clock.ts';
@@ -15,8 +17,7 @@ export function completeClient(given: Partial<Client>, grantType: ClientGrantTyp
     source: 'manual',
     grantType,
     redirectUris: [],
-    postLogoutRedirectUris: [],
-    backchannelLogoutUri: undefined,
+    ...withoutFurther(clientFieldsOf(undefined).all),
     confidential: true,
     keys: undefined,
     native: false,

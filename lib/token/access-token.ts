@@ -29,7 +29,7 @@ export type SignAccessToken = (content: AccessTokenContent) => Promise<string>;
 
 /** Makes the function that signs all access tokens of a server: JWTs with the claims of RFC 9068 section 2.2, and those of the host. */
 export function createSignAccessToken(
-  { issuer, openid, tokens }: ResolvedOptions,
+  { issuer, aboutUser, tokens }: ResolvedOptions,
   signingKeys: TokenKeys,
 ): SignAccessToken {
   return async ({ api, client, grant, lifetime, scopes, sequence }) => {
@@ -54,7 +54,7 @@ export function createSignAccessToken(
       ...(named.length > 0 && { scope: named.join(' ') }),
       client_id: client.id,
       iss: issuer,
-      aud: audienceOf(scopes, api, openid),
+      aud: audienceOf(scopes, api, aboutUser),
     };
     return signingKeys()[0]!.signJwt(claims, 'at+jwt');
   };
@@ -119,7 +119,7 @@ export function effectiveLifetimes(
   };
 }
 
-/** The response with the tokens (RFC 6749 section 5.1, OpenID Connect Core 1.0 section 3.1.3.3). */
+/** The response with the tokens (RFC 6749 section 5.1). */
 export function respond(
   ctx: KoaContextWithOIDC,
   request: AuthenticatedTokenRequest,
@@ -127,13 +127,14 @@ export function respond(
     accessToken,
     content,
     hasOfflineAccess,
-    idToken,
+    more = [],
     refreshToken,
   }: {
     readonly accessToken: string;
     readonly content: AccessTokenContent;
     readonly refreshToken?: string | undefined;
-    readonly idToken?: string | undefined;
+    /** What features add. */
+    readonly more?: readonly object[];
     /** The client has asked for `offline_access`. */
     readonly hasOfflineAccess?: boolean;
   },
@@ -144,7 +145,7 @@ export function respond(
   ctx.body = {
     access_token: accessToken,
     expires_in: lifetime,
-    ...(idToken !== undefined && { id_token: idToken }),
+    ...Object.assign({}, ...more),
     ...(refreshToken !== undefined && { refresh_token: refreshToken }),
     ...(scope !== undefined && { scope }),
     token_type: 'Bearer',

@@ -5,9 +5,10 @@ import type { Storage } from '../contracts/index.ts';
 import { matchesHash } from '../keys/hash.ts';
 import type { PresentedCredential } from '../engine/request.ts';
 import type { GrantType } from '../engine/part.ts';
+import type { ResolvedOptions } from '../options/resolved-options.ts';
 import { exchange, findOwn, refuseExpired, refuseReplay, requireParameters } from './exchange.ts';
 import type { GrantParts } from './exchange.ts';
-import { OPENID } from './scopes.ts';
+import { signsIn } from './scopes.ts';
 
 /** The authorization code grant (RFC 6749 section 4.1.3). A code is redeemed once; used again, it revokes what it gave. */
 export const authorizationCodeGrant = (parts: GrantParts): GrantType => ({
@@ -30,14 +31,17 @@ export const authorizationCodeGrant = (parts: GrantParts): GrantType => ({
       throw error;
     }
     await refuseReplay(ctx, presented, { request, parts });
-    refuseSignedOut(presented);
+    refuseSignedOut(presented, parts.options);
     await exchange(ctx, presented, { request, parts });
   },
 });
 
 /** The client would sign the user in after it was told of the end of the session, and would not be told again. */
-function refuseSignedOut({ grant: { sessionUid }, scopes }: PresentedCredential): void {
-  if (sessionUid === undefined && scopes.includes(OPENID))
+function refuseSignedOut(
+  { grant: { sessionUid }, scopes }: PresentedCredential,
+  { aboutUser }: Pick<ResolvedOptions, 'aboutUser'>,
+): void {
+  if (sessionUid === undefined && signsIn(scopes, aboutUser))
     throw new errors.InvalidGrant('the user was signed out');
 }
 

@@ -1,4 +1,4 @@
-import type { ChangeFeed, RevokedToken, Storage, StoredChange } from '../contracts/index.ts';
+import type { ChangeFeed, StoredChange } from '../contracts/index.ts';
 
 // How many changes are sent by name; more of them are sent as any change.
 const MAX_NAMED = 100;
@@ -69,42 +69,4 @@ export class CacheInvalidation {
 function namesOf(changes: readonly (StoredChange | undefined)[]): readonly StoredChange[] {
   const named = changes.filter((change) => change !== undefined);
   return named.length < changes.length || named.length > MAX_NAMED ? [] : named;
-}
-
-/**
- * Wraps a storage so that `onRevoked` is called after each stored revocation, without an argument when all is revoked. All
- * callers go through it (routes, the engine when it detects a replayed credential, the host), so none of them can omit the
- * invalidation of the guards.
- */
-export function observeRevocations(storage: Storage, onRevoked: (revoked?: StoredChange) => void): Storage {
-  const { grants, revocations } = storage;
-  return Object.freeze({
-    ...storage,
-    grants: {
-      ...grants,
-      async revoke(...[selector, at, notice]: Parameters<typeof grants.revoke>) {
-        const revoked = await grants.revoke(selector, at, notice);
-        // Also when nothing was left to revoke: another node may have revoked it a moment ago, and this node has it cached.
-        onRevoked('id' in selector ? { grantId: selector.id } : { userId: selector.userId });
-        return revoked;
-      },
-      async endUnused(...[of, most, at]: Parameters<typeof grants.endUnused>) {
-        const ended = await grants.endUnused(of, most, at);
-        for (const grantId of ended) onRevoked({ grantId });
-        return ended;
-      },
-    },
-    revocations: {
-      ...revocations,
-      async revokeToken(token: RevokedToken) {
-        await revocations.revokeToken(token);
-        onRevoked({ tokenId: token.id });
-      },
-      async revokeAllOf(...[party, notice]: Parameters<typeof revocations.revokeAllOf>) {
-        await revocations.revokeAllOf(party, notice);
-        if ('all' in party) onRevoked();
-        else onRevoked(party);
-      },
-    },
-  });
 }

@@ -17,7 +17,7 @@ export const clientCredentialsGrant = ({ options, signAccessToken }: GrantParts)
     if (!api) throw unknownResource(String(resource));
     const allowed = allowedScopes(client, api, options);
     const requested = names.length > 0 ? names : undefined;
-    const scopes = decideScopes(requested, api, allowed, { isForItself: true, openid: options.openid });
+    const scopes = decideScopes(requested, api, allowed, { isForItself: true, aboutUser: options.aboutUser });
     const lifetime = effectiveLifetimes(client, api.lifetimes).accessToken;
     const sequence = request.clientSequence;
     const content = { api, client, grant: undefined, lifetime, scopes, sequence };

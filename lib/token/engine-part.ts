@@ -54,7 +54,7 @@ export function tokenPart(options: ResolvedOptions, parts: TokenParts): EnginePa
   return {
     models: {
       Grant: grantAdapter(storage.grants, issuer),
-      AuthorizationCode: codeAdapter(storage.grants, parts.endUnusedGrants),
+      AuthorizationCode: codeAdapter(storage.grants, parts.endUnusedGrants, options),
       RefreshToken: refreshTokenAdapter(ofGrants),
       AccessToken: accessTokenAdapter('user', ofGrants),
       ClientCredentials: accessTokenAdapter('client', ofGrants),
@@ -138,9 +138,9 @@ function createResourceServerInfo(
 function requireScopeOf(
   resource: string,
   scopes: readonly string[] | undefined,
-  { openid }: Pick<ResolvedOptions, 'openid'>,
+  { aboutUser }: Pick<ResolvedOptions, 'aboutUser'>,
 ): void {
-  if (!scopes?.length || !scopes.every((name) => isIdentityScope(name, openid))) return;
+  if (!scopes?.length || !scopes.every((name) => isIdentityScope(name, aboutUser))) return;
   throw new errors.InvalidScope(
     `name a scope of the resource ${resource} too, or leave the parameter resource out`,
     scopes.join(' '),

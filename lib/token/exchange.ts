@@ -14,32 +14,34 @@ import { findCurrent, findPresented, isReplay, redeem, refreshGraceOf } from './
 import type { EngineRequest, PresentedCredential } from '../engine/request.ts';
 import { TooManyAttempts } from '../engine/response.ts';
 import { checkGrantedResource } from '../engine/resource-parameter.ts';
-import { grantedLimit, OPENID } from './scopes.ts';
+import { grantedLimit } from './scopes.ts';
 import type { AuthenticatedTokenRequest } from '../engine/part.ts';
 import type { ResolvedOptions, ResolvedResource } from '../options/resolved-options.ts';
 import type { SignAccessToken } from './access-token.ts';
 import type { FindUsable, TokenRefusal } from './usable-token.ts';
 
-/** What an ID token says, besides the claims about the user (OpenID Connect Core 1.0 section 2). */
-export interface IdTokenContent {
+/** What a feature knows that adds to the response with the tokens of a user. */
+export interface ExchangeContent {
   readonly client: Client;
   readonly user: User;
-  readonly scopes: readonly string[];
+  /** `undefined`: not limited to scopes. */
+  readonly scopes: readonly string[] | undefined;
   /** The credential of the request, with what is known of the login. */
   readonly credential: Credential;
   /** The access token of the same response. */
   readonly accessToken: string;
 }
 
-export type IssueIdToken = (content: IdTokenContent) => Promise<string>;
+/** Resolves to further members of the response. `undefined`: it has none. */
+export type AddToResponse = (content: ExchangeContent) => Promise<object> | undefined;
 
 /** What the grants need. */
 export interface GrantParts {
   readonly options: ResolvedOptions;
   readonly findUsable: FindUsable;
   readonly signAccessToken: SignAccessToken;
-  /** `undefined`: no ID tokens are issued, and no grant has the scope for one. */
-  readonly issueIdToken: IssueIdToken | undefined;
+  /** Those of features. */
+  readonly addToResponse: readonly AddToResponse[];
   /** Counts a token request for a user. @throws TooManyAttemptsError. `undefined`: there is no limit */
   readonly countRefresh: ((refresh: RefreshAttempt) => void) | undefined;
   /** Finds a refresh token of another server (see `ImportRefreshToken`). `undefined`: this server accepts none */
@@ -106,7 +108,7 @@ async function endFamily(
   { credential, grant }: PresentedCredential,
   { storage }: Pick<ResolvedOptions, 'storage'>,
 ): Promise<never> {
-  await storage.grants.revoke({ id: grant.id }, now());
+  await storage.grants.revoke({ id: grant.id }, now(), 'replay');
   ctx.oidc.provider.emit('grant.revoked', ctx, grant.id);
   throw new errors.InvalidGrant(`${nameOf(credential.kind)} already used`);
 }
@@ -143,15 +145,11 @@ export async function exchange(
   if (!isOfPlatform) refuseLoop(presented, lifetime, parts);
   const content = { api, client, grant: { id: grant.id, user }, lifetime, scopes, sequence };
   const accessToken = await signAccessToken(content);
-  const idToken = scopes?.includes(OPENID)
-    ? await parts.issueIdToken!({
-        client,
-        user,
-        scopes,
-        credential: presented.credential,
-        accessToken,
-      })
-    : undefined;
+  const more: object[] = [];
+  for (const add of parts.addToResponse) {
+    const added = add({ client, user, scopes, credential: presented.credential, accessToken });
+    if (added) more.push(await added);
+  }
   if (presented.server !== undefined) await parts.findForeign!(presented.value, request, true);
   const at = now();
   const { current: refreshToken, generations } =
@@ -166,7 +164,7 @@ export async function exchange(
   if (generations > 0) request.reused = { generations };
   if (refreshToken === undefined) return endFamily(ctx, presented, options);
   const hasOfflineAccess = presented.credential.payload['offlineAccess'] === true;
-  respond(ctx, request, { accessToken, content, idToken, refreshToken, hasOfflineAccess });
+  respond(ctx, request, { accessToken, content, more, refreshToken, hasOfflineAccess });
 }
 
 /** @throws TooManyAttempts for the response, when the authorization was refreshed, or the user has signed in at the client, too often */
@@ -227,7 +225,7 @@ function successorOf(
   { refreshToken, refreshTokenAbsolute }: CompleteLifetimes,
   at: Seconds,
 ): { value: string; credential: Credential } {
-  // An ID token of a refresh has no `nonce` (OpenID Connect Core 1.0 section 12.2).
+  // What was said of the login alone is not repeated at a refresh.
   const { codeChallenge: _c, codeChallengeMethod: _m, nonce: _n, redirectUri: _r, ...kept } = payload;
   const value = randomBytes(32).toString('base64url');
   const expiresAt = Math.min(at + refreshToken, grant.createdAt + refreshTokenAbsolute);

@@ -13,8 +13,9 @@ import { hashCredential } from '../keys/hash.ts';
 import { hostClaimsOf } from './access-token.ts';
 import { findUsableCredential } from './exchange.ts';
 import type { GrantParts } from './exchange.ts';
+import type { ResolvedOptions } from '../options/resolved-options.ts';
 import { findPresented, isReplay, refreshGraceOf } from './redemption.ts';
-import { OPENID, splitScope } from './scopes.ts';
+import { signsIn, splitScope } from './scopes.ts';
 import { subjectOf } from './usable-token.ts';
 import type { EndUnusedGrants } from './unused-grants.ts';
 import type { IsTokenActive } from './verify-access-token.ts';
@@ -23,6 +24,7 @@ import type { IsTokenActive } from './verify-access-token.ts';
 export function codeAdapter(
   grants: Pick<GrantStore, 'insert'>,
   endUnusedGrants: EndUnusedGrants,
+  { aboutUser }: Pick<ResolvedOptions, 'aboutUser'>,
 ): Partial<Adapter> {
   return {
     async upsert(value, payload) {
@@ -31,7 +33,7 @@ export function codeAdapter(
       const { consent, isLimitedToNoScope: limited = false, session: found } = request;
       const origin = senderOf(request.host);
       const { sequence, session } = found;
-      const sessionUid = signsIn(payload) ? session.uid : undefined;
+      const sessionUid = signsIn(splitScope(payload.scope), aboutUser) ? session.uid : undefined;
       const grant = approvedGrant(payload, { limited, origin, sequence, sessionUid });
       const basis = { consent, sessionId: session.id };
       const code = toCode(value, payload, { hasOfflineAccess: request.hasOfflineAccess });
@@ -115,7 +117,7 @@ function toCode(
 }
 
 /**
- * The parameter `claims` (OpenID Connect Core 1.0 section 5.5) with the names that the ID token is to have, without what the client
+ * The parameter `claims` of a sign-in with the names that the ID token is to have, without what the client
  * sent with them: it may be nested as deeply as a URL is long, and each refresh token has a copy.
  */
 function namedClaims(claims: unknown): object | undefined {
@@ -152,11 +154,6 @@ function approvedGrant(
   };
 }
 
-/** Whether the client gets an ID token (OpenID Connect Core 1.0 section 3.1.2.1). */
-function signsIn({ scope }: AdapterPayload): boolean {
-  return splitScope(scope).includes(OPENID);
-}
-
 /**
  * Grants. A grant is stored together with its code and read together with the presented code or refresh
  * token, so most requests read no row here.
@@ -172,7 +169,7 @@ export function grantAdapter(grants: GrantStore, issuer: string): Partial<Adapte
     },
     // The engine destroys a grant when one of its credentials is presented again: all tokens of the family are revoked.
     async destroy(id) {
-      await grants.revoke({ id }, now());
+      await grants.revoke({ id }, now(), 'client');
     },
   };
 }

@@ -3,9 +3,8 @@ import { confirmAbsence } from '../contracts/confirm-absence.ts';
 import type {
   AuditLog,
   ConsentStore,
+  EndedBy,
   Grant,
-  LogoutNotice,
-  LogoutNotices,
   Seconds,
   Storage,
   VerifyAccessToken,
@@ -45,14 +44,11 @@ export function createRevoke(
     audit,
     invalidate,
     findForeignGrant,
-    logouts,
     verify,
   }: {
     audit: AuditLog;
     /** Empties the caches of this node. */
     invalidate: () => void;
-    /** `undefined`: no client is told that its users were signed out. */
-    logouts: LogoutNotices | undefined;
     verify: VerifyAccessToken;
     /** Finds the grant of a refresh token of another server, which must not accept it any more. @default there is none */
     findForeignGrant?: ((token: string) => Promise<Grant | undefined>) | undefined;
@@ -65,29 +61,28 @@ export function createRevoke(
       await revokeToken(target.token, at);
     } else if ('grant' in target) {
       const grant = await confirmAbsence(storage, storage.grants.find(target.grant));
-      if (grant) await revokeGrant(grant, at, logouts?.create());
+      if (grant) await revokeGrant(grant, at);
     } else if ('user' in target) {
-      await storage.revocations.revokeAllOf({ userId: target.user }, logouts?.create());
+      await storage.revocations.revokeAllOf({ userId: target.user });
       // The sessions are invalid already; their rows are deleted to save space.
       await storage.sessions.deleteOfUser(target.user);
       audit.record({ type: 'tokens_revoked', target: 'user', userId: target.user });
     } else if ('all' in target) {
-      await storage.revocations.revokeAllOf({ all: true }, logouts?.create());
+      await storage.revocations.revokeAllOf({ all: true });
       await storage.consents.deleteAll();
       audit.record({ type: 'tokens_revoked', target: 'all' });
     } else {
-      await storage.revocations.revokeAllOf({ clientId: target.client }, logouts?.create());
+      await storage.revocations.revokeAllOf({ clientId: target.client });
       audit.record({ type: 'tokens_revoked', target: 'client', clientId: target.client });
     }
-    logouts?.stored();
   };
 
   async function revokeGrant(
     { clientId, id: grantId, userId }: Grant,
     at: Seconds,
-    notice?: LogoutNotice,
+    by?: EndedBy,
   ): Promise<void> {
-    const revoked = await storage.grants.revoke({ id: grantId }, at, notice);
+    const revoked = await storage.grants.revoke({ id: grantId }, at, by);
     if (revoked.length > 0)
       audit.record({ type: 'tokens_revoked', target: 'grant', clientId, userId, grantId });
   }
@@ -102,7 +97,7 @@ export function createRevoke(
       return;
     }
     const grant = await confirmAbsence(storage, findGrantOf(token));
-    if (grant) return revokeGrant(grant, at);
+    if (grant) return revokeGrant(grant, at, 'client');
     // Another node may have revoked it a moment ago, and this node may still have tokens of its family in its cache.
     invalidate();
   }

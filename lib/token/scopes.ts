@@ -15,31 +15,33 @@ export function splitScope(scope: unknown): string[] {
  */
 const OFFLINE_ACCESS = 'offline_access';
 
-/** The scope of OpenID Connect Core 1.0 section 3.1.2.1: the response has an ID token. */
-export const OPENID = 'openid';
+/** Whether a client signs its user in with scopes. */
+export function signsIn(scopes: readonly string[], aboutUser: ResolvedOptions['aboutUser']): boolean {
+  return aboutUser !== undefined && scopes.includes(aboutUser.signIn);
+}
 
 /**
  * Whether a scope is about who the user is, and permits nothing.
  *
- * @param openid - the option. `undefined`: no scope is
+ * @param aboutUser - `undefined`: no scope is
  */
-export function isIdentityScope(scope: string, openid: ResolvedOptions['openid']): boolean {
-  return openid?.scopes.has(scope) === true;
+export function isIdentityScope(scope: string, aboutUser: ResolvedOptions['aboutUser']): boolean {
+  return aboutUser?.scopes.has(scope) === true;
 }
 
 /**
- * The audience of a token with scopes (RFC 9068 section 2.2, RFC 8707 section 2): the API; with only scopes of OpenID Connect the userinfo
+ * The audience of a token with scopes (RFC 9068 section 2.2, RFC 8707 section 2): the API; with only scopes about who the user is their
  * endpoint, so that each API refuses the token; with both kinds the two, the API first. No two of them have a scope with the same name, so
  * that none of the scopes is valid at both (RFC 9068 section 5).
  */
 export function audienceOf(
   scopes: readonly string[] | undefined,
   api: Pick<ResolvedResource, 'resource'>,
-  openid: ResolvedOptions['openid'],
+  aboutUser: ResolvedOptions['aboutUser'],
 ): string | readonly [string, string] {
-  const aboutUser = (scopes ?? []).filter((scope) => isIdentityScope(scope, openid)).length;
-  if (!openid || aboutUser === 0) return api.resource;
-  return aboutUser === scopes!.length ? openid.resource : [api.resource, openid.resource];
+  const some = (scopes ?? []).filter((scope) => isIdentityScope(scope, aboutUser)).length;
+  if (!aboutUser || some === 0) return api.resource;
+  return some === scopes!.length ? aboutUser.resource : [api.resource, aboutUser.resource];
 }
 
 /**
@@ -49,10 +51,10 @@ export function audienceOf(
 export function defaultResource(
   { scopes: registered = [] }: Pick<Client, 'scopes'>,
   requested: readonly string[] = [],
-  { issuer, openid, resources }: Pick<ResolvedOptions, 'issuer' | 'openid' | 'resources'>,
+  { aboutUser, issuer, resources }: Pick<ResolvedOptions, 'aboutUser' | 'issuer' | 'resources'>,
 ): string {
   const names = (requested.length > 0 ? requested : registered).filter(
-    (name) => !isIdentityScope(name, openid),
+    (name) => !isIdentityScope(name, aboutUser),
   );
   if (names.length === 0) return issuer;
   const fitting = [...resources.values()].filter(({ scopes }) => names.every((name) => scopes.has(name)));
@@ -84,7 +86,7 @@ export function toScope(
 export interface AllowedScopes {
   readonly scopes: readonly string[];
   /**
-   * The scopes of OpenID Connect that the client may ask for beside them. They are among the scopes of a grant and of a token, so that
+   * The scopes about who the user is that the client may ask for beside them. They are among the scopes of a grant and of a token, so that
    * one which has no other is never without scopes, which stands for all that the user may do.
    */
   readonly identity: readonly string[];
@@ -99,13 +101,13 @@ export interface AllowedScopes {
 export function allowedScopes(
   { defaultScopes, grantType, scopes: registered }: Client,
   { scopes: known }: { readonly scopes: ReadonlyMap<string, unknown> },
-  { openid }: Pick<ResolvedOptions, 'openid'>,
+  { aboutUser }: Pick<ResolvedOptions, 'aboutUser'>,
 ): AllowedScopes {
   const ofClient = (names: Iterable<string>): string[] =>
     [...names].filter((scope) => registered === undefined || registered.includes(scope));
   const scopes = ofClient(known.keys());
   // A client that acts for itself has no user.
-  const identity = openid && grantType !== 'client_credentials' ? ofClient(openid.scopes.keys()) : [];
+  const identity = aboutUser && grantType !== 'client_credentials' ? ofClient(aboutUser.scopes.keys()) : [];
   const isInformed = defaultScopes === undefined;
   const defaults = isInformed ? scopes : scopes.filter((scope) => defaultScopes.includes(scope));
   return { scopes, identity, defaults, isListed: registered !== undefined, isInformed };
@@ -118,16 +120,16 @@ export function allowedScopes(
  * credentials, whatever other scopes are requested, and is ignored otherwise, as in Passport.
  *
  * @param requested - `undefined`: none is named. Empty: none besides `offline_access`
- * @throws InvalidScope of the engine for a scope that the client may not have, and for one of OpenID Connect without `openid`
+ * @throws InvalidScope of the engine for a scope that the client may not have, and for one about the user without that of the sign-in
  */
 export function decideScopes(
   requested: readonly string[] | undefined,
   api: Pick<ResolvedResource, 'scopes'>,
   { defaults, identity, isInformed, isListed, scopes: ofApi }: AllowedScopes,
-  { isForItself = false, openid }: { readonly isForItself?: boolean } & Pick<ResolvedOptions, 'openid'>,
+  { isForItself = false, aboutUser }: { readonly isForItself?: boolean } & Pick<ResolvedOptions, 'aboutUser'>,
 ): ScopeLimit {
   if (requested?.length === 0) return [];
-  const isKnown = (scope: string): boolean => api.scopes.has(scope) || isIdentityScope(scope, openid);
+  const isKnown = (scope: string): boolean => api.scopes.has(scope) || isIdentityScope(scope, aboutUser);
   const isAllowed = (scope: string): boolean => ofApi.includes(scope) || identity.includes(scope);
   const isForAll = requested?.includes('*') === true && !isKnown('*');
   let scopes = isForAll ? requested.filter((scope) => scope !== '*') : (requested ?? []);
@@ -138,9 +140,9 @@ export function decideScopes(
     refused = [];
   }
   if (refused.length > 0) throw notAllowed(refused);
-  const aboutUser = scopes.find((scope) => isIdentityScope(scope, openid));
-  if (aboutUser !== undefined && !scopes.includes(OPENID))
-    throw new errors.InvalidScope(`the scope ${aboutUser} needs the scope ${OPENID}`, aboutUser);
+  const one = scopes.find((scope) => isIdentityScope(scope, aboutUser));
+  if (one !== undefined && !signsIn(scopes, aboutUser))
+    throw new errors.InvalidScope(`the scope ${one} needs the scope ${aboutUser!.signIn}`, one);
   if (isForAll && isForItself) scopes = [];
   if (scopes.length > 0) return scopes;
   return isListed ? defaults : undefined;
@@ -162,12 +164,13 @@ const LONGEST_NAMES = 200;
 export function stillAllowed(
   limit: ScopeLimit,
   { identity, isListed, scopes: ofApi }: Pick<AllowedScopes, 'identity' | 'isListed' | 'scopes'>,
+  aboutUser: ResolvedOptions['aboutUser'],
 ): ScopeLimit {
   // When the client was registered with a list of scopes since, the token is limited to that list.
   if (limit === undefined) return isListed ? ofApi : undefined;
-  // The others of OpenID Connect are about an ID token.
-  const aboutUser = limit.includes(OPENID) && identity.includes(OPENID) ? identity : [];
-  return limit.filter((name) => ofApi.includes(name) || aboutUser.includes(name));
+  // The others about the user are for a sign-in.
+  const named = signsIn(limit, aboutUser) && signsIn(identity, aboutUser) ? identity : [];
+  return limit.filter((name) => ofApi.includes(name) || named.includes(name));
 }
 
 /**

@@ -51,7 +51,7 @@ export type FindUsable = <H>(
 ) => Promise<UsableToken<H> | TokenRefusal>;
 
 export function createFindUsable(
-  options: Pick<ResolvedOptions, 'openid'> & {
+  options: Pick<ResolvedOptions, 'aboutUser'> & {
     readonly resources: ReadonlyMap<string, { readonly scopes: ReadonlyMap<string, unknown> }>;
   },
   {
@@ -59,7 +59,7 @@ export function createFindUsable(
     endMissingUser,
   }: { readonly clients: Pick<ClientDirectory, 'findDated'>; readonly endMissingUser: EndMissingUser },
 ): FindUsable {
-  const { openid, resources } = options;
+  const { aboutUser, resources } = options;
 
   return async function findUsable({ clientId, limit, resource, userId }, { findUser, isActive }) {
     const [found, user, active] = await Promise.all([
@@ -74,10 +74,10 @@ export function createFindUsable(
     }
     if (clientId !== undefined && (client === undefined || client.disabled)) return 'client';
     if (!active) return 'revoked';
-    const api = resource === openid?.resource ? openid : resources.get(resource);
+    const api = resource === aboutUser?.resource ? aboutUser : resources.get(resource);
     if (!api) return 'api';
     const scopes = client
-      ? stillAllowed(limit, allowedScopes(client, api, options))
+      ? stillAllowed(limit, allowedScopes(client, api, options), aboutUser)
       : limit?.filter((name) => api.scopes.has(name));
     return { client, user, scopes, readAt: found?.readAt };
   };

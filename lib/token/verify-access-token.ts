@@ -6,7 +6,6 @@ import type {
   VerifyAccessToken,
 } from '../contracts/index.ts';
 import { now } from '../contracts/clock.ts';
-import { ENDPOINTS } from '../engine/endpoints.ts';
 import type { TokenKey, TokenKeys } from './token-key.ts';
 
 /** In characters. Tokens of this server have about 700. */
@@ -110,8 +109,8 @@ function isAccessTokenClaims(
     [exp, iat, nbf].every((time) => typeof time === 'number') &&
     nbf <= now() &&
     now() < exp &&
-    // Two: the API, and then the userinfo endpoint.
-    (!Array.isArray(aud) || (aud.length === 2 && aud[1] === iss + ENDPOINTS.userinfo)) &&
+    // Two: the API, and then the endpoint that says who the user is, whether it is on or not.
+    (!Array.isArray(aud) || (aud.length === 2 && String(aud[1]).startsWith(`${iss}/`))) &&
     [sub, clientId, jti, ...[aud].flat()].every((claim) => typeof claim === 'string' && claim !== '') &&
     (scope === undefined || typeof scope === 'string') &&
     Number.isSafeInteger(sequence) &&

@@ -8,12 +8,6 @@ export type { ClientOptions } from '../options/clients.ts';
 export type { LifetimePreset, Lifetimes } from '../options/lifetimes.ts';
 export type {
   Authentication,
-  IdentityScope,
-  OpenIdClaims,
-  OpenIdClaimsContext,
-  OpenIdOptions,
-} from '../options/openid.ts';
-export type {
   LimitOptions,
   LoginOptions,
   PathOptions,

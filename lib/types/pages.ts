@@ -12,8 +12,6 @@ export type {
   Developer,
   Interaction,
   InteractionScope,
-  LastLogout,
-  LogoutRequest,
   NamedResource,
   PageError,
   PostedResponse,

@@ -65,7 +65,7 @@ async function principalOf(gate: Gate, { assignment, scopes, granted, kind }: Si
     userAssignments,
     clientPermissions: createFindClientPermissions(gate, userAssignments),
     findUsable: createFindUsable(
-      { openid: undefined, resources: new Map([[api.resource, api]]) },
+      { aboutUser: undefined, resources: new Map([[api.resource, api]]) },
       {
         clients: {
           findDated: async () => ({ stored: { client, secrets: [], sequence: 0 }, readAt: 0 }),

@@ -166,7 +166,7 @@ export function createPlatform(): Platform {
     logger,
   });
   const findUsable = createFindUsable(
-    { openid: undefined, resources: new Map([[ISSUER, API]]) },
+    { aboutUser: undefined, resources: new Map([[ISSUER, API]]) },
     {
       clients: {
         async findDated(id) {

@@ -57,7 +57,6 @@ test('an app of another user gives the same error as an app that does not exist'
       deleteSecret: (id) => dora.deleteSecret(id, first!.id),
       activity: (id) => dora.activity(id),
       usage: (id) => dora.usage(id),
-      lastLogout: (id) => dora.lastLogout(id),
     };
     for (const [name, ask] of Object.entries(asked)) {
       for (const id of [client.id, 'f8d2a9d4-3f2c-4a52-9d2f-0d5f0e3b8f10', '', '\0', 'x'.repeat(300)]) {

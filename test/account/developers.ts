@@ -6,6 +6,7 @@ import { pages } from 'koa-gatehouse/interactions';
 
 import { Browser } from '../harness/browser.ts';
 import { people, signIn, startPlatform } from '../harness/platform.ts';
+import type { PlatformOptions } from '../harness/platform.ts';
 import type { Mounting, Platform, RegisteredApp } from '../harness/platform.ts';
 
 const gate = defineGate({
@@ -55,7 +56,7 @@ export async function startDeveloperPlatform(
   {
     interactions = pages({ brand: { name: 'Acme Schools' } }),
     ...given
-  }: Partial<Omit<AuthServerOptions, 'gate'>> = {},
+  }: Partial<Omit<AuthServerOptions, 'gate'>> & Pick<PlatformOptions, 'openid'> = {},
   mounting?: Mounting,
 ): Promise<DeveloperPlatform> {
   let flow!: InteractionFlow;

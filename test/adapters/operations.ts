@@ -3,7 +3,7 @@ import type { Knex } from 'knex';
 import { knexStorage } from 'koa-gatehouse/adapters/knex';
 
 import { TABLES } from '../../lib/database/tables.ts';
-import type { AuditQuery, ClientQuery, Storage } from '../../lib/contracts/index.ts';
+import type { AuditQuery, ClientQuery, End, Storage } from '../../lib/contracts/index.ts';
 import {
   aClient,
   aCode,
@@ -21,6 +21,7 @@ import {
 } from '../storage/rows.ts';
 import { registrationsOf } from '../agents/store-contract.ts';
 import { aDeviceCode, anApproved, deviceCodesOf } from '../devices/store-contract.ts';
+import { logoutsOf } from '../openid/logouts-of.ts';
 import { aPersonalToken, personalTokensOf } from '../personal-tokens/store-contract.ts';
 import { countedKnex } from './counted-knex.ts';
 import type { TestDatabase } from './databases.ts';
@@ -41,7 +42,7 @@ export const SERIES: Readonly<Record<TestDatabase['client'], (first: number, las
 
 /** The tables that grow with users and requests. Each row is another user's; all use one popular client. */
 export const BIG_TABLES: readonly string[] = TABLES.map(({ name }) => name).filter(
-  (name) => name !== 'gatehouse_keys',
+  (name) => name !== 'gatehouse_keys' && name !== 'gatehouse_end_readers',
 );
 
 const OWNER = `case when n % 2 = 0 then 'ann' else 'bob' end`;
@@ -75,6 +76,9 @@ export async function fill(
       select concat('of ', i), 'code', concat('of ', i), '{}', 9999999999 from ${series}`,
     `gatehouse_device_codes (id, user_code, client_id, payload, created_at, expires_at, kept_until, sequence)
       select concat('of ', i), concat('of ', i), '${ID}', '{}', 0, 9999999999, 9999999999, ${LATEST} from ${series}`,
+    `gatehouse_ends (id, reader, kind, value, user_id, client_id, session_uid, ended_by, ended_at, due_at)
+      select concat('of ', i), 'openid', 'grant', concat('of ', i), concat('of ', i), concat('of ', i), 's', 'owner', ${NOW} + n,
+        ${NOW} + n from ${series}`,
     `gatehouse_grants (id, user_id, client_id, scopes, created_at, expires_at, needed_until, sequence)
       select concat('of ', i), concat('of ', i), '${ID}', '[]', 0, ${NOW} - n, ${NOW} - n, ${LATEST} from ${series}`,
     `gatehouse_idempotency (id, fingerprint, attempt, leased_until, expires_at)
@@ -102,8 +106,18 @@ const CONSENT = aConsent({ userId: ID, clientId: ID });
 const PREREQUISITES = { consent: CONSENT, sessionId: ID };
 const COUNTERS = ['a', ID, 'of 4'].map((id) => ({ id, limit: 5 }));
 const WINDOW = { now: NOW, expiresAt: NOW + HOUR };
-const NOTICE = { createdAt: NOW, expiresAt: NOW + HOUR };
 const REQUEST = aRequest({ id: ID, attempt: 'a', fingerprint: 'f' });
+
+const ENDED: End = {
+  id: 'of 1',
+  kind: 'grant',
+  value: 'of 1',
+  userId: 'of 1',
+  clientId: 'of 1',
+  sessionUid: 's',
+  by: 'owner',
+  at: NOW + 1,
+};
 
 const APP_LISTS: readonly ClientQuery[] = [
   {},
@@ -128,6 +142,8 @@ type Operation = (storage: Storage) => Promise<unknown>;
 
 /** Operations of requests. They find the rows of {@link fill}, each others than the one before has removed. */
 const REQUESTS: Readonly<Record<string, Operation>> = {
+  'a reader of ends': async ({ ends }) =>
+    ends.read('openid', ['sign_in', 'grant', 'user', 'client', 'all'], Number.MAX_SAFE_INTEGER),
   "whether a user's token stands": async ({ revocations }) => revocations.isValid(TOKEN),
   "whether a client's token stands": async ({ revocations }) =>
     revocations.isValid({ ...TOKEN, grant: undefined }),
@@ -145,21 +161,25 @@ const REQUESTS: Readonly<Record<string, Operation>> = {
   'a session with a consent': async ({ sessions }) => sessions.find(ID, ID),
   'a change of a session': async ({ sessions }) => sessions.update(aSession({ id: ID })),
   'the end of a session': async ({ sessions }) => sessions.delete('of 1'),
-  'the end of a session of which apps are told': async ({ sessions }) => sessions.delete('of 6', NOTICE),
+  'the end of a session of which apps are told': async ({ sessions }) => sessions.end('of 6'),
   'the end of a user of which apps are told': async ({ revocations }) =>
-    revocations.revokeAllOf({ userId: 'of 7' }, NOTICE),
-  'logouts that are due': async ({ logouts }) =>
-    logouts.listDue({
+    revocations.revokeAllOf({ userId: 'of 7' }),
+  'logouts that are due': async (storage) =>
+    logoutsOf(storage).listDue({
       now: NOW + 2,
       limit: 5,
       except: { clientIds: ['of 1'], ownerIds: ['of 2'], owned: false },
     }),
-  'logouts that apps have to be told of': async ({ logouts }) =>
-    logouts.take('a', ['of 1'], { now: NOW + 2, leasedUntil: NOW + 15 }),
-  'an answer of an app': async ({ logouts }) =>
-    logouts.finish([{ id: 'of 1', attempt: 'a' }], { answeredAt: NOW, dueAt: undefined, error: undefined }),
-  'the latest logout at an app': async ({ logouts }) => logouts.findLatest(ID),
-  'the latest logouts of a user': async ({ logouts }) => logouts.listLatest(ID),
+  'logouts that apps have to be told of': async (storage) =>
+    logoutsOf(storage).take('a', ['of 1'], { now: NOW + 2, leasedUntil: NOW + 15 }),
+  'an answer of an app': async (storage) =>
+    logoutsOf(storage).finish([{ id: 'of 1', attempt: 'a' }], {
+      answeredAt: NOW,
+      dueAt: undefined,
+      error: undefined,
+    }),
+  'the latest logout at an app': async (storage) => logoutsOf(storage).findLatest(ID),
+  'the latest logouts of a user': async (storage) => logoutsOf(storage).listLatest(ID),
   'the end of the sessions of a user': async ({ sessions }) => sessions.deleteOfUser('of 2'),
   'a consent': async ({ consents }) => consents.find(ID, ID),
   'a consent again': async ({ consents }) => consents.add(CONSENT),
@@ -229,6 +249,12 @@ const REQUESTS: Readonly<Record<string, Operation>> = {
 
 /** Operations of jobs, of administrators and of their lists. */
 const OTHERS: Readonly<Record<string, Operation>> = {
+  'ends that a reader takes': async ({ ends }) =>
+    ends.take('openid', { now: NOW + 2, leasedUntil: NOW + 60, limit: 2 }),
+  'ends that are done': async ({ ends }) => ends.done([{ id: 'of 5' }]),
+  'the logouts of an end': async (storage) => logoutsOf(storage).add([ENDED]),
+  'the logouts of the end of a user': async (storage) =>
+    logoutsOf(storage).add([{ ...ENDED, id: 'of 2', kind: 'user', value: 'of 2' }]),
   'an app': async ({ clients }) => clients.insert(aClient({ id: 'new' }), []),
   'a change of an app': async ({ clients }) => clients.update(aClient({ id: ID, ownerId: 'bob' })),
   'a new logo': async ({ clients }) =>
@@ -282,6 +308,7 @@ export const OPERATIONS: Readonly<Record<string, Operation>> = { ...REQUESTS, ..
 /** Methods that read many rows, which is what they are for, with the reason. */
 export const READ_MUCH: Readonly<Record<string, string>> = {
   'consents.deleteAll': 'deletes all, in batches',
+  'ends.onWritten': 'asks no database',
   'passportUses.count': 'counts the uses of a week, for a command',
   'registrations.insert': 'counts the registrations, of which there are no more than the places',
   'userData.read': 'reads tables without an index that leads to the user, in pages',

@@ -3,7 +3,7 @@ import type { ExecutionContext } from 'ava';
 import type { Knex } from 'knex';
 import { knexStorage } from 'koa-gatehouse/adapters/knex';
 
-import type { LogoutNotice, Storage } from '../../lib/contracts/index.ts';
+import type { Storage } from '../../lib/contracts/index.ts';
 import { aClient, aCode, aConsent, aGrant, aRefreshToken, aSession, HOUR, NOW } from '../storage/rows.ts';
 import { aRegistered, registrationsOf } from '../agents/store-contract.ts';
 import { aDeviceCode, anApproved, deviceCodesOf } from '../devices/store-contract.ts';
@@ -26,8 +26,6 @@ const SETTINGS = [
   [mariadb, `set session ${isolation} read committed`],
   [mariadb, 'set session innodb_snapshot_isolation = on'],
 ] as const;
-
-const NOTICE: LogoutNotice = { createdAt: NOW, expiresAt: NOW + 48 * HOUR };
 
 interface Nodes {
   /** Its statements can be paused. */
@@ -141,19 +139,20 @@ onServers(
   async (t, { first, second, other, pause }) => {
     await signIn(first);
     await first.grants.insert(aGrant({ clientId: aClient().id, sessionUid: aSession().uid }), aCode());
-    const { reached, resume } = pause(/into gatehouse_logouts/);
-    const ending = first.sessions.delete(aSession().id, NOTICE);
+    const { reached, resume } = pause(/into gatehouse_ends/);
+    const ending = first.sessions.end(aSession().id);
     await reached;
-    const revoking = second.grants.revoke({ id: aGrant().id }, NOW, NOTICE);
+    const revoking = second.grants.revoke({ id: aGrant().id }, NOW);
     await untilEndedOrBlocked(other, revoking);
     resume();
     await ending;
     t.deepEqual(await revoking, [aGrant().id]);
-    t.is((await other('gatehouse_logouts')).length, 1);
+    t.is((await other('gatehouse_ends')).length, 1);
   },
 );
 
 async function signIn(storage: Storage): Promise<void> {
+  await storage.ends.read('test', ['sign_in', 'grant'], Number.MAX_SAFE_INTEGER);
   await storage.clients.insert(aClient({ backchannelLogoutUri: 'https://told.example/' }), []);
   await storage.sessions.insert(aSession());
 }
@@ -169,12 +168,12 @@ onServers(
       { sessionId: aSession().id },
     );
     await untilEndedOrBlocked(other, signingIn);
-    const ending = second.sessions.delete(aSession().id, NOTICE);
+    const ending = second.sessions.end(aSession().id);
     await untilEndedOrBlocked(other, ending, 2);
     await holding.rollback();
     t.true(await signingIn);
     await ending;
-    t.is((await other('gatehouse_logouts')).length, 1);
+    t.is((await other('gatehouse_ends')).length, 1);
     t.is((await first.grants.find(aGrant().id))?.sessionUid, undefined);
   },
 );

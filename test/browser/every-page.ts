@@ -1,4 +1,8 @@
-import { personalTokens as personalTokensFeature, devices as devicesFeature } from 'koa-gatehouse';
+import {
+  devices as devicesFeature,
+  openid as openidFeature,
+  personalTokens as personalTokensFeature,
+} from 'koa-gatehouse';
 import type { InteractionFlow, Pages } from 'koa-gatehouse';
 import { memoryStorage } from 'koa-gatehouse/adapters/memory';
 import { pages } from 'koa-gatehouse/interactions';
@@ -72,11 +76,13 @@ export async function startEveryPage(): Promise<EveryPage> {
         },
         'schools:close': { description: 'Close your schools', permissions: ['close_schools'] },
       },
-      openid: { scopes: { groups: { description: 'See the groups that you are in', claims: ['groups'] } } },
       clients: { keys: true },
       features: [
         ...(documents.features ?? []),
         devicesFeature({ userCodes: { perUser: 1 } }),
+        openidFeature({
+          scopes: { groups: { description: 'See the groups that you are in', claims: ['groups'] } },
+        }),
         personalTokensFeature({ perUser: 2 }),
       ],
       limits: {

@@ -129,7 +129,7 @@ test('--gate knows the scopes of all APIs, and those of OpenID Connect when it e
   const gate = 'export const gate = defineGate({ permissions: {} }); export const scopes = {};';
   const example = new URL('../../examples/server/gate.ts', import.meta.url).pathname;
   const openid = gateFile(
-    `${gate} export const openid = { scopes: { groups: { description: 'See your groups', claims: ['groups'] } } };`,
+    `import { openid } from ${JSON.stringify(import.meta.resolve('koa-gatehouse'))}; ${gate} export const features = [openid({ scopes: { groups: { description: 'See your groups', claims: ['groups'] } } })];`,
   );
   for (const [file, scopes, unknown] of [
     [example, ['profile', 'statistics:read', 'schools:close'], undefined],

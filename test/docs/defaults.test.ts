@@ -9,6 +9,7 @@ import { memoryStorage } from 'koa-gatehouse/adapters/memory';
 import { LIMITS as API_LIMITS } from '../../lib/api/limits.ts';
 import { parseDuration } from '../../lib/contracts/duration.ts';
 import { DEVICES } from '../../lib/features/devices/index.ts';
+import { readOpenId } from '../../lib/features/openid/options.ts';
 import { PERSONAL_TOKENS } from '../../lib/features/personal-tokens/index.ts';
 import { readOptions } from '../../lib/options/declare.ts';
 import { readConverterSettings } from '../../lib/html-pdf/options.ts';
@@ -59,6 +60,7 @@ const DEFAULTS: ReadonlyMap<string, unknown> = new Map([
   ...entries('devices.', deviceSettings),
   ...entries('devices.userCodes.', deviceSettings.userCodes!),
   ...entries('devices.requests.', deviceSettings.requests!),
+  ...entries('openid.', readOpenId({})),
   ...entries('personalTokens.', readOptions(PERSONAL_TOKENS, {})),
   ...entries('api.', api),
   ...entries('api.bulk.', api.bulk),
@@ -104,7 +106,7 @@ const NONE = new Set([
 ]);
 
 /** Options whose default becomes another value at the start; as root, Chromium has no sandbox. */
-const COMPUTED = new Set(['openid', 'tokens.lifetimes', 'limits.refreshes', 'htmlPdf.sandbox']);
+const COMPUTED = new Set(['openid.scopes', 'tokens.lifetimes', 'limits.refreshes', 'htmlPdf.sandbox']);
 
 /** Whether the text of a `@default` is a literal with this value; `undefined` if it is not a literal. */
 function agrees(text: string, value: unknown): boolean | undefined {

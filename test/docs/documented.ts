@@ -38,6 +38,10 @@ export const FEATURE_OPTIONS: Readonly<Record<string, readonly Place[]>> = {
     ['lib/features/devices/index.ts', 'USER_CODES', 'userCodes.'],
     ['lib/features/devices/index.ts', 'REQUESTS', 'requests.'],
   ],
+  openid: [
+    ['lib/features/openid/options.ts', 'OpenIdOptions', ''],
+    ['lib/features/openid/options.ts', 'IDENTITY_SCOPE', 'scopes.<name>.'],
+  ],
   personalTokens: [['lib/features/personal-tokens/index.ts', 'PersonalTokenSettings', '']],
 };
 

@@ -1,10 +1,12 @@
-import { createApiRouter, createAuthServer, defineGate } from 'koa-gatehouse';
+import { createApiRouter, createAuthServer, defineGate, openid } from 'koa-gatehouse';
 import type {
   AuthServer,
   AuthServerOptions,
   Client,
   Gate,
   Logger,
+  OpenIdOptions,
+  OptionTypes,
   User,
   UserStore,
   WithPersonalTokens,
@@ -147,9 +149,31 @@ export interface TokenAnswer {
   };
 }
 
+/** The options of a platform. */
+export interface PlatformOptions extends Partial<AuthServerOptions<Permission, 'registrar', Person>> {
+  /** The feature `openid()`, with its options, and `login.authentication`. */
+  readonly openid?:
+    | boolean
+    | (OpenIdOptions<Person> & Pick<OptionTypes.LoginOptions<Person>, 'authentication'>);
+}
+
+/** The options of a server, for those of a platform. */
+export function withOpenId({
+  openid: asked = false,
+  ...given
+}: PlatformOptions): Partial<AuthServerOptions<Permission, 'registrar', Person>> {
+  if (asked === false) return given;
+  const { authentication, ...options }: Exclude<typeof asked, boolean> = asked === true ? {} : asked;
+  return {
+    ...given,
+    ...(authentication && { login: { ...given.login, authentication } }),
+    features: [...(given.features ?? []), openid(options as OpenIdOptions)],
+  };
+}
+
 /** Starts a school platform as `testServer()` does: pages, endpoints and API. */
 export async function startPlatform(
-  given: Partial<AuthServerOptions<Permission, 'registrar', Person>> = {},
+  given: PlatformOptions = {},
   { path = '', inFront, reach, create = createAuthServer, app = bareApp }: Mounting = {},
 ): Promise<Platform> {
   const users = people();
@@ -170,7 +194,7 @@ export async function startPlatform(
     },
     {
       // Only now, because options may need the origin, which they know from `inFront`.
-      create: async (options) => create({ ...options, ...(given as object) }),
+      create: async (options) => create({ ...options, ...(withOpenId(given) as object) }),
       async listener(created) {
         const api = createApiRouter({ auth: created });
         api.get('/schools', created.requires('view_schools'), (ctx) => {

@@ -20,6 +20,8 @@ function wrap<T extends object>(target: T, prefix: string, what: Around): T {
       if (typeof member === 'function' && name === 'store')
         return (store: string, make: never) =>
           wrap(Reflect.apply(member, object, [store, make]) as object, `${store}.`, what);
+      // It returns no promise.
+      if (name === 'ends.onWritten') return member;
       if (typeof member === 'function') {
         return (...given: unknown[]) =>
           what(name, async () => Reflect.apply(member, object, given) as Promise<unknown>);

@@ -102,7 +102,7 @@ export function fakeFlow(
     signIn: async (_ctx, user) => {
       calls.push(`signIn ${user.id}`);
     },
-    logoutRequest: async () => undefined,
+    userToSignOut: async (ctx) => (change.flow?.currentUser ? change.flow.currentUser(ctx) : ann),
     logout: async () => {
       calls.push('logout');
       return { hostSessionContinues: false };

@@ -2,6 +2,8 @@ import test from 'ava';
 import { pages } from 'koa-gatehouse/interactions';
 import { placeholders } from '../../interactions/text.ts';
 import { de } from '../../interactions/text/de.ts';
+import { openIdPages } from '../../lib/features/openid/pages.ts';
+import type { LogoutDelivery } from '../../lib/features/openid/types.ts';
 import { en } from '../../interactions/text/en.ts';
 import { Browser } from '../harness/browser.ts';
 import { authorizeUrl, signIn, startPlatform } from '../harness/platform.ts';
@@ -106,7 +108,6 @@ test('dates and numbers have the format of the language', async (t) => {
     tools: [{ name: 'rename_school', at: 1_777_800_000_000 }],
     connections: [],
     hasMoreConnections: false,
-    lastLogout: { createdAt: 1_777_800_000, dueAt: undefined, answeredAt: 1_777_803_600, error: undefined },
   };
   for (const [count, english, german] of [
     [1, 'One app can use your Acme account.', 'Eine App kann auf Ihr Konto bei Acme zugreifen.'],
@@ -118,7 +119,18 @@ test('dates and numbers have the format of the language', async (t) => {
       disconnect: async () => false,
       endConnection: async () => false,
     };
-    const flow = { accountPath: '/account/apps', authorizedApps: () => apps };
+    const told = {
+      clientId: reports.id,
+      createdAt: 1_777_800_000,
+      dueAt: undefined,
+      answeredAt: 1_777_803_600,
+    };
+    const logouts = { findLatest: async () => undefined, listLatest: async () => [told as LogoutDelivery] };
+    const flow = {
+      accountPath: '/account/apps',
+      authorizedApps: () => apps,
+      features: [openIdPages({ logoutRequest: async () => undefined, logouts })],
+    };
     const site = await servePages(t, fakeFlow({ flow }), BOTH);
     for (const [language, ...said] of [
       [

@@ -69,7 +69,7 @@ async function open({ address, devices: hasDevices, kill, ...options }: NodeSett
       redeemed += 1;
       if (redeemed === kill?.redeemed) killProcess();
     }
-    if (name === 'sessions.delete' && kill?.signedOut) killProcess();
+    if (name === 'sessions.end' && kill?.signedOut) killProcess();
     return isStop(request.stop, number, 'after') ? stop(request) : result;
   });
   const node = await startPlatform(

@@ -19,6 +19,7 @@ import { until } from '../harness/until.ts';
 import { asClient, exchangeCode, exchangeRefreshToken, REFUSED_GRANT } from '../harness/tokens.ts';
 import { startProcess } from '../oidc/nodes.ts';
 import { OPENID } from './options.ts';
+import { logoutsOf } from './logouts-of.ts';
 import { confirm, startPublicApps } from './told-apps.ts';
 import type { Answer, Apps } from './told-apps.ts';
 
@@ -315,9 +316,9 @@ test('a logout is answered while the apps do not, and nothing else waits for the
   await until(() => apps.tokensOf('/app').length === 1);
   // The one connection of the database is free.
   t.truthy((await signInAt(setup, app, new Browser())).claims.sub);
-  t.is((await storage.logouts.findLatest(app.client.id))?.answeredAt, undefined);
+  t.is((await logoutsOf(storage).findLatest(app.client.id))?.answeredAt, undefined);
   answered.resolve();
-  await until(async () => (await storage.logouts.findLatest(app.client.id))?.dueAt === undefined);
+  await until(async () => (await logoutsOf(storage).findLatest(app.client.id))?.dueAt === undefined);
 });
 
 test.serial(
@@ -391,7 +392,7 @@ onEachDatabase(
   },
 );
 
-test('the metadata announce it with the option openid, and without there is none', async (t) => {
+test('the metadata announce it with openid(), and without there is none', async (t) => {
   for (const openid of [OPENID, false]) {
     await using platform = await startPlatform({ openid });
     const { body } = await send(platform.url('/.well-known/oauth-authorization-server'));

@@ -12,6 +12,7 @@ import { REPORTS } from '../account/area.ts';
 import { openDeveloperPlatform, passwordOf } from '../account/developers.ts';
 import type { DeveloperPlatform } from '../account/developers.ts';
 import { OPENID } from './options.ts';
+import { logoutsOf } from './logouts-of.ts';
 import { startPublicApps } from './told-apps.ts';
 
 /** Signs Ann in at the apps, out, and in again. */
@@ -61,9 +62,9 @@ test('users see which apps were told of their logout, and developers see it of t
   );
 
   // Of a day in which it is told again, this is the end.
-  const { createdAt, dueAt, id } = (await storage.logouts.findLatest(broken.client.id))!;
+  const { createdAt, dueAt, id } = (await logoutsOf(storage).findLatest(broken.client.id))!;
   const times = { now: dueAt!, leasedUntil: dueAt! + 15 };
-  await storage.logouts.finish(await storage.logouts.take('last', [id], times), {
+  await logoutsOf(storage).finish(await logoutsOf(storage).take('last', [id], times), {
     answeredAt: createdAt,
     dueAt: undefined,
     error: 'timeout',

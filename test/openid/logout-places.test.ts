@@ -2,8 +2,8 @@ import { passTime } from '../harness/clock.ts';
 
 import test from 'ava';
 
-import { createLogoutPlaces } from '../../lib/openid/logout-places.ts';
-import type { LogoutPlaces, PlacedLogout } from '../../lib/openid/logout-places.ts';
+import { createLogoutPlaces } from '../../lib/features/openid/logout-places.ts';
+import type { LogoutPlaces, PlacedLogout } from '../../lib/features/openid/logout-places.ts';
 
 type Due = Parameters<LogoutPlaces['take']>[0];
 

@@ -2,14 +2,15 @@
 import test from 'ava';
 import { decodeJwt, decodeProtectedHeader, jwtVerify } from 'jose';
 import { StorageError } from 'koa-gatehouse';
-import type { Storage } from 'koa-gatehouse';
 import { memoryStorage } from 'koa-gatehouse/adapters/memory';
 
 import { createPublicPost } from '../../lib/http/public-post.ts';
-import { sidOf } from '../../lib/login/session-model.ts';
-import { ANSWER_TIMEOUT } from '../../lib/openid/logout-sender.ts';
+import { sidOf } from '../../lib/features/openid/sid.ts';
+import type { LogoutStore } from '../../lib/features/openid/types.ts';
+import { ANSWER_TIMEOUT } from '../../lib/features/openid/logout-sender.ts';
 import { passTime } from '../harness/clock.ts';
 import { until } from '../harness/until.ts';
+import { logoutsOf } from './logouts-of.ts';
 import { confirm, HOUR, ISSUER, KEYS, signOut, startApps, startNode, takeDue } from './told-apps.ts';
 import type { Answer } from './told-apps.ts';
 
@@ -105,7 +106,7 @@ test.serial('after a day an app is not told any more, which is an event and a li
     ['logout not delivered'],
   );
   await node.stop();
-  const { dueAt, error } = (await storage.logouts.findLatest('/app'))!;
+  const { dueAt, error } = (await logoutsOf(storage).findLatest('/app'))!;
   t.deepEqual([dueAt, error], [undefined, 'status 503']);
 });
 
@@ -122,7 +123,7 @@ test.serial('what a node has begun and not ended is sent by another one, after i
   node.wake();
   await until(() => apps.received.length === 1);
   await node.stop();
-  t.is((await storage.logouts.findLatest('/app'))?.attempts, 1);
+  t.is((await logoutsOf(storage).findLatest('/app'))?.attempts, 1);
 });
 
 test.serial(
@@ -133,17 +134,17 @@ test.serial(
     await signOut(storage, apps, ['/app']);
     let isConfirmed = false;
     let taken = 0;
-    const logouts: Storage['logouts'] = {
-      ...storage.logouts,
+    const logouts: LogoutStore = {
+      ...logoutsOf(storage),
       // As without the synchronous standby: the row is changed.
       async take(...given) {
-        const found = await storage.logouts.take(...given);
+        const found = await logoutsOf(storage).take(...given);
         taken += found.length;
         if (!isConfirmed) throw new StorageError('it is not known whether the change lasts');
         return found;
       },
     };
-    const node = startNode(t, { ...storage, logouts });
+    const node = startNode(t, { ...storage, store: () => logouts as never });
     for (let lease = 1; lease <= 6; lease += 1) {
       node.wake();
       await until(() => taken === lease);
@@ -182,7 +183,6 @@ test.serial(
     await node.stop();
     t.is(apps.tokensOf('/slow').length, 2);
     t.is(apps.tokensOf('/gone').length, 0);
-    t.is((await storage.logouts.findLatest('/gone'))?.error, 'no_uri');
   },
 );
 

@@ -4,7 +4,8 @@ import { decodeJwt } from 'jose';
 import { onEachDatabase } from '../adapters/databases.ts';
 import { openStorage } from '../adapters/host-knex.ts';
 import { until } from '../harness/until.ts';
-import type { LogoutOutcome } from '../../lib/contracts/index.ts';
+import type { LogoutOutcome } from '../../lib/features/openid/types.ts';
+import { logoutsOf } from './logouts-of.ts';
 import { signOut, startApps, startNode } from './told-apps.ts';
 
 onEachDatabase(
@@ -41,7 +42,7 @@ onEachDatabase(
     await Promise.all(nodes.map(async ({ stop }) => stop()));
     const late = nodes.flatMap(({ outcomes }) => outcomes).filter(({ error }) => error === 'timeout');
     t.is(late.length, 50);
-    t.is((await storage.logouts.findLatest('/then/1'))?.dueAt, undefined);
-    t.is((await storage.logouts.findLatest('/silent/0'))?.error, 'timeout');
+    t.is((await logoutsOf(storage).findLatest('/then/1'))?.dueAt, undefined);
+    t.is((await logoutsOf(storage).findLatest('/silent/0'))?.error, 'timeout');
   },
 );

@@ -5,10 +5,11 @@ import { generateKeyPair, SignJWT } from 'jose';
 import type { CryptoKey } from 'jose';
 import type { Client, Storage } from 'koa-gatehouse';
 
-import type { LogoutOutcome } from '../../lib/contracts/index.ts';
 import { createPublicPost } from '../../lib/http/public-post.ts';
-import { ANSWER_TIMEOUT, createLogoutSender } from '../../lib/openid/logout-sender.ts';
-import type { LogoutSender } from '../../lib/openid/logout-sender.ts';
+import { ANSWER_TIMEOUT, createLogoutSender } from '../../lib/features/openid/logout-sender.ts';
+import type { LogoutSender } from '../../lib/features/openid/logout-sender.ts';
+import type { LogoutOutcome, LogoutStore } from '../../lib/features/openid/types.ts';
+import { logoutsOf } from './logouts-of.ts';
 import { completeClient } from '../harness/client.ts';
 import { recordingLogger } from '../harness/platform.ts';
 import { servePublic } from '../harness/public-server.ts';
@@ -76,11 +77,16 @@ export function startNode(
   const outcomes: LogoutOutcome[] = [];
   const events: object[] = [];
   const sender = createLogoutSender({
-    audit: { record: (event) => events.push(event) },
+    audit: {
+      record(event) {
+        if (event.type !== 'logout_told') events.push(event);
+        else outcomes.push(event);
+      },
+    },
     issuer: ISSUER,
     logger,
-    logouts: storage.logouts,
-    onAttempt: (outcome) => outcomes.push(outcome),
+    ends: storage.ends,
+    logouts: logoutsOf(storage),
     post: createPublicPost(network, ANSWER_TIMEOUT),
     sign: async (claims, type) =>
       new SignJWT(claims).setProtectedHeader({ alg: 'RS256', kid: 'k', typ: type }).sign(KEYS.privateKey),
@@ -131,14 +137,19 @@ export async function signOut(
       },
     );
   }
-  await storage.sessions.delete(session, { createdAt: at, expiresAt: at + 48 * HOUR });
+  // As a server does before it takes requests.
+  await storage.ends.read('openid', ['sign_in', 'grant', 'user', 'client', 'all'], at + 48 * HOUR);
+  await storage.sessions.end(session);
 }
 
 const seconds = (): number => Math.floor(Date.now() / 1000);
 
 /** What a node would take now. */
-export async function takeDue({ logouts }: Storage): ReturnType<Storage['logouts']['take']> {
+export async function takeDue(storage: Storage): ReturnType<LogoutStore['take']> {
   const now = seconds();
+  const ends = await storage.ends.take('openid', { now, leasedUntil: now + 15, limit: 256 });
+  const logouts = logoutsOf(storage);
+  if (ends.length > 0) await logouts.add(ends);
   const except = { clientIds: [], ownerIds: [], owned: false };
   const due = await logouts.listDue({ now, limit: 10, except });
   return logouts.take(

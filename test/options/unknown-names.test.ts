@@ -230,6 +230,10 @@ const CALLS: Calls = {
     (given) => main.agents(as(given)),
     ...['documents', 'registration'].map((group) => (given: Misspelt) => main.agents(as({ [group]: given }))),
   ],
+  openid: [
+    (given) => main.openid(as(given)),
+    (given) => main.openid(as({ scopes: { groups: { description: 'Groups', ...given } } })),
+  ],
   personalTokens: [(given) => main.personalTokens(as(given))],
   createApiRouter: [
     (given) => createApiRouter(as({ auth, ...given })),
@@ -239,7 +243,7 @@ const CALLS: Calls = {
   ],
   createAuthServer: [
     serverWith,
-    ...['login', 'clients', 'tokens', 'openid', 'secrets', 'limits', 'passport', 'paths', 'retention'].map(
+    ...['login', 'clients', 'tokens', 'secrets', 'limits', 'passport', 'paths', 'retention'].map(
       (group) => async (given: Misspelt) => serverWith({ [group]: given }),
     ),
     async (given) => serverWith({ tokens: { lifetimes: given } }),
@@ -247,7 +251,6 @@ const CALLS: Calls = {
     async (given) => serverWith({ limits: { attempts: { login: given } } }),
     async (given) => serverWith({ gate, scopes: { write: { ...scopes.write, ...given } } }),
     async (given) => serverWith({ gate, resources: { [AGENTS]: { name: 'Agents', scopes, ...given } } }),
-    async (given) => serverWith({ openid: { scopes: { groups: { description: 'Groups', ...given } } } }),
   ],
   defineAction: [
     (given) => defineAction(as({ ...ACTION, ...given })),

@@ -17,7 +17,7 @@ const LISTS = ['lib/index.ts', 'lib/features/shipped.ts', 'lib/features/tables.t
 
 const MOST_LINES = 17;
 
-const FEATURES = ['agents', 'devices', 'personal-tokens'] as const;
+const FEATURES = ['agents', 'devices', 'openid', 'personal-tokens'] as const;
 
 const START = `
 import { createAuthServer } from 'koa-gatehouse';

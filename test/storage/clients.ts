@@ -1,6 +1,7 @@
 import { inspect } from 'node:util';
 
 import { aClient, aCode, aConsent, aGrant, aRefreshToken, aSecret, LOOKALIKES, NOW } from './rows.ts';
+import { clientFieldsOf } from '../../lib/features/known.ts';
 import { onlyOneOf, testsOf } from './store-tests.ts';
 import type { StorageTest } from './store-tests.ts';
 
@@ -13,8 +14,9 @@ export function clientContract(register: StorageTest): void {
       clientUri: `https://timetable.example/${'x'.repeat(1974)}`,
       verified: true,
       redirectUris: [],
-      postLogoutRedirectUris: ['https://timetable.example/bye'],
-      backchannelLogoutUri: 'https://timetable.example/logout',
+      ...Object.fromEntries(
+        clientFieldsOf(undefined).all.map(({ isList, name }) => [name, isList ? ['a', 'b'] : 'c']),
+      ),
       grantType: 'client_credentials',
       source: 'dynamic',
       confidential: false,

@@ -1,7 +1,7 @@
 import { inspect } from 'node:util';
 
 import type { Grant, GrantSelector, Storage } from '../../lib/contracts/index.ts';
-import { aClient, aCode, aGrant, aRefreshToken, aSession, HOUR, LOOKALIKES, NOW } from './rows.ts';
+import { aCode, aGrant, aRefreshToken, aSession, HOUR, LOOKALIKES, NOW } from './rows.ts';
 import { atOnce, testsOf } from './store-tests.ts';
 import type { StorageTest } from './store-tests.ts';
 
@@ -145,8 +145,8 @@ export function grantContract(register: StorageTest): void {
   });
 
   test('grants: endUnused ends 700 grants; one that is of no use for a logout may be pruned, and each session is told', async (t, grants, storage) => {
-    const { logouts, sessions } = storage;
-    await storage.clients.insert(aClient({ id: '1', backchannelLogoutUri: 'https://one.example/bye' }), []);
+    const { ends, sessions } = storage;
+    await ends.read('test', ['sign_in'], Number.MAX_SAFE_INTEGER);
     for (const [id, sessionUid] of [
       ['ann-1-a', 'early'],
       ['ann-1-b', 'early'],
@@ -166,9 +166,12 @@ export function grantContract(register: StorageTest): void {
     const found = await Promise.all(left.map(async (id) => (await grants.find(id))?.id));
     t.deepEqual(found, ['ann-1-a', undefined, undefined, 'ann-1-d', undefined]);
     for (const uid of ['early', 'late']) {
-      await sessions.delete(uid, { createdAt: NOW, expiresAt: NOW + HOUR });
+      await sessions.end(uid);
+      const page = { now: Number.MAX_SAFE_INTEGER - 1, leasedUntil: Number.MAX_SAFE_INTEGER, limit: 10 };
+      const taken = await ends.take('test', page);
+      await ends.done(taken);
       t.deepEqual(
-        (await logouts.listLatest('ann')).map(({ sessionUid }) => sessionUid),
+        taken.map(({ sessionUid }) => sessionUid),
         [uid],
       );
     }

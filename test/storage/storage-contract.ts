@@ -14,7 +14,6 @@ import { idempotencyContract, leaseContract } from './idempotency.ts';
 import { keyContract } from './keys.ts';
 import { passportUseContract } from './passport-uses.ts';
 import { diagnosisContract, pruneContract } from './prune.ts';
-import { logoutContract } from './logouts.ts';
 import { redemptionContract } from './redemption.ts';
 import { revocationContract } from './revocations.ts';
 import { aClient } from './rows.ts';
@@ -56,7 +55,6 @@ export function storageContract(test: RegisterTest, makeStorage: () => Storage |
   userDataContract(onStorage);
   revocationContract(onStorage);
   sessionContract(onStorage);
-  logoutContract(onStorage);
   keyContract(onStorage);
   assignmentContract(onStorage);
   auditContract(onStorage);

@@ -1,8 +1,8 @@
 import { Option } from 'commander';
 import type { Command } from 'commander';
-import type { Client, ClientGrantType, ClientTypes } from 'koa-gatehouse';
+import type { Client, ClientFields, ClientGrantType, ClientTypes } from 'koa-gatehouse';
 
-import { clientKindsOf } from '../../features/known.ts';
+import { clientFieldsOf, clientKindsOf } from '../../features/known.ts';
 import { changedLifetimes, lifetimeOptions, repeated } from '../arguments.ts';
 import type { LifetimeOptions } from '../arguments.ts';
 import { keyNotes, keyOptions, readKeys } from '../client-keys.ts';
@@ -14,6 +14,7 @@ import { clientJson, secretJson } from '../report.ts';
 import { withSession } from '../session.ts';
 
 const KINDS = [...clientKindsOf(undefined).all.values()];
+const FURTHER_FIELDS = clientFieldsOf(undefined).all;
 
 interface CreateOptions extends LifetimeOptions, KeyOptions {
   readonly name: string;
@@ -21,8 +22,6 @@ interface CreateOptions extends LifetimeOptions, KeyOptions {
   readonly verified?: true;
   readonly grantType: ClientGrantType;
   readonly redirectUri?: readonly string[];
-  readonly postLogoutRedirectUri?: readonly string[];
-  readonly backchannelLogoutUri?: string;
   readonly public?: true;
   readonly native?: true;
   readonly firstParty?: true;
@@ -54,12 +53,6 @@ export function addClientCreate(client: Command): void {
     .option('--client-uri <url>', 'its homepage, whose host the consent page shows')
     .option('--verified', 'you vouch for its name and its homepage: users see that they are verified')
     .option('--redirect-uri <uri>', 'redirect URI, for authorization_code; can be repeated', repeated)
-    .option(
-      '--post-logout-redirect-uri <uri>',
-      'where it may send the browser after a logout; can be repeated',
-      repeated,
-    )
-    .option('--backchannel-logout-uri <url>', 'told when a user is signed out (OpenID Connect)')
     .option('--public', 'public client, such as a browser app or a command line, without a secret')
     .option('--native', 'installed app: a public client whose loopback redirect URIs match on any port')
     .option('--first-party', 'app of the platform itself: users are not asked for consent')
@@ -75,7 +68,8 @@ export function addClientCreate(client: Command): void {
         'JSON: {"client": {...}, "client_secret": "..." | null, "secret": {...} | null, "notes": []},\n  as in `client show`',
     )
     .action(create);
-  for (const option of [...keyOptions(), ...lifetimeOptions()]) command.addOption(option);
+  for (const option of [...furtherOptions(), ...keyOptions(), ...lifetimeOptions()])
+    command.addOption(option);
 }
 
 const create = withSession(async ({ administration, names }, options: CreateOptions) => {
@@ -87,8 +81,7 @@ const create = withSession(async ({ administration, names }, options: CreateOpti
     verified: options.verified ?? false,
     grantType: options.grantType,
     redirectUris: options.redirectUri ?? [],
-    postLogoutRedirectUris: options.postLogoutRedirectUri ?? [],
-    backchannelLogoutUri: options.backchannelLogoutUri,
+    ...furtherOf(options),
     confidential: !options.public && !options.native,
     native: options.native ?? false,
     firstParty: options.firstParty ?? false,
@@ -117,8 +110,6 @@ interface UpdateOptions extends LifetimeOptions, KeyOptions {
   readonly clientUri?: string | false;
   readonly verified?: boolean;
   readonly redirectUri?: readonly string[];
-  readonly postLogoutRedirectUri?: readonly string[] | false;
-  readonly backchannelLogoutUri?: string | false;
   readonly firstParty?: boolean;
   readonly owner?: string | false;
   readonly scope?: readonly string[];
@@ -140,14 +131,6 @@ export function addClientUpdate(client: Command): void {
     .option('--verified', 'you vouch for its name, its homepage and its logo')
     .option('--no-verified', 'as after a change of one of them, or of the redirect URIs')
     .option('--redirect-uri <uri>', 'replaces all existing ones; can be repeated', repeated)
-    .option(
-      '--post-logout-redirect-uri <uri>',
-      'where it may send the browser after a logout; replaces all existing ones; can be repeated',
-      repeated,
-    )
-    .option('--no-post-logout-redirect-uri', 'remove them')
-    .option('--backchannel-logout-uri <url>', 'told when a user is signed out (OpenID Connect)')
-    .option('--no-backchannel-logout-uri', 'it is not told')
     .option('--first-party', 'users are not asked for consent')
     .option('--no-first-party', 'users are asked for consent')
     .option('--owner <user-id>')
@@ -160,7 +143,14 @@ export function addClientUpdate(client: Command): void {
     .option('--server-lifetimes', "remove its own lifetimes: the server's apply")
     .addHelpText('after', '\nJSON: {"client": {...}, "notes": []}, a client as in `client show`')
     .action(update);
-  for (const option of [...keyOptions(), ...lifetimeOptions()]) command.addOption(option);
+  for (const option of [
+    ...furtherOptions('; replaces all existing ones'),
+    ...keyOptions(),
+    ...lifetimeOptions(),
+  ])
+    command.addOption(option);
+  for (const { column, isList } of FURTHER_FIELDS)
+    command.option(`--no-${flagOf(column, isList)}`, isList ? 'remove them' : 'it is not told');
 }
 
 const update = withSession(async ({ administration, names }, options: UpdateOptions, id: string) => {
@@ -188,23 +178,46 @@ function isChange(options: UpdateOptions): boolean {
 }
 
 function toChanges(options: UpdateOptions, before: Client): ClientTypes.ClientChanges {
-  const { allScopes, backchannelLogoutUri, clientUri, firstParty, name, owner } = options;
-  const { postLogoutRedirectUri, redirectUri, scope, serverLifetimes, verified } = options;
+  const { allScopes, clientUri, firstParty, name, owner } = options;
+  const { redirectUri, scope, serverLifetimes, verified } = options;
   const lifetimes = changedLifetimes(options, serverLifetimes ? {} : before.lifetimes);
   return {
     ...(name === undefined ? {} : { name }),
     ...(clientUri === undefined ? {} : { clientUri: clientUri === false ? undefined : clientUri }),
     ...(verified === undefined ? {} : { verified }),
     ...(redirectUri === undefined ? {} : { redirectUris: redirectUri }),
-    ...(postLogoutRedirectUri === undefined
-      ? {}
-      : { postLogoutRedirectUris: postLogoutRedirectUri === false ? [] : postLogoutRedirectUri }),
-    ...(backchannelLogoutUri === undefined
-      ? {}
-      : { backchannelLogoutUri: backchannelLogoutUri || undefined }),
+    ...furtherOf(options),
     ...(firstParty === undefined ? {} : { firstParty }),
     ...(owner === undefined ? {} : { ownerId: owner === false ? undefined : owner }),
     ...(scope === undefined && !allScopes ? {} : { scopes: allScopes ? undefined : scope }),
     ...(lifetimes === undefined && !serverLifetimes ? {} : { lifetimes: lifetimes ?? {} }),
   };
+}
+
+/** The options for the fields that features bring. */
+function furtherOptions(ofLists = ''): Option[] {
+  return FURTHER_FIELDS.map(({ column, help, isList }) => {
+    const option = new Option(
+      `--${flagOf(column, isList)} <uri>`,
+      isList ? `${help}${ofLists}; can be repeated` : help,
+    );
+    return isList ? option.argParser(repeated) : option;
+  });
+}
+
+/** Such as `background-uri`; of a list, the name of one. */
+function flagOf(column: string, isList: boolean): string {
+  const flag = column.replaceAll('_', '-');
+  return isList ? flag.replace(/s$/, '') : flag;
+}
+
+/** The given values of these fields. `false`: none. */
+function furtherOf(options: object): Partial<ClientFields> {
+  const given = options as Readonly<Record<string, string | readonly string[] | false | undefined>>;
+  return Object.fromEntries(
+    FURTHER_FIELDS.flatMap(({ isList, name }) => {
+      const value = given[isList ? name.replace(/s$/, '') : name];
+      return value === undefined ? [] : [[name, value === false ? (isList ? [] : undefined) : value]];
+    }),
+  );
 }

@@ -8,8 +8,6 @@ export const CLIENT_CREDENTIALS: ClientKind = {
   required: { confidential: 'secret_required' },
   forbidden: {
     redirectUris: 'redirect_uri_unused',
-    postLogoutRedirectUris: 'authorization_code_only',
-    backchannelLogoutUri: 'authorization_code_only',
     native: 'authorization_code_only',
     firstParty: 'authorization_code_only',
     'lifetimes.refreshToken': 'authorization_code_only',

@@ -1,11 +1,20 @@
-import type { Client, ClientSecret, StoredClient } from '../../contracts/index.ts';
+import type { Client, ClientSecret, FurtherClientFields, StoredClient } from '../../contracts/index.ts';
+import { FEATURE_CLIENT_FIELDS } from '../../features/tables.ts';
 import type { Integer } from '../column-values.ts';
 import { flag, integer, json, mapRows, optional, text } from '../rows.ts';
-import type { Row, RowMapping } from '../rows.ts';
+import type { Column, Row, RowMapping } from '../rows.ts';
 import { CORE_TABLES } from '../tables.ts';
 
 /** Of a client, what its source says of its default scopes is not stored. */
 type ClientRow = Omit<Client, 'defaultScopes'>;
+
+// Their types are those that features declare.
+const FURTHER = Object.fromEntries(
+  FEATURE_CLIENT_FIELDS.map(({ column, isList, name }) => [
+    name,
+    isList ? json(column) : optional(text(column)),
+  ]),
+) as object as { readonly [M in keyof FurtherClientFields]-?: Column<FurtherClientFields[M]> };
 
 export const CLIENTS: RowMapping<ClientRow> = mapRows<ClientRow>(CORE_TABLES.clients, {
   id: text('id'),
@@ -16,8 +25,7 @@ export const CLIENTS: RowMapping<ClientRow> = mapRows<ClientRow>(CORE_TABLES.cli
   source: text('source'),
   grantType: text('grant_type'),
   redirectUris: json('redirect_uris'),
-  postLogoutRedirectUris: json('post_logout_redirect_uris'),
-  backchannelLogoutUri: optional(text('backchannel_logout_uri')),
+  ...FURTHER,
   confidential: flag('confidential'),
   keys: optional(json('public_keys')),
   native: flag('native'),

@@ -15,15 +15,20 @@ import { CREDENTIALS, GRANTS, USABLE_GRANTS, WITH_LIVE_GRANT } from './grant-row
 import { grantInserter } from './insert-grant.ts';
 import { redeemer } from './redemption.ts';
 import { GRANT_IS_LIVE } from './revocations.ts';
-import type { SignInRow } from './logouts.ts';
+import type { WrittenEnds } from './ends.ts';
 import { revokeGrants } from './revoke-grants.ts';
 import { firstOfEachClient } from '../rows.ts';
 import type { Row, RowOfClient } from '../rows.ts';
 
+interface SignInRow {
+  readonly id: string;
+  readonly session_uid: string | null;
+}
+
 const REFRESH_TOKEN: Credential['kind'] = 'refresh_token';
 
 /** Grants with their credentials. */
-export function grantStore(database: Database): GrantStore {
+export function grantStore(database: Database, written: WrittenEnds): GrantStore {
   const { canChangeInQueries, clock } = database.dialect;
   const insertGrant = grantInserter(database);
 
@@ -73,7 +78,12 @@ export function grantStore(database: Database): GrantStore {
       await database.run(TOUCH, [at, id, at]);
     },
     redeem: redeemer(database),
-    revoke: async (selector, at, notice) => revokeGrants(database, toCondition(selector), { at, notice }),
+    async revoke(selector, at, by = 'owner') {
+      const revoked = await revokeGrants(database, toCondition(selector), { at, by });
+      // Also when nothing was left to revoke: another node may have revoked it a moment ago, and this node has it cached.
+      written.emit('grant', 'id' in selector ? { grantId: selector.id } : { userId: selector.userId });
+      return revoked;
+    },
     async endUnused({ clientId, kept, userId }, most, at) {
       const rows = await database.all<SignInRow>(LAST_USED, [userId, clientId, at]);
       const live = rows.map(({ id, session_uid: uid }) => ({ id, sessionUid: uid ?? undefined }));
@@ -82,13 +92,14 @@ export function grantStore(database: Database): GrantStore {
       for (const ids of batchesOf(ended)) {
         const { placeholders, values } = inList(ids);
         const condition = { sql: `user_id = ? and id in ${placeholders}`, values: [userId, ...values] };
-        revoked.push(...(await revokeGrants(database, condition, { at, notice: undefined })));
+        revoked.push(...(await revokeGrants(database, condition, { at, by: undefined })));
       }
       // After their end: what a process that dies in between leaves is kept until it expires.
       for (const ids of batchesOf(needless)) {
         const { placeholders, values } = inList(ids);
         await database.run(`${FORGET} and id in ${placeholders}`, [at, userId, ...values]);
       }
+      for (const grantId of revoked) written.emit('grant', { grantId });
       return revoked;
     },
   };

@@ -5,10 +5,11 @@ import type { Dialect } from '../dialect.ts';
 import type { Statements } from '../statements.ts';
 import type { Integer } from '../column-values.ts';
 import { notEnded } from '../ends.ts';
-import { revokeSignIns, revokeSome, signInsOf } from './revoke-grants.ts';
+import { writeEnd } from './ends.ts';
+import type { WrittenEnds } from './ends.ts';
 
 /** Revoked access tokens, and the ends of users, of clients and of all, whose tokens, grants and sessions were ended. */
-export function revocationStore(database: Database): RevocationStore {
+export function revocationStore(database: Database, written: WrittenEnds): RevocationStore {
   const { dialect } = database;
   const revokeToken = `
     insert into gatehouse_revocations (kind, value, revoked_at, expires_at) values ('token', ?, ?, ?)
@@ -21,16 +22,19 @@ export function revocationStore(database: Database): RevocationStore {
 
   return {
     async revokeToken({ id, revokedAt, expiresAt }) {
-      await database.run(revokeToken, [id, revokedAt, expiresAt]);
+      const values = [id, revokedAt, expiresAt];
+      // Only servers revoke tokens, and those of a storage have the same readers.
+      if (!written.hasReader('token')) await database.run(revokeToken, values);
+      else
+        await database.transaction(async (statements) => {
+          await statements.run(revokeToken, values);
+          await writeEnd(statements, { kind: 'token', value: id });
+        });
+      written.emit('token', { tokenId: id });
     },
-    async revokeAllOf(party, notice) {
-      await database.transaction(async (statements) => {
-        await end(statements, dialect, party);
-        if (!notice || !('userId' in party)) return;
-        await revokeSome(statements, dialect, signInsOf(party.userId), { at: notice.createdAt, notice });
-      });
-      // Also of one user: a grant may have been stored before the end was visible.
-      if (notice) await revokeSignIns(database, party, notice);
+    async revokeAllOf(party) {
+      await database.transaction(async (statements) => end(statements, dialect, party));
+      written.emit(keyOf(party)[0], 'all' in party ? undefined : party);
     },
     async latestSequence() {
       const row = await database.get<{ sequence: Integer }>(SEQUENCE);
@@ -59,10 +63,12 @@ export async function end(statements: Statements, dialect: Dialect, party: Revok
      })}`,
     [...keyOf(party), now(), Number.MAX_SAFE_INTEGER],
   );
+  const [kind, value] = keyOf(party);
+  await writeEnd(statements, { kind, value, ...('all' in party ? {} : party) });
 }
 
 /** The kind and the value of the row. */
-function keyOf(party: RevokedParty): readonly [kind: string, value: string] {
+function keyOf(party: RevokedParty): readonly [kind: 'user' | 'client' | 'all', value: string] {
   if ('all' in party) return ['all', ''];
   return 'userId' in party ? ['user', party.userId] : ['client', party.clientId];
 }

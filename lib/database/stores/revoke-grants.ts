@@ -1,20 +1,22 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 
-import type { LogoutNotice, RevokedParty, Seconds } from '../../contracts/index.ts';
+import type { EndedBy, Seconds } from '../../contracts/index.ts';
+import type { SignIns } from '../database.ts';
+import { notEnded } from '../ends.ts';
 import type { Database } from '../database.ts';
 import type { Condition } from '../dialect.ts';
-import type { Statements } from '../statements.ts';
+import type { Statements, Value } from '../statements.ts';
 import { inList } from '../column-values.ts';
-import { insertLogouts, SIGN_IN } from './logouts.ts';
-import type { SignInRow } from './logouts.ts';
+import { writeEndsOfGrants } from './ends.ts';
 
 // SQLite blocks the thread while it updates a batch, and a server locks its rows. A power of two, see inList().
 const BATCH = 256;
 
-/** When grants are revoked, and what is stored for the clients that are told. */
+/** When grants are revoked, and by whom. */
 export interface Revocation {
   readonly at: Seconds;
-  readonly notice: LogoutNotice | undefined;
+  /** `undefined`: no reader of ends learns of it. */
+  readonly by: EndedBy | undefined;
 }
 
 /** Marks grants that meet a condition as revoked, in batches. Resolves to the ids of those that were not. */
@@ -35,35 +37,33 @@ export async function revokeGrants(
 }
 
 /** Revokes one batch; runs inside a transaction. */
-export async function revokeSome(
+async function revokeSome(
   statements: Statements,
   { forUpdate }: Pick<Database['dialect'], 'forUpdate'>,
   { sql: condition, values }: Condition,
-  { at, notice }: Revocation,
+  { at, by }: Revocation,
 ): Promise<{ readonly revoked: readonly string[]; readonly isLast: boolean }> {
-  const find = async (state: string, most: number): Promise<SignInRow[]> =>
-    statements.all<SignInRow>(
-      `select ${SIGN_IN} from gatehouse_grants where ${condition} and ${state} limit ?${forUpdate}`,
-      [...values, most],
-    );
+  const find = async (state: string, most: number): Promise<string[]> =>
+    findIds(statements, `${condition} and ${state} limit ?${forUpdate}`, [...values, most]);
   const live = await find('revoked_at is null', BATCH);
-  const isWithSignIns = notice !== undefined && live.length < BATCH;
-  const signIns = isWithSignIns ? await find(SIGNED_IN_SINCE, BATCH - live.length) : [];
+  const signsOut = by === 'owner';
+  const signIns = signsOut && live.length < BATCH ? await find(SIGNED_IN_SINCE, BATCH - live.length) : [];
   const found = [...live, ...signIns];
   const isLast = found.length < BATCH;
   if (found.length > 0) {
-    if (notice) await insertLogouts(statements, found, notice);
-    const marked = inList(found.map(({ id }) => id));
+    const marked = inList(found);
     // For a list of ids alone PostgreSQL may read the whole table. With the condition, SQLite and PostgreSQL compare all grants of the
     // user with the list, so only the last batch has it.
-    const of = isLast ? { sql: `${condition} and`, values } : { sql: '', values: [] };
+    const some = isLast
+      ? { sql: `${condition} and id in ${marked.placeholders}`, values: [...values, ...marked.values] }
+      : { sql: `id in ${marked.placeholders}`, values: marked.values };
+    if (by) await writeEndsOfGrants(statements, some, { kind: 'grant', at, by });
     await statements.run(
-      `update gatehouse_grants set revoked_at = coalesce(revoked_at, ?)${notice ? ', session_uid = null' : ''}
-       where ${of.sql} id in ${marked.placeholders}`,
-      [at, ...of.values, ...marked.values],
+      `update gatehouse_grants set revoked_at = coalesce(revoked_at, ?)${signsOut ? ', session_uid = null' : ''} where ${some.sql}`,
+      [at, ...some.values],
     );
   }
-  return { revoked: live.map(({ id }) => id), isLast };
+  return { revoked: live, isLast };
 }
 
 // What its client has revoked, or a replay, ends the tokens of a grant: the user is still signed in at the client.
@@ -74,26 +74,36 @@ export function signInsOf(userId: string): Condition {
   return { sql: 'user_id = ? and session_uid is not null', values: [userId] };
 }
 
-/** Revokes the grants by which users are signed in, after they were ended together, and stores which clients are told. */
-export async function revokeSignIns(
-  database: Database,
-  party: RevokedParty,
-  notice: LogoutNotice,
-): Promise<void> {
-  const revocation = { at: notice.createdAt, notice };
-  if ('userId' in party) {
-    await revokeGrants(database, signInsOf(party.userId), revocation);
-    return;
-  }
-  const clients = await ('clientId' in party
-    ? database.all<{ id: string }>(`${TOLD_CLIENTS} and id = ?`, [party.clientId])
-    : database.all<{ id: string }>(TOLD_CLIENTS));
-  for (const { id } of clients)
-    await revokeGrants(
-      database,
-      { sql: 'client_id = ? and session_uid is not null', values: [id] },
-      revocation,
-    );
+/**
+ * Ends a batch of sign-ins that the end of a user, of a client or of all has ended, and not those that have begun since: see
+ * `CoreSteps.endSignIns`.
+ */
+export async function endSignIns(
+  statements: Statements,
+  { forUpdate }: Pick<Database['dialect'], 'forUpdate'>,
+  { at, clientId, ended, tell, userId }: SignIns,
+): Promise<number> {
+  const [column, value] = userId === undefined ? ['client_id', clientId!] : ['user_id', userId];
+  const ids = await findIds(
+    statements,
+    `${column} = ? and session_uid is not null and not (${notEnded('gatehouse_grants', [ended])}) limit ?${forUpdate}`,
+    [value, BATCH],
+  );
+  if (ids.length === 0) return 0;
+  await tell(ids);
+  const { placeholders, values } = inList(ids);
+  await statements.run(
+    `update gatehouse_grants set revoked_at = coalesce(revoked_at, ?), session_uid = null where id in ${placeholders}`,
+    [at, ...values],
+  );
+  return ids.length;
 }
 
-const TOLD_CLIENTS = 'select id from gatehouse_clients where backchannel_logout_uri is not null';
+async function findIds(
+  statements: Statements,
+  condition: string,
+  values: readonly Value[],
+): Promise<string[]> {
+  const sql = `select id from gatehouse_grants where ${condition}`;
+  return (await statements.all<{ id: string }>(sql, [...values])).map(({ id }) => id);
+}

@@ -3,16 +3,17 @@ import type { Database } from '../database.ts';
 import { isStorable, toOptionalNumber } from '../column-values.ts';
 import type { Integer } from '../column-values.ts';
 import { HOSTS } from './consents.ts';
-import { signOut } from './logouts.ts';
+import { writeEnd, writeEndsOfGrants } from './ends.ts';
+import type { WrittenEnds } from './ends.ts';
 import { notEnded, UNLESS_USER_ENDED } from '../ends.ts';
 import { SEQUENCE } from './revocations.ts';
 import { integer, json, mapRows, text } from '../rows.ts';
 import type { Row } from '../rows.ts';
 import { CORE_TABLES } from '../tables.ts';
+import type { Statements } from '../statements.ts';
 
 /** Login sessions of browsers. */
-export function sessionStore(database: Database): SessionStore {
-  const { forUpdate } = database.dialect;
+export function sessionStore(database: Database, written: WrittenEnds): SessionStore {
   return {
     async insert(session) {
       await database.run(INSERT, [...SESSIONS.values(session), session.userId, session.sequence]);
@@ -34,16 +35,17 @@ export function sessionStore(database: Database): SessionStore {
     async update({ id, payload, expiresAt }) {
       return (await database.run(UPDATE, [JSON.stringify(payload), expiresAt, id])) > 0;
     },
-    async delete(id, notice) {
-      if (!notice) {
-        await database.run(DELETE, [id]);
-        return;
-      }
-      await database.transaction(async (statements) => {
+    async delete(id) {
+      await database.run(DELETE, [id]);
+    },
+    async end(id) {
+      const ended = await database.transaction(async (statements) => {
         const session = await statements.get<EndedRow>(FIND_ENDED, [id]);
         await statements.run(DELETE, [id]);
-        if (session) await signOut(statements, forUpdate, session, notice);
+        if (session) await endSession(statements, session);
+        return session;
       });
+      if (ended) written.emit('session', { userId: ended.user_id });
     },
     async deleteOfUser(userId) {
       return database.run('delete from gatehouse_sessions where user_id = ?', [userId]);
@@ -81,6 +83,16 @@ const FIND_WITH_CONSENT = `
 const UPDATE = 'update gatehouse_sessions set payload = ?, expires_at = ? where id = ?';
 
 const DELETE = 'delete from gatehouse_sessions where id = ?';
+
+/** Ends what a session has signed its user in by; runs in the transaction that deletes it. */
+async function endSession(statements: Statements, { uid, user_id: userId }: EndedRow): Promise<void> {
+  await writeEnd(statements, { kind: 'session', value: uid, userId });
+  // Also those that were revoked since by their client or as a replay: the user is still signed in there.
+  const signIns = { sql: 'user_id = ? and session_uid = ?', values: [userId, uid] };
+  await writeEndsOfGrants(statements, signIns, { kind: 'sign_in', by: 'owner' });
+  // A code of the session that is exchanged meanwhile signs nobody in. In one statement: each of several would read all grants of the user.
+  await statements.run(`update gatehouse_grants set session_uid = null where ${signIns.sql}`, signIns.values);
+}
 
 const FIND_ENDED = 'select uid, user_id from gatehouse_sessions where id = ?';
 

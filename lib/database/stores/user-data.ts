@@ -14,7 +14,7 @@ import { isStorable, toPayload } from '../column-values.ts';
 import type { Integer } from '../column-values.ts';
 import { GRANTS } from './grant-rows.ts';
 import { notEnded } from '../ends.ts';
-import { revokeGrants } from './revoke-grants.ts';
+import { revokeGrants, signInsOf } from './revoke-grants.ts';
 import type { Row } from '../rows.ts';
 
 // Rows of a large table that one statement looks at, in the order of its primary key.
@@ -70,7 +70,9 @@ export function userDataStore(database: Database): UserDataStore {
   /** Credentials have no index on their grant, which would cost a write with each refresh. */
   async function* deleteGrants(userId: string): AsyncGenerator<number> {
     // A redemption under way finishes before, and none stores a successor afterwards, which would have no grant then.
-    await revokeGrants(database, { sql: 'user_id = ?', values: [userId] }, { at: now(), notice: undefined });
+    // Those who read the end of the user find its sign-ins in the outbox, after the grants have gone.
+    await revokeGrants(database, signInsOf(userId), { at: now(), by: 'owner' });
+    await revokeGrants(database, { sql: 'user_id = ?', values: [userId] }, { at: now(), by: undefined });
     if (!(await database.get(SOME_GRANT, [userId]))) return;
     for await (const [after, last] of pagesOf('gatehouse_credentials')) {
       const deleted = await database.run(DELETE_CREDENTIALS, [after, last, userId]);
@@ -91,10 +93,13 @@ export function userDataStore(database: Database): UserDataStore {
       const changed = await database.run(ERASE_DISABLED_BY, [ERASED_USER, ...page, userId]);
       if (changed > 0) yield changed;
     }
-    for await (const page of pagesOf('gatehouse_logouts')) {
-      const changed = await database.run(ERASE_OWNER_OF_LOGOUTS, [ERASED_USER, ...page, userId, userId]);
-      if (changed > 0) yield changed;
-    }
+    for (const { name, renamed, user } of RENAMED)
+      for await (const page of pagesOf(name)) {
+        // A row of the user is left as it is until it is deleted.
+        const sql = `update ${name} set ${renamed} = ? where id > ? and id <= ? and ${renamed} = ? and ${user} <> ?`;
+        const changed = await database.run(sql, [ERASED_USER, ...page, userId, userId]);
+        if (changed > 0) yield changed;
+      }
     // Nobody has consented any more to what this user alone had consented to.
     for (const sql of EMPTIED) {
       const changed = await database.run(sql, [userId]);
@@ -128,9 +133,9 @@ export function userDataStore(database: Database): UserDataStore {
   };
 
   async function* eraseRows(userId: string): AsyncGenerator<number> {
-    for (const { name, key = ['id'], user } of TABLES)
-      if (user !== undefined && user !== 'by hand') yield* deleteRows(name, key, `${user} = ?`, userId);
-    yield* deleteRows('gatehouse_logouts', ['id'], 'user_id = ? and due_at is null', userId);
+    for (const { name, key = ['id'], user, whenErased } of TABLES)
+      if (user !== undefined && user !== 'by hand')
+        yield* deleteRows(name, key, `${user} = ?${whenErased ? ` and ${whenErased}` : ''}`, userId);
     yield* deleteGrants(userId);
     yield* eraseFromApps(userId);
     yield* eraseAudit(userId);
@@ -159,9 +164,7 @@ const DELETE_CREDENTIALS = `
     and grant_id in (select g.id from gatehouse_grants g where g.user_id = ?)`;
 
 const ERASE_DISABLED_BY = `update gatehouse_clients set disabled_by = ? where id > ? and id <= ? and disabled_by = ?`;
-// Those of the user stay until the client is told.
-const ERASE_OWNER_OF_LOGOUTS =
-  'update gatehouse_logouts set owner_id = ? where id > ? and id <= ? and owner_id = ? and user_id <> ?';
+const RENAMED = TABLES.filter(({ renamed }) => renamed !== undefined);
 const EMPTIED = TABLES.flatMap(({ emptied, name }) =>
   emptied === undefined ? [] : [`update ${name} set ${emptied} = null where ${emptied} = ?`],
 );

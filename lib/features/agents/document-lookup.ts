@@ -9,12 +9,14 @@ import type {
   AuditLog,
   Client,
   ClientStore,
+  FurtherField,
   Logger,
   Seconds,
   StoredClient,
 } from '../../contracts/index.ts';
 import { ClientSourceError, TooManyAttemptsError } from '../../errors.ts';
-import type { CheckedFields } from '../../clients/fields.ts';
+import type { CheckedFields, KnownNames } from '../../clients/fields.ts';
+import { withoutFurther } from '../../clients/further-fields.ts';
 import { newClient } from '../../clients/registry.ts';
 import type { ClientLookup } from '../../clients/sources.ts';
 import { checkDocumentUrl, isDocumentUrl, toDocument } from './document.ts';
@@ -28,6 +30,7 @@ import type { DocumentFetchPorts } from './document-fetch.ts';
 /** What {@link createDocumentLookup} takes. */
 export interface DocumentPorts extends DocumentFetchPorts {
   readonly store: Pick<ClientStore, 'find' | 'insert' | 'update'>;
+  readonly names: Pick<KnownNames, 'further'>;
   readonly policy: DocumentPolicy;
   readonly issuer: string;
   readonly audit: Pick<AuditLog, 'record'>;
@@ -51,7 +54,7 @@ const MOST_DOCUMENTS = { maxSize: 1000, sizeCalculation: () => 1 };
  * their refresh, do not depend on the document.
  */
 export function createDocumentLookup(ports: DocumentPorts): ClientLookup {
-  const { audit, logger, onChange, policy, store } = ports;
+  const { audit, logger, names, onChange, policy, store } = ports;
   const unstored = new LRUCache<string, { readonly found: StoredClient; readonly freshUntil: Seconds }>(
     MOST_DOCUMENTS,
   );
@@ -66,7 +69,7 @@ export function createDocumentLookup(ports: DocumentPorts): ClientLookup {
     const known = unstored.get(id);
     if (known && known.freshUntil > now()) return known.found;
     const { fields, freshUntil } = await documents.load(id, address);
-    const found = toStored(id, fields, policy);
+    const found = toStored(id, fields, { ...policy, further: names.further?.all ?? [] });
     notStored.add(found);
     unstored.set(id, { found, freshUntil });
     return found;
@@ -246,13 +249,16 @@ function changeEvent({ id, name, redirectUris }: Client, fields: readonly string
 function toStored(
   id: string,
   fields: DocumentFields,
-  { defaultScopes, scopes }: Pick<DocumentPolicy, 'defaultScopes' | 'scopes'>,
+  {
+    defaultScopes,
+    further,
+    scopes,
+  }: Pick<DocumentPolicy, 'defaultScopes' | 'scopes'> & { readonly further: readonly FurtherField[] },
 ): StoredClient {
   const client: CheckedFields = {
     ...fields,
     clientUri: undefined,
-    postLogoutRedirectUris: [],
-    backchannelLogoutUri: undefined,
+    ...withoutFurther(further),
     verified: false,
     grantType: 'authorization_code',
     firstParty: false,

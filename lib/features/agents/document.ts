@@ -113,7 +113,7 @@ function toFields({
   const native = redirectUris.some((uri) => isOnDevice(uri) && !uri.startsWith('https:'));
   const given = { name, grantType: 'authorization_code', redirectUris, confidential, native, keys } as const;
   const { checked, mistakes } = checkClientFields(given, {});
-  if (mistakes) throw invalid(mistakes.map(inMetadata));
+  if (mistakes) throw invalid(mistakes.map((mistake) => inMetadata(mistake)));
   return { name: checked.name, redirectUris: checked.redirectUris, confidential, keys: checked.keys, native };
 }
 

@@ -48,7 +48,6 @@ async function selfRegistration(core: Core, policy: RegistrationPolicy): Promise
       changed: limiterOf(changeLimit(policy)),
       networkOf,
     },
-    signsIn: options.openid !== undefined,
     storage,
     registrations,
   });

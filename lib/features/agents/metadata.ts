@@ -1,9 +1,10 @@
 import type { Seconds } from '../../contracts/duration.ts';
-import type { Client, ClientFields } from '../../contracts/index.ts';
+import type { Client, ClientFields, FurtherClientMetadata, FurtherField } from '../../contracts/index.ts';
 import type { ClientMetadata, RegisteredAuthMethod } from './types.ts';
 import type { FieldError } from '../../contracts/field-errors.ts';
-import { isStrings, MOST_REDIRECT_URIS } from '../../clients/fields.ts';
-import { isOnDevice } from '../../clients/redirect-uris.ts';
+import { isStrings } from '../../clients/fields.ts';
+import { furtherValues } from '../../clients/further-fields.ts';
+import { isOnDevice, MOST_REDIRECT_URIS } from '../../clients/redirect-uris.ts';
 
 /**
  * A registration, or a change of one, is refused with a 4xx or 503, and the error codes of RFC 7591 section 3.2.2 and RFC 6750
@@ -36,8 +37,7 @@ export function unavailable(message: string, status: number, retryAfter: Seconds
 export interface RequestedRegistration {
   readonly fields: Required<
     Pick<ClientFields, 'name' | 'grantType' | 'redirectUris' | 'confidential' | 'native'>
-  > &
-    Pick<ClientFields, 'postLogoutRedirectUris' | 'backchannelLogoutUri'>;
+  >;
   readonly authMethod: RegisteredAuthMethod;
   /** Empty: it names none. */
   readonly scopes: readonly string[];
@@ -48,15 +48,18 @@ export interface RequestedRegistration {
  * returned; so are `client_uri`, `logo_uri` and the other URIs of pages, which this server neither fetches nor shows.
  *
  * @param known.registered - how the client authenticates already, which cannot change
- * @param known.signsIn - whether users can sign in to apps (OpenID Connect); else the members about logouts are not known
+ * @param known.further - the fields of the features that are on; the members of others are not known
  * @throws RegistrationRefused
  */
 export function readMetadata(
   sent: Readonly<Record<string, unknown>>,
   {
+    further,
     registered,
-    signsIn,
-  }: { readonly registered?: RegisteredAuthMethod | undefined; readonly signsIn: boolean },
+  }: {
+    readonly further: readonly FurtherField[];
+    readonly registered?: RegisteredAuthMethod | undefined;
+  },
 ): RequestedRegistration {
   refuseSoftwareStatement(sent['software_statement']);
   const redirectUris = readRedirectUris(sent, 'redirect_uris', 1) as readonly [string, ...string[]];
@@ -73,7 +76,7 @@ export function readMetadata(
       name,
       grantType: 'authorization_code',
       redirectUris,
-      ...(signsIn && readLogout(sent)),
+      ...readFurther(sent, further),
       confidential: authMethod !== 'none',
       native,
     },
@@ -103,25 +106,24 @@ export function toClientMetadata(
   {
     name,
     native,
-    backchannelLogoutUri,
-    postLogoutRedirectUris,
     redirectUris,
     scopes,
-  }: Pick<
-    Client,
-    'name' | 'native' | 'backchannelLogoutUri' | 'postLogoutRedirectUris' | 'redirectUris' | 'scopes'
-  >,
-  authMethod: RegisteredAuthMethod,
+    ...more
+  }: Pick<Client, 'name' | 'native' | 'redirectUris' | 'scopes'>,
+  {
+    authMethod,
+    further,
+  }: { readonly authMethod: RegisteredAuthMethod; readonly further: readonly FurtherField[] },
 ): ClientMetadata {
   return {
     client_name: name,
     redirect_uris: redirectUris,
-    ...(postLogoutRedirectUris.length > 0 && { post_logout_redirect_uris: postLogoutRedirectUris }),
-    ...(backchannelLogoutUri !== undefined && {
-      backchannel_logout_uri: backchannelLogoutUri,
-      // Each logout token has a `sid`.
-      backchannel_logout_session_required: true,
-    }),
+    ...(Object.assign(
+      {},
+      ...furtherValues(more, further).map(([{ column, metadata }, value]) =>
+        value === undefined || value.length === 0 ? {} : Object.assign({ [column]: value }, metadata),
+      ),
+    ) as FurtherClientMetadata),
     token_endpoint_auth_method: authMethod,
     // Every client of the authorization code grant gets refresh tokens.
     grant_types: ['authorization_code', 'refresh_token'],
@@ -135,27 +137,29 @@ export function toClientMetadata(
 const MEMBERS: readonly (readonly [field: RegExp, member: string])[] = [
   [/^name$/, 'client_name'],
   [/^redirectUris/, 'redirect_uris'],
-  [/^postLogoutRedirectUris/, 'post_logout_redirect_uris'],
-  [/^backchannelLogoutUri$/, 'backchannel_logout_uri'],
   [/^native$/, 'application_type'],
   [/^keys\.jwksUri/, 'jwks_uri'],
   [/^keys(?:\.jwks)?/, 'jwks'],
 ];
 
 /** A mistake in a field of a client as one in the metadata. */
-export function inMetadata({ field, message }: FieldError): string {
-  const member = MEMBERS.find(([pattern]) => pattern.test(field));
+export function inMetadata({ field, message }: FieldError, further: readonly FurtherField[] = []): string {
+  const ofFeatures = further.map(({ column, name }) => [new RegExp(`^${name}`), column] as const);
+  const member = [...MEMBERS, ...ofFeatures].find(([pattern]) => pattern.test(field));
   return `${member ? field.replace(...member) : field}: ${message}`;
 }
 
 const MOST_MISTAKES = 3;
 
 /** The error of RFC 7591 for fields that are refused. */
-export function refusalOf(mistakes: readonly FieldError[]): RegistrationRefused {
+export function refusalOf(
+  mistakes: readonly FieldError[],
+  further: readonly FurtherField[] = [],
+): RegistrationRefused {
   const ofUris = mistakes.filter(({ field }) => field.startsWith('redirectUris'));
   const named = (ofUris.length > 0 ? ofUris : mistakes).slice(0, MOST_MISTAKES);
   const error = ofUris.length > 0 ? 'invalid_redirect_uri' : 'invalid_client_metadata';
-  return new RegistrationRefused(error, named.map(inMetadata).join('; '));
+  return new RegistrationRefused(error, named.map((mistake) => inMetadata(mistake, further)).join('; '));
 }
 
 /** What an app that nobody registers lacks in the lists of its metadata, where it sends them: it gets tokens for users only. */
@@ -189,7 +193,7 @@ function refuseSoftwareStatement(statement: unknown): void {
 
 function readRedirectUris(
   sent: Readonly<Record<string, unknown>>,
-  member: 'redirect_uris' | 'post_logout_redirect_uris',
+  member: string,
   least: 0 | 1,
 ): readonly string[] {
   const most = MOST_REDIRECT_URIS.selfRegistered;
@@ -200,17 +204,15 @@ function readRedirectUris(
   throw new RegistrationRefused(error, `${member}: give an array of ${least} to ${most} URIs`);
 }
 
-/** OpenID Connect RP-Initiated Logout 1.0 section 3.1, Back-Channel Logout 1.0 section 2.2. */
-function readLogout(
-  sent: Readonly<Record<string, unknown>>,
-): Pick<ClientFields, 'postLogoutRedirectUris' | 'backchannelLogoutUri'> {
-  const isRequired = sent['backchannel_logout_session_required'] ?? true;
-  if (typeof isRequired !== 'boolean')
-    throw invalidMetadata('backchannel_logout_session_required: give a boolean');
-  return {
-    postLogoutRedirectUris: readRedirectUris(sent, 'post_logout_redirect_uris', 0),
-    backchannelLogoutUri: readText(sent, 'backchannel_logout_uri'),
-  };
+function readFurther(sent: Readonly<Record<string, unknown>>, fields: readonly FurtherField[]): object {
+  for (const member of fields.flatMap(({ metadata = {} }) => Object.keys(metadata)))
+    if (typeof (sent[member] ?? true) !== 'boolean') throw invalidMetadata(`${member}: give a boolean`);
+  return Object.fromEntries(
+    fields.map(({ column, isList, name }) => [
+      name,
+      isList ? readRedirectUris(sent, column, 0) : readText(sent, column),
+    ]),
+  );
 }
 
 const AUTH_METHODS: ReadonlySet<unknown> = new Set<RegisteredAuthMethod>([

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 
 import { checkClientFields } from '../../clients/fields.ts';
 import type { KnownNames } from '../../clients/fields.ts';
+import { NO_FURTHER_FIELDS } from '../../clients/further-fields.ts';
 import type { CheckAppName } from '../../clients/app-names.ts';
 import { checkClientChanges, newClient } from '../../clients/registry.ts';
 import type { RegistryFor } from '../../clients/registry.ts';
@@ -47,8 +48,6 @@ export interface RegistrationParts {
   /** Called with each app that has given way to another one. */
   readonly onRemoved: (client: Pick<Client, 'id' | 'name'>) => void;
   readonly registryFor: RegistryFor;
-  /** Whether users can sign in to apps (OpenID Connect). */
-  readonly signsIn: boolean;
   readonly storage: Pick<Storage, 'clients' | 'confirm'>;
   readonly registrations: RegistrationStore;
   readonly limiters: RegistrationLimiters;
@@ -114,19 +113,25 @@ export function createDynamicRegistration(
     names,
     onRemoved,
     registryFor,
-    signsIn,
     storage,
     registrations,
     limiters,
   }: RegistrationParts,
 ) {
   const { clients } = storage;
+  const { on: further } = names.further ?? NO_FURTHER_FIELDS;
   const findRepeated = createFindRepeated({
     idOf,
     clients,
     registrations,
     unauthorizedAfter: policy.unauthorizedAfter,
   });
+
+  const toMetadata = (
+    client: Parameters<typeof toClientMetadata>[0],
+    authMethod: RegisteredAuthMethod,
+  ): ClientMetadata =>
+    toClientMetadata(client, { authMethod, further: (names.further ?? NO_FURTHER_FIELDS).all });
 
   async function checkName(name: string): Promise<void> {
     const mistake = (await loadNameCheck())(name);
@@ -163,9 +168,14 @@ export function createDynamicRegistration(
     return stored && { ...stored, authMethod: effectiveAuthMethod(stored.client, registration.authMethod) };
   }
 
+  function requireValid<T>({ checked, mistakes }: Checked<T>): T {
+    if (mistakes) throw refusalOf(mistakes, further);
+    return checked;
+  }
+
   return {
     async register(sent: Sent, { address, origin }: RegistrationCaller): Promise<Registered> {
-      const requested = readMetadata(sent, { signsIn });
+      const requested = readMetadata(sent, { further });
       const { authMethod } = requested;
       const { defaultScopes } = policy;
       // Some agents always name a scope of their own service, which is as good as none here.
@@ -174,7 +184,7 @@ export function createDynamicRegistration(
       const scopes = isNone ? defaultScopes : permittedScopes(requested, policy.scopes, defaultScopes);
       const fields = requireValid(checkClientFields({ ...requested.fields, scopes }, names));
       await checkName(fields.name);
-      const metadata = toClientMetadata(fields, authMethod);
+      const metadata = toMetadata(fields, authMethod);
       const repeated = fields.confidential ? undefined : await findRepeated(address, fields);
       if (!repeated?.existing) await limiters.registered.take(address);
       await requireAllowed({ metadata, sent, address, clientId: undefined });
@@ -204,7 +214,7 @@ export function createDynamicRegistration(
 
     async read(id: string, token: string): Promise<Registered> {
       const { authMethod, client } = await authenticate(find(id, token));
-      return { client, metadata: toClientMetadata(client, authMethod), token };
+      return { client, metadata: toMetadata(client, authMethod), token };
     },
 
     async update(
@@ -214,7 +224,7 @@ export function createDynamicRegistration(
     ): Promise<Registered> {
       const { authMethod, client: before, secrets } = await authenticate(find(id, token));
       const secret = checkManagement(sent, before, secrets);
-      const requested = readMetadata(sent, { registered: authMethod, signsIn });
+      const requested = readMetadata(sent, { registered: authMethod, further });
       const { confidential: _confidential, grantType: _grantType, ...fields } = requested.fields;
       // It keeps or loses scopes and never gains one, so that it cannot undo what an administrator has taken away.
       const changesOf = ({ scopes }: Client) => {
@@ -223,7 +233,7 @@ export function createDynamicRegistration(
       };
       const asked = { ...before, ...requireValid(checkClientChanges(before, changesOf(before), names)) };
       if (asked.name !== before.name) await checkName(asked.name);
-      const metadata = toClientMetadata(asked, authMethod);
+      const metadata = toMetadata(asked, authMethod);
       await limiters.changed.take({ clientId: id, address });
       await requireAllowed({ metadata, sent, address, clientId: id });
       try {
@@ -232,9 +242,9 @@ export function createDynamicRegistration(
           refuseDisabled(current);
           return changesOf(current);
         });
-        return { client, metadata: toClientMetadata(client, authMethod), secret, token };
+        return { client, metadata: toMetadata(client, authMethod), secret, token };
       } catch (error) {
-        throw error instanceof ClientInvalidError ? refusalOf(error.fields) : error;
+        throw error instanceof ClientInvalidError ? refusalOf(error.fields, further) : error;
       }
     },
 
@@ -250,11 +260,6 @@ async function authenticate(finding: Promise<Authenticated | undefined>): Promis
   if (!found) throw new NotRegistered();
   refuseDisabled(found.client);
   return found;
-}
-
-function requireValid<T>({ checked, mistakes }: Checked<T>): T {
-  if (mistakes) throw refusalOf(mistakes);
-  return checked;
 }
 
 function refuseDisabled({ disabled }: Client): void {

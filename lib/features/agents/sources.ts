@@ -24,15 +24,7 @@ export const OF_DOCUMENT: ClientSource = {
   name: 'metadata_document',
   about: 'by its metadata document',
   isLive: true,
-  decides: [
-    'name',
-    'redirectUris',
-    'postLogoutRedirectUris',
-    'backchannelLogoutUri',
-    'confidential',
-    'keys',
-    'native',
-  ],
+  decides: ['name', 'redirectUris', 'confidential', 'keys', 'native'],
   texts: {
     en: {
       name: 'By nobody: it has a document',

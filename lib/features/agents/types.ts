@@ -1,4 +1,4 @@
-import type { Seconds } from '../../contracts/index.ts';
+import type { FurtherClientMetadata, Seconds } from '../../contracts/index.ts';
 import type { Client, ClientSecret } from '../../contracts/index.ts';
 import type { Consent } from '../../contracts/index.ts';
 
@@ -80,15 +80,9 @@ export interface RegistrationStore {
 }
 
 /** The metadata of a client that registered itself, as registered (RFC 7591 section 2). */
-export interface ClientMetadata {
+export interface ClientMetadata extends FurtherClientMetadata {
   readonly client_name: string;
   readonly redirect_uris: readonly string[];
-  /** Absent: none (OpenID Connect RP-Initiated Logout 1.0 section 3.1). */
-  readonly post_logout_redirect_uris?: readonly string[];
-  /** Where it is told of logouts. Absent: nowhere (OpenID Connect Back-Channel Logout 1.0 section 2.2). */
-  readonly backchannel_logout_uri?: string;
-  /** Present with it: each logout token has the `sid` of the session. */
-  readonly backchannel_logout_session_required?: true;
   readonly token_endpoint_auth_method: RegisteredAuthMethod;
   readonly grant_types: readonly string[];
   readonly response_types: readonly string[];

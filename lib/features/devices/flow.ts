@@ -23,7 +23,7 @@ import { isSameNetwork } from '../../limits/networks.ts';
 import { decideConsent, describeAccess } from '../../login/asked-scopes.ts';
 import type { AskedAccess } from '../../login/asked-scopes.ts';
 import { storeConsent } from '../../login/consent.ts';
-import { OPENID } from '../../token/scopes.ts';
+import { signsIn } from '../../token/scopes.ts';
 import type { EndUnusedGrants } from '../../token/unused-grants.ts';
 import type { Core } from '../core.ts';
 import type { UserCodeAttempt } from './limits.ts';
@@ -188,7 +188,8 @@ export function createDeviceFlow(
         origin: { address: knownAddress(payload.address), userAgent: payload.userAgent },
       };
       const prerequisites = { consent, ...('sessionId' in login ? { sessionId: login.sessionId } : {}) };
-      const credential = credentialOf(code, grant, { ...payload, said: login.said, scopes });
+      const said = signsIn(scopes, options.aboutUser) ? login.said : {};
+      const credential = credentialOf(code, grant, { ...payload, said, scopes });
       if (!(await deviceCodes.approve(grant, credential, prerequisites, now()))) return false;
       record(ctx, 'device_authorized', { user, open, scopes });
       await endUnusedGrants(grant, originOf(ctx));
@@ -228,7 +229,7 @@ function credentialOf(
       resource,
       scope: scopes.join(' '),
       ...(hasOfflineAccess && { offlineAccess: true }),
-      ...(scopes.includes(OPENID) && said),
+      ...said,
     },
     expiresAt,
     consumedAt: undefined,

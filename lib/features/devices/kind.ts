@@ -9,8 +9,6 @@ export const DEVICE_KIND: ClientKind = {
   required: {},
   forbidden: {
     redirectUris: 'redirect_uri_unused',
-    postLogoutRedirectUris: 'authorization_code_only',
-    backchannelLogoutUri: 'authorization_code_only',
     native: 'authorization_code_only',
     // Anybody can begin a request of a device, so each is asked about, also that of the platform's own app.
     firstParty: 'authorization_code_only',

@@ -1,5 +1,5 @@
 import { decodeJwt } from 'jose';
-import { agents, devices, personalTokens } from 'koa-gatehouse';
+import { agents, devices, openid, personalTokens } from 'koa-gatehouse';
 import type { AgentOptions, AuditRecord } from 'koa-gatehouse';
 
 import { BOTH_SCOPES, signOut } from '../../harness/platform.ts';
@@ -7,7 +7,7 @@ import type { Platform } from '../../harness/platform.ts';
 import { postForm } from '../../harness/requests.ts';
 import { asClient, exchangeCode } from '../../harness/tokens.ts';
 import type { Held } from './held.ts';
-import { AGENTS, directly, EVERYTHING, users } from './nodes.ts';
+import { AGENTS, directly, EVERYTHING, FEATURES, users } from './nodes.ts';
 import type { Options } from './nodes.ts';
 import type { PlaceName } from './places.ts';
 
@@ -396,7 +396,7 @@ export const ENDS: Readonly<Record<string, End>> = {
     events: () => [],
   },
   'without devices()': {
-    options: { ...EVERYTHING, features: [personalTokens(), agents(AGENTS)] },
+    options: { ...EVERYTHING, features: [openid(), personalTokens(), agents(AGENTS)] },
     reaches: {
       'a poll, waiting': '400 unsupported_grant_type',
       'a poll, approved': '400 unsupported_grant_type',
@@ -411,7 +411,7 @@ export const ENDS: Readonly<Record<string, End>> = {
     events: () => [],
   },
   'without personalTokens()': {
-    options: { ...EVERYTHING, features: [devices(), agents(AGENTS)] },
+    options: { ...EVERYTHING, features: [openid(), devices(), agents(AGENTS)] },
     reaches: { ...ENDED_PERSONAL, 'the guard, a personal token': '401 token_malformed' },
     others: [['it is of an app', ...OF_APP, ...OTHER_GRANTS, ...OTHER_APPS], OF_NO_USER, OF_SESSION],
     events: () => [],
@@ -467,8 +467,8 @@ export const ENDS: Readonly<Record<string, End>> = {
     ],
     events: () => [],
   },
-  'without openid': {
-    options: { ...EVERYTHING, openid: false },
+  'without openid()': {
+    options: { ...EVERYTHING, features: FEATURES.filter(({ name }) => name !== 'openid') },
     reaches: {
       userinfo: '404',
       introspection: 'active schools:read schools:write',
@@ -491,5 +491,5 @@ export const ENDS: Readonly<Record<string, End>> = {
 
 /** The features of a server at which everything is on, with other options of `agents()`. */
 function featuresWith(changed: AgentOptions): Options['features'] {
-  return [devices(), personalTokens(), agents({ ...AGENTS, ...changed })];
+  return [openid(), devices(), personalTokens(), agents({ ...AGENTS, ...changed })];
 }

@@ -1,6 +1,6 @@
 import Koa from 'koa';
-import { agents, defineAction, defineGate, devices, personalTokens } from 'koa-gatehouse';
-import type { AgentOptions, AuthServerOptions } from 'koa-gatehouse';
+import { agents, defineAction, defineGate, devices, openid, personalTokens } from 'koa-gatehouse';
+import type { AgentOptions, AuthServerOptions, Feature } from 'koa-gatehouse';
 import { createMcpEndpoint } from 'koa-gatehouse/mcp';
 import { z } from 'zod';
 
@@ -26,6 +26,8 @@ export const AGENTS = {
   registration: { scopes: ['schools:read'], perAddress: 10_000 },
 } as const satisfies AgentOptions;
 
+export const FEATURES: readonly Feature[] = [openid(), devices(), personalTokens(), agents(AGENTS)];
+
 /** A server at which everything is on that accepts tokens. */
 export const EVERYTHING = {
   gate,
@@ -34,8 +36,7 @@ export const EVERYTHING = {
   resources: {
     [MCP]: { name: 'Agents', scopes: { 'tools:use': { description: 'Use', permissions: ['view_schools'] } } },
   },
-  openid: true,
-  features: [devices(), personalTokens(), agents(AGENTS)],
+  features: FEATURES,
   limits: { attempts: false },
 } as const satisfies Options;
 

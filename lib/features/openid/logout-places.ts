@@ -1,10 +1,11 @@
 import { LRUCache } from 'lru-cache';
 
-import { CACHE_BOUND } from '../contracts/cache-bound.ts';
-import { toMilliseconds } from '../contracts/duration.ts';
-import type { DueLogout, LogoutsLeftOut, Seconds } from '../contracts/index.ts';
-import { createPlaces } from '../http/places.ts';
-import type { Place } from '../http/places.ts';
+import { CACHE_BOUND } from '../../contracts/cache-bound.ts';
+import { toMilliseconds } from '../../contracts/duration.ts';
+import type { Seconds } from '../../contracts/index.ts';
+import { createPlaces } from '../../http/places.ts';
+import type { Place } from '../../http/places.ts';
+import type { DueLogout, LogoutsLeftOut } from './types.ts';
 
 // How many attempts run at once on this node. One that is not answered has its places for five seconds.
 const ALL: Place = { id: 'all', limit: 128 };

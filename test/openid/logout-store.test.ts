@@ -1,24 +1,44 @@
-import { ERASED_USER } from '../../lib/contracts/user-data.ts';
-import type {
-  Client,
-  LogoutDelivery,
-  LogoutsLeftOut,
-  LogoutStore,
-  Storage,
-} from '../../lib/contracts/index.ts';
-import { aClient, aCode, aGrant, aSession, HOUR, NOW } from './rows.ts';
-import { atOnce, testsOf } from './store-tests.ts';
-import type { StorageTest } from './store-tests.ts';
+import ava from 'ava';
+import { knexStorage } from 'koa-gatehouse/adapters/knex';
+import { memoryStorage } from 'koa-gatehouse/adapters/memory';
 
-const NOTICE = { createdAt: NOW, expiresAt: NOW + 48 * HOUR };
+import { onEachDatabase } from '../adapters/databases.ts';
+import type { Client, Storage } from '../../lib/contracts/index.ts';
+import { ERASED_USER } from '../../lib/contracts/user-data.ts';
+import { logoutsOf } from './logouts-of.ts';
+import type { LogoutDelivery, LogoutsLeftOut, LogoutStore } from '../../lib/features/openid/types.ts';
+import { aClient, aCode, aGrant, aSession, HOUR } from '../storage/rows.ts';
+import type { Assertions } from '../../lib/testing/test-runner.ts';
+import { atOnce } from '../storage/store-tests.ts';
+import type { StorageTest } from '../storage/store-tests.ts';
+
+// A moment after the ends of a test.
+const NOW = Math.floor(Date.now() / 1000) + 3600;
+
+/** Reads the ends, as the sender does. */
+async function readEnds(storage: Storage, logouts: LogoutStore): Promise<void> {
+  for (;;) {
+    const ends = await storage.ends.take('openid', {
+      now: NOW + HOUR,
+      leasedUntil: NOW + 2 * HOUR,
+      limit: 256,
+    });
+    if (ends.length === 0) return;
+    await logouts.add(ends);
+  }
+}
 
 /** Signs Ann in, by default at the client `told` in the session `uid-1`. */
-async function signIn({ grants }: Storage, id: string, fields: Partial<ReturnType<typeof aGrant>> = {}) {
+async function signIn(
+  { grants, revocations }: Storage,
+  id: string,
+  fields: Partial<ReturnType<typeof aGrant>> = {},
+) {
   const grant = aGrant({
     id,
     clientId: 'told',
     sessionUid: 'uid-1',
-    sequence: Number.MAX_SAFE_INTEGER,
+    sequence: await revocations.latestSequence(),
     ...fields,
   });
   await grants.insert(grant, aCode({ id: `code of ${id}`, grantId: id }));
@@ -49,8 +69,36 @@ async function takeAll(logouts: LogoutStore, now = NOW, leasedUntil = now + 30) 
 
 const idsOf = (rows: readonly Pick<LogoutDelivery, 'id'>[]) => rows.map(({ id }) => id);
 
-export function logoutContract(register: StorageTest): void {
-  const test = testsOf(register, 'logouts');
+logoutContract((title, run) => ava(`memory: ${title}`, async (t) => run(t, memoryStorage())));
+
+logoutContract((title, run) =>
+  onEachDatabase(title, async (t, _database, address) => {
+    const storage = knexStorage(address);
+    t.teardown(async () => storage.close());
+    await storage.migrate();
+    await run(t, storage);
+  }),
+);
+
+function logoutContract(register: StorageTest): void {
+  const test = (
+    title: string,
+    run: (t: Assertions, logouts: LogoutStore, storage: Storage) => Promise<void>,
+  ): void =>
+    register(title, async (t, storage) => {
+      await storage.ends.read(
+        'openid',
+        ['sign_in', 'grant', 'user', 'client', 'all'],
+        Number.MAX_SAFE_INTEGER,
+      );
+      const logouts = logoutsOf(storage);
+      // As the sender does, before it looks for what is due.
+      const withEnds: LogoutStore['listDue'] = async (page) => {
+        await readEnds(storage, logouts);
+        return logouts.listDue(page);
+      };
+      await run(t, { ...logouts, listDue: withEnds }, storage);
+    });
 
   test('logouts: the end of a session is told to the clients of that session with a URI, each once', async (t, logouts, storage) => {
     const { grants, sessions } = storage;
@@ -62,13 +110,12 @@ export function logoutContract(register: StorageTest): void {
     await signIn(storage, 'no sign-in', { sessionUid: undefined });
     await signIn(storage, 'no URI', { clientId: 'silent' });
     await signIn(storage, 'other user', { userId: 'bob' });
-    await sessions.delete('unknown', NOTICE);
+    await sessions.end('unknown');
     t.deepEqual(await takeAll(logouts), []);
-    await Promise.all([sessions.delete('session-1', NOTICE), sessions.delete('session-1', NOTICE)]);
+    await Promise.all([sessions.end('session-1'), sessions.end('session-1')]);
     const first = {
       userId: 'ann',
       sessionUid: 'uid-1',
-      ...NOTICE,
       ownerId: undefined,
       dueAt: NOW + 30,
       attempts: 0,
@@ -76,14 +123,15 @@ export function logoutContract(register: StorageTest): void {
       answeredAt: undefined,
       error: undefined,
     };
-    t.deepEqual(await takeAll(logouts), [
+    const told = (await takeAll(logouts)).map(({ createdAt: _c, expiresAt: _e, ...rest }) => rest);
+    t.deepEqual(told, [
       { ...first, id: 'a', clientId: 'told', uri: 'https://told.example/logout' },
       { ...first, id: 'b', clientId: 'other', uri: 'https://other.example/logout' },
     ]);
     t.is((await grants.find('a'))?.revokedAt, undefined);
     t.is((await grants.find('a'))?.sessionUid, undefined);
     t.is((await grants.find('other session'))?.sessionUid, 'uid-2');
-    await grants.revoke({ userId: 'ann', clientId: 'told' }, NOW, NOTICE);
+    await grants.revoke({ userId: 'ann', clientId: 'told' }, NOW);
     t.deepEqual(idsOf(await takeAll(logouts)), ['other session'], 'those who were told are not told again');
   });
 
@@ -94,33 +142,44 @@ export function logoutContract(register: StorageTest): void {
     await signIn(storage, 'a');
     await signIn(storage, 'b', { clientId: 'other', sessionUid: 'uid-2' });
     await signIn(storage, 'c', { clientId: 'other', sessionUid: 'uid-3' });
-    for (const id of ['a', 'b', 'c']) t.deepEqual(await grants.revoke({ id }, NOW), [id]);
+    for (const id of ['a', 'b', 'c']) t.deepEqual(await grants.revoke({ id }, NOW, 'client'), [id]);
     t.deepEqual(await takeAll(logouts), []);
-    await sessions.delete('session-1', NOTICE);
+    await sessions.end('session-1');
     t.deepEqual(idsOf(await takeAll(logouts)), ['a']);
-    t.deepEqual(await grants.revoke({ id: 'b' }, NOW + 5, NOTICE), [], 'it was revoked before');
+    t.deepEqual(await grants.revoke({ id: 'b' }, NOW, 'owner'), [], 'it was revoked before');
     t.is((await grants.find('b'))?.revokedAt, NOW);
     t.deepEqual(idsOf(await takeAll(logouts)), ['b']);
-    await revocations.revokeAllOf({ userId: 'ann' }, NOTICE);
+    await revocations.revokeAllOf({ userId: 'ann' });
     t.deepEqual(idsOf(await takeAll(logouts)), ['c']);
     for (const party of [{ userId: 'ann' }, { clientId: 'other' }, { all: true }] as const)
-      await revocations.revokeAllOf(party, NOTICE);
+      await revocations.revokeAllOf(party);
     t.deepEqual(await takeAll(logouts), []);
   });
 
-  test('logouts: of two grants of a session, the client is told once; without a notice, nobody', async (t, logouts, storage) => {
+  test('logouts: an end that is read late ends no sign-in that has begun since', async (t, logouts, storage) => {
+    const { grants, revocations } = storage;
+    await addClients(storage);
+    for (const party of [{ userId: 'ann' }, { clientId: 'told' }, { all: true }] as const) {
+      const [kind] = Object.keys(party);
+      await signIn(storage, `before ${kind}`, { sessionUid: `before ${kind}` });
+      await revocations.revokeAllOf(party);
+      await signIn(storage, `after ${kind}`, { sessionUid: `after ${kind}` });
+      t.true(idsOf(await takeAll(logouts)).includes(`before ${kind}`));
+      const since = await grants.find(`after ${kind}`);
+      t.deepEqual([since?.revokedAt, since?.sessionUid], [undefined, `after ${kind}`]);
+    }
+  });
+
+  test('logouts: of two grants of a session, the client is told once; of what it ended itself, it is not', async (t, logouts, storage) => {
     await addClients(storage);
     await storage.sessions.insert(aSession());
     for (const id of ['a', 'b', 'c']) await signIn(storage, id);
     await signIn(storage, 'd', { sessionUid: 'uid-2' });
     await storage.sessions.delete('session-1');
-    await storage.grants.revoke({ id: 'c' }, NOW);
+    await storage.grants.revoke({ id: 'c' }, NOW, 'client');
     t.deepEqual(await takeAll(logouts), []);
-    await storage.grants.revoke({ userId: 'ann', clientId: 'told' }, NOW, NOTICE);
+    await storage.grants.revoke({ userId: 'ann', clientId: 'told' }, NOW);
     t.deepEqual((await takeAll(logouts)).map(({ sessionUid }) => sessionUid).toSorted(), ['uid-1', 'uid-2']);
-    await signIn(storage, 'e');
-    await storage.revocations.revokeAllOf({ userId: 'ann' });
-    t.deepEqual(await takeAll(logouts), []);
   });
 
   test('logouts: the end of a user, a client or all is told to each client of its grants, and again to none', async (t, logouts, storage) => {
@@ -138,9 +197,9 @@ export function logoutContract(register: StorageTest): void {
       await signIn(storage, of('b'), { sessionUid: of('b'), clientId: 'other' });
       await signIn(storage, of('c'), { sessionUid: of('c'), userId: 'bob' });
       await signIn(storage, of('d'), { sessionUid: undefined });
-      await Promise.all([revocations.revokeAllOf(party, NOTICE), revocations.revokeAllOf(party, NOTICE)]);
+      await Promise.all([revocations.revokeAllOf(party), revocations.revokeAllOf(party)]);
       t.deepEqual(idsOf(await takeAll(logouts)), told[index]!.map(of));
-      await revocations.revokeAllOf({ all: true }, NOTICE);
+      await revocations.revokeAllOf({ all: true });
       await takeAll(logouts);
       t.is((await grants.find(of('d')))?.revokedAt, undefined);
     }
@@ -151,7 +210,7 @@ export function logoutContract(register: StorageTest): void {
     await atOnce(1000, async (index) =>
       signIn(storage, `${index}`, { userId: `${index}`, sessionUid: `${index}` }),
     );
-    await storage.revocations.revokeAllOf({ clientId: 'told' }, NOTICE);
+    await storage.revocations.revokeAllOf({ clientId: 'told' });
     t.is(new Set(idsOf(await takeAll(logouts))).size, 1000);
   });
 
@@ -159,7 +218,8 @@ export function logoutContract(register: StorageTest): void {
     await addClients(storage);
     for (let index = 0; index < 30; index += 1)
       await signIn(storage, `${index}`, { sessionUid: `${index}`, clientId: index < 20 ? 'told' : 'other' });
-    await storage.revocations.revokeAllOf({ userId: 'ann' }, NOTICE);
+    await storage.revocations.revokeAllOf({ userId: 'ann' });
+    await readEnds(storage, logouts);
     const ids = Array.from({ length: 30 }, (_, index) => `${index}`);
     const times = { now: NOW, leasedUntil: NOW + 30 };
     const taken = await atOnce(20, async (index) => logouts.take(`node ${index}`, ids, times));
@@ -206,7 +266,8 @@ export function logoutContract(register: StorageTest): void {
           userId,
           sessionUid: `${userId} ${createdAt}`,
         });
-      await storage.revocations.revokeAllOf({ userId }, { createdAt, expiresAt: createdAt + 48 * HOUR });
+      for (const clientId of names) await storage.grants.revoke({ userId, clientId }, createdAt);
+      await readEnds(storage, logouts);
     };
     await at(NOW, 'ann', all.toReversed());
     await at(NOW + 1, 'ann', all);
@@ -261,7 +322,8 @@ export function logoutContract(register: StorageTest): void {
     );
     for (const userId of ['ann', 'bob']) {
       await signIn(storage, userId, { userId });
-      await storage.revocations.revokeAllOf({ userId }, NOTICE);
+      await storage.revocations.revokeAllOf({ userId });
+      await readEnds(storage, logouts);
     }
     await storage.userData.erase('ann', () => true);
     const owners = new Map((await listDue(logouts)).map(({ id, ownerId }) => [id, ownerId]));
@@ -277,7 +339,7 @@ export function logoutContract(register: StorageTest): void {
     t.is(await redeem('a', 'uid-2'), 'gone');
     t.is(await redeem('b', 'uid-1'), 'redeemed');
     t.is(await redeem('b', 'uid-1'), 'spent');
-    await storage.sessions.delete('session-1', NOTICE);
+    await storage.sessions.end('session-1');
     t.is(await redeem('c', 'uid-1'), 'gone');
     t.is(await redeem('d'), 'redeemed');
   });
@@ -286,7 +348,8 @@ export function logoutContract(register: StorageTest): void {
     await addClients(storage);
     const signedOut = async (id: string, fields: Parameters<typeof signIn>[2], after: number) => {
       await signIn(storage, id, { sessionUid: id, ...fields });
-      await storage.grants.revoke({ id }, NOW, { createdAt: NOW + after, expiresAt: NOW + HOUR + after });
+      await storage.grants.revoke({ id }, NOW - 100 + after);
+      await readEnds(storage, logouts);
     };
     await signedOut('0', {}, 0);
     await signedOut('1', { userId: 'bob' }, 1);
@@ -298,9 +361,9 @@ export function logoutContract(register: StorageTest): void {
     t.deepEqual([await of('ann'), await of('bob'), await of('carol')], [['3', '2'], ['1'], []]);
     for (const id of ['', 'a\0b', 'x'.repeat(5000)])
       t.deepEqual([await latest(id), await of(id)], [undefined, []]);
-    await storage.prune(NOW + HOUR + 2, 100);
+    await storage.prune(NOW - 100 + 48 * HOUR + 2, 100);
     t.deepEqual([await latest('told'), await of('ann'), await of('bob')], ['2', ['3', '2'], []]);
-    await storage.prune(NOW + HOUR + 3, 100);
+    await storage.prune(NOW - 100 + 48 * HOUR + 3, 100);
     t.deepEqual([await latest('told'), await of('ann')], [undefined, ['3']]);
   });
 }

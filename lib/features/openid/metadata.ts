@@ -1,16 +1,20 @@
-import { ENDPOINTS } from '../engine/endpoints.ts';
-import type { ResolvedOptions } from '../options/resolved-options.ts';
+import { ENDPOINTS } from '../../engine/endpoints.ts';
+import { USERINFO } from './options.ts';
+import type { OpenIdSettings } from './options.ts';
+import type { ResolvedOptions } from '../../options/resolved-options.ts';
 
 /**
  * The members of the server's metadata that are about OpenID Connect (OpenID Connect Discovery 1.0 section 3, RP-Initiated Logout 1.0
  * section 2.1).
  */
-export function openIdMetadata({ issuer, openid }: Pick<ResolvedOptions, 'issuer' | 'openid'>): object {
-  const { algorithm, authentication, scopes } = openid!;
-  const ofLogin = authentication ? ['acr', 'amr'] : [];
+export function openIdMetadata(
+  { issuer, login }: Pick<ResolvedOptions, 'issuer' | 'login'>,
+  { algorithm, scopes }: OpenIdSettings,
+): object {
+  const ofLogin = login.authentication ? ['acr', 'amr'] : [];
   const ofScopes = [...scopes.values()].flatMap(({ claims }) => claims);
   return {
-    userinfo_endpoint: issuer + ENDPOINTS.userinfo,
+    userinfo_endpoint: issuer + USERINFO,
     end_session_endpoint: issuer + ENDPOINTS.end_session,
     subject_types_supported: ['public'],
     id_token_signing_alg_values_supported: [algorithm],

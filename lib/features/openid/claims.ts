@@ -1,7 +1,7 @@
-import { ConfigError } from '../errors.ts';
-import type { Client, User } from '../contracts/index.ts';
-import { isObject } from '../options/declare.ts';
-import type { ResolvedOpenId } from '../options/resolved-options.ts';
+import { ConfigError } from '../../errors.ts';
+import type { Client, User } from '../../contracts/index.ts';
+import { isObject } from '../../options/declare.ts';
+import type { OpenIdSettings } from './options.ts';
 
 /** The claims about a user that a client gets with scopes, by their names. */
 export type FindClaims = (
@@ -12,12 +12,12 @@ export type FindClaims = (
 
 /**
  * Makes the function that finds claims about users, for ID tokens and for userinfo responses alike: those that the granted scopes
- * name (OpenID Connect Core 1.0 section 5.4), of the user and of the option `openid.claims`.
+ * name (OpenID Connect Core 1.0 section 5.4), of the user and of the option `claims`.
  */
 export function createFindClaims({
   claims: hostClaims,
   scopes: known,
-}: Pick<ResolvedOpenId, 'claims' | 'scopes'>): FindClaims {
+}: Pick<OpenIdSettings, 'claims' | 'scopes'>): FindClaims {
   return async (user, { client, scopes }, isWanted = () => true) => {
     const names = scopes.flatMap((scope) => known.get(scope)?.claims ?? []).filter(isWanted);
     if (names.length === 0) return {};
@@ -45,5 +45,5 @@ function claimsOfUser(user: User): Record<string, unknown> {
 
 function checkClaims(claims: unknown): Readonly<Record<string, unknown>> | undefined {
   if (claims === undefined || isObject(claims)) return claims;
-  throw new ConfigError('openid.claims', "return an object such as { groups: ['staff'] }, or undefined");
+  throw new ConfigError('openid().claims', "return an object such as { groups: ['staff'] }, or undefined");
 }

@@ -1,12 +1,5 @@
-import { quoted } from './first-call.ts';
-
-/** The settings with which a product signs its users in at this server, to paste. */
-export interface SignIn {
-  readonly product: 'Moodle' | 'Nextcloud' | 'Grafana' | 'oauth2-proxy' | 'Auth.js';
-  /** The redirect URI that the product has, with a host of yours. */
-  readonly redirectUri: string;
-  readonly code: string;
-}
+import type { AppSettings } from '../../../interactions/apps/views.ts';
+import { quoted } from '../../first-call/first-call.ts';
 
 /** What the settings need to know of an app, which has a secret. */
 export interface SignInApp {
@@ -23,7 +16,7 @@ export function discoveryUrl(issuer: string): string {
 const SCOPE = 'openid profile email';
 
 /** The settings for common products. None has the secret: it is to be pasted where it is asked for, or is in the environment. */
-export function signIn({ clientId, issuer, redirectUri }: SignInApp): readonly SignIn[] {
+export function signIn({ clientId, issuer, redirectUri }: SignInApp): readonly AppSettings[] {
   const id = JSON.stringify(clientId);
   return [
     {

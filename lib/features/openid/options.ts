@@ -1,15 +1,12 @@
-import type { Context } from 'koa';
-
-import type { Client, Seconds, User } from '../contracts/index.ts';
-import { ConfigError } from '../errors.ts';
-import { isObject, optional, readOptions } from './declare.ts';
-import type { Check, Given, Values } from './declare.ts';
-import { lifetimeCheck } from './lifetimes.ts';
-import { checkName } from './scopes.ts';
-import type { Scope } from './scopes.ts';
-import { signingAlgorithm } from './tokens.ts';
-import type { SigningAlgorithm } from './tokens.ts';
-import { boolean, fn, list, text } from './values.ts';
+import type { Client, Seconds, User } from '../../contracts/index.ts';
+import { ConfigError } from '../../errors.ts';
+import { isObject, optional, readOptions } from '../../options/declare.ts';
+import type { Check, Given, Values } from '../../options/declare.ts';
+import { lifetimeCheck } from '../../options/lifetimes.ts';
+import { checkName } from '../../options/scopes.ts';
+import { signingAlgorithm } from '../../options/tokens.ts';
+import type { SigningAlgorithm } from '../../options/tokens.ts';
+import { boolean, fn, list, text } from '../../options/values.ts';
 
 // Claims of an ID token and of a userinfo response that this server sets itself (OpenID Connect Core 1.0 sections 2, 3.1.3.6 and 5.5,
 // RFC 7519 section 4.1).
@@ -42,14 +39,6 @@ export type OpenIdClaims<U extends User = User> = (
   user: U,
   context: OpenIdClaimsContext,
 ) => Readonly<Record<string, unknown>> | undefined | Promise<Readonly<Record<string, unknown>> | undefined>;
-
-/** How a user has logged in (OpenID Connect Core 1.0 section 2). */
-export interface Authentication {
-  /** The level of assurance: the claim `acr`. */
-  readonly acr?: string | undefined;
-  /** The methods, such as `pwd` and `otp` (RFC 8176): the claim `amr`. */
-  readonly amr?: readonly string[] | undefined;
-}
 
 const ownScopes: Check<
   Readonly<Record<string, IdentityScope>>,
@@ -90,16 +79,6 @@ function openIdOptions<U extends User>() {
      */
     scopes: optional(ownScopes, {}),
     /**
-     * Says how a user has logged in, when a login session begins: `(ctx, user) => ({ acr: 'urn:example:mfa', amr: ['pwd', 'otp'] })`.
-     * Without it, ID tokens have neither claim, and a request for which a certain `acr` is essential is refused.
-     */
-    authentication:
-      optional(
-        fn<
-          (ctx: Context, user: NoInfer<U>) => Authentication | undefined | Promise<Authentication | undefined>
-        >(),
-      ),
-    /**
      * Whether the claims of the scopes are in the ID token too, because many apps do not ask the userinfo endpoint (Auth.js). Each is as
      * old as the token. With `false`, an app gets single ones by the parameter `claims` (section 5.5).
      * @default true
@@ -122,18 +101,9 @@ export interface OpenIdOptions<U extends User = User> extends Given<ReturnType<t
 /** The same, checked and with the defaults. */
 export interface CheckedOpenId<U extends User = User> extends Values<ReturnType<typeof openIdOptions<U>>> {}
 
-/** `undefined`: off. */
-export function openid<U extends User>(
-  place: string,
-  given: boolean | OpenIdOptions<U>,
-): CheckedOpenId<U> | undefined {
-  if (given === false) return undefined;
-  if (given !== true && !isObject(given))
-    throw new ConfigError(
-      place,
-      'give true, or an object such as { claims: (user) => ({ groups: user.groups }) }',
-    );
-  return readOptions(openIdOptions<U>(), given === true ? {} : given, place);
+/** @throws ConfigError for a wrong option */
+export function readOpenId<U extends User>(given: OpenIdOptions<U>): CheckedOpenId<U> {
+  return readOptions(openIdOptions<U>(), given, 'openid()');
 }
 
 /** OpenID Connect Core 1.0 section 5.4. */
@@ -152,56 +122,28 @@ export const STANDARD_SCOPES: ReadonlyMap<string, Values<typeof IDENTITY_SCOPE>>
   ['email', { description: 'See your email address', claims: ['email', 'email_verified'] }],
 ]);
 
+/** The scope with which an app signs its user in. */
+export const OPENID = 'openid';
+
 /** The path of the userinfo endpoint, below the mount path. */
 export const USERINFO = '/oauth/userinfo';
 
-/** OpenID Connect, with its defaults. */
-export interface ResolvedOpenId {
-  /** The URL of the userinfo endpoint: the audience of tokens that may read it, and the name of it in consents. */
-  readonly resource: string;
-  /** All scopes about who the user is, by name. They permit nothing at an API, and no scope of an API has the name of one. */
-  readonly scopes: ReadonlyMap<string, Scope<never> & { readonly claims: readonly string[] }>;
-  /** `claims` and `authentication` are called with users of the option `users` only, which makes dropping the type parameter safe. */
+/** The options, complete. */
+export interface OpenIdSettings {
+  /** All scopes about who the user is, with the claims of each. */
+  readonly scopes: ReadonlyMap<string, Values<typeof IDENTITY_SCOPE>>;
+  /** Called with users of the option `users` only, which makes dropping the type parameter safe. */
   readonly claims: OpenIdClaims | undefined;
-  readonly authentication:
-    | ((ctx: Context, user: User) => Authentication | undefined | Promise<Authentication | undefined>)
-    | undefined;
   readonly idTokenClaims: boolean;
   readonly idTokenLifetime: Seconds;
   readonly algorithm: SigningAlgorithm;
 }
 
-/** All scopes of OpenID Connect: those that it defines, and those of the host. They permit nothing at an API. */
-export function identityScopes({ scopes }: Pick<CheckedOpenId, 'scopes'>): ResolvedOpenId['scopes'] {
-  return new Map(
-    [...STANDARD_SCOPES, ...scopes].map(([name, scope]) => [
-      name,
-      { ...scope, permissions: [], optional: false },
-    ]),
-  );
-}
-
-/**
- * @param declared - the option `openid`. `undefined`: off
- * @param issuer - below which the userinfo endpoint is
- * @param apis - with their scopes
- * @throws ConfigError when an API has a scope with a name of OpenID Connect
- */
-// oxlint-disable-next-line typescript/no-unnecessary-type-parameters -- without it, no function of the host's users is accepted
-export function resolveOpenId<U extends User>(
-  declared: CheckedOpenId<U> | undefined,
-  issuer: string,
-  apis: Iterable<{ readonly resource: string; readonly scopes: ReadonlyMap<string, unknown> }>,
-): ResolvedOpenId | undefined {
-  if (!declared) return undefined;
-  const scopes = identityScopes(declared);
-  for (const api of apis) {
-    const taken = [...scopes.keys()].find((name) => api.scopes.has(name));
-    if (taken !== undefined)
-      throw new ConfigError(
-        'openid',
-        `rename the scope "${taken}" of the API ${api.resource}: with this option the name stands for a part of who the user is`,
-      );
-  }
-  return { ...(declared as unknown as ResolvedOpenId), resource: issuer + USERINFO, scopes };
+/** All scopes: those that OpenID Connect defines, and those of the host. */
+export function complete<U extends User>({ claims, scopes, ...rest }: CheckedOpenId<U>): OpenIdSettings {
+  return {
+    ...rest,
+    claims: claims as OpenIdClaims | undefined,
+    scopes: new Map([...STANDARD_SCOPES, ...scopes]),
+  };
 }

@@ -3,7 +3,7 @@ import type { Middleware } from 'koa';
 import { BodyError } from '../errors.ts';
 import { ENDPOINTS } from '../engine/endpoints.ts';
 import { readForm } from '../http/form.ts';
-import type { AuthorizationRequests } from '../login/authorization-request.ts';
+import type { AuthorizationRequests } from './authorization-request.ts';
 import type { ResolvedOptions } from '../options/resolved-options.ts';
 
 /** The endpoints for browsers to which apps may post (OpenID Connect Core 1.0 section 3.1.2.1, RP-Initiated Logout 1.0 section 2). */

@@ -2,17 +2,18 @@ import { compactVerify, createLocalJWKSet, errors } from 'jose';
 import type { JWK } from 'jose';
 import type { Context } from 'koa';
 
-import type { ClientDirectory } from '../clients/directory.ts';
-import { mayRedirect } from '../clients/redirect-uris.ts';
-import type { Client, ConsentStore, InteractionFlow } from '../contracts/index.ts';
-import { ID_TOKEN_TYPE } from '../engine/provider.ts';
-import { LogoutRequestError } from '../errors.ts';
-import { hashCredential } from '../keys/hash.ts';
-import type { KeyRing } from '../keys/key-ring.ts';
-import type { AuthorizationRequests } from '../login/authorization-request.ts';
-import type { BrowserRequestOf, LoginSessions } from '../login/login-session.ts';
-import { sidOf } from '../login/session-model.ts';
-import type { ResolvedOptions } from '../options/resolved-options.ts';
+import type { ClientDirectory } from '../../clients/directory.ts';
+import { mayRedirect } from '../../clients/redirect-uris.ts';
+import type { Client, ConsentStore } from '../../contracts/index.ts';
+import { ID_TOKEN_TYPE } from '../../engine/provider.ts';
+import { LogoutRequestError } from './errors.ts';
+import { hashCredential } from '../../keys/hash.ts';
+import type { KeyRing } from '../../keys/key-ring.ts';
+import type { AuthorizationRequests } from '../../login/authorization-request.ts';
+import type { BrowserRequestOf, LoginSessions } from '../../login/login-session.ts';
+import { sidOf } from './sid.ts';
+import type { ResolvedOptions } from '../../options/resolved-options.ts';
+import type { OpenIdFlow } from './types.ts';
 
 /** What reading a logout request needs. */
 export interface LogoutParts {
@@ -21,7 +22,7 @@ export interface LogoutParts {
   readonly consents: Pick<ConsentStore, 'find'>;
   readonly idTokens: Pick<KeyRing, 'reload' | 'signing'>;
   readonly openHint: AuthorizationRequests['openHint'];
-  readonly sessions: Pick<LoginSessions, 'currentUser' | 'find'>;
+  readonly sessions: Pick<LoginSessions, 'currentUser' | 'findToEnd'>;
 }
 
 const PARAMETERS = [
@@ -51,19 +52,19 @@ interface Hint {
 export function createReadLogoutRequest(
   { issuer }: Pick<ResolvedOptions, 'issuer'>,
   { browserRequestOf, clients, consents, idTokens, openHint, sessions }: LogoutParts,
-): InteractionFlow['logoutRequest'] {
+): OpenIdFlow['logoutRequest'] {
   const readHint = createReadHint(issuer, idTokens);
 
   return async function logoutRequest(ctx) {
     const parameters = parametersOf(ctx);
     if (!parameters) return undefined;
+    const session = await sessions.findToEnd(browserRequestOf(ctx));
     const { client_id: clientId, id_token_hint: idToken } = parameters;
     const hint = idToken === undefined ? undefined : await readHint(openHint(idToken));
     if (hint && clientId !== undefined && clientId !== hint.aud)
       throw new LogoutRequestError('the id_token_hint is of another client than the client_id');
     const client = await findClient(clientId ?? hint?.aud);
     const next = client && nextOf(client, parameters);
-    const session = await sessions.find(browserRequestOf(ctx));
     const user = await sessions.currentUser(ctx);
     const isOfSession =
       session !== undefined &&
@@ -76,7 +77,9 @@ export function createReadLogoutRequest(
     async function mayReturn(): Promise<boolean> {
       const isKnown = hint !== undefined || user !== undefined;
       const consent = user && (await consents.find(user.id, client!.id));
-      return mayRedirect(client!, parameters!.post_logout_redirect_uri!, { consent, isKnown });
+      const { postLogoutRedirectUris, redirectUris } = client!;
+      const registered = [...redirectUris, ...postLogoutRedirectUris];
+      return mayRedirect(client!, parameters!.post_logout_redirect_uri!, { consent, isKnown, registered });
     }
   };
 

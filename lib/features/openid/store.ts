@@ -1,20 +1,24 @@
-import type {
-  LogoutDelivery,
-  LogoutNotice,
-  LogoutsLeftOut,
-  LogoutStore,
-  Seconds,
-} from '../../contracts/index.ts';
-import type { Database } from '../database.ts';
-import type { Statements, Value } from '../statements.ts';
-import { inList, isStorable } from '../column-values.ts';
-import { integer, mapRows, optional, text } from '../rows.ts';
-import type { Row, RowOfClient } from '../rows.ts';
-import { CORE_TABLES } from '../tables.ts';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+
+import { DAY } from '../../contracts/duration.ts';
+import type { End, EndKind, EndStore, Seconds } from '../../contracts/index.ts';
+import { inList, isStorable } from '../../database/column-values.ts';
+import type { CoreSteps, Database, SignIns } from '../../database/database.ts';
+import { integer, mapRows, optional, text } from '../../database/rows.ts';
+import type { Row } from '../../database/rows.ts';
+import type { Statements, Value } from '../../database/statements.ts';
+import { LOGOUT_TABLE } from './tables.ts';
+import type { LogoutDelivery, LogoutsLeftOut, LogoutStore } from './types.ts';
 
 /** Clients that have to be told that users were signed out. */
-export function logoutStore(database: Database): LogoutStore {
+export function logoutStore(database: Database, core: CoreSteps): LogoutStore {
   return {
+    async add(ends) {
+      const [ofMany, ofOne] = [ends.filter(isOfMany), ends.filter((end) => !isOfMany(end))];
+      for (const end of ofMany) await addLogoutsOfMany(database, core, end);
+      if (ofOne.length > 0)
+        await database.transaction(async (statements) => addLogouts(statements, core, ofOne));
+    },
     async listDue({ except, limit, now }) {
       const rows = await database.all<DueRow>(...findDue({ except, limit, now }));
       // Another node may have taken one meanwhile.
@@ -65,10 +69,27 @@ export function logoutStore(database: Database): LogoutStore {
   };
 }
 
+/** The reader of the outbox of ends. */
+export const READER = 'openid';
+
+// That of a session has those of its sign-ins beside it.
+const READ_KINDS: readonly EndKind[] = ['sign_in', 'grant', 'user', 'client', 'all'];
+
+// Servers that are off for longer miss ends.
+const READ_FOR: Seconds = 2 * DAY;
+
+/** Says that ends are read: before the server takes requests, and each hour. */
+export async function readFrom(ends: Pick<EndStore, 'read'>, at: Seconds): Promise<void> {
+  await ends.read(READER, READ_KINDS, at + READ_FOR);
+}
+
+/** Whether an end is of many sign-ins. */
+const isOfMany = ({ kind }: End): boolean => kind === 'user' || kind === 'client' || kind === 'all';
+
 // Rows of one statement, a power of two, see inList().
 const BATCH = 256;
 
-const LOGOUTS = mapRows<LogoutDelivery>(CORE_TABLES.logouts, {
+const LOGOUTS = mapRows<LogoutDelivery>(LOGOUT_TABLE, {
   id: text('id'),
   clientId: text('client_id'),
   userId: text('user_id'),
@@ -146,66 +167,81 @@ const LATEST_OF_CLIENT = `
 const LATEST_OF_USER = `
   select ${LOGOUTS.columns} from gatehouse_logouts where user_id = ? order by created_at desc, id desc limit 1000`;
 
-/** A row of a grant, by which a user may be signed in at its client. */
-export interface SignInRow extends RowOfClient {
-  /** `null`: the user is not signed in by it. */
-  readonly session_uid: string | null;
-}
-
-/** The columns of {@link SignInRow}. */
-export const SIGN_IN = 'id, client_id, session_uid';
-
-/**
- * Stores which clients have to be told that their users are signed out: of each session one delivery to a client that has a
- * `backchannelLogoutUri`. Runs in the transaction that ends the grants, whose rows it has locked.
- */
-export async function insertLogouts(
-  statements: Statements,
-  grants: readonly SignInRow[],
-  { createdAt, expiresAt }: LogoutNotice,
-): Promise<void> {
-  const signIns = grants.filter(({ session_uid }) => session_uid !== null);
-  const first = new Map(
-    signIns.map(({ client_id: clientId, id, session_uid }) => [`${session_uid} ${clientId}`, id]),
-  );
-  const ids = [...first.values()];
-  for (let start = 0; start < ids.length; start += BATCH) {
-    const { placeholders, values } = inList(ids.slice(start, start + BATCH));
-    await statements.run(
-      `insert into gatehouse_logouts (id, client_id, user_id, session_uid, owner_id, created_at, due_at, attempts, expires_at)
-       select g.id, g.client_id, g.user_id, g.session_uid, ${ANSWERABLE}, ?, ?, 0, ? from gatehouse_grants g
-       join gatehouse_clients c on c.id = g.client_id and c.backchannel_logout_uri is not null
-       where g.id in ${placeholders}`,
-      [createdAt, createdAt, expiresAt, ...values],
-    );
-  }
-}
+// A day in which the client is told again, and a day in which the result is shown.
+const KEPT: Seconds = 2 * DAY;
 
 // See `LogoutDelivery.ownerId` and `vouchedForBy()`.
-const ANSWERABLE = `
-  case when c.source <> 'manual' then g.user_id
+const ANSWERABLE = (userId: string): string => `
+  case when c.source <> 'manual' then ${userId}
        when c.first_party = 1 or c.verified = 1 then null
        else c.owner_id end`;
 
+const INTO = `insert into gatehouse_logouts
+  (id, client_id, user_id, session_uid, owner_id, created_at, due_at, attempts, expires_at)`;
+const OF_TOLD_CLIENTS = (alias: string): string =>
+  `join gatehouse_clients c on c.id = ${alias}.client_id and c.backchannel_logout_uri is not null`;
+
+// The client was told of this sign-in, or is being told, since the end. An end that is read twice adds nothing.
+const NOT_TOLD = `not exists (
+  select 1 from gatehouse_logouts l
+  where l.user_id = e.user_id and l.client_id = e.client_id and l.session_uid = e.session_uid and l.created_at >= e.ended_at)`;
+
 /**
- * Signs a user out where the grants of a session have signed the user in, also where they were revoked since by their client or as a
- * replay; runs in the transaction that deletes the session.
+ * Adds what ends of sign-ins and of grants have to be told, one delivery for each session, and removes the ends; runs inside a transaction.
  */
-export async function signOut(
-  statements: Statements,
-  forUpdate: string,
-  { uid, user_id: userId }: { readonly uid: string; readonly user_id: string },
-  notice: LogoutNotice,
-): Promise<void> {
-  const grants = await statements.all<SignInRow>(
-    `select ${SIGN_IN} from gatehouse_grants where user_id = ? and session_uid = ?${forUpdate}`,
-    [userId, uid],
-  );
-  if (grants.length === 0) return;
-  await insertLogouts(statements, grants, notice);
-  // In one statement: each of several would read all grants of the user.
+async function addLogouts(statements: Statements, core: CoreSteps, ends: readonly End[]): Promise<void> {
+  const { placeholders, values } = inList(ends.map(({ id }) => id));
   await statements.run(
-    `update gatehouse_grants set session_uid = null where user_id = ? and session_uid = ?`,
-    [userId, uid],
+    `${INTO} select o.id, o.client_id, o.user_id, o.session_uid, ${ANSWERABLE('o.user_id')}, o.ended_at, o.ended_at, 0, o.ended_at + ${KEPT}
+     from (
+       select min(e.value) as id, e.client_id, e.user_id, e.session_uid, min(e.ended_at) as ended_at from gatehouse_ends e
+       where e.id in ${placeholders} and e.session_uid is not null and e.ended_by = 'owner' and ${NOT_TOLD}
+       group by e.client_id, e.user_id, e.session_uid
+     ) o ${OF_TOLD_CLIENTS('o')}`,
+    values,
+  );
+  await core.endsDone(statements, ends);
+}
+
+const TOLD_CLIENTS = 'select id from gatehouse_clients where backchannel_logout_uri is not null';
+
+/** Adds what an end of a user, of a client or of all has ended at the clients that are told, in batches. */
+async function addLogoutsOfMany(database: Database, core: CoreSteps, end: End): Promise<void> {
+  const ended = end.kind as SignIns['ended'];
+  for (const party of await partiesOf(database, end)) {
+    const addBatch = async (statements: Statements): Promise<number> =>
+      core.endSignIns(statements, {
+        ...party,
+        ended,
+        at: end.at,
+        tell: async (ids) => tellOf(statements, ids, end.at),
+      });
+    while ((await database.transaction(addBatch)) > 0) await nextTurn();
+  }
+  await core.endsDone(database, [end]);
+}
+
+/** Of all, client by client: the grants of others are many. */
+async function partiesOf(
+  database: Database,
+  { kind, value }: End,
+): Promise<readonly Pick<SignIns, 'clientId' | 'userId'>[]> {
+  if (kind === 'user') return [{ userId: value }];
+  const clients = await (kind === 'all'
+    ? database.all<{ id: string }>(TOLD_CLIENTS)
+    : database.all<{ id: string }>(`${TOLD_CLIENTS} and id = ?`, [value]));
+  return clients.map(({ id }) => ({ clientId: id }));
+}
+
+/** Adds the deliveries of a batch of sign-ins, one for each session. */
+async function tellOf(statements: Statements, ids: readonly string[], at: Seconds): Promise<void> {
+  const { placeholders, values } = inList(ids);
+  await statements.run(
+    `${INTO} select o.id, o.client_id, o.user_id, o.session_uid, ${ANSWERABLE('o.user_id')}, ?, ?, 0, ?
+     from (
+       select min(g.id) as id, g.client_id, g.user_id, g.session_uid from gatehouse_grants g
+       where g.id in ${placeholders} group by g.client_id, g.user_id, g.session_uid
+     ) o ${OF_TOLD_CLIENTS('o')}`,
+    [at, at, at + KEPT, ...values],
   );
 }

@@ -1,8 +1,8 @@
-import type { LastLogout } from '../lib/contracts/index.ts';
-import type { PageRequest } from './page-request.ts';
-import { sentence } from './sentence.ts';
-import type { Sentence } from './sentence.ts';
-import type { TextKey } from './text.ts';
+import type { PageRequest } from '../../../interactions/page-request.ts';
+import { sentence } from '../../../interactions/sentence.ts';
+import type { Sentence } from '../../../interactions/sentence.ts';
+import type { OpenIdText } from './texts.ts';
+import type { LastLogout } from './types.ts';
 
 /**
  * How an app was told of a logout, such as "Told of your logout on 3 May 2026, 10:00 UTC".
@@ -12,7 +12,7 @@ import type { TextKey } from './text.ts';
 export function describeLogout(
   lastLogout: LastLogout,
   reader: 'user' | 'developer',
-  { clock, text }: Pick<PageRequest, 'clock' | 'text'>,
+  { clock, text }: Pick<PageRequest<OpenIdText>, 'clock' | 'text'>,
 ): Sentence {
   const { answeredAt, createdAt, error = '' } = lastLogout;
   const state = stateOf(lastLogout);
@@ -29,13 +29,13 @@ function stateOf({ dueAt, error }: LastLogout): 'told' | 'failed' | 'due' | 'aga
 }
 
 /** @param error - such as `timeout`, or `status 500` */
-function sentenceOf(error: string, text: PageRequest['text']): string {
+function sentenceOf(error: string, text: PageRequest<OpenIdText>['text']): string {
   const [, status] = /^status (\d+)$/.exec(error) ?? [];
   if (status !== undefined) return text['lastLogout.problem.status'].replace('{number}', status);
   return text[PROBLEMS.get(error) ?? 'lastLogout.problem.unreachable'];
 }
 
-const PROBLEMS: ReadonlyMap<string, TextKey> = new Map<string, TextKey>([
+const PROBLEMS: ReadonlyMap<string, OpenIdText> = new Map<string, OpenIdText>([
   ['timeout', 'lastLogout.problem.timeout'],
   ['no_uri', 'lastLogout.problem.noUri'],
 ]);

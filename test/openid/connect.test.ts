@@ -8,7 +8,7 @@ import type { ClientFields } from 'koa-gatehouse';
 
 import { openArea, REPORTS } from '../account/area.ts';
 import type { Area } from '../account/area.ts';
-import { cannotRun, linesIn } from './copied-lines.ts';
+import { cannotRun, linesIn } from '../first-call/copied-lines.ts';
 
 type Fields = Partial<Omit<ClientFields, 'roles' | 'permissions'>>;
 

@@ -1,23 +1,27 @@
 // `hash` through the default export, as in lib/keys/hash.ts.
 import crypto from 'node:crypto';
 
-import { now } from '../contracts/clock.ts';
-import type { Client } from '../contracts/index.ts';
-import { ID_TOKEN_TYPE } from '../engine/provider.ts';
-import { hashCredential } from '../keys/hash.ts';
-import { authenticationMethods } from '../login/login-session.ts';
-import { sidOf } from '../login/session-model.ts';
-import type { ResolvedOpenId } from '../options/resolved-options.ts';
-import type { TokenKeys } from '../token/token-key.ts';
-import type { IssueIdToken } from '../token/exchange.ts';
+import { now } from '../../contracts/clock.ts';
+import type { Client } from '../../contracts/index.ts';
+import { ID_TOKEN_TYPE } from '../../engine/provider.ts';
+import { hashCredential } from '../../keys/hash.ts';
+import { authenticationMethods } from '../../login/login-session.ts';
+import { sidOf } from './sid.ts';
+import type { TokenKeys } from '../../token/token-key.ts';
+import type { AddToResponse, ExchangeContent } from '../../token/exchange.ts';
 import type { FindClaims } from './claims.ts';
+import { OPENID } from './options.ts';
+import type { OpenIdSettings } from './options.ts';
 
 /** Makes the function that issues the ID tokens of a server (OpenID Connect Core 1.0 section 2). */
 export function createIssueIdToken(
-  { idTokenClaims, idTokenLifetime, issuer }: ResolvedOpenId & { readonly issuer: string },
+  { idTokenClaims, idTokenLifetime, issuer }: OpenIdSettings & { readonly issuer: string },
   { findClaims, idTokenKeys }: { readonly findClaims: FindClaims; readonly idTokenKeys: TokenKeys },
-): IssueIdToken {
-  return async ({ accessToken, client, credential: { payload }, scopes, user }) => {
+): AddToResponse {
+  async function issue(
+    { accessToken, client, credential: { payload }, user }: ExchangeContent,
+    scopes: readonly string[],
+  ) {
     const named = requestedClaims(payload['claims']);
     const isWanted = (name: string): boolean => idTokenClaims || Object.hasOwn(named, name);
     const key = idTokenKeys()[0]!;
@@ -32,8 +36,12 @@ export function createIssueIdToken(
       iss: issuer,
       aud: client.id,
     };
-    return key.signJwt(claims, ID_TOKEN_TYPE);
-  };
+    return { id_token: await key.signJwt(claims, ID_TOKEN_TYPE) };
+  }
+
+  // Most responses have none, and wait for nothing.
+  // oxlint-disable-next-line typescript/promise-function-async
+  return (content) => (content.scopes?.includes(OPENID) ? issue(content, content.scopes) : undefined);
 }
 
 /** The members of the parameter `claims` for the ID token (section 5.5), which the authorization endpoint has parsed. */

@@ -1,5 +1,6 @@
-import type { Seconds } from './duration.ts';
-import { now } from './clock.ts';
+import type { Context } from 'koa';
+
+import type { Client, End, Seconds } from '../../contracts/index.ts';
 
 /** A client that has to be told that a user was signed out (OpenID Connect Back-Channel Logout 1.0). */
 export interface LogoutDelivery {
@@ -52,31 +53,13 @@ export interface LogoutsLeftOut {
   readonly owned: boolean;
 }
 
-/** What an end of a session or of grants stores for the clients that are told of it, in the same write. */
-export type LogoutNotice = Pick<LogoutDelivery, 'createdAt' | 'expiresAt'>;
-
-// A day in which the client is told again, and a day in which the result is shown.
-const KEPT: Seconds = 172_800;
-
-export function newLogoutNotice(): LogoutNotice {
-  const createdAt = now();
-  return { createdAt, expiresAt: createdAt + KEPT };
-}
-
-/** Tells clients of logouts, for what ends sessions and grants. */
-export interface LogoutNotices {
-  /** Makes what is passed to the write that ends them. */
-  create(this: void): LogoutNotice;
-  /** Sends what such a write has stored. Call it after the write; nothing waits for it. */
-  stored(this: void): void;
-}
-
-/**
- * Stores which clients have to be told of a logout: the `logouts` of a {@link Storage}. Rows are added by the methods that end sessions
- * and grants, when they are given a {@link LogoutNotice}: one for each client and session, of the clients that have a
- * `backchannelLogoutUri`.
- */
+/** Stores which clients have to be told of a logout. */
 export interface LogoutStore {
+  /**
+   * Adds a delivery for each client and session of ends that were taken, of the clients that have a `backchannelLogoutUri`; and removes the
+   * ends from the outbox. What a client has ended itself, or a replay, is told to nobody.
+   */
+  add(ends: readonly End[]): Promise<void>;
   /**
    * Lists what is due: of each client and owner the delivery that was due first, of those that have not been tried if there is one. Those
    * for which the platform answers are before the others; then, those that have not been tried; then, those that were due first.
@@ -110,4 +93,42 @@ export interface LogoutStore {
   findLatest(clientId: string): Promise<LogoutDelivery | undefined>;
   /** Lists the latest delivery to each client that was told of a user, the newest first. */
   listLatest(userId: string): Promise<readonly LogoutDelivery[]>;
+}
+
+/** The request of an app to sign the user of this browser out (OpenID Connect RP-Initiated Logout 1.0). */
+export interface LogoutRequest {
+  /** `undefined`: the request does not say which app it is of. */
+  readonly client: Client | undefined;
+  /** Whether it is about the login session of this browser and its user. Otherwise ask the user first (section 2). */
+  readonly isOfSession: boolean;
+  /** The URL to send the browser to afterwards. `undefined`: say on a page that the user is signed out. */
+  readonly next: string | undefined;
+  /**
+   * Whether the browser may be redirected to `next` after the logout, when the page that asks for it has named where that leads. Otherwise
+   * show a page with a link that names the host of `next`. Where nobody vouches for the app, it may only if the user has agreed to be sent
+   * to that host; else only if a user is signed in, or the app has shown an ID token of its own (section 3).
+   */
+  readonly mayReturn: boolean;
+}
+
+/** Logouts that apps ask for, for a page of your own at `/oauth/logout`. */
+export interface OpenIdFlow {
+  /**
+   * Reads the query of the page. Resolves to `undefined` when no app asks for the logout.
+   *
+   * @throws LogoutRequestError when the request is wrong: its URL is not registered, or its ID token is none of this server
+   */
+  logoutRequest(this: void, ctx: Context): Promise<LogoutRequest | undefined>;
+}
+
+/** How an attempt to tell a client that a user was signed out has ended (OpenID Connect Back-Channel Logout 1.0). */
+export interface LogoutOutcome {
+  readonly clientId: string;
+  /** 1 for the first attempt to tell the client of this logout. */
+  readonly attempt: number;
+  /** Why it failed, such as `timeout` or `status 500`; `undefined`: the client has confirmed it. */
+  readonly error: string | undefined;
+  /** `false`: the client is told again. */
+  readonly isLast: boolean;
+  readonly seconds: Seconds;
 }

@@ -1,25 +1,17 @@
 import { randomUUID } from 'node:crypto';
 
-import { toMilliseconds } from '../contracts/duration.ts';
-import { now, secondsSince } from '../contracts/clock.ts';
-import { ERASED_USER } from '../contracts/user-data.ts';
-import type {
-  AuditLog,
-  Logger,
-  LogoutDelivery,
-  LogoutOutcome,
-  LogoutStore,
-  Milliseconds,
-  Seconds,
-  TakenLogout,
-  UserStore,
-} from '../contracts/index.ts';
-import type { PublicPost } from '../http/public-post.ts';
-import { PublicFetchError } from '../http/public-request.ts';
-import { logFailure } from '../http/unavailable.ts';
-import { sidOf } from '../login/session-model.ts';
+import { HOUR, toMilliseconds } from '../../contracts/duration.ts';
+import { now, secondsSince } from '../../contracts/clock.ts';
+import { ERASED_USER } from '../../contracts/user-data.ts';
+import type { AuditLog, EndStore, Logger, Milliseconds, Seconds, UserStore } from '../../contracts/index.ts';
+import type { PublicPost } from '../../http/public-post.ts';
+import { PublicFetchError } from '../../http/public-request.ts';
+import { logFailure } from '../../http/unavailable.ts';
 import { createLogoutPlaces } from './logout-places.ts';
 import type { PlacedLogout } from './logout-places.ts';
+import { sidOf } from './sid.ts';
+import { readFrom, READER } from './store.ts';
+import type { LogoutDelivery, LogoutOutcome, LogoutStore, TakenLogout } from './types.ts';
 
 /** How long a client may take to answer. */
 export const ANSWER_TIMEOUT: Milliseconds = 5000;
@@ -36,6 +28,10 @@ const BETWEEN: Milliseconds = 20;
 // In seconds: the pause after the first attempt, three times as long after each further one, and at most the longest.
 const PAUSE = { first: 10, longest: 10_800 };
 
+// How many ends a node takes at once, and how long it may take to make deliveries of them.
+const MOST_ENDS = 256;
+const READING: Seconds = 60;
+
 // How long a client is told again.
 const TOLD_FOR: Seconds = 86_400;
 
@@ -47,9 +43,9 @@ export interface LogoutSenderParts {
   readonly audit: Pick<AuditLog, 'record'>;
   readonly issuer: string;
   readonly logger: Logger;
-  readonly logouts: Pick<LogoutStore, 'finish' | 'listDue' | 'take'>;
-  /** Called with each attempt, for metrics. */
-  readonly onAttempt: (outcome: LogoutOutcome) => void;
+  /** Where the ends are that clients have to be told of. */
+  readonly ends: Pick<EndStore, 'read' | 'take'>;
+  readonly logouts: Pick<LogoutStore, 'add' | 'finish' | 'listDue' | 'take'>;
   readonly post: PublicPost;
   readonly sign: SignJwt;
   readonly users: Pick<UserStore, 'find'>;
@@ -69,12 +65,14 @@ type Answer = NonNullable<Parameters<PlacedLogout['leave']>[0]>;
 type Result = Pick<LogoutDelivery, 'dueAt' | 'error'>;
 
 export function createLogoutSender(parts: LogoutSenderParts): LogoutSender {
-  const { audit, logger, logouts, onAttempt, post, users } = parts;
+  const { audit, ends, logger, logouts, post, users } = parts;
   const places = createLogoutPlaces();
   const attempts = new Set<Promise<void>>();
+  let readAt = 0;
+  let areEndsRead = false;
   let isStopped = false;
   let isWoken = false;
-  let isTaking = false;
+  let taking: Promise<void> | undefined;
   /** There may be more, for which there was no place. */
   let isMoreDue = false;
   let nextChoice: NodeJS.Timeout | undefined;
@@ -83,28 +81,55 @@ export function createLogoutSender(parts: LogoutSenderParts): LogoutSender {
   let storing: Promise<void> | undefined;
 
   function wake(): void {
+    areEndsRead = false;
+    choose();
+  }
+
+  function choose(): void {
     isWoken = true;
-    if (!isTaking) void takeDue();
+    taking ??= takeDue().finally(() => (taking = undefined));
   }
 
   /** Takes what is due, as far as there are places. Never rejects. */
   async function takeDue(): Promise<void> {
-    isTaking = true;
     try {
       // After the writes of this turn.
       await Promise.resolve();
       while (mayTake()) {
         isWoken = false;
         const startedAt = performance.now();
+        // What is due is sent all the same.
+        if (!areEndsRead)
+          await readEnds().catch((error: unknown) =>
+            logFailure(logger, { err: error }, 'ends not read', 'warn'),
+          );
         isWoken = (await takeSome()) || isWoken;
         lastTook = performance.now() - startedAt;
       }
     } catch (error) {
       // The job wakes again.
       logFailure(logger, { err: error }, 'logouts not sent', 'warn');
-    } finally {
-      isTaking = false;
     }
+  }
+
+  /** Makes deliveries of what has ended. */
+  async function readEnds(): Promise<void> {
+    areEndsRead = true;
+    await readAgain();
+    for (;;) {
+      const at = now();
+      const taken = await ends.take(READER, { now: at, leasedUntil: at + READING, limit: MOST_ENDS });
+      if (taken.length > 0) await logouts.add(taken);
+      if (taken.length < MOST_ENDS) return;
+    }
+  }
+
+  /** Says that ends are read, before the first ones and each hour. */
+  async function readAgain(): Promise<void> {
+    const at = now();
+    if (at < readAt) return;
+    await readFrom(ends, at);
+    readAt = at + HOUR;
   }
 
   function mayTake(): boolean {
@@ -155,7 +180,7 @@ export function createLogoutSender(parts: LogoutSenderParts): LogoutSender {
 
   function chooseAgain(): void {
     nextChoice = undefined;
-    wake();
+    choose();
   }
 
   /** Resolves to how the client has answered; `undefined`: it was not asked. Never rejects. */
@@ -186,7 +211,7 @@ export function createLogoutSender(parts: LogoutSenderParts): LogoutSender {
     { clientId, userId }: LogoutDelivery,
     { attempt, error, isLast, seconds }: Omit<LogoutOutcome, 'clientId'>,
   ): Promise<void> {
-    onAttempt({ clientId, attempt, error, isLast, seconds });
+    audit.record({ type: 'logout_told', clientId, attempt, error, isLast, seconds });
     const fields = { client_id: clientId, attempt, duration_ms: toMilliseconds(seconds) };
     if (error === undefined) return logger.debug(fields, 'logout delivered');
     if (!isLast) return logger.debug({ ...fields, error }, 'logout not delivered yet');
@@ -236,6 +261,7 @@ export function createLogoutSender(parts: LogoutSenderParts): LogoutSender {
     async stop() {
       isStopped = true;
       clearTimeout(nextChoice);
+      await taking;
       while (attempts.size > 0) await Promise.all(attempts);
       await storing;
     },

@@ -1,18 +1,18 @@
 import type { Context } from 'koa';
 
-import type { VerifyAccessToken } from '../contracts/index.ts';
-import { errorOfFailure } from '../engine/request.ts';
-import type { EngineRequest } from '../engine/request.ts';
-import { BodyError } from '../errors.ts';
-import { FORM, discardRest } from '../http/body.ts';
-import { readForm } from '../http/form.ts';
-import { allowOrigin } from '../http/cors.ts';
-import type { ResolvedOptions } from '../options/resolved-options.ts';
-import { OPENID } from '../token/scopes.ts';
-import { subjectOf } from '../token/usable-token.ts';
-import type { FindUsable } from '../token/usable-token.ts';
-import type { IsTokenActive } from '../token/verify-access-token.ts';
+import type { VerifyAccessToken } from '../../contracts/index.ts';
+import { errorOfFailure } from '../../engine/request.ts';
+import type { EngineRequest } from '../../engine/request.ts';
+import { BodyError } from '../../errors.ts';
+import { FORM, discardRest } from '../../http/body.ts';
+import { readForm } from '../../http/form.ts';
+import { allowOrigin } from '../../http/cors.ts';
+import type { ResolvedOptions } from '../../options/resolved-options.ts';
+import { subjectOf } from '../../token/usable-token.ts';
+import type { FindUsable } from '../../token/usable-token.ts';
+import type { IsTokenActive } from '../../token/verify-access-token.ts';
 import type { FindClaims } from './claims.ts';
+import { OPENID } from './options.ts';
 
 /** Answers a request to the userinfo endpoint. Never throws. */
 export type UserinfoEndpoint = (ctx: Context, request: EngineRequest) => Promise<void>;

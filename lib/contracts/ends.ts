@@ -1,0 +1,65 @@
+import type { Seconds } from './duration.ts';
+
+/**
+ * What has ended. `sign_in`: a login session, for each client at which it has signed its user in; the grant goes on. `user`, `client` and
+ * `all` end everything until now: one row each, whatever they end, and their reader looks for what it needs.
+ */
+export type EndKind = 'token' | 'grant' | 'sign_in' | 'session' | 'user' | 'client' | 'all';
+
+/** Who has ended it: the owner of it or of the server; the client itself, which knows it; or the server, that refused a replay. */
+export type EndedBy = 'owner' | 'client' | 'replay';
+
+/** The end of something, as the outbox has it for one of its readers. */
+export interface End {
+  readonly id: string;
+  readonly kind: EndKind;
+  /** The `jti`, the id of the grant, of the user or of the client, the `uid` of the session; of all, `''`. */
+  readonly value: string;
+  readonly userId: string | undefined;
+  readonly clientId: string | undefined;
+  readonly sessionUid: string | undefined;
+  readonly by: EndedBy;
+  readonly at: Seconds;
+}
+
+/**
+ * The outbox of ends: the `ends` of a {@link Storage}. Whatever ends a token, a grant, a session, a user or a client stores it for each
+ * reader of its kind, in the same transaction; without a reader nothing is stored.
+ */
+export interface EndStore {
+  /** Stores ends of these kinds for a reader from now on until a time, whatever node or command writes them. Repeat it before that. */
+  read(reader: string, kinds: readonly EndKind[], until: Seconds): Promise<void>;
+  /**
+   * Takes ends for a reader, the oldest first. Of concurrent callers, on any number of nodes, one gets an end; another one gets it after
+   * `leasedUntil`, unless it is {@link EndStore.done}.
+   */
+  take(
+    reader: string,
+    page: { readonly now: Seconds; readonly leasedUntil: Seconds; readonly limit: number },
+  ): Promise<readonly End[]>;
+  /** Removes ends that their reader has taken. */
+  done(ends: readonly Pick<End, 'id'>[]): Promise<void>;
+  /** Calls a function after each end that this process has stored, whether anybody reads it or not. The returned function ends that. */
+  onWritten(listener: (written: WrittenEnd) => void): () => void;
+}
+
+/** An end that was stored, for caches. */
+export interface WrittenEnd {
+  readonly kind: Exclude<EndKind, 'sign_in'>;
+  /** What caches may have of it. `undefined`: all of it. */
+  readonly change: StoredChange | undefined;
+}
+
+/**
+ * What was changed or revoked: what nodes have cached of any of the members is out of date. Naming more than has changed only
+ * costs another read.
+ */
+export interface StoredChange {
+  /** The `jti` of a token. Not its text, because an ES256 signature can be changed into another valid one. */
+  readonly tokenId?: string | undefined;
+  readonly grantId?: string | undefined;
+  /** A user: all tokens of the user, and those of the clients that the user owns. */
+  readonly userId?: string | undefined;
+  /** A client: its own tokens, and those of its users. */
+  readonly clientId?: string | undefined;
+}

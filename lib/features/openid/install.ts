@@ -1,0 +1,99 @@
+import { now } from '../../contracts/clock.ts';
+import { toMilliseconds } from '../../contracts/duration.ts';
+import { isLoopback } from '../../contracts/loopback.ts';
+import { createPublicPost } from '../../http/public-post.ts';
+import type { Core } from '../core.ts';
+import type { Installed } from '../feature.ts';
+import { createFindClaims } from './claims.ts';
+import { createIssueIdToken } from './id-token.ts';
+import type { WithOpenId } from './index.ts';
+import { createReadLogoutRequest } from './logout-request.ts';
+import { ANSWER_TIMEOUT, createLogoutSender } from './logout-sender.ts';
+import { openIdMetadata } from './metadata.ts';
+import { USERINFO } from './options.ts';
+import type { OpenIdSettings } from './options.ts';
+import { logoutStore, readFrom } from './store.ts';
+import { createUserinfoEndpoint } from './userinfo.ts';
+
+export async function installOpenId(core: Core, settings: OpenIdSettings): Promise<Installed<WithOpenId>> {
+  const { audit, clients, network, options, storage, tokens } = core;
+  const { aboutUser, issuer, logger, users } = options;
+  const { ring, signing } = tokens.aboutUserKeys!;
+  const findClaims = createFindClaims(settings);
+  const logouts = await storage.store('logouts', logoutStore);
+  // What ends from here on has to be told.
+  await readFrom(storage.ends, now());
+  const logoutRequest = createReadLogoutRequest(options, {
+    ...core,
+    clients: clients.directory,
+    consents: storage.consents,
+    idTokens: ring,
+  });
+  const userinfo = createUserinfoEndpoint(options, {
+    findClaims,
+    findUsable: tokens.findUsable,
+    isActive: tokens.isActiveFor(clients.lastUses.appUsed),
+    verify: tokens.verifyFor(aboutUser!.resource),
+  });
+  // On the machine of a developer, the apps are there too.
+  const isOnLoopback = isLoopback(new URL(issuer).hostname);
+  const sender = createLogoutSender({
+    audit,
+    issuer,
+    logger,
+    logouts,
+    ends: storage.ends,
+    post: createPublicPost({ ...network, loopback: network.loopback || isOnLoopback }, ANSWER_TIMEOUT),
+    sign: async (claims, type) => signing()[0]!.signJwt(claims, type),
+    users,
+  });
+  return {
+    api: { openid: { logoutRequest } },
+    engine: {
+      models: {},
+      configuration: {
+        routes: { userinfo: USERINFO },
+        // The endpoint is not the engine's: this lets the parameter `claims` name it.
+        features: { userinfo: { enabled: true }, claimsParameter: { enabled: true } },
+      },
+    },
+    addToResponse: createIssueIdToken({ ...settings, issuer }, { findClaims, idTokenKeys: signing }),
+    places: [
+      {
+        pattern: /^\/oauth\/userinfo\/?$/i,
+        work: 'userinfo',
+        hasEngine: false,
+        answer: userinfo,
+        route: USERINFO,
+      },
+      // Without it there is no such document: clients that ask for it first expect members that only an OpenID provider has, and take the
+      // metadata of RFC 8414 where this is not found.
+      { pattern: /^\/\.well-known\/openid-configuration\/?$/i, work: undefined, hasEngine: true },
+    ],
+    metadata: () => openIdMetadata(options, settings),
+    pages: async () => (await import('./pages.ts')).openIdPages({ logoutRequest, logouts }),
+    run: async (stop) => runSender(core, sender, stop),
+  };
+}
+
+// What other nodes have not sent before they ended, and what is sent again.
+const EVERY = 5;
+
+/** Tells clients of logouts until it is stopped: at once of what this node ends. */
+async function runSender(
+  { storage }: Pick<Core, 'storage'>,
+  sender: ReturnType<typeof createLogoutSender>,
+  stop: AbortSignal,
+): Promise<void> {
+  const stopped = Promise.withResolvers<void>();
+  const unlisten = storage.ends.onWritten(({ kind }) => {
+    if (kind !== 'token') sender.wake();
+  });
+  const timer = setInterval(sender.wake, toMilliseconds(EVERY)).unref();
+  stop.addEventListener('abort', () => stopped.resolve(), { once: true });
+  sender.wake();
+  await stopped.promise;
+  clearInterval(timer);
+  unlisten();
+  await sender.stop();
+}
