@@ -10,12 +10,16 @@ import type { Session } from '../../cli/session.ts';
 import { table } from '../../cli/table.ts';
 import { confirm } from '../../cli/terminal.ts';
 import type { Seconds } from '../../contracts/duration.ts';
-import { personalTokens } from './index.ts';
+import { MOST_PERSONAL_TOKENS, personalTokens } from './index.ts';
 import type { WithPersonalTokens } from './index.ts';
 import type { PersonalToken } from './types.ts';
 
-const tokensOf = async ({ administration }: Session): Promise<WithPersonalTokens['personalTokens']> =>
-  (await administration.use(personalTokens())).personalTokens;
+/** With the options of the servers where the file of `--gate` exports them, else with the widest. */
+async function tokensOf({ administration, names }: Session): Promise<WithPersonalTokens['personalTokens']> {
+  const widest = personalTokens({ perUser: MOST_PERSONAL_TOKENS });
+  const given = names?.features?.find(({ name }) => name === widest.name) as typeof widest | undefined;
+  return (await administration.use(given ?? widest)).personalTokens;
+}
 
 interface NewToken {
   readonly user: string;

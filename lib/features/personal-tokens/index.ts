@@ -58,6 +58,6 @@ export function personalTokens(options: PersonalTokenSettings = {}): Feature<Wit
     tokensOff: PERSONAL_TOKENS_OFF,
     install: async (core) => (await import('./install.ts')).installPersonalTokens(core, settings),
     exportUser: async (...of) => (await import('./administer.ts')).exportPersonalTokens(...of),
-    administer: async (core) => (await import('./administer.ts')).administerPersonalTokens(core),
+    administer: async (core) => (await import('./administer.ts')).administerPersonalTokens(core, settings),
   };
 }
