@@ -1,4 +1,11 @@
-import { agents, createAdministration, createAuthServer, devices, personalTokens } from 'koa-gatehouse';
+import {
+  agents,
+  createAdministration,
+  createAuthServer,
+  devices,
+  openid,
+  personalTokens,
+} from 'koa-gatehouse';
 import type {
   AuthServer,
   AuthServerOptions,
@@ -20,7 +27,7 @@ one satisfies AuthServer;
 void one.devices;
 const several = await createAuthServer({
   ...needed,
-  features: [agents(), devices({ lifetime: '5 minutes' }), personalTokens()],
+  features: [agents(), devices({ lifetime: '5 minutes' }), openid(), personalTokens()],
 });
 same<typeof several.devices, Devices['devices']>();
 for (const { id } of await several.personalTokens.list('1')) await several.personalTokens.revoke(id);
@@ -81,3 +88,7 @@ agents({ documents: 'off' });
 personalTokens({ perUsers: 3 });
 // @ts-expect-error a number
 personalTokens({ perUser: '3' });
+// @ts-expect-error claims
+openid({ claim: () => ({}) });
+// @ts-expect-error no unit
+openid({ idTokenLifetime: '5' });
