@@ -21,15 +21,18 @@ export interface UserStore<U extends User = User> {
   find(id: string): Promise<U | undefined>;
   /**
    * The permissions that the user holds directly.
-   *
-   * Left out together with {@link UserStore.roles}: they are stored by Gatehouse and changed with `auth.assignments`.
+   * @default none with {@link UserStore.roles}; without both, Gatehouse stores them, and `auth.assignments` changes them
    */
   permissions?(user: U): Promise<readonly string[]>;
-  /** The user's roles. The gate defines the permissions of each role. */
+  /**
+   * The user's roles. The gate defines the permissions of each role.
+   * @default none with {@link UserStore.permissions}; without both, Gatehouse stores them, and `auth.assignments` changes them
+   */
   roles?(user: U): Promise<readonly string[]>;
   /**
    * What people call the user, such as the name that is typed at the login: `username` of an introspection response (RFC 7662
-   * section 2.2), which some resource servers look users up by. Left out, or `undefined`: the response has no such member.
+   * section 2.2), which some resource servers look users up by. `undefined`: the response has no such member.
+   * @default the response has no such member
    */
   username?(user: U): string | undefined;
 }

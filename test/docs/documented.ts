@@ -20,10 +20,13 @@ export type Place = readonly [file: string, name: string, prefix: string];
 /** The options of `createAuthServer()` in the order in which a reader meets them: a group before what is in it. */
 export const SERVER_OPTIONS: readonly Place[] = [
   ['lib/options/options.ts', 'AuthServerOptions', ''],
+  ['lib/contracts/people.ts', 'UserStore', 'users.'],
   ...GROUPS.map(([group, declared, file]): Place => [`lib/options/${file}.ts`, declared, `${group}.`]),
   ['lib/options/lifetimes.ts', 'Lifetimes', 'tokens.lifetimes.'],
+  ['lib/options/attempts.ts', 'AttemptLimits', 'limits.attempts.'],
   ['lib/options/attempts.ts', 'LoginLimits', 'limits.attempts.login.'],
   ['lib/options/attempts.ts', 'ClientAuthenticationLimits', 'limits.attempts.clientAuthentication.'],
+  ['lib/options/passport.ts', 'PassportOptions', 'passport.'],
 ];
 
 /** The options of the features, and the prefix of their names where several functions are together. */
@@ -61,7 +64,9 @@ export function documentedIn([file, name, prefix]: Place): Documented[] {
     new RegExp(`^export interface ${name}\\b[^{]*\\btypeof (\\w+)`, 'm').exec(source)?.[1] ?? name;
   const start = `^(?:export )?(?:const|function|interface) ${declared}\\b`;
   const body = new RegExp(`${start}[\\s\\S]*?^}`, 'm').exec(source)?.[0] ?? '';
-  const members = body.matchAll(/\/\*\*((?:(?!\*\/)[\s\S])*)\*\/\s*(?:readonly )?(\w+)(\?|: optional\(|)?/g);
+  const members = body.matchAll(
+    /\/\*\*((?:(?!\*\/)[\s\S])*)\*\/\s*(?:readonly )?(\w+)(\?|:\s*optional\(|)?/g,
+  );
   return Array.from(members, ([, comment = '', member = '', optional]) => {
     const [about = '', text] = comment.replaceAll(/\n\s*\* ?/g, ' ').split('@default ');
     return {

@@ -63,8 +63,13 @@ function listOf(options: readonly Documented[]): string {
 
 function line({ about, isOptional, option, text }: Documented): string {
   const required = isOptional ? undefined : 'Required.';
-  const words = text === undefined ? required : `Default: ${text.replace(/\.$/, '')}.`;
+  const words = text === undefined ? required : `Default: ${withoutLinks(text).replace(/\.$/, '')}.`;
   return [`- **\`${option}\`**: ${firstSentence(about)}`, ...(words ? [words] : [])].join(' ');
+}
+
+/** With the name of a member in place of a link to it in the reference. */
+function withoutLinks(text: string): string {
+  return text.replaceAll(/\{@link (?:\w+\.)?(\w+)\}/g, '`$1`');
 }
 
 /** Up to the first point that ends a sentence: not one in code, such as `limits.attempts`. */
