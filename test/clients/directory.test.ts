@@ -14,7 +14,7 @@ test('the directory caches 10,000 clients', async (t) => {
       async find(id) {
         found += 1;
         const own = { id: `of ${id}`, hash: hashCredential(secret), createdAt: 0 };
-        return { client: { id }, secrets: [own] } as unknown as StoredClient;
+        return { client: { id, source: 'manual' }, secrets: [own] } as unknown as StoredClient;
       },
       async rehashSecret() {
         return false;

@@ -166,7 +166,7 @@ test.serial('a chain that was pruned cannot be followed either', async (t) => {
   const fourth = (await refresh(platform, agent, third)).body.refresh_token;
   t.is((await refresh(platform, agent, first)).body.refresh_token, fourth);
   passTime(MINUTE + 1);
-  t.is(await platform.auth.prune(), 2, 'the code, and the third');
+  t.is(await platform.auth.prune(), 3, 'the code, the third, and a count of attempts');
   t.deepEqual((await refresh(platform, agent, first)).body, REFUSED_GRANT);
   t.deepEqual((await refresh(platform, agent, fourth)).body, REFUSED_GRANT, 'the family is revoked');
 });
