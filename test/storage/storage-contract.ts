@@ -9,6 +9,7 @@ import { clientSearchContract } from './client-searches.ts';
 import { clientContract } from './clients.ts';
 import { consentContract } from './consents.ts';
 import { credentialContract } from './credentials.ts';
+import { endContract } from './ends.ts';
 import { grantContract } from './grants.ts';
 import { idempotencyContract, leaseContract } from './idempotency.ts';
 import { keyContract } from './keys.ts';
@@ -48,6 +49,7 @@ export function storageContract(test: RegisterTest, makeStorage: () => Storage |
   clientSearchContract(onStorage);
   clientSecretContract(onStorage);
   consentContract(onStorage);
+  endContract(onStorage);
   grantContract(onStorage);
   credentialContract(onStorage);
   redemptionContract(onStorage);
