@@ -3,9 +3,11 @@ import test from 'ava';
 import type { ExecutionContext } from 'ava';
 import Koa from 'koa';
 import { StorageError } from 'koa-gatehouse';
+import { knexStorage } from 'koa-gatehouse/adapters/knex';
 import { memoryStorage } from 'koa-gatehouse/adapters/memory';
 import { issueToken, testServer } from 'koa-gatehouse/testing';
 
+import { fileWithTables } from '../adapters/file-with-tables.ts';
 import { postForm, send } from '../harness/requests.ts';
 import { around } from '../harness/storage.ts';
 import { until } from '../harness/until.ts';
@@ -182,8 +184,14 @@ test('tokens beyond tokens.cached evict the oldest that was not used again', asy
 });
 
 test('a revocation that another node has stored already empties the cache of this node', async (t) => {
-  const storage = memoryStorage();
-  await using server = await testServer({ storage, tokens: { revocationLag: '1 hour' }, users: [ann] });
+  const address = `sqlite:${await fileWithTables()}`;
+  const ofOtherNode = knexStorage(address);
+  t.teardown(async () => ofOtherNode.close());
+  await using server = await testServer({
+    storage: knexStorage(address),
+    tokens: { revocationLag: '1 hour' },
+    users: [ann],
+  });
   const { auth, origin } = server;
   const { client, secret } = await auth.clients.create({
     name: 'Reports',
@@ -206,7 +214,7 @@ test('a revocation that another node has stored already empties the cache of thi
       send(`${origin}/api/v1/identity`, { headers: { authorization: `Bearer ${access}` } });
     t.is((await ask()).status, 200);
     const { grant_id: grant } = decodeJwt<{ grant_id: string }>(access);
-    t.deepEqual(await storage.grants.revoke({ id: grant }, Math.floor(Date.now() / 1000)), [grant]);
+    t.deepEqual(await ofOtherNode.grants.revoke({ id: grant }, Math.floor(Date.now() / 1000)), [grant]);
     t.is((await ask()).status, 200, 'cached');
     await revoke({ access, grant, refresh });
     const { status, body } = await ask();

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 
 import test from 'ava';
-import { agents, devices, personalTokens } from 'koa-gatehouse';
+import { agents, devices, openid, personalTokens } from 'koa-gatehouse';
 import { createMetrics } from 'koa-gatehouse/metrics';
 
 import { mustHaveEverything } from '../adapters/servers.ts';
@@ -23,7 +23,12 @@ function namesIn(text: string): string[] {
 
 test('the dashboard shows each metric, and it and the alerts name only metrics and labels that there are', async (t) => {
   await using platform = await startPlatform({
-    features: [agents({ documents: false, registration: { scopes: [] } }), devices(), personalTokens()],
+    features: [
+      agents({ documents: false, registration: { scopes: [] } }),
+      devices(),
+      openid(),
+      personalTokens(),
+    ],
   });
   const { register } = createMetrics(platform.auth);
   const metrics = await register.getMetricsAsJSON();
