@@ -1,4 +1,4 @@
-// The contract of connections, on each that the package has, and on one of Kysely, as an app would write it.
+// Alone, first: the contract of connections, on each that the package has, and on one of Kysely, as an app would write it.
 import { DatabaseSync } from 'node:sqlite';
 
 import test from 'ava';

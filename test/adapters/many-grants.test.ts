@@ -181,7 +181,7 @@ onEachDatabase(
     await withManyGrants(t, storage);
     const count = async (): Promise<number> => (await host('gatehouse_grants').select('id')).length;
     // In the middle of the batches: MariaDB takes two statements for each.
-    failAfter(client === 'pg' ? 11 : 12);
+    failAfter(client === 'pg' ? 13 : 12);
     await t.throwsAsync(storage.clients.delete('timetable'), { code: 'ERR_STORAGE' });
     failAfter(Infinity);
     t.is(await storage.clients.find('timetable'), undefined);
