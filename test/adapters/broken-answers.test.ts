@@ -1,3 +1,4 @@
+// Alone: its waits have an end, within which other tests of the process may keep the thread.
 import { once } from 'node:events';
 import { createServer } from 'node:net';
 import type { AddressInfo, Socket } from 'node:net';

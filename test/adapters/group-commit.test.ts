@@ -1,3 +1,4 @@
+// Alone: its waits have an end, within which other tests of the process may keep the thread.
 import { setImmediate } from 'node:timers/promises';
 
 import test from 'ava';

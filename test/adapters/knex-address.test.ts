@@ -1,3 +1,4 @@
+// Alone: its waits have an end, within which other tests of the process may keep the thread.
 import { once } from 'node:events';
 import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { createRequire } from 'node:module';

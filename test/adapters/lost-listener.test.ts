@@ -1,3 +1,4 @@
+// Alone: its waits have an end, within which other tests of the process may keep the thread.
 import test from 'ava';
 
 import { postgresqlChangeFeed } from '../../lib/database/changes.ts';
