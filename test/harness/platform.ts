@@ -158,7 +158,7 @@ export interface PlatformOptions extends Partial<AuthServerOptions<Permission, '
 }
 
 /** The options of a server, for those of a platform. */
-export function withOpenId({
+function withOpenId({
   openid: asked = false,
   ...given
 }: PlatformOptions): Partial<AuthServerOptions<Permission, 'registrar', Person>> {

@@ -107,7 +107,7 @@ export function readOpenId<U extends User>(given: OpenIdOptions<U>): CheckedOpen
 }
 
 /** OpenID Connect Core 1.0 section 5.4. */
-export const STANDARD_SCOPES: ReadonlyMap<string, Values<typeof IDENTITY_SCOPE>> = new Map([
+const STANDARD_SCOPES: ReadonlyMap<string, Values<typeof IDENTITY_SCOPE>> = new Map([
   ['openid', { description: 'Sign you in', claims: [] }],
   [
     'profile',

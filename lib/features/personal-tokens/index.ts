@@ -12,7 +12,7 @@ import type { PersonalTokens } from './types.ts';
 export type { PersonalTokenEvent } from './events.ts';
 
 // A year. A token that nobody remembers ends by itself.
-export const LONGEST_PERSONAL_TOKEN: Seconds = 31_536_000;
+const LONGEST_PERSONAL_TOKEN: Seconds = 31_536_000;
 
 // Of a user.
 export const MOST_PERSONAL_TOKENS = 200;
