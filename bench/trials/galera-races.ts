@@ -61,31 +61,41 @@ export async function disconnectDuringAuthorization(
 
 /** A sign-in on one member while the login session ends on another: the client must be told, and its code be refused. */
 export async function endSessionDuringSignIn(storages: readonly Storage[], count: number): Promise<Finding> {
-  const [{ clients }] = rotated(storages, 0);
+  const [{ clients, ends }] = rotated(storages, 0);
   const client = aClient({ id: randomUUID(), backchannelLogoutUri: 'https://told.example/' });
   await clients.insert(client, []);
-  return races({ what: 'a login session ends in which a user signs in', count }, async (race) => {
-    const [here, there, reader] = rotated(storages, race);
-    const id = randomUUID();
-    await here.sessions.insert(aSession({ id, uid: id, userId: id }));
-    const grant = aGrant({ id, userId: id, clientId: client.id, sessionUid: id });
-    const [started] = await Promise.all([
-      here.grants.insert(grant, aCode({ id, grantId: id }), { sessionId: id }),
-      there.sessions.end(id),
-    ]);
-    const isTold =
-      (
-        await reader.ends.take('race', {
-          now: Number.MAX_SAFE_INTEGER,
-          leasedUntil: Number.MAX_SAFE_INTEGER,
-          limit: 1,
-        })
-      ).length > 0;
-    if (isTold !== started)
-      return started ? 'the client is not told' : 'the client of a refused grant is told';
-    const redeemed = await reader.grants.redeem({ kind: 'code', id }, { sessionUid: id });
-    return redeemed.outcome !== 'gone' && `the code is ${redeemed.outcome}`;
-  });
+  await ends.read('race', ['sign_in'], Number.MAX_SAFE_INTEGER);
+  const started = new Set<string>();
+  const finding = await races(
+    { what: 'a login session ends in which a user signs in', count },
+    async (race) => {
+      const [here, there, reader] = rotated(storages, race);
+      const id = randomUUID();
+      await here.sessions.insert(aSession({ id, uid: id, userId: id }));
+      const grant = aGrant({ id, userId: id, clientId: client.id, sessionUid: id });
+      const [isStarted] = await Promise.all([
+        here.grants.insert(grant, aCode({ id, grantId: id }), { sessionId: id }),
+        there.sessions.end(id),
+      ]);
+      if (isStarted) started.add(id);
+      const redeemed = await reader.grants.redeem({ kind: 'code', id }, { sessionUid: id });
+      return redeemed.outcome !== 'gone' && `the code is ${redeemed.outcome}`;
+    },
+  );
+  const page = { now: Number.MAX_SAFE_INTEGER - 1, leasedUntil: Number.MAX_SAFE_INTEGER, limit: 256 };
+  const taken = new Set<string | undefined>();
+  for (let found = await ends.take('race', page); found.length > 0; found = await ends.take('race', page))
+    for (const { sessionUid } of found) taken.add(sessionUid);
+  return {
+    ...finding,
+    broken: [
+      ...finding.broken,
+      ...[...started].filter((id) => !taken.has(id)).map(() => 'the client is not told'),
+      ...[...taken]
+        .filter((id) => id === undefined || !started.has(id))
+        .map(() => 'the client of a refused grant is told'),
+    ],
+  };
 }
 
 /** As `createAuthorizedApps()` does. */

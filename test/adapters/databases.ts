@@ -68,27 +68,28 @@ async function onServer(kind: ServerKind): Promise<TestDatabase> {
   const server = await findServer(kind);
   if ('remedy' in server) return missing(kind, server.remedy);
   let own: Promise<OwnDatabase> | undefined;
+  // By the first test: while the other files of this process are compiled, a connection has no time to be made.
+  const created = async (): Promise<OwnDatabase> => (own ??= createOwnDatabase(kind, server.address));
+  let isRegistered = false;
   // A test that begins with nothing may leave tables that are not those of the storage.
   let wasEmptied = false;
   return {
     name,
     client,
     register(title, run) {
-      if (!own) {
-        own = createOwnDatabase(kind, server.address);
-        test.after.always(`drop the database on ${name}`, async () => (await own)?.drop());
-      }
+      if (!isRegistered) test.after.always(`drop the database on ${name}`, async () => (await own)?.drop());
+      isRegistered = true;
       // The tests share the database, so they run one after the other.
       test.serial(title, run);
     },
     async empty() {
-      const database = await own!;
+      const database = await created();
       await database.empty();
       wasEmptied = true;
       return database.address;
     },
     async cleared() {
-      const database = await own!;
+      const database = await created();
       await (wasEmptied ? database.empty() : database.clear());
       wasEmptied = false;
       return database.address;
