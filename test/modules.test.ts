@@ -15,7 +15,7 @@ const FEATURES: readonly string[] = globSync('lib/features/*/', { cwd: root }).m
 );
 
 const CORE =
-  'lib/access lib/account lib/clients lib/contracts lib/database lib/engine lib/errors lib/findings lib/http lib/keys lib/limits lib/login lib/options lib/record lib/token interactions';
+  'lib/access lib/account lib/clients lib/contracts lib/database lib/engine lib/errors lib/findings lib/http lib/keys lib/limits lib/login lib/options lib/outbox lib/record lib/token interactions';
 
 const CONTRACTS_OF_FEATURES = 'lib/features/core lib/features/feature lib/features/tokens';
 
@@ -47,6 +47,8 @@ const MODULES: Readonly<Record<string, string>> = {
     'lib/clients lib/contracts lib/engine lib/errors lib/http lib/keys lib/options jose type:oidc-provider',
   'lib/login':
     'lib/clients lib/contracts lib/engine lib/errors lib/http lib/keys lib/options lib/token type:oidc-provider',
+  // What features do with ends.
+  'lib/outbox': 'lib/contracts',
   // What a feature is, and the lists of those that ship. A feature imports the core, and no other feature.
   'lib/features': `${CORE} type:commander type:oidc-provider`,
   ...Object.fromEntries(

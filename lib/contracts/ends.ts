@@ -20,6 +20,8 @@ export interface End {
   readonly sessionUid: string | undefined;
   readonly by: EndedBy;
   readonly at: Seconds;
+  /** A random id of the taking: another node may take what was not done in time. */
+  readonly attempt: string;
 }
 
 /**
@@ -31,7 +33,7 @@ export interface EndStore {
   read(reader: string, kinds: readonly EndKind[], until: Seconds): Promise<void>;
   /**
    * Takes ends for a reader, the oldest first. Of concurrent callers, on any number of nodes, one gets an end; another one gets it after
-   * `leasedUntil`, unless it is {@link EndStore.done}.
+   * `leasedUntil`, unless it is {@link EndStore.done} or given back before.
    */
   take(
     reader: string,
@@ -39,6 +41,8 @@ export interface EndStore {
   ): Promise<readonly End[]>;
   /** Removes ends that their reader has taken. */
   done(ends: readonly Pick<End, 'id'>[]): Promise<void>;
+  /** Gives ends back that could not be read: they are taken again from `dueAt` on. Changes nothing of those that another node has taken since. */
+  release(ends: readonly Pick<End, 'id' | 'attempt'>[], dueAt: Seconds): Promise<void>;
   /** Calls a function after each end that this process has stored, whether anybody reads it or not. The returned function ends that. */
   onWritten(listener: (written: WrittenEnd) => void): () => void;
 }

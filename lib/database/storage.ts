@@ -46,7 +46,7 @@ export function createStorage(
 
   return {
     durable: source.isDurable ?? true,
-    clients: clientStore(opened),
+    clients: clientStore(opened, ends.written),
     consents: consentStore(opened),
     grants: grantStore(opened, ends.written),
     revocations: revocationStore(opened, ends.written),

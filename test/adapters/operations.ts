@@ -117,6 +117,7 @@ const ENDED: End = {
   sessionUid: 's',
   by: 'owner',
   at: NOW + 1,
+  attempt: 'a',
 };
 
 const APP_LISTS: readonly ClientQuery[] = [
@@ -252,6 +253,7 @@ const OTHERS: Readonly<Record<string, Operation>> = {
   'ends that a reader takes': async ({ ends }) =>
     ends.take('openid', { now: NOW + 2, leasedUntil: NOW + 60, limit: 2 }),
   'ends that are done': async ({ ends }) => ends.done([{ id: 'of 5' }]),
+  'ends that a reader gives back': async ({ ends }) => ends.release([{ id: 'of 6', attempt: 'a' }], NOW + 10),
   'the logouts of an end': async (storage) => logoutsOf(storage).add([ENDED]),
   'the logouts of the end of a user': async (storage) =>
     logoutsOf(storage).add([{ ...ENDED, id: 'of 2', kind: 'user', value: 'of 2' }]),

@@ -127,6 +127,33 @@ test.serial('what a node has begun and not ended is sent by another one, after i
 });
 
 test.serial(
+  'an end that could not be read is read again after ten seconds, and not only when its lease has ended',
+  async (t) => {
+    const storage = memoryStorage();
+    await using apps = await startApps(confirm);
+    await signOut(storage, apps, ['/app']);
+    let reads = 0;
+    const logouts: LogoutStore = {
+      ...logoutsOf(storage),
+      async add(ends) {
+        reads += 1;
+        if (reads === 1) throw new StorageError('the database is away');
+        return logoutsOf(storage).add(ends);
+      },
+    };
+    const node = startNode(t, { ...storage, store: () => logouts as never });
+    node.wake();
+    await until(() => node.logger.lines.some(({ message }) => message === 'ends not read'));
+    passTime(8);
+    t.deepEqual(await takeDue(storage), []);
+    passTime(2);
+    node.wake();
+    await until(() => apps.received.length === 1);
+    t.is(reads, 2);
+  },
+);
+
+test.serial(
   'what was taken and is not known to last is no attempt: the pauses begin with the first one',
   async (t) => {
     const storage = memoryStorage();

@@ -9,6 +9,7 @@ import { createPublicPost } from '../../lib/http/public-post.ts';
 import { ANSWER_TIMEOUT, createLogoutSender } from '../../lib/features/openid/logout-sender.ts';
 import type { LogoutSender } from '../../lib/features/openid/logout-sender.ts';
 import type { LogoutOutcome, LogoutStore } from '../../lib/features/openid/types.ts';
+import { logoutReader } from '../../lib/features/openid/store.ts';
 import { logoutsOf } from './logouts-of.ts';
 import { completeClient } from '../harness/client.ts';
 import { recordingLogger } from '../harness/platform.ts';
@@ -76,6 +77,7 @@ export function startNode(
   const logger = recordingLogger();
   const outcomes: LogoutOutcome[] = [];
   const events: object[] = [];
+  const logouts = logoutsOf(storage);
   const sender = createLogoutSender({
     audit: {
       record(event) {
@@ -85,8 +87,8 @@ export function startNode(
     },
     issuer: ISSUER,
     logger,
-    ends: storage.ends,
-    logouts: logoutsOf(storage),
+    ends: logoutReader(storage.ends, logouts),
+    logouts,
     post: createPublicPost(network, ANSWER_TIMEOUT),
     sign: async (claims, type) =>
       new SignJWT(claims).setProtectedHeader({ alg: 'RS256', kid: 'k', typ: type }).sign(KEYS.privateKey),

@@ -8,10 +8,15 @@ const NEVER = Number.MAX_SAFE_INTEGER;
 
 const ALL: readonly EndKind[] = ['token', 'grant', 'sign_in', 'session', 'user', 'client', 'all'];
 
-async function taken({ ends }: Storage, reader = 'a'): Promise<readonly Omit<End, 'id' | 'at'>[]> {
+async function taken(
+  { ends }: Storage,
+  reader = 'a',
+): Promise<readonly Omit<End, 'id' | 'at' | 'attempt'>[]> {
   const found = await ends.take(reader, { now: LATER, leasedUntil: NEVER, limit: 256 });
   await ends.done(found);
-  return found.map(({ at: _at, id: _id, ...rest }) => rest).toSorted((a, b) => (a.kind < b.kind ? -1 : 1));
+  return found
+    .map(({ at: _at, attempt: _attempt, id: _id, ...rest }) => rest)
+    .toSorted((a, b) => (a.kind < b.kind ? -1 : 1));
 }
 
 /** Ends one of everything. */
@@ -71,6 +76,24 @@ export function endContract(register: StorageTest): void {
     t.is((await ends.take('a', { now: LATER - 50, leasedUntil: NEVER, limit: 256 })).length, 20);
   });
 
+  test('ends: what a node gives back is taken again at the time that it names, unless another one has taken it', async (t, ends, storage) => {
+    await ends.read('a', ['user'], NEVER);
+    for (const userId of ['x', 'y']) await storage.revocations.revokeAllOf({ userId });
+    const at = LATER - 100;
+    const first = await ends.take('a', { now: at, leasedUntil: at + 60, limit: 9 });
+    await ends.done(first.filter(({ value }) => value === 'y'));
+    await ends.release(first, at + 10);
+    await ends.release([], at);
+    t.deepEqual(await ends.take('a', { now: at + 9, leasedUntil: at + 69, limit: 9 }), []);
+    const again = await ends.take('a', { now: at + 10, leasedUntil: at + 70, limit: 9 });
+    t.deepEqual(
+      again.map(({ value }) => value),
+      ['x'],
+    );
+    await ends.release(first, at);
+    t.deepEqual(await ends.take('a', { now: at + 69, leasedUntil: NEVER, limit: 9 }), []);
+  });
+
   test('ends: those of a reader are kept while it goes on, and pruned afterwards', async (t, ends, storage) => {
     for (const reader of ['a', 'b']) await ends.read(reader, ['user'], LATER - 10);
     await ends.read('b', ['user'], NEVER);
@@ -84,8 +107,11 @@ export function endContract(register: StorageTest): void {
     const stop = ends.onWritten(({ kind }) => written.push(kind));
     await endAll(storage, 'x');
     t.deepEqual(written, ['grant', 'session', 'user', 'client', 'all']);
+    await storage.clients.delete('x');
+    t.is(written.at(-1), 'client', 'its deletion is its end');
+    t.is(written.length, 6);
     stop();
     await storage.revocations.revokeAllOf({ userId: 'x' });
-    t.is(written.length, 5);
+    t.is(written.length, 6);
   });
 }

@@ -9,12 +9,13 @@ import { listClients } from './client-lists.ts';
 import { writeNames } from './client-names.ts';
 import { CLIENTS, CLIENTS_AS_C, SECRETS, SECRETS_AS_S, toStoredClient } from './client-rows.ts';
 import type { StoredClientRow } from './client-rows.ts';
+import type { WrittenEnds } from './ends.ts';
 import { isStorable } from '../column-values.ts';
 import { TABLES } from '../tables.ts';
 import { end } from './revocations.ts';
 
 /** Registered clients and their secrets. */
-export function clientStore(database: Database): ClientStore {
+export function clientStore(database: Database, written: WrittenEnds): ClientStore {
   return {
     async find(id) {
       return isStorable(id) ? toStoredClient(await database.all<StoredClientRow>(FIND, [id])) : undefined;
@@ -56,6 +57,7 @@ export function clientStore(database: Database): ClientStore {
         return deleteClient(statements, id);
       });
       if (removed === undefined) return false;
+      written.emit('client', { clientId: id });
       await removeDependent(database, id);
       return removed > 0;
     },

@@ -69,6 +69,15 @@ export function endStore(database: Database): { readonly store: EndStore; readon
       async done(ends) {
         if (ends.length > 0) await endsDone(database, ends);
       },
+      async release(ends, dueAt) {
+        if (ends.length === 0) return;
+        const ids = inList(ends.map(({ id }) => id));
+        const own = inList([...new Set(ends.map(({ attempt }) => attempt))]);
+        await database.run(
+          `update gatehouse_ends set due_at = ?, attempt = null where id in ${ids.placeholders} and attempt in ${own.placeholders}`,
+          [dueAt, ...ids.values, ...own.values],
+        );
+      },
       onWritten(listener) {
         listeners.add(listener);
         return () => void listeners.delete(listener);
@@ -95,6 +104,7 @@ const ENDS = mapRows<End>(CORE_TABLES.ends, {
   sessionUid: optional(text('session_uid')),
   by: text('ended_by'),
   at: integer('ended_at'),
+  attempt: text('attempt'),
 });
 
 const DUE = 'select id from gatehouse_ends where reader = ? and due_at <= ? order by due_at, id limit ?';

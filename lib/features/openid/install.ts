@@ -1,4 +1,3 @@
-import { now } from '../../contracts/clock.ts';
 import { toMilliseconds } from '../../contracts/duration.ts';
 import { isLoopback } from '../../contracts/loopback.ts';
 import { createPublicPost } from '../../http/public-post.ts';
@@ -12,7 +11,7 @@ import { ANSWER_TIMEOUT, createLogoutSender } from './logout-sender.ts';
 import { openIdMetadata } from './metadata.ts';
 import { USERINFO } from './options.ts';
 import type { OpenIdSettings } from './options.ts';
-import { logoutStore, readFrom } from './store.ts';
+import { logoutReader, logoutStore } from './store.ts';
 import { createUserinfoEndpoint } from './userinfo.ts';
 
 export async function installOpenId(core: Core, settings: OpenIdSettings): Promise<Installed<WithOpenId>> {
@@ -22,7 +21,8 @@ export async function installOpenId(core: Core, settings: OpenIdSettings): Promi
   const findClaims = createFindClaims(settings);
   const logouts = await storage.store('logouts', logoutStore);
   // What ends from here on has to be told.
-  await readFrom(storage.ends, now());
+  const ends = logoutReader(storage.ends, logouts);
+  await ends.register();
   const logoutRequest = createReadLogoutRequest(options, {
     ...core,
     clients: clients.directory,
@@ -42,7 +42,7 @@ export async function installOpenId(core: Core, settings: OpenIdSettings): Promi
     issuer,
     logger,
     logouts,
-    ends: storage.ends,
+    ends,
     post: createPublicPost({ ...network, loopback: network.loopback || isOnLoopback }, ANSWER_TIMEOUT),
     sign: async (claims, type) => signing()[0]!.signJwt(claims, type),
     users,

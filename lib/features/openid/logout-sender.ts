@@ -1,16 +1,16 @@
 import { randomUUID } from 'node:crypto';
 
-import { HOUR, toMilliseconds } from '../../contracts/duration.ts';
+import { toMilliseconds } from '../../contracts/duration.ts';
 import { now, secondsSince } from '../../contracts/clock.ts';
 import { ERASED_USER } from '../../contracts/user-data.ts';
-import type { AuditLog, EndStore, Logger, Milliseconds, Seconds, UserStore } from '../../contracts/index.ts';
+import type { AuditLog, Logger, Milliseconds, Seconds, UserStore } from '../../contracts/index.ts';
 import type { PublicPost } from '../../http/public-post.ts';
 import { PublicFetchError } from '../../http/public-request.ts';
 import { logFailure } from '../../http/unavailable.ts';
+import type { EndReader } from '../../outbox/end-reader.ts';
 import { createLogoutPlaces } from './logout-places.ts';
 import type { PlacedLogout } from './logout-places.ts';
 import { sidOf } from './sid.ts';
-import { readFrom, READER } from './store.ts';
 import type { LogoutDelivery, LogoutOutcome, LogoutStore, TakenLogout } from './types.ts';
 
 /** How long a client may take to answer. */
@@ -28,10 +28,6 @@ const BETWEEN: Milliseconds = 20;
 // In seconds: the pause after the first attempt, three times as long after each further one, and at most the longest.
 const PAUSE = { first: 10, longest: 10_800 };
 
-// How many ends a node takes at once, and how long it may take to make deliveries of them.
-const MOST_ENDS = 256;
-const READING: Seconds = 60;
-
 // How long a client is told again.
 const TOLD_FOR: Seconds = 86_400;
 
@@ -43,9 +39,9 @@ export interface LogoutSenderParts {
   readonly audit: Pick<AuditLog, 'record'>;
   readonly issuer: string;
   readonly logger: Logger;
-  /** Where the ends are that clients have to be told of. */
-  readonly ends: Pick<EndStore, 'read' | 'take'>;
-  readonly logouts: Pick<LogoutStore, 'add' | 'finish' | 'listDue' | 'take'>;
+  /** The reader of the ends that clients have to be told of. */
+  readonly ends: EndReader;
+  readonly logouts: Pick<LogoutStore, 'finish' | 'listDue' | 'take'>;
   readonly post: PublicPost;
   readonly sign: SignJwt;
   readonly users: Pick<UserStore, 'find'>;
@@ -68,7 +64,6 @@ export function createLogoutSender(parts: LogoutSenderParts): LogoutSender {
   const { audit, ends, logger, logouts, post, users } = parts;
   const places = createLogoutPlaces();
   const attempts = new Set<Promise<void>>();
-  let readAt = 0;
   let areEndsRead = false;
   let isStopped = false;
   let isWoken = false;
@@ -99,10 +94,7 @@ export function createLogoutSender(parts: LogoutSenderParts): LogoutSender {
         isWoken = false;
         const startedAt = performance.now();
         // What is due is sent all the same.
-        if (!areEndsRead)
-          await readEnds().catch((error: unknown) =>
-            logFailure(logger, { err: error }, 'ends not read', 'warn'),
-          );
+        if (!areEndsRead) await readEnds();
         isWoken = (await takeSome()) || isWoken;
         lastTook = performance.now() - startedAt;
       }
@@ -112,24 +104,10 @@ export function createLogoutSender(parts: LogoutSenderParts): LogoutSender {
     }
   }
 
-  /** Makes deliveries of what has ended. */
+  /** Makes deliveries of what has ended. Never rejects. */
   async function readEnds(): Promise<void> {
     areEndsRead = true;
-    await readAgain();
-    for (;;) {
-      const at = now();
-      const taken = await ends.take(READER, { now: at, leasedUntil: at + READING, limit: MOST_ENDS });
-      if (taken.length > 0) await logouts.add(taken);
-      if (taken.length < MOST_ENDS) return;
-    }
-  }
-
-  /** Says that ends are read, before the first ones and each hour. */
-  async function readAgain(): Promise<void> {
-    const at = now();
-    if (at < readAt) return;
-    await readFrom(ends, at);
-    readAt = at + HOUR;
+    await ends.read().catch((error: unknown) => logFailure(logger, { err: error }, 'ends not read', 'warn'));
   }
 
   function mayTake(): boolean {

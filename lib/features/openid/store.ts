@@ -1,12 +1,14 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 
 import { DAY } from '../../contracts/duration.ts';
-import type { End, EndKind, EndStore, Seconds } from '../../contracts/index.ts';
+import type { End, EndStore, Seconds } from '../../contracts/index.ts';
 import { inList, isStorable } from '../../database/column-values.ts';
 import type { CoreSteps, Database, SignIns } from '../../database/database.ts';
 import { integer, mapRows, optional, text } from '../../database/rows.ts';
 import type { Row } from '../../database/rows.ts';
 import type { Statements, Value } from '../../database/statements.ts';
+import { createEndReader } from '../../outbox/end-reader.ts';
+import type { EndReader } from '../../outbox/end-reader.ts';
 import { LOGOUT_TABLE } from './tables.ts';
 import type { LogoutDelivery, LogoutsLeftOut, LogoutStore } from './types.ts';
 
@@ -69,18 +71,17 @@ export function logoutStore(database: Database, core: CoreSteps): LogoutStore {
   };
 }
 
-/** The reader of the outbox of ends. */
-export const READER = 'openid';
-
-// That of a session has those of its sign-ins beside it.
-const READ_KINDS: readonly EndKind[] = ['sign_in', 'grant', 'user', 'client', 'all'];
-
-// Servers that are off for longer miss ends.
-const READ_FOR: Seconds = 2 * DAY;
-
-/** Says that ends are read: before the server takes requests, and each hour. */
-export async function readFrom(ends: Pick<EndStore, 'read'>, at: Seconds): Promise<void> {
-  await ends.read(READER, READ_KINDS, at + READ_FOR);
+/** The reader of ends that makes deliveries of them. */
+export function logoutReader(
+  ends: Pick<EndStore, 'read' | 'release' | 'take'>,
+  logouts: Pick<LogoutStore, 'add'>,
+): EndReader {
+  // That of a session has those of its sign-ins beside it.
+  return createEndReader(ends, {
+    name: 'openid',
+    kinds: ['sign_in', 'grant', 'user', 'client', 'all'],
+    handle: logouts.add,
+  });
 }
 
 /** Whether an end is of many sign-ins. */
