@@ -32,7 +32,9 @@ export interface EndStore {
   /** Stores ends of these kinds for a reader from now on until a time, whatever node or command writes them. Repeat it before that. */
   read(reader: string, kinds: readonly EndKind[], until: Seconds): Promise<void>;
   /**
-   * Takes ends for a reader, the oldest first. Of concurrent callers, on any number of nodes, one gets an end; another one gets it after
+   * Takes ends for a reader in the order in which they were stored. Of the same thing that is the order in which it ended, because its ends
+   * wait for each other; so do those of users, of clients and of all. Of others, one that was stored at the same moment as another may be
+   * found after it was taken, and what was given back, or was not done in time, is taken after later ones. Of concurrent callers, on any number of nodes, one gets an end; another one gets it after
    * `leasedUntil`, unless it is {@link EndStore.done} or given back before.
    */
   take(

@@ -15,9 +15,10 @@ export function createTable(dialect: Dialect, table: Table): string[] {
     ...(table.unique ?? []).map((on) => ({ on, unique: 'unique ' })),
     ...(table.indexes ?? []).map((on) => ({ on, unique: '' })),
   ];
+  const sequence = Object.keys(columns).find((column) => columns[column] === 'sequence');
   const lines = [
     ...Object.entries(columns).map(([column, type]) => defineColumn(dialect, column, type)),
-    `primary key (${key.join(', ')})`,
+    ...dialect.keys(key.join(', '), sequence),
     ...(dialect.inlineIndexes
       ? indexes.map(({ on, unique }) => `${unique}index ${nameOfIndex(name, on)} (${on.join(', ')})`)
       : []),

@@ -15,6 +15,8 @@ export interface SqlSyntax {
   indexHint(index: string): string;
   /** Whether indexes are part of `create table`: `create table if not exists` can then be repeated with its indexes. */
   readonly inlineIndexes: boolean;
+  /** The keys in a `create table`, and what the column of the type `sequence` needs. */
+  keys(key: string, sequence: string | undefined): readonly string[];
   /** How a `create table` ends. */
   readonly tableOptions: '' | ' engine = InnoDB';
   /** A condition: rows after another one in the order of the columns. An index of them finds the first of those. */

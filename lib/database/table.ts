@@ -8,7 +8,9 @@ export type ColumnType =
   /** 0 or 1. */
   | 'flag'
   /** An integer that is 0 in a new row. */
-  | 'counter';
+  | 'counter'
+  /** The number of the row, which the database gives it, greater than those that it gave before. One of a table. */
+  | 'sequence';
 
 /** The definition of a table, the same for all databases. */
 export interface Table {

@@ -211,8 +211,10 @@ export const CORE_TABLES = {
       ended_at: 'integer',
       due_at: 'integer',
       attempt: 'id?',
+      // No key: where rows are copied without the counter behind it, as by logical replication, an end fails at none that has its number.
+      sequence: 'sequence',
     },
-    indexes: [['reader', 'due_at', 'id']],
+    indexes: [['reader', 'sequence', 'due_at']],
     // As long as its reader goes on; `createPrune()` looks for those of others.
     expires: undefined,
     // An erasure is an end that readers have to learn of.

@@ -76,6 +76,25 @@ export function endContract(register: StorageTest): void {
     t.is((await ends.take('a', { now: LATER - 50, leasedUntil: NEVER, limit: 256 })).length, 20);
   });
 
+  test('ends: a reader takes them in the order in which they were stored, those of clients in the order of their ends', async (t, ends, storage) => {
+    await ends.read('a', ALL, NEVER);
+    const { clients, revocations } = storage;
+    const ids = Array.from({ length: 20 }, (_, index) => `${index}`);
+    for (const id of ids) await revocations.revokeAllOf({ userId: id });
+    for (const id of ids) await clients.insert(aClient({ id }), []);
+    await atOnce(20, async (index) => revocations.revokeAllOf({ clientId: `${index}` }));
+    const found: string[] = [];
+    for (;;) {
+      const page = await ends.take('a', { now: LATER, leasedUntil: NEVER, limit: 7 });
+      if (page.length === 0) break;
+      found.push(...page.map(({ value }) => value));
+      await ends.done(page);
+    }
+    const sequences = await Promise.all(ids.map(async (id) => (await clients.find(id))!.sequence));
+    const ended = ids.toSorted((a, b) => sequences[Number(a)]! - sequences[Number(b)]!);
+    t.deepEqual(found, [...ids, ...ended]);
+  });
+
   test('ends: what a node gives back is taken again at the time that it names, unless another one has taken it', async (t, ends, storage) => {
     await ends.read('a', ['user'], NEVER);
     for (const userId of ['x', 'y']) await storage.revocations.revokeAllOf({ userId });

@@ -49,7 +49,13 @@ export function mysqlDialect(): Dialect {
       integer: 'bigint',
       flag: 'tinyint',
       counter: 'bigint default 0',
+      sequence: 'bigint auto_increment',
     },
+    // Only what an index begins with is numbered. No unique one: on a cluster whose members count alike, no end fails.
+    keys: (key, sequence) => [
+      `primary key (${key})`,
+      ...(sequence === undefined ? [] : [`index (${sequence})`]),
+    ],
     // Computed in UTC, because local time repeats an hour each year.
     clock: `timestampdiff(microsecond, '1970-01-01', utc_timestamp(3)) div 1000`,
     canChangeInQueries: false,

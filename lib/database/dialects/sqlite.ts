@@ -24,7 +24,10 @@ export function sqliteDialect(): Dialect {
       integer: 'integer',
       flag: 'integer',
       counter: 'integer default 0',
+      sequence: 'integer primary key autoincrement',
     },
+    // Only a primary key is numbered.
+    keys: (key, sequence) => [`${sequence === undefined ? 'primary key' : 'unique'} (${key})`],
     clock: 'null',
     // A deferred transaction takes the write lock at its first write, which fails when another one has written since its read.
     begin: 'begin immediate',

@@ -41,6 +41,7 @@ export function standardSql({
 }): SqlSyntax {
   return {
     inlineIndexes: false,
+    keys: (key) => [`primary key (${key})`],
     tableOptions: '',
     primaryKeyHint: '',
     indexHint: () => '',

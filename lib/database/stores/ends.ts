@@ -33,6 +33,10 @@ export function endStore(database: Database): { readonly store: EndStore; readon
   const { dialect } = database;
   const register = `insert into gatehouse_end_readers (kind, name, until) values (?, ?, ?)
     ${dialect.onConflict({ table: 'gatehouse_end_readers', key: ['kind', 'name'], replace: ['until'] })}`;
+  // In this order also where few are due, because those that are not due yet are few.
+  const findDue = `
+    select id from gatehouse_ends${dialect.indexHint('gatehouse_ends_reader_sequence_due_at')}
+    where reader = ? and due_at <= ? order by sequence limit ?`;
   return {
     written: {
       emit(kind, change) {
@@ -49,7 +53,7 @@ export function endStore(database: Database): { readonly store: EndStore; readon
       },
       async take(reader, { leasedUntil, limit, now: at }) {
         for (;;) {
-          const due = await database.all<{ id: string }>(DUE, [reader, at, limit]);
+          const due = await database.all<{ id: string }>(findDue, [reader, at, limit]);
           if (due.length === 0) return [];
           const attempt = randomUUID();
           const { placeholders, values } = inList(due.map(({ id }) => id));
@@ -60,7 +64,7 @@ export function endStore(database: Database): { readonly store: EndStore; readon
           // Another node was faster: look further.
           if (taken === 0) continue;
           const rows = await database.all<Row>(
-            `select ${ENDS.columns} from gatehouse_ends where id in ${placeholders} and attempt = ?`,
+            `select ${ENDS.columns} from gatehouse_ends where id in ${placeholders} and attempt = ? order by sequence`,
             [...values, attempt],
           );
           return rows.map(ENDS.read);
@@ -106,8 +110,6 @@ const ENDS = mapRows<End>(CORE_TABLES.ends, {
   at: integer('ended_at'),
   attempt: text('attempt'),
 });
-
-const DUE = 'select id from gatehouse_ends where reader = ? and due_at <= ? order by due_at, id limit ?';
 
 const INTO = `insert into gatehouse_ends
   (id, reader, kind, value, user_id, client_id, session_uid, ended_by, ended_at, due_at)`;
