@@ -2,7 +2,6 @@
  * Runs nodes in a separate process. Reads commands as lines of JSON and writes the origin of each node. Ends with its input,
  * or kills itself as configured.
  */
-import { devices } from 'koa-gatehouse';
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { Server } from 'node:http';
 import type { Socket } from 'node:net';
@@ -73,7 +72,12 @@ async function open({ address, devices: hasDevices, kill, ...options }: NodeSett
     return isStop(request.stop, number, 'after') ? stop(request) : result;
   });
   const node = await startPlatform(
-    { storage, ...options, features: hasDevices ? [devices()] : [] },
+    {
+      storage,
+      ...options,
+      // On demand, so that the other tests run without the folder of the feature.
+      features: hasDevices ? [(await import('koa-gatehouse')).devices()] : [],
+    },
     {
       ...ON_LOOPBACK,
       app(parts) {
