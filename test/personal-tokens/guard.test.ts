@@ -60,7 +60,7 @@ test('a wrong checksum, another API and a token without the option are refused w
     if (/^(personalTokens|revocations|sessions|grants)\./.test(name)) called.push(name);
     return call();
   });
-  await using platform = await startPlatform({ storage, ...personal });
+  await using platform = await startPlatform({ storage, ...personal, tokens: { revocationLag: 60 } });
   const { value } = await platform.auth.personalTokens.create(NIGHTLY);
   called.length = 0;
   // The last but one differs in a digit in the middle.
