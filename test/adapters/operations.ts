@@ -78,7 +78,7 @@ export async function fill(
       select concat('of ', i), concat('of ', i), '${ID}', '{}', 0, 9999999999, 9999999999, ${LATEST} from ${series}`,
     `gatehouse_ends (id, reader, kind, value, user_id, client_id, session_uid, ended_by, ended_at, due_at)
       select concat('of ', i), 'openid', 'grant', concat('of ', i), concat('of ', i), concat('of ', i), 's', 'owner', ${NOW} + n,
-        ${NOW} + n from ${series}`,
+        ${NOW} + n % 4 from ${series}`,
     `gatehouse_grants (id, user_id, client_id, scopes, created_at, expires_at, needed_until, sequence)
       select concat('of ', i), concat('of ', i), '${ID}', '[]', 0, ${NOW} - n, ${NOW} - n, ${LATEST} from ${series}`,
     `gatehouse_idempotency (id, fingerprint, attempt, leased_until, expires_at)
