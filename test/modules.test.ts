@@ -48,7 +48,7 @@ const MODULES: Readonly<Record<string, string>> = {
   'lib/login':
     'lib/clients lib/contracts lib/engine lib/errors lib/http lib/keys lib/options lib/token type:oidc-provider',
   // What features do with ends.
-  'lib/outbox': 'lib/contracts',
+  'lib/outbox': 'lib/contracts lib/database lib/http lru-cache',
   // What a feature is, and the lists of those that ship. A feature imports the core, and no other feature.
   'lib/features': `${CORE} type:commander type:oidc-provider`,
   ...Object.fromEntries(
@@ -111,6 +111,7 @@ const MODULES: Readonly<Record<string, string>> = {
   'test/oidc':
     'public * test lib/clients lib/contracts lib/engine lib/errors lib/http lib/keys lib/login lib/token',
   'test/ends': 'public * test lib/engine/endpoints',
+  'test/outbox': '* test lib/outbox',
   'test/record': 'public examples * test lib/features/tables',
   'test/storage': 'lib/contracts lib/errors lib/testing lib/features/known',
   'test/adapters':

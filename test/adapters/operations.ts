@@ -169,7 +169,7 @@ const REQUESTS: Readonly<Record<string, Operation>> = {
     logoutsOf(storage).listDue({
       now: NOW + 2,
       limit: 5,
-      except: { clientIds: ['of 1'], ownerIds: ['of 2'], owned: false },
+      except: { receiverIds: ['of 1'], ownerIds: ['of 2'], owned: false },
     }),
   'logouts that apps have to be told of': async (storage) =>
     logoutsOf(storage).take('a', ['of 1'], { now: NOW + 2, leasedUntil: NOW + 15 }),

@@ -7,7 +7,7 @@ import { memoryStorage } from 'koa-gatehouse/adapters/memory';
 import { createPublicPost } from '../../lib/http/public-post.ts';
 import { sidOf } from '../../lib/features/openid/sid.ts';
 import type { LogoutStore } from '../../lib/features/openid/types.ts';
-import { ANSWER_TIMEOUT } from '../../lib/features/openid/logout-sender.ts';
+import { ANSWER_TIMEOUT } from '../../lib/outbox/delivery-sender.ts';
 import { passTime } from '../harness/clock.ts';
 import { until } from '../harness/until.ts';
 import { logoutsOf } from './logouts-of.ts';

@@ -6,7 +6,8 @@ import { onEachDatabase } from '../adapters/databases.ts';
 import type { Client, Storage } from '../../lib/contracts/index.ts';
 import { ERASED_USER } from '../../lib/contracts/user-data.ts';
 import { logoutsOf } from './logouts-of.ts';
-import type { LogoutDelivery, LogoutsLeftOut, LogoutStore } from '../../lib/features/openid/types.ts';
+import type { LogoutDelivery, LogoutStore } from '../../lib/features/openid/types.ts';
+import type { LeftOut } from '../../lib/outbox/deliveries.ts';
 import { aClient, aCode, aGrant, aSession, HOUR } from '../storage/rows.ts';
 import type { Assertions } from '../../lib/testing/test-runner.ts';
 import { atOnce } from '../storage/store-tests.ts';
@@ -50,7 +51,7 @@ async function addClients({ clients }: Storage): Promise<void> {
   await clients.insert(aClient({ id: 'silent' }), []);
 }
 
-const EXCEPT = { clientIds: [], ownerIds: [], owned: false };
+const EXCEPT = { receiverIds: [], ownerIds: [], owned: false };
 
 /** What is due, one of each client and owner. */
 async function listDue(logouts: LogoutStore, page: Partial<Parameters<LogoutStore['listDue']>[0]> = {}) {
@@ -273,9 +274,9 @@ function logoutContract(register: StorageTest): void {
     await at(NOW + 1, 'ann', all);
     await at(NOW + 1, 'bob', ['registered', 'owned']);
     const now = NOW + 5;
-    const list = async (except: Partial<LogoutsLeftOut> = {}, limit = 100) =>
+    const list = async (except: Partial<LeftOut> = {}, limit = 100) =>
       (await listDue(logouts, { now, limit, except: { ...EXCEPT, ...except } })).map(
-        ({ clientId, ownerId, uri }) => `${clientId} ${ownerId} ${uri}`,
+        ({ ownerId, receiverId, uri }) => `${receiverId} ${ownerId} ${uri}`,
       );
     const ofPlatform = ['first-party', 'platform', 'verified'].map(
       (id) => `${id} undefined https://${id}.example/logout`,
@@ -289,11 +290,11 @@ function logoutContract(register: StorageTest): void {
     t.deepEqual((await list({}, 3)).toSorted(), ofPlatform);
     t.deepEqual((await list({ owned: true })).toSorted(), ofPlatform);
     t.deepEqual(
-      await list({ clientIds: ['platform', 'verified', 'first-party', 'owned', 'x'], ownerIds: ['ann'] }),
+      await list({ receiverIds: ['platform', 'verified', 'first-party', 'owned', 'x'], ownerIds: ['ann'] }),
       [bobs],
     );
     t.deepEqual(
-      await list({ ownerIds: ['dev', 'ann', 'bob'], clientIds: ['platform', 'verified'] }),
+      await list({ ownerIds: ['dev', 'ann', 'bob'], receiverIds: ['platform', 'verified'] }),
       ofPlatform.slice(0, 1),
     );
 

@@ -6,8 +6,9 @@ import type { CryptoKey } from 'jose';
 import type { Client, Storage } from 'koa-gatehouse';
 
 import { createPublicPost } from '../../lib/http/public-post.ts';
-import { ANSWER_TIMEOUT, createLogoutSender } from '../../lib/features/openid/logout-sender.ts';
-import type { LogoutSender } from '../../lib/features/openid/logout-sender.ts';
+import { ANSWER_TIMEOUT } from '../../lib/outbox/delivery-sender.ts';
+import type { DeliverySender } from '../../lib/outbox/delivery-sender.ts';
+import { createLogoutSender } from '../../lib/features/openid/logout-sender.ts';
 import type { LogoutOutcome, LogoutStore } from '../../lib/features/openid/types.ts';
 import { logoutReader } from '../../lib/features/openid/store.ts';
 import { logoutsOf } from './logouts-of.ts';
@@ -62,7 +63,7 @@ export async function startPublicApps(answer: Answer = confirm): Promise<Apps> {
 
 export const confirm: Answer = (_path, response) => void response.writeHead(200).end();
 
-export interface Node extends LogoutSender {
+export interface Node extends DeliverySender {
   readonly logger: ReturnType<typeof recordingLogger>;
   readonly outcomes: LogoutOutcome[];
   readonly events: object[];
@@ -88,7 +89,7 @@ export function startNode(
     issuer: ISSUER,
     logger,
     ends: logoutReader(storage.ends, logouts),
-    logouts,
+    deliveries: logouts,
     post: createPublicPost(network, ANSWER_TIMEOUT),
     sign: async (claims, type) =>
       new SignJWT(claims).setProtectedHeader({ alg: 'RS256', kid: 'k', typ: type }).sign(KEYS.privateKey),
@@ -152,7 +153,7 @@ export async function takeDue(storage: Storage): ReturnType<LogoutStore['take']>
   const ends = await storage.ends.take('openid', { now, leasedUntil: now + 15, limit: 256 });
   const logouts = logoutsOf(storage);
   if (ends.length > 0) await logouts.add(ends);
-  const except = { clientIds: [], ownerIds: [], owned: false };
+  const except = { receiverIds: [], ownerIds: [], owned: false };
   const due = await logouts.listDue({ now, limit: 10, except });
   return logouts.take(
     'test',

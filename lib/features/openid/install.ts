@@ -1,13 +1,14 @@
-import { toMilliseconds } from '../../contracts/duration.ts';
 import { isLoopback } from '../../contracts/loopback.ts';
 import { createPublicPost } from '../../http/public-post.ts';
+import { ANSWER_TIMEOUT } from '../../outbox/delivery-sender.ts';
+import { runOnEnds } from '../../outbox/run-on-ends.ts';
 import type { Core } from '../core.ts';
 import type { Installed } from '../feature.ts';
 import { createFindClaims } from './claims.ts';
 import { createIssueIdToken } from './id-token.ts';
 import type { WithOpenId } from './index.ts';
 import { createReadLogoutRequest } from './logout-request.ts';
-import { ANSWER_TIMEOUT, createLogoutSender } from './logout-sender.ts';
+import { createLogoutSender } from './logout-sender.ts';
 import { openIdMetadata } from './metadata.ts';
 import { USERINFO } from './options.ts';
 import type { OpenIdSettings } from './options.ts';
@@ -41,7 +42,7 @@ export async function installOpenId(core: Core, settings: OpenIdSettings): Promi
     audit,
     issuer,
     logger,
-    logouts,
+    deliveries: logouts,
     ends,
     post: createPublicPost({ ...network, loopback: network.loopback || isOnLoopback }, ANSWER_TIMEOUT),
     sign: async (claims, type) => signing()[0]!.signJwt(claims, type),
@@ -72,28 +73,6 @@ export async function installOpenId(core: Core, settings: OpenIdSettings): Promi
     ],
     metadata: () => openIdMetadata(options, settings),
     pages: async () => (await import('./pages.ts')).openIdPages({ logoutRequest, logouts }),
-    run: async (stop) => runSender(core, sender, stop),
+    run: async (stop) => runOnEnds(storage.ends, sender, stop),
   };
-}
-
-// What other nodes have not sent before they ended, and what is sent again.
-const EVERY = 5;
-
-/** Tells clients of logouts until it is stopped: at once of what this node ends. */
-async function runSender(
-  { storage }: Pick<Core, 'storage'>,
-  sender: ReturnType<typeof createLogoutSender>,
-  stop: AbortSignal,
-): Promise<void> {
-  const stopped = Promise.withResolvers<void>();
-  const unlisten = storage.ends.onWritten(({ kind }) => {
-    if (kind !== 'token') sender.wake();
-  });
-  const timer = setInterval(sender.wake, toMilliseconds(EVERY)).unref();
-  stop.addEventListener('abort', () => stopped.resolve(), { once: true });
-  sender.wake();
-  await stopped.promise;
-  clearInterval(timer);
-  unlisten();
-  await sender.stop();
 }

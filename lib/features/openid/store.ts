@@ -4,58 +4,29 @@ import { DAY } from '../../contracts/duration.ts';
 import type { End, EndStore, Seconds } from '../../contracts/index.ts';
 import { inList, isStorable } from '../../database/column-values.ts';
 import type { CoreSteps, Database, SignIns } from '../../database/database.ts';
-import { integer, mapRows, optional, text } from '../../database/rows.ts';
+import { mapRows, text } from '../../database/rows.ts';
 import type { Row } from '../../database/rows.ts';
-import type { Statements, Value } from '../../database/statements.ts';
+import type { Statements } from '../../database/statements.ts';
+import { DELIVERY_MEMBERS, deliveryStore } from '../../outbox/delivery-store.ts';
 import { createEndReader } from '../../outbox/end-reader.ts';
 import type { EndReader } from '../../outbox/end-reader.ts';
 import { LOGOUT_TABLE } from './tables.ts';
-import type { LogoutDelivery, LogoutsLeftOut, LogoutStore } from './types.ts';
+import type { LogoutDelivery, LogoutStore } from './types.ts';
 
 /** Clients that have to be told that users were signed out. */
 export function logoutStore(database: Database, core: CoreSteps): LogoutStore {
   return {
+    ...deliveryStore(database, {
+      name: LOGOUT_TABLE.name,
+      rows: LOGOUTS,
+      receiver: 'client_id',
+      receivers: { table: 'gatehouse_clients', uri: 'backchannel_logout_uri' },
+    }),
     async add(ends) {
       const [ofMany, ofOne] = [ends.filter(isOfMany), ends.filter((end) => !isOfMany(end))];
       for (const end of ofMany) await addLogoutsOfMany(database, core, end);
       if (ofOne.length > 0)
         await database.transaction(async (statements) => addLogouts(statements, core, ofOne));
-    },
-    async listDue({ except, limit, now }) {
-      const rows = await database.all<DueRow>(...findDue({ except, limit, now }));
-      // Another node may have taken one meanwhile.
-      return rows.flatMap(({ client_id: clientId, id, owner_id: ownerId, uri }) =>
-        id === null ? [] : [{ id, clientId, ownerId: ownerId || undefined, uri: uri ?? undefined }],
-      );
-    },
-    async take(attempt, ids, { leasedUntil, now }) {
-      if (ids.length === 0) return [];
-      const { placeholders, values } = inList(ids);
-      const taken = await database.run(
-        `update gatehouse_logouts set attempt = ?, due_at = ? where id in ${placeholders} and due_at <= ?`,
-        [attempt, leasedUntil, ...values, now],
-      );
-      // Another node was faster.
-      if (taken === 0) return [];
-      const rows = await database.all<TakenRow>(
-        `select ${TAKEN.columns}, c.backchannel_logout_uri as uri
-         from gatehouse_logouts l left join gatehouse_clients c on c.id = l.client_id
-         where l.id in ${placeholders} and l.attempt = ?`,
-        [...values, attempt],
-      );
-      return rows.map((row) => Object.assign(TAKEN.read(row), { uri: row.uri ?? undefined }));
-    },
-    async finish(attempts, { answeredAt, dueAt, error }) {
-      for (let start = 0; start < attempts.length; start += BATCH) {
-        const batch = attempts.slice(start, start + BATCH);
-        const ids = inList(batch.map(({ id }) => id));
-        const own = inList([...new Set(batch.map(({ attempt }) => attempt ?? ''))]);
-        await database.run(
-          `update gatehouse_logouts set answered_at = ?, due_at = ?, error = ?, attempts = attempts + 1, attempt = null
-           where id in ${ids.placeholders} and attempt in ${own.placeholders}`,
-          [answeredAt ?? null, dueAt ?? null, error ?? null, ...ids.values, ...own.values],
-        );
-      }
     },
     async findLatest(clientId) {
       if (!isStorable(clientId)) return undefined;
@@ -87,81 +58,12 @@ export function logoutReader(
 /** Whether an end is of many sign-ins. */
 const isOfMany = ({ kind }: End): boolean => kind === 'user' || kind === 'client' || kind === 'all';
 
-// Rows of one statement, a power of two, see inList().
-const BATCH = 256;
-
 const LOGOUTS = mapRows<LogoutDelivery>(LOGOUT_TABLE, {
-  id: text('id'),
+  ...DELIVERY_MEMBERS,
   clientId: text('client_id'),
   userId: text('user_id'),
   sessionUid: text('session_uid'),
-  createdAt: integer('created_at'),
-  ownerId: optional(text('owner_id')),
-  dueAt: optional(integer('due_at')),
-  attempts: integer('attempts'),
-  attempt: optional(text('attempt')),
-  answeredAt: optional(integer('answered_at')),
-  error: optional(text('error')),
-  expiresAt: integer('expires_at'),
 });
-
-const TAKEN = LOGOUTS.of('l');
-
-interface TakenRow extends Row {
-  readonly uri: string | null;
-}
-
-interface DueRow {
-  readonly client_id: string;
-  /** Empty: none. */
-  readonly owner_id: string;
-  readonly id: string | null;
-  readonly uri: string | null;
-}
-
-// Grouped, because a client, or an owner, may have any number. So many times as many rows are read as are listed: of the oldest ones some
-// get a place, or are left out the next time.
-const FURTHER = 4;
-const OWNER = "coalesce(owner_id, '')";
-
-function findDue({
-  except: { clientIds, owned, ownerIds },
-  limit,
-  now,
-}: {
-  readonly except: LogoutsLeftOut;
-  readonly limit: number;
-  readonly now: Seconds;
-}): [sql: string, values: readonly Value[]] {
-  const conditions = [
-    { column: 'client_id', ids: clientIds },
-    { column: OWNER, ids: ownerIds },
-  ].flatMap(({ column, ids }) => {
-    if (ids.length === 0) return [];
-    const { placeholders, values } = inList(ids);
-    return [{ sql: ` and ${column} not in ${placeholders}`, values }];
-  });
-  return [
-    `select d.client_id, d.owner_id, c.backchannel_logout_uri as uri,
-       (select l.id from gatehouse_logouts l
-        where l.client_id = d.client_id and l.due_at = coalesce(d.first_at, d.next_at)
-          and coalesce(l.owner_id, '') = d.owner_id and (d.first_at is null or l.attempts = 0) limit 1) as id
-     from (
-       select client_id, ${OWNER} as owner_id, min(case when attempts = 0 then due_at end) as first_at, min(due_at) as next_at
-       from (
-         select client_id, owner_id, attempts, due_at from gatehouse_logouts
-         where due_at <= ?${owned ? ' and owner_id is null' : ''}${conditions.map(({ sql }) => sql).join('')}
-         order by due_at limit ?
-       ) l
-       group by client_id, ${OWNER}
-       order by case when ${OWNER} = '' then 0 else 1 end, case when min(attempts) = 0 then 0 else 1 end,
-         coalesce(min(case when attempts = 0 then due_at end), min(due_at)) limit ?
-     ) d left join gatehouse_clients c on c.id = d.client_id
-     order by case when d.owner_id = '' then 0 else 1 end, case when d.first_at is null then 1 else 0 end,
-       coalesce(d.first_at, d.next_at)`,
-    [now, ...conditions.flatMap(({ values }) => values), limit * FURTHER, limit],
-  ];
-}
 
 const LATEST_OF_CLIENT = `
   select ${LOGOUTS.columns} from gatehouse_logouts where client_id = ? order by created_at desc, id desc limit 1`;

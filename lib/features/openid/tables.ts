@@ -1,3 +1,4 @@
+import { DELIVERY_COLUMNS } from '../../outbox/delivery-columns.ts';
 import { defineTable } from '../../database/table.ts';
 import type { StoredTable } from '../../database/table.ts';
 
@@ -5,20 +6,10 @@ import type { StoredTable } from '../../database/table.ts';
 export const LOGOUT_TABLE: StoredTable = defineTable({
   name: 'gatehouse_logouts',
   columns: {
-    id: 'id',
+    ...DELIVERY_COLUMNS,
     client_id: 'id',
     user_id: 'id',
     session_uid: 'id',
-    created_at: 'integer',
-    // Who answers for the client. Null: the platform.
-    owner_id: 'id?',
-    // Null when the client was told, or is not told any more.
-    due_at: 'integer?',
-    attempts: 'integer',
-    attempt: 'id?',
-    answered_at: 'integer?',
-    error: 'id?',
-    expires_at: 'integer',
   },
   indexes: [
     ['due_at'],

@@ -1,28 +1,28 @@
 import { LRUCache } from 'lru-cache';
 
-import { CACHE_BOUND } from '../../contracts/cache-bound.ts';
-import { toMilliseconds } from '../../contracts/duration.ts';
-import type { Seconds } from '../../contracts/index.ts';
-import { createPlaces } from '../../http/places.ts';
-import type { Place } from '../../http/places.ts';
-import type { DueLogout, LogoutsLeftOut } from './types.ts';
+import { CACHE_BOUND } from '../contracts/cache-bound.ts';
+import { toMilliseconds } from '../contracts/duration.ts';
+import type { Seconds } from '../contracts/index.ts';
+import { createPlaces } from '../http/places.ts';
+import type { Place } from '../http/places.ts';
+import type { DueDelivery, LeftOut } from './deliveries.ts';
 
 // How many attempts run at once on this node. One that is not answered has its places for five seconds.
 const ALL: Place = { id: 'all', limit: 128 };
 
-// The attempts at clients that answer for themselves, which a user can register any number of, together.
+// The attempts at receivers for which the platform does not answer, of which a user can have any number, together.
 const OWNED: Place = { id: 'owned', limit: 64 };
 
-// Of these, those whose last answer took longer than `SLOW`; and those of the platform's clients.
+// Of these, those whose last answer took longer than `SLOW`; and those for which it answers.
 const OWNED_SLOW: Place = { id: 'owned slow', limit: 16 };
 const PLATFORM_SLOW: Place = { id: 'platform slow', limit: 32 };
 
 const SLOW: Seconds = 1;
 
 // So that one with many users does not take the places of the others.
-const OF_CLIENT = 2;
+const OF_RECEIVER = 2;
 
-// Of the clients of one owner, and of those of one host, for which the platform does not answer.
+// Of the receivers of one owner, and of those of one host, for which the platform does not answer.
 const OF_OWNER = 8;
 const OF_HOST = 4;
 
@@ -30,34 +30,34 @@ const OF_HOST = 4;
 // theirs has this server post to it.
 const UNCONFIRMED = { of: 60, ofOwner: 12, within: 300 };
 
-// Clients of which a node knows that they have no place: their ids are the values of a statement.
+// Receivers of which a node knows that they have no place: their ids are the values of a statement.
 const REMEMBERED = { max: 1000 };
 
 /** An attempt that may begin. */
-export interface PlacedLogout {
+export interface PlacedDelivery {
   /** Gives the places back. Without a result nothing was sent. */
   leave(this: void, result?: { readonly isConfirmed: boolean; readonly seconds: Seconds }): void;
 }
 
 /**
- * Shares the attempts that a node makes at once: by client, by owner and by host, so that whoever registers many clients, or makes
- * them slow, delays nobody else's. Clients for which the platform answers have places that no other can take.
+ * Shares the attempts that a node makes at once: by receiver, by owner and by host, so that whoever has many receivers, or makes
+ * them slow, delays nobody else's. Receivers for which the platform answers have places that no other can take.
  */
-export interface LogoutPlaces {
+export interface DeliveryPlaces {
   /** Takes the places of an attempt. `undefined`: one of them is taken. */
-  take(this: void, due: DueLogout): PlacedLogout | undefined;
+  take(this: void, due: DueDelivery): PlacedDelivery | undefined;
   /** What has no place at this moment. */
-  leftOut(this: void): LogoutsLeftOut;
+  leftOut(this: void): LeftOut;
   /** Whether nothing has one. */
   isFull(this: void): boolean;
 }
 
-export function createLogoutPlaces(): LogoutPlaces {
+export function createDeliveryPlaces(): DeliveryPlaces {
   const places = createPlaces();
-  const running = new Set<DueLogout>();
+  const running = new Set<DueDelivery>();
   const slow = new LRUCache<string, { readonly isOwned: boolean }>(REMEMBERED);
-  /** Clients that had no place because of their host, with one of their deliveries. */
-  const held = new LRUCache<string, DueLogout>(REMEMBERED);
+  /** Receivers that had no place because of their host, with one of their deliveries. */
+  const held = new LRUCache<string, DueDelivery>(REMEMBERED);
   const unconfirmed = new LRUCache<string, number>({
     ...CACHE_BOUND,
     ttl: toMilliseconds(UNCONFIRMED.within),
@@ -67,24 +67,24 @@ export function createLogoutPlaces(): LogoutPlaces {
     ttlResolution: 0,
   });
 
-  const isUsedUp = (due: DueLogout): boolean =>
+  const isUsedUp = (due: DueDelivery): boolean =>
     countersOf(due).some(({ id, limit }) => (unconfirmed.get(id) ?? 0) >= limit);
-  const isHostFull = (due: DueLogout): boolean => places.isFull(placeOfHost(due)) || isUsedUp(due);
+  const isHostFull = (due: DueDelivery): boolean => places.isFull(placeOfHost(due)) || isUsedUp(due);
 
-  function placesOf(due: DueLogout): readonly Place[] {
-    const { clientId, ownerId } = due;
-    const shared = [ALL, placeOfClient(clientId)];
-    if (ownerId === undefined) return slow.has(clientId) ? [...shared, PLATFORM_SLOW] : shared;
+  function placesOf(due: DueDelivery): readonly Place[] {
+    const { receiverId, ownerId } = due;
+    const shared = [ALL, placeOfReceiver(receiverId)];
+    if (ownerId === undefined) return slow.has(receiverId) ? [...shared, PLATFORM_SLOW] : shared;
     const owned = [...shared, OWNED, placeOfOwner(ownerId), placeOfHost(due)];
-    return slow.has(clientId) ? [...owned, OWNED_SLOW] : owned;
+    return slow.has(receiverId) ? [...owned, OWNED_SLOW] : owned;
   }
 
   return {
     take(due) {
-      const { clientId, ownerId } = due;
+      const { receiverId, ownerId } = due;
       const isOwned = ownerId !== undefined;
       if (isOwned && isHostFull(due)) {
-        held.set(clientId, due);
+        held.set(receiverId, due);
         return undefined;
       }
       const leave = places(placesOf(due));
@@ -95,8 +95,8 @@ export function createLogoutPlaces(): LogoutPlaces {
           leave();
           running.delete(due);
           if (!result) return;
-          if (result.seconds > SLOW) slow.set(clientId, { isOwned });
-          else slow.delete(clientId);
+          if (result.seconds > SLOW) slow.set(receiverId, { isOwned });
+          else slow.delete(receiverId);
           if (!isOwned || result.isConfirmed) return;
           for (const { id } of countersOf(due)) unconfirmed.set(id, (unconfirmed.get(id) ?? 0) + 1);
         },
@@ -108,8 +108,8 @@ export function createLogoutPlaces(): LogoutPlaces {
         places.isFull(isOwned ? OWNED_SLOW : PLATFORM_SLOW),
       );
       return {
-        clientIds: unique([
-          ...all.map(({ clientId }) => clientId).filter((id) => places.isFull(placeOfClient(id))),
+        receiverIds: unique([
+          ...all.map(({ receiverId }) => receiverId).filter((id) => places.isFull(placeOfReceiver(id))),
           ...[...held].filter(([, due]) => isHostFull(due)).map(([id]) => id),
           ...fullSlow.map(([id]) => id),
         ]),
@@ -125,19 +125,19 @@ export function createLogoutPlaces(): LogoutPlaces {
   };
 }
 
-function placeOfClient(id: string): Place {
-  return { id: `client ${id}`, limit: OF_CLIENT };
+function placeOfReceiver(id: string): Place {
+  return { id: `receiver ${id}`, limit: OF_RECEIVER };
 }
 
 function placeOfOwner(id: string): Place {
   return { id: `owner ${id}`, limit: OF_OWNER };
 }
 
-function placeOfHost(due: DueLogout): Place {
+function placeOfHost(due: DueDelivery): Place {
   return { id: `host ${hostOf(due)}`, limit: OF_HOST };
 }
 
-function countersOf(due: DueLogout): readonly Place[] {
+function countersOf(due: DueDelivery): readonly Place[] {
   const host = hostOf(due);
   return [
     { id: host, limit: UNCONFIRMED.of },
@@ -146,7 +146,7 @@ function countersOf(due: DueLogout): readonly Place[] {
 }
 
 /** The host of the URI; the port is ignored. */
-function hostOf({ uri = '' }: DueLogout): string {
+function hostOf({ uri = '' }: DueDelivery): string {
   return URL.parse(uri)?.hostname ?? '';
 }
 

@@ -2,22 +2,22 @@ import { passTime } from '../harness/clock.ts';
 
 import test from 'ava';
 
-import { createLogoutPlaces } from '../../lib/features/openid/logout-places.ts';
-import type { LogoutPlaces, PlacedLogout } from '../../lib/features/openid/logout-places.ts';
+import { createDeliveryPlaces } from '../../lib/outbox/delivery-places.ts';
+import type { DeliveryPlaces, PlacedDelivery } from '../../lib/outbox/delivery-places.ts';
 
-type Due = Parameters<LogoutPlaces['take']>[0];
+type Due = Parameters<DeliveryPlaces['take']>[0];
 
 let ids = 0;
 
 /** A delivery at a client, on a host of its own unless one is given. */
-function due(clientId: string, ownerId?: string, host = `${clientId}.example`): Due {
+function due(receiverId: string, ownerId?: string, host = `${receiverId}.example`): Due {
   ids += 1;
-  return { id: `${ids}`, clientId, ownerId, uri: `https://${host}/logout` };
+  return { id: `${ids}`, receiverId, ownerId, uri: `https://${host}/logout` };
 }
 
 /** Takes places for deliveries, until there is none. */
-function fill(places: LogoutPlaces, next: (index: number) => Due): readonly PlacedLogout[] {
-  const taken: PlacedLogout[] = [];
+function fill(places: DeliveryPlaces, next: (index: number) => Due): readonly PlacedDelivery[] {
+  const taken: PlacedDelivery[] = [];
   for (;;) {
     const place = places.take(next(taken.length));
     if (!place) return taken;
@@ -29,17 +29,17 @@ const QUICK = { isConfirmed: true, seconds: 0.1 };
 const LATE = { isConfirmed: true, seconds: 1.1 };
 const REFUSED = { isConfirmed: false, seconds: 0.1 };
 
-test('a client has two places, an owner eight, a host four, those of no owner all', (t) => {
-  const places = createLogoutPlaces();
-  t.deepEqual(places.leftOut(), { clientIds: [], ownerIds: [], owned: false });
+test('a receiver has two places, an owner eight, a host four, those of no owner all', (t) => {
+  const places = createDeliveryPlaces();
+  t.deepEqual(places.leftOut(), { receiverIds: [], ownerIds: [], owned: false });
   const [first] = fill(places, () => due('a'));
-  t.deepEqual(places.leftOut().clientIds, ['a']);
+  t.deepEqual(places.leftOut().receiverIds, ['a']);
   t.is(fill(places, (index) => due(`b${index}`, 'ann')).length, 8);
   t.deepEqual(places.leftOut().ownerIds, ['ann']);
   t.is(fill(places, (index) => due(`c${index}`, `owner ${index}`, 'apps.example')).length, 4);
   // Another port is the same host.
   t.is(places.take(due('d', 'bob', 'apps.example:8443')), undefined);
-  t.deepEqual(places.leftOut().clientIds.toSorted(), ['a', 'c4', 'd']);
+  t.deepEqual(places.leftOut().receiverIds.toSorted(), ['a', 'c4', 'd']);
   t.is(fill(places, (index) => due(`e${index}`, undefined, 'apps.example')).length, 128 - 14);
   t.true(places.isFull());
   first!.leave(QUICK);
@@ -48,7 +48,7 @@ test('a client has two places, an owner eight, a host four, those of no owner al
 });
 
 test('those with owners have half of the places together, and of these the slow ones a quarter', (t) => {
-  const places = createLogoutPlaces();
+  const places = createDeliveryPlaces();
   const client = (index: number): Due => due(`a${index}`, `owner ${index}`);
   const taken = fill(places, client);
   t.is(taken.length, 64);
@@ -56,22 +56,22 @@ test('those with owners have half of the places together, and of these the slow 
   for (const { leave } of taken) leave(LATE);
   t.false(places.leftOut().owned);
   t.is(fill(places, client).length, 16);
-  t.is(places.leftOut().clientIds.length, 64, 'all that were slow');
+  t.is(places.leftOut().receiverIds.length, 64, 'all that were slow');
   t.truthy(places.take(due('other', 'ann')));
 });
 
 test('those of the platform that were slow have a quarter of its places, until they are quick again', (t) => {
-  const places = createLogoutPlaces();
+  const places = createDeliveryPlaces();
   const client = (index: number): Due => due(`a${index}`);
   for (const { leave } of fill(places, client)) leave(LATE);
   const slow = fill(places, client);
   t.is(slow.length, 32);
-  t.is(places.leftOut().clientIds.length, 128);
+  t.is(places.leftOut().receiverIds.length, 128);
   t.truthy(places.take(due('other')));
   for (const { leave } of slow) leave(QUICK);
   t.is(fill(places, client).length, 32 + 32);
   // What was not sent says nothing.
-  const again = createLogoutPlaces();
+  const again = createDeliveryPlaces();
   for (const { leave } of fill(again, client)) leave();
   t.is(fill(again, client).length, 128);
 });
@@ -79,7 +79,7 @@ test('those of the platform that were slow have a quarter of its places, until t
 test.serial(
   'a host may leave sixty attempts without a confirmation in five minutes, and one owner twelve',
   (t) => {
-    const places = createLogoutPlaces();
+    const places = createDeliveryPlaces();
     /** How many attempts of owners a host refuses, one after the other. */
     const refuse = (ownerId: string | undefined, host = 'apps.example'): number => {
       for (let count = 0; count < 100; count += 1) {
@@ -93,7 +93,7 @@ test.serial(
       ['a', 'a', 'b', 'c'].map((owner) => refuse(owner)),
       [12, 0, 12, 12],
     );
-    t.deepEqual(places.leftOut().clientIds.toSorted(), ['of a', 'of b', 'of c']);
+    t.deepEqual(places.leftOut().receiverIds.toSorted(), ['of a', 'of b', 'of c']);
     t.is(refuse('a', 'other.example'), 12);
     t.is(refuse(undefined), Infinity, 'the platform answers for it');
     passTime(200);
@@ -104,7 +104,7 @@ test.serial(
       [12, 12, 0],
     );
     passTime(101);
-    t.false(places.leftOut().clientIds.includes('of a'), 'counted from the first one on');
+    t.false(places.leftOut().receiverIds.includes('of a'), 'counted from the first one on');
     t.deepEqual(
       ['a', 'f'].map((owner) => refuse(owner)),
       [12, 12],
