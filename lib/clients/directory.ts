@@ -53,8 +53,6 @@ export interface ClientDirectory {
   keep(found: StoredClient, origin: AuditOrigin): Promise<void>;
   /** How the source of a client adds a consent to it. `undefined`: as any other is added. */
   addConsent(client: Client): ClientSourceHooks['addConsent'];
-  /** Adds what sources do on this server, before it takes requests. */
-  addSources(hooks: readonly ClientSourceHooks[]): void;
 }
 
 /** A client, and when it began to be read: it includes every earlier change. */
@@ -69,20 +67,26 @@ interface CachedClient {
 }
 
 /**
+ * @param given.hooks - what sources do on this server
  * @param given.sources - a client of one that is off and live, or that nobody knows, is as unknown as one that was deleted
  * @param given.maxAge - how old a cached client may be: after it, a change on another node takes effect
  */
 export function createClientDirectory(
   store: Pick<ClientStore, 'find' | 'rehashSecret'>,
   {
+    hooks,
     maxAge,
     secretUsed,
     sources,
-  }: { readonly maxAge: Seconds; readonly sources: ClientSources } & Pick<LastUses, 'secretUsed'>,
+  }: {
+    readonly hooks: readonly ClientSourceHooks[];
+    readonly maxAge: Seconds;
+    readonly sources: ClientSources;
+  } & Pick<LastUses, 'secretUsed'>,
 ): ClientDirectory {
-  const hooksOf = new Map<string, ClientSourceHooks>();
+  const hooksOf = new Map(hooks.map((one) => [one.source, one]));
   // Of those that are live.
-  const lookups: ClientLookup[] = [];
+  const lookups = hooks.flatMap(({ lookup }) => lookup ?? []);
   const lookupOf = ({ client }: StoredClient): ClientLookup | undefined => hooksOf.get(client.source)?.lookup;
   const entries = new LRUCache<string, CachedClient>(CACHE_BOUND);
   const runSlowCheck = createSlowChecks();
@@ -179,12 +183,6 @@ export function createClientDirectory(
       await lookupOf(found)?.keep(found, origin);
     },
     addConsent: ({ source }) => hooksOf.get(source)?.addConsent,
-    addSources(hooks) {
-      for (const one of hooks) {
-        hooksOf.set(one.source, one);
-        if (one.lookup) lookups.push(one.lookup);
-      }
-    },
     forget(id) {
       if (id === undefined) entries.clear();
       else forget(id);

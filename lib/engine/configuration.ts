@@ -72,7 +72,7 @@ export function engineConfiguration(
 
 /** Joins the settings of the engine with those that the modules add. */
 export function joinConfigurations(own: Configuration, parts: readonly EnginePart[]): Configuration {
-  const all = [own, ...parts.map(({ configuration }) => configuration)];
+  const all = [own, ...parts.flatMap(({ configuration }) => configuration ?? [])];
   return Object.assign({}, ...all, {
     features: Object.assign({}, ...all.map(({ features }) => features)),
     routes: Object.assign({}, ...all.map(({ routes }) => routes)),

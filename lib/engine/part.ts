@@ -7,9 +7,9 @@ import type { EngineRequest } from './request.ts';
 /** What a module adds to the engine: its models on the storage, its settings and its grants. */
 export interface EnginePart {
   /** By the engine's name of the model. An operation that is not listed is refused. */
-  readonly models: Readonly<Record<string, Partial<Adapter>>>;
+  readonly models?: Readonly<Record<string, Partial<Adapter>>>;
   /** Its `features`, `routes` and `ttl` are joined with those of the other parts. */
-  readonly configuration: Configuration;
+  readonly configuration?: Configuration;
   readonly grants?: readonly GrantType[];
   /** Changes the engine's complete response. */
   respond?(ctx: KoaContextWithOIDC): void;

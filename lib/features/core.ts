@@ -23,7 +23,6 @@ import type { Limit } from '../limits/limiter.ts';
 import type { AuthorizationRequests } from '../login/authorization-request.ts';
 import type { BrowserRequestOf, LoginSessions } from '../login/login-session.ts';
 import type { ResolvedOptions } from '../options/resolved-options.ts';
-import type { GrantParts } from '../token/exchange.ts';
 import type { TokenKeys } from '../token/token-key.ts';
 import type { FindUsable } from '../token/usable-token.ts';
 import type { IsTokenActive } from '../token/verify-access-token.ts';
@@ -40,8 +39,6 @@ export interface Core {
    * and so has to hold there too, is made with `createLimiter()`.
    */
   readonly limiterOf: <S>(limit: Limit<S>) => Limiter<S> | undefined;
-  /** Parts of grants at the token endpoint. */
-  readonly grants: Omit<GrantParts, 'options'>;
   /** Of the current engine, which is there when requests are. */
   readonly provider: Engine['provider'];
   readonly browserRequestOf: BrowserRequestOf;
@@ -75,10 +72,19 @@ export interface CoreTokens {
     | undefined;
 }
 
+/** What sources of clients are made of, before there is a directory of clients. */
+export interface SourceCore extends Pick<Core, 'audit' | 'options' | 'publicFetch' | 'storage'> {
+  readonly clients: StoredClients;
+}
+
 /** The clients of a server. */
-export interface CoreClients {
+export interface CoreClients extends StoredClients {
   /** Finds the clients of requests, cached. */
   readonly directory: Pick<ClientDirectory, 'addConsent' | 'find'>;
+}
+
+/** The clients of a server that are stored. */
+export interface StoredClients {
   /** Changes stored clients, and records it. */
   readonly registryFor: RegistryFor;
   /** What the fields of a client are checked against. */

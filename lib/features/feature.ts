@@ -3,13 +3,13 @@ import type { ClientKind } from '../contracts/client-kinds.ts';
 import type { ClientSource } from '../contracts/client-sources.ts';
 import type { ClientSourceHooks } from '../clients/sources.ts';
 import type { BundledPages, Client, FurtherField, Seconds, Storage } from '../contracts/index.ts';
-import type { EnginePart } from '../engine/part.ts';
+import type { EnginePart, GrantType } from '../engine/part.ts';
 import type { FeaturePlace } from '../engine/places.ts';
 import type { Findings } from '../findings/finding.ts';
 import type { AnyFeature } from '../options/features.ts';
 import type { EventRule } from '../record/event-rules.ts';
-import type { AddToResponse } from '../token/exchange.ts';
-import type { AdministrationCore, Core } from './core.ts';
+import type { AddToResponse, GrantParts } from '../token/exchange.ts';
+import type { AdministrationCore, Core, SourceCore } from './core.ts';
 import type { TokenForm } from './tokens.ts';
 
 /**
@@ -43,6 +43,8 @@ export interface Feature<Api extends object = object> extends AnyFeature {
   readonly prune?: PruneClients;
   /** Makes what it adds to an administration. */
   readonly administer?: (core: AdministrationCore) => Promise<Api>;
+  /** Makes what its sources of clients do on a server. Called once for each server, before `install`. */
+  readonly openClientSources?: (core: SourceCore) => Promise<readonly ClientSourceHooks[]>;
   /**
    * Makes its parts. Called once for each server, before the server takes requests.
    *
@@ -67,14 +69,14 @@ export type PruneClients = (
 export interface Installed<Api extends object = object> {
   /** The members that it adds to the server. */
   readonly api?: Api;
-  /** What it adds to the engine: models, settings, grants. */
+  /** What it adds to the engine: models and settings. */
   readonly engine?: EnginePart;
+  /** The grants that it adds to the token endpoint. */
+  readonly grantTypes?: (parts: GrantParts) => readonly GrantType[];
   /** What it adds to the response with the tokens of a user. */
   readonly addToResponse?: AddToResponse;
   /** The paths that it answers, below the mount path, before those of the core. */
   readonly places?: readonly FeaturePlace[];
-  /** What its sources of clients do. */
-  readonly clientSources?: readonly ClientSourceHooks[];
   /** The members that it adds to the server's metadata (RFC 8414). @param announced - those of the engine */
   readonly metadata?: (announced: Readonly<Record<string, unknown>>) => object;
   /** Its pages, for the bundled ones. Imported on demand, so that a server with pages of its own loads none. */

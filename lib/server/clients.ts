@@ -9,19 +9,20 @@ import { createRemoteKeys } from '../clients/remote-keys.ts';
 import type { PublicFetch } from '../http/public-fetch.ts';
 import { createRemoteWaits } from '../limits/remote-waits.ts';
 import type { ResolvedOptions } from '../options/resolved-options.ts';
+import { openClientSources } from './features.ts';
 import { createOnRemoved } from './jobs.ts';
 import type { ServerRecord } from './record.ts';
 import type { ServerStorage } from './storage.ts';
 
 /** Makes what finds and manages the clients of a server. */
-export function createClients(
+export async function createClients(
   options: ResolvedOptions,
   {
     clientKinds,
     clientSources,
     furtherFields,
     invalidation,
-    publicFetch: fetch,
+    publicFetch,
     record: { audit },
   }: Pick<ServerStorage, 'invalidation'> & {
     readonly clientKinds: ClientKinds;
@@ -40,11 +41,6 @@ export function createClients(
   const reservedNames = new Set(options.clients.reservedNames);
   const loadNameCheck = createAppNameCheck(reservedNames);
 
-  const directory = createClientDirectory(storage.clients, {
-    maxAge: tokens.revocationLag,
-    secretUsed: lastUses.secretUsed,
-    sources: clientSources,
-  });
   const names = {
     gate,
     scopes,
@@ -54,13 +50,8 @@ export function createClients(
     sources: clientSources,
     further: furtherFields,
   };
-  invalidation.add((changed) => {
-    if (changed === undefined || changed.clientId !== undefined) directory.forget(changed?.clientId);
-  });
 
-  return {
-    /** Finds the clients of requests, cached. */
-    directory,
+  const stored = {
     /** Manages the registered clients. */
     registryFor: createClientRegistry(storage.clients, names, { audit, onChange }),
     /** What the fields of a client are checked against. */
@@ -69,14 +60,29 @@ export function createClients(
     waits,
     /** Called with each client that was removed because it is unused. */
     onRemoved: createOnRemoved(audit, onChange),
-    /** The keys with which clients authenticate. `undefined`: they cannot authenticate with keys. */
-    remoteKeys: privateKeyJwt ? createRemoteKeys(fetch, { logger, waits }) : undefined,
     lastUses,
-    /** Names that apps of users and strangers may not have. The pages add that of their brand. */
-    reservedNames,
     /** Loads the check of the names of apps that no administrator registers. */
     loadNameCheck,
   };
+  const directory = createClientDirectory(storage.clients, {
+    hooks: await openClientSources({ audit, clients: stored, options, publicFetch, storage }),
+    maxAge: tokens.revocationLag,
+    secretUsed: lastUses.secretUsed,
+    sources: clientSources,
+  });
+  invalidation.add((changed) => {
+    if (changed === undefined || changed.clientId !== undefined) directory.forget(changed?.clientId);
+  });
+
+  return {
+    ...stored,
+    /** Finds the clients of requests, cached. */
+    directory,
+    /** The keys with which clients authenticate. `undefined`: they cannot authenticate with keys. */
+    remoteKeys: privateKeyJwt ? createRemoteKeys(publicFetch, { logger, waits }) : undefined,
+    /** Names that apps of users and strangers may not have. The pages add that of their brand. */
+    reservedNames,
+  };
 }
 
-export type ServerClients = ReturnType<typeof createClients>;
+export type ServerClients = Awaited<ReturnType<typeof createClients>>;

@@ -31,13 +31,12 @@ import type { ResolvedOptions } from '../options/resolved-options.ts';
 import { rotationDelay } from '../options/tokens.ts';
 import { boolean } from '../options/values.ts';
 import { signingKeyAge } from '../record/signing-key-age.ts';
-import type { AddToResponse } from '../token/exchange.ts';
 import { createAccess } from './access.ts';
 import { createAuthorizationRequests } from '../login/authorization-request.ts';
 import type { AuthServer } from './auth-server.ts';
 import { requireAwait, requireCall } from './calls.ts';
 import { createClients } from './clients.ts';
-import { createLogin, grantPartsOf, startEngine } from './engine.ts';
+import { createLogin, startEngine } from './engine.ts';
 import { apiOf, createRevokeOf, installFeatures, runFeatures, useOf } from './features.ts';
 import { createReadiness, healthEndpoints } from './health.ts';
 import { PAUSES, PRUNE, pruneExpired, serverJobs, startJobs } from './jobs.ts';
@@ -126,7 +125,7 @@ export async function createServer<
   const internet = { ...network, loopback: [...clientSources.on.values()].some(({ loopback }) => loopback) };
   const publicFetch = createPublicFetch(internet);
   const furtherFields = clientFieldsOf(featuresOf(options));
-  const clients = createClients(options, {
+  const clients = await createClients(options, {
     clientKinds,
     clientSources,
     furtherFields,
@@ -137,9 +136,6 @@ export async function createServer<
   const tokens = createTokens(options, { clients, invalidation, keys, passport, record });
   const requests = createAuthorizationRequests(options, keys.secrets);
   const login = createLogin(options, { record, tokens });
-  // Of the features, which are made with the grants.
-  const addToResponse: AddToResponse[] = [];
-  const grantParts = grantPartsOf(tokens, limiters, addToResponse);
   const userAssignments = createUserAssignments({
     assignments: storage.assignments,
     gate,
@@ -153,7 +149,6 @@ export async function createServer<
     audit,
     secrets: keys.secrets,
     limiterOf: (limit) => (options.limits.attempts ? limiters.limiterOf(limit) : undefined),
-    grants: grantParts,
     users: userAssignments,
     announce: invalidation.announce,
     clients,
@@ -163,8 +158,6 @@ export async function createServer<
     openHint: requests.openHint,
     tokens,
   });
-  clients.directory.addSources(features.flatMap((feature) => feature.clientSources ?? []));
-  addToResponse.push(...features.flatMap((feature) => feature.addToResponse ?? []));
   const forms = features.flatMap((feature) => feature.tokens ?? []);
   const access = createAccess(options, {
     clients,
@@ -192,7 +185,6 @@ export async function createServer<
     clientSources,
     clients,
     features,
-    grants: grantParts,
     login,
     invalidation,
     keys,

@@ -49,20 +49,6 @@ export function createLogin(
 
 export type ServerLogin = ReturnType<typeof createLogin>;
 
-/** What the grants of a server need besides the options. */
-export function grantPartsOf(
-  tokens: ServerTokens,
-  limiters: ServerLimiters,
-  addToResponse: GrantParts['addToResponse'],
-): Omit<GrantParts, 'options'> {
-  return {
-    ...tokens,
-    countRefresh: limiters.countRefresh,
-    findForeign: createFindForeign(tokens, limiters),
-    addToResponse,
-  };
-}
-
 /** What the engine and the pages are made of. */
 export interface EngineParts<U extends User> extends Pick<ServerStorage, 'invalidation'> {
   readonly access: Pick<ServerAccess<string, string, U>, 'clientPermissions' | 'userAssignments'>;
@@ -71,7 +57,6 @@ export interface EngineParts<U extends User> extends Pick<ServerStorage, 'invali
   readonly clientSources: ClientSources;
   readonly clients: ServerClients;
   readonly features: readonly ServerFeature[];
-  readonly grants: Omit<GrantParts, 'options'>;
   readonly keys: ServerKeys;
   readonly limiters: ServerLimiters;
   readonly login: ServerLogin;
@@ -85,7 +70,7 @@ export async function startEngine<U extends User>(
   options: ResolvedOptions,
   parts: EngineParts<U>,
 ): Promise<ServerEngine> {
-  const { clients, features, grants, invalidation, keys, limiters, login, record, requests, tokens } = parts;
+  const { clients, features, invalidation, keys, limiters, login, record, requests, tokens } = parts;
   const { engine } = login;
   const { audit } = record;
   // They call the engine, which calls them: it starts after they have been made.
@@ -97,12 +82,20 @@ export async function startEngine<U extends User>(
       'scopes without a translation: add them to the option text of pages()',
     );
 
+  const grants: GrantParts = {
+    ...tokens,
+    options,
+    countRefresh: limiters.countRefresh,
+    findForeign: createFindForeign(tokens, limiters),
+    addToResponse: features.flatMap((feature) => feature.addToResponse ?? []),
+  };
   const { clientPermissions } = parts.access;
   const { directory } = clients;
   const modules = [
     loginPart(options, { ...tokens, clients: directory, requests }),
-    tokenPart(options, { ...tokens, ...grants, clients: directory, clientPermissions }),
+    tokenPart({ ...tokens, ...grants, clients: directory, clientPermissions }),
     ...features.flatMap((feature) => feature.engine ?? []),
+    { grants: features.flatMap((feature) => feature.grantTypes?.(grants) ?? []) },
   ];
   engine.start(() =>
     createProvider(

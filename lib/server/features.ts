@@ -3,13 +3,20 @@ import type { Logger } from '../contracts/index.ts';
 import { ConfigError } from '../errors.ts';
 import type { TokenForm } from '../features/tokens.ts';
 import type { AuthServer } from './auth-server.ts';
-import type { Core } from '../features/core.ts';
+import type { Core, SourceCore } from '../features/core.ts';
+import type { ClientSourceHooks } from '../clients/sources.ts';
 import type { Feature, Installed } from '../features/feature.ts';
 
 /** A feature on a server. */
 export interface ServerFeature extends Installed {
   readonly name: string;
   readonly feature: Feature;
+}
+
+/** Makes what the sources of clients of the features do. */
+export async function openClientSources(core: SourceCore): Promise<readonly ClientSourceHooks[]> {
+  const opened = featuresOf(core.options).map(async ({ openClientSources: open }) => open?.(core) ?? []);
+  return (await Promise.all(opened)).flat();
 }
 
 /** Makes the parts of the features, in the order in which they are given. */

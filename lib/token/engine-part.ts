@@ -32,7 +32,7 @@ import type { EndUnusedGrants } from './unused-grants.ts';
 import type { IsTokenActive } from './verify-access-token.ts';
 
 /** What the token endpoint needs besides the options. */
-export interface TokenParts extends Omit<GrantParts, 'options'> {
+export interface TokenParts extends GrantParts {
   readonly clients: ClientDirectory;
   readonly endUnusedGrants: EndUnusedGrants;
   readonly isActiveFor: () => IsTokenActive;
@@ -46,11 +46,11 @@ export interface TokenParts extends Omit<GrantParts, 'options'> {
  * What the engine needs for tokens: the grants, which take the place of the engine's own, and the models with which it revokes and
  * introspects.
  */
-export function tokenPart(options: ResolvedOptions, parts: TokenParts): EnginePart {
-  const { clients } = parts;
+export function tokenPart(parts: TokenParts): EnginePart {
+  const { clients, options } = parts;
   const { issuer, storage } = options;
   const { lifetimes } = options.tokens;
-  const ofGrants = { ...parts, options, isActive: parts.isActiveFor() };
+  const ofGrants = { ...parts, isActive: parts.isActiveFor() };
   return {
     models: {
       Grant: grantAdapter(storage.grants, issuer),

@@ -20,7 +20,7 @@ test('the directory caches 10,000 clients', async (t) => {
         return false;
       },
     },
-    { maxAge: 3600, secretUsed() {}, sources: { on: new Map(), all: new Map() } },
+    { hooks: [], maxAge: 3600, secretUsed() {}, sources: { on: new Map(), all: new Map() } },
   );
   const use = async (index: number): Promise<boolean> =>
     directory.verifySecret((await directory.find(`client ${index}`))!, secret, {

@@ -1,7 +1,8 @@
 import type { ClientSourceHooks } from '../../clients/sources.ts';
 import { createAttemptIds, createLimiter, createNodeLimiter } from '../../limits/limiter.ts';
 import type { Limit } from '../../limits/limiter.ts';
-import type { Core } from '../core.ts';
+import type { FeaturePlace } from '../../engine/places.ts';
+import type { Core, SourceCore } from '../core.ts';
 import type { Installed } from '../feature.ts';
 import { createDocumentLookup } from './document-lookup.ts';
 import { createRegistrationEndpoint, REGISTRATION_PATH } from './endpoint.ts';
@@ -11,25 +12,36 @@ import type { AgentSettings, DocumentPolicy, RegistrationPolicy } from './option
 import { OF_DOCUMENT, SELF_REGISTERED } from './sources.ts';
 import { registrationStore } from './store.ts';
 
-export async function installAgents(core: Core, settings: AgentSettings): Promise<Installed> {
+/** Makes what the two sources of clients do. */
+export async function openSources(core: SourceCore, settings: AgentSettings): Promise<ClientSourceHooks[]> {
   const { documents, registration } = policiesOf(settings, core.options);
-  const parts = [
-    ...(registration ? [await selfRegistration(core, registration)] : []),
+  return [
+    ...(registration ? [await ofRegistrations(core)] : []),
     ...(documents ? [ofDocuments(core, documents)] : []),
   ];
+}
+
+export async function installAgents(core: Core, settings: AgentSettings): Promise<Installed> {
+  const { documents, registration } = policiesOf(settings, core.options);
+  const places = registration && (await registrationPlaces(core, registration));
   return {
-    clientSources: parts.map(({ hooks }) => hooks),
-    places: parts.flatMap(({ places = [] }) => places),
-    metadata: () => Object.assign({}, ...parts.map(({ metadata }) => metadata)) as object,
+    ...(places && { places }),
+    metadata: () => ({
+      ...(registration && { registration_endpoint: core.options.issuer + REGISTRATION_PATH }),
+      ...(documents && { client_id_metadata_document_supported: true }),
+    }),
   };
 }
 
-interface Part extends Pick<Installed, 'places'> {
-  readonly hooks: ClientSourceHooks;
-  readonly metadata: object;
+async function ofRegistrations({ storage }: SourceCore): Promise<ClientSourceHooks> {
+  const registrations = await storage.store('registrations', registrationStore);
+  return {
+    source: SELF_REGISTERED.name,
+    addConsent: async (...consent) => registrations.addConsent(...consent),
+  };
 }
 
-async function selfRegistration(core: Core, policy: RegistrationPolicy): Promise<Part> {
+async function registrationPlaces(core: Core, policy: RegistrationPolicy): Promise<FeaturePlace[]> {
   const { audit, clients, options, storage } = core;
   const { issuer } = options;
   const registrations = await storage.store('registrations', registrationStore);
@@ -56,36 +68,32 @@ async function selfRegistration(core: Core, policy: RegistrationPolicy): Promise
     help: 'Requests of apps to register themselves, or to manage their registration.',
   };
   const work = 'registration';
-  return {
-    hooks: {
-      source: SELF_REGISTERED.name,
-      addConsent: async (...consent) => registrations.addConsent(...consent),
+  return [
+    {
+      pattern: /^\/oauth\/register\/?$/i,
+      work,
+      hasEngine: false,
+      route: REGISTRATION_PATH,
+      counter,
+      answer: async (ctx, request) => answer(ctx, request, undefined),
     },
-    places: [
-      {
-        pattern: /^\/oauth\/register\/?$/i,
-        work,
-        hasEngine: false,
-        route: REGISTRATION_PATH,
-        counter,
-        answer: async (ctx, request) => answer(ctx, request, undefined),
-      },
-      {
-        // The configuration endpoint of a client (RFC 7592).
-        pattern: OF_CLIENT,
-        work,
-        hasEngine: false,
-        route: `${REGISTRATION_PATH}/:client_id`,
-        answer: async (ctx, request) => answer(ctx, request, OF_CLIENT.exec(ctx.path)?.[1]),
-      },
-    ],
-    metadata: { registration_endpoint: issuer + REGISTRATION_PATH },
-  };
+    {
+      // The configuration endpoint of a client (RFC 7592).
+      pattern: OF_CLIENT,
+      work,
+      hasEngine: false,
+      route: `${REGISTRATION_PATH}/:client_id`,
+      answer: async (ctx, request) => answer(ctx, request, OF_CLIENT.exec(ctx.path)?.[1]),
+    },
+  ];
 }
 
 const OF_CLIENT = /^\/oauth\/register\/([\w-]{1,255})\/?$/i;
 
-function ofDocuments({ audit, clients, options, publicFetch, storage }: Core, policy: DocumentPolicy): Part {
+function ofDocuments(
+  { audit, clients, options, publicFetch, storage }: SourceCore,
+  policy: DocumentPolicy,
+): ClientSourceHooks {
   const lookup = createDocumentLookup({
     ...clients,
     audit,
@@ -97,8 +105,5 @@ function ofDocuments({ audit, clients, options, publicFetch, storage }: Core, po
     privateKeyJwt: options.clients.keys,
     logger: options.logger,
   });
-  return {
-    hooks: { source: OF_DOCUMENT.name, lookup },
-    metadata: { client_id_metadata_document_supported: true },
-  };
+  return { source: OF_DOCUMENT.name, lookup };
 }

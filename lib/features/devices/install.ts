@@ -13,7 +13,7 @@ const ENDPOINT = 'device_authorization';
 const PATH = '/oauth/device_authorization';
 
 export async function installDevices(core: Core, settings: DeviceSettings): Promise<Installed<Devices>> {
-  const { audit, limiterOf, options, secrets, storage } = core;
+  const { audit, limiterOf, secrets, storage } = core;
   const { interval, lifetime, requests, userCodes } = settings;
   const deviceCodes = await storage.store('deviceCodes', deviceCodeStore);
   const userCodeIds = createUserCodeIds(secrets);
@@ -32,7 +32,6 @@ export async function installDevices(core: Core, settings: DeviceSettings): Prom
           deviceRequests: requests && limiterOf(deviceRequestLimit(requests)),
         }),
       },
-      grants: [deviceCodeGrant({ ...core.grants, options, deviceCodes }, interval)],
       configuration: {
         routes: { device_authorization: PATH, code_verification: '/oauth/device' },
         features: { deviceFlow: { enabled: true, charset: 'base-20', mask: '****-****' } },
@@ -43,6 +42,7 @@ export async function installDevices(core: Core, settings: DeviceSettings): Prom
           ctx.body = { ...(ctx.body as object), interval };
       },
     },
+    grantTypes: (parts) => [deviceCodeGrant({ ...parts, deviceCodes }, interval)],
     places: [
       { pattern: /^\/oauth\/device_authorization\/?$/i, work: ENDPOINT, hasEngine: true, route: PATH },
       // The engine has a page of its own for user codes.

@@ -51,7 +51,6 @@ export async function installOpenId(core: Core, settings: OpenIdSettings): Promi
   return {
     api: { openid: { logoutRequest } },
     engine: {
-      models: {},
       configuration: {
         routes: { userinfo: USERINFO },
         // The endpoint is not the engine's: this lets the parameter `claims` name it.

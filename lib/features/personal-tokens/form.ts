@@ -28,7 +28,7 @@ interface Holder {
 
 /** Personal access tokens at the guards, and at the endpoints for clients. */
 export function personalTokenForm(
-  { grants: { findUsable }, options: { gate, issuer }, users }: Core,
+  { options: { gate, issuer }, tokens: { findUsable }, users }: Core,
   {
     end,
     store,
