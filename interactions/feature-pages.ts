@@ -1,4 +1,5 @@
-import type { FurtherConnect } from './apps/views.ts';
+import type { Context } from 'koa';
+
 import type { PageRequest } from './page-request.ts';
 import type { PageRouter } from './page-router.ts';
 import type { Sentence } from './sentence.ts';
@@ -8,7 +9,7 @@ import type { BundledPages } from '../lib/contracts/pages.ts';
 /** The bundled pages of a feature. @typeParam Key - the names of its sentences, of which each language has all */
 export interface FeaturePages<Key extends string = string> extends BundledPages {
   readonly texts: { readonly en: Readonly<Record<Key, string>>; readonly de: Readonly<Record<Key, string>> };
-  readonly link?: { readonly path: string; readonly text: Key };
+  link?(ctx: Context, user: User): Promise<{ readonly path: string; readonly text: Key } | undefined>;
   /** Adds its routes, in front of those of the core. @param basePath - of the issuer, in front of the paths of links */
   addRoutes(router: PageRouter, basePath: string): void;
   /** What the pages of apps say of them besides. */
@@ -26,6 +27,25 @@ export interface AppFacts {
   ): Promise<{ readonly label: string; readonly value: string } | undefined>;
   /** How the developers of an app connect it. */
   connect(request: PageRequest, client: Client): FurtherConnect | undefined;
+}
+
+/** The settings with which a product uses this server, to paste. */
+export interface AppSettings {
+  readonly product: string;
+  /** The redirect URI that the product has, with a host of yours. */
+  readonly redirectUri: string;
+  readonly code: string;
+}
+
+/** How an app is connected by a feature. */
+export interface FurtherConnect {
+  /** A URL that the app needs. */
+  readonly label: string;
+  readonly url: string;
+  /** Empty for an app that cannot have them. */
+  readonly settings: readonly AppSettings[];
+  readonly heading: string;
+  readonly hint: string;
 }
 
 /** The pages of features that a flow has. */

@@ -1,5 +1,5 @@
 /**
- * The pages for users: login, consent, logout, errors, the developer area and the list of authorized apps.
+ * The pages for users: login, consent, logout, errors and the list of authorized apps, and those of features.
  *
  * Begin at {@link pages}. The other names are for your own views and texts.
  *

@@ -1,4 +1,3 @@
-import type { AppView } from './apps/views.ts';
 import type { Moment } from './language.ts';
 import type { Link } from './navigation.ts';
 import type { Sentence } from './sentence.ts';
@@ -60,7 +59,6 @@ export type View =
     }
   /** Asks for confirmation of an action. */
   | { readonly view: 'confirm'; readonly action: string; readonly button: string; readonly cancel: Link }
-  | AppView
   | AuthorizedAppsView;
 
 /** The homepage and the logo of an app, as the part `about-app` shows them. */

@@ -15,7 +15,7 @@ import { brandVariables } from './theme.ts';
 import { compileViews } from './views.ts';
 
 /**
- * The bundled pages with your brand: login, consent, logout, errors, the developer area and the list of authorized apps.
+ * The bundled pages with your brand: login, consent, logout, errors and the list of authorized apps, and those of features.
  *
  * They are plain HTML, work without JavaScript, and have a light and a dark theme.
  *

@@ -3,7 +3,6 @@ import type { Middleware } from 'koa';
 import type { Interaction, InteractionFlow } from '../lib/contracts/index.ts';
 import { InteractionExpiredError } from '../lib/errors.ts';
 import { LOGO_ROUTE, serveLogo } from './about-app.ts';
-import { addAppRoutes } from './apps/routes.ts';
 import type { Assets } from './assets.ts';
 import { addAuthorizedAppRoutes } from './authorized-apps.ts';
 import { askForConsent, submitConsent } from './consent.ts';
@@ -18,7 +17,7 @@ type InteractionStep = (request: PageRequest, interaction: Interaction) => Promi
 
 /**
  * Routes below `/oauth/interaction`, `/oauth/login`, `/oauth/logout`, `/oauth/assets` and `/oauth/logos`, the pages of
- * features, the developer area and the authorized apps; other requests fall through.
+ * features and the authorized apps; other requests fall through.
  */
 export function pageRoutes(flow: InteractionFlow, requestFor: RequestFor, assets: Assets): Middleware {
   const follow =
@@ -58,8 +57,7 @@ export function pageRoutes(flow: InteractionFlow, requestFor: RequestFor, assets
     .form('/oauth/logout', submitLogout)
     .file('/oauth/assets/:hash/:name', assets.serve)
     .file(LOGO_ROUTE, serveLogo(flow));
-  const { accountPath, developerPath } = flow;
-  if (developerPath !== undefined) addAppRoutes(router, developerPath, flow);
+  const { accountPath } = flow;
   if (accountPath !== undefined) addAuthorizedAppRoutes(router, accountPath, flow);
   return router.routes();
 }

@@ -1,22 +1,4 @@
 /** What views of your own are given, and the sentences of the pages. */
-export type {
-  ActivityRow,
-  AppForm,
-  AppRow,
-  AppView,
-  Chart,
-  Choice,
-  Connect,
-  KeyForm,
-  KeyRow,
-  AppPlace,
-  SecretRow,
-  Tabbed,
-  Usage,
-  UsageRow,
-} from './apps/views.ts';
-export type { Example, ExampleStep } from '../lib/first-call/first-call.ts';
-export type { AppSettings, FurtherConnect } from './apps/views.ts';
 export type { Moment } from './language.ts';
 export type { Link } from './navigation.ts';
 export type {

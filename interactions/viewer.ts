@@ -1,31 +1,20 @@
-import type { Developer, User } from '../lib/contracts/index.ts';
-import { GatehouseError, PermissionMissingError } from '../lib/errors.ts';
+import type { User } from '../lib/contracts/index.ts';
+import { GatehouseError } from '../lib/errors.ts';
 import { pagesOfFeatures } from './feature-pages.ts';
 import { showExpectedError } from './error.ts';
 import { seeOther } from './navigation.ts';
 import type { FeatureView, Viewer } from './page.ts';
 import type { PageRequest, Step } from './page-request.ts';
 import { printable, sentence } from './sentence.ts';
-import type { Texts } from './text.ts';
 
-/**
- * Describes a signed-in user for the header of a page.
- *
- * @param developing - the user's developer area. @default looked up, for a user who may use it
- */
-export async function describeViewer(
-  { ctx, flow, text }: PageRequest,
-  user: User,
-  developing?: Developer,
-): Promise<Viewer> {
-  const { accountPath, basePath, developerPath } = flow;
+/** Describes a signed-in user for the header of a page. */
+export async function describeViewer({ ctx, flow, text }: PageRequest, user: User): Promise<Viewer> {
+  const { accountPath, basePath } = flow;
   const links: { path: string; label: string }[] = [];
   if (accountPath !== undefined) links.push({ path: accountPath, label: text['page.authorizedApps'] });
-  for (const { link } of pagesOfFeatures(flow))
+  for (const feature of pagesOfFeatures(flow)) {
+    const link = await feature.link?.(ctx, user);
     if (link) links.push({ path: link.path, label: (text as Readonly<Record<string, string>>)[link.text]! });
-  const developer = developerPath === undefined ? undefined : (developing ?? (await findDeveloper()));
-  if (developerPath !== undefined && developer) {
-    links.push({ path: developerPath, label: nameOfArea(developer, text) });
   }
   return {
     name: displayName(user),
@@ -36,20 +25,6 @@ export async function describeViewer(
     })),
     signOut: { href: `${basePath}/oauth/logout`, label: text['page.signOut'] },
   };
-
-  async function findDeveloper(): Promise<Developer | undefined> {
-    try {
-      return await flow.developer(ctx, user);
-    } catch (error) {
-      if (error instanceof PermissionMissingError) return undefined;
-      throw error;
-    }
-  }
-}
-
-/** The name of the list of apps, in its heading and in every link to it: an administrator sees all of them. */
-export function nameOfArea({ administrator }: Pick<Developer, 'administrator'>, text: Texts): string {
-  return text[administrator ? 'page.allApps' : 'page.apps'];
 }
 
 /** The name of a user on pages: the email, because two users can have the same name; else the name, else the id. */

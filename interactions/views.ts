@@ -24,7 +24,7 @@ export function compileViews(
 ): Views {
   const bundled = namesOf(listViews());
   const ofFeatures = features.flatMap(({ views: sources }) => Object.entries(sources));
-  const own = ownViews(given, [...bundled.filter(isPage), ...ofFeatures.map(([name]) => name)]);
+  const own = ownViews(given, [...bundled, ...ofFeatures.map(([name]) => name)].filter(isPage));
   const views = new Map([
     ...bundled.map(
       (name) => [name, compileOnFirstUse(`views/${name}.ejs`, readText(`views/${name}.ejs`))] as const,

@@ -37,6 +37,15 @@ export type {
   RegisteredAuthMethod,
   RegistrationRequest,
 } from './features/agents/index.ts';
+export { developer } from './features/developer/index.ts';
+export type {
+  ActivityQuery,
+  ActivityRecord,
+  AppUsage,
+  Developer,
+  DeveloperOptions,
+  WithDeveloper,
+} from './features/developer/index.ts';
 export { devices } from './features/devices/index.ts';
 export type { DeviceEvent, DeviceOptions, Devices } from './features/devices/index.ts';
 export { PersonalTokenInvalidError } from './features/personal-tokens/errors.ts';

@@ -170,7 +170,6 @@ const wrongValues: readonly Refused[] = [
     [null, '', 'auth', './auth', '/a?b', '/a#b', '/a b', 'https://x.example/auth'],
   ],
   ['paths.account', PAGE, WRONG_PAGES],
-  ['paths.developer', PAGE, WRONG_PAGES],
 
   ['login.currentUser', 'pass a function, or leave it out', [null, 'ann']],
   ['login.signOut', 'pass a function, or leave it out', ['/logout']],

@@ -22,7 +22,7 @@ export const gate: Gate<Permission, Role, Objects> = defineGate({
     view_schools: 'View schools',
     edit_schools: 'Edit schools',
     close_schools: 'Close schools',
-    // These two enable the developer area.
+    // Of developer().
     manage_apps: 'Manage your own apps',
     manage_all_apps: 'Manage the apps of all users',
   },

@@ -4,7 +4,7 @@ import type { RequestListener, Server } from 'node:http';
 import { resolve } from 'node:path';
 
 import type { Knex } from 'knex';
-import { agents, devices, personalTokens, createAuthServer } from 'koa-gatehouse';
+import { agents, developer, devices, personalTokens, createAuthServer } from 'koa-gatehouse';
 import type { AuthServer } from 'koa-gatehouse';
 import { knexStorage } from 'koa-gatehouse/adapters/knex';
 import { pages } from 'koa-gatehouse/interactions';
@@ -127,6 +127,8 @@ export async function preparePlatform({
       devices(),
       // Users create tokens for their scripts at /account/tokens.
       personalTokens(),
+      // Users with the permission manage_apps register apps at /developer/apps.
+      developer(),
     ],
     secrets: {
       keyEncryptionKey:

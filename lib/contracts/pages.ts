@@ -3,7 +3,7 @@ import type { Context, Middleware } from 'koa';
 import type { Client } from './clients.ts';
 import type { ClientKinds } from './client-kinds.ts';
 import type { ClientSources } from './client-sources.ts';
-import type { AuthorizedApps, Developer, NamedResource } from './developer.ts';
+import type { AuthorizedApps, NamedResource } from './authorized-apps.ts';
 import type { User } from './people.ts';
 
 /** An open login or consent, with the data that its page shows. */
@@ -58,8 +58,8 @@ export interface BundledPages {
     readonly en: Readonly<Record<string, string>>;
     readonly de: Readonly<Record<string, string>>;
   };
-  /** A link in the header of a signed-in user, with the name of its text. */
-  readonly link?: { readonly path: string; readonly text: string };
+  /** A link in the header of a signed-in user, with the name of its text; `undefined`: this user may not open the page. */
+  link?(ctx: Context, user: User): Promise<{ readonly path: string; readonly text: string } | undefined>;
   addRoutes(router: never, basePath: string): void;
 }
 
@@ -138,8 +138,6 @@ export interface InteractionFlow {
   readonly clientSources: ClientSources;
   /** The bundled pages of the features. */
   readonly features: readonly BundledPages[];
-  /** Path of the developer area below {@link InteractionFlow.basePath}; `undefined` when there is none. */
-  readonly developerPath: string | undefined;
   /** URL of the API that `createApiRouter()` serves in this process for tokens without `resource`; `undefined` without one. */
   readonly apiUrl: string | undefined;
   /** Path of the page of authorized apps; `undefined` when there is none. */
@@ -152,8 +150,6 @@ export interface InteractionFlow {
     clientId: string,
     hash: string,
   ): Promise<{ readonly picture: Uint8Array; readonly type: 'image/png' | 'image/jpeg' } | undefined>;
-  /** The developer area of the given user. @throws PermissionMissingError when the user may not use it */
-  developer(ctx: Context, user: User): Promise<Developer>;
   /** The apps that the given user has authorized. */
   authorizedApps(ctx: Context, user: User): AuthorizedApps;
 }
@@ -187,8 +183,8 @@ export interface PostedResponse {
 /** The HTML pages of the server, mounted by `auth.middleware()`. */
 export interface Pages {
   /**
-   * Serves the paths below `/oauth/interaction`, `/oauth/login`, `/oauth/logout`, `/oauth/assets`, `/oauth/logos`, `/oauth/device` where
-   * there are {@link InteractionFlow.features}, the developer area and the page of authorized apps; calls `next()` for every other path.
+   * Serves the paths below `/oauth/interaction`, `/oauth/login`, `/oauth/logout`, `/oauth/assets`, `/oauth/logos`, those of
+   * {@link InteractionFlow.features} and of the page of authorized apps; calls `next()` for every other path.
    *
    * `error()` shows the errors that it throws: a client error, such as of `ctx.throw(400)` or of this package, with its own
    * status; every other one with 500, and a line in the log.

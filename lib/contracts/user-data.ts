@@ -2,7 +2,7 @@ import type { EventRules } from '../record/event-rules.ts';
 import type { Seconds } from './duration.ts';
 import type { AuditRecord } from './audit.ts';
 import type { Consent } from './consents.ts';
-import type { AuthorizedApp } from './developer.ts';
+import type { AuthorizedApp } from './authorized-apps.ts';
 import type { Grant } from './grants.ts';
 import type { Assignment } from './people.ts';
 

@@ -40,7 +40,7 @@ export function createPlaceOf(
   { paths }: Pick<ResolvedOptions, 'paths'>,
   ofFeatures: readonly FeaturePlace[],
 ): (path: string) => FeaturePlace | undefined {
-  const areas = [paths.developer, paths.account, ...ofFeatures.map((place) => place.path)]
+  const areas = [paths.account, ...ofFeatures.map((place) => place.path)]
     .filter((area) => area !== undefined)
     .map((area) => ({ area, below: `${area}/` }));
   return (path) => {

@@ -7,6 +7,7 @@ import type { RegistryFor } from '../clients/registry.ts';
 import type { WriteQueue } from '../clients/write-queue.ts';
 import type {
   AuditLog,
+  AuditOrigin,
   Client,
   Limiter,
   RemoteWaits,
@@ -23,6 +24,8 @@ import type { Limit } from '../limits/limiter.ts';
 import type { AuthorizationRequests } from '../login/authorization-request.ts';
 import type { BrowserRequestOf, LoginSessions } from '../login/login-session.ts';
 import type { ResolvedOptions } from '../options/resolved-options.ts';
+import type { EventRules } from '../record/event-rules.ts';
+import type { RevocationTarget } from '../token/revoke.ts';
 import type { TokenKeys } from '../token/token-key.ts';
 import type { FindUsable } from '../token/usable-token.ts';
 import type { IsTokenActive } from '../token/verify-access-token.ts';
@@ -33,6 +36,8 @@ export interface Core {
   /** Also that of a feature's own tables: `storage.store(name, make)`. */
   readonly storage: Storage;
   readonly audit: AuditLog;
+  /** Of all events that may be stored: also of features that are off. */
+  readonly eventRules: EventRules;
   readonly secrets: Secrets;
   /**
    * Makes a limiter that all nodes share; `undefined` where the option `limits.attempts` is `false`. A limit that bounds what is stored,
@@ -66,6 +71,8 @@ export interface CoreTokens {
   readonly isActiveFor: (appUsed?: LastUses['appUsed']) => IsTokenActive;
   /** Makes the function that verifies tokens for one API. */
   readonly verifyFor: (resource: string) => VerifyAccessToken;
+  /** Makes the function that revokes, with audit events of an origin. */
+  readonly revokeFor: (origin?: AuditOrigin) => (target: RevocationTarget) => Promise<void>;
   /** The keys that sign what clients learn of users. `undefined`: no feature says anything. */
   readonly aboutUserKeys:
     | { readonly signing: TokenKeys; readonly ring: Pick<KeyRing, 'reload' | 'signing'> }

@@ -19,6 +19,13 @@ export async function readForm(ctx: Context): Promise<Record<string, string>> {
   return fields;
 }
 
+/** The random string of a form that must not be processed twice. */
+export function readOnce(form: Readonly<Record<string, string>>): string {
+  const once = form['once'] ?? '';
+  if (/^[\w-]{16,64}$/.test(once)) return once;
+  throw new BodyError('The form is incomplete.');
+}
+
 // Larger than the files that are accepted, so that the page says so of those that are not.
 const FILE_FORM: BodyRules = { limit: 256 * 1024, name: 'form' };
 

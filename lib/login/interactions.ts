@@ -28,7 +28,7 @@ import { refusalReason } from './origin-mistakes.ts';
 export interface InteractionParts
   extends
     AuthenticationParts,
-    Pick<InteractionFlow, 'authorizedApps' | 'clientKinds' | 'clientSources' | 'developer' | 'features'> {
+    Pick<InteractionFlow, 'authorizedApps' | 'clientKinds' | 'clientSources' | 'features'> {
   readonly apis: ServerInternals['apis'];
   readonly browserRequestOf: BrowserRequestOf;
   readonly provider: () => Provider;
@@ -39,7 +39,7 @@ export interface InteractionParts
 
 /** Makes the flow that the pages use; `InteractionFlow` documents each step. */
 export function createInteractionFlow(options: ResolvedOptions, parts: InteractionParts): InteractionFlow {
-  const { apis, audit, browserRequestOf, clients, authorizedApps, developer } = parts;
+  const { apis, audit, browserRequestOf, clients, authorizedApps } = parts;
   const { provider, requests, sessions } = parts;
   const { basePath, login, logger, origin, paths } = options;
   const { storage, users } = options;
@@ -50,7 +50,6 @@ export function createInteractionFlow(options: ResolvedOptions, parts: Interacti
     clientKinds: parts.clientKinds,
     clientSources: parts.clientSources,
     features: parts.features,
-    developerPath: paths.developer,
     accountPath: paths.account,
     async logo(clientId, hash) {
       const picture = await storage.clients.findLogo(clientId, hash);
@@ -60,7 +59,6 @@ export function createInteractionFlow(options: ResolvedOptions, parts: Interacti
     get apiUrl() {
       return apis.get(options.issuer);
     },
-    developer,
     authorizedApps,
     refused(ctx, error) {
       const reason = refusalReason(ctx, error, options.origin);

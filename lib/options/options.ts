@@ -133,12 +133,6 @@ const PATHS = {
    * @default '/account/apps'
    */
   account: optional(pagePath, '/account/apps'),
-  /**
-   * The path of the developer area, where users register and manage apps, below the issuer's path. It exists when the gate has
-   * the permission `manage_apps`; users with `manage_all_apps` too see the apps of all users. `false`: no developer area.
-   * @default '/developer/apps'
-   */
-  developer: optional(pagePath, '/developer/apps'),
 };
 
 export const RETENTION = {

@@ -33,7 +33,6 @@ export function resolveOptions<
       'also pass login.currentUser, which returns the user who has logged in there',
     );
   }
-  const developer = gate.has('manage_apps') ? paths.developer : undefined;
   const resources = resolveResources(options.resources, {
     gate,
     issuer,
@@ -62,7 +61,6 @@ export function resolveOptions<
     paths: {
       ...paths,
       mount: paths.mount ?? basePath,
-      developer,
     },
   });
 }

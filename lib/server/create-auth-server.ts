@@ -20,6 +20,7 @@ import {
   examinationsOf,
   featuresOf,
   prunesOf,
+  storedEventRulesOf,
 } from '../features/known.ts';
 import { createPublicFetch } from '../http/public-fetch.ts';
 import type { Network } from '../http/public-request.ts';
@@ -151,6 +152,7 @@ export async function createServer<
     limiterOf: (limit) => (options.limits.attempts ? limiters.limiterOf(limit) : undefined),
     users: userAssignments,
     announce: invalidation.announce,
+    eventRules: storedEventRulesOf(featuresOf(options)),
     clients,
     publicFetch,
     lastUses: clients.lastUses.queue,

@@ -1,11 +1,9 @@
 import { createAuthorizedApps } from '../account/authorized-apps.ts';
-import { createDeveloperArea } from '../account/developer-area.ts';
 import type { ClientSources } from '../contracts/client-sources.ts';
 import type { ClientKinds } from '../contracts/client-kinds.ts';
 import type { InteractionFlow, Pages, User } from '../contracts/index.ts';
 import type { ServerInternals } from '../contracts/internals.ts';
 import { createProvider, Engine } from '../engine/provider.ts';
-import { clientFieldsOf, featuresOf, storedEventRulesOf } from '../features/known.ts';
 import { originOf } from '../http/request-id.ts';
 import type { AuthorizationRequests } from '../login/authorization-request.ts';
 import { loginPart } from '../login/engine-part.ts';
@@ -51,7 +49,7 @@ export type ServerLogin = ReturnType<typeof createLogin>;
 
 /** What the engine and the pages are made of. */
 export interface EngineParts<U extends User> extends Pick<ServerStorage, 'invalidation'> {
-  readonly access: Pick<ServerAccess<string, string, U>, 'clientPermissions' | 'userAssignments'>;
+  readonly access: Pick<ServerAccess<string, string, U>, 'clientPermissions'>;
   readonly apis: ServerInternals['apis'];
   readonly clientKinds: ClientKinds;
   readonly clientSources: ClientSources;
@@ -141,11 +139,10 @@ function createFindForeign(
   );
 }
 
-/** Makes what the pages can do: log in, consent, and what users see and change of apps. */
+/** Makes what the pages can do: log in, consent, and what users see of their apps. */
 async function createFlow<U extends User>(
   options: ResolvedOptions,
   {
-    access,
     apis,
     clientKinds,
     clientSources,
@@ -155,27 +152,8 @@ async function createFlow<U extends User>(
     login: { browserRequestOf, provider, sessions },
     record: { audit },
     requests,
-    tokens,
   }: EngineParts<U>,
 ): Promise<InteractionFlow> {
-  const { gate, scopes, storage, users } = options;
-  const developerOf = createDeveloperArea({
-    registryFor: clients.registryFor,
-    audit,
-    // Also of features that are off, whose events may be stored.
-    eventRules: storedEventRulesOf(featuresOf(options)),
-    retention: options.retention.audit,
-    gate,
-    scopes,
-    users,
-    assignmentOf: async (user) => access.userAssignments.of(user as U),
-    clientPermissions: access.clientPermissions,
-    revokeFor: tokens.revokeFor,
-    loadNameCheck: clients.loadNameCheck,
-    privateKeyJwt: options.clients.keys,
-    furtherFields: clientFieldsOf(featuresOf(options)),
-    storage,
-  });
   const authorizedAppsOf = createAuthorizedApps({ ...options, audit });
   return createInteractionFlow(options, {
     apis,
@@ -190,7 +168,6 @@ async function createFlow<U extends User>(
     requests,
     sessions,
     provider,
-    developer: async (ctx, user) => developerOf(user, originOf(ctx)),
     authorizedApps: (ctx, user) => authorizedAppsOf(user, originOf(ctx)),
   });
 }

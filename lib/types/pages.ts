@@ -1,15 +1,10 @@
 /** What pages of your own are given. */
 export type {
-  ActivityKind,
-  ActivityQuery,
-  ActivityRecord,
-  AppUsage,
   AuthorizedApp,
   AuthorizedApps,
   AuthorizedResource,
   AuthorizedScope,
   Connection,
-  Developer,
   Interaction,
   InteractionScope,
   NamedResource,

@@ -9,9 +9,14 @@ import { authorizeUrl, runCodeFlow } from '../harness/platform.ts';
 import { breakable, pausable } from '../harness/storage.ts';
 import { exchangeRefreshToken } from '../harness/tokens.ts';
 import { until } from '../harness/until.ts';
-import { linkOn, REPORTS } from './area.ts';
-import { openDeveloperPlatform, requestFrom, startDeveloperPlatform, userOf } from './developers.ts';
-import type { DeveloperPlatform } from './developers.ts';
+import { linkOn, REPORTS } from '../developer/area.ts';
+import {
+  openDeveloperPlatform,
+  requestFrom,
+  startDeveloperPlatform,
+  userOf,
+} from '../developer/developers.ts';
+import type { DeveloperPlatform } from '../developer/developers.ts';
 
 const storage = memoryStorage();
 const platform = await startDeveloperPlatform({ storage });
@@ -172,8 +177,11 @@ test('a user cannot disconnect an app for another user, nor without a session, n
   t.deepEqual(await auth.audit.list({ clientId: app.client.id, types: ['consent_withdrawn'] }), []);
 });
 
-test('the option paths moves the page, and switches the developer area off', async (t) => {
-  const moved = await openDeveloperPlatform(t, { paths: { account: '/me/apps', developer: false } });
+test('the options move the pages, and switch those of apps off', async (t) => {
+  const moved = await openDeveloperPlatform(t, {
+    paths: { account: '/me/apps' },
+    developer: { path: false },
+  });
   const signedOut = await new Browser().get(moved.url('/me/apps'));
   t.is(signedOut.location?.href, moved.url('/oauth/login?return_to=%2Fme%2Fapps').href);
   const browser = await moved.signInAs('ann');

@@ -2,8 +2,8 @@
 import { memoryStorage } from 'koa-gatehouse/adapters/memory';
 import type { Page } from 'playwright-core';
 
-import { passwordOf, startDeveloperPlatform } from '../account/developers.ts';
-import type { DeveloperPlatform } from '../account/developers.ts';
+import { passwordOf, startDeveloperPlatform } from '../developer/developers.ts';
+import type { DeveloperPlatform } from '../developer/developers.ts';
 import { pausable } from '../harness/storage.ts';
 import { chromiumTest, openTab } from './chromium.ts';
 import { INPUT_METHODS, mouse, signIn } from './input-methods.ts';

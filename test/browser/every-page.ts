@@ -10,9 +10,9 @@ import type { Page } from 'playwright-core';
 
 import { makeKeyPair } from '../harness/client-keys.ts';
 import { CALLBACK, connect, documentOptions, serveDocument } from '../agents/documents.ts';
-import { startDeveloperPlatform } from '../account/developers.ts';
+import { startDeveloperPlatform } from '../developer/developers.ts';
 import { beginOn } from '../devices/device.ts';
-import type { DeveloperPlatform, Member } from '../account/developers.ts';
+import type { DeveloperPlatform, Member } from '../developer/developers.ts';
 import { authorizeUrl, runCodeFlow, signOut } from '../harness/platform.ts';
 import type { RegisteredApp } from '../harness/platform.ts';
 import { png } from '../harness/pictures.ts';

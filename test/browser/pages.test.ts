@@ -7,8 +7,8 @@ import type { ExecutionContext } from 'ava';
 import { HtmlValidate } from 'html-validate';
 import type { Response } from 'playwright-core';
 
-import { startDeveloperPlatform } from '../account/developers.ts';
-import type { DeveloperPlatform, Member } from '../account/developers.ts';
+import { startDeveloperPlatform } from '../developer/developers.ts';
+import type { DeveloperPlatform, Member } from '../developer/developers.ts';
 import { chromiumTest, openTab } from './chromium.ts';
 import type { Tab } from './chromium.ts';
 import { startEveryPage } from './every-page.ts';

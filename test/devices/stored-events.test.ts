@@ -4,7 +4,7 @@ import { createAdministration, devices } from 'koa-gatehouse';
 import { memoryStorage } from 'koa-gatehouse/adapters/memory';
 
 import { DAY, toSeconds } from '../../lib/contracts/duration.ts';
-import { startDeveloperPlatform } from '../account/developers.ts';
+import { startDeveloperPlatform } from '../developer/developers.ts';
 
 const ADDRESS = '203.0.113.7';
 

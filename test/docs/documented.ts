@@ -36,6 +36,7 @@ export const FEATURE_OPTIONS: Readonly<Record<string, readonly Place[]>> = {
     ['lib/features/agents/options.ts', 'DynamicRegistrationOptions', 'registration.'],
     ['lib/features/agents/options.ts', 'ClientIdMetadata', 'documents.'],
   ],
+  developer: [['lib/features/developer/index.ts', 'DeveloperOptions', '']],
   devices: [
     ['lib/features/devices/index.ts', 'DeviceOptions', ''],
     ['lib/features/devices/index.ts', 'USER_CODES', 'userCodes.'],

@@ -1,6 +1,6 @@
 import type { Administration } from 'koa-gatehouse';
 
-import type { DeveloperPlatform } from '../account/developers.ts';
+import type { DeveloperPlatform } from '../developer/developers.ts';
 import type { RegisteredApp } from '../harness/platform.ts';
 import { makeKeyPair } from '../harness/client-keys.ts';
 import { requestClientToken } from '../harness/tokens.ts';

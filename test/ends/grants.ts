@@ -3,7 +3,7 @@ import { decodeJwt } from 'jose';
 import { personalTokens as withTokens } from 'koa-gatehouse';
 import type { Administration } from 'koa-gatehouse';
 
-import type { DeveloperPlatform } from '../account/developers.ts';
+import type { DeveloperPlatform } from '../developer/developers.ts';
 import { beginOn, errorOf, poll, registerDevice } from '../devices/device.ts';
 import type { Browser, Page } from '../harness/browser.ts';
 import { runCodeFlow } from '../harness/platform.ts';

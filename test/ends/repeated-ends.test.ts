@@ -7,7 +7,7 @@ import { memoryStorage } from 'koa-gatehouse/adapters/memory';
 import { pages } from 'koa-gatehouse/interactions';
 
 import { ENDPOINTS } from '../../lib/engine/endpoints.ts';
-import { startDeveloperPlatform } from '../account/developers.ts';
+import { startDeveloperPlatform } from '../developer/developers.ts';
 import { passTime } from '../harness/clock.ts';
 import { recordingLogger } from '../harness/platform.ts';
 import { until } from '../harness/until.ts';
@@ -85,10 +85,10 @@ test.serial('so is one of everything, of a user, of keys and of assignments', as
   }
 });
 
-/** What is public and ends nothing that works: it reads, adds, or answers requests. */
+/** What is public and ends nothing that works: it reads, adds, or answers requests; what `auth.developer()` returns ends what its forms do. */
 const ENDS_NOTHING = {
   auth: `assignments.find audit callback check clients.addSecret clients.create clients.enable clients.find clients.list clients.secrets
-    clients.setLogo close devices.approve devices.find events grants.list guard health issueToken keys.list keys.rotate middleware observe openid.logoutRequest personalTokens.create
+    clients.setLogo close developer devices.approve devices.find events grants.list guard health issueToken keys.list keys.rotate middleware observe openid.logoutRequest personalTokens.create
     personalTokens.list prune ready requires use userData.export`,
   administration: `audit check clients.addSecret clients.create clients.enable clients.find clients.list clients.secrets clients.setLogo close
     importClient keys.encrypt keys.list keys.rotate personalTokens.create personalTokens.list prune use userData.export`,

@@ -4,10 +4,10 @@ import { devices } from 'koa-gatehouse';
 import type { ExecutionContext } from 'ava';
 import type { Client, ClientFields } from 'koa-gatehouse';
 
-import { openArea } from '../account/area.ts';
-import type { Area } from '../account/area.ts';
-import { passwordOf } from '../account/developers.ts';
-import type { DeveloperPlatform } from '../account/developers.ts';
+import { openArea } from '../developer/area.ts';
+import type { Area } from '../developer/area.ts';
+import { passwordOf } from '../developer/developers.ts';
+import type { DeveloperPlatform } from '../developer/developers.ts';
 import { answer } from '../devices/device.ts';
 import { Browser } from '../harness/browser.ts';
 import { assertionParameters, makeKeyPair } from '../harness/client-keys.ts';

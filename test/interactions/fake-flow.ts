@@ -5,7 +5,7 @@ import type {
   InteractionScope,
   User,
 } from '../../lib/contracts/index.ts';
-import { InteractionExpiredError, PermissionMissingError } from '../../lib/errors.ts';
+import { InteractionExpiredError } from '../../lib/errors.ts';
 import { clientKindsOf, clientSourcesOf } from '../../lib/features/known.ts';
 import { completeClient } from '../harness/client.ts';
 
@@ -110,13 +110,9 @@ export function fakeFlow(
     clientKinds: clientKindsOf([]),
     clientSources: clientSourcesOf([]),
     features: [],
-    developerPath: undefined,
     accountPath: undefined,
     logo: async () => undefined,
     apiUrl: undefined,
-    developer: async () => {
-      throw new PermissionMissingError('manage_apps', 'Missing permission to manage apps.');
-    },
     authorizedApps: () => ({
       list: async () => [],
       disconnect: async () => false,

@@ -1,5 +1,4 @@
 import test from 'ava';
-import type { Developer } from '../../lib/contracts/index.ts';
 import { fakeFlow } from './fake-flow.ts';
 import type { FakeFlow } from './fake-flow.ts';
 import { servePages } from './serve-pages.ts';
@@ -64,22 +63,33 @@ test('a signed-in user is redirected, and one of a host with a login page is red
 });
 
 test('the header of a signed-in user has links to the other pages; login and consent have none', async (t) => {
-  const paths = { accountPath: '/account/apps', developerPath: '/developer/apps' };
+  const paths = { accountPath: '/account/apps' };
   const page = async (flow: Partial<FakeFlow>, path = '/oauth/logout'): Promise<string> =>
     (await (await servePages(t, fakeFlow({ flow }))).get(path)).html;
-  const developer = await page({ ...paths, developer: async () => ({}) as Developer });
+  const withLink = (path: string | undefined): Partial<FakeFlow> => ({
+    ...paths,
+    features: [
+      {
+        views: {},
+        texts: { en: { 'page.reports': 'Your reports' }, de: { 'page.reports': 'Ihre Berichte' } },
+        link: async () => (path === undefined ? undefined : { path, text: 'page.reports' }),
+        addRoutes() {},
+      },
+    ],
+  });
+  const linked = await page(withLink('/reports'));
   for (const part of [
     '<bdi>ann@school.example</bdi>',
     '<a href="/account/apps">Connected apps</a>',
-    '<a href="/developer/apps">Your apps</a>',
+    '<a href="/reports">Your reports</a>',
     '<a href="/oauth/logout">Sign out</a>',
     '<a class="skip" href="#main">',
   ])
-    t.true(developer.includes(part), part);
-  // The user may not manage apps.
-  const other = await page(paths);
+    t.true(linked.includes(part), part);
+  // The user may not open the page of the feature.
+  const other = await page(withLink(undefined));
   t.true(other.includes('Connected apps</a>'));
-  t.false(other.includes('Your apps'));
+  t.false(other.includes('Your reports'));
   const bare = await page({});
   t.false(bare.includes('Connected apps'));
   t.true(bare.includes('Sign out</a>'));

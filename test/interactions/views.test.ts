@@ -97,7 +97,7 @@ test('invalid options are a ConfigError', (t) => {
   const broken = folderWith(t, { 'login.ejs': '<% if ( { %>' });
   const empty = folderWith(t, {});
   const folder = folderWith(t, { 'login.ejs/nothing': '' });
-  const names = 'The views are: apps/activity, .*, layout, login, logout,';
+  const names = 'The views are: authorized-apps/list, confirm, consent, layout, login, logout,';
   for (const [views, option, message] of [
     ['./views', '', 'must be the absolute path, or the file: URL, of a folder\\.$'],
     ['/nowhere/views', '', 'the folder /nowhere/views cannot be read\\.'],

@@ -157,7 +157,6 @@ test('return_to is always a path of the own origin', async (t) => {
   await using below = await startWithFlow({}, { path: '/auth' });
   t.is(below.flow.loginUrl('/auth/account/apps'), '/auth/oauth/login?return_to=%2Fauth%2Faccount%2Fapps');
   t.is(below.flow.accountPath, '/account/apps');
-  t.is(below.flow.developerPath, undefined, 'the gate has no permission manage_apps');
 });
 
 test('a logout at the host ends the session that came from the host', async (t) => {

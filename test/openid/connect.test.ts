@@ -6,8 +6,8 @@ import { join } from 'node:path';
 import test from 'ava';
 import type { ClientFields } from 'koa-gatehouse';
 
-import { openArea, REPORTS } from '../account/area.ts';
-import type { Area } from '../account/area.ts';
+import { openArea, REPORTS } from '../developer/area.ts';
+import type { Area } from '../developer/area.ts';
 import { cannotRun, linesIn } from '../first-call/copied-lines.ts';
 
 type Fields = Partial<Omit<ClientFields, 'roles' | 'permissions'>>;

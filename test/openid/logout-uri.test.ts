@@ -1,6 +1,6 @@
 import test from 'ava';
 
-import { openArea, REPORTS, valueOf } from '../account/area.ts';
+import { openArea, REPORTS, valueOf } from '../developer/area.ts';
 
 test('the developer of an app gives it the address at which it is told of logouts, and takes it away', async (t) => {
   const { auth, browser, open } = await openArea(t, 'dora', { openid: true });

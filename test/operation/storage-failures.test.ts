@@ -1,7 +1,7 @@
 import test from 'ava';
 
-import { startDeveloperPlatform } from '../account/developers.ts';
-import { REPORTS } from '../account/area.ts';
+import { startDeveloperPlatform } from '../developer/developers.ts';
+import { REPORTS } from '../developer/area.ts';
 import { Browser } from '../harness/browser.ts';
 import type { Page } from '../harness/browser.ts';
 import { runCodeFlow } from '../harness/platform.ts';

@@ -222,6 +222,7 @@ const CALLS: Calls = {
       (group) => (given: Misspelt) => createAdministration(as({ storage: memoryStorage(), [group]: given })),
     ),
   ],
+  developer: [(given) => main.developer(as(given))],
   devices: [
     (given) => main.devices(as(given)),
     ...['userCodes', 'requests'].map((group) => (given: Misspelt) => main.devices(as({ [group]: given }))),

@@ -3,7 +3,7 @@ import { personalTokens, defineGate } from 'koa-gatehouse';
 import { memoryStorage } from 'koa-gatehouse/adapters/memory';
 import { fakeClock } from 'koa-gatehouse/testing';
 
-import { boxes } from '../account/area.ts';
+import { boxes } from '../developer/area.ts';
 import { Browser } from '../harness/browser.ts';
 import type { Page } from '../harness/browser.ts';
 import { gate, people, signIn, startPlatform } from '../harness/platform.ts';

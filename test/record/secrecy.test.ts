@@ -5,8 +5,8 @@ import { createApiRouter, defineAction } from 'koa-gatehouse';
 import { createMetrics } from 'koa-gatehouse/metrics';
 import { z } from 'zod';
 
-import { valueOf } from '../account/area.ts';
-import { passwordOf, startDeveloperPlatform } from '../account/developers.ts';
+import { valueOf } from '../developer/area.ts';
+import { passwordOf, startDeveloperPlatform } from '../developer/developers.ts';
 import { Browser } from '../harness/browser.ts';
 import { authorize, authorizeUrl, bareApp, runCodeFlow, signIn } from '../harness/platform.ts';
 import type { AppParts, RegisteredApp } from '../harness/platform.ts';

@@ -1,7 +1,7 @@
 import test from 'ava';
 import { Router } from 'koa-router';
 
-import { startDeveloperPlatform } from '../account/developers.ts';
+import { startDeveloperPlatform } from '../developer/developers.ts';
 import { authorizeUrl } from '../harness/platform.ts';
 
 const routes = recordRoutes();

@@ -3,7 +3,7 @@ import type { RequestListener } from 'node:http';
 import test from 'ava';
 import Koa from 'koa';
 
-import { passwordOf, startDeveloperPlatform } from '../account/developers.ts';
+import { passwordOf, startDeveloperPlatform } from '../developer/developers.ts';
 import { Browser } from '../harness/browser.ts';
 import { authorizeUrl, listenerOf, people, signIn } from '../harness/platform.ts';
 import type { AppParts } from '../harness/platform.ts';

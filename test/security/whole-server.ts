@@ -4,8 +4,8 @@ import { createMcpEndpoint } from 'koa-gatehouse/mcp';
 import Koa from 'koa';
 import { z } from 'zod';
 
-import { startDeveloperPlatform } from '../account/developers.ts';
-import type { DeveloperPlatform } from '../account/developers.ts';
+import { startDeveloperPlatform } from '../developer/developers.ts';
+import type { DeveloperPlatform } from '../developer/developers.ts';
 import { listenerOf } from '../harness/platform.ts';
 
 const School = z.object({ name: z.string() });

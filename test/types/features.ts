@@ -2,6 +2,7 @@ import {
   agents,
   createAdministration,
   createAuthServer,
+  developer,
   devices,
   openid,
   personalTokens,
@@ -9,6 +10,7 @@ import {
 import type {
   AuthServer,
   AuthServerOptions,
+  Developer,
   Devices,
   Feature,
   PersonalTokenOptions,
@@ -27,9 +29,10 @@ one satisfies AuthServer;
 void one.devices;
 const several = await createAuthServer({
   ...needed,
-  features: [agents(), devices({ lifetime: '5 minutes' }), openid(), personalTokens()],
+  features: [agents(), developer(), devices({ lifetime: '5 minutes' }), openid(), personalTokens()],
 });
 same<typeof several.devices, Devices['devices']>();
+same<Awaited<ReturnType<typeof several.developer>>, Developer>();
 for (const { id } of await several.personalTokens.list('1')) await several.personalTokens.revoke(id);
 // @ts-expect-error there is no such option
 await several.personalTokens.create({ user: '1', name: 'Nightly', lifetime: '1 day', scope: ['read'] });
@@ -74,6 +77,8 @@ createAdministration({ storage: needed.storage, featurs: [personalTokens()] });
 await createAuthServer({ ...needed, features: [devices] });
 // @ts-expect-error a list
 await createAuthServer({ ...needed, features: devices() });
+// @ts-expect-error path
+developer({ paths: '/apps' });
 // @ts-expect-error lifetime
 devices({ lifetimes: '5 minutes' });
 // @ts-expect-error userCodes.perUser

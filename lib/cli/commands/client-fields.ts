@@ -56,7 +56,7 @@ export function addClientCreate(client: Command): void {
     .option('--public', 'public client, such as a browser app or a command line, without a secret')
     .option('--native', 'installed app: a public client whose loopback redirect URIs match on any port')
     .option('--first-party', 'app of the platform itself: users are not asked for consent')
-    .option('--owner <user-id>', 'the user who owns it in the developer area')
+    .option('--owner <user-id>', 'the user who owns it')
     .option('--scope <name>', 'a scope that it may request; can be repeated (default: all)', repeated)
     .option('--role <name>', 'for client_credentials; can be repeated', repeated)
     .option('--permission <name>', 'for client_credentials; can be repeated', repeated)

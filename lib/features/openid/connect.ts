@@ -1,4 +1,4 @@
-import type { AppSettings } from '../../../interactions/apps/views.ts';
+import type { AppSettings } from '../../../interactions/feature-pages.ts';
 import { quoted } from '../../first-call/first-call.ts';
 
 /** What the settings need to know of an app, which has a secret. */

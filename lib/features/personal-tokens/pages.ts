@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto';
 
-import { readOnce } from '../../../interactions/apps/developer-request.ts';
 import type { Moment } from '../../../interactions/language.ts';
 import { isElsewhere } from '../../../interactions/login.ts';
 import { pathParameter, queryText, seeOther, withQuery } from '../../../interactions/navigation.ts';
@@ -12,7 +11,7 @@ import { plain, printable, sentence } from '../../../interactions/sentence.ts';
 import { askToSignInAgain, describeViewer, signedIn } from '../../../interactions/viewer.ts';
 import { DAY } from '../../contracts/duration.ts';
 import type { User } from '../../contracts/index.ts';
-import { readForm } from '../../http/form.ts';
+import { readForm, readOnce } from '../../http/form.ts';
 import type { FeaturePages } from '../../../interactions/feature-pages.ts';
 import { PersonalTokenInvalidError } from './errors.ts';
 import { de, en } from './texts.ts';
@@ -28,7 +27,7 @@ export function personalTokenPages(
   return {
     views,
     texts: { en, de },
-    link: { path, text: 'page.tokens' },
+    link: async () => ({ path, text: 'page.tokens' }),
     addRoutes(router, basePath) {
       const home = basePath + path;
       const run = (

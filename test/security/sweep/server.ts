@@ -8,7 +8,7 @@ import { knexStorage } from 'koa-gatehouse/adapters/knex';
 import { z } from 'zod';
 
 import { temporaryFile } from '../../adapters/temporary-file.ts';
-import { startDeveloperPlatform } from '../../account/developers.ts';
+import { startDeveloperPlatform } from '../../developer/developers.ts';
 import { listenerOf } from '../../harness/platform.ts';
 import type { AppParts } from '../../harness/platform.ts';
 import type { Known, Order, Report } from './swept-server.ts';

@@ -1,17 +1,17 @@
-import type { Client, ClientKeys } from '../../lib/contracts/index.ts';
-import { keyThumbprint } from '../../lib/contracts/key-thumbprint.ts';
-import { ClientInvalidError } from '../../lib/errors.ts';
-import { readForm } from '../../lib/http/form.ts';
-import { seeOther } from '../navigation.ts';
-import type { FieldProblem } from '../page.ts';
-import { askToConfirm } from '../page-request.ts';
-import { printable, sentence } from '../sentence.ts';
-import type { Texts } from '../text.ts';
+import type { Client, ClientKeys } from '../../../contracts/index.ts';
+import { keyThumbprint } from '../../../contracts/key-thumbprint.ts';
+import { ClientInvalidError } from '../../../errors.ts';
+import { readForm } from '../../../http/form.ts';
+import { seeOther } from '../../../../interactions/navigation.ts';
+import type { FieldProblem } from '../../../../interactions/page.ts';
+import { askToConfirm } from '../../../../interactions/page-request.ts';
+import { printable, sentence } from '../../../../interactions/sentence.ts';
+import type { AppTexts } from '../texts.ts';
 import { versionOf } from './form.ts';
 import type { FormError } from './form.ts';
-import type { KeyForm, KeyRow } from './views.ts';
-import { afterwards, frameOf, hasKeysPage, readDone, saveApp } from './developer-request.ts';
-import type { AppRequest } from './developer-request.ts';
+import type { KeyForm, KeyRow } from './view-types.ts';
+import { afterwards, frameOf, hasKeysPage, readDone, saveApp } from './request.ts';
+import type { AppRequest } from './request.ts';
 
 /** Lists the public keys of an app, with the form that replaces them. */
 export async function showKeys(request: AppRequest): Promise<void> {
@@ -57,7 +57,7 @@ export async function removeKeys({ client, ctx, developer, path }: AppRequest): 
 
 function readKeys(
   { jwks, jwksUri }: KeyForm,
-  text: Texts,
+  text: AppTexts,
 ): { readonly keys: ClientKeys } | { readonly problem: FieldProblem } {
   if (jwks !== '' && jwksUri !== '') return { problem: { field: 'jwksUri', message: text['keys.both'] } };
   if (jwksUri !== '') return { keys: { jwksUri } };

@@ -1,13 +1,12 @@
-import { isRegistered } from '../../lib/contracts/trust.ts';
-import type { Client } from '../../lib/contracts/index.ts';
-import { queryText, seeOther, withQuery } from '../navigation.ts';
-import { sentence } from '../sentence.ts';
-import { titleOfApp } from '../unregistered.ts';
-import { nameOfArea } from '../viewer.ts';
+import { isRegistered } from '../../../contracts/trust.ts';
+import type { Client } from '../../../contracts/index.ts';
+import { queryText, seeOther, withQuery } from '../../../../interactions/navigation.ts';
+import { sentence } from '../../../../interactions/sentence.ts';
+import { titleOfApp } from '../../../../interactions/unregistered.ts';
 import { nameOfKind } from './form.ts';
-import type { AppRow } from './views.ts';
-import { appPath, readDone } from './developer-request.ts';
-import type { DeveloperRequest } from './developer-request.ts';
+import type { AppRow } from './view-types.ts';
+import { appPath, nameOfArea, readDone } from './request.ts';
+import type { DeveloperRequest } from './request.ts';
 
 const PAGE_SIZE = 25;
 
@@ -28,7 +27,7 @@ export async function listApps(request: DeveloperRequest): Promise<void> {
   const last = found.length > PAGE_SIZE ? apps.at(-1) : undefined;
   return show({
     view: 'apps/list',
-    heading: sentence(nameOfArea(developer, text)),
+    heading: sentence(text[nameOfArea(developer)]),
     lead: sentence(text[developer.administrator ? 'apps.allLead' : 'apps.lead']),
     done: readDone(request),
     apps: apps.map((client) => describe(client, request)),

@@ -1,13 +1,13 @@
-import { isRegistered } from '../../lib/contracts/trust.ts';
-import { pagesOfFeatures } from '../feature-pages.ts';
-import type { ClientFields } from '../../lib/contracts/index.ts';
-import { readForm, readFormFile } from '../../lib/http/form.ts';
-import { logoUrl } from '../about-app.ts';
-import { printable, sentence } from '../sentence.ts';
-import { displayName } from '../viewer.ts';
+import { isRegistered } from '../../../contracts/trust.ts';
+import { pagesOfFeatures } from '../../../../interactions/feature-pages.ts';
+import type { ClientFields } from '../../../contracts/index.ts';
+import { readForm, readFormFile } from '../../../http/form.ts';
+import { logoUrl } from '../../../../interactions/about-app.ts';
+import { printable, sentence } from '../../../../interactions/sentence.ts';
+import { displayName } from '../../../../interactions/viewer.ts';
 import { connectOf } from './connect.ts';
-import { afterwards, frameOf, readDone, saveApp } from './developer-request.ts';
-import type { AppRequest } from './developer-request.ts';
+import { afterwards, frameOf, readDone, saveApp } from './request.ts';
+import type { AppRequest } from './request.ts';
 import {
   fieldsForPeople,
   formErrorOf,
@@ -18,8 +18,8 @@ import {
   versionOf,
 } from './form.ts';
 import type { FormError } from './form.ts';
-import type { AppForm, Chart, Usage, UsageRow } from './views.ts';
-import { seeOther } from '../navigation.ts';
+import type { AppForm, Chart, Usage, UsageRow } from './view-types.ts';
+import { seeOther } from '../../../../interactions/navigation.ts';
 
 /** Saves the form. */
 export async function saveSettings(request: AppRequest): Promise<void> {

@@ -1,12 +1,11 @@
-import type { Client, ClientFields } from '../../lib/contracts/index.ts';
-import { readForm } from '../../lib/http/form.ts';
-import { checkedBoxes } from '../access.ts';
-import type { Page } from '../page.ts';
+import type { Client, ClientFields } from '../../../contracts/index.ts';
+import { readForm } from '../../../http/form.ts';
+import { checkedBoxes } from '../../../../interactions/access.ts';
 import { versionOf } from './form.ts';
 import type { FormError } from './form.ts';
-import type { Choice } from './views.ts';
-import { frameOf, readDone, saveApp } from './developer-request.ts';
-import type { AppRequest } from './developer-request.ts';
+import type { AppView, Choice } from './view-types.ts';
+import { frameOf, readDone, saveApp } from './request.ts';
+import type { AppRequest } from './request.ts';
 
 /** The checked boxes of the form. */
 type PostedPermissions = Pick<Client, 'roles' | 'permissions' | 'scopes'>;
@@ -50,7 +49,7 @@ async function effectOf({
   client,
   developer,
   nameOf,
-}: AppRequest): Promise<Extract<Page, { view: 'apps/permissions' }>['effect']> {
+}: AppRequest): Promise<Extract<AppView, { view: 'apps/permissions' }>['effect']> {
   if (client.grantType !== 'client_credentials' || client.ownerId === undefined) return undefined;
   const given = new Set([
     ...client.permissions,

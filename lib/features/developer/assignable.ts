@@ -1,17 +1,17 @@
 import { isDeepStrictEqual } from 'node:util';
 
-import { holdsRole } from './principal.ts';
+import { holdsRole } from '../../access/principal.ts';
 import type {
   Assignment,
   Client,
   ClientFields,
-  Developer,
   FieldError,
   FurtherField,
   Gate,
-} from '../contracts/index.ts';
-import { fieldError } from '../contracts/field-errors.ts';
-import { ClientInvalidError } from '../errors.ts';
+} from '../../contracts/index.ts';
+import { fieldError } from '../../contracts/field-errors.ts';
+import { ClientInvalidError } from '../../errors.ts';
+import type { Developer } from './types.ts';
 
 /** All roles, permissions and scopes, and which of them the user may assign to an app. */
 export type AssignableNames = Pick<Developer, 'roles' | 'permissions' | 'scopes'>;

@@ -2,7 +2,7 @@ import test from 'ava';
 import { memoryStorage } from 'koa-gatehouse/adapters/memory';
 
 import { Browser } from '../harness/browser.ts';
-import { signIn, startPlatform } from '../harness/platform.ts';
+import { signIn } from '../harness/platform.ts';
 import { openArea, REPORTS, valueOf } from './area.ts';
 import { openDeveloperPlatform, passwordOf } from './developers.ts';
 
@@ -78,11 +78,6 @@ test('with an issuer path each URL of the pages has it', async (t) => {
       [],
     );
   }
-});
-
-test('without manage_apps in the gate there is no developer area', async (t) => {
-  await using platform = await startPlatform();
-  t.is((await new Browser().get(platform.url('/developer/apps'))).status, 404);
 });
 
 test('the Content-Security-Policy allows only the scripts of the page, and forms to the own origin', async (t) => {

@@ -1,19 +1,18 @@
-import type { Client, ClientChanges, Developer } from '../../lib/contracts/index.ts';
-import { BodyError } from '../../lib/errors.ts';
-import { queryText, seeOther } from '../navigation.ts';
-import type { Page } from '../page.ts';
-import type { PageRequest } from '../page-request.ts';
-import { sentence } from '../sentence.ts';
-import type { Sentence } from '../sentence.ts';
-import type { TextKey, Texts } from '../text.ts';
-import { titleOfApp } from '../unregistered.ts';
-import { nameOfArea } from '../viewer.ts';
+import type { Client, ClientChanges } from '../../../contracts/index.ts';
+import type { Developer } from '../types.ts';
+import { queryText, seeOther } from '../../../../interactions/navigation.ts';
+import type { Page } from '../../../../interactions/page.ts';
+import type { PageRequest } from '../../../../interactions/page-request.ts';
+import { sentence } from '../../../../interactions/sentence.ts';
+import type { Sentence } from '../../../../interactions/sentence.ts';
+import type { AppTexts, DeveloperText } from '../texts.ts';
+import { titleOfApp } from '../../../../interactions/unregistered.ts';
 import { formErrorOf, versionCondition } from './form.ts';
 import type { FormError } from './form.ts';
-import type { Tabbed } from './views.ts';
+import type { AppView, Tabbed } from './view-types.ts';
 
 /** A request of a signed-in developer. */
-export interface DeveloperRequest extends PageRequest {
+export interface DeveloperRequest extends PageRequest<DeveloperText, AppView> {
   readonly developer: Developer;
   /** URL path of the developer area. */
   readonly home: string;
@@ -25,6 +24,13 @@ export interface AppRequest extends DeveloperRequest {
   readonly client: Client;
   /** URL path of the app. */
   readonly path: string;
+}
+
+/** The text that names the list of apps, in its heading and in each link to it: an administrator sees all of them. */
+export function nameOfArea({
+  administrator,
+}: Pick<Developer, 'administrator'>): 'page.apps' | 'page.allApps' {
+  return administrator ? 'page.allApps' : 'page.apps';
 }
 
 /** URL path of an app's page. */
@@ -62,7 +68,7 @@ export async function saveApp(
   return seeOther(ctx, afterwards(page, 'saved'));
 }
 
-type Done = { [K in TextKey]: K extends `apps.done.${infer Name}` ? Name : never }[TextKey];
+type Done = { [K in DeveloperText]: K extends `apps.done.${infer Name}` ? Name : never }[DeveloperText];
 
 /** The URL of a page that confirms the last action. */
 export function afterwards(path: string, done: Done): string {
@@ -75,15 +81,8 @@ export function readDone({ ctx, text }: DeveloperRequest): Sentence | undefined 
   return isDone(key, text) ? sentence(text[key]) : undefined;
 }
 
-function isDone(key: string, text: Texts): key is `apps.done.${Done}` {
+function isDone(key: string, text: AppTexts): key is `apps.done.${Done}` {
   return Object.hasOwn(text, key);
-}
-
-/** The random string of a form that must not be processed twice. */
-export function readOnce(form: Readonly<Record<string, string>>): string {
-  const once = form['once'] ?? '';
-  if (/^[\w-]{16,64}$/.test(once)) return once;
-  throw new BodyError('The form is incomplete.');
 }
 
 type Tab = 'settings' | 'permissions' | 'secrets' | 'keys' | 'activity';
@@ -110,7 +109,7 @@ export function frameOf(
   ];
   return {
     heading: sentence('{client}', { client: titleOfApp(client, text) }),
-    above: { href: home, label: nameOfArea(developer, text) },
+    above: { href: home, label: text[nameOfArea(developer)] },
     isDisabled: client.disabled,
     tabs: tabs.map((tab) => ({
       href: tab === 'settings' ? path : `${path}/${tab}`,

@@ -1,9 +1,6 @@
-import { toMilliseconds, toSeconds } from '../contracts/duration.ts';
+import { toMilliseconds, toSeconds } from '../../contracts/duration.ts';
 import type {
   ActivityKind,
-  ActivityQuery,
-  ActivityRecord,
-  AppUsage,
   AuditEventType,
   AuditLog,
   AuditRecord,
@@ -12,8 +9,9 @@ import type {
   Seconds,
   User,
   UserStore,
-} from '../contracts/index.ts';
-import type { EventRule, EventRules } from '../record/event-rules.ts';
+} from '../../contracts/index.ts';
+import type { EventRule, EventRules } from '../../record/event-rules.ts';
+import type { ActivityQuery, ActivityRecord, AppUsage } from './types.ts';
 
 /** The events of an app that its owner may see. Logins are not among them, because they belong to the users. */
 const APP_EVENTS: Readonly<Record<ActivityKind, readonly AuditEventType[]>> = {

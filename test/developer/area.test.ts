@@ -1,5 +1,5 @@
 import test from 'ava';
-import type { PageTypes } from 'koa-gatehouse';
+import type { Developer } from 'koa-gatehouse';
 import { memoryStorage } from 'koa-gatehouse/adapters/memory';
 
 import { like } from '../harness/like.ts';
@@ -17,7 +17,7 @@ const root = await platform.developer('root');
 test.after.always(() => platform[Symbol.asyncDispose]());
 
 /** The names of the roles or permissions that a user may assign. */
-function assignable(offered: PageTypes.Developer['roles'] | PageTypes.Developer['permissions']): string[] {
+function assignable(offered: Developer['roles'] | Developer['permissions']): string[] {
   return offered.filter((one) => one.assignable).map(({ name }) => name);
 }
 
@@ -27,9 +27,8 @@ const ten = async (submit: () => Promise<unknown>): Promise<number> =>
 test('role assignments in the storage give access to the area', async (t) => {
   const users = { authenticate: async () => undefined, find: async (id: string) => ({ id }) };
   const storage = memoryStorage();
-  const { flow } = await openDeveloperPlatform(t, { users, storage });
-  const enter = async (): Promise<PageTypes.Developer> =>
-    flow.developer(requestFrom('192.0.2.1'), { id: '7' });
+  const own = await openDeveloperPlatform(t, { users, storage });
+  const enter = async (): Promise<Developer> => own.auth.developer(requestFrom('192.0.2.1'), { id: '7' });
   const error = await t.throwsAsync(enter, { message: 'Missing permission to manage apps.' });
   t.like(error, { code: 'ERR_PERMISSION_MISSING', status: 403, permission: 'manage_apps' });
   await storage.assignments.save('7', { roles: ['reader'], permissions: ['manage_apps'] });
@@ -251,7 +250,7 @@ test('a user can have 100 apps, an administrator more', async (t) => {
 });
 
 test('audit events of the area have the user and the address', async (t) => {
-  const developer = await platform.flow.developer(requestFrom('192.0.2.7'), userOf('dora'));
+  const developer = await auth.developer(requestFrom('192.0.2.7'), userOf('dora'));
   const made = await developer.create(MINE, once());
   const { id } = made!.client;
   await developer.update(id, { name: 'Renamed' });

@@ -1,8 +1,8 @@
-import type { Client } from '../../lib/contracts/index.ts';
-import { firstCall } from '../../lib/first-call/first-call.ts';
-import { pagesOfFeatures } from '../feature-pages.ts';
-import type { DeveloperRequest } from './developer-request.ts';
-import type { Connect } from './views.ts';
+import type { Client } from '../../../contracts/index.ts';
+import { firstCall } from '../../../first-call/first-call.ts';
+import { pagesOfFeatures } from '../../../../interactions/feature-pages.ts';
+import type { DeveloperRequest } from './request.ts';
+import type { Connect } from './view-types.ts';
 
 /** The URLs that an app needs, how it gets a token and makes a first call, and how it signs users in. */
 export function connectOf(client: Client, request: DeveloperRequest): Connect {

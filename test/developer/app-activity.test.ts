@@ -1,7 +1,7 @@
 import test from 'ava';
 import { memoryStorage } from 'koa-gatehouse/adapters/memory';
 
-import { countUsage } from '../../lib/account/app-activity.ts';
+import { countUsage } from '../../lib/features/developer/activity.ts';
 import { completeClient } from '../harness/client.ts';
 import { authorizeUrl, runCodeFlow } from '../harness/platform.ts';
 import { linkOn, nextPageOn, openArea, REPORTS } from './area.ts';

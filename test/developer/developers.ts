@@ -1,7 +1,16 @@
 import type { ExecutionContext } from 'ava';
 import type { Context } from 'koa';
-import { defineGate } from 'koa-gatehouse';
-import type { AuthServerOptions, ClientFields, InteractionFlow, PageTypes, User } from 'koa-gatehouse';
+import { defineGate, developer } from 'koa-gatehouse';
+import type {
+  AuthServerOptions,
+  ClientFields,
+  Developer,
+  DeveloperOptions,
+  InteractionFlow,
+  User,
+  WithDeveloper,
+} from 'koa-gatehouse';
+
 import { pages } from 'koa-gatehouse/interactions';
 
 import { Browser } from '../harness/browser.ts';
@@ -40,9 +49,10 @@ export interface DeveloperPlatform extends Platform {
   readonly api: Platform['api'];
   readonly token: Platform['token'];
   readonly url: Platform['url'];
+  readonly auth: Platform['auth'] & WithDeveloper;
   readonly flow: InteractionFlow;
   /** The developer area of a user, without pages. */
-  readonly developer: (member: Member) => Promise<PageTypes.Developer>;
+  readonly developer: (member: Member) => Promise<Developer>;
   /** A browser in which a user has signed in. */
   readonly signInAs: (member: Member) => Promise<Browser>;
   /** Registers an app of a user, without pages. @default a client-credentials app */
@@ -54,9 +64,12 @@ export interface DeveloperPlatform extends Platform {
 
 export async function startDeveloperPlatform(
   {
+    developer: settings,
+    features = [],
     interactions = pages({ brand: { name: 'Acme Schools' } }),
     ...given
-  }: Partial<Omit<AuthServerOptions, 'gate'>> & Pick<PlatformOptions, 'openid'> = {},
+  }: Partial<Omit<AuthServerOptions, 'gate'>> &
+    Pick<PlatformOptions, 'openid'> & { readonly developer?: DeveloperOptions } = {},
   mounting?: Mounting,
 ): Promise<DeveloperPlatform> {
   let flow!: InteractionFlow;
@@ -68,6 +81,7 @@ export async function startDeveloperPlatform(
     users,
     gate,
     ...given,
+    features: [...features, developer(settings)],
     interactions(made: InteractionFlow) {
       flow = made;
       return interactions(made);
@@ -75,10 +89,12 @@ export async function startDeveloperPlatform(
   };
   // The gate of the harness has fewer permissions.
   const platform = await startPlatform(options as never, mounting);
+  const auth = platform.auth as DeveloperPlatform['auth'];
   return {
     ...platform,
+    auth,
     flow,
-    developer: async (member) => flow.developer(requestFrom('192.0.2.1'), userOf(member)),
+    developer: async (member) => auth.developer(requestFrom('192.0.2.1'), userOf(member)),
     async signInAs(member) {
       const browser = new Browser(platform.reach);
       const page = await browser.open(platform.url('/oauth/login'));
@@ -117,7 +133,7 @@ export function userOf(member: Member): User {
   return { id: member, name: member, email: passwordOf(member).email, ...MEMBERS[member] };
 }
 
-/** A request with the fields that the flow reads. */
+/** A request with the fields that the developer area reads. */
 export function requestFrom(ip: string): Context {
   return { ip, state: { requestId: 'r-1' } } as unknown as Context;
 }

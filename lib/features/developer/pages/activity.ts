@@ -1,13 +1,14 @@
-import { toSeconds } from '../../lib/contracts/duration.ts';
-import type { ActivityKind, ActivityRecord, AuditQuery, AuditRecord } from '../../lib/contracts/index.ts';
-import { queryText, withQuery } from '../navigation.ts';
-import { printable, sentence } from '../sentence.ts';
-import type { Sentence } from '../sentence.ts';
-import type { TextKey, Texts } from '../text.ts';
-import { displayName } from '../viewer.ts';
-import type { ActivityRow } from './views.ts';
-import { frameOf } from './developer-request.ts';
-import type { AppRequest } from './developer-request.ts';
+import { toSeconds } from '../../../contracts/duration.ts';
+import type { ActivityKind, AuditQuery, AuditRecord } from '../../../contracts/index.ts';
+import type { ActivityRecord } from '../types.ts';
+import { queryText, withQuery } from '../../../../interactions/navigation.ts';
+import { printable, sentence } from '../../../../interactions/sentence.ts';
+import type { Sentence } from '../../../../interactions/sentence.ts';
+import type { AppTexts, DeveloperText } from '../texts.ts';
+import { displayName } from '../../../../interactions/viewer.ts';
+import type { ActivityRow } from './view-types.ts';
+import { frameOf } from './request.ts';
+import type { AppRequest } from './request.ts';
 
 const PAGE_SIZE = 30;
 
@@ -75,7 +76,7 @@ function describeRecord(
   const { clock, path, text } = request;
   const userId = 'userId' in record ? record.userId : undefined;
   const person = record.user ? displayName(record.user) : userId;
-  const details: [TextKey, string | undefined][] = [
+  const details: [DeveloperText, string | undefined][] = [
     ['activity.reason', 'reason' in record ? record.reason : undefined],
     ['activity.grantType', 'grantType' in record ? record.grantType : undefined],
     ['activity.user', person],
@@ -114,7 +115,7 @@ function describeRecord(
 
 const OF_CORE = new Set(['reason', 'grantType', 'resource', 'address', 'user', 'actor']);
 
-function eventSentence(record: AuditRecord, text: Texts): Sentence {
+function eventSentence(record: AuditRecord, text: AppTexts): Sentence {
   const key = `activity.${record.type}`;
   const names = 'hint' in record ? { hint: record.hint } : {};
   return sentence((text as Readonly<Record<string, string>>)[key] ?? record.type, names);

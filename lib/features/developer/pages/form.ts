@@ -1,9 +1,10 @@
-import type { Client, ClientFields, Developer, FieldError, Seconds } from '../../lib/contracts/index.ts';
-import { ClientChangedError, ClientInvalidError } from '../../lib/errors.ts';
-import type { FieldProblem } from '../page.ts';
-import { plain, printable, sentence } from '../sentence.ts';
-import type { TextKey, Texts } from '../text.ts';
-import type { AppForm, AppPlace } from './views.ts';
+import type { Client, ClientFields, FieldError, Seconds } from '../../../contracts/index.ts';
+import type { Developer } from '../types.ts';
+import { ClientChangedError, ClientInvalidError } from '../../../errors.ts';
+import type { FieldProblem } from '../../../../interactions/page.ts';
+import { plain, printable, sentence } from '../../../../interactions/sentence.ts';
+import type { AppTexts, DeveloperText } from '../texts.ts';
+import type { AppForm, AppPlace } from './view-types.ts';
 
 const PLACES: readonly AppPlace[] = ['server', 'browser', 'device'];
 
@@ -15,7 +16,7 @@ function placeOf({ confidential, grantType, native }: Client): AppPlace | undefi
 }
 
 /** What the pages call the kind of an app. */
-export function nameOfKind(client: Client, text: Texts): string {
+export function nameOfKind(client: Client, text: AppTexts): string {
   const place = placeOf(client);
   return place
     ? text[`apps.kind.${place}.name`]
@@ -126,7 +127,7 @@ export interface FormError {
  */
 export function formErrorOf(
   error: unknown,
-  { developer, text }: { readonly developer: Pick<Developer, 'furtherFields'>; readonly text: Texts },
+  { developer, text }: { readonly developer: Pick<Developer, 'furtherFields'>; readonly text: AppTexts },
 ): FormError {
   if (error instanceof ClientChangedError) {
     return { status: 409, problems: [{ message: text['apps.problem.changed'] }] };
@@ -138,7 +139,7 @@ export function formErrorOf(
 /** The problems of a form in the language of the page. A problem without a text of the page has the registry's message. */
 function problemsOf(
   errors: readonly FieldError[],
-  text: Texts,
+  text: AppTexts,
   fields: Developer['furtherFields'],
 ): readonly FieldProblem[] {
   const isFurther = (name: string): boolean => fields.some((field) => field.name === name);
@@ -162,16 +163,16 @@ function problemsOf(
   return [...new Map(problems.map((problem) => [problem.message, problem])).values()];
 }
 
-function wordsOf({ code, message, parameters = {} }: FieldError, text: Texts): string {
+function wordsOf({ code, message, parameters = {} }: FieldError, text: AppTexts): string {
   const key = `apps.problem.${code}`;
   if (!Object.hasOwn(text, key)) return plain(sentence(text['apps.problem.other'], { problem: message }));
   const names = Object.entries(parameters).map(([name, value]) => [name, String(value)]);
-  return plain(sentence(text[key as TextKey], Object.fromEntries(names)));
+  return plain(sentence(text[key as DeveloperText], Object.fromEntries(names)));
 }
 
 /** The text for a problem of one of several entries. Those of a feature are there with its fields. */
-function numbered(field: string, isFurther: boolean): TextKey {
-  if (isFurther) return `apps.problem.${field}` as TextKey;
+function numbered(field: string, isFurther: boolean): DeveloperText {
+  if (isFurther) return `apps.problem.${field}` as DeveloperText;
   return field === 'jwks' ? 'apps.problem.key' : 'apps.problem.redirectUri';
 }
 

@@ -1,4 +1,4 @@
-import { confirmAbsence } from '../contracts/confirm-absence.ts';
+import { confirmAbsence } from '../../contracts/confirm-absence.ts';
 import type {
   Assignment,
   AuditLog,
@@ -7,27 +7,27 @@ import type {
   Client,
   ClientChanges,
   ClientRegistry,
-  Developer,
   FurtherFields,
   Gate,
   Seconds,
   Storage,
   User,
   UserStore,
-} from '../contracts/index.ts';
-import { fieldError } from '../contracts/field-errors.ts';
+} from '../../contracts/index.ts';
+import { fieldError } from '../../contracts/field-errors.ts';
 import {
   ClientChangedError,
   ClientInvalidError,
   ClientNotFoundError,
   missingPermission,
   PermissionMissingError,
-} from '../errors.ts';
-import type { EventRules } from '../record/event-rules.ts';
-import type { CheckAppName } from '../clients/app-names.ts';
-import { checkAssigned, findAssignable, refuseAdministratorChanges } from '../access/app-permissions.ts';
-import { countUsage, listActivity } from './app-activity.ts';
-import { createOnce } from './once.ts';
+} from '../../errors.ts';
+import type { EventRules } from '../../record/event-rules.ts';
+import type { CheckAppName } from '../../clients/app-names.ts';
+import { checkAssigned, findAssignable, refuseAdministratorChanges } from './assignable.ts';
+import { countUsage, listActivity } from './activity.ts';
+import { createOnce } from '../../account/once.ts';
+import type { Developer } from './types.ts';
 
 /** What `createDeveloperArea()` takes. */
 export interface DeveloperAreaPorts {

@@ -1,15 +1,14 @@
 import { randomUUID } from 'node:crypto';
-import type { Client, ClientFields } from '../../lib/contracts/index.ts';
-import { readForm } from '../../lib/http/form.ts';
-import { seeOther } from '../navigation.ts';
-import { sentence } from '../sentence.ts';
-import { nameOfArea } from '../viewer.ts';
+import type { Client, ClientFields } from '../../../contracts/index.ts';
+import { readForm, readOnce } from '../../../http/form.ts';
+import { seeOther } from '../../../../interactions/navigation.ts';
+import { sentence } from '../../../../interactions/sentence.ts';
 import { connectOf } from './connect.ts';
 import { fieldsForPeople, formErrorOf, homepageOf, readAppForm } from './form.ts';
 import type { FormError } from './form.ts';
-import type { AppForm } from './views.ts';
-import { afterwards, appPath, readOnce } from './developer-request.ts';
-import type { DeveloperRequest } from './developer-request.ts';
+import type { AppForm } from './view-types.ts';
+import { afterwards, appPath, nameOfArea } from './request.ts';
+import type { DeveloperRequest } from './request.ts';
 
 /** Shows the form for a new app. */
 export async function askForNewApp(request: DeveloperRequest): Promise<void> {
@@ -73,7 +72,7 @@ function showForm(
   show({
     view: 'apps/new',
     heading: sentence(text['apps.new']),
-    above: { href: home, label: nameOfArea(developer, text) },
+    above: { href: home, label: text[nameOfArea(developer)] },
     action: `${home}/new`,
     kinds: [...flow.clientKinds.on.keys()],
     form,

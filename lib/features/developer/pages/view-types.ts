@@ -1,7 +1,8 @@
-import type { Example } from '../../lib/first-call/first-call.ts';
-import type { Moment } from '../language.ts';
-import type { Link } from '../navigation.ts';
-import type { Sentence } from '../sentence.ts';
+import type { FurtherConnect } from '../../../../interactions/feature-pages.ts';
+import type { Example } from '../../../first-call/first-call.ts';
+import type { Moment } from '../../../../interactions/language.ts';
+import type { Link } from '../../../../interactions/navigation.ts';
+import type { Sentence } from '../../../../interactions/sentence.ts';
 
 /**
  * The data of the views of the developer area. `action`, `enable`, `revoke`, `disable` and `delete` are the URLs of forms or of
@@ -265,23 +266,4 @@ export interface UsageRow {
   readonly day: Moment;
   readonly issued: number;
   readonly refused: number;
-}
-
-/** The settings with which a product uses this server, to paste. */
-export interface AppSettings {
-  readonly product: string;
-  /** The redirect URI that the product has, with a host of yours. */
-  readonly redirectUri: string;
-  readonly code: string;
-}
-
-/** How an app is connected by a feature. */
-export interface FurtherConnect {
-  /** A URL that the app needs. */
-  readonly label: string;
-  readonly url: string;
-  /** Empty for an app that cannot have them. */
-  readonly settings: readonly AppSettings[];
-  readonly heading: string;
-  readonly hint: string;
 }

@@ -1,18 +1,18 @@
 import { randomUUID } from 'node:crypto';
 
-import { DAY } from '../../lib/contracts/duration.ts';
-import { now } from '../../lib/contracts/clock.ts';
-import type { ClientSecret } from '../../lib/contracts/index.ts';
-import { GatehouseError } from '../../lib/errors.ts';
-import { readForm } from '../../lib/http/form.ts';
-import { pathParameter, seeOther } from '../navigation.ts';
-import { askToConfirm } from '../page-request.ts';
-import { printable, sentence } from '../sentence.ts';
+import { DAY } from '../../../contracts/duration.ts';
+import { now } from '../../../contracts/clock.ts';
+import type { ClientSecret } from '../../../contracts/index.ts';
+import { GatehouseError } from '../../../errors.ts';
+import { readForm, readOnce } from '../../../http/form.ts';
+import { pathParameter, seeOther } from '../../../../interactions/navigation.ts';
+import { askToConfirm } from '../../../../interactions/page-request.ts';
+import { printable, sentence } from '../../../../interactions/sentence.ts';
 import { formErrorOf } from './form.ts';
 import type { FormError } from './form.ts';
-import type { SecretRow } from './views.ts';
-import { afterwards, frameOf, readDone, readOnce } from './developer-request.ts';
-import type { AppRequest } from './developer-request.ts';
+import type { SecretRow } from './view-types.ts';
+import { afterwards, frameOf, readDone } from './request.ts';
+import type { AppRequest } from './request.ts';
 
 /** The lifetimes to choose from, in days; `''`: no expiry. */
 const LIFETIMES = ['', '30', '90', '180', '365'] as const;
