@@ -27,10 +27,13 @@ export type Texts = Readonly<Record<TextKey, string>> & { readonly [name in Name
 export type Language = 'en' | 'de';
 
 /** Your own sentences: of the only language, or by language. */
-export type OwnTexts = Partial<Texts> | TextsByLanguage;
+export type OwnTexts = TextsOfOne | TextsByLanguage;
+
+/** Those of one language. The names of the texts of features are known at start only, when a wrong one is refused. */
+export type TextsOfOne = Partial<Texts> & { readonly [name in `${string}.${string}`]?: string };
 
 /** Your own sentences, by language. */
-export type TextsByLanguage = { readonly [L in Language]?: Partial<Texts> };
+export type TextsByLanguage = { readonly [L in Language]?: TextsOfOne };
 
 const bundled: Readonly<Record<Language, Texts>> = { en, de };
 

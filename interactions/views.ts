@@ -60,6 +60,9 @@ const OPTION = 'interactions.views';
 export type OwnViews = { readonly [V in ViewName]?: ((page: PageData<V>) => string) | undefined } & {
   /** The whole document around every view. */
   readonly layout?: ((page: LayoutData) => string) | undefined;
+} & {
+  /** The views of features, whose names are known at start only, when a wrong one is refused. Each says what of `page` it reads. */
+  readonly [name in `${string}/${string}`]?: ((page: never) => string) | undefined;
 };
 
 /**

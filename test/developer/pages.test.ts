@@ -1,5 +1,6 @@
 import test from 'ava';
 import { memoryStorage } from 'koa-gatehouse/adapters/memory';
+import { pages } from 'koa-gatehouse/interactions';
 
 import { Browser } from '../harness/browser.ts';
 import { signIn } from '../harness/platform.ts';
@@ -99,4 +100,24 @@ test('the Content-Security-Policy allows only the scripts of the page, and forms
   t.is(response.status, 200);
   t.is(response.headers.get('content-type'), 'text/javascript; charset=utf-8');
   t.is(response.headers.get('cache-control'), 'public, max-age=31536000, immutable');
+});
+
+test('texts and views of your own replace the bundled ones, and those with another name are refused', async (t) => {
+  const { open } = await openArea(t, 'dora', {
+    interactions: pages({
+      text: { 'apps.lead': 'What you have made.' },
+      views: { 'apps/new': (page: { readonly action: string }) => `<p>Post it to ${page.action}.</p>` },
+    }),
+  });
+  t.true((await open()).text.includes('What you have made.'));
+  t.true((await open('/new')).text.includes('Post it to /developer/apps/new.'));
+  const start = async (given: Parameters<typeof pages>[0]) =>
+    openDeveloperPlatform(t, { interactions: pages(given) });
+  await t.throwsAsync(start({ text: { 'apps.leed': 'What you have made.' } }), {
+    message: /^interactions\.text\.apps\.leed: the pages have no text with this name\./,
+  });
+  // A part is no page.
+  await t.throwsAsync(start({ views: { 'parts/usage': () => '' } }), {
+    message: /^interactions\.views\.parts\/usage: there is no such view\. The views are: /,
+  });
 });

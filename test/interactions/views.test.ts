@@ -111,7 +111,7 @@ test('invalid options are a ConfigError', (t) => {
     [7, '', 'must be a folder, or an object with functions by the names of views\\.$'],
   ] as const) {
     // The names of views are known when the server is made, because features have views too.
-    const given = () => pages({ views: views as OwnViews })(fakeFlow());
+    const given = () => pages({ views: views as never })(fakeFlow());
     const error = t.throws(given, { code: 'ERR_CONFIG', message: new RegExp(message) });
     t.like(error, { option: `interactions.views${option}` });
   }
