@@ -111,7 +111,7 @@ const MODULES: Readonly<Record<string, string>> = {
   'test/oidc':
     'public * test lib/clients lib/contracts lib/engine lib/errors lib/http lib/keys lib/login lib/token',
   'test/ends': 'public * test lib/engine/endpoints',
-  'test/outbox': '* test lib/outbox',
+  'test/outbox': 'public * test lib/contracts lib/outbox',
   'test/record': 'public examples * test lib/features/tables',
   'test/storage': 'lib/contracts lib/errors lib/testing lib/features/known',
   'test/adapters':
