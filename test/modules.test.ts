@@ -101,7 +101,7 @@ const MODULES: Readonly<Record<string, string>> = {
   'bench/server/peer': 'bench computed',
   'bench/soak': 'public bench test *',
   'bench/trials':
-    'public lib/contracts/duration lib/features lib/testing bench/chromium bench/soak/random test computed *',
+    'public lib/contracts/duration lib/contracts/ends lib/features lib/outbox/end-reader lib/testing bench/chromium bench/soak/random test computed *',
   'test/harness/platform': 'public test * lib/testing/test-server',
   'test/harness/public-server': 'public test * lib/server/create-auth-server',
   'test/generated-client': 'public examples * test computed',
@@ -111,7 +111,6 @@ const MODULES: Readonly<Record<string, string>> = {
   'test/oidc':
     'public * test lib/clients lib/contracts lib/engine lib/errors lib/http lib/keys lib/login lib/token',
   'test/ends': 'public * test lib/engine/endpoints',
-  'test/outbox': 'public * test lib/contracts lib/outbox',
   'test/record': 'public examples * test lib/features/tables',
   'test/storage': 'lib/contracts lib/errors lib/testing lib/features/known',
   'test/adapters':
@@ -122,7 +121,7 @@ const MODULES: Readonly<Record<string, string>> = {
 
 /** Modules whose tests (`test/access/**`, `test/options.test.ts`) may import the module and what it may import. */
 const TESTED_FROM_INSIDE = ['interactions'].concat(
-  'access account api cli clients engine errors html-pdf http keys limits login options passport pdf record server token'
+  'access account api cli clients engine errors html-pdf http keys limits login options outbox passport pdf record server token'
     .split(' ')
     .map((name) => `lib/${name}`),
   FEATURES.map((name) => `lib/features/${name}`),

@@ -98,6 +98,52 @@ export async function endSessionDuringSignIn(storages: readonly Storage[], count
   };
 }
 
+/**
+ * A user ends on one member and then a client on another, many at once. A reader must find both in this order, each once; and of three
+ * readers at once, on a member each, one must get each.
+ */
+export async function readEndsOfAllMembers(storages: readonly Storage[], count: number): Promise<Finding> {
+  const [{ ends }] = rotated(storages, 0);
+  for (const reader of ['in order', 'at once'])
+    await ends.read(reader, ['user', 'client'], Number.MAX_SAFE_INTEGER);
+  const written: string[] = [];
+  const finding = await races({ what: 'ends of all members are read, in order', count }, async (race) => {
+    const [here, there] = rotated(storages, race);
+    const id = randomUUID();
+    await here.revocations.revokeAllOf({ userId: id });
+    await there.revocations.revokeAllOf({ clientId: id });
+    written.push(`user ${id}`, `client ${id}`);
+    return undefined;
+  });
+  const page = { now: Number.MAX_SAFE_INTEGER - 1, leasedUntil: Number.MAX_SAFE_INTEGER, limit: 50 };
+  const take = async (storage: Storage, reader: string): Promise<string[]> => {
+    const taken: string[] = [];
+    for (;;) {
+      const found = await storage.ends.take(reader, page);
+      if (found.length === 0) return taken;
+      taken.push(...found.map(({ kind, value }) => `${kind} ${value}`));
+      await storage.ends.done(found);
+    }
+  };
+  const inOrder = await take(storages[1]!, 'in order');
+  const atOnce = (await Promise.all(storages.map(async (storage) => take(storage, 'at once')))).flat();
+  const placeOf = new Map(inOrder.map((one, place) => [one, place]));
+  const early = written.filter(
+    (one) => one.startsWith('user ') && placeOf.get(one)! > placeOf.get(one.replace('user', 'client'))!,
+  );
+  const lost = written.filter((one) => !inOrder.includes(one) || !atOnce.includes(one));
+  const twice = [inOrder, atOnce].filter((taken) => new Set(taken).size < taken.length);
+  return {
+    ...finding,
+    broken: [
+      ...finding.broken,
+      ...early.map(() => 'an end is read before an earlier one'),
+      ...lost.map(() => 'an end is lost'),
+      ...twice.map(() => 'an end is taken twice'),
+    ],
+  };
+}
+
 /** As `createAuthorizedApps()` does. */
 async function disconnect({ consents, grants }: Storage, userId: string): Promise<void> {
   const { clientId } = aConsent();

@@ -14,6 +14,7 @@ import {
   disconnectDuringAuthorization,
   endSessionDuringSignIn,
   migrateAtOnce,
+  readEndsOfAllMembers,
   readWhatWasWritten,
   registerAtOnce,
   removeDuringConsent,
@@ -42,6 +43,7 @@ await found(migrateAtOnce(cluster, 12));
 await found(readWhatWasWritten(storages, 1000));
 await found(disconnectDuringAuthorization(storages, 700));
 await found(endSessionDuringSignIn(storages, 700));
+await found(readEndsOfAllMembers(storages, 300));
 await found(deleteDuringNewSecret(storages, 300));
 await found(registerAtOnce(storages, 100));
 await found(removeDuringConsent(storages, 300));

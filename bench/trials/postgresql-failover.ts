@@ -16,6 +16,7 @@ import { startNode } from './nodes.ts';
 import type { Node } from './nodes.ts';
 import { startPostgresqlCluster, whatIsMissing } from './postgresql-cluster.ts';
 import type { PostgresqlCluster } from './postgresql-cluster.ts';
+import { readEnds } from './read-ends.ts';
 import { report } from './report.ts';
 import type { Finding } from './report.ts';
 import { TokenLoad } from './token-load.ts';
@@ -58,6 +59,7 @@ async function failOver(
   await using cluster = await startPostgresqlCluster({ synchronous });
   await using nodes = await startNodes(cluster[through]);
   const load = await prepare(cluster, nodes.origins);
+  const ends = await readEnds(cluster[through]);
 
   const end = new AbortController();
   const probes = probe(nodes.origins, end.signal);
@@ -79,6 +81,7 @@ async function failOver(
   await working;
   const readiness = await probes;
   await load.check();
+  const endsRead = await ends.check(load.revokedGrants);
 
   const unexpected = [...load.statuses.keys()].filter((code) => ![200, 400, 503].includes(code));
   const backAt = load.successes.find((at) => at > promotingAt) ?? Infinity;
@@ -94,6 +97,7 @@ async function failOver(
     },
     { what: 'refresh tokens, each with one successor', ...refreshes },
     { what: 'revocations that last', ...revocations },
+    endsRead,
     { what: 'answered with 200, and there after the failover', ...lasting },
     {
       what: 'no status but 200, 400 and 503',

@@ -1,5 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 
+import { decodeJwt } from 'jose';
+
 import { postJson, send } from '../../test/harness/requests.ts';
 import type { RegisteredApp } from '../../test/harness/platform.ts';
 
@@ -37,6 +39,11 @@ export class TokenLoad {
 
   constructor(settings: TokenLoadSettings) {
     this.#settings = settings;
+  }
+
+  /** The ids of the grants whose revocation was answered with 200. */
+  get revokedGrants(): readonly string[] {
+    return this.#revoked.map(({ access }) => decodeJwt(access)['grant_id'] as string);
   }
 
   /** Authorizes, exchanges, refreshes and revokes, over and over, until it is told to end. */

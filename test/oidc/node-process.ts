@@ -57,6 +57,11 @@ async function open({ address, devices: hasDevices, kill, ...options }: NodeSett
   }
 
   const storage = around(knexStorage(address), async (name, call) => {
+    if (name === kill?.after) {
+      const found = await call();
+      if (!Array.isArray(found) || found.length > 0) killProcess();
+      return found;
+    }
     const request = requests.getStore();
     // Called for the first token of a process only.
     if (!request || name === 'confirm') return call();
@@ -68,7 +73,6 @@ async function open({ address, devices: hasDevices, kill, ...options }: NodeSett
       redeemed += 1;
       if (redeemed === kill?.redeemed) killProcess();
     }
-    if (name === 'sessions.end' && kill?.signedOut) killProcess();
     return isStop(request.stop, number, 'after') ? stop(request) : result;
   });
   const node = await startPlatform(

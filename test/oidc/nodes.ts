@@ -14,8 +14,11 @@ export interface NodeSettings {
   readonly tokens?: { readonly refreshGrace: number };
   readonly devices?: true;
   readonly openid?: true;
-  /** The number of stopped requests, or of redeemed credentials, at which the process kills itself, or when it has ended a session. */
-  readonly kill?: { readonly stopped?: number; readonly redeemed?: number; readonly signedOut?: true };
+  /**
+   * The number of stopped requests, or of redeemed credentials, at which the process kills itself, or the method of the storage after which
+   * it does: of one that finds rows, when it has found some.
+   */
+  readonly kill?: { readonly stopped?: number; readonly redeemed?: number; readonly after?: string };
 }
 
 /** A call of the storage at which a request stops for good. */

@@ -379,7 +379,7 @@ onEachDatabase(
       address,
       issuer: platform.auth.issuer,
       openid: true,
-      kill: { signedOut: true },
+      kill: { after: 'sessions.end' },
     });
     ({ origin } = node);
     await t.throwsAsync(signOut(platform, browser));
