@@ -257,6 +257,8 @@ const OTHERS: Readonly<Record<string, Operation>> = {
   'the logouts of an end': async (storage) => logoutsOf(storage).add([ENDED]),
   'the logouts of the end of a user': async (storage) =>
     logoutsOf(storage).add([{ ...ENDED, id: 'of 2', kind: 'user', value: 'of 2' }]),
+  'the logouts of the end of a client': async (storage) =>
+    logoutsOf(storage).add([{ ...ENDED, id: 'of 7', kind: 'client', value: 'of 7' }]),
   'an app': async ({ clients }) => clients.insert(aClient({ id: 'new' }), []),
   'a change of an app': async ({ clients }) => clients.update(aClient({ id: ID, ownerId: 'bob' })),
   'a new logo': async ({ clients }) =>
