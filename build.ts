@@ -32,7 +32,6 @@ const WITH_SERVER = new Set([
   'adapters/memory/index.ts',
   'interactions/index.ts',
   'lib/mcp/index.ts',
-  'lib/passport/passport.ts',
   'lib/record/metrics.ts',
   'lib/server/openid.ts',
   'lib/testing/index.ts',

@@ -51,6 +51,8 @@ export type { DeviceEvent, DeviceOptions, Devices } from './features/devices/ind
 export { PersonalTokenInvalidError } from './features/personal-tokens/errors.ts';
 export { openid } from './features/openid/index.ts';
 export type * from './features/openid/index.ts';
+export { passport, passportSource } from './features/passport/index.ts';
+export type * from './features/passport/index.ts';
 export { personalTokens } from './features/personal-tokens/index.ts';
 export type {
   PersonalTokenEvent,

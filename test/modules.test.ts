@@ -57,10 +57,12 @@ const MODULES: Readonly<Record<string, string>> = {
         `lib/features/${name}`,
         `${CORE} ${CONTRACTS_OF_FEATURES} lib/first-call jose lru-cache type:oidc-provider`,
       ],
-      [`lib/features/${name}/command`, `${CORE} lib/cli lib/features/${name} type:commander`],
+      [`lib/features/${name}/command`, `${CORE} public lib/cli lib/features/${name} commander`],
       [`test/${name}`, `public examples * test lib/testing ${CORE} lib/features/${name}`],
     ]),
   ),
+  // The tables of another application, in a database that Knex opens.
+  'lib/features/passport/source': `${CORE} adapters/knex/address adapters/knex/open-database lib/features/passport type:knex`,
   // What is found wrong with a server over the network.
   'lib/findings': 'lib/contracts lib/errors lib/http',
   'lib/access':
@@ -71,9 +73,8 @@ const MODULES: Readonly<Record<string, string>> = {
     'lib/access lib/contracts lib/errors lib/first-call lib/http lib/limits lib/options koa-compose koa-router lru-cache lazy:koa-body type:@standard-schema/spec',
   'lib/mcp':
     'lib/access lib/api lib/contracts lib/errors lib/http lib/limits lib/options/declare lib/options/values koa-compose lazy:@modelcontextprotocol/server type:@modelcontextprotocol/server #runtime',
-  'lib/passport': 'lib/clients lib/contracts lib/engine lib/errors lib/keys lib/options jose lru-cache',
   'lib/server':
-    'lib/access lib/account lib/clients lib/contracts lib/engine lib/errors lib/http lib/keys lib/limits lib/login lib/options lib/passport lib/record lib/findings lib/token koa type:oidc-provider lazy:koa-gatehouse/interactions lib/features',
+    'lib/access lib/account lib/clients lib/contracts lib/engine lib/errors lib/http lib/keys lib/limits lib/login lib/options lib/record lib/findings lib/token koa type:oidc-provider lazy:koa-gatehouse/interactions lib/features',
   'lib/contracts/runtime': '',
   'lib/types': 'lib/access lib/api lib/clients lib/contracts lib/options lib/server lib/features',
   'lib/index':
@@ -84,7 +85,7 @@ const MODULES: Readonly<Record<string, string>> = {
   'lib/testing':
     'lib/access lib/clients lib/contracts lib/database lib/errors lib/options lib/server public koa #runtime lib/features/known',
   'lib/cli':
-    'public lib/contracts/devices lib/contracts/duration lib/contracts/key-thumbprint lib/contracts/loopback lib/errors lib/server/administration #runtime commander string-width lib/features/shipped lib/features/known lib/clients/further-fields lib/clients/kinds/core',
+    'public lib/contracts/client-kinds lib/contracts/devices lib/contracts/duration lib/contracts/key-thumbprint lib/contracts/loopback lib/errors lib/server/administration #runtime commander string-width lib/features/shipped lib/features/known lib/clients/further-fields lib/clients/kinds/core',
   'lib/cli/gate-file': 'lib/cli public computed',
   'adapters/drivers': 'lib/contracts lib/database lib/errors',
   'adapters/drivers/load-better-sqlite3': 'lib/errors adapters/drivers better-sqlite3',
@@ -121,7 +122,7 @@ const MODULES: Readonly<Record<string, string>> = {
 
 /** Modules whose tests (`test/access/**`, `test/options.test.ts`) may import the module and what it may import. */
 const TESTED_FROM_INSIDE = ['interactions'].concat(
-  'access account api cli clients engine errors html-pdf http keys limits login options outbox passport pdf record server token'
+  'access account api cli clients engine errors html-pdf http keys limits login options outbox pdf record server token'
     .split(' ')
     .map((name) => `lib/${name}`),
   FEATURES.map((name) => `lib/features/${name}`),

@@ -1,4 +1,3 @@
-import { generateKeyPairSync } from 'node:crypto';
 import { inspect } from 'node:util';
 
 import test from 'ava';
@@ -27,7 +26,6 @@ import { runCodeFlow, gate, listenerOf, people, recordingLogger, startPlatform }
 import { postJson, send } from './harness/requests.ts';
 import { serve } from './harness/serve.ts';
 import { clientToken, exchangeRefreshToken, requestClientToken } from './harness/tokens.ts';
-import { APP_KEY, vectors } from './passport/laravel.ts';
 
 type Given = AuthServerOptions;
 type Refused = [option: string, remedy: string | RegExp, values: readonly unknown[]];
@@ -61,23 +59,12 @@ const RANDOM = 'f3a1b07c9e5d4268a1b07c9e5d4268f3';
 const API = 'https://api.example/v1';
 const currentUser = (): undefined => undefined;
 
-function pem(kind: 'ed25519' | 'rsa', modulusLength = 2048): string {
-  const { publicKey } =
-    kind === 'rsa' ? generateKeyPairSync(kind, { modulusLength }) : generateKeyPairSync(kind);
-  return publicKey.export({ type: 'spki', format: 'pem' }).toString();
-}
-
 const SCOPE = { description: 'See', permissions: [] };
 
 /** What the options of some groups are given with. */
 const BESIDE: Readonly<Record<string, object>> = {
   login: { currentUser },
   'scopes.read': SCOPE,
-  passport: {
-    publicKey: vectors.rsa_public_key_pem,
-    source: { findAccessToken: async () => undefined },
-    until: '2119-12-31',
-  },
 };
 
 /** Options with a value at a place such as `limits.attempts.login.window`. */
@@ -265,33 +252,6 @@ const wrongValues: readonly Refused[] = [
   ['limits.attempts.clientAuthentication.perAddress', COUNT, [0]],
   ['limits.bodyTimeout', /at least 1 s$/, [0]],
   ['limits.bodyBytes', 'give a whole number of at least 1, or 0 for no limit', [-1]],
-
-  [
-    'passport.publicKey',
-    'give the text of storage/oauth-public.key or PASSPORT_PUBLIC_KEY, an RSA key of at least 2048 bits, or a list of such keys',
-    [undefined, [], 'oauth-public.key', [vectors.rsa_public_key_pem, pem('rsa', 1024)], pem('ed25519')],
-  ],
-  [
-    'passport.publicKey',
-    'this is the private key; give the public one, oauth-public.key',
-    [vectors.rsa_private_key_pem],
-  ],
-  [
-    'passport.appKey',
-    'give APP_KEY as it is in .env, with base64: in front, or a list of at most 3, the newest first',
-    ['base64:c2hvcnQ=', Array<string>(4).fill(APP_KEY)],
-  ],
-  ['passport.appkey', /^there is no such option; did you mean appKey\? /, [APP_KEY]],
-  [
-    'passport.source',
-    'pass passportSource(knex) from koa-gatehouse/adapters/knex',
-    [undefined, 'mysql://laravel@db.example/laravel'],
-  ],
-  [
-    'passport.until',
-    "give a date such as '2027-06-30', which begins in UTC, or a Date",
-    [undefined, '30.06.2027', '2027-06-30T12:00', '2027-13-01', 1_800_000_000, new Date('never')],
-  ],
 ];
 
 /** Options of which the error names another than the one that was given, or a URL. */

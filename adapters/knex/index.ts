@@ -9,6 +9,3 @@ import '#runtime';
 export { backupSqlite } from './backup.ts';
 export { knexStorage } from './knex-storage.ts';
 export type { KnexStorageOptions } from './knex-storage.ts';
-export { passportSource } from './passport.ts';
-export type { PassportSourceOptions } from './passport.ts';
-export type { PassportClient, PassportSource, PassportTokenCount } from '../../lib/contracts/index.ts';

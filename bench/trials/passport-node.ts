@@ -1,8 +1,9 @@
 /**
- * A node with the option `passport` in a process of its own. Its arguments are the database, the issuer, the database of the Laravel app
+ * A node with `passport()` in a process of its own. Its arguments are the database, the issuer, the database of the Laravel app
  * and the number of its users, whose ids are 1, 2, 3 and so on. Prints where it listens, and ends with its input.
  */
-import { knexStorage, passportSource } from 'koa-gatehouse/adapters/knex';
+import { passport, passportSource } from 'koa-gatehouse';
+import { knexStorage } from 'koa-gatehouse/adapters/knex';
 
 import { startPlatform } from '../../test/harness/platform.ts';
 import type { Person } from '../../test/harness/platform.ts';
@@ -38,12 +39,14 @@ const platform = await startPlatform({
     permissions: async (user) => user.permissions,
   },
   tokens: { revocationLag: 2 },
-  passport: {
-    publicKey: vectors.rsa_public_key_pem,
-    appKey: APP_KEY,
-    source: passportSource(laravel),
-    until: '2119-12-31',
-  },
+  features: [
+    passport({
+      publicKey: vectors.rsa_public_key_pem,
+      appKey: APP_KEY,
+      source: passportSource(laravel),
+      until: '2119-12-31',
+    }),
+  ],
 });
 console.log(platform.origin);
 process.stdin.resume().once('end', () => process.exit());

@@ -1,5 +1,5 @@
 import { consentsByResource } from '../clients/consents.ts';
-import type { ConsentedAccess } from '../clients/consents.ts';
+import type { ConsentedAccess, ImportConsents } from '../clients/consents.ts';
 import { now } from '../contracts/clock.ts';
 import { confirmAbsence } from '../contracts/confirm-absence.ts';
 import type {
@@ -26,6 +26,8 @@ export interface AuthorizedAppsPorts {
   /** `undefined`: no client learns who the user is. */
   readonly aboutUser: (Pick<DescribedResource, 'scopes'> & { readonly resource: string }) | undefined;
   readonly audit: Pick<AuditLog, 'record' | 'list'>;
+  /** `undefined`: all consents are stored. */
+  readonly importConsents?: ImportConsents | undefined;
 }
 
 interface DescribedResource {
@@ -36,6 +38,7 @@ interface DescribedResource {
 /** Creates the function that lists and disconnects the authorized apps of a user. */
 export function createAuthorizedApps({
   audit,
+  importConsents,
   issuer,
   aboutUser,
   resources,
@@ -111,6 +114,7 @@ export function createAuthorizedApps({
   return function authorizedAppsOf(user, origin = {}) {
     return {
       async list() {
+        await importConsents?.(user.id);
         const [found, called, read, granted] = await Promise.all([
           consents.list(user.id),
           audit.list({ userId: user.id, types: ['tool_called'], limit: LATEST_CALLS }),

@@ -1,6 +1,7 @@
 import type { Client, ClientTypes } from 'koa-gatehouse';
 
 import { furtherValues } from '../clients/further-fields.ts';
+import type { ClientKinds } from '../contracts/client-kinds.ts';
 import { clientFieldsOf, clientKindsOf, clientSourcesOf } from '../features/known.ts';
 import { keysText } from './client-keys.ts';
 import { timeText } from './report.ts';
@@ -55,7 +56,8 @@ function ownRows({ firstParty, grantType, permissions, redirectUris, roles, ...m
   ];
 }
 
-const KINDS = clientKindsOf(undefined);
+/** The kinds of clients of all features. */
+export const KINDS: ClientKinds = clientKindsOf(undefined);
 const FIELDS = clientFieldsOf(undefined).all;
 
 type TextRow = [label: string, value: string | readonly string[]];

@@ -16,8 +16,6 @@ import { addBackup, addMigrate, addPrune } from './commands/storage.ts';
 import { addUserCommands } from './commands/users.ts';
 import { FEATURE_COMMANDS } from '../features/shipped.ts';
 import { redact, reportFailure } from './failure.ts';
-import { addClientImport } from './passport/command.ts';
-import { addPassportCommands } from './passport/status.ts';
 
 const { version } = createRequire(import.meta.url)('koa-gatehouse/package.json') as { version: string };
 
@@ -79,7 +77,6 @@ async function createProgram(): Promise<Command> {
   addClientCommands(program);
   addKeysCommands(program);
   for (const load of FEATURE_COMMANDS) (await load())(program);
-  addPassportCommands(program);
   addUserCommands(program);
   addAuditCommands(program);
   addRevoke(program);
@@ -112,7 +109,6 @@ function addClientCommands(program: Command): void {
   addClientPermissions(client);
   addClientSecrets(client);
   addClientChanges(client);
-  addClientImport(client);
 }
 
 /** A command with its arguments, for lists of commands. */

@@ -15,6 +15,12 @@ export function scopeLimit(scopes: readonly string[], isLimitedToNone: boolean):
   return scopes.length > 0 || isLimitedToNone ? scopes : undefined;
 }
 
+/**
+ * Stores the consents that a user has given elsewhere and that are not stored yet: for all clients, before the consents of the user are
+ * shown; for one, before it is found that the user has not consented to it.
+ */
+export type ImportConsents = (userId: string, clientId?: string) => Promise<void>;
+
 /** An API, and the scopes of it that a user consents to. */
 export interface ConsentedAccess {
   /** `undefined`: the default, the issuer. */

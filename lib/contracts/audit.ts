@@ -23,8 +23,8 @@ export type CoreEvent =
       readonly resource?: string | undefined;
       /** Such as `refresh_token`; `host` for a token from `auth.issueToken()`. */
       readonly grantType: string;
-      /** The other server whose refresh token was exchanged: see the option `passport`. */
-      readonly server?: 'passport' | undefined;
+      /** The other server whose refresh token was exchanged, by the name of the feature that knows it. */
+      readonly server?: string | undefined;
     }
   /**
    * A spent refresh token was presented within `refreshGrace`. It led to the current one, which is recorded beside `token_issued`; or
@@ -103,7 +103,7 @@ export type CoreEvent =
       readonly target: 'token' | 'grant' | 'user' | 'client' | 'all';
       readonly clientId?: string | undefined;
       readonly userId?: string | undefined;
-      /** Begins with `passport-access-` or `passport-refresh-` when it is of such a token of Passport: see the option `passport`. */
+      /** Begins with `passport-access-` or `passport-refresh-` when it is of such a token of Passport: see `passport()`. */
       readonly grantId?: string | undefined;
     }
   /** What was stored of a user was erased: the user is in no record. */

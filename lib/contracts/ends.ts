@@ -2,9 +2,20 @@ import type { Seconds } from './duration.ts';
 
 /**
  * What has ended. `sign_in`: a login session, for each client at which it has signed its user in; the grant goes on. `user`, `client` and
- * `all` end everything until now: one row each, whatever they end, and their reader looks for what it needs.
+ * `all` end everything until now: one row each, whatever they end, and their reader looks for what it needs. `connection`: all grants of a
+ * user to a client, also those that are stored elsewhere. `admission`: a client was disabled, or enabled again; its reader looks how it is
+ * now.
  */
-export type EndKind = 'token' | 'grant' | 'sign_in' | 'session' | 'user' | 'client' | 'all';
+export type EndKind =
+  | 'token'
+  | 'grant'
+  | 'connection'
+  | 'sign_in'
+  | 'session'
+  | 'user'
+  | 'client'
+  | 'admission'
+  | 'all';
 
 /** Who has ended it: the owner of it or of the server; the client itself, which knows it; or the server, that refused a replay. */
 export type EndedBy = 'owner' | 'client' | 'replay';
@@ -51,7 +62,7 @@ export interface EndStore {
 
 /** An end that was stored, for caches. */
 export interface WrittenEnd {
-  readonly kind: Exclude<EndKind, 'sign_in'>;
+  readonly kind: Exclude<EndKind, 'connection' | 'sign_in'>;
   /** What caches may have of it. `undefined`: all of it. */
   readonly change: StoredChange | undefined;
 }

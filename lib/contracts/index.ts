@@ -21,7 +21,6 @@ export type * from './keys.ts';
 export type * from './idempotency.ts';
 export type * from './attempts.ts';
 export type * from './limits.ts';
-export type * from './passport.ts';
 export type * from './principals.ts';
 export type * from './user-data.ts';
 export type * from './pages.ts';

@@ -1,5 +1,4 @@
 import type { Seconds } from './duration.ts';
-import type { PassportUse } from './passport.ts';
 import type { Principal } from './principals.ts';
 
 /**
@@ -96,8 +95,6 @@ export interface Observer {
    * is called twice: when the guard accepts the token, and when `requires()` or the limit refuses the request.
    */
   guarded?(outcome: GuardOutcome): void;
-  /** Called when a token of Passport was used at this node, for each once an hour: see the option `passport`. */
-  passportTokenUsed?(use: PassportUse): void;
 }
 
 /** The attributes of a span. They hold no credential, and no text of a caller that was not authenticated. */

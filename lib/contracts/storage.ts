@@ -10,7 +10,6 @@ import type { IdempotencyStore } from './idempotency.ts';
 import type { EndStore, StoredChange } from './ends.ts';
 import type { KeyStore } from './keys.ts';
 import type { AssignmentStore } from './people.ts';
-import type { PassportUseStore } from './passport.ts';
 import type { RevocationStore } from './revocations.ts';
 import type { SessionStore } from './sessions.ts';
 import type { UserDataStore } from './user-data.ts';
@@ -82,8 +81,6 @@ export interface Storage {
   store<T extends object>(name: string, make: MakeStore<T>): T | Promise<T>;
   /** @hidden */
   readonly ends: EndStore;
-  /** @hidden */
-  readonly passportUses: PassportUseStore;
   /** @hidden */
   readonly userData: UserDataStore;
   /**

@@ -25,7 +25,6 @@ import { grantStore } from './stores/grants.ts';
 import { grantSteps } from './stores/insert-grant.ts';
 import { idempotencyStore } from './stores/idempotency.ts';
 import { keyStore } from './stores/keys.ts';
-import { passportUseStore } from './stores/passport-uses.ts';
 import { revocationStore } from './stores/revocations.ts';
 import { endSignIns } from './stores/revoke-grants.ts';
 import { sessionStore } from './stores/sessions.ts';
@@ -58,7 +57,6 @@ export function createStorage(
     attempts: attemptStore(opened),
     store: (_name, make) => make(opened, coreSteps(opened)),
     ends: ends.store,
-    passportUses: passportUseStore(opened),
     userData: userDataStore(opened),
     ...(changes && { changes }),
     transaction: async (work) => transact(opened, work),

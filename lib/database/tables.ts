@@ -214,18 +214,14 @@ export const CORE_TABLES = {
       // No key: where rows are copied without the counter behind it, as by logical replication, an end fails at none that has its number.
       sequence: 'sequence',
     },
-    indexes: [['reader', 'sequence', 'due_at']],
+    indexes: [
+      ['reader', 'sequence', 'due_at'],
+      // Whether a user has disconnected a client.
+      ['user_id', 'reader'],
+    ],
     // As long as its reader goes on; `createPrune()` looks for those of others.
     expires: undefined,
     // An erasure is an end that readers have to learn of.
-    user: undefined,
-  }),
-  passportUses: defineTable({
-    // Which tokens of Laravel Passport were used within a week.
-    name: 'gatehouse_passport_uses',
-    columns: { id: 'id', client_id: 'id', kind: 'id', expires_at: 'integer' },
-    indexes: [['expires_at']],
-    expires: 'expires_at',
     user: undefined,
   }),
   assignments: defineTable({

@@ -115,17 +115,17 @@ export interface PresentedCredential extends FoundCredential {
   /** Empty: none was granted. */
   readonly scopes: readonly string[];
   /** The server that has issued it. Left out: this one. */
-  readonly server?: 'passport';
+  readonly server?: string;
 }
 
 /**
- * Finds a refresh token that another server has issued, and stores its grant where that is not done yet. `undefined`: it has not the
- * form of one.
+ * Finds a refresh token that another server has issued, and stores its grant where that is not done yet: one of all requests on all nodes
+ * does. `undefined`: it has not the form of one.
  *
  * @throws InvalidGrant of the engine when it is not valid
  * @throws TooManyAttempts when too many are wrong, or too many requests wait for it
  */
-export type ImportRefreshToken = (
+export type FindForeignRefreshToken = (
   value: string,
   by: {
     /** The client that presents it. `undefined`: the host does. */

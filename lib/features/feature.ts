@@ -1,14 +1,17 @@
 import type { GuardedForm } from '../access/authenticator.ts';
 import type { ClientKind } from '../contracts/client-kinds.ts';
 import type { ClientSource } from '../contracts/client-sources.ts';
+import type { ImportConsents } from '../clients/consents.ts';
 import type { ClientSourceHooks } from '../clients/sources.ts';
 import type { BundledPages, Client, FurtherField, Seconds, Storage } from '../contracts/index.ts';
 import type { EnginePart, GrantType } from '../engine/part.ts';
+import type { FindForeignRefreshToken } from '../engine/request.ts';
 import type { FeaturePlace } from '../engine/places.ts';
 import type { Findings } from '../findings/finding.ts';
 import type { AnyFeature } from '../options/features.ts';
 import type { EventRule } from '../record/event-rules.ts';
 import type { AddToResponse, GrantParts } from '../token/exchange.ts';
+import type { ForeignAccessTokens } from '../token/foreign-tokens.ts';
 import type { AdministrationCore, Core, SourceCore } from './core.ts';
 import type { TokenForm } from './tokens.ts';
 
@@ -82,9 +85,14 @@ export interface Installed<Api extends object = object> {
   /** Its pages, for the bundled ones. Imported on demand, so that a server with pages of its own loads none. */
   readonly pages?: () => Promise<BundledPages>;
   /** A form of tokens other than the server's own, at the guards and at the endpoints for clients. */
-  readonly tokens?: TokenForm;
+  readonly tokens?: TokenForm | ForeignAccessTokens;
+  /** Finds the refresh tokens of another server, which are exchanged here for those of this one. */
+  readonly findRefreshToken?: FindForeignRefreshToken;
+  readonly importConsents?: ImportConsents;
   /** What users let act for them by it, for `auth.grants`. */
   readonly grants?: UserGrantKind;
+  /** Finds out what is wrong with it on this server. */
+  readonly check?: () => Findings;
   /** Work besides requests. Resolves when it has stopped. @param stop - aborted by `auth.close()` */
   readonly run?: (stop: AbortSignal) => Promise<void>;
 }

@@ -16,5 +16,6 @@ export function withStored(given: readonly Feature[]): readonly Feature[] {
 
 /** The commands of the features, imported by the command line alone. Each function adds them to the program. */
 export const FEATURE_COMMANDS: readonly (() => Promise<(program: Command) => void>)[] = [
+  async () => (await import('./passport/command/index.ts')).addPassportCommands,
   async () => (await import('./personal-tokens/command.ts')).addTokenCommands,
 ];

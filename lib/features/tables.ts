@@ -7,6 +7,8 @@ import { DEVICE_TABLES } from './devices/tables.ts';
 import { OPENID_CLIENT_FIELDS } from './openid/client-fields.ts';
 import { OPENID_EVENTS } from './openid/events.ts';
 import { OPENID_TABLES } from './openid/tables.ts';
+import { PASSPORT_EVENTS } from './passport/events.ts';
+import { PASSPORT_TABLES } from './passport/tables.ts';
 import { PERSONAL_TOKEN_EVENTS } from './personal-tokens/events.ts';
 import { PERSONAL_TOKEN_TABLES } from './personal-tokens/tables.ts';
 
@@ -18,11 +20,17 @@ export const FEATURE_TABLES: readonly StoredTable[] = [
   ...AGENT_TABLES,
   ...DEVICE_TABLES,
   ...OPENID_TABLES,
+  ...PASSPORT_TABLES,
   ...PERSONAL_TOKEN_TABLES,
 ];
 
 /** The rules of the events of all features of this package, which are stored when a feature is off again too. */
-export const FEATURE_EVENTS: EventRules = { ...DEVICE_EVENTS, ...OPENID_EVENTS, ...PERSONAL_TOKEN_EVENTS };
+export const FEATURE_EVENTS: EventRules = {
+  ...DEVICE_EVENTS,
+  ...OPENID_EVENTS,
+  ...PASSPORT_EVENTS,
+  ...PERSONAL_TOKEN_EVENTS,
+};
 
 /** The fields of clients of all features of this package, which are stored while a feature is off too. */
 export const FEATURE_CLIENT_FIELDS: readonly FurtherField[] = [...OPENID_CLIENT_FIELDS];

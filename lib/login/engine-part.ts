@@ -7,6 +7,7 @@ import { errors, interactionPolicy } from '../engine/oidc-provider.ts';
 import type { EnginePart } from '../engine/part.ts';
 import { requestOf } from '../engine/request.ts';
 import type { ResolvedOptions } from '../options/resolved-options.ts';
+import type { ImportConsents } from '../clients/consents.ts';
 import type { ClientDirectory } from '../clients/directory.ts';
 import type { EndMissingUser } from '../token/revoke.ts';
 import { consentQuestion, parametersOf } from './asked-scopes.ts';
@@ -21,10 +22,12 @@ export function loginPart(
   {
     clients,
     endMissingUser,
+    importConsents,
     requests,
   }: {
     readonly clients: ClientDirectory;
     readonly endMissingUser: EndMissingUser;
+    readonly importConsents: ImportConsents | undefined;
     readonly requests: AuthorizationRequests;
   },
 ): EnginePart {
@@ -32,7 +35,7 @@ export function loginPart(
   const { lifetimes } = options.tokens;
   return {
     models: {
-      Session: sessionAdapter(storage.sessions),
+      Session: sessionAdapter(storage.sessions, importConsents),
       // The request is in the URL of its page instead (see authorization-request.ts).
       Interaction: { async upsert() {}, async find() {} },
     },

@@ -3,6 +3,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { errors } from '../engine/oidc-provider.ts';
 import type { Adapter } from 'oidc-provider';
 
+import type { ImportConsents } from '../clients/consents.ts';
 import { now } from '../contracts/clock.ts';
 import type { FoundSession, Seconds, SessionStore, StoredSession } from '../contracts/index.ts';
 import { hashCredential } from '../keys/hash.ts';
@@ -22,7 +23,7 @@ const MIN_EXTENSION = 0.01;
  * What the engine notes in the session of each client, `authorizations`, is for its own grants and for logouts that it sends to
  * clients. Neither is used here, so it is not stored: a first authorization by a client writes no session.
  */
-export function sessionAdapter(sessions: SessionStore): Partial<Adapter> {
+export function sessionAdapter(sessions: SessionStore, importConsents?: ImportConsents): Partial<Adapter> {
   return {
     async upsert(_id, payload, lifetime = 0) {
       const request = currentRequest();
@@ -39,8 +40,13 @@ export function sessionAdapter(sessions: SessionStore): Partial<Adapter> {
     },
     async find(value) {
       const request = currentRequest();
-      const clientId = request?.parameters?.['client_id'];
-      const found = await findSession(sessions, value, typeof clientId === 'string' ? clientId : undefined);
+      const named = request?.parameters?.['client_id'];
+      const clientId = typeof named === 'string' ? named : undefined;
+      let found = await findSession(sessions, value, clientId);
+      if (found && importConsents && clientId !== undefined && !found.consent) {
+        await importConsents(found.session.userId, clientId);
+        found = await findSession(sessions, value, clientId);
+      }
       if (!found) return undefined;
       if (request) request.session = found;
       return { ...found.session.payload, jti: value };

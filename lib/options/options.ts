@@ -8,8 +8,6 @@ import { CLIENTS } from './clients.ts';
 import type { ClientOptions } from './clients.ts';
 import { object, optional } from './declare.ts';
 import type { Check, Given, Values } from './declare.ts';
-import { PASSPORT } from './passport.ts';
-import type { PassportOptions } from './passport.ts';
 import { issuerUrl, loginUrl, mountPath, pagePath } from './paths.ts';
 import { checkGate, interactions, logger, storage, userStore } from './ports.ts';
 import { apis } from './resources.ts';
@@ -228,12 +226,6 @@ export function authServerOptions<
     secrets: optional(group<SecretOptions, typeof SECRETS>(SECRETS), {}),
     /** What requests may use, and how often a login, a secret or a code may be tried. */
     limits: optional(group<LimitOptions, typeof LIMITS>(LIMITS), {}),
-    /**
-     * Accepts the tokens of a Laravel app that used Passport until a date, so that nobody has to log in again. The clients are imported
-     * before with `gatehouse client import`.
-     * @default tokens of this server only
-     */
-    passport: optional(group<PassportOptions, typeof PASSPORT>(PASSPORT)),
     /** Where the server's paths and pages are. */
     paths: optional(group<PathOptions, typeof PATHS>(PATHS), {}),
     /** How long data is kept that is no longer in use. */

@@ -15,7 +15,6 @@ import type {
   EndpointOutcome,
   GuardOutcome,
   Observer,
-  PassportUse,
   Seconds,
 } from '../contracts/index.ts';
 import type { EventRule } from './event-rules.ts';
@@ -88,8 +87,6 @@ export interface Metrics {
  * - `gatehouse_personal_tokens_created_total`
  * - `gatehouse_personal_tokens_ended_total{actor}`: `user`, on the page; `holder`, who presented the token at the revocation endpoint; `host`,
  *   in its code. Those that end with their user are one revocation of a `user`
- * - `gatehouse_passport_tokens_used_total{kind}`: tokens of Passport that were used, each once an hour: access tokens of a `user`, `personal`
- *   ones, those of a `client` for itself, and `refresh` tokens
  * - `gatehouse_requests_in_progress`: the number of running requests
  * - `gatehouse_signing_key_age_seconds`: for how long the active signing key has been signing
  *
@@ -113,7 +110,6 @@ export function createMetrics(auth: ObservedServer, options: MetricsOptions = {}
       else countPlace(outcome);
     },
     guarded: guardCounter(create),
-    passportTokenUsed: passportCounter(create),
   });
   const stopListening = auth.events.on('*', eventCounter(create, Object.entries(eventRules)));
   create.gauge('gatehouse_requests_in_progress', 'Requests in progress.', () => concurrencyLimit.count);
@@ -201,16 +197,6 @@ function eventCounter(
     else if (record.type === 'tokens_revoked') revocations.inc({ target: record.target });
     else counters.get(record.type)?.(record);
   };
-}
-
-function passportCounter({ counter }: Creator): (use: PassportUse) => void {
-  const used = counter(
-    'gatehouse_passport_tokens_used_total',
-    'Tokens of Passport that were used, each once an hour.',
-    'kind',
-  );
-  for (const kind of ['user', 'personal', 'client', 'refresh']) used.inc({ kind }, 0);
-  return ({ kind }) => used.inc({ kind });
 }
 
 function guardCounter({ counter, histogram }: Creator): (outcome: GuardOutcome) => void {

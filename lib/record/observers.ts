@@ -1,4 +1,4 @@
-import type { EndpointOutcome, GuardOutcome, Logger, Observer, PassportUse } from '../contracts/index.ts';
+import type { EndpointOutcome, GuardOutcome, Logger, Observer } from '../contracts/index.ts';
 import { checkNames } from '../options/declare.ts';
 
 /**
@@ -7,13 +7,11 @@ import { checkNames } from '../options/declare.ts';
 export interface Observers {
   readonly answered: ((outcome: EndpointOutcome) => void) | undefined;
   readonly guarded: ((outcome: GuardOutcome) => void) | undefined;
-  readonly passportTokenUsed: ((use: PassportUse) => void) | undefined;
 }
 
 const OBSERVERS: Readonly<Record<keyof Observers, true>> = {
   answered: true,
   guarded: true,
-  passportTokenUsed: true,
 };
 
 /** Creates the list of observers. The function that `add` returns removes the observer. */
@@ -25,13 +23,11 @@ export function createObservers(
   const observers: { -readonly [Name in keyof Observers]: Observers[Name] } = {
     answered: undefined,
     guarded: undefined,
-    passportTokenUsed: undefined,
   };
 
   function refresh(): void {
     observers.answered = createNotifier('answered');
     observers.guarded = createNotifier('guarded');
-    observers.passportTokenUsed = createNotifier('passportTokenUsed');
   }
 
   function createNotifier<Name extends keyof Observers>(

@@ -313,7 +313,6 @@ export function createAdministration<P extends string, R extends string>(
         pruneInterval: 0,
         reportPlainKeys:
           options.secrets?.keyEncryptionKey === false || process.env['NODE_ENV'] === 'production',
-        passport: undefined,
         issuer,
       });
     },

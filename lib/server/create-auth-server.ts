@@ -38,7 +38,7 @@ import type { AuthServer } from './auth-server.ts';
 import { requireAwait, requireCall } from './calls.ts';
 import { createClients } from './clients.ts';
 import { createLogin, startEngine } from './engine.ts';
-import { apiOf, createRevokeOf, installFeatures, runFeatures, useOf } from './features.ts';
+import { apiOf, createRevokeOf, installFeatures, runFeatures, TokensOfFeatures, useOf } from './features.ts';
 import { createReadiness, healthEndpoints } from './health.ts';
 import { PAUSES, PRUNE, pruneExpired, serverJobs, startJobs } from './jobs.ts';
 import { createServerKeys } from './keys.ts';
@@ -100,22 +100,11 @@ export async function createServer<
   given: AuthServerOptions<P, R, U, S, A> & { readonly features?: F | undefined },
   network?: Partial<Network>,
 ): Promise<AuthServer<P, R, U, S, A> & Added<F>> {
-  const resolved = resolveOptions(given, defineGate<P, R>({ permissions: {} as Record<P, string> }));
-  const { forget, invalidation } = await openStorage(resolved);
-  const opened = resolved.storage;
-  const record = createRecord({ ...resolved, storage: opened });
+  const options = resolveOptions(given, defineGate<P, R>({ permissions: {} as Record<P, string> }));
+  const { gate, issuer, logger, resources, scopes, storage } = options;
+  const { forget, invalidation } = await openStorage(options);
+  const record = createRecord(options);
   const { audit, observers } = record;
-  // Imported on demand, so that a server without the option loads none of it.
-  const passport =
-    resolved.passport &&
-    (await (
-      await import('../passport/passport.ts')
-    ).createPassport({ ...resolved, passport: resolved.passport, storage: opened }, (use) =>
-      observers.passportTokenUsed?.(use),
-    ));
-  const storage = passport?.storage ?? opened;
-  const options = { ...resolved, storage };
-  const { gate, issuer, logger, resources, scopes } = options;
 
   const concurrencyLimit = createConcurrencyLimit(options.limits);
   const keys = await createServerKeys(options, record);
@@ -134,7 +123,8 @@ export async function createServer<
     publicFetch,
     record,
   });
-  const tokens = createTokens(options, { clients, invalidation, keys, passport, record });
+  const foreign = new TokensOfFeatures();
+  const tokens = createTokens(options, { clients, foreign, invalidation, keys, record });
   const requests = createAuthorizationRequests(options, keys.secrets);
   const login = createLogin(options, { record, tokens });
   const userAssignments = createUserAssignments({
@@ -160,7 +150,7 @@ export async function createServer<
     openHint: requests.openHint,
     tokens,
   });
-  const forms = features.flatMap((feature) => feature.tokens ?? []);
+  const forms = foreign.add(features);
   const access = createAccess(options, {
     clients,
     concurrencyLimit,
@@ -174,7 +164,6 @@ export async function createServer<
     audit,
     invalidation,
     features,
-    stored: opened,
     tokens,
   });
   await invalidation.subscribe();
@@ -208,8 +197,7 @@ export async function createServer<
     verify: tokens.verify,
   });
 
-  const ofFeatures = prunesOf(featuresOf(options));
-  const pruned = { storage, ofFeatures, onRemoved: clients.onRemoved };
+  const pruned = { storage, ofFeatures: prunesOf(featuresOf(options)), onRemoved: clients.onRemoved };
   const { ready, watch } = createReadiness({ storage, server: concurrencyLimit, logger });
   await watch();
   const stopJobs = startJobs(serverJobs(options, { keys, pruned, watch }), logger);
@@ -229,7 +217,6 @@ export async function createServer<
     'authorization server started',
   );
   const health = healthEndpoints(ready, concurrencyLimit);
-  const { lastUses } = clients;
 
   const own: AuthServer<P, R, U, S, A> = {
     issuer,
@@ -277,7 +264,7 @@ export async function createServer<
         pruneInterval: options.retention.pruneInterval,
         reportPlainKeys:
           given.secrets?.keyEncryptionKey === false || process.env['NODE_ENV'] === 'production',
-        passport: options.passport,
+        further: features.flatMap(({ check = [] }) => check),
         issuer: undefined,
       });
     },
@@ -287,9 +274,7 @@ export async function createServer<
       concurrencyLimit,
       audit,
       invalidation,
-      lastUses: {
-        written: async () => void (await Promise.all([lastUses.written(), passport?.written()])),
-      },
+      lastUses: clients.lastUses,
       logger,
       async stopJobs() {
         forget();

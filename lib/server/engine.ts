@@ -15,6 +15,7 @@ import { tokenPart } from '../token/engine-part.ts';
 import type { GrantParts } from '../token/exchange.ts';
 import type { ServerAccess } from './access.ts';
 import type { ServerClients } from './clients.ts';
+import { importConsentsOf } from './features.ts';
 import type { ServerFeature } from './features.ts';
 import type { ServerKeys } from './keys.ts';
 import type { ServerLimiters } from './limiters.ts';
@@ -84,13 +85,17 @@ export async function startEngine<U extends User>(
     ...tokens,
     options,
     countRefresh: limiters.countRefresh,
-    findForeign: createFindForeign(tokens, limiters),
+    foreign: {
+      finders: features.flatMap(({ findRefreshToken = [] }) => findRefreshToken),
+      failedClients: limiters.clients,
+    },
     addToResponse: features.flatMap((feature) => feature.addToResponse ?? []),
   };
+  const importConsents = importConsentsOf(features);
   const { clientPermissions } = parts.access;
   const { directory } = clients;
   const modules = [
-    loginPart(options, { ...tokens, clients: directory, requests }),
+    loginPart(options, { ...tokens, clients: directory, importConsents, requests }),
     tokenPart({ ...tokens, ...grants, clients: directory, clientPermissions }),
     ...features.flatMap((feature) => feature.engine ?? []),
     { grants: features.flatMap((feature) => feature.grantTypes?.(grants) ?? []) },
@@ -120,25 +125,6 @@ export async function startEngine<U extends User>(
   return { engine, pages };
 }
 
-/** Makes the look-up of refresh tokens that another server has issued, with the limits of failed authentications. */
-function createFindForeign(
-  { importRefreshToken }: ServerTokens,
-  { clients: limiter }: ServerLimiters,
-): GrantParts['findForeign'] {
-  return (
-    importRefreshToken &&
-    (async (value, { client, host }, isClaim) => {
-      const clientId = client!.client.id;
-      const attempt = { clientId, address: host.ip };
-      const limit = limiter && {
-        check: () => limiter.check(attempt),
-        failed: async () => limiter.take(attempt),
-      };
-      return importRefreshToken(value, { clientId, isClaim, limit });
-    })
-  );
-}
-
 /** Makes what the pages can do: log in, consent, and what users see of their apps. */
 async function createFlow<U extends User>(
   options: ResolvedOptions,
@@ -154,7 +140,8 @@ async function createFlow<U extends User>(
     requests,
   }: EngineParts<U>,
 ): Promise<InteractionFlow> {
-  const authorizedAppsOf = createAuthorizedApps({ ...options, audit });
+  const importConsents = importConsentsOf(features);
+  const authorizedAppsOf = createAuthorizedApps({ ...options, audit, importConsents });
   return createInteractionFlow(options, {
     apis,
     audit,

@@ -1,7 +1,10 @@
 import { featuresOf } from '../features/known.ts';
 import type { Logger } from '../contracts/index.ts';
 import { ConfigError } from '../errors.ts';
+import type { ImportConsents } from '../clients/consents.ts';
+import type { FindForeignRefreshToken } from '../engine/request.ts';
 import type { TokenForm } from '../features/tokens.ts';
+import type { ForeignAccessTokens, ForeignTokens } from '../token/foreign-tokens.ts';
 import type { AuthServer } from './auth-server.ts';
 import type { Core, SourceCore } from '../features/core.ts';
 import type { ClientSourceHooks } from '../clients/sources.ts';
@@ -26,6 +29,33 @@ export async function installFeatures(core: Core): Promise<readonly ServerFeatur
       Object.assign({ name: feature.name, feature }, await feature.install(core)),
     ),
   );
+}
+
+/** The tokens of other servers that features know. The tokens of the server are made with them before the features are. */
+export class TokensOfFeatures implements ForeignTokens {
+  readonly accessTokens: ForeignAccessTokens[] = [];
+  readonly refreshTokens: FindForeignRefreshToken[] = [];
+
+  /** @returns the forms of tokens that are used otherwise than those of a server */
+  add(features: readonly ServerFeature[]): readonly TokenForm[] {
+    const forms: TokenForm[] = [];
+    for (const { findRefreshToken, tokens } of features) {
+      if (findRefreshToken) this.refreshTokens.push(findRefreshToken);
+      if (!tokens) continue;
+      if ('verify' in tokens) this.accessTokens.push(tokens);
+      else forms.push(tokens);
+    }
+    return forms;
+  }
+}
+
+/** What stores the consents that users have given elsewhere. `undefined`: no feature knows of any */
+export function importConsentsOf(features: readonly ServerFeature[]): ImportConsents | undefined {
+  const imports = features.flatMap(({ importConsents = [] }) => importConsents);
+  if (imports.length === 0) return undefined;
+  return async (...of) => {
+    for (const importOf of imports) await importOf(...of);
+  };
 }
 
 /** Starts the work of the features besides requests. @returns a function that stops it, and resolves when it has stopped */

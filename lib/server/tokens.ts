@@ -4,8 +4,9 @@ import type { AuditOrigin, Seconds, VerifyAccessToken } from '../contracts/index
 import type { KeyRing } from '../keys/key-ring.ts';
 import { derivedFromEach } from '../keys/secrets.ts';
 import type { ResolvedOptions } from '../options/resolved-options.ts';
-import type { Passport } from '../passport/passport.ts';
 import { createSignAccessToken } from '../token/access-token.ts';
+import { findForeignGrant } from '../token/foreign-tokens.ts';
+import type { ForeignTokens } from '../token/foreign-tokens.ts';
 import { createIssueToken } from '../token/issue-token.ts';
 import { createEndMissingUser, createRevoke } from '../token/revoke.ts';
 import { createEndUnusedGrants } from '../token/unused-grants.ts';
@@ -29,12 +30,12 @@ export function createTokens(
     clients: { directory },
     invalidation,
     keys: { aboutUser: aboutUserRing, tokens: keyRing },
-    passport,
+    foreign: { accessTokens, refreshTokens },
     record: { audit },
   }: Pick<ServerStorage, 'invalidation'> & {
     readonly clients: ServerClients;
     readonly keys: ServerKeys;
-    readonly passport: Passport | undefined;
+    readonly foreign: ForeignTokens;
     readonly record: ServerRecord;
   },
 ) {
@@ -69,9 +70,9 @@ export function createTokens(
       keys: accessTokenKeys,
       reload: async () => keyRing.reload(),
     });
-    const foreign = audience === undefined || audience === issuer ? passport?.accessTokens : undefined;
+    const others = audience === undefined || audience === issuer ? accessTokens : [];
     return async (token, refused) => {
-      if (foreign?.hasForm(token)) return foreign.verify(token);
+      for (const other of others) if (other.isWellFormed(token)) return other.verify(token, refused);
       return own(token, (why) => {
         if (why.reason === 'issuer') warnOfOtherIssuer(why.url);
         refused?.(why);
@@ -81,19 +82,14 @@ export function createTokens(
   const verify = verifyFor();
 
   /** Makes the check whether a verified token was revoked. */
-  function isActiveFor(appUsed?: LastUses['appUsed']): IsTokenActive {
-    const own = createIsTokenActive(storage.revocations, appUsed);
-    const foreign = passport?.accessTokens;
-    return foreign
-      ? async (claims) => (foreign.isOwn(claims) ? foreign.isActive(claims, appUsed) : own(claims))
-      : own;
-  }
+  const isActiveFor = (appUsed?: LastUses['appUsed']): IsTokenActive =>
+    createIsTokenActive(storage.revocations, accessTokens, appUsed);
 
   /** The revocation whose audit events have an origin. */
   const revokeFor = (origin?: AuditOrigin) =>
     createRevoke(storage, {
       verify,
-      findForeignGrant: passport?.findGrant,
+      findForeignGrant: async (token) => findForeignGrant(refreshTokens, token),
       invalidate: invalidation.notify,
       audit: origin ? { ...audit, record: (event) => audit.record(event, origin) } : audit,
     });
@@ -113,7 +109,6 @@ export function createTokens(
     verifyFor,
     isActiveFor,
     revokeFor,
-    importRefreshToken: passport?.importRefreshToken,
     endMissingUser,
     endUnusedGrants: createEndUnusedGrants(storage.grants, audit),
     findUsable: createFindUsable(options, { clients: directory, endMissingUser }),

@@ -1,9 +1,10 @@
 import { createAuthorizedApps } from '../account/authorized-apps.ts';
 import { createUserData } from '../account/user-data.ts';
 import { createUserGrants } from '../account/user-grants.ts';
-import type { AuditLog, Storage, UserData, UserGrantsRegistry } from '../contracts/index.ts';
+import type { AuditLog, UserData, UserGrantsRegistry } from '../contracts/index.ts';
 import { exportsOf, featuresOf } from '../features/known.ts';
 import type { ResolvedOptions } from '../options/resolved-options.ts';
+import { importConsentsOf } from './features.ts';
 import type { ServerFeature } from './features.ts';
 import type { ServerStorage } from './storage.ts';
 import type { ServerTokens } from './tokens.ts';
@@ -15,29 +16,30 @@ export function createServerUserData(
     audit,
     invalidation,
     features,
-    stored,
     tokens,
   }: Pick<ServerStorage, 'invalidation'> & {
     readonly audit: AuditLog;
     readonly features: readonly ServerFeature[];
-    /** The storage without what looks for the consents of Passport, which an export would store. */
-    readonly stored: Storage;
     readonly tokens: Pick<ServerTokens, 'revokeFor'>;
   },
 ): { readonly grants: UserGrantsRegistry; readonly userData: UserData } {
   const { storage } = options;
   const grants = createUserGrants({
     audit,
-    authorizedAppsOf: createAuthorizedApps({ ...options, audit }),
+    authorizedAppsOf: createAuthorizedApps({
+      ...options,
+      audit,
+      importConsents: importConsentsOf(features),
+    }),
     kinds: features.flatMap((feature) => feature.grants ?? []),
     storage,
   });
   const userData = createUserData({
     audit,
     announce: () => invalidation.announce(),
-    exports: exportsOf(featuresOf(options), stored),
+    exports: exportsOf(featuresOf(options), storage),
     revoke: tokens.revokeFor(),
-    storage: stored,
+    storage,
   });
   return { grants, userData };
 }

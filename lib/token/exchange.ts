@@ -10,8 +10,10 @@ import { vouchedForBy } from '../contracts/trust.ts';
 import type { Client, Credential, RefreshAttempt, Seconds, User } from '../contracts/index.ts';
 import { hashCredential } from '../keys/hash.ts';
 import { effectiveLifetimes, respond } from './access-token.ts';
+import { findForeign } from './foreign-tokens.ts';
+import type { ForeignRefreshTokens } from './foreign-tokens.ts';
 import { findCurrent, findPresented, isReplay, redeem, refreshGraceOf } from './redemption.ts';
-import type { EngineRequest, PresentedCredential } from '../engine/request.ts';
+import type { PresentedCredential } from '../engine/request.ts';
 import { TooManyAttempts } from '../engine/response.ts';
 import { checkGrantedResource } from '../engine/resource-parameter.ts';
 import { grantedLimit } from './scopes.ts';
@@ -44,16 +46,8 @@ export interface GrantParts {
   readonly addToResponse: readonly AddToResponse[];
   /** Counts a token request for a user. @throws TooManyAttemptsError. `undefined`: there is no limit */
   readonly countRefresh: ((refresh: RefreshAttempt) => void) | undefined;
-  /** Finds a refresh token of another server (see `ImportRefreshToken`). `undefined`: this server accepts none */
-  readonly findForeign: FindForeign | undefined;
+  readonly foreign: ForeignRefreshTokens;
 }
-
-/** @param isClaim - whether it is exchanged or revoked next: nothing may refuse that any more */
-export type FindForeign = (
-  value: string,
-  request: EngineRequest,
-  isClaim: boolean,
-) => Promise<PresentedCredential | undefined>;
 
 /** What the description of a refusal calls a kind of credential. */
 function nameOf(kind: Credential['kind']): string {
@@ -67,10 +61,11 @@ function nameOf(kind: Credential['kind']): string {
  */
 export async function findOwn(
   request: AuthenticatedTokenRequest,
-  { findForeign, options: { storage } }: Pick<GrantParts, 'findForeign' | 'options'>,
+  { foreign: parts, options: { storage } }: Pick<GrantParts, 'foreign' | 'options'>,
   { kind, value }: { readonly kind: Credential['kind']; readonly value: string },
 ): Promise<PresentedCredential> {
-  const foreign = kind === 'refresh_token' ? await findForeign?.(value, request, false) : undefined;
+  const isForeign = kind === 'refresh_token' && parts.finders.length > 0;
+  const foreign = isForeign ? await findForeign(value, parts, request, false) : undefined;
   const presented = foreign ?? (await findPresented(storage.grants, kind, value));
   if (!presented) throw new errors.InvalidGrant(`${nameOf(kind)} not found`);
   request.credential = presented;
@@ -150,7 +145,7 @@ export async function exchange(
     const added = add({ client, user, scopes, credential: presented.credential, accessToken });
     if (added) more.push(await added);
   }
-  if (presented.server !== undefined) await parts.findForeign!(presented.value, request, true);
+  if (presented.server !== undefined) await findForeign(presented.value, parts.foreign, request, true);
   const at = now();
   const { current: refreshToken, generations } =
     presented.spentFor === undefined

@@ -13,6 +13,7 @@ import { hashCredential } from '../keys/hash.ts';
 import { hostClaimsOf } from './access-token.ts';
 import { findUsableCredential } from './exchange.ts';
 import type { GrantParts } from './exchange.ts';
+import { findForeign } from './foreign-tokens.ts';
 import type { ResolvedOptions } from '../options/resolved-options.ts';
 import { findPresented, isReplay, refreshGraceOf } from './redemption.ts';
 import { signsIn, splitScope } from './scopes.ts';
@@ -50,15 +51,18 @@ export function codeAdapter(
 
 /** Refresh tokens, as the revocation and introspection endpoints of the engine find them. */
 export function refreshTokenAdapter(
-  parts: Pick<GrantParts, 'findForeign' | 'findUsable' | 'options'>,
+  parts: Pick<GrantParts, 'findUsable' | 'foreign' | 'options'>,
 ): Partial<Adapter> {
-  const { findForeign, options } = parts;
+  const { foreign: foreignParts, options } = parts;
   const { storage } = options;
   return {
     async find(value) {
       const request = currentRequest();
       const isEnd = request?.endpoint === 'revocation';
-      const foreign = request && (await unlessInvalid(async () => findForeign?.(value, request, isEnd)));
+      const foreign =
+        request && foreignParts.finders.length > 0
+          ? await unlessInvalid(async () => findForeign(value, foreignParts, request, isEnd))
+          : undefined;
       const finding = foreign ?? findPresented(storage.grants, 'refresh_token', value);
       const presented = await (isEnd && !request.accessTokenClaims
         ? confirmAbsence(storage, Promise.resolve(finding))
@@ -235,7 +239,7 @@ function toTokenPayload(claims: AccessTokenClaims): AdapterPayload {
   return {
     kind: claims.principal === 'user' ? 'AccessToken' : 'ClientCredentials',
     jti: claims.jti,
-    // Whole seconds (RFC 7662 section 2.2), which those of Passport are not.
+    // Whole seconds (RFC 7662 section 2.2), which those of other servers may not be.
     iat: Math.floor(claims.iat),
     exp: Math.floor(claims.exp),
     aud: claims.aud,

@@ -6,6 +6,7 @@ import type {
   VerifyAccessToken,
 } from '../contracts/index.ts';
 import { now } from '../contracts/clock.ts';
+import type { ForeignAccessTokens } from './foreign-tokens.ts';
 import type { TokenKey, TokenKeys } from './token-key.ts';
 
 /** In characters. Tokens of this server have about 700. */
@@ -124,17 +125,20 @@ export type IsTokenActive = (claims: AccessTokenClaims) => Promise<boolean>;
 /** @param appUsed - called when the token of a user is active. Left out: the check is no use of the token */
 export function createIsTokenActive(
   revocations: Pick<RevocationStore, 'isValid'>,
+  foreign: readonly ForeignAccessTokens[],
   appUsed?: LastUses['appUsed'],
 ): IsTokenActive {
-  return async function isTokenActive({
-    client_id: clientId,
-    grant_id: grantId,
-    iat,
-    jti: id,
-    principal,
-    revocation_sequence: sequence = 0,
-    sub,
-  }) {
+  return async function isTokenActive(claims) {
+    for (const tokens of foreign) if (tokens.isOwn(claims)) return tokens.isActive(claims, appUsed);
+    const {
+      client_id: clientId,
+      grant_id: grantId,
+      iat,
+      jti: id,
+      principal,
+      revocation_sequence: sequence = 0,
+      sub,
+    } = claims;
     const grant = principal === 'user' ? { id: grantId ?? '', userId: sub } : undefined;
     const isActive = await revocations.isValid({ id, clientId, grant, sequence });
     if (isActive && grant) appUsed?.({ ...grant, clientId }, iat);

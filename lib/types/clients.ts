@@ -8,9 +8,4 @@ export type {
   ClientQuery,
   ClientSecret,
   NewSecret,
-  PassportAccessToken,
-  PassportConnection,
-  PassportRefreshToken,
-  PassportSelector,
-  PassportUse,
 } from '../contracts/index.ts';

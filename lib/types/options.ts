@@ -14,7 +14,6 @@ export type {
   RetentionOptions,
   SecretOptions,
 } from '../options/options.ts';
-export type { PassportOptions } from '../options/passport.ts';
 export type { TokenClaimsContext, TokenOptions } from '../options/tokens.ts';
 export type { PruneOptions } from '../server/jobs.ts';
 export type { CloseOptions } from '../server/shutdown.ts';

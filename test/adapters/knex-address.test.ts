@@ -9,7 +9,8 @@ import { join, relative } from 'node:path';
 import test from 'ava';
 import knex from 'knex';
 import type { Knex } from 'knex';
-import { knexStorage, passportSource } from 'koa-gatehouse/adapters/knex';
+import { passportSource } from 'koa-gatehouse';
+import { knexStorage } from 'koa-gatehouse/adapters/knex';
 
 import { openHost } from './host-knex.ts';
 import { temporaryFile } from './temporary-file.ts';

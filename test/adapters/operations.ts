@@ -22,6 +22,7 @@ import {
 import { registrationsOf } from '../agents/store-contract.ts';
 import { aDeviceCode, anApproved, deviceCodesOf } from '../devices/store-contract.ts';
 import { logoutsOf } from '../openid/logouts-of.ts';
+import { passportOf } from '../passport/store-contract.ts';
 import { aPersonalToken, personalTokensOf } from '../personal-tokens/store-contract.ts';
 import { countedKnex } from './counted-knex.ts';
 import type { TestDatabase } from './databases.ts';
@@ -87,6 +88,7 @@ export async function fill(
       select concat('of ', i), concat('of ', i), concat('of ', i), 's', ${NOW}, ${NOW} + n, 0, ${NOW} + n from ${series}`,
     `gatehouse_passport_uses (id, client_id, kind, expires_at)
       select concat('of ', i), '${ID}', 'user', ${NOW} + n from ${series}`,
+    `gatehouse_passport_marks (id, expires_at) select concat('of ', i), ${NOW} + n from ${series}`,
     `gatehouse_personal_tokens (user_id, place, id, hash, name, created_at, expires_at, sequence)
       select concat('of ', i), 0, concat('of ', i), concat('of ', i), '', 0, 9999999999, ${LATEST} from ${series}`,
     `gatehouse_registrations (client_id, token_hash, auth_method, removable_at, unused_after, network)
@@ -239,8 +241,14 @@ const REQUESTS: Readonly<Record<string, Operation>> = {
   'a personal token': async (storage) => (await personalTokensOf(storage)).findByHash(ID),
   'a use of a personal token': async (storage) =>
     (await personalTokensOf(storage)).recordUse(ID, { at: NOW, address: '', network: '' }),
-  'uses of tokens of Passport': async ({ passportUses }) =>
-    passportUses.record([ID, 'new'].map((id) => ({ id, clientId: ID, kind: 'user', at: NOW }))),
+  'uses of tokens of Passport': async (storage) =>
+    (await passportOf(storage)).record(
+      [ID, 'new'].map((id) => ({ id, clientId: ID, kind: 'user', at: NOW })),
+    ),
+  'a disconnection of a client of Passport': async (storage) =>
+    (await passportOf(storage)).hasEnded({ userId: ID, clientId: ID, sequence: LATEST, mark: ID }),
+  'a claim at Passport': async (storage) => (await passportOf(storage)).isMarked(ID),
+  'a mark of a token of Passport': async (storage) => (await passportOf(storage)).mark('new', NOW),
   'the end of a personal token': async (storage) => (await personalTokensOf(storage)).delete('of 4'),
   'an assignment': async ({ assignments }) => assignments.find(ID),
   'a change of an assignment': async ({ assignments }) =>
@@ -313,7 +321,7 @@ export const OPERATIONS: Readonly<Record<string, Operation>> = { ...REQUESTS, ..
 export const READ_MUCH: Readonly<Record<string, string>> = {
   'consents.deleteAll': 'deletes all, in batches',
   'ends.onWritten': 'asks no database',
-  'passportUses.count': 'counts the uses of a week, for a command',
+  'passport.count': 'counts the uses of a week, for a command',
   'registrations.insert': 'counts the registrations, of which there are no more than the places',
   'userData.read': 'reads tables without an index that leads to the user, in pages',
   'userData.erase': 'reads tables without an index that leads to the user, in pages',

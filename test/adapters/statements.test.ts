@@ -32,7 +32,7 @@ const STATEMENTS: Readonly<Record<string, readonly [pg: number, mysql2: number]>
   'a consent to an app that registered itself': [5, 5],
   'a redemption that comes second': [2, 2],
   'the revocation of a grant': [6, 6],
-  'the revocation of the grants of a user': [6, 6],
+  'the revocation of the grants of a user': [7, 7],
   'an attempt that is too many': [2, 2],
   'requests that are counted': [1, 2],
   'an idempotent request': [1, 2],

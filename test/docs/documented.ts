@@ -26,7 +26,6 @@ export const SERVER_OPTIONS: readonly Place[] = [
   ['lib/options/attempts.ts', 'AttemptLimits', 'limits.attempts.'],
   ['lib/options/attempts.ts', 'LoginLimits', 'limits.attempts.login.'],
   ['lib/options/attempts.ts', 'ClientAuthenticationLimits', 'limits.attempts.clientAuthentication.'],
-  ['lib/options/passport.ts', 'PassportOptions', 'passport.'],
 ];
 
 /** The options of the features, and the prefix of their names where several functions are together. */
@@ -46,6 +45,7 @@ export const FEATURE_OPTIONS: Readonly<Record<string, readonly Place[]>> = {
     ['lib/features/openid/options.ts', 'OpenIdOptions', ''],
     ['lib/features/openid/options.ts', 'IDENTITY_SCOPE', 'scopes.<name>.'],
   ],
+  passport: [['lib/features/passport/options.ts', 'PassportOptions', '']],
   personalTokens: [['lib/features/personal-tokens/index.ts', 'PersonalTokenSettings', '']],
 };
 

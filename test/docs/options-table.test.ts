@@ -39,7 +39,11 @@ const TAKES: Readonly<Record<string, Takes>> = {
     return readOptions(pick(declared, ...(names as never[])), given as never);
   },
   ...Object.fromEntries(
-    withStored([]).map(({ name }) => [name, gatehouse[name as keyof typeof gatehouse] as Takes]),
+    // What has options that are required is not among those.
+    [...withStored([]).map(({ name }) => name), 'passport'].map((name) => [
+      name,
+      gatehouse[name as keyof typeof gatehouse] as Takes,
+    ]),
   ),
 };
 

@@ -12,7 +12,7 @@ import {
   GatehouseError,
 } from 'koa-gatehouse';
 import * as knexAdapter from 'koa-gatehouse/adapters/knex';
-import { knexStorage, passportSource } from 'koa-gatehouse/adapters/knex';
+import { knexStorage } from 'koa-gatehouse/adapters/knex';
 import * as memoryAdapter from 'koa-gatehouse/adapters/memory';
 import * as sqlAdapter from 'koa-gatehouse/adapters/sql';
 import { sqlStorage } from 'koa-gatehouse/adapters/sql';
@@ -235,6 +235,7 @@ const CALLS: Calls = {
     (given) => main.openid(as(given)),
     (given) => main.openid(as({ scopes: { groups: { description: 'Groups', ...given } } })),
   ],
+  passport: [(given) => main.passport(as(given))],
   personalTokens: [(given) => main.personalTokens(as(given))],
   createApiRouter: [
     (given) => createApiRouter(as({ auth, ...given })),
@@ -244,7 +245,7 @@ const CALLS: Calls = {
   ],
   createAuthServer: [
     serverWith,
-    ...['login', 'clients', 'tokens', 'secrets', 'limits', 'passport', 'paths', 'retention'].map(
+    ...['login', 'clients', 'tokens', 'secrets', 'limits', 'paths', 'retention'].map(
       (group) => async (given: Misspelt) => serverWith({ [group]: given }),
     ),
     async (given) => serverWith({ tokens: { lifetimes: given } }),
@@ -266,7 +267,7 @@ const CALLS: Calls = {
   backupSqlite: NOTHING,
   knexStorage: [(given) => knexStorage('sqlite::memory:', as(given))],
   sqlStorage: [(given) => sqlStorage(new DatabaseSync(':memory:'), as(given))],
-  passportSource: [(given) => passportSource('sqlite::memory:', as(given))],
+  passportSource: [(given) => main.passportSource('sqlite::memory:', as(given))],
   memoryStorage: NOTHING,
   escapeHtml: NOTHING,
   pages: [

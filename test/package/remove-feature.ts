@@ -2,7 +2,7 @@ import { readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
 /** The folders of the features. */
-export const FEATURES = ['agents', 'developer', 'devices', 'openid', 'personal-tokens'] as const;
+export const FEATURES = ['agents', 'developer', 'devices', 'openid', 'passport', 'personal-tokens'] as const;
 
 /** The lists of what ships: nothing else outside of its folder names a feature. */
 const LISTS = ['lib/index.ts', 'lib/features/shipped.ts', 'lib/features/tables.ts'];

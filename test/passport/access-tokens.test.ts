@@ -95,7 +95,7 @@ test('all are refused after the date, and with a wrong public key, of which a wa
     [
       wrong,
       'token_invalid',
-      ['a token in the form of those of Passport is not signed with passport.publicKey'],
+      ['a token in the form of those of Passport is not signed with publicKey of passport()'],
     ],
     [right, undefined, []],
   ] as const) {

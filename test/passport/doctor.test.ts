@@ -1,12 +1,12 @@
 import test from 'ava';
-import { passportSource } from 'koa-gatehouse/adapters/knex';
+import { passportSource } from 'koa-gatehouse';
 
 import { like } from '../harness/like.ts';
 import { moveIn, startLaravel } from './moved-platform.ts';
 
 const inDays = (days: number): Date => new Date(Date.now() + days * 86_400_000);
 
-test('the doctor checks the option passport: the date and the tables', async (t) => {
+test('the doctor checks passport(): the date and the tables', async (t) => {
   await using laravel = await startLaravel('11');
   for (const [until, found] of [
     [inDays(60), []],

@@ -1,8 +1,7 @@
 import type { Knex } from 'knex';
-import { createAdministration } from 'koa-gatehouse';
-import type { AuthServerOptions, Storage } from 'koa-gatehouse';
-import { knexStorage, passportSource } from 'koa-gatehouse/adapters/knex';
-import type { PassportSource } from 'koa-gatehouse/adapters/knex';
+import { createAdministration, passport as passportFeature, passportSource } from 'koa-gatehouse';
+import type { AuthServerOptions, PassportOptions, PassportSource, Storage } from 'koa-gatehouse';
+import { knexStorage } from 'koa-gatehouse/adapters/knex';
 
 import type { TestDatabase } from '../adapters/databases.ts';
 import { temporaryFile } from '../adapters/temporary-file.ts';
@@ -65,9 +64,9 @@ export async function moveIn(
   }: {
     grantType?: 'authorization_code' | 'device_code';
     mounting?: Mounting;
-    passport?: Partial<NonNullable<AuthServerOptions['passport']>>;
+    passport?: Partial<PassportOptions>;
     storage?: Storage;
-  } & Omit<NonNullable<Parameters<typeof startPlatform>[0]>, 'passport'> = {},
+  } & NonNullable<Parameters<typeof startPlatform>[0]> = {},
 ): Promise<Platform> {
   const own = storage ?? knexStorage(`sqlite:${temporaryFile()}`);
   await own.migrate();
@@ -85,14 +84,17 @@ export async function moveIn(
       storage: own,
       scopes,
       tokens: { revocationLag: 1 },
-      passport: {
-        publicKey: vectors.rsa_public_key_pem,
-        appKey: [APP_KEY, 'base64:rkSKyGxOjk3sZFcpcI70GHOuecbf+E7/czYJiUh/COU='],
-        source: laravel.source,
-        until: '2119-12-31',
-        ...passport,
-      },
       ...given,
+      features: [
+        ...(given.features ?? []),
+        passportFeature({
+          publicKey: vectors.rsa_public_key_pem,
+          appKey: [APP_KEY, 'base64:rkSKyGxOjk3sZFcpcI70GHOuecbf+E7/czYJiUh/COU='],
+          source: laravel.source,
+          until: '2119-12-31',
+          ...passport,
+        }),
+      ],
     },
     mounting,
   );

@@ -2,9 +2,8 @@ import crypto from 'node:crypto';
 import { syncBuiltinESMExports } from 'node:module';
 
 import test from 'ava';
-import type { Storage } from 'koa-gatehouse';
+import type { PassportSource, Storage } from 'koa-gatehouse';
 import { knexStorage } from 'koa-gatehouse/adapters/knex';
-import type { PassportSource } from 'koa-gatehouse/adapters/knex';
 
 import { onEachDatabase, onEachDatabaseInSeries } from '../adapters/databases.ts';
 import { Browser } from '../harness/browser.ts';
@@ -13,6 +12,8 @@ import { authorizeUrl, disconnect, signIn } from '../harness/platform.ts';
 import { postForm } from '../harness/requests.ts';
 import { tally } from '../limits/platform.ts';
 import { APP_KEY, issue, SECRET, vectors } from './laravel.ts';
+import type { PassportStore } from '../../lib/features/passport/types.ts';
+import { passportOf } from './store-contract.ts';
 import { codeOf, moveIn, refresh, REFUSED, startLaravel } from './moved-platform.ts';
 
 // Counts the derivations of keys. Before a server loads the module that derives them.
@@ -158,6 +159,10 @@ function dying(
       consents: wrap(storage.consents, 'add'),
       grants: wrap(storage.grants, 'insert', 'revoke', 'redeem'),
       revocations: wrap(storage.revocations, 'revokeToken'),
+      store: ((name, make) => {
+        const made = storage.store(name, make);
+        return name === 'passport' ? wrap(made as unknown as PassportStore, 'mark') : made;
+      }) as typeof storage.store,
     },
   };
 }
@@ -187,12 +192,7 @@ onEachDatabaseInSeries(
           );
           const row = laravel.database('oauth_refresh_tokens').where({ id: refreshId });
           const wasMarked = Boolean((await row.clone())[0].revoked);
-          const isUnclaimed = await storage.revocations.isValid({
-            id: `passport-claim-${refreshId}`,
-            clientId: '7',
-            grant: undefined,
-            sequence: Number.MAX_SAFE_INTEGER,
-          });
+          const isUnclaimed = !(await (await passportOf(storage)).isMarked(`passport-claim-${refreshId}`));
           if (then !== 'at once' && stored?.spentFor === undefined) passTime(120);
           const isExchangedThere =
             then === 'late, after the old server' &&

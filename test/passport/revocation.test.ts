@@ -14,6 +14,11 @@ import type { Laravel } from './moved-platform.ts';
 
 const CREDENTIALS = { client_id: '7', client_secret: SECRET };
 
+/** Waits until the old server knows. */
+async function marked(laravel: Laravel, token: { id: string; refreshId: string }): Promise<void> {
+  await until(async () => (await isMarked(laravel, token)).every(Boolean));
+}
+
 /** Whether the rows of a token are marked at the old server. */
 async function isMarked(
   { database }: Laravel,
@@ -49,11 +54,12 @@ onEachEmptyDatabase(
         if (isUsed) t.is(await codeOf(platform, token.accessToken), undefined);
         await revoke(platform, token.accessToken);
         t.is(await codeOf(platform, token.accessToken), 'token_revoked', way);
-        t.deepEqual(await isMarked(laravel, token), [true, true], way);
+        await marked(laravel, token);
 
         const isWholeClient = way === 'auth.revoke({ client })';
         t.is(await codeOf(platform, ofOther.accessToken), isWholeClient ? 'token_revoked' : undefined);
-        t.deepEqual(await isMarked(laravel, ofOther), [isWholeClient, isWholeClient]);
+        if (isWholeClient) await marked(laravel, ofOther);
+        else t.deepEqual(await isMarked(laravel, ofOther), [false, false]);
         // One that the old server issues afterwards. By its clock the end of a user or a client lasts some seconds longer.
         const next = await issue(laravel.database, { clientId: 7, userId: 42 });
         if (!/user|client/.test(way)) t.is(await codeOf(platform, next.accessToken), undefined, way);
@@ -115,10 +121,12 @@ test('a grant, a disabled app, a user who was removed, and introspection', async
 
   await platform.auth.clients.disable('7');
   t.is(await codeOf(platform, token), 'token_holder_gone');
-  t.is((await laravel.database('oauth_clients').where({ id: 7 }))[0].revoked, 1);
+  const isRevoked = async (): Promise<unknown> =>
+    (await laravel.database('oauth_clients').where({ id: 7 }))[0].revoked;
+  await until(async () => (await isRevoked()) === 1);
   await platform.auth.clients.enable('7');
   t.is(await codeOf(platform, token), undefined);
-  t.is((await laravel.database('oauth_clients').where({ id: 7 }))[0].revoked, 0);
+  await until(async () => (await isRevoked()) === 0);
 
   const row = laravel.database('oauth_clients').where({ id: 7 });
   await row.clone().update({ revoked: true });
@@ -128,7 +136,7 @@ test('a grant, a disabled app, a user who was removed, and introspection', async
 
   await platform.auth.revoke({ grant: `passport-access-${issued.id}` });
   t.is(await codeOf(platform, token), 'token_revoked');
-  t.deepEqual(await isMarked(laravel, issued), [true, true]);
+  await marked(laravel, issued);
   t.deepEqual(await introspect(), { active: false });
 
   const other = await issue(laravel.database, { clientId: 7, userId: 42 });
@@ -179,5 +187,47 @@ test('apps are told that their users were signed out here', async (t) => {
     await end();
     await until(() => app.requests.length > index);
     t.is(app.requests.length, index + 1);
+  }
+});
+
+// What ends all of a user or a client comes last.
+const isOfMany = ([way]: readonly [string, unknown]): number => Number(/user|client/.test(way));
+
+onEachDatabase('what has ended is refused here before the old server knows it', async (t, _, address) => {
+  for (const [way, revoke] of Object.entries(WAYS).toSorted((a, b) => isOfMany(a) - isOfMany(b))) {
+    await using laravel = await startLaravel('11');
+    const held = Promise.withResolvers<void>();
+    const source = {
+      ...laravel.source,
+      async revoke(...of: Parameters<typeof laravel.source.revoke>) {
+        await held.promise;
+        await laravel.source.revoke(...of);
+      },
+    };
+    await using platform = await moveIn({ ...laravel, source }, { storage: knexStorage(address) });
+    const token = await issue(laravel.database, {
+      clientId: 7,
+      userId: 42,
+      issuedAt: Math.floor(Date.now() / 1000) - 60,
+    });
+    await revoke(platform, token.accessToken);
+    t.is(await codeOf(platform, token.accessToken), 'token_revoked', way);
+    const { body } = await platform.token({
+      grant_type: 'refresh_token',
+      ...CREDENTIALS,
+      refresh_token: token.refreshToken,
+    });
+    t.is(body.error, 'invalid_grant', way);
+    const { apps } = await platform.auth.grants.list('42');
+    t.deepEqual(
+      apps.flatMap(({ connections }) => connections),
+      [],
+      way,
+    );
+    if (way === 'disconnecting the app') t.deepEqual(apps, []);
+    t.deepEqual(await isMarked(laravel, token), [false, false], way);
+    held.resolve();
+    await marked(laravel, token);
+    t.is(await codeOf(platform, token.accessToken), 'token_revoked', way);
   }
 });

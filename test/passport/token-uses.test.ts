@@ -1,11 +1,20 @@
 import test from 'ava';
+import type { Storage } from 'koa-gatehouse';
 import { memoryStorage } from 'koa-gatehouse/adapters/memory';
 
-import type { PassportUse } from '../../lib/contracts/index.ts';
+import type { PassportStore, PassportUse } from '../../lib/features/passport/types.ts';
 import { like } from '../harness/like.ts';
 import { until } from '../harness/until.ts';
 import { issue, signPassport } from './laravel.ts';
 import { moveIn, startLaravel } from './moved-platform.ts';
+
+/** The stores of features, where another function records the uses. */
+function watching(storage: Storage, record: PassportStore['record']): Storage['store'] {
+  return ((name: string, make: never) => {
+    const made = storage.store(name, make) as PassportStore;
+    return name === 'passport' ? { ...made, record } : made;
+  }) as Storage['store'];
+}
 
 test('a use that cannot be recorded fails no request, and is recorded later', async (t) => {
   await using laravel = await startLaravel('11');
@@ -16,18 +25,17 @@ test('a use that cannot be recorded fails no request, and is recorded later', as
   const platform = await moveIn(laravel, {
     storage: {
       ...storage,
-      passportUses: {
-        ...storage.passportUses,
-        async record(uses) {
-          if (isAway) throw new Error('away');
-          recorded.push(...uses);
-        },
-      },
+      store: watching(storage, async (uses) => {
+        if (isAway) throw new Error('away');
+        recorded.push(...uses);
+      }),
     },
   });
   t.is((await platform.api('/identity', accessToken)).status, 200);
   await until(() =>
-    platform.logger.lines.some(({ message }) => message === 'recording the use of tokens of Passport failed'),
+    platform.logger.lines.some(
+      ({ message }) => message === 'recording the last use of tokens of Passport failed',
+    ),
   );
   t.is((await platform.api('/identity', accessToken)).status, 200);
   // Of no row: whoever makes tokens up adds nothing.
@@ -45,12 +53,7 @@ test('the use of each kind of token is recorded once an hour', async (t) => {
   const platform = await moveIn(laravel, {
     storage: {
       ...storage,
-      passportUses: {
-        ...storage.passportUses,
-        async record(uses) {
-          recorded.push(...uses);
-        },
-      },
+      store: watching(storage, async (uses) => void recorded.push(...uses)),
     },
   });
   const tokens = [

@@ -8,7 +8,7 @@ import { agents, devices, openid, personalTokens } from 'koa-gatehouse';
 import { createMetrics } from 'koa-gatehouse/metrics';
 
 import { mustHaveEverything } from '../adapters/servers.ts';
-import { startPlatform } from '../harness/platform.ts';
+import { moveIn, startLaravel } from '../passport/moved-platform.ts';
 
 const folder = join(import.meta.dirname, '../../monitoring');
 const dashboard = readFileSync(join(folder, 'grafana-dashboard.json'), 'utf8');
@@ -22,7 +22,8 @@ function namesIn(text: string): string[] {
 }
 
 test('the dashboard shows each metric, and it and the alerts name only metrics and labels that there are', async (t) => {
-  await using platform = await startPlatform({
+  await using laravel = await startLaravel('11');
+  await using platform = await moveIn(laravel, {
     features: [
       agents({ documents: false, registration: { scopes: [] } }),
       devices(),

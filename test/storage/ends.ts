@@ -6,7 +6,17 @@ import type { StorageTest } from './store-tests.ts';
 const LATER = Number.MAX_SAFE_INTEGER - 1;
 const NEVER = Number.MAX_SAFE_INTEGER;
 
-const ALL: readonly EndKind[] = ['token', 'grant', 'sign_in', 'session', 'user', 'client', 'all'];
+const ALL: readonly EndKind[] = [
+  'token',
+  'grant',
+  'connection',
+  'sign_in',
+  'session',
+  'user',
+  'client',
+  'admission',
+  'all',
+];
 
 async function taken(
   { ends }: Storage,
@@ -30,6 +40,9 @@ async function endAll({ clients, grants, revocations, sessions }: Storage, id: s
       aCode({ id: `${id} ${name}`, grantId: `${id} ${name}` }),
     );
   await grants.revoke({ id: `${id} revoked` }, 1, 'client');
+  await clients.update(aClient({ id, name: 'Another name' }));
+  await clients.update(aClient({ id, disabled: true }));
+  await grants.revoke({ userId: 'nobody', clientId: id }, 1);
   await sessions.end(id);
   await revocations.revokeAllOf({ userId: id });
   await revocations.revokeAllOf({ clientId: id });
@@ -46,8 +59,10 @@ export function endContract(register: StorageTest): void {
     const none = { userId: undefined, clientId: undefined, sessionUid: undefined };
     const of = { ...none, by: 'owner' } as const;
     t.deepEqual(await taken(storage), [
+      { ...of, kind: 'admission', value: 'x', clientId: 'x' },
       { ...of, kind: 'all', value: '' },
       { ...of, kind: 'client', value: 'x', clientId: 'x' },
+      { ...of, kind: 'connection', value: 'x', userId: 'nobody', clientId: 'x' },
       { kind: 'grant', value: 'x revoked', userId: 'x', clientId: 'x', sessionUid: 'x', by: 'client' },
       { ...of, kind: 'session', value: 'x', userId: 'x' },
       { ...of, kind: 'sign_in', value: 'x revoked', userId: 'x', clientId: 'x', sessionUid: 'x' },
@@ -113,6 +128,13 @@ export function endContract(register: StorageTest): void {
     t.deepEqual(await ends.take('a', { now: at + 69, leasedUntil: NEVER, limit: 9 }), []);
   });
 
+  test('ends: a change of a client that is refused stores none', async (t, ends, { clients }) => {
+    await ends.read('a', ['admission'], NEVER);
+    await clients.insert(aClient(), []);
+    t.false(await clients.update(aClient({ disabled: true }), aClient().updatedAt - 1));
+    t.deepEqual(await ends.take('a', { now: LATER, leasedUntil: NEVER, limit: 9 }), []);
+  });
+
   test('ends: those of a reader are kept while it goes on, and pruned afterwards', async (t, ends, storage) => {
     for (const reader of ['a', 'b']) await ends.read(reader, ['user'], LATER - 10);
     await ends.read('b', ['user'], NEVER);
@@ -125,12 +147,12 @@ export function endContract(register: StorageTest): void {
     const written: string[] = [];
     const stop = ends.onWritten(({ kind }) => written.push(kind));
     await endAll(storage, 'x');
-    t.deepEqual(written, ['grant', 'session', 'user', 'client', 'all']);
+    t.deepEqual(written, ['grant', 'admission', 'admission', 'grant', 'session', 'user', 'client', 'all']);
     await storage.clients.delete('x');
     t.is(written.at(-1), 'client', 'its deletion is its end');
-    t.is(written.length, 6);
+    t.is(written.length, 9);
     stop();
     await storage.revocations.revokeAllOf({ userId: 'x' });
-    t.is(written.length, 6);
+    t.is(written.length, 9);
   });
 }

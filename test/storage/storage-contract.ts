@@ -13,7 +13,6 @@ import { endContract } from './ends.ts';
 import { grantContract } from './grants.ts';
 import { idempotencyContract, leaseContract } from './idempotency.ts';
 import { keyContract } from './keys.ts';
-import { passportUseContract } from './passport-uses.ts';
 import { diagnosisContract, pruneContract } from './prune.ts';
 import { redemptionContract } from './redemption.ts';
 import { revocationContract } from './revocations.ts';
@@ -53,7 +52,6 @@ export function storageContract(test: RegisterTest, makeStorage: () => Storage |
   grantContract(onStorage);
   credentialContract(onStorage);
   redemptionContract(onStorage);
-  passportUseContract(onStorage);
   userDataContract(onStorage);
   revocationContract(onStorage);
   sessionContract(onStorage);

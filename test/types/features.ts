@@ -5,6 +5,8 @@ import {
   developer,
   devices,
   openid,
+  passport,
+  passportSource,
   personalTokens,
 } from 'koa-gatehouse';
 import type {
@@ -97,3 +99,11 @@ personalTokens({ perUser: '3' });
 openid({ claim: () => ({}) });
 // @ts-expect-error no unit
 openid({ idTokenLifetime: '5' });
+const laravel = { publicKey: '', source: passportSource('mysql://db.example/laravel') };
+passport({ ...laravel, until: '2027-06-30' }) satisfies Feature;
+// @ts-expect-error until is missing
+passport(laravel);
+// @ts-expect-error appKey
+passport({ ...laravel, until: '2027-06-30', appkey: '' });
+// @ts-expect-error readOnly
+passportSource('mysql://db.example/laravel', { readonly: true });

@@ -9,9 +9,10 @@ import { listClients } from './client-lists.ts';
 import { writeNames } from './client-names.ts';
 import { CLIENTS, CLIENTS_AS_C, SECRETS, SECRETS_AS_S, toStoredClient } from './client-rows.ts';
 import type { StoredClientRow } from './client-rows.ts';
-import type { WrittenEnds } from './ends.ts';
 import { isStorable } from '../column-values.ts';
 import { TABLES } from '../tables.ts';
+import { writeAdmission } from './ends.ts';
+import type { WrittenEnds } from './ends.ts';
 import { end } from './revocations.ts';
 
 /** Registered clients and their secrets. */
@@ -26,9 +27,11 @@ export function clientStore(database: Database, written: WrittenEnds): ClientSto
       );
     },
     async update(client, ifUpdatedAt) {
-      return database.transaction(async (statements) =>
+      const isChanged = await database.transaction(async (statements) =>
         updateClient(statements, database.dialect, client, ifUpdatedAt),
       );
+      if (isChanged) written.emit('admission', { clientId: client.id });
+      return isChanged;
     },
     async updateLogo(client, picture, ifUpdatedAt) {
       const image = picture ? Buffer.from(picture).toString('base64') : null;
@@ -97,6 +100,7 @@ async function updateClient(
   client: Client,
   ifUpdatedAt: Seconds | undefined,
 ): Promise<boolean> {
+  await writeAdmission(statements, client, ifUpdatedAt);
   const [id, ...others] = toValues(client);
   const values = [...others, id!];
   const changed =

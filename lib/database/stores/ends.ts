@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 
 import { now } from '../../contracts/clock.ts';
 import type {
+  Client,
   End,
   EndedBy,
   EndKind,
@@ -131,6 +132,26 @@ export async function writeEnd(
     [randomUUID(), value, userId ?? null, clientId ?? null, sessionUid ?? null, by, at, at, kind, at],
   );
 }
+
+/**
+ * Stores that a client is disabled, or enabled again, when it is about to be; runs inside the transaction that changes it, and before that.
+ */
+export async function writeAdmission(
+  statements: Statements,
+  { disabled, id }: Pick<Client, 'disabled' | 'id'>,
+  ifUpdatedAt: Seconds | undefined,
+): Promise<void> {
+  const at = now();
+  const ifSame = ifUpdatedAt === undefined ? [] : [ifUpdatedAt];
+  await statements.run(
+    `${INTO} select ${ID}, r.name, r.kind, c.id, null, c.id, null, 'owner', ?, ?
+     ${OF_READERS} join gatehouse_clients c on c.id = ? and c.disabled <> ?${ifSame.map(() => ' and c.updated_at = ?').join('')}
+     where ${IS_READ}`,
+    [randomUUID(), at, at, id, Number(disabled), ...ifSame, ADMISSION, at],
+  );
+}
+
+const ADMISSION: EndKind = 'admission';
 
 /**
  * Stores the ends of grants that meet a condition, or of the sign-ins by them, one for each client; runs inside the transaction that ends

@@ -79,7 +79,11 @@ export function grantStore(database: Database, written: WrittenEnds): GrantStore
     },
     redeem: redeemer(database),
     async revoke(selector, at, by = 'owner') {
-      const revoked = await revokeGrants(database, toCondition(selector), { at, by });
+      const revoked = await revokeGrants(database, toCondition(selector), {
+        at,
+        by,
+        connection: 'id' in selector ? undefined : selector,
+      });
       // Also when nothing was left to revoke: another node may have revoked it a moment ago, and this node has it cached.
       written.emit('grant', 'id' in selector ? { grantId: selector.id } : { userId: selector.userId });
       return revoked;

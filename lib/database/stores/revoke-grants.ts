@@ -7,7 +7,7 @@ import type { Database } from '../database.ts';
 import type { Condition } from '../dialect.ts';
 import type { Statements, Value } from '../statements.ts';
 import { inList } from '../column-values.ts';
-import { writeEndsOfGrants } from './ends.ts';
+import { writeEnd, writeEndsOfGrants } from './ends.ts';
 
 // SQLite blocks the thread while it updates a batch, and a server locks its rows. A power of two, see inList().
 const BATCH = 256;
@@ -17,6 +17,13 @@ export interface Revocation {
   readonly at: Seconds;
   /** `undefined`: no reader of ends learns of it. */
   readonly by: EndedBy | undefined;
+  /** All grants of a user to a client end, also those that are stored elsewhere. */
+  readonly connection?: Connection | undefined;
+}
+
+interface Connection {
+  readonly userId: string;
+  readonly clientId: string;
 }
 
 /** Marks grants that meet a condition as revoked, in batches. Resolves to the ids of those that were not. */
@@ -27,13 +34,26 @@ export async function revokeGrants(
 ): Promise<readonly string[]> {
   const revoked: string[] = [];
   for (;;) {
-    const batch = await database.transaction(async (statements) =>
-      revokeSome(statements, database.dialect, condition, revocation),
-    );
+    const isFirst = revoked.length === 0;
+    const batch = await database.transaction(async (statements) => {
+      if (isFirst) await writeConnection(statements, revocation);
+      return revokeSome(statements, database.dialect, condition, revocation);
+    });
     revoked.push(...batch.revoked);
     if (batch.isLast) return revoked;
     await nextTurn();
   }
+}
+
+/** Also where no grant is left to revoke, because there may be some elsewhere. */
+async function writeConnection(statements: Statements, { by, connection }: Revocation): Promise<void> {
+  if (!connection) return;
+  await writeEnd(statements, {
+    kind: 'connection',
+    value: connection.clientId,
+    ...connection,
+    ...(by && { by }),
+  });
 }
 
 /** Revokes one batch; runs inside a transaction. */

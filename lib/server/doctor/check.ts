@@ -1,7 +1,6 @@
 import type { Findings } from '../../findings/finding.ts';
 import type { Gate, Seconds, Storage } from '../../contracts/index.ts';
 import type { Protection } from '../../keys/material.ts';
-import type { ResolvedPassport } from '../../options/passport.ts';
 
 /** The parts and the configuration of a server that the checks read. */
 export interface CheckedServer {
@@ -24,8 +23,8 @@ export interface CheckedServer {
   readonly pruneInterval: Seconds;
   /** Whether unencrypted keys are reported: in production, or when the option `secrets.keyEncryptionKey` is `false`. */
   readonly reportPlainKeys: boolean;
-  /** `undefined`: not in use, or not known. */
-  readonly passport: Pick<ResolvedPassport, 'source' | 'until'> | undefined;
+  /** The checks of features on this server. @default none */
+  readonly further?: readonly (() => Findings)[];
   /** What features examine at a server over the network. */
   readonly examine: readonly ((issuer: string) => Findings)[];
   /** The URL at which the server is probed over the network; `undefined`: it is not probed. */

@@ -1,8 +1,8 @@
-import { DAY, HOUR, toDate, toSeconds } from '../../contracts/duration.ts';
+import { DAY, HOUR, toSeconds } from '../../contracts/duration.ts';
 import type { Milliseconds, Seconds } from '../../contracts/duration.ts';
 import { now, readState } from '../../contracts/clock.ts';
 import type { Finding, Storage, StorageAccess, StorageDiagnosis } from '../../contracts/index.ts';
-import { ConfigError, StorageError } from '../../errors.ts';
+import { StorageError } from '../../errors.ts';
 import { failure, warning } from '../../findings/finding.ts';
 import type { Findings } from '../../findings/finding.ts';
 import type { CheckedServer } from './check.ts';
@@ -10,7 +10,6 @@ import { checkClients } from './clients.ts';
 import { checkIssuer } from './issuer.ts';
 import { checkKeys } from './keys.ts';
 import { isLostInProduction } from '../../options/resolve.ts';
-import type { ResolvedPassport } from '../../options/passport.ts';
 
 /** Runs every check that the state of the storage permits. Resolves to the findings, errors first. */
 export async function runChecks(server: CheckedServer): Promise<readonly Finding[]> {
@@ -23,7 +22,7 @@ async function* runAll(server: CheckedServer): Findings {
   yield* checkDurable(server.storage);
   yield* checkStored(server);
   yield* checkCookieKeys(server);
-  yield* checkPassport(server.passport);
+  for (const check of server.further ?? []) yield* check();
   yield* checkIssuer(server);
 }
 
@@ -199,45 +198,4 @@ function describeLag(seconds: Seconds): string {
   const [count, unit] =
     seconds < 2 * DAY ? [Math.floor(seconds / HOUR), 'hour'] : [Math.floor(seconds / DAY), 'day'];
   return `${count} ${unit}${count === 1 ? '' : 's'}`;
-}
-
-// Two weeks to tell the users of apps, or to set a later date.
-const SOON: Seconds = 14 * 86_400;
-
-/** Checks the option `passport`: the date, and the tables as they are now, which are checked at the start too. */
-async function* checkPassport(passport: Pick<ResolvedPassport, 'source' | 'until'> | undefined): Findings {
-  if (!passport) return;
-  const { source, until } = passport;
-  const day = toDate(until).toISOString().slice(0, 10);
-  if (until <= now()) {
-    yield warning(
-      'passport_ended',
-      `No token of Passport has been accepted since ${day}, the date of passport.until.`,
-      'Leave out the option passport, or set a later date.',
-    );
-    return;
-  }
-  if (until - now() <= SOON) {
-    yield warning(
-      'passport_ends_soon',
-      `The tokens of Passport are accepted until ${day} only, and users of apps that still have some have to log in again then.`,
-      'Set passport.until to a later date if there are such apps.',
-    );
-  }
-  try {
-    const { isWritable } = await source.check();
-    if (isWritable) return;
-    yield warning(
-      'passport_read_only',
-      'The tables of Passport cannot be written, so tokens that are revoked here stay valid at the Laravel app.',
-      'Let the user of passport.source update the column revoked of the three tables, or switch the Laravel app off.',
-    );
-  } catch (error) {
-    if (!(error instanceof ConfigError || error instanceof StorageError)) throw error;
-    yield failure(
-      'passport_unreadable',
-      `The tokens of Passport cannot be checked: ${error.message.replace(/\.$/, '')}.`,
-      'Start the database of the Laravel app, or correct passport.source and the privileges of its user.',
-    );
-  }
 }

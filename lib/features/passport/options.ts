@@ -1,11 +1,12 @@
 import { createPublicKey } from 'node:crypto';
 import type { KeyObject } from 'node:crypto';
 
-import { toSeconds } from '../contracts/duration.ts';
-import type { PassportSource, Seconds } from '../contracts/index.ts';
-import { ConfigError } from '../errors.ts';
-import { optional } from './declare.ts';
-import type { Check, Given, Values } from './declare.ts';
+import { toSeconds } from '../../contracts/duration.ts';
+import type { Seconds } from '../../contracts/index.ts';
+import { ConfigError } from '../../errors.ts';
+import { optional } from '../../options/declare.ts';
+import type { Check, Given, Values } from '../../options/declare.ts';
+import type { PassportSource } from './types.ts';
 
 // Each one that does not fit costs an attempt to decrypt a refresh token, which takes as long as a password hash.
 const MOST_APP_KEYS = 3;
@@ -63,7 +64,7 @@ const date: Check<string | Date, Seconds> = (place, given: unknown) => {
 
 const passportSource: Check<PassportSource> = (place, given) => {
   if (typeof given?.findAccessToken === 'function') return given;
-  throw new ConfigError(place, 'pass passportSource(knex) from koa-gatehouse/adapters/knex');
+  throw new ConfigError(place, 'pass passportSource(knex)');
 };
 
 export const PASSPORT = {
@@ -84,7 +85,8 @@ export const PASSPORT = {
   until: date,
 };
 
-/** The tokens of a Laravel app that used Passport, which are accepted until a date. */
+/** The options of `passport()`. */
 export interface PassportOptions extends Given<typeof PASSPORT> {}
 
-export type ResolvedPassport = Values<typeof PASSPORT>;
+/** The options, complete. */
+export type PassportSettings = Values<typeof PASSPORT>;

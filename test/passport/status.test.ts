@@ -8,9 +8,9 @@ import { createMetrics } from 'koa-gatehouse/metrics';
 import { onEachEmptyDatabase } from '../adapters/databases.ts';
 import { temporaryFile } from '../adapters/temporary-file.ts';
 import { passTime } from '../harness/clock.ts';
-import { issue, row13, signPassport } from '../passport/laravel.ts';
-import { moveIn, refresh, startLaravel } from '../passport/moved-platform.ts';
-import { gateFile, gatehouse, gatehouseJson, migrated } from './gatehouse.ts';
+import { issue, row13, signPassport } from './laravel.ts';
+import { moveIn, refresh, startLaravel } from './moved-platform.ts';
+import { gateFile, gatehouse, gatehouseJson, migrated } from '../cli/gatehouse.ts';
 
 const DAY = 86_400;
 
@@ -71,7 +71,7 @@ onEachEmptyDatabase(
     const { output } = await gatehouse(words, { DATABASE_URL });
     for (const line of [
       'because those that are not defined permit nothing: orders:read.\n',
-      `Live tokens that the option passport accepts: 2 access tokens of users, 1 personal access tokens, 1 access tokens of clients, 4 refresh tokens; the last one ends on ${lastDay}.\n`,
+      `Live tokens that the feature passport() accepts: 2 access tokens of users, 1 personal access tokens, 1 access tokens of clients, 4 refresh tokens; the last one ends on ${lastDay}.\n`,
       'Live tokens that cannot move: 2, because the client is revoked.\n',
     ])
       t.true(output.includes(line), output);
@@ -118,7 +118,7 @@ onEachEmptyDatabase(
     t.regex(shown.output, /access tokens of users +1 +1 +1 +\d{4}-/);
     t.true(
       shown.output.includes(
-        `Not listed: 1 more of which none was used within a week. --json lists them.\n\nThe option passport is needed: tokens were used within a week. There are 6 live tokens, of which the last one ends on ${lastDay}.\n`,
+        `Not listed: 1 more of which none was used within a week. --json lists them.\n\nThe feature passport() is needed: tokens were used within a week. There are 6 live tokens, of which the last one ends on ${lastDay}.\n`,
       ),
       shown.output,
     );
@@ -131,7 +131,7 @@ onEachEmptyDatabase(
   },
 );
 
-test.serial('it says when the option passport can go', async (t) => {
+test.serial('it says when the feature passport() can go', async (t) => {
   const address = `sqlite:${temporaryFile('laravel.sqlite')}`;
   await using laravel = await startLaravel('11', { address });
   const { database } = laravel;
@@ -141,7 +141,7 @@ test.serial('it says when the option passport can go', async (t) => {
   const status = async (env: object = { PASSPORT_DATABASE_URL: address }): ReturnType<typeof gatehouse> =>
     gatehouse('passport status', { DATABASE_URL, ...env });
   const platform = await moveIn(laravel, { storage: knexStorage(DATABASE_URL) });
-  t.is((await status()).output, 'No token of Passport is live: the option passport can go.\n');
+  t.is((await status()).output, 'No token of Passport is live: the feature passport() can go.\n');
 
   const { accessToken } = await issue(database, { clientId: 7, userId: 42, expiresIn: 30 * DAY });
   t.is((await platform.api('/identity', accessToken)).status, 200);

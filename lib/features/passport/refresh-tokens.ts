@@ -2,22 +2,23 @@ import { setTimeout } from 'node:timers/promises';
 
 import { LRUCache } from 'lru-cache';
 
-import { CACHE_BOUND } from '../contracts/cache-bound.ts';
-import { now } from '../contracts/clock.ts';
-import type { FoundCredential, Storage } from '../contracts/index.ts';
-import { errors } from '../engine/oidc-provider.ts';
-import type { ImportRefreshToken } from '../engine/request.ts';
-import { TooBusy, TooManyAttempts } from '../engine/response.ts';
-import { TooManyAttemptsError } from '../errors.ts';
-import { hashCredential } from '../keys/hash.ts';
-import type { ResolvedPassport } from '../options/passport.ts';
-import type { ResolvedOptions } from '../options/resolved-options.ts';
+import { CACHE_BOUND } from '../../contracts/cache-bound.ts';
+import { now } from '../../contracts/clock.ts';
+import type { FoundCredential } from '../../contracts/index.ts';
+import { errors } from '../../engine/oidc-provider.ts';
+import type { FindForeignRefreshToken } from '../../engine/request.ts';
+import { TooBusy, TooManyAttempts } from '../../engine/response.ts';
+import { TooManyAttemptsError } from '../../errors.ts';
+import { hashCredential } from '../../keys/hash.ts';
+import type { Core } from '../core.ts';
 import { createDecrypt, hasRefreshTokenForm } from './decrypt.ts';
 import type { RefreshTokenPayload } from './decrypt.ts';
 import { accessTokenGrantId, claimId, mapScopes, refreshTokenGrantId, sequenceAt } from './identifiers.ts';
 import { importable } from './import-grant.ts';
 import type { Importable, PassportConsents } from './import-grant.ts';
+import type { PassportSettings } from './options.ts';
 import type { TokenUses } from './token-uses.ts';
+import type { PassportStore } from './types.ts';
 
 // How often a request looks whether another one, which has marked the row, has stored that, and how long it waits in between, in
 // milliseconds.
@@ -36,21 +37,22 @@ const CLAIM_PAUSE = 50;
  *
  * One token has several spellings: lower case is the one whose text encrypts the next token.
  */
-export function createImportRefreshToken(
-  options: ResolvedOptions & { readonly passport: ResolvedPassport },
+export function createFindRefreshToken(
+  { options, storage }: Pick<Core, 'options' | 'storage'>,
   {
     importGrant,
     isImportable,
     isWritable,
-    storage,
+    settings: { appKey = [], source, until },
+    store,
     used,
   }: Pick<PassportConsents, 'importGrant' | 'isImportable'> &
     Pick<TokenUses, 'used'> & {
       readonly isWritable: boolean;
-      readonly storage: Storage;
+      readonly settings: PassportSettings;
+      readonly store: Pick<PassportStore, 'isMarked' | 'mark'>;
     },
-): ImportRefreshToken {
-  const { appKey = [], source, until } = options.passport;
+): FindForeignRefreshToken {
   const { grants, revocations } = storage;
   const { refreshGrace } = options.tokens;
   const api = options.resources.get(options.issuer)!;
@@ -60,7 +62,7 @@ export function createImportRefreshToken(
 
   async function read(
     value: string,
-    limit: Parameters<ImportRefreshToken>[1]['limit'],
+    limit: Parameters<FindForeignRefreshToken>[1]['limit'],
   ): Promise<RefreshTokenPayload> {
     const key = hashCredential(value);
     const known = decrypted.get(key);
@@ -79,7 +81,7 @@ export function createImportRefreshToken(
     } catch (error) {
       throw TooManyAttempts.instead(error, 'wrong refresh tokens of this client');
     }
-    throw new errors.InvalidGrant('the refresh token cannot be decrypted with passport.appKey');
+    throw new errors.InvalidGrant('the refresh token cannot be decrypted with appKey of passport()');
   }
 
   async function find({ id }: RefreshTokenPayload): Promise<FoundCredential | undefined> {
@@ -92,7 +94,6 @@ export function createImportRefreshToken(
     const row = await source.findRefreshToken(id, clientId);
     const ofAccessToken = await grants.find(accessTokenGrantId(accessTokenId));
     if (!row?.isLive || ofAccessToken?.revokedAt !== undefined) return undefined;
-    if (await isRevoked(accessTokenId, clientId)) return undefined;
     const { issuedAfter } = row;
     const scopes = mapScopes(payload.scopes, api);
     const at = now();
@@ -117,6 +118,7 @@ export function createImportRefreshToken(
           consumedAt: undefined,
         },
         isLive: async () => (await source.findRefreshToken(id, clientId))?.isLive === true,
+        accessTokenId,
         isOrphan: issuedAfter === undefined,
       },
     );
@@ -168,7 +170,7 @@ export function createImportRefreshToken(
       if (!row?.isLive) return false;
       await revocations.revokeToken({ id: accessTokenId, ...ended });
     } else if (await source.redeemRefreshToken(id, accessTokenId)) {
-      await revocations.revokeToken({ id: claimId(id), ...ended });
+      await store.mark(claimId(id), ended.expiresAt);
     } else if (!(await isClaimStored(payload, CLAIM_LOOKS)) && (isFirst || !isInGrace(found))) {
       if (isFirst) await grants.revoke({ id: found.grant.id }, ended.revokedAt);
       return false;
@@ -182,20 +184,15 @@ export function createImportRefreshToken(
   }
 
   /** Whether it is stored that a request to this server has marked the row. */
-  async function isClaimStored({ clientId, id }: RefreshTokenPayload, mostLooks: number): Promise<boolean> {
+  async function isClaimStored({ id }: RefreshTokenPayload, mostLooks: number): Promise<boolean> {
     for (let looks = 1; ; looks += 1) {
-      if (await isRevoked(claimId(id), clientId)) return true;
+      if (await store.isMarked(claimId(id))) return true;
       if (looks === mostLooks) return false;
       await setTimeout(CLAIM_PAUSE);
     }
   }
 
-  async function isRevoked(id: string, clientId: string): Promise<boolean> {
-    const sequence = Number.MAX_SAFE_INTEGER;
-    return !(await revocations.isValid({ id, clientId, grant: undefined, sequence }));
-  }
-
-  return async function importRefreshToken(value, { clientId, isClaim, limit }) {
+  return async function findRefreshToken(value, { clientId, isClaim, limit }) {
     if (appKey.length === 0 || !hasRefreshTokenForm(value)) return undefined;
     const spelled = value.toLowerCase();
     const payload = await read(spelled, limit);

@@ -1,9 +1,9 @@
-import type { PassportSource, PassportTokenCount } from 'koa-gatehouse/adapters/knex';
+import type { PassportSource, PassportTokenCount } from '../types.ts';
 
-import { toDate } from '../../contracts/duration.ts';
-import { ConfigError, StorageError } from '../../errors.ts';
-import { wrap } from '../table.ts';
-import { formatCount } from '../terminal.ts';
+import { toDate } from '../../../contracts/duration.ts';
+import { ConfigError, StorageError } from '../../../errors.ts';
+import { wrap } from '../../../cli/table.ts';
+import { formatCount } from '../../../cli/terminal.ts';
 
 /** The kinds of tokens, in the order of lists. */
 export const KINDS = {
@@ -15,7 +15,7 @@ export const KINDS = {
 
 /** The live tokens as `--json` prints them. */
 export interface LiveTokens {
-  /** The number of each kind that the option `passport` would accept. */
+  /** The number of each kind that the feature would accept. */
   readonly accepted: Readonly<Record<PassportTokenCount['kind'], number>>;
   /** When the last accepted one ends; `null`: there is none. */
   readonly last_end: string | null;
@@ -25,7 +25,7 @@ export interface LiveTokens {
 }
 
 /**
- * Counts the live tokens of Passport that the option `passport` would accept, and the others by the reason.
+ * Counts the live tokens of Passport that the feature would accept, and the others by the reason.
  *
  * @param refusals - by the id of each client why its tokens are refused; `undefined`: they are accepted
  * @param scopes - those of the gate file; `undefined`: none are known to be defined
@@ -75,7 +75,7 @@ export function liveTokensText(tokens: LiveTokens | string): string {
   );
   const ends = lastEnd === null ? '' : `; the last one ends on ${lastEnd.slice(0, 10)}`;
   return [
-    wrap('', `Live tokens that the option passport accepts: ${kinds.join(', ')}${ends}.`),
+    wrap('', `Live tokens that the feature passport() accepts: ${kinds.join(', ')}${ends}.`),
     ...refused.map(({ count, reason }) =>
       wrap('', `Live tokens that cannot move: ${formatCount(count)}, because ${reason}.`),
     ),

@@ -1,10 +1,10 @@
 import { Option } from 'commander';
 import type { Command } from 'commander';
 
-import { interruptible } from '../terminal.ts';
+import { interruptible } from '../../../cli/terminal.ts';
 import { importClients, importReport } from './import.ts';
 import { countLiveTokens } from './live-tokens.ts';
-import { withSession } from '../session.ts';
+import { withSession } from '../../../cli/session.ts';
 import { addSourceOptions, withSource } from './source.ts';
 import type { SourceOptions } from './source.ts';
 

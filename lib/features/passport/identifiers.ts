@@ -1,6 +1,9 @@
-import type { Seconds } from '../contracts/duration.ts';
-import type { ScopeLimit } from '../clients/consents.ts';
-import { hashCredential } from '../keys/hash.ts';
+import type { Seconds } from '../../contracts/duration.ts';
+import type { ScopeLimit } from '../../clients/consents.ts';
+import { hashCredential } from '../../keys/hash.ts';
+
+/** The reader of the outbox of ends. */
+export const READER = 'passport';
 
 /** The id of a token of Passport: 40 random bytes. */
 export const ID: RegExp = /^[\da-f]{80}$/;
@@ -18,10 +21,10 @@ export function accessTokenOf(grantId: string): string | undefined {
   return grantId.startsWith(ACCESS) ? grantId.slice(ACCESS.length) : undefined;
 }
 
-/** Under this id it is stored, as a revoked token, that this server has marked the row of a refresh token at Passport. */
+/** This mark says that this server has marked the row of a refresh token at Passport. */
 export const claimId = (id: string): string => `passport-claim-${id}`;
 
-/** Under this id it is stored, as a revoked token, that a user has disconnected a client. */
+/** This mark says that a user has disconnected a client, of tokens that are not marked at Passport. */
 export function disconnectionId(userId: string, clientId: string): string {
   return `passport-${hashCredential(JSON.stringify([userId, clientId]))}`;
 }

@@ -15,8 +15,8 @@ import { like } from '../harness/like.ts';
 import { authorize, BOTH_SCOPES, signIn, startPlatform } from '../harness/platform.ts';
 import { pkce } from '../harness/pkce.ts';
 import { exchangeCode, requestClientToken } from '../harness/tokens.ts';
-import { connectLaravel, createTables, row12, row13 } from '../passport/laravel.ts';
-import { gatehouse, gatehouseJson, migrated } from './gatehouse.ts';
+import { connectLaravel, createTables, row12, row13 } from './laravel.ts';
+import { gatehouse, gatehouseJson, migrated } from '../cli/gatehouse.ts';
 
 interface ImportDocument {
   readonly clients: readonly {
@@ -203,8 +203,8 @@ test('without --yes, import prints what it would do and changes nothing; it can 
 5          Broken    refused    authorization_code  5, 6
 6          Old       to import  authorization_code  7
 
- 1. A personal access client: its tokens are accepted with the option passport. Users make new ones where the server has the feature for them.
- 2. A password client: its tokens are accepted and refreshed with the option passport. The password grant is not supported (RFC 9700 section 2.4): users who log in anew use a code that their program shows, or another client with authorization codes.
+ 1. A personal access client: its tokens are accepted with the feature passport(). Users make new ones where the server has the feature for them.
+ 2. A password client: its tokens are accepted and refreshed with the feature passport(). The password grant is not supported (RFC 9700 section 2.4): users who log in anew use a code that their program shows, or another client with authorization codes.
  3. It has no permissions yet, because Passport has none for clients. Add them with \`gatehouse client permissions\`.
  4. It keeps the authorization code grant only. If it also uses client credentials, register another client for that.
  5. redirectUris[1]: a redirect URI has no fragment (RFC 6749 section 3.1.2) (https://no.example/#here)
@@ -258,7 +258,7 @@ test('a revoked client is disabled, a public one stays public: PKCE, and private
 });
 
 const PERSONAL =
-  'A personal access client: its tokens are accepted with the option passport. Users make new ones where the server has the feature for them.';
+  'A personal access client: its tokens are accepted with the feature passport(). Users make new ones where the server has the feature for them.';
 const DEVICE = 'urn:ietf:params:oauth:grant-type:device_code';
 // What an upgrade to version 13 gives to each client that could have had it.
 const EVERYTHING = ['authorization_code', 'client_credentials', 'implicit', 'refresh_token', DEVICE];
@@ -289,7 +289,7 @@ const CLIENTS: Readonly<Record<string, readonly [fields: object, ...result: read
     { ...LOCAL, grant_types: [...EVERYTHING, 'password'] },
     'imported',
     'device_code',
-    'A password client: its tokens are accepted and refreshed with the option passport. The password grant is not supported (RFC 9700 section 2.4): users who log in anew use a code that their program shows, or another client with authorization codes.',
+    'A password client: its tokens are accepted and refreshed with the feature passport(). The password grant is not supported (RFC 9700 section 2.4): users who log in anew use a code that their program shows, or another client with authorization codes.',
   ],
   passwordToo: [
     { ...CODE, grant_types: ['authorization_code', 'password'] },

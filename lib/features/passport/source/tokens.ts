@@ -1,16 +1,11 @@
 import type { Knex } from 'knex';
 
-import { now } from '../../lib/contracts/clock.ts';
-import type {
-  PassportAccessToken,
-  PassportClient,
-  PassportConnection,
-  PassportSource,
-  Seconds,
-} from '../../lib/contracts/index.ts';
-import { StorageError } from '../../lib/errors.ts';
-import { flagIn, isOfType, listIn, textIn, timeIn } from './passport-tables.ts';
-import type { PassportRow, PassportTable, PassportTables } from './passport-tables.ts';
+import { now } from '../../../contracts/clock.ts';
+import type { Seconds } from '../../../contracts/index.ts';
+import type { PassportAccessToken, PassportClient, PassportConnection, PassportSource } from '../types.ts';
+import { StorageError } from '../../../errors.ts';
+import { flagIn, isOfType, listIn, textIn, timeIn } from './tables.ts';
+import type { PassportRow, PassportTable, PassportTables } from './tables.ts';
 
 // The largest difference between UTC and a time without its zone.
 const LARGEST_OFFSET: Seconds = 14 * 3600;

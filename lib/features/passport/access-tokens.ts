@@ -2,41 +2,24 @@ import { randomUUID } from 'node:crypto';
 
 import { compactVerify } from 'jose';
 
-import { toSeconds } from '../contracts/duration.ts';
-import type { ScopeLimit } from '../clients/consents.ts';
-import type { LastUses } from '../clients/last-use.ts';
-import type {
-  AccessTokenClaims,
-  PassportAccessToken,
-  PassportUse,
-  Seconds,
-  Storage,
-  VerifyAccessToken,
-} from '../contracts/index.ts';
-import { now } from '../contracts/clock.ts';
-import type { ResolvedOptions } from '../options/resolved-options.ts';
-import type { ResolvedPassport } from '../options/passport.ts';
+import { toSeconds } from '../../contracts/duration.ts';
+import type { ScopeLimit } from '../../clients/consents.ts';
+import type { AccessTokenClaims, Seconds } from '../../contracts/index.ts';
+import { now } from '../../contracts/clock.ts';
+import type { ForeignAccessTokens } from '../../token/foreign-tokens.ts';
+import type { Core } from '../core.ts';
 import { accessTokenGrantId, ID, mapScopes, sequenceAt } from './identifiers.ts';
 import { importable } from './import-grant.ts';
-import type { ImportGrant } from './import-grant.ts';
+import type { Importable, PassportConsents } from './import-grant.ts';
+import type { PassportSettings } from './options.ts';
 import type { TokenUses } from './token-uses.ts';
+import type { PassportAccessToken, PassportUse } from './types.ts';
 
 // For the difference between the clocks of two machines.
 const LEEWAY: Seconds = 5;
 
 // A stranger can send such a token too.
 const WARNING_INTERVAL: Seconds = 3600;
-
-/** The access tokens of Passport. */
-export interface PassportAccessTokens {
-  /** Whether a token has their form: a JWT of the type `JWT` that is signed with RS256, where this server's have the type `at+jwt`. */
-  readonly hasForm: (token: string) => boolean;
-  readonly verify: VerifyAccessToken;
-  /** Whether verified claims are those of such a token. */
-  readonly isOwn: (claims: Pick<AccessTokenClaims, 'jti'>) => boolean;
-  /** Whether neither a token, nor its client, its user or its connection was revoked, here or there. */
-  readonly isActive: (claims: AccessTokenClaims, appUsed?: LastUses['appUsed']) => Promise<boolean>;
-}
 
 /** What Passport writes in an access token. */
 interface PassportClaims {
@@ -49,17 +32,19 @@ interface PassportClaims {
   readonly scopes: ScopeLimit;
 }
 
+/**
+ * The access tokens of Passport: JWTs of the type `JWT` that are signed with RS256, where this server's have the type `at+jwt`.
+ */
 export function createAccessTokens(
-  {
-    passport: { publicKey: keys, source, until },
-    ...options
-  }: ResolvedOptions & { passport: ResolvedPassport },
+  { options, storage }: Pick<Core, 'options' | 'storage'>,
   {
     importGrant,
-    storage,
+    isImportable,
+    settings: { publicKey: keys, source, until },
     used,
-  }: Pick<TokenUses, 'used'> & { readonly importGrant: ImportGrant; readonly storage: Storage },
-): PassportAccessTokens {
+  }: Pick<PassportConsents, 'importGrant' | 'isImportable'> &
+    Pick<TokenUses, 'used'> & { readonly settings: PassportSettings },
+): ForeignAccessTokens {
   const { issuer } = options;
   const api = options.resources.get(issuer)!;
   // The first check of a token follows its verification, which has just read its row.
@@ -71,7 +56,10 @@ export function createAccessTokens(
   function warnOfOtherKey(): void {
     if (now() < warnedAt + WARNING_INTERVAL) return;
     warnedAt = now();
-    options.logger.warn({}, 'a token in the form of those of Passport is not signed with passport.publicKey');
+    options.logger.warn(
+      {},
+      'a token in the form of those of Passport is not signed with publicKey of passport()',
+    );
   }
 
   async function readClaims(token: string): Promise<PassportClaims | undefined> {
@@ -93,38 +81,48 @@ export function createAccessTokens(
     return storage.revocations.isValid(question);
   }
 
-  /** Stores the grant of a token of a user that is used here for the first time. */
-  async function isImported(claims: AccessTokenClaims): Promise<boolean> {
-    const { client_id: clientId, exp, grant_id: grantId, iat, jti, limited, scope, sub: userId } = claims;
-    if (grantId === undefined) return false;
-    // One that is stored was revoked, or another request has stored it since.
-    if (await storage.grants.find(grantId)) return isStored(claims);
+  /** What to store of a token of a user. */
+  function toImportable(claims: AccessTokenClaims & { readonly grant_id: string }): Importable {
+    const {
+      client_id: clientId,
+      exp: expiresAt,
+      grant_id: id,
+      iat,
+      jti,
+      limited,
+      scope,
+      sub: userId,
+    } = claims;
     const scopes = scope === undefined ? (limited ? [] : undefined) : scope.split(' ');
-    const expiresAt = Math.ceil(exp);
-    const imported = await importGrant(
-      importable(
-        {
-          id: grantId,
-          userId,
-          clientId,
-          scopes,
-          createdAt: Math.floor(iat),
-          expiresAt,
-          sequence: sequenceAt(iat),
-        },
-        {
-          // A grant is stored with a credential: one that nobody has.
-          credential: { kind: 'code', id: `passport ${randomUUID()}`, payload: {}, consumedAt: Date.now() },
-          isLive: async () => (await source.findAccessToken(jti))?.isLive === true,
-          isOrphan: false,
-        },
-      ),
+    const [createdAt, sequence] = [Math.floor(iat), sequenceAt(iat)];
+    return importable(
+      { id, userId, clientId, scopes, createdAt, expiresAt, sequence },
+      {
+        // A grant is stored with a credential: one that nobody has.
+        credential: { kind: 'code', id: `passport ${randomUUID()}`, payload: {}, consumedAt: Date.now() },
+        isLive: async () => (await source.findAccessToken(jti))?.isLive === true,
+        accessTokenId: jti,
+        isOrphan: false,
+      },
     );
-    return imported !== undefined && isStored(claims);
+  }
+
+  /**
+   * Whether the grant of a token of a user is stored now, which is used here for the first time; or, where the check is no use of the
+   * token, could be.
+   */
+  async function isImported(claims: AccessTokenClaims, isUse: boolean): Promise<boolean> {
+    const { grant_id } = claims;
+    if (grant_id === undefined) return false;
+    // One that is stored was revoked, or another request has stored it since.
+    if (await storage.grants.find(grant_id)) return isStored(claims);
+    const token = toImportable({ ...claims, grant_id });
+    if (!isUse) return isImportable(token);
+    return (await importGrant(token)) !== undefined && isStored(claims);
   }
 
   return {
-    hasForm: hasPassportForm,
+    isWellFormed: hasPassportForm,
     isOwn: ({ jti }) => ID.test(jti),
     async verify(token) {
       if (now() >= until) return undefined;
@@ -141,7 +139,8 @@ export function createAccessTokens(
         sub: userId ?? clientId,
         client_id: clientId,
         iat: issuedAt,
-        exp: expiresAt,
+        // Whole seconds, as the storage has them. Never later than at Passport.
+        exp: Math.floor(expiresAt),
         jti: id,
         ...(scopes?.length === 0 && { limited: true }),
         ...(scopes && scopes.length > 0 && { scope: scopes.join(' ') }),
@@ -156,7 +155,8 @@ export function createAccessTokens(
       if (now() >= until) return false;
       const row = readJustNow.get(claims) ?? (await source.findAccessToken(claims.jti));
       readJustNow.delete(claims);
-      if (!row?.isLive || !((await isStored(claims)) || (await isImported(claims)))) return false;
+      if (!row?.isLive || !((await isStored(claims)) || (await isImported(claims, appUsed !== undefined))))
+        return false;
       const { client_id: clientId, grant_id: id, iat, sub: userId } = claims;
       // Without it, the check is no use of the token.
       if (appUsed) {

@@ -1,50 +1,22 @@
 import type { Knex } from 'knex';
 
-import type { Milliseconds, PassportClient, PassportSource } from '../../lib/contracts/index.ts';
-import { beginStackAt, ConfigError, GatehouseError, StorageError } from '../../lib/errors.ts';
-import { object, optional, readOptions } from '../../lib/options/declare.ts';
-import type { Given } from '../../lib/options/declare.ts';
-import { boolean, text } from '../../lib/options/values.ts';
-import { codeOf } from '../../lib/database/error-kinds.ts';
-import { named } from '../../lib/database/explain-error.ts';
-import { filenameOf, parseUrl, refuseFileOfServer, requireFile } from './address.ts';
-import { connect } from './open-database.ts';
-import { passportCounts } from './passport-counts.ts';
-import { flagIn, isOfType, listIn, textIn, timeIn } from './passport-tables.ts';
-import type { PassportRow, PassportTable, TimedQuery } from './passport-tables.ts';
-import { passportTokens } from './passport-tokens.ts';
+import { filenameOf, refuseFileOfServer } from '../../../../adapters/knex/address.ts';
+import { connect } from '../../../../adapters/knex/open-database.ts';
+import type { Milliseconds } from '../../../contracts/index.ts';
+import { codeOf } from '../../../database/error-kinds.ts';
+import { named } from '../../../database/explain-error.ts';
+import { ConfigError, GatehouseError, StorageError } from '../../../errors.ts';
+import type { PassportClient, PassportSource } from '../types.ts';
+import { passportCounts } from './counts.ts';
+import type { PassportSourceSettings } from './index.ts';
+import { flagIn, isOfType, listIn, textIn, timeIn } from './tables.ts';
+import type { PassportRow, PassportTable, TimedQuery } from './tables.ts';
+import { passportTokens } from './tokens.ts';
 
 const PAGE = 500;
 
 // For a connection and for a statement.
 const TIMEOUT: Milliseconds = 5000;
-
-const TABLES = {
-  /** @default 'oauth_clients' */
-  clients: optional(text(), 'oauth_clients'),
-  /** @default 'oauth_access_tokens' */
-  accessTokens: optional(text(), 'oauth_access_tokens'),
-  /** @default 'oauth_refresh_tokens' */
-  refreshTokens: optional(text(), 'oauth_refresh_tokens'),
-};
-
-const PASSPORT_SOURCE = {
-  /** The `prefix` of the connection in Laravel's `config/database.php`. @default none */
-  prefix: optional(text()),
-  /** The tables of models that the app has replaced, without the prefix. */
-  tables: optional(object(TABLES), {}),
-  /**
-   * The user provider of Laravel's `config/auth.php` whose users are those of the server. Tokens of users of other providers are
-   * refused: they may have the same ids.
-   * @default 'users'
-   */
-  provider: optional(text(), 'users'),
-  /** `true`: nothing is written, whatever the database would allow. @default false */
-  readOnly: optional(boolean, false),
-};
-
-/** Where the tables of Passport are, and whose they are. */
-export interface PassportSourceOptions extends Given<typeof PASSPORT_SOURCE> {}
 
 const REQUIRED: Readonly<Record<PassportTable, readonly string[]>> = {
   clients: ['id', 'revoked'],
@@ -52,26 +24,14 @@ const REQUIRED: Readonly<Record<PassportTable, readonly string[]>> = {
   refreshTokens: ['id', 'access_token_id', 'revoked'],
 };
 
-/**
- * Opens the database of a Laravel app that uses Passport: an address as for `knexStorage()`, a Knex configuration, or a Knex
- * instance, which stays open. `gatehouse client import` reads its clients; a server with the option `passport` also accepts its
- * tokens, and marks those that it revokes, if the user of the database may change rows.
- *
- * @throws ConfigError for an address that cannot be understood, a driver that is not installed or a wrong option
- */
-export function passportSource(
-  database: Knex | Knex.Config | string,
-  options: PassportSourceOptions = {},
+/** Opens the database of a Laravel app: see `passportSource()`. @throws ConfigError when its driver is not installed */
+export function openSource(
+  database: Knex | Knex.Config,
+  { prefix = '', provider, readOnly, tables }: PassportSourceSettings,
 ): PassportSource {
-  const {
-    prefix = '',
-    provider,
-    readOnly,
-    tables,
-  } = readOptions(PASSPORT_SOURCE, options, 'passportSource()');
   const owned = typeof database !== 'function';
   const knex = owned ? open(database, readOnly) : database;
-  refuseFileOfServer(knex);
+  if (owned) refuseFileOfServer(knex);
   const names = {
     clients: prefix + tables.clients,
     accessTokens: prefix + tables.accessTokens,
@@ -148,8 +108,6 @@ export function passportSource(
     },
   };
 }
-beginStackAt(passportSource);
-
 /** Runs a query within the time limit. @throws StorageError when it fails */
 async function run<T>(query: () => TimedQuery<T>, timeout: Milliseconds = TIMEOUT): Promise<T> {
   try {
@@ -167,11 +125,8 @@ function timed<T>(promise: Promise<T>): TimedQuery<T> {
   return { timeout: () => promise };
 }
 
-function open(database: Knex.Config | string, isReadOnly: boolean): Knex {
-  const config = typeof database === 'string' ? parseUrl(database) : database;
+function open(config: Knex.Config, isReadOnly: boolean): Knex {
   const filename = filenameOf(config);
-  // Otherwise SQLite would create it.
-  if (filename !== undefined && !isReadOnly) requireFile(filename, 'pass the database of the Laravel app');
   return connect({
     useNullAsDefault: true,
     acquireConnectionTimeout: TIMEOUT,

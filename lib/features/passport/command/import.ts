@@ -1,9 +1,9 @@
 import type { Administration, ClientGrantType, ClientInvalidError, FieldError } from 'koa-gatehouse';
-import type { PassportClient, PassportSource } from 'koa-gatehouse/adapters/knex';
+import type { PassportClient, PassportSource } from '../types.ts';
 
-import type { Report } from '../report.ts';
-import { table, wrap } from '../table.ts';
-import { formatCount, INTERRUPTED } from '../terminal.ts';
+import type { Report } from '../../../cli/report.ts';
+import { table, wrap } from '../../../cli/table.ts';
+import { formatCount, INTERRUPTED } from '../../../cli/terminal.ts';
 import { liveTokensText } from './live-tokens.ts';
 import type { LiveTokens } from './live-tokens.ts';
 import { mapClient } from './map-client.ts';
@@ -21,7 +21,7 @@ interface ImportResult {
   readonly disabled: boolean;
   readonly notes: readonly string[];
   readonly errors: readonly FieldError[];
-  /** Why its live tokens are refused; `null`: the option `passport` accepts them. */
+  /** Why its live tokens are refused; `null`: the feature accepts them. */
   readonly tokens_refused: string | null;
 }
 
@@ -45,7 +45,7 @@ export async function importClients(
   return results;
 }
 
-/** Why the option `passport` refuses the tokens of a client; `null`: it accepts them. */
+/** Why the feature refuses the tokens of a client; `null`: it accepts them. */
 export function tokenRefusalOf(
   { provider = 'users', revoked }: PassportClient,
   { result }: Pick<ImportResult, 'result'>,

@@ -1,30 +1,31 @@
 import type { Command } from 'commander';
 import type { Administration, Storage } from 'koa-gatehouse';
-import type { PassportSource, PassportTokenCount } from 'koa-gatehouse/adapters/knex';
+import type { PassportSource, PassportTokenCount } from '../types.ts';
 
-import { toSeconds } from '../../contracts/duration.ts';
-import type { Report } from '../report.ts';
-import { timeJson } from '../report.ts';
-import { withSession } from '../session.ts';
-import { table, wrap } from '../table.ts';
-import { formatCount } from '../terminal.ts';
+import { toSeconds } from '../../../contracts/duration.ts';
+import type { Report } from '../../../cli/report.ts';
+import { timeJson } from '../../../cli/report.ts';
+import { withSession } from '../../../cli/session.ts';
+import { table, wrap } from '../../../cli/table.ts';
+import { formatCount } from '../../../cli/terminal.ts';
+import { passportStore } from '../store.ts';
 import { tokenRefusalOf } from './import.ts';
 import { KINDS } from './live-tokens.ts';
 import { addSourceOptions, withSource } from './source.ts';
 import type { SourceOptions } from './source.ts';
 
 /** `gatehouse passport ...` */
-export function addPassportCommands(program: Command): void {
+export function addStatus(program: Command): void {
   const passport = program
     .command('passport')
     .helpCommand(false)
     .summary('see which tokens of Laravel Passport are in use')
-    .description('See which tokens of Laravel Passport are in use at servers with the option passport.');
+    .description('See which tokens of Laravel Passport are in use at servers with the feature passport().');
   const status = passport
     .command('status')
-    .summary('list the tokens by app, and when the option passport can go')
+    .summary('list the tokens by app, and when the feature passport() can go')
     .description(
-      'List by app how many tokens of Laravel Passport were used at this server within a day and a week, how many are live, when the last one ends, and when the option passport can go.',
+      'List by app how many tokens of Laravel Passport were used at this server within a day and a week, how many are live, when the last one ends, and when the feature passport() can go.',
     );
   addSourceOptions(status)
     .addHelpText(
@@ -65,7 +66,8 @@ async function readStatus(
     if (tokenRefusalOf(client, { result: isImported ? 'present' : 'skipped' }) !== null)
       refused.add(client.id);
   }
-  const uses = await storage.passportUses.count(Math.floor(toSeconds(Date.now())));
+  const store = await storage.store('passport', passportStore);
+  const uses = await store.count(Math.floor(toSeconds(Date.now())));
   const live = (await source.countTokens()).filter(
     ({ clientId }) => clientId === undefined || (names.has(clientId) && !refused.has(clientId)),
   );
@@ -149,10 +151,10 @@ function conclusion({
   readonly lastWeek: number;
   readonly live: number;
 }): string {
-  if (lastEnd === null) return 'No token of Passport is live: the option passport can go.';
+  if (lastEnd === null) return 'No token of Passport is live: the feature passport() can go.';
   const day = lastEnd.slice(0, 10);
   const all = `${formatCount(live)} live tokens, of which the last one ends on ${day}`;
   return lastWeek > 0
-    ? `The option passport is needed: tokens were used within a week. There are ${all}.`
-    : `No token of Passport was used within a week. There are ${all}: the option passport can go before that if their users may have to log in again.`;
+    ? `The feature passport() is needed: tokens were used within a week. There are ${all}.`
+    : `No token of Passport was used within a week. There are ${all}: the feature passport() can go before that if their users may have to log in again.`;
 }

@@ -1,8 +1,8 @@
 import { Option } from 'commander';
 import type { Command } from 'commander';
-import type { PassportSource } from 'koa-gatehouse/adapters/knex';
+import type { PassportSource } from '../types.ts';
 
-import { UsageError } from '../failure.ts';
+import { UsageError } from '../../../cli/failure.ts';
 
 /** The options of the commands that read the database of a Laravel app. */
 export interface SourceOptions {
@@ -30,7 +30,7 @@ export async function withSource<T>(
       'Give the database of the Laravel app: --source URL, or the environment variable PASSPORT_DATABASE_URL.',
     );
   }
-  const { passportSource } = await import('koa-gatehouse/adapters/knex');
+  const { passportSource } = await import('../source/index.ts');
   const source = passportSource(url, { prefix, readOnly: true });
   try {
     return await work(source);

@@ -1,6 +1,7 @@
-import type { Milliseconds, PassportSource, PassportTokenCount } from '../../lib/contracts/index.ts';
-import { listIn, textIn, timeIn } from './passport-tables.ts';
-import type { PassportRow, PassportTables } from './passport-tables.ts';
+import type { Milliseconds } from '../../../contracts/index.ts';
+import type { PassportSource, PassportTokenCount } from '../types.ts';
+import { listIn, textIn, timeIn } from './tables.ts';
+import type { PassportRow, PassportTables } from './tables.ts';
 
 // Each statement reads a whole table, which has no index for it.
 const TIMEOUT: Milliseconds = 60_000;

@@ -1,4 +1,4 @@
-import type { Seconds } from './duration.ts';
+import type { Seconds } from '../../contracts/duration.ts';
 
 /** A client of Laravel Passport, in one form for all of its versions. */
 export interface PassportClient {
@@ -79,12 +79,25 @@ export interface PassportUseCount extends Pick<PassportUse, 'clientId' | 'kind'>
   readonly lastWeek: number;
 }
 
-/** Stores which tokens of Passport were used: the `passportUses` of a storage. */
-export interface PassportUseStore {
+/** What a storage has of Passport: which of its tokens were used, and what this server knows of them. */
+export interface PassportStore {
   /** Records uses, of each token the latest. Can be repeated. They may be pruned after a week. */
   record(uses: readonly PassportUse[]): Promise<void>;
   /** Counts the tokens that were used within a day, and within a week, before `at`. */
   count(at: Seconds): Promise<readonly PassportUseCount[]>;
+  /** Stores a mark until a time; see `claimId` and `disconnectionId`. Can be repeated. */
+  mark(id: string, expiresAt: Seconds): Promise<void>;
+  isMarked(id: string): Promise<boolean>;
+  /**
+   * Whether a user was ended since a token was issued, or has disconnected a client, and Passport was not told of that yet; or a mark says
+   * it, where one is given.
+   */
+  hasEnded(token: {
+    readonly userId: string;
+    readonly clientId: string;
+    readonly sequence: number;
+    readonly mark: string | undefined;
+  }): Promise<boolean>;
 }
 
 /** In seconds. */

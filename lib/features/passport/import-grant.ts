@@ -1,12 +1,13 @@
-import { consentScopes } from '../clients/consents.ts';
-import type { ScopeLimit } from '../clients/consents.ts';
-import { isOnDevice } from '../clients/redirect-uris.ts';
-import { now } from '../contracts/clock.ts';
-import type { Client, Consent, Credential, Grant, Seconds, Storage } from '../contracts/index.ts';
-import { StorageError } from '../errors.ts';
-import type { ResolvedOptions } from '../options/resolved-options.ts';
-import type { ResolvedPassport } from '../options/passport.ts';
+import { consentScopes } from '../../clients/consents.ts';
+import type { ScopeLimit } from '../../clients/consents.ts';
+import { isOnDevice } from '../../clients/redirect-uris.ts';
+import { now } from '../../contracts/clock.ts';
+import type { Client, Consent, Credential, Grant, Seconds } from '../../contracts/index.ts';
+import { StorageError } from '../../errors.ts';
+import type { Core } from '../core.ts';
 import { disconnectionId, mapScopes, sequenceAt } from './identifiers.ts';
+import type { PassportSettings } from './options.ts';
+import type { PassportStore } from './types.ts';
 
 /** A token of Passport as this server stores it: a grant with its first credential. */
 export interface Importable {
@@ -14,6 +15,8 @@ export interface Importable {
   readonly credential: Credential;
   /** Whether the token is live at Passport. */
   readonly isLive: () => Promise<boolean>;
+  /** The access token, or the one that the refresh token belongs to: whoever ends it here has ended both. */
+  readonly accessTokenId: string;
   /** Passport has no row by which it would know the user of the token. */
   readonly isOrphan: boolean;
 }
@@ -24,7 +27,7 @@ export function importable(
   {
     credential,
     ...rest
-  }: Pick<Importable, 'isLive' | 'isOrphan'> & {
+  }: Pick<Importable, 'accessTokenId' | 'isLive' | 'isOrphan'> & {
     readonly credential: Pick<Credential, 'consumedAt' | 'id' | 'kind' | 'payload'>;
   },
 ): Importable {
@@ -54,26 +57,38 @@ export interface PassportConsents {
 /**
  * Makes what imports grants and consents.
  *
- * Whoever disconnects a client marks its tokens at Passport, or, where nothing can be written, the disconnection here; deletes the
- * consent; and revokes the grants. An import goes the other way: it stores the consent, then looks whether the token is live, and
+ * Whoever disconnects a client stores its end, revokes the grants, and deletes the consent. Until Passport was told of the end, the end
+ * itself says it: its reader marks the tokens at Passport, or, where nothing can be written, the disconnection here, and removes the end
+ * afterwards. An import goes the other way: it stores the consent, then looks whether the end is there, then whether the token is live, and
  * then stores the grant if the consent is still there. Whatever the order, no grant survives the disconnection.
  */
 export function createConsents(
-  options: ResolvedOptions & { readonly passport: ResolvedPassport },
-  { isWritable, storage }: { readonly isWritable: boolean; readonly storage: Storage },
+  { options, storage }: Pick<Core, 'options' | 'storage'>,
+  {
+    isWritable,
+    settings: { source, until },
+    store,
+  }: {
+    readonly isWritable: boolean;
+    readonly settings: PassportSettings;
+    readonly store: Pick<PassportStore, 'hasEnded'>;
+  },
 ): PassportConsents {
   const { clients, consents, grants, revocations } = storage;
-  const { source } = options.passport;
   const api = options.resources.get(options.issuer)!;
 
-  /** Whether the user has disconnected the client, or the client or all were ended, since a token was issued. */
-  async function isEnded(
-    { clientId, sequence, userId }: Pick<Grant, 'clientId' | 'sequence' | 'userId'>,
-    isOrphan: boolean,
-  ): Promise<boolean> {
+  /** Whether the user has disconnected the client, or the user, the token, the client or all were ended, since a token was issued. */
+  async function isEnded({
+    accessTokenId = '',
+    grant: { clientId, sequence, userId },
+    isOrphan = false,
+  }: Ended): Promise<boolean> {
     // Where Passport's rows are marked, they say it, and tokens that Passport issues afterwards are not meant.
-    const id = isWritable && !isOrphan ? 'passport' : disconnectionId(userId, clientId);
-    return !(await revocations.isValid({ id, clientId, grant: undefined, sequence }));
+    const mark = isWritable && !isOrphan ? undefined : disconnectionId(userId, clientId);
+    return (
+      (await store.hasEnded({ userId, clientId, sequence, mark })) ||
+      !(await revocations.isValid({ id: accessTokenId, clientId, grant: undefined, sequence }))
+    );
   }
 
   /** @returns whether it was not stored before */
@@ -110,16 +125,16 @@ export function createConsents(
     const { clientId, since } = connection;
     const stored = await clients.find(clientId);
     const grant = { userId, clientId, sequence: sequenceAt(since) };
-    if (!stored || (await isEnded(grant, false))) return;
+    if (!stored || (await isEnded({ grant }))) return;
     const isAdded = await addConsent(stored.client, grant, connection);
     // The user may have disconnected the client since its tokens were read.
-    const isLive = (await source.connections(userId, clientId)).length > 0 && !(await isEnded(grant, false));
+    const isLive = !(await isEnded({ grant })) && (await source.connections(userId, clientId)).length > 0;
     if (isAdded && !isLive) await consents.delete(userId, clientId);
   }
 
   return {
     async importOf(userId, clientId) {
-      if (now() >= options.passport.until) return;
+      if (now() >= until) return;
       const known = new Set((await consents.list(userId)).map((consent: Consent) => consent.clientId));
       for (const connection of await source.connections(userId, clientId)) {
         if (known.has(connection.clientId)) continue;
@@ -127,13 +142,14 @@ export function createConsents(
         await importOne(userId, { ...connection, limits });
       }
     },
-    async isImportable({ grant, isOrphan }) {
-      return Boolean(await clients.find(grant.clientId)) && !(await isEnded(grant, isOrphan));
+    async isImportable(token) {
+      return Boolean(await clients.find(token.grant.clientId)) && !(await isEnded(token));
     },
-    async importGrant({ credential, grant, isLive, isOrphan }) {
+    async importGrant(token) {
+      const { credential, grant, isLive } = token;
       const { clientId, id, scopes, userId } = grant;
       const stored = await clients.find(clientId);
-      if (!stored || (await isEnded(grant, isOrphan))) return undefined;
+      if (!stored || (await isEnded(token))) return undefined;
       const [known] = await source.connections(userId, clientId);
       const limits = known?.scopes.map((names) => mapScopes(names, api)) ?? [scopes];
       const isAdded = await addConsent(stored.client, grant, {
@@ -142,7 +158,7 @@ export function createConsents(
       });
       const consent = await consents.find(userId, clientId);
       if (!consent) return undefined;
-      if (!(await isLive()) || (await isEnded(grant, isOrphan))) {
+      if ((await isEnded(token)) || !(await isLive())) {
         // Another request may have stored the grant, and then claimed the token.
         if (isAdded && !(await grants.find(id))) await consents.delete(userId, clientId);
         return undefined;
@@ -157,6 +173,11 @@ export function createConsents(
     },
   };
 }
+
+/** A token, or the consent to a client, of which nothing but the user and the client is known. */
+type Ended = Partial<Pick<Importable, 'accessTokenId' | 'isOrphan'>> & {
+  readonly grant: Pick<Grant, 'clientId' | 'sequence' | 'userId'>;
+};
 
 /** The hosts at which Passport has asked for the consent: those of the redirect URIs whose consent is remembered. */
 function hostsOf({ redirectUris }: Client): readonly string[] {

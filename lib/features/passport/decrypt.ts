@@ -1,8 +1,8 @@
 import { createDecipheriv, createHash, createHmac, hkdfSync, pbkdf2, timingSafeEqual } from 'node:crypto';
 import { promisify } from 'node:util';
 
-import type { Seconds } from '../contracts/duration.ts';
-import { TooManyAttemptsError } from '../errors.ts';
+import type { Seconds } from '../../contracts/duration.ts';
+import { TooManyAttemptsError } from '../../errors.ts';
 import { ID } from './identifiers.ts';
 
 /** What is encrypted in a refresh token of Passport. */

@@ -1,11 +1,11 @@
 import type { ClientGrantType, ClientTypes } from 'koa-gatehouse';
-import type { PassportClient } from 'koa-gatehouse/adapters/knex';
 
-import { CORE_KINDS } from '../../clients/kinds/core.ts';
-import { clientKindsOf } from '../../features/known.ts';
-import { isLoopback } from '../../contracts/loopback.ts';
+import { KINDS as ALL_KINDS } from '../../../cli/client-text.ts';
+import { CORE_KINDS } from '../../../clients/kinds/core.ts';
+import { isLoopback } from '../../../contracts/loopback.ts';
+import type { PassportClient } from '../types.ts';
 
-const KINDS = [...clientKindsOf(undefined).all.values()];
+const KINDS = [...ALL_KINDS.all.values()];
 const OF_FEATURES = KINDS.filter((kind) => !CORE_KINDS.includes(kind));
 
 // The kind of clients of users that have no redirect URIs.
@@ -65,9 +65,9 @@ const PLACEHOLDER = 'http://localhost';
 // The tokens that such a client has are used and refreshed; new ones it gets by the grant type that it is imported with.
 const FORMER_KINDS = {
   personal_access:
-    'A personal access client: its tokens are accepted with the option passport. Users make new ones where the server has the feature for them.',
+    'A personal access client: its tokens are accepted with the feature passport(). Users make new ones where the server has the feature for them.',
   password:
-    'A password client: its tokens are accepted and refreshed with the option passport. The password grant is not supported (RFC 9700 section 2.4): users who log in anew use a code that their program shows, or another client with authorization codes.',
+    'A password client: its tokens are accepted and refreshed with the feature passport(). The password grant is not supported (RFC 9700 section 2.4): users who log in anew use a code that their program shows, or another client with authorization codes.',
 } as const;
 
 /**

@@ -1,7 +1,8 @@
 import type { Knex } from 'knex';
 
-import { toSeconds } from '../../lib/contracts/duration.ts';
-import type { Milliseconds, PassportClient, Seconds } from '../../lib/contracts/index.ts';
+import { toSeconds } from '../../../contracts/duration.ts';
+import type { Milliseconds, Seconds } from '../../../contracts/index.ts';
+import type { PassportClient } from '../types.ts';
 
 export type PassportTable = 'accessTokens' | 'clients' | 'refreshTokens';
 
