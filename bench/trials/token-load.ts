@@ -33,7 +33,7 @@ export class TokenLoad {
   readonly successes: number[] = [];
   readonly #settings: TokenLoadSettings;
   readonly #living = new Set<Tokens>();
-  readonly #spent: string[] = [];
+  readonly #spent: { readonly token: string; readonly family: Family }[] = [];
   readonly #revoked: Tokens[] = [];
   #turn = 0;
 
@@ -53,24 +53,40 @@ export class TokenLoad {
       if (!first) continue;
       let tokens = first;
       let before: Tokens | undefined;
+      const family: Family = { current: tokens.refresh, isRevoked: false };
       this.#living.add(tokens);
       for (let rotation = 0; rotation < 8 && !signal.aborted; rotation += 1) {
         const next = await this.#refresh(tokens.refresh, signal);
-        if (!next) break;
+        if (!next) {
+          // An answer that nobody waited for may have had a successor.
+          family.current = undefined;
+          break;
+        }
         this.#living.delete(tokens);
-        // The token before this one is good until this one is used.
-        if (before) this.#spent.push(before.refresh);
+        if (before) this.#spent.push({ token: before.refresh, family });
         before = tokens;
         tokens = next;
+        family.current = tokens.refresh;
         this.#living.add(tokens);
       }
-      if (Math.random() < 0.5) await this.#revoke(tokens, signal);
+      if (Math.random() < 0.5) {
+        family.isRevoked = true;
+        await this.#revoke(tokens, signal);
+      }
     }
   }
 
   /** Asks the nodes what is left of what was answered with 200. */
   async check(): Promise<void> {
     const never = new AbortController().signal;
+    // First, because a refresh changes what is current.
+    await inParallel(this.#spent.slice(-200), async ({ token, family: { current, isRevoked } }) => {
+      if (isRevoked || current === undefined) return;
+      this.lasting.count += 1;
+      const { body, status } = await this.#presented(token);
+      if (status !== 200 || body?.['refresh_token'] !== current)
+        this.lasting.broken.push(`a spent refresh token does not lead to the current one: ${status}`);
+    });
     await inParallel(this.#living, async ({ access, refresh }) => {
       this.lasting.count += 1;
       const guarded = await this.#guard(access);
@@ -80,15 +96,10 @@ export class TokenLoad {
     });
     await inParallel(this.#revoked, async ({ access, refresh }) => {
       const guarded = await this.#guard(access);
-      const status = await this.#presented(refresh);
+      const { status } = await this.#presented(refresh);
       if (guarded !== 401 || status !== 400) {
         this.revocations.broken.push(`revoked, but ${guarded} at the guard and ${status} at a refresh`);
       }
-    });
-    await inParallel(this.#spent.slice(-200), async (token) => {
-      this.lasting.count += 1;
-      const status = await this.#presented(token);
-      if (status !== 400) this.lasting.broken.push(`a refresh token whose successor was used: ${status}`);
     });
   }
 
@@ -157,11 +168,11 @@ export class TokenLoad {
     }
   }
 
-  /** The status of the answer to a refresh token. */
-  async #presented(token: string): Promise<number> {
+  /** The answer to a refresh token. */
+  async #presented(token: string): Promise<Answer> {
     for (;;) {
-      const { status } = await this.#send({ grant_type: 'refresh_token', refresh_token: token });
-      if (status !== 503) return status;
+      const answer = await this.#send({ grant_type: 'refresh_token', refresh_token: token });
+      if (answer.status !== 503) return answer;
       await delay(100);
     }
   }
@@ -198,6 +209,14 @@ export class TokenLoad {
 interface Tokens {
   readonly access: string;
   readonly refresh: string;
+}
+
+/** What is known of the refresh tokens of an authorization. */
+interface Family {
+  /** `undefined`: not known. */
+  current: string | undefined;
+  /** Also when it is not known whether it was. */
+  isRevoked: boolean;
 }
 
 type Answer = Awaited<ReturnType<typeof postJson>>;
