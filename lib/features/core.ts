@@ -30,12 +30,21 @@ import type { TokenKeys } from '../token/token-key.ts';
 import type { FindUsable } from '../token/usable-token.ts';
 import type { IsTokenActive } from '../token/verify-access-token.ts';
 
-/** What the parts of features are made of: the core of a server. Each member has a feature that needs it. */
-export interface Core {
+/** What there is of a server before its tokens and its directory of clients, which features make together with it. */
+export interface CoreBase {
   readonly options: ResolvedOptions;
   /** Also that of a feature's own tables: `storage.store(name, make)`. */
   readonly storage: Storage;
   readonly audit: AuditLog;
+  readonly clients: StoredClients;
+  /** Gets a document from a URL that a stranger chose. */
+  readonly publicFetch: PublicFetch;
+  /** Writes what requests record besides their work, which may be lost. */
+  readonly lastUses: WriteQueue<WaitingUse>;
+}
+
+/** What the parts of features are made of: the core of a server. Each member has a feature that needs it. */
+export interface Core extends CoreBase {
   /** Of all events that may be stored: also of features that are off. */
   readonly eventRules: EventRules;
   readonly secrets: Secrets;
@@ -53,12 +62,8 @@ export interface Core {
   readonly tokens: CoreTokens;
   readonly users: UserAssignments;
   readonly clients: CoreClients;
-  /** Gets a document from a URL that a stranger chose. */
-  readonly publicFetch: PublicFetch;
   /** In which the URLs of strangers are. */
   readonly network: Partial<Network>;
-  /** Writes what requests record besides their work, which may be lost. */
-  readonly lastUses: WriteQueue<WaitingUse>;
   /** Removes what has changed from the caches of all nodes. */
   readonly announce: (change: StoredChange) => void;
 }
@@ -77,11 +82,6 @@ export interface CoreTokens {
   readonly aboutUserKeys:
     | { readonly signing: TokenKeys; readonly ring: Pick<KeyRing, 'reload' | 'signing'> }
     | undefined;
-}
-
-/** What sources of clients are made of, before there is a directory of clients. */
-export interface SourceCore extends Pick<Core, 'audit' | 'options' | 'publicFetch' | 'storage'> {
-  readonly clients: StoredClients;
 }
 
 /** The clients of a server. */

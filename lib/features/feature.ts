@@ -12,7 +12,7 @@ import type { AnyFeature } from '../options/features.ts';
 import type { EventRule } from '../record/event-rules.ts';
 import type { AddToResponse, GrantParts } from '../token/exchange.ts';
 import type { ForeignAccessTokens } from '../token/foreign-tokens.ts';
-import type { AdministrationCore, Core, SourceCore } from './core.ts';
+import type { AdministrationCore, Core, CoreBase } from './core.ts';
 import type { TokenForm } from './tokens.ts';
 
 /**
@@ -46,8 +46,12 @@ export interface Feature<Api extends object = object> extends AnyFeature {
   readonly prune?: PruneClients;
   /** Makes what it adds to an administration. */
   readonly administer?: (core: AdministrationCore) => Promise<Api>;
-  /** Makes what its sources of clients do on a server. Called once for each server, before `install`. */
-  readonly openClientSources?: (core: SourceCore) => Promise<readonly ClientSourceHooks[]>;
+  /**
+   * Makes what the tokens of a server and its directory of clients are made with. Called once for each server, before there are any.
+   *
+   * @throws ConfigError for what does not fit the options of the server
+   */
+  readonly open?: (base: CoreBase) => Promise<Opened>;
   /**
    * Makes its parts. Called once for each server, before the server takes requests.
    *
@@ -68,8 +72,28 @@ export type PruneClients = (
   limit: number,
 ) => Promise<{ readonly deleted: readonly Pick<Client, 'id' | 'name'>[]; readonly seen: number }>;
 
-/** The parts of a feature on a server. Each one is left out where the feature has none. */
-export interface Installed<Api extends object = object> {
+/** The parts of a feature that the core of a server is made with. Each one is left out where the feature has none. */
+export interface Opened extends Work {
+  /** What its sources of clients do. */
+  readonly clientSources?: readonly ClientSourceHooks[];
+  /** The access tokens of another server, which are used as the server's own. */
+  readonly accessTokens?: ForeignAccessTokens;
+  /** Finds the refresh tokens of another server, which are exchanged here for those of this one. */
+  readonly findRefreshToken?: FindForeignRefreshToken;
+  /** Stores the consents that users have given elsewhere. */
+  readonly importConsents?: ImportConsents;
+}
+
+/** What a feature does besides requests. */
+interface Work {
+  /** Finds out what is wrong with it on this server. */
+  readonly check?: () => Findings;
+  /** Resolves when it has stopped. @param stop - aborted by `auth.close()` */
+  readonly run?: (stop: AbortSignal) => Promise<void>;
+}
+
+/** The parts of a feature that are made on the core of a server. Each one is left out where the feature has none. */
+export interface Installed<Api extends object = object> extends Work {
   /** The members that it adds to the server. */
   readonly api?: Api;
   /** What it adds to the engine: models and settings. */
@@ -85,16 +109,9 @@ export interface Installed<Api extends object = object> {
   /** Its pages, for the bundled ones. Imported on demand, so that a server with pages of its own loads none. */
   readonly pages?: () => Promise<BundledPages>;
   /** A form of tokens other than the server's own, at the guards and at the endpoints for clients. */
-  readonly tokens?: TokenForm | ForeignAccessTokens;
-  /** Finds the refresh tokens of another server, which are exchanged here for those of this one. */
-  readonly findRefreshToken?: FindForeignRefreshToken;
-  readonly importConsents?: ImportConsents;
+  readonly tokens?: TokenForm;
   /** What users let act for them by it, for `auth.grants`. */
   readonly grants?: UserGrantKind;
-  /** Finds out what is wrong with it on this server. */
-  readonly check?: () => Findings;
-  /** Work besides requests. Resolves when it has stopped. @param stop - aborted by `auth.close()` */
-  readonly run?: (stop: AbortSignal) => Promise<void>;
 }
 
 /** What users let act for them. */

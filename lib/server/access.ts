@@ -5,16 +5,13 @@ import { createFindClientPermissions, createPrincipalLoader } from '../access/pr
 import type { FindClientPermissions, UserAssignments } from '../access/principal.ts';
 import { createAuthenticateSession } from '../access/session.ts';
 import type { FindSessionUser } from '../access/session.ts';
-import type { Assignments, ConcurrencyLimit, User } from '../contracts/index.ts';
+import type { Assignments, User } from '../contracts/index.ts';
 import { featuresOf } from '../features/known.ts';
 import { withStored } from '../features/shipped.ts';
-import type { TokenForm } from '../features/tokens.ts';
 import { requireResource } from '../options/resources.ts';
 import type { ResolvedOptions, ResolvedResource } from '../options/resolved-options.ts';
-import type { ServerClients } from './clients.ts';
-import type { ServerRecord } from './record.ts';
-import type { ServerStorage } from './storage.ts';
-import type { ServerTokens } from './tokens.ts';
+import type { ServerBase } from './base.ts';
+import type { ServerCore } from './core.ts';
 
 /** The guards of the APIs, and the permissions of users and clients. */
 export interface ServerAccess<P extends string, R extends string, U extends User> {
@@ -36,14 +33,8 @@ export interface ServerAccess<P extends string, R extends string, U extends User
 /** Creates them, and connects the caches of the guards to the changes on this node, which take effect at once. */
 export function createAccess<P extends string, R extends string, U extends User>(
   options: ResolvedOptions<P, R, U>,
-  parts: Pick<ServerStorage, 'invalidation'> & {
-    readonly clients: ServerClients;
-    readonly forms: readonly TokenForm[];
-    readonly concurrencyLimit: Pick<ConcurrencyLimit, 'refusal'>;
-    readonly record: ServerRecord;
-    readonly tokens: ServerTokens;
-    readonly userAssignments: UserAssignments<U>;
-  },
+  parts: Pick<ServerBase, 'concurrencyLimit' | 'invalidation' | 'record'> &
+    Pick<ServerCore<U>, 'clients' | 'features' | 'tokens' | 'userAssignments'>,
 ): ServerAccess<P, R, U> {
   const { gate, issuer, resources, storage, users } = options;
   const { clients, concurrencyLimit, invalidation, record, tokens } = parts;
@@ -62,7 +53,9 @@ export function createAccess<P extends string, R extends string, U extends User>
       cachedTokens: options.tokens.cached,
       verify: tokens.verifyFor(api.resource),
       forms: [
-        ...parts.forms.map((form) => ({ ...form, load: form.loaderFor(api) })),
+        ...parts.features.flatMap(({ tokens: form }) =>
+          form ? [{ ...form, load: form.loaderFor(api) }] : [],
+        ),
         ...withStored(featuresOf(options)).flatMap(({ tokensOff = [] }) => tokensOff),
       ],
       loadPrincipal: createPrincipalLoader({

@@ -1,68 +1,32 @@
 import { createAuthorizedApps } from '../account/authorized-apps.ts';
-import type { ClientSources } from '../contracts/client-sources.ts';
-import type { ClientKinds } from '../contracts/client-kinds.ts';
 import type { InteractionFlow, Pages, User } from '../contracts/index.ts';
 import type { ServerInternals } from '../contracts/internals.ts';
-import { createProvider, Engine } from '../engine/provider.ts';
+import { createProvider } from '../engine/provider.ts';
+import type { Engine } from '../engine/provider.ts';
 import { originOf } from '../http/request-id.ts';
-import type { AuthorizationRequests } from '../login/authorization-request.ts';
 import { loginPart } from '../login/engine-part.ts';
 import { createInteractionFlow } from '../login/interactions.ts';
-import { createBrowserRequestOf, createLoginSessions } from '../login/login-session.ts';
 import { checkPages } from '../options/ports.ts';
 import type { ResolvedOptions } from '../options/resolved-options.ts';
 import { tokenPart } from '../token/engine-part.ts';
 import type { GrantParts } from '../token/exchange.ts';
 import type { ServerAccess } from './access.ts';
-import type { ServerClients } from './clients.ts';
+import type { ServerBase } from './base.ts';
+import type { ServerCore } from './core.ts';
 import { importConsentsOf } from './features.ts';
-import type { ServerFeature } from './features.ts';
-import type { ServerKeys } from './keys.ts';
-import type { ServerLimiters } from './limiters.ts';
-import type { ServerRecord } from './record.ts';
-import type { ServerStorage } from './storage.ts';
-import type { ServerTokens } from './tokens.ts';
 
 /** The engine of a server, and the pages that its users see. */
 export interface ServerEngine {
   readonly engine: Engine;
   readonly pages: Pages;
+  readonly apis: ServerInternals['apis'];
 }
-
-/** The login sessions of a server, for which there is an engine before it is started. */
-export function createLogin(
-  options: ResolvedOptions,
-  { record: { audit }, tokens: { endMissingUser } }: Pick<EngineParts<User>, 'record' | 'tokens'>,
-) {
-  const engine = new Engine();
-  const { provider } = engine;
-  const browserRequestOf = createBrowserRequestOf(provider);
-  const sessions = createLoginSessions(options, {
-    audit,
-    browserRequestOf,
-    endMissingUser,
-    provider,
-  });
-  return { engine, provider, browserRequestOf, sessions };
-}
-
-export type ServerLogin = ReturnType<typeof createLogin>;
 
 /** What the engine and the pages are made of. */
-export interface EngineParts<U extends User> extends Pick<ServerStorage, 'invalidation'> {
-  readonly access: Pick<ServerAccess<string, string, U>, 'clientPermissions'>;
-  readonly apis: ServerInternals['apis'];
-  readonly clientKinds: ClientKinds;
-  readonly clientSources: ClientSources;
-  readonly clients: ServerClients;
-  readonly features: readonly ServerFeature[];
-  readonly keys: ServerKeys;
-  readonly limiters: ServerLimiters;
-  readonly login: ServerLogin;
-  readonly record: ServerRecord;
-  readonly requests: AuthorizationRequests;
-  readonly tokens: ServerTokens;
-}
+export type EngineParts<U extends User> = ServerBase &
+  ServerCore<U> & {
+    readonly access: Pick<ServerAccess<string, string, U>, 'clientPermissions' | 'userAssignments'>;
+  };
 
 /** Starts the engine, and starts it anew when the keys change. */
 export async function startEngine<U extends User>(
@@ -73,7 +37,8 @@ export async function startEngine<U extends User>(
   const { engine } = login;
   const { audit } = record;
   // They call the engine, which calls them: it starts after they have been made.
-  const pages = await createPages(await createFlow(options, parts), options);
+  const apis: ServerEngine['apis'] = new Map();
+  const pages = await createPages(await createFlow(options, { ...parts, apis }), options);
   if (pages.brand !== undefined) clients.reservedNames.add(pages.brand);
   for (const [language, missing] of pages.untranslated?.(scopeLabels(options)) ?? [])
     options.logger.warn(
@@ -122,7 +87,7 @@ export async function startEngine<U extends User>(
       engine.restart();
       invalidation.notify();
     });
-  return { engine, pages };
+  return { engine, pages, apis };
 }
 
 /** Makes what the pages can do: log in, consent, and what users see of their apps. */
@@ -138,7 +103,7 @@ async function createFlow<U extends User>(
     login: { browserRequestOf, provider, sessions },
     record: { audit },
     requests,
-  }: EngineParts<U>,
+  }: EngineParts<U> & Pick<ServerEngine, 'apis'>,
 ): Promise<InteractionFlow> {
   const importConsents = importConsentsOf(features);
   const authorizedAppsOf = createAuthorizedApps({ ...options, audit, importConsents });

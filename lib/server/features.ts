@@ -2,51 +2,36 @@ import { featuresOf } from '../features/known.ts';
 import type { Logger } from '../contracts/index.ts';
 import { ConfigError } from '../errors.ts';
 import type { ImportConsents } from '../clients/consents.ts';
-import type { FindForeignRefreshToken } from '../engine/request.ts';
 import type { TokenForm } from '../features/tokens.ts';
-import type { ForeignAccessTokens, ForeignTokens } from '../token/foreign-tokens.ts';
 import type { AuthServer } from './auth-server.ts';
-import type { Core, SourceCore } from '../features/core.ts';
-import type { ClientSourceHooks } from '../clients/sources.ts';
-import type { Feature, Installed } from '../features/feature.ts';
+import type { Core, CoreBase } from '../features/core.ts';
+import type { Feature, Installed, Opened } from '../features/feature.ts';
 
-/** A feature on a server. */
-export interface ServerFeature extends Installed {
+/** Parts of a feature on a server. */
+export interface ServerFeature extends Opened, Installed {
   readonly name: string;
   readonly feature: Feature;
 }
 
-/** Makes what the sources of clients of the features do. */
-export async function openClientSources(core: SourceCore): Promise<readonly ClientSourceHooks[]> {
-  const opened = featuresOf(core.options).map(async ({ openClientSources: open }) => open?.(core) ?? []);
-  return (await Promise.all(opened)).flat();
+/** Makes the parts of the features that the core is made with, in the order in which the features are given. */
+export async function openFeatures(base: CoreBase): Promise<readonly ServerFeature[]> {
+  return partsOf(base, async ({ open }) => open?.(base));
 }
 
-/** Makes the parts of the features, in the order in which they are given. */
+/** Makes the parts of the features that are made on the core, in the same order. */
 export async function installFeatures(core: Core): Promise<readonly ServerFeature[]> {
+  return partsOf(core, async ({ install }) => install(core));
+}
+
+async function partsOf(
+  { options }: CoreBase,
+  make: (feature: Feature) => Promise<Opened | Installed | undefined>,
+): Promise<readonly ServerFeature[]> {
   return Promise.all(
-    featuresOf(core.options).map(async (feature) =>
-      Object.assign({ name: feature.name, feature }, await feature.install(core)),
+    featuresOf(options).map(async (feature) =>
+      Object.assign({ name: feature.name, feature }, await make(feature)),
     ),
   );
-}
-
-/** The tokens of other servers that features know. The tokens of the server are made with them before the features are. */
-export class TokensOfFeatures implements ForeignTokens {
-  readonly accessTokens: ForeignAccessTokens[] = [];
-  readonly refreshTokens: FindForeignRefreshToken[] = [];
-
-  /** @returns the forms of tokens that are used otherwise than those of a server */
-  add(features: readonly ServerFeature[]): readonly TokenForm[] {
-    const forms: TokenForm[] = [];
-    for (const { findRefreshToken, tokens } of features) {
-      if (findRefreshToken) this.refreshTokens.push(findRefreshToken);
-      if (!tokens) continue;
-      if ('verify' in tokens) this.accessTokens.push(tokens);
-      else forms.push(tokens);
-    }
-    return forms;
-  }
 }
 
 /** What stores the consents that users have given elsewhere. `undefined`: no feature knows of any */
@@ -90,9 +75,9 @@ export function apiOf(features: readonly ServerFeature[], own: object): object {
 /** Makes `auth.use()`. */
 export function useOf(features: readonly ServerFeature[]): AuthServer['use'] {
   return <Api extends object>(feature: Feature<Api>) => {
-    const installed = features.find((one) => one.feature === feature);
-    if (!installed) throw new ConfigError('use()', 'pass a value that the option features has');
-    return (installed.api ?? {}) as Api;
+    const parts = features.filter((one) => one.feature === feature);
+    if (parts.length === 0) throw new ConfigError('use()', 'pass a value that the option features has');
+    return Object.assign({}, ...parts.map(({ api }) => api)) as Api;
   };
 }
 

@@ -1,14 +1,7 @@
 import type { Context, Middleware, Next } from 'koa';
 import type { KoaContextWithOIDC, Provider } from 'oidc-provider';
 
-import type {
-  ClientAttempt,
-  ConcurrencyLimit,
-  Limiter,
-  StoredChange,
-  VerifyAccessToken,
-  WorkSpan,
-} from '../contracts/index.ts';
+import type { User, WorkSpan } from '../contracts/index.ts';
 import { GatehouseError } from '../errors.ts';
 import { closeAfterResponse } from '../http/connection.ts';
 import { hasTooManyParameters } from '../http/query.ts';
@@ -28,15 +21,13 @@ import { serverMetadata } from '../engine/metadata.ts';
 import { createNameResources } from '../engine/resource-parameter.ts';
 import { createResourceMetadata } from '../engine/resource-metadata.ts';
 import { clientErrorStatus, showError } from '../engine/render-error.ts';
-import type { AuthorizationRequests } from '../login/authorization-request.ts';
 import { createRedirectPosted } from '../login/posted-request.ts';
 import { createOriginWarning, refusalReason } from '../login/origin-mistakes.ts';
 import { createUnwrapToken } from '../engine/request-body.ts';
-import type { TokenForm } from '../features/tokens.ts';
 import { completeResponse } from '../engine/response.ts';
+import type { ServerBase } from './base.ts';
+import type { ServerCore } from './core.ts';
 import type { ServerEngine } from './engine.ts';
-import type { ServerFeature } from './features.ts';
-import type { ServerRecord } from './record.ts';
 import { overloadRefusal, QUERY_TOO_LONG, refuseRequest } from './refuse-request.ts';
 import type { Refusal } from './refuse-request.ts';
 
@@ -50,29 +41,28 @@ const WELL_KNOWN = '/.well-known/';
  */
 export function createMount(
   options: ResolvedOptions,
-  parts: Pick<ServerEngine, 'engine' | 'pages'> & {
-    readonly concurrencyLimit: Pick<ConcurrencyLimit, 'isDraining' | 'limitSending' | 'run'>;
-    /** Removes what was revoked from the caches of this node. */
-    readonly invalidate: (revoked: StoredChange) => void;
-    readonly limiter: Limiter<ClientAttempt> | undefined;
-    readonly features: readonly ServerFeature[];
-    readonly record: ServerRecord;
-    readonly requests: Pick<AuthorizationRequests, 'openHint' | 'queryOf'>;
-    readonly forms: readonly TokenForm[];
-    readonly verify: VerifyAccessToken;
-  },
+  parts: Pick<ServerEngine, 'engine' | 'pages'> &
+    Pick<ServerBase, 'concurrencyLimit' | 'invalidation' | 'limiters' | 'record'> &
+    Pick<ServerCore<User>, 'features' | 'requests' | 'tokens'>,
 ): Middleware {
   const { logger, paths } = options;
-  const { concurrencyLimit, engine, invalidate, limiter, pages, record } = parts;
+  const { concurrencyLimit, engine, features, limiters, pages, record } = parts;
+  // Removes what was revoked from the caches of this node.
+  const { notify } = parts.invalidation;
   const report = createReport(logger, record.observers);
-  const run = createRunEngine(createUnwrapToken(parts.verify, parts.forms), {
-    canPost: pages.post !== undefined,
-    openHint: parts.requests.openHint,
-    signIn: options.aboutUser?.signIn,
-    nameResources: createNameResources(options),
-  });
+  const run = createRunEngine(
+    createUnwrapToken(
+      parts.tokens.verify,
+      features.flatMap(({ tokens = [] }) => tokens),
+    ),
+    {
+      canPost: pages.post !== undefined,
+      openHint: parts.requests.openHint,
+      signIn: options.aboutUser?.signIn,
+      nameResources: createNameResources(options),
+    },
+  );
   const serveResourceMetadata = createResourceMetadata(options);
-  const { features } = parts;
   const placeOf = createPlaceOf(
     options,
     features.flatMap(({ places = [] }) => places),
@@ -242,7 +232,7 @@ export function createMount(
         canPost: pages.post !== undefined,
       });
     } else {
-      await completeResponse(engineContext, request, limiter);
+      await completeResponse(engineContext, request, limiters.clients);
       for (const feature of features) feature.engine?.respond?.(engineContext);
       if (engineContext.oidc.route === 'revocation' && engineContext.status === 200) forgetRevoked(request);
     }
@@ -253,8 +243,8 @@ export function createMount(
    * answer, and this node may still have the token, or the tokens of its family, in its cache.
    */
   function forgetRevoked({ accessTokenClaims, clientId, credential }: EngineRequest): void {
-    if (accessTokenClaims) invalidate({ tokenId: accessTokenClaims.jti });
-    else if (!credential && clientId !== undefined) invalidate({ clientId });
+    if (accessTokenClaims) notify({ tokenId: accessTokenClaims.jti });
+    else if (!credential && clientId !== undefined) notify({ clientId });
   }
 }
 

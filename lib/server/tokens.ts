@@ -6,7 +6,6 @@ import { derivedFromEach } from '../keys/secrets.ts';
 import type { ResolvedOptions } from '../options/resolved-options.ts';
 import { createSignAccessToken } from '../token/access-token.ts';
 import { findForeignGrant } from '../token/foreign-tokens.ts';
-import type { ForeignTokens } from '../token/foreign-tokens.ts';
 import { createIssueToken } from '../token/issue-token.ts';
 import { createEndMissingUser, createRevoke } from '../token/revoke.ts';
 import { createEndUnusedGrants } from '../token/unused-grants.ts';
@@ -16,6 +15,7 @@ import { createFindUsable } from '../token/usable-token.ts';
 import { createIsTokenActive, createVerifyAccessToken } from '../token/verify-access-token.ts';
 import type { IsTokenActive } from '../token/verify-access-token.ts';
 import type { ServerClients } from './clients.ts';
+import type { ServerFeature } from './features.ts';
 import type { ServerKeys } from './keys.ts';
 import type { ServerRecord } from './record.ts';
 import type { ServerStorage } from './storage.ts';
@@ -30,16 +30,18 @@ export function createTokens(
     clients: { directory },
     invalidation,
     keys: { aboutUser: aboutUserRing, tokens: keyRing },
-    foreign: { accessTokens, refreshTokens },
+    opened,
     record: { audit },
   }: Pick<ServerStorage, 'invalidation'> & {
     readonly clients: ServerClients;
     readonly keys: ServerKeys;
-    readonly foreign: ForeignTokens;
+    readonly opened: readonly ServerFeature[];
     readonly record: ServerRecord;
   },
 ) {
   const { issuer, logger, storage } = options;
+  const accessTokens = opened.flatMap(({ accessTokens: ofServer = [] }) => ofServer);
+  const refreshTokens = opened.flatMap(({ findRefreshToken = [] }) => findRefreshToken);
   const keysOf = (ring: KeyRing): TokenKeys =>
     derivedFromEach(
       () => ring.signing,

@@ -1,28 +1,29 @@
 import { createAuthorizedApps } from '../account/authorized-apps.ts';
 import { createUserData } from '../account/user-data.ts';
 import { createUserGrants } from '../account/user-grants.ts';
-import type { AuditLog, UserData, UserGrantsRegistry } from '../contracts/index.ts';
+import type { User, UserData, UserGrantsRegistry } from '../contracts/index.ts';
 import { exportsOf, featuresOf } from '../features/known.ts';
 import type { ResolvedOptions } from '../options/resolved-options.ts';
+import type { ServerBase } from './base.ts';
+import type { ServerCore } from './core.ts';
 import { importConsentsOf } from './features.ts';
-import type { ServerFeature } from './features.ts';
-import type { ServerStorage } from './storage.ts';
-import type { ServerTokens } from './tokens.ts';
 
 /** What a server shows and ends of a user's grants, and what it exports and erases. */
+export interface ServerUserData {
+  readonly grants: UserGrantsRegistry;
+  readonly userData: UserData;
+}
+
+/** Makes it. */
 export function createServerUserData(
   options: ResolvedOptions,
   {
-    audit,
-    invalidation,
     features,
+    invalidation,
+    record: { audit },
     tokens,
-  }: Pick<ServerStorage, 'invalidation'> & {
-    readonly audit: AuditLog;
-    readonly features: readonly ServerFeature[];
-    readonly tokens: Pick<ServerTokens, 'revokeFor'>;
-  },
-): { readonly grants: UserGrantsRegistry; readonly userData: UserData } {
+  }: Pick<ServerBase, 'invalidation' | 'record'> & Pick<ServerCore<User>, 'features' | 'tokens'>,
+): ServerUserData {
   const { storage } = options;
   const grants = createUserGrants({
     audit,

@@ -23,12 +23,6 @@ export interface ForeignAccessTokens {
   isActive(claims: AccessTokenClaims, appUsed?: LastUses['appUsed']): Promise<boolean>;
 }
 
-/** The tokens of other servers that this one accepts too. */
-export interface ForeignTokens {
-  readonly accessTokens: readonly ForeignAccessTokens[];
-  readonly refreshTokens: readonly FindForeignRefreshToken[];
-}
-
 /** What finds the refresh tokens of other servers. */
 export interface ForeignRefreshTokens {
   /** Those of features, of which the first that knows the form of a token finds it. */

@@ -31,7 +31,7 @@ export function agents(options: AgentOptions = {}): Feature {
       ...(registration ? [SELF_REGISTERED] : []),
       ...(documents ? [{ ...OF_DOCUMENT, loopback: documents.loopback }] : []),
     ],
-    openClientSources: async (core) => (await import('./install.ts')).openSources(core, settings),
+    open: async (base) => (await import('./install.ts')).openAgents(base, settings),
     install: async (core) => (await import('./install.ts')).installAgents(core, settings),
     async *examine(issuer) {
       yield* (await import('./examine.ts')).checkAgents(issuer);

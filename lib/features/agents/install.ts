@@ -2,8 +2,8 @@ import type { ClientSourceHooks } from '../../clients/sources.ts';
 import { createAttemptIds, createLimiter, createNodeLimiter } from '../../limits/limiter.ts';
 import type { Limit } from '../../limits/limiter.ts';
 import type { FeaturePlace } from '../../engine/places.ts';
-import type { Core, SourceCore } from '../core.ts';
-import type { Installed } from '../feature.ts';
+import type { Core, CoreBase } from '../core.ts';
+import type { Installed, Opened } from '../feature.ts';
 import { createDocumentLookup } from './document-lookup.ts';
 import { createRegistrationEndpoint, REGISTRATION_PATH } from './endpoint.ts';
 import { changeLimit, createAddressIds, FETCH_LIMIT, registrationLimit } from './limits.ts';
@@ -13,12 +13,14 @@ import { OF_DOCUMENT, SELF_REGISTERED } from './sources.ts';
 import { registrationStore } from './store.ts';
 
 /** Makes what the two sources of clients do. */
-export async function openSources(core: SourceCore, settings: AgentSettings): Promise<ClientSourceHooks[]> {
-  const { documents, registration } = policiesOf(settings, core.options);
-  return [
-    ...(registration ? [await ofRegistrations(core)] : []),
-    ...(documents ? [ofDocuments(core, documents)] : []),
-  ];
+export async function openAgents(base: CoreBase, settings: AgentSettings): Promise<Opened> {
+  const { documents, registration } = policiesOf(settings, base.options);
+  return {
+    clientSources: [
+      ...(registration ? [await ofRegistrations(base)] : []),
+      ...(documents ? [ofDocuments(base, documents)] : []),
+    ],
+  };
 }
 
 export async function installAgents(core: Core, settings: AgentSettings): Promise<Installed> {
@@ -33,7 +35,7 @@ export async function installAgents(core: Core, settings: AgentSettings): Promis
   };
 }
 
-async function ofRegistrations({ storage }: SourceCore): Promise<ClientSourceHooks> {
+async function ofRegistrations({ storage }: CoreBase): Promise<ClientSourceHooks> {
   const registrations = await storage.store('registrations', registrationStore);
   return {
     source: SELF_REGISTERED.name,
@@ -91,7 +93,7 @@ async function registrationPlaces(core: Core, policy: RegistrationPolicy): Promi
 const OF_CLIENT = /^\/oauth\/register\/([\w-]{1,255})\/?$/i;
 
 function ofDocuments(
-  { audit, clients, options, publicFetch, storage }: SourceCore,
+  { audit, clients, options, publicFetch, storage }: CoreBase,
   policy: DocumentPolicy,
 ): ClientSourceHooks {
   const lookup = createDocumentLookup({

@@ -7,7 +7,7 @@ import type { ScopeLimit } from '../../clients/consents.ts';
 import type { AccessTokenClaims, Seconds } from '../../contracts/index.ts';
 import { now } from '../../contracts/clock.ts';
 import type { ForeignAccessTokens } from '../../token/foreign-tokens.ts';
-import type { Core } from '../core.ts';
+import type { CoreBase } from '../core.ts';
 import { accessTokenGrantId, ID, mapScopes, sequenceAt } from './identifiers.ts';
 import { importable } from './import-grant.ts';
 import type { Importable, PassportConsents } from './import-grant.ts';
@@ -36,7 +36,7 @@ interface PassportClaims {
  * The access tokens of Passport: JWTs of the type `JWT` that are signed with RS256, where this server's have the type `at+jwt`.
  */
 export function createAccessTokens(
-  { options, storage }: Pick<Core, 'options' | 'storage'>,
+  { options, storage }: Pick<CoreBase, 'options' | 'storage'>,
   {
     importGrant,
     isImportable,

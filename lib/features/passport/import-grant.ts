@@ -4,7 +4,7 @@ import { isOnDevice } from '../../clients/redirect-uris.ts';
 import { now } from '../../contracts/clock.ts';
 import type { Client, Consent, Credential, Grant, Seconds } from '../../contracts/index.ts';
 import { StorageError } from '../../errors.ts';
-import type { Core } from '../core.ts';
+import type { CoreBase } from '../core.ts';
 import { disconnectionId, mapScopes, sequenceAt } from './identifiers.ts';
 import type { PassportSettings } from './options.ts';
 import type { PassportStore } from './types.ts';
@@ -63,7 +63,7 @@ export interface PassportConsents {
  * then stores the grant if the consent is still there. Whatever the order, no grant survives the disconnection.
  */
 export function createConsents(
-  { options, storage }: Pick<Core, 'options' | 'storage'>,
+  { options, storage }: Pick<CoreBase, 'options' | 'storage'>,
   {
     isWritable,
     settings: { source, until },

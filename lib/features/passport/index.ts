@@ -32,6 +32,8 @@ export function passport(options: PassportOptions): Feature {
   return {
     name: 'passport',
     events: PASSPORT_EVENTS,
-    install: async (core) => (await import('./install.ts')).installPassport(core, settings),
+    open: async (base) => (await import('./open.ts')).openPassport(base, settings),
+    // The core is made with all of it.
+    install: () => ({}),
   };
 }

@@ -10,7 +10,7 @@ import type { FindForeignRefreshToken } from '../../engine/request.ts';
 import { TooBusy, TooManyAttempts } from '../../engine/response.ts';
 import { TooManyAttemptsError } from '../../errors.ts';
 import { hashCredential } from '../../keys/hash.ts';
-import type { Core } from '../core.ts';
+import type { CoreBase } from '../core.ts';
 import { createDecrypt, hasRefreshTokenForm } from './decrypt.ts';
 import type { RefreshTokenPayload } from './decrypt.ts';
 import { accessTokenGrantId, claimId, mapScopes, refreshTokenGrantId, sequenceAt } from './identifiers.ts';
@@ -38,7 +38,7 @@ const CLAIM_PAUSE = 50;
  * One token has several spellings: lower case is the one whose text encrypts the next token.
  */
 export function createFindRefreshToken(
-  { options, storage }: Pick<Core, 'options' | 'storage'>,
+  { options, storage }: Pick<CoreBase, 'options' | 'storage'>,
   {
     importGrant,
     isImportable,

@@ -4,7 +4,7 @@ import type { WaitingUse } from '../../clients/last-use.ts';
 import { CACHE_BOUND } from '../../contracts/cache-bound.ts';
 import { now } from '../../contracts/clock.ts';
 import type { Seconds } from '../../contracts/index.ts';
-import type { Core } from '../core.ts';
+import type { CoreBase } from '../core.ts';
 import type { PassportStore, PassportUse } from './types.ts';
 
 const INTERVAL: Seconds = 3600;
@@ -22,7 +22,7 @@ export interface TokenUses {
 }
 
 export function createTokenUses(
-  { audit, lastUses }: Pick<Core, 'audit' | 'lastUses'>,
+  { audit, lastUses }: Pick<CoreBase, 'audit' | 'lastUses'>,
   store: Pick<PassportStore, 'record'>,
 ): TokenUses {
   const usedAt = new LRUCache<string, Seconds>(CACHE_BOUND);

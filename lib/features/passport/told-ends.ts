@@ -3,7 +3,7 @@ import type { End, EndKind, Milliseconds, Seconds, Storage } from '../../contrac
 import { logFailure } from '../../http/unavailable.ts';
 import { createEndReader } from '../../outbox/end-reader.ts';
 import { runOnEnds } from '../../outbox/run-on-ends.ts';
-import type { Core } from '../core.ts';
+import type { CoreBase } from '../core.ts';
 import { accessTokenOf, ID, disconnectionId, READER } from './identifiers.ts';
 import type { PassportSettings } from './options.ts';
 import type { PassportStore } from './types.ts';
@@ -32,7 +32,7 @@ interface Told {
  * what ends while no server with the feature runs for days.
  */
 export function createTeller(
-  { options: { logger }, storage }: Pick<Core, 'options' | 'storage'>,
+  { options: { logger }, storage }: Pick<CoreBase, 'options' | 'storage'>,
   told: Told,
 ): {
   /** Call it before the server takes requests. */

@@ -1,6 +1,6 @@
 import { ConfigError } from '../../errors.ts';
-import type { Core } from '../core.ts';
-import type { Installed } from '../feature.ts';
+import type { CoreBase } from '../core.ts';
+import type { Opened } from '../feature.ts';
 import { createAccessTokens } from './access-tokens.ts';
 import { checkPassport } from './check.ts';
 import { createConsents } from './import-grant.ts';
@@ -16,8 +16,8 @@ import { createTeller } from './told-ends.ts';
  * @throws ConfigError when the tables are not Passport's
  * @throws StorageError when they cannot be read
  */
-export async function installPassport(core: Core, settings: PassportSettings): Promise<Installed> {
-  const { options, storage } = core;
+export async function openPassport(base: CoreBase, settings: PassportSettings): Promise<Opened> {
+  const { options, storage } = base;
   const isWritable = await checkSource(settings);
   if (!isWritable)
     options.logger.warn(
@@ -27,16 +27,16 @@ export async function installPassport(core: Core, settings: PassportSettings): P
   const store = await storage.store('passport', passportStore);
   const connected = { isWritable, settings, store };
   // What ends from here on has to be told.
-  const teller = createTeller(core, connected);
+  const teller = createTeller(base, connected);
   await teller.register();
-  const { importOf, ...imports } = createConsents(core, connected);
-  const parts = { ...connected, ...imports, ...createTokenUses(core, store) };
+  const { importOf, ...imports } = createConsents(base, connected);
+  const parts = { ...connected, ...imports, ...createTokenUses(base, store) };
   return {
-    tokens: createAccessTokens(core, parts),
-    findRefreshToken: createFindRefreshToken(core, parts),
+    accessTokens: createAccessTokens(base, parts),
+    findRefreshToken: createFindRefreshToken(base, parts),
     importConsents: importOf,
     check: () => checkPassport(settings),
-    run: teller.run,
+    run: async (stop) => teller.run(stop),
   };
 }
 

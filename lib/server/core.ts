@@ -1,0 +1,44 @@
+import { createUserAssignments } from '../access/principal.ts';
+import type { User } from '../contracts/index.ts';
+import { featuresOf, storedEventRulesOf } from '../features/known.ts';
+import { createAuthorizationRequests } from '../login/authorization-request.ts';
+import type { ResolvedOptions } from '../options/resolved-options.ts';
+import type { ServerBase } from './base.ts';
+import { createClients } from './clients.ts';
+import { installFeatures } from './features.ts';
+import { createLogin } from './login.ts';
+import { createTokens } from './tokens.ts';
+
+/** Makes the clients, tokens and logins of a server, and the features on them. */
+export async function createCore<P extends string, R extends string, U extends User>(
+  options: ResolvedOptions<P, R, U>,
+  base: ServerBase,
+) {
+  const { gate, limits, logger, storage, users } = options;
+  const { invalidation, keys, limiters, network, opened, publicFetch, record, storedClients } = base;
+  const clients = createClients(options, base);
+  const tokens = createTokens(options, { clients, invalidation, keys, opened, record });
+  const requests = createAuthorizationRequests(options, keys.secrets);
+  const login = createLogin(options, { record, tokens });
+  const userAssignments = createUserAssignments({ assignments: storage.assignments, gate, logger, users });
+  const installed = await installFeatures({
+    ...login,
+    options,
+    storage,
+    audit: record.audit,
+    secrets: keys.secrets,
+    limiterOf: (limit) => (limits.attempts ? limiters.limiterOf(limit) : undefined),
+    users: userAssignments,
+    announce: invalidation.announce,
+    eventRules: storedEventRulesOf(featuresOf(options)),
+    clients,
+    publicFetch,
+    lastUses: storedClients.lastUses.queue,
+    network,
+    openHint: requests.openHint,
+    tokens,
+  });
+  return { clients, tokens, requests, login, userAssignments, features: [...opened, ...installed] };
+}
+
+export type ServerCore<U extends User> = Awaited<ReturnType<typeof createCore<string, string, U>>>;
