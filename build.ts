@@ -33,8 +33,8 @@ const WITH_SERVER = new Set([
   'interactions/index.ts',
   'lib/mcp/index.ts',
   'lib/record/metrics.ts',
-  'lib/server/openid.ts',
   'lib/testing/index.ts',
+  ...globSync('lib/features/*/{install,pages,source/open}.ts', { cwd: root }),
 ]);
 
 // JavaScript, bundled to one file per entry point and the chunks that they share: a server that loads one file per source file takes

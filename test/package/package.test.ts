@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import { cpSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 
 import test from 'ava';
 
@@ -79,6 +79,24 @@ test('an SQLite file needs no Knex; other databases are an error that names the 
     await storage.close();`;
   const needsKnex = 'ERR_CONFIG storage: this database needs the package knex; run `npm install knex`';
   t.is(await runProgram(light, 'light.js', source), `0\n${needsKnex}\n${needsKnex}\n`);
+  const passport = `
+    import { passportSource } from 'koa-gatehouse';
+    await passportSource('mysql://ann@host/name').check().catch(({ code, message }) => console.log(code, message));`;
+  t.is(await runProgram(light, 'passport.js', passport), `${needsKnex}\n`);
+});
+
+test('no declaration that the main entry point leads to names Knex, which a host may not have', (t) => {
+  const reached = new Set<string>();
+  const open = [join(installed, 'dist/lib/index.d.ts')];
+  for (let file = open.pop(); file !== undefined; file = open.pop()) {
+    if (reached.has(file)) continue;
+    reached.add(file);
+    const text = readFileSync(file, 'utf8');
+    t.notRegex(text, /(?:from|import)[ (]+["']knex/, file);
+    for (const [, path = ''] of text.matchAll(/(?:from|import)[ (]+["'](\.[^"']+)\.ts["']/g))
+      open.push(join(dirname(file), `${path}.d.ts`));
+  }
+  t.true(reached.size > 100, String(reached.size));
 });
 
 // With an old Node of the machine, if there is one: it also parses and links, which a changed version string does not test.

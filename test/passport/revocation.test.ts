@@ -218,6 +218,10 @@ onEachDatabase('what has ended is refused here before the old server knows it', 
       refresh_token: token.refreshToken,
     });
     t.is(body.error, 'invalid_grant', way);
+    for (const sent of [token.accessToken, token.refreshToken]) {
+      const asked = await postForm(`${platform.origin}/oauth/introspect`, { ...CREDENTIALS, token: sent });
+      t.deepEqual(asked.body, { active: false }, way);
+    }
     const { apps } = await platform.auth.grants.list('42');
     t.deepEqual(
       apps.flatMap(({ connections }) => connections),
