@@ -1,10 +1,12 @@
 import test from 'ava';
-import type { Storage } from 'koa-gatehouse';
+import type { PassportSource, Storage } from 'koa-gatehouse';
 import { memoryStorage } from 'koa-gatehouse/adapters/memory';
 
 import { postForm } from '../harness/requests.ts';
 import { around } from '../harness/storage.ts';
+import { until } from '../harness/until.ts';
 import { issue, SECRET } from './laravel.ts';
+import { passportOf } from './store-contract.ts';
 import { codeOf, moveIn, refresh, REFUSED, startLaravel } from './moved-platform.ts';
 
 /** A storage that calls a function before its next call of a method. */
@@ -89,4 +91,41 @@ test('consents are imported once, and none after the date', async (t) => {
   t.is(reads, 0);
   await using ended = await moveIn(laravel, { passport: { until: new Date(Date.now() - 1000) } });
   t.deepEqual(await listed(ended), []);
+});
+
+test('nor does an app come back whose disconnection Passport is told of while it is asked', async (t) => {
+  for (const way of ['its token', 'the consents']) {
+    await using laravel = await startLaravel('11');
+    const { before, storage } = interrupted('consents.add');
+    const told = Promise.withResolvers<void>();
+    let asked = 0;
+    /** Answers what was so before Passport was told. */
+    const late = async <T>(asking: Promise<T>): Promise<T> => {
+      const answer = await asking;
+      asked += 1;
+      if (asked < 2) return answer;
+      told.resolve();
+      const passport = await passportOf(storage);
+      const of = { userId: '42', clientId: '7', sequence: Number.MAX_SAFE_INTEGER, mark: undefined };
+      await until(async () => !(await passport.hasEnded(of)));
+      return answer;
+    };
+    const source: PassportSource = {
+      ...laravel.source,
+      revoke: async (selector) => told.promise.then(async () => laravel.source.revoke(selector)),
+      findAccessToken: async (id) => late(laravel.source.findAccessToken(id)),
+      ...(way === 'the consents' && {
+        connections: async (...of) => late(laravel.source.connections(...of)),
+      }),
+    };
+    await using platform = await moveIn({ ...laravel, source }, { storage });
+    await laravel.database('oauth_access_tokens').delete();
+    const { accessToken } = await issue(laravel.database, { clientId: 7, userId: 42, issuedAt });
+    before(async () => platform.auth.grants.revoke('42', { app: '7' }));
+    if (way === 'its token') t.is(await codeOf(platform, accessToken), 'token_revoked');
+    else t.deepEqual((await platform.auth.grants.list('42')).apps, []);
+    t.is(await storage.consents.find('42', '7'), undefined, way);
+    t.deepEqual(await storage.grants.list('42', { now: 0, limit: 9 }), [], way);
+    told.resolve();
+  }
 });
