@@ -18,23 +18,17 @@ export function knowGrants(provider: Provider, grants: readonly KnownGrant[]): v
   known.set(provider, new Map(grants.map((grant) => [grant.name, grant])));
 }
 
-function grantsOf({ oidc: { provider } }: KoaContextWithOIDC): ReadonlyMap<string, KnownGrant> {
-  return known.get(provider)!;
-}
-
 /** Whether a value of `grant_type` is a grant type of this server. */
-export function isGrantType(ctx: KoaContextWithOIDC, name: string): boolean {
-  return grantsOf(ctx).has(name);
+export function isGrantType({ oidc: { provider } }: KoaContextWithOIDC, name: string): boolean {
+  return known.get(provider)!.has(name);
 }
 
 /** The grant type that begins at the endpoint of a request. */
-export function grantThatBegins(ctx: KoaContextWithOIDC): string | undefined {
-  const { route } = ctx.oidc;
-  return route && [...grantsOf(ctx).values()].find(({ beginsAt }) => beginsAt === route)?.name;
+export function grantThatBegins({ oidc: { provider, route } }: KoaContextWithOIDC): string | undefined {
+  return route && [...known.get(provider)!.values()].find(({ beginsAt }) => beginsAt === route)?.name;
 }
 
 /** Whether an error says that the client has to ask again. */
-export function isPending(ctx: KoaContextWithOIDC, error: string | undefined): boolean {
-  const asked = grantsOf(ctx).get(String(ctx.oidc.params?.['grant_type']));
-  return error !== undefined && asked?.pending?.includes(error) === true;
+export function isPending({ oidc: { params, provider } }: KoaContextWithOIDC, error: string): boolean {
+  return known.get(provider)!.get(String(params?.['grant_type']))?.pending?.includes(error) === true;
 }

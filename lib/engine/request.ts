@@ -231,7 +231,8 @@ export function outcomeOf(engineContext: Context, request: EngineRequest): Reque
       error: failure === undefined ? oauthError?.error : errorOfFailure(failure),
       seconds: secondsSince(startedAt),
     },
-    isPending: oidcContext !== undefined && isPending(oidcContext, oauthError?.error),
+    isPending:
+      oidcContext !== undefined && oauthError !== undefined && isPending(oidcContext, oauthError.error),
     reason: oauthError?.reason,
     failure,
     revokedGrantId,
