@@ -31,9 +31,9 @@ const platform = await startDeveloperPlatform({
     return made;
   },
 });
-test.after.always(async () => platform[Symbol.asyncDispose]());
 const operator = createAdministration({ storage, logger: recordingLogger() });
 const administered = await operator.use(personalTokens());
+test.after.always(async () => platform[Symbol.asyncDispose]());
 const ways = { ...grantWays(platform, operator), ...clientWays(platform, operator) };
 
 /** Of koa-router. */

@@ -12,9 +12,9 @@ const OWN = 'https://reports.example';
 const EVIL = 'https://evil.example';
 
 const platform = await startPlatform();
-test.after.always(() => platform[Symbol.asyncDispose]());
 const secretApp = await platform.registerApp();
 const browserApp = await platform.registerApp({ confidential: false });
+test.after.always(() => platform[Symbol.asyncDispose]());
 const endpoint = `${platform.origin}/oauth/token`;
 
 /** The fields that redeem a new code of the public client. */
